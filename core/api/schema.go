@@ -1,0 +1,86 @@
+package api
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Resource names a kind of object: group, version and plural name. The core
+// group is empty.
+type Resource struct{ Group, Version, Name string }
+
+// ParseResource reads "v1/pods" or "apps/v1/deployments".
+func ParseResource(text string) (Resource, error) {
+	parts := strings.Split(text, "/")
+	for _, p := range parts {
+		if p == "" {
+			parts = nil
+			break
+		}
+	}
+	switch len(parts) {
+	case 2:
+		return Resource{Version: parts[0], Name: parts[1]}, nil
+	case 3:
+		return Resource{Group: parts[0], Version: parts[1], Name: parts[2]}, nil
+	}
+	return Resource{}, BadRequest("invalid resource " + strconv.Quote(text) +
+		`: expected "version/resource" such as "v1/pods", or "group/version/resource" such as "apps/v1/deployments"`)
+}
+
+// APIVersion is "v1" or "apps/v1".
+func (r Resource) APIVersion() string {
+	if r.Group == "" {
+		return r.Version
+	}
+	return r.Group + "/" + r.Version
+}
+
+// String is the form ParseResource reads.
+func (r Resource) String() string { return r.APIVersion() + "/" + r.Name }
+
+// Column is one typed column of a resource's table.
+//
+// Path is a JSONPath as in a CustomResourceDefinition's printer columns, in
+// the subset that core/envelope documents. Kind is the type its cells have; a
+// value that is missing or of another type is Null. Priority zero columns show
+// in narrow tables, higher ones only in wide ones.
+type Column struct {
+	Name     string
+	Kind     ValueKind
+	Path     string
+	Priority uint8
+}
+
+// Schema describes one resource to everything that handles its objects without
+// decoding them.
+type Schema struct {
+	Resource   Resource
+	Kind       string // "Pod"
+	Namespaced bool
+	// Fields are the selectable fields, each a dotted path such as
+	// "status.phase". metadata.name and, when namespaced, metadata.namespace
+	// come first and are derived from the key.
+	Fields  []string
+	Columns []Column
+}
+
+// Field returns the position of a selectable field, or -1.
+func (s *Schema) Field(name string) int {
+	for i, f := range s.Fields {
+		if f == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// Column returns the position of a column by name, ignoring ASCII case, or -1.
+func (s *Schema) Column(name string) int {
+	for i := range s.Columns {
+		if strings.EqualFold(s.Columns[i].Name, name) {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,9 @@
+// Package source is where a connector gets its objects from: the contract of a
+// list+watch on one resource, the catalog of well-known resources, and a
+// memory source for tests. The real sources are in the packages below it.
+//
+// A source moves bytes. It knows keys, revisions and raw JSON values; it
+// decodes nothing, filters nothing and keeps no state between calls. What it
+// promises is the order and completeness of what it hands to its [Sink]; the
+// contract test in package sourcetest holds every source to that.
+package source
