@@ -1,0 +1,20 @@
+package wire
+
+// CloseCollection lets a collection go, with its watches and views.
+type CloseCollection struct {
+	Collection uint32
+}
+
+// Append writes the whole frame.
+func (f *CloseCollection) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeCloseCollection)
+	dst = appendUvarint(dst, uint64(f.Collection))
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *CloseCollection) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Collection = r.uint32()
+	return r.done("CloseCollection")
+}

@@ -1,0 +1,24 @@
+package wire
+
+// CloseStream asks the program to close a stream. Nothing is expected in
+// return.
+type CloseStream struct {
+	Stream  uint32
+	Message string // why, for people
+}
+
+// Append writes the whole frame.
+func (f *CloseStream) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeCloseStream)
+	dst = appendUvarint(dst, uint64(f.Stream))
+	dst = appendBytes(dst, f.Message)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *CloseStream) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Stream = r.uint32()
+	f.Message = r.string()
+	return r.done("CloseStream")
+}

@@ -1,0 +1,20 @@
+package wire
+
+// CloseWatch ends a watch. Nothing of it is delivered afterwards.
+type CloseWatch struct {
+	Watch uint32
+}
+
+// Append writes the whole frame.
+func (f *CloseWatch) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeCloseWatch)
+	dst = appendUvarint(dst, uint64(f.Watch))
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *CloseWatch) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Watch = r.uint32()
+	return r.done("CloseWatch")
+}

@@ -1,0 +1,164 @@
+package wire
+
+import (
+	"math"
+	"strconv"
+	"unsafe"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+func appendUvarint(dst []byte, v uint64) []byte {
+	for v >= 0x80 {
+		dst = append(dst, byte(v)|0x80)
+		v >>= 7
+	}
+	return append(dst, byte(v))
+}
+
+func appendVarint(dst []byte, v int64) []byte {
+	return appendUvarint(dst, uint64(v)<<1^uint64(v>>63))
+}
+
+func appendBytes[T ~string | ~[]byte](dst []byte, v T) []byte {
+	return append(appendUvarint(dst, uint64(len(v))), v...)
+}
+
+func appendBool(dst []byte, v bool) []byte {
+	if v {
+		return append(dst, 1)
+	}
+	return append(dst, 0)
+}
+
+// reader takes a payload apart. The first error sticks and every later read
+// returns a zero value, so that parsers read straight down and look at the
+// error once, at the end.
+type reader struct {
+	b   []byte
+	off int
+	err *api.Status
+}
+
+func (r *reader) fail(what string) {
+	if r.err == nil {
+		r.err = api.Protocol(what + " at byte " + strconv.Itoa(r.off))
+	}
+}
+
+func (r *reader) left() int { return len(r.b) - r.off }
+
+func (r *reader) byte() byte {
+	if r.err != nil || r.off >= len(r.b) {
+		r.fail("truncated")
+		return 0
+	}
+	r.off++
+	return r.b[r.off-1]
+}
+
+func (r *reader) uvarint() uint64 {
+	var v uint64
+	for shift := uint(0); shift < 64; shift += 7 {
+		c := r.byte()
+		if r.err != nil {
+			return 0
+		}
+		if shift == 63 && c > 1 {
+			break
+		}
+		v |= uint64(c&0x7f) << shift
+		if c < 0x80 {
+			return v
+		}
+	}
+	r.fail("varint beyond 64 bits")
+	return 0
+}
+
+func (r *reader) varint() int64 {
+	v := r.uvarint()
+	return int64(v>>1) ^ -int64(v&1)
+}
+
+func (r *reader) uint32() uint32 {
+	v := r.uvarint()
+	if v > math.MaxUint32 {
+		r.fail("number beyond 32 bits")
+		return 0
+	}
+	return uint32(v)
+}
+
+// int reads a non-negative number that fits 31 bits, so that it is an int on
+// every platform.
+func (r *reader) int() int {
+	v := r.uvarint()
+	if v > math.MaxInt32 {
+		r.fail("number beyond 31 bits")
+		return 0
+	}
+	return int(v)
+}
+
+func (r *reader) bool() bool {
+	c := r.byte()
+	if c > 1 {
+		r.fail("boolean that is neither 0 nor 1")
+	}
+	return c == 1
+}
+
+func (r *reader) bytes() []byte {
+	n := r.uvarint()
+	if r.err != nil {
+		return nil
+	}
+	if n > uint64(r.left()) {
+		r.fail("length beyond the end of the frame")
+		return nil
+	}
+	r.off += int(n)
+	return r.b[r.off-int(n) : r.off : r.off]
+}
+
+func (r *reader) string() string { return borrow(r.bytes()) }
+
+// borrow gives the bytes as a string without a copy. It is what "aliases the
+// payload" means in this package's documentation, and the only place it is done.
+func borrow(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// count reads the number of elements that follow, each of at least size bytes,
+// so that a forged count cannot make the reader allocate beyond the frame.
+func (r *reader) count(size int) int {
+	n := r.uvarint()
+	if r.err == nil && n > uint64(r.left()/size) {
+		r.fail("count beyond the end of the frame")
+	}
+	if r.err != nil {
+		return 0
+	}
+	return int(n)
+}
+
+func (r *reader) rv() api.ResourceVersion { return api.ResourceVersion(r.uvarint()) }
+
+// done reports the first error, or that the payload has bytes too many.
+func (r *reader) done(frame string) error {
+	if r.err == nil && r.left() > 0 {
+		r.fail("trailing bytes")
+	}
+	if r.err != nil {
+		r.err.Message = frame + " frame: " + r.err.Message
+		return r.err
+	}
+	return nil
+}
+
+// grow returns s with length n, keeping its capacity where that is enough.
+func grow[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}

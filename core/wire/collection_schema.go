@@ -1,0 +1,26 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// CollectionSchema tells fields and columns of a collection as soon as they
+// are known.
+type CollectionSchema struct {
+	Collection uint32
+	Schema     api.Schema
+}
+
+// Append writes the whole frame.
+func (f *CollectionSchema) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeCollectionSchema)
+	dst = appendUvarint(dst, uint64(f.Collection))
+	dst = appendSchema(dst, &f.Schema)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *CollectionSchema) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Collection = r.uint32()
+	r.schema(&f.Schema)
+	return r.done("CollectionSchema")
+}

@@ -1,0 +1,43 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// CollectionState says how current a collection is, whenever that changes.
+type CollectionState struct {
+	Collection         uint32
+	State              State
+	ResourceVersion    api.ResourceVersion // everything up to here is in
+	LastProgressMillis int64               // when the connector was last heard of, on the clock of Tick
+	Objects            uint64
+	Loaded             uint64      // objects of a snapshot that is under way
+	Total              uint64      // how many it will be, roughly
+	Status             *api.Status // why, where the state has a reason
+}
+
+// Append writes the whole frame.
+func (f *CollectionState) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeCollectionState)
+	dst = appendUvarint(dst, uint64(f.Collection))
+	dst = append(dst, byte(f.State))
+	dst = appendUvarint(dst, uint64(f.ResourceVersion))
+	dst = appendVarint(dst, f.LastProgressMillis)
+	dst = appendUvarint(dst, f.Objects)
+	dst = appendUvarint(dst, f.Loaded)
+	dst = appendUvarint(dst, f.Total)
+	dst = appendStatus(dst, f.Status)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *CollectionState) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Collection = r.uint32()
+	f.State = State(r.enum(byte(Closed)))
+	f.ResourceVersion = r.rv()
+	f.LastProgressMillis = r.varint()
+	f.Objects = r.uvarint()
+	f.Loaded = r.uvarint()
+	f.Total = r.uvarint()
+	f.Status = r.status()
+	return r.done("CollectionState")
+}

@@ -1,0 +1,191 @@
+package wire
+
+import (
+	"math"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// Envelope is an object's key, uid, fields, columns and body as one string of
+// bytes: what travels is what rests in the store. Version, flags and labels
+// stay outside, because they are what a store indexes by.
+//
+// Layout: key, uid, length of the cells, cells (fields, then columns), codec,
+// body to the end. The accessors expect a validated envelope and return zero
+// values for anything else.
+type Envelope []byte
+
+// AppendEnvelope writes the envelope of an object.
+func AppendEnvelope(dst []byte, o *api.Object) []byte {
+	dst = appendBytes(dst, string(o.Key))
+	dst = appendBytes(dst, o.UID)
+	var scratch [512]byte
+	cells := appendCells(scratch[:0], o.Fields, o.Columns)
+	dst = appendBytes(dst, cells)
+	dst = append(dst, byte(o.Body.Codec))
+	return append(dst, o.Body.Data...)
+}
+
+func appendCells(dst []byte, fields []string, columns []api.Value) []byte {
+	dst = appendUvarint(dst, uint64(len(fields)))
+	for _, f := range fields {
+		dst = appendBytes(dst, f)
+	}
+	dst = appendUvarint(dst, uint64(len(columns)))
+	for _, c := range columns {
+		dst = appendValue(dst, c)
+	}
+	return dst
+}
+
+func appendValue(dst []byte, v api.Value) []byte {
+	dst = append(dst, byte(v.Kind))
+	switch v.Kind {
+	case api.Null:
+		return dst
+	case api.Number:
+		bits := math.Float64bits(v.Float)
+		for i := 0; i < 64; i += 8 {
+			dst = append(dst, byte(bits>>i))
+		}
+		return dst
+	case api.String:
+		return appendBytes(dst, v.Text)
+	}
+	return appendVarint(dst, v.Int)
+}
+
+func (r *reader) value() api.Value {
+	v := api.Value{Kind: api.ValueKind(r.byte())}
+	switch v.Kind {
+	case api.Null:
+	case api.Bool, api.Integer, api.Date:
+		v.Int = r.varint()
+	case api.Number:
+		var bits uint64
+		for i := 0; i < 64; i += 8 {
+			bits |= uint64(r.byte()) << i
+		}
+		v.Float = math.Float64frombits(bits)
+	case api.String:
+		v.Text = r.string()
+	default:
+		r.fail("unknown kind of cell")
+	}
+	return v
+}
+
+// envelope reads and validates a length-prefixed envelope.
+func (r *reader) envelope() Envelope {
+	at := r.off
+	e := Envelope(r.bytes())
+	if r.err != nil {
+		return nil
+	}
+	if err := e.Validate(); err != nil {
+		r.off = at
+		r.fail("envelope: " + err.(*api.Status).Message)
+		return nil
+	}
+	return e
+}
+
+// Validate checks the whole structure.
+func (e Envelope) Validate() error {
+	r := reader{b: e}
+	if len(r.bytes()) == 0 && r.err == nil {
+		r.fail("empty key")
+	}
+	r.bytes()
+	cells := reader{b: r.bytes()}
+	for n := cells.count(1); n > 0; n-- {
+		cells.bytes()
+	}
+	for n := cells.count(1); n > 0; n-- {
+		cells.value()
+	}
+	if err := cells.done("cells"); err != nil && r.err == nil {
+		return err
+	}
+	if codec := api.Codec(r.byte()); r.err == nil && codec > api.S2Dict {
+		r.fail("unknown codec")
+	}
+	if r.err != nil {
+		return r.err
+	}
+	return nil
+}
+
+// Key aliases the envelope.
+func (e Envelope) Key() api.Key {
+	r := reader{b: e}
+	return api.Key(r.string())
+}
+
+// UID aliases the envelope.
+func (e Envelope) UID() string {
+	r := reader{b: e}
+	r.bytes()
+	return r.string()
+}
+
+func (e Envelope) cells() reader {
+	r := reader{b: e}
+	r.bytes()
+	r.bytes()
+	return reader{b: r.bytes()}
+}
+
+// Field returns the i-th field, or "". It aliases the envelope.
+func (e Envelope) Field(i int) string {
+	r := e.cells()
+	n := r.count(1)
+	if i < 0 || i >= n {
+		return ""
+	}
+	for ; i > 0; i-- {
+		r.bytes()
+	}
+	return r.string()
+}
+
+// Column returns the i-th column, or Null. Its text aliases the envelope.
+func (e Envelope) Column(i int) api.Value {
+	r := e.cells()
+	for n := r.count(1); n > 0; n-- {
+		r.bytes()
+	}
+	n := r.count(1)
+	if i < 0 || i >= n {
+		return api.Value{}
+	}
+	for ; i > 0; i-- {
+		r.value()
+	}
+	return r.value()
+}
+
+// Body aliases the envelope.
+func (e Envelope) Body() api.Body {
+	r := reader{b: e}
+	r.bytes()
+	r.bytes()
+	r.bytes()
+	codec := api.Codec(r.byte())
+	if r.err != nil {
+		return api.Body{}
+	}
+	return api.Body{Codec: codec, Data: r.b[r.off:]}
+}
+
+// AppendWithBody appends the envelope with its body replaced. The zero Body
+// gives the metadata-only form.
+func (e Envelope) AppendWithBody(dst []byte, body api.Body) []byte {
+	head := len(e) - len(e.Body().Data) - 1
+	if head < 0 {
+		return dst
+	}
+	dst = append(dst, e[:head]...)
+	dst = append(dst, byte(body.Codec))
+	return append(dst, body.Data...)
+}

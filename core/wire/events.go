@@ -1,0 +1,69 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// Events are the changes of one or more whole revisions, oldest first: a
+// revision is never split over two frames, so that the one at the end of the
+// frame is always safe to resume from.
+type Events struct {
+	Subscription    uint32
+	ResourceVersion api.ResourceVersion // of the last revision in the frame
+	Changes         []Change
+}
+
+// Append writes the whole frame.
+func (f *Events) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeEvents)
+	dst = appendUvarint(dst, uint64(f.Subscription))
+	dst = appendUvarint(dst, uint64(f.ResourceVersion))
+	dst = appendUvarint(dst, uint64(len(f.Changes)))
+	for i := range f.Changes {
+		dst = f.appendChange(dst, &f.Changes[i])
+	}
+	return end(dst, start)
+}
+
+func (f *Events) appendChange(dst []byte, c *Change) []byte {
+	dst = append(dst, byte(c.Type))
+	dst = appendUvarint(dst, uint64(f.ResourceVersion-c.ResourceVersion))
+	if c.Type == api.Deleted {
+		return appendBytes(dst, c.Key)
+	}
+	return appendContent(dst, c)
+}
+
+// Parse reads the payload.
+func (f *Events) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Subscription = r.uint32()
+	f.ResourceVersion = r.rv()
+	f.Changes = grow(f.Changes, r.count(3))
+	last := api.ResourceVersion(0)
+	for i := range f.Changes {
+		r.change(f, &f.Changes[i])
+		if r.err == nil && f.Changes[i].ResourceVersion < last {
+			r.fail("resource versions not in order")
+		}
+		last = f.Changes[i].ResourceVersion
+	}
+	return r.done("Events")
+}
+
+func (r *reader) change(f *Events, c *Change) {
+	*c = Change{Type: api.EventType(r.byte())}
+	behind := r.rv()
+	if !c.Type.IsChange() {
+		r.fail("event type that is not a change")
+		return
+	}
+	if behind > f.ResourceVersion {
+		r.fail("resource version below zero")
+		return
+	}
+	c.ResourceVersion = f.ResourceVersion - behind
+	if c.Type == api.Deleted {
+		c.Key = api.Key(r.string())
+		return
+	}
+	r.content(c)
+}

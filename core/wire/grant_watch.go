@@ -1,0 +1,24 @@
+package wire
+
+// GrantWatch lets a watch that was opened with credit deliver that many more
+// events.
+type GrantWatch struct {
+	Watch  uint32
+	Events uint32
+}
+
+// Append writes the whole frame.
+func (f *GrantWatch) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeGrantWatch)
+	dst = appendUvarint(dst, uint64(f.Watch))
+	dst = appendUvarint(dst, uint64(f.Events))
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *GrantWatch) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Watch = r.uint32()
+	f.Events = r.uint32()
+	return r.done("GrantWatch")
+}

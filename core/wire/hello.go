@@ -1,0 +1,27 @@
+package wire
+
+// Hello opens a connection; the reader speaks first. The token is whatever the
+// connector's authentication expects, and never part of a URL.
+type Hello struct {
+	Version int
+	Token   string
+	Client  string // name and version of the reader, for logs
+}
+
+// Append writes the whole frame.
+func (f *Hello) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeHello)
+	dst = appendUvarint(dst, uint64(f.Version))
+	dst = appendBytes(dst, f.Token)
+	dst = appendBytes(dst, f.Client)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *Hello) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Version = r.int()
+	f.Token = r.string()
+	f.Client = r.string()
+	return r.done("Hello")
+}

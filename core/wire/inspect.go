@@ -1,0 +1,20 @@
+package wire
+
+// Inspect asks what the engine holds. Answered by [InspectReply].
+type Inspect struct {
+	Request uint32
+}
+
+// Append writes the whole frame.
+func (f *Inspect) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeInspect)
+	dst = appendUvarint(dst, uint64(f.Request))
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *Inspect) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Request = r.uint32()
+	return r.done("Inspect")
+}

@@ -1,0 +1,78 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// Item is one object as the engine hands it out: labels written out, and a
+// body that is absent or plain JSON.
+type Item struct {
+	ResourceVersion api.ResourceVersion
+	Flags           api.Flags
+	Labels          api.Labels
+	Envelope        Envelope
+}
+
+func appendItem(dst []byte, it *Item) []byte {
+	dst = appendUvarint(dst, uint64(it.ResourceVersion))
+	dst = append(dst, byte(it.Flags))
+	dst = appendLabels(dst, it.Labels)
+	return appendBytes(dst, it.Envelope)
+}
+
+func (r *reader) item(it *Item) {
+	it.ResourceVersion = r.rv()
+	it.Flags = api.Flags(r.byte())
+	it.Labels = r.labels(it.Labels)
+	it.Envelope = r.envelope()
+}
+
+func appendLabels(dst []byte, labels api.Labels) []byte {
+	dst = appendUvarint(dst, uint64(len(labels)))
+	for _, l := range labels {
+		dst = appendBytes(dst, l.Key)
+		dst = appendBytes(dst, l.Value)
+	}
+	return dst
+}
+
+// labels insists on the order and uniqueness that api.Labels promises.
+func (r *reader) labels(into api.Labels) api.Labels {
+	n := r.count(2)
+	into = grow(into, n)
+	for i := range into {
+		into[i] = api.Label{Key: r.string(), Value: r.string()}
+		if i > 0 && r.err == nil && into[i-1].Key >= into[i].Key {
+			r.fail("labels not in order")
+		}
+	}
+	if r.err != nil {
+		return nil
+	}
+	return into
+}
+
+func appendStatus(dst []byte, s *api.Status) []byte {
+	if s == nil {
+		s = &api.Status{}
+	}
+	dst = appendUvarint(dst, uint64(s.Code))
+	dst = appendBytes(dst, string(s.Reason))
+	dst = appendBytes(dst, s.Message)
+	dst = appendBytes(dst, s.Cause)
+	return appendUvarint(dst, uint64(s.RetryAfterSeconds))
+}
+
+// status returns nil for the zero code. A status outlives its frame, so its
+// strings are copies.
+func (r *reader) status() *api.Status {
+	s := &api.Status{
+		Code:              r.int(),
+		Reason:            api.Reason(string(r.bytes())),
+		Message:           string(r.bytes()),
+		Cause:             string(r.bytes()),
+		RetryAfterSeconds: r.int(),
+	}
+	if r.err != nil || s.Code == 0 {
+		return nil
+	}
+	return s
+}

@@ -1,0 +1,29 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// LabelSet gives a number to a label set, for one subscription and from here
+// on: a number that comes again means another set.
+type LabelSet struct {
+	Subscription uint32
+	ID           uint32
+	Labels       api.Labels
+}
+
+// Append writes the whole frame.
+func (f *LabelSet) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeLabelSet)
+	dst = appendUvarint(dst, uint64(f.Subscription))
+	dst = appendUvarint(dst, uint64(f.ID))
+	dst = appendLabels(dst, f.Labels)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *LabelSet) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Subscription = r.uint32()
+	f.ID = r.uint32()
+	f.Labels = r.labels(f.Labels)
+	return r.done("LabelSet")
+}

@@ -1,0 +1,40 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// ListReply answers [List].
+type ListReply struct {
+	Request         uint32
+	ResourceVersion api.ResourceVersion
+	Continue        string // empty at the end
+	Remaining       uint64 // items after this page; zero when not known (rule P17)
+	Items           []Item
+}
+
+// Append writes the whole frame.
+func (f *ListReply) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeListReply)
+	dst = appendUvarint(dst, uint64(f.Request))
+	dst = appendUvarint(dst, uint64(f.ResourceVersion))
+	dst = appendBytes(dst, f.Continue)
+	dst = appendUvarint(dst, f.Remaining)
+	dst = appendUvarint(dst, uint64(len(f.Items)))
+	for i := range f.Items {
+		dst = appendItem(dst, &f.Items[i])
+	}
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *ListReply) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Request = r.uint32()
+	f.ResourceVersion = r.rv()
+	f.Continue = r.string()
+	f.Remaining = r.uvarint()
+	f.Items = grow(f.Items, r.count(4))
+	for i := range f.Items {
+		r.item(&f.Items[i])
+	}
+	return r.done("ListReply")
+}

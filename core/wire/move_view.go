@@ -1,0 +1,26 @@
+package wire
+
+// MoveView moves the window of a view.
+type MoveView struct {
+	View   uint32
+	Offset uint32
+	Limit  uint32
+}
+
+// Append writes the whole frame.
+func (f *MoveView) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeMoveView)
+	dst = appendUvarint(dst, uint64(f.View))
+	dst = appendUvarint(dst, uint64(f.Offset))
+	dst = appendUvarint(dst, uint64(f.Limit))
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *MoveView) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.View = r.uint32()
+	f.Offset = r.uint32()
+	f.Limit = r.uint32()
+	return r.done("MoveView")
+}

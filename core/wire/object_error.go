@@ -1,0 +1,33 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// ObjectError names an object whose newest version cannot be served, because
+// its value does not decode or is over the size limit. The reader keeps the
+// last good version; everything else goes on.
+type ObjectError struct {
+	Subscription    uint32
+	Key             api.Key
+	ResourceVersion api.ResourceVersion
+	Status          *api.Status
+}
+
+// Append writes the whole frame.
+func (f *ObjectError) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeObjectError)
+	dst = appendUvarint(dst, uint64(f.Subscription))
+	dst = appendBytes(dst, f.Key)
+	dst = appendUvarint(dst, uint64(f.ResourceVersion))
+	dst = appendStatus(dst, f.Status)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *ObjectError) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Subscription = r.uint32()
+	f.Key = api.Key(r.string())
+	f.ResourceVersion = r.rv()
+	f.Status = r.status()
+	return r.done("ObjectError")
+}

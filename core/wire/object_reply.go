@@ -1,0 +1,23 @@
+package wire
+
+// ObjectReply answers [Get].
+type ObjectReply struct {
+	Request uint32
+	Item    Item
+}
+
+// Append writes the whole frame.
+func (f *ObjectReply) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeObjectReply)
+	dst = appendUvarint(dst, uint64(f.Request))
+	dst = appendItem(dst, &f.Item)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *ObjectReply) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Request = r.uint32()
+	r.item(&f.Item)
+	return r.done("ObjectReply")
+}

@@ -1,0 +1,36 @@
+package wire
+
+// OpenCollection makes a resource, or a part of it, present. Collections of
+// equal scope share one store and one subscription.
+type OpenCollection struct {
+	Collection    uint32 // chosen by the program, as all ids in commands
+	Resource      string // "v1/pods"
+	Namespace     string // empty for all
+	LabelSelector string
+	FieldSelector string
+	MetadataOnly  bool // no bodies
+}
+
+// Append writes the whole frame.
+func (f *OpenCollection) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeOpenCollection)
+	dst = appendUvarint(dst, uint64(f.Collection))
+	dst = appendBytes(dst, f.Resource)
+	dst = appendBytes(dst, f.Namespace)
+	dst = appendBytes(dst, f.LabelSelector)
+	dst = appendBytes(dst, f.FieldSelector)
+	dst = appendBool(dst, f.MetadataOnly)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *OpenCollection) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Collection = r.uint32()
+	f.Resource = r.string()
+	f.Namespace = r.string()
+	f.LabelSelector = r.string()
+	f.FieldSelector = r.string()
+	f.MetadataOnly = r.bool()
+	return r.done("OpenCollection")
+}

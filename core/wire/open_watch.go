@@ -1,0 +1,57 @@
+package wire
+
+// OpenWatch starts a Kubernetes watch on a collection, with the options and
+// rules of one (rules C8 to C16).
+type OpenWatch struct {
+	Watch             uint32
+	Collection        uint32
+	Namespace         string
+	LabelSelector     string
+	FieldSelector     string
+	ResourceVersion   string // as in a list or watch request
+	Match             Match
+	SendInitialEvents Tristate
+	Bookmarks         bool   // allowWatchBookmarks
+	TimeoutSeconds    uint32 // zero for none
+	Bodies            bool   // deliver the objects' JSON, decoded
+	Policy            Policy // what happens when the consumer is slow
+	Credit            uint32 // events the consumer takes before it grants more; zero for no limit
+}
+
+// Append writes the whole frame.
+func (f *OpenWatch) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeOpenWatch)
+	dst = appendUvarint(dst, uint64(f.Watch))
+	dst = appendUvarint(dst, uint64(f.Collection))
+	dst = appendBytes(dst, f.Namespace)
+	dst = appendBytes(dst, f.LabelSelector)
+	dst = appendBytes(dst, f.FieldSelector)
+	dst = appendBytes(dst, f.ResourceVersion)
+	dst = append(dst, byte(f.Match))
+	dst = append(dst, byte(f.SendInitialEvents))
+	dst = appendBool(dst, f.Bookmarks)
+	dst = appendUvarint(dst, uint64(f.TimeoutSeconds))
+	dst = appendBool(dst, f.Bodies)
+	dst = append(dst, byte(f.Policy))
+	dst = appendUvarint(dst, uint64(f.Credit))
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *OpenWatch) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Watch = r.uint32()
+	f.Collection = r.uint32()
+	f.Namespace = r.string()
+	f.LabelSelector = r.string()
+	f.FieldSelector = r.string()
+	f.ResourceVersion = r.string()
+	f.Match = Match(r.enum(byte(MatchExact)))
+	f.SendInitialEvents = Tristate(r.enum(byte(True)))
+	f.Bookmarks = r.bool()
+	f.TimeoutSeconds = r.uint32()
+	f.Bodies = r.bool()
+	f.Policy = Policy(r.enum(byte(PolicyConflate)))
+	f.Credit = r.uint32()
+	return r.done("OpenWatch")
+}

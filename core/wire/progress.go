@@ -1,0 +1,26 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// Progress says that a subscription has been sent every change up to and
+// including ResourceVersion.
+type Progress struct {
+	Subscription    uint32
+	ResourceVersion api.ResourceVersion
+}
+
+// Append writes the whole frame.
+func (f *Progress) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeProgress)
+	dst = appendUvarint(dst, uint64(f.Subscription))
+	dst = appendUvarint(dst, uint64(f.ResourceVersion))
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *Progress) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Subscription = r.uint32()
+	f.ResourceVersion = r.rv()
+	return r.done("Progress")
+}

@@ -1,0 +1,64 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// Schema describes the objects of a subscription. It comes before any of them.
+type Schema struct {
+	Subscription uint32
+	Schema       api.Schema
+	Dictionary   uint32 // the dictionary of its bodies; zero for none
+}
+
+// Append writes the whole frame.
+func (f *Schema) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeSchema)
+	dst = appendUvarint(dst, uint64(f.Subscription))
+	dst = appendSchema(dst, &f.Schema)
+	dst = appendUvarint(dst, uint64(f.Dictionary))
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *Schema) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Subscription = r.uint32()
+	r.schema(&f.Schema)
+	f.Dictionary = r.uint32()
+	return r.done("Schema")
+}
+
+func appendSchema(dst []byte, s *api.Schema) []byte {
+	dst = appendBytes(dst, s.Resource.Group)
+	dst = appendBytes(dst, s.Resource.Version)
+	dst = appendBytes(dst, s.Resource.Name)
+	dst = appendBytes(dst, s.Kind)
+	dst = appendBool(dst, s.Namespaced)
+	dst = appendUvarint(dst, uint64(len(s.Fields)))
+	for _, f := range s.Fields {
+		dst = appendBytes(dst, f)
+	}
+	dst = appendUvarint(dst, uint64(len(s.Columns)))
+	for _, c := range s.Columns {
+		dst = appendBytes(dst, c.Name)
+		dst = append(dst, byte(c.Kind))
+		dst = appendBytes(dst, c.Path)
+		dst = append(dst, c.Priority)
+	}
+	return dst
+}
+
+// schema copies its strings: a schema outlives the frame it came in.
+func (r *reader) schema(s *api.Schema) {
+	text := func() string { return string(r.bytes()) }
+	s.Resource = api.Resource{Group: text(), Version: text(), Name: text()}
+	s.Kind = text()
+	s.Namespaced = r.bool()
+	s.Fields = make([]string, r.count(1))
+	for i := range s.Fields {
+		s.Fields[i] = text()
+	}
+	s.Columns = make([]api.Column, r.count(4))
+	for i := range s.Columns {
+		s.Columns[i] = api.Column{Name: text(), Kind: api.ValueKind(r.enum(byte(api.String))), Path: text(), Priority: r.byte()}
+	}
+}

@@ -1,0 +1,23 @@
+package wire
+
+// StreamClosed tells the engine that a stream is gone or could not be opened.
+type StreamClosed struct {
+	Stream  uint32
+	Message string // why, for people
+}
+
+// Append writes the whole frame.
+func (f *StreamClosed) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeStreamClosed)
+	dst = appendUvarint(dst, uint64(f.Stream))
+	dst = appendBytes(dst, f.Message)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *StreamClosed) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Stream = r.uint32()
+	f.Message = r.string()
+	return r.done("StreamClosed")
+}

@@ -1,0 +1,23 @@
+package wire
+
+// StreamData hands the engine one whole message from a stream.
+type StreamData struct {
+	Stream uint32
+	Data   []byte // whole frames
+}
+
+// Append writes the whole frame.
+func (f *StreamData) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeStreamData)
+	dst = appendUvarint(dst, uint64(f.Stream))
+	dst = appendBytes(dst, f.Data)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *StreamData) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Stream = r.uint32()
+	f.Data = r.bytes()
+	return r.done("StreamData")
+}

@@ -1,0 +1,24 @@
+package wire
+
+// StreamOpened tells the engine that a stream it asked for is open, and what
+// credentials to say hello with.
+type StreamOpened struct {
+	Stream uint32
+	Token  string
+}
+
+// Append writes the whole frame.
+func (f *StreamOpened) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeStreamOpened)
+	dst = appendUvarint(dst, uint64(f.Stream))
+	dst = appendBytes(dst, f.Token)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *StreamOpened) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Stream = r.uint32()
+	f.Token = r.string()
+	return r.done("StreamOpened")
+}

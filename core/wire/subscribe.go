@@ -1,0 +1,50 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// Subscribe asks for one resource, optionally narrowed. With ResourceVersion
+// zero the answer begins with a snapshot; otherwise with the changes after it,
+// or a 410 when those are gone. NotOlderThan keeps a reader from going back in
+// time on a connector that lags: nothing is answered before the connector has
+// reached it.
+type Subscribe struct {
+	Subscription    uint32 // chosen by the reader, not used before on this connection
+	Resource        string // "v1/pods"
+	Namespace       string // empty for all
+	LabelSelector   string
+	FieldSelector   string
+	ResourceVersion api.ResourceVersion
+	NotOlderThan    api.ResourceVersion
+	MetadataOnly    bool   // leave bodies out
+	Credit          uint64 // bytes of data frames the reader takes before it grants more
+}
+
+// Append writes the whole frame.
+func (f *Subscribe) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeSubscribe)
+	dst = appendUvarint(dst, uint64(f.Subscription))
+	dst = appendBytes(dst, f.Resource)
+	dst = appendBytes(dst, f.Namespace)
+	dst = appendBytes(dst, f.LabelSelector)
+	dst = appendBytes(dst, f.FieldSelector)
+	dst = appendUvarint(dst, uint64(f.ResourceVersion))
+	dst = appendUvarint(dst, uint64(f.NotOlderThan))
+	dst = appendBool(dst, f.MetadataOnly)
+	dst = appendUvarint(dst, f.Credit)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *Subscribe) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Subscription = r.uint32()
+	f.Resource = r.string()
+	f.Namespace = r.string()
+	f.LabelSelector = r.string()
+	f.FieldSelector = r.string()
+	f.ResourceVersion = r.rv()
+	f.NotOlderThan = r.rv()
+	f.MetadataOnly = r.bool()
+	f.Credit = r.uvarint()
+	return r.done("Subscribe")
+}

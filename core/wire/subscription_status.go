@@ -1,0 +1,27 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// SubscriptionStatus ends a subscription: 410 when its resource version is too
+// old, 400, 403 or 404 when it may not or cannot be served. Subscription zero
+// means the whole connection, which then closes.
+type SubscriptionStatus struct {
+	Subscription uint32
+	Status       *api.Status
+}
+
+// Append writes the whole frame.
+func (f *SubscriptionStatus) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeSubscriptionStatus)
+	dst = appendUvarint(dst, uint64(f.Subscription))
+	dst = appendStatus(dst, f.Status)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *SubscriptionStatus) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Subscription = r.uint32()
+	f.Status = r.status()
+	return r.done("SubscriptionStatus")
+}

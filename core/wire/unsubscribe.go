@@ -1,0 +1,20 @@
+package wire
+
+// Unsubscribe ends a subscription. Frames already under way may still arrive.
+type Unsubscribe struct {
+	Subscription uint32
+}
+
+// Append writes the whole frame.
+func (f *Unsubscribe) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeUnsubscribe)
+	dst = appendUvarint(dst, uint64(f.Subscription))
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *Unsubscribe) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Subscription = r.uint32()
+	return r.done("Unsubscribe")
+}

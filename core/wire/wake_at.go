@@ -1,0 +1,21 @@
+package wire
+
+// WakeAt asks for a Tick no later than the given time, on the clock of Tick.
+// The newest one counts.
+type WakeAt struct {
+	Millis int64
+}
+
+// Append writes the whole frame.
+func (f *WakeAt) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeWakeAt)
+	dst = appendVarint(dst, f.Millis)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *WakeAt) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Millis = r.varint()
+	return r.done("WakeAt")
+}

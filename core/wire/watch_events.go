@@ -1,0 +1,65 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// WatchEvent is one event of a watch. A bookmark has only a resource version
+// and flags, an error only a status, every other event an item.
+type WatchEvent struct {
+	Type   api.EventType
+	Item   Item
+	Status *api.Status
+}
+
+// WatchEvents delivers events of a watch, in order.
+type WatchEvents struct {
+	Watch  uint32
+	Events []WatchEvent
+}
+
+// Append writes the whole frame.
+func (f *WatchEvents) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeWatchEvents)
+	dst = appendUvarint(dst, uint64(f.Watch))
+	dst = appendUvarint(dst, uint64(len(f.Events)))
+	for i := range f.Events {
+		dst = appendWatchEvent(dst, &f.Events[i])
+	}
+	return end(dst, start)
+}
+
+func appendWatchEvent(dst []byte, e *WatchEvent) []byte {
+	dst = append(dst, byte(e.Type))
+	switch e.Type {
+	case api.Error:
+		return appendStatus(dst, e.Status)
+	case api.Bookmark:
+		dst = appendUvarint(dst, uint64(e.Item.ResourceVersion))
+		return append(dst, byte(e.Item.Flags))
+	}
+	return appendItem(dst, &e.Item)
+}
+
+// Parse reads the payload.
+func (f *WatchEvents) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Watch = r.uint32()
+	f.Events = grow(f.Events, r.count(3))
+	for i := range f.Events {
+		r.watchEvent(&f.Events[i])
+	}
+	return r.done("WatchEvents")
+}
+
+func (r *reader) watchEvent(e *WatchEvent) {
+	*e = WatchEvent{Type: api.EventType(r.byte())}
+	switch e.Type {
+	case api.Added, api.Modified, api.Deleted:
+		r.item(&e.Item)
+	case api.Bookmark:
+		e.Item = Item{ResourceVersion: r.rv(), Flags: api.Flags(r.byte())}
+	case api.Error:
+		e.Status = r.status()
+	default:
+		r.fail("unknown event type")
+	}
+}

@@ -1,0 +1,28 @@
+package wire
+
+// Welcome answers [Hello]. The connector says progress on every subscription
+// at least every ProgressMillis; a reader that hears nothing for three such
+// periods calls its data stale.
+type Welcome struct {
+	Version        int
+	Server         string // name and version of the connector, for people
+	ProgressMillis uint64
+}
+
+// Append writes the whole frame.
+func (f *Welcome) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeWelcome)
+	dst = appendUvarint(dst, uint64(f.Version))
+	dst = appendBytes(dst, f.Server)
+	dst = appendUvarint(dst, f.ProgressMillis)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *Welcome) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Version = r.int()
+	f.Server = r.string()
+	f.ProgressMillis = r.uvarint()
+	return r.done("Welcome")
+}
