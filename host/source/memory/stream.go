@@ -1,0 +1,129 @@
+package memory
+
+import (
+	"context"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/source"
+)
+
+// Stream implements source.Source.
+func (s *Source) Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink source.Sink) error {
+	if _, err := source.Lookup(s.schemas, resource); err != nil {
+		return err
+	}
+	st := stream{source: s, resource: resource, sink: sink, at: from}
+	st.start()
+	if from == 0 {
+		if err := st.list(ctx); err != nil {
+			return err
+		}
+	}
+	for {
+		if err := st.turn(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// stream is one running Stream. It starts no goroutine.
+type stream struct {
+	source   *Source
+	resource api.Resource
+	sink     source.Sink
+	at       api.ResourceVersion // everything up to it was handed over
+	failures int                 // seen
+	progress int                 // answered
+}
+
+// start remembers what happened before the stream, so that it reacts only to
+// what happens during it.
+func (st *stream) start() {
+	st.source.mu.Lock()
+	defer st.source.mu.Unlock()
+	st.failures, st.progress = st.source.failures, st.source.progress
+}
+
+func (st *stream) list(ctx context.Context) error {
+	objects, rv := st.source.snapshot(st.resource)
+	if err := st.sink.BeginList(rv); err != nil {
+		return err
+	}
+	for _, o := range objects {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := st.sink.Object(o.Key, o.ResourceVersion, o.Value); err != nil {
+			return err
+		}
+	}
+	st.at = rv
+	return st.sink.EndList()
+}
+
+// turn hands over the next changes or progress, or waits until there may be
+// some.
+func (st *stream) turn(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	next, err := st.next()
+	switch {
+	case err != nil:
+		return err
+	case len(next.changes) > 0:
+		st.at = next.changes[len(next.changes)-1].ResourceVersion
+		return st.sink.Changes(next.changes)
+	case next.progress > st.progress:
+		st.at, st.progress = next.revision, next.progress
+		return st.sink.Progress(next.revision)
+	}
+	select {
+	case <-next.wake:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+type next struct {
+	changes  []source.Change
+	revision api.ResourceVersion
+	progress int
+	wake     <-chan struct{}
+}
+
+// next looks at everything under one lock, so that progress never overtakes a
+// change.
+func (st *stream) next() (next, error) {
+	s := st.source
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failures > st.failures {
+		return next{}, s.failure
+	}
+	if st.at > s.revision {
+		return next{}, api.Expired("resource version " + st.at.String() + " is beyond the newest, " +
+			s.revision.String() + ": list anew")
+	}
+	if st.at+1 < s.compacted {
+		return next{}, api.Expired("changes after resource version " + st.at.String() +
+			" are gone, compacted at " + s.compacted.String() + ": list anew")
+	}
+	log := s.log[st.resource]
+	return next{
+		changes:  wholeRevisions(log[after(log, st.at):]),
+		revision: s.revision,
+		progress: s.progress,
+		wake:     s.wake,
+	}, nil
+}
+
+// wholeRevisions is a beginning of log of about batch changes that ends with a
+// revision. The slots are never written again, so it may be read unlocked.
+func wholeRevisions(log []source.Change) []source.Change {
+	n := min(batch, len(log))
+	for n > 0 && n < len(log) && log[n].ResourceVersion == log[n-1].ResourceVersion {
+		n++
+	}
+	return log[:n:n]
+}

@@ -1,0 +1,23 @@
+package source
+
+import (
+	"context"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// Writer changes what a source serves. The product only reads; writers exist
+// for tests, the simulator and the demo.
+type Writer interface {
+	// Txn applies all writes as one revision and returns it, or none of them.
+	// A key may occur once. Deleting what does not exist is no change.
+	Txn(ctx context.Context, writes ...Write) (api.ResourceVersion, error)
+}
+
+// Write puts an object, or deletes it when Value is nil. The writer keeps
+// Value: the caller must not change it afterwards.
+type Write struct {
+	Resource api.Resource
+	Key      api.Key
+	Value    []byte
+}
