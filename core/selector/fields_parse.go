@@ -1,0 +1,122 @@
+package selector
+
+import (
+	"slices"
+	"strings"
+)
+
+// ParseFields reads a field selector. Its error is a [*SyntaxError].
+//
+//	selector = [ term ] { "," [ term ] }
+//	term     = field ( "=" | "==" | "!=" ) value
+//
+// Nothing is trimmed: a blank belongs to the field or the value it touches
+// (FS2). In a value, a backslash goes before each backslash, comma and equals
+// sign (FS4).
+func ParseFields(text string) (Fields, error) {
+	var parsed []parsedTerm
+	for at := 0; at <= len(text); {
+		source := text[at : at+termLength(text[at:])]
+		if source != "" {
+			t, err := parseTerm(text, at, source)
+			if err != nil {
+				return Fields{}, err
+			}
+			parsed = append(parsed, parsedTerm{source, t})
+		}
+		at += len(source) + 1
+	}
+	return fromParsed(parsed), nil
+}
+
+// parsedTerm keeps the text of a term, which decides its place (FS6).
+type parsedTerm struct {
+	source string
+	fieldTerm
+}
+
+func fromParsed(parsed []parsedTerm) Fields {
+	slices.SortFunc(parsed, func(a, b parsedTerm) int { return strings.Compare(a.source, b.source) })
+	var f Fields
+	for _, p := range parsed {
+		if p.field != "" || p.value != "" { // FS8: "=" alone says nothing
+			f.terms = append(f.terms, p.fieldTerm)
+		}
+	}
+	return f
+}
+
+// termLength is the distance to the comma that ends the first term: the first
+// one without a backslash before it (FS3).
+func termLength(s string) int {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case ',':
+			return i
+		case '\\':
+			i++
+		}
+	}
+	return len(s)
+}
+
+// parseTerm reads source, the term at offset at of text.
+func parseTerm(text string, at int, source string) (fieldTerm, error) {
+	equals := strings.IndexByte(source, '=')
+	if equals < 0 {
+		return fieldTerm{}, fieldError(text, at+len(source), "expected =, == or != after the field "+quote(source))
+	}
+	t := fieldTerm{field: source[:equals]}
+	t.field, t.negated = strings.CutSuffix(t.field, "!")
+	value := source[equals+1:]
+	if !t.negated {
+		value = strings.TrimPrefix(value, "=")
+	}
+	var bad int
+	if t.value, bad = unescape(value); bad >= 0 {
+		return fieldTerm{}, fieldError(text, at+len(source)-len(value)+bad, escapeProblem(value[bad:]))
+	}
+	return t, nil
+}
+
+// unescape returns the value that s writes, or the position of what it must not
+// hold: a bare "=", or a backslash before anything but \ , = (FS4).
+func unescape(s string) (value string, bad int) {
+	if !strings.ContainsAny(s, escapable) {
+		return s, -1
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	escaped := false
+	// By rune, not by byte: beside an escape, bytes that are not UTF-8 become
+	// U+FFFD, as they do at a kube-apiserver.
+	for i, r := range s {
+		switch {
+		case escaped && !strings.ContainsRune(escapable, r):
+			return "", i - 1
+		case !escaped && r == '=':
+			return "", i
+		}
+		if escaped = !escaped && r == '\\'; !escaped {
+			b.WriteRune(r)
+		}
+	}
+	if escaped {
+		return "", len(s) - 1
+	}
+	return b.String(), -1
+}
+
+func escapeProblem(found string) string {
+	switch {
+	case found == `\`:
+		return `expected \, "," or = after the backslash, found the end`
+	case found[0] == '\\':
+		return `expected \, "," or = after the backslash, found ` + quote(found[1:])
+	}
+	return `a = inside a value is written \=`
+}
+
+func fieldError(text string, at int, message string) error {
+	return &SyntaxError{Text: text, Offset: at, Message: message, language: "field selector"}
+}

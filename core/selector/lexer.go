@@ -1,0 +1,77 @@
+package selector
+
+import "strings"
+
+// token is a piece of a label selector: a word, a special ("=", "==", "!=",
+// "!", "(", ")", ",", ">", "<"), or the end, whose text is empty.
+//
+// Keywords are words: `in` is an operator only where an operator can stand,
+// and a legal key or value anywhere else (LS3).
+type token struct {
+	text string
+	at   int // byte offset
+	word bool
+}
+
+func (t token) is(special string) bool { return !t.word && t.text == special }
+func (t token) isEnd() bool            { return t.text == "" }
+
+// String is the token as an error shows it.
+func (t token) String() string {
+	if t.isEnd() {
+		return "the end"
+	}
+	return quote(t.text)
+}
+
+// lexer cuts the text of a label selector into tokens.
+//
+// NUL is the language's one oddity (LS3): right behind a token it is swallowed
+// and ends just that token; anywhere else it ends the text.
+type lexer struct {
+	text string
+	at   int
+}
+
+func (l *lexer) next() token {
+	for l.at < len(l.text) && isSpace(l.text[l.at]) {
+		l.at++
+	}
+	t := token{at: l.at}
+	rest := l.text[l.at:]
+	if rest == "" || rest[0] == 0 {
+		return t
+	}
+	t.word = !isSpecial(rest[0])
+	t.text = rest[:tokenLength(rest)]
+	l.at += len(t.text)
+	if l.at < len(l.text) && l.text[l.at] == 0 {
+		l.at++
+	}
+	return t
+}
+
+// tokenLength is the length of the token that s, which is not empty, begins with.
+func tokenLength(s string) int {
+	if isSpecial(s[0]) {
+		if strings.HasPrefix(s, "==") || strings.HasPrefix(s, "!=") {
+			return 2
+		}
+		return 1
+	}
+	n := 1
+	for n < len(s) && !isSpace(s[n]) && !isSpecial(s[n]) && s[n] != 0 {
+		n++
+	}
+	return n
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+
+func isSpecial(c byte) bool {
+	switch c {
+	case '=', '!', '(', ')', ',', '>', '<':
+		return true
+	}
+	return false
+}

@@ -1,0 +1,54 @@
+package selector
+
+import "github.com/watchglass/watchglass/core/api"
+
+// Memo remembers one selector's verdict on each interned label set, so that a
+// selector is evaluated once per distinct label set however many objects share
+// it. It holds two bits per id and so wants ids that are small and dense. It is
+// not safe for concurrent use.
+type Memo struct {
+	labels   Labels
+	verdicts []uint64 // idsPerWord verdicts in each
+}
+
+// A verdict is two bits: is it known, and is it yes. Zero is "not asked yet".
+const (
+	known      = 1
+	yes        = 2
+	idsPerWord = 32
+)
+
+// NewMemo returns a Memo that knows no verdict yet.
+func NewMemo(l Labels) *Memo { return &Memo{labels: l} }
+
+// Matches reports whether the selector matches the set that id stands for. The
+// set is looked at only when the id is new, or new again after Forget.
+func (m *Memo) Matches(id uint32, set api.Labels) bool {
+	if m.labels.Empty() {
+		return true
+	}
+	word, shift := place(id)
+	if missing := word + 1 - len(m.verdicts); missing > 0 {
+		m.verdicts = append(m.verdicts, make([]uint64, missing)...)
+	}
+	verdict := m.verdicts[word] >> shift
+	if verdict&known == 0 {
+		verdict = known
+		if m.labels.Matches(set) {
+			verdict |= yes
+		}
+		m.verdicts[word] |= verdict << shift
+	}
+	return verdict&yes != 0
+}
+
+// Forget drops the verdict on id, which will stand for another set.
+func (m *Memo) Forget(id uint32) {
+	if word, shift := place(id); word < len(m.verdicts) {
+		m.verdicts[word] &^= (known | yes) << shift
+	}
+}
+
+func place(id uint32) (word int, shift uint) {
+	return int(id / idsPerWord), uint(id%idsPerWord) * 2
+}

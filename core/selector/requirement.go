@@ -1,0 +1,146 @@
+package selector
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// Operator relates a label key to values. Its text is its spelling in a
+// selector; Exists has none there, the bare key says it.
+type Operator string
+
+// The operators (LS2). Equals and DoubleEquals differ in spelling only, which
+// the canonical text keeps (LS10).
+const (
+	Exists       Operator = "exists"
+	DoesNotExist Operator = "!"
+	Equals       Operator = "="
+	DoubleEquals Operator = "=="
+	NotEquals    Operator = "!="
+	In           Operator = "in"
+	NotIn        Operator = "notin"
+	GreaterThan  Operator = ">"
+	LessThan     Operator = "<"
+)
+
+// Requirement is one condition on one label. It is immutable.
+type Requirement struct {
+	key    string
+	op     Operator
+	values []string // sorted, unique
+	bound  int64    // the value of GreaterThan and LessThan, as a number
+}
+
+// NewRequirement builds a requirement from its parts, under the rules that text
+// is parsed under: a valid key (LS6), valid values (LS7), an integer for
+// GreaterThan and LessThan (LS8), and as many values as the operator takes. Its
+// error is an [*api.Status] 400. The values are copied.
+func NewRequirement(key string, op Operator, values []string) (Requirement, error) {
+	if problem := keyProblem(key); problem != "" {
+		return Requirement{}, api.BadRequest(problem)
+	}
+	if problem := countProblem(op, len(values)); problem != "" {
+		return Requirement{}, api.BadRequest("requirement on label " + quote(key) + ": " + problem)
+	}
+	for _, v := range values {
+		if problem := operandProblem(op, v); problem != "" {
+			return Requirement{}, api.BadRequest("requirement on label " + quote(key) + ": " + problem)
+		}
+	}
+	return makeRequirement(key, op, slices.Clone(values)), nil
+}
+
+func countProblem(op Operator, n int) string {
+	switch op {
+	case Exists, DoesNotExist:
+		if n != 0 {
+			return "operator " + string(op) + " takes no value"
+		}
+	case Equals, DoubleEquals, NotEquals, GreaterThan, LessThan:
+		if n != 1 {
+			return "operator " + string(op) + " takes exactly one value, found " + strconv.Itoa(n)
+		}
+	case In, NotIn:
+		if n == 0 {
+			return "operator " + string(op) + " takes at least one value"
+		}
+	default:
+		return "unknown operator " + quote(string(op))
+	}
+	return ""
+}
+
+// makeRequirement checks nothing and takes over values.
+func makeRequirement(key string, op Operator, values []string) Requirement {
+	r := Requirement{key: key, op: op}
+	if op == GreaterThan || op == LessThan {
+		r.bound, _ = strconv.ParseInt(values[0], 10, 64)
+	}
+	slices.Sort(values)
+	r.values = slices.Compact(values)
+	return r
+}
+
+// Key is the label the requirement is about.
+func (r Requirement) Key() string { return r.key }
+
+// Operator is the relation between the label and the values.
+func (r Requirement) Operator() Operator { return r.op }
+
+// Values is a copy of the operands, sorted, each once.
+func (r Requirement) Values() []string { return slices.Clone(r.values) }
+
+// Matches reports whether a label set meets the requirement (LS8, LS9). The
+// zero Requirement is met by none.
+func (r Requirement) Matches(set api.Labels) bool {
+	value, present := set.Get(r.key)
+	switch r.op {
+	case Exists:
+		return present
+	case DoesNotExist:
+		return !present
+	case Equals, DoubleEquals, In:
+		return present && r.has(value)
+	case NotEquals, NotIn:
+		return !present || !r.has(value)
+	case GreaterThan, LessThan:
+		return present && r.compare(value)
+	}
+	return false
+}
+
+func (r Requirement) has(value string) bool {
+	if len(r.values) == 1 {
+		return r.values[0] == value
+	}
+	_, found := slices.BinarySearch(r.values, value)
+	return found
+}
+
+// compare is strict; a label that is no int64 is neither greater nor less.
+func (r Requirement) compare(value string) bool {
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		return false
+	}
+	if r.op == GreaterThan {
+		return n > r.bound
+	}
+	return n < r.bound
+}
+
+// String is the canonical text of the requirement (LS10).
+func (r Requirement) String() string {
+	switch r.op {
+	case Exists:
+		return r.key
+	case DoesNotExist:
+		return "!" + r.key
+	case In, NotIn:
+		return r.key + " " + string(r.op) + " (" + strings.Join(r.values, ",") + ")"
+	}
+	return r.key + string(r.op) + strings.Join(r.values, ",")
+}
