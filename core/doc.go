@@ -1,0 +1,2 @@
+// Package core is the engine.
+package core

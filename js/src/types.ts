@@ -1,0 +1,207 @@
+/** The public types of watchglass. They hold no code; every entry re-exports them. */
+
+/** A resource version: an unsigned 64-bit integer as a decimal string. */
+export type ResourceVersion = string;
+
+/** How current a collection is. The data that is there stays visible in every state. */
+export type State = "connecting" | "syncing" | "live" | "reconnecting" | "stale" | "forbidden" | "closed";
+
+/** An error in Kubernetes' words. */
+export interface Status {
+  code: number;
+  reason: string;
+  message: string;
+  cause?: string;
+  retryAfterSeconds?: number;
+}
+
+/** Metadata that every Kubernetes object has. */
+export interface ObjectMeta {
+  name: string;
+  namespace?: string;
+  uid: string;
+  resourceVersion: ResourceVersion;
+  labels?: Record<string, string>;
+  [member: string]: unknown;
+}
+
+/** Any Kubernetes object. */
+export interface KubeObject {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  [member: string]: unknown;
+}
+
+/** A cell of a table: a date is milliseconds since the epoch. */
+export type Cell = string | number | boolean | null;
+
+export interface Column {
+  name: string;
+  kind: "null" | "bool" | "integer" | "number" | "date" | "string";
+  path: string;
+  priority: number;
+}
+
+/** What a collection's objects look like to tables and selectors. */
+export interface Schema {
+  group: string;
+  version: string;
+  resource: string;
+  kind: string;
+  namespaced: boolean;
+  fields: string[];
+  columns: Column[];
+}
+
+/** One row of a view. Frozen, and the same object for as long as the row is unchanged. */
+export interface Row {
+  /** "namespace/name", or "name" for a cluster-scoped object. */
+  key: string;
+  namespace: string;
+  name: string;
+  uid: string;
+  resourceVersion: ResourceVersion;
+  labels: Readonly<Record<string, string>>;
+  /** In the order of {@link Schema.fields}. */
+  fields: readonly string[];
+  /** In the order of {@link Schema.columns}. */
+  columns: readonly Cell[];
+}
+
+/** The window of a view at one moment. Frozen; a new one for every change. */
+export interface ViewSnapshot {
+  rows: readonly Row[];
+  /** Rows that match, in the window or not. */
+  total: number;
+  /** Position of the first row of the window. */
+  offset: number;
+  /** Rows by value of `countBy`, sorted by value. */
+  counts: ReadonlyArray<readonly [value: string, rows: number]>;
+  resourceVersion: ResourceVersion;
+}
+
+export interface CollectionStatus {
+  state: State;
+  resourceVersion: ResourceVersion;
+  /** When the connector was last heard of, in milliseconds since the epoch; 0 for never. */
+  lastProgress: number;
+  objects: number;
+  /** While syncing: objects loaded so far and roughly expected. */
+  loaded: number;
+  total: number;
+  /** Why, where the state has a reason. */
+  error?: Status;
+}
+
+export interface Selectors {
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+}
+
+export interface CollectionOptions extends Selectors {
+  /** Leave bodies out: rows and metadata only. */
+  metadataOnly?: boolean;
+}
+
+export interface WatchOptions extends Selectors {
+  resourceVersion?: ResourceVersion;
+  resourceVersionMatch?: "NotOlderThan" | "Exact";
+  sendInitialEvents?: boolean;
+  allowWatchBookmarks?: boolean;
+  timeoutSeconds?: number;
+  /** What happens when the loop over the events is slow: end the watch (the default, as Kubernetes does) or keep the newest state per object. */
+  policy?: "terminate" | "conflate";
+  /** Events taken from the engine before the consumer has seen them. Default 1000. */
+  credit?: number;
+  signal?: AbortSignal;
+}
+
+export type WatchEvent<T extends KubeObject = KubeObject> =
+  | { type: "ADDED" | "MODIFIED" | "DELETED"; object: T; finalStateUnknown?: boolean }
+  | { type: "BOOKMARK"; resourceVersion: ResourceVersion; initialEventsEnd: boolean }
+  | { type: "ERROR"; status: Status };
+
+export interface ViewOptions extends Selectors {
+  /** A column, "name" or "namespace"; "-" in front reverses. Default: by key. */
+  sort?: string;
+  /** Default 0. */
+  offset?: number;
+  /** Default 100. */
+  limit?: number;
+  /** A field or column to count rows by. */
+  countBy?: string;
+}
+
+export interface ListOptions extends Selectors {
+  resourceVersion?: ResourceVersion;
+  resourceVersionMatch?: "NotOlderThan" | "Exact";
+  limit?: number;
+  continue?: string;
+}
+
+export interface ListResult<T extends KubeObject = KubeObject> {
+  items: T[];
+  resourceVersion: ResourceVersion;
+  continue: string;
+  remainingItemCount?: number;
+}
+
+/** A live window over a collection. */
+export interface View {
+  readonly snapshot: ViewSnapshot;
+  /** Called after every change of {@link snapshot}, at most once per animation frame. Returns how to stop. */
+  subscribe(listener: () => void): () => void;
+  /** Moves the window. */
+  move(offset: number, limit: number): void;
+  /** Replaces the query; rows of the old one stay until the new ones are there. Rejects with a {@link WatchglassError} when a selector or column is wrong, and the old query stays. */
+  query(options: ViewOptions): Promise<void>;
+  /** Resolves with the first snapshot of the current query; rejects when the query was refused. */
+  readonly ready: Promise<void>;
+  close(): void;
+  [Symbol.dispose](): void;
+}
+
+/** A resource, or part of one, kept present. */
+export interface Collection<T extends KubeObject = KubeObject> {
+  readonly status: CollectionStatus;
+  /** Known once the collection has been in sync; undefined before. */
+  readonly schema: Schema | undefined;
+  /** Called after every change of {@link status} or {@link schema}. */
+  subscribe(listener: () => void): () => void;
+  /** Objects whose newest version could not be read; see the error's message. */
+  onObjectError(listener: (key: string, status: Status) => void): () => void;
+  /** Resolves when the collection is live for the first time. */
+  readonly synced: Promise<void>;
+  watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
+  view(options?: ViewOptions): View;
+  get(key: string): Promise<T>;
+  list(options?: ListOptions): Promise<ListResult<T>>;
+  close(): void;
+  [Symbol.dispose](): void;
+}
+
+export interface ConnectOptions {
+  /** A bearer token, or how to get a fresh one for each connection. Never part of the URL. */
+  token?: string | (() => string | Promise<string>);
+  /** Where the module is: a URL, bytes, or a compiled module. Default: beside the package. */
+  wasm?: URL | string | BufferSource | WebAssembly.Module;
+  /** Where the engine runs: "shared" (SharedWorker, falls back to "dedicated"), "dedicated" (Worker), or "inline" (this thread; what Node uses). */
+  worker?: "shared" | "dedicated" | "inline";
+  /** Where the worker script is. Default: beside the package. */
+  workerURL?: URL | string;
+  /** Bytes of memory for objects. Default 512 MiB. */
+  maxBytes?: number;
+}
+
+/** A connection to one connector, shared by everything opened on it. */
+export interface Watchglass {
+  collection<T extends KubeObject = KubeObject>(resource: string, options?: CollectionOptions): Collection<T>;
+  /** What the engine holds: named numbers such as "collection.1.objects". */
+  inspect(): Promise<Record<string, number>>;
+  /** Cuts a waiting back-off short. */
+  reconnect(): void;
+  close(): void;
+  [Symbol.dispose](): void;
+}
