@@ -1,0 +1,20 @@
+// Package store holds the objects of one collection without giving the garbage
+// collector anything to scan.
+//
+// A [Heap] keeps object versions. A version never changes; it is named by a
+// [Ref] and counted: the current state, the history, the queue of a watcher
+// each hold their own count, and the version goes when the last one lets go.
+// Envelopes lie in a slab of large byte chunks, label sets are kept once and
+// named by small numbers, and a version's record has no pointers. So a
+// collection of a million objects is a handful of large slices to the
+// collector, and no pause grows with it.
+//
+// A [Store] is a current state: at most one version per key, found by hash or
+// in key order. Several stores can share a heap, which is how a relist stages
+// the next state beside the present one and pays only for what differs.
+//
+// An [Ordered] is a sorted sequence of versions by any total order, with rank
+// and position; the key order of a store and the rows of a view are both one.
+//
+// Nothing here is safe for concurrent use.
+package store

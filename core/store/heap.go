@@ -1,0 +1,127 @@
+package store
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// Ref names one version of an object in a [Heap]. Zero is no object.
+type Ref uint32
+
+// record is one version. It has no pointers: millions of them are nothing to
+// the garbage collector.
+type record struct {
+	rv         api.ResourceVersion
+	at         span
+	refs       int32
+	labels     uint32
+	dictionary uint32
+	flags      api.Flags
+}
+
+// Heap holds object versions by reference count. Every Ref that a method
+// returns or takes carries exactly one count unless its comment says otherwise.
+type Heap struct {
+	Labels  LabelSets
+	records []record
+	free    []Ref
+	slab    slab
+}
+
+// NewHeap returns an empty heap.
+func NewHeap() *Heap {
+	return &Heap{Labels: newLabelSets(), records: make([]record, 1), slab: newSlab()}
+}
+
+// OnForget sets what is called just before the number of a label set is used
+// for another set, so that verdicts cached by number can be dropped.
+func (h *Heap) OnForget(forget func(labelSet uint32)) { h.Labels.forget = forget }
+
+// Version is what a heap keeps of an object. The envelope is copied; the label
+// set is one of the heap's own.
+type Version struct {
+	ResourceVersion api.ResourceVersion
+	Flags           api.Flags
+	LabelSet        uint32
+	// Dictionary numbers what the body was compressed with; the numbers are
+	// the caller's.
+	Dictionary uint32
+	Envelope   wire.Envelope
+}
+
+// Put stores a version and returns it with one count. It takes over the
+// caller's count of the label set.
+func (h *Heap) Put(v Version) Ref {
+	at := h.slab.alloc(len(v.Envelope))
+	copy(h.slab.bytes(at), v.Envelope)
+	rec := record{
+		rv: v.ResourceVersion, at: at, refs: 1,
+		labels: v.LabelSet, dictionary: v.Dictionary, flags: v.Flags,
+	}
+	if n := len(h.free); n > 0 {
+		ref := h.free[n-1]
+		h.free = h.free[:n-1]
+		h.records[ref] = rec
+		return ref
+	}
+	h.records = append(h.records, rec)
+	return Ref(len(h.records) - 1)
+}
+
+// Retain adds a count and returns ref, for handing on. Zero stays zero.
+func (h *Heap) Retain(ref Ref) Ref {
+	if ref != 0 {
+		h.records[ref].refs++
+	}
+	return ref
+}
+
+// Release takes a count away. With the last one the version is gone, and every
+// slice that was read from it is invalid.
+func (h *Heap) Release(ref Ref) {
+	if ref == 0 {
+		return
+	}
+	r := &h.records[ref]
+	r.refs--
+	if r.refs > 0 {
+		return
+	}
+	h.Labels.Release(r.labels)
+	h.slab.release(r.at)
+	*r = record{}
+	h.free = append(h.free, ref)
+}
+
+// ResourceVersion of a version.
+func (h *Heap) ResourceVersion(ref Ref) api.ResourceVersion { return h.records[ref].rv }
+
+// Flags of a version.
+func (h *Heap) Flags(ref Ref) api.Flags { return h.records[ref].flags }
+
+// LabelSet is the number of a version's label set.
+func (h *Heap) LabelSet(ref Ref) uint32 { return h.records[ref].labels }
+
+// Dictionary is the number given in Put.
+func (h *Heap) Dictionary(ref Ref) uint32 { return h.records[ref].dictionary }
+
+// LabelsOf is a version's label set.
+func (h *Heap) LabelsOf(ref Ref) api.Labels { return h.Labels.Labels(h.records[ref].labels) }
+
+// Envelope aliases the heap; it is valid while a count is held.
+func (h *Heap) Envelope(ref Ref) wire.Envelope { return h.slab.bytes(h.records[ref].at) }
+
+// Key aliases the heap like Envelope.
+func (h *Heap) Key(ref Ref) api.Key { return h.Envelope(ref).Key() }
+
+// Versions is how many versions are held, current ones and older ones.
+func (h *Heap) Versions() int { return len(h.records) - 1 - len(h.free) }
+
+// UsedBytes is the memory that live versions take; ReservedBytes is what the
+// heap has taken from the system for them.
+func (h *Heap) UsedBytes() int { return h.slab.used + h.Versions()*recordSize }
+
+// ReservedBytes never falls, except when large objects go.
+func (h *Heap) ReservedBytes() int { return h.slab.reserved() + cap(h.records)*recordSize }
+
+const recordSize = 40

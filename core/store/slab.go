@@ -1,0 +1,119 @@
+package store
+
+import "math/bits"
+
+// A slab hands out byte spans of 16 to maxSpan bytes from large chunks. Freed
+// spans are kept by size class and used again; chunks are never given back,
+// because WebAssembly memory cannot shrink anyway. A span beyond maxSpan gets a
+// chunk of its own, which is given back.
+type slab struct {
+	chunks [][]byte
+	next   int      // first unused byte of the chunk being filled
+	fill   int      // index of that chunk, -1 before the first
+	free   [][]span // by class
+	holes  []uint32 // indices of chunks given back
+	used   int      // bytes in live spans, rounded up to their class
+}
+
+type span struct {
+	chunk, offset, size uint32
+}
+
+const (
+	minChunk = 64 << 10
+	maxChunk = 1 << 20
+	maxSpan  = 64 << 10
+	minSpan  = 16
+)
+
+func newSlab() slab { return slab{fill: -1} }
+
+// class rounds a size up to one of eight steps per power of two, so that at
+// most an eighth is wasted, and numbers it.
+func class(n int) (number, size int) {
+	if n <= minSpan {
+		return 0, minSpan
+	}
+	shift := max(bits.Len(uint(n-1))-4, 0)
+	steps := (n - 1) >> shift // 8..15 above minSpan
+	return shift*8 + steps - 7, (steps + 1) << shift
+}
+
+func (s *slab) alloc(n int) span {
+	if n > maxSpan {
+		return s.allocLarge(n)
+	}
+	number, size := class(n)
+	s.used += size
+	if number < len(s.free) {
+		if list := s.free[number]; len(list) > 0 {
+			sp := list[len(list)-1]
+			s.free[number] = list[:len(list)-1]
+			sp.size = uint32(n)
+			return sp
+		}
+	}
+	if s.fill < 0 || s.next+size > len(s.chunks[s.fill]) {
+		s.grow()
+	}
+	sp := span{uint32(s.fill), uint32(s.next), uint32(n)}
+	s.next += size
+	return sp
+}
+
+// grow starts a new chunk, each twice the last up to maxChunk, so that a small
+// collection stays small. The rest of the old chunk is lost; it is less than
+// one span.
+func (s *slab) grow() {
+	size := minChunk
+	if s.fill >= 0 {
+		size = min(2*len(s.chunks[s.fill]), maxChunk)
+	}
+	s.fill = s.addChunk(size)
+	s.next = 0
+}
+
+func (s *slab) addChunk(size int) int {
+	if n := len(s.holes); n > 0 {
+		i := s.holes[n-1]
+		s.holes = s.holes[:n-1]
+		s.chunks[i] = make([]byte, size)
+		return int(i)
+	}
+	s.chunks = append(s.chunks, make([]byte, size))
+	return len(s.chunks) - 1
+}
+
+func (s *slab) allocLarge(n int) span {
+	s.used += n
+	return span{uint32(s.addChunk(n)), 0, uint32(n)}
+}
+
+func (s *slab) release(sp span) {
+	if sp.size > maxSpan {
+		s.used -= int(sp.size)
+		s.chunks[sp.chunk] = nil
+		s.holes = append(s.holes, sp.chunk)
+		return
+	}
+	number, size := class(int(sp.size))
+	s.used -= size
+	for len(s.free) <= number {
+		s.free = append(s.free, nil)
+	}
+	s.free[number] = append(s.free[number], sp)
+}
+
+func (s *slab) bytes(sp span) []byte {
+	end := sp.offset + sp.size
+	return s.chunks[sp.chunk][sp.offset:end:end]
+}
+
+// reserved is the memory taken from the system.
+func (s *slab) reserved() int {
+	n := 0
+	for _, c := range s.chunks {
+		n += len(c)
+	}
+	return n
+}

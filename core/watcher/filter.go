@@ -1,0 +1,96 @@
+package watcher
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/selector"
+	"github.com/watchglass/watchglass/core/store"
+)
+
+// Filter is a namespace with a label and a field selector, bound to the
+// resource's fields. It caches verdicts by label set; Forget drops one.
+type Filter struct {
+	heap      *store.Heap
+	namespace string
+	labels    *selector.Memo
+	fields    selector.BoundFields
+}
+
+// NewFilter parses and binds. An error is a *api.Status 400 that says what is
+// wrong with the selector and where.
+func NewFilter(heap *store.Heap, schema *api.Schema, namespace, labelSelector, fieldSelector string) (*Filter, *api.Status) {
+	if namespace != "" && !schema.Namespaced {
+		return nil, api.BadRequest(schema.Resource.String() + " is not namespaced; leave the namespace out")
+	}
+	f := &Filter{heap: heap, namespace: namespace}
+	if labelSelector != "" {
+		labels, err := selector.ParseLabels(labelSelector)
+		if err != nil {
+			return nil, statusOf(err)
+		}
+		f.labels = selector.NewMemo(labels)
+	}
+	fields, err := selector.ParseFields(fieldSelector)
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	if f.fields, err = fields.Bind(schema.Fields); err != nil {
+		return nil, statusOf(err)
+	}
+	return f, nil
+}
+
+func statusOf(err error) *api.Status {
+	if s, ok := err.(interface{ Status() *api.Status }); ok {
+		return s.Status()
+	}
+	return api.AsStatus(err)
+}
+
+// Everything reports whether the filter lets every object through.
+func (f *Filter) Everything() bool {
+	return f.namespace == "" && f.labels == nil && f.fields.Empty()
+}
+
+// Matches decides about one version; zero, no object, never matches.
+func (f *Filter) Matches(ref store.Ref) bool {
+	if ref == 0 {
+		return false
+	}
+	if f.namespace != "" && !f.heap.Key(ref).InNamespace(f.namespace) {
+		return false
+	}
+	if f.labels != nil && !f.labels.Matches(f.heap.LabelSet(ref), f.heap.LabelsOf(ref)) {
+		return false
+	}
+	if f.fields.Empty() {
+		return true
+	}
+	envelope := f.heap.Envelope(ref)
+	return f.fields.Matches(envelope.Field)
+}
+
+// Forget drops the cached verdict on a label set whose number is about to be
+// used for another.
+func (f *Filter) Forget(labelSet uint32) {
+	if f.labels != nil {
+		f.labels.Forget(labelSet)
+	}
+}
+
+// Convert says what a change is to a reader with a filter (rules W26 to W28):
+// its type and the version whose content it carries, or false when the reader
+// does not see it. A deletion carries the previous content, whose resource
+// version the reader sees replaced by the event's.
+func (f *Filter) Convert(e *history.Event) (t api.EventType, content store.Ref, ok bool) {
+	current, previous := f.Matches(e.Current), f.Matches(e.Previous)
+	switch {
+	case current && previous:
+		return api.Modified, e.Current, true
+	case current:
+		return api.Added, e.Current, true
+	case previous:
+		return api.Deleted, e.Previous, true
+	}
+	return 0, 0, false
+}
