@@ -1,0 +1,57 @@
+package selector_test
+
+import (
+	"math/rand"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/selector"
+)
+
+func TestMemo_EvaluatesOncePerID(t *testing.T) {
+	yes, no := labelSet("a", "1"), labelSet("a", "2")
+	for _, id := range []uint32{0, 1, 31, 32, 63, 64, 1000} {
+		m := selector.NewMemo(parseLabels(t, "a=1"))
+		assert.True(t, m.Matches(id, yes))
+		assert.True(t, m.Matches(id, no), "the set is not looked at again")
+		assert.False(t, m.Matches(id+1, no), "each id has its own verdict")
+		assert.False(t, m.Matches(id+1, yes))
+		m.Forget(id)
+		assert.False(t, m.Matches(id, no), "the id now stands for another set")
+		assert.False(t, m.Matches(id+1, yes), "the neighbour is not forgotten")
+	}
+}
+
+func TestMemo_ForgetUnknownID(t *testing.T) {
+	m := selector.NewMemo(parseLabels(t, "a"))
+	m.Forget(7)
+	m.Forget(1 << 31)
+	assert.False(t, m.Matches(7, nil))
+}
+
+func TestMemo_EverythingAndNothing(t *testing.T) {
+	everything, nothing := selector.NewMemo(selector.Everything()), selector.NewMemo(selector.Nothing())
+	for _, set := range []api.Labels{nil, labelSet("a", "1")} {
+		assert.True(t, everything.Matches(3, set))
+		assert.False(t, nothing.Matches(3, set))
+	}
+}
+
+// A store re-uses the ids of sets that no object has any more; the memo must
+// agree with the selector all along.
+func TestMemo_AgreesWithSelectorUnderReuse(t *testing.T) {
+	random := rand.New(rand.NewSource(1))
+	l := parseLabels(t, "a in (1,2),!b")
+	m := selector.NewMemo(l)
+	sets := make([]api.Labels, 200)
+	for range 20_000 {
+		id := random.Intn(len(sets))
+		if random.Intn(4) == 0 {
+			sets[id] = randomSet(random)
+			m.Forget(uint32(id))
+		}
+		assert.Equal(t, l.Matches(sets[id]), m.Matches(uint32(id), sets[id]))
+	}
+}

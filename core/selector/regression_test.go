@@ -1,0 +1,82 @@
+package selector_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/selector"
+)
+
+// Findings of the differential fuzzing against k8s.io/apimachinery v0.37.2,
+// numbered. "Differs" marks the few places where this package deliberately
+// answers otherwise; the others are oddities on which both agree.
+
+// Differs. A set requirement built from duplicate values prints each once
+// (LS10), and `in` with one distinct value is an exact match; the library
+// de-duplicates only what it parsed from text.
+func TestRegression1_DuplicateValuesInConstructor(t *testing.T) {
+	r, err := selector.NewRequirement("a", selector.In, []string{"b", "b"})
+	require.NoError(t, err)
+	l := selector.FromRequirements(r)
+	assert.Equal(t, "a in (b)", l.String())
+	value, ok := l.RequiresExactMatch("a")
+	assert.True(t, ok)
+	assert.Equal(t, "b", value)
+}
+
+// Differs. Beyond twelve requirements the library's sort no longer keeps those
+// on one key in the order written; ours always does. Which objects match is the
+// same either way.
+func TestRegression2_ManyRequirementsOnOneKey(t *testing.T) {
+	text := strings.Repeat("b=2,a=1,a=3,b!=1,", 8) + "a==2"
+	l := parseLabels(t, text)
+	assert.True(t, strings.HasPrefix(l.String(), "a=1,a=3,a=1,a=3,"))
+	assert.True(t, strings.HasSuffix(l.String(), "b=2,b!=1,b=2,b!=1"))
+	assert.Equal(t, l, parseLabels(t, l.String()))
+	value, _ := l.RequiresExactMatch("a")
+	assert.Equal(t, "1", value)
+}
+
+// Agrees. A field selector's canonical text is not always a fixpoint: "==" took
+// part in the sort and is gone when the text is read back.
+func TestRegression3_FieldOrderAfterReading(t *testing.T) {
+	first := parseFields(t, "a==z,a=c")
+	assert.Equal(t, "a=z,a=c", first.String())
+	second := parseFields(t, first.String())
+	assert.Equal(t, "a=c,a=z", second.String())
+	assert.Equal(t, second, parseFields(t, second.String()))
+}
+
+// Agrees. Bytes that are not UTF-8 survive in a field value unless an escape
+// stands in the same value.
+func TestRegression4_InvalidUTF8InFieldValue(t *testing.T) {
+	for text, want := range map[string]string{"a=\xff": "\xff", "a=\xff\\,": "\ufffd,", "a=\xff\xfe\\=": "\ufffd\ufffd="} {
+		value, ok := parseFields(t, text).RequiresExactMatch("a")
+		assert.True(t, ok)
+		assert.Equal(t, want, value)
+	}
+}
+
+// Agrees. Doubled commas are an error between requirements and an empty value
+// inside a set, at its end too.
+func TestRegression5_DoubledCommasInSets(t *testing.T) {
+	for text, want := range map[string]string{
+		"a in (b,,)": "a in (,b)", "a in (,,)": "a in ()", "a in (,,b)": "a in (,b)", "a in (b,,,c)": "a in (,b,c)",
+	} {
+		assert.Equal(t, want, parseLabels(t, text).String())
+	}
+}
+
+// Agrees. NUL is swallowed behind a token, ends the text before one, and needs
+// an end of text that is legal where it stands.
+func TestRegression6_NUL(t *testing.T) {
+	for text, want := range map[string]string{
+		"a,\x00b": "a,b", "a=\x00b": "a=b", "a=\x00\x00": "a=", "a in (b\x00)": "a in (b)", "a \x00b": "a",
+	} {
+		assert.Equal(t, want, parseLabels(t, text).String(), "%q", text)
+	}
+	assertRefused(t, "a\x00b", "a=\x00=b", "a, \x00", "a,\x00\x00b", "a in (b \x00)")
+}
