@@ -1,0 +1,67 @@
+package embedetcd
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+)
+
+// StartCluster runs a cluster of several members, each in a temporary
+// directory and on free ports, and returns when all serve. The caller closes
+// each.
+func StartCluster(size int, config Config) ([]*Server, error) {
+	members, err := plan(size)
+	if err != nil {
+		return nil, err
+	}
+	config.Dir, config.ClientPort = "", 0
+	servers, errs := make([]*Server, size), make([]error, size)
+	var all sync.WaitGroup // members wait for each other, so they start together
+	for i, m := range members {
+		all.Go(func() { servers[i], errs[i] = start(config, m) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		for _, s := range servers {
+			if s != nil {
+				s.Close()
+			}
+		}
+		return nil, err
+	}
+	return servers, nil
+}
+
+func plan(size int) ([]member, error) {
+	peers, err := freePorts(size)
+	if err != nil {
+		return nil, err
+	}
+	members, parts := make([]member, size), make([]string, size)
+	for i := range members {
+		members[i] = member{name: fmt.Sprintf("member-%d", i), peer: peers[i]}
+		parts[i] = members[i].name + "=" + peers[i].String()
+	}
+	for i := range members {
+		members[i].cluster = strings.Join(parts, ",")
+	}
+	return members, nil
+}
+
+// freePorts are ports that were free a moment ago: members must know each
+// other's before they listen.
+func freePorts(n int) ([]url.URL, error) {
+	urls := make([]url.URL, n)
+	for i := range urls {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer listener.Close()
+		urls[i] = loopback(listener.Addr().(*net.TCPAddr).Port)
+	}
+	return urls, nil
+}

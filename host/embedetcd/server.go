@@ -1,0 +1,147 @@
+package embedetcd
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
+)
+
+// startTimeout is generous: a loaded machine may need seconds to elect.
+const startTimeout = time.Minute
+
+// quota lets a demo that rewrites large objects for hours stay writable.
+const quota = 8 << 30
+
+// Config of a server. The zero value is a server on free ports with a
+// temporary directory that keeps all history.
+type Config struct {
+	// Dir is the data directory. Empty means a temporary one, removed by
+	// Close.
+	Dir string
+	// ClientPort and PeerPort are the ports on loopback. Zero means a free one.
+	ClientPort, PeerPort int
+	// UnsafeNoFsync skips fsync: much faster, and a crash of the machine loses
+	// the data.
+	UnsafeNoFsync bool
+	// Retention is how long history is kept before it is compacted. Zero
+	// means for ever.
+	Retention time.Duration
+}
+
+// Server is one running member. Safe for concurrent use.
+type Server struct {
+	etcd    *embed.Etcd
+	client  *clientv3.Client
+	tempDir string // to remove, or empty
+}
+
+// Start runs a cluster of one and returns when it serves. The caller closes
+// it.
+func Start(config Config) (*Server, error) {
+	peer := loopback(config.PeerPort)
+	return start(config, member{name: "watchglass", peer: peer, cluster: "watchglass=" + peer.String()})
+}
+
+// member is a server's part in its cluster.
+type member struct {
+	name    string
+	peer    url.URL
+	cluster string // name=peer of all members
+}
+
+func start(config Config, m member) (server *Server, err error) {
+	server = &Server{}
+	defer func() {
+		if err != nil {
+			server.Close()
+			server = nil
+		}
+	}()
+	if config.Dir == "" {
+		if config.Dir, err = os.MkdirTemp("", "embedetcd-"); err != nil {
+			return server, err
+		}
+		server.tempDir = config.Dir
+	}
+	if server.etcd, err = embed.StartEtcd(etcdConfig(config, m)); err != nil {
+		return server, fmt.Errorf("start embedded etcd in %s: %w", config.Dir, err)
+	}
+	if err = server.awaitReady(); err != nil {
+		return server, err
+	}
+	server.client, err = clientv3.New(clientv3.Config{Endpoints: server.Endpoints(), Logger: zap.NewNop()})
+	return server, err
+}
+
+func etcdConfig(config Config, m member) *embed.Config {
+	c := embed.NewConfig()
+	c.Name, c.Dir, c.InitialCluster = m.name, config.Dir, m.cluster
+	c.ListenPeerUrls, c.AdvertisePeerUrls = []url.URL{m.peer}, []url.URL{m.peer}
+	client := loopback(config.ClientPort)
+	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
+	c.TickMs, c.ElectionMs = 50, 500
+	c.UnsafeNoFsync = config.UnsafeNoFsync
+	c.QuotaBackendBytes = quota
+	if config.Retention > 0 {
+		c.AutoCompactionMode, c.AutoCompactionRetention = embed.CompactorModePeriodic, config.Retention.String()
+	}
+	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	return c
+}
+
+func loopback(port int) url.URL {
+	return url.URL{Scheme: "http", Host: "127.0.0.1:" + strconv.Itoa(port)}
+}
+
+func (s *Server) awaitReady() error {
+	timeout := time.NewTimer(startTimeout)
+	defer timeout.Stop()
+	select {
+	case <-s.etcd.Server.ReadyNotify():
+		return nil
+	case err := <-s.etcd.Err():
+		return fmt.Errorf("embedded etcd stopped while starting: %w", err)
+	case <-s.etcd.Server.StopNotify():
+		return errors.New("embedded etcd stopped while starting")
+	case <-timeout.C:
+		return fmt.Errorf("embedded etcd is not ready after %v", startTimeout)
+	}
+}
+
+// Endpoints are the client addresses, "127.0.0.1:port".
+func (s *Server) Endpoints() []string {
+	endpoints := make([]string, len(s.etcd.Clients))
+	for i, listener := range s.etcd.Clients {
+		endpoints[i] = listener.Addr().String()
+	}
+	return endpoints
+}
+
+// Client is connected to this member. The server owns it and closes it.
+func (s *Server) Client() *clientv3.Client { return s.client }
+
+// Err delivers the error that ended the server on its own, if one did.
+func (s *Server) Err() <-chan error { return s.etcd.Err() }
+
+// Close stops the server and removes its directory if it is a temporary one.
+// Call it once.
+func (s *Server) Close() error {
+	var errs []error
+	if s.client != nil {
+		errs = append(errs, s.client.Close())
+	}
+	if s.etcd != nil {
+		s.etcd.Close()
+	}
+	if s.tempDir != "" {
+		errs = append(errs, os.RemoveAll(s.tempDir))
+	}
+	return errors.Join(errs...)
+}

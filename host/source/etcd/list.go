@@ -1,0 +1,98 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// list hands over the whole state, page by page, as of the first page's
+// revision (rules E5 to E7). A compaction that overtakes the paging is a 410.
+func (st *stream) list(ctx context.Context) error {
+	page, err := st.page(ctx, st.place.prefix, 0)
+	if err != nil {
+		return err
+	}
+	revision := page.Header.Revision
+	if err := st.sink.BeginList(api.ResourceVersion(revision)); err != nil {
+		return err
+	}
+	for {
+		if err := st.objects(page.Kvs); err != nil {
+			return err
+		}
+		if !page.More {
+			break
+		}
+		if len(page.Kvs) == 0 {
+			return st.explain(ctx, "list", errors.New("the server announced more keys but sent none"))
+		}
+		next := string(page.Kvs[len(page.Kvs)-1].Key) + "\x00"
+		if page, err = st.page(ctx, next, revision); err != nil {
+			return err
+		}
+	}
+	st.at = api.ResourceVersion(revision)
+	return st.sink.EndList()
+}
+
+// page reads the keys of the place from start on; revision zero is the newest.
+func (st *stream) page(ctx context.Context, start string, revision int64) (*clientv3.GetResponse, error) {
+	return st.get(ctx, "list", start,
+		clientv3.WithRange(clientv3.GetPrefixRangeEnd(st.place.prefix)),
+		clientv3.WithLimit(int64(st.config.PageSize)),
+		clientv3.WithRev(revision))
+}
+
+func (st *stream) get(ctx context.Context, doing, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	bounded, cancel := context.WithTimeoutCause(ctx, st.config.RequestTimeout,
+		fmt.Errorf("no answer within %v", st.config.RequestTimeout))
+	defer cancel()
+	resp, err := st.client.Get(bounded, key, opts...)
+	if err != nil {
+		return nil, st.explain(ctx, doing, causeOr(bounded, err))
+	}
+	return resp, nil
+}
+
+func (st *stream) objects(kvs []*mvccpb.KeyValue) error {
+	for _, kv := range kvs {
+		key, ok := st.place.key(kv.Key)
+		if !ok {
+			st.strange.report(kv.Key)
+			continue
+		}
+		if err := st.sink.Object(key, api.ResourceVersion(kv.ModRevision), value(kv)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkResume makes sure that the cluster has got as far as the stream is to
+// begin: see the package's rationale.
+func (st *stream) checkResume(ctx context.Context) error {
+	resp, err := st.get(ctx, "resume", st.place.prefix)
+	if err != nil {
+		return err
+	}
+	newest := api.ResourceVersion(resp.Header.Revision)
+	if st.at > newest {
+		return api.Expired("resource version " + st.at.String() + " is beyond etcd's newest, " + newest.String() +
+			": etcd was restored from a backup or is another cluster; list anew")
+	}
+	return nil
+}
+
+// value is never nil: nil would mean a deletion.
+func value(kv *mvccpb.KeyValue) []byte {
+	if kv.Value == nil {
+		return []byte{}
+	}
+	return kv.Value
+}

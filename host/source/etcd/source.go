@@ -1,0 +1,99 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/source"
+)
+
+// Source reads an etcd cluster. Safe for concurrent use.
+type Source struct {
+	client  *clientv3.Client
+	config  Config
+	strange strangeKeys
+}
+
+var _ source.Source = (*Source)(nil)
+
+// New makes a source that reads with client, which stays the caller's to close
+// once no Stream runs. Give the client keep-alive settings
+// (clientv3.Config.DialKeepAliveTime) so that it leaves a dead member soon.
+func New(client *clientv3.Client, config Config) (*Source, error) {
+	config, err := config.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if client.ActiveConnection() == nil {
+		return nil, errors.New("etcd source: the client has no connection of its own; make it with clientv3.New")
+	}
+	return &Source{client: client, config: config, strange: strangeKeys{logger: config.Logger}}, nil
+}
+
+// Schema implements source.Source.
+func (s *Source) Schema(_ context.Context, resource api.Resource) (*api.Schema, error) {
+	return source.Lookup(s.config.Resources, resource)
+}
+
+// Resources implements source.Source.
+func (s *Source) Resources(context.Context) ([]api.Resource, error) {
+	return source.Names(s.config.Resources), nil
+}
+
+// Stream implements source.Source.
+func (s *Source) Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink source.Sink) error {
+	place, err := s.config.place(resource)
+	if err != nil {
+		return err
+	}
+	st := &stream{Source: s, place: place, sink: sink, at: from}
+	if from == 0 {
+		err = st.list(ctx)
+	} else {
+		err = st.checkResume(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return st.watch(ctx)
+}
+
+// stream is one running Stream.
+type stream struct {
+	*Source
+	place place
+	sink  source.Sink
+	at    api.ResourceVersion // everything up to it was handed over
+}
+
+// strangeKeys logs keys that belong to no object, each once.
+type strangeKeys struct {
+	logger *slog.Logger
+	mu     sync.Mutex
+	seen   map[string]struct{}
+}
+
+// maxStrangeKeys bounds what is remembered and logged.
+const maxStrangeKeys = 1000
+
+func (s *strangeKeys) report(key []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.seen[string(key)]; ok || len(s.seen) >= maxStrangeKeys {
+		return
+	}
+	if s.seen == nil {
+		s.seen = map[string]struct{}{}
+	}
+	s.seen[string(key)] = struct{}{}
+	s.logger.Warn("passing over an etcd key that is not shaped like an object's; is another program writing under this prefix?",
+		"key", string(key))
+	if len(s.seen) == maxStrangeKeys {
+		s.logger.Warn("too many strange etcd keys; further ones are passed over without a word", "limit", maxStrangeKeys)
+	}
+}

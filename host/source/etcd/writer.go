@@ -1,0 +1,52 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/source"
+)
+
+// Writer writes objects where a Source of the same Config reads them. For
+// tests, the simulator and the demo. Safe for concurrent use.
+type Writer struct {
+	client *clientv3.Client
+	config Config
+}
+
+var _ source.Writer = (*Writer)(nil)
+
+// NewWriter makes a writer; client stays the caller's to close.
+func NewWriter(client *clientv3.Client, config Config) (*Writer, error) {
+	config, err := config.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Writer{client: client, config: config}, nil
+}
+
+// Txn implements source.Writer. etcd accepts 128 writes at once unless it was
+// told otherwise.
+func (w *Writer) Txn(ctx context.Context, writes ...source.Write) (api.ResourceVersion, error) {
+	ops := make([]clientv3.Op, 0, len(writes))
+	for _, write := range writes {
+		place, err := w.config.place(write.Resource)
+		if err != nil {
+			return 0, err
+		}
+		key := place.prefix + string(write.Key)
+		if write.Value == nil {
+			ops = append(ops, clientv3.OpDelete(key))
+		} else {
+			ops = append(ops, clientv3.OpPut(key, string(write.Value)))
+		}
+	}
+	resp, err := w.client.Txn(ctx).Then(ops...).Commit()
+	if err != nil {
+		return 0, fmt.Errorf("write of %d objects to etcd: %w", len(writes), err)
+	}
+	return api.ResourceVersion(resp.Header.Revision), nil
+}
