@@ -15,6 +15,10 @@ import (
 // values for anything else.
 type Envelope []byte
 
+// minEnvelope is the length of the shortest one with its own length in front:
+// a key of one byte, no uid, no cells, no body.
+const minEnvelope = 1 + 2 + 1 + 3 + 1
+
 // AppendEnvelope writes the envelope of an object.
 func AppendEnvelope(dst []byte, o *api.Object) []byte {
 	dst = appendBytes(dst, string(o.Key))

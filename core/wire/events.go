@@ -37,7 +37,7 @@ func (f *Events) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Subscription = r.uint32()
 	f.ResourceVersion = r.rv()
-	f.Changes = grow(f.Changes, r.count(3))
+	f.Changes = grow(f.Changes, r.count(4))
 	last := api.ResourceVersion(0)
 	for i := range f.Changes {
 		r.change(f, &f.Changes[i])
@@ -62,7 +62,9 @@ func (r *reader) change(f *Events, c *Change) {
 	}
 	c.ResourceVersion = f.ResourceVersion - behind
 	if c.Type == api.Deleted {
-		c.Key = api.Key(r.string())
+		if c.Key = api.Key(r.string()); c.Key == "" {
+			r.fail("empty key")
+		}
 		return
 	}
 	r.content(c)

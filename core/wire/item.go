@@ -11,6 +11,9 @@ type Item struct {
 	Envelope        Envelope
 }
 
+// minItem is the length of the shortest item on the wire.
+const minItem = 3 + minEnvelope
+
 func appendItem(dst []byte, it *Item) []byte {
 	dst = appendUvarint(dst, uint64(it.ResourceVersion))
 	dst = append(dst, byte(it.Flags))

@@ -32,7 +32,7 @@ func (f *ListReply) Parse(payload []byte) error {
 	f.ResourceVersion = r.rv()
 	f.Continue = r.string()
 	f.Remaining = r.uvarint()
-	f.Items = grow(f.Items, r.count(4))
+	f.Items = grow(f.Items, r.count(minItem))
 	for i := range f.Items {
 		r.item(&f.Items[i])
 	}

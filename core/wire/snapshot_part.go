@@ -38,7 +38,7 @@ func (f *SnapshotPart) Append(dst []byte) []byte {
 func (f *SnapshotPart) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Subscription = r.uint32()
-	f.Objects = grow(f.Objects, r.count(4))
+	f.Objects = grow(f.Objects, r.count(3+minEnvelope))
 	for i := range f.Objects {
 		c := &f.Objects[i]
 		*c = Change{Type: api.Added, ResourceVersion: r.rv()}

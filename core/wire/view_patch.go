@@ -67,7 +67,7 @@ func (f *ViewPatch) Parse(payload []byte) error {
 	for i := range f.Slots {
 		f.Slots[i] = r.uint32()
 	}
-	f.Rows = grow(f.Rows, r.count(4))
+	f.Rows = grow(f.Rows, r.count(1+minItem))
 	for i := range f.Rows {
 		f.Rows[i].Slot = r.uint32()
 		r.item(&f.Rows[i].Item)

@@ -1,0 +1,156 @@
+package wire
+
+import (
+	"bytes"
+	"math/rand"
+	"strings"
+	"testing"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// lengths are those at which a varint length grows, and the size of the scratch
+// space for cells.
+var lengths = []int{0, 1, 0x7e, 0x7f, 0x80, 0x81, 0xff, 511, 512, 513, 0x3fff, 0x4000}
+
+func TestEnvelopeAtEveryLength(t *testing.T) {
+	for _, n := range lengths {
+		text := strings.Repeat("x", n)
+		o := api.Object{
+			Key: api.Key("k" + text), UID: text, Fields: []string{text, "last"},
+			Columns: []api.Value{{Kind: api.String, Text: text}, {Kind: api.Integer, Int: int64(n)}},
+			Body:    api.Body{Codec: api.JSON, Data: []byte(text)},
+		}
+		checkEnvelope(t, &o)
+	}
+}
+
+func TestEnvelopeOfRandomObjects(t *testing.T) {
+	rnd := rand.New(rand.NewSource(1))
+	text := func() string {
+		b := make([]byte, lengths[rnd.Intn(9)])
+		rnd.Read(b)
+		return string(b)
+	}
+	for range 2000 {
+		o := api.Object{Key: api.Key("k" + text()), UID: text(), Body: api.Body{Codec: api.Codec(rnd.Intn(4)), Data: []byte(text())}}
+		for range rnd.Intn(4) {
+			o.Fields = append(o.Fields, text())
+		}
+		for range rnd.Intn(8) {
+			v := api.Value{Kind: api.ValueKind(rnd.Intn(6))}
+			switch v.Kind {
+			case api.Bool:
+				v.Int = rnd.Int63n(2)
+			case api.Integer, api.Date:
+				v.Int = int64(rnd.Uint64())
+			case api.Number:
+				v.Float = rnd.NormFloat64()
+			case api.String:
+				v.Text = text()
+			}
+			o.Columns = append(o.Columns, v)
+		}
+		checkEnvelope(t, &o)
+	}
+}
+
+func checkEnvelope(t *testing.T, o *api.Object) {
+	t.Helper()
+	e := Envelope(AppendEnvelope([]byte("before"), o)[len("before"):])
+	if err := e.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if e.Key() != o.Key || e.UID() != o.UID {
+		t.Fatalf("key %q uid %q, want %q %q", e.Key(), e.UID(), o.Key, o.UID)
+	}
+	for i := -1; i <= len(o.Fields); i++ {
+		want := ""
+		if i >= 0 && i < len(o.Fields) {
+			want = o.Fields[i]
+		}
+		if got := e.Field(i); got != want {
+			t.Fatalf("field %d is %q, want %q", i, got, want)
+		}
+	}
+	for i := -1; i <= len(o.Columns); i++ {
+		want := api.Value{}
+		if i >= 0 && i < len(o.Columns) {
+			want = o.Columns[i]
+		}
+		if got := e.Column(i); got != want {
+			t.Fatalf("column %d is %v, want %v", i, got, want)
+		}
+	}
+	if b := e.Body(); b.Codec != o.Body.Codec || !bytes.Equal(b.Data, o.Body.Data) {
+		t.Fatalf("body %v, want %v", b, o.Body)
+	}
+	bare := Envelope(e.AppendWithBody(nil, api.Body{}))
+	if err := bare.Validate(); err != nil {
+		t.Fatalf("without its body: %v", err)
+	}
+	if bare.Key() != o.Key || len(bare.Body().Data) > 0 || !bytes.Equal(bare.AppendWithBody(nil, o.Body), e) {
+		t.Fatal("taking the body off and putting it back gives another envelope")
+	}
+}
+
+func TestFrameLengths(t *testing.T) {
+	for _, n := range append(lengths, 0x1fffff, 0x200000) {
+		want := Dictionary{ID: 1, Data: bytes.Repeat([]byte{'x'}, n)}
+		for _, prefix := range []string{"", "before"} {
+			b := want.Append([]byte(prefix))
+			b = (&Reconnect{}).Append(b)
+			typ, payload, rest, err := Next(b[len(prefix):])
+			if err != nil || typ != TypeDictionary || len(rest) != 2 {
+				t.Fatalf("%d bytes: type %#x, %d bytes left, %v", n, typ, len(rest), err)
+			}
+			var got Dictionary
+			if err := got.Parse(payload); err != nil || !bytes.Equal(got.Data, want.Data) {
+				t.Fatalf("%d bytes: %v", n, err)
+			}
+		}
+	}
+}
+
+// A deletion without a key could be applied to nothing.
+func TestEventsRefuseAnEmptyKey(t *testing.T) {
+	f := Events{Subscription: 1, ResourceVersion: 2, Changes: []Change{{Type: api.Deleted, ResourceVersion: 2}}}
+	_, payload, _, _ := Next(f.Append(nil))
+	if err := new(Events).Parse(payload); err == nil {
+		t.Fatal("a deletion without a key was accepted")
+	}
+}
+
+func BenchmarkEvents(b *testing.B) {
+	f := Events{Subscription: 1, ResourceVersion: 1000}
+	body := api.Body{Codec: api.S2Dict, Data: bytes.Repeat([]byte{'x'}, 300)}
+	for i := range 100 {
+		c := Change{Type: api.Modified, ResourceVersion: api.ResourceVersion(900 + i), LabelSet: uint32(i)}
+		if i%10 == 9 {
+			c.Type, c.Key = api.Deleted, "default/web-1"
+		} else {
+			c.Envelope = pod(body)
+		}
+		f.Changes = append(f.Changes, c)
+	}
+	encoded := f.Append(nil)
+	b.Run("Append", func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetBytes(int64(len(encoded)))
+		dst := make([]byte, 0, 2*len(encoded))
+		for b.Loop() {
+			dst = f.Append(dst[:0])
+		}
+	})
+	b.Run("Parse", func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetBytes(int64(len(encoded)))
+		_, payload, _, _ := Next(encoded)
+		var g Events
+		for b.Loop() {
+			if err := g.Parse(payload); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

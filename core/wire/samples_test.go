@@ -1,0 +1,154 @@
+package wire
+
+import (
+	"math"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// sample is one frame whose bytes a golden file pins.
+type sample struct {
+	name  string // tells samples of one frame apart; may be empty
+	frame frame
+}
+
+const maxRV = api.ResourceVersion(math.MaxUint64)
+
+var (
+	gone = &api.Status{Code: 410, Reason: api.ReasonExpired, Message: "too old resource version: 3 (7)", Cause: "ResourceVersionTooOld", RetryAfterSeconds: 1}
+	bad  = &api.Status{Code: 400, Reason: api.ReasonBadRequest, Message: `unknown column "agé"`}
+
+	podSchema = api.Schema{
+		Resource:   api.Resource{Version: "v1", Name: "pods"},
+		Kind:       "Pod",
+		Namespaced: true,
+		Fields:     []string{"metadata.name", "metadata.namespace", "spec.nodeName"},
+		Columns: []api.Column{
+			{Name: "Name", Kind: api.String, Path: ".metadata.name"},
+			{Name: "Age", Kind: api.Date, Path: ".metadata.creationTimestamp"},
+			{Name: "IP", Kind: api.String, Path: ".status.podIP", Priority: 1},
+		},
+	}
+	bareSchema = api.Schema{Resource: api.Resource{Group: "example.io", Version: "v1alpha1", Name: "things"}, Kind: "Thing", Fields: []string{}, Columns: []api.Column{}}
+
+	webLabels = api.Labels{{Key: "app", Value: "web"}, {Key: "tier", Value: ""}}
+)
+
+func envelope(o api.Object) Envelope { return AppendEnvelope(nil, &o) }
+
+// pod is an envelope with a cell of every kind.
+func pod(body api.Body) Envelope {
+	return envelope(api.Object{
+		Key: "default/web-1", UID: "6c3a1b9e-0d7f-4c55-9f64-2f2f3a9f7a01",
+		Fields: []string{"web-1", "default", "node-a"},
+		Columns: []api.Value{
+			{Kind: api.String, Text: "web-1 ✓"},
+			{Kind: api.Date, Int: 1_700_000_000_123},
+			{},
+			{Kind: api.Bool, Int: 1},
+			{Kind: api.Bool},
+			{Kind: api.Integer, Int: -1},
+			{Kind: api.Integer, Int: math.MaxInt64},
+			{Kind: api.Integer, Int: math.MinInt64},
+			{Kind: api.Number, Float: -0.1},
+			{Kind: api.Number, Float: math.Inf(1)},
+		},
+		Body: body,
+	})
+}
+
+var (
+	jsonBody = api.Body{Codec: api.JSON, Data: []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-1","namespace":"default","uid":"6c3a1b9e-0d7f-4c55-9f64-2f2f3a9f7a01","labels":{"app":"web","tier":""}}}`)}
+	webItem  = Item{ResourceVersion: 1 << 53, Flags: api.Immutable, Labels: webLabels, Envelope: pod(jsonBody)}
+	bareItem = Item{ResourceVersion: maxRV, Flags: api.FinalStateUnknown, Envelope: envelope(api.Object{Key: "node-a"})}
+)
+
+// samples has every frame at least once, and the values at the edges.
+var samples = []sample{
+	{"", &Hello{Version: Version, Token: "s3cr3t", Client: "watchglass-js/0.1.0"}},
+	{"zero", &Hello{}},
+	{"", &Subscribe{Subscription: 1, Resource: "apps/v1/deployments", Namespace: "default", LabelSelector: "app in (web,api),!canary", FieldSelector: "metadata.name!=x", ResourceVersion: 42, NotOlderThan: maxRV, MetadataOnly: true, Credit: 4 << 20}},
+	{"zero", &Subscribe{}},
+	{"", &Unsubscribe{Subscription: math.MaxUint32}},
+	{"", &Credit{Subscription: 1, Bytes: math.MaxUint64}},
+
+	{"", &Welcome{Version: Version, Server: "watchglass/0.1.0", ProgressMillis: 10_000}},
+	{"", &Schema{Subscription: 1, Schema: podSchema, Dictionary: 7}},
+	{"bare", &Schema{Subscription: 2, Schema: bareSchema}},
+	{"", &Dictionary{ID: 7, Data: []byte("\x00\xff dictionary")}},
+	{"", &LabelSet{Subscription: 1, ID: 300, Labels: webLabels}},
+	{"empty", &LabelSet{Subscription: 1}},
+	{"", &SnapshotBegin{Subscription: 1, ResourceVersion: 42, Total: 20_000}},
+	{"", &SnapshotPart{Subscription: 1, Objects: []Change{
+		{Type: api.Added, ResourceVersion: 41, LabelSet: 300, Flags: api.Immutable, Key: "default/web-1", Envelope: pod(api.Body{Codec: api.S2Dict, Data: []byte{0, 1, 2}})},
+		{Type: api.Added, ResourceVersion: maxRV, Key: "node-a", Envelope: bareItem.Envelope},
+	}}},
+	{"", &SnapshotEnd{Subscription: 1, ResourceVersion: maxRV}},
+	{"", &Events{Subscription: 1, ResourceVersion: maxRV, Changes: []Change{
+		{Type: api.Added, ResourceVersion: 1, LabelSet: 300, Key: "default/web-1", Envelope: pod(api.Body{Codec: api.S2, Data: []byte{3}})},
+		{Type: api.Modified, ResourceVersion: maxRV - 1, Key: "node-a", Envelope: bareItem.Envelope},
+		{Type: api.Deleted, ResourceVersion: maxRV, Key: "node-a"},
+	}}},
+	{"empty", &Events{Subscription: 1, ResourceVersion: 43}},
+	{"", &Progress{Subscription: 1, ResourceVersion: 43}},
+	{"", &SubscriptionStatus{Subscription: 1, Status: gone}},
+	{"", &ObjectError{Subscription: 1, Key: "default/huge", ResourceVersion: 44, Status: api.TooLarge("the object has 9 MiB, the limit is 8 MiB")}},
+
+	{"", &Config{Seed: math.MaxUint64, Client: "test", MaxBytes: 512 << 20, MaxHistory: 1024, Credit: 4 << 20}},
+	{"zero", &Config{}},
+	{"", &OpenCollection{Collection: 1, Resource: "v1/pods", Namespace: "default", LabelSelector: "app=web", FieldSelector: "status.phase=Running", MetadataOnly: true}},
+	{"zero", &OpenCollection{}},
+	{"", &CloseCollection{Collection: 1}},
+	{"", &OpenWatch{Watch: 128, Collection: 1, Namespace: "default", LabelSelector: "app=web", FieldSelector: "metadata.name=x", ResourceVersion: "18446744073709551615", Match: MatchNotOlderThan, SendInitialEvents: True, Bookmarks: true, TimeoutSeconds: 300, Bodies: true, Policy: PolicyConflate, Credit: 1000}},
+	{"zero", &OpenWatch{}},
+	{"", &GrantWatch{Watch: 128, Events: math.MaxUint32}},
+	{"", &CloseWatch{Watch: 128}},
+	{"", &Get{Request: 1, Collection: 1, Key: "default/web-1"}},
+	{"", &List{Request: 2, Collection: 1, Namespace: "default", LabelSelector: "app=web", FieldSelector: "metadata.name=x", ResourceVersion: "42", Match: MatchExact, Limit: 500, Continue: "eyJ2IjoxfQ", Bodies: true}},
+	{"zero", &List{}},
+	{"", &OpenView{View: 3, Collection: 1, Namespace: "default", LabelSelector: "app=web", FieldSelector: "metadata.name=x", Sort: "-Age", Offset: 100, Limit: MaxViewRows, CountBy: "status.phase"}},
+	{"", &MoveView{View: 3, Offset: 127, Limit: 128}},
+	{"", &CloseView{View: 3}},
+	{"", &Inspect{Request: 4}},
+	{"", &StreamOpened{Stream: 1, Token: "s3cr3t"}},
+	{"", &StreamData{Stream: 1, Data: (&Progress{Subscription: 1, ResourceVersion: 43}).Append(nil)}},
+	{"127", &StreamData{Stream: 1, Data: []byte(strings.Repeat("x", 0x7f-2))}},
+	{"128", &StreamData{Stream: 1, Data: []byte(strings.Repeat("x", 0x80-3))}},
+	{"", &StreamClosed{Stream: 1, Message: "connection refused"}},
+	{"", &Reconnect{}},
+
+	{"", &OpenStream{Stream: 1}},
+	{"", &SendStream{Stream: 1, Data: (&Hello{Version: Version}).Append(nil)}},
+	{"16383", &SendStream{Stream: 1, Data: []byte(strings.Repeat("x", 0x3fff-3))}},
+	{"16384", &SendStream{Stream: 1, Data: []byte(strings.Repeat("x", 0x4000-3))}},
+	{"", &CloseStream{Stream: 1, Message: "protocol error: frame of type 0x7f is unknown"}},
+	{"", &WakeAt{Millis: 1_700_000_000_123}},
+	{"past", &WakeAt{Millis: -1}},
+	{"", &CollectionState{Collection: 1, State: Live, ResourceVersion: maxRV, LastProgressMillis: 1_700_000_000_123, Objects: 20_000, Loaded: 0, Total: 0}},
+	{"closed", &CollectionState{Collection: 1, State: Closed, Loaded: 1 << 52, Total: 1<<53 - 1, Status: gone}},
+	{"", &CollectionSchema{Collection: 1, Schema: podSchema}},
+	{"bare", &CollectionSchema{Collection: 1, Schema: bareSchema}},
+	{"", &CollectionError{Collection: 1, Key: "default/huge", ResourceVersion: 44, Status: api.TooLarge("the object has 9 MiB, the limit is 8 MiB")}},
+	{"", &WatchEvents{Watch: 128, Events: []WatchEvent{
+		{Type: api.Added, Item: webItem},
+		{Type: api.Modified, Item: webItem},
+		{Type: api.Deleted, Item: bareItem},
+		{Type: api.Bookmark, Item: Item{ResourceVersion: maxRV, Flags: api.EndOfInitialEvents}},
+		{Type: api.Error, Status: gone},
+	}}},
+	{"empty", &WatchEvents{Watch: 128}},
+	{"", &WatchClosed{Watch: 128}},
+	{"", &ViewPatch{View: 3, ResourceVersion: maxRV, Total: 1<<53 - 1, Offset: math.MaxUint32,
+		Counts: []Count{{Value: "", Rows: 1}, {Value: "Running", Rows: 19_999}},
+		Slots:  []uint32{1, 0, 200},
+		Rows:   []Row{{Slot: 0, Item: webItem}, {Slot: 200, Item: bareItem}}}},
+	{"empty", &ViewPatch{View: 3, ResourceVersion: 9}},
+	{"", &Rejected{Object: ObjectView, ID: 3, Status: bad}},
+	{"collection", &Rejected{Object: ObjectCollection, ID: 1, Status: api.Forbidden("pods is forbidden")}},
+	{"", &ObjectReply{Request: 1, Item: webItem}},
+	{"", &ListReply{Request: 2, ResourceVersion: maxRV, Continue: "eyJ2IjoxfQ", Remaining: 7, Items: []Item{webItem, bareItem}}},
+	{"empty", &ListReply{Request: 2, ResourceVersion: 1}},
+	{"", &InspectReply{Request: 4, Entries: []InspectEntry{{"collection.1.objects", 20_000}, {"lag.millis", -1}}}},
+	{"", &ErrorReply{Request: 4, Status: api.NotFound(`pods "web-1" not found`)}},
+}
