@@ -1,0 +1,234 @@
+package envelope
+
+// This file knows the grammar of JSON and nothing else. Every function takes
+// the bytes and an offset and returns the offset behind what it read, or the
+// offset of the byte that broke the grammar together with a fault. Offsets in
+// registers and one-byte faults keep the hot path free of memory traffic; the
+// words for people are made in error.go, once, when they are needed.
+
+// maxDepth bounds nesting, and with it the stack. Kubernetes objects reach
+// about a dozen levels, schemas in CustomResourceDefinitions a few dozen.
+const maxDepth = 256
+
+// fault is what was expected and did not come.
+type fault uint8
+
+const (
+	sound fault = iota
+	wantObject
+	wantValue
+	wantName
+	wantColon
+	wantCommaOrBrace
+	wantCommaOrBracket
+	wantEscape
+	wantHexDigit
+	wantPrintable
+	wantDigit
+	wantEnd
+	tooDeep
+)
+
+// skipSpace returns the offset of the next byte that is not a blank.
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// at is the byte at i, or zero, which no grammar rule accepts, past the end.
+func at(b []byte, i int) byte {
+	if i < len(b) {
+		return b[i]
+	}
+	return 0
+}
+
+// open steps into the container that begins at i. It returns the offset of the
+// first element, or, when there is none, the offset behind the container.
+func open(b []byte, i int, closing byte) (pos int, more bool) {
+	i = skipSpace(b, i+1)
+	if at(b, i) == closing {
+		return i + 1, false
+	}
+	return i, true
+}
+
+// next steps from the end of an element to the beginning of the following one,
+// or, when the container closes, behind it.
+func next(b []byte, i int, closing byte) (pos int, more bool, f fault) {
+	i = skipSpace(b, i)
+	switch at(b, i) {
+	case ',':
+		return skipSpace(b, i+1), true, sound
+	case closing:
+		return i + 1, false, sound
+	}
+	if closing == '}' {
+		return i, false, wantCommaOrBrace
+	}
+	return i, false, wantCommaOrBracket
+}
+
+// member reads a member's name and colon. The name, in its quotes, is
+// b[i:nameEnd]; on a fault value is the offset of the fault.
+func member(b []byte, i int) (nameEnd, value int, f fault) {
+	if at(b, i) != '"' {
+		return 0, i, wantName
+	}
+	nameEnd, f = skipString(b, i)
+	if f != sound {
+		return 0, nameEnd, f
+	}
+	i = skipSpace(b, nameEnd)
+	if at(b, i) != ':' {
+		return 0, i, wantColon
+	}
+	return nameEnd, skipSpace(b, i+1), sound
+}
+
+// skipValue steps over the value at i. depth counts the containers around it.
+func skipValue(b []byte, i, depth int) (int, fault) {
+	switch at(b, i) {
+	case '"':
+		return skipString(b, i)
+	case '{':
+		return skipObject(b, i, depth)
+	case '[':
+		return skipArray(b, i, depth)
+	case 't':
+		return skipWord(b, i, "true")
+	case 'f':
+		return skipWord(b, i, "false")
+	case 'n':
+		return skipWord(b, i, "null")
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		return skipNumber(b, i)
+	}
+	return i, wantValue
+}
+
+func skipObject(b []byte, i, depth int) (int, fault) {
+	if depth == maxDepth {
+		return i, tooDeep
+	}
+	i, more := open(b, i, '}')
+	for more {
+		_, value, f := member(b, i)
+		if f != sound {
+			return value, f
+		}
+		if i, f = skipValue(b, value, depth+1); f != sound {
+			return i, f
+		}
+		if i, more, f = next(b, i, '}'); f != sound {
+			return i, f
+		}
+	}
+	return i, sound
+}
+
+func skipArray(b []byte, i, depth int) (int, fault) {
+	if depth == maxDepth {
+		return i, tooDeep
+	}
+	i, more := open(b, i, ']')
+	for more {
+		var f fault
+		if i, f = skipValue(b, i, depth+1); f != sound {
+			return i, f
+		}
+		if i, more, f = next(b, i, ']'); f != sound {
+			return i, f
+		}
+	}
+	return i, sound
+}
+
+// skipString steps over the string whose opening quote is at i. Like
+// encoding/json it does not mind what is not UTF-8.
+func skipString(b []byte, i int) (int, fault) {
+	i++
+	for i < len(b) {
+		switch c := b[i]; {
+		case c == '"':
+			return i + 1, sound
+		case c < ' ':
+			return i, wantPrintable
+		case c != '\\':
+			i++
+		default:
+			end, f := skipEscape(b, i)
+			if f != sound {
+				return end, f
+			}
+			i = end
+		}
+	}
+	return i, wantPrintable
+}
+
+func skipEscape(b []byte, i int) (int, fault) {
+	switch at(b, i+1) {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 2, sound
+	case 'u':
+		for k := i + 2; k < i+6; k++ {
+			if hexDigit(at(b, k)) < 0 {
+				return k, wantHexDigit
+			}
+		}
+		return i + 6, sound
+	}
+	return i + 1, wantEscape
+}
+
+// skipWord blames the beginning of a wrong word, but the end of a cut one.
+func skipWord(b []byte, i int, word string) (int, fault) {
+	rest := b[i:min(i+len(word), len(b))]
+	switch {
+	case string(rest) == word:
+		return i + len(word), sound
+	case string(rest) == word[:len(rest)]:
+		return len(b), wantValue
+	}
+	return i, wantValue
+}
+
+func skipNumber(b []byte, i int) (int, fault) {
+	if b[i] == '-' {
+		i++
+	}
+	f := sound
+	if at(b, i) == '0' {
+		i++ // nothing but a fraction or an exponent follows a leading zero
+	} else if i, f = skipDigits(b, i); f != sound {
+		return i, f
+	}
+	if at(b, i) == '.' {
+		if i, f = skipDigits(b, i+1); f != sound {
+			return i, f
+		}
+	}
+	if c := at(b, i); c == 'e' || c == 'E' {
+		if c := at(b, i+1); c == '+' || c == '-' {
+			i++
+		}
+		return skipDigits(b, i+1)
+	}
+	return i, sound
+}
+
+// skipDigits steps over one digit or more.
+func skipDigits(b []byte, i int) (int, fault) {
+	if !isDigit(at(b, i)) {
+		return i, wantDigit
+	}
+	for isDigit(at(b, i)) {
+		i++
+	}
+	return i, sound
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }

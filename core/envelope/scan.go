@@ -1,0 +1,226 @@
+package envelope
+
+import "github.com/watchglass/watchglass/core/api"
+
+// Options say what the body keeps that it would otherwise leave out; see the
+// package documentation. The zero value keeps none of it.
+type Options struct {
+	KeepManagedFields bool
+	KeepLastApplied   bool
+	KeepSecretData    bool
+}
+
+// Scanner extracts the envelope of one resource's objects. It is not safe for
+// concurrent use: it owns scratch, as large as the largest object so far needed,
+// that the returned Object aliases until the next Scan.
+type Scanner struct {
+	root    *node
+	columns []api.ValueKind
+	secret  bool
+
+	// Of the Scan under way:
+	body     editor
+	omit     part // what to cut from the body
+	withhold part // what, in addition, not even a column may show
+	captures []capture
+	heads    []int // by slot, its last capture or -1
+	labels   []labelCapture
+
+	// What the returned Object is made of:
+	texts  texts
+	object api.Object
+}
+
+// capture is a value that a slot wants, by its place in the document. The
+// captures of one slot form a list, so that those of a member which turns out
+// to be overridden can be taken back without touching the others.
+type capture struct {
+	start, end int
+	link       int // previous capture of the slot, or -1
+}
+
+// labelCapture is a label by the places of its name (in quotes) and value.
+type labelCapture struct{ name, nameEnd, value, end int }
+
+// NewScanner compiles a schema. The error is a 400 [*api.Status] that names the
+// column or field whose path cannot be understood. The schema is not kept.
+func NewScanner(schema *api.Schema) (*Scanner, error) {
+	root, err := compile(schema)
+	if err != nil {
+		return nil, err
+	}
+	s := &Scanner{root: root, secret: isSecret(schema)}
+	for i := range schema.Columns {
+		s.columns = append(s.columns, schema.Columns[i].Kind)
+	}
+	s.heads = make([]int, firstFieldSlot+len(schema.Fields)+len(schema.Columns))
+	s.object.Fields = make([]string, len(schema.Fields))
+	s.object.Columns = make([]api.Value, len(schema.Columns))
+	return s, nil
+}
+
+// Scan reads one object. The error is a [*SyntaxError].
+//
+// The Object does not alias raw. Its slices belong to the Scanner until the
+// next Scan; its strings are their own, but share one piece of memory, so
+// whoever keeps a single one for long copies it.
+func (s *Scanner) Scan(raw []byte, opts Options) (api.Object, error) {
+	s.reset(raw, opts)
+	start := skipSpace(raw, 0)
+	if at(raw, start) != '{' {
+		return api.Object{}, syntaxError(raw, start, wantObject)
+	}
+	s.body.copied = start
+	end, f := s.members(start, s.root, 0)
+	if f == sound && skipSpace(raw, end) < len(raw) {
+		end, f = skipSpace(raw, end), wantEnd
+	}
+	if f != sound {
+		return api.Object{}, syntaxError(raw, end, f)
+	}
+	s.body.copyTo(end)
+	if err := s.assemble(); err != nil {
+		return api.Object{}, err
+	}
+	return s.object, nil
+}
+
+func (s *Scanner) reset(raw []byte, opts Options) {
+	s.body = editor{raw: raw, out: s.body.out[:0]}
+	s.captures, s.labels = s.captures[:0], s.labels[:0]
+	for slot := range s.heads {
+		s.heads[slot] = -1
+	}
+	s.omit, s.withhold = partResourceVersion, 0
+	if !opts.KeepManagedFields {
+		s.omit |= partManagedFields
+	}
+	if !opts.KeepLastApplied {
+		s.omit |= partLastApplied
+	}
+	if s.secret && !opts.KeepSecretData {
+		s.withhold = partSecretData | partLastApplied
+		s.omit |= s.withhold
+	}
+}
+
+// value walks the value at i, which someone wants or which lies on the way to
+// what someone wants. depth counts the containers around it.
+func (s *Scanner) value(i int, n *node, depth int) (end int, f fault) {
+	switch c := at(s.body.raw, i); {
+	case n.part&s.withhold != 0:
+		return skipValue(s.body.raw, i, depth)
+	case c == '{' && (n.labels || len(n.names) > 0):
+		end, f = s.members(i, n, depth)
+	case c == '[' && n.wantsElements():
+		end, f = s.elements(i, n, depth)
+	default:
+		end, f = skipValue(s.body.raw, i, depth)
+	}
+	if f == sound {
+		s.capture(n.slots, i, end)
+	}
+	return end, f
+}
+
+func (s *Scanner) capture(slots []int, start, end int) {
+	for _, slot := range slots {
+		s.captures = append(s.captures, capture{start, end, s.heads[slot]})
+		s.heads[slot] = len(s.captures) - 1
+	}
+}
+
+// members walks the object at i.
+func (s *Scanner) members(i int, n *node, depth int) (int, fault) {
+	if depth == maxDepth {
+		return i, tooDeep
+	}
+	raw, o := s.body.raw, overriding{since: len(s.captures)}
+	kept := -1
+	i, more := open(raw, i, '}')
+	for more {
+		name := i
+		nameEnd, value, f := member(raw, i)
+		if f != sound {
+			return value, f
+		}
+		child, end := s.child(n, raw[name+1:nameEnd-1], &o), 0
+		if child == nil {
+			end, f = skipValue(raw, value, depth+1)
+		} else {
+			end, f = s.value(value, child, depth+1)
+		}
+		if f != sound {
+			return end, f
+		}
+		if n.labels {
+			s.labels = append(s.labels, labelCapture{name, nameEnd, value, end})
+		}
+		if i, more, f = next(raw, end, '}'); f != sound {
+			return i, f
+		}
+		if child != nil && child.part&s.omit != 0 {
+			s.body.cutMember(name, end, kept, followingMember(i, more))
+		} else {
+			kept = end
+		}
+	}
+	return i, sound
+}
+
+// overriding notices members that come a second time in one object.
+type overriding struct {
+	since int    // captures from here on were made inside the object
+	seen  uint64 // by position in node.names; further ones always count as seen
+}
+
+// child finds the node of a member, taking back what an earlier member of the
+// same name left: the last one counts.
+func (s *Scanner) child(n *node, quoted []byte, o *overriding) *node {
+	k := n.member(quoted)
+	if k < 0 {
+		return nil
+	}
+	child := n.members[k]
+	if k >= 64 || o.seen&(1<<k) != 0 {
+		s.takeBack(child, o.since)
+	}
+	o.seen |= 1 << k
+	return child
+}
+
+// takeBack forgets the captures at and below a node made since a moment.
+func (s *Scanner) takeBack(n *node, since int) {
+	for _, slot := range n.under {
+		if slot == slotLabels {
+			s.labels = s.labels[:0]
+		}
+		for s.heads[slot] >= since {
+			s.heads[slot] = s.captures[s.heads[slot]].link
+		}
+	}
+}
+
+// elements walks the array at i.
+func (s *Scanner) elements(i int, n *node, depth int) (int, fault) {
+	if depth == maxDepth {
+		return i, tooDeep
+	}
+	raw := s.body.raw
+	i, more := open(raw, i, ']')
+	for index := 0; more; index++ {
+		var f fault
+		if child := n.element(index); child != nil {
+			i, f = s.value(i, child, depth+1)
+		} else {
+			i, f = skipValue(raw, i, depth+1)
+		}
+		if f != sound {
+			return i, f
+		}
+		if i, more, f = next(raw, i, ']'); f != sound {
+			return i, f
+		}
+	}
+	return i, sound
+}
