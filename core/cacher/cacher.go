@@ -2,45 +2,235 @@ package cacher
 
 import (
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/watcher"
+	"github.com/watchglass/watchglass/core/wire"
 )
-
-// Cacher is one collection.
-type Cacher struct{}
 
 // Config of a cacher; zeros take defaults.
 type Config struct {
-	Schema     api.Schema
-	Dictionary []byte // of the bodies fed in; nil for none
+	Schema  api.Schema
+	History history.Limits
+	Seed    uint64
+}
+
+// Observer sees every change, after it is applied and before any watch does.
+// The event's versions are alive during the call.
+type Observer func(e *history.Event)
+
+// Cacher is one collection.
+type Cacher struct {
+	schema  api.Schema
+	heap    *store.Heap
+	state   *store.Store
+	window  *history.Window
+	staging *staging
+	rv      api.ResourceVersion
+	ready   bool
+	now     int64
+
+	// dictionary numbers what the bodies being fed in are compressed with.
+	dictionary   uint32
+	dictionaries [][]byte // by number; the first is nil
+
+	faults    faults
+	observers []*Observer
+	filters   []*watcher.Filter
+	waits     []wait
+	dispatcher
 }
 
 // New makes an empty cacher, not ready.
-func New(cfg Config) *Cacher { return &Cacher{} }
+func New(cfg Config) *Cacher {
+	c := &Cacher{schema: cfg.Schema, heap: store.NewHeap(), dictionaries: [][]byte{nil}}
+	c.state = store.New(c.heap)
+	c.window = history.New(c.heap, cfg.History)
+	c.dispatcher = dispatcher{jitter: api.NewRand(cfg.Seed)}
+	c.heap.OnForget(c.forgetLabelSet)
+	return c
+}
+
+// Schema describes the objects.
+func (c *Cacher) Schema() *api.Schema { return &c.schema }
+
+// SetSchema replaces the schema, which is then that of every object that
+// follows. Only for a cacher that holds nothing yet.
+func (c *Cacher) SetSchema(s api.Schema) { c.schema = s }
 
 // Ready reports whether a first list has been committed.
-func (c *Cacher) Ready() bool { return false }
+func (c *Cacher) Ready() bool { return c.ready }
 
 // ResourceVersion is the newest version applied.
-func (c *Cacher) ResourceVersion() api.ResourceVersion { return 0 }
+func (c *Cacher) ResourceVersion() api.ResourceVersion { return c.rv }
 
 // Len is the number of objects.
-func (c *Cacher) Len() int { return 0 }
+func (c *Cacher) Len() int { return c.state.Len() }
 
-// BeginList starts a new state, staged beside the present one.
-func (c *Cacher) BeginList(rv api.ResourceVersion) {}
+// Heap is where the versions lie.
+func (c *Cacher) Heap() *store.Heap { return c.heap }
 
-// ListObject adds an object to the staged state. The object is copied.
-func (c *Cacher) ListObject(o *api.Object) {}
+// Window is the history.
+func (c *Cacher) Window() *history.Window { return c.window }
 
-// EndList commits the staged state in one step.
-func (c *Cacher) EndList(nowMillis int64) {}
+// SetDictionary says what the bodies that follow are compressed with; nil for
+// nothing. The bytes are kept, and equal ones only once.
+func (c *Cacher) SetDictionary(data []byte) {
+	for i, d := range c.dictionaries {
+		if string(d) == string(data) {
+			c.dictionary = uint32(i)
+			return
+		}
+	}
+	c.dictionaries = append(c.dictionaries, append([]byte(nil), data...))
+	c.dictionary = uint32(len(c.dictionaries) - 1)
+}
 
-// Apply applies one change: o nil means that key was deleted. Changes of one
-// revision are applied one after the other before anything reads.
-func (c *Cacher) Apply(key api.Key, rv api.ResourceVersion, o *api.Object, nowMillis int64) {}
+// Dictionary returns what the body of a version was compressed with.
+func (c *Cacher) Dictionary(ref store.Ref) []byte { return c.dictionaries[c.heap.Dictionary(ref)] }
 
-// Progress says that everything up to rv has been applied.
-func (c *Cacher) Progress(rv api.ResourceVersion, nowMillis int64) {}
+// CurrentDictionary is the one last set.
+func (c *Cacher) CurrentDictionary() []byte { return c.dictionaries[c.dictionary] }
 
-// Fault records that the newest version of key cannot be served; the last good
-// one stays. It is forgotten when the key changes again.
-func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, nowMillis int64) {}
+// Get returns the current version of a key without a count, or zero.
+func (c *Cacher) Get(key api.Key) store.Ref { return c.state.Get(key) }
+
+// Ascend calls yield for the current versions from a key on, in key order and
+// without counts, until it returns false.
+func (c *Cacher) Ascend(from api.Key, yield func(store.Ref) bool) { c.state.Ascend(from, yield) }
+
+// Put is an object to be stored: the envelope as it travels, and the labels.
+type Put struct {
+	ResourceVersion api.ResourceVersion
+	Flags           api.Flags
+	Labels          api.Labels
+	Envelope        wire.Envelope
+}
+
+// store makes a version with one count.
+func (c *Cacher) store(p *Put) store.Ref {
+	return c.heap.Put(store.Version{
+		ResourceVersion: p.ResourceVersion,
+		Flags:           p.Flags,
+		LabelSet:        c.heap.Labels.Intern(p.Labels),
+		Dictionary:      c.dictionary,
+		Envelope:        p.Envelope,
+	})
+}
+
+// Apply makes an object's new version current. A version that is not newer
+// than the one held is a repetition and is ignored.
+func (c *Cacher) Apply(p *Put, now int64) {
+	c.now = max(c.now, now)
+	key := p.Envelope.Key()
+	c.faults.clear(key)
+	previous := c.state.Get(key)
+	if previous != 0 && c.heap.ResourceVersion(previous) >= p.ResourceVersion {
+		return
+	}
+	current := c.store(p)
+	previous = c.state.Set(c.heap.Retain(current))
+	c.commit(history.Event{ResourceVersion: p.ResourceVersion, Current: current, Previous: previous, Millis: now})
+}
+
+// Delete takes an object out. A key that is not held is invisible to everyone
+// (rule W29); so is a deletion older than the version held.
+func (c *Cacher) Delete(key api.Key, rv api.ResourceVersion, now int64) {
+	c.now = max(c.now, now)
+	c.faults.clear(key)
+	previous := c.state.Get(key)
+	if previous == 0 || c.heap.ResourceVersion(previous) >= rv {
+		c.advance(rv)
+		return
+	}
+	c.commit(history.Event{ResourceVersion: rv, Previous: c.state.Remove(key), Millis: now})
+}
+
+// commit records a change that the store already shows (rule H12) and takes
+// over the event's counts.
+func (c *Cacher) commit(e history.Event) {
+	c.makeRoom()
+	c.window.Append(e)
+	c.observe(&e)
+	c.advance(e.ResourceVersion)
+	c.dispatch()
+}
+
+// Progress says that everything up to rv has been applied (rule H14).
+func (c *Cacher) Progress(rv api.ResourceVersion, now int64) {
+	c.now = max(c.now, now)
+	c.advance(rv)
+}
+
+func (c *Cacher) advance(rv api.ResourceVersion) {
+	if rv > c.rv {
+		c.rv = rv
+	}
+	c.wakeFresh()
+}
+
+// Observe adds an observer and returns how to remove it.
+func (c *Cacher) Observe(o Observer) (remove func()) {
+	p := &o
+	c.observers = append(c.observers, p)
+	return func() { c.observers = without(c.observers, p) }
+}
+
+func (c *Cacher) observe(e *history.Event) {
+	for _, o := range c.observers {
+		(*o)(e)
+	}
+}
+
+// NewFilter makes a filter on this collection. ReleaseFilter must be called
+// when it is no longer used.
+func (c *Cacher) NewFilter(namespace, labelSelector, fieldSelector string) (*watcher.Filter, *api.Status) {
+	f, status := watcher.NewFilter(c.heap, &c.schema, namespace, labelSelector, fieldSelector)
+	if status == nil {
+		c.filters = append(c.filters, f)
+	}
+	return f, status
+}
+
+// ReleaseFilter lets a filter of NewFilter go.
+func (c *Cacher) ReleaseFilter(f *watcher.Filter) { c.filters = without(c.filters, f) }
+
+func (c *Cacher) forgetLabelSet(id uint32) {
+	for _, f := range c.filters {
+		f.Forget(id)
+	}
+}
+
+// Tick tells the time in milliseconds.
+func (c *Cacher) Tick(now int64) {
+	c.now = max(c.now, now)
+	c.expireWaits()
+	c.tickDispatcher()
+}
+
+// NextTick is when Tick has something to do, or zero.
+func (c *Cacher) NextTick() int64 {
+	next := c.dispatcher.nextTick()
+	for i := range c.waits {
+		next = earlier(next, c.waits[i].deadline)
+	}
+	return next
+}
+
+// earlier is the smaller of two times, of which zero means never.
+func earlier(a, b int64) int64 {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+func without[T comparable](list []T, v T) []T {
+	kept := make([]T, 0, len(list))
+	for _, x := range list {
+		if x != v {
+			kept = append(kept, x)
+		}
+	}
+	return kept
+}

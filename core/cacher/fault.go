@@ -1,0 +1,59 @@
+package cacher
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// Fault is an object whose newest version cannot be served. The last good
+// version, if there was one, stays (rule C53).
+type Fault struct {
+	Key             api.Key
+	ResourceVersion api.ResourceVersion
+	Status          *api.Status
+}
+
+// maxFaults bounds what is remembered; a collection with more broken objects
+// than that forgets the oldest.
+const maxFaults = 1000
+
+// faults keeps the known faults in the order they came, so that readers who
+// come later are told as well. Each has a number that grows for ever.
+type faults struct {
+	list []Fault
+	next int // number of the next fault; the last in list has next-1
+}
+
+func (f *faults) add(fault Fault) {
+	f.clear(fault.Key)
+	fault.Key = api.Key(strings.Clone(string(fault.Key)))
+	f.list = append(f.list, fault)
+	f.next++
+	if len(f.list) > maxFaults {
+		f.list = f.list[1:]
+	}
+}
+
+func (f *faults) clear(key api.Key) {
+	if len(f.list) > 0 {
+		f.list = slices.DeleteFunc(f.list, func(x Fault) bool { return x.Key == key })
+	}
+}
+
+// Fault records that the newest version of key cannot be served. It is
+// forgotten when the key changes again or a list shows it whole.
+func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, now int64) {
+	c.now = max(c.now, now)
+	if c.staging != nil {
+		c.staging.faults.add(Fault{key, rv, status})
+		return
+	}
+	c.faults.add(Fault{key, rv, status})
+	c.advance(rv)
+}
+
+// Faults returns those that stand, oldest first, and a mark that changes with
+// every new one.
+func (c *Cacher) Faults() (list []Fault, mark int) { return c.faults.list, c.faults.next }

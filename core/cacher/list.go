@@ -1,0 +1,189 @@
+package cacher
+
+import (
+	"slices"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// ListOptions are those of a Kubernetes list request.
+type ListOptions struct {
+	Namespace       string
+	LabelSelector   string
+	FieldSelector   string
+	ResourceVersion string
+	Match           wire.Match
+	Limit           uint32
+	Continue        string
+}
+
+// ListResult is the answer to a list. Items are in ascending key order; they
+// carry no counts and live only as long as the callback they are handed to.
+type ListResult struct {
+	Items           []store.Ref
+	ResourceVersion api.ResourceVersion
+	Continue        string
+	// Remaining is how many items come after this page; zero when that is not
+	// known, which it is not under a selector (rules C42, C43).
+	Remaining uint64
+}
+
+// List checks the options and answers once the collection is fresh enough
+// (rules C39 to C52). A refusal that can be given at once is returned; done is
+// then not called.
+func (c *Cacher) List(opt ListOptions, done func(*ListResult, *api.Status)) *api.Status {
+	plan, status := opt.plan()
+	if status != nil {
+		return status
+	}
+	filter, status := c.NewFilter(opt.Namespace, opt.LabelSelector, opt.FieldSelector)
+	if status != nil {
+		return status
+	}
+	c.WhenFresh(plan.notOlderThan, func(status *api.Status) {
+		defer c.ReleaseFilter(filter)
+		if status != nil {
+			done(nil, status)
+			return
+		}
+		done(c.list(&plan, filter.Matches, filter.Everything()))
+	})
+	return nil
+}
+
+// listPlan is where the decision table of rule C39 leads.
+type listPlan struct {
+	notOlderThan api.ResourceVersion
+	exact        api.ResourceVersion // zero for the latest state
+	from         api.Key
+	limit        int // zero for no limit
+}
+
+func (o *ListOptions) plan() (listPlan, *api.Status) {
+	rv, err := api.ParseResourceVersion(o.ResourceVersion)
+	if err != nil {
+		return listPlan{}, api.AsStatus(err)
+	}
+	if status := o.validate(rv); status != nil {
+		return listPlan{}, status
+	}
+	plan := listPlan{notOlderThan: rv, limit: int(o.Limit)}
+	switch {
+	case o.Continue != "":
+		token, status := parseContinue(o.Continue)
+		if status != nil {
+			return listPlan{}, status
+		}
+		plan.from, plan.exact, plan.notOlderThan = token.start, token.rv, token.rv
+	case o.Match == wire.MatchExact, o.Match == wire.MatchUnset && o.Limit > 0 && rv > 0:
+		plan.exact = rv
+	case o.ResourceVersion == "0":
+		plan.limit = 0 // rule C40
+	}
+	return plan, nil
+}
+
+// validate refuses what contradicts itself (rule C47).
+func (o *ListOptions) validate(rv api.ResourceVersion) *api.Status {
+	switch {
+	case o.Match != wire.MatchUnset && o.Continue != "":
+		return api.Invalid("resourceVersionMatch is forbidden when continue is given")
+	case o.Match != wire.MatchUnset && o.ResourceVersion == "":
+		return api.Invalid("resourceVersionMatch is forbidden unless resourceVersion is given")
+	case o.Match == wire.MatchExact && rv == 0:
+		return api.Invalid(`resourceVersionMatch "Exact" is forbidden for resourceVersion "0"`)
+	case o.Continue != "" && rv != 0:
+		return api.BadRequest("resourceVersion must be empty when continue is given: the token has its own")
+	}
+	return nil
+}
+
+func (c *Cacher) list(p *listPlan, matches func(store.Ref) bool, everything bool) (*ListResult, *api.Status) {
+	reply := c.rv
+	ascend := c.Ascend
+	if p.exact != 0 {
+		reply = p.exact
+		if p.exact < c.rv {
+			past, status := c.stateAt(p.exact, p.from != "")
+			if status != nil {
+				return nil, status
+			}
+			ascend = past
+		}
+	}
+	r := &ListResult{ResourceVersion: reply}
+	ascend(p.from, func(ref store.Ref) bool {
+		if p.limit > 0 && len(r.Items) == p.limit {
+			if r.Continue == "" {
+				last := c.heap.Key(r.Items[len(r.Items)-1])
+				r.Continue = formatContinue(reply, last)
+			}
+			r.Remaining++
+			return everything
+		}
+		if matches(ref) {
+			r.Items = append(r.Items, ref)
+		}
+		return true
+	})
+	if !everything {
+		r.Remaining = 0
+	}
+	return r, nil
+}
+
+// stateAt is the collection as it was at a past resource version: the present
+// one with the later events of the window undone.
+func (c *Cacher) stateAt(rv api.ResourceVersion, continued bool) (func(api.Key, func(store.Ref) bool), *api.Status) {
+	position, status := c.window.After(rv)
+	if status != nil {
+		if continued {
+			status = api.Expired("The provided continue parameter is too old to display a consistent list result. " +
+				"Start a new list without it.")
+		}
+		return nil, status
+	}
+	undone := map[api.Key]store.Ref{}
+	for i := c.window.End() - 1; i >= position; i-- {
+		e := c.window.At(i)
+		undone[c.eventKey(e.Current, e.Previous)] = e.Previous
+	}
+	var keys []api.Key
+	for key, ref := range undone {
+		if ref != 0 {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return func(from api.Key, yield func(store.Ref) bool) { c.ascendUndone(from, undone, keys, yield) }, nil
+}
+
+func (c *Cacher) eventKey(current, previous store.Ref) api.Key {
+	if current != 0 {
+		return c.heap.Key(current)
+	}
+	return c.heap.Key(previous)
+}
+
+// ascendUndone merges the present objects that did not change with the past
+// versions of those that did; keys names the latter, sorted.
+func (c *Cacher) ascendUndone(from api.Key, undone map[api.Key]store.Ref, keys []api.Key, yield func(store.Ref) bool) {
+	at, _ := slices.BinarySearch(keys, from)
+	more := true
+	past := func(before func(api.Key) bool) {
+		for ; more && at < len(keys) && before(keys[at]); at++ {
+			more = yield(undone[keys[at]])
+		}
+	}
+	c.Ascend(from, func(ref store.Ref) bool {
+		key := c.heap.Key(ref)
+		past(func(k api.Key) bool { return k < key })
+		if _, changed := undone[key]; more && !changed {
+			more = yield(ref)
+		}
+		return more
+	})
+	past(func(api.Key) bool { return true })
+}

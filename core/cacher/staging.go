@@ -1,0 +1,122 @@
+package cacher
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/store"
+)
+
+// staging is the next state while a list is under way. It shares the heap with
+// the present one, so an object that did not change is held once.
+type staging struct {
+	state  *store.Store
+	rv     api.ResourceVersion
+	faults faults
+}
+
+// BeginList starts a new state beside the present one, which readers go on
+// seeing until EndList. A list that was under way is dropped.
+func (c *Cacher) BeginList(rv api.ResourceVersion) {
+	c.AbortList()
+	c.staging = &staging{state: store.New(c.heap), rv: rv}
+}
+
+// Listing reports whether a list is under way, and how many objects it has.
+func (c *Cacher) Listing() (objects int, ok bool) {
+	if c.staging == nil {
+		return 0, false
+	}
+	return c.staging.state.Len(), true
+}
+
+// AbortList drops the list that is under way, if any.
+func (c *Cacher) AbortList() {
+	if c.staging != nil {
+		c.staging.state.Clear()
+		c.staging = nil
+	}
+}
+
+// ListObject adds an object to the list under way. An older version than the
+// one it has is ignored.
+func (c *Cacher) ListObject(p *Put) {
+	key := p.Envelope.Key()
+	if staged := c.staging.state.Get(key); staged != 0 && c.heap.ResourceVersion(staged) >= p.ResourceVersion {
+		return
+	}
+	ref := c.state.Get(key)
+	if c.sameVersion(ref, p) {
+		c.heap.Retain(ref)
+	} else {
+		ref = c.store(p)
+	}
+	c.heap.Release(c.staging.state.Set(ref))
+}
+
+// sameVersion: resource version and uid say that it is the same content; the
+// codec says that it is as useful, since a body may have been left out before.
+func (c *Cacher) sameVersion(ref store.Ref, p *Put) bool {
+	return ref != 0 && c.heap.ResourceVersion(ref) == p.ResourceVersion &&
+		string(c.heap.Envelope(ref)) == string(p.Envelope) && c.heap.Dictionary(ref) == c.dictionary
+}
+
+// ListDelete takes an object out of the list under way, unless the list has a
+// newer version of it.
+func (c *Cacher) ListDelete(key api.Key, rv api.ResourceVersion) {
+	if ref := c.staging.state.Get(key); ref != 0 && c.heap.ResourceVersion(ref) < rv {
+		c.heap.Release(c.staging.state.Remove(key))
+	}
+}
+
+// EndList makes the list the state, in one step, as of rv (rules H6, R11).
+// Observers and watches see the difference as events in the order of resource
+// versions, deletions that were missed last, as of rv.
+func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
+	c.now = max(c.now, now)
+	c.finishDispatch()
+	old := c.state
+	c.state, c.faults.list = c.staging.state, c.staging.faults.list
+	c.faults.next += c.staging.faults.next
+	c.staging = nil
+	changes := c.difference(old, rv)
+	c.window.Relist(rv)
+	c.dispatched = c.window.End()
+	for i := range changes {
+		c.observe(&changes[i])
+	}
+	c.rv = max(c.rv, rv)
+	c.offerAll(changes)
+	old.Clear()
+	c.ready = true
+	c.advance(rv)
+	c.restartClock()
+}
+
+// difference lists what changed from the old state to the present one. The
+// events borrow the counts of the two stores.
+func (c *Cacher) difference(old *store.Store, rv api.ResourceVersion) []history.Event {
+	var changes []history.Event
+	c.state.Ascend("", func(ref store.Ref) bool {
+		if previous := old.Get(c.heap.Key(ref)); previous != ref {
+			changes = append(changes, history.Event{
+				ResourceVersion: c.heap.ResourceVersion(ref), Current: ref, Previous: previous, Millis: c.now,
+			})
+		}
+		return true
+	})
+	slices.SortStableFunc(changes, func(a, b history.Event) int {
+		return cmp.Compare(a.ResourceVersion, b.ResourceVersion)
+	})
+	old.Ascend("", func(ref store.Ref) bool {
+		if c.state.Get(c.heap.Key(ref)) == 0 {
+			changes = append(changes, history.Event{
+				ResourceVersion: rv, Previous: ref, Millis: c.now, FinalStateUnknown: true,
+			})
+		}
+		return true
+	})
+	return changes
+}

@@ -1,0 +1,106 @@
+package cacher
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// A continue token is base64url without padding of
+// {"v":"meta.k8s.io/v1","rv":N,"start":"KEY\u0000"}: the next page starts at
+// the last key of this one plus a NUL byte (rule C49). rv -1 means "at the
+// latest state" (rule C51).
+type continueToken struct {
+	rv    api.ResourceVersion // zero for the latest state
+	start api.Key
+}
+
+const (
+	tokenHead  = `{"v":"meta.k8s.io/v1","rv":`
+	tokenStart = `,"start":"`
+	tokenTail  = `"}`
+)
+
+func formatContinue(rv api.ResourceVersion, last api.Key) string {
+	return encodeBase64(tokenHead + rv.String() + tokenStart + string(last) + `\u0000` + tokenTail)
+}
+
+// parseContinue reads a token. Keys are Kubernetes names, which need no JSON
+// escapes but that of the NUL byte.
+func parseContinue(text string) (continueToken, *api.Status) {
+	bad := func(why string) (continueToken, *api.Status) {
+		return continueToken{}, api.BadRequest("continue key is not valid: " + why)
+	}
+	json, ok := decodeBase64(text)
+	if !ok {
+		return bad("it is not base64url without padding")
+	}
+	rest, ok := strings.CutPrefix(json, tokenHead)
+	number, rest, ok2 := strings.Cut(rest, tokenStart)
+	start, ok3 := strings.CutSuffix(rest, tokenTail)
+	if !ok || !ok2 || !ok3 {
+		return bad("it is not a token of version meta.k8s.io/v1")
+	}
+	start = strings.ReplaceAll(start, `\u0000`, "\x00")
+	if why := checkStart(start); why != "" {
+		return bad(why)
+	}
+	if number == "-1" {
+		return continueToken{0, api.Key(start)}, nil
+	}
+	rv, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || rv <= 0 {
+		return bad("its resource version is " + strconv.Quote(number))
+	}
+	return continueToken{api.ResourceVersion(rv), api.Key(start)}, nil
+}
+
+// checkStart refuses a start key that does not stay inside the collection
+// (rule C50).
+func checkStart(start string) string {
+	if start == "" {
+		return "it has no start key"
+	}
+	for segment := range strings.SplitSeq(strings.TrimSuffix(start, "\x00"), "/") {
+		if segment == "" || segment == "." || segment == ".." || strings.ContainsAny(segment, `"\`) {
+			return "its start key " + strconv.Quote(start) + " is not clean"
+		}
+	}
+	return ""
+}
+
+const base64Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+// encodeBase64 is base64url without padding. The library's version would bring
+// reflection into the module.
+func encodeBase64(s string) string {
+	var b strings.Builder
+	var bits, n uint
+	for i := 0; i < len(s); i++ {
+		bits, n = bits<<8|uint(s[i]), n+8
+		for ; n >= 6; n -= 6 {
+			b.WriteByte(base64Alphabet[bits>>(n-6)&63])
+		}
+	}
+	if n > 0 {
+		b.WriteByte(base64Alphabet[bits<<(6-n)&63])
+	}
+	return b.String()
+}
+
+func decodeBase64(s string) (string, bool) {
+	var b strings.Builder
+	var bits, n uint
+	for i := 0; i < len(s); i++ {
+		v := strings.IndexByte(base64Alphabet, s[i])
+		if v < 0 {
+			return "", false
+		}
+		if bits, n = bits<<6|uint(v), n+6; n >= 8 {
+			n -= 8
+			b.WriteByte(byte(bits >> n))
+		}
+	}
+	return b.String(), len(s)%4 != 1 && bits&(1<<n-1) == 0
+}

@@ -1,0 +1,140 @@
+package cacher
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/watcher"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// WatchOptions are those of a Kubernetes watch request.
+type WatchOptions struct {
+	Namespace         string
+	LabelSelector     string
+	FieldSelector     string
+	ResourceVersion   string
+	Match             wire.Match
+	SendInitialEvents wire.Tristate
+	Bookmarks         bool
+	TimeoutSeconds    uint32
+	Policy            wire.Policy
+	Sink              func(watcher.Delivery) bool
+}
+
+// Watch checks the options and starts a watch once the collection is fresh
+// enough for it (rules C8 to C19). A refusal that Kubernetes gives before the
+// stream is returned; started is then not called. Otherwise started is called
+// once, now or later, with the watch, or with the status that is its only event.
+func (c *Cacher) Watch(opt WatchOptions, started func(*watcher.Watcher, *api.Status)) *api.Status {
+	rv, status := opt.normalise()
+	if status != nil {
+		return status
+	}
+	filter, status := c.NewFilter(opt.Namespace, opt.LabelSelector, opt.FieldSelector)
+	if status != nil {
+		return status
+	}
+	var required api.ResourceVersion
+	if opt.SendInitialEvents == wire.True {
+		required = rv
+	}
+	c.WhenFresh(required, func(status *api.Status) {
+		var w *watcher.Watcher
+		if status == nil {
+			w, status = c.startWatch(&opt, rv, filter)
+		}
+		if status != nil {
+			c.ReleaseFilter(filter)
+		}
+		started(w, status)
+	})
+	return nil
+}
+
+// normalise applies the defaults of a watch request (rule C10) and refuses what
+// contradicts itself (rule C11).
+func (o *WatchOptions) normalise() (api.ResourceVersion, *api.Status) {
+	rv, err := api.ParseResourceVersion(o.ResourceVersion)
+	if err != nil {
+		return 0, api.AsStatus(err)
+	}
+	if rv == 0 && o.SendInitialEvents == wire.Unset && o.Match == wire.MatchUnset {
+		o.SendInitialEvents, o.Match = wire.True, wire.MatchNotOlderThan
+	}
+	switch {
+	case o.SendInitialEvents != wire.Unset && o.Match != wire.MatchNotOlderThan:
+		return 0, api.Invalid("sendInitialEvents requires resourceVersionMatch to be NotOlderThan")
+	case o.Match != wire.MatchUnset && o.SendInitialEvents == wire.Unset:
+		return 0, api.Invalid("resourceVersionMatch is forbidden for a watch unless sendInitialEvents is given")
+	}
+	return rv, nil
+}
+
+// startWatch captures the initial events and registers the watch in one step:
+// no event can fall between them and the first live one (rule C19).
+func (c *Cacher) startWatch(o *WatchOptions, rv api.ResourceVersion, filter *watcher.Filter) (*watcher.Watcher, *api.Status) {
+	initial, from, status := c.initialEvents(o, rv, filter)
+	if status != nil {
+		return nil, status
+	}
+	opt := watcher.Options{
+		Filter: filter, QueueSize: c.queueSize(), Policy: o.Policy, Sink: o.Sink,
+		Initial: initial, Watermark: from, Bookmarks: o.Bookmarks,
+	}
+	if o.SendInitialEvents == wire.True && o.Bookmarks {
+		opt.EndBookmark = c.rv
+		if opt.BookmarkAfter = rv; o.ResourceVersion == "" || rv == 0 {
+			opt.BookmarkAfter = c.rv
+		}
+	}
+	if o.TimeoutSeconds > 0 {
+		opt.DeadlineMillis = c.now + int64(o.TimeoutSeconds)*1000
+	}
+	w := watcher.New(c.heap, opt)
+	c.register(w)
+	return w, nil
+}
+
+// initialEvents chooses between the state and the history (rule C14), and
+// returns the watermark that live events must exceed (rule W34).
+func (c *Cacher) initialEvents(o *WatchOptions, rv api.ResourceVersion, filter *watcher.Filter) (watcher.Initial, api.ResourceVersion, *api.Status) {
+	if o.SendInitialEvents == wire.True {
+		return watcher.FromState(c.heap, c.capture(filter), c.rv), c.rv, nil
+	}
+	if rv == 0 {
+		rv = c.rv
+	}
+	position, status := c.window.After(rv)
+	if status != nil {
+		return watcher.Initial{}, 0, status
+	}
+	return watcher.FromHistory(c.heap, c.window, position), rv, nil
+}
+
+// capture takes the matching versions as they are now, each with a count.
+func (c *Cacher) capture(filter *watcher.Filter) []store.Ref {
+	var refs []store.Ref
+	c.Ascend("", func(ref store.Ref) bool {
+		if filter.Matches(ref) {
+			refs = append(refs, c.heap.Retain(ref))
+		}
+		return true
+	})
+	return refs
+}
+
+// queueSize is how many events a watch may be behind: about a second's worth
+// (rule H16, for resources without an index).
+func (c *Cacher) queueSize() int {
+	seconds := max(c.window.WindowMillis()/1000, 1)
+	perSecond := (int64(c.window.Capacity()) + seconds - 1) / seconds
+	return int(min(max(perSecond, 10), 100))
+}
+
+// StopWatch ends a watch whose consumer is gone and drops what it had left.
+func (c *Cacher) StopWatch(w *watcher.Watcher) {
+	w.Discard()
+	c.forgetStopped()
+	c.ReleaseFilter(w.Filter())
+	c.Resume()
+}

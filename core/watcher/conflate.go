@@ -1,0 +1,50 @@
+package watcher
+
+import "github.com/watchglass/watchglass/core/api"
+
+// conflate makes room in the input of a watch whose consumer is behind: of
+// several changes of one object only one is kept, which goes from the content
+// before the first to that after the last, at the place of the last. The
+// consumer skips states, never goes back, and ends where everyone else does.
+// The queue is then at most one change per object, and that is its bound.
+func (w *Watcher) conflate() {
+	last := make(map[api.Key]int, w.in.len())
+	for i := range w.in.len() {
+		if in := w.in.at(i); !in.bookmark {
+			if first, seen := last[w.keyOf(in)]; seen {
+				w.merge(w.in.at(first), in)
+			}
+			last[w.keyOf(in)] = i
+		}
+	}
+	w.dropEmpty()
+	if w.in.len() > w.inputLimit/2 {
+		w.inputLimit *= 2
+	}
+}
+
+func (w *Watcher) keyOf(in *input) api.Key {
+	if in.event.Current != 0 {
+		return w.heap.Key(in.event.Current)
+	}
+	return w.heap.Key(in.event.Previous)
+}
+
+// merge folds an earlier change of an object into a later one.
+func (w *Watcher) merge(earlier, later *input) {
+	w.heap.Release(earlier.event.Current)
+	w.heap.Release(later.event.Previous)
+	later.event.Previous = earlier.event.Previous
+	earlier.event.Current, earlier.event.Previous = 0, 0
+}
+
+// dropEmpty takes out what merge emptied. An object that came and went is such
+// a case too.
+func (w *Watcher) dropEmpty() {
+	for range w.in.len() {
+		in := w.in.pop()
+		if in.bookmark || in.event.Current != 0 || in.event.Previous != 0 {
+			w.in.push(in)
+		}
+	}
+}

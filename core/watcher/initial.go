@@ -1,0 +1,61 @@
+package watcher
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/store"
+)
+
+// Initial is what a watch is sent before the live events: nothing, the state
+// of the store as captured at registration, or a stretch of the history.
+type Initial struct {
+	heap *store.Heap
+	// state holds one count of each version, from position on.
+	state    []store.Ref
+	version  api.ResourceVersion // of the state
+	window   *history.Window
+	position int
+	end      int
+}
+
+// FromState starts with every version as ADDED, in the order given (rules H19,
+// W40). It takes over the counts; rv is the version of the whole state.
+func FromState(heap *store.Heap, state []store.Ref, rv api.ResourceVersion) Initial {
+	return Initial{heap: heap, state: state, version: rv, end: len(state)}
+}
+
+// FromHistory starts with the events from a position on that are in the window
+// now. They are read as the consumer takes them; if the window moves past the
+// next one before that, the interval is invalid (rules H17, W33).
+func FromHistory(heap *store.Heap, window *history.Window, position int) Initial {
+	return Initial{heap: heap, window: window, position: position, end: window.End()}
+}
+
+func (i *Initial) finished() bool { return i.position >= i.end }
+
+// next returns the next event with one count of each version it names, and the
+// resource version it stands for in the order of the watch.
+func (i *Initial) next() (e history.Event, version api.ResourceVersion, ok bool) {
+	if i.window == nil {
+		e = history.Event{Current: i.state[i.position]}
+		i.position++
+		return e, i.version, true
+	}
+	if i.position < i.window.Start() {
+		return e, 0, false
+	}
+	e = *i.window.At(i.position)
+	i.heap.Retain(e.Current)
+	i.heap.Retain(e.Previous)
+	i.position++
+	return e, e.ResourceVersion, true
+}
+
+func (i *Initial) release() {
+	if i.window == nil {
+		for ; i.position < i.end; i.position++ {
+			i.heap.Release(i.state[i.position])
+		}
+	}
+	*i = Initial{}
+}

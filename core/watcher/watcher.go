@@ -1,0 +1,271 @@
+package watcher
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// Delivery is one event on its way to the consumer. Content, of which the
+// delivery holds a count, is zero for a bookmark. ResourceVersion is the one
+// the consumer sees: for a deletion that of the event, not of the content.
+type Delivery struct {
+	Type            api.EventType
+	Flags           api.Flags
+	Content         store.Ref
+	ResourceVersion api.ResourceVersion
+}
+
+// Options fix a watch at its registration.
+type Options struct {
+	Filter *Filter
+	// QueueSize bounds the input and the output queue, each (rules W1, H16).
+	QueueSize int
+	Policy    wire.Policy
+	Initial   Initial
+	// Watermark is the version that live events must exceed, before the
+	// initial events raise it (rule W34).
+	Watermark api.ResourceVersion
+	// Bookmarks: the watch is offered periodic bookmarks (rule W25).
+	Bookmarks bool
+	// BookmarkAfter is the version the end-of-initial-events bookmark must
+	// reach; zero when none is due (rule W17).
+	BookmarkAfter api.ResourceVersion
+	// EndBookmark, when not zero, is sent straight after the initial events
+	// (rule W36).
+	EndBookmark api.ResourceVersion
+	// DeadlineMillis ends the watch; zero for none (rule P9).
+	DeadlineMillis int64
+	// Sink takes a delivery with its count, or declines it and is offered it
+	// again at the next Run. Without one the consumer calls Take.
+	Sink func(Delivery) bool
+}
+
+type bookmarkState uint8
+
+// The states of the end-of-initial-events bookmark (rule W16).
+const (
+	waiting bookmarkState = iota
+	received
+	sent
+)
+
+// input is an admitted change, or a bookmark when the event has no content.
+type input struct {
+	event    history.Event
+	bookmark bool
+}
+
+// Watcher is one watch. It is driven by whoever registered it: TryAdd,
+// AddBookmark and the stops change its queues, Run moves things on.
+type Watcher struct {
+	heap      *store.Heap
+	opt       Options
+	initial   Initial
+	in        queue[input]
+	out       queue[Delivery]
+	bookmark  bookmarkState
+	watermark api.ResourceVersion
+	endSent   bool
+	inClosed  bool // no more admissions (rule W4)
+	done      bool // nothing more is delivered from the input (rule W4)
+	outClosed bool // the end of the stream, once the output is taken (rule W7)
+	// inputLimit is QueueSize, except for a conflating watch whose consumer
+	// is behind by more objects than that.
+	inputLimit int
+}
+
+// New registers a watch. Nothing is delivered before Run.
+func New(heap *store.Heap, opt Options) *Watcher {
+	w := &Watcher{heap: heap, opt: opt, initial: opt.Initial, watermark: opt.Watermark, inputLimit: opt.QueueSize}
+	if opt.BookmarkAfter == 0 {
+		w.bookmark = sent
+	}
+	return w
+}
+
+// Filter is the watch's filter.
+func (w *Watcher) Filter() *Filter { return w.opt.Filter }
+
+// Finished reports that everything was delivered and nothing will follow.
+func (w *Watcher) Finished() bool { return w.outClosed && w.out.len() == 0 }
+
+// Stopped reports that the watch admits nothing any more.
+func (w *Watcher) Stopped() bool { return w.inClosed }
+
+// TryAdd admits a change without waiting and reports whether there was room
+// (rule W10). A conflating watch makes room. A stopped watch swallows the
+// event: it has nobody to give it to.
+func (w *Watcher) TryAdd(e *history.Event) bool {
+	if w.inClosed {
+		return true
+	}
+	if w.in.len() >= w.inputLimit {
+		if w.opt.Policy != wire.PolicyConflate {
+			return false
+		}
+		w.conflate()
+	}
+	w.heap.Retain(e.Current)
+	w.heap.Retain(e.Previous)
+	w.in.push(input{event: *e})
+	return true
+}
+
+// AddBookmark admits a bookmark, unless it comes too early for the end of the
+// initial events or finds the queue full: then it is dropped, and the next tick
+// brings another (rules W11, W15, W21).
+func (w *Watcher) AddBookmark(rv api.ResourceVersion) bool {
+	if w.inClosed || rv < w.opt.BookmarkAfter || w.in.len() >= w.inputLimit {
+		return false
+	}
+	w.in.push(input{event: history.Event{ResourceVersion: rv}, bookmark: true})
+	if w.bookmark == waiting {
+		w.bookmark = received
+	}
+	return true
+}
+
+// Terminate ends a watch whose consumer is too slow: gracefully when the end
+// bookmark is in the queue, because the consumer would otherwise lose all of
+// its initial events, at once in every other case (rule W13).
+func (w *Watcher) Terminate() { w.Stop(w.bookmark == received) }
+
+// Stop ends the watch. With drain, what was admitted is delivered first; a
+// later Stop without drain cuts that short (rules W2 to W5). It may be called
+// any number of times.
+func (w *Watcher) Stop(drain bool) {
+	w.inClosed = true
+	if !drain {
+		w.done = true
+	}
+}
+
+// Run delivers what can be delivered now.
+func (w *Watcher) Run() {
+	for {
+		w.flush()
+		if w.outClosed || !w.advance() {
+			return
+		}
+	}
+}
+
+func (w *Watcher) flush() {
+	for w.opt.Sink != nil && w.out.len() > 0 && w.opt.Sink(*w.out.at(0)) {
+		w.out.pop()
+	}
+}
+
+// advance moves one thing towards the output and reports whether it did. Its
+// order is that of a watch's life: initial events, end bookmark, live events.
+func (w *Watcher) advance() bool {
+	switch {
+	case w.done:
+		w.close()
+		return true
+	case w.out.len() >= w.opt.QueueSize:
+		return false
+	case !w.initial.finished():
+		w.advanceInitial()
+		return true
+	case w.opt.EndBookmark != 0 && !w.endSent:
+		w.endSent = true
+		w.deliverBookmark(w.opt.EndBookmark)
+		return true
+	case w.in.len() > 0:
+		w.advanceLive()
+		return true
+	case w.inClosed:
+		w.close()
+		return true
+	}
+	return false
+}
+
+func (w *Watcher) advanceInitial() {
+	e, version, ok := w.initial.next()
+	if !ok {
+		// The window has moved past events that were not copied yet. The
+		// consumer resumes and is told that it is too late (rule W33).
+		w.Stop(false)
+		return
+	}
+	w.watermark = max(w.watermark, version)
+	w.deliver(&e)
+	w.release(&e)
+}
+
+func (w *Watcher) advanceLive() {
+	in := w.in.pop()
+	rv := in.event.ResourceVersion
+	if in.bookmark {
+		if rv > w.watermark || rv == w.watermark && w.bookmark != sent {
+			w.deliverBookmark(rv)
+		}
+		return
+	}
+	if rv > w.watermark {
+		w.deliver(&in.event)
+	}
+	w.release(&in.event)
+}
+
+func (w *Watcher) deliver(e *history.Event) {
+	t, content, ok := w.opt.Filter.Convert(e)
+	if !ok {
+		return
+	}
+	d := Delivery{Type: t, Content: w.heap.Retain(content), Flags: w.heap.Flags(content)}
+	d.ResourceVersion = w.heap.ResourceVersion(content)
+	if t == api.Deleted {
+		d.ResourceVersion = e.ResourceVersion
+		if e.FinalStateUnknown {
+			d.Flags |= api.FinalStateUnknown
+		}
+	}
+	w.out.push(d)
+}
+
+func (w *Watcher) deliverBookmark(rv api.ResourceVersion) {
+	d := Delivery{Type: api.Bookmark, ResourceVersion: rv}
+	if w.bookmark != sent {
+		d.Flags = api.EndOfInitialEvents
+		w.bookmark = sent
+	}
+	w.out.push(d)
+}
+
+// close is the exit of the delivery loop (rule W7). What is in the output
+// stays takeable (rule W9).
+func (w *Watcher) close() {
+	w.inClosed, w.done, w.outClosed = true, true, true
+	for w.in.len() > 0 {
+		in := w.in.pop()
+		w.release(&in.event)
+	}
+	w.initial.release()
+}
+
+// Discard closes the watch and drops what was not taken: the consumer is gone.
+func (w *Watcher) Discard() {
+	w.close()
+	for w.out.len() > 0 {
+		w.heap.Release(w.out.pop().Content)
+	}
+}
+
+func (w *Watcher) release(e *history.Event) {
+	w.heap.Release(e.Current)
+	w.heap.Release(e.Previous)
+}
+
+// Take returns the next delivery with its count. It is for consumers that
+// gave no Sink.
+func (w *Watcher) Take() (Delivery, bool) {
+	if w.out.len() == 0 {
+		return Delivery{}, false
+	}
+	return w.out.pop(), true
+}
