@@ -29,6 +29,10 @@ type Cacher struct {
 	rv      api.ResourceVersion
 	ready   bool
 	now     int64
+	// generation counts the lists; progressed is when the upstream side was
+	// last heard of.
+	generation int
+	progressed int64
 
 	// dictionary numbers what the bodies being fed in are compressed with.
 	dictionary   uint32
@@ -63,6 +67,14 @@ func (c *Cacher) Ready() bool { return c.ready }
 
 // ResourceVersion is the newest version applied.
 func (c *Cacher) ResourceVersion() api.ResourceVersion { return c.rv }
+
+// Generation counts the lists that have replaced the state. Positions in the
+// window do not carry over from one to the next.
+func (c *Cacher) Generation() int { return c.generation }
+
+// Progressed is when the upstream side last said that everything up to
+// ResourceVersion is in, in milliseconds.
+func (c *Cacher) Progressed() int64 { return c.progressed }
 
 // Len is the number of objects.
 func (c *Cacher) Len() int { return c.state.Len() }
@@ -163,6 +175,7 @@ func (c *Cacher) Progress(rv api.ResourceVersion, now int64) {
 }
 
 func (c *Cacher) advance(rv api.ResourceVersion) {
+	c.progressed = c.now
 	if rv > c.rv {
 		c.rv = rv
 	}

@@ -91,6 +91,7 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	c.offerAll(changes)
 	old.Clear()
 	c.ready = true
+	c.generation++
 	c.advance(rv)
 	c.restartClock()
 }

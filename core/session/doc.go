@@ -1,1 +1,20 @@
+// Package session is the serving side of one reader's connection: the
+// subscriptions it has opened, what each has been sent, and how much more it
+// takes.
+//
+// A session has no queue. A subscription is a position in its collection's
+// history, and [Session.Next] builds the next message from there when the
+// connection can take one; a reader that is slow is simply further behind, and
+// costs nothing. One that falls out of the window is told so with a 410 and
+// starts over with a snapshot.
+//
+// A snapshot is read from the store in key order, a message at a time, while
+// the store moves on. What changed meanwhile is replayed from the history
+// behind it, and since a reader ignores a version that is older than the one it
+// has, the two together are the exact state at the version that ends the
+// snapshot. No state is copied for it, whatever the number of readers.
+//
+// A session is I/O-free: messages in through Receive, out through Next, time as
+// an argument. It shares its collections with other sessions and is no more safe
+// for concurrent use than they are.
 package session

@@ -1,8 +1,11 @@
 package session
 
 import (
+	"slices"
+
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/wire"
 )
 
 // Backend finds the collections that a session serves from.
@@ -16,30 +19,237 @@ type Backend interface {
 
 // Config of a session; zeros take defaults.
 type Config struct {
-	Server           string // name and version, for Welcome
-	ProgressMillis   int64
+	// Server is name and version for Welcome.
+	Server string
+	// ProgressMillis is how often a live subscription says how far it is, at
+	// the least; default 5000.
+	ProgressMillis int64
+	// MaxSubscriptions a reader may have open; default 256.
 	MaxSubscriptions int
 	// Authenticate checks the token of a Hello; nil lets everyone in.
 	Authenticate func(token string) *api.Status
 }
 
+func (c Config) withDefaults() Config {
+	if c.ProgressMillis <= 0 {
+		c.ProgressMillis = 5000
+	}
+	if c.MaxSubscriptions <= 0 {
+		c.MaxSubscriptions = 256
+	}
+	return c
+}
+
 // Session serves one reader.
-type Session struct{}
+type Session struct {
+	cfg     Config
+	backend Backend
+	now     int64
+	greeted bool
+	control []byte // frames that answer the reader, to be sent first
+	subs    []*subscription
+	turn    int // whose turn it is to fill a message
+	// dictionaries are those the connection has been sent.
+	dictionaries []uint32
+}
 
 // New starts a session.
-func New(cfg Config, backend Backend) *Session { return &Session{} }
+func New(cfg Config, backend Backend) *Session {
+	return &Session{cfg: cfg.withDefaults(), backend: backend}
+}
 
 // Receive takes one message. An error is a *api.Status: the reader broke the
-// protocol; send what Next still has and close.
-func (s *Session) Receive(message []byte, nowMillis int64) error { return nil }
+// protocol or may not come in; send what Next still has, and close. Nothing of
+// the message is applied then.
+func (s *Session) Receive(message []byte, now int64) error {
+	s.now = max(s.now, now)
+	err := s.each(message, func(t wire.Type, payload []byte) error { return decode(t, payload, nil) })
+	if err == nil {
+		err = s.each(message, func(t wire.Type, payload []byte) error { return decode(t, payload, s) })
+	}
+	if err != nil {
+		s.fail(api.AsStatus(err))
+	}
+	return err
+}
+
+func (s *Session) each(message []byte, f func(wire.Type, []byte) error) error {
+	for len(message) > 0 {
+		t, payload, rest, err := wire.Next(message)
+		if err != nil {
+			return err
+		}
+		if err := f(t, payload); err != nil {
+			return err
+		}
+		message = rest
+	}
+	return nil
+}
+
+// decode parses a frame and, given a session, applies it.
+func decode(t wire.Type, payload []byte, s *Session) error {
+	switch t {
+	case wire.TypeHello:
+		return apply(s, payload, &wire.Hello{}, (*Session).hello)
+	case wire.TypeSubscribe:
+		return apply(s, payload, &wire.Subscribe{}, (*Session).subscribe)
+	case wire.TypeUnsubscribe:
+		return apply(s, payload, &wire.Unsubscribe{}, (*Session).unsubscribe)
+	case wire.TypeCredit:
+		return apply(s, payload, &wire.Credit{}, (*Session).credit)
+	}
+	if t >= wire.Optional {
+		return nil
+	}
+	return wire.Unknown(t)
+}
+
+func apply[F interface{ Parse([]byte) error }](s *Session, payload []byte, frame F, handle func(*Session, F) *api.Status) error {
+	if err := frame.Parse(payload); err != nil {
+		return err
+	}
+	if s == nil {
+		return nil
+	}
+	if status := handle(s, frame); status != nil {
+		return status
+	}
+	return nil
+}
+
+// fail tells the reader why the connection is about to close.
+func (s *Session) fail(status *api.Status) {
+	s.Close()
+	s.control = (&wire.SubscriptionStatus{Status: status}).Append(s.control)
+}
+
+func (s *Session) hello(f *wire.Hello) *api.Status {
+	if s.greeted {
+		return api.Protocol("Hello came twice")
+	}
+	if f.Version != wire.Version {
+		return api.Protocol("the reader speaks another version of the protocol than " + wire.Subprotocol)
+	}
+	if s.cfg.Authenticate != nil {
+		if status := s.cfg.Authenticate(f.Token); status != nil {
+			return status
+		}
+	}
+	s.greeted = true
+	s.control = (&wire.Welcome{
+		Version: wire.Version, Server: s.cfg.Server, ProgressMillis: uint64(s.cfg.ProgressMillis),
+	}).Append(s.control)
+	return nil
+}
+
+func (s *Session) subscribe(f *wire.Subscribe) *api.Status {
+	switch {
+	case !s.greeted:
+		return api.Protocol("Subscribe came before Hello")
+	case f.Subscription == 0:
+		return api.Protocol("subscription 0 stands for the connection; use another number")
+	case s.find(f.Subscription) != nil:
+		return api.Protocol("a subscription with the same number is open")
+	}
+	sub, status := s.open(f)
+	if status != nil {
+		s.control = (&wire.SubscriptionStatus{Subscription: f.Subscription, Status: status}).Append(s.control)
+		return nil
+	}
+	s.subs = append(s.subs, sub)
+	return nil
+}
+
+func (s *Session) open(f *wire.Subscribe) (*subscription, *api.Status) {
+	if len(s.subs) >= s.cfg.MaxSubscriptions {
+		return nil, api.TooManyRequests("too many subscriptions on one connection; close some first", 1)
+	}
+	resource, err := api.ParseResource(f.Resource)
+	if err != nil {
+		return nil, api.AsStatus(err)
+	}
+	collection, status := s.backend.Collection(resource)
+	if status != nil {
+		return nil, status
+	}
+	sub, status := newSubscription(f, resource, collection, s.now)
+	if status != nil {
+		s.backend.Release(resource)
+	}
+	return sub, status
+}
+
+func (s *Session) unsubscribe(f *wire.Unsubscribe) *api.Status {
+	if sub := s.find(f.Subscription); sub != nil {
+		s.drop(sub)
+	}
+	return nil
+}
+
+func (s *Session) credit(f *wire.Credit) *api.Status {
+	if sub := s.find(f.Subscription); sub != nil {
+		sub.grant(f.Bytes)
+	}
+	return nil
+}
+
+func (s *Session) find(id uint32) *subscription {
+	for _, sub := range s.subs {
+		if sub.id == id {
+			return sub
+		}
+	}
+	return nil
+}
+
+func (s *Session) drop(sub *subscription) {
+	sub.close()
+	s.backend.Release(sub.resource)
+	s.subs = slices.DeleteFunc(s.subs, func(x *subscription) bool { return x == sub })
+}
 
 // Next returns the next message to send, of about limit bytes, or nil when
 // there is nothing to send now: call again after Receive, after a collection
-// changed, and after Wake. The bytes are the caller's.
-func (s *Session) Next(limit int, nowMillis int64) []byte { return nil }
+// changed, and at Wake. The bytes are the caller's.
+func (s *Session) Next(limit int, now int64) []byte {
+	s.now = max(s.now, now)
+	message := s.control
+	s.control = nil
+	for range len(s.subs) {
+		if len(message) >= limit {
+			break
+		}
+		s.turn++
+		sub := s.subs[s.turn%len(s.subs)]
+		var status *api.Status
+		message, status = sub.fill(s, message, limit)
+		if status != nil {
+			message = (&wire.SubscriptionStatus{Subscription: sub.id, Status: status}).Append(message)
+			s.drop(sub)
+			if len(s.subs) == 0 {
+				break
+			}
+		}
+	}
+	return message
+}
 
-// Wake is when Next wants to be called again for progress, in milliseconds.
-func (s *Session) Wake() int64 { return 0 }
+// Wake is when Next has something to say even though nothing changed, in
+// milliseconds, or zero.
+func (s *Session) Wake() int64 {
+	var wake int64
+	for _, sub := range s.subs {
+		if at := sub.wake(s); wake == 0 || at != 0 && at < wake {
+			wake = at
+		}
+	}
+	return wake
+}
 
-// Close releases every subscription.
-func (s *Session) Close() {}
+// Close releases every subscription. Next still returns what was said before.
+func (s *Session) Close() {
+	for len(s.subs) > 0 {
+		s.drop(s.subs[0])
+	}
+}

@@ -1,0 +1,327 @@
+package session
+
+import (
+	"math"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/watcher"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// freshnessMillis is how long a subscription waits for a version that this
+// connector has not seen (rule C34).
+const freshnessMillis = 3000
+
+type phase uint8
+
+const (
+	opening   phase = iota // not yet answered
+	listing                // parts of a snapshot
+	replaying              // the changes since the snapshot began
+	live
+)
+
+// subscription is how far one reader has been sent one collection.
+type subscription struct {
+	id           uint32
+	resource     api.Resource
+	cacher       *cacher.Cacher
+	filter       *watcher.Filter
+	namespace    string
+	metadataOnly bool
+	from         api.ResourceVersion // resume from here; zero for a snapshot
+	notOlderThan api.ResourceVersion
+	credit       int64
+
+	phase      phase
+	deadline   int64   // of waiting for notOlderThan; zero until waiting
+	next       api.Key // of the snapshot
+	position   int     // in the window: the next event to send
+	generation int     // of the cacher that position belongs to
+	rv         api.ResourceVersion
+	progressed int64    // the cacher's Progressed that was last reported
+	reported   int64    // when that was
+	faultMark  int      // faults reported
+	labelSets  []uint32 // by number: the generation that was defined, plus one
+	changes    []wire.Change
+	scratch    []byte
+}
+
+func newSubscription(f *wire.Subscribe, resource api.Resource, c *cacher.Cacher, now int64) (*subscription, *api.Status) {
+	namespace := strings.Clone(f.Namespace)
+	filter, status := c.NewFilter(namespace, strings.Clone(f.LabelSelector), strings.Clone(f.FieldSelector))
+	if status != nil {
+		return nil, status
+	}
+	sub := &subscription{
+		id: f.Subscription, resource: resource, cacher: c, filter: filter, namespace: namespace,
+		metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
+		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), reported: now,
+	}
+	sub.grant(f.Credit)
+	return sub, nil
+}
+
+func (s *subscription) close() { s.cacher.ReleaseFilter(s.filter) }
+
+func (s *subscription) grant(bytes uint64) {
+	if bytes > math.MaxInt64/2 {
+		bytes = math.MaxInt64 / 2
+	}
+	s.credit = min(s.credit+int64(bytes), math.MaxInt64/2)
+}
+
+// fill appends what the subscription has to say now to a message, up to about
+// limit bytes, or says why it ends.
+func (s *subscription) fill(session *Session, message []byte, limit int) ([]byte, *api.Status) {
+	if s.phase == opening {
+		ready, status := s.begin(session.now)
+		if !ready || status != nil {
+			return message, status
+		}
+		message = s.introduce(session, message)
+	}
+	if status := s.checkPosition(); status != nil {
+		return message, status
+	}
+	message = s.appendFaults(message)
+	for len(message) < limit && s.credit > 0 {
+		before := len(message)
+		message = s.advance(message, limit)
+		s.credit -= int64(len(message) - before)
+		if len(message) == before {
+			break
+		}
+	}
+	return s.appendProgress(session, message), nil
+}
+
+// begin decides between resuming and a snapshot, once the collection is ready
+// and as new as the reader asked for.
+func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
+	c := s.cacher
+	if !c.Ready() {
+		return false, nil
+	}
+	if c.ResourceVersion() < s.notOlderThan {
+		if s.deadline == 0 {
+			s.deadline = now + freshnessMillis
+		}
+		if now < s.deadline {
+			return false, nil
+		}
+		return false, api.TooLargeResourceVersion(s.notOlderThan, c.ResourceVersion())
+	}
+	s.generation = c.Generation()
+	if s.from == 0 {
+		s.phase, s.rv, s.position = listing, c.ResourceVersion(), c.Window().End()
+		if s.namespace != "" {
+			s.next = api.Key(s.namespace + "/")
+		}
+		return true, nil
+	}
+	s.position, status = c.Window().After(s.from)
+	s.phase, s.rv = live, s.from
+	return true, status
+}
+
+// introduce sends what the reader needs to understand what follows.
+func (s *subscription) introduce(session *Session, message []byte) []byte {
+	schema := wire.Schema{Subscription: s.id, Schema: *s.cacher.Schema()}
+	if data := s.cacher.CurrentDictionary(); len(data) > 0 && !s.metadataOnly {
+		schema.Dictionary = dictionaryID(data)
+		message = session.appendDictionary(message, schema.Dictionary, data)
+	}
+	message = schema.Append(message)
+	if s.phase == listing {
+		begin := wire.SnapshotBegin{Subscription: s.id, ResourceVersion: s.rv, Total: uint64(s.cacher.Len())}
+		message = begin.Append(message)
+	}
+	return message
+}
+
+// checkPosition ends a subscription whose next event is no longer in the
+// window, be it evicted or replaced by a relist (rule H8).
+func (s *subscription) checkPosition() *api.Status {
+	window := s.cacher.Window()
+	if s.generation != s.cacher.Generation() {
+		if s.phase != live {
+			return api.Expired("the collection was listed anew while the snapshot was being sent")
+		}
+		position, status := window.After(s.rv)
+		s.position, s.generation = position, s.cacher.Generation()
+		return status
+	}
+	if s.position < window.Start() {
+		_, status := window.After(s.rv)
+		if status == nil {
+			status = api.Expired("too old resource version: " + s.rv.String())
+		}
+		return status
+	}
+	return nil
+}
+
+// advance appends the next data frame, if there is one.
+func (s *subscription) advance(message []byte, limit int) []byte {
+	switch s.phase {
+	case listing:
+		return s.appendPart(message, limit)
+	case replaying:
+		if s.position < s.cacher.Window().End() {
+			return s.appendEvents(message, limit)
+		}
+		s.phase, s.rv = live, s.cacher.ResourceVersion()
+		s.progressed = s.cacher.Progressed()
+		return (&wire.SnapshotEnd{Subscription: s.id, ResourceVersion: s.rv}).Append(message)
+	}
+	return s.appendEvents(message, limit)
+}
+
+// appendPart sends the objects that come next in key order.
+func (s *subscription) appendPart(message []byte, limit int) []byte {
+	room := limit - len(message)
+	s.reset()
+	last, done := api.Key(""), true
+	s.cacher.Ascend(s.next, func(ref store.Ref) bool {
+		key := s.cacher.Heap().Key(ref)
+		if !key.InNamespace(s.namespace) {
+			return false
+		}
+		if room <= 0 {
+			done = false
+			return false
+		}
+		last = key
+		if s.filter.Matches(ref) {
+			message = s.addObject(message, api.Added, ref)
+			room -= len(s.changes[len(s.changes)-1].Envelope) + 16
+		}
+		return true
+	})
+	if done {
+		s.phase = replaying
+	} else {
+		s.next = api.Key(string(last) + "\x00")
+	}
+	if len(s.changes) == 0 {
+		// Nothing in this stretch matched; an empty part keeps the reader's
+		// progress honest and the caller going.
+		return (&wire.SnapshotPart{Subscription: s.id}).Append(message)
+	}
+	return (&wire.SnapshotPart{Subscription: s.id, Objects: s.changes}).Append(message)
+}
+
+// appendEvents sends the events that come next, as many whole revisions as fit
+// and at least one.
+func (s *subscription) appendEvents(message []byte, limit int) []byte {
+	window := s.cacher.Window()
+	room := limit - len(message)
+	s.reset()
+	for s.position < window.End() {
+		e := window.At(s.position)
+		if e.ResourceVersion != s.rv && room <= 0 {
+			break
+		}
+		s.rv = e.ResourceVersion
+		s.position++
+		t, content, ok := s.filter.Convert(e)
+		if !ok {
+			continue
+		}
+		if t == api.Deleted {
+			s.changes = append(s.changes, wire.Change{
+				Type: t, ResourceVersion: e.ResourceVersion, Key: s.cacher.Heap().Key(content),
+			})
+			room -= 64
+			continue
+		}
+		message = s.addObject(message, t, content)
+		room -= len(s.changes[len(s.changes)-1].Envelope) + 16
+	}
+	if len(s.changes) == 0 {
+		return message
+	}
+	events := wire.Events{Subscription: s.id, ResourceVersion: s.rv, Changes: s.changes}
+	return events.Append(message)
+}
+
+func (s *subscription) reset() {
+	s.changes, s.scratch = s.changes[:0], s.scratch[:0]
+}
+
+// addObject adds a version to the frame being built, and defines its label set
+// to the reader first if that is new.
+func (s *subscription) addObject(message []byte, t api.EventType, ref store.Ref) []byte {
+	heap := s.cacher.Heap()
+	id := heap.LabelSet(ref)
+	message = s.defineLabelSet(message, id)
+	envelope := heap.Envelope(ref)
+	if s.metadataOnly {
+		at := len(s.scratch)
+		s.scratch = envelope.AppendWithBody(s.scratch, api.Body{})
+		envelope = s.scratch[at:]
+	}
+	s.changes = append(s.changes, wire.Change{
+		Type: t, ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref), LabelSet: id, Envelope: envelope,
+	})
+	return message
+}
+
+func (s *subscription) defineLabelSet(message []byte, id uint32) []byte {
+	sets := &s.cacher.Heap().Labels
+	mark := sets.Generation(id) + 1
+	for len(s.labelSets) <= int(id) {
+		s.labelSets = append(s.labelSets, 0)
+	}
+	if s.labelSets[id] == mark {
+		return message
+	}
+	s.labelSets[id] = mark
+	return (&wire.LabelSet{Subscription: s.id, ID: id, Labels: sets.Labels(id)}).Append(message)
+}
+
+// appendFaults names the objects of the collection that cannot be served and
+// were not named before.
+func (s *subscription) appendFaults(message []byte) []byte {
+	list, mark := s.cacher.Faults()
+	fresh := min(mark-s.faultMark, len(list))
+	s.faultMark = mark
+	for _, f := range list[len(list)-fresh:] {
+		if f.Key.InNamespace(s.namespace) {
+			message = (&wire.ObjectError{
+				Subscription: s.id, Key: f.Key, ResourceVersion: f.ResourceVersion, Status: f.Status,
+			}).Append(message)
+		}
+	}
+	return message
+}
+
+// appendProgress says how far a live subscription is, at the configured pace,
+// provided the collection itself has been heard of since: a connector that is
+// cut off from its source must not make its readers believe in their data.
+func (s *subscription) appendProgress(session *Session, message []byte) []byte {
+	if !s.progressDue() || session.now < s.reported+session.cfg.ProgressMillis {
+		return message
+	}
+	s.rv, s.progressed, s.reported = s.cacher.ResourceVersion(), s.cacher.Progressed(), session.now
+	return (&wire.Progress{Subscription: s.id, ResourceVersion: s.rv}).Append(message)
+}
+
+func (s *subscription) progressDue() bool {
+	return s.phase == live && s.position == s.cacher.Window().End() && s.cacher.Progressed() > s.progressed
+}
+
+// wake is when the subscription has something to say without a change.
+func (s *subscription) wake(session *Session) int64 {
+	if s.phase == opening {
+		return s.deadline
+	}
+	if s.progressDue() {
+		return s.reported + session.cfg.ProgressMillis
+	}
+	return 0
+}
