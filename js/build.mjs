@@ -1,0 +1,31 @@
+// Builds the package into dist/, or with --test the tests into build/test/.
+import { execFileSync } from "node:child_process";
+import { copyFileSync, existsSync, readdirSync, rmSync } from "node:fs";
+import { build } from "esbuild";
+
+const common = { bundle: true, format: "esm", target: "es2022", sourcemap: true, logLevel: "warning" };
+
+if (process.argv.includes("--test")) {
+  rmSync("build/test", { recursive: true, force: true });
+  await build({
+    ...common,
+    entryPoints: readdirSync("test").filter((f) => f.endsWith(".test.ts")).map((f) => `test/${f}`),
+    outdir: "build/test",
+    platform: "node",
+    packages: "external",
+    sourcemap: "inline",
+  });
+} else {
+  rmSync("dist", { recursive: true, force: true });
+  await build({
+    ...common,
+    entryPoints: ["src/index.ts", "src/worker.ts", "src/workerd.ts"],
+    outdir: "dist",
+    platform: "neutral",
+    external: ["./watchglass.wasm"],
+  });
+  const module = "../build/watchglass.wasm";
+  if (existsSync(module)) copyFileSync(module, "dist/watchglass.wasm");
+  else console.warn(`${module} is missing: dist/ has no module. Run "make wasm" first.`);
+  execFileSync("node_modules/.bin/tsc", ["-p", "tsconfig.build.json"], { stdio: "inherit" });
+}

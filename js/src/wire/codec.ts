@@ -1,0 +1,239 @@
+import { protocolError } from "../errors.js";
+import type { ResourceVersion } from "../types.js";
+
+/** The most bytes one message to or from a connector may have. */
+export const maxMessage = 16 << 20;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** Builds frames in a buffer of its own that grows as needed. */
+export class Writer {
+  #bytes = new Uint8Array(256);
+  #end = 0;
+
+  /** The frames so far, as a copy; the writer starts anew. */
+  take(): Uint8Array<ArrayBuffer> {
+    const frames = this.#bytes.slice(0, this.#end);
+    this.#end = 0;
+    return frames;
+  }
+
+  get length(): number {
+    return this.#end;
+  }
+
+  /** Writes one frame, whose payload `write` appends. */
+  frame(type: number, write: (w: this) => void): void {
+    this.byte(type);
+    this.byte(0);
+    const start = this.#end;
+    write(this);
+    const n = this.#end - start;
+    if (n < 0x80) {
+      this.#bytes[start - 1] = n;
+      return;
+    }
+    // The length needs more than the byte kept for it: write it behind the
+    // payload, which makes the room, then move both into place.
+    this.uvarint(n);
+    const head = this.#bytes.slice(start + n, this.#end);
+    this.#bytes.copyWithin(start - 1 + head.length, start, start + n);
+    this.#bytes.set(head, start - 1);
+    this.#end--;
+  }
+
+  byte(v: number): void {
+    this.#room(1);
+    this.#bytes[this.#end++] = v;
+  }
+
+  bool(v: boolean): void {
+    this.byte(v ? 1 : 0);
+  }
+
+  /** A non-negative integer: a number up to 2^53-1, or a bigint up to 2^64-1. */
+  uvarint(v: number | bigint): void {
+    this.#room(10);
+    if (typeof v === "bigint") {
+      if (v < 0n || v >= 1n << 64n) throw protocolError(`${v} is not an unsigned 64-bit integer`);
+      for (; v >= 0x80n; v >>= 7n) this.#bytes[this.#end++] = Number(v & 0x7fn) | 0x80;
+      this.#bytes[this.#end++] = Number(v);
+      return;
+    }
+    if (!Number.isSafeInteger(v) || v < 0) throw protocolError(`${v} is not a non-negative integer below 2^53`);
+    for (; v >= 0x80; v = Math.floor(v / 0x80)) this.#bytes[this.#end++] = (v % 0x80) | 0x80;
+    this.#bytes[this.#end++] = v;
+  }
+
+  bytes(v: Uint8Array): void {
+    this.uvarint(v.length);
+    this.#room(v.length);
+    this.#bytes.set(v, this.#end);
+    this.#end += v.length;
+  }
+
+  text(v: string): void {
+    this.bytes(encoder.encode(v));
+  }
+
+  #room(n: number): void {
+    if (this.#end + n <= this.#bytes.length) return;
+    const grown = new Uint8Array(Math.max(2 * this.#bytes.length, this.#end + n));
+    grown.set(this.#bytes.subarray(0, this.#end));
+    this.#bytes = grown;
+  }
+}
+
+/**
+ * Takes one payload apart. It throws at the first thing that is wrong, naming
+ * the frame and the offset into its payload. What it returns as bytes aliases
+ * the payload.
+ */
+export class Reader {
+  readonly #bytes: Uint8Array;
+  readonly #frame: string;
+  #at = 0;
+
+  constructor(payload: Uint8Array, frame: string) {
+    this.#bytes = payload;
+    this.#frame = frame;
+  }
+
+  fail(what: string): never {
+    throw protocolError(`${this.#frame} frame: ${what} at byte ${this.#at}`);
+  }
+
+  get at(): number {
+    return this.#at;
+  }
+
+  byte(): number {
+    const v = this.#bytes[this.#at];
+    if (v === undefined) this.fail("truncated");
+    this.#at++;
+    return v;
+  }
+
+  /** A byte that is below `end`. */
+  option(end: number): number {
+    const v = this.byte();
+    if (v >= end) this.fail("unknown option value");
+    return v;
+  }
+
+  bool(): boolean {
+    return this.option(2) === 1;
+  }
+
+  /** A number up to 2^53-1. */
+  uvarint(): number {
+    const v = this.#uint64();
+    if (typeof v === "bigint") this.fail("number beyond 53 bits");
+    return v;
+  }
+
+  /** A signed 64-bit integer; beyond 2^53 the nearest number there is. */
+  varint(): number {
+    const v = this.#uint64();
+    if (typeof v === "number") return v % 2 === 0 ? v / 2 : -(v + 1) / 2;
+    return Number((v >> 1n) ^ -(v & 1n));
+  }
+
+  uint32(): number {
+    const v = this.uvarint();
+    if (v > 0xffff_ffff) this.fail("number beyond 32 bits");
+    return v;
+  }
+
+  resourceVersion(): ResourceVersion {
+    return String(this.#uint64());
+  }
+
+  float(): number {
+    const at = this.#skip(8);
+    return new DataView(this.#bytes.buffer, this.#bytes.byteOffset + at, 8).getFloat64(0, true);
+  }
+
+  bytes(): Uint8Array {
+    const n = this.uvarint();
+    const at = this.#skip(n);
+    return this.#bytes.subarray(at, at + n);
+  }
+
+  text(): string {
+    return decoder.decode(this.bytes());
+  }
+
+  /** How many elements follow, each of at least `size` bytes. */
+  count(size: number): number {
+    const n = this.uvarint();
+    if (n > (this.#bytes.length - this.#at) / size) this.fail("count beyond the end of the frame");
+    return n;
+  }
+
+  list<T>(size: number, read: () => T): T[] {
+    const values: T[] = new Array(this.count(size));
+    for (let i = 0; i < values.length; i++) values[i] = read();
+    return values;
+  }
+
+  /** Whatever was read from `start` to here, still encoded. */
+  since(start: number): Uint8Array {
+    return this.#bytes.subarray(start, this.#at);
+  }
+
+  rest(): Uint8Array {
+    const at = this.#at;
+    this.#at = this.#bytes.length;
+    return this.#bytes.subarray(at);
+  }
+
+  done(): void {
+    if (this.#at < this.#bytes.length) this.fail("trailing bytes");
+  }
+
+  #skip(n: number): number {
+    const at = this.#at;
+    if (n > this.#bytes.length - at) this.fail("length beyond the end of the frame");
+    this.#at += n;
+    return at;
+  }
+
+  #uint64(): number | bigint {
+    let v = 0;
+    let unit = 1;
+    for (let i = 0; i < 7; i++, unit *= 0x80) {
+      const c = this.byte();
+      v += (c & 0x7f) * unit;
+      if (c < 0x80) return v;
+    }
+    // Seven bytes gave 49 bits; numbers go on being exact for four more.
+    let big = BigInt(v);
+    for (let shift = 49n; shift < 64n; shift += 7n) {
+      const c = this.byte();
+      if (shift === 63n && c > 1) break;
+      big |= BigInt(c & 0x7f) << shift;
+      if (c < 0x80) return big <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(big) : big;
+    }
+    return this.fail("varint beyond 64 bits");
+  }
+}
+
+/** One frame of a message, not parsed yet. The payload aliases the message. */
+export interface Frame {
+  readonly type: number;
+  readonly payload: Uint8Array;
+  /** The whole frame, type and length included. */
+  readonly bytes: Uint8Array;
+}
+
+/** The frames of a message, one after the other. */
+export function* split(message: Uint8Array): Generator<Frame, void, void> {
+  const r = new Reader(message, "unknown");
+  while (r.at < message.length) {
+    const start = r.at;
+    const type = r.byte();
+    yield { type, payload: r.bytes(), bytes: r.since(start) };
+  }
+}

@@ -1,0 +1,165 @@
+import type { Writer } from "./codec.js";
+
+/** resourceVersionMatch on the wire. */
+export const Match = { unset: 0, NotOlderThan: 1, Exact: 2 } as const;
+
+/** An optional boolean on the wire. */
+export const Tristate = { unset: 0, false: 1, true: 2 } as const;
+
+/** What happens to a watch whose consumer is slow, on the wire. */
+export const Policy = { terminate: 0, conflate: 1 } as const;
+
+interface Select {
+  namespace: string;
+  labelSelector: string;
+  fieldSelector: string;
+}
+
+/**
+ * What the program tells the engine. Ids are chosen by the program and fit 32
+ * bits; the meaning of every member is told in core/wire.
+ */
+export type Command =
+  | { type: "Config"; seed: number | bigint; client: string; maxBytes: number | bigint; maxHistory: number; credit: number | bigint }
+  | ({ type: "OpenCollection"; collection: number; resource: string; metadataOnly: boolean } & Select)
+  | { type: "CloseCollection"; collection: number }
+  | ({
+      type: "OpenWatch";
+      watch: number;
+      collection: number;
+      resourceVersion: string;
+      match: number;
+      sendInitialEvents: number;
+      bookmarks: boolean;
+      timeoutSeconds: number;
+      bodies: boolean;
+      policy: number;
+      credit: number;
+    } & Select)
+  | { type: "GrantWatch"; watch: number; events: number }
+  | { type: "CloseWatch"; watch: number }
+  | { type: "Get"; request: number; collection: number; key: string }
+  | ({
+      type: "List";
+      request: number;
+      collection: number;
+      resourceVersion: string;
+      match: number;
+      limit: number;
+      continue: string;
+      bodies: boolean;
+    } & Select)
+  | ({ type: "OpenView"; view: number; collection: number; sort: string; offset: number; limit: number; countBy: string } & Select)
+  | { type: "MoveView"; view: number; offset: number; limit: number }
+  | { type: "CloseView"; view: number }
+  | { type: "Inspect"; request: number }
+  | { type: "StreamOpened"; stream: number; token: string }
+  | { type: "StreamData"; stream: number; data: Uint8Array }
+  | { type: "StreamClosed"; stream: number; message: string }
+  | { type: "Reconnect" };
+
+/** The type byte of every command. */
+export const commandTypes: Readonly<Record<Command["type"], number>> = {
+  Config: 0x40,
+  OpenCollection: 0x41,
+  CloseCollection: 0x42,
+  OpenWatch: 0x43,
+  GrantWatch: 0x44,
+  CloseWatch: 0x45,
+  Get: 0x46,
+  List: 0x47,
+  OpenView: 0x48,
+  MoveView: 0x49,
+  CloseView: 0x4a,
+  Inspect: 0x4b,
+  StreamOpened: 0x50,
+  StreamData: 0x51,
+  StreamClosed: 0x52,
+  Reconnect: 0x53,
+};
+
+/** Appends a command as one frame. */
+export function writeCommand(w: Writer, command: Command): void {
+  w.frame(commandTypes[command.type], () => writePayload(w, command));
+}
+
+function writePayload(w: Writer, c: Command): void {
+  switch (c.type) {
+    case "Config":
+      w.uvarint(c.seed);
+      w.text(c.client);
+      w.uvarint(c.maxBytes);
+      w.uvarint(c.maxHistory);
+      return w.uvarint(c.credit);
+    case "OpenCollection":
+      w.uvarint(c.collection);
+      w.text(c.resource);
+      writeSelect(w, c);
+      return w.bool(c.metadataOnly);
+    case "CloseCollection":
+      return w.uvarint(c.collection);
+    case "OpenWatch":
+      w.uvarint(c.watch);
+      w.uvarint(c.collection);
+      writeSelect(w, c);
+      w.text(c.resourceVersion);
+      w.byte(c.match);
+      w.byte(c.sendInitialEvents);
+      w.bool(c.bookmarks);
+      w.uvarint(c.timeoutSeconds);
+      w.bool(c.bodies);
+      w.byte(c.policy);
+      return w.uvarint(c.credit);
+    case "GrantWatch":
+      w.uvarint(c.watch);
+      return w.uvarint(c.events);
+    case "CloseWatch":
+      return w.uvarint(c.watch);
+    case "Get":
+      w.uvarint(c.request);
+      w.uvarint(c.collection);
+      return w.text(c.key);
+    case "List":
+      w.uvarint(c.request);
+      w.uvarint(c.collection);
+      writeSelect(w, c);
+      w.text(c.resourceVersion);
+      w.byte(c.match);
+      w.uvarint(c.limit);
+      w.text(c.continue);
+      return w.bool(c.bodies);
+    case "OpenView":
+      w.uvarint(c.view);
+      w.uvarint(c.collection);
+      writeSelect(w, c);
+      w.text(c.sort);
+      w.uvarint(c.offset);
+      w.uvarint(c.limit);
+      return w.text(c.countBy);
+    case "MoveView":
+      w.uvarint(c.view);
+      w.uvarint(c.offset);
+      return w.uvarint(c.limit);
+    case "CloseView":
+      return w.uvarint(c.view);
+    case "Inspect":
+      return w.uvarint(c.request);
+    case "StreamOpened":
+      w.uvarint(c.stream);
+      return w.text(c.token);
+    case "StreamData":
+      w.uvarint(c.stream);
+      return w.bytes(c.data);
+    case "StreamClosed":
+      w.uvarint(c.stream);
+      return w.text(c.message);
+    case "Reconnect":
+      return;
+  }
+}
+
+function writeSelect(w: Writer, c: Select): void {
+  w.text(c.namespace);
+  w.text(c.labelSelector);
+  w.text(c.fieldSelector);
+}

@@ -1,0 +1,83 @@
+import type { Cell, ResourceVersion } from "../types.js";
+import { Reader } from "./codec.js";
+
+/** Facts about an item. */
+export const Flag = {
+  immutable: 1,
+  finalStateUnknown: 2,
+  endOfInitialEvents: 4,
+} as const;
+
+/** How a body is encoded. The engine hands out no other codecs than these. */
+export const Codec = { none: 0, json: 1 } as const;
+
+/** What an envelope holds. The body aliases the frame it came in. */
+export interface Envelope {
+  key: string;
+  uid: string;
+  fields: string[];
+  columns: Cell[];
+  codec: number;
+  body: Uint8Array;
+}
+
+/**
+ * One object as the engine hands it out. Labels and envelope are taken apart
+ * when somebody asks for them, and every time; whoever needs them twice keeps
+ * the result.
+ */
+export class Item {
+  readonly resourceVersion: ResourceVersion;
+  readonly flags: number;
+  readonly #labels: Uint8Array;
+  readonly #envelope: Uint8Array;
+
+  constructor(r: Reader) {
+    this.resourceVersion = r.resourceVersion();
+    this.flags = r.byte();
+    const start = r.at;
+    for (let n = r.count(2); n > 0; n--) {
+      r.bytes();
+      r.bytes();
+    }
+    this.#labels = r.since(start);
+    this.#envelope = r.bytes();
+  }
+
+  labels(): Record<string, string> {
+    const r = new Reader(this.#labels, "labels of an item");
+    return Object.fromEntries(r.list(2, (): [string, string] => [r.text(), r.text()]));
+  }
+
+  envelope(): Envelope {
+    const r = new Reader(this.#envelope, "envelope of an item");
+    const key = r.text();
+    const uid = r.text();
+    const cells = new Reader(r.bytes(), "cells of an item");
+    const fields = cells.list(1, () => cells.text());
+    const columns = cells.list(1, () => cell(cells));
+    cells.done();
+    return { key, uid, fields, columns, codec: r.byte(), body: r.rest() };
+  }
+}
+
+/** The least bytes of an item on the wire. */
+export const minItem = 11;
+
+function cell(r: Reader): Cell {
+  const kind = r.byte();
+  switch (kind) {
+    case 0:
+      return null;
+    case 1:
+      return r.varint() !== 0;
+    case 2:
+    case 4:
+      return r.varint();
+    case 3:
+      return r.float();
+    case 5:
+      return r.text();
+  }
+  return r.fail(`unknown kind of cell ${kind}`);
+}

@@ -1,0 +1,191 @@
+import { protocolError } from "../errors.js";
+import type { Column, ResourceVersion, Schema, State, Status } from "../types.js";
+import { Reader, type Frame } from "./codec.js";
+import { Item, minItem } from "./item.js";
+
+/** One event of a {@link WatchEvents} frame. */
+export type WatchEventFrame =
+  | { type: "ADDED" | "MODIFIED" | "DELETED"; item: Item }
+  | { type: "BOOKMARK"; resourceVersion: ResourceVersion; flags: number }
+  | { type: "ERROR"; status: Status | undefined };
+
+/** What a {@link Output} of type "Rejected" speaks of. */
+export type Rejectable = "collection" | "watch" | "view";
+
+/** What the engine tells the program. Bytes and items alias the message they came in; everything else is a copy. */
+export type Output =
+  | { type: "OpenStream"; stream: number }
+  | { type: "SendStream"; stream: number; data: Uint8Array }
+  | { type: "CloseStream"; stream: number; message: string }
+  | { type: "WakeAt"; millis: number }
+  | {
+      type: "CollectionState";
+      collection: number;
+      state: State;
+      resourceVersion: ResourceVersion;
+      lastProgressMillis: number;
+      objects: number;
+      loaded: number;
+      total: number;
+      status: Status | undefined;
+    }
+  | { type: "CollectionSchema"; collection: number; schema: Schema }
+  | { type: "CollectionError"; collection: number; key: string; resourceVersion: ResourceVersion; status: Status | undefined }
+  | { type: "WatchEvents"; watch: number; events: WatchEventFrame[] }
+  | { type: "WatchClosed"; watch: number }
+  | {
+      type: "ViewPatch";
+      view: number;
+      resourceVersion: ResourceVersion;
+      total: number;
+      offset: number;
+      counts: [value: string, rows: number][];
+      /** The slots of the window's rows, from top to bottom. */
+      slots: number[];
+      /** The rows that are new or changed since the last patch. */
+      rows: [slot: number, item: Item][];
+    }
+  | { type: "Rejected"; object: Rejectable; id: number; status: Status | undefined }
+  | { type: "ObjectReply"; request: number; item: Item }
+  | { type: "ListReply"; request: number; resourceVersion: ResourceVersion; continue: string; remaining: number; items: Item[] }
+  | { type: "InspectReply"; request: number; entries: [name: string, value: number][] }
+  | { type: "ErrorReply"; request: number; status: Status | undefined };
+
+const states: readonly State[] = ["connecting", "syncing", "live", "reconnecting", "stale", "forbidden", "closed"];
+const kinds: readonly Column["kind"][] = ["null", "bool", "integer", "number", "date", "string"];
+const eventTypes = [undefined, "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"] as const;
+const rejectables: readonly Rejectable[] = ["collection", "watch", "view"];
+
+const parsers: { readonly [type: number]: readonly [name: string, parse: (r: Reader) => Output] } = {
+  0x60: ["OpenStream", (r) => ({ type: "OpenStream", stream: r.uint32() })],
+  0x61: ["SendStream", (r) => ({ type: "SendStream", stream: r.uint32(), data: r.bytes() })],
+  0x62: ["CloseStream", (r) => ({ type: "CloseStream", stream: r.uint32(), message: r.text() })],
+  0x63: ["WakeAt", (r) => ({ type: "WakeAt", millis: r.varint() })],
+  0x64: ["CollectionState", collectionState],
+  0x65: ["CollectionSchema", (r) => ({ type: "CollectionSchema", collection: r.uint32(), schema: schema(r) })],
+  0x66: [
+    "CollectionError",
+    (r) => ({
+      type: "CollectionError",
+      collection: r.uint32(),
+      key: r.text(),
+      resourceVersion: r.resourceVersion(),
+      status: status(r),
+    }),
+  ],
+  0x67: ["WatchEvents", (r) => ({ type: "WatchEvents", watch: r.uint32(), events: r.list(3, () => watchEvent(r)) })],
+  0x68: ["WatchClosed", (r) => ({ type: "WatchClosed", watch: r.uint32() })],
+  0x69: ["ViewPatch", viewPatch],
+  0x6a: [
+    "Rejected",
+    (r) => ({ type: "Rejected", object: rejectables[r.option(rejectables.length)]!, id: r.uint32(), status: status(r) }),
+  ],
+  0x6b: ["ObjectReply", (r) => ({ type: "ObjectReply", request: r.uint32(), item: new Item(r) })],
+  0x6c: ["ListReply", listReply],
+  0x6d: [
+    "InspectReply",
+    (r) => ({
+      type: "InspectReply",
+      request: r.uint32(),
+      entries: r.list(2, (): [string, number] => [r.text(), r.varint()]),
+    }),
+  ],
+  0x6e: ["ErrorReply", (r) => ({ type: "ErrorReply", request: r.uint32(), status: status(r) })],
+};
+
+/** Parses a frame of the engine; undefined for one of a type that may be skipped. */
+export function readOutput(frame: Frame): Output | undefined {
+  const known = parsers[frame.type];
+  if (!known) {
+    if (frame.type >= 0x80) return undefined;
+    throw protocolError(`frame of type 0x${frame.type.toString(16)} is unknown or not allowed here`);
+  }
+  const r = new Reader(frame.payload, known[0]);
+  const output = known[1](r);
+  r.done();
+  return output;
+}
+
+/**
+ * Whom a delivery is for: the id it carries, without parsing the rest.
+ * Undefined for an intent, which is for the driver itself.
+ */
+export function recipient(frame: Frame): number | undefined {
+  if (frame.type < 0x64) return undefined;
+  const r = new Reader(frame.payload, parsers[frame.type]?.[0] ?? "unknown");
+  if (frame.type === 0x6a) r.byte();
+  return r.uint32();
+}
+
+function collectionState(r: Reader): Output {
+  return {
+    type: "CollectionState",
+    collection: r.uint32(),
+    state: states[r.option(states.length)]!,
+    resourceVersion: r.resourceVersion(),
+    lastProgressMillis: r.varint(),
+    objects: r.uvarint(),
+    loaded: r.uvarint(),
+    total: r.uvarint(),
+    status: status(r),
+  };
+}
+
+function watchEvent(r: Reader): WatchEventFrame {
+  const type = eventTypes[r.byte()];
+  switch (type) {
+    case undefined:
+      return r.fail("unknown event type");
+    case "BOOKMARK":
+      return { type, resourceVersion: r.resourceVersion(), flags: r.byte() };
+    case "ERROR":
+      return { type, status: status(r) };
+  }
+  return { type, item: new Item(r) };
+}
+
+function viewPatch(r: Reader): Output {
+  return {
+    type: "ViewPatch",
+    view: r.uint32(),
+    resourceVersion: r.resourceVersion(),
+    total: r.uvarint(),
+    offset: r.uint32(),
+    counts: r.list(2, (): [string, number] => [r.text(), r.uvarint()]),
+    slots: r.list(1, () => r.uint32()),
+    rows: r.list(1 + minItem, (): [number, Item] => [r.uint32(), new Item(r)]),
+  };
+}
+
+function listReply(r: Reader): Output {
+  return {
+    type: "ListReply",
+    request: r.uint32(),
+    resourceVersion: r.resourceVersion(),
+    continue: r.text(),
+    remaining: r.uvarint(),
+    items: r.list(minItem, () => new Item(r)),
+  };
+}
+
+/** A status, or undefined for the zero code. */
+function status(r: Reader): Status | undefined {
+  const s: Status = { code: r.uint32(), reason: r.text(), message: r.text() };
+  const cause = r.text();
+  const retryAfterSeconds = r.uint32();
+  if (cause) s.cause = cause;
+  if (retryAfterSeconds) s.retryAfterSeconds = retryAfterSeconds;
+  return s.code === 0 ? undefined : s;
+}
+
+function schema(r: Reader): Schema {
+  return {
+    group: r.text(),
+    version: r.text(),
+    resource: r.text(),
+    kind: r.text(),
+    namespaced: r.bool(),
+    fields: r.list(1, () => r.text()),
+    columns: r.list(4, () => ({ name: r.text(), kind: kinds[r.option(kinds.length)]!, path: r.text(), priority: r.byte() })),
+  };
+}

@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+import { WatchglassError } from "../src/errors.js";
+import { Reader, split, Writer } from "../src/wire/codec.js";
+import { commandTypes, writeCommand, type Command } from "../src/wire/commands.js";
+import { Item } from "../src/wire/item.js";
+import { readOutput, recipient } from "../src/wire/outputs.js";
+import { testdata } from "./paths.js";
+
+interface Golden {
+  frame: string;
+  hex: string;
+  value: any;
+}
+
+const goldens = readdirSync(testdata("wire")).map((file): [string, Golden] => [
+  file,
+  JSON.parse(readFileSync(testdata("wire", file), "utf8")) as Golden,
+]);
+
+/** Members that hold 64-bit numbers, which golden files write as decimal strings. */
+const wide = new Set(["seed", "maxBytes", "credit", "lastProgressMillis", "objects", "loaded", "total", "remaining", "millis", "rows", "value"]);
+
+function camel(name: string): string {
+  return name === name.toUpperCase() ? name.toLowerCase() : name[0]!.toLowerCase() + name.slice(1);
+}
+
+/** A golden value with member names as JavaScript has them. */
+function named(value: any): any {
+  if (Array.isArray(value)) return value.map(named);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([k, v]) => [camel(k), named(v)]));
+}
+
+for (const [file, golden] of goldens) {
+  const type = Number.parseInt(golden.hex.slice(0, 2), 16);
+  if (golden.frame in commandTypes) test(`encodes ${file}`, () => encodes(golden));
+  else if (type >= 0x60 && type < 0x80) test(`decodes ${file}`, () => decodes(golden));
+}
+
+function encodes(golden: Golden): void {
+  const value = named(golden.value);
+  for (const k of Object.keys(value)) if (wide.has(k) && typeof value[k] === "string") value[k] = BigInt(value[k]);
+  if (typeof value.data === "string") value.data = Buffer.from(value.data, "hex");
+  const w = new Writer();
+  writeCommand(w, { type: golden.frame, ...value } as Command);
+  assert.equal(Buffer.from(w.take()).toString("hex"), golden.hex);
+}
+
+function decodes(golden: Golden): void {
+  const bytes = new Uint8Array(Buffer.from(golden.hex, "hex"));
+  const [frame, ...more] = split(bytes);
+  assert.equal(more.length, 0);
+  const output = readOutput(frame!)!;
+  const { type, ...members } = output;
+  assert.equal(type, golden.frame);
+  assert.deepEqual(comparable(members), expected(golden.value));
+  const { Collection, Watch, View, Request, ID } = golden.value;
+  assert.equal(recipient(frame!), Collection ?? Watch ?? View ?? Request ?? ID);
+
+  for (let i = 0; i < frame!.payload.length; i++) {
+    assert.throws(() => readOutput({ ...frame!, payload: frame!.payload.subarray(0, i) }), (e: unknown) => {
+      assert.ok(e instanceof WatchglassError);
+      assert.match(e.message, new RegExp(`^${golden.frame} frame: .* at byte \\d+$`));
+      return true;
+    });
+  }
+}
+
+/** A decoded output as plain values. */
+function comparable(v: any): any {
+  if (v instanceof Item) {
+    const e = v.envelope();
+    const body = Buffer.from(e.body);
+    return {
+      resourceVersion: v.resourceVersion,
+      flags: v.flags,
+      labels: v.labels(),
+      envelope: { ...e, body: e.codec === 1 ? body.toString() : body.toString("hex") },
+    };
+  }
+  if (v instanceof Uint8Array) return Buffer.from(v).toString("hex");
+  if (Array.isArray(v)) return v.map(comparable);
+  if (v === null || typeof v !== "object") return v ?? null;
+  return Object.fromEntries(Object.entries(v).map(([k, m]) => [k, comparable(m)]));
+}
+
+const states = ["connecting", "syncing", "live", "reconnecting", "stale", "forbidden", "closed"];
+const kinds = ["null", "bool", "integer", "number", "date", "string"];
+
+/** What a golden value should decode to, as {@link comparable} shows it. */
+function expected(v: any): any {
+  if (Array.isArray(v)) return v.map(expected);
+  if (v === null || typeof v !== "object") return v;
+  if ("Envelope" in v) {
+    const labels = Object.fromEntries(v.Labels.map((l: any) => [l.Key, l.Value]));
+    return { resourceVersion: v.ResourceVersion, flags: v.Flags, labels, envelope: envelope(v.Envelope) };
+  }
+  if ("Reason" in v) {
+    const s: any = { code: v.Code, reason: v.Reason, message: v.Message };
+    if (v.Cause) s.cause = v.Cause;
+    if (v.RetryAfterSeconds) s.retryAfterSeconds = v.RetryAfterSeconds;
+    return s;
+  }
+  if ("Resource" in v) {
+    const { Group, Version, Name } = v.Resource;
+    return {
+      group: Group,
+      version: Version,
+      resource: Name,
+      kind: v.Kind,
+      namespaced: v.Namespaced,
+      fields: v.Fields,
+      columns: v.Columns.map((c: any) => ({ name: c.Name, kind: kinds[c.Kind], path: c.Path, priority: c.Priority })),
+    };
+  }
+  if ("Slot" in v) return [v.Slot, expected(v.Item)];
+  if ("Rows" in v && "Value" in v) return [v.Value, Number(v.Rows)];
+  if ("Name" in v && "Value" in v) return [v.Name, Number(v.Value)];
+  if ("Type" in v && "Item" in v) return event(v);
+  const out: any = {};
+  for (const [k, m] of Object.entries<any>(v)) {
+    const name = camel(k);
+    out[name] = wide.has(name) && typeof m === "string" ? Number(m) : expected(m);
+    if (name === "state") out[name] = states[m];
+    if (name === "object") out[name] = ["collection", "watch", "view"][m];
+  }
+  return out;
+}
+
+function event(v: any): any {
+  const type = ["", "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"][v.Type];
+  if (type === "BOOKMARK") return { type, resourceVersion: v.Item.ResourceVersion, flags: v.Item.Flags };
+  if (type === "ERROR") return { type, status: expected(v.Status) };
+  return { type, item: expected(v.Item) };
+}
+
+function envelope(v: any): any {
+  const cell = (c: any) => [null, c.Int !== "0", Number(c.Int), Number(c.Float.replace("+Inf", "Infinity")), Number(c.Int), c.Text][c.Kind];
+  return { key: v.Key, uid: v.UID, fields: v.Fields, columns: v.Columns.map(cell), codec: v.Codec, body: v.Body };
+}
+
+test("every command and every output has a golden file", () => {
+  const frames = new Set(goldens.map(([, g]) => g.frame));
+  for (const name of Object.keys(commandTypes)) assert.ok(frames.has(name), name);
+  const outputs = new Set(goldens.map(([, g]) => Number.parseInt(g.hex.slice(0, 2), 16)).filter((t) => t >= 0x60));
+  assert.equal(outputs.size, 0x6f - 0x60);
+});
+
+test("numbers survive at every length", () => {
+  const values = [0n, 1n, 0x7fn, 0x80n, 0x3fffn, 0x4000n, 1n << 31n, 1n << 32n, (1n << 49n) - 1n, 1n << 49n, (1n << 53n) - 1n, 1n << 53n, 1n << 63n, (1n << 64n) - 1n];
+  for (const v of values) {
+    const w = new Writer();
+    w.uvarint(v);
+    const big = w.take();
+    assert.equal(new Reader(big, "Test").resourceVersion(), String(v));
+    if (v > BigInt(Number.MAX_SAFE_INTEGER)) {
+      assert.throws(() => new Reader(big, "Test").uvarint(), /Test frame: number beyond 53 bits at byte/);
+      continue;
+    }
+    w.uvarint(Number(v));
+    assert.deepEqual(w.take(), big);
+    assert.equal(new Reader(big, "Test").uvarint(), Number(v));
+  }
+  const w = new Writer();
+  for (const v of [-1, 0.5, Number.NaN, 2 ** 53, -1n, 1n << 64n]) assert.throws(() => w.uvarint(v), WatchglassError);
+  assert.throws(() => new Reader(new Uint8Array(10).fill(0xff), "Test").resourceVersion(), /varint beyond 64 bits/);
+});
+
+test("unknown frames: optional ones are skipped, others refused", () => {
+  const [optional, unknown] = split(new Uint8Array([0x80, 1, 9, 0x7f, 0]));
+  assert.equal(readOutput(optional!), undefined);
+  assert.throws(() => readOutput(unknown!), /type 0x7f is unknown/);
+});
+
+test("a label named __proto__ is a label", () => {
+  const w = new Writer();
+  w.uvarint(1);
+  w.byte(0);
+  w.uvarint(1);
+  w.text("__proto__");
+  w.text("x");
+  w.bytes(new Uint8Array([1, 65, 0, 2, 0, 0, 0]));
+  const labels = new Item(new Reader(w.take(), "Test")).labels();
+  assert.deepEqual(Object.keys(labels), ["__proto__"]);
+});
