@@ -173,7 +173,7 @@ func (s *Session) open(f *wire.Subscribe) (*subscription, *api.Status) {
 	if status != nil {
 		return nil, status
 	}
-	sub, status := newSubscription(f, resource, collection, s.now)
+	sub, status := newSubscription(f, resource, collection)
 	if status != nil {
 		s.backend.Release(resource)
 	}

@@ -43,14 +43,14 @@ type subscription struct {
 	generation int     // of the cacher that position belongs to
 	rv         api.ResourceVersion
 	progressed int64    // the cacher's Progressed that was last reported
-	reported   int64    // when that was
+	reported   int64    // when that was; zero makes a resumed reader hear at once
 	faultMark  int      // faults reported
 	labelSets  []uint32 // by number: the generation that was defined, plus one
 	changes    []wire.Change
 	scratch    []byte
 }
 
-func newSubscription(f *wire.Subscribe, resource api.Resource, c *cacher.Cacher, now int64) (*subscription, *api.Status) {
+func newSubscription(f *wire.Subscribe, resource api.Resource, c *cacher.Cacher) (*subscription, *api.Status) {
 	namespace := strings.Clone(f.Namespace)
 	filter, status := c.NewFilter(namespace, strings.Clone(f.LabelSelector), strings.Clone(f.FieldSelector))
 	if status != nil {
@@ -59,7 +59,7 @@ func newSubscription(f *wire.Subscribe, resource api.Resource, c *cacher.Cacher,
 	sub := &subscription{
 		id: f.Subscription, resource: resource, cacher: c, filter: filter, namespace: namespace,
 		metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
-		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), reported: now,
+		notOlderThan: max(f.NotOlderThan, f.ResourceVersion),
 	}
 	sub.grant(f.Credit)
 	return sub, nil
@@ -304,7 +304,7 @@ func (s *subscription) appendFaults(message []byte) []byte {
 // provided the collection itself has been heard of since: a connector that is
 // cut off from its source must not make its readers believe in their data.
 func (s *subscription) appendProgress(session *Session, message []byte) []byte {
-	if !s.progressDue() || session.now < s.reported+session.cfg.ProgressMillis {
+	if !s.progressDue() || s.reported != 0 && session.now < s.reported+session.cfg.ProgressMillis {
 		return message
 	}
 	s.rv, s.progressed, s.reported = s.cacher.ResourceVersion(), s.cacher.Progressed(), session.now

@@ -1,0 +1,13 @@
+// Package reflector is the upstream side of one collection: it subscribes,
+// takes what the connector sends into the cacher, resumes after a cut, starts
+// over after a 410, and knows how current the collection is.
+//
+// A [Reflector] is told of the connection (Connected, Disconnected), of frames
+// and of the time, and leaves the frames it wants sent in Outgoing. Its rules
+// are those of the Kubernetes client loop (R1 to R12) and three of its own:
+//
+//   - The resume version moves only with whole revisions.
+//   - A new list replaces the old state in one step, when it is complete.
+//   - A collection that has not heard of progress for three periods says that
+//     it is stale, whatever the connection looks like.
+package reflector

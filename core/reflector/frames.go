@@ -1,0 +1,229 @@
+package reflector
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// The methods below take one frame each, of the present subscription. An error
+// means that the connector broke the protocol.
+
+// Schema takes the description of the objects and what their bodies are
+// compressed with. It reports false when the collection holds objects that were
+// described differently: it must then be opened anew.
+func (r *Reflector) Schema(f *wire.Schema, dictionary []byte) bool {
+	if r.schema && !sameLayout(r.cacher.Schema(), &f.Schema) {
+		return false
+	}
+	r.cacher.SetDictionary(dictionary)
+	if !r.schema {
+		r.schema = true
+		r.cacher.SetSchema(f.Schema)
+		r.OnSchema()
+	}
+	return true
+}
+
+// sameLayout: envelopes made for one schema can be read by the other.
+func sameLayout(a, b *api.Schema) bool {
+	if a.Namespaced != b.Namespaced || len(a.Fields) != len(b.Fields) || len(a.Columns) != len(b.Columns) {
+		return false
+	}
+	for i := range a.Fields {
+		if a.Fields[i] != b.Fields[i] {
+			return false
+		}
+	}
+	for i := range a.Columns {
+		if a.Columns[i] != b.Columns[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// maxLabelSets bounds the numbers a connector may use, so that a broken one
+// cannot make the table grow without end.
+const maxLabelSets = 1 << 24
+
+// LabelSet takes the definition of a label set.
+func (r *Reflector) LabelSet(f *wire.LabelSet) error {
+	if f.ID >= maxLabelSets {
+		return api.Protocol("label set number beyond the limit")
+	}
+	for len(r.labels) <= int(f.ID) {
+		r.labels = append(r.labels, nil)
+	}
+	labels := make(api.Labels, len(f.Labels))
+	for i, l := range f.Labels {
+		labels[i] = api.Label{Key: string([]byte(l.Key)), Value: string([]byte(l.Value))}
+	}
+	r.labels[f.ID] = labels
+	return nil
+}
+
+// put prepares an object for the cacher.
+func (r *Reflector) put(c *wire.Change) (cacher.Put, error) {
+	if int(c.LabelSet) >= len(r.labels) || r.labels[c.LabelSet] == nil {
+		return cacher.Put{}, api.Protocol("object " + string(c.Key) + " has a label set that was not defined")
+	}
+	return cacher.Put{
+		ResourceVersion: c.ResourceVersion, Flags: c.Flags, Labels: r.labels[c.LabelSet], Envelope: c.Envelope,
+	}, nil
+}
+
+// SnapshotBegin starts a new state.
+func (r *Reflector) SnapshotBegin(f *wire.SnapshotBegin) error {
+	if r.phase != subscribed {
+		return api.Protocol("SnapshotBegin came when no snapshot was asked for")
+	}
+	r.phase, r.total, r.heard = listing, f.Total, max(r.heard, 0)
+	r.asked = r.now
+	r.cacher.BeginList(f.ResourceVersion)
+	return nil
+}
+
+// SnapshotPart takes some of its objects.
+func (r *Reflector) SnapshotPart(f *wire.SnapshotPart, bytes int) error {
+	if r.phase != listing {
+		return api.Protocol("SnapshotPart came outside of a snapshot")
+	}
+	r.asked = r.now
+	r.consumed(bytes)
+	for i := range f.Objects {
+		p, err := r.put(&f.Objects[i])
+		if err != nil {
+			return err
+		}
+		r.cacher.ListObject(&p)
+	}
+	return nil
+}
+
+// SnapshotEnd makes it the state.
+func (r *Reflector) SnapshotEnd(f *wire.SnapshotEnd) error {
+	if r.phase != listing {
+		return api.Protocol("SnapshotEnd came outside of a snapshot")
+	}
+	if f.ResourceVersion < r.cacher.ResourceVersion() {
+		return api.Protocol("the snapshot is older than what is here already: version " + f.ResourceVersion.String() +
+			" after " + r.cacher.ResourceVersion().String())
+	}
+	r.cacher.EndList(f.ResourceVersion, r.now)
+	r.Relists++
+	r.progress()
+	return nil
+}
+
+// Changes takes events: into the snapshot while one is under way, otherwise
+// into the state.
+func (r *Reflector) Changes(f *wire.Events, bytes int) error {
+	r.consumed(bytes)
+	switch r.phase {
+	case listing:
+		return r.listChanges(f)
+	case subscribed:
+		r.Resumes++
+	case following:
+	default:
+		return api.Protocol("Events came before the subscription was answered")
+	}
+	known := r.cacher.ResourceVersion()
+	for i := range f.Changes {
+		c := &f.Changes[i]
+		if c.ResourceVersion <= known {
+			continue // a repetition: everything up to there is in
+		}
+		r.Events++
+		if c.Type == api.Deleted {
+			r.cacher.Delete(c.Key, c.ResourceVersion, r.now)
+			continue
+		}
+		p, err := r.put(c)
+		if err != nil {
+			return err
+		}
+		r.cacher.Apply(&p, r.now)
+	}
+	r.cacher.Progress(f.ResourceVersion, r.now)
+	r.progress()
+	return nil
+}
+
+func (r *Reflector) listChanges(f *wire.Events) error {
+	r.asked = r.now
+	for i := range f.Changes {
+		c := &f.Changes[i]
+		if c.Type == api.Deleted {
+			r.cacher.ListDelete(c.Key, c.ResourceVersion)
+			continue
+		}
+		p, err := r.put(c)
+		if err != nil {
+			return err
+		}
+		r.cacher.ListObject(&p)
+	}
+	return nil
+}
+
+// Progress takes the connector's word that nothing is missing.
+func (r *Reflector) Progress(f *wire.Progress) error {
+	switch r.phase {
+	case subscribed:
+		r.Resumes++
+	case following:
+	default:
+		return api.Protocol("Progress came before the subscription was answered")
+	}
+	r.cacher.Progress(f.ResourceVersion, r.now)
+	r.progress()
+	return nil
+}
+
+// Fault takes note of an object that cannot be brought up to date.
+func (r *Reflector) Fault(f *wire.ObjectError) {
+	r.cacher.Fault(f.Key, f.ResourceVersion, f.Status, r.now)
+	r.OnFault(f)
+}
+
+// Ended takes the end of the subscription: expired versions start over, rights
+// and overload are waited for, everything else that cannot change is final.
+func (r *Reflector) Ended(status *api.Status) {
+	if status == nil {
+		status = api.Internal("the connector ended the subscription and gave no reason")
+	}
+	r.sub, r.status = 0, status
+	r.cacher.AbortList()
+	switch status.Code {
+	case 410:
+		r.Expired++
+		first := !r.relist
+		r.relist = true
+		if first {
+			r.subscribe()
+			return
+		}
+		r.wait(r.backoff.Next(r.now))
+	case 401, 403:
+		r.wait(r.now + slowRetryMillis)
+	case 400, 404, 413, 422:
+		r.phase = refused
+		r.cacher.FailWaits(status)
+	default:
+		at := r.backoff.Next(r.now)
+		r.wait(max(at, r.now+int64(status.RetryAfterSeconds)*1000))
+	}
+}
+
+func (r *Reflector) wait(at int64) { r.phase, r.retryAt = waiting, at }
+
+// consumed grants the connector more once half of the credit is used up.
+func (r *Reflector) consumed(bytes int) {
+	r.received += uint64(bytes)
+	if r.received >= r.cfg.Credit/2 {
+		r.out = (&wire.Credit{Subscription: r.sub, Bytes: r.received}).Append(r.out)
+		r.received = 0
+	}
+}

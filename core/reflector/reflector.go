@@ -1,0 +1,223 @@
+package reflector
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// Scope is what a collection subscribes to.
+type Scope struct {
+	Resource      string
+	Namespace     string
+	LabelSelector string
+	FieldSelector string
+	MetadataOnly  bool
+}
+
+// Config of a reflector.
+type Config struct {
+	Scope Scope
+	// Credit is how many bytes may be on their way.
+	Credit uint64
+	Rand   *api.Rand
+	// NextSubscription returns a number not used before on this connection.
+	NextSubscription func() uint32
+}
+
+type phase uint8
+
+const (
+	idle       phase = iota // not connected
+	waiting                 // for the time to subscribe again
+	subscribed              // asked, not answered yet
+	listing                 // a snapshot is under way
+	following               // in step with the connector
+	refused                 // for good
+)
+
+// slowRetryMillis spaces attempts that a person has to make possible, such as
+// those refused for lack of rights.
+const slowRetryMillis = 30_000
+
+// stalePeriods without progress make a collection stale.
+const stalePeriods = 3
+
+// Reflector feeds one cacher.
+type Reflector struct {
+	cfg      Config
+	cacher   *cacher.Cacher
+	phase    phase
+	now      int64
+	period   int64 // of progress, as the connector promised
+	sub      uint32
+	relist   bool  // the next subscription starts with a snapshot
+	retryAt  int64 // in phase waiting
+	backoff  Backoff
+	status   *api.Status // why it is not live
+	total    uint64      // of the snapshot under way, roughly
+	heard    int64       // when progress was last heard of
+	asked    int64       // when the present subscription was made
+	received uint64      // bytes of data frames since the last grant
+	schema   bool        // the schema is known
+	labels   []api.Labels
+	out      []byte
+
+	// Counters for inspection.
+	Relists, Resumes, Expired, Events uint64
+	// OnSchema is called when the schema is known, and OnFault for each object
+	// that could not be brought up to date.
+	OnSchema func()
+	OnFault  func(*wire.ObjectError)
+}
+
+// New returns a reflector that is not connected. It feeds c, which must be
+// empty.
+func New(cfg Config, c *cacher.Cacher) *Reflector {
+	return &Reflector{
+		cfg: cfg, cacher: c, backoff: NewBackoff(cfg.Rand), period: 10_000,
+		OnSchema: func() {}, OnFault: func(*wire.ObjectError) {},
+	}
+}
+
+// Outgoing returns the frames to send and forgets them.
+func (r *Reflector) Outgoing() []byte {
+	out := r.out
+	r.out = nil
+	return out
+}
+
+// Subscription is the number that frames must carry to be meant for this
+// reflector; zero when none is.
+func (r *Reflector) Subscription() uint32 { return r.sub }
+
+// SchemaKnown reports whether the collection's objects have been described.
+func (r *Reflector) SchemaKnown() bool { return r.schema }
+
+// Connected subscribes on a new connection, whose connector promised progress
+// every progressMillis.
+func (r *Reflector) Connected(progressMillis int64) {
+	r.period = max(progressMillis, 1)
+	if r.phase != refused {
+		r.subscribe()
+	}
+}
+
+// Disconnected keeps everything as it is and waits for the next connection.
+func (r *Reflector) Disconnected() {
+	r.sub = 0
+	r.cacher.AbortList()
+	if r.phase != refused {
+		r.phase = idle
+	}
+}
+
+// Close ends the subscription.
+func (r *Reflector) Close() {
+	if r.sub != 0 {
+		r.out = (&wire.Unsubscribe{Subscription: r.sub}).Append(r.out)
+	}
+	r.sub, r.phase = 0, refused
+}
+
+// subscribe asks to resume from what is here, or for a snapshot that is not
+// older.
+func (r *Reflector) subscribe() {
+	r.cacher.AbortList()
+	r.sub = r.cfg.NextSubscription()
+	r.phase, r.asked, r.received, r.labels = subscribed, r.now, 0, nil
+	f := wire.Subscribe{
+		Subscription: r.sub, Resource: r.cfg.Scope.Resource, Namespace: r.cfg.Scope.Namespace,
+		LabelSelector: r.cfg.Scope.LabelSelector, FieldSelector: r.cfg.Scope.FieldSelector,
+		MetadataOnly: r.cfg.Scope.MetadataOnly, Credit: r.cfg.Credit,
+		NotOlderThan: r.cacher.ResourceVersion(),
+	}
+	if r.cacher.Ready() && !r.relist {
+		f.ResourceVersion = r.cacher.ResourceVersion()
+	}
+	r.out = f.Append(r.out)
+}
+
+// resubscribe gives up the present subscription and subscribes again at once.
+func (r *Reflector) resubscribe() {
+	r.out = (&wire.Unsubscribe{Subscription: r.sub}).Append(r.out)
+	r.subscribe()
+}
+
+// Tick tells the time and does what has become due.
+func (r *Reflector) Tick(now int64) {
+	r.now = now
+	switch {
+	case r.phase == waiting && now >= r.retryAt:
+		r.subscribe()
+	case r.phase > waiting && r.phase < refused && now >= r.silentAt():
+		// The connection may be fine and only this subscription stuck.
+		r.resubscribe()
+	}
+}
+
+// silentAt is when a subscription that says nothing is given up.
+func (r *Reflector) silentAt() int64 { return max(r.heard, r.asked) + stalePeriods*r.period }
+
+// NextTick is when Tick has something to do, or zero.
+func (r *Reflector) NextTick() int64 {
+	switch r.phase {
+	case waiting:
+		if r.cacher.Ready() && !r.stale() {
+			return min(r.retryAt, r.staleAt())
+		}
+		return r.retryAt
+	case subscribed, listing, following:
+		return r.silentAt()
+	case idle:
+		if r.cacher.Ready() && !r.stale() {
+			return r.staleAt()
+		}
+	}
+	return 0
+}
+
+func (r *Reflector) staleAt() int64 { return r.heard + stalePeriods*r.period }
+
+func (r *Reflector) stale() bool { return r.now >= r.staleAt() }
+
+// State says how current the collection is.
+func (r *Reflector) State() wire.CollectionState {
+	s := wire.CollectionState{
+		State: r.state(), ResourceVersion: r.cacher.ResourceVersion(), LastProgressMillis: r.heard,
+		Objects: uint64(r.cacher.Len()),
+	}
+	if s.State != wire.Live {
+		s.Status = r.status
+	}
+	if loaded, ok := r.cacher.Listing(); ok {
+		s.Loaded, s.Total = uint64(loaded), r.total
+	}
+	return s
+}
+
+func (r *Reflector) state() wire.State {
+	switch {
+	case r.phase == refused:
+		return wire.Closed
+	case r.status != nil && (r.status.Code == 401 || r.status.Code == 403):
+		return wire.Forbidden
+	case !r.cacher.Ready() && r.phase == listing:
+		return wire.Syncing
+	case !r.cacher.Ready():
+		return wire.Connecting
+	case r.stale():
+		return wire.Stale
+	case r.phase == following:
+		return wire.Live
+	case r.phase == listing:
+		return wire.Syncing
+	}
+	return wire.Reconnecting
+}
+
+// progress notes that the connector vouches for everything up to now.
+func (r *Reflector) progress() {
+	r.heard = r.now
+	r.phase, r.status, r.relist = following, nil, false
+}
