@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -196,9 +195,9 @@ func dumbCell(kind api.ValueKind, results []any) api.Value {
 				return api.Value{Kind: api.Bool}
 			}
 		case api.Date:
-			var t time.Time
-			if text, ok := r.(string); ok && t.UnmarshalText([]byte(text)) == nil {
-				return api.Value{Kind: api.Date, Int: t.UnixMilli()}
+			text, _ := r.(string)
+			if millis, ok := dumbDate(text); ok {
+				return api.Value{Kind: api.Date, Int: millis}
 			}
 		case api.String:
 			if text, ok := scalarText(r); ok && cell.Kind == api.Null {

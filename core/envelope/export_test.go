@@ -1,0 +1,7 @@
+package envelope
+
+// What the tests look at from inside.
+var (
+	ParseDate      = parseDate
+	DaysSinceEpoch = daysSinceEpoch
+)
