@@ -1,0 +1,232 @@
+package sourcetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/source"
+)
+
+// patience is how long a test waits for what must come; only failures use it.
+const patience = 30 * time.Second
+
+// recorder is a sink that remembers everything and complains, by an error to
+// the source and to the test, about every call that breaks the contract.
+type recorder struct {
+	t *testing.T
+	// before, when set, runs before a call is looked at, in the stream's
+	// goroutine. It may block; its error goes to the source.
+	before func(call string) error
+
+	mu       sync.Mutex
+	changed  chan struct{}
+	listing  bool
+	lists    int
+	listRV   api.ResourceVersion
+	list     []record
+	changes  []record
+	calls    [][]record // of Changes
+	at       api.ResourceVersion
+	progress api.ResourceVersion
+	reports  int
+}
+
+var _ source.Sink = (*recorder)(nil)
+
+func newRecorder(t *testing.T, from api.ResourceVersion) *recorder {
+	return &recorder{t: t, at: from, changed: make(chan struct{})}
+}
+
+// call runs fn under the lock and turns a complaint into a test failure.
+func (r *recorder) call(name string, fn func() error) error {
+	if r.before != nil {
+		if err := r.before(name); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := fn()
+	if err != nil {
+		r.t.Errorf("%s breaks the contract: %v", name, err)
+	}
+	close(r.changed)
+	r.changed = make(chan struct{})
+	return err
+}
+
+func (r *recorder) BeginList(rv api.ResourceVersion) error {
+	return r.call("BeginList", func() error {
+		if r.listing || r.lists > 0 || r.at != 0 {
+			return fmt.Errorf("list %v begins at an unexpected time", rv)
+		}
+		if rv == 0 {
+			return fmt.Errorf("list without a revision")
+		}
+		r.listing, r.listRV = true, rv
+		return nil
+	})
+}
+
+func (r *recorder) Object(key api.Key, rv api.ResourceVersion, value []byte) error {
+	return r.call("Object", func() error {
+		switch {
+		case !r.listing:
+			return fmt.Errorf("object %q outside a list", key)
+		case len(r.list) > 0 && r.list[len(r.list)-1].Key >= key:
+			return fmt.Errorf("object %q after %q", key, r.list[len(r.list)-1].Key)
+		case rv == 0 || rv > r.listRV:
+			return fmt.Errorf("object %q has revision %v in a list of %v", key, rv, r.listRV)
+		case value == nil:
+			return fmt.Errorf("object %q without a value", key)
+		}
+		r.list = append(r.list, record{Key: key, RV: rv, Marker: marker(value)})
+		return nil
+	})
+}
+
+func (r *recorder) EndList() error {
+	return r.call("EndList", func() error {
+		if !r.listing {
+			return fmt.Errorf("end of a list that did not begin")
+		}
+		r.listing, r.at = false, r.listRV
+		r.lists++
+		return nil
+	})
+}
+
+func (r *recorder) Changes(changes []source.Change) error {
+	return r.call("Changes", func() error {
+		if r.listing || r.at == 0 || len(changes) == 0 {
+			return fmt.Errorf("%d changes at an unexpected time", len(changes))
+		}
+		if first := changes[0].ResourceVersion; first <= r.at {
+			return fmt.Errorf("revision %v after %v was complete", first, r.at)
+		}
+		call := make([]record, 0, len(changes))
+		for _, c := range changes {
+			if c.ResourceVersion < r.at {
+				return fmt.Errorf("revision %v after %v", c.ResourceVersion, r.at)
+			}
+			r.at = c.ResourceVersion
+			call = append(call, r.record(c))
+		}
+		r.calls = append(r.calls, call)
+		r.changes = append(r.changes, call...)
+		return nil
+	})
+}
+
+func (r *recorder) record(c source.Change) record {
+	if c.Value == nil {
+		return record{Key: c.Key, RV: c.ResourceVersion, Deleted: true}
+	}
+	return record{Key: c.Key, RV: c.ResourceVersion, Marker: marker(c.Value)}
+}
+
+func (r *recorder) Progress(rv api.ResourceVersion) error {
+	return r.call("Progress", func() error {
+		if r.listing || rv < r.at {
+			return fmt.Errorf("progress %v after %v", rv, r.at)
+		}
+		r.at, r.progress = rv, rv
+		r.reports++
+		return nil
+	})
+}
+
+// await blocks until the condition, looked at under the lock, holds.
+func (r *recorder) await(what string, condition func() bool) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		r.mu.Lock()
+		ok, changed := condition(), r.changed
+		r.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			require.FailNow(r.t, "waited in vain for "+what)
+		}
+	}
+}
+
+// awaitList waits for the end of the list and returns its revision.
+func (r *recorder) awaitList() api.ResourceVersion {
+	r.t.Helper()
+	r.await("the list", func() bool { return r.lists > 0 })
+	return r.listRV
+}
+
+// awaitRevision waits until everything up to rv has arrived.
+func (r *recorder) awaitRevision(rv api.ResourceVersion) {
+	r.t.Helper()
+	r.await("revision "+rv.String(), func() bool { return r.at >= rv && !r.listing })
+}
+
+// got are the changes so far.
+func (r *recorder) got() []record {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.changes)
+}
+
+// listed is the list, in order.
+func (r *recorder) listed() []record {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.list)
+}
+
+// running is a Stream in a goroutine of its own; the test's end stops it.
+type running struct {
+	*recorder
+	cancel context.CancelFunc
+	done   chan struct{}
+	err    error // after done
+}
+
+func stream(t *testing.T, h Harness, resource api.Resource, from api.ResourceVersion) *running {
+	return streamTo(t, h, resource, from, newRecorder(t, from))
+}
+
+func streamTo(t *testing.T, h Harness, resource api.Resource, from api.ResourceVersion, rec *recorder) *running {
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{recorder: rec, cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		r.err = h.Source.Stream(ctx, resource, from, rec)
+	}()
+	t.Cleanup(func() { r.stop() })
+	return r
+}
+
+// stop cancels the stream and returns what it said.
+func (r *running) stop() error {
+	r.cancel()
+	return r.wait()
+}
+
+// wait returns why the stream ended.
+func (r *running) wait() error {
+	r.t.Helper()
+	select {
+	case <-r.done:
+		return r.err
+	case <-time.After(patience):
+		require.FailNow(r.t, "Stream does not return")
+		return nil
+	}
+}
