@@ -31,8 +31,16 @@ const (
 	tooDeep
 )
 
-// skipSpace returns the offset of the next byte that is not a blank.
+// skipSpace returns the offset of the next byte that is not a blank. Machines
+// write no blanks, so the common case is small enough to be inlined.
 func skipSpace(b []byte, i int) int {
+	if i < len(b) && b[i] > ' ' {
+		return i
+	}
+	return skipBlanks(b, i)
+}
+
+func skipBlanks(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
 	}
