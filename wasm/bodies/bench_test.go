@@ -1,0 +1,59 @@
+package bodies_test
+
+import (
+	"testing"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/wasm/bodies"
+)
+
+// eachCodec runs a benchmark for plain JSON, S2 and S2 with a dictionary over
+// 2,000 generated pods, and reports encoded bytes per plain byte.
+func eachCodec(b *testing.B, run func(b *testing.B, e *bodies.Encoder, objects [][]byte, dictionary []byte)) {
+	dictionary := bodies.TrainDictionary(pods(1, 100))
+	objects := pods(2, 2000)
+	for _, c := range []struct {
+		name string
+		dict []byte
+	}{{"S2", nil}, {"S2Dict", dictionary}} {
+		b.Run(c.name, func(b *testing.B) {
+			e := encoder(b, c.dict)
+			plain, encoded := 0, 0
+			for _, object := range objects {
+				plain += len(object)
+				encoded += len(e.Encode(nil, object).Data)
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			run(b, e, objects, c.dict)
+			b.SetBytes(int64(plain / len(objects)))
+			b.ReportMetric(float64(encoded)/float64(plain), "ratio")
+			b.ReportMetric(float64(encoded)/float64(len(objects)), "bytes/object")
+		})
+	}
+}
+
+func BenchmarkEncode(b *testing.B) {
+	eachCodec(b, func(b *testing.B, e *bodies.Encoder, objects [][]byte, _ []byte) {
+		dst := make([]byte, 0, 64<<10)
+		for i := range b.N {
+			e.Encode(dst, objects[i%len(objects)])
+		}
+	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	eachCodec(b, func(b *testing.B, e *bodies.Encoder, objects [][]byte, dictionary []byte) {
+		encoded := make([]api.Body, len(objects))
+		for i, object := range objects {
+			encoded[i] = e.Encode(nil, object)
+		}
+		dst := make([]byte, 0, 64<<10)
+		b.ResetTimer()
+		for i := range b.N {
+			if _, err := bodies.Decode(dst, encoded[i%len(objects)], dictionary); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

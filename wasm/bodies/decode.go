@@ -1,0 +1,76 @@
+package bodies
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// MaxDecoded is the most bytes a body may decode to. Kubernetes objects end at
+// a few megabytes; the limit keeps a forged length from claiming all memory.
+const MaxDecoded = 16 << 20
+
+// Decode appends the body's plain JSON to dst. It is a core.Decoder. The
+// dictionary is what [TrainDictionary] made, and only codec S2Dict looks at
+// it. On an error dst is as it was. Nothing is kept of the arguments.
+func Decode(dst []byte, body api.Body, dictionary []byte) ([]byte, error) {
+	switch body.Codec {
+	case api.JSON:
+		if len(body.Data) > MaxDecoded {
+			return dst, tooLarge(uint64(len(body.Data)))
+		}
+		return append(dst, body.Data...), nil
+	case api.S2:
+		return decodeS2(dst, body.Data, nil, 0)
+	case api.S2Dict:
+		content, repeat, ok := splitDictionary(dictionary)
+		if !ok {
+			return dst, api.Internal("body is encoded with a dictionary, and the one at hand (" +
+				strconv.Itoa(len(dictionary)) + " bytes) is missing or invalid")
+		}
+		return decodeS2(dst, body.Data, content, repeat)
+	case api.NoBody:
+		return dst, api.Internal("object has no body: its collection holds metadata only")
+	}
+	return dst, api.Internal("body has the unknown codec " + strconv.Itoa(int(body.Codec)))
+}
+
+func decodeS2(dst, block, dict []byte, repeat int) ([]byte, error) {
+	n, head := uvarint(block)
+	if head == 0 {
+		return dst, corrupt(0)
+	}
+	if n > MaxDecoded {
+		return dst, tooLarge(n)
+	}
+	start := len(dst)
+	dst = slices.Grow(dst, int(n))
+	b := s2Block{src: block, s: head, dst: dst[start : start+int(n)], dict: dict, offset: len(dict) - repeat}
+	if !b.decode() {
+		return dst[:start], corrupt(b.s)
+	}
+	return dst[:start+int(n)], nil
+}
+
+func corrupt(at int) error {
+	return api.Internal("body is not a valid S2 block: corrupt at byte " + strconv.Itoa(at))
+}
+
+func tooLarge(n uint64) error {
+	return api.TooLarge("body decodes to " + strconv.FormatUint(n, 10) +
+		" bytes; the most is " + strconv.Itoa(MaxDecoded))
+}
+
+// uvarint reads a base-128 number; n is zero when it is cut off or too long.
+func uvarint(b []byte) (v uint64, n int) {
+	for n < len(b) && n < 10 {
+		c := b[n]
+		v |= uint64(c&0x7f) << (7 * n)
+		n++
+		if c < 0x80 {
+			return v, n
+		}
+	}
+	return 0, 0
+}

@@ -1,0 +1,134 @@
+package bodies
+
+const (
+	minDictionary = 16
+	maxDictionary = 64 << 10
+)
+
+// splitDictionary takes apart what an S2 dictionary is: where in its content
+// the first repeat points, and the content.
+func splitDictionary(dictionary []byte) (content []byte, repeat int, ok bool) {
+	r, n := uvarint(dictionary)
+	content = dictionary[n:]
+	ok = n > 0 && len(content) >= minDictionary && len(content) <= maxDictionary && r <= uint64(len(content))
+	return content, int(r), ok
+}
+
+// s2Block decodes one S2 block: Snappy's block format with repeated offsets and
+// a dictionary that stands in front of the output.
+type s2Block struct {
+	src    []byte
+	s      int // read up to here
+	dst    []byte
+	d      int // written up to here
+	dict   []byte
+	offset int // of the last copy
+}
+
+// decode fills dst exactly. It reports false for anything else than a valid
+// block, leaves s near the fault, and then the content of dst means nothing.
+func (b *s2Block) decode() bool {
+	for b.s < len(b.src) {
+		tag := b.src[b.s]
+		b.s++
+		var n int
+		var ok bool
+		switch tag & 3 {
+		case 0:
+			if n, ok = b.literalLength(tag); !ok || !b.literal(n) {
+				return false
+			}
+			continue
+		case 1:
+			n, ok = b.shortCopy(tag)
+		case 2:
+			n = 1 + int(tag>>2)
+			b.offset, ok = b.number(2)
+		case 3:
+			n = 1 + int(tag>>2)
+			b.offset, ok = b.number(4)
+		}
+		if !ok || !b.copy(n) {
+			return false
+		}
+	}
+	return b.d == len(b.dst)
+}
+
+// number reads a little-endian number of 1 to 4 bytes. One that does not fit
+// an int of 31 bits fails: no offset or length is that large.
+func (b *s2Block) number(bytes int) (v int, ok bool) {
+	if len(b.src)-b.s < bytes {
+		return 0, false
+	}
+	var u uint32
+	for i := range bytes {
+		u |= uint32(b.src[b.s+i]) << (8 * i)
+	}
+	b.s += bytes
+	return int(u), u < 1<<31
+}
+
+func (b *s2Block) literalLength(tag byte) (n int, ok bool) {
+	n = int(tag >> 2)
+	if n < 60 {
+		return n + 1, true
+	}
+	n, ok = b.number(n - 59)
+	return n + 1, ok
+}
+
+func (b *s2Block) literal(n int) bool {
+	if n <= 0 || n > len(b.src)-b.s || n > len(b.dst)-b.d {
+		return false
+	}
+	copy(b.dst[b.d:], b.src[b.s:b.s+n])
+	b.s += n
+	b.d += n
+	return true
+}
+
+// shortCopy reads the copy with an offset of 11 bits. Offset zero means the
+// last one again, with a length of up to 24 bits.
+func (b *s2Block) shortCopy(tag byte) (n int, ok bool) {
+	low, ok := b.number(1)
+	n = int(tag>>2) & 7
+	if offset := int(tag>>5)<<8 | low; offset != 0 {
+		b.offset = offset
+		return n + 4, ok
+	}
+	if n < 5 || !ok {
+		return n + 4, ok
+	}
+	base := [...]int{8, 260, 65540}[n-5]
+	n, ok = b.number(n - 4)
+	return base + n, ok
+}
+
+// copy repeats n bytes from offset bytes back. The dictionary stands before
+// the output; a copy that starts in it ends in it, and past the first 64 KiB
+// of output it is out of reach.
+func (b *s2Block) copy(n int) bool {
+	if b.offset <= 0 || n > len(b.dst)-b.d {
+		return false
+	}
+	if b.offset > b.d {
+		return b.copyDictionary(n)
+	}
+	for n > 0 { // an overlapping copy repeats what it has written
+		k := copy(b.dst[b.d:b.d+n], b.dst[b.d-b.offset:b.d])
+		b.d += k
+		n -= k
+	}
+	return true
+}
+
+func (b *s2Block) copyDictionary(n int) bool {
+	at := len(b.dict) - (b.offset - b.d)
+	if b.d >= maxDictionary || at < 0 || n > len(b.dict)-at {
+		return false
+	}
+	copy(b.dst[b.d:], b.dict[at:at+n])
+	b.d += n
+	return true
+}

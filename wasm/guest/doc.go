@@ -1,0 +1,12 @@
+// Command guest is watchglass as a WebAssembly module: the engine of package
+// core behind ten exports, built as a wasip1 reactor.
+//
+//	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -ldflags="-s -w" -o watchglass.wasm ./wasm/guest
+//
+// ABI.md is the contract with whoever drives the module. This package holds
+// no logic of its own: guest.go keeps the two arenas and the panic guard and
+// runs under go test on every platform; exports.go makes exports of it.
+//
+// It stays near the size of an empty Go module (421 kB of brotli): no fmt, no
+// reflect, no encoding/json, and nothing that imports them.
+package main

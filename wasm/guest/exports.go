@@ -1,0 +1,46 @@
+//go:build wasip1
+
+package main
+
+import (
+	"unsafe"
+
+	"github.com/watchglass/watchglass/core"
+	"github.com/watchglass/watchglass/wasm/bodies"
+)
+
+// instance is the one guest of this module. It keeps the arenas alive that
+// the caller holds addresses of; Go's collector does not move them.
+var instance = guest{newEngine: func(config []byte) (engine, error) {
+	return core.New(config, bodies.Decode)
+}}
+
+//go:wasmexport wg_abi
+func abi() int32 { return abiVersion }
+
+//go:wasmexport wg_reserve
+func reserve(n int32) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(instance.reserve(n))) }
+
+//go:wasmexport wg_open
+func open(n int32) int32 { return instance.open(n) }
+
+//go:wasmexport wg_step
+func step(n int32) int32 { return instance.step(n) }
+
+//go:wasmexport wg_tick
+func tick(nowMillis int64) int32 { return instance.tick(nowMillis) }
+
+//go:wasmexport wg_ready
+func ready() int32 { return instance.ready() }
+
+//go:wasmexport wg_out
+func out() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(instance.out)) }
+
+//go:wasmexport wg_advance
+func advance() int32 { return instance.advance() }
+
+//go:wasmexport wg_error
+func errorFrame() int32 { return instance.errorFrame() }
+
+//go:wasmexport wg_close
+func closeEngine() int32 { return instance.close() }
