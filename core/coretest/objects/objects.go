@@ -1,0 +1,182 @@
+// Package objects writes objects, changes and deliveries in a short notation,
+// for tests:
+//
+//	default/a rv=5 app=web phase=Running restarts=2
+//
+// is the pod "a" of namespace "default" at resource version 5. The first word
+// is the key. Of the others, rv, uid, body and immutable are what they
+// say; a word named like the last part of one of the schema's fields or like
+// one of its columns sets that (phase= sets the field status.phase and the
+// column Phase); every other word is a label.
+package objects
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/watcher"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// Pods is the schema the short notation is read with.
+func Pods() api.Schema {
+	return api.Schema{
+		Resource: api.Resource{Version: "v1", Name: "pods"}, Kind: "Pod", Namespaced: true,
+		Fields: []string{"metadata.name", "metadata.namespace", "spec.nodeName", "status.phase"},
+		Columns: []api.Column{
+			{Name: "Name", Kind: api.String, Path: ".metadata.name"},
+			{Name: "Phase", Kind: api.String, Path: ".status.phase"},
+			{Name: "Restarts", Kind: api.Integer, Path: ".status.restarts"},
+			{Name: "Created", Kind: api.Date, Path: ".metadata.creationTimestamp"},
+		},
+	}
+}
+
+// Object reads an object of [Pods]. It panics on what it cannot read: its
+// callers are tests.
+func Object(text string) api.Object { return ObjectOf(Pods(), text) }
+
+// ObjectOf reads an object of another schema.
+func ObjectOf(schema api.Schema, text string) api.Object {
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		panic("objects: no key in " + strconv.Quote(text))
+	}
+	o := api.Object{
+		Key:     api.Key(words[0]),
+		UID:     "uid-" + words[0],
+		Fields:  make([]string, len(schema.Fields)),
+		Columns: make([]api.Value, len(schema.Columns)),
+	}
+	set(&o, &schema, "name", o.Key.Name())
+	set(&o, &schema, "namespace", o.Key.Namespace())
+	for _, word := range words[1:] {
+		name, value, _ := strings.Cut(word, "=")
+		switch name {
+		case "rv":
+			o.ResourceVersion = api.ResourceVersion(number(value))
+		case "uid":
+			o.UID = value
+		case "body":
+			o.Body = api.Body{Codec: api.JSON, Data: []byte(value)}
+		case "immutable":
+			o.Flags |= api.Immutable
+		default:
+			if !set(&o, &schema, name, value) {
+				o.Labels = append(o.Labels, api.Label{Key: name, Value: value})
+			}
+		}
+	}
+	sort.Slice(o.Labels, func(i, j int) bool { return o.Labels[i].Key < o.Labels[j].Key })
+	return o
+}
+
+// set gives a field, a column or both their value, and reports whether the
+// schema has either.
+func set(o *api.Object, schema *api.Schema, name, value string) (known bool) {
+	for i, field := range schema.Fields {
+		if last := field[strings.LastIndexByte(field, '.')+1:]; last == name {
+			o.Fields[i], known = value, true
+		}
+	}
+	if i := schema.Column(name); i >= 0 {
+		o.Columns[i], known = cell(schema.Columns[i].Kind, value), true
+	}
+	return known
+}
+
+func cell(kind api.ValueKind, text string) api.Value {
+	v := api.Value{Kind: kind}
+	switch kind {
+	case api.String:
+		v.Text = text
+	case api.Number:
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			panic("objects: " + err.Error())
+		}
+		v.Float = f
+	default:
+		v.Int = number(text)
+	}
+	return v
+}
+
+func number(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		panic("objects: " + err.Error())
+	}
+	return n
+}
+
+// Put is an object ready to be stored.
+func Put(text string) *cacher.Put { return PutOf(Object(text)) }
+
+// PutOf is the same for an object that is there already.
+func PutOf(o api.Object) *cacher.Put {
+	return &cacher.Put{
+		ResourceVersion: o.ResourceVersion, Flags: o.Flags, Labels: o.Labels,
+		Envelope: wire.AppendEnvelope(nil, &o),
+	}
+}
+
+// Version puts an object into a heap and returns it with one count.
+func Version(heap *store.Heap, text string) store.Ref {
+	o := Object(text)
+	return heap.Put(store.Version{
+		ResourceVersion: o.ResourceVersion, Flags: o.Flags, LabelSet: heap.Labels.Intern(o.Labels),
+		Envelope: wire.AppendEnvelope(nil, &o),
+	})
+}
+
+// Ref names a version as "default/a@5".
+func Ref(heap *store.Heap, ref store.Ref) string {
+	if ref == 0 {
+		return "-"
+	}
+	return string(heap.Key(ref)) + "@" + heap.ResourceVersion(ref).String()
+}
+
+// Refs names several.
+func Refs(heap *store.Heap, refs []store.Ref) []string {
+	names := []string{}
+	for _, ref := range refs {
+		names = append(names, Ref(heap, ref))
+	}
+	return names
+}
+
+// Delivery names what a watch delivers, as "MODIFIED default/a@5",
+// "DELETED default/a@7", "BOOKMARK @7" or "BOOKMARK @7 end".
+func Delivery(heap *store.Heap, d watcher.Delivery) string {
+	text := d.Type.String() + " "
+	if d.Content != 0 {
+		text += strings.Clone(string(heap.Key(d.Content)))
+	}
+	text += "@" + d.ResourceVersion.String()
+	if d.Flags&api.EndOfInitialEvents != 0 {
+		text += " end"
+	}
+	if d.Flags&api.FinalStateUnknown != 0 {
+		text += " unknown"
+	}
+	return text
+}
+
+// Take empties the output of a watch that has no sink, lets its counts go, and
+// names what was in it.
+func Take(heap *store.Heap, w *watcher.Watcher) []string {
+	names := []string{}
+	w.Run()
+	for d, ok := w.Take(); ok; d, ok = w.Take() {
+		names = append(names, Delivery(heap, d))
+		heap.Release(d.Content)
+		w.Run()
+	}
+	return names
+}
