@@ -1,2 +1,39 @@
-// Package core is the engine.
+// Package core is the engine: everything that happens on a reader's side of a
+// Kubernetes watch, for one origin, as a state machine without I/O.
+//
+// An [Engine] opens nothing, reads no clock and starts no goroutine. The
+// program around it does, and speaks with it in frames of package wire:
+//
+//   - Step takes commands (open a collection, a watch, a view; get; list) and
+//     the results of I/O (a stream opened, a message came, the stream closed).
+//     The frames are validated whole before any of them applies.
+//   - Tick tells the time, in milliseconds. It is the only clock; call it before
+//     every Step, and when WakeAt asks for it. Feed it from a monotonic one: if
+//     it goes back all the same, the engine goes on from where it was.
+//   - Ready returns what the engine wants done or told: intents (open a stream,
+//     send this, wake me then) and deliveries (events, patches, states,
+//     replies). Call it after every Step and Tick until it returns nil.
+//   - Advance gives the bytes of the last Ready back to the engine.
+//
+// The same configuration and the same calls give the same bytes, wherever the
+// engine runs; that is how one set of scenarios holds for five runtimes.
+//
+// The intents and their answers:
+//
+//	OpenStream   connect to the origin, then Step a StreamOpened with the
+//	             credentials, or a StreamClosed if that failed
+//	SendStream   send the data as one message
+//	CloseStream  close; a StreamClosed in return is not needed
+//	WakeAt       call Tick no later than then; the newest one counts
+//
+// Every message that comes in is handed on as one StreamData; the end of a
+// stream, for whatever reason, as one StreamClosed. Frames for a stream that
+// the engine has given up are ignored, so the program need not care which of
+// the two sides was first.
+//
+// An Engine is not safe for concurrent use: one goroutine, worker or isolate
+// owns it. What it is given it copies where it keeps it; what it returns from
+// Ready is its own and valid until Advance.
+//
+// The example shows the whole loop.
 package core

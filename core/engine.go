@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
 )
 
 // Decoder turns a body into plain JSON, appended to dst. The dictionary is the
@@ -9,20 +10,165 @@ import (
 // itself; the program around it brings the codec.
 type Decoder func(dst []byte, body api.Body, dictionary []byte) ([]byte, error)
 
+const (
+	defaultMaxBytes   = 512 << 20
+	defaultMaxHistory = 1024
+	defaultCredit     = 4 << 20
+	// readyBytes is about how much one Ready returns; the rest waits for the
+	// next.
+	readyBytes = 1 << 20
+	// lingerMillis is how long a collection that nobody has open is kept.
+	lingerMillis = 5000
+)
+
 // Engine is the whole reader's side for one origin.
-type Engine struct{}
+type Engine struct {
+	cfg    wire.Config
+	decode Decoder
+	rand   *api.Rand
 
-// New opens an engine. config is one wire.Config frame.
-func New(config []byte, decode Decoder) (*Engine, error) { return &Engine{}, nil }
+	now  int64 // never goes back
+	tick int64 // the last time told
+	skew int64 // how far now is ahead of tick, from clocks that went back
 
-// Step takes commands and results of I/O, one or more whole frames.
-func (e *Engine) Step(frames []byte) error { return nil }
+	conn        connection
+	backings    []*backing
+	collections []*collection
+	watches     []*watch
+	views       []*liveView
 
-// Tick tells the time in milliseconds since the epoch. It never goes back.
-func (e *Engine) Tick(nowMillis int64) {}
+	out   []byte // frames for the next Ready
+	ready []byte // what the last Ready returned
+	woken int64  // the last WakeAt
 
-// Ready returns frames for the program, or nil.
-func (e *Engine) Ready() []byte { return nil }
+	scratch []byte // a body on its way from compressed to plain
+	plain   []byte
+	patch   wire.ViewPatch
+}
+
+// New opens an engine. config is one wire.Config frame; decode may be nil for
+// an engine that never hands out bodies.
+func New(config []byte, decode Decoder) (*Engine, error) {
+	t, payload, rest, err := wire.Next(config)
+	if err != nil {
+		return nil, err
+	}
+	if t != wire.TypeConfig || len(rest) > 0 {
+		return nil, api.Protocol("an engine opens with exactly one Config frame")
+	}
+	e := &Engine{decode: decode}
+	if err := e.cfg.Parse(payload); err != nil {
+		return nil, err
+	}
+	e.cfg.Client = string([]byte(e.cfg.Client))
+	if e.cfg.MaxBytes == 0 {
+		e.cfg.MaxBytes = defaultMaxBytes
+	}
+	if e.cfg.MaxHistory == 0 {
+		e.cfg.MaxHistory = defaultMaxHistory
+	}
+	if e.cfg.Credit == 0 {
+		e.cfg.Credit = defaultCredit
+	}
+	e.rand = api.NewRand(e.cfg.Seed)
+	e.conn = newConnection(e)
+	return e, nil
+}
+
+// Step takes commands and results of I/O, one or more whole frames. An error
+// names the frame and what is wrong with it; nothing was applied then. Whatever
+// else can go wrong with a command comes as a frame out of Ready.
+func (e *Engine) Step(frames []byte) error {
+	if err := each(frames, func(t wire.Type, payload []byte) error { return decodeCommand(t, payload, nil) }); err != nil {
+		return err
+	}
+	return each(frames, func(t wire.Type, payload []byte) error { return decodeCommand(t, payload, e) })
+}
+
+func each(frames []byte, f func(wire.Type, []byte) error) error {
+	for len(frames) > 0 {
+		t, payload, rest, err := wire.Next(frames)
+		if err != nil {
+			return err
+		}
+		if err := f(t, payload); err != nil {
+			return err
+		}
+		frames = rest
+	}
+	return nil
+}
+
+// Tick tells the time in milliseconds since the epoch.
+func (e *Engine) Tick(nowMillis int64) {
+	if nowMillis < e.tick {
+		e.skew += e.tick - nowMillis
+	}
+	e.tick = nowMillis
+	e.now = nowMillis + e.skew
+	e.conn.tick()
+	for _, b := range e.backings {
+		b.reflector.Tick(e.now)
+		b.cacher.Tick(e.now)
+	}
+	e.dropIdle()
+}
+
+// Ready returns frames for the program, or nil when there is nothing more to
+// do now. Until Advance it returns the same again.
+func (e *Engine) Ready() []byte {
+	if len(e.ready) > 0 {
+		return e.ready
+	}
+	e.conn.flush()
+	for _, c := range e.collections {
+		c.report(e)
+	}
+	e.ready, e.out = e.out, e.ready[:0]
+	for _, w := range e.watches {
+		if len(e.ready) < readyBytes {
+			e.ready = w.report(e, e.ready)
+		}
+	}
+	e.dropFinished()
+	for _, v := range e.views {
+		e.ready = v.report(e, e.ready)
+	}
+	e.ready = e.appendWake(e.ready)
+	if len(e.ready) == 0 {
+		return nil
+	}
+	return e.ready
+}
 
 // Advance gives the memory of the last Ready back.
-func (e *Engine) Advance() {}
+func (e *Engine) Advance() { e.ready = e.ready[:0] }
+
+// appendWake asks for the next Tick if that is another time than last asked.
+func (e *Engine) appendWake(out []byte) []byte {
+	next := e.conn.nextTick()
+	for _, b := range e.backings {
+		next = earlier(next, b.nextTick())
+	}
+	if next == e.woken {
+		return out
+	}
+	e.woken = next
+	return (&wire.WakeAt{Millis: e.outside(next)}).Append(out)
+}
+
+// outside converts a time of the engine to the clock of Tick; zero stays zero.
+func (e *Engine) outside(millis int64) int64 {
+	if millis == 0 {
+		return 0
+	}
+	return millis - e.skew
+}
+
+// earlier is the smaller of two times, of which zero means never.
+func earlier(a, b int64) int64 {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}

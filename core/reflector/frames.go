@@ -78,7 +78,7 @@ func (r *Reflector) SnapshotBegin(f *wire.SnapshotBegin) error {
 	if r.phase != subscribed {
 		return api.Protocol("SnapshotBegin came when no snapshot was asked for")
 	}
-	r.phase, r.total, r.heard = listing, f.Total, max(r.heard, 0)
+	r.phase, r.total = listing, f.Total
 	r.asked = r.now
 	r.cacher.BeginList(f.ResourceVersion)
 	return nil

@@ -221,3 +221,28 @@ func (r *Reflector) progress() {
 	r.heard = r.now
 	r.phase, r.status, r.relist = following, nil, false
 }
+
+// Refuse gives the collection up for good: what is here stays, and the state
+// says why nothing follows.
+func (r *Reflector) Refuse(status *api.Status) {
+	r.Close()
+	r.cacher.AbortList()
+	r.status = status
+	r.cacher.FailWaits(status)
+}
+
+// Refused is why the collection was given up, or nil.
+func (r *Reflector) Refused() *api.Status {
+	if r.phase != refused {
+		return nil
+	}
+	return r.status
+}
+
+// ConnectionRefused notes why the connector ended the whole connection, so that
+// the state can say it.
+func (r *Reflector) ConnectionRefused(status *api.Status) {
+	if r.phase != refused {
+		r.status = status
+	}
+}

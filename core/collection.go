@@ -1,0 +1,229 @@
+package core
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/reflector"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// backing is what collections of equal scope share: one store, one
+// subscription.
+type backing struct {
+	scope     reflector.Scope
+	cacher    *cacher.Cacher
+	reflector *reflector.Reflector
+	users     int
+	idleSince int64 // while there are no users
+	// pending are requests that wait for the schema; each is called once, with
+	// the reason if it will not come.
+	pending []func(*api.Status)
+}
+
+// collection is one that the program has opened.
+type collection struct {
+	id      uint32
+	backing *backing
+	told    *wire.CollectionState // nil before the first report
+	schema  bool                  // told
+}
+
+func (e *Engine) openCollection(f *wire.OpenCollection) {
+	if e.findCollection(f.Collection) != nil {
+		e.reject(wire.ObjectCollection, f.Collection, api.BadRequest("a collection with this number is open"))
+		return
+	}
+	if _, err := api.ParseResource(f.Resource); err != nil {
+		e.reject(wire.ObjectCollection, f.Collection, api.AsStatus(err))
+		return
+	}
+	scope := reflector.Scope{
+		Resource: strings.Clone(f.Resource), Namespace: strings.Clone(f.Namespace),
+		LabelSelector: strings.Clone(f.LabelSelector), FieldSelector: strings.Clone(f.FieldSelector),
+		MetadataOnly: f.MetadataOnly,
+	}
+	b := e.back(scope)
+	b.users++
+	e.collections = append(e.collections, &collection{id: f.Collection, backing: b})
+	e.conn.need()
+}
+
+// back returns the backing of a scope, a new one if there is none.
+func (e *Engine) back(scope reflector.Scope) *backing {
+	for _, b := range e.backings {
+		if b.scope == scope {
+			return b
+		}
+	}
+	b := &backing{scope: scope}
+	b.renew(e)
+	e.backings = append(e.backings, b)
+	if e.conn.phase == connected {
+		b.reflector.Connected(e.conn.period)
+	}
+	return b
+}
+
+// renew makes the backing an empty one. Watches end with a 410, because what
+// they have seen no longer leads to what comes; views wait for the new state.
+func (b *backing) renew(e *Engine) {
+	for _, w := range e.watches {
+		if w.collection.backing == b {
+			w.expire(api.Expired("the resource is described differently now; list and watch it anew"))
+		}
+	}
+	b.cacher = cacher.New(cacher.Config{
+		Seed:    e.rand.Uint64(),
+		History: history.Limits{MinCapacity: min(100, e.cfg.MaxHistory), MaxCapacity: e.cfg.MaxHistory},
+	})
+	b.cacher.Tick(e.now)
+	b.reflector = reflector.New(reflector.Config{
+		Scope: b.scope, Credit: e.cfg.Credit, Rand: e.rand, NextSubscription: e.conn.nextSubscription,
+	}, b.cacher)
+	b.reflector.Tick(e.now)
+	b.reflector.OnSchema = func() { b.settle(nil) }
+	b.reflector.OnFault = func(f *wire.ObjectError) { e.reportFault(b, f) }
+	for _, v := range e.views {
+		if v.collection.backing == b {
+			v.reopen(e)
+		}
+	}
+}
+
+// whenDescribed calls f once the schema is known, or with the reason why it
+// will not be.
+func (b *backing) whenDescribed(f func(*api.Status)) {
+	switch {
+	case b.reflector.SchemaKnown():
+		f(nil)
+	case b.reflector.Refused() != nil:
+		f(b.reflector.Refused())
+	default:
+		b.pending = append(b.pending, f)
+	}
+}
+
+func (b *backing) settle(status *api.Status) {
+	pending := b.pending
+	b.pending = nil
+	for _, f := range pending {
+		f(status)
+	}
+}
+
+func (b *backing) nextTick() int64 {
+	next := earlier(b.reflector.NextTick(), b.cacher.NextTick())
+	if b.users == 0 {
+		next = earlier(next, b.idleSince+lingerMillis)
+	}
+	return next
+}
+
+func (e *Engine) closeCollection(f *wire.CloseCollection) {
+	c := e.findCollection(f.Collection)
+	if c == nil {
+		return
+	}
+	for _, w := range slices.Clone(e.watches) {
+		if w.collection == c {
+			e.dropWatch(w)
+		}
+	}
+	for _, v := range slices.Clone(e.views) {
+		if v.collection == c {
+			e.dropView(v)
+		}
+	}
+	e.collections = slices.DeleteFunc(e.collections, func(x *collection) bool { return x == c })
+	c.backing.users--
+	c.backing.idleSince = e.now
+}
+
+// dropIdle lets go of what nobody has had open for a while, and of the
+// connection when nothing is left.
+func (e *Engine) dropIdle() {
+	if len(e.backings) == 0 {
+		return
+	}
+	e.backings = slices.DeleteFunc(e.backings, func(b *backing) bool {
+		if b.users > 0 || e.now < b.idleSince+lingerMillis {
+			return false
+		}
+		b.reflector.Close()
+		e.conn.send = append(e.conn.send, b.reflector.Outgoing()...)
+		gone := api.Unavailable("the collection was closed")
+		b.settle(gone)
+		b.cacher.FailWaits(gone)
+		return true
+	})
+	if len(e.backings) == 0 {
+		e.conn.close("nothing is open any more")
+	}
+}
+
+// keepBudget gives up the largest collection that is still growing when all
+// together need more memory than allowed: what it has stays, and its state says
+// why nothing follows.
+func (e *Engine) keepBudget() {
+	used, largest := uint64(0), (*backing)(nil)
+	for _, b := range e.backings {
+		used += uint64(b.cacher.Heap().UsedBytes())
+		if b.reflector.Refused() == nil &&
+			(largest == nil || b.cacher.Heap().UsedBytes() > largest.cacher.Heap().UsedBytes()) {
+			largest = b
+		}
+	}
+	if used <= e.cfg.MaxBytes || largest == nil {
+		return
+	}
+	largest.reflector.Refuse(api.TooLarge("the objects need more memory than the " +
+		number(e.cfg.MaxBytes) + " bytes allowed; narrow " + largest.scope.Resource +
+		" by namespace or selector, leave bodies out, or allow more"))
+	largest.settle(largest.reflector.Refused())
+}
+
+func (e *Engine) findCollection(id uint32) *collection {
+	for _, c := range e.collections {
+		if c.id == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// report tells the schema when it becomes known and the state when it changes.
+func (c *collection) report(e *Engine) {
+	r := c.backing.reflector
+	if r.Refused() != nil {
+		c.backing.settle(r.Refused())
+	}
+	if r.SchemaKnown() && !c.schema {
+		c.schema = true
+		e.out = (&wire.CollectionSchema{Collection: c.id, Schema: *c.backing.cacher.Schema()}).Append(e.out)
+	}
+	state := r.State()
+	state.Collection = c.id
+	state.LastProgressMillis = e.outside(state.LastProgressMillis)
+	if c.told == nil || state != *c.told {
+		c.told = &state
+		e.out = state.Append(e.out)
+	}
+}
+
+func (e *Engine) reportFault(b *backing, f *wire.ObjectError) {
+	for _, c := range e.collections {
+		if c.backing == b {
+			e.out = (&wire.CollectionError{
+				Collection: c.id, Key: f.Key, ResourceVersion: f.ResourceVersion, Status: f.Status,
+			}).Append(e.out)
+		}
+	}
+}
+
+func (e *Engine) reject(object wire.Object, id uint32, status *api.Status) {
+	e.out = (&wire.Rejected{Object: object, ID: id, Status: status}).Append(e.out)
+}

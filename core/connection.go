@@ -1,0 +1,222 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/reflector"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+type connectionPhase uint8
+
+const (
+	disconnected connectionPhase = iota // nobody needs a connection
+	backingOff                          // until retryAt
+	opening                             // OpenStream is out
+	greeting                            // Hello is out
+	connected                           // Welcome came
+)
+
+const (
+	// openMillis is how long the program may take to open a stream, and the
+	// connector to answer Hello.
+	openMillis = 30_000
+	// silentPeriods of progress without any frame mean that the connection is
+	// dead, whatever the socket says.
+	silentPeriods = 3
+)
+
+// connection is the one stream to the connector that all collections share.
+type connection struct {
+	engine       *Engine
+	phase        connectionPhase
+	stream       uint32
+	subscription uint32
+	retryAt      int64
+	deadline     int64 // for the next sign of life
+	period       int64 // of progress
+	backoff      reflector.Backoff
+	dictionaries []wire.Dictionary
+	send         []byte
+	// reconnects counts the streams opened after the first, refusals those
+	// that the connector or the protocol ended.
+	reconnects, refusals uint64
+}
+
+func newConnection(e *Engine) connection {
+	return connection{engine: e, backoff: reflector.NewBackoff(e.rand)}
+}
+
+// need sees to it that there is a connection: now, or with the first Tick when
+// the time is not known yet.
+func (c *connection) need() {
+	switch {
+	case c.phase != disconnected:
+	case c.engine.now == 0:
+		c.phase, c.retryAt = backingOff, 0
+	default:
+		c.open()
+	}
+}
+
+func (c *connection) open() {
+	if c.stream > 0 {
+		c.reconnects++
+	}
+	c.stream++
+	c.phase, c.deadline = opening, c.engine.now+openMillis
+	c.engine.out = (&wire.OpenStream{Stream: c.stream}).Append(c.engine.out)
+}
+
+// close ends the stream, if there is one, and forgets what hung on it.
+func (c *connection) close(why string) {
+	if c.phase >= opening {
+		c.engine.out = (&wire.CloseStream{Stream: c.stream, Message: why}).Append(c.engine.out)
+	}
+	c.lost()
+	c.phase = disconnected
+}
+
+func (c *connection) lost() {
+	c.dictionaries, c.send, c.subscription = nil, nil, 0
+	for _, b := range c.engine.backings {
+		b.reflector.Disconnected()
+		b.reflector.Outgoing()
+	}
+}
+
+// retry gives the present stream up and opens another after a while.
+func (c *connection) retry(why string) {
+	c.close(why)
+	c.phase, c.retryAt = backingOff, c.backoff.Next(c.engine.now)
+}
+
+func (c *connection) tick() {
+	now := c.engine.now
+	switch {
+	case c.phase == backingOff && now >= c.retryAt:
+		c.open()
+	case c.phase >= opening && now >= c.deadline:
+		c.retry("nothing was heard for too long")
+	}
+}
+
+func (c *connection) nextTick() int64 {
+	switch c.phase {
+	case backingOff:
+		return c.retryAt
+	case disconnected:
+		return 0
+	}
+	return c.deadline
+}
+
+func (e *Engine) reconnect(*wire.Reconnect) {
+	if e.conn.phase == backingOff {
+		e.conn.open()
+	}
+}
+
+func (e *Engine) streamOpened(f *wire.StreamOpened) {
+	c := &e.conn
+	if f.Stream != c.stream || c.phase != opening {
+		return
+	}
+	c.phase, c.deadline = greeting, e.now+openMillis
+	c.send = (&wire.Hello{Version: wire.Version, Token: f.Token, Client: e.cfg.Client}).Append(c.send)
+}
+
+func (e *Engine) streamClosed(f *wire.StreamClosed) {
+	if c := &e.conn; f.Stream == c.stream && c.phase >= opening {
+		c.phase = disconnected // no CloseStream for a stream that is gone
+		c.lost()
+		c.phase, c.retryAt = backingOff, c.backoff.Next(e.now)
+	}
+}
+
+// streamData takes a message from the connector. One that breaks the protocol
+// ends the stream, and nothing of it applies.
+func (e *Engine) streamData(f *wire.StreamData) {
+	c := &e.conn
+	if f.Stream != c.stream || c.phase < greeting {
+		return
+	}
+	err := each(f.Data, func(t wire.Type, payload []byte) error { return decodeUpstream(t, payload, nil) })
+	if err == nil {
+		c.heard()
+		stream := c.stream
+		err = each(f.Data, func(t wire.Type, payload []byte) error {
+			if c.stream != stream || c.phase < greeting {
+				return nil // an earlier frame ended the stream
+			}
+			return decodeUpstream(t, payload, c)
+		})
+	}
+	if err != nil {
+		c.refusals++
+		c.retry(err.Error())
+	}
+	e.keepBudget()
+}
+
+func (c *connection) heard() {
+	if c.phase == connected {
+		c.deadline = c.engine.now + silentPeriods*c.period
+	}
+}
+
+// flush makes what the collections have to say one message.
+func (c *connection) flush() {
+	if c.phase < greeting {
+		return
+	}
+	for _, b := range c.engine.backings {
+		c.send = append(c.send, b.reflector.Outgoing()...)
+	}
+	if len(c.send) > 0 {
+		c.engine.out = (&wire.SendStream{Stream: c.stream, Data: c.send}).Append(c.engine.out)
+		c.send = c.send[:0]
+	}
+}
+
+func (c *connection) nextSubscription() uint32 {
+	c.subscription++
+	return c.subscription
+}
+
+func (c *connection) welcome(f *wire.Welcome) error {
+	if c.phase != greeting {
+		return api.Protocol("Welcome came twice")
+	}
+	if f.Version != wire.Version {
+		return api.Protocol("the connector speaks another version of the protocol than " + wire.Subprotocol)
+	}
+	const maxPeriod = 1 << 31
+	c.phase, c.period = connected, int64(min(max(f.ProgressMillis, 1), maxPeriod))
+	c.heard()
+	for _, b := range c.engine.backings {
+		b.reflector.Connected(c.period)
+	}
+	return nil
+}
+
+func (c *connection) dictionary(f *wire.Dictionary) error {
+	if f.ID == 0 {
+		return api.Protocol("dictionary 0 stands for none")
+	}
+	c.dictionaries = append(c.dictionaries, wire.Dictionary{ID: f.ID, Data: slices.Clone(f.Data)})
+	return nil
+}
+
+func (c *connection) findDictionary(id uint32) ([]byte, error) {
+	if id == 0 {
+		return nil, nil
+	}
+	for _, d := range c.dictionaries {
+		if d.ID == id {
+			return d.Data, nil
+		}
+	}
+	return nil, api.Protocol("a schema names a dictionary that was not sent")
+}

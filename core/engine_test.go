@@ -1,0 +1,178 @@
+package core
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+var podSchema = api.Schema{
+	Resource: api.Resource{Version: "v1", Name: "pods"}, Kind: "Pod", Namespaced: true,
+	Fields:  []string{"metadata.name", "metadata.namespace", "status.phase"},
+	Columns: []api.Column{{Name: "Phase", Kind: api.String, Path: ".status.phase"}, {Name: "Restarts", Kind: api.Integer}},
+}
+
+type backend struct{ pods *cacher.Cacher }
+
+func (b backend) Collection(r api.Resource) (*cacher.Cacher, *api.Status) {
+	if r != podSchema.Resource {
+		return nil, api.NotFound("no such resource " + r.String() + "; there is v1/pods")
+	}
+	return b.pods, nil
+}
+func (backend) Release(api.Resource) {}
+
+func pod(key string, rv uint64, app, phase string) *cacher.Put {
+	k := api.Key(key)
+	return &cacher.Put{
+		ResourceVersion: api.ResourceVersion(rv), Labels: api.Labels{{Key: "app", Value: app}},
+		Envelope: wire.AppendEnvelope(nil, &api.Object{
+			Key: k, UID: "u-" + key, Fields: []string{k.Name(), k.Namespace(), phase},
+			Columns: []api.Value{{Kind: api.String, Text: phase}, {Kind: api.Integer, Int: int64(rv % 7)}},
+			Body:    api.Body{Codec: api.JSON, Data: []byte(`{"kind":"Pod","metadata":{"name":"` + k.Name() + `"}}`)},
+		}),
+	}
+}
+
+// rig is an engine and a connector's session in one goroutine.
+type rig struct {
+	t       *testing.T
+	engine  *Engine
+	backend backend
+	session *session.Session
+	now     int64
+	stream  uint32
+	seen    map[wire.Type][][]byte
+}
+
+func newRig(t *testing.T) *rig {
+	e, err := New((&wire.Config{Seed: 1}).Append(nil), func(dst []byte, b api.Body, _ []byte) ([]byte, error) {
+		return append(dst, b.Data...), nil
+	})
+	require.NoError(t, err)
+	r := &rig{t: t, engine: e, now: 1_000_000, seen: map[wire.Type][][]byte{}}
+	r.backend.pods = cacher.New(cacher.Config{Schema: podSchema})
+	e.Tick(r.now)
+	return r
+}
+
+func (r *rig) step(f interface{ Append([]byte) []byte }) {
+	r.engine.Tick(r.now)
+	require.NoError(r.t, r.engine.Step(f.Append(nil)))
+	r.settle()
+}
+
+func (r *rig) settle() {
+	for {
+		out := append([]byte(nil), r.engine.Ready()...)
+		r.engine.Advance()
+		moved := len(out) > 0
+		for len(out) > 0 {
+			t, payload, rest, err := wire.Next(out)
+			require.NoError(r.t, err)
+			out = rest
+			r.handle(t, payload)
+		}
+		if r.session != nil {
+			for m := r.session.Next(4096, r.now); m != nil; m = r.session.Next(4096, r.now) {
+				require.NoError(r.t, r.engine.Step((&wire.StreamData{Stream: r.stream, Data: m}).Append(nil)))
+				for i := range m {
+					m[i] = 0xee // what was given may be reused
+				}
+				moved = true
+			}
+		}
+		if !moved {
+			return
+		}
+	}
+}
+
+func (r *rig) handle(t wire.Type, payload []byte) {
+	switch t {
+	case wire.TypeOpenStream:
+		var f wire.OpenStream
+		require.NoError(r.t, f.Parse(payload))
+		r.stream = f.Stream
+		r.session = session.New(session.Config{}, r.backend)
+		require.NoError(r.t, r.engine.Step((&wire.StreamOpened{Stream: f.Stream}).Append(nil)))
+	case wire.TypeSendStream:
+		var f wire.SendStream
+		require.NoError(r.t, f.Parse(payload))
+		require.NoError(r.t, r.session.Receive(f.Data, r.now))
+	default:
+		r.seen[t] = append(r.seen[t], append([]byte(nil), payload...))
+	}
+}
+
+func (r *rig) state() wire.CollectionState {
+	var f wire.CollectionState
+	all := r.seen[wire.TypeCollectionState]
+	require.NotEmpty(r.t, all)
+	require.NoError(r.t, f.Parse(all[len(all)-1]))
+	return f
+}
+
+func (r *rig) load(n int) {
+	r.backend.pods.BeginList(100)
+	for i := range n {
+		app := []string{"web", "api"}[i%2]
+		r.backend.pods.ListObject(pod("default/p"+strconv.Itoa(i), uint64(i%100+1), app, "Running"))
+	}
+	r.backend.pods.EndList(100, r.now)
+}
+
+func TestEngine_main_job(t *testing.T) {
+	r := newRig(t)
+	r.load(1000)
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	require.Equal(t, wire.Live, r.state().State)
+	require.EqualValues(t, 1000, r.state().Objects)
+	r.step(&wire.OpenView{View: 1, Collection: 1, LabelSelector: "app=web", Sort: "-restarts", Limit: 10, CountBy: "status.phase"})
+	var p wire.ViewPatch
+	require.NoError(t, p.Parse(r.seen[wire.TypeViewPatch][0]))
+	require.EqualValues(t, 500, p.Total)
+	require.Len(t, p.Slots, 10)
+	require.Len(t, p.Rows, 10)
+	r.step(&wire.OpenWatch{Watch: 1, Collection: 1, LabelSelector: "app=api", Bookmarks: true, Bodies: true})
+	n := 0
+	for _, b := range r.seen[wire.TypeWatchEvents] {
+		var f wire.WatchEvents
+		require.NoError(t, f.Parse(b))
+		n += len(f.Events)
+	}
+	require.Equal(t, 501, n)
+
+	r.seen[wire.TypeWatchEvents] = nil
+	r.backend.pods.Apply(pod("default/p0", 101, "api", "Failed"), r.now)
+	r.settle()
+	var f wire.WatchEvents
+	require.NoError(t, f.Parse(r.seen[wire.TypeWatchEvents][0]))
+	require.Equal(t, api.Added, f.Events[0].Type)
+	require.JSONEq(t, `{"kind":"Pod","metadata":{"resourceVersion":"101","name":"p0"}}`, string(f.Events[0].Item.Envelope.Body().Data))
+	all := r.seen[wire.TypeViewPatch]
+	require.NoError(t, p.Parse(all[len(all)-1]))
+	require.EqualValues(t, 499, p.Total)
+
+	// The connection goes; after it is back the reader resumes by version.
+	r.session = nil
+	r.step(&wire.StreamClosed{Stream: r.stream})
+	require.Equal(t, wire.Reconnecting, r.state().State)
+	r.backend.pods.Delete("default/p2", 102, r.now)
+	r.now += 10_000
+	r.engine.Tick(r.now)
+	r.settle()
+	require.Equal(t, wire.Live, r.state().State)
+	require.EqualValues(t, 102, r.state().ResourceVersion)
+	require.EqualValues(t, 999, r.state().Objects)
+	r.step(&wire.Inspect{Request: 1})
+	var in wire.InspectReply
+	require.NoError(t, in.Parse(r.seen[wire.TypeInspectReply][0]))
+	t.Log(in)
+}

@@ -1,0 +1,135 @@
+package core
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+func number(n uint64) string { return strconv.FormatUint(n, 10) }
+
+func (e *Engine) replyError(request uint32, status *api.Status) {
+	e.out = (&wire.ErrorReply{Request: request, Status: status}).Append(e.out)
+}
+
+// get answers with the newest version known, once the collection has data.
+func (e *Engine) get(f *wire.Get) {
+	c := e.findCollection(f.Collection)
+	if c == nil {
+		e.replyError(f.Request, api.NotFound("the collection is not open"))
+		return
+	}
+	request, key := f.Request, api.Key(strings.Clone(string(f.Key)))
+	c.backing.whenDescribed(func(status *api.Status) {
+		if status != nil {
+			e.replyError(request, status)
+			return
+		}
+		cache := c.backing.cacher
+		cache.WhenFresh(0, func(status *api.Status) { e.replyObject(c, cache, request, key, status) })
+	})
+}
+
+func (e *Engine) replyObject(c *collection, cache *cacher.Cacher, request uint32, key api.Key, status *api.Status) {
+	ref := cache.Get(key)
+	switch {
+	case status != nil:
+		e.replyError(request, status)
+	case ref == 0:
+		e.replyError(request, api.NotFound(cache.Schema().Resource.Name+" "+strconv.Quote(string(key))+" not found"))
+	default:
+		e.plain = e.plain[:0]
+		item := e.item(c, cache, ref, cache.Heap().ResourceVersion(ref), true)
+		e.out = (&wire.ObjectReply{Request: request, Item: item}).Append(e.out)
+	}
+}
+
+// list answers once the collection is fresh enough.
+func (e *Engine) list(f *wire.List) {
+	c := e.findCollection(f.Collection)
+	if c == nil {
+		e.replyError(f.Request, api.NotFound("the collection is not open"))
+		return
+	}
+	request, bodies := f.Request, f.Bodies
+	opt := cacher.ListOptions{
+		Namespace: strings.Clone(f.Namespace), LabelSelector: strings.Clone(f.LabelSelector),
+		FieldSelector: strings.Clone(f.FieldSelector), ResourceVersion: strings.Clone(f.ResourceVersion),
+		Match: f.Match, Limit: f.Limit, Continue: strings.Clone(f.Continue),
+	}
+	c.backing.whenDescribed(func(status *api.Status) {
+		cache := c.backing.cacher
+		if status == nil {
+			status = cache.List(opt, func(r *cacher.ListResult, status *api.Status) {
+				if status != nil {
+					e.replyError(request, status)
+					return
+				}
+				e.replyList(c, cache, request, r, bodies)
+			})
+		}
+		if status != nil {
+			e.replyError(request, status)
+		}
+	})
+}
+
+func (e *Engine) replyList(c *collection, cache *cacher.Cacher, request uint32, r *cacher.ListResult, bodies bool) {
+	e.plain = e.plain[:0]
+	reply := wire.ListReply{
+		Request: request, ResourceVersion: r.ResourceVersion, Continue: r.Continue, Remaining: r.Remaining,
+		Items: make([]wire.Item, len(r.Items)),
+	}
+	for i, ref := range r.Items {
+		reply.Items[i] = e.item(c, cache, ref, cache.Heap().ResourceVersion(ref), bodies)
+	}
+	e.out = reply.Append(e.out)
+}
+
+// item prepares a version for the program, its body decoded and with its
+// resource version put in. The envelope lies in e.plain. A body that cannot be
+// decoded is left out and named.
+func (e *Engine) item(c *collection, cache *cacher.Cacher, ref store.Ref, rv api.ResourceVersion, bodies bool) wire.Item {
+	heap := cache.Heap()
+	it := wire.Item{ResourceVersion: rv, Flags: heap.Flags(ref), Labels: heap.LabelsOf(ref)}
+	stored := heap.Envelope(ref)
+	var body api.Body
+	if bodies && stored.Body().Codec != api.NoBody {
+		json, err := e.json(stored.Body(), cache.Dictionary(ref), rv)
+		if err != nil {
+			e.out = (&wire.CollectionError{
+				Collection: c.id, Key: stored.Key(), ResourceVersion: rv,
+				Status: api.Internal("the body of " + string(stored.Key()) + " cannot be decoded: " + err.Error()),
+			}).Append(e.out)
+		} else {
+			body = api.Body{Codec: api.JSON, Data: json}
+		}
+	}
+	at := len(e.plain)
+	e.plain = stored.AppendWithBody(e.plain, body)
+	it.Envelope = e.plain[at:len(e.plain):len(e.plain)]
+	return it
+}
+
+// json decodes a body into scratch that the next call reuses.
+func (e *Engine) json(body api.Body, dictionary []byte, rv api.ResourceVersion) ([]byte, error) {
+	if e.decode == nil {
+		return nil, api.Internal("the engine was opened without a decoder")
+	}
+	decoded, err := e.decode(e.scratch[:0], body, dictionary)
+	if err != nil {
+		return nil, err
+	}
+	n := len(decoded)
+	decoded, err = envelope.SetResourceVersion(decoded, decoded, rv)
+	e.scratch = decoded
+	if err != nil {
+		return nil, err
+	}
+	return decoded[n:], nil
+}

@@ -1,0 +1,124 @@
+package core
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/view"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// liveView is one that the program has opened.
+type liveView struct {
+	id         uint32
+	collection *collection
+	query      wire.OpenView
+	view       *view.View // nil until the collection is described
+	opened     bool       // the query was accepted before
+}
+
+// openView opens a view, or replaces the query of one that is open. A query
+// that is refused leaves the one before in place.
+func (e *Engine) openView(f *wire.OpenView) {
+	c := e.findCollection(f.Collection)
+	if c == nil {
+		e.reject(wire.ObjectView, f.View, api.NotFound("the collection of this view is not open"))
+		return
+	}
+	v := e.findView(f.View)
+	if v == nil {
+		v = &liveView{id: f.View, collection: c}
+		e.views = append(e.views, v)
+	}
+	query := cloneQuery(f)
+	c.backing.whenDescribed(func(status *api.Status) { v.open(e, c, query, status) })
+}
+
+func cloneQuery(f *wire.OpenView) wire.OpenView {
+	q := *f
+	for _, s := range []*string{&q.Namespace, &q.LabelSelector, &q.FieldSelector, &q.Sort, &q.CountBy} {
+		*s = strings.Clone(*s)
+	}
+	return q
+}
+
+func (v *liveView) open(e *Engine, c *collection, query wire.OpenView, status *api.Status) {
+	if !slices.Contains(e.views, v) {
+		return
+	}
+	var opened *view.View
+	if status == nil {
+		opened, status = view.New(c.backing.cacher, &query)
+	}
+	if status != nil {
+		e.reject(wire.ObjectView, v.id, status)
+		if !v.opened {
+			e.removeView(v)
+		}
+		return
+	}
+	if v.view != nil {
+		opened.Adopt(v.view)
+	}
+	v.view, v.query, v.collection, v.opened = opened, query, c, true
+}
+
+// reopen starts the view over on its collection's new backing.
+func (v *liveView) reopen(e *Engine) {
+	if v.view != nil {
+		v.view.Close()
+		v.view = nil
+	}
+	if v.opened {
+		v.collection.backing.whenDescribed(func(status *api.Status) { v.open(e, v.collection, v.query, status) })
+	}
+}
+
+func (e *Engine) moveView(f *wire.MoveView) {
+	v := e.findView(f.View)
+	if v == nil {
+		return
+	}
+	v.query.Offset, v.query.Limit = f.Offset, f.Limit
+	if v.view != nil {
+		if status := v.view.Move(f.Offset, f.Limit); status != nil {
+			e.reject(wire.ObjectView, v.id, status)
+		}
+	}
+}
+
+func (e *Engine) closeView(f *wire.CloseView) {
+	if v := e.findView(f.View); v != nil {
+		e.dropView(v)
+	}
+}
+
+func (e *Engine) dropView(v *liveView) {
+	if v.view != nil {
+		v.view.Close()
+	}
+	e.removeView(v)
+}
+
+func (e *Engine) removeView(v *liveView) {
+	e.views = slices.DeleteFunc(e.views, func(x *liveView) bool { return x == v })
+}
+
+func (e *Engine) findView(id uint32) *liveView {
+	for _, v := range e.views {
+		if v.id == id {
+			return v
+		}
+	}
+	return nil
+}
+
+// report appends the patch of a view whose collection has data.
+func (v *liveView) report(e *Engine, out []byte) []byte {
+	if v.view == nil || !v.collection.backing.cacher.Ready() || !v.view.Patch(&e.patch) {
+		return out
+	}
+	e.patch.View = v.id
+	return e.patch.Append(out)
+}

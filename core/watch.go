@@ -1,0 +1,203 @@
+package core
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/watcher"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// maxPending is how many events a watch without a limit of its own may have
+// waiting for Ready.
+const maxPending = 1 << 16
+
+// watch is one that the program has opened.
+type watch struct {
+	id         uint32
+	collection *collection
+	cacher     *cacher.Cacher   // the one the watcher is registered with
+	watcher    *watcher.Watcher // nil until started
+	bodies     bool
+	limited    bool
+	credit     uint32
+	pending    []watcher.Delivery
+	status     *api.Status // the one event of a watch that failed
+	finished   bool
+}
+
+func (e *Engine) openWatch(f *wire.OpenWatch) {
+	c := e.findCollection(f.Collection)
+	if c == nil {
+		e.reject(wire.ObjectWatch, f.Watch, api.NotFound("the collection of this watch is not open"))
+		return
+	}
+	if e.findWatch(f.Watch) != nil {
+		e.reject(wire.ObjectWatch, f.Watch, api.BadRequest("a watch with this number is open"))
+		return
+	}
+	w := &watch{id: f.Watch, collection: c, bodies: f.Bodies, limited: f.Credit > 0, credit: f.Credit}
+	e.watches = append(e.watches, w)
+	opt := cacher.WatchOptions{
+		Namespace: strings.Clone(f.Namespace), LabelSelector: strings.Clone(f.LabelSelector),
+		FieldSelector: strings.Clone(f.FieldSelector), ResourceVersion: strings.Clone(f.ResourceVersion),
+		Match: f.Match, SendInitialEvents: f.SendInitialEvents, Bookmarks: f.Bookmarks,
+		TimeoutSeconds: f.TimeoutSeconds, Policy: f.Policy, Sink: w.take,
+	}
+	c.backing.whenDescribed(func(status *api.Status) { w.start(e, opt, status) })
+}
+
+// start registers the watch, unless it was closed while it waited.
+func (w *watch) start(e *Engine, opt cacher.WatchOptions, status *api.Status) {
+	if !slices.Contains(e.watches, w) || w.finished {
+		return
+	}
+	w.cacher = w.collection.backing.cacher
+	if status == nil {
+		status = w.cacher.Watch(opt, func(started *watcher.Watcher, status *api.Status) {
+			switch {
+			case !slices.Contains(e.watches, w) || w.finished:
+				if started != nil {
+					w.cacher.StopWatch(started)
+				}
+			case status != nil:
+				w.status = status
+			default:
+				w.watcher = started
+			}
+		})
+	}
+	if status != nil {
+		e.reject(wire.ObjectWatch, w.id, status)
+		e.removeWatch(w)
+	}
+}
+
+// take is the watcher's sink.
+func (w *watch) take(d watcher.Delivery) bool {
+	if w.limited && w.credit == 0 || len(w.pending) >= maxPending {
+		return false
+	}
+	if w.limited {
+		w.credit--
+	}
+	w.pending = append(w.pending, d)
+	return true
+}
+
+// expire ends the watch with a status, after what it had pending.
+func (w *watch) expire(status *api.Status) {
+	if w.watcher != nil {
+		w.cacher.StopWatch(w.watcher)
+		w.watcher = nil
+	}
+	if w.status == nil {
+		w.status = status
+	}
+}
+
+func (e *Engine) grantWatch(f *wire.GrantWatch) {
+	w := e.findWatch(f.Watch)
+	if w == nil {
+		return
+	}
+	w.credit += min(f.Events, ^uint32(0)-w.credit)
+	w.run()
+}
+
+// run lets the watcher deliver into room that has come free.
+func (w *watch) run() {
+	if w.watcher != nil {
+		w.watcher.Run()
+		w.cacher.Resume()
+	}
+}
+
+func (e *Engine) closeWatch(f *wire.CloseWatch) {
+	if w := e.findWatch(f.Watch); w != nil {
+		e.dropWatch(w)
+	}
+}
+
+// dropWatch ends a watch whose consumer is gone.
+func (e *Engine) dropWatch(w *watch) {
+	w.finished = true
+	if w.watcher != nil {
+		w.cacher.StopWatch(w.watcher)
+	}
+	for _, d := range w.pending {
+		w.cacher.Heap().Release(d.Content)
+	}
+	w.pending = nil
+	e.removeWatch(w)
+}
+
+func (e *Engine) removeWatch(w *watch) {
+	e.watches = slices.DeleteFunc(e.watches, func(x *watch) bool { return x == w })
+}
+
+func (e *Engine) findWatch(id uint32) *watch {
+	for _, w := range e.watches {
+		if w.id == id {
+			return w
+		}
+	}
+	return nil
+}
+
+// report appends what the watch has to deliver, up to about readyBytes, and its
+// end after the last of it.
+func (w *watch) report(e *Engine, out []byte) []byte {
+	for len(w.pending) > 0 && len(out) < readyBytes {
+		out = w.reportPending(e, out)
+		w.run()
+	}
+	if len(w.pending) > 0 {
+		return out
+	}
+	if w.status != nil {
+		failed := wire.WatchEvent{Type: api.Error, Status: w.status}
+		out = (&wire.WatchEvents{Watch: w.id, Events: []wire.WatchEvent{failed}}).Append(out)
+		w.finished = true
+	}
+	if w.watcher != nil && w.watcher.Finished() {
+		w.cacher.StopWatch(w.watcher)
+		w.finished = true
+	}
+	if w.finished {
+		out = (&wire.WatchClosed{Watch: w.id}).Append(out)
+	}
+	return out
+}
+
+// reportPending appends one frame of deliveries, with about readyBytes of
+// objects at the most.
+func (w *watch) reportPending(e *Engine, out []byte) []byte {
+	heap := w.cacher.Heap()
+	frame := wire.WatchEvents{Watch: w.id}
+	e.plain = e.plain[:0]
+	n := 0
+	for n < len(w.pending) && len(e.plain) < readyBytes {
+		d := &w.pending[n]
+		event := wire.WatchEvent{Type: d.Type, Item: wire.Item{ResourceVersion: d.ResourceVersion, Flags: d.Flags}}
+		if d.Content != 0 {
+			event.Item = e.item(w.collection, w.cacher, d.Content, d.ResourceVersion, w.bodies)
+			event.Item.Flags = d.Flags
+		}
+		frame.Events = append(frame.Events, event)
+		n++
+	}
+	out = frame.Append(out)
+	for _, d := range w.pending[:n] {
+		heap.Release(d.Content)
+	}
+	w.pending = w.pending[:copy(w.pending, w.pending[n:])]
+	return out
+}
+
+// dropFinished forgets the watches that were reported closed.
+func (e *Engine) dropFinished() {
+	e.watches = slices.DeleteFunc(e.watches, func(w *watch) bool { return w.finished })
+}
