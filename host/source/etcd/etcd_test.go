@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -272,15 +273,12 @@ func TestE10_AStreamEndsWhenTheLeaderIsLost(t *testing.T) {
 	defer servers[0].Close()
 	src, err := etcd.New(servers[0].Client(), etcd.Config{})
 	require.NoError(t, err)
+	var once sync.Once
 	live := make(chan struct{})
 	done := make(chan error, 1)
 	go func() {
 		done <- src.Stream(t.Context(), configMaps, 0, &sink{progress: func(api.ResourceVersion) error {
-			select {
-			case <-live:
-			default:
-				close(live)
-			}
+			once.Do(func() { close(live) })
 			return nil
 		}})
 	}()
@@ -301,10 +299,12 @@ func TestAStoppedServerEndsTheStream(t *testing.T) {
 	defer client.Close()
 	src, err := etcd.New(client, etcd.Config{RequestTimeout: 100 * time.Millisecond})
 	require.NoError(t, err)
+	stop, stopped := sync.Once{}, make(chan struct{})
 	err = src.Stream(t.Context(), configMaps, 0, &sink{progress: func(api.ResourceVersion) error {
-		go server.Close()
+		go stop.Do(func() { defer close(stopped); server.Close() })
 		return nil
 	}})
+	<-stopped
 	require.ErrorContains(t, err, server.Endpoints()[0])
 	require.ErrorContains(t, err, "/registry/configmaps/")
 

@@ -17,12 +17,16 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// maxUnanswered is how many requests for progress may go without any word from
-// etcd before the stream is given up.
-const maxUnanswered = 3
+const (
+	// maxUnanswered is how many requests for progress may go without any word
+	// from etcd before the stream is given up.
+	maxUnanswered = 3
+	// firstAsk is about how long etcd needs to bring a new watch up to date.
+	firstAsk = 100 * time.Millisecond
+)
 
-// watch hands over changes from the next revision on. It owns the gRPC stream
-// and the goroutine that asks for progress, and ends both before it returns.
+// watch hands over changes after st.at. It owns the gRPC stream and the
+// goroutine that asks for progress, and ends both before it returns.
 func (st *stream) watch(ctx context.Context) error {
 	inner, cancel := context.WithCancelCause(clientv3.WithRequireLeader(ctx))
 	defer cancel(nil)
@@ -61,11 +65,15 @@ func causeOr(ctx context.Context, err error) error {
 	return err
 }
 
+// createRequest opens the watch at the last revision handed over, not the one
+// after it: that one may not exist yet, and etcd reports no progress on a watch
+// of the future (rule E28), which is what every watch on an idle cluster would
+// be. The repeated revision is dropped by changes.
 func (st *stream) createRequest() *pb.WatchRequest {
 	return &pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{
 		Key:            []byte(st.place.prefix),
 		RangeEnd:       []byte(clientv3.GetPrefixRangeEnd(st.place.prefix)),
-		StartRevision:  int64(st.at) + 1,
+		StartRevision:  int64(st.at),
 		ProgressNotify: true,
 	}}}
 }
@@ -82,11 +90,10 @@ func (st *stream) handle(ctx context.Context, resp *pb.WatchResponse) error {
 	case len(resp.Events) == 0:
 		return st.progress(api.ResourceVersion(resp.Header.GetRevision()))
 	}
-	changes, err := st.changes(ctx, resp.Events)
-	if err != nil || len(changes) == 0 {
-		return err
+	if changes := st.changes(resp.Events); len(changes) > 0 {
+		return st.sink.Changes(changes)
 	}
-	return st.sink.Changes(changes)
+	return nil
 }
 
 // progress ignores what lies behind: members of a cluster are not equally far.
@@ -98,52 +105,54 @@ func (st *stream) progress(rv api.ResourceVersion) error {
 	return st.sink.Progress(rv)
 }
 
-func (st *stream) changes(ctx context.Context, events []*mvccpb.Event) ([]source.Change, error) {
-	first, last := api.ResourceVersion(events[0].Kv.ModRevision), api.ResourceVersion(events[len(events)-1].Kv.ModRevision)
-	if first <= st.at {
-		return nil, st.explain(ctx, "watch", fmt.Errorf("etcd sent revision %v after %v", first, st.at))
-	}
-	st.at = last
+// changes are those events that are new and of an object.
+func (st *stream) changes(events []*mvccpb.Event) []source.Change {
 	changes := make([]source.Change, 0, len(events))
+	done := st.at
 	for _, ev := range events {
+		rv := api.ResourceVersion(ev.Kv.ModRevision)
+		if rv <= done {
+			continue
+		}
+		st.at = rv
 		key, ok := st.place.key(ev.Kv.Key)
 		if !ok {
 			st.strange.report(ev.Kv.Key)
 			continue
 		}
-		change := source.Change{Key: key, ResourceVersion: api.ResourceVersion(ev.Kv.ModRevision)}
+		change := source.Change{Key: key, ResourceVersion: rv}
 		if ev.Type != mvccpb.Event_DELETE {
 			change.Value = value(ev.Kv)
 		}
 		changes = append(changes, change)
 	}
-	return changes, nil
+	return changes
 }
 
 // asker asks for progress and gives up on an etcd that stays silent. receive
 // belongs to the stream's goroutine, run is a goroutine of its own.
 type asker struct {
-	remote     grpc.BidiStreamingClient[pb.WatchRequest, pb.WatchResponse]
-	cancel     context.CancelCauseFunc
-	created    chan struct{} // closed when the watch exists
-	waiting    atomic.Bool   // for a response; false while the sink works
-	unanswered atomic.Int32
+	remote  grpc.BidiStreamingClient[pb.WatchRequest, pb.WatchResponse]
+	cancel  context.CancelCauseFunc
+	created chan struct{}             // closed when the watch exists
+	waiting atomic.Pointer[time.Time] // since when for a response; nil while the sink works
 }
 
 func (a *asker) receive() (*pb.WatchResponse, error) {
-	a.waiting.Store(true)
-	resp, err := a.remote.Recv()
-	a.waiting.Store(false)
-	a.unanswered.Store(0)
-	return resp, err
+	now := time.Now()
+	a.waiting.Store(&now)
+	defer a.waiting.Store(nil)
+	return a.remote.Recv()
 }
 
-// run asks once when the watch exists and then at every interval in which the
-// stream waits. It must not ask earlier: the answer would overtake events that
-// the server holds back until it has announced the watch.
+// run asks soon after the watch exists, for etcd does not answer while it still
+// brings the watch up to date, and then less and less often up to interval.
+// It must not ask earlier: the answer would overtake events that the server
+// holds back until it has announced the watch.
 func (a *asker) run(ctx context.Context, interval time.Duration) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
+	delay, silence := min(firstAsk, interval), (maxUnanswered+1)*interval
+	timer := time.NewTimer(interval)
+	defer timer.Stop()
 	created, open := a.created, false
 	for {
 		select {
@@ -151,18 +160,20 @@ func (a *asker) run(ctx context.Context, interval time.Duration) {
 			return
 		case <-created:
 			created, open = nil, true
-		case <-ticker.C:
-			if !a.waiting.Load() {
-				continue
-			}
-			if a.unanswered.Add(1) > maxUnanswered {
-				a.cancel(fmt.Errorf("no answer for %v", maxUnanswered*interval))
-				return
-			}
+			timer.Reset(delay)
+			continue
+		case <-timer.C:
 		}
-		if open && a.remote.Send(progressRequest) != nil {
+		since := a.waiting.Load()
+		if since != nil && time.Since(*since) > silence {
+			a.cancel(fmt.Errorf("no word for %v, though asked", silence))
+			return
+		}
+		if since != nil && open && a.remote.Send(progressRequest) != nil {
 			return // the stream is over; Recv knows why
 		}
+		delay = min(2*delay, interval)
+		timer.Reset(delay)
 	}
 }
 
