@@ -1,0 +1,87 @@
+package connector
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/host/source"
+)
+
+// The defaults of Config.
+const (
+	// DefaultMaxObjectBytes is etcd's own default limit for a request, so
+	// that with such an etcd nothing is refused.
+	DefaultMaxObjectBytes = 3 << 19
+	DefaultMaxReaders     = 10_000
+	DefaultMessageBytes   = 256 << 10
+	DefaultWriteTimeout   = time.Minute
+	DefaultHelloTimeout   = 10 * time.Second
+	DefaultLookupTimeout  = 5 * time.Second
+	DefaultLinger         = 30 * time.Second
+)
+
+// Config of a connector. Source is required, every other zero takes its
+// default.
+type Config struct {
+	// Source is where objects come from. The connector runs one Stream per
+	// resource that somebody reads.
+	Source source.Source
+	// Logger gets connections at debug, faults and failing sources at warn.
+	// Nil means slog.Default.
+	Logger *slog.Logger
+	// Session configures the serving side of every reader's connection.
+	Session session.Config
+	// Keep says what bodies keep that is stripped by default, the data of
+	// Secrets among it.
+	Keep envelope.Options
+	// MaxObjectBytes is how large an object's raw JSON may be. A larger one
+	// is a fault of that object; the rest goes on.
+	MaxObjectBytes int
+	// MaxReaders is how many connections are served at once. One more is told
+	// 429 and closed.
+	MaxReaders int
+	// MessageBytes is the size of message to aim at: larger is less overhead,
+	// smaller lets readers show something sooner. One object or transaction
+	// always goes in one message.
+	MessageBytes int
+	// WriteTimeout is how long one message may take to leave. A reader that
+	// is slower is taken for dead. A slow but living one is held back by its
+	// own credit long before.
+	WriteTimeout time.Duration
+	// HelloTimeout is how long a new connection may stay silent.
+	HelloTimeout time.Duration
+	// LookupTimeout is how long the source may take to describe a resource.
+	LookupTimeout time.Duration
+	// History bounds how far back a reader can resume, per resource.
+	History history.Limits
+	// Linger is how long an upstream watch runs on after its last reader
+	// left, so that a reload of a page does not list the resource anew.
+	Linger time.Duration
+}
+
+func (c Config) withDefaults() Config {
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.Session.Server == "" {
+		c.Session.Server = "watchglass"
+	}
+	setDefault(&c.MaxObjectBytes, DefaultMaxObjectBytes)
+	setDefault(&c.MaxReaders, DefaultMaxReaders)
+	setDefault(&c.MessageBytes, DefaultMessageBytes)
+	setDefault(&c.WriteTimeout, DefaultWriteTimeout)
+	setDefault(&c.HelloTimeout, DefaultHelloTimeout)
+	setDefault(&c.LookupTimeout, DefaultLookupTimeout)
+	setDefault(&c.Linger, DefaultLinger)
+	return c
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

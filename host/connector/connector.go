@@ -1,0 +1,99 @@
+package connector
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// Connector serves readers from one source. Safe for concurrent use.
+type Connector struct {
+	config Config
+	start  time.Time // of a monotonic clock
+
+	// stopping ends when Close begins: upstream watches stop and readers are
+	// told goodbye. killed ends when Close runs out of patience.
+	stopping, killed context.Context
+	stop, kill       context.CancelFunc
+	running          sync.WaitGroup // upstream watches and readers
+
+	mu          sync.Mutex // guards what follows, and the whole core
+	closed      bool
+	collections map[api.Resource]*collection
+	readers     int
+	totals      Totals
+}
+
+// New makes a connector. It does nothing until somebody reads. The caller
+// closes it.
+func New(config Config) *Connector {
+	c := &Connector{
+		config:      config.withDefaults(),
+		start:       time.Now(),
+		collections: map[api.Resource]*collection{},
+	}
+	c.stopping, c.stop = context.WithCancel(context.Background())
+	c.killed, c.kill = context.WithCancel(context.Background())
+	return c
+}
+
+// Close stops the upstream watches, says goodbye to the readers and waits until
+// every goroutine has ended. When ctx ends first it cuts the connections that
+// are left and returns the context's error.
+func (c *Connector) Close(ctx context.Context) error {
+	c.mu.Lock()
+	c.closed = true
+	for _, col := range c.collections {
+		col.stopLinger()
+	}
+	c.mu.Unlock()
+	c.stop()
+	defer c.kill()
+
+	done := make(chan struct{})
+	go func() { // ends with the last of those it waits for
+		c.running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// errClosing is what readers are told when the connector closes.
+func errClosing() *api.Status {
+	return &api.Status{
+		Code: 503, Reason: api.ReasonUnavailable, RetryAfterSeconds: 1,
+		Message: "the connector is shutting down: connect again and resume from the last resource version",
+	}
+}
+
+// admit counts a new reader in, or says why not. Every admitted reader calls
+// c.running.Done when it has left.
+func (c *Connector) admit() *api.Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return errClosing()
+	}
+	if c.readers >= c.config.MaxReaders {
+		c.totals.Refused++
+		return api.TooManyRequests("the connector serves "+strconv.Itoa(c.readers)+
+			" readers, which is its limit: try again later, or raise the limit", 5)
+	}
+	c.readers++
+	c.totals.Connections++
+	c.running.Add(1)
+	return nil
+}
+
+// now is the time in milliseconds since the epoch. It never goes back.
+func (c *Connector) now() int64 {
+	return c.start.UnixMilli() + time.Since(c.start).Milliseconds()
+}

@@ -1,0 +1,401 @@
+package connector_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/connector/connectortest"
+	"github.com/watchglass/watchglass/host/source"
+	"github.com/watchglass/watchglass/host/source/memory"
+)
+
+var pods = api.Resource{Version: "v1", Name: "pods"}
+
+// world is a connector on a memory source. Everything in it runs inside a
+// synctest bubble: time is virtual, and a goroutine that is left behind fails
+// the test.
+type world struct {
+	t         *testing.T
+	source    *memory.Source
+	connector *connector.Connector
+	serving   sync.WaitGroup
+}
+
+func run(t *testing.T, config connector.Config, f func(t *testing.T, w *world)) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, source: memory.New()}
+		if config.Source == nil {
+			config.Source = w.source
+		}
+		config.Logger = slog.New(slog.DiscardHandler)
+		w.connector = connector.New(config)
+		defer w.serving.Wait()
+		defer func() { assert.NoError(t, w.connector.Close(t.Context())) }()
+		f(t, w)
+	})
+}
+
+// connect starts a connection that has not said hello, and returns how to wait
+// for what Serve returns.
+func (w *world) connect() (*connectortest.Reader, *connectortest.End, func() error) {
+	served, end := connectortest.Pipe()
+	result := make(chan error, 1)
+	w.serving.Go(func() { result <- w.connector.Serve(w.t.Context(), served) })
+	return connectortest.NewReader(end), served, func() error { return <-result }
+}
+
+func (w *world) reader() *connectortest.Reader {
+	r, _, _ := w.connect()
+	require.NoError(w.t, r.Hello(w.t.Context(), ""))
+	require.Nil(w.t, r.Status)
+	return r
+}
+
+func (w *world) subscribe(r *connectortest.Reader, f wire.Subscribe) *connectortest.Subscription {
+	if f.Subscription == 0 {
+		f.Subscription = 1
+	}
+	if f.Resource == "" {
+		f.Resource = "v1/pods"
+	}
+	if f.Credit == 0 {
+		f.Credit = connectortest.Endless
+	}
+	s, err := r.Subscribe(w.t.Context(), f)
+	require.NoError(w.t, err)
+	return s
+}
+
+// synced is a reader that has all pods.
+func (w *world) synced() (*connectortest.Reader, *connectortest.Subscription) {
+	r := w.reader()
+	s := w.subscribe(r, wire.Subscribe{})
+	require.NoError(w.t, r.UntilSynced(w.t.Context(), s))
+	require.Nil(w.t, s.Status)
+	return r, s
+}
+
+func (w *world) until(r *connectortest.Reader, done func() bool) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Hour) // of virtual time
+	defer cancel()
+	require.NoError(w.t, r.Until(ctx, done))
+}
+
+func (w *world) put(name string) api.ResourceVersion {
+	return w.source.Put(pods, key(name), pod(name, "Running"))
+}
+
+func (w *world) fill(n int) {
+	for i := range n {
+		w.put(fmt.Sprintf("pod-%05d", i))
+	}
+}
+
+func key(name string) api.Key { return api.NewKey("default", name) }
+
+func pod(name, phase string) []byte {
+	return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"namespace":"default",`+
+		`"uid":"uid-%s","labels":{"app":"web","tier":"front"},"managedFields":[{"manager":"kubelet"}]},`+
+		`"spec":{"nodeName":"node-1","containers":[{"name":"main","image":"registry.example/web:1.2.3"}]},`+
+		`"status":{"phase":%q}}`, name, name, phase)
+}
+
+func TestReaderGetsSnapshotThenChanges(t *testing.T) {
+	run(t, connector.Config{}, func(t *testing.T, w *world) {
+		w.fill(200)
+		r, s := w.synced()
+		assert.Len(t, s.Objects, 200)
+		assert.Equal(t, w.source.Revision(), s.ResourceVersion)
+
+		last := w.source.Put(pods, key("pod-00003"), pod("pod-00003", "Failed"))
+		w.until(r, func() bool { return s.ResourceVersion == last })
+		o := s.Objects[key("pod-00003")]
+		assert.Contains(t, o.JSON, `"phase":"Failed"`)
+		assert.NotContains(t, o.JSON, "managedFields")
+		assert.Equal(t, "app=web,tier=front", o.Labels.String())
+
+		last = w.source.Delete(pods, key("pod-00003"))
+		w.until(r, func() bool { return s.ResourceVersion == last })
+		assert.NotContains(t, s.Objects, key("pod-00003"))
+	})
+}
+
+func TestBodiesShareADictionaryWhenThereIsEnoughToLearnFrom(t *testing.T) {
+	for _, c := range []struct {
+		objects int
+		shared  bool
+	}{{3, false}, {100, true}} {
+		run(t, connector.Config{}, func(t *testing.T, w *world) {
+			w.fill(c.objects)
+			_, s := w.synced()
+			body := s.Objects[key("pod-00001")].Envelope.Body()
+			assert.Equal(t, c.shared, body.Codec == api.S2Dict)
+		})
+	}
+}
+
+func TestOneUpstreamWatchForManyReaders(t *testing.T) {
+	run(t, connector.Config{}, func(t *testing.T, w *world) {
+		w.fill(10)
+		for range 20 {
+			w.synced()
+		}
+		stats := w.connector.Stats()
+		assert.Equal(t, 20, stats.Readers)
+		assert.EqualValues(t, 1, stats.Totals.Streams)
+		require.Len(t, stats.Resources, 1)
+		assert.Equal(t, connector.ResourceStats{
+			Resource: pods, Readers: 20, Ready: true, Objects: 10, ResourceVersion: w.source.Revision(),
+		}, stats.Resources[0])
+	})
+}
+
+func TestUpstreamWatchLingersAndThenStops(t *testing.T) {
+	run(t, connector.Config{Linger: time.Minute}, func(t *testing.T, w *world) {
+		w.fill(1)
+		r, _ := w.synced()
+		require.NoError(t, r.Conn.Close(nil))
+		synctest.Wait()
+		assert.Len(t, w.connector.Stats().Resources, 1)
+
+		time.Sleep(59 * time.Second)
+		r, _ = w.synced()
+		time.Sleep(10 * time.Minute)
+		assert.EqualValues(t, 1, w.connector.Stats().Totals.Streams, "the linger ended with the new reader")
+
+		require.NoError(t, r.Conn.Close(nil))
+		time.Sleep(61 * time.Second)
+		assert.Empty(t, w.connector.Stats().Resources)
+		w.synced()
+		assert.EqualValues(t, 2, w.connector.Stats().Totals.Streams)
+	})
+}
+
+func TestUnsubscribedResourceStopsWhileTheReaderStays(t *testing.T) {
+	run(t, connector.Config{}, func(t *testing.T, w *world) {
+		w.fill(1)
+		r, _ := w.synced()
+		require.NoError(t, r.Send(t.Context(), &wire.Unsubscribe{Subscription: 1}))
+		time.Sleep(connector.DefaultLinger + time.Second)
+		assert.Empty(t, w.connector.Stats().Resources)
+		assert.Equal(t, 1, w.connector.Stats().Readers)
+	})
+}
+
+func TestFaultsStayWithTheirObjects(t *testing.T) {
+	run(t, connector.Config{MaxObjectBytes: 4096}, func(t *testing.T, w *world) {
+		w.fill(20)
+		w.source.Put(pods, key("broken"), []byte(`{"metadata":{"name":"broken",}`))
+		w.source.Put(pods, key("large"), []byte(`{"metadata":{"name":"large","uid":"`+strings.Repeat("x", 5000)+`"}}`))
+		w.source.Put(pods, key("misplaced"), pod("pod-00001", "Running"))
+		w.source.Put(pods, key("protobuf"), []byte("k8s\x00\x0a\x0bgarbage"))
+		r, s := w.synced()
+		assert.Len(t, s.Objects, 20)
+		w.until(r, func() bool { return len(s.Faults) == 4 })
+
+		for name, words := range map[string][]string{
+			"broken":    {"v1/pods", `"default/broken"`, "offset 29", "write the object again"},
+			"large":     {`"default/large"`, "bytes, the limit is 4096", "raise the connector's limit"},
+			"misplaced": {`"default/misplaced"`, `calls itself "default/pod-00001"`},
+			"protobuf":  {`"default/protobuf"`, "--storage-media-type=application/json"},
+		} {
+			for _, word := range words {
+				assert.Contains(t, s.Faults[key(name)].Message, word)
+			}
+		}
+
+		good := s.Objects[key("pod-00007")]
+		w.source.Put(pods, key("pod-00007"), []byte("not json"))
+		last := w.put("pod-00008")
+		w.until(r, func() bool { return s.ResourceVersion == last })
+		assert.Contains(t, s.Faults, key("pod-00007"))
+		assert.Equal(t, good, s.Objects[key("pod-00007")], "the last good version stays")
+
+		last = w.put("pod-00007")
+		w.until(r, func() bool { return s.ResourceVersion == last })
+		assert.Equal(t, last, s.Objects[key("pod-00007")].ResourceVersion)
+		assert.EqualValues(t, 5, w.connector.Stats().Totals.Faults)
+		assert.EqualValues(t, 1, w.connector.Stats().Totals.Streams, "the stream was never taken down")
+	})
+}
+
+func TestRevisionArrivesAsOne(t *testing.T) {
+	run(t, connector.Config{MessageBytes: 64}, func(t *testing.T, w *world) {
+		w.fill(10)
+		r, s := w.synced()
+		writes := make([]source.Write, 50)
+		for i := range writes {
+			name := fmt.Sprintf("pod-%05d", i)
+			writes[i] = source.Write{Resource: pods, Key: key(name), Value: pod(name, "Pending")}
+		}
+		writes[7].Value = []byte("garbage")
+		writes[8].Value = nil
+		last, err := w.source.Txn(t.Context(), writes...)
+		require.NoError(t, err)
+		w.until(r, func() bool { return s.ResourceVersion == last })
+		assert.Equal(t, 49, s.Events)
+		assert.Equal(t, 1, s.Frames)
+		assert.Len(t, s.Objects, 49)
+		assert.NotContains(t, s.Objects, key("pod-00008"))
+		for i := range 50 {
+			if i != 7 && i != 8 {
+				name := fmt.Sprintf("pod-%05d", i)
+				assert.Contains(t, s.Objects[key(name)].JSON, `"phase":"Pending"`)
+				assert.Contains(t, s.Objects[key(name)].JSON, name)
+			}
+		}
+	})
+}
+
+func TestSourceThatFailsForAWhileIsResumed(t *testing.T) {
+	flaky := &flakySource{Source: memory.New()}
+	run(t, connector.Config{Source: flaky}, func(t *testing.T, w *world) {
+		w.source = flaky.Source
+		w.fill(5)
+		r, s := w.synced()
+
+		flaky.down.Store(true)
+		w.source.Fail(errors.New("connection reset"))
+		last := w.put("during")
+		time.Sleep(5 * time.Minute)
+		stats := w.connector.Stats()
+		assert.Greater(t, stats.Resources[0].Failures, 5)
+		assert.Less(t, stats.Resources[0].Failures, 30, "the pauses grow")
+		assert.ErrorContains(t, stats.Resources[0].Err, "down")
+		assert.Len(t, s.Objects, 5)
+
+		flaky.down.Store(false)
+		w.until(r, func() bool { return s.ResourceVersion == last })
+		assert.Zero(t, w.connector.Stats().Resources[0].Failures)
+		assert.EqualValues(t, 1, w.connector.Stats().Totals.Lists, "resumed, not listed anew")
+		assert.Equal(t, 1, s.Snapshots)
+	})
+}
+
+func TestSourceThatIsDownAtFirst(t *testing.T) {
+	flaky := &flakySource{Source: memory.New()}
+	flaky.down.Store(true)
+	run(t, connector.Config{Source: flaky}, func(t *testing.T, w *world) {
+		w.source = flaky.Source
+		w.fill(5)
+		r := w.reader()
+		s := w.subscribe(r, wire.Subscribe{})
+		time.Sleep(time.Minute)
+		assert.False(t, w.connector.Stats().Resources[0].Ready)
+		flaky.down.Store(false)
+		require.NoError(t, r.UntilSynced(t.Context(), s))
+		assert.Len(t, s.Objects, 5)
+	})
+}
+
+// flakySource refuses streams while it is down.
+type flakySource struct {
+	*memory.Source
+	down atomic.Bool
+}
+
+func (f *flakySource) Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink source.Sink) error {
+	if f.down.Load() {
+		return errors.New("the source is down")
+	}
+	return f.Source.Stream(ctx, resource, from, sink)
+}
+
+func TestRelistAfterCompactionIsADifference(t *testing.T) {
+	flaky := &flakySource{Source: memory.New()}
+	run(t, connector.Config{Source: flaky}, func(t *testing.T, w *world) {
+		w.source = flaky.Source
+		w.fill(50)
+		r, s := w.synced()
+		flaky.down.Store(true)
+		w.source.Fail(errors.New("connection reset"))
+		w.source.Delete(pods, key("pod-00001"))
+		changed := w.put("pod-00002")
+		w.put("pod-new")
+		require.NoError(t, w.source.Compact(w.source.Revision()))
+		flaky.down.Store(false)
+
+		w.until(r, func() bool { return s.Status != nil })
+		assert.Equal(t, 410, s.Status.Code)
+		require.NoError(t, r.Resume(t.Context(), s, wire.Subscribe{
+			Subscription: 2, Resource: "v1/pods", Credit: connectortest.Endless,
+		}))
+		w.until(r, func() bool { return s.Status != nil })
+		assert.Equal(t, 410, s.Status.Code, "the old version is gone for new subscriptions too")
+		s = w.subscribe(r, wire.Subscribe{Subscription: 3})
+		require.NoError(t, r.UntilSynced(t.Context(), s))
+		assert.Len(t, s.Objects, 50)
+		assert.NotContains(t, s.Objects, key("pod-00001"))
+		assert.Equal(t, changed, s.Objects[key("pod-00002")].ResourceVersion)
+
+		totals := w.connector.Stats().Totals
+		assert.EqualValues(t, 2, totals.Lists)
+		assert.EqualValues(t, 1, totals.Expired)
+	})
+}
+
+func TestReadersResumeAtAnotherConnector(t *testing.T) {
+	run(t, connector.Config{}, func(t *testing.T, w *world) {
+		w.fill(50)
+		r, s := w.synced()
+		require.NoError(t, r.Conn.Close(nil))
+		require.NoError(t, w.connector.Close(t.Context()))
+
+		w.connector = connector.New(connector.Config{Source: w.source, Logger: slog.New(slog.DiscardHandler)})
+		r = w.reader()
+		require.NoError(t, r.Resume(t.Context(), s, wire.Subscribe{
+			Subscription: 1, Resource: "v1/pods", Credit: connectortest.Endless,
+		}))
+		synctest.Wait() // until it has listed
+		last := w.put("pod-00000")
+		w.until(r, func() bool { return s.Status != nil || s.ResourceVersion == last })
+		assert.Nil(t, s.Status)
+		assert.Equal(t, 1, s.Snapshots)
+		assert.Equal(t, 1, s.Events)
+	})
+}
+
+func TestUnknownResourceIsNamed(t *testing.T) {
+	run(t, connector.Config{}, func(t *testing.T, w *world) {
+		w.fill(3)
+		r := w.reader()
+		unknown := w.subscribe(r, wire.Subscribe{Subscription: 1, Resource: "v1/widgets"})
+		malformed := w.subscribe(r, wire.Subscribe{Subscription: 2, Resource: "pods"})
+		good := w.subscribe(r, wire.Subscribe{Subscription: 3})
+		require.NoError(t, r.UntilSynced(t.Context(), good))
+		require.NotNil(t, unknown.Status)
+		assert.Equal(t, 404, unknown.Status.Code)
+		assert.Contains(t, unknown.Status.Message, "v1/pods")
+		require.NotNil(t, malformed.Status)
+		assert.Equal(t, 400, malformed.Status.Code)
+		assert.Len(t, good.Objects, 3)
+	})
+}
+
+func TestHistoryLimitsApply(t *testing.T) {
+	run(t, connector.Config{History: history.Limits{MinCapacity: 4, MaxCapacity: 4}}, func(t *testing.T, w *world) {
+		w.fill(1)
+		_, s := w.synced()
+		w.fill(100)
+		r := w.reader()
+		again := w.subscribe(r, wire.Subscribe{ResourceVersion: s.ResourceVersion})
+		w.until(r, func() bool { return again.Status != nil })
+		assert.Equal(t, 410, again.Status.Code)
+	})
+}

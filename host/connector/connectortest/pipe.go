@@ -1,0 +1,73 @@
+package connectortest
+
+import (
+	"context"
+	"io"
+	"sync"
+)
+
+// End is one end of a pipe. It is a connector.MessageConn and a [Conn].
+type End struct {
+	in, out chan []byte
+	closed  chan struct{} // shared by both ends
+	once    *sync.Once
+	mu      *sync.Mutex
+	reason  *error
+}
+
+// Pipe makes a connection in memory. It has no buffer: a Write returns when the
+// other end has read the message.
+func Pipe() (connector, reader *End) {
+	up, down := make(chan []byte), make(chan []byte)
+	connector = &End{in: up, out: down, closed: make(chan struct{}), once: new(sync.Once), mu: new(sync.Mutex), reason: new(error)}
+	other := *connector
+	other.in, other.out = down, up
+	return connector, &other
+}
+
+// Read returns the next message, or io.EOF once either end is closed.
+func (e *End) Read(ctx context.Context) ([]byte, error) {
+	select {
+	case message := <-e.in:
+		return message, nil
+	case <-e.closed:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Write hands the message over. It must not be changed afterwards.
+func (e *End) Write(ctx context.Context, message []byte) error {
+	select {
+	case <-e.closed:
+		return io.ErrClosedPipe
+	default:
+	}
+	select {
+	case e.out <- message:
+		return nil
+	case <-e.closed:
+		return io.ErrClosedPipe
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Close ends the pipe for both ends.
+func (e *End) Close(reason error) error {
+	e.once.Do(func() {
+		e.mu.Lock()
+		*e.reason = reason
+		e.mu.Unlock()
+		close(e.closed)
+	})
+	return nil
+}
+
+// Reason is what the first Close was called with.
+func (e *End) Reason() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return *e.reason
+}

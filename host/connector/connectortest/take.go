@@ -1,0 +1,211 @@
+package connectortest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// take applies one frame and checks that it fits what came before.
+func (r *Reader) take(t wire.Type, payload []byte) error {
+	switch t {
+	case wire.TypeWelcome:
+		if err := r.Welcome.Parse(payload); err != nil {
+			return err
+		}
+		r.Welcome.Server = strings.Clone(r.Welcome.Server)
+		return nil
+	case wire.TypeDictionary:
+		var f wire.Dictionary
+		if err := f.Parse(payload); err != nil {
+			return err
+		}
+		if _, known := r.dictionaries[f.ID]; known {
+			return fmt.Errorf("dictionary %d came twice on one connection", f.ID)
+		}
+		r.dictionaries[f.ID] = slices.Clone(f.Data)
+		return nil
+	case wire.TypeSubscriptionStatus:
+		return r.takeStatus(payload)
+	case wire.TypeSchema:
+		return takeFor(r, payload, &wire.Schema{}, r.takeSchema)
+	case wire.TypeLabelSet:
+		return takeFor(r, payload, &wire.LabelSet{}, takeLabelSet)
+	case wire.TypeSnapshotBegin:
+		return takeFor(r, payload, &wire.SnapshotBegin{}, takeBegin)
+	case wire.TypeSnapshotPart:
+		return takeFor(r, payload, &wire.SnapshotPart{}, takePart)
+	case wire.TypeSnapshotEnd:
+		return takeFor(r, payload, &wire.SnapshotEnd{}, takeEnd)
+	case wire.TypeEvents:
+		return takeFor(r, payload, &wire.Events{}, takeEvents)
+	case wire.TypeProgress:
+		return takeFor(r, payload, &wire.Progress{}, takeProgress)
+	case wire.TypeObjectError:
+		return takeFor(r, payload, &wire.ObjectError{}, takeFault)
+	}
+	return wire.Unknown(t)
+}
+
+// takeFor parses a frame of a subscription and hands it to the subscription.
+// Frames of one that has ended were under way and are passed over.
+func takeFor[F interface{ Parse([]byte) error }](r *Reader, payload []byte, f F, take func(*Subscription, F) error) error {
+	if err := f.Parse(payload); err != nil {
+		return err
+	}
+	id, _ := binary.Uvarint(payload) // all of them begin with it
+	s := r.subscriptions[uint32(id)]
+	if s == nil || s.Status != nil {
+		return nil
+	}
+	if _, isSchema := any(f).(*wire.Schema); !isSchema && s.Schema == nil {
+		if _, isFault := any(f).(*wire.ObjectError); !isFault {
+			return fmt.Errorf("subscription %d: data before the schema", s.ID)
+		}
+	}
+	return take(s, f)
+}
+
+func (r *Reader) takeStatus(payload []byte) error {
+	var f wire.SubscriptionStatus
+	if err := f.Parse(payload); err != nil {
+		return err
+	}
+	if f.Status == nil {
+		return fmt.Errorf("a status without a code")
+	}
+	if f.Subscription == 0 {
+		r.Status = f.Status
+	} else if s := r.subscriptions[f.Subscription]; s != nil {
+		s.Status = f.Status
+	}
+	return nil
+}
+
+func (r *Reader) takeSchema(s *Subscription, f *wire.Schema) error {
+	s.Schema = &f.Schema
+	if f.Dictionary == 0 {
+		s.dictionary = nil
+		return nil
+	}
+	dictionary, ok := r.dictionaries[f.Dictionary]
+	if !ok {
+		return fmt.Errorf("schema names dictionary %d, which did not come", f.Dictionary)
+	}
+	s.dictionary = dictionary
+	return nil
+}
+
+func takeLabelSet(s *Subscription, f *wire.LabelSet) error {
+	labels := make(api.Labels, len(f.Labels))
+	for i, l := range f.Labels {
+		labels[i] = api.Label{Key: strings.Clone(l.Key), Value: strings.Clone(l.Value)}
+	}
+	s.labels[f.ID] = labels
+	return nil
+}
+
+func takeBegin(s *Subscription, f *wire.SnapshotBegin) error {
+	s.staged, s.stagedRV = map[api.Key]Object{}, f.ResourceVersion
+	return nil
+}
+
+func takePart(s *Subscription, f *wire.SnapshotPart) error {
+	if s.staged == nil {
+		return fmt.Errorf("a part outside a snapshot")
+	}
+	s.Parts++
+	for i := range f.Objects {
+		o, err := s.object(&f.Objects[i])
+		if err != nil {
+			return err
+		}
+		key := api.Key(strings.Clone(string(f.Objects[i].Key)))
+		if _, again := s.staged[key]; again {
+			return fmt.Errorf("%s comes twice in a snapshot", key)
+		}
+		s.staged[key] = o
+	}
+	return nil
+}
+
+func takeEnd(s *Subscription, f *wire.SnapshotEnd) error {
+	if s.staged == nil {
+		return fmt.Errorf("the end of a snapshot that did not begin")
+	}
+	if f.ResourceVersion < s.stagedRV {
+		return fmt.Errorf("a snapshot that ends at %s, before %s", f.ResourceVersion, s.stagedRV)
+	}
+	s.Objects, s.staged = s.staged, nil
+	s.ResourceVersion, s.Synced = f.ResourceVersion, true
+	s.Snapshots++
+	return nil
+}
+
+func takeProgress(s *Subscription, f *wire.Progress) error {
+	s.Progress++
+	if f.ResourceVersion < s.ResourceVersion {
+		return fmt.Errorf("progress goes back from %s to %s", s.ResourceVersion, f.ResourceVersion)
+	}
+	s.ResourceVersion = f.ResourceVersion
+	return nil
+}
+
+func takeFault(s *Subscription, f *wire.ObjectError) error {
+	s.Faults[api.Key(strings.Clone(string(f.Key)))] = f.Status
+	return nil
+}
+
+// takeEvents checks that the events are new, in order, and mean something for
+// the state: ADDED what was not there, MODIFIED and DELETED what was. During a
+// snapshot, whose parts may be newer, they replay and only need to be in order.
+func takeEvents(s *Subscription, f *wire.Events) error {
+	s.Frames++
+	target, last := s.Objects, s.ResourceVersion
+	if s.staged != nil {
+		target, last = s.staged, s.stagedRV
+	}
+	if len(f.Changes) > 0 && f.Changes[0].ResourceVersion <= last {
+		return fmt.Errorf("an event at %s after %s", f.Changes[0].ResourceVersion, last)
+	}
+	for i := range f.Changes {
+		if err := s.change(target, &f.Changes[i]); err != nil {
+			return err
+		}
+	}
+	if s.staged != nil {
+		s.stagedRV = f.ResourceVersion
+		return nil
+	}
+	s.ResourceVersion, s.Synced = f.ResourceVersion, true
+	return nil
+}
+
+func (s *Subscription) change(target map[api.Key]Object, c *wire.Change) error {
+	s.Events++
+	key := api.Key(strings.Clone(string(c.Key)))
+	held, has := target[key]
+	if s.staged == nil && has == (c.Type == api.Added) {
+		return fmt.Errorf("%s of %s at %s, held: %t", c.Type, key, c.ResourceVersion, has)
+	}
+	if has && held.ResourceVersion >= c.ResourceVersion {
+		if s.staged == nil {
+			return fmt.Errorf("%s of %s at %s, held at %s", c.Type, key, c.ResourceVersion, held.ResourceVersion)
+		}
+		return nil
+	}
+	if c.Type == api.Deleted {
+		delete(target, key)
+		return nil
+	}
+	o, err := s.object(c)
+	if err != nil {
+		return err
+	}
+	target[key] = o
+	return nil
+}

@@ -1,0 +1,94 @@
+package connector
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/wasm/bodies"
+)
+
+// decoder turns raw values into envelopes with compressed bodies. It belongs to
+// the goroutine of one upstream watch.
+type decoder struct {
+	resource api.Resource
+	scanner  *envelope.Scanner
+	keep     envelope.Options
+	limit    int
+	encoder  *bodies.Encoder
+	body     []byte     // scratch
+	put      cacher.Put // scratch
+}
+
+// decode reads one value. The result is good until the next decode. The status
+// is the fault of a value that cannot be served.
+func (d *decoder) decode(key api.Key, rv api.ResourceVersion, value []byte) (*cacher.Put, *api.Status) {
+	o, fault := d.scan(key, rv, value)
+	if fault != nil {
+		return nil, fault
+	}
+	o.Body = d.encoder.Encode(d.body[:0], o.Body.Data)
+	d.body = o.Body.Data
+	d.put = cacher.Put{
+		ResourceVersion: rv,
+		Flags:           o.Flags,
+		Labels:          o.Labels,
+		Envelope:        wire.AppendEnvelope(d.put.Envelope[:0], &o),
+	}
+	return &d.put, nil
+}
+
+// scan is decode without compression: the body is plain JSON.
+func (d *decoder) scan(key api.Key, rv api.ResourceVersion, value []byte) (api.Object, *api.Status) {
+	if len(value) > d.limit {
+		return api.Object{}, d.fault(key, rv, api.TooLarge("it has "+strconv.Itoa(len(value))+" bytes, the limit is "+
+			strconv.Itoa(d.limit)+": make the object smaller or raise the connector's limit"))
+	}
+	o, err := d.scanner.Scan(value, d.keep)
+	if err != nil {
+		return api.Object{}, d.fault(key, rv, undecodable(value, err))
+	}
+	if o.Key != key {
+		return api.Object{}, d.fault(key, rv, api.Invalid("the object calls itself "+strconv.Quote(string(o.Key))+
+			": it was stored under another object's key; delete it or write it where it belongs"))
+	}
+	return o, nil
+}
+
+// undecodable says what is wrong with a value, and what to do about the two
+// encodings that a kube-apiserver may have chosen on purpose.
+func undecodable(value []byte, err error) *api.Status {
+	switch {
+	case bytes.HasPrefix(value, []byte("k8s\x00")):
+		return api.Invalid("it is stored as protobuf: run kube-apiserver with --storage-media-type=application/json " +
+			"and rewrite the object, or read through kube-apiserver instead of etcd")
+	case bytes.HasPrefix(value, []byte("k8s:enc:")):
+		return api.Invalid("it is stored encrypted: read through kube-apiserver instead of etcd")
+	}
+	message := err.Error()
+	var syntax *envelope.SyntaxError
+	if errors.As(err, &syntax) {
+		message = syntax.Status().Message
+	}
+	return api.Invalid(message + ": write the object again or delete it")
+}
+
+// fault puts the name of the object before what is wrong with it.
+func (d *decoder) fault(key api.Key, rv api.ResourceVersion, s *api.Status) *api.Status {
+	s.Message = d.resource.String() + " " + strconv.Quote(string(key)) + " at resource version " + rv.String() +
+		" cannot be served: " + s.Message
+	return s
+}
+
+// own makes the result outlive the next decode. Strings are their own already.
+func own(p *cacher.Put) *cacher.Put {
+	kept := *p
+	kept.Labels = slices.Clone(p.Labels)
+	kept.Envelope = slices.Clone(p.Envelope)
+	return &kept
+}

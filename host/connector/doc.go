@@ -1,0 +1,36 @@
+// Package connector is the heart of the host: one upstream watch per resource,
+// however many readers there are, and every object scanned, stripped and
+// compressed once.
+//
+// An event's way: a source's goroutine calls the [source.Sink] in sink.go;
+// decode.go makes an envelope and a compressed body of the raw value, outside
+// any lock; the change is applied to the resource's cacher under the
+// connector's one lock; the readers of that resource are woken. Each reader has
+// a goroutine that writes: when it is free it pulls its session's next message
+// under the lock and sends it outside. There is no queue between the two, so a
+// slow reader costs neither memory nor anybody else's time; what it misses is
+// taken from the cacher's history or state when it is ready for it.
+//
+// # Lock and goroutines
+//
+// [Connector] has one mutex. It guards every cacher, every session and all
+// bookkeeping, for the core is single-threaded; it is never held during I/O,
+// scanning or compression. The goroutines are: one per upstream watch (run.go),
+// and two per reader, of which the caller of [Connector.Serve] is one
+// (reader.go). [Connector.Close] waits for all of them.
+//
+// # Faults
+//
+// A value that is no object, is too large or lies under another object's key
+// is a fault of that key alone: its readers are told which and why, they keep
+// the last good version, and the watch goes on. A source that fails is asked
+// again with growing pauses (rule R10), from where it stopped; only when it
+// says 410 is the resource listed anew, beside the state that readers see,
+// which changes in one step at the end of the list.
+//
+// # Limits
+//
+// Every limit is a field of [Config]. What is bounded by them: the bytes of an
+// object, the number of readers, the size of a message to a reader (a single
+// object or transaction may exceed it), the time a message may take to leave.
+package connector

@@ -1,0 +1,294 @@
+package connector
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// MessageConn is a connection to one reader: whole messages, in order. Read is
+// called from one goroutine, Write and then Close from another.
+type MessageConn interface {
+	// Read returns the next message, which is the caller's to keep, or io.EOF
+	// when the reader left in good order.
+	Read(ctx context.Context) ([]byte, error)
+	// Write sends one message. It may block: that is how a slow reader holds
+	// its session back.
+	Write(ctx context.Context, message []byte) error
+	// Close ends the connection and any Read in progress, and tells the
+	// reader why where the transport can. The reason is nil when the reader
+	// left, a *api.Status when it is the connector that ends it. Called once.
+	Close(reason error) error
+}
+
+// goodbyeTimeout bounds the last words to a reader.
+const goodbyeTimeout = 5 * time.Second
+
+// maxLookups is how many resources one message may subscribe to.
+const maxLookups = 1024
+
+// reader is one connection. It is the session's backend.
+type reader struct {
+	connector *Connector
+	conn      MessageConn
+	signal    chan struct{} // cap 1: there may be something to send
+	silence   *time.Timer   // runs until the first message
+
+	ended chan struct{} // closed when receiving ended
+	end   error         // why; to be read after ended
+
+	// Guarded by connector.mu.
+	session *session.Session
+	schemas map[api.Resource]lookup // for the message being received
+}
+
+// lookup is what the source says of a resource, asked for before the lock is
+// taken because the answer may need the network.
+type lookup struct {
+	schema *api.Schema
+	status *api.Status
+}
+
+// Serve serves one reader until it leaves, breaks the protocol, ctx ends or the
+// connector closes; then it closes conn. It returns nil when the reader left, a
+// *api.Status when the connector ended it, and else what conn failed with.
+func (c *Connector) Serve(ctx context.Context, conn MessageConn) error {
+	if status := c.admit(); status != nil {
+		sayGoodbye(ctx, conn, status)
+		conn.Close(status)
+		return status
+	}
+	defer c.running.Done()
+	r := &reader{
+		connector: c,
+		conn:      conn,
+		signal:    make(chan struct{}, 1),
+		silence:   time.NewTimer(c.config.HelloTimeout),
+		ended:     make(chan struct{}),
+	}
+	r.session = session.New(c.config.Session, r)
+	defer r.silence.Stop()
+	defer r.leave()
+	return r.serve(ctx)
+}
+
+// serve runs both directions until one ends, and then ends the other.
+func (r *reader) serve(ctx context.Context) error {
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(r.connector.killed, cancel)()
+	go func() {
+		defer close(r.ended)
+		r.end = r.receive(working)
+	}()
+	reason := r.send(ctx, working)
+	r.conn.Close(reason)
+	cancel()
+	<-r.ended
+	return reason
+}
+
+func (r *reader) leave() {
+	c := r.connector
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.session.Close()
+	c.readers--
+}
+
+// receive feeds the session until the reader leaves or breaks the protocol.
+func (r *reader) receive(ctx context.Context) error {
+	for {
+		message, err := r.conn.Read(ctx)
+		if err != nil {
+			return err
+		}
+		r.silence.Stop()
+		if err := r.accept(ctx, message); err != nil {
+			return err
+		}
+		r.wake()
+	}
+}
+
+func (r *reader) accept(ctx context.Context, message []byte) error {
+	schemas := r.lookUp(ctx, message)
+	c := r.connector
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.schemas = schemas
+	err := r.session.Receive(message, c.now())
+	r.schemas = nil
+	if err != nil {
+		c.totals.Malformed++
+	}
+	return err
+}
+
+// lookUp asks the source for the schemas of the resources that a message
+// subscribes to. What is wrong with the message is for the session to say.
+func (r *reader) lookUp(ctx context.Context, message []byte) map[api.Resource]lookup {
+	var schemas map[api.Resource]lookup
+	for len(message) > 0 && len(schemas) < maxLookups {
+		t, payload, rest, err := wire.Next(message)
+		if err != nil {
+			break
+		}
+		message = rest
+		var f wire.Subscribe
+		if t != wire.TypeSubscribe || f.Parse(payload) != nil {
+			continue
+		}
+		resource, err := api.ParseResource(strings.Clone(f.Resource))
+		if _, known := schemas[resource]; err != nil || known {
+			continue
+		}
+		if schemas == nil {
+			schemas = map[api.Resource]lookup{}
+		}
+		schemas[resource] = r.schema(ctx, resource)
+	}
+	return schemas
+}
+
+func (r *reader) schema(ctx context.Context, resource api.Resource) lookup {
+	ctx, cancel := context.WithTimeout(ctx, r.connector.config.LookupTimeout)
+	defer cancel()
+	schema, err := r.connector.config.Source.Schema(ctx, resource)
+	var status *api.Status
+	switch {
+	case err == nil:
+		return lookup{schema: schema}
+	case errors.As(err, &status):
+		return lookup{status: status}
+	}
+	return lookup{status: api.Unavailable("the source does not say what " + resource.String() + " is: " + err.Error())}
+}
+
+// Collection implements session.Backend. It runs under the lock.
+func (r *reader) Collection(resource api.Resource) (*cacher.Cacher, *api.Status) {
+	found, ok := r.schemas[resource]
+	switch {
+	case !ok:
+		return nil, api.TooManyRequests("too many subscriptions in one message: send them in several", 1)
+	case found.status != nil:
+		return nil, found.status
+	}
+	return r.connector.acquire(r, found.schema)
+}
+
+// Release implements session.Backend. It runs under the lock.
+func (r *reader) Release(resource api.Resource) { r.connector.release(r, resource) }
+
+// wake tells send to look again. It never blocks.
+func (r *reader) wake() {
+	select {
+	case r.signal <- struct{}{}:
+	default:
+	}
+}
+
+// send pulls messages out of the session and writes them, until there is a
+// reason to end the connection, which it returns. Writes use working, so that
+// the end of ctx does not cut a message short.
+func (r *reader) send(ctx, working context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-r.ended:
+			return r.lastWords(working)
+		case <-ctx.Done():
+			return r.goodbye(working, errClosing())
+		case <-r.connector.stopping.Done():
+			return r.goodbye(working, errClosing())
+		default:
+		}
+		message, wait := r.next()
+		if message != nil {
+			if err := r.write(working, message, r.connector.config.WriteTimeout); err != nil {
+				return err
+			}
+			continue
+		}
+		timer.Reset(wait)
+		select {
+		case <-r.signal:
+		case <-timer.C:
+		case <-r.silence.C:
+			return r.goodbye(working, errSilent())
+		case <-r.ended:
+		case <-ctx.Done():
+		case <-r.connector.stopping.Done():
+		}
+	}
+}
+
+func errSilent() *api.Status {
+	return &api.Status{
+		Code: 408, Reason: api.ReasonTimeout,
+		Message: "the reader connected and said nothing: the first message must have come by now, and begin with a Hello frame",
+	}
+}
+
+// idle is how long send sleeps when the session has no wish of its own.
+const idle = time.Hour
+
+// next is what to send now, or nil and how long there will be nothing unless
+// something happens.
+func (r *reader) next() (message []byte, wait time.Duration) {
+	c := r.connector
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	if message = r.session.Next(c.config.MessageBytes, now); len(message) > 0 {
+		c.totals.Messages++
+		c.totals.BytesOut += uint64(len(message))
+		return message, 0
+	}
+	if at := r.session.Wake(); at > 0 {
+		return nil, max(time.Duration(at-now)*time.Millisecond, time.Millisecond)
+	}
+	return nil, idle
+}
+
+func (r *reader) write(ctx context.Context, message []byte, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return r.conn.Write(ctx, message)
+}
+
+// lastWords ends a connection whose reader left or broke the protocol. The
+// session has said to the latter what was wrong.
+func (r *reader) lastWords(ctx context.Context) error {
+	var status *api.Status
+	switch {
+	case errors.Is(r.end, io.EOF):
+		return nil
+	case !errors.As(r.end, &status):
+		return r.end
+	}
+	if message, _ := r.next(); message != nil {
+		r.write(ctx, message, goodbyeTimeout) // the reader may be gone, and that is fine
+	}
+	return status
+}
+
+func (r *reader) goodbye(ctx context.Context, status *api.Status) error {
+	sayGoodbye(ctx, r.conn, status)
+	return status
+}
+
+// sayGoodbye tells a reader why its connection ends, if it still listens.
+func sayGoodbye(ctx context.Context, conn MessageConn, status *api.Status) {
+	ctx, cancel := context.WithTimeout(ctx, goodbyeTimeout)
+	defer cancel()
+	conn.Write(ctx, (&wire.SubscriptionStatus{Status: status}).Append(nil))
+}

@@ -1,0 +1,340 @@
+package connector_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/connector/connectortest"
+	"github.com/watchglass/watchglass/host/source/memory"
+)
+
+// raw is a frame whose bytes the test chooses.
+type raw []byte
+
+func (f raw) Append(dst []byte) []byte { return append(dst, f...) }
+
+func TestMalformedFramesCloseThatConnectionOnly(t *testing.T) {
+	hello := (&wire.Hello{Version: wire.Version}).Append(nil)
+	subscribe := (&wire.Subscribe{Subscription: 9, Resource: "v1/pods", Credit: 1}).Append(nil)
+	for name, message := range map[string]raw{
+		"garbage":                []byte("GET / HTTP/1.1\r\n"),
+		"unknown type":           {0x3f, 0x00},
+		"truncated length":       {0x01, 0xff},
+		"length beyond the end":  {0x01, 0xff, 0xff, 0xff, 0xff, 0x0f, 1, 2},
+		"truncated frame":        hello[:len(hello)-1],
+		"trailing bytes":         append(bytes.Clone(hello), 0),
+		"hello twice":            append(bytes.Clone(hello), hello...),
+		"a connector's frame":    (&wire.Welcome{Version: 1}).Append(nil),
+		"half a subscribe":       append(bytes.Clone(hello), subscribe[:len(subscribe)/2]...),
+		"subscribe before hello": subscribe,
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, connector.Config{}, func(t *testing.T, w *world) {
+				w.fill(3)
+				other, s := w.synced()
+				r, served, result := w.connect()
+				require.NoError(t, r.Send(t.Context(), message))
+				require.ErrorIs(t, r.UntilEnd(t.Context()), io.EOF)
+				require.NotNil(t, r.Status)
+				assert.Equal(t, api.ReasonProtocol, r.Status.Reason)
+				assert.NotEmpty(t, r.Status.Message)
+				assert.ErrorIs(t, result(), api.Protocol(""))
+				assert.ErrorIs(t, served.Reason(), api.Protocol(""))
+
+				last := w.put("another")
+				w.until(other, func() bool { return s.ResourceVersion == last })
+				assert.Equal(t, 1, w.connector.Stats().Readers)
+				assert.EqualValues(t, 1, w.connector.Stats().Totals.Malformed)
+			})
+		})
+	}
+}
+
+func TestReaderWithoutCredentialsIsToldSo(t *testing.T) {
+	config := connector.Config{Session: session.Config{Authenticate: func(token string) *api.Status {
+		if token != "secret" {
+			return api.Unauthorized("unknown token")
+		}
+		return nil
+	}}}
+	run(t, config, func(t *testing.T, w *world) {
+		r, _, result := w.connect()
+		require.NoError(t, r.Hello(t.Context(), "wrong"))
+		require.NotNil(t, r.Status)
+		assert.Equal(t, 401, r.Status.Code)
+		assert.ErrorIs(t, result(), api.Unauthorized(""))
+
+		r, _, _ = w.connect()
+		require.NoError(t, r.Hello(t.Context(), "secret"))
+		assert.Nil(t, r.Status)
+	})
+}
+
+func TestSilentConnectionIsClosed(t *testing.T) {
+	run(t, connector.Config{}, func(t *testing.T, w *world) {
+		r, _, _ := w.connect()
+		begun := time.Now()
+		require.ErrorIs(t, r.UntilEnd(t.Context()), io.EOF)
+		assert.Equal(t, connector.DefaultHelloTimeout, time.Since(begun))
+		require.NotNil(t, r.Status)
+		assert.Equal(t, api.ReasonTimeout, r.Status.Reason)
+
+		w.reader()
+		time.Sleep(time.Hour)
+		assert.Equal(t, 1, w.connector.Stats().Readers)
+	})
+}
+
+func TestOneReaderTooManyIsTurnedAway(t *testing.T) {
+	run(t, connector.Config{MaxReaders: 2}, func(t *testing.T, w *world) {
+		w.reader()
+		first := w.reader()
+		r, _, result := w.connect()
+		require.ErrorIs(t, r.UntilEnd(t.Context()), io.EOF)
+		require.NotNil(t, r.Status)
+		assert.Equal(t, 429, r.Status.Code)
+		assert.ErrorIs(t, result(), api.TooManyRequests("", 0))
+
+		require.NoError(t, first.Conn.Close(nil))
+		synctest.Wait()
+		w.reader()
+	})
+}
+
+func TestCloseSaysGoodbye(t *testing.T) {
+	run(t, connector.Config{}, func(t *testing.T, w *world) {
+		w.fill(3)
+		r, _ := w.synced()
+		w.serving.Go(func() { assert.NoError(t, w.connector.Close(t.Context())) })
+		require.ErrorIs(t, r.UntilEnd(t.Context()), io.EOF)
+		require.NotNil(t, r.Status)
+		assert.Equal(t, 503, r.Status.Code)
+
+		late, _, result := w.connect()
+		require.ErrorIs(t, late.UntilEnd(t.Context()), io.EOF)
+		assert.Equal(t, 503, late.Status.Code)
+		assert.ErrorIs(t, result(), api.Unavailable(""))
+	})
+}
+
+func TestEndOfContextSaysGoodbye(t *testing.T) {
+	run(t, connector.Config{}, func(t *testing.T, w *world) {
+		ctx, cancel := context.WithCancel(t.Context())
+		served, end := connectortest.Pipe()
+		result := make(chan error, 1)
+		go func() { result <- w.connector.Serve(ctx, served) }()
+		r := connectortest.NewReader(end)
+		require.NoError(t, r.Hello(t.Context(), ""))
+		cancel()
+		require.ErrorIs(t, r.UntilEnd(t.Context()), io.EOF)
+		assert.Equal(t, 503, r.Status.Code)
+		assert.ErrorIs(t, <-result, api.Unavailable(""))
+	})
+}
+
+func TestCloseCutsOffAReaderThatDoesNotRead(t *testing.T) {
+	run(t, connector.Config{MessageBytes: 1024}, func(t *testing.T, w *world) {
+		w.fill(100)
+		r := w.reader()
+		w.subscribe(r, wire.Subscribe{}) // and never reads again
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begun := time.Now()
+		assert.ErrorIs(t, w.connector.Close(ctx), context.DeadlineExceeded)
+		w.serving.Wait()
+		assert.Equal(t, time.Second, time.Since(begun))
+	})
+}
+
+func TestReaderThatStopsReadingIsDropped(t *testing.T) {
+	run(t, connector.Config{MessageBytes: 1024}, func(t *testing.T, w *world) {
+		w.fill(100)
+		r, _, result := w.connect()
+		require.NoError(t, r.Hello(t.Context(), ""))
+		w.subscribe(r, wire.Subscribe{})
+		assert.ErrorIs(t, result(), context.DeadlineExceeded)
+		assert.Zero(t, w.connector.Stats().Readers)
+	})
+}
+
+// A reader that grants no credit, and one that does not read, hold nobody back
+// and take no memory for what they miss.
+func TestSlowReadersHoldNobodyBack(t *testing.T) {
+	run(t, connector.Config{}, func(t *testing.T, w *world) {
+		w.fill(50)
+		quick, s := w.synced()
+		broke := w.reader()
+		starved := w.subscribe(broke, wire.Subscribe{Credit: 1})
+		w.until(broke, func() bool { return starved.Parts > 0 })
+		stuck := w.reader()
+		w.subscribe(stuck, wire.Subscribe{})
+		synctest.Wait()
+
+		churn := func(n int) {
+			for i := range n {
+				last := w.put(fmt.Sprintf("pod-%05d", i%50))
+				w.until(quick, func() bool { return s.ResourceVersion == last })
+			}
+		}
+		churn(500)
+		before := heap()
+		churn(20_000)
+		assert.Less(t, heap(), before+16<<20, "20,000 missed changes rest nowhere")
+		assert.Equal(t, 3, w.connector.Stats().Readers)
+
+		require.NoError(t, broke.Send(t.Context(), &wire.Credit{Subscription: 1, Bytes: connectortest.Endless}))
+		w.until(broke, func() bool { return starved.Synced || starved.Status != nil })
+		if starved.Status != nil {
+			assert.Equal(t, 410, starved.Status.Code)
+			starved = w.subscribe(broke, wire.Subscribe{Subscription: 2})
+			require.NoError(t, broke.UntilSynced(t.Context(), starved))
+		}
+		assert.Equal(t, s.Objects, starved.Objects)
+	})
+}
+
+func heap() int {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+func TestProgressComesWithoutChanges(t *testing.T) {
+	run(t, connector.Config{}, func(t *testing.T, w *world) {
+		w.fill(3)
+		r, s := w.synced()
+		other := api.Resource{Version: "v1", Name: "nodes"}
+		last := w.source.Put(other, "n1", []byte(`{"metadata":{"name":"n1"}}`))
+		time.Sleep(time.Millisecond)
+		w.source.Progress()
+		begun := time.Now()
+		w.until(r, func() bool { return s.ResourceVersion == last })
+		assert.LessOrEqual(t, time.Since(begun), 10*time.Second)
+	})
+}
+
+func TestMessageWithTooManySubscriptions(t *testing.T) {
+	run(t, connector.Config{Session: session.Config{MaxSubscriptions: 4096}}, func(t *testing.T, w *world) {
+		r := w.reader()
+		var frames []connectortest.Frame
+		for i := range 1025 {
+			frames = append(frames, &wire.Subscribe{Subscription: uint32(i + 1), Resource: fmt.Sprintf("v1/r%d", i)})
+		}
+		last, err := r.Subscribe(t.Context(), wire.Subscribe{Subscription: 5000, Resource: "v1/x"})
+		require.NoError(t, err)
+		require.NoError(t, r.UntilSynced(t.Context(), last))
+		assert.Equal(t, 404, last.Status.Code)
+		require.NoError(t, r.Send(t.Context(), frames...))
+		w.until(r, func() bool { return r.Messages >= 3 })
+		assert.Equal(t, 1, w.connector.Stats().Readers)
+	})
+}
+
+// TestHammer connects, reads, stops reading and disconnects at random while the
+// source changes, fails and compacts. It runs on real time and threads, for the
+// race detector.
+func TestHammer(t *testing.T) {
+	src := memory.New()
+	for i := range 200 {
+		name := fmt.Sprintf("pod-%05d", i)
+		src.Put(pods, key(name), pod(name, "Running"))
+	}
+	before := runtime.NumGoroutine()
+	c := connector.New(connector.Config{
+		Source: src, Logger: slog.New(slog.DiscardHandler), Linger: time.Millisecond, MessageBytes: 4096,
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	var writer, readers sync.WaitGroup
+	writer.Go(func() { churn(ctx, src) })
+	for seed := range 16 {
+		readers.Go(func() { hammer(t, c, uint64(seed)) })
+	}
+	readers.Wait()
+	cancel()
+	writer.Wait()
+	require.NoError(t, c.Close(t.Context()))
+	assert.Zero(t, c.Stats().Readers)
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before }, 10*time.Second, time.Millisecond)
+}
+
+func churn(ctx context.Context, src *memory.Source) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := 0; ctx.Err() == nil; i++ {
+		name := fmt.Sprintf("pod-%05d", rng.IntN(250))
+		switch {
+		case i%5 == 0:
+			src.Delete(pods, key(name))
+		case i%7 == 0:
+			src.Put(pods, key(name), []byte("{"))
+		default:
+			src.Put(pods, key(name), pod(name, "Running"))
+		}
+		if i%1000 == 0 {
+			_ = src.Compact(src.Revision())
+			src.Progress()
+		}
+		runtime.Gosched()
+	}
+}
+
+func hammer(t *testing.T, c *connector.Connector, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for range 30 {
+		served, end := connectortest.Pipe()
+		done := make(chan error, 1)
+		go func() { done <- c.Serve(t.Context(), served) }()
+		if err := visit(t.Context(), connectortest.NewReader(end), rng); err != nil {
+			assert.NoError(t, err)
+		}
+		end.Close(nil)
+		<-done
+	}
+}
+
+// visit is one connection's life.
+func visit(ctx context.Context, r *connectortest.Reader, rng *rand.Rand) error {
+	switch rng.IntN(4) {
+	case 0:
+		return nil
+	case 1:
+		return r.Send(ctx, raw{byte(rng.Uint32()), byte(rng.Uint32())})
+	}
+	if err := r.Hello(ctx, ""); err != nil {
+		return err
+	}
+	credit := uint64(connectortest.Endless)
+	if rng.IntN(3) == 0 {
+		credit = uint64(rng.IntN(5000))
+	}
+	s, err := r.Subscribe(ctx, wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: credit})
+	if err != nil || credit < 5000 {
+		return err
+	}
+	if err := r.UntilSynced(ctx, s); err != nil {
+		return err
+	}
+	err = r.Until(ctx, func() bool { return s.Frames > 5 || s.Status != nil })
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,89 @@
+package connector
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/envelope"
+)
+
+// The pauses between attempts, rule R10.
+const (
+	firstPause = 800 * time.Millisecond
+	maxPause   = 30 * time.Second
+	pauseReset = 2 * time.Minute
+)
+
+// run keeps the collection fed until ctx ends. It is the goroutine of the
+// upstream watch: everything the source hands over is handled here.
+func (col *collection) run(ctx context.Context, scanner *envelope.Scanner) {
+	s := newSink(col, scanner)
+	var pause pauses
+	for ctx.Err() == nil {
+		from := s.at
+		col.update(func(int64) { col.connector.totals.Streams++ })
+		err := col.connector.config.Source.Stream(ctx, col.resource, from, s)
+		if ctx.Err() != nil {
+			return
+		}
+		wait := pause.next(time.Now())
+		if expired(err) {
+			s.at = 0
+			if from != 0 { // list at once, unless it was the list that expired
+				wait = 0
+			}
+		}
+		col.failed(err, from, wait)
+		sleep(ctx, wait)
+	}
+}
+
+func expired(err error) bool { return errors.Is(err, api.Expired("")) }
+
+// failed notes why the stream ended, for Stats and for whoever reads the log.
+func (col *collection) failed(err error, from api.ResourceVersion, wait time.Duration) {
+	col.update(func(int64) {
+		col.status.failures++
+		col.status.err = err
+		col.connector.totals.Failures++
+		if expired(err) {
+			col.connector.totals.Expired++
+		}
+	})
+	col.connector.config.Logger.Warn("upstream watch ended, trying again",
+		"resource", col.resource.String(), "resourceVersion", from.String(), "in", wait, "error", err)
+}
+
+// recovered notes that the source delivers. It runs under the lock.
+func (col *collection) recovered() {
+	col.status = upstream{}
+}
+
+// pauses is the back-off: doubling, with jitter of up to the same again, and
+// from the start after a quiet time.
+type pauses struct {
+	current time.Duration
+	last    time.Time
+}
+
+func (p *pauses) next(now time.Time) time.Duration {
+	if p.current == 0 || now.Sub(p.last) > pauseReset {
+		p.current = firstPause
+	}
+	wait := p.current + rand.N(p.current)
+	p.current = min(2*p.current, maxPause)
+	p.last = now.Add(wait)
+	return wait
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,205 @@
+package connector
+
+import (
+	"bytes"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/host/source"
+	"github.com/watchglass/watchglass/wasm/bodies"
+)
+
+// A dictionary is trained from the first objects of a resource's first list.
+// Objects of one kind are alike enough that more samples gain nothing; few
+// objects are not worth the dictionary that every reader would have to load.
+const (
+	maxSamples     = 64
+	maxSampleBytes = 4 << 20
+	minSamples     = 8
+)
+
+// sink feeds one collection's cacher. It belongs to the goroutine of the
+// upstream watch.
+type sink struct {
+	col *collection
+	decoder
+	at api.ResourceVersion // every change up to it is applied; zero: list first
+
+	listing api.ResourceVersion
+	trained bool
+	samples []source.Change // raw objects held back until trained
+	size    int             // of samples
+}
+
+var _ source.Sink = (*sink)(nil)
+
+func newSink(col *collection, scanner *envelope.Scanner) *sink {
+	config := &col.connector.config
+	return &sink{col: col, decoder: decoder{
+		resource: col.resource,
+		scanner:  scanner,
+		keep:     config.Keep,
+		limit:    config.MaxObjectBytes,
+	}}
+}
+
+// BeginList implements source.Sink.
+func (s *sink) BeginList(rv api.ResourceVersion) error {
+	s.listing = rv
+	s.samples, s.size = nil, 0
+	if s.trained {
+		s.beginList()
+	}
+	return nil
+}
+
+func (s *sink) beginList() {
+	s.col.update(func(int64) {
+		s.col.recovered()
+		s.col.connector.totals.Lists++
+		s.col.cacher.BeginList(s.listing)
+	})
+}
+
+// Object implements source.Sink.
+func (s *sink) Object(key api.Key, rv api.ResourceVersion, value []byte) error {
+	if s.trained {
+		s.add(key, rv, value)
+		return nil
+	}
+	s.samples = append(s.samples, source.Change{Key: key, ResourceVersion: rv, Value: bytes.Clone(value)})
+	s.size += len(value)
+	if len(s.samples) >= maxSamples || s.size >= maxSampleBytes {
+		return s.train()
+	}
+	return nil
+}
+
+// train makes the dictionary and adds what was held back for it. The
+// dictionary then stays for the collection's life, whatever is listed later:
+// bodies at rest in readers were made with it.
+func (s *sink) train() error {
+	var dictionary []byte
+	if len(s.samples) >= minSamples {
+		dictionary = bodies.TrainDictionary(s.sampleBodies())
+	}
+	encoder, err := bodies.NewEncoder(dictionary)
+	if err != nil {
+		return err
+	}
+	s.encoder, s.trained = encoder, true
+	s.col.update(func(int64) { s.col.cacher.SetDictionary(dictionary) })
+	s.beginList()
+	for _, o := range s.samples {
+		s.add(o.Key, o.ResourceVersion, o.Value)
+	}
+	s.samples, s.size = nil, 0
+	return nil
+}
+
+func (s *sink) sampleBodies() [][]byte {
+	var samples [][]byte
+	for _, sample := range s.samples {
+		if o, fault := s.scan(sample.Key, sample.ResourceVersion, sample.Value); fault == nil {
+			samples = append(samples, bytes.Clone(o.Body.Data))
+		}
+	}
+	return samples
+}
+
+func (s *sink) add(key api.Key, rv api.ResourceVersion, value []byte) {
+	put, fault := s.decode(key, rv, value)
+	s.col.update(func(now int64) {
+		s.count(len(value))
+		if fault != nil {
+			s.fault(key, rv, fault, now)
+			return
+		}
+		s.col.cacher.ListObject(put)
+	})
+}
+
+// EndList implements source.Sink.
+func (s *sink) EndList() error {
+	if !s.trained {
+		if err := s.train(); err != nil {
+			return err
+		}
+	}
+	s.col.change(func(now int64) { s.col.cacher.EndList(s.listing, now) })
+	s.at = s.listing
+	return nil
+}
+
+// Changes implements source.Sink. Each revision is decoded as a whole before
+// the lock is taken and applied as a whole under it.
+func (s *sink) Changes(changes []source.Change) error {
+	for len(changes) > 0 {
+		n := 1
+		for n < len(changes) && changes[n].ResourceVersion == changes[0].ResourceVersion {
+			n++
+		}
+		s.apply(changes[:n])
+		changes = changes[n:]
+	}
+	s.col.change(func(int64) { s.col.recovered() })
+	return nil
+}
+
+// decoded is a change that is ready to be applied.
+type decoded struct {
+	put   *cacher.Put // nil for a deletion
+	fault *api.Status
+}
+
+func (s *sink) apply(revision []source.Change) {
+	ready := make([]decoded, len(revision))
+	for i, c := range revision {
+		if c.Value == nil {
+			continue
+		}
+		put, fault := s.decode(c.Key, c.ResourceVersion, c.Value)
+		if fault == nil && len(revision) > 1 {
+			put = own(put)
+		}
+		ready[i] = decoded{put, fault}
+	}
+	s.col.update(func(now int64) {
+		for i, c := range revision {
+			s.count(len(c.Value))
+			switch r := ready[i]; {
+			case r.fault != nil:
+				s.fault(c.Key, c.ResourceVersion, r.fault, now)
+			case r.put == nil:
+				s.col.cacher.Delete(c.Key, c.ResourceVersion, now)
+			default:
+				s.col.cacher.Apply(r.put, now)
+			}
+		}
+	})
+	s.at = revision[0].ResourceVersion
+}
+
+// Progress implements source.Sink.
+func (s *sink) Progress(rv api.ResourceVersion) error {
+	s.col.change(func(now int64) {
+		s.col.recovered()
+		s.col.cacher.Progress(rv, now)
+	})
+	s.at = max(s.at, rv)
+	return nil
+}
+
+// fault runs under the lock.
+func (s *sink) fault(key api.Key, rv api.ResourceVersion, status *api.Status, now int64) {
+	s.col.connector.totals.Faults++
+	s.col.connector.config.Logger.Warn("object cannot be served; readers keep its last good version", "error", status.Message)
+	s.col.cacher.Fault(key, rv, status, now)
+}
+
+// count runs under the lock.
+func (s *sink) count(bytes int) {
+	s.col.connector.totals.Events++
+	s.col.connector.totals.BytesIn += uint64(bytes)
+}

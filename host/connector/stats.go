@@ -1,0 +1,66 @@
+package connector
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// Stats is what a connector does at one moment.
+type Stats struct {
+	Readers   int             // connections
+	Resources []ResourceStats // one per upstream watch, sorted by name
+	Totals    Totals
+}
+
+// Totals count since the connector was made.
+type Totals struct {
+	Connections uint64 // readers admitted
+	Refused     uint64 // readers turned away because there were too many
+	Malformed   uint64 // readers closed because they broke the protocol
+	Streams     uint64 // upstream watches started, resumed ones included
+	Lists       uint64 // of them, or within them, those that listed
+	Failures    uint64 // upstream watches that ended on their own
+	Expired     uint64 // of them, those that ended with 410
+	Events      uint64 // objects listed and changes applied
+	Faults      uint64 // of them, those that could not be served
+	BytesIn     uint64 // of raw values from the source
+	Messages    uint64 // sent to readers
+	BytesOut    uint64 // of those messages
+}
+
+// ResourceStats is one upstream watch.
+type ResourceStats struct {
+	Resource        api.Resource
+	Readers         int // connections with a subscription
+	Ready           bool
+	Objects         int
+	ResourceVersion api.ResourceVersion
+	// Failures is how often in a row the source failed, and Err why it last
+	// did. Both are zero while it delivers.
+	Failures int
+	Err      error
+}
+
+// Stats takes a snapshot.
+func (c *Connector) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := Stats{Readers: c.readers, Totals: c.totals}
+	for _, col := range c.collections {
+		s.Resources = append(s.Resources, ResourceStats{
+			Resource:        col.resource,
+			Readers:         len(col.readers),
+			Ready:           col.cacher.Ready(),
+			Objects:         col.cacher.Len(),
+			ResourceVersion: col.cacher.ResourceVersion(),
+			Failures:        col.status.failures,
+			Err:             col.status.err,
+		})
+	}
+	slices.SortFunc(s.Resources, func(a, b ResourceStats) int {
+		return strings.Compare(a.Resource.String(), b.Resource.String())
+	})
+	return s
+}
