@@ -103,7 +103,6 @@ func (e *editor) stampMetadata(i int, rv api.ResourceVersion) (int, fault) {
 func (e *editor) stampObject(i int, rv api.ResourceVersion) (int, fault) {
 	e.copyTo(i + 1)
 	e.out = appendVersion(e.out, rv)
-	comma := len(e.out)
 	kept := -1
 	i, more := open(e.raw, i, '}')
 	for more {
@@ -124,9 +123,7 @@ func (e *editor) stampObject(i int, rv api.ResourceVersion) (int, fault) {
 			continue
 		}
 		if kept < 0 {
-			e.out = append(e.out, 0)
-			copy(e.out[comma+1:], e.out[comma:])
-			e.out[comma] = ','
+			e.out = append(e.out, ',') // nothing but blanks is copied since the version
 		}
 		kept = end
 	}

@@ -50,8 +50,8 @@
 //
 //   - metadata.resourceVersion, always: the version of a body is that of the
 //     event which carries it, and equal bodies should be equal bytes.
-//   - metadata.managedFields, unless [Options] keep it: on a typical pod it is
-//     two fifths of the bytes, and no reader of a watch looks at it.
+//   - metadata.managedFields, unless [Options] keep it: it is a third of a
+//     typical pod's bytes, and no reader of a watch looks at it.
 //   - the annotation kubectl.kubernetes.io/last-applied-configuration, unless
 //     kept: it is the object once more. An annotations object that becomes
 //     empty stays as {}.
