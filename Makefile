@@ -1,0 +1,83 @@
+# Everything a fresh machine with Go, Node and git needs is installed from here.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+BUILD   := build
+WASM    := $(BUILD)/watchglass.wasm
+BINARY  := $(BUILD)/watchglass
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+GO_SRC  := $(shell git ls-files -co --exclude-standard -- '*.go' go.mod go.sum)
+JS_SRC  := $(shell git ls-files -co --exclude-standard -- js/src js/build.mjs js/package-lock.json)
+PAGE_SRC := $(shell git ls-files -co --exclude-standard -- examples/dashboard)
+FUZZTIME ?= 30s
+
+##@ Use
+demo: $(BINARY) ## Start etcd, a cluster simulator, the connector and the dashboard on http://127.0.0.1:8080
+	@exec $(BINARY) demo $(DEMO_FLAGS)
+
+build: $(BINARY) ## Build the watchglass binary with module and dashboard inside: build/watchglass
+
+##@ Develop
+test: $(BINARY) js/build/test ## Run every test: Go, wazero, Node, Chromium
+	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum
+
+lint: js/node_modules ## Check formatting, vet, staticcheck, TypeScript, and the import rules
+	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt would change:"; echo "$$out"; exit 1; }
+	go vet ./...
+	go tool staticcheck ./...
+	GOOS=wasip1 GOARCH=wasm go vet ./wasm/guest
+	cd js && npm run --silent typecheck
+	js/node_modules/.bin/tsc --noEmit -p examples/dashboard
+	go test -run 'Imports' ./core
+
+fuzz: ## Fuzz every parser for FUZZTIME each (default 30s)
+	@go list -f '{{.ImportPath}}{{range .TestGoFiles}} {{.}}{{end}}{{range .XTestGoFiles}} {{.}}{{end}}' ./... >/dev/null
+	@for f in $$(git grep -l '^func Fuzz' -- '*_test.go'); do \
+	  for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$f); do \
+	    echo "== $$name ($$(dirname $$f))"; go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f); \
+	  done; done
+
+golden: $(WASM) ## Rewrite the golden files: wire frames, scenarios, ABI (read the diff before you commit it)
+	go test ./core/wire -update
+	go test ./core/coretest -run TestScenarios -rewrite
+	go test ./wasm/... -update
+
+clean: ## Remove everything that was built
+	rm -rf $(BUILD) js/dist js/build examples/dashboard/dist
+	find host/guest/module host/server/page -type f ! -name .gitignore ! -name .gitkeep -delete
+
+##@ Parts
+wasm: $(WASM) ## Build the module: build/watchglass.wasm
+js: js/dist/index.js ## Build the npm package: js/dist
+dashboard: examples/dashboard/dist/index.html ## Build the dashboard: examples/dashboard/dist
+
+$(WASM): $(filter core/% wasm/% go.%,$(GO_SRC))
+	@mkdir -p $(BUILD)
+	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags='-s -w' -o $@ ./wasm/guest
+
+js/node_modules: js/package-lock.json
+	cd js && npm ci --no-audit --no-fund
+	@touch $@
+
+js/dist/index.js: js/node_modules $(WASM) $(JS_SRC)
+	cd js && npm run --silent build
+
+examples/dashboard/dist/index.html: js/dist/index.js $(PAGE_SRC)
+	node examples/dashboard/build.mjs
+
+$(BINARY): $(WASM) examples/dashboard/dist/index.html $(GO_SRC)
+	@mkdir -p host/guest/module host/server/page
+	cp $(WASM) host/guest/module/watchglass.wasm
+	cp -r examples/dashboard/dist/. host/server/page/
+	go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./host/cmd/watchglass
+
+js/build/test: js/dist/index.js $(shell git ls-files -co --exclude-standard -- js/test)
+	cd js && node build.mjs --test
+	@touch $@
+
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+.PHONY: demo build test lint fuzz golden clean wasm js dashboard help

@@ -1,0 +1,173 @@
+// Command testsum runs every test suite of the project, shows what fails, and
+// ends with one line that counts them all: "N passed, N failed".
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// suite is a command whose output can be counted.
+type suite struct {
+	name    string
+	command []string
+	env     []string
+	count   func(io.Reader, *tally) error
+}
+
+type tally struct{ passed, failed int }
+
+func suites() ([]suite, error) {
+	node, err := filepath.Glob("js/build/test/*.test.js")
+	if err != nil {
+		return nil, err
+	}
+	dashboard, err := filepath.Glob("examples/dashboard/test/*.test.mjs")
+	if err != nil {
+		return nil, err
+	}
+	nodeTest := []string{"node", "--test", "--test-reporter=tap", "--test-concurrency=1"}
+	return []suite{
+		{"Go", []string{"go", "test", "-json", "./..."}, nil, countGo},
+		// The packages with goroutines of their own, but without etcd, whose
+		// race build alone takes minutes.
+		{"Go, race detector", []string{"go", "test", "-json", "-race", "./host/connector", "./host/server", "./host/guest"}, nil, countGo},
+		{"Node and Chromium", append(nodeTest, node...), nil, countTAP},
+		{"dashboard in Chromium", append(nodeTest, dashboard...), nil, countTAP},
+	}, nil
+}
+
+func main() {
+	list, err := suites()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	var total tally
+	for _, s := range list {
+		t := run(s)
+		total.passed += t.passed
+		total.failed += t.failed
+	}
+	fmt.Printf("%d passed, %d failed\n", total.passed, total.failed)
+	if total.failed > 0 {
+		os.Exit(1)
+	}
+}
+
+// run runs one suite. A command that fails without a failed test, such as one
+// that does not compile, counts as one failure.
+func run(s suite) tally {
+	fmt.Printf("== %s: %s\n", s.name, strings.Join(s.command, " "))
+	start := time.Now()
+	var t tally
+	err := pipe(s, &t)
+	if err == nil && t.passed+t.failed == 0 {
+		err = fmt.Errorf("no test was run")
+	}
+	if err != nil && t.failed == 0 {
+		fmt.Printf("%s: %v\n", s.name, err)
+		t.failed++
+	}
+	fmt.Printf("   %d passed, %d failed in %s\n", t.passed, t.failed, time.Since(start).Round(time.Second))
+	return t
+}
+
+func pipe(s suite, t *tally) error {
+	cmd := exec.Command(s.command[0], s.command[1:]...)
+	cmd.Env = append(os.Environ(), s.env...)
+	cmd.Stderr = os.Stdout
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	countErr := s.count(out, t)
+	if err := cmd.Wait(); err != nil {
+		return err
+	}
+	return countErr
+}
+
+// countGo counts the events of go test -json, and prints the output of what
+// failed.
+func countGo(r io.Reader, t *tally) error {
+	type event struct{ Action, Package, Test, Output string }
+	output := map[string]*strings.Builder{}
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return nil
+		}
+		var e event
+		if json.Unmarshal([]byte(line), &e) != nil {
+			fmt.Print(line) // not an event: the go command speaks
+			continue
+		}
+		key := e.Package + " " + e.Test
+		if output[key] == nil {
+			output[key] = &strings.Builder{}
+		}
+		output[key].WriteString(e.Output)
+		switch e.Action {
+		case "build-output":
+			fmt.Print(e.Output)
+		case "pass":
+			if e.Test != "" {
+				t.passed++
+			} else {
+				fmt.Printf("ok   %s\n", e.Package)
+			}
+			delete(output, key)
+		case "fail":
+			fmt.Printf("FAIL %s\n%s", key, output[key])
+			if e.Test != "" {
+				t.failed++
+			}
+			delete(output, key)
+		}
+	}
+}
+
+var tapResult = regexp.MustCompile(`^\s*(not )?ok \d+`)
+var tapCount = regexp.MustCompile(`^# (pass|fail|cancelled) (\d+)`)
+
+// countTAP takes the counts that the reporter ends with, and prints the rest of
+// what is not a passed test.
+func countTAP(r io.Reader, t *tally) error {
+	scan := bufio.NewScanner(r)
+	scan.Buffer(nil, 1<<20)
+	failing := false
+	for scan.Scan() {
+		line := scan.Text()
+		if m := tapResult.FindStringSubmatch(line); m != nil {
+			failing = m[1] != ""
+			fmt.Println(line)
+			continue
+		}
+		if m := tapCount.FindStringSubmatch(line); m != nil {
+			n, _ := strconv.Atoi(m[2])
+			if m[1] == "pass" {
+				t.passed += n
+			} else {
+				t.failed += n
+			}
+		}
+		if failing {
+			fmt.Println(line)
+		}
+	}
+	return scan.Err()
+}
