@@ -76,23 +76,28 @@ func (o *Ordered) Set(ref Ref) {
 		chunk--
 		pos = len(o.chunks[chunk])
 	}
-	o.chunks[chunk] = slices.Insert(o.chunks[chunk], pos, ref)
-	if len(o.chunks[chunk]) > chunkSize {
-		o.split(chunk, pos)
+	if len(o.chunks[chunk]) == chunkSize {
+		chunk, pos = o.split(chunk, pos)
 	}
+	o.chunks[chunk] = slices.Insert(o.chunks[chunk], pos, ref)
 }
 
-// split halves a full chunk, except when it grew at its end: then the load is
-// most likely in order, and the full chunk is left full.
-func (o *Ordered) split(chunk, pos int) {
+// split halves a full chunk that is about to grow at pos, except at its end:
+// then the load is most likely in order, and the full chunk is left full. It
+// returns where pos has gone.
+func (o *Ordered) split(chunk, pos int) (int, int) {
 	c := o.chunks[chunk]
-	at := len(c) / 2
-	if pos == len(c)-1 {
+	at := chunkSize / 2
+	if pos == chunkSize {
 		at = pos
 	}
 	right := append(make([]Ref, 0, chunkSize), c[at:]...)
 	o.chunks[chunk] = c[:at]
 	o.chunks = slices.Insert(o.chunks, chunk+1, right)
+	if pos < at {
+		return chunk, pos
+	}
+	return chunk + 1, pos - at
 }
 
 // Remove takes out the entry that compares equal to ref and reports whether

@@ -1,0 +1,177 @@
+package store
+
+import (
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+func TestHeapKeepsWhatWasPut(t *testing.T) {
+	h := NewHeap()
+	o := api.Object{Key: "default/a", UID: "u", Fields: []string{"f"}, Body: api.Body{Codec: api.S2, Data: []byte("body")}}
+	envelope := wire.AppendEnvelope(nil, &o)
+	ref := h.Put(Version{
+		ResourceVersion: 7, Flags: api.Immutable, LabelSet: h.Labels.Intern(labelsOf("app", "web")), Dictionary: 3,
+		Envelope: envelope,
+	})
+	clear(envelope) // the heap has its own copy
+	assert.EqualValues(t, 7, h.ResourceVersion(ref))
+	assert.Equal(t, api.Immutable, h.Flags(ref))
+	assert.Equal(t, "app=web", h.LabelsOf(ref).String())
+	assert.EqualValues(t, 3, h.Dictionary(ref))
+	assert.Equal(t, api.Key("default/a"), h.Key(ref))
+	assert.Equal(t, wire.Envelope(wire.AppendEnvelope(nil, &o)), h.Envelope(ref))
+	assert.Equal(t, 1, h.Versions())
+}
+
+func TestHeapCounts(t *testing.T) {
+	h := NewHeap()
+	assert.Zero(t, h.Retain(0), "zero stays zero")
+	h.Release(0)
+
+	a := put(h, "a", 1, 10)
+	assert.Equal(t, a, h.Retain(a))
+	h.Release(a)
+	assert.Equal(t, 1, h.Versions(), "one count is left")
+	assert.Equal(t, api.Key("a"), h.Key(a))
+	h.Release(a)
+	assert.Zero(t, h.Versions())
+	assert.Zero(t, h.UsedBytes())
+
+	b := put(h, "b", 2, 10)
+	assert.Equal(t, a, b, "the slot is used again")
+	assert.EqualValues(t, 2, h.ResourceVersion(b))
+	assert.Zero(t, h.LabelSet(b))
+}
+
+func TestHeapMemoryComesBack(t *testing.T) {
+	h := NewHeap()
+	random := randomOf(1)
+	var refs []Ref
+	for i := range 2000 {
+		refs = append(refs, put(h, keyOf(i), 1, random.Intn(3000), "i", string(keyOf(i%50))))
+	}
+	reserved := h.ReservedBytes()
+	assert.GreaterOrEqual(t, reserved, h.UsedBytes())
+	assert.Equal(t, 51, h.Labels.Len())
+	for _, ref := range refs {
+		h.Release(ref)
+	}
+	assert.Zero(t, h.UsedBytes())
+	assert.Zero(t, h.Versions())
+	assert.Equal(t, 1, h.Labels.Len(), "only the empty set is left")
+	assert.Equal(t, reserved, h.ReservedBytes(), "chunks stay")
+}
+
+func TestRecordSize(t *testing.T) {
+	assert.EqualValues(t, recordSize, unsafe.Sizeof(record{}))
+}
+
+func TestLabelSetsShareNumbers(t *testing.T) {
+	h := NewHeap()
+	assert.Zero(t, h.Labels.Intern(nil), "number 0 is the empty set")
+	scratch := []byte("web")
+	text := unsafe.String(&scratch[0], 3)
+	web := h.Labels.Intern(labelsOf("app", text))
+	copy(scratch, "xxx")
+	assert.Equal(t, "app=web", h.Labels.Labels(web).String(), "labels are copied")
+	assert.Equal(t, web, h.Labels.Intern(labelsOf("app", "web")))
+	assert.NotEqual(t, web, h.Labels.Intern(labelsOf("ap", "pweb")), "lengths keep sets apart")
+	assert.NotEqual(t, web, h.Labels.Intern(labelsOf("app", "web", "tier", "")))
+}
+
+func TestLabelSetNumbersAreUsedAgainOnlyAfterForget(t *testing.T) {
+	h := NewHeap()
+	var forgotten []uint32
+	h.OnForget(func(id uint32) {
+		forgotten = append(forgotten, id)
+		assert.NotEmpty(t, h.Labels.Labels(id), "the set is still there while it is forgotten")
+	})
+	a, b := put(h, "a", 1, 0, "app", "web"), put(h, "b", 1, 0, "app", "web")
+	id := h.LabelSet(a)
+	require.Equal(t, id, h.LabelSet(b))
+	assert.Zero(t, h.Labels.Generation(id))
+	h.Release(a)
+	assert.Empty(t, forgotten)
+	h.Release(b)
+	assert.Equal(t, []uint32{id}, forgotten)
+	c := put(h, "c", 1, 0, "app", "db")
+	assert.Equal(t, id, h.LabelSet(c), "the number is used again")
+	assert.EqualValues(t, 1, h.Labels.Generation(id), "and the generation tells")
+	assert.Equal(t, "app=db", h.LabelsOf(c).String())
+
+	empty := put(h, "d", 1, 0)
+	h.Release(empty)
+	assert.Equal(t, []uint32{id}, forgotten, "the empty set is never forgotten")
+}
+
+// The heap against a dumb one: a map of what should be there.
+func TestHeapAgainstModel(t *testing.T) {
+	type version struct {
+		key    api.Key
+		rv     api.ResourceVersion
+		size   int
+		labels string
+		refs   int
+	}
+	h, random := NewHeap(), randomOf(2)
+	model := map[Ref]*version{}
+	var live []Ref
+	for step := range 20000 {
+		switch {
+		case random.Intn(3) > 0 || len(live) == 0:
+			size := random.Intn(300)
+			if random.Intn(200) == 0 {
+				size = 50_000 + random.Intn(50_000)
+			}
+			label := string(keyOf(random.Intn(40)))
+			v := &version{keyOf(random.Intn(1000)), api.ResourceVersion(step), size, label, 1}
+			ref := put(h, v.key, v.rv, v.size, "l", v.labels)
+			require.Nil(t, model[ref], "a slot in use was given out")
+			model[ref] = v
+			live = append(live, ref)
+		case random.Intn(3) == 0:
+			ref := live[random.Intn(len(live))]
+			h.Retain(ref)
+			model[ref].refs++
+		default:
+			i := random.Intn(len(live))
+			ref := live[i]
+			v := model[ref]
+			require.Equal(t, v.key, h.Key(ref))
+			require.Equal(t, v.rv, h.ResourceVersion(ref))
+			require.Len(t, h.Envelope(ref).Body().Data, v.size)
+			require.Equal(t, "l="+v.labels, h.LabelsOf(ref).String())
+			h.Release(ref)
+			if v.refs--; v.refs == 0 {
+				delete(model, ref)
+				live[i] = live[len(live)-1]
+				live = live[:len(live)-1]
+			}
+		}
+		require.Equal(t, len(model), h.Versions())
+	}
+}
+
+// What the package promises: the collector has next to nothing to look at.
+func TestHeapHasFewPointers(t *testing.T) {
+	h := NewHeap()
+	for i := range 100_000 {
+		put(h, keyOf(i), 1, 100, "app", string(keyOf(i%10)))
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	objects := before.HeapObjects
+	runtime.KeepAlive(h)
+	h = nil
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	assert.Less(t, int64(objects)-int64(after.HeapObjects), int64(500))
+}
