@@ -185,14 +185,22 @@ export interface Collection<T extends KubeObject = KubeObject> {
 export interface ConnectOptions {
   /** A bearer token, or how to get a fresh one for each connection. Never part of the URL. */
   token?: string | (() => string | Promise<string>);
-  /** Where the module is: a URL, bytes, or a compiled module. Default: beside the package. */
+  /** Where the module is: a URL, bytes, or a compiled module. Default: beside the package. A compiled module cannot be shared: the engine is then dedicated. */
   wasm?: URL | string | BufferSource | WebAssembly.Module;
   /** Where the engine runs: "shared" (SharedWorker, falls back to "dedicated"), "dedicated" (Worker), or "inline" (this thread; what Node uses). */
   worker?: "shared" | "dedicated" | "inline";
   /** Where the worker script is. Default: beside the package. */
   workerURL?: URL | string;
-  /** Bytes of memory for objects. Default 512 MiB. */
+  /** Bytes of memory for objects. Default 512 MiB. Of pages that share an engine, the first decides. */
   maxBytes?: number;
+  /**
+   * Who the user is. Pages share an engine, and with it what its token may see,
+   * when URL and identity agree. Default: the token where it is a string, else
+   * the same for all pages of the origin.
+   */
+  identity?: string;
+  /** For an inline engine where the platform has no WebSocket of its own. Default: that of the package `ws`. */
+  WebSocket?: new (url: string, protocols: string) => WebSocket;
 }
 
 /** A connection to one connector, shared by everything opened on it. */

@@ -1,0 +1,216 @@
+import { statusError, unexpected, type Client, type Open } from "./client.js";
+import { Deferred } from "./deferred.js";
+import { badRequest, closedError, internalError, type WatchglassError } from "./errors.js";
+import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
+import { freezeSchema, toObject } from "./object.js";
+import type {
+  Collection,
+  CollectionOptions,
+  CollectionStatus,
+  KubeObject,
+  ListOptions,
+  ListResult,
+  Schema,
+  Selectors,
+  Status,
+  View,
+  ViewOptions,
+  WatchEvent,
+  WatchOptions,
+} from "./types.js";
+import { ViewHandle } from "./view.js";
+import { WatchIterator } from "./watch.js";
+import { Match } from "./wire/commands.js";
+import type { Output } from "./wire/outputs.js";
+
+/** An open collection: follows its status, opens watches and views on it. */
+export class CollectionHandle<T extends KubeObject> implements Collection<T>, Open {
+  readonly id: number;
+  readonly client: Client;
+  readonly #resource: string;
+  readonly #options: CollectionOptions;
+  readonly #listeners = new Listeners();
+  readonly #errorListeners = new Listeners<[key: string, status: Status]>();
+  readonly #notify = (): void => this.#listeners.call();
+  readonly #synced = new Deferred();
+  readonly #children = new Set<Open>();
+  #status: CollectionStatus = Object.freeze({
+    state: "connecting",
+    resourceVersion: "0",
+    lastProgress: 0,
+    objects: 0,
+    loaded: 0,
+    total: 0,
+  });
+  #schema: Schema | undefined;
+  #ended: WatchglassError | undefined;
+
+  constructor(client: Client, resource: string, options: CollectionOptions) {
+    this.client = client;
+    this.#resource = resource;
+    this.#options = { ...options };
+    this.id = client.register(this);
+    this.#open();
+  }
+
+  get status(): CollectionStatus {
+    return this.#status;
+  }
+
+  get schema(): Schema | undefined {
+    return this.#schema;
+  }
+
+  get synced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  subscribe(listener: () => void): () => void {
+    return this.#listeners.add(listener);
+  }
+
+  onObjectError(listener: (key: string, status: Status) => void): () => void {
+    return this.#errorListeners.add(listener);
+  }
+
+  watch(options: WatchOptions = {}): AsyncIterable<WatchEvent<T>> {
+    return { [Symbol.asyncIterator]: () => new WatchIterator<T>(this, options) };
+  }
+
+  view(options: ViewOptions = {}): View {
+    this.check();
+    return new ViewHandle(this, options);
+  }
+
+  async get(key: string): Promise<T> {
+    this.check();
+    const reply = await this.client.request((request) => ({ type: "Get", request, collection: this.id, key }));
+    if (reply.type !== "ObjectReply") throw unexpected(reply);
+    return toObject<T>(reply.item, this.#schema);
+  }
+
+  async list(options: ListOptions = {}): Promise<ListResult<T>> {
+    this.check();
+    const limit = uint32("limit", options.limit ?? 0);
+    const reply = await this.client.request((request) => ({
+      type: "List",
+      request,
+      collection: this.id,
+      ...selection(options),
+      resourceVersion: options.resourceVersion ?? "",
+      match: Match[options.resourceVersionMatch ?? "unset"],
+      limit,
+      continue: options.continue ?? "",
+      bodies: !this.#options.metadataOnly,
+    }));
+    if (reply.type !== "ListReply") throw unexpected(reply);
+    return {
+      items: reply.items.map((item) => toObject<T>(item, this.#schema)),
+      resourceVersion: reply.resourceVersion,
+      continue: reply.continue,
+      ...(reply.remaining > 0 && { remainingItemCount: reply.remaining }),
+    };
+  }
+
+  close(): void {
+    if (this.#ended) return;
+    this.end(closedError(`the collection ${this.#resource}`));
+    this.client.send({ type: "CloseCollection", collection: this.id });
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  get metadataOnly(): boolean {
+    return this.#options.metadataOnly ?? false;
+  }
+
+  /** Throws when the collection has ended. */
+  check(): void {
+    if (this.#ended) throw this.#ended;
+  }
+
+  /** A watch or view that ends with the collection. */
+  adopt(child: Open): void {
+    this.#children.add(child);
+  }
+
+  disown(child: Open): void {
+    this.#children.delete(child);
+  }
+
+  receive(output: Output): void {
+    switch (output.type) {
+      case "CollectionState": {
+        const { state, resourceVersion, lastProgressMillis: lastProgress, objects, loaded, total, status } = output;
+        if (state === "closed") {
+          this.client.send({ type: "CloseCollection", collection: this.id });
+          return this.end(statusError(status));
+        }
+        this.#update({ state, resourceVersion, lastProgress, objects, loaded, total, ...(status && { error: status }) });
+        if (state === "live") this.#synced.resolve();
+        return;
+      }
+      case "CollectionSchema":
+        this.#schema = freezeSchema(output.schema);
+        return onNextFrame(this.#notify);
+      case "CollectionError":
+        return this.#errorListeners.call(output.key, output.status ?? internalError("no reason was given").status);
+      case "Rejected":
+        return this.end(statusError(output.status));
+    }
+    throw unexpected(output);
+  }
+
+  restarted(error: Status): void {
+    this.#update({ ...this.#status, state: "reconnecting", error });
+    this.#open();
+  }
+
+  closed(error: WatchglassError): void {
+    this.end(error);
+  }
+
+  /** Ends the collection and everything on it, without telling the engine. */
+  end(error: WatchglassError): void {
+    if (this.#ended) return;
+    this.#ended = error;
+    for (const child of [...this.#children]) child.closed(error);
+    this.client.release(this.id);
+    this.client.forget(this);
+    this.#synced.reject(error);
+    this.#update({ ...this.#status, state: "closed", error: error.status });
+  }
+
+  #open(): void {
+    this.client.send({
+      type: "OpenCollection",
+      collection: this.id,
+      resource: this.#resource,
+      ...selection(this.#options),
+      metadataOnly: this.metadataOnly,
+    });
+  }
+
+  #update(status: CollectionStatus): void {
+    this.#status = Object.freeze(status);
+    // The last word is said at once, since nothing may run after a close.
+    if (status.state !== "closed") return onNextFrame(this.#notify);
+    offNextFrame(this.#notify);
+    this.#listeners.call();
+    this.#listeners.clear();
+    this.#errorListeners.clear();
+  }
+}
+
+/** Selectors as commands have them. */
+export function selection({ namespace = "", labelSelector = "", fieldSelector = "" }: Selectors): Required<Selectors> {
+  return { namespace, labelSelector, fieldSelector };
+}
+
+/** A number that fits 32 bits, or a 400. */
+export function uint32(name: string, value: number): number {
+  if (Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff) return value;
+  throw badRequest(`${name} is ${value}, expected a whole number from 0 to 4294967295`);
+}

@@ -1,0 +1,352 @@
+import { internalError, messageOf } from "./errors.js";
+import { GuestError, type Guest } from "./guest.js";
+import type { Dial, Stream } from "./transport.js";
+import { Reader, split, Writer } from "./wire/codec.js";
+import { commandTypes, writeCommand, type Command } from "./wire/commands.js";
+import { readOutput, recipient, type Output } from "./wire/outputs.js";
+
+/** Ids of one member lie in a block of this many, so that an id tells whose it is. */
+export const idsPerMember = 0x10000;
+
+/** Messages are gathered into one step up to this many bytes. */
+const batchBytes = 1 << 20;
+
+/** An engine that broke this often in a row waits this long, at most, before the next. */
+const maxRestartDelay = 30_000;
+const minRestartDelay = 250;
+/** After this long without breaking, the waiting starts over. */
+const restartReset = 120_000;
+
+/** What the engine tells one of the programs that share it. */
+export interface MemberEvents {
+  /** Whole frames, which the member owns from then on. */
+  frames(frames: Uint8Array<ArrayBuffer>): void;
+  /**
+   * The engine broke and a new, empty one takes its place: whatever was open
+   * or asked for has to be said again. Commands sent before this are lost.
+   */
+  restarted(message: string): void;
+  /** The member sent something that cannot be understood. It is no longer one. */
+  failed(message: string): void;
+  /** Asks for the token to connect with. */
+  token(): Promise<string>;
+}
+
+/** A place at the engine. */
+export interface Seat {
+  /** The member chooses its ids from {@link idsPerMember} times this. */
+  readonly member: number;
+  /** Whole frames, which are the engine's from then on. */
+  send(frames: Uint8Array<ArrayBuffer>): void;
+  /** Closes everything the member has open. Idempotent. */
+  leave(): void;
+}
+
+export interface EngineOptions {
+  url: string;
+  dial: Dial;
+  /** Makes a guest; called again after one broke. */
+  guest: () => Promise<Guest>;
+}
+
+interface Member {
+  readonly events: MemberEvents;
+  readonly collections: Set<number>;
+}
+
+/**
+ * Drives one guest for one origin: carries out what it asks for, feeds it what
+ * comes back, and hands its deliveries to the members they are for. A guest
+ * that breaks is replaced.
+ */
+export class Engine {
+  readonly #options: EngineOptions;
+  readonly #members = new Map<number, Member>();
+  readonly #streams = new Map<number, Stream | undefined>();
+  readonly #inbox = new Writer();
+  readonly #schedule = eachTask(() => this.#flush());
+  #guest: Guest | undefined;
+  #commands: [member: number, frames: Uint8Array][] = [];
+  #wake: ReturnType<typeof setTimeout> | undefined;
+  #restart: ReturnType<typeof setTimeout> | undefined;
+  #now = 0;
+  #breaks = 0;
+  #brokeAt = 0;
+  #closed = false;
+
+  private constructor(options: EngineOptions, guest: Guest) {
+    this.#options = options;
+    this.#guest = guest;
+  }
+
+  /** Rejects when no guest can be made. */
+  static async start(options: EngineOptions): Promise<Engine> {
+    return new Engine(options, await options.guest());
+  }
+
+  get members(): number {
+    return this.#members.size;
+  }
+
+  /**
+   * Gives a program its place; under the number that it had at an engine
+   * before, if it asks for that.
+   */
+  attach(events: MemberEvents, wanted?: number): Seat {
+    const member = wanted ?? this.#newMember();
+    if (this.#members.has(member)) throw internalError("the place at the engine is taken; reload the page");
+    this.#members.set(member, { events, collections: new Set() });
+    return {
+      member,
+      send: (frames) => this.#command(member, frames),
+      leave: () => this.#leave(member),
+    };
+  }
+
+  /** A number at random, so that those who come again after a worker died find theirs free. */
+  #newMember(): number {
+    if (this.#members.size > 1000) throw internalError("more than a thousand programs share this engine");
+    for (;;) {
+      const member = crypto.getRandomValues(new Uint16Array(1))[0]!;
+      if (member > 0 && !this.#members.has(member)) return member;
+    }
+  }
+
+  /** Ends the guest and its streams. Members hear nothing more. Idempotent. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#discard("the program closed the connection");
+    clearTimeout(this.#restart);
+    this.#members.clear();
+    this.#schedule.close();
+  }
+
+  #leave(member: number): void {
+    const left = this.#members.get(member);
+    if (!left) return;
+    this.#members.delete(member);
+    const w = new Writer();
+    for (const collection of left.collections) writeCommand(w, { type: "CloseCollection", collection });
+    if (w.length > 0) this.#run((guest) => guest.step(w.take()));
+  }
+
+  #command(member: number, frames: Uint8Array): void {
+    const sender = this.#members.get(member);
+    if (!sender) return;
+    if (!this.#guest) {
+      this.#commands.push([member, frames]);
+      return;
+    }
+    this.#run((guest) => {
+      try {
+        for (const frame of split(frames)) noteCollection(sender.collections, frame.type, frame.payload);
+        guest.step(frames);
+      } catch (error) {
+        if (error instanceof GuestError && error.poisoned) throw error;
+        this.#leave(member);
+        sender.events.failed(messageOf(error));
+      }
+    });
+  }
+
+  /** Lets the guest act and carries out what comes of it. */
+  #run(act: (guest: Guest) => void): void {
+    if (!this.#guest) return;
+    try {
+      this.#now = Math.max(this.#now, Date.now());
+      this.#guest.tick(this.#now);
+      act(this.#guest);
+      this.#deliver();
+    } catch (error) {
+      this.#break(messageOf(error));
+    }
+  }
+
+  #deliver(): void {
+    // An intent may break the guest or end the engine, so ask each time.
+    for (let out; (out = this.#guest?.take()); ) {
+      const parcels = new Map<number, Uint8Array[]>();
+      for (const frame of split(out)) {
+        const id = recipient(frame);
+        if (id === undefined) {
+          const intent = readOutput(frame);
+          if (intent) this.#carryOut(intent);
+          continue;
+        }
+        const member = Math.floor(id / idsPerMember);
+        const parcel = parcels.get(member);
+        if (parcel) parcel.push(frame.bytes);
+        else parcels.set(member, [frame.bytes]);
+      }
+      for (const [member, parcel] of parcels) this.#members.get(member)?.events.frames(concat(parcel));
+    }
+  }
+
+  #carryOut(intent: Output): void {
+    switch (intent.type) {
+      case "OpenStream":
+        this.#streams.set(intent.stream, undefined);
+        void this.#open(intent.stream);
+        return;
+      case "SendStream":
+        this.#streams.get(intent.stream)?.send(intent.data);
+        return;
+      case "CloseStream":
+        this.#streams.get(intent.stream)?.close(intent.message);
+        this.#streams.delete(intent.stream);
+        return;
+      case "WakeAt":
+        clearTimeout(this.#wake);
+        this.#wake = setTimeout(() => this.#run(() => {}), Math.min(Math.max(0, intent.millis - Date.now()), 0x7fff_ffff));
+        return;
+    }
+  }
+
+  async #open(stream: number): Promise<void> {
+    const guest = this.#guest;
+    const current = (): boolean => this.#guest === guest && this.#streams.has(stream);
+    let token: string;
+    try {
+      token = await this.#token();
+    } catch (error) {
+      if (current()) this.#hear({ type: "StreamClosed", stream, message: `no token to connect with: ${messageOf(error)}` });
+      return;
+    }
+    if (!current()) return;
+    this.#streams.set(
+      stream,
+      this.#options.dial(this.#options.url, {
+        opened: () => current() && this.#hear({ type: "StreamOpened", stream, token }),
+        data: (data) => current() && this.#hear({ type: "StreamData", stream, data }),
+        closed: (message) => {
+          if (!current()) return;
+          this.#hear({ type: "StreamClosed", stream, message });
+          this.#streams.delete(stream);
+        },
+      }),
+    );
+  }
+
+  /** Whoever came last has the freshest token; a member that is gone cannot answer. */
+  async #token(): Promise<string> {
+    let failure: unknown = new Error("nobody is connected");
+    for (const member of [...this.#members.values()].reverse()) {
+      try {
+        return await member.events.token();
+      } catch (error) {
+        failure = error;
+      }
+    }
+    throw failure;
+  }
+
+  /** Takes down what was heard of a stream, for one step together with what else comes now. */
+  #hear(command: Command): void {
+    // A step has room for one message of any size, not for more than that.
+    if (this.#inbox.length + (command.type === "StreamData" ? command.data.length : 0) > batchBytes) this.#flush();
+    writeCommand(this.#inbox, command);
+    this.#schedule.run();
+  }
+
+  #flush(): void {
+    if (this.#inbox.length === 0) return;
+    const frames = this.#inbox.take();
+    this.#run((guest) => {
+      try {
+        guest.step(frames);
+      } catch (error) {
+        if (!(error instanceof GuestError) || error.poisoned) throw error;
+        // What a stream brought cannot be understood, so it ends.
+        const w = new Writer();
+        for (const [stream, open] of this.#streams) {
+          open?.close(error.message);
+          writeCommand(w, { type: "StreamClosed", stream, message: error.message });
+        }
+        this.#streams.clear();
+        guest.step(w.take());
+      }
+    });
+  }
+
+  /** The guest is broken: everything it had open is void. */
+  #break(message: string): void {
+    if (this.#closed || !this.#guest) return;
+    console.error(`watchglass: the engine is restarted: ${message}`);
+    this.#discard("the reader restarts");
+    this.#replaceSoon();
+    for (const { events, collections } of [...this.#members.values()]) {
+      collections.clear();
+      events.restarted(message);
+    }
+  }
+
+  #replaceSoon(): void {
+    const now = Date.now();
+    this.#breaks = now - this.#brokeAt < restartReset ? this.#breaks + 1 : 0;
+    this.#brokeAt = now;
+    const delay = this.#breaks === 0 ? 0 : Math.min(minRestartDelay * 2 ** (this.#breaks - 1), maxRestartDelay);
+    this.#restart = setTimeout(() => void this.#replace(), delay);
+  }
+
+  async #replace(): Promise<void> {
+    try {
+      const guest = await this.#options.guest();
+      if (this.#closed) return guest.close();
+      this.#guest = guest;
+    } catch (error) {
+      console.error(`watchglass: the engine cannot be restarted yet: ${messageOf(error)}`);
+      return this.#replaceSoon();
+    }
+    const commands = this.#commands;
+    this.#commands = [];
+    for (const [member, frames] of commands) this.#command(member, frames);
+  }
+
+  #discard(message: string): void {
+    const guest = this.#guest;
+    this.#guest = undefined;
+    this.#commands = [];
+    this.#inbox.take();
+    clearTimeout(this.#wake);
+    for (const stream of this.#streams.values()) stream?.close(message);
+    this.#streams.clear();
+    try {
+      guest?.close();
+    } catch {
+      // It is thrown away in any case.
+    }
+  }
+}
+
+/** Keeps the set of a member's collections, which is what it takes to clean up after it. */
+function noteCollection(collections: Set<number>, type: number, payload: Uint8Array): void {
+  if (type === commandTypes.OpenCollection) collections.add(new Reader(payload, "OpenCollection").uint32());
+  if (type === commandTypes.CloseCollection) collections.delete(new Reader(payload, "CloseCollection").uint32());
+}
+
+function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(parts.reduce((n, p) => n + p.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+/** Runs a function in a task of its own, however often it is asked for before that. */
+function eachTask(act: () => void): { run(): void; close(): void } {
+  let due = false;
+  const fire = (): void => {
+    due = false;
+    act();
+  };
+  if (typeof setImmediate === "function") {
+    return { run: () => void (due ||= (setImmediate(fire), true)), close() {} };
+  }
+  // A message comes round sooner than a timer, which browsers hold back.
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = fire;
+  return { run: () => void (due ||= (port2.postMessage(0), true)), close: () => port1.close() };
+}

@@ -1,0 +1,174 @@
+import { internalError, messageOf, protocolError } from "./errors.js";
+import { Wasi } from "./wasi.js";
+import { split, Writer } from "./wire/codec.js";
+import { writeCommand, type Command } from "./wire/commands.js";
+import { readOutput } from "./wire/outputs.js";
+
+/** The version of the module's interface that this package speaks. */
+const abi = 1;
+
+/** A call that the guest refused. */
+export class GuestError extends Error {
+  /**
+   * False: the input was bad and nothing of it was applied; the guest goes on.
+   * True: the guest is broken; throw it away and make another.
+   */
+  readonly poisoned: boolean;
+
+  constructor(message: string, poisoned: boolean, cause?: unknown) {
+    super(message, { cause });
+    this.poisoned = poisoned;
+  }
+}
+
+/** One engine. Every method throws {@link GuestError}. */
+export interface Guest {
+  /** Applies whole frames, all or none. */
+  step(frames: Uint8Array): void;
+  /** Tells the time, in milliseconds since the epoch; it must not go back. */
+  tick(now: number): void;
+  /** The output so far, which is the caller's from then on; undefined when there is none. */
+  take(): Uint8Array<ArrayBuffer> | undefined;
+  close(): void;
+}
+
+/** Where a module can come from. */
+export type ModuleSource = URL | string | BufferSource | WebAssembly.Module;
+
+/** Compiles the module, which is worth doing once. */
+export async function compile(source: ModuleSource): Promise<WebAssembly.Module> {
+  if (source instanceof WebAssembly.Module) return source;
+  if (typeof source !== "string" && !(source instanceof URL)) return WebAssembly.compile(source);
+  const where = String(source);
+  try {
+    if (where.startsWith("file:")) {
+      // Named by a variable, so that bundlers for browsers leave it alone.
+      const fs = "node:fs/promises";
+      const { readFile } = (await import(fs)) as typeof import("node:fs/promises");
+      return await WebAssembly.compile(await readFile(new URL(where)));
+    }
+    const response = await fetch(where);
+    if (!response.ok) throw new Error(`HTTP ${response.status}`);
+    // Streaming needs the right content type, which not every server sends.
+    if (response.headers.get("content-type")?.startsWith("application/wasm")) {
+      return await WebAssembly.compileStreaming(response);
+    }
+    return await WebAssembly.compile(await response.arrayBuffer());
+  } catch (error) {
+    throw internalError(
+      `cannot load the watchglass module from ${where}: ${messageOf(error)}. Pass its location as the "wasm" option.`,
+      error,
+    );
+  }
+}
+
+interface Exports {
+  memory: WebAssembly.Memory;
+  _initialize(): void;
+  wg_abi(): number;
+  wg_reserve(n: number): number;
+  wg_open(n: number): number;
+  wg_step(n: number): number;
+  wg_tick(now: bigint): number;
+  wg_ready(): number;
+  wg_out(): number;
+  wg_advance(): number;
+  wg_error(): number;
+  wg_close(): number;
+}
+
+const names = ["wg_abi", "wg_reserve", "wg_open", "wg_step", "wg_tick", "wg_ready", "wg_out", "wg_advance", "wg_error", "wg_close"] as const;
+
+/** Makes an engine from the module and opens it. */
+export async function openGuest(module: WebAssembly.Module, config: Command & { type: "Config" }): Promise<Guest> {
+  const wasi = new Wasi();
+  const instance = await WebAssembly.instantiate(module, wasi.importsFor(module));
+  const exports = instance.exports as unknown as Exports;
+  for (const name of names) {
+    if (typeof exports[name] !== "function") throw protocolError(`the module lacks the export ${name}: it is not a watchglass module`);
+  }
+  wasi.bind(exports.memory);
+  exports._initialize();
+  const version = exports.wg_abi();
+  if (version !== abi) {
+    throw protocolError(`the module speaks version ${version} of the interface, this package version ${abi}; use the watchglass.wasm of the same release`);
+  }
+  return new WasmGuest(exports, config);
+}
+
+class WasmGuest implements Guest {
+  readonly #exports: Exports;
+  #broken: GuestError | undefined;
+
+  constructor(exports: Exports, config: Command & { type: "Config" }) {
+    this.#exports = exports;
+    const w = new Writer();
+    writeCommand(w, config);
+    this.#input("open", w.take(), (n) => exports.wg_open(n));
+  }
+
+  step(frames: Uint8Array): void {
+    this.#input("step", frames, (n) => this.#exports.wg_step(n));
+  }
+
+  tick(now: number): void {
+    this.#checked("tick", () => this.#exports.wg_tick(BigInt(now)));
+  }
+
+  take(): Uint8Array<ArrayBuffer> | undefined {
+    const n = this.#call("ready", () => this.#exports.wg_ready());
+    if (n < 0) this.#checked("ready", () => -n);
+    if (n <= 0) return undefined;
+    const output = this.#output(n);
+    this.#checked("advance", () => this.#exports.wg_advance());
+    return output;
+  }
+
+  close(): void {
+    if (!this.#broken) this.#checked("close", () => this.#exports.wg_close());
+  }
+
+  #input(what: string, frames: Uint8Array, call: (n: number) => number): void {
+    const at = this.#call("reserve", () => this.#exports.wg_reserve(frames.length)) >>> 0;
+    if (at === 0) throw new GuestError(`${frames.length} bytes are too many for one ${what}`, false);
+    new Uint8Array(this.#exports.memory.buffer, at, frames.length).set(frames);
+    this.#checked(what, () => call(frames.length));
+  }
+
+  #output(n: number): Uint8Array<ArrayBuffer> {
+    const at = this.#call("out", () => this.#exports.wg_out()) >>> 0;
+    return new Uint8Array(this.#exports.memory.buffer as ArrayBuffer, at, n).slice();
+  }
+
+  #checked(what: string, call: () => number): void {
+    const code = this.#call(what, call);
+    if (code === 0) return;
+    const error = new GuestError(this.#reason(what, code), code !== 1);
+    if (error.poisoned) this.#broken = error;
+    throw error;
+  }
+
+  /** A trap leaves the instance callable and wrong, so the first one ends it. */
+  #call(what: string, call: () => number): number {
+    if (this.#broken) throw this.#broken;
+    try {
+      return call();
+    } catch (cause) {
+      this.#broken = new GuestError(`the engine crashed in ${what}: ${messageOf(cause)}`, true, cause);
+      throw this.#broken;
+    }
+  }
+
+  /** What the guest says about its last code. A guest that cannot even say it is no worse for being asked. */
+  #reason(what: string, code: number): string {
+    try {
+      const n = this.#exports.wg_error();
+      const [frame] = n > 0 ? split(this.#output(n)) : [];
+      const reply = frame && readOutput(frame);
+      if (reply?.type === "ErrorReply" && reply.status) return reply.status.message;
+    } catch {
+      // Fall through to the code.
+    }
+    return `the engine answered ${what} with code ${code}`;
+  }
+}

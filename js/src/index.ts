@@ -1,0 +1,110 @@
+import { Client, type Attach } from "./client.js";
+import { badRequest } from "./errors.js";
+import { attachWorker, type ToPage, type WorkerPort } from "./port.js";
+import { startEngine } from "./start.js";
+import type { ConnectOptions, Watchglass } from "./types.js";
+
+export { WatchglassError } from "./errors.js";
+export type * from "./types.js";
+
+/**
+ * Connects to a connector, or joins the connection that another page has.
+ *
+ * Resolves once there is an engine; whether and how the connector is reached
+ * shows in the state of each collection. Rejects with a WatchglassError when
+ * the module or the worker cannot be loaded, or the URL is wrong.
+ *
+ * @param url `wss://host/path`, or `https:` or relative to the page for the same.
+ */
+export async function connect(url: string | URL, options: ConnectOptions = {}): Promise<Watchglass> {
+  const target = webSocketURL(url);
+  const { token = "" } = options;
+  const client = await Client.attach(attachTo(target, options), async () => (typeof token === "function" ? token() : token));
+  reconnectWhenOnline(client);
+  return client;
+}
+
+function attachTo(url: string, options: ConnectOptions): Attach {
+  const { wasm, maxBytes } = options;
+  const where = options.worker ?? (typeof document === "object" ? "shared" : "inline");
+  if (where === "inline") {
+    return async (events) => {
+      const engine = await startEngine({ ...options, url });
+      const seat = engine.attach(events);
+      return {
+        member: seat.member,
+        send: (frames) => seat.send(frames),
+        leave: () => {
+          seat.leave();
+          engine.close();
+        },
+      };
+    };
+  }
+  const shared = where === "shared" && typeof SharedWorker === "function" && !(wasm instanceof WebAssembly.Module);
+  const identity = options.identity ?? (typeof options.token === "string" ? options.token : "");
+  const worker = shared ? () => sharedWorker(options.workerURL) : () => dedicatedWorker(options.workerURL);
+  return (events) => attachWorker({ url, identity, wasm: absolute(wasm), maxBytes, worker }, events);
+}
+
+// Bundlers find the worker by the expression "new Worker(new URL(…))", so it is
+// spelled out each time.
+
+function sharedWorker(at: URL | string | undefined): WorkerPort {
+  const worker = at
+    ? new SharedWorker(at, { type: "module", name: "watchglass" })
+    : new SharedWorker(new URL("./worker.js", import.meta.url), { type: "module", name: "watchglass" });
+  return workerPort(worker.port, worker, () => worker.port.close());
+}
+
+function dedicatedWorker(at: URL | string | undefined): WorkerPort {
+  const worker = at
+    ? new Worker(at, { type: "module", name: "watchglass" })
+    : new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "watchglass" });
+  return workerPort(worker, worker, () => worker.terminate());
+}
+
+function workerPort(pipe: MessagePort | Worker, script: AbstractWorker, close: () => void): WorkerPort {
+  const port: WorkerPort = {
+    onmessage: null,
+    onfailure: null,
+    postMessage: (message, transfer) => pipe.postMessage(message, transfer),
+    close,
+  };
+  pipe.onmessage = (event: MessageEvent<ToPage>) => port.onmessage?.(event);
+  script.onerror = (event) => {
+    const { message, filename } = event as Partial<ErrorEvent>;
+    port.onfailure?.(
+      message ? `the worker failed: ${message} (${filename})` : 'the worker script cannot be loaded; pass its location as the "workerURL" option',
+    );
+  };
+  return port;
+}
+
+/** A location that means the same in the worker. */
+function absolute(wasm: ConnectOptions["wasm"]): string | BufferSource | WebAssembly.Module | undefined {
+  if (typeof wasm === "string") return new URL(wasm, location.href).href;
+  return wasm instanceof URL ? wasm.href : wasm;
+}
+
+function webSocketURL(url: string | URL): string {
+  let target: URL;
+  try {
+    target = new URL(url, typeof location === "object" ? location.href : undefined);
+  } catch {
+    throw badRequest(`${url} is not a URL; expected one such as "wss://host/watch"`);
+  }
+  if (target.username || target.password) throw badRequest('the URL carries credentials; pass them as the "token" option');
+  target.protocol = target.protocol.replace(/^http/, "ws");
+  if (!/^wss?:$/.test(target.protocol)) throw badRequest(`${url} is not a WebSocket URL; expected "wss:" or "ws:"`);
+  target.hash = "";
+  return target.href;
+}
+
+/** A page that gets its network back need not wait for a back-off to pass. */
+function reconnectWhenOnline(client: Client): void {
+  if (typeof document !== "object") return;
+  const online = (): void => client.reconnect();
+  addEventListener("online", online);
+  client.onClose(() => removeEventListener("online", online));
+}

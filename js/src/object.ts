@@ -1,0 +1,65 @@
+import { internalError, messageOf } from "./errors.js";
+import type { KubeObject, Row, Schema } from "./types.js";
+import { Codec, type Envelope, type Item } from "./wire/item.js";
+
+const decoder = new TextDecoder();
+
+/** The object of an item, parsed anew by each call: it is the caller's own. */
+export function toObject<T extends KubeObject>(item: Item, schema: Schema | undefined): T {
+  const envelope = item.envelope();
+  if (envelope.codec === Codec.none) return metadataOnly(item, envelope, schema) as T;
+  if (envelope.codec !== Codec.json) throw internalError(`${envelope.key}: the engine handed out a body of codec ${envelope.codec}, expected JSON`);
+  let object: T;
+  try {
+    object = JSON.parse(decoder.decode(envelope.body)) as T;
+  } catch (error) {
+    throw internalError(`${envelope.key}: the body is not JSON: ${messageOf(error)}`, error);
+  }
+  // A body travels without its version, which is that of the event.
+  object.metadata.resourceVersion = item.resourceVersion;
+  return object;
+}
+
+/** What can be said of an object without its body, in the shape of a PartialObjectMetadata. */
+function metadataOnly(item: Item, { key, uid }: Envelope, schema: Schema | undefined): KubeObject {
+  const { namespace, name } = splitKey(key);
+  const labels = item.labels();
+  return {
+    apiVersion: schema ? (schema.group ? `${schema.group}/${schema.version}` : schema.version) : "",
+    kind: schema?.kind ?? "",
+    metadata: {
+      name,
+      ...(namespace && { namespace }),
+      uid,
+      resourceVersion: item.resourceVersion,
+      ...(Object.keys(labels).length > 0 && { labels }),
+    },
+  };
+}
+
+/** The row of an item, frozen. */
+export function toRow(item: Item): Row {
+  const { key, uid, fields, columns } = item.envelope();
+  return Object.freeze({
+    key,
+    ...splitKey(key),
+    uid,
+    resourceVersion: item.resourceVersion,
+    labels: Object.freeze(item.labels()),
+    fields: Object.freeze(fields),
+    columns: Object.freeze(columns),
+  });
+}
+
+/** A schema that nobody can change for others. */
+export function freezeSchema(schema: Schema): Schema {
+  for (const column of schema.columns) Object.freeze(column);
+  Object.freeze(schema.fields);
+  Object.freeze(schema.columns);
+  return Object.freeze(schema);
+}
+
+function splitKey(key: string): { namespace: string; name: string } {
+  const slash = key.indexOf("/");
+  return { namespace: slash < 0 ? "" : key.slice(0, slash), name: key.slice(slash + 1) };
+}

@@ -1,0 +1,100 @@
+import { badRequest, messageOf } from "./errors.js";
+import { maxMessage } from "./wire/codec.js";
+
+/** The name under which both ends of a WebSocket agree on the protocol. */
+const subprotocol = "watchglass.v1";
+
+/** An open or opening stream of messages. */
+export interface Stream {
+  send(message: Uint8Array): void;
+  /** Ends the stream; nothing more is heard of it. The message is for the other end's log. */
+  close(message: string): void;
+}
+
+/** What is heard of a stream; never from within the call that opened it. `closed` comes at most once, and last. */
+export interface StreamEvents {
+  opened(): void;
+  data(message: Uint8Array): void;
+  closed(message: string): void;
+}
+
+/** Opens a stream. */
+export type Dial = (url: string, events: StreamEvents) => Stream;
+
+/** The constructor of WebSockets as browsers, Node 22, workerd and the package `ws` have it. */
+export type WebSocketClass = new (url: string, protocols: string) => WebSocket;
+
+/** The platform's WebSocket, or that of the package `ws` where the platform has none. */
+export async function findWebSocket(): Promise<WebSocketClass> {
+  if (typeof WebSocket === "function") return WebSocket;
+  try {
+    // Named by a variable, so that bundlers for browsers leave it alone.
+    const name = "ws";
+    return ((await import(name)) as { WebSocket: WebSocketClass }).WebSocket;
+  } catch {
+    throw badRequest('this platform has no WebSocket: install the package "ws", or pass a WebSocket class as the "WebSocket" option');
+  }
+}
+
+/** Streams as WebSockets. */
+export function webSocketDial(Socket: WebSocketClass): Dial {
+  return (url, events) => {
+    let socket: WebSocket;
+    try {
+      socket = new Socket(url, subprotocol);
+    } catch (error) {
+      queueMicrotask(() => events.closed(`cannot connect to ${url}: ${messageOf(error)}`));
+      return { send() {}, close() {} };
+    }
+    let open = false;
+    let done = false;
+    const end = (message: string): void => {
+      if (done) return;
+      done = true;
+      events.closed(message);
+    };
+    const refuse = (message: string): void => {
+      closeSocket(socket, message);
+      end(message);
+    };
+    socket.binaryType = "arraybuffer";
+    socket.onopen = () => {
+      if (done) return;
+      if (socket.protocol !== subprotocol) return refuse(`${url} does not speak ${subprotocol}`);
+      open = true;
+      events.opened();
+    };
+    socket.onmessage = ({ data }: MessageEvent<unknown>) => {
+      if (done) return;
+      if (!(data instanceof ArrayBuffer)) return refuse("protocol error: a text message where frames were expected");
+      if (data.byteLength > maxMessage) return refuse(`protocol error: a message of ${data.byteLength} bytes, the limit is ${maxMessage}`);
+      events.data(new Uint8Array(data));
+    };
+    // What went wrong a browser does not tell; the close event that follows says what it may.
+    socket.onerror = () => {};
+    socket.onclose = ({ code, reason }) => {
+      end(reason || (open ? `the connection was lost (WebSocket code ${code})` : `cannot connect to ${url} (WebSocket code ${code})`));
+    };
+    return {
+      send(message) {
+        // A stream that is closing tells so by itself.
+        if (!done && socket.readyState === 1) socket.send(message as Uint8Array<ArrayBuffer>);
+      },
+      close(message) {
+        done = true;
+        closeSocket(socket, message);
+      },
+    };
+  };
+}
+
+/** The protocol allows a reason of 123 bytes. */
+function closeSocket(socket: WebSocket, message: string): void {
+  const bytes = new TextEncoder().encode(message);
+  const reason = new TextDecoder().decode(bytes.subarray(0, 120)).replace(/\ufffd+$/, "");
+  try {
+    socket.close(1000, bytes.length > 120 ? reason : message);
+  } catch {
+    // It is closed already.
+  }
+}

@@ -1,0 +1,207 @@
+import { statusError, unexpected, type Open } from "./client.js";
+import { selection, uint32, type CollectionHandle } from "./collection.js";
+import type { WatchglassError } from "./errors.js";
+import { toObject } from "./object.js";
+import type { KubeObject, ResourceVersion, Status, WatchEvent, WatchOptions } from "./types.js";
+import { Match, Policy, Tristate, type Command } from "./wire/commands.js";
+import { Flag, type Item } from "./wire/item.js";
+import type { Output, WatchEventFrame } from "./wire/outputs.js";
+
+const defaultCredit = 1000;
+
+interface Waiter<T extends KubeObject> {
+  resolve(result: IteratorResult<WatchEvent<T>>): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * One pass over the events of a watch. It takes from the engine as many events
+ * as its credit allows and grants more as they are consumed, so that a slow
+ * loop holds a bounded number of them.
+ */
+export class WatchIterator<T extends KubeObject> implements AsyncIterableIterator<WatchEvent<T>>, Open {
+  readonly #collection: CollectionHandle<T>;
+  readonly #options: WatchOptions;
+  readonly #credit: number;
+  readonly #id: number = -1;
+  readonly #waiters: Waiter<T>[] = [];
+  readonly #abort = (): void => this.#close({ error: this.#options.signal?.reason });
+  #events: WatchEventFrame[] = [];
+  #next = 0;
+  #consumed = 0;
+  /** Once set, no more events come; an error is thrown once, after what is queued. */
+  #end: { error?: unknown } | undefined;
+  /** Everything up to here was received, if anything can be said. */
+  #resumeFrom: ResourceVersion;
+  #received = false;
+
+  constructor(collection: CollectionHandle<T>, options: WatchOptions) {
+    this.#collection = collection;
+    this.#options = { ...options };
+    this.#credit = Math.max(1, uint32("credit", options.credit ?? defaultCredit));
+    uint32("timeoutSeconds", options.timeoutSeconds ?? 0);
+    // Zero and nothing stand for "any state": such a watch begins with events
+    // whose order says nothing.
+    this.#resumeFrom = options.sendInitialEvents || options.resourceVersion === "0" ? "" : (options.resourceVersion ?? "");
+    if (options.signal?.aborted) {
+      this.#end = { error: options.signal.reason };
+      return;
+    }
+    collection.check();
+    this.#id = collection.client.register(this);
+    collection.adopt(this);
+    options.signal?.addEventListener("abort", this.#abort);
+    this.#open();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<WatchEvent<T>>> {
+    return new Promise((resolve, reject) => {
+      this.#waiters.push({ resolve, reject });
+      this.#serve();
+    });
+  }
+
+  return(): Promise<IteratorResult<WatchEvent<T>>> {
+    this.#close({});
+    this.#serve();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  receive(output: Output): void {
+    switch (output.type) {
+      case "WatchEvents":
+        for (const event of output.events) this.#take(event);
+        return this.#serve();
+      case "WatchClosed":
+        this.#release();
+        this.#end ??= {};
+        return this.#serve();
+      case "Rejected":
+        return this.closed(statusError(output.status));
+    }
+    throw unexpected(output);
+  }
+
+  restarted(status: Status): void {
+    if (!this.#received) return this.#open();
+    if (this.#resumeFrom) {
+      // The new engine serves what follows, or says that it cannot. Events
+      // that wait here still count against the credit.
+      const left = this.#credit - this.#consumed - (this.#events.length - this.#next);
+      return this.#open({ resourceVersion: this.#resumeFrom, match: Match.unset, sendInitialEvents: Tristate.unset, credit: Math.max(1, left) });
+    }
+    // The initial events were under way: no version stands for what was seen.
+    this.#release();
+    this.#end ??= {};
+    this.#take({ type: "ERROR", status: { code: 410, reason: "Expired", message: `${status.message}; list or watch anew` } });
+    this.#serve();
+  }
+
+  closed(error: WatchglassError): void {
+    this.#release();
+    this.#end ??= { error };
+    this.#serve();
+  }
+
+  #open(resumed: Partial<Command & { type: "OpenWatch" }> = {}): void {
+    const { resourceVersion = "", resourceVersionMatch, sendInitialEvents: initial, ...o } = this.#options;
+    this.#collection.client.send({
+      type: "OpenWatch",
+      watch: this.#id,
+      collection: this.#collection.id,
+      ...selection(o),
+      resourceVersion,
+      // Kubernetes wants this match whenever initial events are spoken of.
+      match: Match[resourceVersionMatch ?? (initial === undefined ? "unset" : "NotOlderThan")],
+      sendInitialEvents: initial === undefined ? Tristate.unset : initial ? Tristate.true : Tristate.false,
+      bookmarks: o.allowWatchBookmarks ?? false,
+      timeoutSeconds: o.timeoutSeconds ?? 0,
+      bodies: !this.#collection.metadataOnly,
+      policy: Policy[o.policy ?? "terminate"],
+      credit: this.#credit,
+      ...resumed,
+    });
+  }
+
+  #take(event: WatchEventFrame): void {
+    this.#received = true;
+    this.#events.push(event);
+    if (event.type === "BOOKMARK") this.#resumeFrom = event.resourceVersion;
+    else if (event.type !== "ERROR" && this.#resumeFrom) this.#resumeFrom = event.item.resourceVersion;
+  }
+
+  /** Ends it from this side. What was not consumed is dropped. */
+  #close(end: { error?: unknown }): void {
+    if (this.#id >= 0 && !this.#end) this.#collection.client.send({ type: "CloseWatch", watch: this.#id });
+    this.#release();
+    this.#end = end;
+    this.#events = [];
+    this.#next = 0;
+    this.#serve();
+  }
+
+  #release(): void {
+    this.#options.signal?.removeEventListener("abort", this.#abort);
+    this.#collection.client.release(this.#id);
+    this.#collection.disown(this);
+  }
+
+  #serve(): void {
+    while (this.#waiters.length > 0) {
+      const event = this.#events[this.#next];
+      if (event) {
+        this.#next++;
+        this.#waiters.shift()!.resolve({ done: false, value: this.#toEvent(event) });
+        this.#consume();
+      } else if (this.#end) {
+        const { error } = this.#end;
+        this.#end = {};
+        if (error === undefined) this.#waiters.shift()!.resolve({ done: true, value: undefined });
+        else this.#waiters.shift()!.reject(error);
+      } else {
+        return;
+      }
+    }
+  }
+
+  #consume(): void {
+    if (this.#next === this.#events.length) {
+      this.#events = [];
+      this.#next = 0;
+    }
+    this.#consumed++;
+    // By halves: seldom enough to be cheap, early enough not to run dry.
+    if (this.#end || this.#consumed < this.#credit / 2) return;
+    this.#collection.client.send({ type: "GrantWatch", watch: this.#id, events: this.#consumed });
+    this.#consumed = 0;
+  }
+
+  #toEvent(event: WatchEventFrame): WatchEvent<T> {
+    switch (event.type) {
+      case "BOOKMARK": {
+        const initialEventsEnd = (event.flags & Flag.endOfInitialEvents) !== 0;
+        return { type: event.type, resourceVersion: event.resourceVersion, initialEventsEnd };
+      }
+      case "ERROR":
+        return { type: event.type, status: event.status ?? statusError(undefined).status };
+    }
+    return this.#change(event.type, event.item);
+  }
+
+  /** The event of a change, whose object is parsed when somebody looks at it. */
+  #change(type: "ADDED" | "MODIFIED" | "DELETED", item: Item): WatchEvent<T> {
+    const collection = this.#collection;
+    let object: T | undefined;
+    return {
+      type,
+      get object(): T {
+        return (object ??= toObject<T>(item, collection.schema));
+      },
+      ...((item.flags & Flag.finalStateUnknown) !== 0 && { finalStateUnknown: true }),
+    };
+  }
+}

@@ -1,0 +1,140 @@
+// The script of the worker that runs the engines: one for each connector and
+// user, shared by all pages. It serves as SharedWorker and as dedicated Worker.
+
+import type { Engine, MemberEvents, Seat } from "./engine.js";
+import { messageOf } from "./errors.js";
+import { holdLock, onRelease, type Port, type ToPage, type ToWorker } from "./port.js";
+import { startEngine } from "./start.js";
+
+/** A page without locks that was not heard of for so long is gone. Browsers let hidden pages speak once a minute. */
+const silenceMillis = 200_000;
+
+const engines = new Map<string, Promise<Engine>>();
+const lock = holdLock();
+
+type Attach = ToWorker & { op: "attach" };
+
+const keyOf = ({ url, identity }: Attach): string => JSON.stringify([url, identity]);
+
+/** The engine for a page: the first one brings it up, with its options. */
+function engineFor(attach: Attach): Promise<Engine> {
+  const key = keyOf(attach);
+  let engine = engines.get(key);
+  if (!engine) {
+    engine = startEngine(attach);
+    engines.set(key, engine);
+    engine.catch(() => engines.delete(key));
+  }
+  return engine;
+}
+
+/** An engine ends with its last page. */
+function endIfEmpty(key: string, engine: Engine): void {
+  if (engine.members > 0) return;
+  engines.delete(key);
+  engine.close();
+}
+
+/** One page. */
+class Page {
+  readonly #port: Port<ToWorker, ToPage>;
+  readonly #tokens = new Map<number, { resolve(token: string): void; reject(error: Error): void }>();
+  #leaveEngine: (() => void) | undefined;
+  #seat: Seat | undefined;
+  #epoch = 0;
+  #requests = 0;
+  #left = false;
+  #silence: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(port: Port<ToWorker, ToPage>) {
+    this.#port = port;
+    port.onmessage = ({ data }) => this.#hear(data);
+  }
+
+  #hear(message: ToWorker): void {
+    if (this.#silence !== undefined) this.#watchSilence();
+    switch (message.op) {
+      case "attach":
+        if (message.lock) onRelease(message.lock, () => this.#leave());
+        else this.#watchSilence();
+        return void this.#attach(message);
+      case "frames":
+        if (message.epoch === this.#epoch) this.#seat?.send(message.frames);
+        return;
+      case "token":
+        return this.#token(message.request)?.resolve(message.token);
+      case "no token":
+        return this.#token(message.request)?.reject(new Error(message.message));
+      case "leave":
+        return this.#leave();
+    }
+  }
+
+  async #attach(message: Attach): Promise<void> {
+    try {
+      const engine = await engineFor(message);
+      const { name } = await lock;
+      const seat = engine.attach(this.#events(), message.member);
+      this.#leaveEngine = () => {
+        seat.leave();
+        endIfEmpty(keyOf(message), engine);
+      };
+      if (this.#left) return this.#leaveEngine();
+      this.#seat = seat;
+      this.#post({ op: "attached", member: this.#seat.member, lock: name });
+    } catch (error) {
+      this.#post({ op: "failed", message: messageOf(error) });
+    }
+  }
+
+  #events(): MemberEvents {
+    return {
+      frames: (frames) => this.#post({ op: "frames", frames }, [frames.buffer]),
+      restarted: (message) => this.#post({ op: "restarted", epoch: ++this.#epoch, message }),
+      failed: (message) => this.#post({ op: "failed", message }),
+      token: () =>
+        new Promise((resolve, reject) => {
+          const request = ++this.#requests;
+          this.#tokens.set(request, { resolve, reject });
+          this.#post({ op: "token?", request });
+        }),
+    };
+  }
+
+  #token(request: number): { resolve(token: string): void; reject(error: Error): void } | undefined {
+    const waiting = this.#tokens.get(request);
+    this.#tokens.delete(request);
+    return waiting;
+  }
+
+  #leave(): void {
+    this.#left = true;
+    clearTimeout(this.#silence);
+    for (const { reject } of this.#tokens.values()) reject(new Error("the page is gone"));
+    this.#tokens.clear();
+    this.#leaveEngine?.();
+    this.#leaveEngine = undefined;
+  }
+
+  #watchSilence(): void {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => {
+      this.#post({ op: "failed", message: `the page was not heard of for ${silenceMillis / 1000} s` });
+      this.#leave();
+    }, silenceMillis);
+  }
+
+  #post(message: ToPage, transfer: Transferable[] = []): void {
+    this.#port.postMessage(message, transfer);
+  }
+}
+
+interface SharedScope {
+  onconnect?: (event: MessageEvent) => void;
+}
+
+if ("SharedWorkerGlobalScope" in globalThis) {
+  (globalThis as SharedScope).onconnect = ({ ports }) => new Page(ports[0]!);
+} else {
+  new Page(globalThis as unknown as Port<ToWorker, ToPage>);
+}

@@ -1,0 +1,304 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { WatchglassError } from "../src/errors.js";
+import type { KubeObject, WatchEvent } from "../src/types.js";
+import { Reader } from "../src/wire/codec.js";
+import { clientAt, fakeEngine, GuestError, say, speak, turn } from "./fake.js";
+
+const live = 2;
+const gone = { code: 410, reason: "Expired", message: "too old" };
+const bad = { code: 400, reason: "BadRequest", message: "unknown column" };
+
+async function setup() {
+  const fake = await fakeEngine();
+  const client = await clientAt(fake.engine);
+  return { ...fake, client };
+}
+
+async function withCollection() {
+  const s = await setup();
+  const pods = s.client.collection("v1/pods", { namespace: "default" });
+  await turn();
+  const id = s.guest().last("OpenCollection").id;
+  await speak(s.client, s.guest(), (w) => (say.schema(w, id), say.state(w, id, live, { rv: 7, objects: 2 })));
+  return { ...s, pods, id };
+}
+
+const named = (key: string) => ({ apiVersion: "v1", kind: "Pod", metadata: { name: key.split("/")[1], namespace: "default", uid: `uid-${key}` } });
+
+/** The next event, which must be there. */
+async function next(it: AsyncIterator<WatchEvent<KubeObject>>): Promise<WatchEvent<KubeObject>> {
+  const { value, done } = await it.next();
+  assert.ok(!done, "the watch has ended");
+  return value;
+}
+
+test("a collection tells its state, schema and errors", async () => {
+  const { pods, client, guest, id } = await withCollection();
+  await pods.synced;
+  assert.equal(pods.status.state, "live");
+  assert.equal(pods.status.resourceVersion, "7");
+  assert.equal(pods.status.lastProgress, 1_000_000);
+  assert.equal(pods.schema?.columns[0]?.name, "Phase");
+  assert.ok(Object.isFrozen(pods.status) && Object.isFrozen(pods.schema));
+  const errors: string[] = [];
+  pods.onObjectError((key, status) => errors.push(`${key}: ${status.message}`));
+  await speak(client, guest(), (w) => say.objectError(w, id, "default/x", bad));
+  assert.deepEqual(errors, ["default/x: unknown column"]);
+});
+
+test("listeners are called once for many changes, and one that throws harms no other", async (t) => {
+  t.mock.method(console, "error", () => {});
+  const { pods, client, guest, id } = await withCollection();
+  await new Promise((resolve) => setTimeout(resolve)); // what is due from before
+  let calls = 0;
+  pods.subscribe(() => {
+    throw new Error("from a listener");
+  });
+  const stop = pods.subscribe(() => calls++);
+  const called = new Promise<void>((resolve) => pods.subscribe(resolve));
+  await speak(client, guest(), (w) => {
+    for (let rv = 10; rv < 20; rv++) say.state(w, id, live, { rv });
+  });
+  await called;
+  assert.equal(calls, 1);
+  assert.equal(pods.status.resourceVersion, "19");
+  stop();
+  stop();
+});
+
+test("a rejected collection ends, and says why to everything on it", async () => {
+  const { client, guest } = await setup();
+  const pods = client.collection("v1/pods");
+  const view = pods.view();
+  const watch = pods.watch()[Symbol.asyncIterator]();
+  const is403 = (e: unknown) => e instanceof WatchglassError && e.code === 403 && e.reason === "Forbidden";
+  const pending = assert.rejects(watch.next(), is403);
+  await turn();
+  const denied = { code: 403, reason: "Forbidden", message: "pods is forbidden" };
+  await speak(client, guest(), (w) => say.rejected(w, 0, guest().last("OpenCollection").id, denied));
+  await assert.rejects(pods.synced, is403);
+  await assert.rejects(view.ready, is403);
+  await pending;
+  assert.equal(pods.status.state, "closed");
+  assert.equal(pods.status.error?.message, "pods is forbidden");
+  assert.throws(() => pods.view(), is403);
+  await assert.rejects(pods.get("default/x"), is403);
+});
+
+test("get and inspect answer, or reject with the status", async () => {
+  const { pods, client, guest } = await withCollection();
+  const found = pods.get("default/a");
+  await turn();
+  await speak(client, guest(), (w) => say.object(w, guest().last("Get").id, { key: "default/a", rv: 42, body: named("default/a") }));
+  assert.equal((await found).metadata.resourceVersion, "42");
+  const missing = assert.rejects(pods.get("default/b"), /no b/);
+  await turn();
+  await speak(client, guest(), (w) => say.error(w, guest().last("Get").id, { code: 404, reason: "NotFound", message: "no b" }));
+  await missing;
+  const inspected = client.inspect();
+  await turn();
+  await speak(client, guest(), (w) => say.inspect(w, guest().last("Inspect").id, "collection.1.objects", 2));
+  assert.deepEqual(await inspected, { "collection.1.objects": 2 });
+});
+
+test("a watch yields its events, parses on access, and ends after its error", async () => {
+  const { pods, client, guest } = await withCollection();
+  const watch = pods.watch({ labelSelector: "app=web" })[Symbol.asyncIterator]();
+  await turn();
+  const id = guest().last("OpenWatch").id;
+  await speak(client, guest(), (w) => {
+    say.changes(w, id, 1, [{ key: "default/a", rv: 8, body: named("default/a") }]);
+    say.changes(w, id, 3, [{ key: "default/a", rv: 9, flags: 2 }]);
+    say.bookmark(w, id, 11, 4);
+    say.watchError(w, id, gone);
+    say.watchClosed(w, id);
+  });
+  const added = await next(watch);
+  assert.ok(added.type === "ADDED");
+  assert.equal(added.object.metadata.resourceVersion, "8");
+  assert.equal(added.object, added.object);
+  assert.equal(JSON.parse(JSON.stringify(added)).object.kind, "Pod");
+  const deleted = await next(watch);
+  assert.ok(deleted.type === "DELETED" && deleted.finalStateUnknown);
+  assert.equal(deleted.object.kind, "Pod", "from the schema, where there is no body");
+  assert.deepEqual(await next(watch), { type: "BOOKMARK", resourceVersion: "11", initialEventsEnd: true });
+  assert.deepEqual(await next(watch), { type: "ERROR", status: gone });
+  assert.deepEqual(await watch.next(), { done: true, value: undefined });
+  assert.deepEqual(await watch.next(), { done: true, value: undefined });
+  assert.equal(guest().count("CloseWatch"), 0);
+});
+
+test("a watch grants credit as its events are consumed", async () => {
+  const { pods, client, guest } = await withCollection();
+  const watch = pods.watch({ credit: 4 })[Symbol.asyncIterator]();
+  await turn();
+  const id = guest().last("OpenWatch").id;
+  const item = (n: number) => ({ key: `default/${n}`, rv: 10 + n });
+  await speak(client, guest(), (w) => say.changes(w, id, 1, [1, 2, 3, 4].map(item)));
+  assert.equal(guest().count("GrantWatch"), 0);
+  await next(watch);
+  await turn();
+  assert.equal(guest().count("GrantWatch"), 0);
+  await next(watch);
+  await turn();
+  const r = new Reader(guest().last("GrantWatch").payload, "GrantWatch");
+  assert.deepEqual([r.uint32(), r.uint32()], [id, 2]);
+});
+
+test("leaving the loop and aborting close the watch", async () => {
+  const { pods, client, guest } = await withCollection();
+  const seen = (async () => {
+    for await (const event of pods.watch()) return event.type;
+    return "";
+  })();
+  await turn();
+  await speak(client, guest(), (w) => say.changes(w, guest().last("OpenWatch").id, 1, [{ key: "default/a" }]));
+  assert.equal(await seen, "ADDED");
+  await turn();
+  assert.equal(guest().last("CloseWatch").id, guest().last("OpenWatch").id);
+
+  const controller = new AbortController();
+  const aborted = assert.rejects(pods.watch({ signal: controller.signal })[Symbol.asyncIterator]().next(), { name: "AbortError" });
+  await turn();
+  controller.abort();
+  await aborted;
+  await turn();
+  assert.equal(guest().count("CloseWatch"), 2);
+  await assert.rejects(pods.watch({ signal: controller.signal })[Symbol.asyncIterator]().next(), { name: "AbortError" });
+  assert.equal(guest().count("OpenWatch"), 2);
+});
+
+test("a view keeps rows identical while they are unchanged", async () => {
+  const { pods, client, guest } = await withCollection();
+  const view = pods.view({ sort: "-Phase" });
+  await turn();
+  const id = guest().last("OpenView").id;
+  const row = (key: string, rv: number, phase: string) => ({ key, rv, cells: [phase], labels: [["app", "web"]] as [string, string][] });
+  const before = view.snapshot;
+  await speak(client, guest(), (w) => say.patch(w, id, [0, 1], [[0, row("default/a", 1, "Running")], [1, row("default/b", 2, "Pending")]]));
+  await view.ready;
+  const first = view.snapshot;
+  assert.notEqual(first, before);
+  assert.deepEqual(first.rows.map((r) => [r.key, r.columns[0], r.labels.app]), [["default/a", "Running", "web"], ["default/b", "Pending", "web"]]);
+  assert.ok(Object.isFrozen(first) && Object.isFrozen(first.rows) && Object.isFrozen(first.rows[0]));
+  await speak(client, guest(), (w) => say.patch(w, id, [1, 0], [[1, row("default/b", 3, "Running")]]));
+  assert.deepEqual(view.snapshot.rows.map((r) => r.resourceVersion), ["3", "1"]);
+  assert.equal(view.snapshot.rows[1], first.rows[0]);
+  assert.equal(view.snapshot, view.snapshot);
+});
+
+test("a refused query leaves the old one in place; an accepted one takes over with its first patch", async () => {
+  const { pods, client, guest } = await withCollection();
+  const view = pods.view();
+  await turn();
+  const first = guest().last("OpenView").id;
+  const a = { key: "default/a", rv: 1, cells: ["Running"] };
+  await speak(client, guest(), (w) => say.patch(w, first, [0], [[0, a]]));
+  const row = view.snapshot.rows[0];
+
+  const refused = assert.rejects(view.query({ sort: "nonsense" }), /unknown column/);
+  await turn();
+  await speak(client, guest(), (w) => say.rejected(w, 2, guest().last("OpenView").id, bad));
+  await refused;
+  await assert.rejects(view.query({ limit: 10_001 }), /at most 10000/);
+  assert.equal(view.snapshot.rows[0], row);
+  assert.equal(guest().count("CloseView"), 0);
+
+  const overtaken = view.query({ labelSelector: "app=web" });
+  const accepted = view.query({ labelSelector: "app=api" });
+  await turn();
+  assert.equal(view.snapshot.rows[0], row);
+  await speak(client, guest(), (w) => say.patch(w, guest().last("OpenView").id, [0], [[0, a]]));
+  await Promise.all([overtaken, accepted, view.ready]);
+  assert.equal(view.snapshot.rows[0], row, "a row that both queries have stays the same object");
+  await turn();
+  assert.equal(guest().last("CloseView").id, first);
+  view.move(10, 50);
+  await turn();
+  assert.equal(guest().last("MoveView").id, guest().last("OpenView").id);
+  view.close();
+  view.close();
+  await turn();
+  assert.equal(guest().count("CloseView"), 3);
+});
+
+test("an engine that breaks is replaced, and everything is opened again", async (t) => {
+  t.mock.method(console, "error", () => {});
+  const { pods, client, guest, guests, network, id } = await withCollection();
+  const view = pods.view();
+  const fresh = pods.watch({ sendInitialEvents: true })[Symbol.asyncIterator]();
+  const begun = pods.watch({ sendInitialEvents: true })[Symbol.asyncIterator]();
+  await turn();
+  const begunId = guest().last("OpenWatch").id;
+  const resumable = pods.watch({ resourceVersion: "5" })[Symbol.asyncIterator]();
+  const pending = pods.get("default/a");
+  await turn();
+  const resumableId = guest().last("OpenWatch").id;
+  const viewId = guest().last("OpenView").id;
+  await speak(client, guest(), (w) => {
+    say.openStream(w, 1);
+    say.patch(w, viewId, [0], [[0, { key: "default/a", rv: 1, cells: ["Running"] }]]);
+    say.changes(w, begunId, 1, [{ key: "default/a", rv: 1 }]);
+    say.changes(w, resumableId, 2, [{ key: "default/a", rv: 6 }]);
+  });
+  const row = view.snapshot.rows[0];
+
+  guest().fault = new GuestError("index out of range", true);
+  client.reconnect();
+  await turn();
+  assert.equal(pods.status.state, "reconnecting");
+  assert.match(pods.status.error!.message, /index out of range/);
+  assert.equal(view.snapshot.rows[0], row, "old data stays visible");
+  assert.equal(network.dials[0]!.closed, "the reader restarts");
+
+  await new Promise((resolve) => setTimeout(resolve)); // the new guest comes with a timer
+  await turn();
+  assert.equal(guests.length, 2);
+  assert.ok(guests[0]!.closed);
+  assert.deepEqual(guest().heard.map((h) => h.name), ["OpenCollection", "OpenView", "OpenWatch", "OpenWatch", "Get"]);
+  assert.equal(guest().last("OpenCollection").id, id);
+  const r = new Reader(guest().last("OpenWatch").payload, "OpenWatch");
+  r.uint32();
+  r.uint32();
+  for (let i = 0; i < 3; i++) r.text();
+  assert.equal(r.text(), "6", "the watch goes on from what it has seen");
+
+  assert.equal((await next(begun)).type, "ADDED");
+  const error = await next(begun);
+  assert.ok(error.type === "ERROR" && error.status.code === 410, "nothing to resume from");
+  assert.ok((await begun.next()).done);
+
+  await speak(client, guest(), (w) => {
+    say.patch(w, viewId, [3], [[3, { key: "default/a", rv: 1, cells: ["Running"] }]]);
+    say.object(w, guest().last("Get").id, { key: "default/a", body: named("default/a") });
+    say.state(w, id, live, { rv: 9 });
+  });
+  assert.equal(view.snapshot.rows[0], row);
+  assert.equal((await pending).kind, "Pod");
+  assert.equal(pods.status.state, "live");
+  assert.equal(pods.status.error, undefined);
+  for (const watch of [fresh, resumable]) await watch.return?.();
+});
+
+test("closing the client ends everything, once", async () => {
+  const { pods, client, guest, engine } = await withCollection();
+  const pending = assert.rejects(pods.get("default/a"), /closed/);
+  const waiting = assert.rejects(pods.watch()[Symbol.asyncIterator]().next(), /closed/);
+  await turn();
+  client.close();
+  client.close();
+  await Promise.all([pending, waiting]);
+  assert.equal(pods.status.state, "closed");
+  assert.throws(() => client.collection("v1/pods"), /closed/);
+  assert.equal(guest().count("CloseCollection"), 1);
+  assert.equal(engine.members, 0);
+});
+
+test("numbers out of range are refused before they are sent", async () => {
+  const { pods } = await withCollection();
+  assert.throws(() => pods.view({ offset: -1 }), /offset is -1/);
+  assert.throws(() => pods.view({ limit: Number.NaN }), /limit is NaN/);
+  assert.throws(() => pods.watch({ credit: 0.5 })[Symbol.asyncIterator](), /credit is 0.5/);
+  await assert.rejects(pods.list({ limit: 2 ** 32 }), /limit is 4294967296/);
+});

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { split } from "../src/wire/codec.js";
+import { clientAt, fakeEngine, GuestError, say, speak, turn } from "./fake.js";
+
+async function connected() {
+  const fake = await fakeEngine();
+  const client = await clientAt(fake.engine);
+  client.collection("v1/pods");
+  await speak(client, fake.guest(), (w) => say.openStream(w, 1));
+  const stream = fake.network.dials[0]!;
+  stream.events.opened();
+  await turn();
+  return { ...fake, client, stream };
+}
+
+test("streams are opened with the token, fed back, and closed", async () => {
+  const { guest, client, stream } = await connected();
+  assert.equal(stream.url, "wss://test/watch");
+  assert.match(Buffer.from(guest().last("StreamOpened").payload).toString("latin1"), /t0ken$/);
+  await speak(client, guest(), (w) => say.sendStream(w, 1, new Uint8Array([1, 2, 3])));
+  assert.deepEqual(stream.sent, [new Uint8Array([1, 2, 3])]);
+  stream.events.closed("connection refused");
+  await turn();
+  assert.match(Buffer.from(guest().last("StreamClosed").payload).toString("latin1"), /connection refused$/);
+});
+
+test("messages that arrive together make one step", async () => {
+  const { guest, stream } = await connected();
+  const before = guest().steps.length;
+  for (let i = 0; i < 10; i++) stream.events.data(new Uint8Array([0x80, 0]));
+  await turn();
+  assert.deepEqual(guest().steps.slice(before), [10]);
+});
+
+test("messages too large to share a step each get one", async () => {
+  const { guest, stream } = await connected();
+  const before = guest().steps.length;
+  for (let i = 0; i < 3; i++) stream.events.data(new Uint8Array(16 << 20));
+  await turn();
+  assert.deepEqual(guest().steps.slice(before), [1, 1, 1]);
+});
+
+test("a message that the guest refuses closes the stream and harms nothing else", async () => {
+  const { guest, guests, stream } = await connected();
+  guest().fault = new GuestError("Events frame: truncated at byte 3", false);
+  stream.events.data(new Uint8Array([0x17]));
+  await turn();
+  assert.equal(stream.closed, "Events frame: truncated at byte 3");
+  assert.equal(guest().last("StreamClosed").id, 1);
+  assert.equal(guests.length, 1);
+});
+
+test("a token that cannot be had is a stream that cannot be opened", async () => {
+  const { engine, guest, network } = await fakeEngine();
+  const { Client } = await import("../src/client.js");
+  const client = await Client.attach((events) => engine.attach(events), () => Promise.reject(new Error("signed out")));
+  await speak(client, guest(), (w) => say.openStream(w, 1));
+  assert.equal(network.dials.length, 0);
+  assert.match(Buffer.from(guest().last("StreamClosed").payload).toString(), /signed out/);
+});
+
+test("members have ids of their own, and leave nothing behind", async () => {
+  const { engine, guest } = await fakeEngine();
+  const [a, b] = [await clientAt(engine), await clientAt(engine)];
+  const [podsA, podsB] = [a.collection("v1/pods"), b.collection("v1/pods")];
+  await turn();
+  const [first, second] = guest().heard.map((h) => h.id);
+  assert.notEqual(first! >>> 16, second! >>> 16);
+  await speak(a, guest(), (w) => (say.state(w, first!, 2, { rv: 5 }), say.state(w, second!, 2, { rv: 6 })));
+  assert.equal(podsA.status.resourceVersion, "5");
+  assert.equal(podsB.status.resourceVersion, "6");
+  a.close();
+  assert.equal(guest().last("CloseCollection").id, first);
+  assert.equal(podsB.status.state, "live");
+  b.close();
+  assert.equal(engine.members, 0);
+});
+
+test("a member that sends nonsense is put out, the others stay", async () => {
+  const { engine, guest, guests } = await fakeEngine();
+  const failures: string[] = [];
+  const seat = engine.attach({ frames() {}, restarted() {}, failed: (m) => failures.push(m), token: async () => "" });
+  const client = await clientAt(engine);
+  const pods = client.collection("v1/pods");
+  await turn();
+  seat.send(new Uint8Array([0x41]));
+  assert.equal(failures.length, 1);
+  assert.match(failures[0]!, /truncated/);
+  assert.equal(engine.members, 1);
+  assert.equal(guests.length, 1);
+  await speak(client, guest(), (w) => say.state(w, guest().last("OpenCollection").id, 2));
+  assert.equal(pods.status.state, "live");
+});
+
+test("deliveries are split by member without being parsed", async () => {
+  const { engine, guest } = await fakeEngine();
+  const received: number[][] = [];
+  const seat = engine.attach({ frames: (f) => received.push([...split(f)].map((x) => x.type)), restarted() {}, failed() {}, token: async () => "" });
+  const id = seat.member * 0x10000 + 1;
+  say.state(guest().out, id, 2);
+  say.watchClosed(guest().out, 0xffff_0001 === id ? 1 : 0xffff_0001); // of nobody
+  say.schema(guest().out, id);
+  seat.send(new Uint8Array([0x53, 0]));
+  assert.deepEqual(received, [[0x64, 0x65]]);
+});

@@ -1,0 +1,296 @@
+import { Client } from "../src/client.js";
+import { Engine } from "../src/engine.js";
+import { GuestError, type Guest } from "../src/guest.js";
+import type { Dial, StreamEvents } from "../src/transport.js";
+import type { Cell } from "../src/types.js";
+import { Reader, split, Writer } from "../src/wire/codec.js";
+import { commandTypes, type Command } from "../src/wire/commands.js";
+
+/** A command as a fake guest sees it: its name and its leading ids. */
+export interface Heard {
+  name: Command["type"];
+  id: number;
+  payload: Uint8Array;
+}
+
+const commandNames = new Map(Object.entries(commandTypes).map(([name, type]) => [type, name as Command["type"]]));
+
+/** A guest that writes down what it hears and says what it is told to. */
+export class FakeGuest implements Guest {
+  readonly heard: Heard[] = [];
+  readonly steps: number[] = [];
+  out = new Writer();
+  closed = false;
+  /** Thrown by the next step. */
+  fault: GuestError | undefined;
+  /** Called for each command, after it was written down. */
+  answer: (heard: Heard) => void = () => {};
+
+  step(frames: Uint8Array): void {
+    if (this.fault) {
+      const fault = this.fault;
+      this.fault = undefined;
+      throw fault;
+    }
+    let n = 0;
+    for (const frame of split(frames)) {
+      const heard = {
+        name: commandNames.get(frame.type)!,
+        id: frame.payload.length > 0 ? new Reader(frame.payload, "test").uvarint() : 0,
+        payload: frame.payload,
+      };
+      this.heard.push(heard);
+      this.answer(heard);
+      n++;
+    }
+    this.steps.push(n);
+  }
+
+  tick(): void {}
+
+  take(): Uint8Array<ArrayBuffer> | undefined {
+    return this.out.length > 0 ? this.out.take() : undefined;
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+
+  last(name: Command["type"]): Heard {
+    const heard = this.heard.findLast((h) => h.name === name);
+    if (!heard) throw new Error(`no ${name} was heard`);
+    return heard;
+  }
+
+  count(name: Command["type"]): number {
+    return this.heard.filter((h) => h.name === name).length;
+  }
+}
+
+export interface Status {
+  code: number;
+  reason: string;
+  message: string;
+}
+
+export interface FakeItem {
+  key: string;
+  rv?: number;
+  flags?: number;
+  uid?: string;
+  labels?: [string, string][];
+  fields?: string[];
+  cells?: Cell[];
+  body?: unknown;
+}
+
+/** Writes outputs of the engine. */
+export const say = {
+  state(w: Writer, collection: number, state: number, { rv = 1, objects = 0, status }: { rv?: number; objects?: number; status?: Status } = {}): void {
+    w.frame(0x64, () => {
+      w.uvarint(collection);
+      w.byte(state);
+      w.uvarint(rv);
+      w.uvarint(2_000_000);
+      w.uvarint(objects);
+      w.uvarint(0);
+      w.uvarint(0);
+      writeStatus(w, status);
+    });
+  },
+  schema(w: Writer, collection: number): void {
+    w.frame(0x65, () => {
+      w.uvarint(collection);
+      writeSchema(w);
+    });
+  },
+  objectError(w: Writer, collection: number, key: string, status: Status): void {
+    w.frame(0x66, () => {
+      w.uvarint(collection);
+      w.text(key);
+      w.uvarint(1);
+      writeStatus(w, status);
+    });
+  },
+  changes(w: Writer, watch: number, type: 1 | 2 | 3, items: FakeItem[]): void {
+    w.frame(0x67, () => {
+      w.uvarint(watch);
+      w.uvarint(items.length);
+      for (const item of items) {
+        w.byte(type);
+        writeItem(w, item);
+      }
+    });
+  },
+  bookmark(w: Writer, watch: number, rv: number, flags = 0): void {
+    w.frame(0x67, () => {
+      w.uvarint(watch);
+      w.uvarint(1);
+      w.byte(4);
+      w.uvarint(rv);
+      w.byte(flags);
+    });
+  },
+  watchError(w: Writer, watch: number, status: Status): void {
+    w.frame(0x67, () => {
+      w.uvarint(watch);
+      w.uvarint(1);
+      w.byte(5);
+      writeStatus(w, status);
+    });
+  },
+  watchClosed(w: Writer, watch: number): void {
+    w.frame(0x68, () => w.uvarint(watch));
+  },
+  patch(w: Writer, view: number, slots: number[], rows: [number, FakeItem][], { rv = 1, offset = 0 } = {}): void {
+    w.frame(0x69, () => {
+      w.uvarint(view);
+      w.uvarint(rv);
+      w.uvarint(slots.length);
+      w.uvarint(offset);
+      w.uvarint(0);
+      w.uvarint(slots.length);
+      for (const slot of slots) w.uvarint(slot);
+      w.uvarint(rows.length);
+      for (const [slot, item] of rows) {
+        w.uvarint(slot);
+        writeItem(w, item);
+      }
+    });
+  },
+  rejected(w: Writer, object: 0 | 1 | 2, id: number, status: Status): void {
+    w.frame(0x6a, () => {
+      w.byte(object);
+      w.uvarint(id);
+      writeStatus(w, status);
+    });
+  },
+  object(w: Writer, request: number, item: FakeItem): void {
+    w.frame(0x6b, () => {
+      w.uvarint(request);
+      writeItem(w, item);
+    });
+  },
+  inspect(w: Writer, request: number, name: string, value: number): void {
+    w.frame(0x6d, () => {
+      w.uvarint(request);
+      w.uvarint(1);
+      w.text(name);
+      w.uvarint(2 * value);
+    });
+  },
+  error(w: Writer, request: number, status: Status): void {
+    w.frame(0x6e, () => {
+      w.uvarint(request);
+      writeStatus(w, status);
+    });
+  },
+  openStream(w: Writer, stream: number): void {
+    w.frame(0x60, () => w.uvarint(stream));
+  },
+  sendStream(w: Writer, stream: number, data: Uint8Array): void {
+    w.frame(0x61, () => {
+      w.uvarint(stream);
+      w.bytes(data);
+    });
+  },
+};
+
+export function writeSchema(w: Writer): void {
+  for (const text of ["", "v1", "pods", "Pod"]) w.text(text);
+  w.bool(true);
+  w.uvarint(2);
+  w.text("metadata.name");
+  w.text("metadata.namespace");
+  w.uvarint(1);
+  w.text("Phase");
+  w.byte(5);
+  w.text(".status.phase");
+  w.byte(0);
+}
+
+export function writeEnvelope(w: Writer, { key, uid = `uid-${key}`, fields = [], cells = [], body }: FakeItem): void {
+  const inner = new Writer();
+  inner.uvarint(fields.length);
+  for (const field of fields) inner.text(field);
+  inner.uvarint(cells.length);
+  for (const cell of cells) {
+    if (typeof cell !== "string") throw new Error("a fake has cells of text");
+    inner.byte(5);
+    inner.text(cell);
+  }
+  const envelope = new Writer();
+  envelope.text(key);
+  envelope.text(uid);
+  envelope.bytes(inner.take());
+  envelope.byte(body === undefined ? 0 : 1);
+  const head = envelope.take();
+  const tail = body === undefined ? new Uint8Array() : new TextEncoder().encode(JSON.stringify(body));
+  const whole = new Uint8Array(head.length + tail.length);
+  whole.set(head);
+  whole.set(tail, head.length);
+  w.bytes(whole);
+}
+
+function writeItem(w: Writer, item: FakeItem): void {
+  w.uvarint(item.rv ?? 1);
+  w.byte(item.flags ?? 0);
+  const labels = item.labels ?? [];
+  w.uvarint(labels.length);
+  for (const [key, value] of labels) {
+    w.text(key);
+    w.text(value);
+  }
+  writeEnvelope(w, item);
+}
+
+function writeStatus(w: Writer, s?: Status): void {
+  w.uvarint(s?.code ?? 0);
+  w.text(s?.reason ?? "");
+  w.text(s?.message ?? "");
+  w.text("");
+  w.uvarint(0);
+}
+
+/** A connector that only records. */
+export class FakeNetwork {
+  readonly dials: { url: string; events: StreamEvents; sent: Uint8Array[]; closed: string | undefined }[] = [];
+  readonly dial: Dial = (url, events) => {
+    const stream = { url, events, sent: [] as Uint8Array[], closed: undefined as string | undefined };
+    this.dials.push(stream);
+    return { send: (m) => void stream.sent.push(m), close: (m) => void (stream.closed = m) };
+  };
+}
+
+/** An engine over fake guests, and a client at it. */
+export async function fakeEngine(): Promise<{ engine: Engine; guests: FakeGuest[]; network: FakeNetwork; guest(): FakeGuest }> {
+  const guests: FakeGuest[] = [];
+  const network = new FakeNetwork();
+  const engine = await Engine.start({
+    url: "wss://test/watch",
+    dial: network.dial,
+    guest: async () => {
+      guests.push(new FakeGuest());
+      return guests.at(-1)!;
+    },
+  });
+  return { engine, guests, network, guest: () => guests.at(-1)! };
+}
+
+export function clientAt(engine: Engine, token = "t0ken"): Promise<Client> {
+  return Client.attach((events) => engine.attach(events), async () => token);
+}
+
+/** Makes the engine look at what its guest has to say: any command does. */
+export async function speak(client: Client, guest: FakeGuest, write: (w: Writer) => void): Promise<void> {
+  write(guest.out);
+  client.reconnect();
+  await turn();
+}
+
+/** Lets everything that is due run. */
+export async function turn(): Promise<void> {
+  for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+export { GuestError };
