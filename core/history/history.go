@@ -59,8 +59,7 @@ type Window struct {
 	start  int
 	end    int
 	listed api.ResourceVersion // of the last relist
-	// evicted: an event has been dropped since the last relist.
-	evicted bool
+	evicted api.ResourceVersion // of the last event dropped since then, if any
 }
 
 // New returns an empty window over a heap.
@@ -90,7 +89,6 @@ func (w *Window) Append(e Event) {
 	w.resize(e.Millis)
 	if w.end-w.start == len(w.ring) {
 		w.evict()
-		w.evicted = true
 	}
 	*w.At(w.end) = e
 	w.end++
@@ -98,6 +96,7 @@ func (w *Window) Append(e Event) {
 
 func (w *Window) evict() {
 	e := w.At(w.start)
+	w.evicted = e.ResourceVersion
 	w.heap.Release(e.Current)
 	w.heap.Release(e.Previous)
 	*e = Event{}
@@ -125,7 +124,6 @@ func (w *Window) resize(now int64) {
 func (w *Window) setCapacity(capacity int) {
 	for w.end-w.start > capacity {
 		w.evict()
-		w.evicted = true
 	}
 	ring := make([]Event, capacity)
 	for p := w.start; p < w.end; p++ {
@@ -140,20 +138,21 @@ func (w *Window) Relist(rv api.ResourceVersion) {
 	for w.start < w.end {
 		w.evict()
 	}
-	w.listed, w.evicted = rv, false
+	w.listed, w.evicted = rv, 0
 }
 
 // Listed is the resource version of the last relist, zero before the first.
 func (w *Window) Listed() api.ResourceVersion { return w.listed }
 
 // Oldest is the oldest resource version a watch can start from without a gap,
-// and false before there is any (rule H7).
+// and false before there is any (rule H7). Where events share a version it is
+// one whose events are all in the window or all gone.
 func (w *Window) Oldest() (api.ResourceVersion, bool) {
-	if w.listed > 0 && !w.evicted {
+	if w.listed > 0 && w.evicted == 0 {
 		return w.listed, true
 	}
 	if w.start < w.end {
-		return w.At(w.start).ResourceVersion - 1, true
+		return max(w.At(w.start).ResourceVersion-1, w.evicted), true
 	}
 	return 0, false
 }
