@@ -22,7 +22,7 @@ type View struct {
 	offset  uint32
 	limit   uint32
 	countBy func(store.Ref) string // nil for none
-	counts  map[string]uint64
+	counts  map[string]*uint64
 	shown   window
 	changed bool
 	detach  func()
@@ -34,7 +34,7 @@ func New(c *cacher.Cacher, q *wire.OpenView) (*View, *api.Status) {
 	if status := checkLimit(q.Limit); status != nil {
 		return nil, status
 	}
-	v := &View{cacher: c, heap: c.Heap(), offset: q.Offset, limit: q.Limit, counts: map[string]uint64{}, changed: true}
+	v := &View{cacher: c, heap: c.Heap(), offset: q.Offset, limit: q.Limit, counts: map[string]*uint64{}, changed: true}
 	compare, status := compareBy(v.heap, c.Schema(), strings.Clone(q.Sort))
 	if status != nil {
 		return nil, status
@@ -98,14 +98,14 @@ func (v *View) count(ref store.Ref, by int) {
 		return
 	}
 	value := v.countBy(ref)
-	n := v.counts[value] + uint64(by)
-	switch {
-	case n == 0:
+	n := v.counts[value]
+	if n == nil {
+		n = new(uint64)
+		v.counts[strings.Clone(value)] = n // value aliases the heap
+	}
+	*n += uint64(by)
+	if *n == 0 {
 		delete(v.counts, value)
-	case n == 1 && by > 0:
-		v.counts[strings.Clone(value)] = n
-	default:
-		v.counts[value] = n
 	}
 }
 
@@ -147,7 +147,7 @@ func (v *View) Patch(f *wire.ViewPatch) bool {
 	f.Offset = v.offset
 	f.Counts = f.Counts[:0]
 	for value, n := range v.counts {
-		f.Counts = append(f.Counts, wire.Count{Value: value, Rows: n})
+		f.Counts = append(f.Counts, wire.Count{Value: value, Rows: *n})
 	}
 	slices.SortFunc(f.Counts, func(a, b wire.Count) int { return strings.Compare(a.Value, b.Value) })
 	refs := make([]store.Ref, 0, min(int(v.limit), v.rows.Len()))

@@ -1,0 +1,276 @@
+package view_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/view"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// client is a program's copy of a view, kept up to date by patches alone.
+type client struct {
+	slots  map[uint32]string
+	rows   []string
+	total  uint64
+	counts string
+	sent   int
+}
+
+func (c *client) apply(t *testing.T, v *view.View) bool {
+	var f, got wire.ViewPatch
+	if !v.Patch(&f) {
+		return false
+	}
+	_, payload, _, err := wire.Next(f.Append(nil))
+	require.NoError(t, err)
+	require.NoError(t, got.Parse(payload))
+	for _, r := range got.Rows {
+		c.slots[r.Slot] = fmt.Sprintf("%s@%d", r.Item.Envelope.Key(), r.Item.ResourceVersion)
+	}
+	c.rows = nil
+	slots := map[uint32]string{}
+	for _, s := range got.Slots {
+		row, ok := c.slots[s]
+		require.True(t, ok, "slot %d was never filled", s)
+		require.NotContains(t, slots, s, "a slot is named twice")
+		slots[s] = row
+		c.rows = append(c.rows, row)
+	}
+	c.slots, c.total, c.sent = slots, got.Total, c.sent+len(got.Rows)
+	c.counts = ""
+	for _, n := range got.Counts {
+		c.counts += fmt.Sprintf("%s=%d ", n.Value, n.Rows)
+	}
+	return true
+}
+
+// model is what a view should show, by filtering and sorting everything.
+type model map[string]api.Object
+
+func (m model) window(q *wire.OpenView, less func(a, b api.Object) int, match func(api.Object) bool) (rows []string, total int, counts string) {
+	var all []api.Object
+	byPhase := map[string]int{}
+	for _, o := range m {
+		if match(o) {
+			all = append(all, o)
+			byPhase[o.Fields[3]]++
+		}
+	}
+	slices.SortFunc(all, func(a, b api.Object) int {
+		if c := less(a, b); c != 0 {
+			return c
+		}
+		return strings.Compare(string(a.Key), string(b.Key))
+	})
+	for i := int(q.Offset); i < len(all) && i < int(q.Offset+q.Limit); i++ {
+		rows = append(rows, fmt.Sprintf("%s@%d", all[i].Key, all[i].ResourceVersion))
+	}
+	phases := []string{}
+	for p := range byPhase {
+		phases = append(phases, p)
+	}
+	sort.Strings(phases)
+	for _, p := range phases {
+		counts += fmt.Sprintf("%s=%d ", p, byPhase[p])
+	}
+	return rows, len(all), counts
+}
+
+func byRestarts(a, b api.Object) int { return a.Columns[2].Compare(b.Columns[2]) }
+func byKey(api.Object, api.Object) int {
+	return 0
+}
+
+func put(o api.Object) *cacher.Put {
+	return &cacher.Put{
+		ResourceVersion: o.ResourceVersion, Labels: o.Labels, Envelope: wire.AppendEnvelope(nil, &o),
+	}
+}
+
+func randomPod(r *rand.Rand, rv int) api.Object {
+	return objects.Object(fmt.Sprintf("ns%d/p%d rv=%d app=%s phase=%s restarts=%d",
+		r.IntN(3), r.IntN(60), rv, []string{"web", "api", "db"}[r.IntN(3)],
+		[]string{"Running", "Pending", "Failed"}[r.IntN(3)], r.IntN(5)))
+}
+
+// A view that is patched now and then shows what filtering and sorting the
+// whole collection would, for any query, move, relist and change of query.
+func TestView_agrees_with_filter_and_sort(t *testing.T) {
+	type query struct {
+		wire.OpenView
+		less  func(a, b api.Object) int
+		match func(api.Object) bool
+	}
+	app := func(o api.Object) string { v, _ := o.Labels.Get("app"); return v }
+	queries := []query{
+		{wire.OpenView{Limit: 10}, byKey, func(api.Object) bool { return true }},
+		{wire.OpenView{Limit: 7, Offset: 3, Sort: "restarts", LabelSelector: "app in (web,db)", CountBy: "status.phase"}, byRestarts,
+			func(o api.Object) bool { return app(o) != "api" }},
+		{wire.OpenView{Limit: 1000, Sort: "-Restarts", FieldSelector: "status.phase!=Failed", CountBy: "phase"},
+			func(a, b api.Object) int { return -byRestarts(a, b) }, func(o api.Object) bool { return o.Fields[3] != "Failed" }},
+		{wire.OpenView{Limit: 5, Sort: "name", Namespace: "ns1"},
+			func(a, b api.Object) int { return strings.Compare(a.Key.Name(), b.Key.Name()) },
+			func(o api.Object) bool { return o.Key.Namespace() == "ns1" }},
+		{wire.OpenView{Limit: 20, Sort: "-status.phase", LabelSelector: "app!=web"},
+			func(a, b api.Object) int { return -strings.Compare(a.Fields[3], b.Fields[3]) },
+			func(o api.Object) bool { return app(o) != "web" }},
+		{wire.OpenView{Limit: 0}, byKey, func(api.Object) bool { return true }},
+	}
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		c := cacher.New(cacher.Config{Schema: objects.Pods()})
+		m := model{}
+		c.BeginList(1)
+		c.EndList(1, 1)
+		q := queries[r.IntN(len(queries))]
+		v, status := view.New(c, &q.OpenView)
+		require.Nil(t, status)
+		shown := &client{slots: map[uint32]string{}}
+		for rv := 2; rv < 400; rv++ {
+			switch n := r.IntN(100); {
+			case n < 60:
+				o := randomPod(r, rv)
+				m[string(o.Key)] = o
+				c.Apply(put(o), int64(rv))
+			case n < 85:
+				o := randomPod(r, rv)
+				delete(m, string(o.Key))
+				c.Delete(o.Key, o.ResourceVersion, int64(rv))
+			case n < 90:
+				q.Offset, q.Limit = uint32(r.IntN(10)), uint32(r.IntN(20))
+				require.Nil(t, v.Move(q.Offset, q.Limit))
+			case n < 92:
+				next := queries[r.IntN(len(queries))]
+				replaced, status := view.New(c, &next.OpenView)
+				require.Nil(t, status)
+				replaced.Adopt(v)
+				v, q = replaced, next
+			case n < 94:
+				m = relist(c, m, r, rv)
+			default:
+				shown.check(t, v, m, q.OpenView, q.less, q.match)
+			}
+		}
+		shown.check(t, v, m, q.OpenView, q.less, q.match)
+		require.False(t, shown.apply(t, v), "nothing changed, so there is no patch")
+		v.Close()
+		held := c.Len()
+		for p := c.Window().Start(); p < c.Window().End(); p++ {
+			held += 2
+		}
+		require.LessOrEqual(t, c.Heap().Versions(), held, "a closed view holds versions")
+	}
+}
+
+// relist replaces the state by one that has lost some objects and has new
+// versions of others.
+func relist(c *cacher.Cacher, m model, r *rand.Rand, rv int) model {
+	next := model{}
+	c.BeginList(api.ResourceVersion(rv))
+	keys := []string{}
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	for _, k := range keys {
+		o := m[k]
+		switch r.IntN(3) {
+		case 0:
+			continue
+		case 1:
+			again := randomPod(r, rv)
+			again.Key, again.Fields[0], again.Fields[1] = o.Key, o.Key.Name(), o.Key.Namespace()
+			o = again
+		}
+		next[k] = o
+		c.ListObject(put(o))
+	}
+	c.EndList(api.ResourceVersion(rv), int64(rv))
+	return next
+}
+
+func (c *client) check(t *testing.T, v *view.View, m model, q wire.OpenView, less func(a, b api.Object) int, match func(api.Object) bool) {
+	if !c.apply(t, v) {
+		return
+	}
+	rows, total, counts := m.window(&q, less, match)
+	require.Equal(t, rows, c.rows)
+	require.EqualValues(t, total, c.total)
+	if q.CountBy != "" {
+		require.Equal(t, counts, c.counts)
+	} else {
+		require.Empty(t, c.counts)
+	}
+}
+
+func TestView_sends_only_rows_that_changed(t *testing.T) {
+	c := cacher.New(cacher.Config{Schema: objects.Pods()})
+	c.BeginList(1)
+	for i := range 100 {
+		c.ListObject(put(objects.Object(fmt.Sprintf("a/p%02d rv=1 phase=Running", i))))
+	}
+	c.EndList(1, 1)
+	v, status := view.New(c, &wire.OpenView{Limit: 10})
+	require.Nil(t, status)
+	shown := &client{slots: map[uint32]string{}}
+	require.True(t, shown.apply(t, v))
+	require.Equal(t, 10, shown.sent)
+
+	c.Apply(put(objects.Object("a/p03 rv=2 phase=Failed")), 2)
+	require.True(t, shown.apply(t, v))
+	require.Equal(t, 11, shown.sent, "one row changed")
+
+	require.Nil(t, v.Move(1, 10))
+	require.True(t, shown.apply(t, v))
+	require.Equal(t, 12, shown.sent, "one row came in")
+
+	c.Apply(put(objects.Object("a/p50 rv=3 phase=Failed")), 3)
+	require.True(t, shown.apply(t, v))
+	require.Equal(t, 12, shown.sent, "the change was outside the window")
+}
+
+func TestView_errors_name_what_is_wrong(t *testing.T) {
+	c := cacher.New(cacher.Config{Schema: objects.Pods()})
+	cases := map[string]wire.OpenView{
+		`cannot sort v1/pods by "colour"`:  {Sort: "-colour"},
+		`cannot count v1/pods by "colour"`: {CountBy: "colour"},
+		"label selector":                   {LabelSelector: "a in b"},
+		"spec.colour":                      {FieldSelector: "spec.colour=x"},
+		"at most 10000 rows":               {Limit: 10_001},
+	}
+	for want, q := range cases {
+		_, status := view.New(c, &q)
+		require.NotNil(t, status, want)
+		require.Equal(t, 400, status.Code)
+		require.Contains(t, status.Message, want)
+	}
+	v, status := view.New(c, &wire.OpenView{})
+	require.Nil(t, status)
+	require.Equal(t, 400, v.Move(0, 10_001).Code)
+}
+
+func TestView_date_sorts_by_age(t *testing.T) {
+	c := cacher.New(cacher.Config{Schema: objects.Pods()})
+	c.BeginList(1)
+	for i, created := range []int64{2000, 1000, 3000} {
+		o := objects.Object(fmt.Sprintf("a/p%d rv=1", i))
+		o.Columns[3] = api.Value{Kind: api.Date, Int: created}
+		c.ListObject(put(o))
+	}
+	c.EndList(1, 1)
+	v, status := view.New(c, &wire.OpenView{Sort: "created", Limit: 10})
+	require.Nil(t, status)
+	shown := &client{slots: map[uint32]string{}}
+	shown.apply(t, v)
+	require.Equal(t, []string{"a/p2@1", "a/p0@1", "a/p1@1"}, shown.rows, "the youngest first")
+}
