@@ -53,12 +53,12 @@ func (l Limits) withDefaults() Limits {
 // Window is the ring. Positions grow for ever: an event keeps its position for
 // as long as it is in the window, whatever the ring's capacity (rules H1, H4).
 type Window struct {
-	heap   *store.Heap
-	limits Limits
-	ring   []Event
-	start  int
-	end    int
-	listed api.ResourceVersion // of the last relist
+	heap    *store.Heap
+	limits  Limits
+	ring    []Event
+	start   int
+	end     int
+	listed  api.ResourceVersion // of the last relist
 	evicted api.ResourceVersion // of the last event dropped since then, if any
 }
 
