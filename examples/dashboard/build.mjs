@@ -1,0 +1,34 @@
+// Builds the page into dist/. The tools are those of the npm package beside it.
+import { copyFileSync, mkdirSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const pkg = join(here, "../../js");
+
+/** Bundles the page that starts at `entry` into `outdir`, without the package's worker and module. */
+export async function buildPage(entry, outdir, options = {}) {
+  const esbuild = createRequire(join(pkg, "package.json"))("esbuild");
+  rmSync(outdir, { recursive: true, force: true });
+  mkdirSync(outdir, { recursive: true });
+  for (const file of ["index.html", "icon.svg"]) copyFileSync(join(here, "src", file), join(outdir, file));
+  await esbuild.build({
+    entryPoints: [
+      { in: join(here, entry), out: "app" },
+      { in: join(here, "src/app.css"), out: "app" },
+    ],
+    outdir,
+    bundle: true,
+    format: "esm",
+    target: ["es2022"],
+    logLevel: "warning",
+    ...options,
+  });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const dist = join(here, "dist");
+  await buildPage("src/main.ts", dist, { minify: true, alias: { watchglass: join(pkg, "dist/index.js") } });
+  for (const file of ["worker.js", "watchglass.wasm"]) copyFileSync(join(pkg, "dist", file), join(dist, file));
+}

@@ -1,0 +1,102 @@
+import type { Cell, Column, Row, Schema } from "watchglass";
+
+export type ColumnKind = "name" | "text" | "number" | "bool" | "age" | "status" | "labels";
+
+export interface Width {
+  min: number;
+  grow: number;
+}
+
+/** A column of the table. */
+export interface TableColumn {
+  title: string;
+  kind: ColumnKind;
+  /** What ViewOptions.sort calls it; empty where there is no order. */
+  sort: string;
+  /** Pixels it needs, and its share of what is left. Never its content's: every row is a grid of its own. */
+  width: Width;
+  value(row: Row): Cell;
+}
+
+const WIDTHS: Record<ColumnKind, Width> = {
+  name: { min: 210, grow: 2.4 },
+  text: { min: 110, grow: 1.2 },
+  number: { min: 92, grow: 0.4 },
+  bool: { min: 96, grow: 0.4 },
+  age: { min: 72, grow: 0.3 },
+  status: { min: 116, grow: 0.6 },
+  labels: { min: 240, grow: 3.4 },
+};
+
+const KINDS: Record<Column["kind"], ColumnKind> = {
+  null: "text",
+  bool: "bool",
+  integer: "number",
+  number: "number",
+  date: "age",
+  string: "text",
+};
+
+/** Columns whose words have a colour. */
+const STATUS_PATHS = new Set([".status.phase", ".type"]);
+
+/** Where kubectl's order is not the one that is easiest to read. */
+const FIRST: Record<string, string[]> = { pods: ["Node", "Phase", "Restarts"] };
+
+/** The table of a resource: name, namespace, its own columns with the age last, labels. */
+export function tableColumns(schema: Schema, wide: boolean): TableColumn[] {
+  const columns = [column("Name", "name", "name", (row) => row.name)];
+  if (schema.namespaced) columns.push(column("Namespace", "text", "namespace", (row) => row.namespace));
+  for (const index of ownColumns(schema, wide)) columns.push(ownColumn(schema.columns[index]!, index));
+  columns.push(column("Labels", "labels", "", labelsText));
+  return columns;
+}
+
+/** The columns as tracks of a CSS grid, and the width below which the table scrolls sideways. */
+export function layout(columns: readonly TableColumn[]): { tracks: string; width: number } {
+  return {
+    tracks: columns.map(({ width }) => `minmax(${width.min}px, ${width.grow}fr)`).join(" "),
+    width: columns.reduce((sum, { width }) => sum + width.min, 0),
+  };
+}
+
+/** Ages read from young to old, while dates sort from old to young: "-" means the other way round for them. */
+export function isDescending(column: TableColumn, sort: string): boolean {
+  return sort.startsWith("-") !== (column.kind === "age");
+}
+
+/** The sort after a click: ascending, then descending, then the order of keys. */
+export function nextSort(column: TableColumn, sort: string): string {
+  const [ascending, descending] = column.kind === "age" ? [`-${column.sort}`, column.sort] : [column.sort, `-${column.sort}`];
+  if (sort === ascending) return descending;
+  return sort === descending ? "" : ascending;
+}
+
+/** The field whose values are worth counting; empty where there is none. */
+export function facetField(schema: Schema): string {
+  return ["status.phase", "type", "spec.type"].find((field) => schema.fields.includes(field)) ?? "";
+}
+
+function ownColumns(schema: Schema, wide: boolean): number[] {
+  const first = FIRST[schema.resource] ?? [];
+  const rank = (name: string) => (name === "Age" ? 1000 : first.includes(name) ? first.indexOf(name) : first.length);
+  return schema.columns
+    .map((_, index) => index)
+    .filter((index) => wide || schema.columns[index]!.priority === 0)
+    .sort((a, b) => rank(schema.columns[a]!.name) - rank(schema.columns[b]!.name) || a - b);
+}
+
+function ownColumn(c: Column, index: number): TableColumn {
+  const kind = STATUS_PATHS.has(c.path) ? "status" : KINDS[c.kind];
+  const made = column(c.name, kind, c.name, (row) => row.columns[index] ?? null);
+  if (c.name === "Message") made.width = { min: 260, grow: 3 };
+  return made;
+}
+
+function column(title: string, kind: ColumnKind, sort: string, value: (row: Row) => Cell): TableColumn {
+  return { title, kind, sort, value, width: WIDTHS[kind] };
+}
+
+function labelsText(row: Row): string {
+  return Object.entries(row.labels).map(([key, value]) => `${key}=${value}`).join(",");
+}

@@ -1,0 +1,59 @@
+import type { CollectionStatus, State } from "watchglass";
+import { byId, setAttribute, setText } from "./dom.ts";
+import { age, count } from "./format.ts";
+
+/** States in which what is on the page may be old. */
+const OUTDATED = new Set<State>(["reconnecting", "stale", "forbidden", "closed"]);
+
+const REASONS: Partial<Record<State, string>> = {
+  reconnecting: "The connection was lost; reconnecting.",
+  stale: "Nothing has been heard from the server for a while.",
+  forbidden: "The server refuses access.",
+  closed: "The connection is closed.",
+};
+
+/** Says how current the page is: a pill always, a banner when the data may be old. */
+export class ConnectionState {
+  readonly #pill = byId("pill");
+  readonly #state = byId("pill-state");
+  readonly #progress = byId("pill-progress");
+  readonly #banner = byId("banner");
+  readonly #reconnect = byId("reconnect");
+
+  constructor(onReconnect: () => void) {
+    this.#reconnect.addEventListener("click", onReconnect);
+  }
+
+  /** Without rows there is nothing that could be old, and no banner. */
+  draw(status: CollectionStatus, now: number, hasRows: boolean): void {
+    const { state } = status;
+    const outdated = OUTDATED.has(state) && hasRows;
+    setAttribute(this.#pill, "data-state", state);
+    setText(this.#state, state);
+    setText(this.#progress, progressText(status, now));
+    this.#pill.title = details(status);
+    setAttribute(document.documentElement, "data-outdated", String(outdated));
+    this.#reconnect.hidden = state === "live" || state === "syncing";
+    this.#banner.hidden = !outdated;
+    if (outdated) setText(this.#banner, bannerText(status));
+  }
+}
+
+function progressText(status: CollectionStatus, now: number): string {
+  if (status.state === "syncing" && status.total > 0) return `${count(status.loaded)} of ${count(status.total)}`;
+  return status.lastProgress ? `last progress ${age(now - status.lastProgress)} ago` : "";
+}
+
+function bannerText(status: CollectionStatus): string {
+  const time = new Date(status.lastProgress).toLocaleTimeString();
+  const rows = status.lastProgress && status.objects ? ` The rows are as of ${time}.` : "";
+  const why = status.error ? ` ${status.error.message}` : "";
+  return `${REASONS[status.state] ?? ""}${rows}${why}`;
+}
+
+function details(status: CollectionStatus): string {
+  const lines = [`Resource version ${status.resourceVersion || "unknown"}`, `${count(status.objects)} objects`];
+  if (status.lastProgress) lines.push(`Last progress ${new Date(status.lastProgress).toLocaleString()}`);
+  if (status.error) lines.push(`${status.error.reason}: ${status.error.message}`);
+  return lines.join("\n");
+}

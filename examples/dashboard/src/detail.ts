@@ -1,0 +1,142 @@
+import type { Collection, KubeObject, Row } from "watchglass";
+import { byId, setAttribute, setText } from "./dom.ts";
+import { schedule } from "./frame.ts";
+import { jsonLines } from "./json.ts";
+import { LineView } from "./lines.ts";
+import { LiveView } from "./query.ts";
+import { escapeValue } from "./selectors.ts";
+import { yamlLines } from "./yaml.ts";
+
+type Format = "yaml" | "json";
+
+/** One whole object beside the table, kept current for as long as it is open. */
+export class Detail {
+  readonly #panel = byId("detail");
+  readonly #note = byId("detail-note");
+  readonly #lines = new LineView(byId("detail-body"));
+  readonly #draw = () => this.#render();
+  #format: Format = "yaml";
+  #collection: Collection | undefined;
+  #view: LiveView | undefined;
+  #key = "";
+  #object: KubeObject | undefined;
+  #drawnUid = "";
+  #fetching = false;
+  #error = "";
+
+  constructor(onClose: () => void) {
+    byId("detail-close").addEventListener("click", onClose);
+    byId("detail-copy").addEventListener("click", () => void this.#copy());
+    byId("detail-yaml").addEventListener("click", () => this.#show("yaml"));
+    byId("detail-json").addEventListener("click", () => this.#show("json"));
+  }
+
+  get key(): string {
+    return this.#key;
+  }
+
+  open(collection: Collection, key: string): void {
+    if (key === this.#key && collection === this.#collection) return this.#panel.focus();
+    this.close();
+    this.#collection = collection;
+    this.#key = key;
+    this.#panel.hidden = false;
+    setText(byId("detail-title"), key);
+    setText(byId("detail-kind"), collection.schema?.kind ?? "");
+    this.#view = new LiveView(collection, () => this.#follow());
+    this.#view.apply(only(key)).catch((error: Error) => this.#fail(error));
+    schedule(this.#draw);
+    this.#panel.focus();
+  }
+
+  close(): void {
+    this.#view?.close();
+    this.#view = undefined;
+    this.#object = undefined;
+    this.#key = this.#drawnUid = this.#error = "";
+    this.#lines.replace([]);
+    this.#panel.hidden = true;
+  }
+
+  /** The object's own row: a live view of one. */
+  get #row(): Row | undefined {
+    return this.#view?.snapshot?.rows[0];
+  }
+
+  /** Fetches the object whenever its row is ahead of what is shown; one fetch at a time. */
+  #follow(): void {
+    schedule(this.#draw);
+    const row = this.#row;
+    if (!row || this.#fetching || row.resourceVersion === this.#object?.metadata.resourceVersion) return;
+    this.#fetching = true;
+    void this.#fetch(this.#collection!, row);
+  }
+
+  async #fetch(collection: Collection, row: Row): Promise<void> {
+    let failure = "";
+    let object: KubeObject | undefined;
+    try {
+      object = await collection.get(row.key);
+    } catch (error) {
+      failure = (error as Error).message;
+    }
+    this.#fetching = false;
+    if (row.key !== this.#key || collection !== this.#collection) return this.#follow(); // another object was opened meanwhile
+    this.#error = failure;
+    this.#object = object ?? this.#object;
+    schedule(this.#draw);
+    const now = this.#row;
+    if (now && now.resourceVersion !== row.resourceVersion) this.#follow();
+  }
+
+  #fail(error: Error): void {
+    this.#error = error.message;
+    schedule(this.#draw);
+  }
+
+  #render(): void {
+    if (!this.#view) return;
+    const deleted = this.#view.snapshot !== undefined && !this.#row;
+    setAttribute(this.#panel, "data-deleted", String(deleted));
+    setText(this.#note, this.#noteText(deleted));
+    if (!this.#object) return;
+    const lines = this.#format === "yaml" ? yamlLines(this.#object) : jsonLines(this.#object);
+    const { uid, resourceVersion } = this.#object.metadata;
+    if (uid === this.#drawnUid) this.#lines.update(lines);
+    else this.#lines.replace(lines);
+    this.#drawnUid = uid;
+    setAttribute(this.#panel, "data-rv", resourceVersion);
+  }
+
+  #noteText(deleted: boolean): string {
+    if (deleted) return this.#object ? "Deleted. This is how it was last." : "There is no such object.";
+    if (this.#error) return this.#error;
+    return this.#object ? `Live, resource version ${this.#object.metadata.resourceVersion}` : "Loading";
+  }
+
+  #show(format: Format): void {
+    this.#format = format;
+    this.#drawnUid = ""; // other lines altogether, not a change of the object
+    setAttribute(byId("detail-yaml"), "aria-pressed", String(format === "yaml"));
+    setAttribute(byId("detail-json"), "aria-pressed", String(format === "json"));
+    schedule(this.#draw);
+  }
+
+  async #copy(): Promise<void> {
+    const button = byId("detail-copy");
+    try {
+      await navigator.clipboard.writeText(this.#lines.text);
+      setText(button, "Copied");
+    } catch {
+      setText(button, "Not allowed");
+    }
+    setTimeout(() => setText(button, "Copy"), 1500);
+  }
+}
+
+/** The query for one object. */
+function only(key: string) {
+  const slash = key.indexOf("/");
+  const fieldSelector = `metadata.name=${escapeValue(key.slice(slash + 1))}`;
+  return slash < 0 ? { fieldSelector, limit: 1 } : { namespace: key.slice(0, slash), fieldSelector, limit: 1 };
+}

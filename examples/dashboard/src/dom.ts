@@ -1,0 +1,29 @@
+/** The element of index.html with this id. */
+export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`index.html has no #${id}`);
+  return element as T;
+}
+
+export function create(tag: string, className: string, text = ""): HTMLElement {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  if (text) element.textContent = text;
+  return element;
+}
+
+export function button(className: string, text: string, onClick: () => void): HTMLButtonElement {
+  const element = create("button", className, text) as HTMLButtonElement;
+  element.type = "button";
+  element.addEventListener("click", onClick);
+  return element;
+}
+
+/** Writes only what differs: an equal write would still cost a style pass. */
+export function setText(element: HTMLElement, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+export function setAttribute(element: HTMLElement, name: string, value: string): void {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+}

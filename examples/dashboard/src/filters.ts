@@ -1,0 +1,79 @@
+import { byId, create } from "./dom.ts";
+import { faultOf } from "./selectors.ts";
+
+export interface Selection {
+  labelSelector: string;
+  fieldSelector: string;
+}
+
+/** Long enough to type a word, short enough to feel live. */
+const DEBOUNCE_MILLIS = 250;
+
+/**
+ * The selector box: kubectl's -l and --field-selector side by side. It applies
+ * as one types, Enter at once, and shows the engine's error under itself.
+ */
+export class Filters {
+  readonly #label = byId<HTMLInputElement>("label-selector");
+  readonly #field = byId<HTMLInputElement>("field-selector");
+  readonly #error = byId("selector-error");
+  readonly #clear = byId("clear");
+  readonly #onSelect: (selection: Selection) => void;
+  #timer = 0;
+
+  constructor(onSelect: (selection: Selection) => void) {
+    this.#onSelect = onSelect;
+    for (const input of [this.#label, this.#field]) {
+      input.addEventListener("input", () => this.#applySoon());
+      input.addEventListener("keydown", (event) => {
+        if (event.key === "Enter") this.#apply();
+      });
+    }
+    this.#clear.addEventListener("click", () => onSelect({ labelSelector: "", fieldSelector: "" }));
+  }
+
+  focus(): void {
+    this.#label.focus();
+    this.#label.select();
+  }
+
+  /** Shows what is selected, without disturbing who is typing it. */
+  set(selection: Selection, clearable: boolean): void {
+    clearTimeout(this.#timer);
+    if (this.#label.value !== selection.labelSelector) this.#label.value = selection.labelSelector;
+    if (this.#field.value !== selection.fieldSelector) this.#field.value = selection.fieldSelector;
+    this.#clear.hidden = !clearable;
+  }
+
+  /** Shows why a query was refused, and where when the error says so; undefined takes it away. */
+  setError(message: string | undefined, selection: Selection): void {
+    const fault = message === undefined ? undefined : faultOf(message, selection.labelSelector, selection.fieldSelector);
+    this.#label.setAttribute("aria-invalid", String(fault?.language === "label"));
+    this.#field.setAttribute("aria-invalid", String(fault?.language === "field"));
+    this.#error.hidden = message === undefined;
+    this.#error.replaceChildren();
+    if (message === undefined) return;
+    if (fault?.offset !== undefined) {
+      this.#error.append(marked(fault.language === "label" ? selection.labelSelector : selection.fieldSelector, fault.offset));
+    }
+    this.#error.append(create("span", "", message));
+  }
+
+  #applySoon(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#apply(), DEBOUNCE_MILLIS);
+  }
+
+  #apply(): void {
+    clearTimeout(this.#timer);
+    this.#onSelect({ labelSelector: this.#label.value.trim(), fieldSelector: this.#field.value.trim() });
+  }
+}
+
+/** The selector with a mark where the parser stopped. */
+function marked(selector: string, offset: number): HTMLElement {
+  const code = create("code", "");
+  code.setAttribute("aria-hidden", "true"); // the message says it in words
+  code.append(selector.slice(0, offset), create("mark", "", selector.slice(offset) || " "));
+  return code;
+}

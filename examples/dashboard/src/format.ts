@@ -1,0 +1,41 @@
+import type { Cell } from "watchglass";
+
+const SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR, YEAR = 365 * DAY;
+
+/** An age in kubectl's words: two units while they matter, one later. */
+export function age(millis: number): string {
+  const ms = Math.max(0, millis);
+  if (ms < 2 * MINUTE) return `${Math.floor(ms / SECOND)}s`;
+  if (ms < 10 * MINUTE) return units(ms, MINUTE, "m", SECOND, "s");
+  if (ms < 3 * HOUR) return `${Math.floor(ms / MINUTE)}m`;
+  if (ms < 8 * HOUR) return units(ms, HOUR, "h", MINUTE, "m");
+  if (ms < 2 * DAY) return `${Math.floor(ms / HOUR)}h`;
+  if (ms < 8 * DAY) return units(ms, DAY, "d", HOUR, "h");
+  if (ms < 2 * YEAR) return `${Math.floor(ms / DAY)}d`;
+  if (ms < 8 * YEAR) return units(ms, YEAR, "y", DAY, "d");
+  return `${Math.floor(ms / YEAR)}y`;
+}
+
+function units(ms: number, large: number, largeName: string, small: number, smallName: string): string {
+  const rest = Math.floor((ms % large) / small);
+  return `${Math.floor(ms / large)}${largeName}${rest ? `${rest}${smallName}` : ""}`;
+}
+
+const numbers = new Intl.NumberFormat("en");
+
+/** A number with thousands separated. */
+export function count(n: number): string {
+  return numbers.format(n);
+}
+
+/** A cell's text; a date is an age. */
+export function cellText(cell: Cell, isDate: boolean, now: number): string {
+  if (cell === null || cell === "") return "";
+  if (isDate && typeof cell === "number") return age(now - cell);
+  return String(cell);
+}
+
+/** The name of the resource within "group/version/name". */
+export function resourceName(resource: string): string {
+  return resource.slice(resource.lastIndexOf("/") + 1);
+}

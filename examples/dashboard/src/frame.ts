@@ -1,0 +1,16 @@
+/**
+ * One write pass per animation frame: whatever happens in between only
+ * schedules work, and the same work runs once however often it was asked for.
+ */
+const pending = new Set<() => void>();
+
+export function schedule(work: () => void): void {
+  if (pending.size === 0) requestAnimationFrame(flush);
+  pending.add(work);
+}
+
+function flush(): void {
+  const works = [...pending];
+  pending.clear();
+  for (const work of works) work();
+}

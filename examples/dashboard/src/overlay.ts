@@ -1,0 +1,41 @@
+import { byId, button, create } from "./dom.ts";
+
+/** What lies where the rows would be. */
+export interface Message {
+  title: string;
+  text?: string;
+  action?: { text: string; run: () => void };
+}
+
+/** Stands in for the table: a skeleton while loading, or a message. */
+export class Overlay {
+  readonly #box = byId("overlay");
+  #drawn = "";
+
+  hide(): void {
+    this.#box.hidden = true;
+    this.#drawn = "";
+  }
+
+  showLoading(text: string): void {
+    if (this.#is(`loading ${text}`)) return;
+    const lines = Array.from({ length: 12 }, () => create("div", "bone"));
+    this.#box.replaceChildren(...lines, create("p", "muted", text));
+  }
+
+  showMessage(message: Message): void {
+    if (this.#is(JSON.stringify(message))) return;
+    const card = create("div", "message");
+    card.append(create("h2", "", message.title));
+    if (message.text) card.append(create("p", "muted", message.text));
+    if (message.action) card.append(button("button", message.action.text, message.action.run));
+    this.#box.replaceChildren(card);
+  }
+
+  #is(drawn: string): boolean {
+    this.#box.hidden = false;
+    if (this.#drawn === drawn) return true;
+    this.#drawn = drawn;
+    return false;
+  }
+}

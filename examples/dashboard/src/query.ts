@@ -1,0 +1,65 @@
+import type { Collection, View, ViewOptions, ViewSnapshot } from "watchglass";
+import type { Window } from "./window.ts";
+
+/**
+ * A view whose query may be refused: the last accepted one stays, even when
+ * the very first was refused and there is none.
+ */
+export class LiveView {
+  readonly #collection: Collection;
+  readonly #onChange: () => void;
+  #view: View | undefined;
+  #newest = 0;
+  #closed = false;
+
+  constructor(collection: Collection, onChange: () => void) {
+    this.#collection = collection;
+    this.#onChange = onChange;
+  }
+
+  get snapshot(): ViewSnapshot | undefined {
+    return this.#view?.snapshot;
+  }
+
+  /**
+   * Asks for a query. Resolves with whether it is the one shown now, false
+   * when a newer one overtook it; rejects when it was refused.
+   */
+  async apply(options: ViewOptions): Promise<boolean> {
+    const asked = ++this.#newest;
+    try {
+      if (this.#view) await this.#view.query(options);
+      else await this.#open(options, asked);
+    } catch (error) {
+      if (this.#isNewest(asked)) throw error;
+    }
+    return this.#isNewest(asked);
+  }
+
+  move(window: Window): void {
+    this.#view?.move(window.offset, window.limit);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#view?.close();
+  }
+
+  async #open(options: ViewOptions, asked: number): Promise<void> {
+    const view = this.#collection.view(options);
+    try {
+      await view.ready;
+    } catch (error) {
+      view.close();
+      throw error;
+    }
+    if (!this.#isNewest(asked)) return view.close();
+    this.#view = view;
+    view.subscribe(this.#onChange);
+    this.#onChange();
+  }
+
+  #isNewest(asked: number): boolean {
+    return !this.#closed && asked === this.#newest;
+  }
+}

@@ -1,0 +1,252 @@
+import type { Row, ViewSnapshot } from "watchglass";
+import { type TableColumn, isDescending, layout } from "./columns.ts";
+import { byId, create, setAttribute } from "./dom.ts";
+import { schedule } from "./frame.ts";
+import { RowElement } from "./rows.ts";
+import { type Geometry, type Window, contentHeight, firstVisible, scrollTopFor, visibleRows, wantedWindow } from "./window.ts";
+
+export interface TableEvents {
+  onSort(column: TableColumn): void;
+  onOpen(key: string): void;
+  onLabel(key: string, value: string): void;
+  /** The rows that should be in the snapshot have changed. */
+  onWindow(window: Window): void;
+  /** Rows first to last (exclusive) are in sight. */
+  onRange(first: number, last: number, total: number): void;
+}
+
+/** Rows drawn beyond the edges, so that a scroll within a frame does not show a gap. */
+const OVERDRAW = 4;
+
+/**
+ * A table that draws the rows in sight of a live view. It moves the view's
+ * window along with the scrollbar and never asks for more.
+ */
+export class Table {
+  readonly #grid = byId("grid");
+  readonly #head = byId("head");
+  readonly #space = byId("space");
+  readonly #body = byId("rows");
+  readonly #events: TableEvents;
+  readonly #render = () => this.#draw();
+  #columns: readonly TableColumn[] = [];
+  #snapshot: ViewSnapshot | undefined;
+  #drawn = new Map<string, RowElement>();
+  #spare: RowElement[] = [];
+  #window: Window = { offset: 0, limit: 0 };
+  /** The row that the keyboard is at: the key follows the object, the index is where it was last seen. */
+  #active = { index: -1, key: "" };
+  #opened = "";
+  #viewport = 0;
+  #rowHeight = 1;
+
+  constructor(events: TableEvents) {
+    this.#events = events;
+    this.#grid.addEventListener("scroll", () => schedule(this.#render), { passive: true });
+    this.#grid.addEventListener("keydown", (event) => this.#onKey(event));
+    this.#grid.addEventListener("focus", () => this.#onFocus());
+    this.#body.addEventListener("click", (event) => this.#onClick(event));
+    this.#body.addEventListener("mouseover", (event) => explainCut(event.target as HTMLElement));
+    new ResizeObserver(() => this.#measure()).observe(this.#grid);
+  }
+
+  get limit(): number {
+    return wantedWindow(0, this.#geometry(0), { offset: 0, limit: 0 }).limit;
+  }
+
+  setColumns(columns: readonly TableColumn[]): void {
+    this.#columns = columns;
+    this.#drawn.clear();
+    this.#spare = [];
+    this.#body.replaceChildren();
+    const { tracks, width } = layout(columns);
+    this.#grid.style.setProperty("--columns", tracks);
+    this.#grid.style.setProperty("--table-width", `${width}px`);
+    setAttribute(this.#grid, "aria-colcount", String(columns.length));
+    this.#head.replaceChildren(...columns.map((column) => this.#headerCell(column)));
+    this.#measure();
+  }
+
+  setSort(sort: string): void {
+    this.#columns.forEach((column, i) => {
+      const sorted = column.sort !== "" && column.sort === sort.replace(/^-/, "");
+      const order = isDescending(column, sort) ? "descending" : "ascending";
+      setAttribute(this.#head.children[i] as HTMLElement, "aria-sort", sorted ? order : "none");
+    });
+  }
+
+  setSnapshot(snapshot: ViewSnapshot | undefined): void {
+    this.#snapshot = snapshot;
+    schedule(this.#render);
+  }
+
+  setOpened(key: string): void {
+    this.#opened = key;
+    schedule(this.#render);
+  }
+
+  /** A new query starts at its first row, in a window of this size. */
+  toTop(window: Window): void {
+    this.#window = window;
+    this.#active = { index: -1, key: "" };
+    this.#grid.scrollTop = 0;
+    schedule(this.#render);
+  }
+
+  updateAges(): void {
+    const now = Date.now();
+    for (const row of this.#drawn.values()) row.updateAges(now);
+  }
+
+  focus(): void {
+    this.#grid.focus({ preventScroll: true });
+  }
+
+  #draw(): void {
+    const total = this.#snapshot?.total ?? 0;
+    const g = this.#geometry(total);
+    this.#space.style.height = `${contentHeight(g)}px`;
+    const first = firstVisible(this.#grid.scrollTop, g);
+    this.#follow(first, g);
+    this.#drawRows(first, g);
+    setAttribute(this.#grid, "aria-rowcount", String(total + 1));
+    const last = Math.min(total, Math.floor(first + g.viewport / g.rowHeight));
+    this.#events.onRange(Math.min(Math.round(first), last), last, total);
+  }
+
+  #follow(first: number, g: Geometry): void {
+    if (!this.#snapshot) return;
+    const window = wantedWindow(first, g, this.#window);
+    if (window === this.#window) return;
+    this.#window = window;
+    this.#events.onWindow(window);
+  }
+
+  #drawRows(first: number, g: Geometry): void {
+    const { rows, offset } = this.#snapshot ?? { rows: [], offset: 0 };
+    const from = Math.max(offset, Math.floor(first) - OVERDRAW);
+    const to = Math.min(offset + rows.length, Math.floor(first) + visibleRows(g) + OVERDRAW);
+    const shown = to > from ? rows.slice(from - offset, to - offset) : [];
+    this.#keepActive(rows, offset);
+    this.#recycle(shown);
+    const now = Date.now();
+    let place = this.#body.firstElementChild;
+    shown.forEach((row, i) => {
+      const drawn = this.#rowFor(row);
+      const active = from + i === this.#active.index;
+      drawn.update(row, from + i, now, { active, opened: row.key === this.#opened });
+      if (active) setAttribute(this.#grid, "aria-activedescendant", drawn.element.id);
+      place = this.#putAt(place, drawn.element);
+    });
+    this.#body.style.transform = `translateY(${this.#grid.scrollTop + (from - first) * g.rowHeight}px)`;
+  }
+
+  /** Takes back the elements of the rows that are no longer in sight. */
+  #recycle(shown: readonly Row[]): void {
+    const keys = new Set(shown.map((row) => row.key));
+    for (const [key, row] of this.#drawn) {
+      if (keys.has(key)) continue;
+      this.#drawn.delete(key);
+      this.#spare.push(row);
+      row.element.remove();
+    }
+  }
+
+  /**
+   * Keeps rows in reading order with as few moves as there can be: a row that
+   * went further down is stepped over and put right when its turn comes.
+   */
+  #putAt(place: Element | null, element: HTMLElement): Element | null {
+    if (element === place || (place && element === place.nextElementSibling)) return element.nextElementSibling;
+    this.#body.insertBefore(element, place);
+    return place;
+  }
+
+  #rowFor(row: Row): RowElement {
+    let drawn = this.#drawn.get(row.key);
+    if (!drawn) {
+      drawn = this.#spare.pop() ?? new RowElement(this.#columns);
+      this.#drawn.set(row.key, drawn);
+    }
+    return drawn;
+  }
+
+  /** The active row follows its object; when that is gone, its place stays. */
+  #keepActive(rows: readonly Row[], offset: number): void {
+    if (this.#active.index < 0) return;
+    const found = rows.findIndex((row) => row.key === this.#active.key);
+    if (found >= 0) this.#active.index = offset + found;
+    else this.#active.key = rows[this.#active.index - offset]?.key ?? "";
+  }
+
+  #activate(index: number): void {
+    const snapshot = this.#snapshot;
+    if (!snapshot || snapshot.total === 0) return;
+    const at = Math.max(0, Math.min(snapshot.total - 1, index));
+    this.#active = { index: at, key: snapshot.rows[at - snapshot.offset]?.key ?? "" };
+    this.#grid.scrollTop = scrollTopFor(at, this.#grid.scrollTop, this.#geometry(snapshot.total));
+    schedule(this.#render);
+  }
+
+  #onKey(event: KeyboardEvent): void {
+    if (event.target !== this.#grid || event.ctrlKey || event.metaKey || event.altKey) return;
+    const { index, key } = this.#active;
+    const page = Math.max(1, visibleRows(this.#geometry(0)) - 2);
+    const moves: Record<string, number> = {
+      ArrowDown: index + 1, ArrowUp: index - 1, PageDown: index + page, PageUp: index - page, Home: 0, End: Infinity,
+    };
+    const move = moves[event.key];
+    if (move !== undefined) this.#activate(move);
+    else if ((event.key === "Enter" || event.key === " ") && key) this.#events.onOpen(key);
+    else return;
+    event.preventDefault();
+  }
+
+  /** Tabbing into the table shows where the keyboard is. */
+  #onFocus(): void {
+    if (this.#active.index < 0 && this.#grid.matches(":focus-visible")) {
+      this.#activate(Math.ceil(firstVisible(this.#grid.scrollTop, this.#geometry(this.#snapshot?.total ?? 0))));
+    }
+  }
+
+  #onClick(event: MouseEvent): void {
+    const target = event.target as HTMLElement;
+    const label = target.closest<HTMLElement>(".label");
+    if (label) return this.#events.onLabel(label.dataset.label!, label.dataset.value!);
+    const row = target.closest<HTMLElement>(".row");
+    if (!row || !getSelection()?.isCollapsed) return; // text that is being selected is not a click
+    this.#activate(Number(row.getAttribute("aria-rowindex")) - 2);
+    this.#events.onOpen(row.dataset.key!);
+  }
+
+  #headerCell(column: TableColumn): HTMLElement {
+    const cell = create("div", `cell ${column.kind}`);
+    cell.setAttribute("role", "columnheader");
+    if (!column.sort) {
+      cell.textContent = column.title;
+      return cell;
+    }
+    const control = create("button", "sort", column.title) as HTMLButtonElement;
+    control.type = "button";
+    control.dataset.sort = column.sort;
+    control.addEventListener("click", () => this.#events.onSort(column));
+    cell.append(control);
+    return cell;
+  }
+
+  #geometry(total: number): Geometry {
+    return { rowHeight: this.#rowHeight, viewport: this.#viewport, total };
+  }
+
+  #measure(): void {
+    this.#rowHeight = parseFloat(getComputedStyle(this.#grid).getPropertyValue("--row-height")) || 34;
+    this.#viewport = Math.max(0, this.#grid.clientHeight - this.#head.offsetHeight);
+    schedule(this.#render);
+  }
+}
+
+/** A cell that is cut off says the whole text on hover. */
+function explainCut(target: HTMLElement): void {
+  const cell = target.closest<HTMLElement>(".cell");
+  if (cell) cell.title = cell.scrollWidth > cell.clientWidth ? (cell.textContent ?? "") : "";
+}

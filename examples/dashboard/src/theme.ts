@@ -1,0 +1,43 @@
+import { byId } from "./dom.ts";
+
+type Theme = "light" | "dark";
+
+const STORED = "watchglass.theme";
+const system = matchMedia("(prefers-color-scheme: dark)");
+
+/** Light or dark as the system says, until the toggle says otherwise. */
+export function startTheme(): void {
+  const toggle = byId("theme");
+  const show = () => {
+    const theme = current();
+    document.documentElement.dataset.theme = theme;
+    toggle.textContent = theme === "dark" ? "☀" : "☾";
+    toggle.title = theme === "dark" ? "Switch to light" : "Switch to dark";
+    toggle.setAttribute("aria-label", toggle.title);
+  };
+  toggle.addEventListener("click", () => {
+    remember(current() === "dark" ? "light" : "dark");
+    show();
+  });
+  system.addEventListener("change", show);
+  show();
+}
+
+function current(): Theme {
+  return stored() ?? systemTheme();
+}
+
+function systemTheme(): Theme {
+  return system.matches ? "dark" : "light";
+}
+
+function stored(): Theme | undefined {
+  const value = localStorage.getItem(STORED);
+  return value === "light" || value === "dark" ? value : undefined;
+}
+
+/** Choosing what the system has follows the system again. */
+function remember(theme: Theme): void {
+  if (theme === systemTheme()) localStorage.removeItem(STORED);
+  else localStorage.setItem(STORED, theme);
+}

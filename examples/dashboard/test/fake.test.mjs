@@ -1,0 +1,384 @@
+// The page in a real browser, on a cluster in its own memory (test/fake).
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, describe, test } from "node:test";
+import { buildPage } from "../build.mjs";
+import { launch } from "./support/browser.mjs";
+import { DashboardPage } from "./support/page.mjs";
+import { serve } from "./support/static.mjs";
+
+const PODS = 10_000;
+const folder = mkdtempSync(join(tmpdir(), "dashboard-fake-"));
+let browser, server, dashboard;
+
+before(async () => {
+  await buildPage("test/fake/main.ts", folder);
+  [server, browser] = await Promise.all([serve(folder), launch()]);
+});
+after(async () => {
+  await browser?.close();
+  await server?.close();
+  rmSync(folder, { recursive: true });
+});
+afterEach(async () => {
+  const problems = dashboard?.problems ?? [];
+  await dashboard?.close();
+  dashboard = undefined;
+  assert.deepEqual(problems, []); // among them: everything the content security policy would forbid
+});
+
+/** Opens the page and waits until it shows its pods. */
+async function open({ hash = "", query = `?pods=${PODS}`, ready = true, ...context } = {}) {
+  dashboard = await DashboardPage.open(browser, server.url + query + hash, context);
+  if (ready) {
+    await dashboard.state("live");
+    await dashboard.frames();
+  }
+  return dashboard;
+}
+
+const inPage = (work, argument) => dashboard.page.evaluate(work, argument);
+const until = (work, argument) => dashboard.page.waitForFunction(work, argument, { timeout: 10_000 });
+
+describe("table", () => {
+  test("draws only the rows in sight of 10,000", async () => {
+    await open();
+    await dashboard.hasTotal(PODS);
+    const bounded = async () => assert.ok((await dashboard.rows.count()) < 40, `${await dashboard.rows.count()} rows in the document`);
+    await bounded();
+    await dashboard.scrollTo(5000 * 34);
+    await until(() => document.querySelector("[data-key][aria-rowindex='5002']"));
+    await bounded();
+    assert.equal(await dashboard.get("grid").getAttribute("aria-rowcount"), String(PODS + 1));
+    assert.match(await dashboard.get("range").textContent(), /^Showing 5,001–5,0\d\d of 10,000 pods$/);
+    const keys = await dashboard.keys();
+    assert.deepEqual(keys, [...keys].sort(), "rows are in reading order");
+  });
+
+  test("shows the columns of kubectl, and more when wide", async () => {
+    await open();
+    const titles = () => dashboard.page.locator("[role=columnheader]").allTextContents();
+    assert.deepEqual(await titles(), ["Name", "Namespace", "Node", "Phase", "Restarts", "Age", "Labels"]);
+    await dashboard.get("wide").click();
+    await dashboard.frames();
+    assert.deepEqual(await titles(), ["Name", "Namespace", "Node", "Phase", "Restarts", "IP", "Images", "Age", "Labels"]);
+    assert.ok(await dashboard.rows.count());
+  });
+
+  test("sorts by a click on a header", async () => {
+    await open();
+    const restarts = async () => (await dashboard.column("Restarts")).map(Number);
+    await dashboard.sortBy("Restarts");
+    await dashboard.sortBy("Restarts");
+    await until(() => document.querySelector("[role=columnheader][aria-sort=descending]"));
+    await dashboard.frames();
+    const sorted = await restarts();
+    assert.deepEqual(sorted, [...sorted].sort((a, b) => b - a));
+    assert.ok(sorted[0] > 0);
+    await dashboard.sortBy("Restarts");
+    await until(() => !document.querySelector("[aria-sort=descending]"));
+  });
+
+  test("keeps an element per object and writes what changed", async () => {
+    await open();
+    const key = (await dashboard.keys())[3];
+    await inPage((key) => { document.querySelector(`[data-key="${key}"]`).marked = true; fake.pods.touch(key, "Failed"); }, key);
+    await until((key) => document.querySelector(`[data-key="${key}"] .status`).textContent === "Failed", key);
+    assert.equal(await inPage((key) => document.querySelector(`[data-key="${key}"]`).marked, key), true);
+    assert.equal(await inPage((key) => Boolean(document.querySelector(`[data-key="${key}"] .status`).dataset.flash), key), true);
+    await inPage((key) => fake.pods.delete(key), key);
+    await until((key) => !document.querySelector(`[data-key="${key}"]`), key);
+    await dashboard.hasTotal(PODS - 1);
+  });
+
+  test("writes at most once a frame", async () => {
+    await open();
+    const passes = await inPage(async () => {
+      let records = 0, frames = 0, running = true;
+      new MutationObserver(() => records++).observe(document.querySelector("[data-testid=rows]"), { subtree: true, childList: true, characterData: true });
+      const count = () => { frames++; if (running) requestAnimationFrame(count); };
+      requestAnimationFrame(count);
+      fake.pods.churn(5000);
+      await new Promise((done) => setTimeout(done, 1500));
+      running = false;
+      fake.pods.churn(0);
+      return { records, frames };
+    });
+    assert.ok(passes.records > 0 && passes.records <= passes.frames + 2, JSON.stringify(passes)); // ages tick beside it
+  });
+});
+
+describe("keyboard", () => {
+  const active = () => inPage(() => {
+    const id = document.querySelector("[role=grid]").getAttribute("aria-activedescendant");
+    return Number(document.getElementById(id)?.getAttribute("aria-rowindex")) - 2;
+  });
+  const press = async (...keys) => {
+    for (const key of keys) await dashboard.page.keyboard.press(key);
+    await dashboard.frames();
+  };
+
+  test("moves through the rows, opens one, and closes it", async () => {
+    await open();
+    await dashboard.get("grid").focus();
+    await press("Home", "ArrowDown", "ArrowDown", "ArrowUp");
+    assert.equal(await active(), 1);
+    await press("PageDown");
+    assert.ok((await active()) > 10);
+    await press("End");
+    await until((last) => document.querySelector(`[aria-rowindex="${last}"].active`), PODS + 1);
+    await press("Home");
+    await until(() => document.querySelector("[aria-rowindex='2'].active"));
+    await press("Enter");
+    const key = (await dashboard.keys())[0];
+    await until((key) => document.querySelector("#detail-title").textContent === key, key);
+    assert.equal(await inPage(() => document.activeElement.id), "detail");
+    await press("Escape");
+    assert.equal(await dashboard.get("detail").isVisible(), false);
+    assert.equal(await inPage(() => document.activeElement.id), "grid");
+  });
+
+  test("a slash goes to the selector box, Escape comes back", async () => {
+    await open();
+    await press("/");
+    assert.equal(await inPage(() => document.activeElement.id), "label-selector");
+    await press("Escape");
+    assert.equal(await inPage(() => document.activeElement.id), "grid");
+  });
+
+  test("sorts from the header", async () => {
+    await open();
+    await dashboard.page.locator("[data-sort=name]").focus();
+    await press("Enter");
+    await until(() => document.querySelector("[aria-sort=ascending]"));
+  });
+});
+
+describe("selectors", () => {
+  test("apply as one types", async () => {
+    await open();
+    await dashboard.get("label-selector").fill("app=web, tier in (data, backend)");
+    await until((all) => Number(document.querySelector("#range").dataset.total) < all, PODS);
+    assert.ok((await dashboard.column("Labels")).every((text) => text.includes("app=web")));
+    assert.ok((await dashboard.total()) > 0);
+    await dashboard.get("clear").click();
+    await dashboard.hasTotal(PODS);
+  });
+
+  test("the engine's error is under the box, the rows stay", async () => {
+    await open();
+    await dashboard.get("label-selector").fill("app=web");
+    await until((all) => Number(document.querySelector("#range").dataset.total) < all, PODS);
+    const total = await dashboard.total();
+    await dashboard.get("label-selector").fill("app web");
+    await dashboard.get("label-selector").press("Enter");
+    await dashboard.get("selector-error").waitFor();
+    assert.match(await dashboard.get("selector-error").textContent(), /label selector "app web": at offset 4: expected one of/);
+    assert.equal(await dashboard.get("selector-error").locator("mark").textContent(), "web");
+    assert.equal(await dashboard.get("label-selector").getAttribute("aria-invalid"), "true");
+    assert.equal(await dashboard.total(), total);
+    assert.ok(await dashboard.rows.count());
+    await dashboard.get("label-selector").fill("app=web");
+    await dashboard.get("selector-error").waitFor({ state: "hidden" });
+  });
+
+  test("a field that the resource does not have is refused", async () => {
+    await open();
+    await dashboard.get("field-selector").fill("spec.node=x");
+    await dashboard.get("selector-error").waitFor();
+    assert.match(await dashboard.get("selector-error").textContent(), /unknown field "spec.node"/);
+    assert.equal(await dashboard.get("field-selector").getAttribute("aria-invalid"), "true");
+  });
+
+  test("a link with a wrong selector says so and can be repaired", async () => {
+    await open({ hash: "#/v1/pods?labelSelector=app+web" });
+    await dashboard.get("selector-error").waitFor();
+    assert.equal(await dashboard.rows.count(), 0);
+    await dashboard.get("label-selector").fill("app=web");
+    await until(() => Number(document.querySelector("#range").dataset.total) > 0);
+  });
+
+  test("a click on a label demands it", async () => {
+    await open();
+    await dashboard.page.locator(".label[data-label=app]").first().click();
+    await until((all) => Number(document.querySelector("#range").dataset.total) < all, PODS);
+    assert.match(await dashboard.get("label-selector").inputValue(), /^app=/);
+    assert.equal(await dashboard.get("detail").isVisible(), false);
+  });
+
+  test("nothing matching says so and offers a way out", async () => {
+    await open({ hash: "#/v1/pods?labelSelector=app%3Dnone&namespace=web" });
+    await dashboard.page.getByText("No pods match").waitFor();
+    await dashboard.page.getByRole("button", { name: "Clear filters" }).click();
+    await dashboard.hasTotal(PODS);
+  });
+
+  test("a namespace narrows the rows", async () => {
+    await open();
+    await dashboard.get("namespace").selectOption("payments");
+    await until((all) => Number(document.querySelector("#range").dataset.total) < all, PODS);
+    assert.deepEqual([...new Set(await dashboard.column("Namespace"))], ["payments"]);
+  });
+});
+
+describe("phases", () => {
+  const counts = () => inPage(() => Object.fromEntries(
+    [...document.querySelectorAll(".chip")].map((chip) => [chip.dataset.facet, Number(chip.querySelector(".chip-count").textContent.replaceAll(",", ""))]),
+  ));
+
+  test("are counted, and a click selects one", async () => {
+    await open();
+    const before = await counts();
+    assert.deepEqual(Object.keys(before), ["Failed", "Pending", "Running", "Succeeded"]);
+    assert.equal(Object.values(before).reduce((a, b) => a + b), PODS);
+    await dashboard.page.locator(".chip[data-facet=Failed]").click();
+    await dashboard.hasTotal(before.Failed);
+    assert.equal(await dashboard.get("field-selector").inputValue(), "status.phase=Failed");
+    assert.deepEqual(await counts(), before, "the other phases keep their counts");
+    await dashboard.page.locator(".chip[data-facet=Failed]").click();
+    await dashboard.hasTotal(PODS);
+  });
+
+  test("follow the objects", async () => {
+    await open();
+    const before = await counts();
+    await inPage(() => fake.pods.touch(fake.pods.keys.find((key) => fake.pods.item(key).row.fields[3] === "Running"), "Failed"));
+    await until((n) => Number(document.querySelector(".chip[data-facet=Failed] .chip-count").textContent.replaceAll(",", "")) === n, before.Failed + 1);
+  });
+});
+
+describe("detail", () => {
+  test("shows the whole object, follows it, and says when it is deleted", async () => {
+    await open();
+    const key = (await dashboard.keys())[2];
+    await dashboard.rows.nth(2).click({ position: { x: 40, y: 10 } });
+    const body = dashboard.get("detail-body");
+    await body.getByText("apiVersion").waitFor();
+    await inPage((key) => { fake.pods.touch(key); }, key);
+    await body.getByText(/touched at \d+/).waitFor();
+    assert.ok(await body.locator(".changed").count() > 0 && await body.locator(".changed").count() < 6);
+    await dashboard.page.getByRole("button", { name: "JSON" }).click();
+    await body.getByText('"apiVersion"').waitFor();
+    const shown = JSON.parse((await body.locator(".line").allTextContents()).join("\n"));
+    assert.deepEqual(shown, await inPage((key) => watchglassDashboard.collection.get(key), key));
+    await inPage((key) => fake.pods.delete(key), key);
+    await dashboard.page.locator("[data-testid=detail][data-deleted=true]").waitFor();
+    assert.match(await dashboard.get("detail-note").textContent(), /^Deleted/);
+    assert.ok(await body.locator(".line").count());
+  });
+
+  test("copies what it shows", async () => {
+    await open({ permissions: ["clipboard-read", "clipboard-write"] });
+    await dashboard.rows.first().click({ position: { x: 40, y: 10 } });
+    await dashboard.get("detail-body").getByText("apiVersion").waitFor();
+    await dashboard.get("copy").click();
+    await dashboard.page.getByRole("button", { name: "Copied" }).waitFor();
+    assert.match(await inPage(() => navigator.clipboard.readText()), /^apiVersion: v1\nkind: Pod\n/);
+  });
+});
+
+describe("connection", () => {
+  test("loads with a skeleton and its progress", async () => {
+    await open({ query: "?pods=500&step=never", ready: false });
+    await dashboard.state("connecting");
+    await inPage(() => fake.pods.setStatus({ state: "syncing", loaded: 200, total: 500 }));
+    await dashboard.page.getByText("Loading 200 of 500").waitFor();
+    await inPage(() => fake.sync(0));
+    await dashboard.state("live");
+    await dashboard.hasTotal(500);
+    assert.match(await dashboard.get("pill").textContent(), /last progress \ds ago/);
+  });
+
+  test("stale rows stay and are marked until the connection is back", async () => {
+    await open();
+    const keys = await dashboard.keys();
+    await inPage(() => fake.pods.setStatus({ state: "stale", lastProgress: Date.now() - 40_000 }));
+    await dashboard.state("stale");
+    assert.match(await dashboard.get("pill").textContent(), /last progress 4\ds ago/);
+    assert.equal(await dashboard.get("banner").isVisible(), true);
+    assert.deepEqual((await dashboard.keys()).slice(0, 5), keys.slice(0, 5));
+    await dashboard.get("reconnect").click();
+    await dashboard.state("live");
+    assert.equal(await dashboard.get("banner").isVisible(), false);
+    assert.equal(await inPage(() => fake.reconnects), 1);
+  });
+
+  test("an unknown resource is an error with a way out", async () => {
+    await open({ hash: "#/apps/v1/gizmos", ready: false });
+    await dashboard.page.getByText("resource apps/v1/gizmos is not served here").waitFor();
+    await dashboard.page.getByRole("button", { name: "Show pods" }).click();
+    await dashboard.hasTotal(PODS);
+  });
+
+  test("objects that cannot be read are listed and can be dismissed", async () => {
+    await open();
+    await inPage(() => fake.pods.failObject("web/broken", "cannot decode"));
+    await dashboard.get("notice").getByText("web/broken").waitFor();
+    await dashboard.page.getByRole("button", { name: "Dismiss" }).click();
+    await dashboard.get("notice").waitFor({ state: "hidden" });
+  });
+});
+
+describe("page", () => {
+  test("a shared link shows the same", async () => {
+    await open();
+    await dashboard.get("label-selector").fill("tier=data");
+    await dashboard.get("label-selector").press("Enter");
+    await dashboard.sortBy("Restarts");
+    await until(() => document.querySelector("[aria-sort=ascending]"));
+    await dashboard.frames();
+    const [url, keys, total] = [dashboard.page.url(), await dashboard.keys(), await dashboard.total()];
+    await dashboard.page.goto("about:blank");
+    await dashboard.page.goto(url);
+    await dashboard.hasTotal(total);
+    assert.deepEqual(await dashboard.keys(), keys);
+    assert.equal(await dashboard.get("label-selector").inputValue(), "tier=data");
+  });
+
+  test("another resource brings its own columns, and back leads back", async () => {
+    await open();
+    await dashboard.get("resource").selectOption("v1/nodes");
+    await dashboard.hasTotal(120);
+    assert.deepEqual(await dashboard.page.locator("[role=columnheader]").allTextContents(), ["Name", "Version", "Age", "Labels"]);
+    assert.equal(await dashboard.page.locator("#namespace-picker").isVisible(), false);
+    await dashboard.page.goBack();
+    await dashboard.hasTotal(PODS);
+  });
+
+  test("is dark when the system is, and remembers the toggle", async () => {
+    await open({ colorScheme: "dark" });
+    const background = () => inPage(() => getComputedStyle(document.body).backgroundColor);
+    const dark = await background();
+    await dashboard.get("theme").click();
+    assert.notEqual(await background(), dark);
+    await dashboard.page.reload();
+    await dashboard.state("live");
+    assert.notEqual(await background(), dark);
+    await dashboard.get("theme").click();
+    assert.equal(await background(), dark);
+  });
+
+  test("fits a telephone", async () => {
+    await open({ viewport: { width: 400, height: 760 } });
+    assert.equal(await inPage(() => document.documentElement.scrollWidth), 400);
+    assert.ok(await dashboard.rows.count());
+  });
+});
+
+test("smoothness under 1,000 changes a second", async (t) => {
+  await open();
+  await inPage(() => fake.pods.churn(1000));
+  await dashboard.smoothness(500); // the first frames pay for the compiler
+  t.diagnostic(`standing: ${JSON.stringify(await dashboard.smoothness(3000))}`);
+  await dashboard.sortBy("Restarts");
+  t.diagnostic(`sorted: ${JSON.stringify(await dashboard.smoothness(3000))}`);
+  const scrolling = dashboard.smoothness(3000);
+  for (let i = 0; i < 50; i++) {
+    await dashboard.page.mouse.move(600, 400);
+    await dashboard.page.mouse.wheel(0, 700);
+  }
+  t.diagnostic(`scrolling: ${JSON.stringify(await scrolling)}`);
+  assert.equal(await dashboard.total(), PODS);
+});

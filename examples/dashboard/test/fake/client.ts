@@ -1,0 +1,280 @@
+import type {
+  Cell, Collection, CollectionStatus, KubeObject, ListResult, Row, Schema, State, Status, View, ViewOptions, ViewSnapshot, WatchEvent, Watchglass,
+} from "watchglass";
+import { type Item, NODES, PODS, makeNode, makePod, objectOf, random } from "./objects.ts";
+import { Refused, parseFields, parseLabels } from "./selectors.ts";
+
+/** A cluster in the page's own memory, behind the interface of the package. Tests reach it as `fake`. */
+export class FakeWatchglass implements Watchglass {
+  readonly #pods: FakeCollection;
+  readonly #nodes: FakeCollection;
+  reconnects = 0;
+
+  constructor(pods: number) {
+    const next = random(7);
+    this.#pods = new FakeCollection(PODS, Array.from({ length: pods }, (_, i) => makePod(i, next)));
+    this.#nodes = new FakeCollection(NODES, Array.from({ length: 120 }, (_, i) => makeNode(i)));
+  }
+
+  get pods(): FakeCollection {
+    return this.#pods;
+  }
+
+  collection<T extends KubeObject>(resource: string): Collection<T> {
+    const found = { "v1/pods": this.#pods, "v1/nodes": this.#nodes }[resource];
+    if (found) found.reopen();
+    return (found ?? new UnknownCollection(resource)) as unknown as Collection<T>;
+  }
+
+  /** Connects, loads, and is live. */
+  async sync(stepMillis: number): Promise<void> {
+    for (const collection of [this.#pods, this.#nodes]) {
+      for (const part of [0.2, 0.7]) {
+        collection.setStatus({ state: "syncing", loaded: Math.floor(collection.size * part), total: collection.size });
+        if (stepMillis) await new Promise((resolve) => setTimeout(resolve, stepMillis));
+      }
+      collection.goLive();
+    }
+  }
+
+  reconnect(): void {
+    this.reconnects++;
+    this.#pods.goLive();
+    this.#nodes.goLive();
+  }
+
+  async inspect(): Promise<Record<string, number>> {
+    return { "collection.1.objects": this.#pods.size };
+  }
+
+  close(): void {}
+  [Symbol.dispose](): void {}
+}
+
+/** What the fake has in common with a store: objects, listeners, and one notification a frame. */
+export class FakeCollection implements Collection {
+  readonly #schema: Schema;
+  readonly #items = new Map<string, Item>();
+  readonly #views = new Set<FakeView>();
+  readonly #listeners = new Set<() => void>();
+  readonly #objectErrors = new Set<(key: string, status: Status) => void>();
+  #keys: string[] = [];
+  #status: CollectionStatus = { state: "connecting", resourceVersion: "", lastProgress: 0, objects: 0, loaded: 0, total: 0 };
+  #rv = 1000;
+  #live = false;
+  #notified = false;
+  #markSynced = () => {};
+  #timers: number[] = [];
+  readonly synced = new Promise<void>((resolve) => { this.#markSynced = resolve; });
+
+  constructor(schema: Schema, items: Item[]) {
+    this.#schema = schema;
+    for (const item of items) this.#items.set(item.row.key, item);
+    this.#sortKeys();
+    setInterval(() => { if (this.#status.state === "live") this.setStatus({ lastProgress: Date.now() }); }, 1000);
+  }
+
+  get status(): CollectionStatus { return this.#status; }
+  get schema(): Schema | undefined { return this.#live ? this.#schema : undefined; }
+  get size(): number { return this.#items.size; }
+  get keys(): readonly string[] { return this.#keys; }
+
+  item(key: string): Item { return this.#items.get(key)!; }
+  get shape(): Schema { return this.#schema; }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  onObjectError(listener: (key: string, status: Status) => void): () => void {
+    this.#objectErrors.add(listener);
+    return () => this.#objectErrors.delete(listener);
+  }
+
+  setStatus(part: Partial<CollectionStatus>): void {
+    this.#status = Object.freeze({ ...this.#status, ...part, resourceVersion: String(this.#rv), objects: this.size });
+    for (const listener of this.#listeners) listener();
+  }
+
+  setState(state: State, error?: Status): void { this.setStatus({ state, error }); }
+
+  goLive(): void {
+    this.#live = true;
+    this.#markSynced();
+    this.setStatus({ state: "live", lastProgress: Date.now(), error: undefined });
+    this.#changed();
+  }
+
+  failObject(key: string, message: string): void {
+    for (const listener of this.#objectErrors) listener(key, { code: 500, reason: "InternalError", message });
+  }
+
+  /** Changes one pod: its restarts, and sometimes its phase. */
+  touch(key: string, phase?: string): void {
+    const item = this.item(key);
+    const columns = [...item.row.columns] as Cell[];
+    columns[1] = Number(columns[1]) + 1;
+    if (phase) columns[0] = phase;
+    const fields = item.row.fields.map((value, i) => (this.#schema.fields[i] === "status.phase" && phase ? phase : value));
+    this.put({ row: { ...item.row, columns, fields }, note: `touched at ${this.#rv}` });
+  }
+
+  put(item: Item): void {
+    const row = Object.freeze({ ...item.row, resourceVersion: String(++this.#rv) });
+    const isNew = !this.#items.has(row.key);
+    this.#items.set(row.key, { ...item, row });
+    if (isNew) this.#sortKeys();
+    this.#changed();
+  }
+
+  delete(key: string): void {
+    this.#rv++;
+    this.#items.delete(key);
+    this.#sortKeys();
+    this.#changed();
+  }
+
+  /** So many changes a second, spread over time. */
+  churn(perSecond: number, seed = 1): void {
+    for (const timer of this.#timers.splice(0)) clearInterval(timer);
+    if (!perSecond) return;
+    const next = random(seed);
+    const tick = 20;
+    this.#timers.push(setInterval(() => {
+      for (let i = 0; i < (perSecond * tick) / 1000; i++) {
+        this.touch(this.#keys[Math.floor(next() * this.#keys.length)]!, next() < 0.1 ? "Running" : undefined);
+      }
+    }, tick) as unknown as number);
+  }
+
+  view(options: ViewOptions = {}): View {
+    const view = new FakeView(this, options, () => this.#views.delete(view));
+    this.#views.add(view);
+    return view;
+  }
+
+  async get(key: string): Promise<KubeObject> {
+    const item = this.#items.get(key);
+    if (!item) throw new Refused(`${key} not found`);
+    return objectOf(item, this.#schema);
+  }
+
+  async list(): Promise<ListResult> {
+    const items = this.#keys.map((key) => objectOf(this.item(key), this.#schema));
+    return { items, resourceVersion: String(this.#rv), continue: "" };
+  }
+
+  async *watch(): AsyncIterable<WatchEvent> {}
+
+  /** The page may come back to a resource that it closed. */
+  reopen(): void { this.#listeners.clear(); }
+  close(): void {}
+  [Symbol.dispose](): void {}
+
+  #sortKeys(): void { this.#keys = [...this.#items.keys()].sort(); }
+
+  #changed(): void {
+    if (this.#notified) return;
+    this.#notified = true;
+    requestAnimationFrame(() => {
+      this.#notified = false;
+      if (this.#status.state === "live") for (const view of this.#views) view.update();
+    });
+  }
+}
+
+const EMPTY: ViewSnapshot = Object.freeze({ rows: [], total: 0, offset: 0, counts: [], resourceVersion: "0" });
+
+class FakeView implements View {
+  readonly #collection: FakeCollection;
+  readonly #listeners = new Set<() => void>();
+  readonly #onClose: () => void;
+  #options: ViewOptions = {};
+  #accepts: (row: Row) => boolean = () => true;
+  snapshot = EMPTY;
+  ready: Promise<void>;
+
+  constructor(collection: FakeCollection, options: ViewOptions, onClose: () => void) {
+    this.#collection = collection;
+    this.#onClose = onClose;
+    this.ready = this.query(options);
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async query(options: ViewOptions): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, 2)); // as far as a worker is away
+    const labels = parseLabels(options.labelSelector ?? "");
+    const fields = parseFields(options.fieldSelector ?? "", this.#collection.shape.fields);
+    const { namespace } = options;
+    this.#accepts = (row) => (!namespace || row.namespace === namespace) && labels(row.labels) && fields(row.fields);
+    this.#options = options;
+    this.update();
+  }
+
+  move(offset: number, limit: number): void {
+    this.#options = { ...this.#options, offset, limit };
+    setTimeout(() => this.update(), 2);
+  }
+
+  close(): void { this.#onClose(); }
+  [Symbol.dispose](): void { this.close(); }
+
+  update(): void {
+    const { offset = 0, limit = 100, countBy } = this.#options;
+    const matching = this.#matching();
+    this.snapshot = Object.freeze({
+      rows: Object.freeze(matching.slice(offset, offset + limit)),
+      total: matching.length,
+      offset: Math.min(offset, matching.length),
+      counts: countBy ? this.#count(matching, countBy) : [],
+      resourceVersion: this.#collection.status.resourceVersion,
+    });
+    for (const listener of this.#listeners) listener();
+  }
+
+  #matching(): Row[] {
+    const rows = this.#collection.keys.map((key) => this.#collection.item(key).row).filter(this.#accepts);
+    const sort = this.#options.sort ?? "";
+    if (!sort) return rows;
+    const value = this.#value(sort.replace(/^-/, ""));
+    const sign = sort.startsWith("-") ? -1 : 1;
+    return rows.sort((a, b) => sign * compare(value(a), value(b)));
+  }
+
+  #count(rows: Row[], by: string): [string, number][] {
+    const counts = new Map<string, number>();
+    const value = this.#value(by);
+    for (const row of rows) counts.set(String(value(row)), (counts.get(String(value(row))) ?? 0) + 1);
+    return [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
+  }
+
+  #value(name: string): (row: Row) => Cell {
+    const { fields, columns } = this.#collection.shape;
+    if (name === "name" || name === "namespace") return (row) => row[name];
+    const field = fields.indexOf(name);
+    if (field >= 0) return (row) => row.fields[field]!;
+    const column = columns.findIndex((c) => c.name === name);
+    if (column < 0) throw new Refused(`unknown column ${JSON.stringify(name)}`);
+    return (row) => row.columns[column]!;
+  }
+}
+
+function compare(a: Cell, b: Cell): number {
+  if (a === b) return 0;
+  return (a ?? "") < (b ?? "") ? -1 : 1;
+}
+
+/** What a server says about a resource it does not have. */
+class UnknownCollection extends FakeCollection {
+  constructor(resource: string) {
+    super({ ...NODES, resource }, []);
+    setTimeout(() => this.setState("closed", {
+      code: 404, reason: "NotFound", message: `resource ${resource} is not served here; there are: v1/nodes, v1/pods`,
+    }));
+  }
+}

@@ -1,0 +1,13 @@
+import { start } from "../../src/start.ts";
+import { FakeWatchglass } from "./client.ts";
+
+declare global {
+  var fake: FakeWatchglass;
+}
+
+/** ?pods=10000&step=300: how many pods, and how slowly they load. */
+const params = new URLSearchParams(location.search);
+globalThis.fake = new FakeWatchglass(Number(params.get("pods") ?? 3000));
+
+void start(async () => globalThis.fake);
+if (params.get("step") !== "never") void globalThis.fake.sync(Number(params.get("step") ?? 0));

@@ -1,0 +1,98 @@
+// The dashboard as a test sees it.
+
+export class DashboardPage {
+  /** Opens the dashboard in a fresh browser context; what goes wrong inside is collected in `problems`. */
+  static async open(browser, url, context = {}) {
+    const opened = await browser.newContext({ viewport: { width: 1400, height: 800 }, ...context });
+    const dashboard = new DashboardPage(await opened.newPage());
+    await dashboard.page.goto(url);
+    return dashboard;
+  }
+
+  constructor(page) {
+    this.page = page;
+    this.problems = [];
+    page.on("pageerror", (error) => this.problems.push(error.stack));
+    page.on("console", (message) => {
+      if (message.type() === "error") this.problems.push(message.text());
+    });
+  }
+
+  close() {
+    return this.page.context().close();
+  }
+
+  get(testid) {
+    return this.page.locator(`[data-testid=${testid}]`);
+  }
+
+  get rows() {
+    return this.page.locator("[data-testid=rows] > [data-key]");
+  }
+
+  keys() {
+    return this.rows.evaluateAll((rows) => rows.map((row) => row.dataset.key));
+  }
+
+  /** The texts of one column of the rows in the page, found by its header. */
+  column(title) {
+    return this.page.evaluate((title) => {
+      const headers = [...document.querySelectorAll("[role=columnheader]")];
+      const index = headers.findIndex((header) => header.textContent === title);
+      return [...document.querySelectorAll("[data-testid=rows] > [data-key]")].map((row) => row.children[index].textContent);
+    }, title);
+  }
+
+  async total() {
+    return Number(await this.get("range").getAttribute("data-total"));
+  }
+
+  /** Waits for a pill's state. */
+  state(state, timeout = 20_000) {
+    return this.page.waitForSelector(`[data-testid=pill][data-state=${state}]`, { timeout });
+  }
+
+  /** Waits for a number of matching rows. */
+  async hasTotal(total, timeout = 20_000) {
+    await this.page.waitForSelector(`[data-testid=range][data-total="${total}"]`, { timeout, state: "attached" });
+    await this.frames();
+  }
+
+  /** Lets the page draw what it was told. */
+  frames() {
+    return this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  }
+
+  async scrollTo(top) {
+    await this.get("grid").evaluate((grid, top) => { grid.scrollTop = top; }, top);
+    await this.frames();
+  }
+
+  sortBy(column) {
+    return this.page.locator(`[data-sort="${column}"]`).click();
+  }
+
+  /** Everything the page's collection holds, as sorted "key@resourceVersion": to be compared with a direct read. */
+  objects() {
+    return this.page.evaluate(async () => {
+      const { items } = await watchglassDashboard.collection.list();
+      return items.map(({ metadata: m }) => `${m.namespace ? `${m.namespace}/` : ""}${m.name}@${m.resourceVersion}`).sort();
+    });
+  }
+
+  /** Tasks of 50 ms and more on the page's thread, and frames, during a span of time. */
+  smoothness(millis) {
+    return this.page.evaluate(async (millis) => {
+      const long = [];
+      const observer = new PerformanceObserver((list) => long.push(...list.getEntries().map((entry) => Math.round(entry.duration))));
+      observer.observe({ type: "longtask" });
+      let frames = 0, running = true;
+      const count = () => { frames++; if (running) requestAnimationFrame(count); };
+      requestAnimationFrame(count);
+      await new Promise((resolve) => setTimeout(resolve, millis));
+      running = false;
+      observer.disconnect();
+      return { longTasks: long.length, longest: Math.max(0, ...long), framesPerSecond: Math.round((frames * 1000) / millis) };
+    }, millis);
+  }
+}
