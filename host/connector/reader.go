@@ -16,8 +16,9 @@ import (
 // MessageConn is a connection to one reader: whole messages, in order. Read is
 // called from one goroutine, Write and then Close from another.
 type MessageConn interface {
-	// Read returns the next message, which is the caller's to keep, or io.EOF
-	// when the reader left in good order.
+	// Read returns the next message, which is the caller's to keep, io.EOF
+	// when the reader left in good order, or a *api.Status when it broke the
+	// rules of the transport.
 	Read(ctx context.Context) ([]byte, error)
 	// Write sends one message. It may block: that is how a slow reader holds
 	// its session back.
@@ -275,9 +276,11 @@ func (r *reader) lastWords(ctx context.Context) error {
 	case !errors.As(r.end, &status):
 		return r.end
 	}
-	if message, _ := r.next(); message != nil {
-		r.write(ctx, message, goodbyeTimeout) // the reader may be gone, and that is fine
+	message, _ := r.next()
+	if message == nil { // the transport found it out, not the session
+		return r.goodbye(ctx, status)
 	}
+	r.write(ctx, message, goodbyeTimeout) // the reader may be gone, and that is fine
 	return status
 }
 
