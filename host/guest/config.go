@@ -1,0 +1,87 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+)
+
+// Config says how to reach a connector. Only URL, or Dial in its place, is
+// needed.
+type Config struct {
+	// URL of the connector's watch endpoint, such as
+	// "ws://localhost:8080/watch". ws, wss, http and https are understood. It
+	// must not carry credentials: URLs end up in logs.
+	URL string
+	// Token is sent to the connector when a connection opens.
+	Token string
+	// Client names this program in the connector's logs. Default
+	// "watchglass-go".
+	Client string
+
+	// MaxBytes bounds the memory for objects. Default 512 MiB.
+	MaxBytes uint64
+
+	// Module is the wasm module to run. Default: the one this package was
+	// built with.
+	Module []byte
+	// CacheDir keeps the compiled module, which saves a second or two at the
+	// next start. Default: [DefaultCacheDir].
+	CacheDir string
+
+	// Logger gets what nobody else is told: failed instances and connections.
+	// Default: nothing is logged.
+	Logger *slog.Logger
+	// Dial replaces the WebSocket connection to URL, for tests and tunnels.
+	Dial func(ctx context.Context) (Conn, error)
+}
+
+// Conn is a connection to a connector: whole messages, both ways. Read and
+// Write are called from one goroutine each. Close is called once, says why for
+// the peer, and ends a Read that waits.
+type Conn interface {
+	Read(ctx context.Context) ([]byte, error)
+	Write(ctx context.Context, message []byte) error
+	Close(reason string) error
+}
+
+// validate fills the defaults in and rejects what cannot work.
+func (c *Config) validate() error {
+	if c.Dial == nil {
+		if err := checkURL(c.URL); err != nil {
+			return err
+		}
+		c.Dial = dialer(c.URL)
+	}
+	if c.Client == "" {
+		c.Client = "watchglass-go"
+	}
+	if c.CacheDir == "" {
+		c.CacheDir = DefaultCacheDir()
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}
+
+func checkURL(text string) error {
+	if text == "" {
+		return errors.New(`guest: no connector URL given, such as "ws://localhost:8080/watch"`)
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return fmt.Errorf("guest: connector URL: %w", err)
+	}
+	switch u.Scheme {
+	case "ws", "wss", "http", "https":
+	default:
+		return fmt.Errorf("guest: connector URL %q: scheme must be ws, wss, http or https", u.Redacted())
+	}
+	if u.User != nil {
+		return errors.New("guest: connector URL carries credentials, which end up in logs: use Config.Token")
+	}
+	return nil
+}

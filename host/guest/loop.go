@@ -1,0 +1,226 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// loop owns an instance and mirrors what is open in it. Everything below the
+// line belongs to the goroutine in run; others get at it through calls.
+type loop struct {
+	config   Config
+	module   *Module
+	ctx      context.Context // done when the client closes
+	cancel   context.CancelCauseFunc
+	calls    chan call
+	arrivals chan arrival
+	tasks    sync.WaitGroup // the goroutines of streams
+
+	// ---
+
+	epoch    time.Time // where the clock started
+	instance *Instance // nil between a failure and the next start
+	restart  restart
+	wake     time.Time // when the engine wants a tick; zero for never
+	lastID   uint32
+
+	streams     map[uint32]*stream
+	collections map[uint32]*Collection
+	watches     map[uint32]*Watch
+	views       map[uint32]*View
+	requests    map[uint32]*pending
+}
+
+// call is work that somebody wants done on the loop.
+type call struct {
+	run  func(l *loop) error
+	done chan error // has room for the answer
+}
+
+// pending is a request whose answer has not come.
+type pending struct {
+	id   uint32
+	take func(reply any)
+	done chan error // has room for the answer
+}
+
+func newLoop(config Config, module *Module) *loop {
+	l := &loop{
+		config: config, module: module,
+		epoch: time.Now(),
+		calls: make(chan call), arrivals: make(chan arrival),
+		streams: map[uint32]*stream{}, collections: map[uint32]*Collection{},
+		watches: map[uint32]*Watch{}, views: map[uint32]*View{}, requests: map[uint32]*pending{},
+	}
+	l.ctx, l.cancel = context.WithCancelCause(context.Background())
+	return l
+}
+
+// now is the time on a clock that never goes back, whatever becomes of the
+// system's.
+func (l *loop) now() time.Time { return l.epoch.Add(time.Since(l.epoch)) }
+
+func (l *loop) run() {
+	defer l.shutdown()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		timer.Reset(l.idle(l.now()))
+		select {
+		case k := <-l.calls:
+			k.done <- k.run(l)
+		case a := <-l.arrivals:
+			l.arrived(a)
+		case <-timer.C:
+			l.timeout()
+		case <-l.ctx.Done():
+			return
+		}
+	}
+}
+
+// maxIdle is the longest time without a tick.
+const maxIdle = time.Minute
+
+// idle is how long nothing is to be done unless something happens.
+func (l *loop) idle(now time.Time) time.Duration {
+	next := l.wake
+	if l.instance == nil {
+		next = l.restart.at
+	}
+	if next.IsZero() {
+		return maxIdle
+	}
+	return min(max(next.Sub(now), 0), maxIdle)
+}
+
+func (l *loop) timeout() {
+	if l.instance != nil {
+		l.wake = time.Time{}
+		_ = l.step(nil)
+		return
+	}
+	if !l.now().Before(l.restart.at) {
+		if err := l.start(); err != nil {
+			l.failed(err)
+		}
+	}
+}
+
+// start makes an instance and opens in it what is open. An error means that
+// there is no instance.
+func (l *loop) start() error {
+	instance, err := l.module.NewInstance(context.WithoutCancel(l.ctx))
+	if err != nil {
+		return err
+	}
+	config := wire.Config{Seed: rand.Uint64(), Client: l.config.Client, MaxBytes: l.config.MaxBytes}
+	if err := instance.Open(config.Append(nil)); err != nil {
+		_ = instance.Close(context.WithoutCancel(l.ctx))
+		return err
+	}
+	l.instance, l.wake = instance, time.Time{}
+	l.restart.started(l.now())
+	l.reopen()
+	return nil
+}
+
+// step tells the engine the time, passes frames in, if any, and handles what
+// comes out. It returns the engine's refusal. A failure of the instance is not
+// the caller's: what is open is opened again in the next one.
+func (l *loop) step(frames []byte) error {
+	if l.instance == nil {
+		return nil
+	}
+	err := l.instance.Tick(l.now().UnixMilli())
+	if err == nil && len(frames) > 0 {
+		err = l.instance.Step(frames)
+	}
+	var refusal *api.Status
+	if errors.Is(err, ErrPoisoned) || err != nil && !errors.As(err, &refusal) {
+		l.failed(err)
+		return nil
+	}
+	l.pump()
+	return err
+}
+
+// pump takes output until there is none.
+func (l *loop) pump() {
+	for l.instance != nil {
+		out, err := l.instance.Ready()
+		if err == nil && len(out) == 0 {
+			return
+		}
+		if err == nil {
+			err = l.handle(out)
+		}
+		if err == nil {
+			err = l.instance.Advance()
+		}
+		if err != nil {
+			l.failed(err)
+		}
+	}
+}
+
+// arrived passes on what a stream has to tell, unless the engine is done with
+// the stream.
+func (l *loop) arrived(a arrival) {
+	s := a.stream
+	if l.streams[s.id] != s {
+		return
+	}
+	var frame []byte
+	switch a.kind {
+	case streamOpened:
+		frame = (&wire.StreamOpened{Stream: s.id, Token: l.config.Token}).Append(nil)
+	case dataArrived:
+		frame = (&wire.StreamData{Stream: s.id, Data: a.data}).Append(nil)
+	case streamClosed:
+		delete(l.streams, s.id)
+		l.config.Logger.Info("connection closed", "error", a.err)
+		frame = (&wire.StreamClosed{Stream: s.id, Message: a.err.Error()}).Append(nil)
+	}
+	if err := l.step(frame); err != nil {
+		s.end(err) // and then the engine hears that it closed
+	}
+}
+
+// request sends a command under a fresh number.
+func (l *loop) request(p *pending, command func(id uint32) []byte) error {
+	if l.instance == nil {
+		return restarting()
+	}
+	p.id = l.newID()
+	l.requests[p.id] = p
+	err := l.step(command(p.id))
+	if err != nil {
+		delete(l.requests, p.id)
+	}
+	return err
+}
+
+// newID numbers whatever the program opens. Four billion are enough for one
+// client.
+func (l *loop) newID() uint32 {
+	l.lastID++
+	return l.lastID
+}
+
+// shutdown ends what is open, and waits for what was started.
+func (l *loop) shutdown() {
+	for _, c := range l.collections {
+		l.dropCollection(c, ErrClosed)
+	}
+	l.tasks.Wait()
+	if err := l.module.Close(context.Background()); err != nil {
+		l.config.Logger.Warn("closing the module", "error", err)
+	}
+}

@@ -1,0 +1,101 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+const (
+	firstPause = 100 * time.Millisecond
+	maxPause   = 30 * time.Second
+	// healthy is how long an instance must have lived for its failure to count
+	// as the first.
+	healthy = time.Minute
+)
+
+// restart decides when a failed instance is replaced: at once the first time,
+// then after pauses that double, so that input which kills every instance does
+// not turn into a busy loop.
+type restart struct {
+	at       time.Time // when to start the next one
+	born     time.Time
+	failures int // in a row
+}
+
+func (r *restart) started(now time.Time) { r.born = now }
+
+func (r *restart) failed(now time.Time) {
+	if !r.born.IsZero() && now.Sub(r.born) > healthy {
+		r.failures = 0
+	}
+	r.at = now
+	if r.failures > 0 {
+		r.at = now.Add(min(firstPause<<min(r.failures-1, 16), maxPause))
+	}
+	r.failures++
+}
+
+// failed throws the instance away and tells everyone who had something of it.
+func (l *loop) failed(err error) {
+	l.config.Logger.Error("the engine failed and is started again", "error", err)
+	if l.instance != nil {
+		_ = l.instance.Close(context.WithoutCancel(l.ctx))
+		l.instance = nil
+	}
+	l.restart.failed(l.now())
+	for _, s := range l.streams {
+		s.end(errors.New("engine failed"))
+	}
+	clear(l.streams)
+	for _, p := range l.requests {
+		p.done <- restarting()
+	}
+	clear(l.requests)
+	for _, c := range l.collections {
+		c.restarting(err)
+	}
+	for id, w := range l.watches {
+		if w.delivered {
+			delete(l.watches, id)
+			w.push([]Event{{Type: api.Error, Status: api.Expired("the cache failed and lost its history: list and watch again")}})
+			w.finish(nil)
+		}
+	}
+}
+
+// reopen opens in a new instance what is open, in the order it was opened. If
+// the instance fails over it, the next start tries again.
+func (l *loop) reopen() {
+	for _, id := range ids(l.collections) {
+		if c := l.collections[id]; c != nil {
+			l.again(wire.ObjectCollection, id, c.command())
+		}
+	}
+	for _, id := range ids(l.views) {
+		if v := l.views[id]; v != nil {
+			v.rows = nil
+			l.again(wire.ObjectView, id, v.command())
+		}
+	}
+	for _, id := range ids(l.watches) {
+		if w := l.watches[id]; w != nil {
+			l.again(wire.ObjectWatch, id, w.command())
+		}
+	}
+}
+
+// again repeats a command that was accepted before. If the engine refuses it
+// now, whoever has it open is told.
+func (l *loop) again(object wire.Object, id uint32, command []byte) {
+	if err := l.step(command); err != nil {
+		l.rejected(&wire.Rejected{Object: object, ID: id, Status: api.AsStatus(err)})
+	}
+}
+
+func ids[T any](table map[uint32]T) []uint32 { return slices.Sorted(maps.Keys(table)) }
