@@ -17,7 +17,7 @@ func decodeUpstream(t wire.Type, payload []byte, c *connection) error {
 		return upstream(c, payload, &wire.Schema{}, (*connection).schema)
 	case wire.TypeLabelSet:
 		return upstream(c, payload, &wire.LabelSet{}, func(c *connection, f *wire.LabelSet) error {
-			return c.to(f.Subscription, func(b *backing) error { return b.reflector.LabelSet(f) })
+			return c.to(f.Subscription, func(b *backing) error { b.reflector.LabelSet(f); return nil })
 		})
 	case wire.TypeSnapshotBegin:
 		return upstream(c, payload, &wire.SnapshotBegin{}, func(c *connection, f *wire.SnapshotBegin) error {

@@ -1,6 +1,8 @@
 package reflector
 
 import (
+	"strings"
+
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/wire"
@@ -43,34 +45,23 @@ func sameLayout(a, b *api.Schema) bool {
 	return true
 }
 
-// maxLabelSets bounds the numbers a connector may use, so that a broken one
-// cannot make the table grow without end.
-const maxLabelSets = 1 << 24
-
-// LabelSet takes the definition of a label set.
-func (r *Reflector) LabelSet(f *wire.LabelSet) error {
-	if f.ID >= maxLabelSets {
-		return api.Protocol("label set number beyond the limit")
-	}
-	for len(r.labels) <= int(f.ID) {
-		r.labels = append(r.labels, nil)
-	}
+// LabelSet takes the definition of a label set. The numbers may be sparse, so
+// they are kept by number and not by position.
+func (r *Reflector) LabelSet(f *wire.LabelSet) {
 	labels := make(api.Labels, len(f.Labels))
 	for i, l := range f.Labels {
-		labels[i] = api.Label{Key: string([]byte(l.Key)), Value: string([]byte(l.Value))}
+		labels[i] = api.Label{Key: strings.Clone(l.Key), Value: strings.Clone(l.Value)}
 	}
 	r.labels[f.ID] = labels
-	return nil
 }
 
 // put prepares an object for the cacher.
 func (r *Reflector) put(c *wire.Change) (cacher.Put, error) {
-	if int(c.LabelSet) >= len(r.labels) || r.labels[c.LabelSet] == nil {
+	labels, ok := r.labels[c.LabelSet]
+	if !ok {
 		return cacher.Put{}, api.Protocol("object " + string(c.Key) + " has a label set that was not defined")
 	}
-	return cacher.Put{
-		ResourceVersion: c.ResourceVersion, Flags: c.Flags, Labels: r.labels[c.LabelSet], Envelope: c.Envelope,
-	}, nil
+	return cacher.Put{ResourceVersion: c.ResourceVersion, Flags: c.Flags, Labels: labels, Envelope: c.Envelope}, nil
 }
 
 // SnapshotBegin starts a new state.

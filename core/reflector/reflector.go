@@ -54,13 +54,13 @@ type Reflector struct {
 	relist   bool  // the next subscription starts with a snapshot
 	retryAt  int64 // in phase waiting
 	backoff  Backoff
-	status   *api.Status // why it is not live
-	total    uint64      // of the snapshot under way, roughly
-	heard    int64       // when progress was last heard of
-	asked    int64       // when the present subscription was made
-	received uint64      // bytes of data frames since the last grant
-	schema   bool        // the schema is known
-	labels   []api.Labels
+	status   *api.Status           // why it is not live
+	total    uint64                // of the snapshot under way, roughly
+	heard    int64                 // when progress was last heard of
+	asked    int64                 // when the present subscription was made
+	received uint64                // bytes of data frames since the last grant
+	schema   bool                  // the schema is known
+	labels   map[uint32]api.Labels // of the present subscription, by number
 	out      []byte
 
 	// Counters for inspection.
@@ -125,7 +125,8 @@ func (r *Reflector) Close() {
 func (r *Reflector) subscribe() {
 	r.cacher.AbortList()
 	r.sub = r.cfg.NextSubscription()
-	r.phase, r.asked, r.received, r.labels = subscribed, r.now, 0, nil
+	r.phase, r.asked, r.received = subscribed, r.now, 0
+	r.labels = map[uint32]api.Labels{}
 	f := wire.Subscribe{
 		Subscription: r.sub, Resource: r.cfg.Scope.Resource, Namespace: r.cfg.Scope.Namespace,
 		LabelSelector: r.cfg.Scope.LabelSelector, FieldSelector: r.cfg.Scope.FieldSelector,
