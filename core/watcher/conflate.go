@@ -7,15 +7,21 @@ import "github.com/watchglass/watchglass/core/api"
 // before the first to that after the last, at the place of the last. The
 // consumer skips states, never goes back, and ends where everyone else does.
 // The queue is then at most one change per object, and that is its bound.
+//
+// Bookmarks go: the changes they vouch for may have moved behind them. The
+// consumer is behind, so it loses nothing that a later one will not tell it.
 func (w *Watcher) conflate() {
-	last := make(map[api.Key]int, w.in.len())
+	last := make(map[api.Key]*input, w.in.len())
 	for i := range w.in.len() {
-		if in := w.in.at(i); !in.bookmark {
-			if first, seen := last[w.keyOf(in)]; seen {
-				w.merge(w.in.at(first), in)
-			}
-			last[w.keyOf(in)] = i
+		in := w.in.at(i)
+		if in.bookmark {
+			continue
 		}
+		key := w.keyOf(in)
+		if earlier := last[key]; earlier != nil {
+			w.merge(earlier, in)
+		}
+		last[key] = in
 	}
 	w.dropEmpty()
 	if w.in.len() > w.inputLimit/2 {
@@ -38,12 +44,11 @@ func (w *Watcher) merge(earlier, later *input) {
 	earlier.event.Current, earlier.event.Previous = 0, 0
 }
 
-// dropEmpty takes out what merge emptied. An object that came and went is such
-// a case too.
+// dropEmpty takes out bookmarks and what merge emptied. An object that came and
+// went is such a case too.
 func (w *Watcher) dropEmpty() {
 	for range w.in.len() {
-		in := w.in.pop()
-		if in.bookmark || in.event.Current != 0 || in.event.Previous != 0 {
+		if in := w.in.pop(); in.event.Current != 0 || in.event.Previous != 0 {
 			w.in.push(in)
 		}
 	}

@@ -95,10 +95,13 @@ func (w *Watcher) Finished() bool { return w.outClosed && w.out.len() == 0 }
 func (w *Watcher) Stopped() bool { return w.inClosed }
 
 // TryAdd admits a change without waiting and reports whether there was room
-// (rule W10). A conflating watch makes room. A stopped watch swallows the
-// event: it has nobody to give it to.
+// (rule W10). A conflating watch makes room. An event that there is nobody to
+// give to, or that the consumer would not see, needs none.
 func (w *Watcher) TryAdd(e *history.Event) bool {
-	if w.inClosed {
+	if w.inClosed || e.ResourceVersion <= w.watermark {
+		return true
+	}
+	if _, _, ok := w.opt.Filter.Convert(e); !ok {
 		return true
 	}
 	if w.in.len() >= w.inputLimit {

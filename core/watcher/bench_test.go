@@ -1,0 +1,55 @@
+package watcher_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/watcher"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// What one event costs for one watch that sees it, and for one that does not.
+func BenchmarkDeliver(b *testing.B) {
+	for _, selector := range []string{"app=web", "app=db"} {
+		b.Run(selector, func(b *testing.B) {
+			heap, schema := store.NewHeap(), objects.Pods()
+			filter, _ := watcher.NewFilter(heap, &schema, "", selector, "")
+			w := watcher.New(heap, watcher.Options{Filter: filter, QueueSize: 100, Sink: func(d watcher.Delivery) bool {
+				heap.Release(d.Content)
+				return true
+			}})
+			e := history.Event{Current: objects.Version(heap, "default/a rv=2 app=web"), Previous: objects.Version(heap, "default/a rv=1 app=web")}
+			b.ReportAllocs()
+			for i := range b.N {
+				e.ResourceVersion = api.ResourceVersion(i + 2)
+				w.TryAdd(&e)
+				w.Run()
+			}
+		})
+	}
+}
+
+func BenchmarkConflate(b *testing.B) {
+	for _, n := range []int{10, 1000} {
+		b.Run(strconv.Itoa(n)+" objects", func(b *testing.B) {
+			heap, schema := store.NewHeap(), objects.Pods()
+			filter, _ := watcher.NewFilter(heap, &schema, "", "", "")
+			w := watcher.New(heap, watcher.Options{Filter: filter, QueueSize: 100, Policy: wire.PolicyConflate})
+			events := make([]history.Event, n)
+			for i := range events {
+				events[i].Current = objects.Version(heap, "default/"+strconv.Itoa(i)+" rv=2")
+				events[i].Previous = heap.Retain(events[i].Current)
+			}
+			b.ReportAllocs()
+			for i := range b.N {
+				e := &events[i%n]
+				e.ResourceVersion = api.ResourceVersion(i + 2)
+				w.TryAdd(e)
+			}
+		})
+	}
+}

@@ -1,0 +1,190 @@
+package watcher_test
+
+import (
+	"math/rand"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/watcher"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// stalled opens a conflating watch whose consumer has room for nothing: with
+// its output full, everything further waits in the input.
+func stalled(f *feed, opt watcher.Options) *watcher.Watcher {
+	opt.QueueSize, opt.Policy = 2, wire.PolicyConflate
+	w := f.watch(opt)
+	for _, name := range []string{"ns/x", "ns/y"} {
+		require.True(f.t, w.TryAdd(f.do(name)))
+		w.Run()
+	}
+	return w
+}
+
+func TestConflate(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		labels  string
+		changes []string
+		want    []string // after x and y
+	}{
+		{"updates of one object become one", "", []string{"ns/a", "ns/a", "ns/a"}, []string{"ADDED ns/a@6"}},
+		{"at the place of the last", "", []string{"ns/a", "ns/b", "ns/a"}, []string{"ADDED ns/b@5", "ADDED ns/a@6"}},
+		{"came and went: nothing", "", []string{"ns/a", "-ns/a", "ns/b"}, []string{"ADDED ns/b@6"}},
+		{"came, went and came", "", []string{"ns/a", "-ns/a", "ns/a", "ns/b"}, []string{"ADDED ns/a@6", "ADDED ns/b@7"}},
+		{"two came and went", "", []string{"ns/a", "-ns/a", "ns/b", "-ns/b", "ns/a", "-ns/a", "ns/b", "ns/b"}, []string{"ADDED ns/b@11"}},
+		{"known, changed and gone: gone", "", []string{"ns/x", "ns/b", "-ns/x"}, []string{"ADDED ns/b@5", "DELETED ns/x@6"}},
+		{"known, gone and back: changed", "", []string{"-ns/x", "ns/b", "ns/x"}, []string{"ADDED ns/b@5", "MODIFIED ns/x@6"}},
+		{"in and out of the selector", "app", []string{"ns/a app=web", "ns/a", "ns/a app=db", "ns/b app=db"}, []string{"ADDED ns/a@6", "ADDED ns/b@7"}},
+		{"what does not match waits nowhere", "app", []string{"ns/a", "ns/b", "ns/c", "ns/d app=web"}, []string{"ADDED ns/d@7"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFeed(t, 1000)
+			w := stalled(f, watcher.Options{})
+			want := append([]string{"ADDED ns/x@2", "ADDED ns/y@3"}, c.want...)
+			if c.labels != "" {
+				w.Discard()
+				w = f.watch(watcher.Options{QueueSize: 2, Policy: wire.PolicyConflate, Filter: f.filter("", c.labels, ""), Initial: f.snapshot()})
+				want = c.want
+			}
+			for _, change := range c.changes {
+				require.True(t, w.TryAdd(f.do(change)))
+			}
+			w.Conflate()
+			assert.Equal(t, want, f.take(w))
+			f.assertNoLeak()
+		})
+	}
+}
+
+// A bookmark says that everything up to its version was delivered. Once the
+// changes that it spoke of have moved behind it, it would lie.
+func TestG9_ConflateDropsOvertakenBookmarks(t *testing.T) {
+	f := newFeed(t, 1000)
+	w := stalled(f, watcher.Options{Bookmarks: true})
+	w.TryAdd(f.do("ns/a"))
+	require.True(t, w.AddBookmark(f.rv))
+	for range 3 {
+		w.TryAdd(f.do("ns/a"))
+	}
+	w.Conflate()
+	assert.Equal(t, []string{"ADDED ns/x@2", "ADDED ns/y@3", "ADDED ns/a@7"}, f.take(w))
+	f.assertNoLeak()
+}
+
+// consumer is a reader that knows what it was told, and nothing else.
+type consumer struct {
+	t     *testing.T
+	heap  *store.Heap
+	seen  map[api.Key]api.ResourceVersion
+	last  api.ResourceVersion
+	marks map[api.ResourceVersion]map[api.Key]api.ResourceVersion // at bookmarks
+}
+
+func newConsumer(f *feed) *consumer {
+	return &consumer{
+		t: f.t, heap: f.heap, seen: map[api.Key]api.ResourceVersion{},
+		marks: map[api.ResourceVersion]map[api.Key]api.ResourceVersion{},
+	}
+}
+
+func (c *consumer) take(d watcher.Delivery, initial bool) {
+	require.False(c.t, !initial && d.ResourceVersion < c.last, "versions never go back")
+	if !initial {
+		c.last = d.ResourceVersion
+	}
+	if d.Type == api.Bookmark {
+		copied := map[api.Key]api.ResourceVersion{}
+		for k, v := range c.seen {
+			copied[k] = v
+		}
+		c.marks[d.ResourceVersion] = copied
+		return
+	}
+	key := api.Key(append([]byte(nil), c.heap.Key(d.Content)...))
+	_, known := c.seen[key]
+	require.Equal(c.t, d.Type != api.Added, known, "%s of %s", d.Type, key)
+	if d.Type == api.Deleted {
+		delete(c.seen, key)
+	} else {
+		c.seen[key] = d.ResourceVersion
+	}
+	c.heap.Release(d.Content)
+}
+
+// A conflating watch that is read in fits and starts, against the state itself:
+// it never goes back, never contradicts itself, holds at most one change per
+// object, tells the truth in its bookmarks, and arrives where everyone is.
+func TestConflateConverges(t *testing.T) {
+	for seed := range int64(60) {
+		random := rand.New(rand.NewSource(seed))
+		f := newFeed(t, 10_000)
+		filter := f.filter("", "app=web", "")
+		if seed%3 == 0 {
+			filter = f.filter("", "", "")
+		}
+		truth := map[api.ResourceVersion]map[api.Key]api.ResourceVersion{}
+		matching := func() map[api.Key]api.ResourceVersion {
+			m := map[api.Key]api.ResourceVersion{}
+			f.state.Ascend("", func(ref store.Ref) bool {
+				if filter.Matches(ref) {
+					m[api.Key(append([]byte(nil), f.heap.Key(ref)...))] = f.heap.ResourceVersion(ref)
+				}
+				return true
+			})
+			return m
+		}
+		objects := 1 + random.Intn(30)
+		change := func() string {
+			name := "ns/" + strconv.Itoa(random.Intn(objects))
+			if random.Intn(4) == 0 && f.state.Get(api.Key(name)) != 0 {
+				return "-" + name
+			}
+			return name + [...]string{" app=web", " app=db"}[random.Intn(2)]
+		}
+		for range 10 {
+			f.do(change())
+		}
+		end := f.rv
+		c := newConsumer(f)
+		w := f.watch(watcher.Options{
+			QueueSize: 1 + random.Intn(8), Policy: wire.PolicyConflate, Filter: filter, Bookmarks: true,
+			Initial: f.snapshot(), Watermark: f.rv, EndBookmark: f.rv, BookmarkAfter: f.rv,
+		})
+		truth[f.rv] = matching()
+		take := func(n int) {
+			for range n {
+				w.Run()
+				if d, ok := w.Take(); ok {
+					c.take(d, len(c.marks) == 0 && d.Type == api.Added)
+				}
+			}
+		}
+		for range 2000 {
+			switch random.Intn(10) {
+			case 0:
+				take(random.Intn(40))
+			case 1:
+				truth[f.rv] = matching()
+				w.AddBookmark(f.rv)
+			default:
+				require.True(t, w.TryAdd(f.do(change())), "a conflating watch always has room")
+			}
+			require.LessOrEqual(t, w.Queued(), max(2*objects+2, 9)*2)
+		}
+		w.Stop(true)
+		take(20_000)
+		require.True(t, w.Finished())
+		assert.Equal(t, matching(), c.seen, "seed %d", seed)
+		assert.Contains(t, c.marks, end)
+		for rv, state := range c.marks {
+			require.Equal(t, truth[rv], state, "seed %d: what the bookmark at %d vouches for", seed, rv)
+		}
+		f.assertNoLeak()
+	}
+}

@@ -1,0 +1,10 @@
+package watcher
+
+// Queued is how many changes and bookmarks are admitted and not yet delivered.
+func (w *Watcher) Queued() int { return w.in.len() }
+
+// State is the bookmark state: waiting, received or sent.
+func (w *Watcher) State() string { return [...]string{"waiting", "received", "sent"}[w.bookmark] }
+
+// Conflate makes room as a full input does.
+func (w *Watcher) Conflate() { w.conflate() }

@@ -1,0 +1,100 @@
+package watcher_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/watcher"
+)
+
+// feed is a collection that makes events for watches.
+type feed struct {
+	t      *testing.T
+	heap   *store.Heap
+	state  *store.Store
+	window *history.Window
+	rv     api.ResourceVersion
+}
+
+func newFeed(t *testing.T, capacity int) *feed {
+	heap := store.NewHeap()
+	f := &feed{t: t, heap: heap, state: store.New(heap)}
+	f.window = history.New(heap, history.Limits{MinCapacity: capacity, MaxCapacity: capacity})
+	f.window.Relist(1)
+	f.rv = 1
+	return f
+}
+
+// do applies one change: an object in the short notation, or a deletion,
+// "-default/a rv=6". Without rv= it gets the next version.
+func (f *feed) do(text string) *history.Event {
+	text, deleted := strings.CutPrefix(text, "-")
+	if !strings.Contains(text, " rv=") {
+		text += " rv=" + (f.rv + 1).String()
+	}
+	o := objects.Object(text)
+	e := history.Event{ResourceVersion: o.ResourceVersion}
+	if deleted {
+		e.Previous = f.state.Remove(o.Key)
+		require.NotZero(f.t, e.Previous, "%s is not there to be deleted", o.Key)
+	} else {
+		e.Current = objects.Version(f.heap, text)
+		e.Previous = f.state.Set(f.heap.Retain(e.Current))
+	}
+	f.rv = max(f.rv, e.ResourceVersion)
+	f.window.Append(e)
+	return f.window.At(f.window.End() - 1)
+}
+
+func (f *feed) filter(namespace, labels, fields string) *watcher.Filter {
+	schema := objects.Pods()
+	filter, status := watcher.NewFilter(f.heap, &schema, namespace, labels, fields)
+	require.Nil(f.t, status)
+	f.heap.OnForget(filter.Forget)
+	return filter
+}
+
+// watch opens a watch on everything, with queues of ten, unless options say
+// otherwise.
+func (f *feed) watch(opt watcher.Options) *watcher.Watcher {
+	if opt.Filter == nil {
+		opt.Filter = f.filter("", "", "")
+	}
+	if opt.QueueSize == 0 {
+		opt.QueueSize = 10
+	}
+	return watcher.New(f.heap, opt)
+}
+
+// snapshot is an interval of the present state.
+func (f *feed) snapshot() watcher.Initial {
+	var refs []store.Ref
+	f.state.Ascend("", func(ref store.Ref) bool {
+		refs = append(refs, f.heap.Retain(ref))
+		return true
+	})
+	return watcher.FromState(f.heap, refs, f.rv)
+}
+
+// since is an interval of the history.
+func (f *feed) since(rv api.ResourceVersion) watcher.Initial {
+	position, status := f.window.After(rv)
+	require.Nil(f.t, status)
+	return watcher.FromHistory(f.heap, f.window, position)
+}
+
+func (f *feed) take(w *watcher.Watcher) []string { return objects.Take(f.heap, w) }
+
+// assertNoLeak: only the state and the window hold versions.
+func (f *feed) assertNoLeak() {
+	f.t.Helper()
+	f.window.Relist(f.rv)
+	assert.Equal(f.t, f.state.Len(), f.heap.Versions(), "a watch leaked counts")
+}

@@ -1,0 +1,290 @@
+package watcher_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/watcher"
+)
+
+func TestW1_QueuesAreBounded(t *testing.T) {
+	f := newFeed(t, 100)
+	w := f.watch(watcher.Options{QueueSize: 3})
+	admitted := 0
+	for i := range 20 {
+		if w.TryAdd(f.do("ns/" + strconv.Itoa(i))) {
+			admitted++
+		}
+		w.Run()
+	}
+	assert.Equal(t, 6, admitted, "three in each queue")
+	assert.Len(t, f.take(w), 6)
+	assert.True(t, w.TryAdd(f.do("ns/x")), "W10: there is room again")
+	w.Discard()
+	f.assertNoLeak()
+}
+
+// What a consumer would not see cannot make it slow.
+func TestW10_EventsOutsideTheFilterNeedNoRoom(t *testing.T) {
+	f := newFeed(t, 100)
+	w := f.watch(watcher.Options{QueueSize: 1, Filter: f.filter("", "app=web", ""), Watermark: 3})
+	for range 5 {
+		require.True(t, w.TryAdd(f.do("ns/a app=db")))
+	}
+	require.True(t, w.TryAdd(f.do("ns/b app=web rv=3")), "at the watermark")
+	assert.Zero(t, w.Queued())
+	require.True(t, w.TryAdd(f.do("ns/a app=web")))
+	require.True(t, w.TryAdd(f.do("-ns/b rv=3")))
+	assert.False(t, w.TryAdd(f.do("ns/a app=db")), "a deletion to the consumer")
+	w.Discard()
+	f.assertNoLeak()
+}
+
+func TestW3_StopsAreHarmlessInAnyOrder(t *testing.T) {
+	f := newFeed(t, 100)
+	w := f.watch(watcher.Options{})
+	w.TryAdd(f.do("ns/a"))
+	for _, drain := range []bool{true, false, true, false} {
+		w.Stop(drain)
+		w.Terminate()
+		w.Run()
+	}
+	assert.True(t, w.Stopped())
+	assert.True(t, w.Finished())
+	assert.True(t, w.TryAdd(f.do("ns/b")), "a stopped watch swallows events")
+	assert.False(t, w.AddBookmark(9))
+	w.Discard()
+	w.Discard()
+	f.assertNoLeak()
+}
+
+func TestW4_StopWithoutDrainDropsTheInput(t *testing.T) {
+	f := newFeed(t, 100)
+	w := f.watch(watcher.Options{QueueSize: 2, Initial: f.snapshot()})
+	for i := range 4 {
+		w.TryAdd(f.do("ns/" + strconv.Itoa(i)))
+		w.Run()
+	}
+	w.Stop(false)
+	assert.Equal(t, []string{"ADDED ns/0@2", "ADDED ns/1@3"}, f.take(w), "W9: the output is still delivered")
+	assert.True(t, w.Finished())
+	f.assertNoLeak()
+}
+
+func TestW5_StopCutsADrainShort(t *testing.T) {
+	f := newFeed(t, 100)
+	w := f.watch(watcher.Options{QueueSize: 1})
+	w.TryAdd(f.do("ns/a"))
+	w.Run()
+	w.TryAdd(f.do("ns/b"))
+	w.Stop(true)
+	w.Run()
+	assert.False(t, w.Finished(), "T1: the output is full and nobody reads")
+	w.Stop(false)
+	assert.Equal(t, []string{"ADDED ns/a@2"}, f.take(w))
+	assert.True(t, w.Finished())
+	f.assertNoLeak()
+}
+
+func TestW8_LoopEndsWhenInputIsClosedAndEmpty(t *testing.T) {
+	f := newFeed(t, 100)
+	f.do("ns/a")
+	w := f.watch(watcher.Options{QueueSize: 1, Initial: f.snapshot(), EndBookmark: 2, BookmarkAfter: 2})
+	w.TryAdd(f.do("ns/b"))
+	w.Stop(true)
+	assert.Equal(t, []string{"ADDED ns/a@2", "BOOKMARK @2 end", "ADDED ns/b@3"}, f.take(w))
+	assert.True(t, w.Finished())
+}
+
+// T7: what a slow watch still gets depends on its end bookmark.
+func TestW13_Terminate(t *testing.T) {
+	fill := func(f *feed, w *watcher.Watcher) {
+		for i := range 3 {
+			require.True(t, w.TryAdd(f.do("ns/"+strconv.Itoa(i))))
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		prepare func(*feed, *watcher.Watcher)
+		state   string
+		want    []string
+	}{
+		{"W14 received: everything queued is delivered, the bookmark too", func(f *feed, w *watcher.Watcher) {
+			fill(f, w)
+			require.True(t, w.AddBookmark(10))
+		}, "received", []string{"ADDED ns/0@2", "ADDED ns/1@3", "ADDED ns/2@4", "BOOKMARK @10 end"}},
+		{"W13 waiting: at once", fill, "waiting", []string{}},
+		{"W13 waiting, after a bookmark that came too early", func(f *feed, w *watcher.Watcher) {
+			fill(f, w)
+			require.False(t, w.AddBookmark(9))
+		}, "waiting", []string{}},
+		{"W13 sent: at once", func(f *feed, w *watcher.Watcher) {
+			require.True(t, w.AddBookmark(10))
+			require.Equal(t, []string{"BOOKMARK @10 end"}, f.take(w))
+			fill(f, w)
+			require.True(t, w.AddBookmark(11))
+		}, "sent", []string{}},
+		{"W5 received, and then stopped by the consumer", func(f *feed, w *watcher.Watcher) {
+			fill(f, w)
+			require.True(t, w.AddBookmark(10))
+			w.Terminate()
+			w.Stop(false)
+		}, "received", []string{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFeed(t, 100)
+			w := f.watch(watcher.Options{BookmarkAfter: 10})
+			c.prepare(f, w)
+			assert.Equal(t, c.state, w.State())
+			w.Terminate()
+			assert.Equal(t, c.want, f.take(w))
+			assert.True(t, w.Finished())
+			f.assertNoLeak()
+		})
+	}
+}
+
+func TestW33_OvertakenIntervalEndsTheWatch(t *testing.T) {
+	f := newFeed(t, 4)
+	for i := range 4 {
+		f.do("ns/" + strconv.Itoa(i))
+	}
+	w := f.watch(watcher.Options{QueueSize: 2, Initial: f.since(1)})
+	w.Run() // copies two events
+	f.do("ns/x")
+	f.do("ns/y")
+	f.do("ns/z") // the third is gone
+	assert.Equal(t, []string{"ADDED ns/0@2", "ADDED ns/1@3"}, f.take(w), "H17: what was copied is delivered")
+	assert.True(t, w.Finished(), "and no ERROR follows")
+
+	inTime := f.watch(watcher.Options{QueueSize: 2, Initial: f.since(4)})
+	inTime.Run()
+	f.do("ns/v")
+	assert.Equal(t, []string{"ADDED ns/3@5", "ADDED ns/x@6", "ADDED ns/y@7", "ADDED ns/z@8"}, f.take(inTime))
+	w.Discard()
+	f.assertNoLeak()
+}
+
+// T4: events that are in the interval already do not come again.
+func TestW34_Watermark(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		opt  func(*feed) watcher.Options
+		want []string
+	}{
+		{"W34 the requested version", func(*feed) watcher.Options {
+			return watcher.Options{Watermark: 5}
+		}, []string{"MODIFIED ns/c@6", "MODIFIED ns/a@7"}},
+		{"H9 a version from the future", func(*feed) watcher.Options {
+			return watcher.Options{Watermark: 6}
+		}, []string{"MODIFIED ns/a@7"}},
+		{"W34 raised by a state", func(f *feed) watcher.Options {
+			return watcher.Options{Initial: f.snapshot()}
+		}, []string{"ADDED ns/a@2", "ADDED ns/b@3", "ADDED ns/c@4", "MODIFIED ns/a@5", "MODIFIED ns/c@6", "MODIFIED ns/a@7"}},
+		{"W34 raised by history", func(f *feed) watcher.Options {
+			return watcher.Options{Initial: f.since(3), Watermark: 3}
+		}, []string{"ADDED ns/c@4", "MODIFIED ns/a@5", "MODIFIED ns/c@6", "MODIFIED ns/a@7"}},
+		{"W34 raised by what is filtered out", func(f *feed) watcher.Options {
+			return watcher.Options{Initial: f.since(2), Watermark: 2, Filter: f.filter("", "", "metadata.name=b")}
+		}, []string{"ADDED ns/b@3"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFeed(t, 100)
+			events := []history.Event{*f.do("ns/a"), *f.do("ns/b"), *f.do("ns/c")}
+			w := f.watch(c.opt(f))
+			events = append(events, *f.do("ns/a"), *f.do("ns/c"), *f.do("ns/a"))
+			for i := range events {
+				require.True(t, w.TryAdd(&events[i]), "as if dispatch were behind")
+			}
+			assert.Equal(t, c.want, f.take(w))
+			w.Discard()
+			f.assertNoLeak()
+		})
+	}
+}
+
+// Live events do not raise the watermark: a transaction gives several events
+// one version.
+func TestW35_EventsOfOneRevision(t *testing.T) {
+	f := newFeed(t, 100)
+	w := f.watch(watcher.Options{Watermark: 1})
+	w.TryAdd(f.do("ns/a rv=5"))
+	w.Run()
+	w.TryAdd(f.do("ns/b rv=5"))
+	assert.Equal(t, []string{"ADDED ns/a@5", "ADDED ns/b@5"}, f.take(w))
+}
+
+func TestW38_OrderIsThatOfTheQueue(t *testing.T) {
+	f := newFeed(t, 100)
+	w := f.watch(watcher.Options{Bookmarks: true})
+	w.TryAdd(f.do("ns/a rv=5"))
+	w.AddBookmark(5)
+	w.TryAdd(f.do("ns/b rv=6"))
+	w.AddBookmark(8)
+	w.AddBookmark(8)
+	w.TryAdd(f.do("-ns/a rv=9"))
+	assert.Equal(t, []string{
+		"ADDED ns/a@5", "BOOKMARK @5", "ADDED ns/b@6", "BOOKMARK @8", "BOOKMARK @8", "DELETED ns/a@9",
+	}, f.take(w))
+}
+
+func TestW40_StateComesInKeyOrderAsAdded(t *testing.T) {
+	f := newFeed(t, 100)
+	f.do("ns/b rv=2 app=web")
+	f.do("ns/a rv=3 app=web")
+	f.do("ns/c rv=4 app=db")
+	f.do("ns/b rv=5 app=web")
+	w := f.watch(watcher.Options{QueueSize: 1, Filter: f.filter("", "app=web", ""), Initial: f.snapshot()})
+	assert.Equal(t, []string{"ADDED ns/a@3", "ADDED ns/b@5"}, f.take(w))
+	assert.Empty(t, f.take(w), "H18")
+	f.assertNoLeak()
+}
+
+func TestDeliveryCarriesFlags(t *testing.T) {
+	f := newFeed(t, 100)
+	w := f.watch(watcher.Options{})
+	w.TryAdd(f.do("ns/a immutable"))
+	e := *f.do("-ns/a")
+	e.FinalStateUnknown = true
+	w.TryAdd(&e)
+	w.Run()
+	d, _ := w.Take()
+	assert.Equal(t, api.Immutable, d.Flags)
+	f.heap.Release(d.Content)
+	d, _ = w.Take()
+	assert.Equal(t, api.Immutable|api.FinalStateUnknown, d.Flags)
+	assert.EqualValues(t, 3, d.ResourceVersion)
+	f.heap.Release(d.Content)
+	f.assertNoLeak()
+}
+
+func TestSinkIsOfferedAgainWhatItDeclined(t *testing.T) {
+	f := newFeed(t, 100)
+	room, got := 1, []api.ResourceVersion{}
+	w := f.watch(watcher.Options{QueueSize: 2, Sink: func(d watcher.Delivery) bool {
+		if room == 0 {
+			return false
+		}
+		room--
+		got = append(got, d.ResourceVersion)
+		f.heap.Release(d.Content)
+		return true
+	}})
+	for i := range 3 {
+		w.TryAdd(f.do("ns/" + strconv.Itoa(i)))
+		w.Run()
+	}
+	w.Run()
+	assert.Equal(t, []api.ResourceVersion{2}, got)
+	room = 10
+	w.Stop(true)
+	w.Run()
+	assert.Equal(t, []api.ResourceVersion{2, 3, 4}, got)
+	assert.True(t, w.Finished())
+	f.assertNoLeak()
+}
