@@ -19,7 +19,7 @@ export class Filters {
   readonly #error = byId("selector-error");
   readonly #clear = byId("clear");
   readonly #onSelect: (selection: Selection) => void;
-  #timer = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(onSelect: (selection: Selection) => void) {
     this.#onSelect = onSelect;

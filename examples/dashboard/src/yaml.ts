@@ -44,7 +44,7 @@ function block(text: string, indent: number): Line[] {
 
 /** Text that YAML 1.1 or 1.2 would read as null, a boolean, a number or a time. */
 const AMBIGUOUS =
-  /^(?:~|\.|null|true|false|yes|no|on|off|y|n|[-+]?\.(?:inf|nan)|[-+]?[\d_]*\.?[\d_]+\.?(?:e[-+]?\d+)?|0[xob][\da-f_]+|[-+]?[\d_]+(?::[\d.]+)+|\d{4}-\d\d?-\d\d?.*)$/i;
+  /^(?:~|null|true|false|yes|no|on|off|y|n|[-+]?\.(?:inf|nan)|[-+]?[\d_]*\.?[\d_]*(?:e[-+]?\d+)?|0[xob][\da-f_]+|[-+]?[\d_]+(?::[\d.]+)+|\d{4}-\d\d?-\d\d?.*)$/i;
 const SAFE = /^(?:[A-Za-z0-9_./$(]|--?[A-Za-z])[^\x00-\x1f\x7f-\x9f\ufeff\u2028\u2029]*$/;
 
 function scalar(value: unknown): Token {

@@ -64,7 +64,7 @@ export class FakeCollection implements Collection {
   #live = false;
   #notified = false;
   #markSynced = () => {};
-  #timers: number[] = [];
+  #timers: ReturnType<typeof setInterval>[] = [];
   readonly synced = new Promise<void>((resolve) => { this.#markSynced = resolve; });
 
   constructor(schema: Schema, items: Item[]) {
@@ -145,7 +145,7 @@ export class FakeCollection implements Collection {
       for (let i = 0; i < (perSecond * tick) / 1000; i++) {
         this.touch(this.#keys[Math.floor(next() * this.#keys.length)]!, next() < 0.1 ? "Running" : undefined);
       }
-    }, tick) as unknown as number);
+    }, tick));
   }
 
   view(options: ViewOptions = {}): View {
