@@ -1,0 +1,152 @@
+package coretest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/store"
+)
+
+// resource is one kind of object that the connector serves.
+type resource struct {
+	schema api.Schema
+	cacher *cacher.Cacher
+	refuse *api.Status // what subscribers get instead
+}
+
+// connector is the serving side: what it knows of each resource, and how its
+// sessions are set up.
+type connector struct {
+	session   session.Config
+	history   history.Limits
+	resources []*resource
+}
+
+func newConnector() *connector {
+	c := &connector{session: session.Config{Server: "scenario"}}
+	for _, schema := range schemas() {
+		c.resources = append(c.resources, &resource{schema: schema})
+	}
+	c.reset()
+	return c
+}
+
+// schemas are the resources that scenarios can use.
+func schemas() []api.Schema {
+	name := api.Column{Name: "Name", Kind: api.String, Path: ".metadata.name"}
+	return []api.Schema{
+		objects.Pods(),
+		{
+			Resource: api.Resource{Version: "v1", Name: "configmaps"}, Kind: "ConfigMap", Namespaced: true,
+			Fields: []string{"metadata.name", "metadata.namespace"}, Columns: []api.Column{name},
+		},
+		{
+			Resource: api.Resource{Version: "v1", Name: "nodes"}, Kind: "Node",
+			Fields: []string{"metadata.name"}, Columns: []api.Column{name},
+		},
+	}
+}
+
+// reset forgets everything that the connector knew.
+func (c *connector) reset() {
+	for _, r := range c.resources {
+		r.cacher = cacher.New(cacher.Config{Schema: r.schema, History: c.history})
+	}
+}
+
+// restart forgets the history and keeps the state.
+func (c *connector) restart(now int64) {
+	for _, r := range c.resources {
+		old := r.cacher
+		r.cacher = cacher.New(cacher.Config{Schema: r.schema, History: c.history})
+		if old.Ready() {
+			r.cacher.BeginList(old.ResourceVersion())
+			old.Ascend("", func(ref store.Ref) bool {
+				heap := old.Heap()
+				r.cacher.ListObject(&cacher.Put{
+					ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref),
+					Labels: heap.LabelsOf(ref), Envelope: heap.Envelope(ref),
+				})
+				return true
+			})
+			r.cacher.EndList(old.ResourceVersion(), now)
+		}
+	}
+}
+
+func (c *connector) tick(now int64) {
+	for _, r := range c.resources {
+		r.cacher.Tick(now)
+	}
+}
+
+// progress makes every source report that nothing is missing.
+func (c *connector) progress(now int64) {
+	for _, r := range c.resources {
+		if r.cacher.Ready() {
+			r.cacher.Progress(r.cacher.ResourceVersion(), now)
+		}
+	}
+}
+
+// Collection implements session.Backend.
+func (c *connector) Collection(name api.Resource) (*cacher.Cacher, *api.Status) {
+	r, err := c.find(name.String())
+	if err != nil {
+		return nil, api.NotFound(err.Error())
+	}
+	return r.cacher, r.refuse
+}
+
+// Release implements session.Backend.
+func (c *connector) Release(api.Resource) {}
+
+func (c *connector) find(name string) (*resource, error) {
+	var names []string
+	for _, r := range c.resources {
+		if r.schema.Resource.String() == name {
+			return r, nil
+		}
+		names = append(names, r.schema.Resource.String())
+	}
+	return nil, fmt.Errorf("there is no resource %s; there are %s", name, strings.Join(names, ", "))
+}
+
+// object reads the notation of package objects. An object without a body of its
+// own gets a small one.
+func (r *resource) object(text string) (put *cacher.Put, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	o := objects.ObjectOf(r.schema, text)
+	if o.ResourceVersion == 0 {
+		return nil, fmt.Errorf("object %s needs rv=, its resource version", o.Key)
+	}
+	if o.Body.Codec == api.NoBody {
+		o.Body = api.Body{Codec: api.JSON, Data: []byte(fmt.Sprintf(`{"kind":%q,"metadata":{"name":%q}}`, r.schema.Kind, o.Key.Name()))}
+	}
+	return objects.PutOf(o), nil
+}
+
+// apply stores an object and spoils the buffer it came in.
+func (r *resource) apply(put *cacher.Put, now int64) {
+	r.cacher.Apply(put, now)
+	scribble(put.Envelope)
+}
+
+// list replaces the whole state.
+func (r *resource) list(rv api.ResourceVersion, puts []*cacher.Put, now int64) {
+	r.cacher.BeginList(rv)
+	for _, p := range puts {
+		r.cacher.ListObject(p)
+		scribble(p.Envelope)
+	}
+	r.cacher.EndList(rv, now)
+}

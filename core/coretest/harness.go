@@ -1,0 +1,225 @@
+package coretest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// harness is an engine, a network and a connector, and the program that uses
+// the engine, in one goroutine.
+type harness struct {
+	*recorded
+	config    wire.Config
+	connector *connector
+	network   network
+	printer   printer
+
+	now       int64 // of the world
+	skew      int64 // how far the engine's clock is off
+	wake      int64 // when the engine wants a tick, on its own clock
+	heartbeat int64 // how often all sources report progress; zero for never
+	beat      int64 // when they do next
+	request   uint32
+	token     string // of the last page
+}
+
+const (
+	startMillis = 1_000_000_000
+	// maxMoves is beyond what any scenario needs to come to rest.
+	maxMoves = 100_000
+)
+
+func newHarness() *harness {
+	h := &harness{config: wire.Config{Seed: 1, Client: "scenario"}, connector: newConnector(), now: startMillis}
+	h.network.limit = 64 << 10
+	h.printer = newPrinter()
+	return h
+}
+
+// Run runs the scenario and returns what the engine said in each step, with
+// the transcript of it.
+func (s *Scenario) Run() (outputs []string, t *Transcript, err error) {
+	h := newHarness()
+	for i := range s.steps {
+		for _, v := range s.steps[i].verbs {
+			if err := h.do(v); err != nil {
+				return nil, nil, s.errorAt(v.line, "%s: %w", v.name, err)
+			}
+		}
+		outputs = append(outputs, h.printer.take())
+	}
+	t = &Transcript{Name: s.Name, Steps: len(s.steps)}
+	if h.recorded != nil {
+		t.Calls = h.calls
+	}
+	return outputs, t, nil
+}
+
+// Check runs the scenario and compares.
+func (s *Scenario) Check() error {
+	outputs, _, err := s.Run()
+	if err != nil {
+		return err
+	}
+	for i, st := range s.steps {
+		if outputs[i] != st.want {
+			return s.errorAt(st.from, "the engine said something else.\n%s", difference(st.want, outputs[i]))
+		}
+	}
+	return nil
+}
+
+// Rewrite runs the scenario and writes what the engine said into its file.
+func (s *Scenario) Rewrite() error {
+	outputs, _, err := s.Run()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(s.path, []byte(s.rewritten(outputs)), 0o644)
+}
+
+// Compile runs the scenario of a file and returns its transcript.
+func Compile(path string) (*Transcript, error) {
+	s, err := Load(path)
+	if err != nil {
+		return nil, err
+	}
+	_, t, err := s.Run()
+	return t, err
+}
+
+func difference(want, got string) string {
+	var b strings.Builder
+	w, g := strings.SplitAfter(want, "\n"), strings.SplitAfter(got, "\n")
+	for i := range max(len(w), len(g)) {
+		switch {
+		case i < len(w) && i < len(g) && w[i] == g[i]:
+			b.WriteString("    " + w[i])
+		default:
+			if i < len(w) && w[i] != "" {
+				b.WriteString("  - " + w[i])
+			}
+			if i < len(g) && g[i] != "" {
+				b.WriteString("  + " + g[i])
+			}
+		}
+	}
+	return b.String()
+}
+
+// do carries out one verb and lets everything come to rest.
+func (h *harness) do(v *verb) error {
+	handle, ok := verbs[v.name]
+	if !ok {
+		return fmt.Errorf("there is no such verb; there are %s", strings.Join(verbNames(), ", "))
+	}
+	if h.recorded == nil && v.name != "config" {
+		if err := h.start(); err != nil {
+			return err
+		}
+	}
+	if err := handle(h, v); err != nil {
+		return err
+	}
+	if h.recorded == nil {
+		return nil
+	}
+	return h.stabilise()
+}
+
+func (h *harness) start() (err error) {
+	h.recorded, err = open(h.config.Append(nil))
+	if err == nil {
+		h.tickEngine()
+	}
+	return err
+}
+
+func (h *harness) tickEngine() { h.tick(h.now + h.skew) }
+
+type frame interface{ Append([]byte) []byte }
+
+// toEngine is one input at the present time.
+func (h *harness) toEngine(f frame) error {
+	h.tickEngine()
+	return h.step(f.Append(nil))
+}
+
+// stabilise moves frames and messages until nothing moves any more.
+func (h *harness) stabilise() error {
+	for range maxMoves {
+		if err := h.drain(); err != nil {
+			return err
+		}
+		moved, err := h.move()
+		if err != nil {
+			return err
+		}
+		if !moved {
+			return nil
+		}
+	}
+	return errors.New("engine and connector do not come to rest: they keep each other busy without end")
+}
+
+// drain takes all output of the engine, prints it, and does what it asks for.
+func (h *harness) drain() error {
+	for out := h.take(); out != nil; out = h.take() {
+		for len(out) > 0 {
+			t, payload, rest, err := wire.Next(out)
+			if err == nil {
+				err = h.output(t, payload)
+			}
+			if err != nil {
+				return fmt.Errorf("the engine put out a broken frame: %w", err)
+			}
+			out = rest
+		}
+	}
+	return nil
+}
+
+// output takes one frame of the engine: intents are followed here, everything
+// is printed.
+func (h *harness) output(t wire.Type, payload []byte) error {
+	n := &h.network
+	switch t {
+	case wire.TypeWakeAt:
+		var f wire.WakeAt
+		if err := f.Parse(payload); err != nil {
+			return err
+		}
+		h.wake = f.Millis
+		return nil
+	case wire.TypeOpenStream:
+		var f wire.OpenStream
+		if err := f.Parse(payload); err != nil {
+			return err
+		}
+		n.forget()
+		n.opening = f.Stream
+	case wire.TypeCloseStream:
+		n.forget()
+		n.opening = 0
+	case wire.TypeSendStream:
+		var f wire.SendStream
+		if err := f.Parse(payload); err != nil {
+			return err
+		}
+		if f.Stream != n.stream {
+			return fmt.Errorf("stream %d is not open, and something is sent on it", f.Stream)
+		}
+		n.send(message{up: true, data: append([]byte(nil), f.Data...)})
+	case wire.TypeListReply:
+		var f wire.ListReply
+		if err := f.Parse(payload); err != nil {
+			return err
+		}
+		h.token = f.Continue
+	}
+	return h.printer.frame(t, payload, h.now+h.skew)
+}

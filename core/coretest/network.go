@@ -1,0 +1,116 @@
+package coretest
+
+import (
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// answer is what the network says to an engine that opens a stream.
+type answer uint8
+
+const (
+	accepting answer = iota
+	refusing
+	pending // nothing yet
+)
+
+// network is at most one stream between the engine and a session, and what is
+// under way on it.
+type network struct {
+	answer  answer
+	refusal string
+	limit   int // bytes of a message, roughly
+
+	opening uint32 // the stream that waits for an answer, or zero
+	stream  uint32 // the one that is open, or zero
+	session *session.Session
+
+	held   bool
+	silent bool // the stream that is open loses everything and tells nobody
+	queue  []message
+}
+
+type message struct {
+	up   bool // from the engine to the connector
+	last bool // the connector closes the stream
+	data []byte
+}
+
+// move does one thing that can be done now and reports whether there was one.
+func (h *harness) move() (bool, error) {
+	n := &h.network
+	if n.opening != 0 && n.answer != pending {
+		return true, h.answerOpening()
+	}
+	h.pull()
+	if n.held || len(n.queue) == 0 {
+		return false, nil
+	}
+	return true, h.deliver()
+}
+
+func (h *harness) answerOpening() error {
+	n := &h.network
+	stream := n.opening
+	n.opening = 0
+	if n.answer == refusing {
+		return h.toEngine(&wire.StreamClosed{Stream: stream, Message: n.refusal})
+	}
+	n.stream, n.session, n.silent = stream, session.New(h.connector.session, h.connector), false
+	return h.toEngine(&wire.StreamOpened{Stream: stream, Token: "token"})
+}
+
+// pull puts what the session has to say on the network.
+func (h *harness) pull() {
+	n := &h.network
+	if n.session == nil {
+		return
+	}
+	for data := n.session.Next(n.limit, h.now); data != nil; data = n.session.Next(n.limit, h.now) {
+		n.send(message{data: data})
+	}
+}
+
+func (n *network) send(m message) {
+	if !n.silent {
+		n.queue = append(n.queue, m)
+	}
+}
+
+// deliver hands over the oldest message under way.
+func (h *harness) deliver() error {
+	n := &h.network
+	m := n.queue[0]
+	n.queue = n.queue[1:]
+	switch {
+	case m.last:
+		return h.lose("the connector closed the stream")
+	case !m.up:
+		return h.toEngine(&wire.StreamData{Stream: n.stream, Data: m.data})
+	}
+	err := n.session.Receive(m.data, h.now)
+	scribble(m.data)
+	if err != nil {
+		h.pull()
+		n.send(message{last: true})
+	}
+	return nil
+}
+
+// forget drops the stream with everything under way.
+func (n *network) forget() {
+	if n.session != nil {
+		n.session.Close()
+	}
+	n.stream, n.session, n.queue, n.silent = 0, nil, nil, false
+}
+
+// lose ends the stream and tells the engine.
+func (h *harness) lose(why string) error {
+	stream := h.network.stream
+	h.network.forget()
+	if stream == 0 {
+		return nil
+	}
+	return h.toEngine(&wire.StreamClosed{Stream: stream, Message: why})
+}

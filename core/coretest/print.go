@@ -1,0 +1,245 @@
+package coretest
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// printer turns what the engine says into lines.
+type printer struct {
+	out      strings.Builder
+	after    int64                 // of the time that passes, not yet printed
+	states   map[uint32]string     // the line last printed, by collection
+	schemas  map[uint32]api.Schema // by collection
+	watches  map[uint32]uint32     // the collection of a watch, and so on
+	views    map[uint32]uint32
+	requests map[uint32]uint32
+	rows     map[uint32]map[uint32]string // keys by view and slot
+}
+
+func newPrinter() printer {
+	return printer{
+		states: map[uint32]string{}, schemas: map[uint32]api.Schema{}, watches: map[uint32]uint32{},
+		views: map[uint32]uint32{}, requests: map[uint32]uint32{}, rows: map[uint32]map[uint32]string{},
+	}
+}
+
+func (p *printer) watchOf(watch, collection uint32)     { p.watches[watch] = collection }
+func (p *printer) viewOf(view, collection uint32)       { p.views[view] = collection }
+func (p *printer) requestOf(request, collection uint32) { p.requests[request] = collection }
+
+// mark says that what follows happens so long after a tick began; zero for an
+// end of that.
+func (p *printer) mark(after int64) { p.after = after }
+
+func (p *printer) line(format string, args ...any) {
+	if p.after > 0 {
+		fmt.Fprintf(&p.out, "after %s:\n", duration(p.after))
+		p.after = 0
+	}
+	fmt.Fprintf(&p.out, format+"\n", args...)
+}
+
+// take returns the lines so far.
+func (p *printer) take() string {
+	text := p.out.String()
+	p.out.Reset()
+	if text == "" {
+		return "(nothing)\n"
+	}
+	return text
+}
+
+// frame prints one frame of the engine.
+func (p *printer) frame(t wire.Type, payload []byte, now int64) error {
+	switch t {
+	case wire.TypeOpenStream:
+		return show(payload, &wire.OpenStream{}, func(f *wire.OpenStream) { p.line("open stream %d", f.Stream) })
+	case wire.TypeCloseStream:
+		return show(payload, &wire.CloseStream{}, func(f *wire.CloseStream) { p.line("close stream %d: %s", f.Stream, f.Message) })
+	case wire.TypeSendStream:
+		var f wire.SendStream
+		if err := f.Parse(payload); err != nil {
+			return err
+		}
+		return p.sent(f.Data)
+	case wire.TypeCollectionState:
+		return show(payload, &wire.CollectionState{}, func(f *wire.CollectionState) { p.state(f, now) })
+	case wire.TypeCollectionSchema:
+		return show(payload, &wire.CollectionSchema{}, p.schema)
+	case wire.TypeCollectionError:
+		return show(payload, &wire.CollectionError{}, func(f *wire.CollectionError) {
+			p.line("collection %d: %s rv=%d cannot be shown: %s", f.Collection, f.Key, f.ResourceVersion, status(f.Status))
+		})
+	case wire.TypeWatchEvents:
+		return show(payload, &wire.WatchEvents{}, p.events)
+	case wire.TypeWatchClosed:
+		return show(payload, &wire.WatchClosed{}, func(f *wire.WatchClosed) { p.line("watch %d: closed", f.Watch) })
+	case wire.TypeViewPatch:
+		return show(payload, &wire.ViewPatch{}, p.patch)
+	case wire.TypeRejected:
+		return show(payload, &wire.Rejected{}, func(f *wire.Rejected) {
+			p.line("%s %d rejected: %s", [...]string{"collection", "watch", "view"}[f.Object], f.ID, status(f.Status))
+		})
+	}
+	return p.reply(t, payload)
+}
+
+func (p *printer) reply(t wire.Type, payload []byte) error {
+	switch t {
+	case wire.TypeObjectReply:
+		return show(payload, &wire.ObjectReply{}, func(f *wire.ObjectReply) {
+			p.line("reply %d: %s", f.Request, p.item(p.requests[f.Request], &f.Item))
+		})
+	case wire.TypeListReply:
+		return show(payload, &wire.ListReply{}, p.list)
+	case wire.TypeErrorReply:
+		return show(payload, &wire.ErrorReply{}, func(f *wire.ErrorReply) { p.line("reply %d: %s", f.Request, status(f.Status)) })
+	case wire.TypeInspectReply:
+		return show(payload, &wire.InspectReply{}, p.inspection)
+	}
+	return wire.Unknown(t)
+}
+
+func show[F interface{ Parse([]byte) error }](payload []byte, f F, print func(F)) error {
+	if err := f.Parse(payload); err != nil {
+		return err
+	}
+	print(f)
+	return nil
+}
+
+// state prints a collection's state if it reads differently than before.
+func (p *printer) state(f *wire.CollectionState, now int64) {
+	text := f.State.String()
+	if f.ResourceVersion != 0 {
+		text += fmt.Sprintf(" rv=%d, %d objects", f.ResourceVersion, f.Objects)
+	}
+	if f.Total != 0 || f.Loaded != 0 {
+		text += fmt.Sprintf(", %d of about %d loaded", f.Loaded, f.Total)
+	}
+	if f.State != wire.Live && f.LastProgressMillis != 0 {
+		text += ", last heard " + duration(now-f.LastProgressMillis) + " ago"
+	}
+	if f.Status != nil {
+		text += ", " + status(f.Status)
+	}
+	if p.states[f.Collection] != text {
+		p.states[f.Collection] = text
+		p.line("collection %d: %s", f.Collection, text)
+	}
+}
+
+func (p *printer) schema(f *wire.CollectionSchema) {
+	s := f.Schema
+	s.Fields = cloneAll(s.Fields)
+	for i := range s.Columns {
+		s.Columns[i].Name = strings.Clone(s.Columns[i].Name)
+	}
+	p.schemas[f.Collection] = s
+	p.line("collection %d: schema of %s", f.Collection, s.Kind)
+}
+
+func cloneAll(texts []string) []string {
+	clones := make([]string, len(texts))
+	for i, s := range texts {
+		clones[i] = strings.Clone(s)
+	}
+	return clones
+}
+
+func (p *printer) events(f *wire.WatchEvents) {
+	for i := range f.Events {
+		e := &f.Events[i]
+		text := e.Type.String() + " "
+		switch e.Type {
+		case api.Error:
+			text += status(e.Status)
+		case api.Bookmark:
+			text += "rv=" + e.Item.ResourceVersion.String()
+			if e.Item.Flags&api.EndOfInitialEvents != 0 {
+				text += " initial-events-end"
+			}
+		default:
+			text += p.item(p.watches[f.Watch], &e.Item)
+		}
+		p.line("watch %d: %s", f.Watch, text)
+	}
+}
+
+// patch prints the window of a view from top to bottom, each row with its slot.
+func (p *printer) patch(f *wire.ViewPatch) {
+	text := fmt.Sprintf("view %d: rv=%d, %d rows", f.View, f.ResourceVersion, f.Total)
+	if f.Offset != 0 {
+		text += fmt.Sprintf(", from %d", f.Offset)
+	}
+	for i, c := range f.Counts {
+		text += [...]string{"; ", ", "}[min(i, 1)] + fmt.Sprintf("%s %d", c.Value, c.Rows)
+	}
+	p.line("%s", text)
+	sent := map[uint32]string{}
+	keys := p.rows[f.View]
+	p.rows[f.View] = map[uint32]string{}
+	for i := range f.Rows {
+		item := &f.Rows[i].Item
+		sent[f.Rows[i].Slot] = p.item(p.views[f.View], item)
+	}
+	for _, slot := range f.Slots {
+		row, fresh := sent[slot]
+		delete(sent, slot)
+		switch key, known := keys[slot]; {
+		case fresh:
+			p.rows[f.View][slot], _, _ = strings.Cut(row, " ")
+		case known:
+			row = key + " (as before)"
+			p.rows[f.View][slot] = key
+		default:
+			row = "BROKEN: a slot that was never filled"
+		}
+		p.line("  %d  %s", slot, row)
+	}
+	if len(sent) > 0 {
+		p.line("  BROKEN: %d rows for slots that are not in the window", len(sent))
+	}
+}
+
+func (p *printer) list(f *wire.ListReply) {
+	text := fmt.Sprintf("reply %d: list rv=%d, %d items", f.Request, f.ResourceVersion, len(f.Items))
+	if f.Continue != "" {
+		text += ", continue " + token(f.Continue)
+	}
+	if f.Remaining != 0 {
+		text += fmt.Sprintf(", %d remaining", f.Remaining)
+	}
+	p.line("%s", text)
+	for i := range f.Items {
+		p.line("  %s", p.item(p.requests[f.Request], &f.Items[i]))
+	}
+}
+
+// token prints what is in a continue token.
+func token(text string) string {
+	json, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return fmt.Sprintf("BROKEN: %q: %v", text, err)
+	}
+	return string(json)
+}
+
+// inspection prints the numbers but for those of bytes, which say more about
+// the implementation than about the scenario.
+func (p *printer) inspection(f *wire.InspectReply) {
+	p.line("reply %d:", f.Request)
+	for _, e := range f.Entries {
+		if !strings.HasSuffix(e.Name, "Bytes") {
+			p.line("  %s %d", e.Name, e.Value)
+		}
+	}
+}
+
+func duration(millis int64) string { return (time.Duration(millis) * time.Millisecond).String() }

@@ -1,0 +1,115 @@
+package coretest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// status prints all that a status says.
+func status(s *api.Status) string {
+	if s == nil {
+		return "BROKEN: no status"
+	}
+	text := s.Error()
+	if s.Cause != "" {
+		text += " (" + s.Cause + ")"
+	}
+	if s.RetryAfterSeconds != 0 {
+		text += fmt.Sprintf(" (retry after %ds)", s.RetryAfterSeconds)
+	}
+	return text
+}
+
+// item prints an object in the notation of package objects: labels, then the
+// values of fields and columns that are there, then the body.
+func (p *printer) item(collection uint32, it *wire.Item) string {
+	words := []string{string(it.Envelope.Key()), "rv=" + it.ResourceVersion.String()}
+	for _, l := range it.Labels {
+		words = append(words, l.Key+"="+l.Value)
+	}
+	words = append(words, cells(p.schemas[collection], it.Envelope)...)
+	if it.Flags&api.Immutable != 0 {
+		words = append(words, "immutable")
+	}
+	if it.Flags&api.FinalStateUnknown != 0 {
+		words = append(words, "final-state-unknown")
+	}
+	if body := it.Envelope.Body(); body.Codec != api.NoBody {
+		words = append(words, string(body.Data))
+	}
+	return strings.Join(words, " ")
+}
+
+func cells(schema api.Schema, e wire.Envelope) []string {
+	var words []string
+	seen := map[string]bool{"name": true, "namespace": true} // they are in the key
+	for i, field := range schema.Fields {
+		name := field[strings.LastIndexByte(field, '.')+1:]
+		if value := e.Field(i); value != "" && !seen[name] {
+			seen[name] = true
+			words = append(words, name+"="+value)
+		}
+	}
+	for i, column := range schema.Columns {
+		name := strings.ToLower(column.Name)
+		if value := e.Column(i); value.Kind != api.Null && !seen[name] {
+			words = append(words, name+"="+value.String())
+		}
+	}
+	return words
+}
+
+// sent prints what the engine tells the connector.
+func (p *printer) sent(message []byte) error {
+	for len(message) > 0 {
+		t, payload, rest, err := wire.Next(message)
+		if err != nil {
+			return err
+		}
+		message = rest
+		switch t {
+		case wire.TypeHello:
+			err = show(payload, &wire.Hello{}, func(f *wire.Hello) { p.line("send hello from %q", f.Client) })
+		case wire.TypeSubscribe:
+			err = show(payload, &wire.Subscribe{}, func(f *wire.Subscribe) { p.line("send subscribe %s", subscribe(f)) })
+		case wire.TypeUnsubscribe:
+			err = show(payload, &wire.Unsubscribe{}, func(f *wire.Unsubscribe) { p.line("send unsubscribe %d", f.Subscription) })
+		case wire.TypeCredit:
+			err = show(payload, &wire.Credit{}, func(f *wire.Credit) {
+				p.line("send credit %d: %d bytes more", f.Subscription, f.Bytes)
+			})
+		default:
+			err = wire.Unknown(t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func subscribe(f *wire.Subscribe) string {
+	text := fmt.Sprintf("%d to %s", f.Subscription, f.Resource)
+	for _, part := range [...]struct{ name, value string }{
+		{"ns", f.Namespace}, {"labels", f.LabelSelector}, {"fields", f.FieldSelector},
+	} {
+		if part.value != "" {
+			text += fmt.Sprintf(" %s=%q", part.name, part.value)
+		}
+	}
+	if f.MetadataOnly {
+		text += " metadata-only"
+	}
+	switch {
+	case f.ResourceVersion != 0:
+		text += fmt.Sprintf(", resuming after rv=%d", f.ResourceVersion)
+	case f.NotOlderThan != 0:
+		text += fmt.Sprintf(", from a snapshot not older than rv=%d", f.NotOlderThan)
+	default:
+		text += ", from a snapshot"
+	}
+	return text
+}

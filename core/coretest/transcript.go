@@ -1,0 +1,123 @@
+package coretest
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/watchglass/watchglass/core"
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// Transcript is every call into the engine of one scenario, in order, with the
+// bytes that came back.
+type Transcript struct {
+	Name  string
+	Steps int
+	Calls []Call
+}
+
+// Call is one call. Exactly one of Open, Tick, Step, Ready and Advance is set;
+// bytes are in hexadecimal.
+type Call struct {
+	Open    string `json:"open,omitempty"` // the Config frame
+	Tick    int64  `json:"tick,omitempty"` // milliseconds since the epoch
+	Step    string `json:"step,omitempty"`
+	Error   string `json:"error,omitempty"` // the message of the refusal of Open or Step
+	Ready   string `json:"ready,omitempty"` // what it returned; a call that returned nothing is "-"
+	Advance bool   `json:"advance,omitempty"`
+}
+
+// Nothing is what Ready holds for a call that returned nothing.
+const Nothing = "-"
+
+// WriteTo writes one JSON object a line, the first with name and number of
+// steps.
+func (t *Transcript) WriteTo(w io.Writer) (int64, error) {
+	head := struct {
+		Scenario string `json:"scenario"`
+		Steps    int    `json:"steps"`
+	}{t.Name, t.Steps}
+	count := counter{w: w}
+	lines := json.NewEncoder(&count)
+	if err := lines.Encode(head); err != nil {
+		return count.n, err
+	}
+	for i := range t.Calls {
+		if err := lines.Encode(&t.Calls[i]); err != nil {
+			return count.n, err
+		}
+	}
+	return count.n, nil
+}
+
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// recorded is an engine whose calls go into a transcript.
+type recorded struct {
+	engine *core.Engine
+	calls  []Call
+}
+
+func open(config []byte) (*recorded, error) {
+	e, err := core.New(config, plainBody)
+	if err != nil {
+		return nil, err
+	}
+	return &recorded{engine: e, calls: []Call{{Open: hex.EncodeToString(config)}}}, nil
+}
+
+// plainBody decodes what needs no decoding.
+func plainBody(dst []byte, body api.Body, _ []byte) ([]byte, error) {
+	if body.Codec != api.JSON {
+		return nil, fmt.Errorf("scenarios have plain bodies, not codec %d", body.Codec)
+	}
+	return append(dst, body.Data...), nil
+}
+
+func (r *recorded) tick(millis int64) {
+	r.calls = append(r.calls, Call{Tick: millis})
+	r.engine.Tick(millis)
+}
+
+// step makes the call on a copy and spoils that afterwards: an engine that
+// kept a piece of its input will show it.
+func (r *recorded) step(frames []byte) error {
+	call := Call{Step: hex.EncodeToString(frames)}
+	input := append([]byte(nil), frames...)
+	err := r.engine.Step(input)
+	scribble(input)
+	if err != nil {
+		call.Error = api.AsStatus(err).Message
+	}
+	r.calls = append(r.calls, call)
+	return err
+}
+
+// take is Ready and Advance; the bytes are the caller's.
+func (r *recorded) take() []byte {
+	out := append([]byte(nil), r.engine.Ready()...)
+	if len(out) == 0 {
+		r.calls = append(r.calls, Call{Ready: Nothing})
+		return nil
+	}
+	r.calls = append(r.calls, Call{Ready: hex.EncodeToString(out)}, Call{Advance: true})
+	r.engine.Advance()
+	return out
+}
+
+func scribble(b []byte) {
+	for i := range b {
+		b[i] = 0xee
+	}
+}

@@ -1,0 +1,65 @@
+package coretest
+
+import (
+	"maps"
+	"slices"
+)
+
+// verbs is what a scenario can say. A handler reads the words of its line,
+// checks with done that none is left, and acts.
+var verbs map[string]func(*harness, *verb) error
+
+func init() {
+	verbs = map[string]func(*harness, *verb) error{
+		// The set-up, before everything else.
+		"config": doConfig, // seed= client= max-bytes= max-history= credit= connector-history= progress= message=
+
+		// The source behind the connector.
+		"load":     doLoad,     // RESOURCE rv=, then objects: the first list
+		"relist":   doRelist,   // RESOURCE rv=, then objects: the source lists anew
+		"put":      doPut,      // RESOURCE OBJECT: an object is created or updated
+		"delete":   doDelete,   // RESOURCE KEY rv=
+		"txn":      doTxn,      // rv=, then puts and deletes without rv: one revision
+		"progress": doProgress, // RESOURCE rv=: nothing is missing up to there
+		"fault":    doFault,    // RESOURCE KEY rv= MESSAGE: an object that cannot be read
+		"steady":   doSteady,   // DURATION: from now on all sources report progress that often
+		"quiet":    doQuiet,    // no more of that
+		"forbid":   doForbid,   // RESOURCE MESSAGE: subscribers get a 403
+		"allow":    doAllow,    // RESOURCE: no longer
+
+		// The network and the connector's process.
+		"accept":            doAccept,           // streams open (as they do at first)
+		"refuse":            doRefuse,           // MESSAGE: they do not
+		"pending":           doPending,          // they wait for an accept or a refuse
+		"cut":               doCut,              // MESSAGE: the stream ends, what is under way is lost
+		"drop":              doDrop,             // the stream loses everything from now on and tells nobody
+		"hold":              doHold,             // messages stay under way
+		"release":           doRelease,          // they arrive again
+		"deliver":           doDeliver,          // N: so many of those held arrive
+		"restart-connector": doRestartConnector, // it loses its history and its connections
+		"replica":           doReplica,          // RESOURCE rv=, then objects: another connector takes over, with this state
+		"send-garbage":      doSendGarbage,      // HEX: the connector sends these bytes
+
+		// The clock.
+		"tick":  doTick,  // DURATION: time passes, and what is due happens
+		"clock": doClock, // DURATION: the engine's clock is set, without time passing
+		"wakes": doWakes, // prints when the engine wants its next tick
+
+		// The program.
+		"collection":       doCollection, // ID RESOURCE ns= labels= fields= metadata-only
+		"close-collection": doCloseCollection,
+		"watch":            doWatch, // ID collection= ns= labels= fields= rv= match= initial= timeout= policy= credit= bookmarks bodies
+		"grant":            doGrant, // ID EVENTS
+		"close-watch":      doCloseWatch,
+		"view":             doView, // ID collection= ns= labels= fields= sort= offset= limit= count-by=
+		"move":             doMove, // ID offset= limit=
+		"close-view":       doCloseView,
+		"get":              doGet,  // COLLECTION KEY
+		"list":             doList, // COLLECTION ns= labels= fields= rv= match= limit= continue= bodies
+		"inspect":          doInspect,
+		"reconnect":        doReconnect,   // now, rather than after the back-off
+		"step-garbage":     doStepGarbage, // HEX: the program gives the engine these bytes
+	}
+}
+
+func verbNames() []string { return slices.Sorted(maps.Keys(verbs)) }

@@ -1,0 +1,142 @@
+package coretest
+
+import (
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// command gives a frame to the engine, provided the verb was read whole.
+func (h *harness) command(v *verb, f frame) error {
+	if err := v.done(); err != nil {
+		return err
+	}
+	return h.toEngine(f)
+}
+
+func doCollection(h *harness, v *verb) error {
+	f := &wire.OpenCollection{
+		Collection: v.takeNumber("a number for the collection"), Resource: v.take("a resource such as v1/pods"),
+		Namespace: v.option("ns"), LabelSelector: v.option("labels"), FieldSelector: v.option("fields"),
+		MetadataOnly: v.flag("metadata-only"),
+	}
+	return h.command(v, f)
+}
+
+func doCloseCollection(h *harness, v *verb) error {
+	return h.command(v, &wire.CloseCollection{Collection: v.takeNumber("the number of the collection")})
+}
+
+func (v *verb) match() wire.Match {
+	return wire.Match(v.oneOf("match", "", "NotOlderThan", "Exact"))
+}
+
+func (v *verb) collection() uint32 {
+	n := uint32(v.optionNumber("collection"))
+	if n == 0 {
+		v.fail("%s needs collection=, the number of one", v.name)
+	}
+	return n
+}
+
+func doWatch(h *harness, v *verb) error {
+	f := &wire.OpenWatch{
+		Watch: v.takeNumber("a number for the watch"), Collection: v.collection(),
+		Namespace: v.option("ns"), LabelSelector: v.option("labels"), FieldSelector: v.option("fields"),
+		ResourceVersion: v.option("rv"), Match: v.match(),
+		SendInitialEvents: wire.Tristate(v.oneOf("initial", "", "false", "true")),
+		TimeoutSeconds:    uint32(v.optionDuration("timeout") / 1000),
+		Policy:            wire.Policy(max(v.oneOf("policy", "", "terminate", "conflate"), 1) - 1),
+		Credit:            uint32(v.optionNumber("credit")),
+		Bookmarks:         v.flag("bookmarks"), Bodies: v.flag("bodies"),
+	}
+	if err := v.done(); err != nil {
+		return err
+	}
+	h.printer.watchOf(f.Watch, f.Collection)
+	return h.toEngine(f)
+}
+
+func doGrant(h *harness, v *verb) error {
+	return h.command(v, &wire.GrantWatch{Watch: v.takeNumber("the number of the watch"), Events: v.takeNumber("how many events")})
+}
+
+func doCloseWatch(h *harness, v *verb) error {
+	return h.command(v, &wire.CloseWatch{Watch: v.takeNumber("the number of the watch")})
+}
+
+// defaultLimit is the height of a view's window when a scenario does not say.
+const defaultLimit = 10
+
+func (v *verb) limit() uint32 {
+	if n := v.optionNumber("limit"); n != 0 {
+		return uint32(n)
+	}
+	return defaultLimit
+}
+
+func doView(h *harness, v *verb) error {
+	f := &wire.OpenView{
+		View: v.takeNumber("a number for the view"), Collection: v.collection(),
+		Namespace: v.option("ns"), LabelSelector: v.option("labels"), FieldSelector: v.option("fields"),
+		Sort: v.option("sort"), Offset: uint32(v.optionNumber("offset")), Limit: v.limit(), CountBy: v.option("count-by"),
+	}
+	if err := v.done(); err != nil {
+		return err
+	}
+	h.printer.viewOf(f.View, f.Collection)
+	return h.toEngine(f)
+}
+
+func doMove(h *harness, v *verb) error {
+	return h.command(v, &wire.MoveView{
+		View: v.takeNumber("the number of the view"), Offset: uint32(v.optionNumber("offset")), Limit: v.limit(),
+	})
+}
+
+func doCloseView(h *harness, v *verb) error {
+	return h.command(v, &wire.CloseView{View: v.takeNumber("the number of the view")})
+}
+
+// ask numbers a request.
+func (h *harness) ask(collection uint32) uint32 {
+	h.request++
+	h.printer.requestOf(h.request, collection)
+	return h.request
+}
+
+func doGet(h *harness, v *verb) error {
+	f := &wire.Get{Collection: v.takeNumber("the number of the collection"), Key: api.Key(v.take("a key such as default/a"))}
+	f.Request = h.ask(f.Collection)
+	return h.command(v, f)
+}
+
+func doList(h *harness, v *verb) error {
+	f := &wire.List{
+		Collection: v.takeNumber("the number of the collection"),
+		Namespace:  v.option("ns"), LabelSelector: v.option("labels"), FieldSelector: v.option("fields"),
+		ResourceVersion: v.option("rv"), Match: v.match(), Limit: uint32(v.optionNumber("limit")),
+		Continue: strings.ReplaceAll(v.option("continue"), "$token", h.token), Bodies: v.flag("bodies"),
+	}
+	f.Request = h.ask(f.Collection)
+	return h.command(v, f)
+}
+
+func doInspect(h *harness, v *verb) error {
+	return h.command(v, &wire.Inspect{Request: h.ask(0)})
+}
+
+func doReconnect(h *harness, v *verb) error { return h.command(v, &wire.Reconnect{}) }
+
+func doStepGarbage(h *harness, v *verb) error {
+	data, err := v.hex()
+	if err != nil {
+		return err
+	}
+	h.tickEngine()
+	if err := h.step(data); err != nil {
+		h.printer.line("step refused: %s", status(api.AsStatus(err)))
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package coretest
+
+import (
+	"fmt"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+)
+
+// source reads the resource that a verb is about.
+func (h *harness) source(v *verb) *resource {
+	name := v.take("a resource such as v1/pods")
+	if v.err != nil {
+		return nil
+	}
+	r, err := h.connector.find(name)
+	if err != nil {
+		v.fail("%w", err)
+	}
+	return r
+}
+
+func (v *verb) rv() api.ResourceVersion {
+	rv := api.ResourceVersion(v.optionNumber("rv"))
+	if rv == 0 {
+		v.fail("%s needs rv=, a resource version", v.name)
+	}
+	return rv
+}
+
+// listed reads the objects under a verb.
+func (v *verb) listed(r *resource) []*cacher.Put {
+	var puts []*cacher.Put
+	for _, line := range v.block {
+		put, err := r.object(line.text)
+		if err != nil {
+			v.fail("in line %d: %w", line.line+1, err)
+			break
+		}
+		puts = append(puts, put)
+	}
+	return puts
+}
+
+func doLoad(h *harness, v *verb) error   { return h.list(v, false) }
+func doRelist(h *harness, v *verb) error { return h.list(v, true) }
+
+func (h *harness) list(v *verb, again bool) error {
+	r, rv := h.source(v), v.rv()
+	if v.err == nil && r.cacher.Ready() != again {
+		v.fail("load is for the first list of a resource, relist for those after it")
+	}
+	if v.err != nil {
+		return v.err
+	}
+	puts := v.listed(r)
+	if err := v.done(); err != nil {
+		return err
+	}
+	r.list(rv, puts, h.now)
+	return nil
+}
+
+// change is a put or a delete, ready to be done.
+type change struct {
+	resource *resource
+	put      *cacher.Put // nil for a deletion
+	key      api.Key
+	rv       api.ResourceVersion
+}
+
+func (c *change) do(now int64) {
+	if c.put != nil {
+		c.resource.apply(c.put, now)
+		return
+	}
+	c.resource.cacher.Delete(c.key, c.rv, now)
+}
+
+func (h *harness) readPut(v *verb, suffix string) *change {
+	c := &change{resource: h.source(v)}
+	if v.err == nil {
+		c.put, v.err = c.resource.object(v.rest() + suffix)
+	}
+	return c
+}
+
+func (h *harness) readDelete(v *verb) *change {
+	return &change{resource: h.source(v), key: api.Key(v.take("a key such as default/a"))}
+}
+
+func (h *harness) change(c *change, v *verb) error {
+	if err := v.done(); err != nil {
+		return err
+	}
+	if !c.resource.cacher.Ready() {
+		return fmt.Errorf("the connector has not listed this resource yet; load it first")
+	}
+	c.do(h.now)
+	return nil
+}
+
+func doPut(h *harness, v *verb) error { return h.change(h.readPut(v, ""), v) }
+
+func doDelete(h *harness, v *verb) error {
+	rv := v.rv()
+	c := h.readDelete(v)
+	c.rv = rv
+	return h.change(c, v)
+}
+
+// doTxn does several changes of one revision, as an etcd transaction makes
+// them.
+func doTxn(h *harness, v *verb) error {
+	rv := v.rv()
+	var changes []*change
+	for _, line := range v.block {
+		inner, err := newVerb(line.line, line.text)
+		if err != nil {
+			return err
+		}
+		var c *change
+		switch inner.name {
+		case "put":
+			c = h.readPut(inner, " rv="+rv.String())
+		case "delete":
+			c = h.readDelete(inner)
+			c.rv = rv
+		default:
+			return fmt.Errorf("a transaction has puts and deletes, not %q", inner.name)
+		}
+		if err := inner.done(); err != nil {
+			return fmt.Errorf("in line %d: %w", line.line+1, err)
+		}
+		changes = append(changes, c)
+	}
+	if err := v.done(); err != nil {
+		return err
+	}
+	for _, c := range changes {
+		c.do(h.now)
+	}
+	return nil
+}
+
+func doProgress(h *harness, v *verb) error {
+	r, rv := h.source(v), v.rv()
+	if err := v.done(); err != nil {
+		return err
+	}
+	r.cacher.Progress(rv, h.now)
+	return nil
+}
+
+func doFault(h *harness, v *verb) error {
+	r, rv := h.source(v), v.rv()
+	key, message := api.Key(v.take("a key")), v.rest()
+	if err := v.done(); err != nil {
+		return err
+	}
+	r.cacher.Fault(key, rv, api.Internal(message), h.now)
+	return nil
+}
+
+func doSteady(h *harness, v *verb) error {
+	period := v.takeDuration("a time such as 5s")
+	if err := v.done(); err != nil {
+		return err
+	}
+	h.heartbeat, h.beat = period, h.now+period
+	return nil
+}
+
+func doQuiet(h *harness, v *verb) error {
+	h.heartbeat = 0
+	return v.done()
+}
+
+func doForbid(h *harness, v *verb) error {
+	r, message := h.source(v), v.rest()
+	if err := v.done(); err != nil {
+		return err
+	}
+	r.refuse = api.Forbidden(message)
+	return nil
+}
+
+func doAllow(h *harness, v *verb) error {
+	r := h.source(v)
+	if err := v.done(); err != nil {
+		return err
+	}
+	r.refuse = nil
+	return nil
+}

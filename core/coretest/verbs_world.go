@@ -1,0 +1,216 @@
+package coretest
+
+import (
+	"encoding/hex"
+	"fmt"
+
+	"github.com/watchglass/watchglass/core/history"
+)
+
+func doConfig(h *harness, v *verb) error {
+	if h.recorded != nil {
+		return fmt.Errorf("the engine is open already; config comes first")
+	}
+	c := &h.config
+	if seed := v.optionNumber("seed"); seed != 0 {
+		c.Seed = seed
+	}
+	c.MaxBytes = v.optionNumber("max-bytes")
+	c.MaxHistory = int(v.optionNumber("max-history"))
+	c.Credit = v.optionNumber("credit")
+	if n := int(v.optionNumber("connector-history")); n != 0 {
+		h.connector.history = history.Limits{MinCapacity: n, MaxCapacity: n}
+		h.connector.reset()
+	}
+	h.connector.session.ProgressMillis = v.optionDuration("progress")
+	if n := v.optionNumber("message"); n != 0 {
+		h.network.limit = int(n)
+	}
+	return v.done()
+}
+
+func doAccept(h *harness, v *verb) error {
+	h.network.answer = accepting
+	return v.done()
+}
+
+func doRefuse(h *harness, v *verb) error {
+	h.network.answer, h.network.refusal = refusing, v.rest()
+	return v.done()
+}
+
+func doPending(h *harness, v *verb) error {
+	h.network.answer = pending
+	return v.done()
+}
+
+func doCut(h *harness, v *verb) error { return h.lose(v.rest()) }
+
+func doDrop(h *harness, v *verb) error {
+	h.network.silent, h.network.queue = true, nil
+	return v.done()
+}
+
+func doHold(h *harness, v *verb) error {
+	h.network.held = true
+	return v.done()
+}
+
+func doRelease(h *harness, v *verb) error {
+	h.network.held = false
+	return v.done()
+}
+
+func doDeliver(h *harness, v *verb) error {
+	n := int(v.takeNumber("how many messages"))
+	if err := v.done(); err != nil {
+		return err
+	}
+	if under := len(h.network.queue); n > under {
+		return fmt.Errorf("only %d messages are under way", under)
+	}
+	for range n {
+		if err := h.deliver(); err != nil {
+			return err
+		}
+		if err := h.drain(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func doRestartConnector(h *harness, v *verb) error {
+	if err := v.done(); err != nil {
+		return err
+	}
+	h.connector.restart(h.now)
+	return h.lose("the connector has gone away")
+}
+
+// doReplica puts another connector in the place of the present one. What it
+// knows of other resources is the same.
+func doReplica(h *harness, v *verb) error {
+	r, rv := h.source(v), v.rv()
+	if v.err != nil {
+		return v.err
+	}
+	puts := v.listed(r)
+	if err := v.done(); err != nil {
+		return err
+	}
+	h.connector.restart(h.now)
+	fresh := newConnector()
+	fresh.history = h.connector.history
+	fresh.reset()
+	other, _ := fresh.find(r.schema.Resource.String())
+	r.cacher = other.cacher
+	r.list(rv, puts, h.now)
+	return h.lose("the connector has gone away")
+}
+
+func doSendGarbage(h *harness, v *verb) error {
+	data, err := v.hex()
+	if err != nil {
+		return err
+	}
+	if h.network.stream == 0 {
+		return fmt.Errorf("no stream is open")
+	}
+	h.network.send(message{data: data})
+	return nil
+}
+
+func (v *verb) hex() ([]byte, error) {
+	data, err := hex.DecodeString(v.take("bytes in hexadecimal"))
+	if err != nil {
+		v.fail("%w", err)
+	}
+	return data, v.done()
+}
+
+func doTick(h *harness, v *verb) error {
+	d := v.takeDuration("a time such as 1s")
+	if err := v.done(); err != nil {
+		return err
+	}
+	return h.pass(d)
+}
+
+// pass lets time go by; whatever is due happens at its time and in order.
+func (h *harness) pass(millis int64) error {
+	start, end := h.now, h.now+millis
+	for {
+		next, engine := h.next()
+		at := min(next, end)
+		h.now = max(h.now, at)
+		h.printer.mark(h.now - start)
+		h.due()
+		if err := h.stabilise(); err != nil {
+			return err
+		}
+		if engine && at == next && h.wake-h.skew <= h.now && h.wake != 0 {
+			return fmt.Errorf("the engine was ticked at its wake-up time and still waits for that time")
+		}
+		if h.now >= end && (next >= end) {
+			h.printer.mark(0)
+			return nil
+		}
+	}
+}
+
+// due does what is due now, the world first.
+func (h *harness) due() {
+	for h.heartbeat != 0 && h.beat <= h.now {
+		h.connector.progress(h.now)
+		h.beat += h.heartbeat
+	}
+	h.connector.tick(h.now)
+	h.tickEngine()
+}
+
+const never = int64(1) << 62
+
+// next is the next time at which something is due, and whether it is the
+// engine that asked for it.
+func (h *harness) next() (at int64, engine bool) {
+	at = never
+	sooner := func(t int64, counts bool) bool {
+		if counts && t < at {
+			at = t
+			return true
+		}
+		return false
+	}
+	sooner(h.beat, h.heartbeat != 0)
+	if h.network.session != nil {
+		wake := h.network.session.Wake()
+		sooner(wake, wake > h.now)
+	}
+	for _, r := range h.connector.resources {
+		wake := r.cacher.NextTick()
+		sooner(wake, wake > h.now)
+	}
+	engine = sooner(h.wake-h.skew, h.wake != 0)
+	return at, engine
+}
+
+func doClock(h *harness, v *verb) error {
+	d := v.takeDuration("a time such as -1h")
+	if err := v.done(); err != nil {
+		return err
+	}
+	h.skew += d
+	h.wake += d // a timer of the program runs on, whatever the clock says
+	h.tickEngine()
+	return nil
+}
+
+func doWakes(h *harness, v *verb) error {
+	if h.wake == 0 {
+		h.printer.line("no wake-up")
+	} else {
+		h.printer.line("wake-up in %s", duration(h.wake-h.skew-h.now))
+	}
+	return v.done()
+}

@@ -1,0 +1,171 @@
+package coretest
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// verb is one verb line, taken apart. A handler reads its words by what they
+// mean and calls done before it acts; what is missing, left over or of the
+// wrong kind is one error there.
+type verb struct {
+	line  int
+	name  string
+	words []string
+	block []blockLine
+	// options are the names that the handler has asked for.
+	options []string
+	err     error
+}
+
+// blockLine is an indented line under a verb.
+type blockLine struct {
+	line int
+	text string
+}
+
+func newVerb(line int, text string) (*verb, error) {
+	words, err := split(text)
+	if err != nil {
+		return nil, err
+	}
+	return &verb{line: line, name: words[0], words: words[1:]}, nil
+}
+
+// split cuts a line at blanks, but not inside double quotes, which go away.
+func split(text string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	quoted, started := false, false
+	for _, c := range text {
+		switch {
+		case c == '"':
+			quoted, started = !quoted, true
+		case c == ' ' && !quoted:
+			if started {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			started = false
+		default:
+			word.WriteRune(c)
+			started = true
+		}
+	}
+	if quoted {
+		return nil, fmt.Errorf("a double quote is not closed")
+	}
+	if started {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
+
+// take returns the next word that is not an option.
+func (v *verb) take(what string) string {
+	for i, w := range v.words {
+		if !strings.Contains(w, "=") {
+			v.words = slices.Delete(v.words, i, i+1)
+			return w
+		}
+	}
+	v.fail("%s needs %s", v.name, what)
+	return ""
+}
+
+// takeNumber is take for a number.
+func (v *verb) takeNumber(what string) uint32 { return uint32(v.number(what, v.take(what))) }
+
+// takeDuration is take for a time such as 1.5s or -1h.
+func (v *verb) takeDuration(what string) int64 { return v.millis(what, v.take(what)) }
+
+// rest takes all words that are left, as one text.
+func (v *verb) rest() string {
+	text := strings.Join(v.words, " ")
+	v.words = nil
+	return text
+}
+
+// option returns the value of name=value, or empty.
+func (v *verb) option(name string) string {
+	v.options = append(v.options, name+"=")
+	for i, w := range v.words {
+		if value, ok := strings.CutPrefix(w, name+"="); ok {
+			v.words = slices.Delete(v.words, i, i+1)
+			return value
+		}
+	}
+	return ""
+}
+
+// flag reports whether a word is there.
+func (v *verb) flag(name string) bool {
+	v.options = append(v.options, name)
+	i := slices.Index(v.words, name)
+	if i >= 0 {
+		v.words = slices.Delete(v.words, i, i+1)
+	}
+	return i >= 0
+}
+
+// optionNumber is option for a number, zero when it is not given.
+func (v *verb) optionNumber(name string) uint64 {
+	if text := v.option(name); text != "" {
+		return v.number(name, text)
+	}
+	return 0
+}
+
+// optionDuration is option for a time, zero when it is not given.
+func (v *verb) optionDuration(name string) int64 {
+	if text := v.option(name); text != "" {
+		return v.millis(name, text)
+	}
+	return 0
+}
+
+// oneOf is option for a word of a list; the answer is its position.
+func (v *verb) oneOf(name string, values ...string) int {
+	text := v.option(name)
+	i := slices.Index(values, text)
+	if i < 0 {
+		v.fail("%s is %q, which is none of %s", name, text, strings.Join(values[1:], ", "))
+	}
+	return i
+}
+
+func (v *verb) number(what, text string) uint64 {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		v.fail("%s is %q, and should be a number", what, text)
+	}
+	return n
+}
+
+func (v *verb) millis(what, text string) int64 {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		v.fail("%s is %q, and should be a time such as 500ms, 10s or -1h", what, text)
+	}
+	return d.Milliseconds()
+}
+
+func (v *verb) fail(format string, args ...any) {
+	if v.err == nil {
+		v.err = fmt.Errorf(format, args...)
+	}
+}
+
+// done is the first error, or one about the words that nobody asked for.
+func (v *verb) done() error {
+	if v.err == nil && len(v.words) > 0 {
+		if len(v.options) == 0 {
+			return fmt.Errorf("%s does not take %q", v.name, v.words[0])
+		}
+		return fmt.Errorf("%s does not take %q; its options are %s", v.name, v.words[0], strings.Join(v.options, " "))
+	}
+	return v.err
+}
