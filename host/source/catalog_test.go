@@ -18,7 +18,7 @@ func TestCatalogIsConsistent(t *testing.T) {
 			assert.NotEmpty(t, s.Kind)
 			assert.Equal(t, 0, s.Field("metadata.name"))
 			assert.Equal(t, s.Namespaced, s.Field("metadata.namespace") == 1)
-			assert.GreaterOrEqual(t, s.Column("age")+s.Column("last seen"), -1, "a column to sort by time")
+			assert.True(t, s.Column("age") >= 0 || s.Column("last seen") >= 0, "no column to sort by time")
 			for i, c := range s.Columns {
 				assert.Equal(t, i, s.Column(c.Name), "column %s twice", c.Name)
 				assert.True(t, strings.HasPrefix(c.Path, "."), c.Path)

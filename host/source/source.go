@@ -10,7 +10,7 @@ import (
 // runs one Stream per resource.
 type Source interface {
 	// Schema describes a resource, or returns a 404 *api.Status that names
-	// the ones there are.
+	// the ones there are. The schema is shared: read only.
 	Schema(ctx context.Context, resource api.Resource) (*api.Schema, error)
 
 	// Resources are those the source can serve, sorted by name.
@@ -24,8 +24,11 @@ type Source interface {
 	// list, and changes begin right after from.
 	//
 	// A *api.Status 410 means that the changes after the last revision handed
-	// over are gone (compaction) and the caller has to list anew. Any other
-	// error can be retried with the last revision handed over.
+	// over are gone (compaction, also during a list) or never were (a from
+	// beyond the newest revision), and the caller has to list anew. A source
+	// that may itself be behind answers the latter with a 504. Any other error
+	// can be retried with the last revision handed over. When ctx has ended
+	// the error is that of ctx, and an error of sink is returned as it is.
 	Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink Sink) error
 }
 
@@ -44,11 +47,13 @@ type Sink interface {
 	// revision is never split over two calls.
 	Changes(changes []Change) error
 	// Progress says that every change up to and including rv was handed over.
+	// A source that can reports it at least every ten seconds, idle or not.
 	Progress(rv api.ResourceVersion) error
 }
 
 // Change is one change of one object. Value is the new raw JSON, nil for a
-// deletion. Changes of one transaction share a revision.
+// deletion; an empty value that is not nil is a (broken) value. Changes of one
+// transaction share a revision.
 type Change struct {
 	Key             api.Key
 	ResourceVersion api.ResourceVersion

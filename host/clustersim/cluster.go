@@ -1,0 +1,180 @@
+package clustersim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/source"
+)
+
+const (
+	// batchWrites is etcd's default limit of a transaction; at 5 kB an object
+	// it stays well below the limit of a request, 1.5 MB.
+	batchWrites = 128
+	// populateWorkers write at once.
+	populateWorkers = 4
+	// tick is how often Run looks whether changes are due.
+	tick = 20 * time.Millisecond
+	// maxEvents bounds the Event objects; a new one pushes the oldest out.
+	maxEvents = 1000
+)
+
+// Cluster is a running simulation. It is not safe for concurrent use.
+type Cluster struct {
+	config Config
+	writer source.Writer
+	rand   *rand.Rand
+
+	nodes      []*node
+	workloads  []*workload
+	configMaps []*configMap
+	pods       [terminating + 1]pool // by state
+	draining   *node                 // or nil
+	rollouts   []*workload           // that run
+	addresses  int                   // given out
+	events     []api.Key             // oldest first
+
+	writes []source.Write // of the operation under way
+}
+
+// New plans a cluster; nothing is written before Populate.
+func New(writer source.Writer, config Config) (*Cluster, error) {
+	config, err := config.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{config: config, writer: writer, rand: rand.New(rand.NewPCG(config.Seed, 0x77617463))}
+	c.plan()
+	return c, nil
+}
+
+// Pods is how many there are now, in whatever state.
+func (c *Cluster) Pods() int {
+	n := 0
+	for i := range c.pods {
+		n += c.pods[i].len()
+	}
+	return n
+}
+
+// Populate writes the planned state, in batches and concurrently. progress may
+// be nil; calls to it do not overlap.
+func (c *Cluster) Populate(ctx context.Context, progress func(done, total int)) error {
+	objects := c.objects()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(populateWorkers)
+	var mu sync.Mutex
+	done := 0
+	for start := 0; start < len(objects); start += batchWrites {
+		batch := objects[start:min(start+batchWrites, len(objects))]
+		group.Go(func() error {
+			if err := c.populate(ctx, batch); err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			done += len(batch)
+			if progress != nil {
+				progress(done, len(objects))
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// populate renders late, so that only a few batches are in memory.
+func (c *Cluster) populate(ctx context.Context, batch []func() source.Write) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	writes := make([]source.Write, len(batch))
+	for i, render := range batch {
+		writes[i] = render()
+	}
+	if _, err := c.writer.Txn(ctx, writes...); err != nil {
+		return fmt.Errorf("populate the simulated cluster: %w", err)
+	}
+	return nil
+}
+
+// objects are all there are. The functions only read the state.
+func (c *Cluster) objects() []func() source.Write {
+	var all []func() source.Write
+	for _, n := range c.nodes {
+		all = append(all, n.render)
+	}
+	for _, m := range c.configMaps {
+		all = append(all, m.render)
+	}
+	for _, w := range c.workloads {
+		if w.app.job {
+			all = append(all, w.current.renderJob)
+			continue
+		}
+		all = append(all, w.render, w.current.render)
+	}
+	for i := range c.pods {
+		for _, p := range c.pods[i].pods {
+			all = append(all, p.render)
+		}
+	}
+	return all
+}
+
+// Run keeps the cluster changing at about the configured rate until ctx ends or
+// a write fails, and returns why. Time lost to a slow store is not made up for:
+// at most a tenth of a second's changes come at once.
+func (c *Cluster) Run(ctx context.Context) error {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	due, last := 0.0, time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+		now := time.Now()
+		due = min(due+now.Sub(last).Seconds()*c.config.Rate, max(1, c.config.Rate/10))
+		last = now
+		for due >= 1 {
+			n, err := c.Step(ctx)
+			if err != nil {
+				return err
+			}
+			due -= float64(n)
+		}
+	}
+}
+
+// Step performs one operation as one transaction and returns how many objects
+// it wrote, at least one.
+func (c *Cluster) Step(ctx context.Context) (int, error) {
+	c.writes = nil
+	for len(c.writes) == 0 {
+		c.operate()
+	}
+	if _, err := c.writer.Txn(ctx, c.writes...); err != nil {
+		return 0, fmt.Errorf("simulated cluster: %w", err)
+	}
+	return len(c.writes), nil
+}
+
+// write adds to the transaction of the operation. A later write of the same
+// object replaces the earlier: an operation may touch an object twice.
+func (c *Cluster) write(w source.Write) {
+	for i := range c.writes {
+		if c.writes[i].Resource == w.Resource && c.writes[i].Key == w.Key {
+			c.writes[i] = w
+			return
+		}
+	}
+	c.writes = append(c.writes, w)
+}

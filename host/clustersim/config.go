@@ -1,0 +1,48 @@
+package clustersim
+
+import (
+	"fmt"
+	"time"
+)
+
+// Config of a simulation. The zero value is a cluster of 10,000 pods that
+// changes 200 times a second.
+type Config struct {
+	// Pods to begin with; scaling moves the number around it. Zero means
+	// 10,000.
+	Pods int
+	// Rate is about how many objects Run writes per second. Zero means 200.
+	Rate float64
+	// Seed decides everything that happens.
+	Seed uint64
+	// Namespaces is how many there are. Zero means 12.
+	Namespaces int
+	// Nodes is how many there are. Zero means one per hundred pods, at least
+	// three.
+	Nodes int
+	// Now is the clock of timestamps in objects. Nil means time.Now.
+	Now func() time.Time
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Pods < 0 || c.Rate < 0 || c.Namespaces < 0 || c.Nodes < 0 {
+		return c, fmt.Errorf("cluster simulation: pods %d, rate %v, namespaces %d and nodes %d must not be negative",
+			c.Pods, c.Rate, c.Namespaces, c.Nodes)
+	}
+	if c.Pods == 0 {
+		c.Pods = 10_000
+	}
+	if c.Rate == 0 {
+		c.Rate = 200
+	}
+	if c.Namespaces == 0 {
+		c.Namespaces = 12
+	}
+	if c.Nodes == 0 {
+		c.Nodes = max(3, c.Pods/100)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c, nil
+}
