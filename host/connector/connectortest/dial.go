@@ -40,3 +40,6 @@ func (s socket) Write(ctx context.Context, message []byte) error {
 }
 
 func (s socket) Close(error) error { return s.Conn.Close(websocket.StatusNormalClosure, "") }
+
+// Socket is the WebSocket of a connection that Dial made.
+func Socket(c Conn) *websocket.Conn { return c.(socket).Conn }

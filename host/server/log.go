@@ -1,0 +1,37 @@
+package server
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// logged writes one line per request at debug. The WebSocket endpoint has lines
+// of its own.
+func (s *Server) logged(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.config.Logger.Enabled(r.Context(), slog.LevelDebug) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		begun := time.Now()
+		seen := &statusWriter{ResponseWriter: w, code: http.StatusOK}
+		next.ServeHTTP(seen, r)
+		s.config.Logger.Debug("request", "remote", r.RemoteAddr, "method", r.Method, "path", r.URL.Path,
+			"code", seen.code, "took", time.Since(begun))
+	})
+}
+
+// statusWriter remembers the status code.
+type statusWriter struct {
+	http.ResponseWriter
+	code int
+}
+
+func (w *statusWriter) WriteHeader(code int) {
+	w.code = code
+	w.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// origins decides whose pages may connect; see the package documentation.
+type origins struct {
+	any     bool
+	allowed []string // patterns, lower case
+}
+
+func parseOrigins(patterns []string) (origins, error) {
+	var o origins
+	for _, p := range patterns {
+		if p == "*" {
+			o.any = true
+			continue
+		}
+		scheme, host, ok := strings.Cut(p, "://")
+		_, err := path.Match(p, "")
+		if !ok || scheme == "" || host == "" || strings.Contains(host, "/") || err != nil {
+			return o, fmt.Errorf(`allowed origin %q: expected scheme and host such as "https://dashboard.example.com", or "*"`, p)
+		}
+		o.allowed = append(o.allowed, strings.ToLower(p))
+	}
+	return o, nil
+}
+
+// check says why a request from a page must not connect.
+func (o *origins) check(r *http.Request) error {
+	origin := strings.ToLower(r.Header.Get("Origin"))
+	if origin == "" || o.any {
+		return nil
+	}
+	if u, err := url.Parse(origin); err == nil && u.Host != "" {
+		if strings.EqualFold(u.Host, r.Host) || isLoopback(u.Hostname()) {
+			return nil
+		}
+	}
+	for _, pattern := range o.allowed {
+		if ok, _ := path.Match(pattern, origin); ok {
+			return nil
+		}
+	}
+	return fmt.Errorf("pages from %q may not connect here: start the server with --allow-origin %s if they should", origin, origin)
+}
+
+// checkHost refuses a request that reached a loopback address under a name that
+// is not one of this machine.
+func (o *origins) checkHost(r *http.Request) error {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok || o.any {
+		return nil
+	}
+	if address, err := netip.ParseAddrPort(local.String()); err != nil || !address.Addr().Unmap().IsLoopback() {
+		return nil
+	}
+	host := strings.ToLower(r.Host)
+	if isLoopback(hostname(host)) {
+		return nil
+	}
+	for _, pattern := range o.allowed {
+		_, allowed, _ := strings.Cut(pattern, "://")
+		if ok, _ := path.Match(allowed, host); ok {
+			return nil
+		}
+	}
+	return fmt.Errorf("this server listens on loopback and was called %q: use localhost, or start it with --allow-origin https://%s", host, host)
+}
+
+func hostname(hostport string) string { return (&url.URL{Host: hostport}).Hostname() }
+
+func isLoopback(host string) bool {
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	address, err := netip.ParseAddr(host)
+	return err == nil && address.Unmap().IsLoopback()
+}

@@ -1,0 +1,162 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+//go:embed all:page
+var pageFiles embed.FS
+
+func embedded() fs.FS {
+	files, err := fs.Sub(pageFiles, "page")
+	if err != nil {
+		panic(err) // the name is a constant
+	}
+	return files
+}
+
+// missingPage is served at / when the dashboard was not built in.
+const missingPage = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>watchglass</title>
+<h1>The dashboard is not in this binary</h1>
+<p>The connector itself works: readers connect to <code>/watch</code>.</p>
+<p>To have the dashboard here, run <code>make build</code> in the repository and start <code>build/watchglass</code>.</p>
+`
+
+// hashed is a name that changes with its content, as esbuild writes it.
+var hashed = regexp.MustCompile(`-[A-Z2-7]{8}\.[a-z0-9]+$`)
+
+// page serves files from memory, each compressed once.
+type page struct {
+	files map[string]*file // by URL path
+}
+
+type file struct {
+	kind    string
+	cache   string
+	etag    string
+	plain   []byte
+	gzipped []byte // nil where that is no smaller
+}
+
+func newPage(files fs.FS) (*page, error) {
+	p := &page{files: map[string]*file{}}
+	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
+			return err
+		}
+		content, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		p.files["/"+name] = newFile(name, content)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if index, ok := p.files["/index.html"]; ok {
+		p.files["/"] = index
+	} else {
+		p.files["/"] = newFile("index.html", []byte(missingPage))
+	}
+	return p, nil
+}
+
+// kinds are the content types that must not depend on the machine's tables.
+var kinds = map[string]string{
+	".css":   "text/css; charset=utf-8",
+	".html":  "text/html; charset=utf-8",
+	".ico":   "image/x-icon",
+	".js":    "text/javascript; charset=utf-8",
+	".json":  "application/json",
+	".map":   "application/json",
+	".mjs":   "text/javascript; charset=utf-8",
+	".png":   "image/png",
+	".svg":   "image/svg+xml",
+	".txt":   "text/plain; charset=utf-8",
+	".wasm":  "application/wasm",
+	".woff2": "font/woff2",
+}
+
+func newFile(name string, content []byte) *file {
+	sum := sha256.Sum256(content)
+	f := &file{
+		kind:    kinds[path.Ext(name)],
+		cache:   "no-cache",
+		etag:    `"` + hex.EncodeToString(sum[:12]) + `"`,
+		plain:   content,
+		gzipped: compress(content),
+	}
+	if f.kind == "" {
+		f.kind = mime.TypeByExtension(path.Ext(name))
+	}
+	if f.kind == "" {
+		f.kind = "application/octet-stream"
+	}
+	if hashed.MatchString(name) {
+		f.cache = "public, max-age=31536000, immutable"
+	}
+	return f
+}
+
+// compress returns nil for what does not get a tenth smaller.
+func compress(content []byte) []byte {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		panic(err) // the level is a constant
+	}
+	w.Write(content) // to memory
+	w.Close()
+	if b.Len() > len(content)*9/10 {
+		return nil
+	}
+	return b.Bytes()
+}
+
+// ServeHTTP implements http.Handler.
+func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f := p.files[r.URL.Path]
+	if f == nil {
+		http.Error(w, "there is nothing at "+path.Clean(r.URL.Path), http.StatusNotFound)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", f.kind)
+	h.Set("Cache-Control", f.cache)
+	content, etag := f.plain, f.etag
+	if f.gzipped != nil {
+		h.Set("Vary", "Accept-Encoding")
+		if acceptsGzip(r.Header) {
+			h.Set("Content-Encoding", "gzip")
+			content, etag = f.gzipped, strings.TrimSuffix(f.etag, `"`)+`-gz"`
+		}
+	}
+	h.Set("ETag", etag)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+}
+
+func acceptsGzip(h http.Header) bool {
+	for coding := range strings.SplitSeq(strings.Join(h.Values("Accept-Encoding"), ","), ",") {
+		name, quality, _ := strings.Cut(coding, ";")
+		if strings.TrimSpace(name) == "gzip" {
+			return strings.TrimRight(strings.TrimSpace(quality), ".0") != "q="
+		}
+	}
+	return false
+}
