@@ -42,9 +42,9 @@ export async function compile(source: ModuleSource): Promise<WebAssembly.Module>
   const where = String(source);
   try {
     if (where.startsWith("file:")) {
-      // Named by a variable, so that bundlers for browsers leave it alone.
+      // Named by a variable and marked, so that bundlers leave it alone.
       const fs = "node:fs/promises";
-      const { readFile } = (await import(fs)) as typeof import("node:fs/promises");
+      const { readFile } = (await import(/* webpackIgnore: true */ /* @vite-ignore */ fs)) as typeof import("node:fs/promises");
       return await WebAssembly.compile(await readFile(new URL(where)));
     }
     const response = await fetch(where);

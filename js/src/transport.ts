@@ -28,9 +28,9 @@ export type WebSocketClass = new (url: string, protocols: string) => WebSocket;
 export async function findWebSocket(): Promise<WebSocketClass> {
   if (typeof WebSocket === "function") return WebSocket;
   try {
-    // Named by a variable, so that bundlers for browsers leave it alone.
+    // Named by a variable and marked, so that bundlers leave it alone.
     const name = "ws";
-    return ((await import(name)) as { WebSocket: WebSocketClass }).WebSocket;
+    return ((await import(/* webpackIgnore: true */ /* @vite-ignore */ name)) as { WebSocket: WebSocketClass }).WebSocket;
   } catch {
     throw badRequest('this platform has no WebSocket: install the package "ws", or pass a WebSocket class as the "WebSocket" option');
   }

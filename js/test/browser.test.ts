@@ -1,0 +1,211 @@
+// The built package in a real browser: SharedWorker, dedicated Worker and inline.
+//
+// The browser is $CHROMIUM or /usr/bin/chromium. The last test talks to a real
+// connector: the one at $WATCHGLASS_URL (a ws: URL that serves v1/pods), else
+// build/watchglass when it is there.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { extname, join, normalize } from "node:path";
+import { after, test, type TestContext } from "node:test";
+import { chromium, type Browser, type Page } from "playwright-core";
+import type * as api from "../src/index.js";
+import { TestConnector } from "./connector.js";
+import { built } from "./paths.js";
+
+const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const dist = join(process.cwd(), "dist");
+const skip = !existsSync(executablePath)
+  ? `no browser at ${executablePath}`
+  : !existsSync(join(dist, "watchglass.wasm"))
+    ? 'dist/ is not built; run "npm run build" after "make wasm"'
+    : false;
+
+declare global {
+  // In the page.
+  var watchglass: typeof api;
+  var wg: api.Watchglass;
+  var pods: api.Collection;
+  var view: api.View;
+}
+
+const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+let launched: Promise<Browser> | undefined;
+after(async () => (await launched)?.close());
+
+const types: Record<string, string> = { ".js": "text/javascript", ".wasm": "application/wasm", ".map": "application/json" };
+
+function serve(request: IncomingMessage, response: ServerResponse): void {
+  const path = normalize(new URL(request.url!, "http://test").pathname);
+  const file = join(dist, path);
+  if (path === "/") {
+    response.setHeader("content-type", "text/html");
+    response.end('<!doctype html><link rel="icon" href="data:,"><script type="module">import * as w from "./index.js"; window.watchglass = w</script>');
+  } else if (existsSync(file)) {
+    response.setHeader("content-type", types[extname(file)] ?? "application/octet-stream");
+    response.end(readFileSync(file));
+  } else {
+    response.statusCode = 404;
+    response.end();
+  }
+}
+
+interface Setup {
+  connector: TestConnector;
+  open(): Promise<Page>;
+  browser: Browser;
+}
+
+async function setup(t: TestContext): Promise<Setup> {
+  const connector = await TestConnector.start(serve);
+  connector.put("default/web-1", "web", "Running");
+  connector.put("default/web-2", "web", "Pending");
+  const browser = await (launched ??= chromium.launch({ executablePath, args }));
+  const context = await browser.newContext();
+  t.after(async () => {
+    await context.close();
+    await connector.close();
+  });
+  const open = async (): Promise<Page> => {
+    const page = await context.newPage();
+    page.on("pageerror", (error) => t.diagnostic(`page error: ${error}`));
+    page.on("console", (message) => message.type() === "error" && t.diagnostic(`console: ${message.text()}`));
+    await page.goto(`http://${connector.address}/`);
+    await page.waitForFunction(() => globalThis.watchglass !== undefined);
+    return page;
+  };
+  return { connector, open, browser };
+}
+
+/** Opens pods and a view of them in a page. */
+async function show(page: Page, url: string, worker?: "shared" | "dedicated" | "inline"): Promise<void> {
+  await page.evaluate(
+    async ({ url, worker }) => {
+      globalThis.wg = await watchglass.connect(url, { token: "t0ken", ...(worker && { worker }) });
+      globalThis.pods = wg.collection("v1/pods");
+      globalThis.view = pods.view({ sort: "name" });
+      await view.ready;
+    },
+    { url, worker },
+  );
+}
+
+/** Waits until the rows of the page's view are these. */
+async function shows(page: Page, rows: string): Promise<void> {
+  await page.waitForFunction((rows) => view.snapshot.rows.map((r) => `${r.name} ${r.columns[0]}`).join(", ") === rows, rows);
+}
+
+for (const worker of ["shared", "dedicated", "inline"] as const) {
+  test(`a page with a ${worker} engine follows the connector`, { skip }, async (t) => {
+    const { connector, open } = await setup(t);
+    const page = await open();
+    await show(page, "/watch", worker);
+    await shows(page, "web-1 Running, web-2 Pending");
+    connector.put("default/web-2", "web", "Running");
+    await shows(page, "web-1 Running, web-2 Running");
+    const pod = await page.evaluate(() => pods.get("default/web-2"));
+    assert.equal(pod.metadata.resourceVersion, "103");
+    const event = page.evaluate(async () => {
+      for await (const event of pods.watch({ resourceVersion: "103" })) if (event.type === "ADDED") return event.object.metadata.name;
+      return undefined;
+    });
+    connector.put("default/web-3", "web", "Running");
+    assert.equal(await event, "web-3");
+    connector.cut();
+    await page.waitForFunction(() => pods.status.state === "reconnecting");
+    connector.delete("default/web-1");
+    await page.evaluate(() => wg.reconnect());
+    await shows(page, "web-2 Running, web-3 Running");
+    assert.deepEqual(connector.hellos, ["t0ken", "t0ken"]);
+    await page.evaluate(() => wg.close());
+  });
+}
+
+test("pages share one connection, and a page that closes leaves nothing behind", { skip }, async (t) => {
+  const { connector, open } = await setup(t);
+  const [first, second] = [await open(), await open()];
+  await show(first, "/watch");
+  await show(second, "/watch");
+  connector.put("default/web-2", "web", "Running");
+  for (const page of [first, second]) await shows(page, "web-1 Running, web-2 Running");
+  assert.equal(connector.hellos.length, 1);
+  assert.equal(connector.subscribes.length, 1);
+  const count = () => second.evaluate(async () => (await wg.inspect())["views"]);
+  assert.equal(await count(), 2);
+  await first.close({ runBeforeUnload: false });
+  await second.waitForFunction(async () => (await wg.inspect())["views"] === 1);
+  connector.put("default/web-3", "web", "Running");
+  await shows(second, "web-1 Running, web-2 Running, web-3 Running");
+});
+
+test("a page that is told of other users does not share with them", { skip }, async (t) => {
+  const { connector, open } = await setup(t);
+  const [first, second] = [await open(), await open()];
+  await show(first, "/watch");
+  await second.evaluate(async () => {
+    globalThis.wg = await watchglass.connect("/watch", { token: "another" });
+    await wg.collection("v1/pods").synced;
+  });
+  assert.deepEqual(connector.hellos, ["t0ken", "another"]);
+});
+
+test("when the worker dies, the page goes on with a new one", { skip }, async (t) => {
+  const { connector, open, browser } = await setup(t);
+  const page = await open();
+  await show(page, "/watch");
+  const cdp = await browser.newBrowserCDPSession();
+  const { targetInfos } = await cdp.send("Target.getTargets");
+  const worker = targetInfos.find((target) => target.type === "shared_worker" && target.url.includes(connector.address));
+  await cdp.send("Target.closeTarget", { targetId: worker!.targetId });
+  await page.waitForFunction(() => pods.status.state !== "live");
+  connector.put("default/web-3", "web", "Running");
+  await shows(page, "web-1 Running, web-2 Pending, web-3 Running");
+  await page.waitForFunction(() => pods.status.state === "live");
+});
+
+test("a worker that cannot be loaded is an error that says so", { skip }, async (t) => {
+  const page = await (await setup(t)).open();
+  for (const options of [{ workerURL: "/absent.js" }, { workerURL: "/absent.js", worker: "dedicated" as const }, { wasm: "/absent.wasm" }]) {
+    const message = await page.evaluate((options) => watchglass.connect("/watch", options).then(() => "", (e: Error) => e.message), options);
+    assert.match(message, /cannot (be )?load/);
+  }
+});
+
+const binary = built("watchglass");
+const real = process.env.WATCHGLASS_URL;
+const noConnector = skip || (real || existsSync(binary) ? false : "neither WATCHGLASS_URL nor build/watchglass is there");
+
+test("a page shows the pods of a real connector", { skip: noConnector }, async (t) => {
+  const { open } = await setup(t);
+  const url = real ?? (await demo(t));
+  const page = await open();
+  await show(page, url);
+  await page.waitForFunction(() => view.snapshot.total >= 100 && pods.status.state === "live");
+  const { rows, columns, first } = await page.evaluate(async () => ({
+    rows: view.snapshot.rows.length,
+    columns: pods.schema!.columns.map((c) => c.name),
+    first: await pods.get(view.snapshot.rows[0]!.key),
+  }));
+  assert.equal(rows, 100);
+  assert.ok(columns.length > 2);
+  assert.equal(first.kind, "Pod");
+});
+
+/** Starts the demo and finds out where it listens. */
+async function demo(t: TestContext): Promise<string> {
+  const child = spawn(binary, ["demo", "--pods", "200", "--listen", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "pipe"] });
+  t.after(() => child.kill());
+  return new Promise((resolve, reject) => {
+    let text = "";
+    const hear = (chunk: Buffer): void => {
+      text += chunk;
+      const found = /https?:\/\/[\w.:[\]-]+/.exec(text);
+      if (found) resolve(`${found[0].replace(/^http/, "ws")}/watch`);
+    };
+    child.stdout.on("data", hear);
+    child.stderr.on("data", hear);
+    child.on("exit", (code) => reject(new Error(`the demo exited with ${code}: ${text}`)));
+  });
+}

@@ -1,0 +1,183 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { WebSocketServer, type WebSocket } from "ws";
+import { Reader, split, Writer } from "../src/wire/codec.js";
+import { writeEnvelope, writeSchema } from "./fake.js";
+
+interface Change {
+  rv: number;
+  type: 1 | 2 | 3;
+  key: string;
+}
+
+interface Stored {
+  rv: number;
+  phase: string;
+  app: string;
+}
+
+const labelSets = { web: 1, api: 2 } as const;
+
+/**
+ * A connector of pods small enough to read: it serves every subscription all
+ * of them, resumes by version, and can be told to misbehave.
+ */
+export class TestConnector {
+  readonly hellos: string[] = [];
+  readonly subscribes: number[] = [];
+  rv = 100;
+  /** How many connections are refused before one is accepted. */
+  refusals = 0;
+  readonly #pods = new Map<string, Stored>();
+  readonly #history: Change[] = [];
+  readonly #subscribers = new Map<WebSocket, Set<number>>();
+  readonly #http: Server;
+
+  private constructor(http: Server) {
+    this.#http = http;
+    const server = new WebSocketServer({
+      server: http,
+      handleProtocols: (offered) => (offered.has("watchglass.v1") ? "watchglass.v1" : false),
+      verifyClient: () => this.refusals === 0 || this.refusals-- < 0,
+    });
+    server.on("connection", (socket) => {
+      socket.binaryType = "arraybuffer";
+      socket.on("message", (data) => this.#hear(socket, new Uint8Array(data as ArrayBuffer)));
+      socket.on("close", () => this.#subscribers.delete(socket));
+    });
+  }
+
+  static async start(handler?: Parameters<typeof createServer>[1]): Promise<TestConnector> {
+    const http = createServer(handler!);
+    await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+    return new TestConnector(http);
+  }
+
+  get address(): string {
+    return `127.0.0.1:${(this.#http.address() as AddressInfo).port}`;
+  }
+
+  put(key: string, app: keyof typeof labelSets, phase: string): void {
+    const type = this.#pods.has(key) ? 2 : 1;
+    this.#pods.set(key, { rv: ++this.rv, phase, app });
+    this.#tell({ rv: this.rv, type, key });
+  }
+
+  delete(key: string): void {
+    this.#pods.delete(key);
+    this.#tell({ rv: ++this.rv, type: 3, key });
+  }
+
+  /** Sends whatever to whoever is connected. */
+  send(message: Uint8Array): void {
+    for (const socket of this.#subscribers.keys()) socket.send(message);
+  }
+
+  /** Cuts every connection. */
+  cut(): void {
+    for (const socket of this.#subscribers.keys()) socket.terminate();
+  }
+
+  async close(): Promise<void> {
+    this.cut();
+    this.#http.closeAllConnections();
+    await new Promise((resolve) => this.#http.close(resolve));
+  }
+
+  #hear(socket: WebSocket, message: Uint8Array): void {
+    for (const { type, payload } of split(message)) {
+      const r = new Reader(payload, "test");
+      if (type === 0x01) {
+        r.uvarint();
+        this.hellos.push(r.text());
+        this.#subscribers.set(socket, new Set());
+        this.#send(socket, (w) =>
+          w.frame(0x10, () => {
+            w.uvarint(1);
+            w.text("test");
+            w.uvarint(10_000);
+          }),
+        );
+      } else if (type === 0x02) {
+        const id = r.uint32();
+        for (let i = 0; i < 4; i++) r.text();
+        this.#subscribe(socket, id, r.uvarint());
+      } else if (type === 0x03) {
+        this.#subscribers.get(socket)?.delete(r.uint32());
+      }
+    }
+  }
+
+  #subscribe(socket: WebSocket, id: number, from: number): void {
+    this.subscribes.push(from);
+    this.#subscribers.get(socket)!.add(id);
+    this.#send(socket, (w) => {
+      w.frame(0x11, () => {
+        w.uvarint(id);
+        writeSchema(w);
+        w.uvarint(0);
+      });
+      for (const [app, set] of Object.entries(labelSets)) {
+        w.frame(0x13, () => {
+          for (const n of [id, set, 1]) w.uvarint(n);
+          w.text("app");
+          w.text(app);
+        });
+      }
+      if (from === 0) this.#snapshot(w, id);
+      else for (const change of this.#history.filter((c) => c.rv > from)) this.#event(w, id, change);
+      w.frame(0x18, () => {
+        w.uvarint(id);
+        w.uvarint(this.rv);
+      });
+    });
+  }
+
+  #snapshot(w: Writer, id: number): void {
+    w.frame(0x14, () => {
+      for (const n of [id, this.rv, this.#pods.size]) w.uvarint(n);
+    });
+    w.frame(0x15, () => {
+      w.uvarint(id);
+      w.uvarint(this.#pods.size);
+      for (const key of [...this.#pods.keys()].sort()) {
+        w.uvarint(this.#pods.get(key)!.rv);
+        this.#content(w, key);
+      }
+    });
+    w.frame(0x16, () => {
+      w.uvarint(id);
+      w.uvarint(this.rv);
+    });
+  }
+
+  #tell(change: Change): void {
+    this.#history.push(change);
+    for (const [socket, ids] of this.#subscribers) this.#send(socket, (w) => ids.forEach((id) => this.#event(w, id, change)));
+  }
+
+  #event(w: Writer, id: number, { rv, type, key }: Change): void {
+    w.frame(0x17, () => {
+      for (const n of [id, rv, 1]) w.uvarint(n);
+      w.byte(type);
+      w.uvarint(0);
+      if (type === 3) w.text(key);
+      else this.#content(w, key);
+    });
+  }
+
+  #content(w: Writer, key: string): void {
+    const { phase, app } = this.#pods.get(key)!;
+    const [namespace, name] = key.split("/") as [string, string];
+    w.byte(0);
+    w.uvarint(labelSets[app as keyof typeof labelSets]);
+    const body = { apiVersion: "v1", kind: "Pod", metadata: { name, namespace, uid: `uid-${key}`, labels: { app } }, status: { phase } };
+    writeEnvelope(w, { key, fields: [name, namespace], cells: [phase], body });
+  }
+
+  #send(socket: WebSocket, write: (w: Writer) => void): void {
+    const w = new Writer();
+    write(w);
+    if (w.length > 0) socket.send(w.take());
+  }
+}

@@ -1,0 +1,158 @@
+// The package in Node with the real module, against a small connector over a
+// real WebSocket.
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { test, type TestContext } from "node:test";
+import { compile, openGuest } from "../src/guest.js";
+import { connect, type Collection, type KubeObject, type View, WatchglassError, type WatchEvent } from "../src/index.js";
+import { Wasi } from "../src/wasi.js";
+import { Writer } from "../src/wire/codec.js";
+import { writeCommand, type Command } from "../src/wire/commands.js";
+import { TestConnector } from "./connector.js";
+import { built } from "./paths.js";
+
+const wasm = pathToFileURL(built("watchglass.wasm"));
+const skip = existsSync(wasm) ? false : "build/watchglass.wasm is missing";
+const config: Command & { type: "Config" } = { type: "Config", seed: 1, client: "test", maxBytes: 0, maxHistory: 0, credit: 0 };
+
+async function setup(t: TestContext, token: string | (() => string) = "t0ken") {
+  const connector = await TestConnector.start();
+  connector.put("default/web-1", "web", "Running");
+  connector.put("default/web-2", "web", "Pending");
+  connector.put("default/api-1", "api", "Running");
+  const wg = await connect(`ws://${connector.address}/watch`, { wasm, token });
+  t.after(async () => {
+    wg.close();
+    await connector.close();
+  });
+  return { connector, wg, pods: wg.collection("v1/pods") };
+}
+
+/** Resolves when something that can be listened to is as wanted. */
+function until(source: Pick<View | Collection, "subscribe">, wanted: () => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    if (wanted()) return resolve();
+    const stop = source.subscribe(() => {
+      if (!wanted()) return;
+      stop();
+      resolve();
+    });
+  });
+}
+
+async function take(it: AsyncIterator<WatchEvent<KubeObject>>): Promise<string> {
+  const { value, done } = await it.next();
+  if (done) return "end";
+  const event = value as WatchEvent<KubeObject>;
+  if (event.type === "BOOKMARK") return `BOOKMARK ${event.resourceVersion}${event.initialEventsEnd ? " end" : ""}`;
+  if (event.type === "ERROR") return `ERROR ${event.status.code}`;
+  return `${event.type} ${event.object.metadata.name} ${event.object.metadata.resourceVersion}`;
+}
+
+test("the module's imports are those that the shim has", { skip }, async () => {
+  const module = await compile(wasm);
+  assert.doesNotThrow(() => new Wasi().importsFor(module));
+  // (module (import "env" "f" (func)))
+  const other = new WebAssembly.Module(Buffer.from("0061736d010000000104016000000209010365 6e7601660000".replace(" ", ""), "hex"));
+  assert.throws(() => new Wasi().importsFor(other), /imports function env\.f/);
+});
+
+test("a guest refuses nonsense and goes on", { skip }, async () => {
+  const guest = await openGuest(await compile(readFileSync(wasm)), config);
+  guest.tick(1);
+  assert.throws(() => guest.step(new Uint8Array([0x41, 1])), (e: any) => e.poisoned === false && /\w/.test(e.message));
+  assert.throws(() => guest.step(new Uint8Array(64 << 20)), /too many/);
+  const w = new Writer();
+  writeCommand(w, { type: "Inspect", request: 7 });
+  guest.step(w.take());
+  assert.ok(guest.take()!.length > 0);
+  guest.close();
+});
+
+test("a module that cannot be loaded is a clear error", async () => {
+  await assert.rejects(connect("ws://127.0.0.1:1/", { wasm: pathToFileURL(built("absent.wasm")) }), /cannot load the watchglass module from .*absent\.wasm/);
+  await assert.rejects(connect("wss://user:secret@host/", { wasm }), /carries credentials/);
+  await assert.rejects(connect("ftp://host/", { wasm }), /not a WebSocket URL/);
+});
+
+test("a view follows the connector, filtered and sorted", { skip }, async (t) => {
+  const { connector, pods } = await setup(t);
+  const view = pods.view({ labelSelector: "app=web", sort: "-name", countBy: "Phase" });
+  await view.ready;
+  assert.deepEqual(view.snapshot.rows.map((r) => r.key), ["default/web-2", "default/web-1"]);
+  assert.deepEqual(view.snapshot.counts, [["Pending", 1], ["Running", 1]]);
+  assert.deepEqual(view.snapshot.rows[0]!.labels, { app: "web" });
+  const kept = view.snapshot.rows[1];
+  connector.put("default/web-2", "web", "Running");
+  await until(view, () => view.snapshot.rows[0]?.columns[0] === "Running");
+  assert.equal(view.snapshot.rows[1], kept);
+  connector.put("default/web-3", "web", "Running");
+  connector.delete("default/web-1");
+  await until(view, () => view.snapshot.rows.map((r) => r.name).join() === "web-3,web-2");
+  await assert.rejects(view.query({ sort: "nonsense" }), (e: unknown) => e instanceof WatchglassError && e.code === 400);
+  await view.query({ sort: "name", limit: 1 });
+  assert.deepEqual([view.snapshot.rows.length, view.snapshot.total], [1, 3]);
+});
+
+test("get, list, watch and inspect", { skip }, async (t) => {
+  const { connector, wg, pods } = await setup(t);
+  const pod = await pods.get("default/web-1");
+  assert.deepEqual([pod.kind, pod.metadata.resourceVersion, pod.metadata.labels], ["Pod", "101", { app: "web" }]);
+  await assert.rejects(pods.get("default/none"), (e: unknown) => e instanceof WatchglassError && e.reason === "NotFound");
+  const page = await pods.list({ limit: 2 });
+  assert.deepEqual(page.items.map((o) => o.metadata.name), ["api-1", "web-1"]);
+  const rest = await pods.list({ limit: 2, continue: page.continue });
+  assert.deepEqual(rest.items.map((o) => o.metadata.name), ["web-2"]);
+
+  const watch = pods.watch({ labelSelector: "app=web", sendInitialEvents: true, allowWatchBookmarks: true, credit: 1 })[Symbol.asyncIterator]();
+  assert.deepEqual([await take(watch), await take(watch), await take(watch)], ["ADDED web-1 101", "ADDED web-2 102", "BOOKMARK 103 end"]);
+  connector.put("default/web-1", "api", "Running");
+  assert.equal(await take(watch), "DELETED web-1 104");
+  connector.put("default/web-1", "web", "Running");
+  assert.equal(await take(watch), "ADDED web-1 105");
+  await watch.return?.();
+  const state = await wg.inspect();
+  assert.ok(Object.values(state).every(Number.isFinite) && Object.keys(state).length > 0);
+});
+
+test("after a cut the reader resumes by version and misses nothing", { skip }, async (t) => {
+  let tokens = 0;
+  const { connector, wg, pods } = await setup(t, () => `t${++tokens}`);
+  await pods.synced;
+  const watch = pods.watch({ resourceVersion: "103" })[Symbol.asyncIterator]();
+  const states = new Set<string>();
+  pods.subscribe(() => {
+    states.add(pods.status.state);
+    if (pods.status.state === "reconnecting") wg.reconnect();
+  });
+  connector.cut();
+  connector.put("default/web-3", "web", "Running");
+  connector.delete("default/api-1");
+  assert.deepEqual([await take(watch), await take(watch)], ["ADDED web-3 104", "DELETED api-1 105"]);
+  await until(pods, () => pods.status.state === "live");
+  assert.ok(states.has("reconnecting"));
+  assert.deepEqual(connector.hellos, ["t1", "t2"]);
+  assert.deepEqual(connector.subscribes, [0, 103]);
+});
+
+test("a malformed message closes the connection, and the reader comes back", { skip }, async (t) => {
+  const { connector, wg, pods } = await setup(t);
+  await pods.synced;
+  pods.subscribe(() => pods.status.state === "reconnecting" && wg.reconnect());
+  connector.send(new Uint8Array([0x17, 0x7f, 1]));
+  await until(pods, () => connector.hellos.length === 2 && pods.status.state === "live");
+});
+
+test("a connection that is refused is tried again", { skip }, async (t) => {
+  const connector = await TestConnector.start();
+  connector.refusals = 1;
+  const wg = await connect(`http://${connector.address}/`, { wasm });
+  t.after(async () => {
+    wg.close();
+    await connector.close();
+  });
+  await wg.collection("v1/pods").synced;
+  assert.equal(connector.refusals, 0);
+});
