@@ -1,0 +1,140 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// evaluate runs JavaScript in the page and waits for its result.
+func evaluate[T any](page context.Context, expression string) (T, error) {
+	return chromedp.Run(page, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+}
+
+func mustEvaluate[T any](t *testing.T, page context.Context, expression string) T {
+	t.Helper()
+	v, err := evaluate[T](page, expression)
+	require.NoError(t, err)
+	return v
+}
+
+// waitFor waits until a JavaScript expression is true in the page.
+func waitFor(t *testing.T, page context.Context, expression string) {
+	t.Helper()
+	yes := func() bool {
+		ok, err := evaluate[bool](page, "!!("+expression+")")
+		return err == nil && ok
+	}
+	if assert.Eventually(t, yes, within, 50*time.Millisecond, "the page never showed "+expression) {
+		return
+	}
+	shown, err := evaluate[string](page, `document.body.innerText.slice(0, 500)`)
+	require.FailNow(t, "the page shows:", "%s (%v)", shown, err)
+}
+
+func state(name string) string {
+	return fmt.Sprintf(`document.getElementById("pill").dataset.state === %q`, name)
+}
+
+func total(n int) string {
+	return fmt.Sprintf(`document.querySelector("[data-total]")?.dataset.total === "%d"`, n)
+}
+
+// table is every object the page holds, as "namespace/name@resourceVersion".
+func table(t *testing.T, page context.Context) []string {
+	t.Helper()
+	return mustEvaluate[[]string](t, page, `watchglassDashboard.collection.list().then((l) =>
+		l.items.map((o) => o.metadata.namespace + "/" + o.metadata.name + "@" + o.metadata.resourceVersion))`)
+}
+
+// window is what the table shows: the rows of the live view, from the top.
+func window(t *testing.T, page context.Context) []string {
+	t.Helper()
+	return mustEvaluate[[]string](t, page, `watchglassDashboard.snapshot.rows.map((r) => r.key + "@" + r.resourceVersion)`)
+}
+
+// exact waits until the page holds what etcd holds.
+func exact(t *testing.T, page context.Context, c *cluster) {
+	t.Helper()
+	want := c.pods(t)
+	waitFor(t, page, total(len(want)))
+	require.Eventually(t, func() bool { return len(want) > 0 && slices.Equal(want, table(t, page)) }, within, 200*time.Millisecond,
+		"the page does not come to hold what etcd holds")
+	shown := window(t, page)
+	require.NotEmpty(t, shown)
+	require.Subset(t, want, shown, "the table shows a row that etcd does not have")
+}
+
+// The main job, end to end: ten thousand pods in a page; the server is killed
+// in the middle of changes and stays away until the page says stale; etcd is
+// compacted meanwhile, so that there is no resuming; and when the server is
+// back the page ends exact.
+func TestDashboard_survives_a_killed_server(t *testing.T) {
+	const pods = 10_000
+	c := startCluster(t, pods)
+	address := freePort(t)
+	server := startServer(t, c, address)
+	page := openPage(t, "http://"+address+"/")
+	waitFor(t, page, state("live"))
+	exact(t, page, c)
+
+	c.churn(t, 500)
+	server.kill()
+	waitFor(t, page, state("reconnecting"))
+	c.churn(t, 500)
+	c.compact(t)
+	waitFor(t, page, state("stale"))
+	require.NotEmpty(t, window(t, page), "the rows stay while the data is stale")
+
+	startServer(t, c, address)
+	waitFor(t, page, state("live"))
+	c.churn(t, 200)
+	exact(t, page, c)
+}
+
+// A cut connection is resumed by resource version: nothing is listed again.
+func TestDashboard_resumes_after_a_cut(t *testing.T) {
+	c := startCluster(t, 500)
+	address := freePort(t)
+	startServer(t, c, address)
+	p := startProxy(t, address)
+	page := openPage(t, "http://"+p.listen.Addr().String()+"/")
+	waitFor(t, page, state("live"))
+	exact(t, page, c)
+	before := counters(t, page)
+
+	p.cut(true)
+	waitFor(t, page, state("reconnecting"))
+	c.churn(t, 300)
+	p.cut(false)
+	waitFor(t, page, state("live"))
+	exact(t, page, c)
+	after := counters(t, page)
+	require.Equal(t, before["relists"], after["relists"], "the reader listed again")
+	require.Greater(t, after["resumes"], before["resumes"])
+}
+
+// counters sums what the engine counts over the collections of the page.
+func counters(t *testing.T, page context.Context) map[string]int {
+	t.Helper()
+	all := mustEvaluate[map[string]int](t, page, `watchglassDashboard.connection.inspect()`)
+	sum := map[string]int{}
+	for name, n := range all {
+		for _, counter := range []string{"relists", "resumes"} {
+			if strings.HasSuffix(name, "."+counter) {
+				sum[counter] += n
+			}
+		}
+	}
+	return sum
+}
