@@ -56,7 +56,7 @@ export class Client implements Watchglass {
   inspect(): Promise<Record<string, number>> {
     return this.request((request) => ({ type: "Inspect", request })).then((reply) => {
       if (reply.type !== "InspectReply") throw unexpected(reply);
-      return Object.fromEntries(reply.entries);
+      return Object.fromEntries(reply.entries.map(([name, value]) => [this.#ownName(name), value]));
     });
   }
 
@@ -127,6 +127,15 @@ export class Client implements Watchglass {
     });
     this.send(command(id));
     return answer.promise;
+  }
+
+  /** Engine-wide ids are large; those of this client are shown as they count here. */
+  #ownName(name: string): string {
+    const base = this.#id(0);
+    return name.replace(/^collection\.(\d+)\./, (whole, digits) => {
+      const serial = Number(digits) - base;
+      return serial > 0 && serial < idsPerMember ? `collection.${serial}.` : whole;
+    });
   }
 
   #id(serial: number): number {
