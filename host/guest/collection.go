@@ -250,6 +250,7 @@ func (l *loop) dropCollection(c *Collection, err error) {
 // state takes the engine's word for the collection's state.
 func (c *Collection) state(f *wire.CollectionState) {
 	c.status.update(func(s *collectionStatus) {
+		cause := s.Err
 		s.Status = Status{
 			State: f.State, ResourceVersion: f.ResourceVersion,
 			Objects: f.Objects, Loaded: f.Loaded, Total: f.Total,
@@ -257,10 +258,23 @@ func (c *Collection) state(f *wire.CollectionState) {
 		if f.LastProgressMillis > 0 {
 			s.LastProgress = time.UnixMilli(f.LastProgressMillis)
 		}
-		if f.Status != nil {
+		switch {
+		case f.Status != nil:
 			s.Err = f.Status
+		case f.State == wire.Connecting, f.State == wire.Reconnecting:
+			s.Err = cause
 		}
 		s.synced = s.synced || f.State == wire.Live
+	})
+}
+
+// unconnected adds the cause to a state that is for want of a connection; the
+// engine's own word on it goes first.
+func (c *Collection) unconnected(err error) {
+	c.status.update(func(s *collectionStatus) {
+		if s.Err == nil && (s.State == wire.Connecting || s.State == wire.Reconnecting) {
+			s.Err = err
+		}
 	})
 }
 

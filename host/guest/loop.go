@@ -187,9 +187,17 @@ func (l *loop) arrived(a arrival) {
 		delete(l.streams, s.id)
 		l.config.Logger.Info("connection closed", "error", a.err)
 		frame = (&wire.StreamClosed{Stream: s.id, Message: a.err.Error()}).Append(nil)
+		defer l.unconnected(a.err)
 	}
 	if err := l.step(frame); err != nil {
 		s.end(err) // and then the engine hears that it closed
+	}
+}
+
+// unconnected tells the collections why there is no connection.
+func (l *loop) unconnected(err error) {
+	for _, c := range l.collections {
+		c.unconnected(err)
 	}
 }
 
