@@ -47,20 +47,21 @@ function attachTo(url: string, options: ConnectOptions): Attach {
   return (events) => attachWorker({ url, identity, wasm: absolute(wasm), maxBytes, worker }, events);
 }
 
-// Bundlers find the worker by the expression "new Worker(new URL(…))", so it is
-// spelled out each time.
+// Bundlers find the worker by the expression "new Worker(new URL(…))" and read
+// its options, so both are spelled out each time. The name has the version, so
+// that a page does not join the worker of an older release in another tab.
 
 function sharedWorker(at: URL | string | undefined): WorkerPort {
   const worker = at
-    ? new SharedWorker(at, { type: "module", name: "watchglass" })
-    : new SharedWorker(new URL("./worker.js", import.meta.url), { type: "module", name: "watchglass" });
+    ? new SharedWorker(at, { type: "module", name: "watchglass-0.1.0" })
+    : new SharedWorker(new URL("./worker.js", import.meta.url), { type: "module", name: "watchglass-0.1.0" });
   return workerPort(worker.port, worker, () => worker.port.close());
 }
 
 function dedicatedWorker(at: URL | string | undefined): WorkerPort {
   const worker = at
-    ? new Worker(at, { type: "module", name: "watchglass" })
-    : new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "watchglass" });
+    ? new Worker(at, { type: "module", name: "watchglass-0.1.0" })
+    : new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "watchglass-0.1.0" });
   return workerPort(worker, worker, () => worker.terminate());
 }
 
