@@ -70,13 +70,13 @@ func simulate(t *testing.T, seed uint64, steps int) (*Cluster, *world) {
 }
 
 func TestSameSeedSameOperations(t *testing.T) {
-	_, a := simulate(t, 7, 2000)
-	_, b := simulate(t, 7, 2000)
+	_, a := simulate(t, 7, 1000)
+	_, b := simulate(t, 7, 1000)
 	require.Equal(t, len(a.log), len(b.log))
 	for i := range a.log {
 		require.Equal(t, a.log[i], b.log[i], "write %d", i)
 	}
-	_, other := simulate(t, 8, 2000)
+	_, other := simulate(t, 8, 1000)
 	assert.NotEqual(t, a.log, other.log)
 }
 
@@ -100,7 +100,7 @@ type podJSON struct {
 // TestTheStoreShowsTheState checks after many steps that what was written is
 // what the simulation believes, and that everything interesting came up.
 func TestTheStoreShowsTheState(t *testing.T) {
-	c, w := simulate(t, 1, 20_000)
+	c, w := simulate(t, 1, 6000)
 	require.Len(t, w.objects[pods], c.Pods())
 	phases, owners := map[string]int{}, w.objects[replicaSets]
 	restarts, looping, leaving := 0, 0, 0
@@ -138,7 +138,7 @@ func TestTheStoreShowsTheState(t *testing.T) {
 }
 
 func TestDeploymentsCountTheirPods(t *testing.T) {
-	_, w := simulate(t, 3, 5000)
+	_, w := simulate(t, 3, 3000)
 	ready := map[api.Key]int{}
 	for _, raw := range w.objects[pods] {
 		var p podJSON

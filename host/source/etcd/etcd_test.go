@@ -47,7 +47,7 @@ func fresh() etcd.Config {
 	return etcd.Config{
 		Prefix:           fmt.Sprintf("/test-%d", prefixes.Add(1)),
 		PageSize:         7,
-		ProgressInterval: 50 * time.Millisecond,
+		ProgressInterval: time.Second,
 	}
 }
 

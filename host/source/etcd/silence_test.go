@@ -88,6 +88,7 @@ func TestASilentConnectionEndsTheStream(t *testing.T) {
 	require.NoError(t, err)
 	defer client.Close()
 	config := fresh()
+	config.ProgressInterval = 100 * time.Millisecond
 	src, err := etcd.New(client, config)
 	require.NoError(t, err)
 	err = src.Stream(t.Context(), configMaps, 0, &sink{progress: func(api.ResourceVersion) error {
@@ -100,6 +101,7 @@ func TestASilentConnectionEndsTheStream(t *testing.T) {
 // The time a sink takes is not etcd's silence.
 func TestASlowSinkIsNotSilence(t *testing.T) {
 	config := fresh()
+	config.ProgressInterval = 200 * time.Millisecond
 	src, _ := open(t, config)
 	reports := 0
 	err := src.Stream(t.Context(), configMaps, 0, &sink{progress: func(api.ResourceVersion) error {

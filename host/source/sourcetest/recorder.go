@@ -24,6 +24,8 @@ type recorder struct {
 	// before, when set, runs before a call is looked at, in the stream's
 	// goroutine. It may block; its error goes to the source.
 	before func(call string) error
+	// ended gets the error of the stream, if anyone waits for something else.
+	ended chan error
 
 	mu       sync.Mutex
 	changed  chan struct{}
@@ -41,7 +43,7 @@ type recorder struct {
 var _ source.Sink = (*recorder)(nil)
 
 func newRecorder(t *testing.T, from api.ResourceVersion) *recorder {
-	return &recorder{t: t, at: from, changed: make(chan struct{})}
+	return &recorder{t: t, at: from, changed: make(chan struct{}), ended: make(chan error, 1)}
 }
 
 // call runs fn under the lock and turns a complaint into a test failure.
@@ -157,6 +159,8 @@ func (r *recorder) await(what string, condition func() bool) {
 		}
 		select {
 		case <-changed:
+		case err := <-r.ended:
+			require.FailNow(r.t, "the stream ended before "+what, "%v", err)
 		case <-ctx.Done():
 			require.FailNow(r.t, "waited in vain for "+what)
 		}
@@ -208,6 +212,7 @@ func streamTo(t *testing.T, h Harness, resource api.Resource, from api.ResourceV
 	go func() {
 		defer close(r.done)
 		r.err = h.Source.Stream(ctx, resource, from, rec)
+		rec.ended <- r.err
 	}()
 	t.Cleanup(func() { r.stop() })
 	return r
