@@ -42,6 +42,7 @@ type Cacher struct {
 	observers []*Observer
 	filters   []*watcher.Filter
 	waits     []wait
+	held      bool // waits do not end
 	dispatcher
 }
 
@@ -135,7 +136,7 @@ func (c *Cacher) store(p *Put) store.Ref {
 func (c *Cacher) Apply(p *Put, now int64) {
 	c.now = max(c.now, now)
 	key := p.Envelope.Key()
-	c.faults.clear(key)
+	c.faults.clear(key, p.ResourceVersion)
 	previous := c.state.Get(key)
 	if previous != 0 && c.heap.ResourceVersion(previous) >= p.ResourceVersion {
 		return
@@ -149,7 +150,7 @@ func (c *Cacher) Apply(p *Put, now int64) {
 // (rule W29); so is a deletion older than the version held.
 func (c *Cacher) Delete(key api.Key, rv api.ResourceVersion, now int64) {
 	c.now = max(c.now, now)
-	c.faults.clear(key)
+	c.faults.clear(key, rv)
 	previous := c.state.Get(key)
 	if previous == 0 || c.heap.ResourceVersion(previous) >= rv {
 		c.advance(rv)
@@ -171,6 +172,7 @@ func (c *Cacher) commit(e history.Event) {
 // Progress says that everything up to rv has been applied (rule H14).
 func (c *Cacher) Progress(rv api.ResourceVersion, now int64) {
 	c.now = max(c.now, now)
+	c.held = false
 	c.advance(rv)
 }
 
@@ -217,6 +219,10 @@ func (c *Cacher) forgetLabelSet(id uint32) {
 // Tick tells the time in milliseconds.
 func (c *Cacher) Tick(now int64) {
 	c.now = max(c.now, now)
+	if c.held {
+		c.held = false
+		c.wakeFresh()
+	}
 	c.expireWaits()
 	c.tickDispatcher()
 }

@@ -3,6 +3,7 @@ package cacher
 import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
@@ -51,15 +52,12 @@ func (c *Cacher) dispatch() {
 		c.dispatched++
 		c.offer(e)
 	}
-	if c.parked != nil && c.window.End()-c.dispatched > maxBehind {
-		c.giveUpParked()
-		c.dispatch()
-	}
 }
 
-// makeRoom sees to it that the event the window may evict next was dispatched.
+// makeRoom ends the wait for slow consumers when too much waits behind it: the
+// window, which may halve, must not evict what is not dispatched.
 func (c *Cacher) makeRoom() {
-	if c.parked != nil && c.window.End()-c.window.Start() >= c.window.Capacity()-1 {
+	if c.parked != nil && c.window.End()-c.dispatched >= min(maxBehind, c.window.Capacity()/2) {
 		c.finishDispatch()
 	}
 }
@@ -72,12 +70,28 @@ func (c *Cacher) finishDispatch() {
 	}
 }
 
-// offerAll hands out events that are not in the window.
+// offerAll hands out the events of a relist, which are not in the window. That
+// a version is held in another form now, such as with a body, is no news to a
+// watch.
 func (c *Cacher) offerAll(events []history.Event) {
 	for i := range events {
-		c.offer(&events[i])
-		c.giveUpParked()
+		if e := &events[i]; !c.sameRevision(e.Current, e.Previous) {
+			c.offer(e)
+			c.giveUpParked()
+		}
 	}
+}
+
+func (c *Cacher) sameRevision(a, b store.Ref) bool {
+	return a != 0 && b != 0 && c.heap.ResourceVersion(a) == c.heap.ResourceVersion(b)
+}
+
+func (c *Cacher) stopWatches() {
+	for _, r := range c.watchers {
+		r.Stop(false)
+		r.Run()
+	}
+	c.forgetStopped()
 }
 
 // offer gives an event to every watch without waiting, and parks it if some
@@ -124,7 +138,6 @@ func (c *Cacher) Resume() {
 	}
 	c.parked.blocked = c.retry(&c.parked.event, c.parked.blocked)
 	if len(c.parked.blocked) == 0 {
-		c.budget.giveBack(c.parked.deadline - c.now)
 		c.unpark()
 		c.dispatch()
 	}
@@ -145,7 +158,9 @@ func (c *Cacher) giveUpParked() {
 	c.forgetStopped()
 }
 
+// unpark returns the part of the budget that was not used (rule C27).
 func (c *Cacher) unpark() {
+	c.budget.giveBack(c.parked.deadline - c.now)
 	c.heap.Release(c.parked.event.Current)
 	c.heap.Release(c.parked.event.Previous)
 	c.parked = nil

@@ -27,7 +27,7 @@ type faults struct {
 }
 
 func (f *faults) add(fault Fault) {
-	f.clear(fault.Key)
+	f.clear(fault.Key, fault.ResourceVersion)
 	fault.Key = api.Key(strings.Clone(string(fault.Key)))
 	f.list = append(f.list, fault)
 	f.next++
@@ -36,14 +36,17 @@ func (f *faults) add(fault Fault) {
 	}
 }
 
-func (f *faults) clear(key api.Key) {
+// clear forgets the fault of a key that is known to be whole, or gone, at rv.
+func (f *faults) clear(key api.Key, rv api.ResourceVersion) {
 	if len(f.list) > 0 {
-		f.list = slices.DeleteFunc(f.list, func(x Fault) bool { return x.Key == key })
+		f.list = slices.DeleteFunc(f.list, func(x Fault) bool { return x.Key == key && x.ResourceVersion <= rv })
 	}
 }
 
-// Fault records that the newest version of key cannot be served. It is
-// forgotten when the key changes again or a list shows it whole.
+// Fault records that the version rv of key cannot be served. It is forgotten
+// when the key changes again or a list shows it whole. It does not move the
+// resource version: a connector names its faults out of turn, and a reader that
+// took one for progress would take the changes before it for repetitions.
 func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, now int64) {
 	c.now = max(c.now, now)
 	if c.staging != nil {
@@ -51,7 +54,6 @@ func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, 
 		return
 	}
 	c.faults.add(Fault{key, rv, status})
-	c.advance(rv)
 }
 
 // Faults returns those that stand, oldest first, and a mark that changes with

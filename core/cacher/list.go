@@ -2,9 +2,11 @@ package cacher
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/watcher"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -30,9 +32,14 @@ type ListResult struct {
 	Remaining uint64
 }
 
+const expiredContinue = "The provided continue parameter is too old to display a consistent list result. " +
+	"You can start a new list without it, or use the continue token of this response to go on with the latest " +
+	"state, which may lack or repeat objects that changed since."
+
 // List checks the options and answers once the collection is fresh enough
 // (rules C39 to C52). A refusal that can be given at once is returned; done is
-// then not called.
+// then not called. With the 410 for a continue token comes a result that holds
+// a token to go on with all the same (rule C52), and nothing else.
 func (c *Cacher) List(opt ListOptions, done func(*ListResult, *api.Status)) *api.Status {
 	plan, status := opt.plan()
 	if status != nil {
@@ -48,7 +55,7 @@ func (c *Cacher) List(opt ListOptions, done func(*ListResult, *api.Status)) *api
 			done(nil, status)
 			return
 		}
-		done(c.list(&plan, filter.Matches, filter.Everything()))
+		done(c.list(&plan, filter))
 	})
 	return nil
 }
@@ -57,8 +64,11 @@ func (c *Cacher) List(opt ListOptions, done func(*ListResult, *api.Status)) *api
 type listPlan struct {
 	notOlderThan api.ResourceVersion
 	exact        api.ResourceVersion // zero for the latest state
-	from         api.Key
-	limit        int // zero for no limit
+	prefix       string              // of the keys of the namespace
+	continued    bool
+	start        string // after the prefix
+	limit        int    // zero for no limit
+	selective    bool   // there is a selector
 }
 
 func (o *ListOptions) plan() (listPlan, *api.Status) {
@@ -69,14 +79,17 @@ func (o *ListOptions) plan() (listPlan, *api.Status) {
 	if status := o.validate(rv); status != nil {
 		return listPlan{}, status
 	}
-	plan := listPlan{notOlderThan: rv, limit: int(o.Limit)}
+	plan := listPlan{
+		notOlderThan: rv, limit: int(o.Limit),
+		prefix: namespacePrefix(o.Namespace), selective: o.LabelSelector != "" || o.FieldSelector != "",
+	}
 	switch {
 	case o.Continue != "":
 		token, status := parseContinue(o.Continue)
 		if status != nil {
 			return listPlan{}, status
 		}
-		plan.from, plan.exact, plan.notOlderThan = token.start, token.rv, token.rv
+		plan.continued, plan.start, plan.exact, plan.notOlderThan = true, token.start, token.rv, token.rv
 	case o.Match == wire.MatchExact, o.Match == wire.MatchUnset && o.Limit > 0 && rv > 0:
 		plan.exact = rv
 	case o.ResourceVersion == "0":
@@ -100,49 +113,59 @@ func (o *ListOptions) validate(rv api.ResourceVersion) *api.Status {
 	return nil
 }
 
-func (c *Cacher) list(p *listPlan, matches func(store.Ref) bool, everything bool) (*ListResult, *api.Status) {
-	reply := c.rv
+func (c *Cacher) list(p *listPlan, filter *watcher.Filter) (*ListResult, *api.Status) {
+	r := &ListResult{ResourceVersion: c.rv}
 	ascend := c.Ascend
 	if p.exact != 0 {
-		reply = p.exact
-		if p.exact < c.rv {
-			past, status := c.stateAt(p.exact, p.from != "")
-			if status != nil {
-				return nil, status
-			}
-			ascend = past
+		r.ResourceVersion = p.exact
+		past, status := c.stateAt(p.exact)
+		if status != nil && p.continued {
+			return &ListResult{Continue: formatContinue(0, p.start)}, api.Expired(expiredContinue)
 		}
+		if status != nil {
+			return nil, status
+		}
+		ascend = past
 	}
-	r := &ListResult{ResourceVersion: reply}
-	ascend(p.from, func(ref store.Ref) bool {
-		if p.limit > 0 && len(r.Items) == p.limit {
-			if r.Continue == "" {
-				last := c.heap.Key(r.Items[len(r.Items)-1])
-				r.Continue = formatContinue(reply, last)
-			}
-			r.Remaining++
-			return everything
+	ascend(api.Key(p.prefix+p.start), func(ref store.Ref) bool {
+		if !strings.HasPrefix(string(c.heap.Key(ref)), p.prefix) {
+			return false
 		}
-		if matches(ref) {
+		if p.limit > 0 && len(r.Items) == p.limit {
+			r.Remaining++
+			return !p.selective
+		}
+		if filter.Matches(ref) {
 			r.Items = append(r.Items, ref)
 		}
 		return true
 	})
-	if !everything {
+	if r.Remaining > 0 {
+		last := string(c.heap.Key(r.Items[len(r.Items)-1]))
+		r.Continue = formatContinue(r.ResourceVersion, last[len(p.prefix):]+"\x00")
+	}
+	if p.selective {
 		r.Remaining = 0
 	}
 	return r, nil
 }
 
+// namespacePrefix is what the keys of a namespace begin with.
+func namespacePrefix(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return namespace + "/"
+}
+
 // stateAt is the collection as it was at a past resource version: the present
 // one with the later events of the window undone.
-func (c *Cacher) stateAt(rv api.ResourceVersion, continued bool) (func(api.Key, func(store.Ref) bool), *api.Status) {
+func (c *Cacher) stateAt(rv api.ResourceVersion) (func(api.Key, func(store.Ref) bool), *api.Status) {
+	if rv >= c.rv {
+		return c.Ascend, nil
+	}
 	position, status := c.window.After(rv)
 	if status != nil {
-		if continued {
-			status = api.Expired("The provided continue parameter is too old to display a consistent list result. " +
-				"Start a new list without it.")
-		}
 		return nil, status
 	}
 	undone := map[api.Key]store.Ref{}

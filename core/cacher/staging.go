@@ -44,6 +44,7 @@ func (c *Cacher) AbortList() {
 // one it has is ignored.
 func (c *Cacher) ListObject(p *Put) {
 	key := p.Envelope.Key()
+	c.staging.faults.clear(key, p.ResourceVersion)
 	if staged := c.staging.state.Get(key); staged != 0 && c.heap.ResourceVersion(staged) >= p.ResourceVersion {
 		return
 	}
@@ -66,6 +67,7 @@ func (c *Cacher) sameVersion(ref store.Ref, p *Put) bool {
 // ListDelete takes an object out of the list under way, unless the list has a
 // newer version of it.
 func (c *Cacher) ListDelete(key api.Key, rv api.ResourceVersion) {
+	c.staging.faults.clear(key, rv)
 	if ref := c.staging.state.Get(key); ref != 0 && c.heap.ResourceVersion(ref) < rv {
 		c.heap.Release(c.staging.state.Remove(key))
 	}
@@ -73,7 +75,11 @@ func (c *Cacher) ListDelete(key api.Key, rv api.ResourceVersion) {
 
 // EndList makes the list the state, in one step, as of rv (rules H6, R11).
 // Observers and watches see the difference as events in the order of resource
-// versions, deletions that were missed last, as of rv.
+// versions, and last, as of rv, the deletions and whatever else was missed.
+//
+// A list that is older than what was seen before means that the source has gone
+// back in time. The watches end: nothing that follows could be told to them in
+// order.
 func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	c.now = max(c.now, now)
 	c.finishDispatch()
@@ -81,16 +87,19 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	c.state, c.faults.list = c.staging.state, c.staging.faults.list
 	c.faults.next += c.staging.faults.next
 	c.staging = nil
+	if rv < c.rv {
+		c.stopWatches()
+	}
 	changes := c.difference(old, rv)
 	c.window.Relist(rv)
 	c.dispatched = c.window.End()
 	for i := range changes {
 		c.observe(&changes[i])
 	}
-	c.rv = max(c.rv, rv)
+	c.rv = rv
 	c.offerAll(changes)
 	old.Clear()
-	c.ready = true
+	c.ready, c.held = true, false
 	c.generation++
 	c.advance(rv)
 	c.restartClock()
@@ -102,9 +111,11 @@ func (c *Cacher) difference(old *store.Store, rv api.ResourceVersion) []history.
 	var changes []history.Event
 	c.state.Ascend("", func(ref store.Ref) bool {
 		if previous := old.Get(c.heap.Key(ref)); previous != ref {
-			changes = append(changes, history.Event{
-				ResourceVersion: c.heap.ResourceVersion(ref), Current: ref, Previous: previous, Millis: c.now,
-			})
+			at := c.heap.ResourceVersion(ref)
+			if at <= c.rv {
+				at = rv
+			}
+			changes = append(changes, history.Event{ResourceVersion: at, Current: ref, Previous: previous, Millis: c.now})
 		}
 		return true
 	})

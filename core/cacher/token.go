@@ -9,11 +9,11 @@ import (
 
 // A continue token is base64url without padding of
 // {"v":"meta.k8s.io/v1","rv":N,"start":"KEY\u0000"}: the next page starts at
-// the last key of this one plus a NUL byte (rule C49). rv -1 means "at the
-// latest state" (rule C51).
+// the last key of this one plus a NUL byte, without the prefix of the namespace
+// (rule C49). A negative rv means "at the latest state" (rule C51).
 type continueToken struct {
 	rv    api.ResourceVersion // zero for the latest state
-	start api.Key
+	start string
 }
 
 const (
@@ -22,8 +22,12 @@ const (
 	tokenTail  = `"}`
 )
 
-func formatContinue(rv api.ResourceVersion, last api.Key) string {
-	return encodeBase64(tokenHead + rv.String() + tokenStart + string(last) + `\u0000` + tokenTail)
+func formatContinue(rv api.ResourceVersion, start string) string {
+	number := rv.String()
+	if rv == 0 {
+		number = "-1"
+	}
+	return encodeBase64(tokenHead + number + tokenStart + strings.ReplaceAll(start, "\x00", `\u0000`) + tokenTail)
 }
 
 // parseContinue reads a token. Keys are Kubernetes names, which need no JSON
@@ -43,31 +47,29 @@ func parseContinue(text string) (continueToken, *api.Status) {
 		return bad("it is not a token of version meta.k8s.io/v1")
 	}
 	start = strings.ReplaceAll(start, `\u0000`, "\x00")
-	if why := checkStart(start); why != "" {
-		return bad(why)
-	}
-	if number == "-1" {
-		return continueToken{0, api.Key(start)}, nil
+	if !cleanStart(start) {
+		return bad("its start key is " + strconv.Quote(start))
 	}
 	rv, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || rv <= 0 {
+	if err != nil || rv == 0 {
 		return bad("its resource version is " + strconv.Quote(number))
 	}
-	return continueToken{api.ResourceVersion(rv), api.Key(start)}, nil
+	return continueToken{api.ResourceVersion(max(rv, 0)), strings.TrimPrefix(start, "/")}, nil
 }
 
-// checkStart refuses a start key that does not stay inside the collection
-// (rule C50).
-func checkStart(start string) string {
-	if start == "" {
-		return "it has no start key"
+// cleanStart reports whether a start key stays inside the collection (rule
+// C50). It may have a slash in front, which means nothing.
+func cleanStart(start string) bool {
+	if start == "" || strings.ContainsAny(start, `"\`) {
+		return false
 	}
-	for segment := range strings.SplitSeq(strings.TrimSuffix(start, "\x00"), "/") {
-		if segment == "" || segment == "." || segment == ".." || strings.ContainsAny(segment, `"\`) {
-			return "its start key " + strconv.Quote(start) + " is not clean"
+	start = strings.TrimPrefix(start, "/")
+	for segment := range strings.SplitSeq(start, "/") {
+		if segment == "" && start != "" || segment == "." || segment == ".." {
+			return false
 		}
 	}
-	return ""
+	return true
 }
 
 const base64Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"

@@ -28,10 +28,15 @@ func (c *Cacher) WhenFresh(rv api.ResourceVersion, done func(*api.Status)) {
 	c.waits = append(c.waits, w)
 }
 
+// Hold puts off the end of waits until the next Progress, EndList or Tick. It is
+// for feeding in changes that share a resource version: between two of them the
+// collection is at that version and yet not all there.
+func (c *Cacher) Hold() { c.held = true }
+
 func (c *Cacher) fresh(rv api.ResourceVersion) bool { return c.ready && rv <= c.rv }
 
 func (c *Cacher) wakeFresh() {
-	if !c.ready || len(c.waits) == 0 {
+	if !c.ready || c.held || len(c.waits) == 0 {
 		return
 	}
 	c.settle(func(w *wait) (bool, *api.Status) {
@@ -44,8 +49,10 @@ func (c *Cacher) wakeFresh() {
 
 func (c *Cacher) expireWaits() {
 	c.settle(func(w *wait) (bool, *api.Status) {
-		expired := w.deadline != 0 && c.now >= w.deadline
-		return expired, api.TooLargeResourceVersion(w.rv, c.rv)
+		if w.deadline == 0 || c.now < w.deadline {
+			return false, nil
+		}
+		return true, api.TooLargeResourceVersion(w.rv, c.rv)
 	})
 }
 

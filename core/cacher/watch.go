@@ -1,6 +1,8 @@
 package cacher
 
 import (
+	"strings"
+
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
@@ -99,7 +101,7 @@ func (c *Cacher) startWatch(o *WatchOptions, rv api.ResourceVersion, filter *wat
 // returns the watermark that live events must exceed (rule W34).
 func (c *Cacher) initialEvents(o *WatchOptions, rv api.ResourceVersion, filter *watcher.Filter) (watcher.Initial, api.ResourceVersion, *api.Status) {
 	if o.SendInitialEvents == wire.True {
-		return watcher.FromState(c.heap, c.capture(filter), c.rv), c.rv, nil
+		return watcher.FromState(c.heap, c.capture(o.Namespace, filter), c.rv), c.rv, nil
 	}
 	if rv == 0 {
 		rv = c.rv
@@ -112,9 +114,13 @@ func (c *Cacher) initialEvents(o *WatchOptions, rv api.ResourceVersion, filter *
 }
 
 // capture takes the matching versions as they are now, each with a count.
-func (c *Cacher) capture(filter *watcher.Filter) []store.Ref {
+func (c *Cacher) capture(namespace string, filter *watcher.Filter) []store.Ref {
 	var refs []store.Ref
-	c.Ascend("", func(ref store.Ref) bool {
+	prefix := namespacePrefix(namespace)
+	c.Ascend(api.Key(prefix), func(ref store.Ref) bool {
+		if !strings.HasPrefix(string(c.heap.Key(ref)), prefix) {
+			return false
+		}
 		if filter.Matches(ref) {
 			refs = append(refs, c.heap.Retain(ref))
 		}

@@ -1,0 +1,198 @@
+package cacher_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/watcher"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+func TestC11_WatchRefusals(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		opt  cacher.WatchOptions
+		code int
+	}{
+		{"C8 a version that is no number", since("x"), 400},
+		{"C8 a negative version", since("-1"), 400},
+		{"C11 sendInitialEvents without match", cacher.WatchOptions{SendInitialEvents: wire.True}, 422},
+		{"C11 sendInitialEvents=false without match", cacher.WatchOptions{SendInitialEvents: wire.False}, 422},
+		{"C11 sendInitialEvents with Exact", cacher.WatchOptions{SendInitialEvents: wire.True, Match: wire.MatchExact, ResourceVersion: "5"}, 422},
+		{"C11 match without sendInitialEvents", cacher.WatchOptions{Match: wire.MatchNotOlderThan, ResourceVersion: "5"}, 422},
+		{"C11 Exact without sendInitialEvents", cacher.WatchOptions{Match: wire.MatchExact, ResourceVersion: "5"}, 422},
+		{"a label selector with an error", cacher.WatchOptions{LabelSelector: "a in"}, 400},
+		{"an unknown field", cacher.WatchOptions{FieldSelector: "spec.x=1"}, 400},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := listed(t, 10)
+			status := w.Watch(c.opt, func(*watcher.Watcher, *api.Status) { t.Error("started") })
+			require.NotNil(t, status)
+			assert.Equal(t, c.code, status.Code)
+			assert.Zero(t, w.Filters())
+		})
+	}
+}
+
+// T18, T25: what a watch starts with and when its initial events end, for a
+// collection listed at 100 with changes up to 105.
+func TestC14_Start(t *testing.T) {
+	const no, yes, unset = wire.False, wire.True, wire.Unset
+	state := []string{"ADDED ns/a@105", "ADDED ns/b@50", "ADDED ns/d@104"}
+	for _, c := range []struct {
+		name  string
+		rv    string
+		send  wire.Tristate
+		marks bool
+		want  []string
+	}{
+		{"C10 unset: state, as a list would be", "", unset, false, state},
+		{"C10 unset with bookmarks: state and its end", "", unset, true, append(state[:3:3], "BOOKMARK @105 end")},
+		{"C10 0: state", "0", unset, false, state},
+		{"C10 0 with bookmarks: state and its end", "0", unset, true, append(state[:3:3], "BOOKMARK @105 end")},
+		{"C14 send, unset: state", "", yes, false, state},
+		{"C15 send, unset, bookmarks: ends at the newest", "", yes, true, append(state[:3:3], "BOOKMARK @105 end")},
+		{"C15 send, 0, bookmarks: ends at the newest", "0", yes, true, append(state[:3:3], "BOOKMARK @105 end")},
+		{"C15 send, old, bookmarks: ends at the newest", "3", yes, true, append(state[:3:3], "BOOKMARK @105 end")},
+		{"C16 send, old, no bookmarks: no end", "3", yes, false, state},
+		{"C14 send, newest", "105", yes, true, append(state[:3:3], "BOOKMARK @105 end")},
+		{"C14 do not send, unset: from now", "", no, true, []string{}},
+		{"C14 do not send, 0: from now", "0", no, false, []string{}},
+		{"C14 do not send, version: history", "103", no, false, []string{"ADDED ns/d@104", "MODIFIED ns/a@105"}},
+		{"C14 version: history", "103", unset, true, []string{"ADDED ns/d@104", "MODIFIED ns/a@105"}},
+		{"H8 the oldest", "100", unset, false, []string{"MODIFIED ns/a@101", "ADDED ns/c@102", "DELETED ns/c@103", "ADDED ns/d@104", "MODIFIED ns/a@105"}},
+		{"H9 the newest", "105", unset, false, []string{}},
+		{"H9 the future", "106", unset, false, []string{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := listed(t, 100, "ns/b rv=50", "ns/a rv=60")
+			w.do("ns/a rv=101", "ns/c rv=102", "-ns/c rv=103", "ns/d rv=104", "ns/a rv=105")
+			opt := cacher.WatchOptions{ResourceVersion: c.rv, SendInitialEvents: c.send, Bookmarks: c.marks}
+			if c.send != unset {
+				opt.Match = wire.MatchNotOlderThan
+			}
+			x := w.start(opt)
+			assert.Equal(t, c.want, w.take(x))
+			w.do("ns/b rv=106", "-ns/a rv=107")
+			live := []string{"MODIFIED ns/b@106", "DELETED ns/a@107"}
+			if c.rv == "106" {
+				live = live[1:]
+			}
+			assert.Equal(t, live, w.take(x), "C19: and then what happens")
+			w.assertNoLeak()
+		})
+	}
+}
+
+func TestH8_WatchFromTooFarBack(t *testing.T) {
+	w := listed(t, 100)
+	for _, rv := range []string{"1", "99"} {
+		x, status := w.tryStart(since(rv))
+		assert.Nil(t, x)
+		assert.Equal(t, api.Expired("too old resource version: "+rv+" (100)"), status, "C8: as the stream's only event")
+	}
+	assert.Zero(t, w.Filters())
+}
+
+func TestC13_InitialEventsWaitForTheirVersion(t *testing.T) {
+	w := listed(t, 10)
+	var x *watcher.Watcher
+	require.Nil(t, w.Watch(cacher.WatchOptions{
+		ResourceVersion: "12", SendInitialEvents: wire.True, Match: wire.MatchNotOlderThan, Bookmarks: true,
+	}, func(started *watcher.Watcher, status *api.Status) {
+		require.Nil(t, status)
+		x = started
+	}))
+	w.do("ns/a rv=11")
+	require.Nil(t, x)
+	w.do("ns/b rv=13")
+	require.NotNil(t, x)
+	w.open = append(w.open, x)
+	assert.Equal(t, []string{"ADDED ns/a@11", "ADDED ns/b@13", "BOOKMARK @13 end"}, w.take(x), "the event that woke it is not repeated")
+	w.do("ns/c rv=14")
+	assert.Equal(t, []string{"ADDED ns/c@14"}, w.take(x))
+	w.assertNoLeak()
+}
+
+func TestC34_WatchThatWaitsTooLong(t *testing.T) {
+	w := listed(t, 10)
+	var got *api.Status
+	require.Nil(t, w.Watch(cacher.WatchOptions{
+		ResourceVersion: "12", SendInitialEvents: wire.True, Match: wire.MatchNotOlderThan,
+	}, func(x *watcher.Watcher, status *api.Status) { got = status }))
+	w.pass(3000)
+	assert.Equal(t, api.TooLargeResourceVersion(12, 10), got)
+	assert.Zero(t, w.Filters())
+}
+
+// C6: a watch before the first list waits for it.
+func TestC6_WatchBeforeTheFirstList(t *testing.T) {
+	w := newWorld(t, history.Limits{})
+	var all []*watcher.Watcher
+	for _, opt := range []cacher.WatchOptions{withMarks, since("7"), since("5")} {
+		require.Nil(t, w.Watch(opt, func(x *watcher.Watcher, status *api.Status) { all = append(all, x) }))
+	}
+	w.pass(60_000)
+	assert.Empty(t, all)
+	w.list(7, "ns/a rv=3")
+	require.Len(t, all, 3)
+	assert.Equal(t, []string{"ADDED ns/a@3", "BOOKMARK @7 end"}, w.take(all[0]))
+	assert.Empty(t, w.take(all[1]))
+	assert.Nil(t, all[2], "too old")
+	w.open = all[:2]
+	w.assertNoLeak()
+}
+
+func TestWatchFilters(t *testing.T) {
+	w := listed(t, 10, "ns/a rv=1 app=web", "ns/b rv=2 app=db", "other/a rv=3 app=web", "nsx/a rv=4 app=web")
+	x := w.start(cacher.WatchOptions{Namespace: "ns", LabelSelector: "app=web", FieldSelector: "status.phase!=Failed"})
+	assert.Equal(t, []string{"ADDED ns/a@1"}, w.take(x))
+	w.do("ns/b rv=11 app=web", "other/a rv=12 app=web", "ns/a rv=13 app=web phase=Failed", "nsx/a rv=14 app=web")
+	assert.Equal(t, []string{"ADDED ns/b@11", "DELETED ns/a@13"}, w.take(x))
+	w.assertNoLeak()
+}
+
+func TestP9_TimeoutEndsTheWatch(t *testing.T) {
+	w := listed(t, 10)
+	x := w.start(cacher.WatchOptions{ResourceVersion: "10", TimeoutSeconds: 5})
+	assert.EqualValues(t, start+5000, w.NextTick())
+	w.pass(4999)
+	w.do("ns/a rv=11")
+	assert.False(t, x.Stopped())
+	w.pass(1)
+	assert.Equal(t, []string{"ADDED ns/a@11"}, w.take(x), "W9")
+	assert.True(t, x.Finished())
+	assert.Zero(t, w.Watches())
+	assert.Zero(t, w.NextTick())
+	w.assertNoLeak()
+}
+
+// H16: how far behind a watch may be follows the capacity of the window.
+func TestH16_QueueSize(t *testing.T) {
+	for capacity, size := range map[int]int{100: 10, 750: 10, 751: 11, 1500: 20, 7500: 100, 75_000: 100} {
+		w := newWorld(t, history.Limits{MinCapacity: capacity})
+		w.list(1)
+		x := w.start(since("1"))
+		n := 0
+		for rv := api.ResourceVersion(2); !x.Stopped(); rv++ {
+			n++
+			w.do("ns/a rv=" + rv.String())
+		}
+		assert.Equal(t, 2*size+1, n, "capacity %d: two queues, and the one that was too much", capacity)
+	}
+}
+
+func TestStopWatchReleasesEverything(t *testing.T) {
+	w := listed(t, 10, "ns/a rv=1", "ns/b rv=2")
+	x := w.start(fromState)
+	w.do("ns/a rv=11", "-ns/b rv=12")
+	w.StopWatch(x)
+	w.StopWatch(x)
+	assert.True(t, x.Finished())
+	w.assertNoLeak()
+}

@@ -1,0 +1,163 @@
+package cacher_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/watcher"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// start is when the clock of every test starts.
+const start = 1_700_000_000_000
+
+// world is a cacher that is fed by hand.
+type world struct {
+	*cacher.Cacher
+	t    *testing.T
+	now  int64
+	open []*watcher.Watcher
+}
+
+func newWorld(t *testing.T, limits history.Limits) *world {
+	w := &world{Cacher: cacher.New(cacher.Config{Schema: objects.Pods(), History: limits, Seed: 1}), t: t, now: start}
+	w.Tick(w.now)
+	return w
+}
+
+// listed is a world that has been listed.
+func listed(t *testing.T, rv api.ResourceVersion, items ...string) *world {
+	w := newWorld(t, history.Limits{})
+	w.list(rv, items...)
+	return w
+}
+
+func (w *world) list(rv api.ResourceVersion, items ...string) {
+	w.BeginList(rv)
+	for _, item := range items {
+		w.ListObject(objects.Put(item))
+	}
+	w.EndList(rv, w.now)
+}
+
+// do applies changes, objects in the short notation or deletions such as
+// "-default/a rv=6".
+func (w *world) do(changes ...string) {
+	for _, change := range changes {
+		if text, deleted := strings.CutPrefix(change, "-"); deleted {
+			o := objects.Object(text)
+			w.Delete(o.Key, o.ResourceVersion, w.now)
+		} else {
+			w.Apply(objects.Put(change), w.now)
+		}
+	}
+}
+
+// pass lets time pass in steps of a quarter of a second.
+func (w *world) pass(millis int64) {
+	for end := w.now + millis; w.now < end; {
+		w.now = min(w.now+250, end)
+		w.Tick(w.now)
+	}
+}
+
+// start starts a watch, which must start at once.
+func (w *world) start(opt cacher.WatchOptions) *watcher.Watcher {
+	w.t.Helper()
+	started, status := w.tryStart(opt)
+	require.Nil(w.t, status)
+	require.NotNil(w.t, started)
+	return started
+}
+
+func (w *world) tryStart(opt cacher.WatchOptions) (started *watcher.Watcher, status *api.Status) {
+	refused := w.Watch(opt, func(x *watcher.Watcher, s *api.Status) { started, status = x, s })
+	if started != nil {
+		w.open = append(w.open, started)
+	}
+	if refused != nil {
+		return nil, refused
+	}
+	return started, status
+}
+
+func (w *world) take(x *watcher.Watcher) []string {
+	list := objects.Take(w.Heap(), x)
+	w.Resume()
+	return list
+}
+
+// page is the answer to a list, with its items named.
+type page struct {
+	items     []string
+	rv        api.ResourceVersion
+	next      string
+	remaining uint64
+}
+
+// page lists; the answer must come at once and be no error.
+func (w *world) page(opt cacher.ListOptions) page {
+	w.t.Helper()
+	p, status := w.tryPage(opt)
+	require.Nil(w.t, status)
+	require.NotNil(w.t, p, "no answer yet")
+	return *p
+}
+
+func (w *world) tryPage(opt cacher.ListOptions) (p *page, status *api.Status) {
+	refused := w.List(opt, func(r *cacher.ListResult, s *api.Status) {
+		if r != nil {
+			p = &page{objects.Refs(w.Heap(), r.Items), r.ResourceVersion, r.Continue, r.Remaining}
+		}
+		status = s
+	})
+	if refused != nil {
+		return nil, refused
+	}
+	return p, status
+}
+
+// assertNoLeak closes everything: then only the state and the history hold
+// versions, and nothing holds a filter.
+func (w *world) assertNoLeak() {
+	w.t.Helper()
+	for _, x := range w.open {
+		w.StopWatch(x)
+	}
+	held := map[store.Ref]bool{}
+	w.Ascend("", func(ref store.Ref) bool {
+		held[ref] = true
+		return true
+	})
+	for p := w.Window().Start(); p < w.Window().End(); p++ {
+		e := w.Window().At(p)
+		held[e.Current], held[e.Previous] = true, true
+	}
+	delete(held, 0)
+	assert.Equal(w.t, len(held), w.Heap().Versions(), "versions that nobody holds")
+	assert.Zero(w.t, w.Watches())
+	assert.Zero(w.t, w.Filters())
+	w.list(w.ResourceVersion() + 1)
+	assert.Zero(w.t, w.Heap().Versions(), "an empty list leaves nothing")
+	assert.Zero(w.t, w.Heap().UsedBytes())
+}
+
+// The common kinds of watch.
+var (
+	fromState = cacher.WatchOptions{}
+	withMarks = cacher.WatchOptions{Bookmarks: true}
+)
+
+func since(rv string) cacher.WatchOptions { return cacher.WatchOptions{ResourceVersion: rv} }
+
+func conflating(rv string) cacher.WatchOptions {
+	return cacher.WatchOptions{ResourceVersion: rv, Policy: wire.PolicyConflate}
+}
