@@ -48,7 +48,7 @@ export function tableColumns(schema: Schema, wide: boolean): TableColumn[] {
   const columns = [column("Name", "name", "name", (row) => row.name)];
   if (schema.namespaced) columns.push(column("Namespace", "text", "namespace", (row) => row.namespace));
   for (const index of ownColumns(schema, wide)) columns.push(ownColumn(schema.columns[index]!, index));
-  columns.push(column("Labels", "labels", "", labelsText));
+  if (schema.resource !== "events") columns.push(column("Labels", "labels", "", labelsText)); // nobody labels those
   return columns;
 }
 
@@ -72,6 +72,11 @@ export function nextSort(column: TableColumn, sort: string): string {
   return sort === descending ? "" : ascending;
 }
 
+/** The order to begin with: events are read from the newest. */
+export function firstSort(resource: string): string {
+  return resource === "v1/events" ? "-Last Seen" : "";
+}
+
 /** The field whose values are worth counting; empty where there is none. */
 export function facetField(schema: Schema): string {
   return ["status.phase", "type", "spec.type"].find((field) => schema.fields.includes(field)) ?? "";
@@ -89,12 +94,13 @@ function ownColumns(schema: Schema, wide: boolean): number[] {
 function ownColumn(c: Column, index: number): TableColumn {
   const kind = STATUS_PATHS.has(c.path) ? "status" : KINDS[c.kind];
   const made = column(c.name, kind, c.name, (row) => row.columns[index] ?? null);
-  if (c.name === "Message") made.width = { min: 260, grow: 3 };
+  if (c.name === "Message") made.width = { min: 280, grow: 5 };
   return made;
 }
 
 function column(title: string, kind: ColumnKind, sort: string, value: (row: Row) => Cell): TableColumn {
-  return { title, kind, sort, value, width: WIDTHS[kind] };
+  const { min, grow } = WIDTHS[kind];
+  return { title, kind, sort, value, width: { min: Math.max(min, title.length * 8 + 36), grow } };
 }
 
 function labelsText(row: Row): string {

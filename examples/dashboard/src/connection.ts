@@ -20,18 +20,23 @@ export class ConnectionState {
   readonly #banner = byId("banner");
   readonly #reconnect = byId("reconnect");
 
+  #status: CollectionStatus | undefined;
+
   constructor(onReconnect: () => void) {
     this.#reconnect.addEventListener("click", onReconnect);
+    this.#pill.addEventListener("mouseenter", () => {
+      if (this.#status) this.#pill.title = details(this.#status);
+    });
   }
 
   /** Without rows there is nothing that could be old, and no banner. */
   draw(status: CollectionStatus, now: number, hasRows: boolean): void {
+    this.#status = status;
     const { state } = status;
     const outdated = OUTDATED.has(state) && hasRows;
     setAttribute(this.#pill, "data-state", state);
     setText(this.#state, state);
     setText(this.#progress, progressText(status, now));
-    this.#pill.title = details(status);
     setAttribute(document.documentElement, "data-outdated", String(outdated));
     this.#reconnect.hidden = state === "live" || state === "syncing";
     this.#banner.hidden = !outdated;

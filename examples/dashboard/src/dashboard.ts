@@ -1,5 +1,5 @@
 import type { Collection, Schema, ViewOptions, Watchglass } from "watchglass";
-import { facetField, nextSort, tableColumns } from "./columns.ts";
+import { facetField, firstSort, nextSort, tableColumns } from "./columns.ts";
 import { ConnectionState } from "./connection.ts";
 import { Detail } from "./detail.ts";
 import { byId, setAttribute, setText } from "./dom.ts";
@@ -99,7 +99,7 @@ export class Dashboard {
   }
 
   #pick(resource: string): void {
-    this.#change({ ...freshState(resource), namespace: this.#state.namespace });
+    this.#change({ ...freshState(resource), namespace: this.#state.namespace, sort: firstSort(resource) });
   }
 
   #openCollection(): void {
@@ -137,6 +137,7 @@ export class Dashboard {
     schedule(this.#draw);
     if (!collection.schema || collection.schema === this.#schema) return;
     this.#schema = collection.schema;
+    this.#filters.setFields(collection.schema.fields);
     this.#showColumns();
     this.#openViews(collection);
     this.#showObject();

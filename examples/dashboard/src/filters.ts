@@ -6,6 +6,10 @@ export interface Selection {
   fieldSelector: string;
 }
 
+const HINTS: Record<string, string> = {
+  "spec.nodeName": "=node-1", "status.phase": "!=Running", "spec.type": "=ClusterIP", "involvedObject.kind": "=Pod", reason: "=Killing",
+};
+
 /** Long enough to type a word, short enough to feel live. */
 const DEBOUNCE_MILLIS = 250;
 
@@ -35,6 +39,13 @@ export class Filters {
   focus(): void {
     this.#label.focus();
     this.#label.select();
+  }
+
+  /** The fields that there are to select by, as a hint. */
+  setFields(fields: readonly string[]): void {
+    const hints = fields.filter((field) => HINTS[field]).map((field) => field + HINTS[field]);
+    this.#field.placeholder = hints.join(", ") || "metadata.name=";
+    this.#field.title = `Fields to select by: ${fields.join(", ")}`;
   }
 
   /** Shows what is selected, without disturbing who is typing it. */

@@ -105,10 +105,11 @@ export class Table {
   #draw(): void {
     const total = this.#snapshot?.total ?? 0;
     const g = this.#geometry(total);
-    this.#space.style.height = `${contentHeight(g)}px`;
-    const first = firstVisible(this.#grid.scrollTop, g);
+    const { scrollTop } = this.#grid; // once, before anything is written: a read in between would lay out the page
+    const first = firstVisible(scrollTop, g);
     this.#follow(first, g);
-    this.#drawRows(first, g);
+    this.#drawRows(scrollTop, first, g);
+    this.#space.style.height = `${contentHeight(g)}px`;
     setAttribute(this.#grid, "aria-rowcount", String(total + 1));
     const last = Math.min(total, Math.floor(first + g.viewport / g.rowHeight));
     this.#events.onRange(Math.min(Math.round(first), last), last, total);
@@ -122,7 +123,7 @@ export class Table {
     this.#events.onWindow(window);
   }
 
-  #drawRows(first: number, g: Geometry): void {
+  #drawRows(scrollTop: number, first: number, g: Geometry): void {
     const { rows, offset } = this.#snapshot ?? { rows: [], offset: 0 };
     const from = Math.max(offset, Math.floor(first) - OVERDRAW);
     const to = Math.min(offset + rows.length, Math.floor(first) + visibleRows(g) + OVERDRAW);
@@ -138,7 +139,7 @@ export class Table {
       if (active) setAttribute(this.#grid, "aria-activedescendant", drawn.element.id);
       place = this.#putAt(place, drawn.element);
     });
-    this.#body.style.transform = `translateY(${this.#grid.scrollTop + (from - first) * g.rowHeight}px)`;
+    this.#body.style.transform = `translateY(${scrollTop + (from - first) * g.rowHeight}px)`;
   }
 
   /** Takes back the elements of the rows that are no longer in sight. */

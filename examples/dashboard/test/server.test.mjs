@@ -1,0 +1,123 @@
+// The page as the watchglass binary serves it, on a cluster that changes.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, describe, test } from "node:test";
+import { launch } from "./support/browser.mjs";
+import { DashboardPage } from "./support/page.mjs";
+import { Demo, binary, isBuilt, sleep } from "./support/watchglass.mjs";
+
+const PODS = 10_000;
+
+describe("served by watchglass", { skip: isBuilt ? false : `${binary} is not built` }, () => {
+  let browser, demo;
+  const pages = [];
+
+  before(async () => {
+    [browser, demo] = await Promise.all([launch(), Demo.start({ pods: PODS, rate: 200 })]);
+  });
+  after(async () => {
+    await browser?.close();
+    await demo?.kill("SIGTERM");
+  });
+  afterEach(() => Promise.all(pages.splice(0).map((page) => page.close())));
+
+  async function open(url = demo.url) {
+    const page = await DashboardPage.open(browser, url);
+    pages.push(page);
+    await page.state("live", 30_000);
+    await page.page.waitForFunction(() => Number(document.querySelector("#range").dataset.total) > 0);
+    return page;
+  }
+
+  test("shows 10,000 pods and their changes", async () => {
+    const page = await open();
+    const total = await page.total();
+    assert.ok(Math.abs(total - PODS) < PODS / 10, `${total} pods`);
+    assert.ok((await page.rows.count()) < 40);
+    const before = (await page.page.evaluate(() => watchglassDashboard.status)).resourceVersion;
+    await page.page.waitForFunction((rv) => BigInt(watchglassDashboard.status.resourceVersion) > BigInt(rv) + 20n, before);
+    assert.deepEqual(page.problems, []);
+  });
+
+  test("the engine's own error is under the selector box", async () => {
+    const page = await open();
+    await page.get("label-selector").fill("app in web");
+    await page.get("selector-error").waitFor();
+    assert.match(await page.get("selector-error").textContent(), /label selector "app in web": at offset 7: expected "\("/);
+    assert.ok(await page.rows.count());
+    await page.get("label-selector").fill("tier in (data)");
+    await page.get("selector-error").waitFor({ state: "hidden" });
+    assert.ok((await page.column("Labels")).every((text) => text.includes("tier=data")));
+  });
+
+  test("counts are those of the objects, and a whole object opens", async () => {
+    const page = await open();
+    await page.page.locator(".chip[data-facet=Running]").click();
+    await page.page.waitForFunction(() => [...document.querySelectorAll("[data-key] .status")].every((cell) => cell.textContent === "Running"));
+    await page.rows.nth(1).click({ position: { x: 30, y: 10 } });
+    await page.get("detail-body").getByText("kind: Pod").waitFor();
+    await page.get("detail-body").getByText("phase: Running").waitFor();
+    assert.deepEqual(page.problems, []);
+  });
+
+  test("unknown resources are named", async () => {
+    const page = await DashboardPage.open(browser, `${demo.url}#/apps/v1/gizmos`);
+    pages.push(page);
+    await page.page.getByText("gizmos").last().waitFor();
+    await page.page.getByRole("button", { name: "Show pods" }).click();
+    await page.state("live");
+  });
+
+  test("smoothness", async (t) => {
+    const page = await open();
+    await page.smoothness(1000);
+    t.diagnostic(`200 changes a second: ${JSON.stringify(await page.smoothness(3000))}`);
+  });
+});
+
+describe("a server that is killed and comes back", { skip: isBuilt ? false : `${binary} is not built` }, () => {
+  test("the rows stay, say that they are old, and end up right", async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), "dashboard-etcd-"));
+    const [browser, demo] = await Promise.all([launch(), Demo.start({ pods: 1000, rate: 0, dataDir })]);
+    try {
+      const page = await DashboardPage.open(browser, demo.url);
+      await page.state("live", 30_000);
+      await page.page.waitForFunction(() => document.querySelector("[data-key]"));
+      const keys = await page.keys();
+      await demo.kill();
+      await page.page.waitForSelector("[data-testid=pill]:is([data-state=reconnecting], [data-state=stale])");
+      assert.equal(await page.get("banner").isVisible(), true);
+      assert.deepEqual((await page.keys()).slice(0, 5), keys.slice(0, 5));
+      await demo.start();
+      await page.state("live", 60_000);
+      assert.equal(await page.get("banner").isVisible(), false);
+      await eventuallySame(() => page.objects(), () => freshRead(browser, demo.url));
+    } finally {
+      await browser.close();
+      await demo.kill("SIGTERM");
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+  });
+});
+
+/** What a page that has just been opened holds. */
+async function freshRead(browser, url) {
+  const page = await DashboardPage.open(browser, url);
+  await page.state("live", 30_000);
+  const objects = await page.objects();
+  await page.close();
+  return objects;
+}
+
+/** Readers that follow the same cluster must hold the same soon after it came to rest. */
+async function eventuallySame(read, otherRead, timeout = 30_000) {
+  const deadline = Date.now() + timeout;
+  for (;;) {
+    const [a, b] = await Promise.all([read(), otherRead()]);
+    if (JSON.stringify(a) === JSON.stringify(b)) return;
+    if (Date.now() > deadline) assert.deepEqual(a, b);
+    await sleep(200);
+  }
+}

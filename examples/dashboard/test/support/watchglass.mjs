@@ -1,0 +1,69 @@
+// The watchglass binary as a process that tests can kill.
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createServer } from "node:net";
+import { fileURLToPath } from "node:url";
+
+/** WATCHGLASS, or what `make build` made. */
+export const binary = process.env.WATCHGLASS || fileURLToPath(new URL("../../../../build/watchglass", import.meta.url));
+
+export const isBuilt = existsSync(binary);
+
+export class Demo {
+  #arguments;
+  #process;
+
+  /** A demo cluster on a free port; with a dataDir it has the same etcd when it is started again. */
+  static async start({ pods, rate, dataDir }) {
+    const listen = `127.0.0.1:${await freePort()}`;
+    const demo = new Demo(listen, ["demo", "--listen", listen, "--pods", String(pods), "--rate", String(rate), ...(dataDir ? ["--data-dir", dataDir] : [])]);
+    await demo.start();
+    return demo;
+  }
+
+  constructor(listen, args) {
+    this.url = `http://${listen}/`;
+    this.#arguments = args;
+  }
+
+  /** Starts the process and waits until it serves. */
+  async start(timeout = 60_000) {
+    let output = "";
+    this.#process = spawn(binary, this.#arguments, { stdio: ["ignore", "pipe", "pipe"] });
+    for (const stream of [this.#process.stdout, this.#process.stderr]) stream.on("data", (data) => { output = (output + data).slice(-4000); });
+    const deadline = Date.now() + timeout;
+    while (!(await this.#isReady())) {
+      if (this.#process.exitCode !== null) throw new Error(`${binary} ended:\n${output}`);
+      if (Date.now() > deadline) throw new Error(`${binary} is not ready after ${timeout} ms:\n${output}`);
+      await sleep(100);
+    }
+  }
+
+  async kill(signal = "SIGKILL") {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const ended = new Promise((resolve) => this.#process.once("exit", resolve));
+    this.#process.kill(signal);
+    await ended;
+  }
+
+  async #isReady() {
+    try {
+      return (await fetch(`${this.url}readyz`)).ok;
+    } catch {
+      return false;
+    }
+  }
+}
+
+export function sleep(millis) {
+  return new Promise((resolve) => setTimeout(resolve, millis));
+}
+
+function freePort() {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
