@@ -399,3 +399,28 @@ func TestHistoryLimitsApply(t *testing.T) {
 		assert.Equal(t, 410, again.Status.Code)
 	})
 }
+
+func TestHoldWaitsForTheList(t *testing.T) {
+	flaky := &flakySource{Source: memory.New()}
+	flaky.down.Store(true)
+	run(t, connector.Config{Source: flaky}, func(t *testing.T, w *world) {
+		w.source = flaky.Source
+		w.fill(5)
+		time.AfterFunc(time.Minute, func() { flaky.down.Store(false) })
+		release, err := w.connector.Hold(t.Context(), pods)
+		require.NoError(t, err)
+		time.Sleep(time.Hour)
+		assert.Equal(t, 5, w.connector.Stats().Resources[0].Objects)
+		release()
+		time.Sleep(time.Hour)
+		assert.Empty(t, w.connector.Stats().Resources)
+
+		_, err = w.connector.Hold(t.Context(), api.Resource{Version: "v1", Name: "widgets"})
+		assert.ErrorIs(t, err, api.NotFound(""))
+		flaky.down.Store(true)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = w.connector.Hold(ctx, pods)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}

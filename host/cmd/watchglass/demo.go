@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/clustersim"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/embedetcd"
+	"github.com/watchglass/watchglass/host/server"
+	"github.com/watchglass/watchglass/host/source/etcd"
+)
+
+// demoRetention bounds the history that the demo's etcd keeps, and with it the
+// disk.
+const demoRetention = 10 * time.Minute
+
+type demoFlags struct {
+	hostFlags
+	pods         int
+	rate         float64
+	seed         uint64
+	dataDir      string
+	etcdListen   string
+	endpointFile string
+}
+
+func newDemoCommand() *cobra.Command {
+	var f demoFlags
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Run a simulated cluster, the connector and the dashboard on this machine",
+		Long: `Demo starts an etcd of its own on loopback, fills it with a simulated cluster that
+never comes to rest, and serves it with connector and dashboard. It leaves
+nothing behind, unless --data-dir says where to keep the data.`,
+		Example: `  # 10,000 pods and 200 changes a second, on http://127.0.0.1:8080
+  watchglass demo
+
+  # Something larger and livelier, on a free port
+  watchglass demo --pods 50000 --rate 2000 --listen 127.0.0.1:0`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return demo(cmd.Context(), &f, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.hostFlags.add(cmd.Flags())
+	cmd.Flags().IntVar(&f.pods, "pods", 10_000, "pods in the simulated cluster")
+	cmd.Flags().Float64Var(&f.rate, "rate", 200, "changes per second; 0 for a cluster at rest")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "decides everything that happens in the cluster")
+	cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "directory for etcd's data, whose objects are replaced (default a temporary one)")
+	cmd.Flags().StringVar(&f.etcdListen, "etcd-listen", "127.0.0.1:0", "loopback address of the etcd; port 0 takes a free one")
+	cmd.Flags().StringVar(&f.endpointFile, "etcd-endpoint-file", "", "file to write the etcd's address to once it serves")
+	return cmd
+}
+
+func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
+	log, err := f.logger(stderr)
+	if err != nil {
+		return err
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	listener, err := listen(f.listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	store, err := f.startEtcd(stdout)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	cluster, err := f.populate(ctx, store.Client(), stdout)
+	if err != nil {
+		return quiet(ctx, err)
+	}
+	src, err := etcd.New(store.Client(), etcd.Config{Logger: log})
+	if err != nil {
+		return err
+	}
+	h, err := newHost(listener, connector.Config{Source: src, Logger: log},
+		server.Config{Logger: log, AllowOrigins: f.allowOrigins, Ready: reachable(store.Client(), etcd.DefaultPrefix)})
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return h.run(ctx) })
+	group.Go(func() error { return f.live(ctx, h, cluster, stdout) })
+	group.Go(func() error {
+		select {
+		case err := <-store.Err():
+			return fmt.Errorf("the embedded etcd stopped: %w", err)
+		case <-ctx.Done():
+			return nil
+		}
+	})
+	return group.Wait()
+}
+
+func (f *demoFlags) check() error {
+	if f.pods <= 0 {
+		return fmt.Errorf("--pods %d: expected at least 1", f.pods)
+	}
+	if f.rate < 0 {
+		return fmt.Errorf("--rate %v: expected 0 or more", f.rate)
+	}
+	return nil
+}
+
+// quiet drops errors that only say that the user stopped the command.
+func quiet(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// startEtcd starts the store and says where it is.
+func (f *demoFlags) startEtcd(stdout io.Writer) (*embedetcd.Server, error) {
+	address, err := netip.ParseAddrPort(f.etcdListen)
+	if err != nil || address.Addr() != netip.AddrFrom4([4]byte{127, 0, 0, 1}) {
+		return nil, fmt.Errorf("--etcd-listen %q: expected 127.0.0.1 and a port, because this etcd lets everyone in", f.etcdListen)
+	}
+	if err := isFree(f.etcdListen); err != nil {
+		return nil, err
+	}
+	store, err := embedetcd.Start(embedetcd.Config{
+		Dir:           f.dataDir,
+		ClientPort:    int(address.Port()),
+		UnsafeNoFsync: true,
+		Retention:     demoRetention,
+	})
+	if err != nil {
+		return nil, err
+	}
+	endpoint := store.Endpoints()[0]
+	fmt.Fprintf(stdout, "etcd: %s\n", endpoint)
+	if f.endpointFile == "" {
+		return store, nil
+	}
+	if err := writeWhole(f.endpointFile, endpoint+"\n"); err != nil {
+		store.Close()
+		return nil, fmt.Errorf("--etcd-endpoint-file: %w", err)
+	}
+	return store, nil
+}
+
+// isFree gives a better error than an etcd that finds its port taken.
+func isFree(address string) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("etcd cannot listen on %s: choose another port with --etcd-listen: %w", address, err)
+	}
+	return listener.Close()
+}
+
+// writeWhole makes a file appear with all its content.
+func writeWhole(path, content string) error {
+	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name()) // fails once it has been renamed
+	_, err = temp.WriteString(content)
+	if err := errors.Join(err, temp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), path)
+}
+
+// populate writes the simulated cluster in place of whatever was there.
+func (f *demoFlags) populate(ctx context.Context, client *clientv3.Client, stdout io.Writer) (*clustersim.Cluster, error) {
+	if _, err := client.Delete(ctx, etcd.DefaultPrefix+"/", clientv3.WithPrefix()); err != nil {
+		return nil, err
+	}
+	writer, err := etcd.NewWriter(client, etcd.Config{})
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := clustersim.New(writer, clustersim.Config{Pods: f.pods, Rate: f.rate, Seed: f.seed})
+	if err != nil {
+		return nil, err
+	}
+	shown := 0
+	return cluster, cluster.Populate(ctx, func(done, total int) {
+		if tenth := done * 10 / total; tenth > shown {
+			shown = tenth
+			fmt.Fprintf(stdout, "populating: %s of %s objects\n", thousands(done), thousands(total))
+		}
+	})
+}
+
+// live says that all is ready once it is, and then keeps the cluster changing.
+func (f *demoFlags) live(ctx context.Context, h *host, cluster *clustersim.Cluster, stdout io.Writer) error {
+	release, err := h.connector.Hold(ctx, api.Resource{Version: "v1", Name: "pods"})
+	if err != nil {
+		return quiet(ctx, err)
+	}
+	defer release()
+	if err := h.answers(ctx); err != nil {
+		return quiet(ctx, err)
+	}
+	fmt.Fprintf(stdout, "watchglass demo: %s  (%s pods, %s changes/s; Ctrl-C stops)\n",
+		h.url(), thousands(cluster.Pods()), strconv.FormatFloat(f.rate, 'f', -1, 64))
+	if f.rate == 0 {
+		<-ctx.Done()
+		return nil
+	}
+	return quiet(ctx, cluster.Run(ctx))
+}
+
+// thousands is n with commas.
+func thousands(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

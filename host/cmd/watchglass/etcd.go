@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/watchglass/watchglass/host/source/etcd"
+)
+
+// etcdFlags say where etcd is and who we are to it.
+type etcdFlags struct {
+	endpoints         []string
+	prefix            string
+	cacert, cert, key string
+}
+
+func (f *etcdFlags) add(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&f.endpoints, "etcd-endpoints", nil, "members of the etcd cluster, as host:port or URL, comma-separated (required)")
+	flags.StringVar(&f.prefix, "etcd-prefix", etcd.DefaultPrefix, "what the keys of all objects begin with")
+	flags.StringVar(&f.cacert, "etcd-cacert", "", "file with the CA certificate that etcd's certificates are verified with")
+	flags.StringVar(&f.cert, "etcd-cert", "", "file with the client certificate for etcd")
+	flags.StringVar(&f.key, "etcd-key", "", "file with the key of --etcd-cert")
+}
+
+// client does not connect yet: etcd may come later.
+func (f *etcdFlags) client() (*clientv3.Client, error) {
+	if len(f.endpoints) == 0 {
+		return nil, errors.New("--etcd-endpoints is required, such as --etcd-endpoints 127.0.0.1:2379")
+	}
+	config, err := f.tls()
+	if err != nil {
+		return nil, err
+	}
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints:            f.endpoints,
+		TLS:                  config,
+		DialTimeout:          5 * time.Second,
+		DialKeepAliveTime:    10 * time.Second,
+		DialKeepAliveTimeout: 5 * time.Second,
+		PermitWithoutStream:  true,
+		Logger:               zap.NewNop(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--etcd-endpoints %s: %w", strings.Join(f.endpoints, ","), err)
+	}
+	return client, nil
+}
+
+// tls is nil when etcd is to be spoken to without.
+func (f *etcdFlags) tls() (*tls.Config, error) {
+	if (f.cert == "") != (f.key == "") {
+		return nil, errors.New("--etcd-cert and --etcd-key belong together: give both or none")
+	}
+	if f.cacert == "" && f.cert == "" {
+		return nil, nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if f.cacert != "" {
+		pem, err := os.ReadFile(f.cacert)
+		if err != nil {
+			return nil, fmt.Errorf("--etcd-cacert: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("--etcd-cacert %s: there is no certificate in PEM in it", f.cacert)
+		}
+	}
+	if f.cert != "" {
+		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+		if err != nil {
+			return nil, fmt.Errorf("--etcd-cert and --etcd-key: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}
+
+// reachable asks etcd for a quorum read, which is what a list needs.
+func reachable(client *clientv3.Client, prefix string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithLimit(1))
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = errors.New("no answer in time")
+		}
+		if err != nil {
+			return fmt.Errorf("etcd %s: %w", strings.Join(client.Endpoints(), ","), err)
+		}
+		return nil
+	}
+}

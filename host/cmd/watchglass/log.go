@@ -1,0 +1,32 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/spf13/pflag"
+)
+
+// logFlags are --log-level and --log-format.
+type logFlags struct{ level, format string }
+
+func (f *logFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.level, "log-level", "info", "least level to log: debug, info, warn or error")
+	flags.StringVar(&f.format, "log-format", "text", "format of the log: text or json")
+}
+
+func (f *logFlags) logger(w io.Writer) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.level)); err != nil {
+		return nil, fmt.Errorf("--log-level %q: expected debug, info, warn or error", f.level)
+	}
+	options := &slog.HandlerOptions{Level: level}
+	switch f.format {
+	case "text":
+		return slog.New(slog.NewTextHandler(w, options)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, options)), nil
+	}
+	return nil, fmt.Errorf("--log-format %q: expected text or json", f.format)
+}

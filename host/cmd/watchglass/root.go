@@ -1,0 +1,32 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "watchglass",
+		Short: "The Kubernetes watch cache, where the data is looked at",
+		Long: `watchglass keeps readers of a Kubernetes cluster up to date: browser tabs, edge
+workers, terminals. One connector watches the cluster once, whatever the number
+of readers, and every reader resumes where it stopped.`,
+		Example: `  # See it at work; needs nothing else
+  watchglass demo
+
+  # Serve a cluster's objects from its etcd
+  watchglass serve --etcd-endpoints 10.0.0.1:2379,10.0.0.2:2379 --listen :8080`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Args:              cobra.NoArgs,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
+	})
+	root.AddCommand(newDemoCommand(), newServeCommand(), newVersionCommand())
+	return root
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"crypto/subtle"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/server"
+	"github.com/watchglass/watchglass/host/source/etcd"
+)
+
+type serveFlags struct {
+	hostFlags
+	etcdFlags
+	tokenFile       string
+	allowSecretData bool
+}
+
+func newServeCommand() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve --etcd-endpoints host:port[,host:port...]",
+		Short: "Serve a cluster's objects to readers, from its etcd",
+		Long: `Serve watches etcd once per resource and serves any number of readers over
+WebSocket at /watch, the dashboard at /, health at /healthz and /readyz, and
+metrics at /metrics.
+
+It keeps no state of its own: stop and start it at will, run several behind a
+load balancer. Readers resume by resource version.`,
+		Example: `  # An etcd on this machine
+  watchglass serve --etcd-endpoints 127.0.0.1:2379
+
+  # A cluster's etcd with TLS, for a dashboard elsewhere, with a token
+  watchglass serve --etcd-endpoints https://10.0.0.1:2379 \
+    --etcd-cacert ca.crt --etcd-cert client.crt --etcd-key client.key \
+    --listen :8080 --allow-origin https://dashboard.example.com --token-file token`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return serve(cmd.Context(), &f, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.etcdFlags.add(cmd.Flags())
+	f.hostFlags.add(cmd.Flags())
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the token that readers must present; without it everyone who can connect may read")
+	cmd.Flags().BoolVar(&f.allowSecretData, "allow-secret-data", false, "serve the data of Secrets, which is withheld otherwise")
+	return cmd
+}
+
+func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
+	log, err := f.logger(stderr)
+	if err != nil {
+		return err
+	}
+	authenticate, err := f.authenticate()
+	if err != nil {
+		return err
+	}
+	client, err := f.client()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	src, err := etcd.New(client, etcd.Config{Prefix: f.prefix, Logger: log})
+	if err != nil {
+		return err
+	}
+	listener, err := listen(f.listen)
+	if err != nil {
+		return err
+	}
+	ready := reachable(client, f.prefix)
+	h, err := newHost(listener,
+		connector.Config{
+			Source:  src,
+			Logger:  log,
+			Session: session.Config{Authenticate: authenticate},
+			Keep:    envelope.Options{KeepSecretData: f.allowSecretData},
+		},
+		server.Config{Logger: log, AllowOrigins: f.allowOrigins, Ready: ready})
+	if err != nil {
+		return err
+	}
+	if h.isPublic() && authenticate == nil {
+		log.Warn("everyone who can reach this address can read the cluster: give --token-file, or listen on loopback",
+			"listen", listener.Addr().String())
+	}
+	warnUnreachable(ctx, h, ready)
+	fmt.Fprintf(stdout, "watchglass serve: %s  (etcd %s; Ctrl-C stops)\n", h.url(), strings.Join(f.endpoints, ","))
+	return h.run(ctx)
+}
+
+// warnUnreachable tells at once about an etcd that is not there, which is no
+// reason to give up: it is asked again as long as there are readers.
+func warnUnreachable(ctx context.Context, h *host, ready func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	if err := ready(ctx); err != nil {
+		h.log.Warn("etcd cannot be reached; serving anyway, readers wait until it can", "error", err)
+	}
+}
+
+// authenticate is nil when everyone may read.
+func (f *serveFlags) authenticate() (func(token string) *api.Status, error) {
+	if f.tokenFile == "" {
+		return nil, nil
+	}
+	content, err := os.ReadFile(f.tokenFile)
+	if err != nil {
+		return nil, fmt.Errorf("--token-file: %w", err)
+	}
+	want := strings.TrimSpace(string(content))
+	if want == "" {
+		return nil, fmt.Errorf("--token-file %s: the file is empty", f.tokenFile)
+	}
+	return func(token string) *api.Status {
+		if subtle.ConstantTimeCompare([]byte(token), []byte(want)) != 1 {
+			return api.Unauthorized("the token is not the one this connector was started with")
+		}
+		return nil
+	}, nil
+}
