@@ -1,0 +1,303 @@
+package cacher_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/watcher"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+func TestC27_Budget(t *testing.T) {
+	var b cacher.Budget
+	assert.Zero(t, b.Take(0), "starts empty")
+	assert.Zero(t, b.Take(999))
+	assert.EqualValues(t, 50, b.Take(1000))
+	assert.Zero(t, b.Take(1999), "taking takes all, and fractions of a second wait for the whole")
+	assert.EqualValues(t, 100, b.Take(60_000), "capped")
+	b.GiveBack(30)
+	b.GiveBack(-80)
+	assert.EqualValues(t, 30, b.Take(60_000))
+	b.GiveBack(1000)
+	assert.EqualValues(t, 100, b.Take(60_000), "capped when returned")
+}
+
+// fill makes a watch's queues full: one more event blocks.
+func (w *world) fill(x *watcher.Watcher) {
+	rv := w.ResourceVersion()
+	for range 20 {
+		rv++
+		w.do("ns/fill rv=" + rv.String())
+	}
+	require.False(w.t, x.Stopped())
+}
+
+// T19: a slow consumer is waited for as long as the budget lasts, and then cut
+// off; the others get everything meanwhile or right after, in order.
+func TestC26_SlowConsumerIsWaitedFor(t *testing.T) {
+	w := listed(t, 10)
+	slow, fast := w.start(since("10")), w.start(conflating("10"))
+	w.pass(5000)
+	w.fill(slow)
+	w.do("ns/a rv=31", "ns/b rv=32")
+	assert.False(t, slow.Stopped())
+	assert.EqualValues(t, w.now+100, w.NextTick(), "C27: all of the budget")
+	assert.EqualValues(t, 32, w.ResourceVersion(), "H12: the state does not wait")
+	got := w.take(fast)
+	assert.Equal(t, "ADDED ns/a@31", got[len(got)-1], "the event that blocks reaches those who are not blocked")
+
+	w.now += 99
+	w.Tick(w.now)
+	assert.False(t, slow.Stopped())
+	w.now++
+	w.Tick(w.now)
+	assert.True(t, slow.Stopped())
+	assert.Equal(t, 1, w.Terminated)
+	assert.Equal(t, []string{"ADDED ns/b@32"}, w.take(fast))
+	assert.Len(t, w.take(slow), 10, "W9: its output")
+	w.assertNoLeak()
+}
+
+func TestC26_SlowConsumerThatMakesRoomIsKept(t *testing.T) {
+	w := listed(t, 10)
+	slow := w.start(since("10"))
+	w.pass(5000)
+	w.fill(slow)
+	w.do("ns/a rv=31", "ns/b rv=32")
+	w.now += 30
+	w.Tick(w.now)
+	got := w.take(slow)
+	assert.Equal(t, []string{"ADDED ns/a@31", "ADDED ns/b@32"}, append(got, w.take(slow)...)[20:], "nothing is missing")
+	assert.False(t, slow.Stopped())
+	assert.Zero(t, w.Terminated)
+
+	w.fill(slow)
+	w.do("ns/c rv=53")
+	assert.EqualValues(t, w.now+70, w.NextTick(), "C27: what was not used came back")
+	w.assertNoLeak()
+}
+
+func TestC26_WithoutBudgetAtOnce(t *testing.T) {
+	w := listed(t, 10)
+	slow := w.start(since("10"))
+	w.fill(slow)
+	w.do("ns/a rv=31")
+	assert.True(t, slow.Stopped())
+	w.assertNoLeak()
+}
+
+// A ring that has been full for a long time is the normal state of a busy
+// collection; it must not cost a slow consumer its budget.
+func TestC26_FullWindowDoesNotCutTheWaitShort(t *testing.T) {
+	w := newWorld(t, history.Limits{MinCapacity: 100, MaxCapacity: 100})
+	w.list(10)
+	for rv := 11; rv <= 210; rv++ {
+		w.now += 1000
+		w.do("ns/x rv=" + strconv.Itoa(rv))
+	}
+	slow := w.start(since("210"))
+	w.pass(5000)
+	w.fill(slow)
+	w.do("ns/a rv=231", "ns/b rv=232", "ns/c rv=233")
+	assert.False(t, slow.Stopped())
+	w.assertNoLeak()
+}
+
+// Only so much may wait behind a blocked event: the window must not evict what
+// nobody has been handed.
+func TestC23_TooMuchBehindABlockedEvent(t *testing.T) {
+	for _, capacity := range []int{1, 2, 3, 10, 100, 1000} {
+		w := newWorld(t, history.Limits{MinCapacity: capacity, MaxCapacity: capacity})
+		w.list(10)
+		w.pass(5000)
+		slow, fast := w.start(since("10")), w.start(conflating("10"))
+		rv := 11
+		for ; !slow.Stopped(); rv++ {
+			w.do("ns/" + strconv.Itoa(rv) + " rv=" + strconv.Itoa(rv))
+		}
+		behind := min(100, capacity/2)
+		if capacity < 1000 {
+			assert.Equal(t, 20+1+behind+1, rv-11, "capacity %d", capacity)
+		}
+		got := w.take(fast)
+		for i, text := range got {
+			n := strconv.Itoa(11 + i)
+			require.Equal(t, "ADDED ns/"+n+"@"+n, text)
+		}
+		assert.Len(t, got, rv-11, "capacity %d", capacity)
+		w.assertNoLeak()
+	}
+}
+
+func TestBlockedConsumerThatLeaves(t *testing.T) {
+	w := listed(t, 10)
+	slow, fast := w.start(since("10")), w.start(conflating("10"))
+	w.pass(5000)
+	w.fill(slow)
+	w.do("ns/a rv=31", "ns/b rv=32")
+	w.StopWatch(slow)
+	assert.Zero(t, w.Terminated, "it was not cut off, it left")
+	got := w.take(fast)
+	assert.Equal(t, []string{"ADDED ns/a@31", "ADDED ns/b@32"}, got[len(got)-2:])
+	w.assertNoLeak()
+}
+
+// C19, with dispatch behind the state: what the state or the history showed is
+// not repeated.
+func TestC19_WatchStartedWhileDispatchIsBehind(t *testing.T) {
+	w := listed(t, 10)
+	slow := w.start(since("10"))
+	w.pass(5000)
+	w.fill(slow)
+	w.do("ns/a rv=31", "ns/b rv=32", "ns/c rv=33")
+	state, past, middle := w.start(withMarks), w.start(since("30")), w.start(since("32"))
+	assert.Equal(t, []string{"ADDED ns/a@31", "ADDED ns/b@32", "ADDED ns/c@33", "ADDED ns/fill@30", "BOOKMARK @33 end"}, w.take(state))
+	w.take(slow)
+	w.do("ns/d rv=34")
+	assert.Equal(t, []string{"ADDED ns/d@34"}, w.take(state))
+	assert.Equal(t, []string{"ADDED ns/a@31", "ADDED ns/b@32", "ADDED ns/c@33", "ADDED ns/d@34"}, w.take(past))
+	assert.Equal(t, []string{"ADDED ns/c@33", "ADDED ns/d@34"}, w.take(middle))
+	w.assertNoLeak()
+}
+
+// T6, T17: offered at every tick until it has one, then every minute.
+func TestC32_BookmarkTimes(t *testing.T) {
+	w := listed(t, 10)
+	x := w.start(cacher.WatchOptions{ResourceVersion: "10", Bookmarks: true})
+	var times []int64
+	for range 3 * 61 * 4 {
+		w.pass(250)
+		w.Progress(w.ResourceVersion()+1, w.now)
+		if got := w.take(x); len(got) > 0 {
+			require.Len(t, got, 1, "C33: at most one per tick")
+			times = append(times, w.now-start)
+		}
+	}
+	require.Len(t, times, 3)
+	assert.InDelta(t, 60_000, times[0], 1500)
+	assert.InDelta(t, 60_000, times[1]-times[0], 1500)
+	assert.InDelta(t, 60_000, times[2]-times[1], 1500)
+	w.assertNoLeak()
+}
+
+func TestC32_WatchWithInitialEventsIsOfferedOneAtTheNextTick(t *testing.T) {
+	w := listed(t, 10, "ns/a rv=1")
+	x := w.start(withMarks)
+	assert.Equal(t, []string{"ADDED ns/a@1", "BOOKMARK @10 end"}, w.take(x))
+	w.Progress(12, w.now)
+	w.pass(1500)
+	assert.Equal(t, []string{"BOOKMARK @12"}, w.take(x))
+	w.pass(50_000)
+	assert.Empty(t, w.take(x))
+	w.pass(12_000)
+	assert.Equal(t, []string{"BOOKMARK @12"}, w.take(x), "W35: the same again")
+	w.assertNoLeak()
+}
+
+// W35: an ordinary watch gets no bookmark, not even before its deadline, until
+// the collection has moved.
+func TestW35_NoBookmarkBeforeTheCollectionMoves(t *testing.T) {
+	w := listed(t, 10)
+	opt := cacher.WatchOptions{ResourceVersion: "10", Bookmarks: true, TimeoutSeconds: 100}
+	x := w.start(opt)
+	w.pass(101_000)
+	assert.Empty(t, w.take(x))
+	assert.True(t, x.Finished())
+
+	x = w.start(opt)
+	w.Progress(11, w.now)
+	w.pass(101_000)
+	assert.Equal(t, []string{"BOOKMARK @11", "BOOKMARK @11"}, w.take(x), "C33: after a minute, and two seconds before the end")
+	w.assertNoLeak()
+}
+
+// T5: the last bookmark comes about two seconds before the deadline.
+func TestW19_BookmarkBeforeTheDeadline(t *testing.T) {
+	for _, c := range []struct {
+		timeout uint32
+		want    int64 // zero for never
+	}{{10, 8_000}, {20, 18_000}, {1, 0}} {
+		w := listed(t, 10)
+		x := w.start(cacher.WatchOptions{ResourceVersion: "10", Bookmarks: true, TimeoutSeconds: c.timeout})
+		w.Progress(11, w.now)
+		at := int64(0)
+		for range c.timeout * 4 {
+			w.pass(250)
+			if len(w.take(x)) > 0 {
+				at = w.now - start
+			}
+		}
+		if c.want == 0 {
+			assert.Zero(t, at, "W20: %d s", c.timeout)
+		} else {
+			assert.InDelta(t, c.want, at, 1250, "%d s", c.timeout)
+		}
+		assert.True(t, x.Finished())
+	}
+}
+
+func TestW25_NoBookmarksUnlessAskedFor(t *testing.T) {
+	w := listed(t, 10)
+	x := w.start(fromState)
+	assert.Zero(t, w.NextTick())
+	w.Progress(20, w.now)
+	w.pass(200_000)
+	assert.Empty(t, w.take(x))
+}
+
+// C30: a bookmark does not overtake an event that waits for a slow consumer.
+func TestC30_BookmarkNeverOvertakesAnEvent(t *testing.T) {
+	w := listed(t, 10)
+	slow := w.start(since("10"))
+	marked := w.start(cacher.WatchOptions{ResourceVersion: "10", Bookmarks: true, Policy: wire.PolicyConflate})
+	w.pass(58_000)
+	w.fill(slow)
+	w.take(marked)
+	for {
+		w.pass(50)
+		if got := w.take(marked); len(got) > 0 {
+			assert.Equal(t, []string{"BOOKMARK @30"}, got)
+			break
+		}
+		require.Less(t, w.now, int64(start+62_000))
+	}
+	w.assertNoLeak()
+}
+
+// W36: initial events that do not fit the queues are followed by their end.
+func TestW36_ManyInitialEvents(t *testing.T) {
+	w := newWorld(t, history.Limits{})
+	var items, want []string
+	for i := range 50 {
+		name := "ns/" + strconv.Itoa(100+i)
+		items = append(items, name+" rv="+strconv.Itoa(i+1))
+		want = append(want, "ADDED "+name+"@"+strconv.Itoa(i+1))
+	}
+	w.list(600, items...)
+	x := w.start(withMarks)
+	w.do("ns/new rv=601")
+	w.pass(3000)
+	want = append(want, "BOOKMARK @600 end", "ADDED ns/new@601", "BOOKMARK @601")
+	assert.Equal(t, want, w.take(x), "W18: the ticks meanwhile left one bookmark")
+	w.assertNoLeak()
+}
+
+func TestT15_ManyWatchesLeaveNothing(t *testing.T) {
+	w := listed(t, 10, "ns/a rv=1")
+	for i := range 100 {
+		opt := []cacher.WatchOptions{fromState, withMarks, since("10"), conflating("10")}[i%4]
+		x := w.start(opt)
+		w.do("ns/a rv=" + strconv.Itoa(11+i))
+		if i%3 == 0 {
+			w.StopWatch(x)
+		}
+	}
+	assert.Equal(t, api.ResourceVersion(110), w.ResourceVersion())
+	w.assertNoLeak()
+}
