@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/source"
+)
+
+// readFlags are what get and watch have in common.
+type readFlags struct {
+	server, token string
+	namespace     string
+	allNamespaces bool
+	labels        string
+	fields        string
+	output        string
+	noHeaders     bool
+	events        bool
+}
+
+func (f *readFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.server, "server", "ws://127.0.0.1:8080/watch", "watch endpoint of the connector")
+	flags.StringVar(&f.token, "token", "", "token for the connector (default $WATCHGLASS_TOKEN)")
+	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace to look at")
+	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "look at all namespaces")
+	flags.StringVarP(&f.labels, "selector", "l", "", "label selector, such as app=web,tier!=db")
+	flags.StringVar(&f.fields, "field-selector", "", "field selector, such as status.phase=Running")
+	flags.StringVarP(&f.output, "output", "o", "", "output format: wide, name or json (default: a table)")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "print no table header")
+}
+
+func newGetCommand() *cobra.Command {
+	var f readFlags
+	var watch bool
+	cmd := &cobra.Command{
+		Use:   "get RESOURCE [NAME]",
+		Short: "Print objects",
+		Long: `Get synchronises the objects asked for from a connector and prints them.
+
+A resource is a name or short name as kubectl knows it (pods, po, deploy), a
+plural with its group (deployments.apps), or group/version/plural
+(example.com/v1/gadgets).`,
+		Example: `  watchglass get pods -A
+  watchglass get po -n shop -l app=web -o wide
+  watchglass get deploy web -o json`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			run := getObjects
+			if watch {
+				run = watchObjects
+			}
+			return read(cmd, &f, args, run)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "then print every change, as the watch command does")
+	return cmd
+}
+
+// reading is one run of get or watch.
+type reading struct {
+	flags      *readFlags
+	name       string // of the one object asked for; empty for all
+	stdout     io.Writer
+	stderr     io.Writer
+	collection *guest.Collection
+	printer    *printer
+}
+
+// read opens what the flags ask for, waits until it is complete, and runs.
+func read(cmd *cobra.Command, f *readFlags, args []string, run func(context.Context, *reading) error) error {
+	r := &reading{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
+	resource, err := resolve(args[0])
+	if err != nil {
+		return err
+	}
+	if len(args) > 1 {
+		r.name = args[1]
+	}
+	switch f.output {
+	case formatTable, formatWide, formatName, formatJSON:
+	default:
+		return fmt.Errorf("--output %q: expected wide, name or json", f.output)
+	}
+	if f.token == "" {
+		f.token = os.Getenv("WATCHGLASS_TOKEN")
+	}
+	ctx := cmd.Context()
+	client, err := guest.Open(ctx, guest.Config{URL: f.server, Token: f.token, Client: "watchglass/" + versionText()})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err := r.open(ctx, client, resource); err != nil {
+		if ctx.Err() != nil {
+			return nil // interrupted
+		}
+		return err
+	}
+	if err := run(ctx, r); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// open opens the collection. Whether a resource has namespaces is for its
+// schema to say; where it has none, the collection is opened again without.
+func (r *reading) open(ctx context.Context, client *guest.Client, resource api.Resource) error {
+	namespace := r.flags.namespace
+	if schema, err := source.Lookup(source.Catalog(), resource); r.flags.allNamespaces || err == nil && !schema.Namespaced {
+		namespace = ""
+	}
+	for {
+		c, err := client.Collection(ctx, resource.String(), guest.CollectionOptions{
+			Namespace: namespace, LabelSelector: r.flags.labels, FieldSelector: r.fieldSelector(),
+			MetadataOnly: r.flags.output != formatJSON,
+		})
+		if err != nil {
+			return err
+		}
+		if err := firstSync(ctx, c, r.flags.server); err != nil {
+			return err
+		}
+		schema := c.Schema()
+		if !schema.Namespaced && namespace != "" {
+			namespace = ""
+			_ = c.Close()
+			continue
+		}
+		r.collection = c
+		r.printer = &printer{
+			out: r.stdout, format: r.flags.output, schema: schema, now: time.Now,
+			namespaces: schema.Namespaced && r.flags.allNamespaces, noHeaders: r.flags.noHeaders, events: r.flags.events,
+		}
+		return nil
+	}
+}
+
+func (r *reading) fieldSelector() string {
+	if r.name == "" {
+		return r.flags.fields
+	}
+	name := "metadata.name=" + r.name
+	if r.flags.fields == "" {
+		return name
+	}
+	return r.flags.fields + "," + name
+}
+
+// firstSync waits until a collection is complete. Unlike a program that runs
+// for weeks, a person at a terminal is told at once when there is nobody to
+// talk to.
+func firstSync(ctx context.Context, c *guest.Collection, server string) error {
+	for {
+		status, changed := c.StatusChange()
+		if status.State == wire.Connecting && status.Err != nil {
+			return fmt.Errorf("cannot connect to %s: %w", server, status.Err)
+		}
+		if status.State != wire.Connecting && status.State != wire.Syncing {
+			return c.WaitForSync(ctx)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func getObjects(ctx context.Context, r *reading) error {
+	objects, rv, err := r.list(ctx)
+	if err != nil {
+		return err
+	}
+	if r.name != "" {
+		if len(objects) == 0 {
+			return notFound(r.printer.schema.Resource, r.name)
+		}
+		if r.flags.output == formatJSON && len(objects) == 1 {
+			return r.printer.single(objects[0])
+		}
+	}
+	return r.print(objects, rv)
+}
+
+// print writes a list. That there is nothing is said on stderr, so that stdout
+// stays what a program expects.
+func (r *reading) print(objects []object, rv api.ResourceVersion) error {
+	if len(objects) > 0 || r.flags.output == formatJSON {
+		return r.printer.list(objects, rv)
+	}
+	where := ""
+	if r.printer.schema.Namespaced && !r.flags.allNamespaces {
+		where = " in " + r.flags.namespace + " namespace."
+	}
+	fmt.Fprintf(r.stderr, "No resources found%s\n", where)
+	return nil
+}
+
+// pageSize keeps the frames between engine and program small.
+const pageSize = 500
+
+func (r *reading) list(ctx context.Context) ([]object, api.ResourceVersion, error) {
+	var objects []object
+	opts := guest.ListOptions{Limit: pageSize}
+	for {
+		page, err := r.collection.List(ctx, opts)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, o := range page.Items {
+			objects = append(objects, o)
+		}
+		if page.Continue == "" {
+			return objects, page.ResourceVersion, nil
+		}
+		opts.Continue = page.Continue
+	}
+}
+
+func notFound(resource api.Resource, name string) error {
+	plural := resource.Name
+	if resource.Group != "" {
+		plural += "." + resource.Group
+	}
+	return fmt.Errorf("%s %q not found", plural, name)
+}
+
+// shortNames are kubectl's, for the resources of the catalog.
+var shortNames = map[string]string{
+	"po": "pods", "no": "nodes", "ns": "namespaces", "svc": "services", "cm": "configmaps", "ev": "events",
+	"pvc": "persistentvolumeclaims", "sa": "serviceaccounts", "deploy": "deployments", "rs": "replicasets",
+	"sts": "statefulsets", "ds": "daemonsets", "cj": "cronjobs", "ing": "ingresses",
+}
+
+// resolve reads a resource as people write it.
+func resolve(text string) (api.Resource, error) {
+	if strings.Contains(text, "/") {
+		return api.ParseResource(text)
+	}
+	name, group, grouped := strings.Cut(strings.ToLower(text), ".")
+	if long, ok := shortNames[name]; ok {
+		name = long
+	}
+	for _, s := range source.Catalog() {
+		named := s.Resource.Name == name || strings.ToLower(s.Kind) == name
+		if named && (!grouped || s.Resource.Group == group) {
+			return s.Resource, nil
+		}
+	}
+	return api.Resource{}, errors.New("resource " + fmt.Sprintf("%q", text) +
+		" is not known by name; write it as group/version/plural, such as apps/v1/deployments")
+}

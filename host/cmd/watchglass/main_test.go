@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestMain lets the test binary stand in for the command, so that a test can
+// send it signals.
+func TestMain(m *testing.M) {
+	if os.Getenv("WATCHGLASS_MAIN") != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// output collects what a command writes and tells who waits for something.
+type output struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{} // cap 1
+}
+
+func newOutput() *output { return &output{changed: make(chan struct{}, 1)} }
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	select {
+	case o.changed <- struct{}{}:
+	default:
+	}
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// command is one that runs in this process.
+type command struct {
+	t      *testing.T
+	out    *output // stdout
+	log    *output // stderr
+	cancel context.CancelFunc
+	ended  chan struct{}
+	code   int // after ended
+}
+
+func start(t *testing.T, args ...string) *command {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &command{t: t, out: newOutput(), log: newOutput(), cancel: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(c.ended)
+		c.code = run(ctx, args, c.out, c.log)
+	}()
+	t.Cleanup(func() { c.stop() })
+	return c
+}
+
+// stop does what a signal does, and returns the exit code.
+func (c *command) stop() int {
+	c.cancel()
+	<-c.ended
+	return c.code
+}
+
+// find waits for a match in what the command writes to stdout.
+func (c *command) find(pattern string) string {
+	c.t.Helper()
+	expression := regexp.MustCompile(pattern)
+	timeout := time.NewTimer(time.Minute)
+	defer timeout.Stop()
+	for {
+		if match := expression.FindString(c.out.String()); match != "" {
+			return match
+		}
+		select {
+		case <-c.out.changed:
+		case <-c.ended:
+			require.Regexp(c.t, pattern, c.out.String(), "the command ended: %s", c.log)
+		case <-timeout.C:
+			require.FailNow(c.t, "timeout", "no %q in:\n%s%s", pattern, c.out, c.log)
+		}
+	}
+}
+
+// url waits until the command says where it serves.
+func (c *command) url() string { return c.find(`http://[0-9.:]+`) }
+
+func TestHelp(t *testing.T) {
+	for _, args := range []string{"", "--help", "demo --help", "serve --help"} {
+		c := start(t, strings.Fields(args)...)
+		<-c.ended
+		assert.Zero(t, c.code)
+		assert.Contains(t, c.out.String(), "Examples:")
+	}
+}
+
+func TestVersion(t *testing.T) {
+	version = "v1.2.3"
+	defer func() { version = "" }()
+	c := start(t, "version")
+	<-c.ended
+	assert.Regexp(t, `^watchglass v1\.2\.3 \(go1\.\S+, \w+/\w+\)\n$`, c.out.String())
+}
+
+func TestMistakesAreNamed(t *testing.T) {
+	for args, message := range map[string]string{
+		"serv":                        `unknown command "serv"`,
+		"demo --podz 3":               "unknown flag: --podz\nSee 'watchglass demo --help' for usage",
+		"demo extra":                  "extra",
+		"demo --pods 0":               "--pods 0: expected at least 1",
+		"demo --rate -1":              "--rate -1: expected 0 or more",
+		"demo --etcd-listen 0.0.0.0:": "expected 127.0.0.1 and a port",
+		"demo --listen nowhere":       "--listen nowhere",
+		"demo --log-level loud":       `--log-level "loud": expected debug, info, warn or error`,
+		"demo --log-format xml":       `--log-format "xml": expected text or json`,
+		"serve":                       "--etcd-endpoints is required",
+		"serve --etcd-endpoints x:1 --etcd-cert c":           "--etcd-cert and --etcd-key belong together",
+		"serve --etcd-endpoints x:1 --etcd-cacert /no/file":  "--etcd-cacert: open /no/file",
+		"serve --etcd-endpoints x:1 --token-file /no/file":   "--token-file: open /no/file",
+		"serve --etcd-endpoints x:1 --token-file /dev/null":  "the file is empty",
+		"serve --etcd-endpoints x:1 --etcd-cacert main.go":   "there is no certificate",
+		"serve --etcd-endpoints x:1 --allow-origin foo.test": `allowed origin "foo.test": expected scheme and host`,
+	} {
+		t.Run(args, func(t *testing.T) {
+			c := start(t, append(strings.Fields(args), listenFlag(args)...)...)
+			<-c.ended
+			assert.Equal(t, 1, c.code)
+			assert.Contains(t, c.log.String(), "Error: ")
+			assert.Contains(t, c.log.String(), message)
+			assert.NotContains(t, c.log.String(), "Usage:")
+		})
+	}
+}
+
+func listenFlag(args string) []string {
+	if strings.Contains(args, "--listen") || !strings.Contains(args, "--") {
+		return nil
+	}
+	return []string{"--listen", "127.0.0.1:0"}
+}
+
+func TestPortInUseNamesTheFlag(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	address := taken.Addr().String()
+	for _, args := range [][]string{
+		{"demo", "--listen", address},
+		{"serve", "--etcd-endpoints", "127.0.0.1:1", "--listen", address},
+	} {
+		c := start(t, args...)
+		<-c.ended
+		assert.Equal(t, 1, c.code)
+		assert.Contains(t, c.log.String(), address+" is in use by another program")
+		assert.Contains(t, c.log.String(), "--listen 127.0.0.1:0")
+	}
+	c := start(t, "demo", "--listen", "127.0.0.1:0", "--etcd-listen", address)
+	<-c.ended
+	assert.Equal(t, 1, c.code)
+	assert.Contains(t, c.log.String(), "choose another port with --etcd-listen")
+}
+
+func TestSignalEndsTheDemoCleanly(t *testing.T) {
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		temp := t.TempDir()
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "demo", "--pods", "20", "--listen", "127.0.0.1:0")
+		cmd.Env = append(os.Environ(), "WATCHGLASS_MAIN=1", "TMPDIR="+temp)
+		out := newOutput()
+		cmd.Stdout, cmd.Stderr = out, out
+		require.NoError(t, cmd.Start())
+		c := &command{t: t, out: out, log: newOutput(), ended: make(chan struct{})}
+		var wait error
+		go func() {
+			defer close(c.ended)
+			wait = cmd.Wait()
+		}()
+		c.find("watchglass demo: http")
+		require.NoError(t, cmd.Process.Signal(signal))
+		<-c.ended
+		assert.NoError(t, wait, out)
+		left, err := filepath.Glob(filepath.Join(temp, "*"))
+		require.NoError(t, err)
+		assert.Empty(t, left, "the demo leaves nothing behind")
+	}
+}

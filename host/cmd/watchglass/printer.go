@@ -1,0 +1,263 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// The output formats of get and watch.
+const (
+	formatTable = ""
+	formatWide  = "wide"
+	formatName  = "name"
+	formatJSON  = "json"
+)
+
+// object is what the printer needs of a guest.Object.
+type object interface {
+	Key() api.Key
+	Column(i int) api.Value
+	JSON() []byte
+}
+
+// printer writes objects the way kubectl does. It is used from one goroutine.
+type printer struct {
+	out    io.Writer
+	format string
+	schema api.Schema
+	now    func() time.Time
+
+	namespaces bool // a column for the namespace
+	noHeaders  bool
+	events     bool // a column for the type of event
+
+	widths []int // of the columns so far; they never shrink
+}
+
+// columnGap is between the columns of a table.
+const columnGap = 3
+
+// list writes objects as a table, as names, or as one v1 List.
+func (p *printer) list(objects []object, rv api.ResourceVersion) error {
+	switch p.format {
+	case formatJSON:
+		return p.jsonList(objects, rv)
+	case formatName:
+		for _, o := range objects {
+			if err := p.name(o); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var rows [][]string
+	if !p.noHeaders {
+		rows = append(rows, p.header())
+	}
+	for _, o := range objects {
+		rows = append(rows, p.row(api.Added, o))
+	}
+	return p.table(rows)
+}
+
+// event writes one change: a row, a name, or a line with a watch frame.
+func (p *printer) event(t api.EventType, o object) error {
+	switch p.format {
+	case formatJSON:
+		return p.frame(t, o.JSON())
+	case formatName:
+		return p.name(o)
+	}
+	return p.table([][]string{p.row(t, o)})
+}
+
+func (p *printer) header() []string {
+	var cells []string
+	if p.events {
+		cells = append(cells, "EVENT")
+	}
+	if p.namespaces {
+		cells = append(cells, "NAMESPACE")
+	}
+	cells = append(cells, "NAME")
+	for _, c := range p.schema.Columns {
+		if p.shown(c) {
+			cells = append(cells, strings.ToUpper(c.Name))
+		}
+	}
+	return cells
+}
+
+func (p *printer) row(t api.EventType, o object) []string {
+	var cells []string
+	if p.events {
+		cells = append(cells, t.String())
+	}
+	if p.namespaces {
+		cells = append(cells, o.Key().Namespace())
+	}
+	cells = append(cells, o.Key().Name())
+	for i, c := range p.schema.Columns {
+		if p.shown(c) {
+			cells = append(cells, p.cell(c, o.Column(i)))
+		}
+	}
+	return cells
+}
+
+func (p *printer) shown(c api.Column) bool { return c.Priority == 0 || p.format == formatWide }
+
+// cell is a value for people: dates as ages, nothing as kubectl's <none>, and
+// no control character that could play tricks on a terminal.
+func (p *printer) cell(c api.Column, v api.Value) string {
+	switch {
+	case v.Kind == api.Date:
+		return humanAge(p.now().Sub(time.UnixMilli(v.Int)))
+	case v.Kind == api.Null && c.Kind == api.Date:
+		return "<unknown>"
+	case v.Kind == api.Null, v.Kind == api.String && v.Text == "":
+		return "<none>"
+	}
+	return printable(v.String())
+}
+
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+func (p *printer) table(rows [][]string) error {
+	p.measure(rows)
+	var line bytes.Buffer
+	for _, row := range rows {
+		for i, cell := range row {
+			line.WriteString(cell)
+			if i < len(row)-1 {
+				line.WriteString(strings.Repeat(" ", p.widths[i]-utf8.RuneCountInString(cell)+columnGap))
+			}
+		}
+		line.WriteByte('\n')
+	}
+	_, err := p.out.Write(line.Bytes())
+	return err
+}
+
+func (p *printer) measure(rows [][]string) {
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(p.widths) {
+				p.widths = append(p.widths, 0)
+			}
+			p.widths[i] = max(p.widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+}
+
+// name writes "pod/web-0" or "deployment.apps/web".
+func (p *printer) name(o object) error {
+	kind := strings.ToLower(p.schema.Kind)
+	if group := p.schema.Resource.Group; group != "" {
+		kind += "." + group
+	}
+	_, err := fmt.Fprintf(p.out, "%s/%s\n", kind, o.Key().Name())
+	return err
+}
+
+const indent = "    "
+
+// jsonList writes objects as they come, so that the whole list is in memory
+// once, not three times.
+func (p *printer) jsonList(objects []object, rv api.ResourceVersion) error {
+	var b bytes.Buffer
+	b.WriteString("{\n" + indent + `"apiVersion": "v1",` + "\n" + indent + `"items": [`)
+	for i, o := range objects {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString("\n" + indent + indent)
+		if err := json.Indent(&b, o.JSON(), indent+indent, indent); err != nil {
+			return fmt.Errorf("%s: %w", o.Key(), err)
+		}
+		if _, err := p.out.Write(b.Bytes()); err != nil {
+			return err
+		}
+		b.Reset()
+	}
+	if len(objects) > 0 {
+		b.WriteString("\n" + indent)
+	}
+	fmt.Fprintf(&b, "],\n%[1]s\"kind\": \"List\",\n%[1]s\"metadata\": {\n%[1]s%[1]s\"resourceVersion\": %[2]q\n%[1]s}\n}\n", indent, rv)
+	_, err := p.out.Write(b.Bytes())
+	return err
+}
+
+// single writes one object alone, as get does when it is asked for by name.
+func (p *printer) single(o object) error {
+	var b bytes.Buffer
+	if err := json.Indent(&b, o.JSON(), "", indent); err != nil {
+		return fmt.Errorf("%s: %w", o.Key(), err)
+	}
+	b.WriteByte('\n')
+	_, err := p.out.Write(b.Bytes())
+	return err
+}
+
+// frame writes one line, as a Kubernetes watch sends it.
+func (p *printer) frame(t api.EventType, object []byte) error {
+	var b bytes.Buffer
+	b.WriteString(`{"type":"` + t.String() + `","object":`)
+	if err := json.Compact(&b, object); err != nil {
+		return err
+	}
+	b.WriteString("}\n")
+	_, err := p.out.Write(b.Bytes())
+	return err
+}
+
+// humanAge is an age as kubectl shows it: two units while the second matters.
+func humanAge(age time.Duration) string {
+	seconds := int(age / time.Second)
+	minutes, hours := seconds/60, seconds/3600
+	days := hours / 24
+	switch {
+	case seconds < -1:
+		return "<invalid>"
+	case seconds <= 0:
+		return "0s"
+	case seconds < 2*60:
+		return fmt.Sprintf("%ds", seconds)
+	case minutes < 10:
+		return units(minutes, "m", seconds%60, "s")
+	case minutes < 3*60:
+		return fmt.Sprintf("%dm", minutes)
+	case hours < 8:
+		return units(hours, "h", minutes%60, "m")
+	case hours < 2*24:
+		return fmt.Sprintf("%dh", hours)
+	case days < 8:
+		return units(days, "d", hours%24, "h")
+	case days < 2*365:
+		return fmt.Sprintf("%dd", days)
+	case days < 8*365:
+		return units(days/365, "y", days%365, "d")
+	}
+	return fmt.Sprintf("%dy", days/365)
+}
+
+func units(a int, unit string, b int, smaller string) string {
+	if b == 0 {
+		return fmt.Sprintf("%d%s", a, unit)
+	}
+	return fmt.Sprintf("%d%s%d%s", a, unit, b, smaller)
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/guest"
+)
+
+func newWatchCommand() *cobra.Command {
+	var f readFlags
+	cmd := &cobra.Command{
+		Use:   "watch RESOURCE [NAME]",
+		Short: "Print objects and then every change",
+		Long: `Watch prints what get prints and then every change, until it is interrupted. It
+outlives lost connections, and says so on stderr when what it shows may be old.
+
+With -o json every line is one watch event as Kubernetes sends it; what is there
+at first comes as ADDED events. As a table, objects that change faster than the
+terminal takes them are shown in their newest state.`,
+		Example: `  watchglass watch pods -A
+  watchglass watch po -l app=web -o json | jq -r .object.status.phase`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error { return read(cmd, &f, args, watchObjects) },
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.events, "output-watch-events", false, "show the type of event in a table")
+	return cmd
+}
+
+// watchObjects prints the list and then changes until ctx ends.
+func watchObjects(ctx context.Context, r *reading) error {
+	objects, rv, err := r.list(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.printFirst(objects, rv); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var states sync.WaitGroup
+	states.Go(func() { reportStates(ctx, r.collection, r.stderr) })
+	defer states.Wait()
+	defer cancel()
+	for {
+		if rv, err = r.follow(ctx, rv); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *reading) printFirst(objects []object, rv api.ResourceVersion) error {
+	if r.flags.output != formatJSON {
+		return r.print(objects, rv)
+	}
+	for _, o := range objects {
+		if err := r.printer.event(api.Added, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow prints the events after rv until the watch ends, and returns where to
+// go on. A watch may end in order when this program was too slow for it.
+func (r *reading) follow(ctx context.Context, rv api.ResourceVersion) (api.ResourceVersion, error) {
+	watch, err := r.collection.Watch(ctx, guest.WatchOptions{
+		ResourceVersion: rv.String(), AllowWatchBookmarks: true, Conflate: r.flags.output != formatJSON,
+	})
+	if err != nil {
+		return rv, err
+	}
+	defer watch.Close()
+	for event, err := range watch.Events(ctx) {
+		if err != nil {
+			return rv, err
+		}
+		switch {
+		case event.Type == api.Error:
+			return rv, fmt.Errorf("watch ended: %w", event.Status)
+		case event.Type.IsChange():
+			if err := r.printer.event(event.Type, event.Object); err != nil {
+				return rv, err
+			}
+		}
+		rv = event.ResourceVersion
+	}
+	return rv, nil
+}
+
+// reportStates says when the data begins to be old, and when it is current
+// again.
+func reportStates(ctx context.Context, c *guest.Collection, w io.Writer) {
+	last := wire.Live
+	for {
+		status, changed := c.StatusChange()
+		if status.State != last && reported(status.State) {
+			fmt.Fprintln(w, "watchglass:", stateText(status))
+			last = status.State
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func reported(s wire.State) bool {
+	return s == wire.Live || s == wire.Reconnecting || s == wire.Stale || s == wire.Forbidden
+}
+
+func stateText(s guest.Status) string {
+	text := s.State.String()
+	if s.State == wire.Live {
+		return text
+	}
+	if s.Err != nil && !errors.Is(s.Err, context.Canceled) {
+		text += ": " + s.Err.Error()
+	}
+	return text + fmt.Sprintf(" (showing what was known at resource version %s)", s.ResourceVersion)
+}
