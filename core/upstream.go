@@ -25,7 +25,7 @@ func decodeUpstream(t wire.Type, payload []byte, c *connection) error {
 		})
 	case wire.TypeSnapshotPart:
 		return upstream(c, payload, &wire.SnapshotPart{}, func(c *connection, f *wire.SnapshotPart) error {
-			return c.to(f.Subscription, func(b *backing) error { return b.reflector.SnapshotPart(f, len(payload)) })
+			return c.to(f.Subscription, func(b *backing) error { return b.reflector.SnapshotPart(f, wire.Size(len(payload))) })
 		})
 	case wire.TypeSnapshotEnd:
 		return upstream(c, payload, &wire.SnapshotEnd{}, func(c *connection, f *wire.SnapshotEnd) error {
@@ -33,7 +33,7 @@ func decodeUpstream(t wire.Type, payload []byte, c *connection) error {
 		})
 	case wire.TypeEvents:
 		return upstream(c, payload, &wire.Events{}, func(c *connection, f *wire.Events) error {
-			return c.to(f.Subscription, func(b *backing) error { return b.reflector.Changes(f, len(payload)) })
+			return c.to(f.Subscription, func(b *backing) error { return b.reflector.Changes(f, wire.Size(len(payload))) })
 		})
 	case wire.TypeProgress:
 		return upstream(c, payload, &wire.Progress{}, func(c *connection, f *wire.Progress) error {
@@ -74,6 +74,8 @@ func (c *connection) schema(f *wire.Schema) error {
 	return c.to(f.Subscription, func(b *backing) error {
 		dictionary, err := c.findDictionary(f.Dictionary)
 		if err == nil && !b.reflector.Schema(f, dictionary) {
+			b.reflector.Close()
+			c.send = append(c.send, b.reflector.Outgoing()...)
 			b.renew(c.engine)
 			b.reflector.Connected(c.period)
 		}
@@ -91,9 +93,6 @@ func (c *connection) ended(f *wire.SubscriptionStatus) error {
 		status = api.Unavailable("the connector closed the connection and gave no reason")
 	}
 	c.refusals++
-	for _, b := range c.engine.backings {
-		b.reflector.ConnectionRefused(status)
-	}
-	c.retry(status.Message)
+	c.retry(status)
 	return nil
 }

@@ -103,12 +103,13 @@ func (r *Reflector) Connected(progressMillis int64) {
 	}
 }
 
-// Disconnected keeps everything as it is and waits for the next connection.
-func (r *Reflector) Disconnected() {
+// Disconnected keeps everything as it is and waits for the next connection. The
+// state says why there is none.
+func (r *Reflector) Disconnected(why *api.Status) {
 	r.sub = 0
 	r.cacher.AbortList()
 	if r.phase != refused {
-		r.phase = idle
+		r.phase, r.status = idle, why
 	}
 }
 
@@ -211,7 +212,7 @@ func (r *Reflector) state() wire.State {
 		return wire.Stale
 	case r.phase == following:
 		return wire.Live
-	case r.phase == listing:
+	case r.phase == listing, r.phase == subscribed && r.relist:
 		return wire.Syncing
 	}
 	return wire.Reconnecting
@@ -240,7 +241,6 @@ func (r *Reflector) Refused() *api.Status {
 	return r.status
 }
 
-// ConnectionRefused notes why the connector ended the whole connection, so that
 // the state can say it.
 func (r *Reflector) ConnectionRefused(status *api.Status) {
 	if r.phase != refused {

@@ -15,6 +15,9 @@ import (
 // connector has not seen (rule C34).
 const freshnessMillis = 3000
 
+// stalePeriods without progress make a reader call its data stale.
+const stalePeriods = 3
+
 type phase uint8
 
 const (
@@ -91,7 +94,6 @@ func (s *subscription) fill(session *Session, message []byte, limit int) ([]byte
 	for len(message) < limit && s.credit > 0 {
 		before := len(message)
 		message = s.advance(message, limit)
-		s.credit -= int64(len(message) - before)
 		if len(message) == before {
 			break
 		}
@@ -210,9 +212,18 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 	if len(s.changes) == 0 {
 		// Nothing in this stretch matched; an empty part keeps the reader's
 		// progress honest and the caller going.
-		return (&wire.SnapshotPart{Subscription: s.id}).Append(message)
+		return s.charge(message, &wire.SnapshotPart{Subscription: s.id})
 	}
-	return (&wire.SnapshotPart{Subscription: s.id, Objects: s.changes}).Append(message)
+	return s.charge(message, &wire.SnapshotPart{Subscription: s.id, Objects: s.changes})
+}
+
+// charge appends a data frame and takes it off the credit. The reader counts
+// the same frames, and all of their bytes.
+func (s *subscription) charge(message []byte, f interface{ Append([]byte) []byte }) []byte {
+	before := len(message)
+	message = f.Append(message)
+	s.credit -= int64(len(message) - before)
+	return message
 }
 
 // appendEvents sends the events that come next, as many whole revisions as fit
@@ -245,8 +256,7 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 	if len(s.changes) == 0 {
 		return message
 	}
-	events := wire.Events{Subscription: s.id, ResourceVersion: s.rv, Changes: s.changes}
-	return events.Append(message)
+	return s.charge(message, &wire.Events{Subscription: s.id, ResourceVersion: s.rv, Changes: s.changes})
 }
 
 func (s *subscription) reset() {
@@ -304,15 +314,19 @@ func (s *subscription) appendFaults(message []byte) []byte {
 // provided the collection itself has been heard of since: a connector that is
 // cut off from its source must not make its readers believe in their data.
 func (s *subscription) appendProgress(session *Session, message []byte) []byte {
-	if !s.progressDue() || s.reported != 0 && session.now < s.reported+session.cfg.ProgressMillis {
+	if !s.progressDue(session) || s.reported != 0 && session.now < s.reported+session.cfg.ProgressMillis {
 		return message
 	}
 	s.rv, s.progressed, s.reported = s.cacher.ResourceVersion(), s.cacher.Progressed(), session.now
 	return (&wire.Progress{Subscription: s.id, ResourceVersion: s.rv}).Append(message)
 }
 
-func (s *subscription) progressDue() bool {
-	return s.phase == live && s.position == s.cacher.Window().End() && s.cacher.Progressed() > s.progressed
+// progressDue: there is news of the source, and not from so long ago that the
+// reader would have to call it stale.
+func (s *subscription) progressDue(session *Session) bool {
+	heard := s.cacher.Progressed()
+	return s.phase == live && s.position == s.cacher.Window().End() && heard > s.progressed &&
+		session.now < heard+stalePeriods*session.cfg.ProgressMillis
 }
 
 // wake is when the subscription has something to say without a change.
@@ -320,7 +334,7 @@ func (s *subscription) wake(session *Session) int64 {
 	if s.phase == opening {
 		return s.deadline
 	}
-	if s.progressDue() {
+	if s.progressDue(session) {
 		return s.reported + session.cfg.ProgressMillis
 	}
 	return 0

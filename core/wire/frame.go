@@ -87,6 +87,15 @@ func Next(message []byte) (t Type, payload, rest []byte, err error) {
 	return t, payload, message[r.off:], nil
 }
 
+// Size is the length of a whole frame whose payload has n bytes.
+func Size(n int) int {
+	size := 2 + n
+	for ; n >= 0x80; n >>= 7 {
+		size++
+	}
+	return size
+}
+
 // Unknown is the error for a type that a peer must know and does not.
 func Unknown(t Type) error {
 	return api.Protocol("frame of type 0x" + strconv.FormatUint(uint64(t), 16) + " is unknown or not allowed here")
