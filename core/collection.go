@@ -29,7 +29,6 @@ type collection struct {
 	id      uint32
 	backing *backing
 	told    *wire.CollectionState // nil before the first report
-	schema  bool                  // told
 }
 
 func (e *Engine) openCollection(f *wire.OpenCollection) {
@@ -48,7 +47,11 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 	}
 	b := e.back(scope)
 	b.users++
-	e.collections = append(e.collections, &collection{id: f.Collection, backing: b})
+	c := &collection{id: f.Collection, backing: b}
+	e.collections = append(e.collections, c)
+	if b.reflector.SchemaKnown() {
+		c.describe(e)
+	}
 	e.conn.need()
 }
 
@@ -85,7 +88,7 @@ func (b *backing) renew(e *Engine) {
 		Scope: b.scope, Credit: e.cfg.Credit, Rand: e.rand, NextSubscription: e.conn.nextSubscription,
 	}, b.cacher)
 	b.reflector.Tick(e.now)
-	b.reflector.OnSchema = func() { b.settle(nil) }
+	b.reflector.OnSchema = func() { b.described(e) }
 	b.reflector.OnFault = func(f *wire.ObjectError) { e.reportFault(b, f) }
 	for _, v := range e.views {
 		if v.collection.backing == b {
@@ -105,6 +108,16 @@ func (b *backing) whenDescribed(f func(*api.Status)) {
 	default:
 		b.pending = append(b.pending, f)
 	}
+}
+
+// described tells the schema before anything that is read with it.
+func (b *backing) described(e *Engine) {
+	for _, c := range e.collections {
+		if c.backing == b {
+			c.describe(e)
+		}
+	}
+	b.settle(nil)
 }
 
 func (b *backing) settle(status *api.Status) {
@@ -161,13 +174,14 @@ func (e *Engine) dropIdle() {
 		return true
 	})
 	if len(e.backings) == 0 {
-		e.conn.close("nothing is open any more")
+		e.conn.close(api.Unavailable("nothing is open any more"))
 	}
 }
 
-// keepBudget gives up the largest collection that is still growing when all
-// together need more memory than allowed: what it has stays, and its state says
-// why nothing follows.
+// keepBudget gives up the largest collection that is still followed when all
+// together have grown beyond the memory allowed: what it has stays, and its
+// state says why nothing follows. The others go on for as long as they do not
+// grow.
 func (e *Engine) keepBudget() {
 	used, largest := uint64(0), (*backing)(nil)
 	for _, b := range e.backings {
@@ -177,7 +191,9 @@ func (e *Engine) keepBudget() {
 			largest = b
 		}
 	}
-	if used <= e.cfg.MaxBytes || largest == nil {
+	grown := used > e.used
+	e.used = used
+	if used <= e.cfg.MaxBytes || !grown || largest == nil {
 		return
 	}
 	largest.reflector.Refuse(api.TooLarge("the objects need more memory than the " +
@@ -195,15 +211,15 @@ func (e *Engine) findCollection(id uint32) *collection {
 	return nil
 }
 
-// report tells the schema when it becomes known and the state when it changes.
+func (c *collection) describe(e *Engine) {
+	e.out = (&wire.CollectionSchema{Collection: c.id, Schema: *c.backing.cacher.Schema()}).Append(e.out)
+}
+
+// report tells the state when it changes.
 func (c *collection) report(e *Engine) {
 	r := c.backing.reflector
 	if r.Refused() != nil {
 		c.backing.settle(r.Refused())
-	}
-	if r.SchemaKnown() && !c.schema {
-		c.schema = true
-		e.out = (&wire.CollectionSchema{Collection: c.id, Schema: *c.backing.cacher.Schema()}).Append(e.out)
 	}
 	state := r.State()
 	state.Collection = c.id

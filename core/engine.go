@@ -34,6 +34,7 @@ type Engine struct {
 	conn        connection
 	backings    []*backing
 	collections []*collection
+	used        uint64 // bytes of objects when last looked at
 	watches     []*watch
 	views       []*liveView
 
