@@ -55,15 +55,19 @@ func schemas() []api.Schema {
 // reset forgets everything that the connector knew.
 func (c *connector) reset() {
 	for _, r := range c.resources {
-		r.cacher = cacher.New(cacher.Config{Schema: r.schema, History: c.history})
+		r.cacher = c.empty(r)
 	}
+}
+
+func (c *connector) empty(r *resource) *cacher.Cacher {
+	return cacher.New(cacher.Config{Schema: r.schema, History: c.history})
 }
 
 // restart forgets the history and keeps the state.
 func (c *connector) restart(now int64) {
 	for _, r := range c.resources {
 		old := r.cacher
-		r.cacher = cacher.New(cacher.Config{Schema: r.schema, History: c.history})
+		r.cacher = c.empty(r)
 		if old.Ready() {
 			r.cacher.BeginList(old.ResourceVersion())
 			old.Ascend("", func(ref store.Ref) bool {

@@ -37,7 +37,7 @@ func init() {
 		"release":           doRelease,          // they arrive again
 		"deliver":           doDeliver,          // N: so many of those held arrive
 		"restart-connector": doRestartConnector, // it loses its history and its connections
-		"replica":           doReplica,          // RESOURCE rv=, then objects: another connector takes over, with this state
+		"replica":           doReplica,          // RESOURCE rv= columns=, then objects: another connector takes over, with this state
 		"send-garbage":      doSendGarbage,      // HEX: the connector sends these bytes
 
 		// The clock.

@@ -3,7 +3,10 @@ package coretest
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
 )
 
@@ -91,22 +94,26 @@ func doRestartConnector(h *harness, v *verb) error {
 // doReplica puts another connector in the place of the present one. What it
 // knows of other resources is the same.
 func doReplica(h *harness, v *verb) error {
-	r, rv := h.source(v), v.rv()
+	r, rv, columns := h.source(v), v.rv(), v.option("columns")
 	if v.err != nil {
 		return v.err
+	}
+	if columns != "" {
+		r.schema.Columns = only(r.schema.Columns, strings.Split(columns, ","))
 	}
 	puts := v.listed(r)
 	if err := v.done(); err != nil {
 		return err
 	}
 	h.connector.restart(h.now)
-	fresh := newConnector()
-	fresh.history = h.connector.history
-	fresh.reset()
-	other, _ := fresh.find(r.schema.Resource.String())
-	r.cacher = other.cacher
+	r.cacher = h.connector.empty(r)
 	r.list(rv, puts, h.now)
 	return h.lose("the connector has gone away")
+}
+
+// only returns the columns that are named.
+func only(columns []api.Column, names []string) []api.Column {
+	return slices.DeleteFunc(slices.Clone(columns), func(c api.Column) bool { return !slices.Contains(names, c.Name) })
 }
 
 func doSendGarbage(h *harness, v *verb) error {

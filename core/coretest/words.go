@@ -35,14 +35,17 @@ func newVerb(line int, text string) (*verb, error) {
 	return &verb{line: line, name: words[0], words: words[1:]}, nil
 }
 
-// split cuts a line at blanks, but not inside double quotes, which go away.
+// split cuts a line at blanks, but not inside double quotes. Quotes at the
+// beginning of a word or of an option's value, and those that close them, go
+// away; others, such as those of a body, stay.
 func split(text string) ([]string, error) {
 	var words []string
 	var word strings.Builder
 	quoted, started := false, false
+	before := ' '
 	for _, c := range text {
 		switch {
-		case c == '"':
+		case c == '"' && (quoted || before == ' ' || before == '='):
 			quoted, started = !quoted, true
 		case c == ' ' && !quoted:
 			if started {
@@ -54,6 +57,7 @@ func split(text string) ([]string, error) {
 			word.WriteRune(c)
 			started = true
 		}
+		before = c
 	}
 	if quoted {
 		return nil, fmt.Errorf("a double quote is not closed")
