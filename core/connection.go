@@ -69,26 +69,32 @@ func (c *connection) open() {
 	c.engine.out = (&wire.OpenStream{Stream: c.stream}).Append(c.engine.out)
 }
 
-// close ends the stream, if there is one, and forgets what hung on it.
-func (c *connection) close(why string) {
+// close ends the stream, if there is one.
+func (c *connection) close(why *api.Status) {
 	if c.phase >= opening {
-		c.engine.out = (&wire.CloseStream{Stream: c.stream, Message: why}).Append(c.engine.out)
+		c.engine.out = (&wire.CloseStream{Stream: c.stream, Message: why.Message}).Append(c.engine.out)
 	}
-	c.lost()
-	c.phase = disconnected
+	c.lost(why)
 }
 
-func (c *connection) lost() {
+// lost forgets what hung on the stream, and lets the collections say why they
+// are not live.
+func (c *connection) lost(why *api.Status) {
+	c.phase = disconnected
 	c.dictionaries, c.send, c.subscription = nil, nil, 0
 	for _, b := range c.engine.backings {
-		b.reflector.Disconnected()
+		b.reflector.Disconnected(why)
 		b.reflector.Outgoing()
 	}
 }
 
 // retry gives the present stream up and opens another after a while.
-func (c *connection) retry(why string) {
+func (c *connection) retry(why *api.Status) {
 	c.close(why)
+	c.backOff()
+}
+
+func (c *connection) backOff() {
 	c.phase, c.retryAt = backingOff, c.backoff.Next(c.engine.now)
 }
 
@@ -98,7 +104,7 @@ func (c *connection) tick() {
 	case c.phase == backingOff && now >= c.retryAt:
 		c.open()
 	case c.phase >= opening && now >= c.deadline:
-		c.retry("nothing was heard for too long")
+		c.retry(api.Unavailable("nothing was heard from the connector for too long"))
 	}
 }
 
@@ -129,9 +135,12 @@ func (e *Engine) streamOpened(f *wire.StreamOpened) {
 
 func (e *Engine) streamClosed(f *wire.StreamClosed) {
 	if c := &e.conn; f.Stream == c.stream && c.phase >= opening {
-		c.phase = disconnected // no CloseStream for a stream that is gone
-		c.lost()
-		c.phase, c.retryAt = backingOff, c.backoff.Next(e.now)
+		why := "the connection to the connector is gone"
+		if f.Message != "" {
+			why += ": " + f.Message
+		}
+		c.lost(api.Unavailable(why))
+		c.backOff()
 	}
 }
 
@@ -155,7 +164,7 @@ func (e *Engine) streamData(f *wire.StreamData) {
 	}
 	if err != nil {
 		c.refusals++
-		c.retry(err.Error())
+		c.retry(api.AsStatus(err))
 	}
 	e.keepBudget()
 }
