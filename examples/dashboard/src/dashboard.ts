@@ -8,12 +8,19 @@ import { Filters } from "./filters.ts";
 import { count, resourceName } from "./format.ts";
 import { schedule } from "./frame.ts";
 import { Notices } from "./notices.ts";
-import { Overlay } from "./overlay.ts";
+import { type Message, Overlay } from "./overlay.ts";
 import { NamespacePicker, ResourcePicker } from "./pickers.ts";
 import { LiveView } from "./query.ts";
 import { demandedValue, withField, withLabel, withoutField } from "./selectors.ts";
 import { DEFAULT_RESOURCE, type PageState, formatHash, freshState, parseHash } from "./state.ts";
 import { Table } from "./table.ts";
+import { signIn } from "./token.ts";
+
+const SIGN_IN: Message = {
+  title: "This server asks for a token",
+  text: "It is kept until the tab is closed.",
+  ask: { label: "Bearer token", text: "Sign in", submit: signIn },
+};
 
 /** The live views of one resource: its rows, its count by phase, and its namespaces. */
 interface Views {
@@ -250,13 +257,14 @@ export class Dashboard {
     const loading = state === "connecting" || state === "syncing";
     setAttribute(byId("grid"), "aria-busy", String(loading && !rows));
     if (rows && rows.total > 0) this.#overlay.hide();
+    else if (!rows && error?.code === 401) this.#overlay.showMessage(SIGN_IN);
     else if (!rows && error) this.#overlay.showMessage({ title: error.reason, text: error.message, action: this.#wayOut() });
     else if (!rows && this.#refusal) this.#overlay.showMessage({ title: "This query was not accepted", text: "Its error is above." });
     else if (!rows || loading) this.#overlay.showLoading(total ? `Loading ${count(loaded)} of ${count(total)}` : "Loading");
     else this.#overlay.showMessage(this.#emptyMessage());
   }
 
-  #emptyMessage() {
+  #emptyMessage(): Message {
     const name = resourceName(this.#state.resource);
     const narrowed = this.#isFiltered() || (this.#state.namespace && this.#schema?.namespaced);
     if (!narrowed) return { title: `No ${name}`, text: "New ones appear here by themselves." };

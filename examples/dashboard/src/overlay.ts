@@ -5,6 +5,8 @@ export interface Message {
   title: string;
   text?: string;
   action?: { text: string; run: () => void };
+  /** A secret to be typed in. */
+  ask?: { label: string; text: string; submit: (answer: string) => void };
 }
 
 /** Stands in for the table: a skeleton while loading, or a message. */
@@ -28,6 +30,7 @@ export class Overlay {
     const card = create("div", "message");
     card.append(create("h2", "", message.title));
     if (message.text) card.append(create("p", "muted", message.text));
+    if (message.ask) card.append(form(message.ask));
     if (message.action) card.append(button("button", message.action.text, message.action.run));
     this.#box.replaceChildren(card);
   }
@@ -38,4 +41,21 @@ export class Overlay {
     this.#drawn = drawn;
     return false;
   }
+}
+
+function form({ label, text, submit }: NonNullable<Message["ask"]>): HTMLElement {
+  const element = create("form", "ask");
+  const input = create("input", "") as HTMLInputElement;
+  input.type = "password";
+  input.placeholder = label;
+  input.autocomplete = "off";
+  input.required = true;
+  input.setAttribute("aria-label", label);
+  const send = create("button", "button", text);
+  element.addEventListener("submit", (event) => {
+    event.preventDefault();
+    submit(input.value.trim());
+  });
+  element.append(input, send);
+  return element;
 }

@@ -312,6 +312,15 @@ describe("connection", () => {
     await dashboard.hasTotal(PODS);
   });
 
+  test("a server that asks for a token gets one", async () => {
+    await open({ query: "?pods=500&step=never", ready: false });
+    await inPage(() => fake.pods.setState("forbidden", { code: 401, reason: "Unauthorized", message: "a token is needed" }));
+    await dashboard.page.getByLabel("Bearer token").fill("s3cret");
+    await Promise.all([dashboard.page.waitForEvent("load"), dashboard.page.getByRole("button", { name: "Sign in" }).click()]);
+    assert.equal(await inPage(() => sessionStorage.getItem("watchglass.token")), "s3cret");
+    assert.ok(!dashboard.page.url().includes("s3cret"));
+  });
+
   test("objects that cannot be read are listed and can be dismissed", async () => {
     await open();
     await inPage(() => fake.pods.failObject("web/broken", "cannot decode"));
