@@ -46,7 +46,7 @@ func (s *Scenario) Run() (outputs []string, t *Transcript, err error) {
 	h := newHarness()
 	for i := range s.steps {
 		for _, v := range s.steps[i].verbs {
-			if err := h.do(v); err != nil {
+			if err := h.do(v.clone()); err != nil {
 				return nil, nil, s.errorAt(v.line, "%s: %w", v.name, err)
 			}
 		}

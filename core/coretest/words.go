@@ -35,6 +35,13 @@ func newVerb(line int, text string) (*verb, error) {
 	return &verb{line: line, name: words[0], words: words[1:]}, nil
 }
 
+// clone returns the verb with all of its words, for one more run.
+func (v *verb) clone() *verb {
+	c := *v
+	c.words = slices.Clone(v.words)
+	return &c
+}
+
 // split cuts a line at blanks, but not inside double quotes. Quotes at the
 // beginning of a word or of an option's value, and those that close them, go
 // away; others, such as those of a body, stay.

@@ -1,0 +1,22 @@
+// Command scenarios runs the scenarios in every runtime and prints what
+// differs. It is run from the root of a checkout.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/watchglass/watchglass/host/scenarios"
+)
+
+func main() {
+	differences, err := scenarios.Run(context.Background(), scenarios.Tree{Root: "."}, os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if differences > 0 {
+		os.Exit(1)
+	}
+}

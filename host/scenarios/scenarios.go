@@ -1,0 +1,90 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/watchglass/watchglass/core/coretest"
+)
+
+// Runtime replays transcripts and says which differ: one error for each, by
+// the name of the scenario.
+type Runtime struct {
+	Name   string
+	Replay func(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error)
+}
+
+// Runtimes are those that replay. The native engine, which makes the
+// transcripts, is one more.
+func Runtimes() []Runtime { return []Runtime{{"wazero", OnWazero}, {"Node", OnNode}} }
+
+// Tree is where things lie in a checkout.
+type Tree struct{ Root string }
+
+// Module reads the module, or says how to build it.
+func (t Tree) Module() ([]byte, error) {
+	module, err := os.ReadFile(filepath.Join(t.Root, "build", "watchglass.wasm"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("build/watchglass.wasm is missing; build it with: make wasm")
+	}
+	return module, err
+}
+
+// Scenarios is the directory of the scenarios.
+func (t Tree) Scenarios() string { return filepath.Join(t.Root, "testdata", "scenarios") }
+
+// Compile checks every scenario natively and returns the transcripts.
+func Compile(dir string) ([]*coretest.Transcript, error) {
+	all, err := coretest.LoadAll(dir)
+	if err != nil {
+		return nil, err
+	}
+	var transcripts []*coretest.Transcript
+	for _, s := range all {
+		if err := s.Check(); err != nil {
+			return nil, err
+		}
+		_, t, err := s.Run()
+		if err != nil {
+			return nil, err
+		}
+		transcripts = append(transcripts, t)
+	}
+	return transcripts, nil
+}
+
+// Run does everything, says every difference and a line in the end, and
+// returns the number of differences.
+func Run(ctx context.Context, tree Tree, out io.Writer) (differences int, err error) {
+	transcripts, err := Compile(tree.Scenarios())
+	if err != nil {
+		return 0, err
+	}
+	module, err := tree.Module()
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range Runtimes() {
+		different, err := r.Replay(ctx, module, transcripts)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", r.Name, err)
+		}
+		for _, t := range transcripts {
+			if different[t.Name] != nil {
+				differences++
+				fmt.Fprintf(out, "%s: %s: %v\n", r.Name, t.Name, different[t.Name])
+			}
+		}
+	}
+	steps := 0
+	for _, t := range transcripts {
+		steps += t.Steps
+	}
+	fmt.Fprintf(out, "scenarios: %d files, %d steps, %d runtimes, %d differences\n",
+		len(transcripts), steps, 1+len(Runtimes()), differences)
+	return differences, nil
+}
