@@ -101,9 +101,9 @@ func (p *printer) row(t api.EventType, o object) []string {
 		cells = append(cells, t.String())
 	}
 	if p.namespaces {
-		cells = append(cells, o.Key().Namespace())
+		cells = append(cells, printable(o.Key().Namespace()))
 	}
-	cells = append(cells, o.Key().Name())
+	cells = append(cells, printable(o.Key().Name()))
 	for i, c := range p.schema.Columns {
 		if p.shown(c) {
 			cells = append(cells, p.cell(c, o.Column(i)))
@@ -114,8 +114,7 @@ func (p *printer) row(t api.EventType, o object) []string {
 
 func (p *printer) shown(c api.Column) bool { return c.Priority == 0 || p.format == formatWide }
 
-// cell is a value for people: dates as ages, nothing as kubectl's <none>, and
-// no control character that could play tricks on a terminal.
+// cell is a value for people: dates as ages, nothing as kubectl's <none>.
 func (p *printer) cell(c api.Column, v api.Value) string {
 	switch {
 	case v.Kind == api.Date:
@@ -128,6 +127,7 @@ func (p *printer) cell(c api.Column, v api.Value) string {
 	return printable(v.String())
 }
 
+// printable leaves out what could play tricks on a terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
@@ -154,6 +154,9 @@ func (p *printer) table(rows [][]string) error {
 }
 
 func (p *printer) measure(rows [][]string) {
+	if p.events && p.widths == nil {
+		p.widths = []int{len("MODIFIED")}
+	}
 	for _, row := range rows {
 		for i, cell := range row {
 			if i == len(p.widths) {

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/server"
+	"github.com/watchglass/watchglass/host/source/memory"
+)
+
+var podResource = api.Resource{Version: "v1", Name: "pods"}
+
+// cluster is a connector that serves what a test puts into its source.
+type cluster struct {
+	*memory.Source
+	connector *connector.Connector
+	url       string
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	if _, err := guest.EmbeddedModule(); err != nil {
+		t.Skip(err)
+	}
+	c := &cluster{Source: memory.New()}
+	c.connector = connector.New(connector.Config{Source: c.Source})
+	handler, err := server.New(server.Config{Connector: c.connector})
+	require.NoError(t, err)
+	http := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		c.close(t)
+		http.Close()
+	})
+	c.url = "ws" + strings.TrimPrefix(http.URL, "http") + "/watch"
+	return c
+}
+
+func (c *cluster) close(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	assert.NoError(t, c.connector.Close(ctx))
+}
+
+func (c *cluster) pod(key api.Key, phase string) api.ResourceVersion {
+	return c.Put(podResource, key, fmt.Appendf(nil,
+		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"namespace":%q,"uid":"u-%s","labels":{"app":"web"}},"spec":{"nodeName":"n1"},"status":{"phase":%q}}`,
+		key.Name(), key.Namespace(), key.Name(), phase))
+}
+
+// command runs get or watch until it ends.
+func (c *cluster) command(t *testing.T, cmd *cobra.Command, args string) (stdout, stderr string, err error) {
+	var out, log bytes.Buffer
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err = c.execute(ctx, cmd, args, &out, &log)
+	return out.String(), log.String(), err
+}
+
+func (c *cluster) execute(ctx context.Context, cmd *cobra.Command, args string, stdout, stderr interface{ Write([]byte) (int, error) }) error {
+	cmd.SetArgs(append(strings.Fields(args), "--server", c.url))
+	cmd.SetOut(stdout)
+	cmd.SetErr(stderr)
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	return cmd.ExecuteContext(ctx)
+}
+
+func TestGet(t *testing.T) {
+	c := newCluster(t)
+	c.pod("default/a", "Running")
+	c.pod("default/b", "Pending")
+	c.pod("shop/c", "Running")
+	c.Put(api.Resource{Version: "v1", Name: "nodes"}, "n1", []byte(`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1","uid":"u"}}`))
+	c.Put(api.Resource{Group: "apps", Version: "v1", Name: "deployments"}, "default/web",
+		[]byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"default","uid":"u"}}`))
+
+	for args, want := range map[string]string{
+		"po":                              "NAME   PHASE     RESTARTS   NODE   AGE\na      Running   <none>     n1     <unknown>\nb      Pending   <none>     n1     <unknown>\n",
+		"po --no-headers -n shop":         "c   Running   <none>   n1   <unknown>\n",
+		"pods -A -o name":                 "pod/a\npod/b\npod/c\n",
+		"pods -A --no-headers -l app=web": "default   a   Running   <none>   n1   <unknown>\ndefault   b   Pending   <none>   n1   <unknown>\nshop      c   Running   <none>   n1   <unknown>\n",
+		"pods -o name --field-selector status.phase=Pending": "pod/b\n",
+		"pod b -o name":      "pod/b\n",
+		"nodes -o name":      "node/n1\n",
+		"deploy -o name":     "deployment.apps/web\n",
+		"v1/pods -o name -A": "pod/a\npod/b\npod/c\n",
+	} {
+		t.Run(args, func(t *testing.T) {
+			stdout, stderr, err := c.command(t, newGetCommand(), args)
+			require.NoError(t, err)
+			assert.Equal(t, want, stdout)
+			assert.Empty(t, stderr)
+		})
+	}
+}
+
+func TestGetJSON(t *testing.T) {
+	c := newCluster(t)
+	rv := c.pod("default/a", "Running").String()
+	pod := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"default","uid":"u-a","labels":{"app":"web"},"resourceVersion":"` + rv + `"},"spec":{"nodeName":"n1"},"status":{"phase":"Running"}}`
+	stdout, _, err := c.command(t, newGetCommand(), "pods -o json")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"apiVersion":"v1","kind":"List","metadata":{"resourceVersion":"`+rv+`"},"items":[`+pod+`]}`, stdout)
+	stdout, _, err = c.command(t, newGetCommand(), "pods a -o json")
+	require.NoError(t, err)
+	require.JSONEq(t, pod, stdout)
+}
+
+func TestGetSaysWhatIsWrong(t *testing.T) {
+	c := newCluster(t)
+	stdout, stderr, err := c.command(t, newGetCommand(), "pods")
+	require.NoError(t, err)
+	require.Empty(t, stdout)
+	require.Equal(t, "No resources found in default namespace.\n", stderr)
+	_, stderr, err = c.command(t, newGetCommand(), "pods -A")
+	require.NoError(t, err)
+	require.Equal(t, "No resources found\n", stderr)
+
+	for args, want := range map[string]string{
+		"deploy web":                  `deployments.apps "web" not found`,
+		"pods -l a=(":                 "BadRequest",
+		"pods -o yaml":                `--output "yaml": expected wide, name or json`,
+		"example.com/v1/gadgets":      "example.com/v1/gadgets",
+		"gadgets":                     `resource "gadgets" is not known by name`,
+		"pods --field-selector x.y=1": "x.y",
+	} {
+		_, _, err := c.command(t, newGetCommand(), args)
+		require.ErrorContains(t, err, want, args)
+	}
+
+	nobody := &cluster{url: "ws://127.0.0.1:1/watch"}
+	_, _, err = nobody.command(t, newGetCommand(), "pods")
+	require.ErrorContains(t, err, "cannot connect to ws://127.0.0.1:1/watch")
+	require.ErrorContains(t, err, "refused")
+}
+
+// follow starts a command and returns its output and how to end it.
+func (c *cluster) follow(t *testing.T, cmd *cobra.Command, args string) (*command, func() error) {
+	ctx, cancel := context.WithCancel(t.Context())
+	run := &command{t: t, out: newOutput(), log: newOutput(), cancel: cancel, ended: make(chan struct{})}
+	var err error
+	go func() {
+		defer close(run.ended)
+		err = c.execute(ctx, cmd, args, run.out, run.log)
+	}()
+	stop := func() error {
+		run.stop()
+		return err
+	}
+	t.Cleanup(func() { run.stop() })
+	return run, stop
+}
+
+func TestWatch(t *testing.T) {
+	c := newCluster(t)
+	c.pod("default/a", "Pending")
+	run, stop := c.follow(t, newWatchCommand(), "pods --output-watch-events")
+	run.find(`EVENT +NAME +PHASE.*\nADDED +a +Pending.*\n`)
+	c.pod("default/a", "Running")
+	run.find(`MODIFIED +a +Running.*\n`)
+	c.pod("shop/other", "Running")
+	c.Delete(podResource, "default/a")
+	run.find(`DELETED +a +Running.*\n`)
+	require.NotContains(t, run.out.String(), "other")
+	require.NoError(t, stop(), "an interrupted watch ends well")
+
+	run, _ = c.follow(t, newGetCommand(), "pods -w -A")
+	run.find(`shop +other +Running`)
+	c.pod("shop/another", "Running")
+	run.find(`shop +another +Running`)
+}
+
+func TestWatchJSONIsOneFrameALine(t *testing.T) {
+	c := newCluster(t)
+	c.pod("default/a", "Pending")
+	run, stop := c.follow(t, newWatchCommand(), "pods -o json")
+	run.find(`\{"type":"ADDED","object":\{.*"phase":"Pending".*\n`)
+	rv := c.Delete(podResource, "default/a")
+	line := run.find(`\{"type":"DELETED".*\n`)
+	require.Contains(t, line, `"resourceVersion":"`+rv.String()+`"`)
+	require.NoError(t, stop())
+}
+
+func TestWatchSaysWhenItsDataMayBeOld(t *testing.T) {
+	c := newCluster(t)
+	rv := c.pod("default/a", "Pending")
+	run, stop := c.follow(t, newWatchCommand(), "pods")
+	run.find(`a +Pending`)
+	c.close(t)
+	for !strings.Contains(run.log.String(), "watchglass: reconnecting") {
+		select {
+		case <-run.log.changed:
+		case <-run.ended:
+			require.FailNow(t, "the command ended", run.log.String())
+		}
+	}
+	require.Contains(t, run.log.String(), "(showing what was known at resource version "+rv.String()+")")
+	require.NoError(t, stop())
+}
