@@ -1,0 +1,47 @@
+// Command embed-go prints every change of the pods that a connector serves.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+
+	"github.com/watchglass/watchglass/host/guest"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		log.Fatal("usage: embed-go ws://127.0.0.1:8080/watch")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1], os.Stdout); err != nil && ctx.Err() == nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, url string, out io.Writer) error {
+	client, err := guest.Open(ctx, guest.Config{URL: url})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	pods, err := client.Collection(ctx, "v1/pods", guest.CollectionOptions{})
+	if err != nil {
+		return err
+	}
+	watch, err := pods.Watch(ctx, guest.WatchOptions{}) // from what is there
+	if err != nil {
+		return err
+	}
+	for event, err := range watch.Events(ctx) {
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(out, event.Type, event.Object.Key(), "at", event.ResourceVersion)
+	}
+	return nil
+}
