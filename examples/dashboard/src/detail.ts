@@ -111,7 +111,7 @@ export class Detail {
   #noteText(deleted: boolean): string {
     if (deleted) return this.#object ? "Deleted. This is how it was last." : "There is no such object.";
     if (this.#error) return this.#error;
-    return this.#object ? `Live, resource version ${this.#object.metadata.resourceVersion}` : "Loading";
+    return this.#object ? `Resource version ${this.#object.metadata.resourceVersion}` : "Loading";
   }
 
   #show(format: Format): void {
