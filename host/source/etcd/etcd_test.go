@@ -118,6 +118,16 @@ func (s *sink) Progress(rv api.ResourceVersion) error {
 	return s.progress(rv)
 }
 
+// await waits for what happens while a stream runs.
+func await(t *testing.T, event <-chan struct{}, done <-chan error) {
+	t.Helper()
+	select {
+	case <-event:
+	case err := <-done:
+		require.FailNow(t, "the stream ended too early", "%v", err)
+	}
+}
+
 var errEnough = errors.New("seen enough")
 
 func TestE6_CompactionDuringPagingIsA410(t *testing.T) {
@@ -154,7 +164,7 @@ func TestE19_CompactionOvertakesASlowStream(t *testing.T) {
 			changes: func(c []source.Change) error { <-behind; seen.Add(int64(len(c))); return nil },
 		})
 	}()
-	<-listed
+	await(t, listed, done)
 	const writes = 3000 // more than gRPC's windows and the server's buffer hold
 	var last api.ResourceVersion
 	for range writes {
@@ -282,7 +292,7 @@ func TestE10_AStreamEndsWhenTheLeaderIsLost(t *testing.T) {
 			return nil
 		}})
 	}()
-	<-live
+	await(t, live, done)
 	servers[1].Close()
 	servers[2].Close()
 	err = <-done
