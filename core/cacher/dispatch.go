@@ -166,15 +166,6 @@ func (c *Cacher) unpark() {
 	c.parked = nil
 }
 
-// lastDispatched is the version up to which every watch has been offered
-// everything, so that a bookmark never overtakes an event (rule C30).
-func (c *Cacher) lastDispatched() api.ResourceVersion {
-	if c.parked != nil {
-		return c.parked.event.ResourceVersion - 1
-	}
-	return c.rv
-}
-
 func (c *Cacher) register(w *watcher.Watcher) {
 	r := &registration{Watcher: w}
 	c.watchers = append(c.watchers, r)
@@ -224,35 +215,35 @@ func (c *Cacher) tickDispatcher() {
 		}
 	}
 	c.forgetStopped()
-	if c.bookmarkTick != 0 && c.now >= c.bookmarkTick {
+	if c.bookmarkTick != 0 && c.now >= c.bookmarkTick && c.parked == nil {
 		c.sendBookmarks()
 		c.scheduleTick()
 	}
 }
 
 // sendBookmarks offers one to every watch whose time has come, in buckets of a
-// second (rule C32), and schedules the next.
+// second (rule C32), and schedules the next. Nothing is parked, so every watch
+// has been offered everything up to the bookmark's version (rule C30).
 func (c *Cacher) sendBookmarks() {
-	rv := c.lastDispatched()
 	for _, r := range c.watchers {
 		if r.nextBookmark == 0 || r.nextBookmark/bookmarkTickMillis > c.now/bookmarkTickMillis {
 			continue
 		}
-		r.AddBookmark(rv)
+		r.AddBookmark(c.rv)
 		r.Run()
 		c.schedule(r)
 	}
 }
 
 // nextTick is when there is something to do. Bookmarks count only while a
-// watch is scheduled for one.
+// watch is scheduled for one, and wait while an event is parked.
 func (d *dispatcher) nextTick() int64 {
 	var next int64
 	if d.parked != nil {
 		next = d.parked.deadline
 	}
 	for _, r := range d.watchers {
-		if r.nextBookmark != 0 {
+		if r.nextBookmark != 0 && d.parked == nil {
 			next = earlier(next, max(d.bookmarkTick, r.nextBookmark/bookmarkTickMillis*bookmarkTickMillis))
 		}
 		next = earlier(next, r.Deadline())

@@ -110,7 +110,7 @@ func (c *Cacher) initialEvents(o *WatchOptions, rv api.ResourceVersion, filter *
 	if status != nil {
 		return watcher.Initial{}, 0, status
 	}
-	return watcher.FromHistory(c.heap, c.window, position), rv, nil
+	return watcher.FromHistory(c.heap, c.window, position), max(rv, c.rv), nil
 }
 
 // capture takes the matching versions as they are now, each with a count.

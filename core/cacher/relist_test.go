@@ -1,0 +1,271 @@
+package cacher_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// observed writes down what an observer sees.
+func (w *world) observed() (seen *[]string, stop func()) {
+	seen = &[]string{}
+	stop = w.Observe(func(e *history.Event) {
+		text := objects.Ref(w.Heap(), e.Previous) + " > " + objects.Ref(w.Heap(), e.Current) + " at " + e.ResourceVersion.String()
+		if e.FinalStateUnknown {
+			text += " unknown"
+		}
+		*seen = append(*seen, text)
+	})
+	return seen, stop
+}
+
+func TestObserversSeeEveryChange(t *testing.T) {
+	w := newWorld(t, history.Limits{})
+	seen, stop := w.observed()
+	w.list(10, "ns/a rv=5", "ns/b rv=3")
+	w.do("ns/a rv=11", "-ns/b rv=12", "-ns/b rv=13", "ns/a rv=11", "ns/a rv=7")
+	assert.Equal(t, []string{
+		"- > ns/b@3 at 3", "- > ns/a@5 at 5", "ns/a@5 > ns/a@11 at 11", "ns/b@3 > - at 12",
+	}, *seen, "W29, and repetitions are none")
+	assert.EqualValues(t, 13, w.ResourceVersion())
+	stop()
+	w.do("ns/a rv=14")
+	assert.Len(t, *seen, 4)
+}
+
+func TestH6_RelistIsAtomicAndTellsTheDifference(t *testing.T) {
+	w := listed(t, 10, "ns/same rv=1 app=web", "ns/changed rv=2 app=web", "ns/gone rv=3 app=web", "ns/left rv=4 app=web")
+	x, web := w.start(since("10")), w.start(cacher.WatchOptions{ResourceVersion: "10", LabelSelector: "app=web"})
+	w.do("ns/a rv=11")
+	w.take(x)
+	w.take(web)
+	seen, _ := w.observed()
+	generation := w.Generation()
+
+	w.BeginList(20)
+	for _, item := range []string{"ns/new rv=19", "ns/same rv=1 app=web", "ns/changed rv=15 app=web", "ns/left rv=17 app=db", "ns/a rv=11"} {
+		w.ListObject(objects.Put(item))
+	}
+	loaded, ok := w.Listing()
+	assert.True(t, ok)
+	assert.Equal(t, 5, loaded)
+	assert.Empty(t, *seen, "R11: until the end readers see the old state")
+	assert.Equal(t, page{[]string{"ns/a@11", "ns/changed@2", "ns/gone@3", "ns/left@4", "ns/same@1"}, 11, "", 0}, w.page(cacher.ListOptions{}))
+	w.EndList(20, w.now)
+
+	assert.Equal(t, []string{
+		"ns/changed@2 > ns/changed@15 at 15", "ns/left@4 > ns/left@17 at 17", "- > ns/new@19 at 19",
+		"ns/gone@3 > - at 20 unknown",
+	}, *seen, "in the order of versions, deletions last, nothing for what is the same")
+	assert.Equal(t, []string{
+		"MODIFIED ns/changed@15", "MODIFIED ns/left@17", "ADDED ns/new@19", "DELETED ns/gone@20 unknown",
+	}, w.take(x), "watches see the same")
+	assert.Equal(t, []string{"MODIFIED ns/changed@15", "DELETED ns/left@17", "DELETED ns/gone@20 unknown"}, w.take(web))
+	assert.Equal(t, generation+1, w.Generation())
+	_, ok = w.Listing()
+	assert.False(t, ok)
+	assert.EqualValues(t, 20, w.ResourceVersion())
+
+	_, status := w.tryStart(since("19"))
+	assert.Equal(t, api.Expired("too old resource version: 19 (20)"), status)
+	w.do("ns/a rv=21")
+	assert.Equal(t, []string{"MODIFIED ns/a@21"}, w.take(x))
+	w.assertNoLeak()
+}
+
+func TestListThatIsNotFinishedChangesNothing(t *testing.T) {
+	w := listed(t, 10, "ns/a rv=1")
+	w.BeginList(20)
+	w.ListObject(objects.Put("ns/b rv=11"))
+	w.BeginList(21) // starts over
+	w.ListObject(objects.Put("ns/c rv=12"))
+	w.AbortList()
+	w.AbortList()
+	assert.Equal(t, []string{"ns/a@1"}, w.page(cacher.ListOptions{}).items)
+	w.assertNoLeak()
+}
+
+// Changes that come while a list is under way count by their version.
+func TestListTakesChanges(t *testing.T) {
+	w := newWorld(t, history.Limits{})
+	w.BeginList(10)
+	for _, item := range []string{"ns/a rv=1", "ns/a rv=12", "ns/a rv=1", "ns/b rv=2", "ns/c rv=13", "ns/d rv=4"} {
+		w.ListObject(objects.Put(item))
+	}
+	w.ListDelete("ns/b", 14)
+	w.ListDelete("ns/c", 11) // older than what the list has
+	w.ListDelete("ns/x", 15)
+	assert.False(t, w.Ready())
+	w.EndList(15, w.now)
+	assert.True(t, w.Ready())
+	assert.Equal(t, page{[]string{"ns/a@12", "ns/c@13", "ns/d@4"}, 15, "", 0}, w.page(cacher.ListOptions{}))
+	w.assertNoLeak()
+}
+
+// The same version with another envelope is held anew, and is no news.
+func TestRelistWithOtherBodies(t *testing.T) {
+	w := listed(t, 10, "ns/a rv=1", "ns/b rv=2")
+	old := w.Get("ns/b")
+	x := w.start(since("10"))
+	w.do("ns/c rv=11")
+	w.take(x)
+	w.list(20, `ns/a rv=1 body={"kind":"Pod"}`, "ns/b rv=2", "ns/c rv=11")
+	assert.Equal(t, `{"kind":"Pod"}`, string(w.Heap().Envelope(w.Get("ns/a")).Body().Data))
+	assert.Equal(t, old, w.Get("ns/b"), "shared, not copied")
+	assert.Empty(t, w.take(x), "G15: no version comes twice")
+	w.SetDictionary([]byte("d"))
+	w.list(30, `ns/a rv=1 body={"kind":"Pod"}`, "ns/b rv=2", "ns/c rv=11")
+	assert.Equal(t, "d", string(w.Dictionary(w.Get("ns/a"))), "nor may a body be read with another dictionary")
+	assert.Empty(t, w.take(x))
+	w.assertNoLeak()
+}
+
+// What a relist brings that is older than what the watch has seen was missed;
+// the watch sees it last.
+func TestRelistBringsWhatWasMissed(t *testing.T) {
+	w := listed(t, 10, "ns/a rv=1")
+	x := w.start(since("10"))
+	w.do("ns/b rv=15")
+	w.take(x)
+	w.list(20, "ns/a rv=12", "ns/b rv=15", "ns/c rv=13", "ns/d rv=16")
+	assert.Equal(t, []string{"ADDED ns/d@16", "MODIFIED ns/a@12", "ADDED ns/c@13"}, w.take(x))
+	w.assertNoLeak()
+}
+
+func TestW33_RelistEndsUnreadHistory(t *testing.T) {
+	w := listed(t, 10)
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"} {
+		w.do("ns/" + name + " rv=" + (w.ResourceVersion() + 1).String())
+	}
+	x := w.start(since("10")) // copies ten
+	w.list(30)
+	assert.Len(t, w.take(x), 10)
+	assert.True(t, x.Finished())
+	w.assertNoLeak()
+}
+
+// A relist has no time to wait for the slow.
+func TestRelistCutsSlowConsumersOff(t *testing.T) {
+	w := listed(t, 10)
+	slow, patient := w.start(since("10")), w.start(conflating("10"))
+	w.pass(5000)
+	w.fill(slow)
+	w.do("ns/a rv=31")
+	require.False(t, slow.Stopped())
+	w.list(40, "ns/b rv=35")
+	assert.True(t, slow.Stopped())
+	assert.Equal(t, []string{"ADDED ns/fill@11"}, w.take(patient)[:1])
+	w.assertNoLeak()
+}
+
+// A source that was restored from a backup goes back in time. Watches end; who
+// comes then sees what there is.
+func TestT12_SourceThatGoesBackInTime(t *testing.T) {
+	w := listed(t, 100, "ns/a rv=90")
+	x := w.start(withMarks)
+	w.list(50, "ns/a rv=40")
+	assert.Equal(t, []string{"ADDED ns/a@90", "BOOKMARK @100 end"}, w.take(x))
+	assert.True(t, x.Finished())
+	assert.EqualValues(t, 50, w.ResourceVersion(), "H6")
+	again := w.start(withMarks)
+	w.do("ns/a rv=51")
+	assert.Equal(t, []string{"ADDED ns/a@40", "BOOKMARK @50 end", "MODIFIED ns/a@51"}, w.take(again))
+	w.assertNoLeak()
+}
+
+func TestH14_Progress(t *testing.T) {
+	w := listed(t, 10, "ns/a rv=1")
+	seen, _ := w.observed()
+	w.now += 500
+	w.Progress(15, w.now)
+	assert.EqualValues(t, 15, w.ResourceVersion())
+	assert.EqualValues(t, w.now, w.Progressed())
+	w.Progress(12, w.now+1)
+	assert.EqualValues(t, 15, w.ResourceVersion(), "never back")
+	assert.Empty(t, *seen)
+	between := w.page(cacher.ListOptions{ResourceVersion: "12", Match: wire.MatchExact})
+	assert.Equal(t, page{[]string{"ns/a@1"}, 12, "", 0}, between, "C44")
+}
+
+func TestC53_Faults(t *testing.T) {
+	broken := api.Internal("broken")
+	fault := func(key api.Key, rv api.ResourceVersion) cacher.Fault {
+		return cacher.Fault{Key: key, ResourceVersion: rv, Status: broken}
+	}
+	faults := func(w *world) []cacher.Fault {
+		list, _ := w.Faults()
+		return append([]cacher.Fault{}, list...)
+	}
+	w := listed(t, 10, "ns/a rv=5", "ns/b rv=6")
+	_, before := w.Faults()
+	w.Fault("ns/a", 11, broken, w.now)
+	w.Fault("ns/c", 12, broken, w.now)
+	list, mark := w.Faults()
+	assert.Equal(t, []cacher.Fault{fault("ns/a", 11), fault("ns/c", 12)}, list)
+	assert.Equal(t, before+2, mark)
+	assert.Equal(t, []string{"ns/a@5", "ns/b@6"}, w.page(cacher.ListOptions{}).items, "the last good version stays")
+	assert.EqualValues(t, 10, w.ResourceVersion(), "changes before it may still be on their way")
+
+	w.do("ns/a rv=5")
+	assert.Len(t, faults(w), 2, "a repetition of the last good version heals nothing")
+	w.do("ns/a rv=13")
+	assert.Equal(t, []cacher.Fault{fault("ns/c", 12)}, faults(w))
+	w.do("-ns/c rv=14")
+	assert.Empty(t, faults(w), "gone, held or not")
+
+	w.Fault("ns/b", 15, broken, w.now)
+	w.Fault("ns/b", 16, broken, w.now)
+	assert.Equal(t, []cacher.Fault{fault("ns/b", 16)}, faults(w), "one for each key")
+
+	w.BeginList(20)
+	w.Fault("ns/x", 17, broken, w.now)
+	w.Fault("ns/y", 18, broken, w.now)
+	w.Fault("ns/z", 19, broken, w.now)
+	w.ListObject(objects.Put("ns/x rv=17"))
+	w.ListObject(objects.Put("ns/y rv=3")) // the last good version
+	w.ListDelete("ns/z", 20)
+	assert.Equal(t, []cacher.Fault{fault("ns/b", 16)}, faults(w))
+	_, mark = w.Faults()
+	w.EndList(20, w.now)
+	assert.Equal(t, []cacher.Fault{fault("ns/y", 18)}, faults(w))
+	_, after := w.Faults()
+	assert.Greater(t, after, mark)
+}
+
+func TestC53_FaultsAreBounded(t *testing.T) {
+	w := listed(t, 10)
+	for rv := api.ResourceVersion(11); rv < 3000; rv++ {
+		w.Fault(api.Key("ns/"+rv.String()), rv, api.Internal("broken"), w.now)
+	}
+	list, mark := w.Faults()
+	assert.Len(t, list, 1000)
+	assert.EqualValues(t, "ns/2999", list[999].Key)
+	assert.Equal(t, 2989, mark)
+}
+
+func TestDictionaries(t *testing.T) {
+	w := listed(t, 10)
+	assert.Nil(t, w.CurrentDictionary())
+	first := []byte("one")
+	w.SetDictionary(first)
+	first[0] = 'x'
+	w.do("ns/a rv=11")
+	w.SetDictionary([]byte("two"))
+	w.do("ns/b rv=12")
+	w.SetDictionary([]byte("one"))
+	w.do("ns/c rv=13")
+	w.SetDictionary(nil)
+	w.do("ns/d rv=14")
+	var got []string
+	for _, key := range []api.Key{"ns/a", "ns/b", "ns/c", "ns/d"} {
+		got = append(got, string(w.Dictionary(w.Get(key))))
+	}
+	assert.Equal(t, []string{"one", "two", "one", ""}, got)
+}
