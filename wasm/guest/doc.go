@@ -8,5 +8,7 @@
 // runs under go test on every platform; exports.go makes exports of it.
 //
 // It stays near the size of an empty Go module (421 kB of brotli): no fmt, no
-// reflect, no encoding/json, and nothing that imports them.
+// reflect, no encoding/json, and nothing that imports them. That rules out
+// runtime/debug, and with it a tuned garbage collector: 375 kB for what made no
+// difference between 50 and 400 percent when 20,000 pods were synchronised.
 package main

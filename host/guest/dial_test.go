@@ -1,0 +1,77 @@
+package guest
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// serveSocket accepts one kind of WebSocket and runs f on each.
+func serveSocket(t *testing.T, subprotocol string, f func(ctx context.Context, conn *websocket.Conn)) func(context.Context) (Conn, error) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{subprotocol}})
+		if err == nil {
+			f(r.Context(), conn)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return dialer("ws" + strings.TrimPrefix(server.URL, "http"))
+}
+
+func dialContext(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func TestDialCarriesMessagesAndTheReasonOfTheEnd(t *testing.T) {
+	closed := make(chan error, 1)
+	dial := serveSocket(t, wire.Subprotocol, func(ctx context.Context, conn *websocket.Conn) {
+		conn.SetReadLimit(wire.MaxMessage)
+		for {
+			kind, message, err := conn.Read(ctx)
+			if err != nil {
+				closed <- err
+				return
+			}
+			_ = conn.Write(ctx, kind, message)
+		}
+	})
+	ctx := dialContext(t)
+	conn, err := dial(ctx)
+	require.NoError(t, err)
+	large := make([]byte, 1<<20) // more than the library's own limit
+	require.NoError(t, conn.Write(ctx, large))
+	got, err := conn.Read(ctx)
+	require.NoError(t, err)
+	require.Len(t, got, len(large))
+	require.NoError(t, conn.Close(strings.Repeat("ä", 100)))
+	require.ErrorContains(t, <-closed, strings.Repeat("ä", maxCloseReason/2))
+}
+
+func TestDialRefusesWhatIsNoConnector(t *testing.T) {
+	dial := serveSocket(t, "chat", func(context.Context, *websocket.Conn) {})
+	_, err := dial(dialContext(t))
+	require.ErrorContains(t, err, "does not speak watchglass.v1")
+}
+
+func TestTextMessagesAreRefused(t *testing.T) {
+	dial := serveSocket(t, wire.Subprotocol, func(ctx context.Context, conn *websocket.Conn) {
+		_ = conn.Write(ctx, websocket.MessageText, []byte("hello"))
+		ctx = conn.CloseRead(ctx)
+		<-ctx.Done()
+	})
+	conn, err := dial(dialContext(t))
+	require.NoError(t, err)
+	_, err = conn.Read(dialContext(t))
+	require.ErrorContains(t, err, "the protocol is binary")
+	_ = conn.Close("done")
+}
