@@ -5,8 +5,8 @@
 // # The page
 //
 // The directory page is compiled in. A clean checkout has only a placeholder
-// there, and / then says how to build the dashboard. Files are compressed once,
-// at start; those with a content hash in their name ("app-5F3K2QVA.js") may be
+// there, and / then says how to build the dashboard. Files are compressed
+// once, when somebody first asks for them; those with a content hash in their name ("app-5F3K2QVA.js") may be
 // cached for ever, all others are asked for again by ETag.
 //
 // # Who may connect

@@ -11,6 +11,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -40,7 +41,7 @@ const missingPage = `<!doctype html>
 // hashed is a name that changes with its content, as esbuild writes it.
 var hashed = regexp.MustCompile(`-[A-Z2-7]{8}\.[a-z0-9]+$`)
 
-// page serves files from memory, each compressed once.
+// page serves files from memory, each compressed at most once.
 type page struct {
 	files map[string]*file // by URL path
 }
@@ -50,7 +51,7 @@ type file struct {
 	cache   string
 	etag    string
 	plain   []byte
-	gzipped []byte // nil where that is no smaller
+	gzipped func() []byte // made when first asked for; nil where that is no smaller
 }
 
 func newPage(files fs.FS) (*page, error) {
@@ -100,7 +101,7 @@ func newFile(name string, content []byte) *file {
 		cache:   "no-cache",
 		etag:    `"` + hex.EncodeToString(sum[:12]) + `"`,
 		plain:   content,
-		gzipped: compress(content),
+		gzipped: sync.OnceValue(func() []byte { return compress(content) }),
 	}
 	if f.kind == "" {
 		f.kind = mime.TypeByExtension(path.Ext(name))
@@ -140,11 +141,11 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", f.kind)
 	h.Set("Cache-Control", f.cache)
 	content, etag := f.plain, f.etag
-	if f.gzipped != nil {
-		h.Set("Vary", "Accept-Encoding")
-		if acceptsGzip(r.Header) {
+	h.Set("Vary", "Accept-Encoding")
+	if acceptsGzip(r.Header) {
+		if gzipped := f.gzipped(); gzipped != nil {
 			h.Set("Content-Encoding", "gzip")
-			content, etag = f.gzipped, strings.TrimSuffix(f.etag, `"`)+`-gz"`
+			content, etag = gzipped, strings.TrimSuffix(f.etag, `"`)+`-gz"`
 		}
 	}
 	h.Set("ETag", etag)
