@@ -5,9 +5,10 @@
 // # The page
 //
 // The directory page is compiled in. A clean checkout has only a placeholder
-// there, and / then says how to build the dashboard. Files are compressed
-// once, when somebody first asks for them; those with a content hash in their name ("app-5F3K2QVA.js") may be
-// cached for ever, all others are asked for again by ETag.
+// there, and / then says how to build the dashboard. Files are compressed once,
+// when somebody first asks for them; those with a content hash in their name
+// ("app-5F3K2QVA.js") may be cached for ever, all others are asked for again by
+// ETag.
 //
 // # Who may connect
 //
@@ -25,6 +26,7 @@
 //
 // Every connection that this side ends is told why twice: by a
 // SubscriptionStatus for subscription zero, and by the close code, 1002 for a
-// broken protocol, 1001 for a shutdown, 1008 for a refusal, 1009 for a message
-// over the limit, 1013 for too many readers.
+// broken protocol, 1001 for a shutdown, 1008 for a refusal, 1013 for too many
+// readers. A message over the limit is the exception: the transport ends the
+// connection by code 1009 alone.
 package server
