@@ -26,6 +26,7 @@ type Cacher struct {
 	state   *store.Store
 	window  *history.Window
 	staging *staging
+	source  string
 	rv      api.ResourceVersion
 	ready   bool
 	now     int64
@@ -62,6 +63,18 @@ func (c *Cacher) Schema() *api.Schema { return &c.schema }
 // SetSchema replaces the schema, which is then that of every object that
 // follows. Only for a cacher that holds nothing yet.
 func (c *Cacher) SetSchema(s api.Schema) { c.schema = s }
+
+// Source names the history that the resource versions belong to; empty when it
+// has no name.
+func (c *Cacher) Source() string { return c.source }
+
+// SetSource names the history of the list that EndList is about to commit. When
+// it is another than before, versions start over.
+func (c *Cacher) SetSource(source string) {
+	if source != c.source {
+		c.source, c.rv = source, 0
+	}
+}
 
 // Ready reports whether a first list has been committed.
 func (c *Cacher) Ready() bool { return c.ready }

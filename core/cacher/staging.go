@@ -13,15 +13,16 @@ import (
 // the present one, so an object that did not change is held once.
 type staging struct {
 	state  *store.Store
-	rv     api.ResourceVersion
 	faults faults
 }
 
 // BeginList starts a new state beside the present one, which readers go on
-// seeing until EndList. A list that was under way is dropped.
-func (c *Cacher) BeginList(rv api.ResourceVersion) {
+// seeing until EndList. A list that was under way is dropped. The version that
+// the list starts at is not needed: changes may follow its objects, and only
+// EndList knows where they lead.
+func (c *Cacher) BeginList(api.ResourceVersion) {
 	c.AbortList()
-	c.staging = &staging{state: store.New(c.heap), rv: rv}
+	c.staging = &staging{state: store.New(c.heap)}
 }
 
 // Listing reports whether a list is under way, and how many objects it has.
