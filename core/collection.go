@@ -15,6 +15,7 @@ import (
 // subscription.
 type backing struct {
 	scope     reflector.Scope
+	floor     api.ResourceVersion
 	cacher    *cacher.Cacher
 	reflector *reflector.Reflector
 	users     int
@@ -45,7 +46,7 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 		LabelSelector: strings.Clone(f.LabelSelector), FieldSelector: strings.Clone(f.FieldSelector),
 		MetadataOnly: f.MetadataOnly,
 	}
-	b := e.back(scope)
+	b := e.back(scope, 0)
 	b.users++
 	c := &collection{id: f.Collection, backing: b}
 	e.collections = append(e.collections, c)
@@ -55,16 +56,20 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 	e.conn.need()
 }
 
-// back returns the backing of a scope, a new one if there is none.
-func (e *Engine) back(scope reflector.Scope) *backing {
+// back returns the backing of a scope, a new one if there is none. The first
+// state of a new one is not older than floor.
+func (e *Engine) back(scope reflector.Scope, floor api.ResourceVersion) *backing {
 	for _, b := range e.backings {
 		if b.scope == scope {
 			return b
 		}
 	}
-	b := &backing{scope: scope}
+	b := &backing{scope: scope, floor: floor}
 	b.renew(e)
 	e.backings = append(e.backings, b)
+	if b.whole() {
+		e.whole = append(e.whole, b)
+	}
 	if e.conn.phase == connected {
 		b.reflector.Connected(e.conn.period)
 	}
@@ -85,7 +90,7 @@ func (b *backing) renew(e *Engine) {
 	})
 	b.cacher.Tick(e.now)
 	b.reflector = reflector.New(reflector.Config{
-		Scope: b.scope, Credit: e.cfg.Credit, Rand: e.rand, NextSubscription: e.conn.nextSubscription,
+		Scope: b.scope, Floor: b.floor, Credit: e.cfg.Credit, Rand: e.rand, NextSubscription: e.conn.nextSubscription,
 	}, b.cacher)
 	b.reflector.Tick(e.now)
 	b.reflector.OnSchema = func() { b.described(e) }
@@ -173,6 +178,7 @@ func (e *Engine) dropIdle() {
 		b.cacher.FailWaits(gone)
 		return true
 	})
+	e.whole = slices.DeleteFunc(e.whole, func(b *backing) bool { return !slices.Contains(e.backings, b) })
 	if len(e.backings) == 0 {
 		e.conn.close(api.Unavailable("nothing is open any more"))
 	}

@@ -27,6 +27,12 @@ func decodeCommand(t wire.Type, payload []byte, e *Engine) error {
 		return command(e, payload, &wire.MoveView{}, (*Engine).moveView)
 	case wire.TypeCloseView:
 		return command(e, payload, &wire.CloseView{}, (*Engine).closeView)
+	case wire.TypeAcquireObject:
+		return command(e, payload, &wire.AcquireObject{}, (*Engine).acquireObject)
+	case wire.TypeReleaseObject:
+		return command(e, payload, &wire.ReleaseObject{}, (*Engine).releaseObject)
+	case wire.TypeGetObject:
+		return command(e, payload, &wire.GetObject{}, (*Engine).getObject)
 	case wire.TypeInspect:
 		return command(e, payload, &wire.Inspect{}, (*Engine).inspect)
 	case wire.TypeStreamOpened:

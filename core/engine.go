@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/objcache"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -33,10 +34,13 @@ type Engine struct {
 
 	conn        connection
 	backings    []*backing
+	whole       []*backing // those without selectors and with bodies
 	collections []*collection
 	used        uint64 // bytes of objects when last looked at
 	watches     []*watch
 	views       []*liveView
+	objects     *objcache.Cache
+	handles     []*handle
 
 	out   []byte // frames for the next Ready
 	ready []byte // what the last Ready returned
@@ -73,6 +77,7 @@ func New(config []byte, decode Decoder) (*Engine, error) {
 	}
 	e.rand = api.NewRand(e.cfg.Seed)
 	e.conn = newConnection(e)
+	e.objects = objcache.New(objcache.Config{}, objectSources{e})
 	return e, nil
 }
 
@@ -112,6 +117,7 @@ func (e *Engine) Tick(nowMillis int64) {
 		b.reflector.Tick(e.now)
 		b.cacher.Tick(e.now)
 	}
+	e.objects.Tick(e.now)
 	e.dropIdle()
 }
 
@@ -121,6 +127,7 @@ func (e *Engine) Ready() []byte {
 	if len(e.ready) > 0 {
 		return e.ready
 	}
+	e.objects.Settle()
 	e.conn.flush()
 	for _, c := range e.collections {
 		c.report(e)
@@ -135,6 +142,11 @@ func (e *Engine) Ready() []byte {
 	for _, v := range e.views {
 		e.ready = v.report(e, e.ready)
 	}
+	for _, h := range e.handles {
+		if len(e.ready) < readyBytes {
+			e.ready = h.report(e, e.ready)
+		}
+	}
 	e.ready = e.appendWake(e.ready)
 	if len(e.ready) == 0 {
 		return nil
@@ -147,7 +159,7 @@ func (e *Engine) Advance() { e.ready = e.ready[:0] }
 
 // appendWake asks for the next Tick if that is another time than last asked.
 func (e *Engine) appendWake(out []byte) []byte {
-	next := e.conn.nextTick()
+	next := earlier(e.conn.nextTick(), e.objects.NextTick())
 	for _, b := range e.backings {
 		next = earlier(next, b.nextTick())
 	}

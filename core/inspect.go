@@ -16,6 +16,7 @@ func (e *Engine) inspect(f *wire.Inspect) {
 	add("subscriptions", len(e.backings))
 	add("watches", len(e.watches))
 	add("views", len(e.views))
+	e.inspectObjects(add)
 	for _, c := range e.collections {
 		prefix := "collection." + number(uint64(c.id)) + "."
 		cache, r := c.backing.cacher, c.backing.reflector

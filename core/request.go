@@ -97,23 +97,32 @@ func (e *Engine) replyList(c *collection, cache *cacher.Cacher, request uint32, 
 func (e *Engine) item(c *collection, cache *cacher.Cacher, ref store.Ref, rv api.ResourceVersion, bodies bool) wire.Item {
 	heap := cache.Heap()
 	it := wire.Item{ResourceVersion: rv, Flags: heap.Flags(ref), Labels: heap.LabelsOf(ref)}
-	stored := heap.Envelope(ref)
+	var status *api.Status
+	it.Envelope, status = e.present(heap.Envelope(ref), cache.Dictionary(ref), rv, bodies)
+	if status != nil {
+		e.out = (&wire.CollectionError{
+			Collection: c.id, Key: it.Envelope.Key(), ResourceVersion: rv, Status: status,
+		}).Append(e.out)
+	}
+	return it
+}
+
+// present appends an envelope to e.plain, its body decoded and with its
+// resource version put in, and returns it. With a status the body is left out.
+func (e *Engine) present(stored wire.Envelope, dictionary []byte, rv api.ResourceVersion, bodies bool) (wire.Envelope, *api.Status) {
 	var body api.Body
+	var status *api.Status
 	if bodies && stored.Body().Codec != api.NoBody {
-		json, err := e.json(stored.Body(), cache.Dictionary(ref), rv)
+		json, err := e.json(stored.Body(), dictionary, rv)
 		if err != nil {
-			e.out = (&wire.CollectionError{
-				Collection: c.id, Key: stored.Key(), ResourceVersion: rv,
-				Status: api.Internal("the body of " + string(stored.Key()) + " cannot be decoded: " + err.Error()),
-			}).Append(e.out)
+			status = api.Internal("the body of " + string(stored.Key()) + " cannot be decoded: " + err.Error())
 		} else {
 			body = api.Body{Codec: api.JSON, Data: json}
 		}
 	}
 	at := len(e.plain)
 	e.plain = stored.AppendWithBody(e.plain, body)
-	it.Envelope = e.plain[at:len(e.plain):len(e.plain)]
-	return it
+	return e.plain[at:len(e.plain):len(e.plain)], status
 }
 
 // json decodes a body into scratch that the next call reuses.

@@ -13,7 +13,7 @@ import (
 // A mistake in a scenario is named with file and line.
 func TestMistakesInAScenario(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"unknown verb", "fly\n----\n", `s.txt:1: fly: there is no such verb; there are accept, allow,`},
+		{"unknown verb", "fly\n----\n", `s.txt:1: fly: there is no such verb; there are accept, acquire,`},
 		{"unknown option", "load v1/pods rv=1\nlist 1 colour=red\n----\n", `s.txt:2: list: list does not take "colour=red"; its options are ns= labels=`},
 		{"missing word", "# hm\nget 1\n----\n", `s.txt:2: get: get needs a key such as default/a`},
 		{"missing rv", "load v1/pods\n----\n", `s.txt:1: load: load needs rv=, a resource version`},

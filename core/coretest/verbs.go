@@ -54,8 +54,11 @@ func init() {
 		"view":             doView, // ID collection= ns= labels= fields= sort= offset= limit= count-by=
 		"move":             doMove, // ID offset= limit=
 		"close-view":       doCloseView,
-		"get":              doGet,  // COLLECTION KEY
-		"list":             doList, // COLLECTION ns= labels= fields= rv= match= limit= continue= bodies
+		"get":              doGet,     // COLLECTION KEY
+		"list":             doList,    // COLLECTION ns= labels= fields= rv= match= limit= continue= bodies
+		"acquire":          doAcquire, // HANDLE RESOURCE KEY owner= on-demand
+		"release-object":   doReleaseObject,
+		"get-object":       doGetObject, // RESOURCE KEY
 		"inspect":          doInspect,
 		"reconnect":        doReconnect,   // now, rather than after the back-off
 		"step-garbage":     doStepGarbage, // HEX: the program gives the engine these bytes

@@ -18,6 +18,8 @@ type Scope struct {
 // Config of a reflector.
 type Config struct {
 	Scope Scope
+	// Floor is the oldest version that the first state may have; zero for any.
+	Floor api.ResourceVersion
 	// Credit is how many bytes may be on their way.
 	Credit uint64
 	Rand   *api.Rand
@@ -132,7 +134,7 @@ func (r *Reflector) subscribe() {
 		Subscription: r.sub, Resource: r.cfg.Scope.Resource, Namespace: r.cfg.Scope.Namespace,
 		LabelSelector: r.cfg.Scope.LabelSelector, FieldSelector: r.cfg.Scope.FieldSelector,
 		MetadataOnly: r.cfg.Scope.MetadataOnly, Credit: r.cfg.Credit,
-		NotOlderThan: r.cacher.ResourceVersion(),
+		NotOlderThan: max(r.cfg.Floor, r.cacher.ResourceVersion()),
 	}
 	if r.cacher.Ready() && !r.relist {
 		f.ResourceVersion = r.cacher.ResourceVersion()

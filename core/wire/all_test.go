@@ -37,6 +37,9 @@ var blank = map[Type]func() frame{
 	TypeMoveView:        func() frame { return new(MoveView) },
 	TypeCloseView:       func() frame { return new(CloseView) },
 	TypeInspect:         func() frame { return new(Inspect) },
+	TypeAcquireObject:   func() frame { return new(AcquireObject) },
+	TypeReleaseObject:   func() frame { return new(ReleaseObject) },
+	TypeGetObject:       func() frame { return new(GetObject) },
 	TypeStreamOpened:    func() frame { return new(StreamOpened) },
 	TypeStreamData:      func() frame { return new(StreamData) },
 	TypeStreamClosed:    func() frame { return new(StreamClosed) },
@@ -57,4 +60,6 @@ var blank = map[Type]func() frame{
 	TypeListReply:        func() frame { return new(ListReply) },
 	TypeInspectReply:     func() frame { return new(InspectReply) },
 	TypeErrorReply:       func() frame { return new(ErrorReply) },
+	TypeObjectChanged:    func() frame { return new(ObjectChanged) },
+	TypeObjectState:      func() frame { return new(ObjectState) },
 }

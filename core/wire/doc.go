@@ -23,12 +23,14 @@
 //     [SubscriptionStatus], [ObjectError]
 //   - program to engine, commands: [Config], [OpenCollection],
 //     [CloseCollection], [OpenWatch], [GrantWatch], [CloseWatch], [Get], [List],
-//     [OpenView], [MoveView], [CloseView], [Inspect]; results of I/O:
-//     [StreamOpened], [StreamData], [StreamClosed], [Reconnect]
+//     [OpenView], [MoveView], [CloseView], [AcquireObject],
+//     [ReleaseObject], [GetObject], [Inspect]; results of I/O: [StreamOpened],
+//     [StreamData], [StreamClosed], [Reconnect]
 //   - engine to program, intents: [OpenStream], [SendStream], [CloseStream],
 //     [WakeAt]; deliveries: [CollectionState], [CollectionSchema],
-//     [CollectionError], [WatchEvents], [WatchClosed], [ViewPatch], [Rejected],
-//     [ObjectReply], [ListReply], [InspectReply], [ErrorReply]
+//     [CollectionError], [WatchEvents], [WatchClosed], [ViewPatch],
+//     [ObjectChanged], [ObjectState], [Rejected], [ObjectReply], [ListReply],
+//     [InspectReply], [ErrorReply]
 //
 // The files in testdata/wire pin the bytes of every frame.
 package wire

@@ -53,6 +53,9 @@ const (
 	TypeMoveView        Type = 0x49
 	TypeCloseView       Type = 0x4a
 	TypeInspect         Type = 0x4b
+	TypeAcquireObject   Type = 0x4c
+	TypeReleaseObject   Type = 0x4d
+	TypeGetObject       Type = 0x4e
 	TypeStreamOpened    Type = 0x50
 	TypeStreamData      Type = 0x51
 	TypeStreamClosed    Type = 0x52
@@ -73,6 +76,8 @@ const (
 	TypeListReply        Type = 0x6c
 	TypeInspectReply     Type = 0x6d
 	TypeErrorReply       Type = 0x6e
+	TypeObjectChanged    Type = 0x6f
+	TypeObjectState      Type = 0x70
 )
 
 // Next splits the first frame off a message. The payload aliases the message.

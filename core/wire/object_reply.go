@@ -1,6 +1,6 @@
 package wire
 
-// ObjectReply answers [Get].
+// ObjectReply answers [Get] and [GetObject].
 type ObjectReply struct {
 	Request uint32
 	Item    Item

@@ -43,6 +43,7 @@ const (
 	ObjectCollection Object = iota
 	ObjectWatch
 	ObjectView
+	ObjectHandle // of an acquired object
 )
 
 // State says how current a collection is.

@@ -2,7 +2,7 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Rejected says that a collection, watch or view was not opened, and why.
+// Rejected says that a collection, watch, view or handle was not opened, and why.
 type Rejected struct {
 	Object Object
 	ID     uint32
@@ -21,7 +21,7 @@ func (f *Rejected) Append(dst []byte) []byte {
 // Parse reads the payload.
 func (f *Rejected) Parse(payload []byte) error {
 	r := reader{b: payload}
-	f.Object = Object(r.enum(byte(ObjectView)))
+	f.Object = Object(r.enum(byte(ObjectHandle)))
 	f.ID = r.uint32()
 	f.Status = r.status()
 	return r.done("Rejected")

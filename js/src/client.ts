@@ -191,6 +191,9 @@ function idOf(output: Output): number {
       return output.watch;
     case "ViewPatch":
       return output.view;
+    case "ObjectChanged":
+    case "ObjectState":
+      return output.handle;
     case "Rejected":
       return output.id;
     case "ObjectReply":

@@ -52,6 +52,9 @@ export type Command =
   | ({ type: "OpenView"; view: number; collection: number; sort: string; offset: number; limit: number; countBy: string } & Select)
   | { type: "MoveView"; view: number; offset: number; limit: number }
   | { type: "CloseView"; view: number }
+  | { type: "AcquireObject"; handle: number; resource: string; key: string; owner: string; onDemand: boolean }
+  | { type: "ReleaseObject"; handle: number }
+  | { type: "GetObject"; request: number; resource: string; key: string }
   | { type: "Inspect"; request: number }
   | { type: "StreamOpened"; stream: number; token: string }
   | { type: "StreamData"; stream: number; data: Uint8Array }
@@ -72,6 +75,9 @@ export const commandTypes: Readonly<Record<Command["type"], number>> = {
   MoveView: 0x49,
   CloseView: 0x4a,
   Inspect: 0x4b,
+  AcquireObject: 0x4c,
+  ReleaseObject: 0x4d,
+  GetObject: 0x4e,
   StreamOpened: 0x50,
   StreamData: 0x51,
   StreamClosed: 0x52,
@@ -142,6 +148,18 @@ function writePayload(w: Writer, c: Command): void {
       return w.uvarint(c.limit);
     case "CloseView":
       return w.uvarint(c.view);
+    case "AcquireObject":
+      w.uvarint(c.handle);
+      w.text(c.resource);
+      w.text(c.key);
+      w.text(c.owner);
+      return w.bool(c.onDemand);
+    case "ReleaseObject":
+      return w.uvarint(c.handle);
+    case "GetObject":
+      w.uvarint(c.request);
+      w.text(c.resource);
+      return w.text(c.key);
     case "Inspect":
       return w.uvarint(c.request);
     case "StreamOpened":

@@ -10,7 +10,7 @@ export type WatchEventFrame =
   | { type: "ERROR"; status: Status | undefined };
 
 /** What a {@link Output} of type "Rejected" speaks of. */
-export type Rejectable = "collection" | "watch" | "view";
+export type Rejectable = "collection" | "watch" | "view" | "object";
 
 /** What the engine tells the program. Bytes and items alias the message they came in; everything else is a copy. */
 export type Output =
@@ -49,12 +49,14 @@ export type Output =
   | { type: "ObjectReply"; request: number; item: Item }
   | { type: "ListReply"; request: number; resourceVersion: ResourceVersion; continue: string; remaining: number; items: Item[] }
   | { type: "InspectReply"; request: number; entries: [name: string, value: number][] }
-  | { type: "ErrorReply"; request: number; status: Status | undefined };
+  | { type: "ErrorReply"; request: number; status: Status | undefined }
+  | { type: "ObjectChanged"; handle: number; resourceVersion: ResourceVersion; item: Item | undefined }
+  | { type: "ObjectState"; handle: number; state: State; status: Status | undefined };
 
 const states: readonly State[] = ["connecting", "syncing", "live", "reconnecting", "stale", "forbidden", "closed"];
 const kinds: readonly Column["kind"][] = ["null", "bool", "integer", "number", "date", "string"];
 const eventTypes = [undefined, "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"] as const;
-const rejectables: readonly Rejectable[] = ["collection", "watch", "view"];
+const rejectables: readonly Rejectable[] = ["collection", "watch", "view", "object"];
 
 const parsers: { readonly [type: number]: readonly [name: string, parse: (r: Reader) => Output] } = {
   0x60: ["OpenStream", (r) => ({ type: "OpenStream", stream: r.uint32() })],
@@ -91,6 +93,19 @@ const parsers: { readonly [type: number]: readonly [name: string, parse: (r: Rea
     }),
   ],
   0x6e: ["ErrorReply", (r) => ({ type: "ErrorReply", request: r.uint32(), status: status(r) })],
+  0x6f: [
+    "ObjectChanged",
+    (r) => ({
+      type: "ObjectChanged",
+      handle: r.uint32(),
+      resourceVersion: r.resourceVersion(),
+      item: r.bool() ? new Item(r) : undefined,
+    }),
+  ],
+  0x70: [
+    "ObjectState",
+    (r) => ({ type: "ObjectState", handle: r.uint32(), state: states[r.option(states.length)]!, status: status(r) }),
+  ],
 };
 
 /** Parses a frame of the engine; undefined for one of a type that may be skipped. */

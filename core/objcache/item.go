@@ -1,0 +1,261 @@
+package objcache
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// item is one object that someone refers to. It is in one of three conditions:
+// stopped (no source), loading (the source has nothing to serve yet), and
+// synced.
+type item struct {
+	cache     *Cache
+	id        ID
+	refs      refs
+	followers int
+	accessed  int64 // when it was last read
+
+	source    Source // nil while stopped
+	own       bool   // the source was opened for this item
+	startedAt int64  // when this run began
+	loadedAt  int64  // when it was synced; zero while loading
+	// floor is the newest version that was served from, which no later source
+	// may fall behind (rule K7).
+	floor Version
+
+	// copy is an immutable object, served while there is no source and while
+	// a source that is to check it is loading (rule K11).
+	copy      *Object
+	checkedAt int64
+
+	waiting []waiter
+}
+
+// waiter is a Get that waits for the item to be synced.
+type waiter struct {
+	deadline int64
+	done     func(*Object, *api.Status)
+}
+
+// start gives the item a source, if it has none (rules K2, K7).
+func (it *item) start() {
+	if it.source != nil || it.cache.down {
+		return
+	}
+	it.use(it.cache.up.Covering(it.id, nil))
+	if it.source == nil {
+		it.use(it.cache.up.Open(it.id, it.floor))
+		it.own = true
+		it.planSweep()
+	}
+	it.settle()
+}
+
+func (it *item) use(s Source) {
+	it.source, it.own, it.startedAt, it.loadedAt = s, false, it.cache.now, 0
+}
+
+// stop lets the source go. Only the copy of an immutable object stays (rule
+// K10).
+func (it *item) stop() {
+	if it.own {
+		it.cache.up.Close(it.source)
+	}
+	it.use(nil)
+}
+
+// settle brings the item up to date with what became of its source.
+func (it *item) settle() {
+	it.cover()
+	if it.source == nil {
+		return
+	}
+	version, loaded := it.source.Version()
+	if !loaded || version.behind(it.floor) {
+		it.loadedAt = 0 // or no longer: a source may start over
+		if state, why := it.source.State(); refused(state) {
+			it.fail(why)
+		}
+		return
+	}
+	it.floor = version
+	if it.loadedAt == 0 {
+		it.loadedAt = max(it.cache.now, 1)
+		it.checked()
+	}
+	for len(it.waiting) > 0 {
+		w := it.waiting[0]
+		it.waiting = it.waiting[1:]
+		w.done(it.serve())
+	}
+}
+
+// cover changes over to a collection that has come to include the object, and
+// away from one that is closed.
+func (it *item) cover() {
+	if it.cache.down || it.source == nil && it.copy == nil {
+		return
+	}
+	covering := it.cache.up.Covering(it.id, it.source)
+	switch {
+	case covering == nil && it.source != nil && !it.own:
+		idle := it.idle()
+		it.use(nil)
+		if !idle {
+			it.start()
+		}
+	case covering != nil && covering != it.source:
+		if version, _ := covering.Version(); it.own && version.behind(it.floor) {
+			return // it will catch up
+		}
+		it.stop()
+		it.use(covering)
+	}
+}
+
+// checked drops the copy of an immutable object, now that the source knows
+// better, and takes another if the object is immutable still: the check was all
+// the source was for.
+func (it *item) checked() {
+	if it.copy == nil {
+		return
+	}
+	it.copy = nil
+	if o, ok := it.source.Find(it.id.Key); ok {
+		it.keep(&o)
+	}
+}
+
+// keep copies an immutable object and stops watching it (rule K11), unless
+// someone follows it or the watch is there anyway. It returns what to serve.
+func (it *item) keep(o *Object) *Object {
+	if o.Flags&api.Immutable == 0 || !it.own || it.followers > 0 {
+		return o
+	}
+	it.copy, it.checkedAt = o.clone(), it.cache.now
+	it.stop()
+	return it.copy
+}
+
+// get answers from what is here, or makes the caller wait for it.
+func (it *item) get(done func(*Object, *api.Status)) {
+	if it.source != nil && it.own {
+		if state, _ := it.source.State(); state == wire.Closed {
+			it.stop() // it failed for good; try anew
+		}
+	}
+	if it.copy == nil || it.cache.now > it.checkedAt+it.cache.maxIdle {
+		it.start()
+	}
+	it.settle()
+	if it.loadedAt != 0 || it.source == nil && it.copy != nil {
+		done(it.serve())
+		return
+	}
+	deadline := it.cache.now + waitMillis
+	if it.copy != nil {
+		deadline = it.startedAt + waitMillis // one wait is enough for a check
+	}
+	it.waiting = append(it.waiting, waiter{deadline, done})
+	it.settle()
+	it.expire()
+}
+
+// serve is the answer of an item that is synced or has a copy.
+func (it *item) serve() (*Object, *api.Status) {
+	if it.loadedAt == 0 {
+		return it.copy, nil
+	}
+	if o, ok := it.source.Find(it.id.Key); ok {
+		return it.keep(&o), nil
+	}
+	if fault := it.source.Fault(it.id.Key); fault != nil {
+		return nil, fault // it exists, and cannot be read
+	}
+	return nil, notFound(it.id)
+}
+
+// expire answers the Gets that have waited for long enough.
+func (it *item) expire() {
+	kept := it.waiting[:0]
+	for _, w := range it.waiting {
+		switch {
+		case it.cache.now < w.deadline:
+			kept = append(kept, w)
+		case it.copy != nil:
+			w.done(it.copy, nil)
+		default:
+			var why *api.Status
+			if it.source != nil {
+				_, why = it.source.State()
+			}
+			w.done(nil, notSynced(it.id, why))
+		}
+	}
+	it.waiting = kept
+}
+
+// fail answers every Get that waits.
+func (it *item) fail(status *api.Status) {
+	waiting := it.waiting
+	it.waiting = nil
+	for _, w := range waiting {
+		w.done(nil, status)
+	}
+}
+
+// idle: nobody has read the item for long, nor is about to. One that is loading
+// never is (rule K12).
+func (it *item) idle() bool {
+	return it.loadedAt != 0 && it.followers == 0 && len(it.waiting) == 0 &&
+		it.cache.now > max(it.accessed, it.loadedAt)+it.cache.maxIdle
+}
+
+// planSweep sees to it that there is a sweep if the item may be idle by then.
+func (it *item) planSweep() {
+	if c := it.cache; it.own && it.followers == 0 && c.sweepAt == 0 {
+		c.sweepAt = c.now + sweepMillis
+	}
+}
+
+// refused: what was asked for is not going to come.
+func refused(s wire.State) bool { return s == wire.Closed || s == wire.Forbidden }
+
+// Look is what is known of an object.
+type Look struct {
+	// State says how current the rest is, and Status why, where there is a
+	// reason.
+	State  wire.State
+	Status *api.Status
+	// Known is false while nothing was loaded; what was seen before stays
+	// valid as far as State says.
+	Known           bool
+	ResourceVersion api.ResourceVersion // everything up to here is in
+	Object          *Object             // nil if there is none; lives until the next call
+}
+
+func (it *item) look() Look {
+	if it.source == nil {
+		return Look{State: wire.Closed}
+	}
+	l := Look{}
+	l.State, l.Status = it.source.State()
+	if it.loadedAt == 0 {
+		switch {
+		case l.State == wire.Connecting && it.floor.ResourceVersion != 0:
+			l.State = wire.Reconnecting
+		case l.State == wire.Live:
+			l.State = wire.Syncing // and behind what was seen before
+		}
+		return l
+	}
+	l.Known, l.ResourceVersion = true, it.floor.ResourceVersion
+	if o, ok := it.source.Find(it.id.Key); ok {
+		l.Object = &o
+	}
+	if fault := it.source.Fault(it.id.Key); fault != nil {
+		l.Status = fault
+		l.Known = l.Object != nil // it exists, and cannot be read
+	}
+	return l
+}

@@ -1,0 +1,79 @@
+package objcache
+
+import "slices"
+
+// refs counts references by owner (rule K1), in the order of owners.
+type refs struct {
+	list []ref
+}
+
+type ref struct {
+	owner string
+	count int
+	taken record // by whom, in builds that record it
+}
+
+func (r *refs) find(owner string) int {
+	return slices.IndexFunc(r.list, func(x ref) bool { return x.owner == owner })
+}
+
+// add counts one more and reports whether the owner is new.
+func (r *refs) add(owner string, now int64) bool {
+	i := r.find(owner)
+	fresh := i < 0
+	if fresh {
+		i, _ = slices.BinarySearchFunc(r.list, owner, func(x ref, o string) int {
+			if x.owner < o {
+				return -1
+			}
+			return 1
+		})
+		r.list = slices.Insert(r.list, i, ref{owner: owner})
+	}
+	r.list[i].count++
+	r.list[i].taken.add(now)
+	return fresh
+}
+
+// remove counts one less and reports whether there was one.
+func (r *refs) remove(owner string) bool {
+	i := r.find(owner)
+	if i < 0 {
+		return false
+	}
+	r.list[i].taken.remove()
+	if r.list[i].count--; r.list[i].count == 0 {
+		r.list = slices.Delete(r.list, i, i+1)
+	}
+	return true
+}
+
+func (r *refs) total() int {
+	n := 0
+	for i := range r.list {
+		n += r.list[i].count
+	}
+	return n
+}
+
+// Holder is an owner of references to an object.
+type Holder struct {
+	ID    ID
+	Owner string
+	Count int
+	// Taken says of each reference when and where in the code it was taken,
+	// oldest first. Only in builds with the tag refdebug.
+	Taken []string
+}
+
+// Holders lists who refers to what, in the order of items and owners.
+func (c *Cache) Holders() []Holder {
+	var holders []Holder
+	for _, it := range c.items {
+		for i := range it.refs.list {
+			r := &it.refs.list[i]
+			holders = append(holders, Holder{ID: it.id, Owner: r.owner, Count: r.count, Taken: r.taken.strings()})
+		}
+	}
+	return holders
+}

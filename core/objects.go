@@ -1,0 +1,236 @@
+package core
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/objcache"
+	"github.com/watchglass/watchglass/core/reflector"
+	"github.com/watchglass/watchglass/core/selector"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// handle is a reference to one object that the program has acquired.
+type handle struct {
+	id       uint32
+	object   objcache.ID
+	owner    string
+	onDemand bool
+
+	state   *wire.ObjectState // as told; nil before the first
+	told    bool              // that the object is at version, or is absent
+	version api.ResourceVersion
+	broken  *api.Status // why that version has no body
+}
+
+func (e *Engine) acquireObject(f *wire.AcquireObject) {
+	if e.findHandle(f.Handle) != nil {
+		e.reject(wire.ObjectHandle, f.Handle, api.BadRequest("a handle with this number is open"))
+		return
+	}
+	h := &handle{id: f.Handle, owner: strings.Clone(f.Owner), onDemand: f.OnDemand, object: objcache.ID{
+		Resource: strings.Clone(f.Resource), Key: api.Key(strings.Clone(string(f.Key))),
+	}}
+	if status := e.objects.Add(h.object, h.owner); status != nil {
+		e.reject(wire.ObjectHandle, f.Handle, status)
+		return
+	}
+	if !h.onDemand {
+		e.objects.Follow(h.object)
+	}
+	e.handles = append(e.handles, h)
+}
+
+func (e *Engine) releaseObject(f *wire.ReleaseObject) {
+	h := e.findHandle(f.Handle)
+	if h == nil {
+		return
+	}
+	if !h.onDemand {
+		e.objects.Unfollow(h.object)
+	}
+	e.objects.Remove(h.object, h.owner)
+	e.handles = slices.DeleteFunc(e.handles, func(x *handle) bool { return x == h })
+}
+
+func (e *Engine) getObject(f *wire.GetObject) {
+	request := f.Request
+	id := objcache.ID{Resource: strings.Clone(f.Resource), Key: api.Key(strings.Clone(string(f.Key)))}
+	e.objects.Get(id, func(o *objcache.Object, status *api.Status) {
+		if status == nil {
+			var item wire.Item
+			if item, status = e.objectItem(o); status == nil {
+				e.out = (&wire.ObjectReply{Request: request, Item: item}).Append(e.out)
+				return
+			}
+		}
+		e.replyError(request, status)
+	})
+}
+
+// objectItem prepares an object for the program. The envelope lies in e.plain.
+func (e *Engine) objectItem(o *objcache.Object) (wire.Item, *api.Status) {
+	e.plain = e.plain[:0]
+	it := wire.Item{ResourceVersion: o.ResourceVersion, Flags: o.Flags, Labels: o.Labels}
+	var status *api.Status
+	it.Envelope, status = e.present(o.Envelope, o.Dictionary, o.ResourceVersion, true)
+	return it, status
+}
+
+func (e *Engine) findHandle(id uint32) *handle {
+	for _, h := range e.handles {
+		if h.id == id {
+			return h
+		}
+	}
+	return nil
+}
+
+// report appends what the program does not know yet of an object it follows.
+func (h *handle) report(e *Engine, out []byte) []byte {
+	look, ok := e.objects.Look(h.object)
+	if !ok || h.onDemand {
+		return out
+	}
+	if look.Known {
+		out = h.reportChange(e, out, &look)
+	}
+	state := wire.ObjectState{Handle: h.id, State: look.State, Status: look.Status}
+	if state.Status == nil {
+		state.Status = h.broken
+	}
+	if h.state == nil || state.State != h.state.State || !sameStatus(state.Status, h.state.Status) {
+		h.state = &state
+		out = state.Append(out)
+	}
+	return out
+}
+
+func (h *handle) reportChange(e *Engine, out []byte, look *objcache.Look) []byte {
+	var version api.ResourceVersion
+	if look.Object != nil {
+		version = look.Object.ResourceVersion
+	}
+	if h.told && version == h.version {
+		return out
+	}
+	h.told, h.version, h.broken = true, version, nil
+	f := wire.ObjectChanged{Handle: h.id, ResourceVersion: look.ResourceVersion}
+	if look.Object != nil {
+		var item wire.Item
+		item, h.broken = e.objectItem(look.Object)
+		f.Item = &item
+	}
+	return f.Append(out)
+}
+
+func sameStatus(a, b *api.Status) bool { return a == b || a != nil && b != nil && *a == *b }
+
+// objectSources gives objcache collections of the engine as sources.
+type objectSources struct{ engine *Engine }
+
+// Covering implements objcache.Upstream: collections without selectors, with
+// bodies, that someone has open.
+func (s objectSources) Covering(id objcache.ID, current objcache.Source) objcache.Source {
+	var found objcache.Source
+	for _, b := range s.engine.whole {
+		if !b.covers(id) {
+			continue
+		}
+		if objcache.Source(b) == current {
+			return current
+		}
+		if found == nil {
+			found = b
+		}
+	}
+	return found
+}
+
+// whole: it has every object of its resource and namespace, with its body.
+func (b *backing) whole() bool {
+	return b.scope.LabelSelector == "" && b.scope.FieldSelector == "" && !b.scope.MetadataOnly
+}
+
+func (b *backing) covers(id objcache.ID) bool {
+	if b.scope.Resource != id.Resource || b.users == 0 || !id.Key.InNamespace(b.scope.Namespace) || !b.cacher.Ready() {
+		return false
+	}
+	state, _ := b.State()
+	return state != wire.Closed && state != wire.Forbidden
+}
+
+// Open implements objcache.Upstream.
+func (s objectSources) Open(id objcache.ID, floor objcache.Version) objcache.Source {
+	e := s.engine
+	b := e.back(reflector.Scope{
+		Resource: id.Resource, Namespace: id.Key.Namespace(),
+		FieldSelector: "metadata.name=" + selector.EscapeValue(id.Key.Name()),
+	}, floor.ResourceVersion)
+	b.users++
+	e.conn.need()
+	return b
+}
+
+// Close implements objcache.Upstream.
+func (s objectSources) Close(source objcache.Source) {
+	if b, ok := source.(*backing); ok {
+		b.users--
+		b.idleSince = s.engine.now
+	}
+}
+
+// State implements objcache.Source.
+func (b *backing) State() (wire.State, *api.Status) {
+	state := b.reflector.State()
+	return state.State, state.Status
+}
+
+// Version implements objcache.Source.
+func (b *backing) Version() (objcache.Version, bool) {
+	return objcache.Version{ResourceVersion: b.cacher.ResourceVersion()}, b.cacher.Ready()
+}
+
+// Find implements objcache.Source.
+func (b *backing) Find(key api.Key) (objcache.Object, bool) {
+	ref := b.cacher.Get(key)
+	if ref == 0 {
+		return objcache.Object{}, false
+	}
+	heap := b.cacher.Heap()
+	return objcache.Object{
+		ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref), Labels: heap.LabelsOf(ref),
+		Envelope: heap.Envelope(ref), Dictionary: b.cacher.Dictionary(ref),
+	}, true
+}
+
+// Fault implements objcache.Source.
+func (b *backing) Fault(key api.Key) *api.Status {
+	faults, _ := b.cacher.Faults()
+	for i := range faults {
+		if faults[i].Key == key {
+			return faults[i].Status
+		}
+	}
+	return nil
+}
+
+// inspectObjects counts, once anything was ever acquired.
+func (e *Engine) inspectObjects(add func(string, int)) {
+	n := e.objects.Inspect()
+	if n.Items == 0 && n.Ignored == 0 {
+		return
+	}
+	add("objects", n.Items)
+	add("objects.references", n.References)
+	add("objects.watches", n.Watches)
+	add("objects.covered", n.Covered)
+	add("objects.waiting", n.Waiting)
+	add("objects.ignoredReleases", n.Ignored)
+	if objcache.Debug {
+		for _, h := range e.objects.Holders() {
+			add("object."+h.ID.Resource+"."+string(h.ID.Key)+"."+h.Owner, h.Count)
+		}
+	}
+}

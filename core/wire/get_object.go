@@ -1,0 +1,29 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// GetObject asks for an object that someone has acquired, with its body.
+// Answered by [ObjectReply] or [ErrorReply], after a second at the latest.
+type GetObject struct {
+	Request  uint32
+	Resource string
+	Key      api.Key
+}
+
+// Append writes the whole frame.
+func (f *GetObject) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeGetObject)
+	dst = appendUvarint(dst, uint64(f.Request))
+	dst = appendBytes(dst, f.Resource)
+	dst = appendBytes(dst, f.Key)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *GetObject) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Request = r.uint32()
+	f.Resource = r.string()
+	f.Key = api.Key(r.string())
+	return r.done("GetObject")
+}

@@ -1,0 +1,39 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// ObjectChanged says what became of an acquired object: its newest version with
+// its body, or that there is none. Versions in between may be left out.
+type ObjectChanged struct {
+	Handle          uint32
+	ResourceVersion api.ResourceVersion // everything up to here is in
+	Item            *Item               // nil when the object does not exist
+}
+
+// Append writes the whole frame.
+func (f *ObjectChanged) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeObjectChanged)
+	dst = appendUvarint(dst, uint64(f.Handle))
+	dst = appendUvarint(dst, uint64(f.ResourceVersion))
+	dst = appendBool(dst, f.Item != nil)
+	if f.Item != nil {
+		dst = appendItem(dst, f.Item)
+	}
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *ObjectChanged) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Handle = r.uint32()
+	f.ResourceVersion = r.rv()
+	if !r.bool() {
+		f.Item = nil
+		return r.done("ObjectChanged")
+	}
+	if f.Item == nil {
+		f.Item = &Item{}
+	}
+	r.item(f.Item)
+	return r.done("ObjectChanged")
+}

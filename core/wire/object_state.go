@@ -1,0 +1,29 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// ObjectState says how current an acquired object is, whenever that changes.
+// What [ObjectChanged] said last stays valid as far as the state says.
+type ObjectState struct {
+	Handle uint32
+	State  State
+	Status *api.Status // why, where the state has a reason
+}
+
+// Append writes the whole frame.
+func (f *ObjectState) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeObjectState)
+	dst = appendUvarint(dst, uint64(f.Handle))
+	dst = append(dst, byte(f.State))
+	dst = appendStatus(dst, f.Status)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *ObjectState) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Handle = r.uint32()
+	f.State = State(r.enum(byte(Closed)))
+	f.Status = r.status()
+	return r.done("ObjectState")
+}

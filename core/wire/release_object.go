@@ -1,0 +1,21 @@
+package wire
+
+// ReleaseObject gives up a reference of [AcquireObject]. One that is not held
+// is ignored.
+type ReleaseObject struct {
+	Handle uint32
+}
+
+// Append writes the whole frame.
+func (f *ReleaseObject) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeReleaseObject)
+	dst = appendUvarint(dst, uint64(f.Handle))
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *ReleaseObject) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Handle = r.uint32()
+	return r.done("ReleaseObject")
+}
