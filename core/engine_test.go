@@ -176,3 +176,61 @@ func TestEngine_main_job(t *testing.T) {
 	require.NoError(t, in.Parse(r.seen[wire.TypeInspectReply][0]))
 	t.Log(in)
 }
+
+// A connector whose source is another one than before, with versions that mean
+// nothing any more: the reader starts over instead of resuming into it, and
+// says so to whoever watches (regression 1: it stayed on the old objects).
+func TestEngine_starts_over_on_another_source(t *testing.T) {
+	for name, to := range map[string]uint64{"lower versions": 5, "overlapping versions": 150} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.backend.pods.SetSource("etcd-a")
+			r.load(3)
+			r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+			r.step(&wire.OpenView{View: 1, Collection: 1, Limit: 10})
+			r.step(&wire.OpenWatch{Watch: 1, Collection: 1})
+
+			r.session = nil
+			r.step(&wire.StreamClosed{Stream: r.stream})
+			other := cacher.New(cacher.Config{Schema: podSchema})
+			other.BeginList(api.ResourceVersion(to))
+			other.ListObject(pod("default/other", 4, "web", "Running"))
+			other.SetSource("etcd-b")
+			other.EndList(api.ResourceVersion(to), r.now)
+			r.backend.pods = other
+			r.now += 10_000
+			r.engine.Tick(r.now)
+			r.settle()
+
+			require.Equal(t, wire.Live, r.state().State)
+			require.EqualValues(t, to, r.state().ResourceVersion)
+			var p wire.ViewPatch
+			patches := r.seen[wire.TypeViewPatch]
+			require.NoError(t, p.Parse(patches[len(patches)-1]))
+			require.EqualValues(t, 1, p.Total)
+			require.Equal(t, api.Key("default/other"), p.Rows[0].Item.Envelope.Key())
+			var last wire.WatchEvents
+			events := r.seen[wire.TypeWatchEvents]
+			require.NoError(t, last.Parse(events[len(events)-1]))
+			require.Equal(t, 410, last.Events[len(last.Events)-1].Status.Code)
+			require.NotEmpty(t, r.seen[wire.TypeWatchClosed])
+		})
+	}
+}
+
+// The same while the connection stands: the connector lists another source.
+func TestEngine_starts_over_when_the_source_changes_live(t *testing.T) {
+	r := newRig(t)
+	r.backend.pods.SetSource("etcd-a")
+	r.load(3)
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	c := r.backend.pods
+	c.BeginList(7)
+	c.ListObject(pod("default/p1", 7, "web", "Running"))
+	c.SetSource("etcd-b")
+	c.EndList(7, r.now)
+	r.settle()
+	require.Equal(t, wire.Live, r.state().State)
+	require.EqualValues(t, 7, r.state().ResourceVersion)
+	require.EqualValues(t, 1, r.state().Objects)
+}

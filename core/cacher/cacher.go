@@ -69,10 +69,16 @@ func (c *Cacher) SetSchema(s api.Schema) { c.schema = s }
 func (c *Cacher) Source() string { return c.source }
 
 // SetSource names the history of the list that EndList is about to commit. When
-// it is another than before, versions start over.
+// it is another than before, versions start over, and watches end: what they
+// have seen does not lead to what comes.
 func (c *Cacher) SetSource(source string) {
-	if source != c.source {
-		c.source, c.rv = source, 0
+	if source == c.source {
+		return
+	}
+	c.source = source
+	if c.ready {
+		c.finishDispatch()
+		c.stopWatches()
 	}
 }
 
@@ -163,8 +169,12 @@ func (c *Cacher) Apply(p *Put, now int64) {
 // (rule W29); so is a deletion older than the version held.
 func (c *Cacher) Delete(key api.Key, rv api.ResourceVersion, now int64) {
 	c.now = max(c.now, now)
-	c.faults.clear(key, rv)
+	faulty := c.faults.clear(key, rv)
 	previous := c.state.Get(key)
+	if previous == 0 && faulty {
+		// Readers know the object by its fault alone; no event can tell them.
+		c.Fault(key, rv, api.NotFound(string(key)+" was deleted"), now)
+	}
 	if previous == 0 || c.heap.ResourceVersion(previous) >= rv {
 		c.advance(rv)
 		return

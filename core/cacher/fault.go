@@ -36,11 +36,14 @@ func (f *faults) add(fault Fault) {
 	}
 }
 
-// clear forgets the fault of a key that is known to be whole, or gone, at rv.
-func (f *faults) clear(key api.Key, rv api.ResourceVersion) {
-	if len(f.list) > 0 {
+// clear forgets the fault of a key that is known to be whole, or gone, at rv,
+// and reports whether there was one.
+func (f *faults) clear(key api.Key, rv api.ResourceVersion) bool {
+	before := len(f.list)
+	if before > 0 {
 		f.list = slices.DeleteFunc(f.list, func(x Fault) bool { return x.Key == key && x.ResourceVersion <= rv })
 	}
+	return len(f.list) < before
 }
 
 // Fault records that the version rv of key cannot be served. It is forgotten
@@ -57,5 +60,6 @@ func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, 
 }
 
 // Faults returns those that stand, oldest first, and a mark that changes with
-// every new one.
+// every new one. A 404 among them takes an earlier fault back: the object is
+// gone.
 func (c *Cacher) Faults() (list []Fault, mark int) { return c.faults.list, c.faults.next }

@@ -85,6 +85,7 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	c.now = max(c.now, now)
 	c.finishDispatch()
 	old := c.state
+	c.keepFaulty(old)
 	c.state, c.faults.list = c.staging.state, c.staging.faults.list
 	c.faults.next += c.staging.faults.next
 	c.staging = nil
@@ -104,6 +105,16 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	c.generation++
 	c.advance(rv)
 	c.restartClock()
+}
+
+// keepFaulty carries over the last good version of objects whose newest one the
+// list could not read (rule C53).
+func (c *Cacher) keepFaulty(old *store.Store) {
+	for _, f := range c.staging.faults.list {
+		if ref := old.Get(f.Key); ref != 0 && c.staging.state.Get(f.Key) == 0 {
+			c.staging.state.Set(c.heap.Retain(ref))
+		}
+	}
 }
 
 // difference lists what changed from the old state to the present one. The

@@ -13,14 +13,15 @@ import (
 
 // Schema takes the description of the objects and what their bodies are
 // compressed with. It reports false when the collection holds objects that were
-// described differently: it must then be opened anew.
+// described differently or come from another source: it must then be opened
+// anew.
 func (r *Reflector) Schema(f *wire.Schema, dictionary []byte) bool {
-	if r.schema && !sameLayout(r.cacher.Schema(), &f.Schema) {
+	if r.schema && (f.Source != r.source || !sameLayout(r.cacher.Schema(), &f.Schema)) {
 		return false
 	}
 	r.cacher.SetDictionary(dictionary)
 	if !r.schema {
-		r.schema = true
+		r.schema, r.source = true, f.Source
 		r.cacher.SetSchema(f.Schema)
 		r.OnSchema()
 	}
@@ -121,6 +122,7 @@ func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 		return api.Protocol("Events came before the subscription was answered")
 	}
 	known := r.cacher.ResourceVersion()
+	r.cacher.Hold() // until Progress: who waits for a version gets all of it
 	for i := range f.Changes {
 		c := &f.Changes[i]
 		if c.ResourceVersion <= known {

@@ -62,6 +62,7 @@ type Reflector struct {
 	asked    int64                 // when the present subscription was made
 	received uint64                // bytes of data frames since the last grant
 	schema   bool                  // the schema is known
+	source   string                // of the resource versions, as the connector names it
 	labels   map[uint32]api.Labels // of the present subscription, by number
 	out      []byte
 

@@ -37,6 +37,7 @@ type subscription struct {
 	metadataOnly bool
 	from         api.ResourceVersion // resume from here; zero for a snapshot
 	notOlderThan api.ResourceVersion
+	source       string // of the versions: the reader's, then the cacher's
 	credit       int64
 
 	phase      phase
@@ -62,7 +63,7 @@ func newSubscription(f *wire.Subscribe, resource api.Resource, c *cacher.Cacher)
 	sub := &subscription{
 		id: f.Subscription, resource: resource, cacher: c, filter: filter, namespace: namespace,
 		metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
-		notOlderThan: max(f.NotOlderThan, f.ResourceVersion),
+		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), source: strings.Clone(f.Source),
 	}
 	sub.grant(f.Credit)
 	return sub, nil
@@ -108,6 +109,10 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 	if !c.Ready() {
 		return false, nil
 	}
+	if s.source != c.Source() {
+		// Versions of another history say nothing about this one.
+		s.source, s.from, s.notOlderThan = c.Source(), 0, 0
+	}
 	if c.ResourceVersion() < s.notOlderThan {
 		if s.deadline == 0 {
 			s.deadline = now + freshnessMillis
@@ -132,7 +137,7 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 
 // introduce sends what the reader needs to understand what follows.
 func (s *subscription) introduce(session *Session, message []byte) []byte {
-	schema := wire.Schema{Subscription: s.id, Schema: *s.cacher.Schema()}
+	schema := wire.Schema{Subscription: s.id, Schema: *s.cacher.Schema(), Source: s.source}
 	if data := s.cacher.CurrentDictionary(); len(data) > 0 && !s.metadataOnly {
 		schema.Dictionary = dictionaryID(data)
 		message = session.appendDictionary(message, schema.Dictionary, data)
@@ -149,6 +154,9 @@ func (s *subscription) introduce(session *Session, message []byte) []byte {
 // window, be it evicted or replaced by a relist (rule H8).
 func (s *subscription) checkPosition() *api.Status {
 	window := s.cacher.Window()
+	if s.source != s.cacher.Source() {
+		return api.Expired("the resource versions of the collection belong to another source now")
+	}
 	if s.generation != s.cacher.Generation() {
 		if s.phase != live {
 			return api.Expired("the collection was listed anew while the snapshot was being sent")
@@ -298,10 +306,10 @@ func (s *subscription) defineLabelSet(message []byte, id uint32) []byte {
 // were not named before.
 func (s *subscription) appendFaults(message []byte) []byte {
 	list, mark := s.cacher.Faults()
-	fresh := min(mark-s.faultMark, len(list))
+	fresh, first := min(mark-s.faultMark, len(list)), s.faultMark == 0
 	s.faultMark = mark
 	for _, f := range list[len(list)-fresh:] {
-		if f.Key.InNamespace(s.namespace) {
+		if takenBack := f.Status.Code == 404; f.Key.InNamespace(s.namespace) && !(first && takenBack) {
 			message = (&wire.ObjectError{
 				Subscription: s.id, Key: f.Key, ResourceVersion: f.ResourceVersion, Status: f.Status,
 			}).Append(message)
@@ -325,7 +333,8 @@ func (s *subscription) appendProgress(session *Session, message []byte) []byte {
 // reader would have to call it stale.
 func (s *subscription) progressDue(session *Session) bool {
 	heard := s.cacher.Progressed()
-	return s.phase == live && s.position == s.cacher.Window().End() && heard > s.progressed &&
+	news := heard > s.progressed || s.cacher.ResourceVersion() > s.rv
+	return s.phase == live && s.position == s.cacher.Window().End() && news &&
 		session.now < heard+stalePeriods*session.cfg.ProgressMillis
 }
 

@@ -7,6 +7,9 @@ type Schema struct {
 	Subscription uint32
 	Schema       api.Schema
 	Dictionary   uint32 // the dictionary of its bodies; zero for none
+	// Source names the history that resource versions belong to, such as an
+	// etcd cluster. Versions of different sources must not be compared.
+	Source string
 }
 
 // Append writes the whole frame.
@@ -15,6 +18,7 @@ func (f *Schema) Append(dst []byte) []byte {
 	dst = appendUvarint(dst, uint64(f.Subscription))
 	dst = appendSchema(dst, &f.Schema)
 	dst = appendUvarint(dst, uint64(f.Dictionary))
+	dst = appendBytes(dst, f.Source)
 	return end(dst, start)
 }
 
@@ -24,6 +28,7 @@ func (f *Schema) Parse(payload []byte) error {
 	f.Subscription = r.uint32()
 	r.schema(&f.Schema)
 	f.Dictionary = r.uint32()
+	f.Source = string(r.bytes()) // outlives the frame, like the schema
 	return r.done("Schema")
 }
 

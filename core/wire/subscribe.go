@@ -6,7 +6,8 @@ import "github.com/watchglass/watchglass/core/api"
 // zero the answer begins with a snapshot; otherwise with the changes after it,
 // or a 410 when those are gone. NotOlderThan keeps a reader from going back in
 // time on a connector that lags: nothing is answered before the connector has
-// reached it.
+// reached it. Versions of another source than the connector's mean nothing to
+// it: it answers with a snapshot.
 type Subscribe struct {
 	Subscription    uint32 // chosen by the reader, not used before on this connection
 	Resource        string // "v1/pods"
@@ -15,6 +16,7 @@ type Subscribe struct {
 	FieldSelector   string
 	ResourceVersion api.ResourceVersion
 	NotOlderThan    api.ResourceVersion
+	Source          string // of the two versions, as the last Schema named it; empty when there are none
 	MetadataOnly    bool   // leave bodies out
 	Credit          uint64 // bytes of data frames the reader takes before it grants more
 }
@@ -29,6 +31,7 @@ func (f *Subscribe) Append(dst []byte) []byte {
 	dst = appendBytes(dst, f.FieldSelector)
 	dst = appendUvarint(dst, uint64(f.ResourceVersion))
 	dst = appendUvarint(dst, uint64(f.NotOlderThan))
+	dst = appendBytes(dst, f.Source)
 	dst = appendBool(dst, f.MetadataOnly)
 	dst = appendUvarint(dst, f.Credit)
 	return end(dst, start)
@@ -44,6 +47,7 @@ func (f *Subscribe) Parse(payload []byte) error {
 	f.FieldSelector = r.string()
 	f.ResourceVersion = r.rv()
 	f.NotOlderThan = r.rv()
+	f.Source = r.string()
 	f.MetadataOnly = r.bool()
 	f.Credit = r.uvarint()
 	return r.done("Subscribe")

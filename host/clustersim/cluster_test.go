@@ -196,6 +196,7 @@ var errEnough = errors.New("seen enough")
 // counter counts the objects of a list.
 type counter struct{ n int }
 
+func (c *counter) Identify(string) error                             { return nil }
 func (c *counter) BeginList(api.ResourceVersion) error               { return nil }
 func (c *counter) Object(api.Key, api.ResourceVersion, []byte) error { c.n++; return nil }
 func (c *counter) EndList() error                                    { return errEnough }

@@ -26,6 +26,9 @@ type sink struct {
 	decoder
 	at api.ResourceVersion // every change up to it is applied; zero: list first
 
+	source  string // as it identified itself
+	history string // the name of what is served: the source, until it goes back
+	newest  api.ResourceVersion
 	listing api.ResourceVersion
 	trained bool
 	samples []source.Change // raw objects held back until trained
@@ -44,9 +47,28 @@ func newSink(col *collection, scanner *envelope.Scanner) *sink {
 	}}
 }
 
+// Identify implements source.Sink. Revisions of another history cannot be
+// resumed from.
+func (s *sink) Identify(name string) error {
+	was := s.source
+	if name == was {
+		return nil
+	}
+	s.source, s.history, s.newest = name, name, 0
+	if s.at != 0 {
+		return api.Expired("the source is " + name + " and was " + was + ": its revisions start over")
+	}
+	return nil
+}
+
 // BeginList implements source.Sink.
 func (s *sink) BeginList(rv api.ResourceVersion) error {
-	s.listing = rv
+	if rv < s.newest {
+		// A source that goes back, as one restored from a backup does under
+		// its old name, has begun another history.
+		s.history = s.source + " restored at " + rv.String()
+	}
+	s.listing, s.newest = rv, rv
 	s.samples, s.size = nil, 0
 	if s.trained {
 		s.beginList()
@@ -127,7 +149,10 @@ func (s *sink) EndList() error {
 			return err
 		}
 	}
-	s.col.change(func(now int64) { s.col.cacher.EndList(s.listing, now) })
+	s.col.change(func(now int64) {
+		s.col.cacher.SetSource(s.history)
+		s.col.cacher.EndList(s.listing, now)
+	})
 	s.at = s.listing
 	return nil
 }
@@ -179,6 +204,7 @@ func (s *sink) apply(revision []source.Change) {
 		}
 	})
 	s.at = revision[0].ResourceVersion
+	s.newest = s.at
 }
 
 // Progress implements source.Sink.
@@ -188,6 +214,7 @@ func (s *sink) Progress(rv api.ResourceVersion) error {
 		s.col.cacher.Progress(rv, now)
 	})
 	s.at = max(s.at, rv)
+	s.newest = s.at
 	return nil
 }
 

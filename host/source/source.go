@@ -37,6 +37,10 @@ type Source interface {
 //
 // Byte slices belong to the sink only until the call returns.
 type Sink interface {
+	// Identify is called once, before anything else. The name stands for the
+	// history that revisions belong to, such as one etcd cluster: a revision
+	// means the same wherever the name is the same, and nothing elsewhere.
+	Identify(name string) error
 	// BeginList announces the whole state as of revision rv.
 	BeginList(rv api.ResourceVersion) error
 	// Object is one object of the list, rv the revision of its last change.

@@ -116,6 +116,7 @@ export class TestConnector {
         w.uvarint(id);
         writeSchema(w);
         w.uvarint(0);
+        w.text("test");
       });
       for (const [app, set] of Object.entries(labelSets)) {
         w.frame(0x13, () => {

@@ -36,6 +36,7 @@ type Reader struct {
 type Subscription struct {
 	ID              uint32
 	Schema          *api.Schema
+	Source          string // of the resource versions
 	Objects         map[api.Key]Object
 	ResourceVersion api.ResourceVersion // safe to resume from
 	Synced          bool                // a snapshot has ended, or the subscription resumed
@@ -101,6 +102,7 @@ func (r *Reader) Resume(ctx context.Context, s *Subscription, f wire.Subscribe) 
 	if f.ResourceVersion == 0 && s.Synced {
 		f.ResourceVersion = s.ResourceVersion
 	}
+	f.Source = s.Source
 	s.ID, s.Status, s.Schema = f.Subscription, nil, nil
 	s.labels, s.Faults, s.staged = map[uint32]api.Labels{}, map[api.Key]*api.Status{}, nil
 	r.subscriptions[s.ID] = s

@@ -87,7 +87,7 @@ func (r *Reader) takeStatus(payload []byte) error {
 }
 
 func (r *Reader) takeSchema(s *Subscription, f *wire.Schema) error {
-	s.Schema = &f.Schema
+	s.Schema, s.Source = &f.Schema, f.Source
 	if f.Dictionary == 0 {
 		s.dictionary = nil
 		return nil

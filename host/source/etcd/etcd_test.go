@@ -88,6 +88,7 @@ type sink struct {
 	progress func(api.ResourceVersion) error
 }
 
+func (s *sink) Identify(string) error               { return nil }
 func (s *sink) BeginList(api.ResourceVersion) error { return nil }
 
 func (s *sink) Object(key api.Key, _ api.ResourceVersion, _ []byte) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -16,6 +17,9 @@ import (
 func (st *stream) list(ctx context.Context) error {
 	page, err := st.page(ctx, st.place.prefix, 0)
 	if err != nil {
+		return err
+	}
+	if err := st.identify(page); err != nil {
 		return err
 	}
 	revision := page.Header.Revision
@@ -74,11 +78,20 @@ func (st *stream) objects(kvs []*mvccpb.KeyValue) error {
 	return nil
 }
 
+// identify names the cluster by the id that etcd gave it, which is another one
+// after a restore from a backup.
+func (st *stream) identify(resp *clientv3.GetResponse) error {
+	return st.sink.Identify("etcd-" + strconv.FormatUint(resp.Header.ClusterId, 16))
+}
+
 // checkResume makes sure that the cluster has got as far as the stream is to
 // begin: see the package's rationale.
 func (st *stream) checkResume(ctx context.Context) error {
 	resp, err := st.get(ctx, "resume", st.place.prefix)
 	if err != nil {
+		return err
+	}
+	if err := st.identify(resp); err != nil {
 		return err
 	}
 	newest := api.ResourceVersion(resp.Header.Revision)

@@ -3,7 +3,9 @@ package memory
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -18,6 +20,7 @@ const batch = 1000
 // Source is an in-memory source and its writer. Safe for concurrent use.
 type Source struct {
 	schemas []api.Schema
+	name    string // of this history
 
 	mu        sync.Mutex
 	revision  api.ResourceVersion
@@ -48,6 +51,7 @@ func New(schemas ...api.Schema) *Source {
 	}
 	return &Source{
 		schemas:  schemas,
+		name:     "memory-" + strconv.FormatUint(rand.Uint64(), 16),
 		revision: 1,
 		objects:  map[api.Resource]map[api.Key]object{},
 		log:      map[api.Resource][]source.Change{},

@@ -40,6 +40,7 @@ func newGate() *gate {
 	return &gate{listed: make(chan struct{}), arrived: make(chan []source.Change), pass: make(chan struct{})}
 }
 
+func (g *gate) Identify(string) error                             { return nil }
 func (g *gate) BeginList(api.ResourceVersion) error               { return nil }
 func (g *gate) Object(api.Key, api.ResourceVersion, []byte) error { return nil }
 func (g *gate) EndList() error                                    { close(g.listed); return nil }

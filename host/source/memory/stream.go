@@ -12,6 +12,9 @@ func (s *Source) Stream(ctx context.Context, resource api.Resource, from api.Res
 	if _, err := source.Lookup(s.schemas, resource); err != nil {
 		return err
 	}
+	if err := sink.Identify(s.name); err != nil {
+		return err
+	}
 	st := stream{source: s, resource: resource, sink: sink, at: from}
 	st.start()
 	if from == 0 {

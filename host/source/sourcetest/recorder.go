@@ -27,17 +27,18 @@ type recorder struct {
 	// ended gets the error of the stream, if anyone waits for something else.
 	ended chan error
 
-	mu       sync.Mutex
-	changed  chan struct{}
-	listing  bool
-	lists    int
-	listRV   api.ResourceVersion
-	list     []record
-	changes  []record
-	calls    [][]record // of Changes
-	at       api.ResourceVersion
-	progress api.ResourceVersion
-	reports  int
+	mu         sync.Mutex
+	changed    chan struct{}
+	identified bool
+	listing    bool
+	lists      int
+	listRV     api.ResourceVersion
+	list       []record
+	changes    []record
+	calls      [][]record // of Changes
+	at         api.ResourceVersion
+	progress   api.ResourceVersion
+	reports    int
 }
 
 var _ source.Sink = (*recorder)(nil)
@@ -64,9 +65,19 @@ func (r *recorder) call(name string, fn func() error) error {
 	return err
 }
 
+func (r *recorder) Identify(name string) error {
+	return r.call("Identify", func() error {
+		if name == "" || r.identified {
+			return fmt.Errorf("the source identifies itself as %q, again: %v", name, r.identified)
+		}
+		r.identified = true
+		return nil
+	})
+}
+
 func (r *recorder) BeginList(rv api.ResourceVersion) error {
 	return r.call("BeginList", func() error {
-		if r.listing || r.lists > 0 || r.at != 0 {
+		if r.listing || r.lists > 0 || r.at != 0 || !r.identified {
 			return fmt.Errorf("list %v begins at an unexpected time", rv)
 		}
 		if rv == 0 {

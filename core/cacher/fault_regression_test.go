@@ -1,0 +1,41 @@
+package cacher_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
+)
+
+// Regression 1: a relist that could not read an object's newest version dropped
+// the last good one (C53).
+func TestC53_a_relist_keeps_the_last_good_version_of_a_faulty_object(t *testing.T) {
+	c := cacher.New(cacher.Config{Schema: objects.Pods()})
+	c.BeginList(5)
+	c.ListObject(objects.Put("default/a rv=3"))
+	c.EndList(5, 1)
+	c.BeginList(9)
+	c.Fault("default/a", 8, api.Invalid("garbage"), 2)
+	c.EndList(9, 2)
+	require.EqualValues(t, 3, c.Heap().ResourceVersion(c.Get("default/a")))
+	require.Equal(t, 1, c.Len())
+	list, _ := c.Faults()
+	require.Len(t, list, 1)
+}
+
+// Regression 2: the deletion of an object that was never good took its fault
+// away without a word, and readers showed it for ever.
+func TestC53_the_deletion_of_a_faulty_object_is_told(t *testing.T) {
+	c := cacher.New(cacher.Config{Schema: objects.Pods()})
+	c.BeginList(5)
+	c.EndList(5, 1)
+	c.Fault("default/a", 6, api.Invalid("garbage"), 2)
+	_, before := c.Faults()
+	c.Delete("default/a", 7, 3)
+	list, mark := c.Faults()
+	require.Greater(t, mark, before)
+	require.Equal(t, 404, list[0].Status.Code)
+}
