@@ -1,3 +1,4 @@
+import { Clock } from "./clock.js";
 import { internalError, messageOf } from "./errors.js";
 import { GuestError, type Guest } from "./guest.js";
 import type { Dial, Stream } from "./transport.js";
@@ -69,7 +70,7 @@ export class Engine {
   #commands: [member: number, frames: Uint8Array][] = [];
   #wake: ReturnType<typeof setTimeout> | undefined;
   #restart: ReturnType<typeof setTimeout> | undefined;
-  #now = 0;
+  readonly #clock = new Clock();
   #breaks = 0;
   #brokeAt = 0;
   #closed = false;
@@ -154,8 +155,7 @@ export class Engine {
   #run(act: (guest: Guest) => void): void {
     if (!this.#guest) return;
     try {
-      this.#now = Math.max(this.#now, Date.now());
-      this.#guest.tick(this.#now);
+      this.#guest.tick(this.#clock.now());
       act(this.#guest);
       this.#deliver();
     } catch (error) {
@@ -198,7 +198,7 @@ export class Engine {
         return;
       case "WakeAt":
         clearTimeout(this.#wake);
-        this.#wake = setTimeout(() => this.#run(() => {}), Math.min(Math.max(0, intent.millis - Date.now()), 0x7fff_ffff));
+        this.#wake = setTimeout(() => this.#run(() => {}), Math.min(Math.max(0, intent.millis - this.#clock.now()), 0x7fff_ffff));
         return;
     }
   }

@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Clock } from "../src/clock.js";
+
+test("the clock goes on when the wall clock is set back, and jumps when the machine slept", (t) => {
+  let wall = 1_000_000;
+  let steady = 50;
+  t.mock.method(Date, "now", () => wall);
+  t.mock.method(performance, "now", () => steady);
+  const clock = new Clock();
+  assert.equal(clock.now(), 1_000_000);
+
+  steady += 500;
+  wall -= 3_600_000; // set back an hour
+  assert.equal(clock.now(), 1_000_500);
+
+  steady += 1000;
+  wall += 1000;
+  assert.equal(clock.now(), 1_001_500);
+
+  wall += 60_000; // slept a minute: the monotonic clock stood still
+  assert.equal(clock.now(), 1_061_500);
+});
