@@ -1,0 +1,201 @@
+package objcache
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+const secrets = "v1/secrets"
+
+func secret(name string) ID { return ID{secrets, api.NewKey("default", name)} }
+
+// version is what a world or a source knows of an object.
+type version struct {
+	rv        api.ResourceVersion
+	uid       string
+	immutable bool
+}
+
+// state is all objects at one moment.
+type state map[api.Key]version
+
+// world is what there really is, and the sources that follow it.
+type world struct {
+	t       testing.TB
+	cache   *Cache
+	now     int64
+	rv      api.ResourceVersion
+	objects state
+	own     []*source // open, for one object
+	covers  []*source // collections that are open
+	slow    bool      // sources do not load
+	lists   int       // single-object lists that were asked for
+	closed  int
+}
+
+// source is a collection that sees the world when told to.
+type source struct {
+	w       *world
+	id      ID // of the one object, if it is for one
+	objects state
+	version Version
+	loaded  bool
+	gone    bool
+	state   wire.State
+	why     *api.Status
+	fault   *api.Status
+}
+
+func newWorld(t testing.TB, cfg Config) *world {
+	w := &world{t: t, now: 1_000_000, objects: state{}}
+	w.cache = New(cfg, w)
+	w.cache.Tick(w.now)
+	return w
+}
+
+func (w *world) Covering(id ID, current Source) Source {
+	for _, s := range w.covers {
+		if Source(s) == current && s.loaded {
+			return s
+		}
+	}
+	for _, s := range w.covers {
+		if s.loaded {
+			return s
+		}
+	}
+	return nil
+}
+
+func (w *world) Open(id ID, floor Version) Source {
+	require.False(w.t, slices.ContainsFunc(w.own, func(s *source) bool { return s.id == id }), "K7: two watches of %v at once", id)
+	s := &source{w: w, id: id, state: wire.Connecting}
+	w.own = append(w.own, s)
+	w.lists++
+	if !w.slow {
+		s.see()
+	}
+	require.False(w.t, s.loaded && s.version.behind(floor), "K7: back in time")
+	return s
+}
+
+func (w *world) Close(s Source) {
+	i := slices.Index(w.own, s.(*source))
+	require.GreaterOrEqual(w.t, i, 0, "closed what is not open")
+	w.own[i].gone = true
+	w.own = slices.Delete(w.own, i, i+1)
+	w.closed++
+}
+
+func (s *source) State() (wire.State, *api.Status) { return s.state, s.why }
+func (s *source) Version() (Version, bool)         { return s.version, s.loaded }
+func (s *source) Fault(api.Key) *api.Status        { return s.fault }
+
+func (s *source) Find(key api.Key) (Object, bool) {
+	require.False(s.w.t, s.gone, "asked a source that was closed")
+	v, ok := s.objects[key]
+	if !ok {
+		return Object{}, false
+	}
+	o := Object{ResourceVersion: v.rv, Envelope: wire.AppendEnvelope(nil, &api.Object{Key: key, UID: v.uid})}
+	if v.immutable {
+		o.Flags = api.Immutable
+	}
+	return o, true
+}
+
+// see brings a source up to date with the world.
+func (s *source) see() {
+	s.objects = state{}
+	for key, v := range s.w.objects {
+		if s.id.Key == "" || s.id.Key == key {
+			s.objects[key] = v
+		}
+	}
+	s.version, s.loaded, s.state, s.why = Version{ResourceVersion: s.w.rv}, true, wire.Live, nil
+}
+
+// spread lets every source see the world, and the cache the sources.
+func (w *world) spread() {
+	for _, s := range slices.Concat(w.own, w.covers) {
+		s.see()
+	}
+	w.cache.Settle()
+}
+
+func (w *world) put(id ID, uid string, immutable bool) {
+	w.rv++
+	w.objects[id.Key] = version{w.rv, uid, immutable}
+}
+
+func (w *world) delete(id ID) {
+	w.rv++
+	delete(w.objects, id.Key)
+}
+
+func (w *world) cover() *source {
+	s := &source{w: w}
+	s.see()
+	w.covers = append(w.covers, s)
+	return s
+}
+
+func (w *world) uncover(s *source) {
+	w.covers = slices.DeleteFunc(w.covers, func(x *source) bool { return x == s })
+	w.cache.Settle()
+	s.gone = true
+}
+
+func (w *world) tick(millis int64) {
+	for end := w.now + millis; w.now < end; {
+		w.now = end
+		if next := w.cache.NextTick(); next != 0 {
+			w.now = min(end, max(next, 1))
+		}
+		w.cache.Tick(w.now)
+	}
+}
+
+// answer is what a Get came to.
+type answer struct {
+	came   bool
+	object *Object
+	status *api.Status
+}
+
+func (w *world) get(id ID) *answer {
+	a := &answer{}
+	w.cache.Get(id, func(o *Object, status *api.Status) {
+		require.False(w.t, a.came, "answered twice")
+		require.True(w.t, (o == nil) != (status == nil), "an object or a status")
+		a.came, a.status = true, status
+		if o != nil {
+			a.object = o.clone()
+		}
+	})
+	return a
+}
+
+func (w *world) add(id ID, owner string) { require.Nil(w.t, w.cache.Add(id, owner)) }
+
+// finds requires that a Get is answered at once with this version.
+func (w *world) finds(id ID, rv api.ResourceVersion) {
+	w.t.Helper()
+	a := w.get(id)
+	require.True(w.t, a.came, "no answer")
+	require.Nil(w.t, a.status)
+	require.Equal(w.t, rv, a.object.ResourceVersion)
+}
+
+// fails requires that a Get is answered at once with this error.
+func (w *world) fails(id ID, text string) {
+	w.t.Helper()
+	a := w.get(id)
+	require.True(w.t, a.came, "no answer")
+	require.ErrorContains(w.t, a.status, text)
+}
