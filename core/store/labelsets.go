@@ -57,8 +57,6 @@ func (l *LabelSets) Intern(labels api.Labels) uint32 {
 	return id
 }
 
-func (l *LabelSets) retain(id uint32) { l.sets[id].refs++ }
-
 // Release takes back one use.
 func (l *LabelSets) Release(id uint32) {
 	s := &l.sets[id]

@@ -57,7 +57,7 @@ func call(t *testing.T, g *guest, f func(int32) int32, input string) int32 {
 	return f(int32(len(input)))
 }
 
-func open(t *testing.T, f *fake) *guest {
+func openFake(t *testing.T, f *fake) *guest {
 	t.Helper()
 	g := newGuest(f)
 	require.EqualValues(t, codeOK, call(t, g, g.open, "config"))
@@ -82,7 +82,7 @@ func lastError(t *testing.T, g *guest) string {
 
 func TestInputComesOutAndIsTakenOnce(t *testing.T) {
 	f := &fake{}
-	g := open(t, f)
+	g := openFake(t, f)
 	require.EqualValues(t, codeOK, g.tick(1234))
 	require.EqualValues(t, 1234, f.now)
 	require.EqualValues(t, 0, g.ready())
@@ -95,7 +95,7 @@ func TestInputComesOutAndIsTakenOnce(t *testing.T) {
 }
 
 func TestRejectedInputIsDescribedAndHarmless(t *testing.T) {
-	g := open(t, &fake{})
+	g := openFake(t, &fake{})
 	require.EqualValues(t, codeRejected, call(t, g, g.step, "bad"))
 	require.Equal(t, "400 ProtocolError: bad frame", lastError(t, g))
 	require.EqualValues(t, codeRejected, call(t, g, g.open, "config"))
@@ -123,7 +123,7 @@ func TestNothingWorksBeforeOpenOrAfterClose(t *testing.T) {
 }
 
 func TestArenaIsBoundedAndShrinks(t *testing.T) {
-	g := open(t, &fake{})
+	g := openFake(t, &fake{})
 	require.Nil(t, g.reserve(-1))
 	require.Nil(t, g.reserve(maxInput+1))
 	require.NotEmpty(t, g.reserve(0), "there is always an address")
