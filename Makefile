@@ -20,7 +20,7 @@ demo: $(BINARY) ## Start etcd, a cluster simulator, the connector and the dashbo
 build: $(BINARY) ## Build the watchglass binary with module and dashboard inside: build/watchglass
 
 ##@ Develop
-test: $(BINARY) js/build/test ## Run every test: Go, wazero, Node, Chromium
+test: $(BINARY) js/build/test ## Run every test: Go, wazero, Node, Chromium, workerd
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum
 
 lint: js/node_modules ## Check formatting, vet, staticcheck, TypeScript, and the import rules
@@ -31,6 +31,9 @@ lint: js/node_modules ## Check formatting, vet, staticcheck, TypeScript, and the
 	cd js && npm run --silent typecheck
 	js/node_modules/.bin/tsc --noEmit -p examples/dashboard
 	go test -run 'Imports' ./core
+
+scenarios: $(WASM) js/node_modules ## Replay the scenarios in five runtimes and compare every byte
+	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/scenarios/cmd/scenarios
 
 fuzz: ## Fuzz every parser for FUZZTIME each (default 30s)
 	@go list -f '{{.ImportPath}}{{range .TestGoFiles}} {{.}}{{end}}{{range .XTestGoFiles}} {{.}}{{end}}' ./... >/dev/null
@@ -80,4 +83,4 @@ js/build/test: js/dist/index.js $(shell git ls-files -co --exclude-standard -- j
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
-.PHONY: demo build test lint fuzz golden clean wasm js dashboard help
+.PHONY: demo build test lint scenarios fuzz golden clean wasm js dashboard help

@@ -2,9 +2,10 @@
 // that there is a driver for, and compares byte by byte.
 //
 // The engine that is compiled into this program makes the transcripts; the
-// module build/watchglass.wasm replays them under wazero and under Node. A
-// difference means that the module is not of this source tree (run make wasm),
-// or that the engine's output depends on something other than its input.
+// module build/watchglass.wasm replays them under wazero, Node, Chromium and
+// workerd. A difference means that the module is not of this source tree (run
+// make wasm), or that the engine's output depends on something other than its
+// input.
 //
-//	go run ./host/scenarios/cmd/scenarios
+//	make scenarios
 package scenarios

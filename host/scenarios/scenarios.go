@@ -11,17 +11,6 @@ import (
 	"github.com/watchglass/watchglass/core/coretest"
 )
 
-// Runtime replays transcripts and says which differ: one error for each, by
-// the name of the scenario.
-type Runtime struct {
-	Name   string
-	Replay func(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error)
-}
-
-// Runtimes are those that replay. The native engine, which makes the
-// transcripts, is one more.
-func Runtimes() []Runtime { return []Runtime{{"wazero", OnWazero}, {"Node", OnNode}} }
-
 // Tree is where things lie in a checkout.
 type Tree struct{ Root string }
 
@@ -68,8 +57,9 @@ func Run(ctx context.Context, tree Tree, out io.Writer) (differences int, err er
 	if err != nil {
 		return 0, err
 	}
-	for _, r := range Runtimes() {
-		different, err := r.Replay(ctx, module, transcripts)
+	runtimes := tree.Runtimes()
+	for _, r := range runtimes {
+		different, err := r.Check(ctx, module, transcripts)
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", r.Name, err)
 		}
@@ -85,6 +75,6 @@ func Run(ctx context.Context, tree Tree, out io.Writer) (differences int, err er
 		steps += t.Steps
 	}
 	fmt.Fprintf(out, "scenarios: %d files, %d steps, %d runtimes, %d differences\n",
-		len(transcripts), steps, 1+len(Runtimes()), differences)
+		len(transcripts), steps, 1+len(runtimes), differences)
 	return differences, nil
 }

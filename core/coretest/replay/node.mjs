@@ -1,8 +1,8 @@
-// node node.mjs MODULE TRANSCRIPT...
+// node node.mjs, with module.wasm and transcripts.json beside it
 import { readFile } from "node:fs/promises";
 import { replay } from "./replay.mjs";
 
-const [, , module, ...files] = process.argv;
-const transcripts = await Promise.all(files.map((file) => readFile(file, "utf8")));
-const different = await replay(transcripts, await WebAssembly.compile(await readFile(module)), console.log);
+const read = (name) => readFile(new URL(name, import.meta.url));
+const module = await WebAssembly.compile(await read("module.wasm"));
+const different = await replay(JSON.parse(await read("transcripts.json")), module, console.log);
 process.exitCode = different === 0 ? 0 : 1;

@@ -1,18 +1,16 @@
-// Package replay holds the driver that replays transcripts of scenarios in
+// Package replay holds the drivers that replay transcripts of scenarios in
 // JavaScript runtimes.
 //
-// Driver exports replay(transcripts, module, report) and uses no interface of
-// any one runtime. Node is the program around it for Node.
+// replay.mjs does the work and uses no interface of any one runtime. Beside it
+// is an entry for each: node.mjs, browser.html with browser.mjs, and workerd.mjs
+// with its configuration workerd.capnp.
 package replay
 
-import _ "embed"
+import "embed"
 
-// Driver is replay.mjs.
+// Files are all of them. Put them into one directory, and beside them the
+// module as module.wasm; Node and browsers also read transcripts.json there, an
+// array with the text of each transcript.
 //
-//go:embed replay.mjs
-var Driver []byte
-
-// Node is node.mjs, which imports replay.mjs from beside it.
-//
-//go:embed node.mjs
-var Node []byte
+//go:embed *.mjs *.html *.capnp
+var Files embed.FS

@@ -1,6 +1,6 @@
 // Replays transcripts of scenarios on a watchglass module and compares every
 // byte. It uses nothing but WebAssembly, so it runs in Node, browsers and
-// workerd alike; node.mjs beside it is the entry for Node.
+// workerd alike; beside it is an entry for each of them.
 
 const hex = (bytes) => Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
 const unhex = (text) => Uint8Array.from({ length: text.length / 2 }, (_, i) => parseInt(text.substr(2 * i, 2), 16));

@@ -6,12 +6,17 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/watchglass/watchglass/host/scenarios"
 )
 
 func main() {
-	differences, err := scenarios.Run(context.Background(), scenarios.Tree{Root: "."}, os.Stdout)
+	// An interrupt stops the runtimes as well.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	differences, err := scenarios.Run(ctx, scenarios.Tree{Root: "."}, os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

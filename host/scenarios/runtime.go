@@ -1,0 +1,61 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/coretest"
+)
+
+// Replay replays transcripts on a module and says which differ: one error for
+// each, by the name of the scenario.
+type Replay func(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error)
+
+// Runtime is a place where the module runs.
+type Runtime struct {
+	Name   string
+	Replay Replay
+}
+
+// Runtimes are those that replay. The native engine, which makes the
+// transcripts, is one more.
+func (t Tree) Runtimes() []Runtime {
+	return []Runtime{{"wazero", OnWazero}, {"Node", OnNode}, {"Chromium", OnChromium}, {"workerd", t.OnWorkerd}}
+}
+
+// Check replays the transcripts and a forged one. A driver that compares
+// nothing would let that pass, and everything else too.
+func (r Runtime) Check(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error) {
+	forged, err := forge(transcripts)
+	if err != nil {
+		return nil, err
+	}
+	different, err := r.Replay(ctx, module, append(transcripts[:len(transcripts):len(transcripts)], forged))
+	if err != nil {
+		return nil, err
+	}
+	if found := different[forged.Name]; found == nil || !strings.Contains(found.Error(), "ready returned - instead of 00") {
+		return nil, fmt.Errorf("the driver does not compare: of a forged transcript it says %v", found)
+	}
+	delete(different, forged.Name)
+	return different, nil
+}
+
+// forge copies a transcript and changes its last output.
+func forge(transcripts []*coretest.Transcript) (*coretest.Transcript, error) {
+	for _, t := range transcripts {
+		last := len(t.Calls) - 1
+		if last < 0 || t.Calls[last].Ready != coretest.Nothing {
+			continue
+		}
+		forged := *t
+		forged.Name = "forged"
+		forged.Calls = slices.Clone(t.Calls)
+		forged.Calls[last].Ready = "00"
+		return &forged, nil
+	}
+	return nil, errors.New("no transcript ends with an output that could be forged")
+}
