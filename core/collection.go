@@ -7,6 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/objcache"
 	"github.com/watchglass/watchglass/core/reflector"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -15,7 +16,7 @@ import (
 // subscription.
 type backing struct {
 	scope     reflector.Scope
-	floor     api.ResourceVersion
+	floor     objcache.Version
 	cacher    *cacher.Cacher
 	reflector *reflector.Reflector
 	users     int
@@ -46,7 +47,7 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 		LabelSelector: strings.Clone(f.LabelSelector), FieldSelector: strings.Clone(f.FieldSelector),
 		MetadataOnly: f.MetadataOnly,
 	}
-	b := e.back(scope, 0)
+	b := e.back(scope, objcache.Version{})
 	b.users++
 	c := &collection{id: f.Collection, backing: b}
 	e.collections = append(e.collections, c)
@@ -58,7 +59,7 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 
 // back returns the backing of a scope, a new one if there is none. The first
 // state of a new one is not older than floor.
-func (e *Engine) back(scope reflector.Scope, floor api.ResourceVersion) *backing {
+func (e *Engine) back(scope reflector.Scope, floor objcache.Version) *backing {
 	for _, b := range e.backings {
 		if b.scope == scope {
 			return b
@@ -90,7 +91,7 @@ func (b *backing) renew(e *Engine) {
 	})
 	b.cacher.Tick(e.now)
 	b.reflector = reflector.New(reflector.Config{
-		Scope: b.scope, Floor: b.floor, Credit: e.cfg.Credit, Rand: e.rand, NextSubscription: e.conn.nextSubscription,
+		Scope: b.scope, Floor: b.floor.ResourceVersion, Source: b.floor.History, Credit: e.cfg.Credit, Rand: e.rand, NextSubscription: e.conn.nextSubscription,
 	}, b.cacher)
 	b.reflector.Tick(e.now)
 	b.reflector.OnSchema = func() { b.described(e) }

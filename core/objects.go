@@ -167,7 +167,7 @@ func (s objectSources) Open(id objcache.ID, floor objcache.Version) objcache.Sou
 	b := e.back(reflector.Scope{
 		Resource: id.Resource, Namespace: id.Key.Namespace(),
 		FieldSelector: "metadata.name=" + selector.EscapeValue(id.Key.Name()),
-	}, floor.ResourceVersion)
+	}, floor)
 	b.users++
 	e.conn.need()
 	return b
@@ -189,7 +189,7 @@ func (b *backing) State() (wire.State, *api.Status) {
 
 // Version implements objcache.Source.
 func (b *backing) Version() (objcache.Version, bool) {
-	return objcache.Version{ResourceVersion: b.cacher.ResourceVersion()}, b.cacher.Ready()
+	return objcache.Version{History: b.reflector.Source(), ResourceVersion: b.cacher.ResourceVersion()}, b.cacher.Ready()
 }
 
 // Find implements objcache.Source.

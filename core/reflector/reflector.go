@@ -18,8 +18,10 @@ type Scope struct {
 // Config of a reflector.
 type Config struct {
 	Scope Scope
-	// Floor is the oldest version that the first state may have; zero for any.
-	Floor api.ResourceVersion
+	// Floor is the oldest version that the first state may have, zero for any,
+	// and Source the history that it belongs to.
+	Floor  api.ResourceVersion
+	Source string
 	// Credit is how many bytes may be on their way.
 	Credit uint64
 	Rand   *api.Rand
@@ -78,7 +80,7 @@ type Reflector struct {
 // empty.
 func New(cfg Config, c *cacher.Cacher) *Reflector {
 	return &Reflector{
-		cfg: cfg, cacher: c, backoff: NewBackoff(cfg.Rand), period: 10_000,
+		cfg: cfg, cacher: c, source: cfg.Source, backoff: NewBackoff(cfg.Rand), period: 10_000,
 		OnSchema: func() {}, OnFault: func(*wire.ObjectError) {},
 	}
 }
@@ -93,6 +95,9 @@ func (r *Reflector) Outgoing() []byte {
 // Subscription is the number that frames must carry to be meant for this
 // reflector; zero when none is.
 func (r *Reflector) Subscription() uint32 { return r.sub }
+
+// Source names the history that resource versions belong to, once it is known.
+func (r *Reflector) Source() string { return r.source }
 
 // SchemaKnown reports whether the collection's objects have been described.
 func (r *Reflector) SchemaKnown() bool { return r.schema }
@@ -135,7 +140,10 @@ func (r *Reflector) subscribe() {
 		Subscription: r.sub, Resource: r.cfg.Scope.Resource, Namespace: r.cfg.Scope.Namespace,
 		LabelSelector: r.cfg.Scope.LabelSelector, FieldSelector: r.cfg.Scope.FieldSelector,
 		MetadataOnly: r.cfg.Scope.MetadataOnly, Credit: r.cfg.Credit,
-		NotOlderThan: max(r.cfg.Floor, r.cacher.ResourceVersion()),
+		Source: r.source, NotOlderThan: r.cacher.ResourceVersion(),
+	}
+	if r.source == r.cfg.Source {
+		f.NotOlderThan = max(f.NotOlderThan, r.cfg.Floor)
 	}
 	if r.cacher.Ready() && !r.relist {
 		f.ResourceVersion = r.cacher.ResourceVersion()
