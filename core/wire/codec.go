@@ -58,6 +58,10 @@ func (r *reader) byte() byte {
 }
 
 func (r *reader) uvarint() uint64 {
+	if r.off < len(r.b) && r.b[r.off] < 0x80 && r.err == nil {
+		r.off++
+		return uint64(r.b[r.off-1])
+	}
 	var v uint64
 	for shift := uint(0); shift < 64; shift += 7 {
 		c := r.byte()
@@ -110,6 +114,14 @@ func (r *reader) bool() bool {
 }
 
 func (r *reader) bytes() []byte {
+	// Nearly every length is one byte, and nearly all time goes into keys and
+	// cells, so that case is taken first.
+	if off := r.off + 1; off <= len(r.b) {
+		if n := int(r.b[r.off]); n < 0x80 && n <= len(r.b)-off && r.err == nil {
+			r.off = off + n
+			return r.b[off:r.off:r.off]
+		}
+	}
 	n := r.uvarint()
 	if r.err != nil {
 		return nil
