@@ -7,7 +7,7 @@ const config :Workerd.Config = (
 );
 
 const replay :Workerd.Worker = (
-  compatibilityDate = "2026-11-01",
+  compatibilityDate = "2026-10-01",
   modules = [
     (name = "workerd.mjs", esModule = embed "workerd.mjs"),
     (name = "replay.mjs", esModule = embed "replay.mjs"),
