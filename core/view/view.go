@@ -18,6 +18,7 @@ type View struct {
 	cacher  *cacher.Cacher
 	heap    *store.Heap
 	filter  *watcher.Filter
+	compare func(a, b store.Ref) int
 	rows    *store.Ordered
 	offset  uint32
 	limit   uint32
@@ -48,8 +49,8 @@ func New(c *cacher.Cacher, q *wire.OpenView) (*View, *api.Status) {
 	if status != nil {
 		return nil, status
 	}
-	v.rows = store.NewOrdered(compare)
-	v.load(compare)
+	v.compare, v.rows = compare, store.NewOrdered(compare)
+	v.load()
 	v.shown.heap = v.heap
 	v.detach = c.Observe(v.Changed)
 	return v, nil
@@ -64,7 +65,7 @@ func checkLimit(limit uint32) *api.Status {
 }
 
 // load sorts what is there at once, which is cheaper than row by row.
-func (v *View) load(compare func(a, b store.Ref) int) {
+func (v *View) load() {
 	var refs []store.Ref
 	v.cacher.Ascend("", func(ref store.Ref) bool {
 		if v.filter.Matches(ref) {
@@ -73,24 +74,27 @@ func (v *View) load(compare func(a, b store.Ref) int) {
 		}
 		return true
 	})
-	slices.SortFunc(refs, compare)
+	slices.SortFunc(refs, v.compare)
 	for _, ref := range refs {
 		v.rows.Set(ref)
 	}
 }
 
-// Changed keeps the rows in step with the collection.
+// Changed keeps the rows in step with the collection. Most changes leave a row
+// where it is, and then cost one search.
 func (v *View) Changed(e *history.Event) {
-	if v.filter.Matches(e.Previous) {
+	was, is := v.filter.Matches(e.Previous), v.filter.Matches(e.Current)
+	if was && !(is && v.compare(e.Previous, e.Current) == 0) {
 		v.rows.Remove(e.Previous)
-		v.count(e.Previous, -1)
-		v.changed = true
 	}
-	if v.filter.Matches(e.Current) {
-		v.rows.Set(e.Current)
+	if is {
+		v.rows.Set(e.Current) // in the place of the previous version, if that is there
 		v.count(e.Current, 1)
-		v.changed = true
 	}
+	if was {
+		v.count(e.Previous, -1)
+	}
+	v.changed = v.changed || was || is
 }
 
 func (v *View) count(ref store.Ref, by int) {
