@@ -106,11 +106,12 @@ func (b *backing) renew(e *Engine) {
 // whenDescribed calls f once the schema is known, or with the reason why it
 // will not be.
 func (b *backing) whenDescribed(f func(*api.Status)) {
+	denied := b.reflector.Denied()
 	switch {
+	case denied != nil:
+		f(denied)
 	case b.reflector.SchemaKnown():
 		f(nil)
-	case b.reflector.Refused() != nil:
-		f(b.reflector.Refused())
 	default:
 		b.pending = append(b.pending, f)
 	}
@@ -225,8 +226,8 @@ func (c *collection) describe(e *Engine) {
 // report tells the state when it changes.
 func (c *collection) report(e *Engine) {
 	r := c.backing.reflector
-	if r.Refused() != nil {
-		c.backing.settle(r.Refused())
+	if denied := r.Denied(); denied != nil {
+		c.backing.settle(denied)
 	}
 	state := r.State()
 	state.Collection = c.id

@@ -103,7 +103,7 @@ func (c *connection) tick() {
 	switch {
 	case c.phase == backingOff && now >= c.retryAt:
 		c.open()
-	case c.phase >= opening && now >= c.deadline:
+	case c.phase >= opening && c.silentAt() != 0 && now >= c.silentAt():
 		c.retry(api.Unavailable("nothing was heard from the connector for too long"))
 	}
 }
@@ -115,7 +115,26 @@ func (c *connection) nextTick() int64 {
 	case disconnected:
 		return 0
 	}
-	return c.deadline
+	return c.silentAt()
+}
+
+// silentAt is when a connection that says nothing is given up; zero for never,
+// while no subscription is open that anything could be said about. The first one
+// that is opened after that has its own time to be answered.
+func (c *connection) silentAt() int64 {
+	if c.phase != connected {
+		return c.deadline
+	}
+	var asked int64
+	for _, b := range c.engine.backings {
+		if b.reflector.Subscription() != 0 {
+			asked = earlier(asked, b.reflector.Asked())
+		}
+	}
+	if asked == 0 {
+		return 0
+	}
+	return max(c.deadline, asked+silentPeriods*c.period)
 }
 
 func (e *Engine) reconnect(*wire.Reconnect) {

@@ -53,7 +53,7 @@ func (v *liveView) open(e *Engine, c *collection, query wire.OpenView, status *a
 	}
 	if status != nil {
 		e.reject(wire.ObjectView, v.id, status)
-		if !v.opened {
+		if v.view == nil {
 			e.removeView(v)
 		}
 		return

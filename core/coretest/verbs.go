@@ -12,12 +12,13 @@ var verbs map[string]func(*harness, *verb) error
 func init() {
 	verbs = map[string]func(*harness, *verb) error{
 		// The set-up, before everything else.
-		"config": doConfig, // seed= client= max-bytes= max-history= credit= connector-history= progress= message=
+		"config": doConfig, // seed= client= max-bytes= max-history= credit= connector-history= progress= message= subscriptions=
 
 		// The source behind the connector.
 		"load":     doLoad,     // RESOURCE rv=, then objects: the first list
 		"relist":   doRelist,   // RESOURCE rv=, then objects: the source lists anew
 		"put":      doPut,      // RESOURCE OBJECT: an object is created or updated
+		"churn":    doChurn,    // RESOURCE KEY from= to=: it is updated once at each of these versions, which are its restarts
 		"delete":   doDelete,   // RESOURCE KEY rv=
 		"txn":      doTxn,      // rv=, then puts and deletes without rv: one revision
 		"progress": doProgress, // RESOURCE rv=: nothing is missing up to there
@@ -25,6 +26,7 @@ func init() {
 		"steady":   doSteady,   // DURATION: from now on all sources report progress that often
 		"quiet":    doQuiet,    // no more of that
 		"forbid":   doForbid,   // RESOURCE MESSAGE: subscribers get a 403
+		"deny":     doDeny,     // RESOURCE code= retry= MESSAGE: subscribers get that status
 		"allow":    doAllow,    // RESOURCE: no longer
 
 		// The network and the connector's process.
@@ -36,6 +38,8 @@ func init() {
 		"hold":              doHold,             // messages stay under way
 		"release":           doRelease,          // they arrive again
 		"deliver":           doDeliver,          // N: so many of those held arrive
+		"lock":              doLock,             // MESSAGE: it lets nobody in
+		"unlock":            doUnlock,           // it does again
 		"restart-connector": doRestartConnector, // it loses its history and its connections
 		"replica":           doReplica,          // RESOURCE rv= columns=, then objects: another connector takes over, with this state
 		"send-garbage":      doSendGarbage,      // HEX: the connector sends these bytes

@@ -102,6 +102,18 @@ func (h *harness) change(c *change, v *verb) error {
 
 func doPut(h *harness, v *verb) error { return h.change(h.readPut(v, ""), v) }
 
+func doChurn(h *harness, v *verb) error {
+	c := &change{resource: h.source(v)}
+	key, from, to := v.take("a key such as default/a"), v.optionNumber("from"), v.optionNumber("to")
+	for rv := from; rv <= to && v.err == nil; rv++ {
+		c.put, v.err = c.resource.object(fmt.Sprintf("%s rv=%d restarts=%d", key, rv, rv))
+		if err := h.change(c, v); err != nil {
+			return err
+		}
+	}
+	return v.done()
+}
+
 func doDelete(h *harness, v *verb) error {
 	rv := v.rv()
 	c := h.readDelete(v)
@@ -182,6 +194,23 @@ func doForbid(h *harness, v *verb) error {
 		return err
 	}
 	r.refuse = api.Forbidden(message)
+	return nil
+}
+
+func doDeny(h *harness, v *verb) error {
+	r, status := h.source(v), &api.Status{Code: int(v.optionNumber("code")), RetryAfterSeconds: int(v.optionNumber("retry"))}
+	reason, ok := map[int]api.Reason{
+		401: api.ReasonUnauthorized, 403: api.ReasonForbidden, 410: api.ReasonExpired, 422: api.ReasonInvalid,
+		429: api.ReasonTooManyRequests, 500: api.ReasonInternalError, 503: api.ReasonUnavailable,
+	}[status.Code]
+	if status.Reason = reason; !ok {
+		v.fail("deny needs code=, the number of an error that a connector gives, not %d", status.Code)
+	}
+	status.Message = v.rest()
+	if err := v.done(); err != nil {
+		return err
+	}
+	r.refuse = status
 	return nil
 }
 

@@ -26,6 +26,7 @@ func doConfig(h *harness, v *verb) error {
 		h.connector.reset()
 	}
 	h.connector.session.ProgressMillis = v.optionDuration("progress")
+	h.connector.session.MaxSubscriptions = int(v.optionNumber("subscriptions"))
 	if n := v.optionNumber("message"); n != 0 {
 		h.network.limit = int(n)
 	}
@@ -81,6 +82,17 @@ func doDeliver(h *harness, v *verb) error {
 		}
 	}
 	return nil
+}
+
+func doLock(h *harness, v *verb) error {
+	status := api.Unauthorized(v.rest())
+	h.connector.session.Authenticate = func(string) *api.Status { return status }
+	return v.done()
+}
+
+func doUnlock(h *harness, v *verb) error {
+	h.connector.session.Authenticate = nil
+	return v.done()
 }
 
 func doRestartConnector(h *harness, v *verb) error {

@@ -201,6 +201,7 @@ func (r *Reflector) Ended(status *api.Status) {
 		r.wait(r.backoff.Next(r.now))
 	case 401, 403:
 		r.wait(r.now + slowRetryMillis)
+		r.cacher.FailWaits(status)
 	case 400, 404, 413, 422:
 		r.phase = refused
 		r.cacher.FailWaits(status)

@@ -99,6 +99,9 @@ func (r *Reflector) Subscription() uint32 { return r.sub }
 // Source names the history that resource versions belong to, once it is known.
 func (r *Reflector) Source() string { return r.source }
 
+// Asked is when the present subscription was made.
+func (r *Reflector) Asked() int64 { return r.asked }
+
 // SchemaKnown reports whether the collection's objects have been described.
 func (r *Reflector) SchemaKnown() bool { return r.schema }
 
@@ -213,7 +216,7 @@ func (r *Reflector) state() wire.State {
 	switch {
 	case r.phase == refused:
 		return wire.Closed
-	case r.status != nil && (r.status.Code == 401 || r.status.Code == 403):
+	case r.forbidden():
 		return wire.Forbidden
 	case !r.cacher.Ready() && r.phase == listing:
 		return wire.Syncing
@@ -242,6 +245,21 @@ func (r *Reflector) Refuse(status *api.Status) {
 	r.cacher.AbortList()
 	r.status = status
 	r.cacher.FailWaits(status)
+}
+
+// Denied is why a read that has to wait for the first state would wait for ever:
+// the collection was given up, or there is no right to it. It is nil when there
+// is a state to read, or hope for one.
+func (r *Reflector) Denied() *api.Status {
+	if r.cacher.Ready() || r.phase != refused && !r.forbidden() {
+		return nil
+	}
+	return r.status
+}
+
+// forbidden reports that rights are what is missing.
+func (r *Reflector) forbidden() bool {
+	return r.status != nil && (r.status.Code == 401 || r.status.Code == 403)
 }
 
 // Refused is why the collection was given up, or nil.
