@@ -2,7 +2,8 @@ import { Deferred } from "./deferred.js";
 import { closedError, internalError, messageOf, protocolError, WatchglassError } from "./errors.js";
 import { CollectionHandle } from "./collection.js";
 import { idsPerMember, type MemberEvents, type Seat } from "./engine.js";
-import type { Collection, CollectionOptions, KubeObject, Status, Watchglass } from "./types.js";
+import { openObject } from "./object-handle.js";
+import type { Collection, CollectionOptions, KubeObject, ObjectHandle, ObjectOptions, Status, Watchglass } from "./types.js";
 import { split, Writer } from "./wire/codec.js";
 import { writeCommand, type Command } from "./wire/commands.js";
 import { readOutput, type Output } from "./wire/outputs.js";
@@ -51,6 +52,11 @@ export class Client implements Watchglass {
     const collection = new CollectionHandle<T>(this, resource, options);
     this.#collections.add(collection);
     return collection;
+  }
+
+  object<T extends KubeObject = KubeObject>(resource: string, key: string, options?: ObjectOptions): ObjectHandle<T> {
+    this.#check();
+    return openObject<T>(this, resource, key, options);
   }
 
   inspect(): Promise<Record<string, number>> {

@@ -53,6 +53,7 @@ export interface EngineOptions {
 interface Member {
   readonly events: MemberEvents;
   readonly collections: Set<number>;
+  readonly handles: Set<number>;
 }
 
 /**
@@ -96,7 +97,7 @@ export class Engine {
   attach(events: MemberEvents, wanted?: number): Seat {
     const member = wanted ?? this.#newMember();
     if (this.#members.has(member)) throw internalError("the place at the engine is taken; reload the page");
-    this.#members.set(member, { events, collections: new Set() });
+    this.#members.set(member, { events, collections: new Set(), handles: new Set() });
     return {
       member,
       send: (frames) => this.#command(member, frames),
@@ -129,6 +130,7 @@ export class Engine {
     this.#members.delete(member);
     const w = new Writer();
     for (const collection of left.collections) writeCommand(w, { type: "CloseCollection", collection });
+    for (const handle of left.handles) writeCommand(w, { type: "ReleaseObject", handle });
     if (w.length > 0) this.#run((guest) => guest.step(w.take()));
   }
 
@@ -141,7 +143,7 @@ export class Engine {
     }
     this.#run((guest) => {
       try {
-        for (const frame of split(frames)) noteCollection(sender.collections, frame.type, frame.payload);
+        for (const frame of split(frames)) noteOpen(sender, frame.type, frame.payload);
         guest.step(frames);
       } catch (error) {
         if (error instanceof GuestError && error.poisoned) throw error;
@@ -275,8 +277,9 @@ export class Engine {
     console.error(`watchglass: the engine is restarted: ${message}`);
     this.#discard("the reader restarts");
     this.#replaceSoon();
-    for (const { events, collections } of [...this.#members.values()]) {
+    for (const { events, collections, handles } of [...this.#members.values()]) {
       collections.clear();
+      handles.clear();
       events.restarted(message);
     }
   }
@@ -319,10 +322,12 @@ export class Engine {
   }
 }
 
-/** Keeps the set of a member's collections, which is what it takes to clean up after it. */
-function noteCollection(collections: Set<number>, type: number, payload: Uint8Array): void {
+/** Keeps the sets of what a member has open, as far as it takes to clean up after it. */
+function noteOpen({ collections, handles }: Member, type: number, payload: Uint8Array): void {
   if (type === commandTypes.OpenCollection) collections.add(new Reader(payload, "OpenCollection").uint32());
   if (type === commandTypes.CloseCollection) collections.delete(new Reader(payload, "CloseCollection").uint32());
+  if (type === commandTypes.AcquireObject) handles.add(new Reader(payload, "AcquireObject").uint32());
+  if (type === commandTypes.ReleaseObject) handles.delete(new Reader(payload, "ReleaseObject").uint32());
 }
 
 function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {

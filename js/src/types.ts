@@ -182,6 +182,42 @@ export interface Collection<T extends KubeObject = KubeObject> {
   [Symbol.dispose](): void;
 }
 
+export interface ObjectOptions {
+  /** Who refers to the object, for {@link Watchglass.inspect}. Default: nobody in particular. */
+  owner?: string;
+}
+
+/**
+ * A reference to one object, which is kept present for as long as there is one.
+ * A collection that is open anyway serves it; otherwise it has a watch of its
+ * own.
+ *
+ * Close it when done, or declare it with `using`. A handle that is forgotten is
+ * closed when it is collected, which may be late or never; one that somebody
+ * listens to or waits for is not forgotten.
+ */
+export interface ObjectHandle<T extends KubeObject = KubeObject> {
+  /**
+   * The newest version known, frozen, and the same object for as long as it is
+   * unchanged. Undefined when there is no object, or nothing is known yet.
+   */
+  readonly current: T | undefined;
+  /** Whether there is such an object. Undefined before that is known. */
+  readonly exists: boolean | undefined;
+  /** How current the rest is; what was known stays visible in every state. */
+  readonly state: State;
+  /** Why, where the state has a reason. */
+  readonly error: Status | undefined;
+  /** Resolves when it is known for the first time whether there is such an object. */
+  readonly ready: Promise<void>;
+  /** Called after every change of the above. Returns how to stop. */
+  subscribe(listener: () => void): () => void;
+  /** The object as it is now, the caller's own. Waits up to a second; rejects with a 404 when there is none. */
+  get(): Promise<T>;
+  close(): void;
+  [Symbol.dispose](): void;
+}
+
 export interface ConnectOptions {
   /** A bearer token, or how to get a fresh one for each connection. Never part of the URL. */
   token?: string | (() => string | Promise<string>);
@@ -206,6 +242,8 @@ export interface ConnectOptions {
 /** A connection to one connector, shared by everything opened on it. */
 export interface Watchglass {
   collection<T extends KubeObject = KubeObject>(resource: string, options?: CollectionOptions): Collection<T>;
+  /** Takes a reference to one object: `wg.object("v1/configmaps", "ns/name")`. */
+  object<T extends KubeObject = KubeObject>(resource: string, key: string, options?: ObjectOptions): ObjectHandle<T>;
   /** What the engine holds: named numbers such as "collection.1.objects". */
   inspect(): Promise<Record<string, number>>;
   /** Cuts a waiting back-off short. */

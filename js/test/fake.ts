@@ -158,7 +158,7 @@ export const say = {
       }
     });
   },
-  rejected(w: Writer, object: 0 | 1 | 2, id: number, status: Status): void {
+  rejected(w: Writer, object: 0 | 1 | 2 | 3, id: number, status: Status): void {
     w.frame(0x6a, () => {
       w.byte(object);
       w.uvarint(id);
@@ -182,6 +182,21 @@ export const say = {
   error(w: Writer, request: number, status: Status): void {
     w.frame(0x6e, () => {
       w.uvarint(request);
+      writeStatus(w, status);
+    });
+  },
+  changed(w: Writer, handle: number, item: FakeItem | undefined, rv = 1): void {
+    w.frame(0x6f, () => {
+      w.uvarint(handle);
+      w.uvarint(rv);
+      w.bool(item !== undefined);
+      if (item) writeItem(w, item);
+    });
+  },
+  objectState(w: Writer, handle: number, state: number, status?: Status): void {
+    w.frame(0x70, () => {
+      w.uvarint(handle);
+      w.byte(state);
       writeStatus(w, status);
     });
   },

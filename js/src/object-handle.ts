@@ -1,0 +1,207 @@
+import { statusError, unexpected, type Client, type Open } from "./client.js";
+import { Deferred } from "./deferred.js";
+import { closedError, internalError, messageOf, type WatchglassError } from "./errors.js";
+import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
+import { toObject } from "./object.js";
+import type { KubeObject, ObjectHandle, ObjectOptions, State, Status } from "./types.js";
+import type { Output } from "./wire/outputs.js";
+
+/** Closes the references of handles that were forgotten. Some edge runtimes have none. */
+const forgotten =
+  typeof FinalizationRegistry === "function" ? new FinalizationRegistry<Reference<any>>((reference) => reference.close()) : undefined;
+
+/** Takes a reference to an object. */
+export function openObject<T extends KubeObject>(client: Client, resource: string, key: string, options: ObjectOptions = {}): ObjectHandle<T> {
+  const reference = new Reference<T>(client, resource, key, options.owner ?? "");
+  const handle = new Handle(reference);
+  forgotten?.register(handle, reference, reference);
+  return handle;
+}
+
+/** What the program holds. The client knows the reference alone, so that a handle nobody holds can be collected. */
+class Handle<T extends KubeObject> implements ObjectHandle<T> {
+  readonly #reference: Reference<T>;
+
+  constructor(reference: Reference<T>) {
+    this.#reference = reference;
+    void reference.hold(this, reference.ready);
+  }
+
+  get current(): T | undefined {
+    return this.#reference.current;
+  }
+
+  get exists(): boolean | undefined {
+    return this.#reference.exists;
+  }
+
+  get state(): State {
+    return this.#reference.state;
+  }
+
+  get error(): Status | undefined {
+    return this.#reference.error;
+  }
+
+  get ready(): Promise<void> {
+    return this.#reference.ready;
+  }
+
+  subscribe(listener: () => void): () => void {
+    return this.#reference.subscribe(this, listener);
+  }
+
+  get(): Promise<T> {
+    return this.#reference.hold(this, this.#reference.get());
+  }
+
+  close(): void {
+    forgotten?.unregister(this.#reference);
+    this.#reference.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+/** One reference at the engine, and what the engine says of the object. */
+class Reference<T extends KubeObject> implements Open {
+  readonly #client: Client;
+  readonly #id: number;
+  readonly #resource: string;
+  readonly #key: string;
+  readonly #owner: string;
+  readonly #listeners = new Listeners();
+  readonly #notify = (): void => this.#listeners.call();
+  readonly #ready = new Deferred();
+  /** Handles that someone waits for or listens to, as often as that is so. */
+  readonly #inUse = new Map<object, object>();
+  #ended: WatchglassError | undefined;
+  /** Why the newest version is not there, though it is known. */
+  #unreadable: Status | undefined;
+  #status: Status | undefined;
+  current: T | undefined;
+  exists: boolean | undefined;
+  state: State = "connecting";
+
+  constructor(client: Client, resource: string, key: string, owner: string) {
+    this.#client = client;
+    this.#resource = resource;
+    this.#key = key;
+    this.#owner = owner;
+    this.#id = client.register(this);
+    this.#acquire();
+  }
+
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  get error(): Status | undefined {
+    return this.#status ?? this.#unreadable;
+  }
+
+  /** Keeps a handle from being collected until a promise is settled. */
+  hold<R>(handle: object, until: Promise<R>): Promise<R> {
+    const use = {};
+    this.#inUse.set(use, handle);
+    const done = (): void => void this.#inUse.delete(use);
+    until.then(done, done);
+    return until;
+  }
+
+  subscribe(handle: object, listener: () => void): () => void {
+    const use = {};
+    if (!this.#ended) this.#inUse.set(use, handle);
+    const stop = this.#listeners.add(listener);
+    return () => {
+      this.#inUse.delete(use);
+      stop();
+    };
+  }
+
+  async get(): Promise<T> {
+    if (this.#ended) throw this.#ended;
+    const reply = await this.#client.request((request) => ({ type: "GetObject", request, resource: this.#resource, key: this.#key }));
+    if (reply.type !== "ObjectReply") throw unexpected(reply);
+    return toObject<T>(reply.item, undefined);
+  }
+
+  close(): void {
+    if (this.#ended) return;
+    this.#end(closedError(`the object ${this.#resource} ${this.#key}`));
+    this.#client.send({ type: "ReleaseObject", handle: this.#id });
+  }
+
+  receive(output: Output): void {
+    switch (output.type) {
+      case "ObjectChanged":
+        this.exists = output.item !== undefined;
+        this.current = this.#unreadable = undefined;
+        try {
+          this.current = output.item && freeze(toObject<T>(output.item, undefined));
+        } catch (error) {
+          this.#unreadable = internalError(`the object ${this.#key} cannot be read: ${messageOf(error)}`).status;
+        }
+        this.#ready.resolve();
+        return onNextFrame(this.#notify);
+      case "ObjectState":
+        if (output.state === "closed") {
+          this.#client.send({ type: "ReleaseObject", handle: this.#id });
+          return this.#end(statusError(output.status));
+        }
+        return this.#say(output.state, output.status);
+      case "Rejected":
+        return this.#end(statusError(output.status));
+    }
+    throw unexpected(output);
+  }
+
+  restarted(error: Status): void {
+    this.#say("reconnecting", error);
+    this.#acquire();
+  }
+
+  closed(error: WatchglassError): void {
+    this.#end(error);
+  }
+
+  #acquire(): void {
+    this.#client.send({
+      type: "AcquireObject",
+      handle: this.#id,
+      resource: this.#resource,
+      key: this.#key,
+      owner: this.#owner,
+      onDemand: false,
+    });
+  }
+
+  #say(state: State, status: Status | undefined): void {
+    this.state = state;
+    this.#status = status;
+    onNextFrame(this.#notify);
+  }
+
+  #end(error: WatchglassError): void {
+    if (this.#ended) return;
+    this.#ended = error;
+    this.state = "closed";
+    this.#status = error.status;
+    this.#client.release(this.#id);
+    this.#ready.reject(error);
+    // The last word is said at once, since nothing may run after a close.
+    offNextFrame(this.#notify);
+    this.#listeners.call();
+    this.#listeners.clear();
+    this.#inUse.clear();
+  }
+}
+
+/** Freezes an object to its leaves: all who hold the handle see the same one. */
+function freeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  for (const member of Object.values(value)) freeze(member);
+  return Object.freeze(value);
+}

@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { WatchglassError } from "../src/errors.js";
+import { Reader } from "../src/wire/codec.js";
+import { clientAt, fakeEngine, GuestError, say, speak, turn } from "./fake.js";
+
+const live = 2;
+const forbidden = 5;
+const closed = 6;
+const denied = { code: 403, reason: "Forbidden", message: "secrets is forbidden" };
+const absent = { code: 404, reason: "NotFound", message: 'secrets "ns/tls" not found' };
+
+async function setup() {
+  const fake = await fakeEngine();
+  const client = await clientAt(fake.engine);
+  return { ...fake, client };
+}
+
+async function withObject() {
+  const s = await setup();
+  const object = s.client.object("v1/secrets", "ns/tls", { owner: "page" });
+  await turn();
+  return { ...s, object, id: s.guest().last("AcquireObject").id };
+}
+
+const frame = () => new Promise((resolve) => setTimeout(resolve, 5));
+const body = (data: string) => ({ apiVersion: "v1", kind: "Secret", metadata: { name: "tls" }, data: { data } });
+
+test("a handle says what is known of its object", async () => {
+  const { object, id, client, guest } = await withObject();
+  const r = new Reader(guest().last("AcquireObject").payload, "test");
+  assert.deepEqual([r.uvarint(), r.text(), r.text(), r.text(), r.bool()], [id, "v1/secrets", "ns/tls", "page", false]);
+  assert.equal(object.state, "connecting");
+  assert.equal(object.exists, undefined);
+
+  let calls = 0;
+  const stop = object.subscribe(() => calls++);
+  await speak(client, guest(), (w) => (say.changed(w, id, { key: "ns/tls", rv: 7, body: body("a") }, 9), say.objectState(w, id, live)));
+  await object.ready;
+  await frame();
+  assert.equal(calls, 1, "once for all changes of a frame");
+  assert.equal(object.state, "live");
+  assert.equal(object.exists, true);
+  assert.equal(object.current?.metadata.resourceVersion, "7");
+  const first = object.current;
+  assert.ok(Object.isFrozen(first) && Object.isFrozen(first!["data"]));
+
+  await speak(client, guest(), (w) => say.objectState(w, id, forbidden, denied));
+  assert.equal(object.current, first, "what is known stays");
+  assert.deepEqual([object.state, object.error?.code], ["forbidden", 403]);
+  await frame();
+
+  await speak(client, guest(), (w) => say.changed(w, id, undefined, 11));
+  assert.deepEqual([object.current, object.exists], [undefined, false]);
+  await frame();
+  stop();
+  await speak(client, guest(), (w) => say.changed(w, id, { key: "ns/tls", rv: 12, body: body("b") }));
+  await frame();
+  assert.equal(calls, 3);
+});
+
+test("get asks for the object as it is now", async () => {
+  const { object, client, guest } = await withObject();
+  const [found, missing] = [object.get(), object.get()];
+  await turn();
+  const [first, second] = guest().heard.filter((h) => h.name === "GetObject");
+  const r = new Reader(first!.payload, "test");
+  assert.deepEqual([r.uvarint(), r.text(), r.text()], [first!.id, "v1/secrets", "ns/tls"]);
+  await speak(client, guest(), (w) => (say.object(w, first!.id, { key: "ns/tls", rv: 7, body: body("a") }), say.error(w, second!.id, absent)));
+  assert.equal((await found).metadata.resourceVersion, "7");
+  await assert.rejects(missing, (e: unknown) => e instanceof WatchglassError && e.code === 404);
+});
+
+test("each handle is a reference, given up once", async () => {
+  const { client, guest, object } = await withObject();
+  const other = client.object("v1/secrets", "ns/tls");
+  await turn();
+  assert.equal(guest().count("AcquireObject"), 2);
+  object.close();
+  object[Symbol.dispose]();
+  await turn();
+  assert.equal(guest().count("ReleaseObject"), 1);
+  assert.deepEqual([object.state, other.state], ["closed", "connecting"]);
+  await assert.rejects(object.ready, /is closed/);
+  await assert.rejects(object.get(), /v1\/secrets ns\/tls is closed/);
+});
+
+test("a program that leaves gives up its references", async () => {
+  const { client, guest, object, id } = await withObject();
+  const seconds = client.object("v1/secrets", "ns/other");
+  await turn();
+  seconds.close();
+  await turn();
+  client.close();
+  assert.deepEqual(guest().heard.filter((h) => h.name === "ReleaseObject").map((h) => h.id).at(-1), id);
+  assert.equal(guest().count("ReleaseObject"), 2);
+  assert.equal(object.state, "closed");
+  assert.throws(() => client.object("v1/secrets", "ns/tls"), /is closed/);
+});
+
+test("what is refused ends the handle", async () => {
+  const { client, guest, object, id } = await withObject();
+  let told = "";
+  object.subscribe(() => (told = object.state));
+  await speak(client, guest(), (w) => say.rejected(w, 3, id, { code: 400, reason: "BadRequest", message: "no such key" }));
+  await assert.rejects(object.ready, /no such key/);
+  assert.equal(told, "closed");
+
+  const unknown = client.object("v1/gadgets", "a/b");
+  await turn();
+  const { id: second } = guest().last("AcquireObject");
+  await speak(client, guest(), (w) => say.objectState(w, second, closed, { code: 404, reason: "NotFound", message: "no such resource" }));
+  await assert.rejects(unknown.ready, /no such resource/);
+  await turn();
+  assert.equal(guest().last("ReleaseObject").id, second);
+});
+
+test("a new engine is told of the references again", async (t) => {
+  t.mock.method(console, "error", () => {});
+  const { client, guest, guests, object, id } = await withObject();
+  await speak(client, guest(), (w) => (say.changed(w, id, { key: "ns/tls", rv: 7, body: body("a") }), say.objectState(w, id, live)));
+  const before = object.current;
+  guest().fault = new GuestError("boom", true);
+  client.reconnect();
+  for (let i = 0; i < 20 && guests.length < 2; i++) await turn();
+  await frame();
+  await turn();
+  assert.equal(guests.length, 2);
+  assert.deepEqual([guest().last("AcquireObject").id, object.state, object.current], [id, "reconnecting", before]);
+});
+
+test("a body that cannot be read harms this object alone", async () => {
+  const { client, guest, object, id } = await withObject();
+  await speak(client, guest(), (w) => (say.changed(w, id, { key: "ns/tls", body: "text" }), say.objectState(w, id, live)));
+  assert.equal(client.object("v1/secrets", "ns/x").state, "connecting");
+  assert.deepEqual([object.state, object.exists, object.current], ["live", true, undefined]);
+  assert.match(object.error!.message, /ns\/tls cannot be read/);
+  await speak(client, guest(), (w) => say.changed(w, id, { key: "ns/tls", body: body("a") }));
+  assert.deepEqual([object.error, object.current?.kind], [undefined, "Secret"]);
+});
+
+test("a handle that is forgotten is closed; one that is listened to is not forgotten", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const { client, guest } = await setup();
+  let calls = 0;
+  const forget = async (key: string, listen: boolean) => {
+    const object = client.object("v1/secrets", key);
+    if (listen) object.subscribe(() => calls++);
+    await turn();
+    const { id } = guest().last("AcquireObject");
+    await speak(client, guest(), (w) => say.changed(w, id, { key, body: body("a") }));
+    await object.ready;
+    return id;
+  };
+  const dropped = await forget("ns/dropped", false);
+  const listened = await forget("ns/listened", true);
+  for (let i = 0; i < 100 && guest().count("ReleaseObject") === 0; i++) {
+    await frame();
+    collect();
+  }
+  await turn();
+  assert.deepEqual(guest().heard.filter((h) => h.name === "ReleaseObject").map((h) => h.id), [dropped]);
+  calls = 0;
+  await speak(client, guest(), (w) => say.changed(w, listened, undefined));
+  await frame();
+  assert.equal(calls, 1);
+});
