@@ -8,6 +8,8 @@
 //	list, err := pods.List(ctx, guest.ListOptions{LabelSelector: "app=web"})
 //	watch, err := pods.Watch(ctx, guest.WatchOptions{ResourceVersion: list.ResourceVersion.String()})
 //	for event, err := range watch.Events(ctx) { … }
+//	config, err := client.Object(ctx, "v1/configmaps", "shop/config", guest.ObjectOptions{})
+//	for snapshot, err := range config.Changes(ctx) { … }
 //
 // A [Client] talks to one connector and holds any number of collections.
 // Collections, watches and views of one client share a connection and a store.

@@ -60,6 +60,10 @@ func newFrame(t wire.Type) frame {
 		return &wire.WatchClosed{}
 	case wire.TypeViewPatch:
 		return &wire.ViewPatch{}
+	case wire.TypeObjectChanged:
+		return &wire.ObjectChanged{}
+	case wire.TypeObjectState:
+		return &wire.ObjectState{}
 	case wire.TypeRejected:
 		return &wire.Rejected{}
 	case wire.TypeObjectReply:
@@ -130,6 +134,14 @@ func (l *loop) delivery(f frame) bool {
 		if v := l.views[f.View]; v != nil {
 			v.apply(f)
 		}
+	case *wire.ObjectChanged:
+		if h := l.handles[f.Handle]; h != nil {
+			h.changed(f)
+		}
+	case *wire.ObjectState:
+		if h := l.handles[f.Handle]; h != nil {
+			h.state(f)
+		}
 	case *wire.Rejected:
 		l.rejected(f)
 	default:
@@ -179,6 +191,11 @@ func (l *loop) rejected(f *wire.Rejected) {
 		if v := l.views[f.ID]; v != nil {
 			delete(l.views, f.ID)
 			v.finish(f.Status)
+		}
+	case wire.ObjectHandle:
+		if h := l.handles[f.ID]; h != nil {
+			delete(l.handles, f.ID)
+			h.finish(f.Status)
 		}
 	}
 }

@@ -34,6 +34,7 @@ type loop struct {
 	collections map[uint32]*Collection
 	watches     map[uint32]*Watch
 	views       map[uint32]*View
+	handles     map[uint32]*ObjectHandle
 	requests    map[uint32]*pending
 }
 
@@ -56,7 +57,7 @@ func newLoop(config Config, module *Module) *loop {
 		epoch: time.Now(),
 		calls: make(chan call), arrivals: make(chan arrival),
 		streams: map[uint32]*stream{}, collections: map[uint32]*Collection{},
-		watches: map[uint32]*Watch{}, views: map[uint32]*View{}, requests: map[uint32]*pending{},
+		watches: map[uint32]*Watch{}, views: map[uint32]*View{}, handles: map[uint32]*ObjectHandle{}, requests: map[uint32]*pending{},
 	}
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	return l
@@ -226,6 +227,9 @@ func (l *loop) newID() uint32 {
 func (l *loop) shutdown() {
 	for _, c := range l.collections {
 		l.dropCollection(c, ErrClosed)
+	}
+	for _, h := range l.handles {
+		h.finish(ErrClosed)
 	}
 	l.tasks.Wait()
 	if err := l.module.Close(context.Background()); err != nil {

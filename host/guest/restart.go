@@ -60,6 +60,9 @@ func (l *loop) failed(err error) {
 	for _, c := range l.collections {
 		c.restarting(err)
 	}
+	for _, h := range l.handles {
+		h.restarting(err)
+	}
 	for id, w := range l.watches {
 		if w.delivered {
 			delete(l.watches, id)
@@ -81,6 +84,11 @@ func (l *loop) reopen() {
 		if v := l.views[id]; v != nil {
 			v.rows = nil
 			l.again(wire.ObjectView, id, v.command())
+		}
+	}
+	for _, id := range ids(l.handles) {
+		if h := l.handles[id]; h != nil {
+			l.again(wire.ObjectHandle, id, h.command())
 		}
 	}
 	for _, id := range ids(l.watches) {
