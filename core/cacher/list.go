@@ -68,7 +68,6 @@ type listPlan struct {
 	continued    bool
 	start        string // after the prefix
 	limit        int    // zero for no limit
-	selective    bool   // there is a selector
 }
 
 func (o *ListOptions) plan() (listPlan, *api.Status) {
@@ -79,10 +78,7 @@ func (o *ListOptions) plan() (listPlan, *api.Status) {
 	if status := o.validate(rv); status != nil {
 		return listPlan{}, status
 	}
-	plan := listPlan{
-		notOlderThan: rv, limit: int(o.Limit),
-		prefix: namespacePrefix(o.Namespace), selective: o.LabelSelector != "" || o.FieldSelector != "",
-	}
+	plan := listPlan{notOlderThan: rv, limit: int(o.Limit), prefix: namespacePrefix(o.Namespace)}
 	switch {
 	case o.Continue != "":
 		token, status := parseContinue(o.Continue)
@@ -133,7 +129,7 @@ func (c *Cacher) list(p *listPlan, filter *watcher.Filter) (*ListResult, *api.St
 		}
 		if p.limit > 0 && len(r.Items) == p.limit {
 			r.Remaining++
-			return !p.selective
+			return !filter.Selective()
 		}
 		if filter.Matches(ref) {
 			r.Items = append(r.Items, ref)
@@ -144,7 +140,7 @@ func (c *Cacher) list(p *listPlan, filter *watcher.Filter) (*ListResult, *api.St
 		last := string(c.heap.Key(r.Items[len(r.Items)-1]))
 		r.Continue = formatContinue(r.ResourceVersion, last[len(p.prefix):]+"\x00")
 	}
-	if p.selective {
+	if filter.Selective() {
 		r.Remaining = 0
 	}
 	return r, nil

@@ -28,7 +28,9 @@ func NewFilter(heap *store.Heap, schema *api.Schema, namespace, labelSelector, f
 		if err != nil {
 			return nil, statusOf(err)
 		}
-		f.labels = selector.NewMemo(labels)
+		if !labels.Empty() {
+			f.labels = selector.NewMemo(labels)
+		}
 	}
 	fields, err := selector.ParseFields(fieldSelector)
 	if err != nil {
@@ -48,9 +50,11 @@ func statusOf(err error) *api.Status {
 }
 
 // Everything reports whether the filter lets every object through.
-func (f *Filter) Everything() bool {
-	return f.namespace == "" && f.labels == nil && f.fields.Empty()
-}
+func (f *Filter) Everything() bool { return f.namespace == "" && !f.Selective() }
+
+// Selective reports whether there is a selector that could keep out an object
+// of the namespace.
+func (f *Filter) Selective() bool { return f.labels != nil || !f.fields.Empty() }
 
 // Matches decides about one version; zero, no object, never matches.
 func (f *Filter) Matches(ref store.Ref) bool {

@@ -1,0 +1,27 @@
+package cacher_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/watchglass/watchglass/core/cacher"
+)
+
+// Findings of host/conformance/cacher, numbered.
+
+// Regression 1: a selector that is there and selects everything, such as a
+// blank one, hid how many items remain (rules C42, LS1, FS1).
+func TestListRegression1_BlankSelectorsAreNone(t *testing.T) {
+	for _, opt := range []cacher.ListOptions{
+		{Limit: 2, LabelSelector: " "}, {Limit: 2, FieldSelector: ","}, {Limit: 2, FieldSelector: "="},
+	} {
+		w := lists(t)
+		p := w.page(opt)
+		assert.Equal(t, []string{"ns/a@101", "ns/b@104"}, p.items)
+		assert.EqualValues(t, 1, p.remaining)
+		opt.Continue = p.next
+		assert.Equal(t, page{items: []string{"ns/c@102"}, rv: 105}, w.page(opt))
+		w.assertNoLeak()
+	}
+}
