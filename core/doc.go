@@ -4,9 +4,10 @@
 // An [Engine] opens nothing, reads no clock and starts no goroutine. The
 // program around it does, and speaks with it in frames of package wire:
 //
-//   - Step takes commands (open a collection, a watch, a view; get; list) and
-//     the results of I/O (a stream opened, a message came, the stream closed).
-//     The frames are validated whole before any of them applies.
+//   - Step takes commands (open a collection, a watch, a view; get; list;
+//     acquire an object) and the results of I/O (a stream opened, a message
+//     came, the stream closed). The frames are validated whole before any of
+//     them applies.
 //   - Tick tells the time, in milliseconds. It is the only clock; call it before
 //     every Step, and when WakeAt asks for it. Feed it from a monotonic one: if
 //     it goes back all the same, the engine goes on from where it was.

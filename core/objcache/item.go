@@ -204,10 +204,10 @@ func (it *item) fail(status *api.Status) {
 	}
 }
 
-// idle: nobody has read the item for long, nor is about to. One that is loading
-// never is (rule K12).
+// idle: nobody has read the item for long. One that is loading never is (rule
+// K12).
 func (it *item) idle() bool {
-	return it.loadedAt != 0 && it.followers == 0 && len(it.waiting) == 0 &&
+	return it.loadedAt != 0 && it.followers == 0 &&
 		it.cache.now > max(it.accessed, it.loadedAt)+it.cache.maxIdle
 }
 

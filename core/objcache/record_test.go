@@ -3,6 +3,7 @@
 package objcache
 
 import (
+	"os/exec"
 	"testing"
 	"unsafe"
 
@@ -15,4 +16,13 @@ func TestRecordsTakeNoRoom(t *testing.T) {
 	w := newWorld(t, Config{})
 	w.add(secret("a"), "pod")
 	require.Equal(t, []Holder{{ID: secret("a"), Owner: "pod", Count: 1}}, w.cache.Holders())
+}
+
+// The build that records references is tested with the one that does not.
+func TestWithRefdebug(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the package again")
+	}
+	out, err := exec.Command("go", "test", "-count=1", "-tags", "refdebug", ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }
