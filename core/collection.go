@@ -82,7 +82,7 @@ func (e *Engine) back(scope reflector.Scope, floor objcache.Version) *backing {
 func (b *backing) renew(e *Engine) {
 	for _, w := range e.watches {
 		if w.collection.backing == b {
-			w.expire(api.Expired("the resource is described differently now; list and watch it anew"))
+			w.expire(api.Expired("the resource is described differently now, or comes from another source; list and watch it anew"))
 		}
 	}
 	b.cacher = cacher.New(cacher.Config{

@@ -78,6 +78,7 @@ func (c *connector) restart(now int64) {
 				})
 				return true
 			})
+			r.cacher.SetSource(old.Source())
 			r.cacher.EndList(old.ResourceVersion(), now)
 		}
 	}
@@ -145,12 +146,14 @@ func (r *resource) apply(put *cacher.Put, now int64) {
 	scribble(put.Envelope)
 }
 
-// list replaces the whole state.
-func (r *resource) list(rv api.ResourceVersion, puts []*cacher.Put, now int64) {
+// list replaces the whole state. The source is the name of the history that the
+// version belongs to; usually all have the same, none.
+func (r *resource) list(source string, rv api.ResourceVersion, puts []*cacher.Put, now int64) {
 	r.cacher.BeginList(rv)
 	for _, p := range puts {
 		r.cacher.ListObject(p)
 		scribble(p.Envelope)
 	}
+	r.cacher.SetSource(source)
 	r.cacher.EndList(rv, now)
 }

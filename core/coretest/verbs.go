@@ -15,8 +15,8 @@ func init() {
 		"config": doConfig, // seed= client= max-bytes= max-history= credit= connector-history= progress= message= subscriptions=
 
 		// The source behind the connector.
-		"load":     doLoad,     // RESOURCE rv=, then objects: the first list
-		"relist":   doRelist,   // RESOURCE rv=, then objects: the source lists anew
+		"load":     doLoad,     // RESOURCE rv= source=, then objects: the first list
+		"relist":   doRelist,   // RESOURCE rv= source=, then objects: the source lists anew
 		"put":      doPut,      // RESOURCE OBJECT: an object is created or updated
 		"churn":    doChurn,    // RESOURCE KEY from= to=: it is updated once at each of these versions, which are its restarts
 		"delete":   doDelete,   // RESOURCE KEY rv=
@@ -41,7 +41,7 @@ func init() {
 		"lock":              doLock,             // MESSAGE: it lets nobody in
 		"unlock":            doUnlock,           // it does again
 		"restart-connector": doRestartConnector, // it loses its history and its connections
-		"replica":           doReplica,          // RESOURCE rv= columns=, then objects: another connector takes over, with this state
+		"replica":           doReplica,          // RESOURCE rv= columns= source=, then objects: another connector takes over, with this state
 		"send-garbage":      doSendGarbage,      // HEX: the connector sends these bytes
 
 		// The clock.

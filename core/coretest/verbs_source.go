@@ -46,7 +46,7 @@ func doLoad(h *harness, v *verb) error   { return h.list(v, false) }
 func doRelist(h *harness, v *verb) error { return h.list(v, true) }
 
 func (h *harness) list(v *verb, again bool) error {
-	r, rv := h.source(v), v.rv()
+	r, rv, source := h.source(v), v.rv(), v.option("source")
 	if v.err == nil && r.cacher.Ready() != again {
 		v.fail("load is for the first list of a resource, relist for those after it")
 	}
@@ -57,7 +57,7 @@ func (h *harness) list(v *verb, again bool) error {
 	if err := v.done(); err != nil {
 		return err
 	}
-	r.list(rv, puts, h.now)
+	r.list(source, rv, puts, h.now)
 	return nil
 }
 

@@ -106,7 +106,7 @@ func doRestartConnector(h *harness, v *verb) error {
 // doReplica puts another connector in the place of the present one. What it
 // knows of other resources is the same.
 func doReplica(h *harness, v *verb) error {
-	r, rv, columns := h.source(v), v.rv(), v.option("columns")
+	r, rv, columns, source := h.source(v), v.rv(), v.option("columns"), v.option("source")
 	if v.err != nil {
 		return v.err
 	}
@@ -119,7 +119,7 @@ func doReplica(h *harness, v *verb) error {
 	}
 	h.connector.restart(h.now)
 	r.cacher = h.connector.empty(r)
-	r.list(rv, puts, h.now)
+	r.list(source, rv, puts, h.now)
 	return h.lose("the connector has gone away")
 }
 
