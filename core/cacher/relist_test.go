@@ -218,11 +218,12 @@ func TestC53_Faults(t *testing.T) {
 	w.do("ns/a rv=13")
 	assert.Equal(t, []cacher.Fault{fault("ns/c", 12)}, faults(w))
 	w.do("-ns/c rv=14")
-	assert.Empty(t, faults(w), "gone, held or not")
+	gone := cacher.Fault{Key: "ns/c", ResourceVersion: 14, Status: api.NotFound("ns/c was deleted")}
+	assert.Equal(t, []cacher.Fault{gone}, faults(w), "no event can tell that it is gone")
 
 	w.Fault("ns/b", 15, broken, w.now)
 	w.Fault("ns/b", 16, broken, w.now)
-	assert.Equal(t, []cacher.Fault{fault("ns/b", 16)}, faults(w), "one for each key")
+	assert.Equal(t, []cacher.Fault{gone, fault("ns/b", 16)}, faults(w), "one for each key")
 
 	w.BeginList(20)
 	w.Fault("ns/x", 17, broken, w.now)

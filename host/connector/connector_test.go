@@ -394,7 +394,7 @@ func TestHistoryLimitsApply(t *testing.T) {
 		_, s := w.synced()
 		w.fill(100)
 		r := w.reader()
-		again := w.subscribe(r, wire.Subscribe{ResourceVersion: s.ResourceVersion})
+		again := w.subscribe(r, wire.Subscribe{ResourceVersion: s.ResourceVersion, Source: s.Source})
 		w.until(r, func() bool { return again.Status != nil })
 		assert.Equal(t, 410, again.Status.Code)
 	})
