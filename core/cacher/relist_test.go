@@ -232,7 +232,7 @@ func TestC53_Faults(t *testing.T) {
 	w.ListObject(objects.Put("ns/x rv=17"))
 	w.ListObject(objects.Put("ns/y rv=3")) // the last good version
 	w.ListDelete("ns/z", 20)
-	assert.Equal(t, []cacher.Fault{fault("ns/b", 16)}, faults(w))
+	assert.Equal(t, []cacher.Fault{gone, fault("ns/b", 16)}, faults(w))
 	_, mark = w.Faults()
 	w.EndList(20, w.now)
 	assert.Equal(t, []cacher.Fault{fault("ns/y", 18)}, faults(w))
