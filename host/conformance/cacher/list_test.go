@@ -1,0 +1,119 @@
+package cacher
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apiserver/pkg/apis/example"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+)
+
+// answer to a list.
+type answer struct {
+	items     []string
+	rv        string
+	next      string
+	remaining uint64
+	refused   string
+	passedOn  bool // to a storage that there is none of
+}
+
+func (a *answer) String() string {
+	if a.refused != "" {
+		return "refused: " + a.refused
+	}
+	return fmt.Sprintf("%q at %s, continue %s, %d remaining", a.items, a.rv, readToken(a.next), a.remaining)
+}
+
+func (w *world) ourList(r *request, done func(answer)) {
+	refused := w.ours.List(r.listOptions(), func(result *cacher.ListResult, status *api.Status) {
+		if status != nil {
+			done(answer{refused: ourRefusal(status)})
+			return
+		}
+		a := answer{rv: result.ResourceVersion.String(), next: result.Continue, remaining: result.Remaining}
+		for _, ref := range result.Items {
+			a.items = append(a.items, w.describe(ref, w.ours.Heap().ResourceVersion(ref)))
+		}
+		done(a)
+	})
+	if refused != nil {
+		done(answer{refused: ourRefusal(refused)})
+	}
+}
+
+func (w *world) theirList(r *request) (a answer) {
+	ctx, key, opts, err := r.storageOptions(false)
+	var list example.PodList
+	if err == nil {
+		err = w.theirs.GetList(ctx, key, opts, &list)
+	}
+	if errors.Is(err, errPassedOn) {
+		return answer{passedOn: true}
+	}
+	if err != nil {
+		return answer{refused: theirRefusal(err)}
+	}
+	for i := range list.Items {
+		a.items = append(a.items, describePod(&list.Items[i]))
+	}
+	a.rv, a.next = list.ResourceVersion, list.Continue
+	if list.RemainingItemCount != nil {
+		a.remaining = uint64(*list.RemainingItemCount)
+	}
+	return a
+}
+
+// list asks both, compares, and returns both answers.
+func (w *world) list(r *request, waits bool, meanwhile func()) (ours, theirs answer) {
+	w.t.Helper()
+	w.ourList(r, func(a answer) { ours = a })
+	w.ask(waits, meanwhile, func() { theirs = w.theirList(r) })
+	if theirs.passedOn {
+		w.seen["a list passed on to the storage"]++
+		return ours, theirs
+	}
+	if theirs.refused == "" {
+		w.seen["a list served"]++
+	} else {
+		w.seen["a list refused"]++
+	}
+	if !r.sameRefusal(theirs.refused, ours.refused) || ours.rv != theirs.rv || ours.remaining != theirs.remaining ||
+		readToken(ours.next) != readToken(theirs.next) || !slices.Equal(ours.items, theirs.items) {
+		w.t.Fatalf("list %s\nthe library: %s\nwe:          %s", r, &theirs, &ours)
+	}
+	return ours, theirs
+}
+
+// pages lists page by page, each with a token of one side or the other, while
+// the world may go on.
+func (w *world) pages(r request) {
+	w.t.Helper()
+	ours, theirs := w.list(&r, false, nil)
+	for theirs.next != "" {
+		w.seen["a further page"]++
+		for range w.random.Intn(3) {
+			w.change()
+		}
+		if r.next = ours.next; w.random.Intn(2) == 0 {
+			r.next = theirs.next
+		}
+		if w.random.Intn(8) == 0 { // go on with the latest state
+			var rv int64
+			var start string
+			fmt.Sscanf(readToken(r.next), "%d %q", &rv, &start)
+			r.next = makeToken(-1, start)
+			w.seen["a page of the latest state"]++
+		}
+		r.rv, r.match = "", ""
+		if w.random.Intn(6) == 0 {
+			r.rv, r.limit = "0", 0 // with which the library would ignore a limit
+		}
+		if ours, theirs = w.list(&r, false, nil); theirs.refused != "" {
+			return
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package cacher
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	genericrequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// request is a list or watch request as a client makes it.
+type request struct {
+	namespace, labels, fields string
+	rv                        string
+	match                     metav1.ResourceVersionMatch
+	limit                     uint32
+	next                      string // the continue token
+	initial                   *bool
+	bookmarks                 bool
+}
+
+func (r *request) String() string {
+	initial := "unset"
+	if r.initial != nil {
+		initial = strconv.FormatBool(*r.initial)
+	}
+	return fmt.Sprintf("namespace=%q labels=%q fields=%q rv=%q match=%q limit=%d continue=%s sendInitialEvents=%s bookmarks=%v",
+		r.namespace, r.labels, r.fields, r.rv, r.match, r.limit, readToken(r.next), initial, r.bookmarks)
+}
+
+var matches = map[metav1.ResourceVersionMatch]wire.Match{
+	"": wire.MatchUnset, metav1.ResourceVersionMatchNotOlderThan: wire.MatchNotOlderThan, metav1.ResourceVersionMatchExact: wire.MatchExact,
+}
+
+func (r *request) watchOptions() cacher.WatchOptions {
+	initial := wire.Unset
+	if r.initial != nil {
+		if initial = wire.False; *r.initial {
+			initial = wire.True
+		}
+	}
+	return cacher.WatchOptions{
+		Namespace: r.namespace, LabelSelector: r.labels, FieldSelector: r.fields,
+		ResourceVersion: r.rv, Match: matches[r.match], SendInitialEvents: initial, Bookmarks: r.bookmarks,
+	}
+}
+
+func (r *request) listOptions() cacher.ListOptions {
+	return cacher.ListOptions{
+		Namespace: r.namespace, LabelSelector: r.labels, FieldSelector: r.fields,
+		ResourceVersion: r.rv, Match: matches[r.match], Limit: r.limit, Continue: r.next,
+	}
+}
+
+// storageOptions does what the REST layer does: parse, default, validate, and
+// name the key to look under.
+func (r *request) storageOptions(watch bool) (ctx context.Context, key string, opts storage.ListOptions, err error) {
+	asked := internalversion.ListOptions{
+		ResourceVersion: r.rv, ResourceVersionMatch: r.match, SendInitialEvents: r.initial,
+		Limit: int64(r.limit), Continue: r.next, AllowWatchBookmarks: r.bookmarks, Watch: watch,
+	}
+	if asked.LabelSelector, err = labels.Parse(r.labels); err != nil {
+		return nil, "", opts, apierrors.NewBadRequest(err.Error())
+	}
+	if asked.FieldSelector, err = fields.ParseSelector(r.fields); err != nil {
+		return nil, "", opts, apierrors.NewBadRequest(err.Error())
+	}
+	internalversion.SetListOptionsDefaults(&asked, true)
+	if list := validation.ValidateListOptions(&asked, true); len(list) > 0 {
+		return nil, "", opts, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", list)
+	}
+	opts = storage.ListOptions{
+		ResourceVersion: asked.ResourceVersion, ResourceVersionMatch: asked.ResourceVersionMatch,
+		SendInitialEvents: asked.SendInitialEvents, Recursive: true,
+		Predicate: storage.SelectionPredicate{
+			Label: asked.LabelSelector, Field: asked.FieldSelector, GetAttrs: attributes,
+			Limit: asked.Limit, Continue: asked.Continue, AllowWatchBookmarks: asked.AllowWatchBookmarks,
+		},
+	}
+	if watch {
+		opts.ResourceVersionMatch = "" // the registry does not pass it on
+	}
+	namespace := r.namespace
+	if namespace == "" {
+		namespace, _ = opts.Predicate.MatchesSingleNamespace()
+	}
+	key = strings.TrimSuffix(prefix, "/")
+	if namespace != "" {
+		key = prefix + namespace
+		if name, ok := opts.Predicate.MatchesSingle(); ok && name != "" {
+			key, opts.Recursive = key+"/"+name, false
+		}
+	}
+	ctx = context.WithValue(context.Background(), fromReader{}, true)
+	return genericrequest.WithNamespace(ctx, namespace), key, opts, nil
+}
+
+// pins reports whether the field selector names the one namespace or object
+// that can match. The library then looks nowhere else; ours does, and so there
+// may be an empty last page.
+func (r *request) pins() bool {
+	selector, err := fields.ParseSelector(r.fields)
+	if err != nil {
+		return false
+	}
+	_, name := selector.RequiresExactMatch("metadata.name")
+	_, namespace := selector.RequiresExactMatch("metadata.namespace")
+	return name || namespace
+}
+
+// token is a continue token. Its members are in the order in which both sides
+// write them; ours reads no other.
+type token struct {
+	Version string `json:"v"`
+	RV      int64  `json:"rv"`
+	Start   string `json:"start"`
+}
+
+// readToken is what a continue token says, without a slash in front of its
+// start.
+func readToken(text string) string {
+	if text == "" {
+		return ""
+	}
+	var token token
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(data, &token)
+	}
+	if err != nil {
+		return fmt.Sprintf("%q", text)
+	}
+	return fmt.Sprintf("%d %q", token.RV, strings.TrimPrefix(token.Start, "/"))
+}
+
+func makeToken(rv int64, start string) string {
+	data, err := json.Marshal(token{"meta.k8s.io/v1", rv, start})
+	if err != nil {
+		panic(err)
+	}
+	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+// refusal names an error by code and reason, and by message where the message
+// says something about the cache.
+func refusal(code int, reason, message string) string {
+	text := fmt.Sprintf("%d %s", code, reason)
+	if code == 410 || code == 504 {
+		text += ": " + message
+	}
+	return text
+}
+
+// sameRefusal: of several faults in one request, either may be named.
+func (r *request) sameRefusal(theirs, ours string) bool {
+	_, err := labels.Parse(r.labels)
+	_, fieldErr := fields.ParseSelector(r.fields)
+	if err != nil || fieldErr != nil {
+		return theirs != "" && ours != ""
+	}
+	return theirs == ours
+}
+
+func ourRefusal(s *api.Status) string { return refusal(s.Code, string(s.Reason), s.Message) }
+
+func theirRefusal(err error) string {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return "500 " + err.Error()
+	}
+	return statusRefusal(status.Status())
+}
+
+func statusRefusal(s metav1.Status) string { return refusal(int(s.Code), string(s.Reason), s.Message) }
