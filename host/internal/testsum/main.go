@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,14 +21,25 @@ import (
 type suite struct {
 	name    string
 	command []string
-	env     []string
 	count   func(io.Reader, *tally) error
 }
 
-type tally struct{ passed, failed int }
+type tally struct{ passed, failed, skipped int }
+
+func (t tally) String() string {
+	s := fmt.Sprintf("%d passed, %d failed", t.passed, t.failed)
+	if t.skipped > 0 {
+		s += fmt.Sprintf(", %d skipped", t.skipped)
+	}
+	return s
+}
 
 func suites() ([]suite, error) {
 	node, err := filepath.Glob("js/build/test/*.test.js")
+	if err != nil {
+		return nil, err
+	}
+	examples, err := filepath.Glob("examples/*/*.test.mjs")
 	if err != nil {
 		return nil, err
 	}
@@ -37,12 +49,12 @@ func suites() ([]suite, error) {
 	}
 	nodeTest := []string{"node", "--test", "--test-reporter=tap", "--test-concurrency=1"}
 	return []suite{
-		{"Go", []string{"go", "test", "-json", "./..."}, nil, countGo},
+		{"Go", []string{"go", "test", "-json", "./..."}, countGo},
 		// The packages with goroutines of their own, but without etcd, whose
 		// race build alone takes minutes.
-		{"Go, race detector", []string{"go", "test", "-json", "-race", "./host/connector", "./host/server", "./host/guest"}, nil, countGo},
-		{"Node and Chromium", append(nodeTest, node...), nil, countTAP},
-		{"dashboard in Chromium", append(nodeTest, dashboard...), nil, countTAP},
+		{"Go, race detector", []string{"go", "test", "-json", "-race", "./host/connector", "./host/server", "./host/guest"}, countGo},
+		{"the npm package in Node, Chromium and workerd", slices.Concat(nodeTest, node), countTAP},
+		{"the examples", slices.Concat(nodeTest, examples, dashboard), countTAP},
 	}, nil
 }
 
@@ -57,8 +69,9 @@ func main() {
 		t := run(s)
 		total.passed += t.passed
 		total.failed += t.failed
+		total.skipped += t.skipped
 	}
-	fmt.Printf("%d passed, %d failed\n", total.passed, total.failed)
+	fmt.Println(total)
 	if total.failed > 0 {
 		os.Exit(1)
 	}
@@ -78,13 +91,12 @@ func run(s suite) tally {
 		fmt.Printf("%s: %v\n", s.name, err)
 		t.failed++
 	}
-	fmt.Printf("   %d passed, %d failed in %s\n", t.passed, t.failed, time.Since(start).Round(time.Second))
+	fmt.Printf("   %s in %s\n", t, time.Since(start).Round(time.Second))
 	return t
 }
 
 func pipe(s suite, t *tally) error {
 	cmd := exec.Command(s.command[0], s.command[1:]...)
-	cmd.Env = append(os.Environ(), s.env...)
 	cmd.Stderr = os.Stdout
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -131,6 +143,12 @@ func countGo(r io.Reader, t *tally) error {
 				fmt.Printf("ok   %s\n", e.Package)
 			}
 			delete(output, key)
+		case "skip":
+			if e.Test != "" {
+				t.skipped++
+				fmt.Printf("SKIP %s\n%s", key, output[key])
+			}
+			delete(output, key)
 		case "fail":
 			fmt.Printf("FAIL %s\n%s", key, output[key])
 			if e.Test != "" {
@@ -142,7 +160,7 @@ func countGo(r io.Reader, t *tally) error {
 }
 
 var tapResult = regexp.MustCompile(`^\s*(not )?ok \d+`)
-var tapCount = regexp.MustCompile(`^# (pass|fail|cancelled) (\d+)`)
+var tapCount = regexp.MustCompile(`^# (pass|fail|cancelled|skipped) (\d+)`)
 
 // countTAP takes the counts that the reporter ends with, and prints the rest of
 // what is not a passed test.
@@ -159,9 +177,12 @@ func countTAP(r io.Reader, t *tally) error {
 		}
 		if m := tapCount.FindStringSubmatch(line); m != nil {
 			n, _ := strconv.Atoi(m[2])
-			if m[1] == "pass" {
+			switch m[1] {
+			case "pass":
 				t.passed += n
-			} else {
+			case "skipped":
+				t.skipped += n
+			default:
 				t.failed += n
 			}
 		}
