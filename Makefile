@@ -26,6 +26,7 @@ test: $(BINARY) js/build/test ## Run every test: Go, wazero, Node, Chromium, wor
 lint: js/node_modules ## Check formatting, vet, staticcheck, TypeScript, and the import rules
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt would change:"; echo "$$out"; exit 1; }
 	go vet ./...
+	go -C host/conformance vet ./selectors
 	go tool staticcheck ./...
 	GOOS=wasip1 GOARCH=wasm go vet ./wasm/guest
 	cd js && npm run --silent typecheck
@@ -39,8 +40,11 @@ fuzz: ## Fuzz every parser for FUZZTIME each (default 30s)
 	@go list -f '{{.ImportPath}}{{range .TestGoFiles}} {{.}}{{end}}{{range .XTestGoFiles}} {{.}}{{end}}' ./... >/dev/null
 	@for f in $$(git grep -l '^func Fuzz' -- '*_test.go'); do \
 	  for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$f); do \
-	    echo "== $$name ($$(dirname $$f))"; go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$f); \
+	    echo "== $$name ($$(dirname $$f))"; (cd $$(dirname $$f) && go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) .); \
 	  done; done
+
+conformance: ## Hold core against the libraries of Kubernetes (the first build takes minutes)
+	go -C host/conformance test ./...
 
 golden: $(WASM) ## Rewrite the golden files: wire frames, scenarios, ABI (read the diff before you commit it)
 	go test ./core/wire -update
@@ -81,6 +85,6 @@ js/build/test: js/dist/index.js $(shell git ls-files -co --exclude-standard -- j
 	@touch $@
 
 help: ## List the targets
-	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: demo build test lint scenarios fuzz golden clean wasm js dashboard help
+.PHONY: demo build test lint scenarios fuzz conformance golden clean wasm js dashboard help
