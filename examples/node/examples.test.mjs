@@ -26,13 +26,25 @@ async function lineWith(lines, pattern) {
   }
 }
 
+/** Starts a demo and resolves with where it is served. */
+async function demo(t) {
+  const lines = start(t, at("../../build/watchglass"), "demo", "--pods", "200", "--listen", "127.0.0.1:0");
+  const [, address] = await lineWith(lines, /http:\/\/(\S+)/);
+  return `ws://${address}/watch`;
+}
+
 test("top prints the pods with the most restarts", async (t) => {
-  const demo = start(t, at("../../build/watchglass"), "demo", "--pods", "200", "--listen", "127.0.0.1:0");
-  const [, address] = await lineWith(demo, /http:\/\/(\S+)/);
-  const top = start(t, process.execPath, at("top.mjs"), `ws://${address}/watch`);
+  const top = start(t, process.execPath, at("top.mjs"), await demo(t));
   const [, total] = await lineWith(top, /^live, (\d+) pods match$/);
   assert.ok(Number(total) > 0);
   const rows = [];
   for (let i = 0; i < 5; i++) rows.push(Number((await lineWith(top, /^  \S+\/\S+ (\d+)$/))[1]));
   assert.deepEqual(rows, rows.toSorted((a, b) => b - a));
+});
+
+test("sync prints how long it took and what a pod weighs", async (t) => {
+  const sync = start(t, process.execPath, at("sync.mjs"), await demo(t));
+  const [, pods, bytes] = await lineWith(sync, /^(\d+) pods in \d+ ms, (\d+) bytes each$/);
+  assert.ok(Number(pods) > 100);
+  assert.ok(Number(bytes) > 0);
 });

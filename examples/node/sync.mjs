@@ -1,0 +1,11 @@
+// Prints how long a collection takes to be in sync, and what it weighs.
+import { connect } from "../../js/dist/index.js"; // in your project: from "watchglass"
+
+const started = performance.now();
+const wg = await connect(process.argv[2] ?? "ws://127.0.0.1:8080/watch");
+const pods = wg.collection("v1/pods");
+await pods.synced;
+const millis = Math.round(performance.now() - started);
+const { "collection.1.usedBytes": bytes, "collection.1.objects": objects } = await wg.inspect();
+console.log(`${objects} pods in ${millis} ms, ${Math.round(bytes / objects)} bytes each`);
+wg.close();
