@@ -13,10 +13,10 @@ import { after, test, type TestContext } from "node:test";
 import { chromium, type Browser, type Page } from "playwright-core";
 import type * as api from "../src/index.js";
 import { TestConnector } from "./connector.js";
-import { built } from "./paths.js";
+import { built, packaged } from "./paths.js";
 
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const dist = join(process.cwd(), "dist");
+const dist = packaged("dist");
 const skip = !existsSync(executablePath)
   ? `no browser at ${executablePath}`
   : !existsSync(join(dist, "watchglass.wasm"))

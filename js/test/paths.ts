@@ -1,7 +1,9 @@
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
-/** The repository's root: tests run in the package's folder. */
-const root = join(process.cwd(), "..");
+/** The package's folder, wherever the tests are started from: they are built into build/test/ in it. */
+const home = fileURLToPath(new URL("../..", import.meta.url));
 
-export const testdata = (...path: string[]): string => join(root, "testdata", ...path);
-export const built = (...path: string[]): string => join(root, "build", ...path);
+export const packaged = (...path: string[]): string => join(home, ...path);
+export const testdata = (...path: string[]): string => join(home, "..", "testdata", ...path);
+export const built = (...path: string[]): string => join(home, "..", "build", ...path);

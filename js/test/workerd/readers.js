@@ -1,0 +1,44 @@
+// Two ways to read in a worker: for as long as a response lasts, and in a
+// Durable Object that outlives its requests.
+import { connect } from "./workerd.js";
+
+const lines = (view) => view.snapshot.rows.map((row) => `${row.name} ${row.columns[0]}`).join(", ") + "\n";
+
+/** Streams every state of a view until the reader goes away. */
+async function follow(url) {
+  const wg = await connect(url, { token: "t0ken" });
+  const view = wg.collection("v1/pods").view({ labelSelector: "app=web", sort: "name" });
+  await view.ready;
+  const { readable, writable } = new TransformStream();
+  const writer = writable.getWriter();
+  const text = new TextEncoder();
+  const tell = () => void writer.write(text.encode(lines(view))).catch(() => wg.close());
+  view.subscribe(tell);
+  tell();
+  return new Response(readable);
+}
+
+/** Holds one connection for all who ask. */
+export class Reader {
+  #pods;
+
+  async fetch(request) {
+    const { searchParams } = new URL(request.url);
+    this.#pods ??= connect(searchParams.get("connector"), { token: "t0ken" }).then((wg) => wg.collection("v1/pods"));
+    const pods = await this.#pods;
+    await pods.synced;
+    try {
+      return Response.json(await pods.get(searchParams.get("key")));
+    } catch (error) {
+      return Response.json({ name: error.name, code: error.code, reason: error.reason }, { status: error.code });
+    }
+  }
+}
+
+export default {
+  async fetch(request, env) {
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname === "/follow") return follow(searchParams.get("connector"));
+    return env.READER.get(env.READER.idFromName("one")).fetch(request);
+  },
+};
