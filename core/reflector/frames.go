@@ -60,7 +60,7 @@ func (r *Reflector) LabelSet(f *wire.LabelSet) {
 func (r *Reflector) put(c *wire.Change) (cacher.Put, error) {
 	labels, ok := r.labels[c.LabelSet]
 	if !ok {
-		return cacher.Put{}, api.Protocol("object " + string(c.Key) + " has a label set that was not defined")
+		return cacher.Put{}, api.Protocol("object " + string(c.Envelope.Key()) + " has a label set that was not defined")
 	}
 	return cacher.Put{ResourceVersion: c.ResourceVersion, Flags: c.Flags, Labels: labels, Envelope: c.Envelope}, nil
 }

@@ -1,0 +1,329 @@
+package reflector_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/reflector"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// rig is a reflector with the cacher it feeds.
+type rig struct {
+	*reflector.Reflector
+	t      *testing.T
+	cacher *cacher.Cacher
+	now    int64
+}
+
+func newRig(t *testing.T) *rig {
+	var subscriptions uint32
+	c := cacher.New(cacher.Config{})
+	r := &rig{t: t, cacher: c, Reflector: reflector.New(reflector.Config{
+		Scope: reflector.Scope{Resource: "v1/pods"}, Credit: 1 << 20, Rand: api.NewRand(1),
+		NextSubscription: func() uint32 { subscriptions++; return subscriptions },
+	}, c)}
+	r.at(1_000_000)
+	return r
+}
+
+func (r *rig) at(now int64) {
+	r.now = now
+	r.cacher.Tick(now)
+	r.Tick(now)
+}
+
+// asked returns the one subscription that was asked for, and forgets it.
+func (r *rig) asked() *wire.Subscribe {
+	r.t.Helper()
+	var found *wire.Subscribe
+	for out := r.Outgoing(); len(out) > 0; {
+		frameType, payload, rest, err := wire.Next(out)
+		require.NoError(r.t, err)
+		if frameType == wire.TypeSubscribe {
+			require.Nil(r.t, found, "one at a time")
+			found = &wire.Subscribe{}
+			require.NoError(r.t, found.Parse(payload))
+		}
+		out = rest
+	}
+	return found
+}
+
+// described sends the schema, and the definition of the only label set.
+func (r *rig) described() {
+	require.True(r.t, r.Schema(&wire.Schema{Schema: objects.Pods()}, nil))
+	r.LabelSet(&wire.LabelSet{ID: 1, Labels: api.Labels{{Key: "app", Value: "web"}}})
+}
+
+// listed takes the reflector through a snapshot.
+func (r *rig) listed(rv api.ResourceVersion, list ...string) {
+	r.t.Helper()
+	r.described()
+	require.NoError(r.t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: rv}))
+	require.NoError(r.t, r.SnapshotPart(&wire.SnapshotPart{Objects: changes(api.Added, list...)}, 1))
+	require.NoError(r.t, r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: rv}))
+}
+
+func changes(kind api.EventType, list ...string) []wire.Change {
+	var all []wire.Change
+	for _, text := range list {
+		p := objects.Put(text)
+		c := wire.Change{Type: kind, ResourceVersion: p.ResourceVersion, LabelSet: 1, Envelope: p.Envelope}
+		if kind == api.Deleted {
+			c = wire.Change{Type: kind, ResourceVersion: p.ResourceVersion, Key: api.Key(string(p.Envelope.Key()))}
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+func (r *rig) state() wire.State { return r.State().State }
+
+// following is a reflector in step with its connector at version 5.
+func following(t *testing.T) *rig {
+	r := newRig(t)
+	r.Connected(5000)
+	r.asked()
+	r.listed(5, "default/a rv=3", "default/b rv=5")
+	require.Equal(t, wire.Live, r.state())
+	return r
+}
+
+func TestR1_what_is_asked_for(t *testing.T) {
+	r := newRig(t)
+	require.Nil(t, r.asked(), "nothing before there is a connection")
+	r.Connected(5000)
+	first := r.asked()
+	require.Zero(t, first.ResourceVersion, "the first time, any state is good")
+	require.Zero(t, first.NotOlderThan)
+
+	r.listed(5, "default/a rv=3")
+	r.Disconnected(api.Unavailable("cut"))
+	r.Connected(5000)
+	require.EqualValues(t, 5, r.asked().ResourceVersion, "then it goes on from what is here")
+
+	r.Ended(api.Expired("too old"))
+	again := r.asked()
+	require.Zero(t, again.ResourceVersion, "after a 410 it starts over")
+	require.EqualValues(t, 5, again.NotOlderThan, "and never goes back in time")
+
+	r.Disconnected(api.Unavailable("cut"))
+	r.Connected(5000)
+	require.Zero(t, r.asked().ResourceVersion, "the 410 stands until a new state is here")
+	r.listed(9, "default/a rv=9")
+	r.Disconnected(api.Unavailable("cut"))
+	r.Connected(5000)
+	require.EqualValues(t, 9, r.asked().ResourceVersion)
+}
+
+// R4: the state comes as a stream that goes on with the changes; it is collected
+// aside and becomes the state when its end is marked, and not before (R11).
+func TestR4_a_snapshot_counts_when_it_is_whole(t *testing.T) {
+	r := following(t)
+	r.Ended(api.Expired("too old"))
+	r.asked()
+	r.described()
+	require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 8}))
+	require.NoError(t, r.SnapshotPart(&wire.SnapshotPart{Objects: changes(api.Added, "default/c rv=8")}, 1))
+	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 9, Changes: changes(api.Added, "default/d rv=9")}, 1))
+	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 10, Changes: changes(api.Deleted, "default/c rv=10")}, 1))
+	require.EqualValues(t, 5, r.cacher.ResourceVersion())
+	require.Equal(t, 2, r.cacher.Len())
+	require.NoError(t, r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: 10}))
+	require.EqualValues(t, 10, r.cacher.ResourceVersion())
+	require.Equal(t, 1, r.cacher.Len())
+	require.NotZero(t, r.cacher.Get("default/d"))
+	require.Equal(t, wire.Live, r.state(), "and the same stream goes on")
+	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 11, Changes: changes(api.Modified, "default/d rv=11")}, 1))
+	require.Nil(t, r.asked())
+}
+
+func TestR6_what_events_do(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind    api.EventType
+		object  string
+		rv      api.ResourceVersion // of key afterwards; zero for none
+		current api.ResourceVersion
+	}{
+		"added":                {api.Added, "default/c rv=7", 7, 7},
+		"added that is known":  {api.Added, "default/a rv=7", 7, 7},
+		"modified":             {api.Modified, "default/a rv=7", 7, 7},
+		"modified, unknown":    {api.Modified, "default/c rv=7", 7, 7},
+		"deleted":              {api.Deleted, "default/a rv=7", 0, 7},
+		"deleted, unknown":     {api.Deleted, "default/c rv=7", 0, 7},
+		"repeated change":      {api.Modified, "default/b rv=5", 5, 5},
+		"change from the past": {api.Deleted, "default/a rv=4", 3, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := following(t)
+			all := changes(c.kind, c.object)
+			require.NoError(t, r.Changes(&wire.Events{ResourceVersion: all[0].ResourceVersion, Changes: all}, 1))
+			ref := r.cacher.Get(objects.Put(c.object).Envelope.Key())
+			require.Equal(t, c.rv != 0, ref != 0)
+			if ref != 0 {
+				require.Equal(t, c.rv, r.cacher.Heap().ResourceVersion(ref))
+			}
+			require.Equal(t, c.current, r.cacher.ResourceVersion())
+		})
+	}
+}
+
+// R7: the version to resume from moves with every frame, and with nothing less:
+// a frame is whole revisions, and progress is none of an object's.
+func TestR7_the_version_to_resume_from(t *testing.T) {
+	r := following(t)
+	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 7, Changes: changes(api.Modified, "default/a rv=7", "default/b rv=7")}, 1))
+	require.NoError(t, r.Progress(&wire.Progress{ResourceVersion: 12}))
+	require.NoError(t, r.Progress(&wire.Progress{ResourceVersion: 11}))
+	r.Disconnected(api.Unavailable("cut"))
+	r.Connected(5000)
+	require.EqualValues(t, 12, r.asked().ResourceVersion)
+}
+
+// R9: what each end of a subscription leads to.
+func TestR9_what_an_end_leads_to(t *testing.T) {
+	const never = -1
+	for name, c := range map[string]struct {
+		status *api.Status
+		state  wire.State
+		least  int64 // before the next attempt
+		most   int64
+		resume api.ResourceVersion
+	}{
+		"410":       {api.Expired("gone"), wire.Syncing, 0, 0, 0},
+		"429":       {api.TooManyRequests("slow down", 7), wire.Reconnecting, 7000, 7000, 5},
+		"500":       {api.Internal("no leader"), wire.Reconnecting, 800, 1600, 5},
+		"503":       {api.Unavailable("starting"), wire.Reconnecting, 800, 1600, 5},
+		"504":       {api.TooLargeResourceVersion(5, 4), wire.Reconnecting, 1000, 1600, 5},
+		"401":       {api.Unauthorized("who"), wire.Forbidden, 30_000, 30_000, 5},
+		"403":       {api.Forbidden("no"), wire.Forbidden, 30_000, 30_000, 5},
+		"400":       {api.BadRequest("what"), wire.Closed, never, never, 0},
+		"404":       {api.NotFound("where"), wire.Closed, never, never, 0},
+		"413":       {api.TooLarge("how much"), wire.Closed, never, never, 0},
+		"422":       {api.Invalid("why"), wire.Closed, never, never, 0},
+		"no reason": {nil, wire.Reconnecting, 800, 1600, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := following(t)
+			r.Ended(c.status)
+			require.Equal(t, c.state, r.state())
+			require.Equal(t, 2, r.cacher.Len(), "what is here stays")
+			start, waited := r.now, int64(never)
+			var next *wire.Subscribe
+			for ; r.now <= start+60_000; r.at(r.now + 100) {
+				if next = r.asked(); next != nil {
+					waited = r.now - start
+					break
+				}
+			}
+			if c.least == never {
+				require.Nil(t, next)
+				require.Zero(t, r.NextTick())
+				return
+			}
+			require.NotNil(t, next)
+			require.GreaterOrEqual(t, waited, c.least)
+			require.LessOrEqual(t, waited, c.most+100)
+			require.Equal(t, c.resume, next.ResourceVersion)
+		})
+	}
+}
+
+func TestR10_backOff(t *testing.T) {
+	b := reflector.NewBackoff(api.NewRand(7))
+	now, delay := int64(0), int64(800)
+	for range 12 {
+		next := b.Next(now)
+		require.GreaterOrEqual(t, next-now, delay)
+		require.Less(t, next-now, 2*delay)
+		now, delay = next, min(2*delay, 30_000)
+	}
+	now += 120_001
+	require.Less(t, b.Next(now)-now, int64(1600), "after two quiet minutes it starts small")
+}
+
+func TestFramesOutOfTurn(t *testing.T) {
+	begin := func(r *rig) error { return r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 9}) }
+	part := func(r *rig) error { return r.SnapshotPart(&wire.SnapshotPart{}, 1) }
+	end := func(r *rig) error { return r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: 9}) }
+	events := func(r *rig) error { return r.Changes(&wire.Events{ResourceVersion: 9}, 1) }
+	progress := func(r *rig) error { return r.Progress(&wire.Progress{ResourceVersion: 9}) }
+	listing := func(t *testing.T) *rig {
+		r := newRig(t)
+		r.Connected(5000)
+		r.described()
+		require.NoError(t, begin(r))
+		return r
+	}
+	for name, c := range map[string]struct {
+		in      func(*testing.T) *rig
+		frame   func(*rig) error
+		message string
+	}{
+		"a snapshot in a snapshot":     {listing, begin, "no snapshot was asked for"},
+		"a snapshot that nobody wants": {following, begin, "no snapshot was asked for"},
+		"a part of nothing":            {following, part, "outside of a snapshot"},
+		"an end of nothing":            {following, end, "outside of a snapshot"},
+		"progress in a snapshot":       {listing, progress, "before the subscription was answered"},
+		"events before anything":       {newRig, events, "before the subscription was answered"},
+		"progress before anything":     {newRig, progress, "before the subscription was answered"},
+		"an undefined label set": {following, func(r *rig) error {
+			all := changes(api.Added, "default/c rv=9")
+			all[0].LabelSet = 99
+			return r.Changes(&wire.Events{ResourceVersion: 9, Changes: all}, 1)
+		}, "default/c has a label set that was not defined"},
+		"a snapshot of the past": {following, func(r *rig) error {
+			r.Ended(api.Expired("too old"))
+			r.described()
+			require.NoError(r.t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 4}))
+			return r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: 4})
+		}, "older than what is here already: version 4 after 5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := c.in(t)
+			rv := r.cacher.ResourceVersion()
+			err := c.frame(r)
+			require.ErrorIs(t, err, api.Protocol(""))
+			require.ErrorContains(t, err, c.message)
+			require.Equal(t, rv, r.cacher.ResourceVersion(), "nothing was taken over")
+		})
+	}
+}
+
+// A subscription that says nothing is asked for again, although its connection
+// may be alive; what is here turns stale on the way.
+func TestSilence(t *testing.T) {
+	r := following(t)
+	heard := r.now
+	r.at(heard + 14_999)
+	require.Nil(t, r.asked())
+	require.Equal(t, wire.Live, r.state())
+	r.at(heard + 15_000)
+	require.EqualValues(t, 5, r.asked().ResourceVersion)
+	require.Equal(t, wire.Stale, r.state())
+	require.NoError(t, r.Progress(&wire.Progress{ResourceVersion: 5}))
+	require.Equal(t, wire.Live, r.state())
+}
+
+func TestDenied(t *testing.T) {
+	r := newRig(t)
+	r.Connected(5000)
+	var told *api.Status
+	r.cacher.WhenFresh(0, func(s *api.Status) { told = s })
+	require.Nil(t, r.Denied())
+	r.Ended(api.Forbidden("no"))
+	require.Equal(t, 403, r.Denied().Code)
+	require.Equal(t, 403, told.Code, "who waited is told")
+	r.at(r.now + 30_000)
+	require.NotNil(t, r.Denied(), "until the question is answered otherwise")
+	r.listed(5)
+	require.Nil(t, r.Denied())
+	r.Ended(api.Forbidden("no"))
+	require.Nil(t, r.Denied(), "there is a state to read")
+	require.Equal(t, wire.Forbidden, r.state())
+}
