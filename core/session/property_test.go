@@ -1,0 +1,387 @@
+package session_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// row is all that the model knows of an object.
+type row struct {
+	rv        api.ResourceVersion
+	app, node string
+}
+
+type rows map[api.Key]row
+
+// change is one of the model's; a nil row is a deletion.
+type change struct {
+	key      api.Key
+	from, to *row
+}
+
+// world is a collection and everything that ever happened in it.
+type world struct {
+	t       *testing.T
+	rand    *rand.Rand
+	cacher  *cacher.Cacher
+	rv      api.ResourceVersion
+	now     int64
+	state   rows
+	states  map[api.ResourceVersion]rows     // after each revision
+	changes map[api.ResourceVersion][]change // of each revision
+}
+
+func newWorld(t *testing.T, seed int64) *world {
+	w := &world{
+		t: t, rand: rand.New(rand.NewSource(seed)), rv: 1, now: 1_000_000, state: rows{},
+		states: map[api.ResourceVersion]rows{1: {}}, changes: map[api.ResourceVersion][]change{},
+	}
+	w.cacher = cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 12, MaxCapacity: 12}})
+	w.relist(0)
+	return w
+}
+
+// Collection and Release implement session.Backend.
+func (w *world) Collection(api.Resource) (*cacher.Cacher, *api.Status) { return w.cacher, nil }
+func (w *world) Release(api.Resource)                                  {}
+
+// revise makes up a revision and applies it to the model.
+func (w *world) revise() []change {
+	w.rv += api.ResourceVersion(1 + w.rand.Intn(3))
+	var done []change
+	for range 1 + w.rand.Intn(3) {
+		key := api.Key(fmt.Sprintf("%s/%d", []string{"a", "a-b", "ab"}[w.rand.Intn(3)], w.rand.Intn(3)))
+		if slices.ContainsFunc(done, func(c change) bool { return c.key == key }) {
+			continue
+		}
+		c := change{key: key}
+		if was, ok := w.state[key]; ok {
+			c.from = &was
+		}
+		switch {
+		case w.rand.Intn(3) > 0:
+			c.to = &row{w.rv, []string{"web", "api", fmt.Sprint("v", w.rv)}[w.rand.Intn(3)], []string{"n1", "n2", ""}[w.rand.Intn(3)]}
+			w.state[key] = *c.to
+		case c.from == nil:
+			continue
+		default:
+			delete(w.state, key)
+		}
+		done = append(done, c)
+	}
+	w.states[w.rv], w.changes[w.rv] = maps.Clone(w.state), done
+	return done
+}
+
+func (w *world) put(key api.Key, r row) *cacher.Put {
+	return objects.Put(fmt.Sprintf("%s rv=%d app=%s nodeName=%s body={}", key, r.rv, r.app, r.node))
+}
+
+// change happens while the connector looks on.
+func (w *world) change() {
+	for _, c := range w.revise() {
+		if c.to == nil {
+			w.cacher.Delete(c.key, w.rv, w.now)
+		} else {
+			w.cacher.Apply(w.put(c.key, *c.to), w.now)
+		}
+	}
+	w.cacher.Progress(w.rv, w.now)
+}
+
+// relist shows the connector the state after so many revisions that it missed.
+func (w *world) relist(missed int) {
+	for range missed {
+		w.revise()
+	}
+	w.cacher.BeginList(w.rv)
+	for key, r := range w.state {
+		w.cacher.ListObject(w.put(key, r))
+	}
+	w.cacher.EndList(w.rv, w.now)
+}
+
+// at is the state at a version: that of the last revision up to there.
+func (w *world) at(rv api.ResourceVersion) rows {
+	for ; w.states[rv] == nil; rv-- {
+		require.NotZero(w.t, rv)
+	}
+	return w.states[rv]
+}
+
+// reader is one subscription, and what a simple reader makes of its messages.
+type reader struct {
+	*world
+	subscribe wire.Subscribe
+	session   *session.Session
+	queue     [][]byte // on their way
+	credit    int64
+
+	rows    rows // as known; nil before the first snapshot
+	rv      api.ResourceVersion
+	staged  rows // while a snapshot is under way
+	labels  map[uint32]string
+	expired bool
+	resumed int
+}
+
+func (w *world) newReader() *reader {
+	r := &reader{world: w, subscribe: wire.Subscribe{Subscription: 1, Resource: "v1/pods"}}
+	pick := func(values ...string) string { return values[w.rand.Intn(len(values))] }
+	r.subscribe.Namespace = pick("", "a", "a-b", "ab")
+	r.subscribe.LabelSelector = pick("", "app=web", "app!=web")
+	r.subscribe.FieldSelector = pick("", "spec.nodeName=n1", "spec.nodeName=")
+	r.subscribe.MetadataOnly = w.rand.Intn(2) == 0
+	r.connect()
+	return r
+}
+
+// matches is the dumb reading of the reader's scope.
+func (r *reader) matches(key api.Key, x *row) bool {
+	s := &r.subscribe
+	return x != nil && (s.Namespace == "" || strings.HasPrefix(string(key), s.Namespace+"/")) &&
+		(s.LabelSelector == "" || (x.app == "web") == (s.LabelSelector == "app=web")) &&
+		(s.FieldSelector == "" || (x.node == "n1" && s.FieldSelector == "spec.nodeName=n1") || (x.node == "" && s.FieldSelector == "spec.nodeName="))
+}
+
+func (r *reader) connect() {
+	if r.session != nil {
+		r.session.Close()
+	}
+	r.session, r.queue, r.staged, r.labels = session.New(session.Config{ProgressMillis: 1000}, r.world), nil, nil, map[uint32]string{}
+	r.send((&wire.Hello{Version: wire.Version}).Append(nil))
+	r.open()
+}
+
+// open resumes, or starts with a snapshot if it has to or likes to.
+func (r *reader) open() {
+	s := r.subscribe
+	s.Credit = uint64(1 + r.rand.Intn(300))
+	r.credit = int64(s.Credit)
+	s.NotOlderThan = r.rv
+	if r.rows != nil && !r.expired && r.rand.Intn(5) > 0 {
+		s.ResourceVersion = r.rv
+		r.resumed++
+	}
+	r.labels, r.staged = map[uint32]string{}, nil
+	r.send(s.Append(nil))
+}
+
+func (r *reader) send(message []byte) {
+	require.NoError(r.t, r.session.Receive(message, r.now))
+	for i := range message {
+		message[i] = 0xff
+	}
+}
+
+func (r *reader) grant(bytes int) {
+	r.credit += int64(bytes)
+	r.send((&wire.Credit{Subscription: 1, Bytes: uint64(bytes)}).Append(nil))
+}
+
+// pull takes a message from the session, and checks that what it costs was
+// granted.
+func (r *reader) pull() bool {
+	message := r.session.Next(1+r.rand.Intn(200), r.now)
+	for rest := message; len(rest) > 0; {
+		frameType, payload, next, err := wire.Next(rest)
+		require.NoError(r.t, err)
+		if frameType == wire.TypeSnapshotPart || frameType == wire.TypeEvents {
+			require.Positive(r.t, r.credit, "nothing is sent without credit")
+			r.credit -= int64(wire.Size(len(payload)))
+		}
+		rest = next
+	}
+	if message != nil {
+		r.queue = append(r.queue, message)
+	}
+	return message != nil
+}
+
+func (r *reader) deliver() bool {
+	if len(r.queue) == 0 {
+		return false
+	}
+	message := r.queue[0]
+	r.queue = r.queue[1:]
+	for len(message) > 0 {
+		frameType, payload, rest, err := wire.Next(message)
+		require.NoError(r.t, err)
+		r.take(frameType, payload)
+		message = rest
+	}
+	return true
+}
+
+func (r *reader) take(frameType wire.Type, payload []byte) {
+	t := r.t
+	switch frameType {
+	case wire.TypeLabelSet:
+		var f wire.LabelSet
+		require.NoError(t, f.Parse(payload))
+		r.labels[f.ID] = strings.Clone(f.Labels[0].Value)
+	case wire.TypeSnapshotBegin:
+		r.staged = rows{}
+	case wire.TypeSnapshotPart:
+		var f wire.SnapshotPart
+		require.NoError(t, f.Parse(payload))
+		r.stage(f.Objects)
+	case wire.TypeSnapshotEnd:
+		var f wire.SnapshotEnd
+		require.NoError(t, f.Parse(payload))
+		r.rows, r.staged, r.expired = r.staged, nil, false
+		r.reached(f.ResourceVersion)
+	case wire.TypeEvents:
+		var f wire.Events
+		require.NoError(t, f.Parse(payload))
+		if r.staged != nil {
+			r.stage(f.Changes)
+			return
+		}
+		r.follow(&f)
+		r.reached(f.ResourceVersion)
+	case wire.TypeProgress:
+		var f wire.Progress
+		require.NoError(t, f.Parse(payload))
+		r.reached(f.ResourceVersion)
+	case wire.TypeSubscriptionStatus:
+		var f wire.SubscriptionStatus
+		require.NoError(t, f.Parse(payload))
+		require.Equal(t, 410, f.Status.Code, f.Status)
+		r.expired = true
+		r.open()
+	}
+}
+
+func (r *reader) row(c *wire.Change) row {
+	require.Equal(r.t, r.subscribe.MetadataOnly, c.Envelope.Body().Codec == api.NoBody)
+	app, ok := r.labels[c.LabelSet]
+	require.True(r.t, ok, "a label set is defined before it is used")
+	return row{c.ResourceVersion, app, strings.Clone(c.Envelope.Field(2))}
+}
+
+// stage takes objects and changes of a snapshot in any order: the newest
+// version of a key counts.
+func (r *reader) stage(list []wire.Change) {
+	for i := range list {
+		c := &list[i]
+		if c.Type == api.Deleted {
+			if r.staged[c.Key].rv < c.ResourceVersion {
+				delete(r.staged, api.Key(strings.Clone(string(c.Key))))
+			}
+			continue
+		}
+		if key := api.Key(strings.Clone(string(c.Envelope.Key()))); r.staged[key].rv < c.ResourceVersion {
+			r.staged[key] = r.row(c)
+		}
+	}
+}
+
+// follow takes a frame of events: exactly those of the revisions between what is
+// known and the frame's version that this reader should see (G1 to G4).
+func (r *reader) follow(f *wire.Events) {
+	var want, got []string
+	for rv := r.rv + 1; rv <= f.ResourceVersion; rv++ {
+		for _, c := range r.changes[rv] {
+			switch was, is := r.matches(c.key, c.from), r.matches(c.key, c.to); {
+			case is && was:
+				want = append(want, fmt.Sprint("MODIFIED ", c.key, *c.to))
+			case is:
+				want = append(want, fmt.Sprint("ADDED ", c.key, *c.to))
+			case was:
+				want = append(want, fmt.Sprint("DELETED ", c.key, rv))
+			}
+		}
+	}
+	for i := range f.Changes {
+		c := &f.Changes[i]
+		if c.Type == api.Deleted {
+			got = append(got, fmt.Sprint("DELETED ", c.Key, c.ResourceVersion))
+			delete(r.rows, c.Key)
+			continue
+		}
+		key := api.Key(strings.Clone(string(c.Envelope.Key())))
+		r.rows[key] = r.row(c)
+		got = append(got, fmt.Sprint(c.Type, " ", key, r.rows[key]))
+	}
+	require.Equal(r.t, want, got, "from %d to %d", r.rv, f.ResourceVersion)
+}
+
+// reached checks the whole state: that of a list at this version (G6, G9, G17).
+func (r *reader) reached(rv api.ResourceVersion) {
+	require.GreaterOrEqual(r.t, rv, r.rv, "versions never go back")
+	r.rv = rv
+	want := rows{}
+	for key, x := range r.at(rv) {
+		if r.matches(key, &x) {
+			want[key] = x
+		}
+	}
+	require.Equal(r.t, want, r.rows, "at %d", rv)
+}
+
+// Random readers of a random history, slow, cut off at any message and resuming:
+// whatever each is told is whole revisions of exactly what it should see, and in
+// the end it has what is there.
+func TestG3_RandomReadersOfARandomHistory(t *testing.T) {
+	var resumed, expired int
+	for seed := range int64(60) {
+		w := newWorld(t, seed)
+		var readers []*reader
+		for range 5 {
+			readers = append(readers, w.newReader())
+		}
+		for range 1500 {
+			r := readers[w.rand.Intn(len(readers))]
+			switch n := w.rand.Intn(100); {
+			case n < 20:
+				w.change()
+			case n < 21:
+				w.relist(w.rand.Intn(3))
+			case n < 50:
+				r.pull()
+			case n < 80:
+				if r.deliver(); r.expired {
+					expired++
+				}
+			case n < 92:
+				r.grant(1 + w.rand.Intn(200))
+			case n < 95:
+				r.connect()
+			default:
+				w.now += int64(w.rand.Intn(1500))
+				w.cacher.Progress(w.rv, w.now)
+			}
+		}
+		for _, r := range readers {
+			for moved := true; moved; {
+				r.grant(1000)
+				moved = r.pull()
+				moved = r.deliver() || moved
+			}
+			w.now += 1000
+			w.cacher.Progress(w.rv, w.now)
+			r.pull()
+			for r.deliver() {
+			}
+			require.Equal(t, w.rv, r.rv, "it has caught up")
+			resumed += r.resumed
+
+		}
+	}
+	require.NotZero(t, resumed)
+	require.NotZero(t, expired)
+}
