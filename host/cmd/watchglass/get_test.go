@@ -181,6 +181,7 @@ func TestWatch(t *testing.T) {
 	run.find(`shop +another +Running`)
 }
 
+// P2: one document for each event, with a newline behind it.
 func TestWatchJSONIsOneFrameALine(t *testing.T) {
 	c := newCluster(t)
 	c.pod("default/a", "Pending")

@@ -72,6 +72,8 @@ func put(t *testing.T, key, value string) api.ResourceVersion {
 	return api.ResourceVersion(resp.Header.Revision)
 }
 
+// The suite holds the source to E2, E3, E5, E7, E8, E9, E11, E13, E17, E19, E23,
+// E25 and E28.
 func TestContract(t *testing.T) {
 	sourcetest.Run(t, func(t *testing.T) sourcetest.Harness {
 		config := fresh()
@@ -177,6 +179,7 @@ func TestE19_CompactionOvertakesASlowStream(t *testing.T) {
 	assert.Less(t, seen.Load(), int64(writes), "the stream was not buffered without limit")
 }
 
+// E1: a prefix ends with a slash, whatever the path is called.
 func TestPrefixIsolation(t *testing.T) {
 	config := fresh()
 	src, _ := open(t, config)
