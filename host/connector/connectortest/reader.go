@@ -102,7 +102,9 @@ func (r *Reader) Resume(ctx context.Context, s *Subscription, f wire.Subscribe) 
 	if f.ResourceVersion == 0 && s.Synced {
 		f.ResourceVersion = s.ResourceVersion
 	}
-	f.Source = s.Source
+	if f.Source == "" {
+		f.Source = s.Source
+	}
 	s.ID, s.Status, s.Schema = f.Subscription, nil, nil
 	s.labels, s.Faults, s.staged = map[uint32]api.Labels{}, map[api.Key]*api.Status{}, nil
 	r.subscriptions[s.ID] = s
