@@ -45,6 +45,7 @@ fuzz: ## Fuzz every parser for FUZZTIME each (default 30s)
 
 conformance: ## Hold core against the libraries of Kubernetes (the first build takes minutes)
 	go -C host/conformance test ./...
+	go -C host/conformance/objcache test ./...
 
 golden: $(WASM) ## Rewrite the golden files: wire frames, scenarios, ABI (read the diff before you commit it)
 	go test ./core/wire -update
