@@ -199,7 +199,7 @@ func (w *world) step() {
 			w.held = slices.Delete(w.held, i, i+1)
 			w.theirs.DeleteReference(namespace, r.name, types.UID(r.owner))
 			w.ours.Remove(id(r.name), r.owner)
-			}
+		}
 	case n < 60:
 		w.register()
 	case n < 70:
