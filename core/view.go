@@ -14,8 +14,9 @@ type liveView struct {
 	id         uint32
 	collection *collection
 	query      wire.OpenView
-	view       *view.View // nil until the collection is described
-	opened     bool       // the query was accepted before
+	waiting    *wire.OpenView // the newest query, until the collection is described
+	view       *view.View     // nil until then
+	opened     bool           // the query was accepted before
 }
 
 // openView opens a view, or replaces the query of one that is open. A query
@@ -31,8 +32,14 @@ func (e *Engine) openView(f *wire.OpenView) {
 		v = &liveView{id: f.View, collection: c}
 		e.views = append(e.views, v)
 	}
-	query := cloneQuery(f)
-	c.backing.whenDescribed(func(status *api.Status) { v.open(e, c, query, status) })
+	v.ask(e, c, cloneQuery(f))
+}
+
+// ask opens the view with a query as soon as the collection is described. Until
+// then the window of the query can move.
+func (v *liveView) ask(e *Engine, c *collection, query wire.OpenView) {
+	v.waiting = &query
+	c.backing.whenDescribed(func(status *api.Status) { v.open(e, c, &query, status) })
 }
 
 func cloneQuery(f *wire.OpenView) wire.OpenView {
@@ -43,13 +50,16 @@ func cloneQuery(f *wire.OpenView) wire.OpenView {
 	return q
 }
 
-func (v *liveView) open(e *Engine, c *collection, query wire.OpenView, status *api.Status) {
+func (v *liveView) open(e *Engine, c *collection, query *wire.OpenView, status *api.Status) {
 	if !slices.Contains(e.views, v) {
 		return
 	}
+	if v.waiting == query {
+		v.waiting = nil
+	}
 	var opened *view.View
 	if status == nil {
-		opened, status = view.New(c.backing.cacher, &query)
+		opened, status = view.New(c.backing.cacher, query)
 	}
 	if status != nil {
 		e.reject(wire.ObjectView, v.id, status)
@@ -61,7 +71,7 @@ func (v *liveView) open(e *Engine, c *collection, query wire.OpenView, status *a
 	if v.view != nil {
 		opened.Adopt(v.view)
 	}
-	v.view, v.query, v.collection, v.opened = opened, query, c, true
+	v.view, v.query, v.collection, v.opened = opened, *query, c, true
 }
 
 // reopen starts the view over on its collection's new backing.
@@ -71,7 +81,7 @@ func (v *liveView) reopen(e *Engine) {
 		v.view = nil
 	}
 	if v.opened {
-		v.collection.backing.whenDescribed(func(status *api.Status) { v.open(e, v.collection, v.query, status) })
+		v.ask(e, v.collection, v.query)
 	}
 }
 
@@ -81,6 +91,9 @@ func (e *Engine) moveView(f *wire.MoveView) {
 		return
 	}
 	v.query.Offset, v.query.Limit = f.Offset, f.Limit
+	if v.waiting != nil {
+		v.waiting.Offset, v.waiting.Limit = f.Offset, f.Limit
+	}
 	if v.view != nil {
 		if status := v.view.Move(f.Offset, f.Limit); status != nil {
 			e.reject(wire.ObjectView, v.id, status)
