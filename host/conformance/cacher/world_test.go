@@ -22,8 +22,8 @@ import (
 )
 
 var (
-	worlds = flag.Int("worlds", 60, "how many random lives to lead")
-	steps  = flag.Int("steps", 400, "how many steps each has")
+	worlds = flag.Int("worlds", 30, "how many random lives to lead")
+	steps  = flag.Int("steps", 1000, "how many steps each has")
 	seed   = flag.Int64("seed", 1, "what the first life is made from; each further one takes the next number")
 )
 
@@ -32,6 +32,7 @@ type world struct {
 	t      *testing.T
 	random *rand.Rand
 	now    time.Time
+	pace   time.Duration // how long nothing happens at times
 	ours   *cacher.Cacher
 	theirs *theirs
 	seen   map[string]int // what happened, so that nothing is believed to be tested that never was
@@ -52,7 +53,7 @@ var podSchema = api.Schema{
 func newWorld(t *testing.T, seed int64) *world {
 	w := &world{
 		t: t, random: rand.New(rand.NewSource(seed)), seen: map[string]int{}, pods: map[string]*example.Pod{},
-		now: time.UnixMilli(1_700_000_000_000),
+		now: time.UnixMilli(1_700_000_000_000), pace: time.Second,
 	}
 	for range w.random.Intn(30) {
 		w.makePod(w.key())
@@ -243,7 +244,7 @@ func TestWorlds(t *testing.T) {
 		"a watch started", "a watch refused", "a watch too old", "a watch from the past", "a wait that ends", "a wait in vain",
 		"a list served", "a list refused", "a further page", "a page of the latest state", "an exact list", "a relist",
 	} {
-		if *worlds >= 20 && seen[what] == 0 {
+		if *worlds >= 10 && seen[what] == 0 {
 			t.Errorf("%s never happened", what)
 		}
 	}
@@ -271,13 +272,16 @@ func TestDeletionOfTheUnknown(t *testing.T) {
 
 func (w *world) step() {
 	w.t.Helper()
+	if w.random.Intn(200) == 0 { // so that windows grow and shrink
+		w.pace = []time.Duration{100 * time.Millisecond, 4 * time.Second, 30 * time.Second}[w.random.Intn(3)]
+	}
 	switch n := w.random.Intn(1000); {
 	case n < 500:
 		w.change()
 	case n < 530:
 		w.progress()
 	case n < 650:
-		w.pass(time.Duration(w.random.Intn(4000)) * time.Millisecond)
+		w.pass(time.Duration(w.random.Int63n(int64(w.pace))))
 	case n < 760:
 		w.watchSomething()
 	case n < 800:
