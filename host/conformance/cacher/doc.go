@@ -28,8 +28,10 @@
 //   - With a continue token and resource version "0" the library ignores the
 //     limit, as it does for a first page; ours keeps to it.
 //   - Where a field selector names the one namespace or object that can match,
-//     the library looks only there; ours tells with a continue token that there
-//     is more to examine. Such lists have no limit here.
+//     the library looks only there, and its continue tokens are relative to
+//     there, where it does not look for the next page. Ours tells with a token
+//     relative to the request that there is more to examine. Such lists have no
+//     limit here.
 //   - Of several faults in one request either side may name any. A continue token
 //     is compared for what it says; ours reads only tokens written the way both
 //     sides write them.
