@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -23,4 +24,33 @@ func TestRegression2_MoveBeforeTheCollectionIsDescribed(t *testing.T) {
 	require.NoError(t, p.Parse(r.seen[wire.TypeViewPatch][0]))
 	require.EqualValues(t, 4, p.Offset)
 	require.Len(t, p.Slots, 2)
+}
+
+// Regression 3: a watch that was closed while it waited for its collection was
+// started all the same, and its initial events were never let go.
+func TestRegression3_CloseAWatchThatWaits(t *testing.T) {
+	r := newRig(t)
+	receive := func(frames ...interface{ Append([]byte) []byte }) {
+		var data []byte
+		for _, f := range frames {
+			data = f.Append(data)
+		}
+		require.NoError(t, r.engine.Step((&wire.StreamData{Stream: 1, Data: data}).Append(nil)))
+	}
+	step := func(f interface{ Append([]byte) []byte }) { require.NoError(t, r.engine.Step(f.Append(nil))) }
+	step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	step(&wire.StreamOpened{Stream: 1})
+	receive(&wire.Welcome{Version: 1, ProgressMillis: 5000}, &wire.Schema{Subscription: 1, Schema: podSchema})
+	step(&wire.OpenWatch{Watch: 1, Collection: 1})
+	step(&wire.CloseWatch{Watch: 1})
+	part := wire.SnapshotPart{Subscription: 1, Objects: []wire.Change{{
+		Type: api.Added, ResourceVersion: 3, Key: "default/a", Envelope: pod("default/a", 3, "web", "Running").Envelope,
+	}}}
+	receive(&wire.LabelSet{Subscription: 1}, &wire.SnapshotBegin{Subscription: 1, ResourceVersion: 5}, &part,
+		&wire.SnapshotEnd{Subscription: 1, ResourceVersion: 5})
+	heap := r.engine.backings[0].cacher.Heap()
+	require.Equal(t, 1, heap.Versions())
+	receive(&wire.SubscriptionStatus{Subscription: 1, Status: api.Expired("too old")},
+		&wire.SnapshotBegin{Subscription: 2, ResourceVersion: 9}, &wire.SnapshotEnd{Subscription: 2, ResourceVersion: 9})
+	require.Zero(t, heap.Versions())
 }

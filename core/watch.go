@@ -75,9 +75,10 @@ func (w *watch) start(e *Engine, opt cacher.WatchOptions, status *api.Status) {
 	}
 }
 
-// take is the watcher's sink.
+// take is the watcher's sink. A watch that was closed while it waited takes
+// nothing any more.
 func (w *watch) take(d watcher.Delivery) bool {
-	if w.limited && w.credit == 0 || len(w.pending) >= maxPending {
+	if w.finished || w.limited && w.credit == 0 || len(w.pending) >= maxPending {
 		return false
 	}
 	if w.limited {

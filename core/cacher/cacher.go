@@ -195,6 +195,7 @@ func (c *Cacher) commit(e history.Event) {
 // Progress says that everything up to rv has been applied (rule H14).
 func (c *Cacher) Progress(rv api.ResourceVersion, now int64) {
 	c.now = max(c.now, now)
+	c.bury(rv)
 	c.held = false
 	c.advance(rv)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/history"
 )
 
 // Fault is an object whose newest version cannot be served. The last good
@@ -58,6 +59,21 @@ func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, 
 	}
 	c.faults.add(Fault{key, rv, status})
 }
+
+// bury takes out the last good versions of faulty objects that are known to be
+// gone, once everything up to their deletion is in. Several go at one version.
+func (c *Cacher) bury(rv api.ResourceVersion) {
+	for _, f := range c.faults.list {
+		ref := c.state.Get(f.Key)
+		if f.takenBack() && f.ResourceVersion <= rv && ref != 0 && c.heap.ResourceVersion(ref) < f.ResourceVersion {
+			c.Hold()
+			c.commit(history.Event{ResourceVersion: max(rv, c.rv), Previous: c.state.Remove(f.Key), Millis: c.now})
+		}
+	}
+}
+
+// takenBack: the object is gone, and with it the fault.
+func (f *Fault) takenBack() bool { return f.Status.Code == 404 }
 
 // Faults returns those that stand, oldest first, and a mark that changes with
 // every new one. A 404 among them takes an earlier fault back: the object is

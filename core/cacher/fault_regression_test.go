@@ -39,3 +39,35 @@ func TestC53_the_deletion_of_a_faulty_object_is_told(t *testing.T) {
 	require.Greater(t, mark, before)
 	require.Equal(t, 404, list[0].Status.Code)
 }
+
+// Regression 3: a reader that had an object's last good version kept it when
+// the faulty object was deleted, because the connector, which never had a good
+// one, could tell that by the fault alone.
+func TestC53_a_fault_that_is_taken_back_takes_the_last_good_version_along(t *testing.T) {
+	c := cacher.New(cacher.Config{Schema: objects.Pods()})
+	c.BeginList(5)
+	c.ListObject(objects.Put("default/a rv=3"))
+	c.ListObject(objects.Put("default/b rv=4"))
+	c.EndList(5, 1)
+	c.Fault("default/a", 6, api.Invalid("garbage"), 2)
+	c.Fault("default/a", 8, api.NotFound("it was deleted"), 3)
+	c.Progress(7, 4)
+	require.Equal(t, 2, c.Len(), "the deletion is at 8")
+	c.Apply(objects.Put("default/b rv=9"), 5)
+	c.Progress(9, 5)
+	require.Zero(t, c.Get("default/a"))
+	require.EqualValues(t, 9, c.ResourceVersion())
+	last := c.Window().At(c.Window().End() - 1)
+	require.EqualValues(t, 9, last.ResourceVersion, "later than what came before it")
+	require.Zero(t, last.Current)
+
+	c.BeginList(20)
+	c.ListObject(objects.Put("default/b rv=9"))
+	c.Fault("default/b", 12, api.NotFound("it was deleted"), 6)
+	c.EndList(20, 6)
+	require.NotZero(t, c.Get("default/b"), "the list has it")
+	c.BeginList(30)
+	c.Fault("default/b", 25, api.NotFound("it was deleted"), 7)
+	c.EndList(30, 7)
+	require.Zero(t, c.Get("default/b"), "and this one does not")
+}

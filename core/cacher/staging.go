@@ -111,7 +111,7 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 // list could not read (rule C53).
 func (c *Cacher) keepFaulty(old *store.Store) {
 	for _, f := range c.staging.faults.list {
-		if ref := old.Get(f.Key); ref != 0 && c.staging.state.Get(f.Key) == 0 {
+		if ref := old.Get(f.Key); ref != 0 && c.staging.state.Get(f.Key) == 0 && !f.takenBack() {
 			c.staging.state.Set(c.heap.Retain(ref))
 		}
 	}

@@ -309,7 +309,10 @@ func (s *subscription) appendFaults(message []byte) []byte {
 	fresh, first := min(mark-s.faultMark, len(list)), s.faultMark == 0
 	s.faultMark = mark
 	for _, f := range list[len(list)-fresh:] {
-		if takenBack := f.Status.Code == 404; f.Key.InNamespace(s.namespace) && !(first && takenBack) {
+		// A snapshot says by itself that an object is gone, and a reader that
+		// resumes knows what happened before.
+		known := first && f.Status.Code == 404 && (s.from == 0 || f.ResourceVersion <= s.from)
+		if f.Key.InNamespace(s.namespace) && !known {
 			message = (&wire.ObjectError{
 				Subscription: s.id, Key: f.Key, ResourceVersion: f.ResourceVersion, Status: f.Status,
 			}).Append(message)
