@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 )
 
 // source makes random texts and sets. The words are few, so that selectors and
@@ -83,7 +84,7 @@ func (s source) requirement() string {
 
 // longLabelText has more requirements than the library sorts stably.
 func (s source) longLabelText() string {
-	words := []string{"a!=2", "a!=3", "a", "a=1", "b notin (x,2)", "!b", "in in (1,2)", "in", "in>0", "in<3", "in!=3"}
+	words := []string{"a!=2", "a!=3", "a", "a=1", "b notin (x,2)", "b!=3", "in in (1,2)", "in", "in>0", "in<3", "in!=3"}
 	requirements := make([]string, 13+s.Intn(20))
 	for i := range requirements {
 		requirements[i] = s.pick(words)
@@ -145,10 +146,17 @@ func (s source) labelSet(requirements labels.Requirements) labels.Set {
 		set[s.pick(keys)] = s.pick(labelValues)
 	}
 	for _, r := range requirements {
-		if wanted := r.Values().List(); len(wanted) > 0 && !s.oneIn(4) {
+		switch wanted := r.Values().List(); {
+		case r.Operator() == selection.DoesNotExist:
+			if !s.oneIn(4) {
+				delete(set, r.Key())
+			}
+		case r.Operator() == selection.NotEquals || r.Operator() == selection.NotIn || len(wanted) == 0 || s.oneIn(8):
+			if _, ok := set[r.Key()]; !ok || s.oneIn(8) {
+				set[r.Key()] = s.pick(append(labelValues, wanted...))
+			}
+		default:
 			set[r.Key()] = s.pick(wanted)
-		} else if s.oneIn(2) {
-			set[r.Key()] = s.pick(labelValues)
 		}
 	}
 	return set

@@ -6,7 +6,7 @@ import (
 )
 
 var (
-	cases = flag.Int("cases", 100_000, "how many random cases of each sort to try")
+	cases = flag.Int("cases", 50_000, "how many random cases of each sort to try")
 	seed  = flag.Int64("seed", 1, "what the random cases are made from")
 )
 
