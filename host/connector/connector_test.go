@@ -393,6 +393,7 @@ func TestHistoryLimitsApply(t *testing.T) {
 		w.fill(1)
 		_, s := w.synced()
 		w.fill(100)
+		synctest.Wait() // until the window has moved on
 		r := w.reader()
 		again := w.subscribe(r, wire.Subscribe{ResourceVersion: s.ResourceVersion, Source: s.Source})
 		w.until(r, func() bool { return again.Status != nil })
