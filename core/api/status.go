@@ -32,6 +32,9 @@ type Status struct {
 	Cause string
 	// RetryAfterSeconds is when to try again; zero says nothing.
 	RetryAfterSeconds int
+	// Continue, on a 410 for a continue token, goes on from the same place at
+	// the latest state (rule C52).
+	Continue string
 }
 
 // Error implements error.

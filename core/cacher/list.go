@@ -116,7 +116,8 @@ func (c *Cacher) list(p *listPlan, filter *watcher.Filter) (*ListResult, *api.St
 		r.ResourceVersion = p.exact
 		past, status := c.stateAt(p.exact)
 		if status != nil && p.continued {
-			return &ListResult{Continue: formatContinue(0, p.start)}, api.Expired(expiredContinue)
+			status = api.Expired(expiredContinue)
+			status.Continue = formatContinue(0, p.start)
 		}
 		if status != nil {
 			return nil, status

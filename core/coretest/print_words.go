@@ -20,6 +20,9 @@ func status(s *api.Status) string {
 	if s.RetryAfterSeconds != 0 {
 		text += fmt.Sprintf(" (retry after %ds)", s.RetryAfterSeconds)
 	}
+	if s.Continue != "" {
+		text += " continue=" + s.Continue
+	}
 	return text
 }
 

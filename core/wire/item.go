@@ -61,7 +61,8 @@ func appendStatus(dst []byte, s *api.Status) []byte {
 	dst = appendBytes(dst, string(s.Reason))
 	dst = appendBytes(dst, s.Message)
 	dst = appendBytes(dst, s.Cause)
-	return appendUvarint(dst, uint64(s.RetryAfterSeconds))
+	dst = appendUvarint(dst, uint64(s.RetryAfterSeconds))
+	return appendBytes(dst, s.Continue)
 }
 
 // status returns nil for the zero code. A status outlives its frame, so its
@@ -73,6 +74,7 @@ func (r *reader) status() *api.Status {
 		Message:           string(r.bytes()),
 		Cause:             string(r.bytes()),
 		RetryAfterSeconds: r.int(),
+		Continue:          string(r.bytes()),
 	}
 	if r.err != nil || s.Code == 0 {
 		return nil

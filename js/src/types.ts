@@ -13,6 +13,8 @@ export interface Status {
   message: string;
   cause?: string;
   retryAfterSeconds?: number;
+  /** On a 410 for a continue token: goes on from the same place at the latest state. */
+  continue?: string;
 }
 
 /** Metadata that every Kubernetes object has. */

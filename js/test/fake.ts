@@ -265,6 +265,7 @@ function writeStatus(w: Writer, s?: Status): void {
   w.text(s?.message ?? "");
   w.text("");
   w.uvarint(0);
+  w.text("");
 }
 
 /** A connector that only records. */

@@ -188,6 +188,8 @@ function status(r: Reader): Status | undefined {
   const s: Status = { code: r.uint32(), reason: r.text(), message: r.text() };
   const cause = r.text();
   const retryAfterSeconds = r.uint32();
+  const next = r.text();
+  if (next) s.continue = next;
   if (cause) s.cause = cause;
   if (retryAfterSeconds) s.retryAfterSeconds = retryAfterSeconds;
   return s.code === 0 ? undefined : s;
