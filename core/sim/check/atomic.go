@@ -1,0 +1,26 @@
+package check
+
+// Atomic: where nothing holds deliveries back, the events of a revision come
+// together, and so does the difference of a relist.
+func Atomic(l *Log, w *Watch) error {
+	if w.Limited || w.Beside {
+		return nil
+	}
+	_, live := w.split()
+	changes := changesOf(l, live)
+	for i := 1; i < len(changes); i++ {
+		a, b := changes[i-1], changes[i]
+		if a.Batch == b.Batch {
+			continue
+		}
+		if a.ResourceVersion == b.ResourceVersion {
+			return violated(ErrAtomic, w, "%v and %v are of one revision and came in deliveries %d and %d", a, b, a.Batch, b.Batch)
+		}
+		for _, gap := range w.Relists {
+			if a.ResourceVersion > gap.From && b.ResourceVersion <= gap.To {
+				return violated(ErrAtomic, w, "%v and %v are of one relist and came in deliveries %d and %d", a, b, a.Batch, b.Batch)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,38 @@
+package check
+
+import "github.com/watchglass/watchglass/core/api"
+
+// Bookmarkable: bookmarks do not go down, none is below an event before it, no
+// event after one is at or below it, and the end of the initial events is
+// marked once.
+func Bookmarkable(l *Log, w *Watch) error {
+	initial, live := w.split()
+	var mark, last Event
+	ends := 0
+	for _, e := range changesOf(l, initial) {
+		if e.ResourceVersion > last.ResourceVersion {
+			last = e
+		}
+	}
+	for _, e := range live {
+		switch {
+		case e.Type == api.Bookmark:
+			if e.ResourceVersion < mark.ResourceVersion || e.ResourceVersion < last.ResourceVersion {
+				return violated(ErrBookmarkable, w, "%v after %v and %v", e, mark, last)
+			}
+			mark = e
+			if e.End {
+				ends++
+			}
+		case e.Type.IsChange() && !l.Tainted(e.Key):
+			if e.ResourceVersion <= mark.ResourceVersion {
+				return violated(ErrBookmarkable, w, "%v after %v", e, mark)
+			}
+			last = e
+		}
+	}
+	if ends > 1 {
+		return violated(ErrBookmarkable, w, "the end of the initial events is marked %d times", ends)
+	}
+	return nil
+}

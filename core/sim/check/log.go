@@ -1,0 +1,126 @@
+package check
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// Object is one version of an object, as far as requests look at it.
+type Object struct {
+	UID             string
+	ResourceVersion api.ResourceVersion
+	Labels          map[string]string
+	Fields          map[string]string
+	// Faulty: this version cannot be served. Readers keep the one before, or
+	// do without.
+	Faulty bool
+}
+
+// Change is what one revision did to one object; without an object it is a
+// deletion.
+type Change struct {
+	ResourceVersion api.ResourceVersion
+	Key             api.Key
+	Object          *Object
+}
+
+// Log is everything that happened to a resource, in order.
+type Log struct {
+	changes []Change
+	keys    []api.Key // sorted
+	byKey   map[api.Key][]int
+	tainted map[api.Key]bool
+}
+
+// NewLog returns a log without changes.
+func NewLog() *Log {
+	return &Log{byKey: map[api.Key][]int{}, tainted: map[api.Key]bool{}}
+}
+
+// Append adds a change. Versions do not go down.
+func (l *Log) Append(c Change) {
+	if _, known := l.byKey[c.Key]; !known {
+		at, _ := slices.BinarySearch(l.keys, c.Key)
+		l.keys = slices.Insert(l.keys, at, c.Key)
+	}
+	l.byKey[c.Key] = append(l.byKey[c.Key], len(l.changes))
+	l.changes = append(l.changes, c)
+	if c.Object != nil && c.Object.Faulty {
+		l.tainted[c.Key] = true
+	}
+}
+
+// Keys are all that ever were, in order.
+func (l *Log) Keys() []api.Key { return l.keys }
+
+// Tainted reports that a key once had a version that could not be served, so
+// that readers may rightly differ about its past.
+func (l *Log) Tainted(key api.Key) bool { return l.tainted[key] }
+
+// At is the object as of a version, or nil.
+func (l *Log) At(key api.Key, rv api.ResourceVersion) *Object {
+	of := l.byKey[key]
+	n := sort.Search(len(of), func(i int) bool { return l.changes[of[i]].ResourceVersion > rv })
+	if n == 0 {
+		return nil
+	}
+	return l.changes[of[n-1]].Object
+}
+
+// Before is the object just before a version, or nil.
+func (l *Log) Before(key api.Key, rv api.ResourceVersion) *Object {
+	if rv == 0 {
+		return nil
+	}
+	return l.At(key, rv-1)
+}
+
+// Exact reports that no object is faulty as of a version: what readers hold is
+// then determined.
+func (l *Log) Exact(rv api.ResourceVersion) bool {
+	for key := range l.tainted {
+		if o := l.At(key, rv); o != nil && o.Faulty {
+			return false
+		}
+	}
+	return true
+}
+
+// List is the exact list as of a version, in key order.
+func (l *Log) List(rv api.ResourceVersion, match func(api.Key, *Object) bool) []Item {
+	var list []Item
+	for _, key := range l.keys {
+		if o := l.At(key, rv); match(key, o) {
+			list = append(list, Item{key, o})
+		}
+	}
+	return list
+}
+
+// Item is an object with its key.
+type Item struct {
+	Key    api.Key
+	Object *Object
+}
+
+// after is the index of the first change beyond a version.
+func (l *Log) after(rv api.ResourceVersion) int {
+	return sort.Search(len(l.changes), func(i int) bool { return l.changes[i].ResourceVersion > rv })
+}
+
+// versions between two, both included, at which something changed; and the
+// lower one itself.
+func (l *Log) versions(from, to api.ResourceVersion) []api.ResourceVersion {
+	list := []api.ResourceVersion{from}
+	for _, c := range l.changes[l.after(from):] {
+		if c.ResourceVersion > to {
+			break
+		}
+		if c.ResourceVersion != list[len(list)-1] {
+			list = append(list, c.ResourceVersion)
+		}
+	}
+	return list
+}

@@ -1,0 +1,51 @@
+package check
+
+import "github.com/watchglass/watchglass/core/api"
+
+// PrevState: ADDED comes for an object that was not there, MODIFIED and DELETED
+// for one that was; the content is that of the version, and for a deletion that
+// of the version last seen.
+func PrevState(l *Log, w *Watch) error {
+	held := map[api.Key]*Object{}
+	if w.Start != FromState {
+		starts := w.starts(l)
+		for _, item := range l.List(starts[0], w.match) {
+			held[item.Key] = item.Object
+		}
+		if len(starts) > 1 {
+			return nil // where it began is not known well enough
+		}
+	}
+	for _, e := range w.Events {
+		if !e.Type.IsChange() || w.Start != FromState && l.Tainted(e.Key) {
+			continue
+		}
+		if err := w.transition(l, held[e.Key], e); err != nil {
+			return err
+		}
+		held[e.Key] = e.Object
+		if e.Type == api.Deleted {
+			delete(held, e.Key)
+		}
+	}
+	return nil
+}
+
+func (w *Watch) transition(l *Log, before *Object, e Event) error {
+	switch {
+	case e.Type == api.Added && before != nil:
+		return violated(ErrPrevState, w, "%v, and it was there", e)
+	case e.Type != api.Added && before == nil:
+		return violated(ErrPrevState, w, "%v, and it was not there", e)
+	case e.Type == api.Deleted:
+		if !sameContent(before, e.Object) {
+			return violated(ErrPrevState, w, "%v is said to have been %v, and was %v", e, e.Object, before)
+		}
+	default:
+		now := l.At(e.Key, e.ResourceVersion)
+		if now == nil || now.ResourceVersion != e.ResourceVersion || !sameContent(now, e.Object) {
+			return violated(ErrPrevState, w, "%v is said to be %v, and is %v", e, e.Object, now)
+		}
+	}
+	return nil
+}

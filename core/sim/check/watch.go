@@ -1,0 +1,244 @@
+package check
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// Start is where a watch begins.
+type Start uint8
+
+const (
+	// FromState: with the objects there are, as ADDED.
+	FromState Start = iota
+	// FromVersion: after the version that the request names.
+	FromVersion
+	// FromNow: with the first change after the watch was opened.
+	FromNow
+)
+
+// Request is what was asked for.
+type Request struct {
+	// Scope is what the collection holds, and Filter what the watch sees of it.
+	Scope, Filter   Filter
+	Start           Start
+	ResourceVersion api.ResourceVersion // for FromVersion
+	Bookmarks       bool
+	// Conflating: changes of an object may be folded into one.
+	Conflating bool
+	// Limited: deliveries may be held back, and so be split anywhere.
+	Limited bool
+	// Beside: another watch of the collection may hold deliveries back, for
+	// the length of the budget that slow consumers have.
+	Beside bool
+}
+
+func (r *Request) match(key api.Key, o *Object) bool {
+	return r.Scope.Match(key, o) && r.Filter.Match(key, o)
+}
+
+// Event is what was delivered. Batch numbers the delivery that it came in.
+type Event struct {
+	Type            api.EventType
+	Key             api.Key
+	ResourceVersion api.ResourceVersion
+	Object          *Object
+	End             bool // of the initial events
+	Batch           int
+}
+
+func (e Event) String() string {
+	s := e.Type.String() + " " + string(e.Key) + "@" + e.ResourceVersion.String()
+	if e.End {
+		s += " end"
+	}
+	return s
+}
+
+// Relist is a stretch of versions that the reader did not follow: it went from
+// the state at From to that at To in one step.
+type Relist struct{ From, To api.ResourceVersion }
+
+// Watch is one watch from its opening to its end.
+type Watch struct {
+	Name string
+	Request
+	// Opened and Started bound the version of the state that the watch began
+	// with, where the request does not say.
+	Opened, Started api.ResourceVersion
+	Relists         []Relist
+	Events          []Event
+	// Complete is a version up to which everything must have been delivered;
+	// zero promises nothing.
+	Complete api.ResourceVersion
+}
+
+// A violation is one of these errors with the particulars.
+var (
+	ErrFilter       = errors.New("filter: an event that was not asked for")
+	ErrOrdered      = errors.New("ordered: resource versions go down")
+	ErrUnique       = errors.New("unique: a change came twice")
+	ErrAtomic       = errors.New("atomic: a revision is split over deliveries")
+	ErrBookmarkable = errors.New("bookmarkable: a bookmark is overtaken or overtakes")
+	ErrResumable    = errors.New("resumable: the watch does not start right after its version")
+	ErrReliable     = errors.New("reliable: what came is not what happened")
+	ErrPrevState    = errors.New("prevState: an event does not lead from what was held to something true")
+	ErrFold         = errors.New("fold: at a bookmark, the events do not add up to the list")
+	ErrSelected     = errors.New("selected: the watch is not the filtered full watch")
+	ErrSuffix       = errors.New("suffix: watches from different versions differ in the end")
+)
+
+func violated(err error, w *Watch, format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %s", err, w.Name, fmt.Sprintf(format, args...))
+}
+
+// Validator judges one watch.
+type Validator func(*Log, *Watch) error
+
+// Validators are those of one watch, in the order in which a failure says most.
+var Validators = []Validator{Filtered, Unique, Ordered, Bookmarkable, Atomic, Resumable, PrevState, Folded, Reliable}
+
+// All judges every watch by itself, and those of one reader and collection by
+// each other. Related watches have the same Relists.
+func All(l *Log, watches ...*Watch) error {
+	for _, w := range watches {
+		for _, validate := range Validators {
+			if err := validate(l, w); err != nil {
+				return err
+			}
+		}
+	}
+	for i, a := range watches {
+		for _, b := range watches[i+1:] {
+			for _, err := range []error{Suffix(l, a, b), Selected(l, a, b), Selected(l, b, a)} {
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// split parts the initial state from what follows: the ADDED events in key
+// order, up to the end marker where there is one.
+func (w *Watch) split() (initial, live []Event) {
+	if w.Start != FromState {
+		return nil, w.Events
+	}
+	for i, e := range w.Events {
+		if e.End {
+			return w.Events[:i], w.Events[i:]
+		}
+	}
+	n := 0
+	for n < len(w.Events) && w.Events[n].Type == api.Added && (n == 0 || w.Events[n-1].Key < w.Events[n].Key) {
+		n++
+	}
+	return w.Events[:n], w.Events[n:]
+}
+
+// marker is the version of the end marker.
+func (w *Watch) marker() (api.ResourceVersion, bool) {
+	for _, e := range w.Events {
+		if e.End {
+			return e.ResourceVersion, true
+		}
+	}
+	return 0, false
+}
+
+// starts are the versions that the watch may have begun at.
+func (w *Watch) starts(l *Log) []api.ResourceVersion {
+	if w.Start == FromVersion {
+		return []api.ResourceVersion{w.ResourceVersion}
+	}
+	if rv, ok := w.marker(); ok && w.Start == FromState {
+		return []api.ResourceVersion{rv}
+	}
+	return l.versions(w.Opened, max(w.Opened, w.Started))
+}
+
+// changesOf is the part of a history that readers cannot differ about.
+func changesOf(l *Log, events []Event) []Event {
+	var kept []Event
+	for _, e := range events {
+		if e.Type.IsChange() && !l.Tainted(e.Key) {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// Expected is what a watch that began at a version is to be sent after it.
+func Expected(l *Log, r *Request, relists []Relist, from api.ResourceVersion) []Event {
+	var events []Event
+	at := from
+	add := func(to api.ResourceVersion) {
+		for _, c := range l.changes[l.after(at):] {
+			if c.ResourceVersion > to {
+				break
+			}
+			if e, ok := convert(r, c.Key, l.Before(c.Key, c.ResourceVersion), c.Object, c.ResourceVersion); ok {
+				events = append(events, e)
+			}
+		}
+		at = max(at, to)
+	}
+	for _, gap := range relists {
+		if gap.To <= at {
+			continue
+		}
+		add(gap.From)
+		for _, e := range difference(l, r, gap) {
+			if e.ResourceVersion > from {
+				events = append(events, e)
+			}
+		}
+		at = gap.To
+	}
+	add(^api.ResourceVersion(0))
+	return changesOf(l, events)
+}
+
+func convert(r *Request, key api.Key, previous, current *Object, rv api.ResourceVersion) (Event, bool) {
+	was, is := r.match(key, previous), r.match(key, current)
+	switch {
+	case was && is:
+		return Event{Type: api.Modified, Key: key, ResourceVersion: rv, Object: current}, true
+	case is:
+		return Event{Type: api.Added, Key: key, ResourceVersion: rv, Object: current}, true
+	case was:
+		return Event{Type: api.Deleted, Key: key, ResourceVersion: rv, Object: previous}, true
+	}
+	return Event{}, false
+}
+
+// difference is what a relist tells: what is new or other in the order of
+// versions, then what is gone, as of the new list.
+func difference(l *Log, r *Request, gap Relist) []Event {
+	var changed, gone []Event
+	for _, key := range l.keys {
+		previous, current := l.At(key, gap.From), l.At(key, gap.To)
+		if previous == current {
+			continue
+		}
+		if r.Scope.Match(key, current) {
+			if e, ok := convert(r, key, previous, current, current.ResourceVersion); ok {
+				changed = append(changed, e)
+			}
+		} else if e, ok := convert(r, key, previous, nil, gap.To); ok {
+			gone = append(gone, e)
+		}
+	}
+	slices.SortStableFunc(changed, func(a, b Event) int { return cmp.Compare(a.ResourceVersion, b.ResourceVersion) })
+	return append(changed, gone...)
+}
+
+func same(a, b Event) bool {
+	return a.Type == b.Type && a.Key == b.Key && a.ResourceVersion == b.ResourceVersion
+}

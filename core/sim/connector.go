@@ -1,0 +1,246 @@
+package sim
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/sim/check"
+)
+
+const heartbeatMillis = 2000
+
+// feed is a connector's watch of one resource.
+type feed struct {
+	cacher *cacher.Cacher
+	source *source // whose state it shows; nil before the first list
+	next   int     // index of the next revision
+	beat   int64   // when progress is due
+	broken bool    // it has to list anew
+}
+
+// connector is one replica: a cacher for each resource, behind the source by
+// its lag.
+type connector struct {
+	world     *world
+	id        int
+	feeds     [kinds]*feed
+	lag       int64
+	cutOff    int64 // hears nothing of the source before then
+	downUntil int64 // takes no connections before then
+	restarts  int
+	open      int // subscriptions that were not released
+}
+
+func (c *connector) start() {
+	for k := range kinds {
+		limits := history.Limits{MinCapacity: c.world.setup.History, MaxCapacity: c.world.setup.History}
+		c.feeds[k] = &feed{cacher: cacher.New(cacher.Config{Schema: schemaOf(k), History: limits})}
+	}
+}
+
+// restart loses everything, connections too.
+func (c *connector) restart() {
+	for _, r := range c.world.readers {
+		if r.link.connector == c {
+			r.link.lose("the connector restarts")
+		}
+	}
+	c.checkHeaps()
+	c.start()
+	c.restarts++
+}
+
+// visible is how many revisions of the source have come through.
+func (c *connector) visible() int {
+	s, n := c.world.source, 0
+	for n < len(s.revisions) && s.revisions[n].at+c.lag <= c.world.now {
+		n++
+	}
+	return n
+}
+
+func (c *connector) pull() bool {
+	if c.world.now < c.cutOff {
+		return false
+	}
+	moved := false
+	for k, f := range c.feeds {
+		moved = c.follow(k, f) || moved
+	}
+	return moved
+}
+
+func (c *connector) follow(kind int, f *feed) bool {
+	w, s := c.world, c.world.source
+	f.cacher.Tick(w.now)
+	n := c.visible()
+	lost := f.next < len(s.revisions) && s.revisions[f.next].rv <= s.compacted
+	if f.source != s || f.broken || lost && f.next < n {
+		c.list(kind, f, max(n, f.position(s), s.compactedIndex()))
+		return true
+	}
+	moved := false
+	for ; f.next < n; f.next++ {
+		rev := &s.revisions[f.next]
+		for i := range rev.changes {
+			if ch := &rev.changes[i]; ch.kind == kind {
+				f.apply(ch, rev.rv, w.now)
+				moved = true
+			}
+		}
+	}
+	if w.now >= f.beat {
+		f.cacher.Progress(f.rv(), w.now)
+		f.beat = w.now + heartbeatMillis
+		moved = true
+	}
+	return moved
+}
+
+// position is where the feed stands in a source, if it follows that.
+func (f *feed) position(s *source) int {
+	if f.source == s {
+		return f.next
+	}
+	return 0
+}
+
+// compactedIndex is the oldest state that can still be listed.
+func (s *source) compactedIndex() int {
+	n := 0
+	for n < len(s.revisions) && s.revisions[n].rv <= s.compacted {
+		n++
+	}
+	return n
+}
+
+func (f *feed) rv() api.ResourceVersion {
+	if f.next == 0 {
+		return f.source.first()
+	}
+	return f.source.revisions[f.next-1].rv
+}
+
+// first is the version before the first revision.
+func (s *source) first() api.ResourceVersion {
+	return s.rv - api.ResourceVersion(len(s.revisions))
+}
+
+func (f *feed) apply(ch *change, rv api.ResourceVersion, now int64) {
+	switch {
+	case ch.fault != nil:
+		f.cacher.Fault(ch.key, rv, ch.fault, now)
+	case ch.put == nil:
+		f.cacher.Delete(ch.key, rv, now)
+	default:
+		f.cacher.Apply(ch.put, now)
+	}
+}
+
+// list replaces the state by that after n revisions.
+func (c *connector) list(kind int, f *feed, n int) {
+	s := c.world.source
+	f.source, f.next, f.broken = s, n, false
+	f.cacher.SetSource(s.name)
+	f.cacher.BeginList(f.rv())
+	latest := map[api.Key]*change{}
+	for i := range s.revisions[:n] {
+		for j := range s.revisions[i].changes {
+			if ch := &s.revisions[i].changes[j]; ch.kind == kind {
+				latest[ch.key] = ch
+			}
+		}
+	}
+	for _, key := range s.logs[kind].Keys() {
+		ch := latest[key]
+		switch {
+		case ch == nil:
+		case ch.fault != nil:
+			f.cacher.Fault(key, s.logs[kind].At(key, f.rv()).ResourceVersion, ch.fault, c.world.now)
+		case ch.put != nil:
+			f.cacher.ListObject(ch.put)
+		}
+	}
+	f.cacher.EndList(f.rv(), c.world.now)
+	f.beat = c.world.now + heartbeatMillis
+}
+
+// nextEvent is when the connector has something to do by itself.
+func (c *connector) nextEvent() int64 {
+	w := c.world
+	next := earlier(0, c.downUntil, w.now)
+	if w.now < c.cutOff {
+		return earlier(next, c.cutOff, w.now)
+	}
+	n := c.visible()
+	if n < len(w.source.revisions) {
+		next = earlier(next, w.source.revisions[n].at+c.lag, w.now)
+	}
+	for _, f := range c.feeds {
+		next = earlier(next, f.beat, w.now)
+	}
+	return next
+}
+
+// earlier is the smaller of two times, of which zero and the past mean never.
+func earlier(a, b, now int64) int64 {
+	if b > now && (a == 0 || b < a) {
+		return b
+	}
+	return a
+}
+
+// checkHeaps: what the caches hold is the state and the history, and nothing
+// else.
+func (c *connector) checkHeaps() {
+	for k, f := range c.feeds {
+		if f == nil || f.source == nil {
+			continue
+		}
+		want := f.cacher.Len()
+		for i := f.cacher.Window().Start(); i < f.cacher.Window().End(); i++ {
+			if f.cacher.Window().At(i).Previous != 0 {
+				want++
+			}
+		}
+		if got := f.cacher.Heap().Versions(); got != want {
+			c.world.fail(ErrLeak, "connector %d holds %d versions of %s, and %d are in its state and history", c.id, got, resourceNames[k], want)
+		}
+	}
+}
+
+// Collection implements session.Backend.
+func (c *connector) Collection(name api.Resource) (*cacher.Cacher, *api.Status) {
+	for k, f := range c.feeds {
+		if resourceNames[k] == name.String() {
+			c.open++
+			return f.cacher, nil
+		}
+	}
+	return nil, api.NotFound("no such resource")
+}
+
+// Release implements session.Backend.
+func (c *connector) Release(api.Resource) { c.open-- }
+
+func (c *connector) newSession() *session.Session {
+	return session.New(session.Config{Server: "sim", ProgressMillis: progressMillis}, c)
+}
+
+// versionOf reads an object for the validators.
+func versionOf(schema api.Schema, rv api.ResourceVersion, labels api.Labels, e envelope) *check.Object {
+	o := &check.Object{UID: string([]byte(e.UID())), ResourceVersion: rv, Labels: map[string]string{}, Fields: map[string]string{}}
+	for _, l := range labels {
+		o.Labels[string([]byte(l.Key))] = string([]byte(l.Value))
+	}
+	for i, name := range schema.Fields {
+		o.Fields[name] = string([]byte(e.Field(i)))
+	}
+	for i, c := range schema.Columns {
+		if c.Kind == api.Integer {
+			o.Fields[c.Name] = e.Column(i).String()
+		}
+	}
+	return o
+}

@@ -1,0 +1,76 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Situation is something interesting that a campaign must have seen.
+type Situation int
+
+// The situations.
+const (
+	Relisted Situation = iota
+	Resumed
+	Expired
+	WatchExpired
+	WatchResumed
+	OverflowTerminated
+	Conflated
+	GracefulDrain
+	EndMarkerRace
+	OlderReplica
+	BudgetReached
+	ImmutableStop
+	IdleRestart
+	CutInMessage
+	RevisionCut
+	HalfOpen
+	SaidStale
+	SourceReplaced
+	LeaderLost
+	ConnectorRestarted
+	SnapshotRestored
+	situations
+)
+
+var situationNames = [situations]string{
+	"relist", "resume without relist", "410 for a subscription", "410 for a watch", "watch resumed by version",
+	"overflow-terminate", "conflation", "graceful drain", "end-marker race", "failover to an older replica",
+	"budget reached", "immutable stop", "idle restart", "connection cut in a message", "revision cut between batches",
+	"half-open connection", "stale, and said so", "another source", "leader loss", "connector restart", "snapshot restore",
+}
+
+// Coverage counts situations.
+type Coverage [situations]int
+
+// Add adds the counts of another run.
+func (c *Coverage) Add(o *Coverage) {
+	for i := range c {
+		c[i] += o[i]
+	}
+}
+
+// Missing names what was never seen and can be.
+func (c *Coverage) Missing() []string {
+	var names []string
+	for i, n := range c {
+		if n == 0 && Situation(i) != SnapshotRestored {
+			names = append(names, situationNames[i])
+		}
+	}
+	return names
+}
+
+// String is the table.
+func (c *Coverage) String() string {
+	var b strings.Builder
+	for i, n := range c {
+		if Situation(i) == SnapshotRestored {
+			fmt.Fprintf(&b, "  %-30s %s\n", situationNames[i], NotAvailable["snapshot-restore"])
+			continue
+		}
+		fmt.Fprintf(&b, "  %-30s %d\n", situationNames[i], n)
+	}
+	return b.String()
+}

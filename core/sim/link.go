@@ -1,0 +1,173 @@
+package sim
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// message is one on its way.
+type message struct {
+	due  int64
+	data []byte
+}
+
+// link is the network between one reader and the connectors: at most one
+// stream, which carries whole messages in order and can break at any byte.
+type link struct {
+	reader    *reader
+	target    *connector // that the next stream goes to
+	connector *connector // of the stream that is open
+	session   *session.Session
+	opening   uint32
+	stream    uint32
+	up, down  []message
+	latency   int64
+	room      int   // messages under way before the connector waits
+	stalled   int64 // nothing moves before then
+	silent    bool  // everything is lost and nobody is told
+	tap       tap
+}
+
+// open connects, unless the connector is down.
+func (l *link) answer() bool {
+	w := l.reader.world
+	if l.opening == 0 {
+		return false
+	}
+	stream := l.opening
+	l.opening = 0
+	if w.now < l.target.downUntil {
+		l.reader.step(&wire.StreamClosed{Stream: stream, Message: "connection refused"})
+		return true
+	}
+	l.stream, l.connector, l.session, l.silent = stream, l.target, l.target.newSession(), false
+	l.tap.connected()
+	l.reader.step(&wire.StreamOpened{Stream: stream, Token: "token"})
+	return true
+}
+
+func (l *link) send(queue *[]message, data []byte) {
+	if l.silent {
+		return
+	}
+	due := l.reader.world.now + l.latency
+	if n := len(*queue); n > 0 {
+		due = max(due, (*queue)[n-1].due)
+	}
+	*queue = append(*queue, message{due: due, data: data})
+}
+
+// pull takes what the session has to say while there is room for it.
+func (l *link) pull() bool {
+	moved := false
+	for l.session != nil && len(l.down) < l.room {
+		data := l.session.Next(l.reader.world.setup.Message, l.reader.world.now)
+		if data == nil {
+			break
+		}
+		moved = true
+		l.tap.sent(data)
+		l.send(&l.down, data)
+	}
+	return moved
+}
+
+func (l *link) due(queue []message) bool {
+	w := l.reader.world
+	return len(queue) > 0 && w.now >= max(queue[0].due, l.stalled)
+}
+
+// deliver hands over one message that has arrived.
+func (l *link) deliver() bool {
+	if l.due(l.up) {
+		m := l.up[0]
+		l.up = l.up[1:]
+		l.tap.up(m.data)
+		if err := l.session.Receive(m.data, l.reader.world.now); err != nil {
+			l.reader.world.fail(ErrProtocol, "connector refused reader %d: %v", l.reader.id, err)
+		}
+		return true
+	}
+	if l.due(l.down) && !l.reader.busy() {
+		m := l.down[0]
+		l.down = l.down[1:]
+		l.hand(m.data)
+		return true
+	}
+	return false
+}
+
+// hand gives a message to the engine, scribbling over it afterwards.
+func (l *link) hand(data []byte) {
+	stream := l.stream
+	if l.reader.overdue() || l.tap.isSchema(data) {
+		// What was delivered before belongs to the source before, and an
+		// engine whose patience is over does not take the message.
+		l.reader.tick()
+		l.reader.drain()
+	}
+	if l.stream != stream {
+		return
+	}
+	l.tap.down(data)
+	l.reader.step(&wire.StreamData{Stream: l.stream, Data: data})
+	l.reader.heardOf()
+}
+
+// cut breaks the stream, in the middle of the next message if there is one.
+func (l *link) cut(r *api.Rand) {
+	if l.stream == 0 {
+		return
+	}
+	if len(l.down) > 0 && !l.silent && !l.reader.busy() {
+		data := l.down[0].data
+		n := int(r.Int63n(int64(len(data))))
+		l.reader.world.saw(CutInMessage)
+		if multiKey(data) {
+			l.reader.world.saw(RevisionCut)
+		}
+		if n > 0 {
+			l.reader.step(&wire.StreamData{Stream: l.stream, Data: data[:n:n]})
+			l.reader.drain()
+		}
+	}
+	l.lose("cut")
+}
+
+// duplicate repeats the newest message under way.
+func (l *link) duplicate() {
+	if n := len(l.down); n > 0 && !l.silent {
+		l.down = append(l.down, l.down[n-1])
+	}
+}
+
+// lose ends the stream and tells the engine.
+func (l *link) lose(why string) {
+	stream := l.stream
+	l.forget()
+	if stream != 0 {
+		l.reader.step(&wire.StreamClosed{Stream: stream, Message: why})
+	}
+}
+
+func (l *link) forget() {
+	if l.session != nil {
+		l.session.Close()
+	}
+	l.stream, l.session, l.connector, l.silent, l.up, l.down = 0, nil, nil, false, nil, nil
+}
+
+func (l *link) nextEvent() int64 {
+	now := l.reader.world.now
+	var next int64
+	for _, queue := range [][]message{l.up, l.down} {
+		if len(queue) > 0 {
+			next = earlier(next, max(queue[0].due, l.stalled), now)
+		}
+	}
+	if l.session != nil && len(l.down) < l.room {
+		next = earlier(next, l.session.Wake(), now)
+	}
+	return next
+}

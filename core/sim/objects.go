@@ -1,0 +1,138 @@
+package sim
+
+import (
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/sim/check"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// handle is a reference to one object.
+type handle struct {
+	id       uint32
+	kind     int
+	key      api.Key
+	onDemand bool
+	state    wire.State
+	known    bool
+	exists   bool
+	rv       api.ResourceVersion // of the object
+	at       api.ResourceVersion // everything up to here is in
+	source   string
+}
+
+// request is one that waits for its answer.
+type request struct {
+	id         uint32
+	collection *collection
+	list       wire.List
+	get        api.Key
+	object     *handle
+}
+
+// take finds the request that an answer is for.
+func (r *reader) take(id uint32) *request {
+	for _, q := range r.requests {
+		if q.id == id {
+			r.requests = without(r.requests, q)
+			return q
+		}
+	}
+	r.world.fail(ErrProtocol, "reader %d: an answer to request %d, which was not made or is answered", r.id, id)
+	return nil
+}
+
+func (r *reader) objectChanged(f *wire.ObjectChanged) {
+	for _, h := range r.handles {
+		if h.id == f.Handle {
+			r.changeHandle(h, f)
+		}
+	}
+}
+
+func (r *reader) changeHandle(h *handle, f *wire.ObjectChanged) {
+	source := h.source
+	if f.Item != nil {
+		source, _, _ = strings.Cut(f.Item.Envelope.UID(), "-")
+		source = strings.Clone(source)
+	}
+	if len(r.world.sources) == 1 || f.Item != nil && source == h.source {
+		if f.ResourceVersion < h.at || f.Item != nil && f.Item.ResourceVersion < h.rv {
+			r.world.fail(ErrBack, "reader %d, object %s: from version %d as of %d to %v as of %d", r.id, h.key, h.rv, h.at, f.Item, f.ResourceVersion)
+		}
+	}
+	h.known, h.exists, h.source, h.at = true, f.Item != nil, source, f.ResourceVersion
+	if f.Item != nil {
+		h.rv = f.Item.ResourceVersion
+	}
+	if len(r.world.sources) > 1 {
+		return
+	}
+	log := r.world.source.logs[h.kind]
+	o := log.At(h.key, h.at)
+	if !log.Tainted(h.key) && (h.exists != (o != nil) || o != nil && o.ResourceVersion != h.rv) {
+		r.world.fail(ErrObject, "reader %d, object %s: as of %d it is said to be at %d (exists: %v), and is %v", r.id, h.key, h.at, h.rv, h.exists, o)
+	}
+}
+
+func (r *reader) objectReply(f *wire.ObjectReply) {
+	q := r.take(f.Request)
+	if q == nil || q.object == nil {
+		return
+	}
+	immutable := f.Item.Flags&api.Immutable != 0
+	before := r.inspected["objects.watches"] + r.inspected["objects.covered"]
+	r.world.later(func() {
+		r.inspect()
+		if after := r.inspected["objects.watches"] + r.inspected["objects.covered"]; immutable && after < before {
+			r.world.saw(ImmutableStop)
+		}
+	})
+}
+
+func (r *reader) listReply(f *wire.ListReply) {
+	q := r.take(f.Request)
+	if q == nil {
+		return
+	}
+	c := q.collection
+	if c.epoch == nil || c.epoch.source == nil || r.unsure(c) || r.collection(c.id) != c {
+		return
+	}
+	log := c.epoch.source.logs[c.kind]
+	want := []row{}
+	filter := check.Filter{Namespace: q.list.Namespace, Labels: q.list.LabelSelector, Fields: q.list.FieldSelector}
+	for _, item := range log.List(f.ResourceVersion, c.filter.Match) {
+		if filter.Match(item.Key, item.Object) {
+			want = append(want, row{item.Key, item.Object.ResourceVersion})
+		}
+	}
+	more := q.list.Limit > 0 && q.list.ResourceVersion != "0" && len(want) > int(q.list.Limit)
+	if more {
+		want = want[:q.list.Limit]
+	}
+	ok := len(want) == len(f.Items) && (f.Continue != "" || !more)
+	for i := range want {
+		ok = ok && want[i] == row{f.Items[i].Envelope.Key(), f.Items[i].ResourceVersion}
+	}
+	if !ok {
+		r.world.fail(ErrList, "reader %d, list %+v at version %d: %d items, expected %v", r.id, q.list, f.ResourceVersion, len(f.Items), want)
+	}
+}
+
+func (r *reader) rejected(f *wire.Rejected) {
+	if f.Status.Code != 413 && f.Status.Code != 503 {
+		r.world.fail(ErrProtocol, "reader %d: rejected %d %d: %v", r.id, f.Object, f.ID, f.Status)
+	}
+	switch f.Object {
+	case wire.ObjectWatch:
+		r.watches = without(r.watches, r.watch(f.ID))
+	case wire.ObjectView:
+		for _, v := range r.views {
+			if v.id == f.ID {
+				r.views = without(r.views, v)
+			}
+		}
+	}
+}

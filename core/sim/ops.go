@@ -1,0 +1,198 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// Op is one thing that happens. Its seed decides the particulars, so that an op
+// does the same whatever other ops are left out.
+type Op struct {
+	Kind string
+	Seed uint64
+}
+
+func (o Op) String() string { return fmt.Sprintf("%-18s %016x", o.Kind, o.Seed) }
+
+// kindOfOp is how often an op is chosen, and what it does.
+type kindOfOp struct {
+	name   string
+	weight int
+	do     func(w *world, r *api.Rand)
+}
+
+// NotAvailable are the faults that cannot be caused yet, and why.
+var NotAvailable = map[string]string{
+	"snapshot-restore": "the engine has no commands for it yet",
+}
+
+var opKinds = []kindOfOp{
+	{"write", 36, (*world).opWrite},
+	{"transaction", 10, (*world).opTransaction},
+	{"burst", 6, (*world).opBurst},
+	{"rewrite", 4, (*world).opRewrite},
+	{"corrupt", 1, (*world).opCorrupt},
+	{"compact", 3, (*world).opCompact},
+	{"new-source", 1, (*world).opNewSource},
+	{"relist", 3, (*world).opRelist},
+	{"leader-loss", 3, (*world).opLeaderLoss},
+	{"lag", 4, (*world).opLag},
+	{"restart-connector", 3, (*world).opRestartConnector},
+	{"connector-down", 2, (*world).opConnectorDown},
+	{"cut", 5, onReader(cut)},
+	{"half-open", 3, onReader(halfOpen)},
+	{"stall", 3, onReader(stall)},
+	{"latency", 4, onReader(latency)},
+	{"duplicate", 3, onReader(duplicate)},
+	{"fail-over", 5, onReader(failOver)},
+	{"clock", 3, onReader(clock)},
+	{"busy", 3, onReader(busy)},
+	{"reopen", 1, onReader(reopen)},
+	{"open-collection", 8, onReader(openCollection)},
+	{"close-collection", 2, onReader(closeCollection)},
+	{"open-watch", 16, onReader(openWatch)},
+	{"close-watch", 3, onReader(closeWatch)},
+	{"grant", 8, onReader(grant)},
+	{"open-view", 6, onReader(openView)},
+	{"move-view", 4, onReader(moveView)},
+	{"close-view", 1, onReader(closeView)},
+	{"acquire", 4, onReader(acquire)},
+	{"release", 2, onReader(release)},
+	{"get-object", 5, onReader(getObject)},
+	{"list", 5, onReader(list)},
+	{"get", 2, onReader(get)},
+	{"reconnect", 1, onReader(reconnect)},
+	{"wait", 8, (*world).opWait},
+	{"idle", 1, (*world).opIdle},
+}
+
+// Program is the list of ops of a seed.
+func Program(seed uint64) []Op {
+	r := api.NewRand(seed ^ 0x5eed)
+	total := int64(0)
+	for _, k := range opKinds {
+		total += int64(k.weight)
+	}
+	ops := []Op{{"open-collection", r.Uint64()}, {"open-watch", r.Uint64()}, {"open-view", r.Uint64()}}
+	for range 40 + r.Int63n(120) {
+		n := r.Int63n(total)
+		for _, k := range opKinds {
+			if n -= int64(k.weight); n < 0 {
+				ops = append(ops, Op{k.name, r.Uint64()})
+				break
+			}
+		}
+	}
+	return ops
+}
+
+// do carries out an op; first, some time passes.
+func (w *world) do(op Op) {
+	r := api.NewRand(op.Seed)
+	w.pass(pick[int64](r, 0, 0, 10, 100, 300, 1000) + r.Int63n(50))
+	for _, k := range opKinds {
+		if k.name == op.Kind {
+			k.do(w, r)
+			w.settle()
+			return
+		}
+	}
+	panic("no such op: " + op.Kind)
+}
+
+func (w *world) opWrite(r *api.Rand) {
+	for range 1 + r.Int63n(3) {
+		kind, key := w.source.randomKey(r)
+		w.source.commit(w.now, []change{w.source.randomChange(r, kind, key)})
+	}
+}
+
+func (w *world) opTransaction(r *api.Rand) {
+	var changes []change
+	taken := map[string]bool{}
+	for range 2 + r.Int63n(8) {
+		kind, key := w.source.randomKey(r)
+		if id := resourceNames[kind] + string(key); !taken[id] {
+			taken[id] = true
+			changes = append(changes, w.source.randomChange(r, kind, key))
+		}
+	}
+	w.source.commit(w.now, changes)
+}
+
+func (w *world) opBurst(r *api.Rand) {
+	for range 10 + r.Int63n(40) {
+		w.opWrite(r)
+	}
+}
+
+// opRewrite changes few objects many times, and their labels with them.
+func (w *world) opRewrite(r *api.Rand) {
+	key := keyOf(pods, int(r.Int63n(24)))
+	for range 5 + r.Int63n(15) {
+		w.source.commit(w.now, []change{{kind: pods, key: key, put: w.source.randomPut(r, pods, key)}})
+		w.pass(r.Int63n(30))
+	}
+}
+
+func (w *world) opCorrupt(r *api.Rand) {
+	kind, key := w.source.randomKey(r)
+	fault := pick(r, api.Internal("the object cannot be decoded"), api.TooLarge("the object is too large"))
+	w.source.commit(w.now, []change{{kind: kind, key: key, fault: fault}})
+}
+
+func (w *world) opCompact(r *api.Rand) {
+	s := w.source
+	if n := len(s.revisions); n > 0 {
+		s.compacted = max(s.compacted, s.revisions[r.Int63n(int64(n))].rv)
+	}
+}
+
+// opNewSource replaces the database by another one, whose versions may well lie
+// in the same range.
+func (w *world) opNewSource(r *api.Rand) {
+	name := fmt.Sprintf("h%d", len(w.sources)+1)
+	s := newSource(name, pick(r, firstVersion, w.source.rv, w.source.rv/2+1, w.source.rv+500))
+	w.source = s
+	w.sources = append(w.sources, s)
+	for range 1 + r.Int63n(20) {
+		w.opWrite(r)
+	}
+}
+
+func (w *world) connector(r *api.Rand) *connector { return pick(r, w.connectors...) }
+
+func (w *world) opRelist(r *api.Rand) {
+	c := w.connector(r)
+	for _, f := range c.feeds {
+		f.broken = true
+	}
+}
+
+func (w *world) opLeaderLoss(r *api.Rand) {
+	c := w.connector(r)
+	c.cutOff = w.now + pick[int64](r, 3000, 12_000, 40_000, 150_000)
+	w.saw(LeaderLost)
+}
+
+func (w *world) opLag(r *api.Rand) {
+	w.connector(r).lag = pick[int64](r, 0, 0, 200, 2000, 15_000)
+}
+
+func (w *world) opRestartConnector(r *api.Rand) {
+	c := w.connector(r)
+	c.restart()
+	c.lag = pick[int64](r, 0, c.lag, 2000, 15_000)
+	w.saw(ConnectorRestarted)
+}
+
+func (w *world) opConnectorDown(r *api.Rand) {
+	c := w.connector(r)
+	c.restart()
+	c.downUntil = w.now + pick[int64](r, 1000, 10_000, 60_000)
+}
+
+func (w *world) opWait(r *api.Rand) { w.pass(1000 + r.Int63n(40_000)) }
+
+func (w *world) opIdle(r *api.Rand) { w.pass(6*60_000 + r.Int63n(2*60_000)) }

@@ -1,0 +1,248 @@
+package sim
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/sim/check"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// onReader is an op on a random reader whose program is not busy.
+func onReader(f func(*reader, *api.Rand)) func(*world, *api.Rand) {
+	return func(w *world, r *api.Rand) {
+		rd := pick(r, w.readers...)
+		if !rd.busy() {
+			rd.drain()
+			rd.noteTerminated()
+			f(rd, r)
+			rd.drain()
+		}
+	}
+}
+
+// Faults.
+
+func cut(rd *reader, r *api.Rand)       { rd.link.cut(r) }
+func duplicate(rd *reader, _ *api.Rand) { rd.link.duplicate() }
+func reopen(rd *reader, _ *api.Rand)    { rd.reopen() }
+func reconnect(rd *reader, _ *api.Rand) { rd.step(&wire.Reconnect{}) }
+func stall(rd *reader, r *api.Rand)     { rd.link.stalled = rd.world.now + 500 + r.Int63n(20_000) }
+func busy(rd *reader, r *api.Rand)      { rd.busyUntil = rd.world.now + 100 + r.Int63n(20_000) }
+func latency(rd *reader, r *api.Rand) {
+	rd.link.latency, rd.link.room = pick[int64](r, 0, 5, 100, 3000), pick(r, 1, 4, 50)
+}
+
+func halfOpen(rd *reader, _ *api.Rand) {
+	if rd.link.stream != 0 {
+		rd.link.silent, rd.link.up, rd.link.down = true, nil, nil
+		rd.world.saw(HalfOpen)
+	}
+}
+
+func failOver(rd *reader, r *api.Rand) {
+	rd.link.target = rd.world.connector(r)
+	rd.link.cut(r)
+}
+
+func clock(rd *reader, r *api.Rand) {
+	rd.tick()
+	rd.skew += pick[int64](r, 1000, 20_000, 3_600_000, -1000, -20_000, -3_600_000)
+	rd.tick()
+}
+
+// What programs do.
+
+var namespaces = []string{"", "", "", "ns0", "ns1"}
+
+func randomFilter(r *api.Rand, kind int) check.Filter {
+	f := check.Filter{Namespace: pick(r, namespaces...)}
+	f.Labels = pick(r, "", "", "app=web", "app!=web", "app in (web,db)", "app notin (api)", "tier", "!tier", "app=web,tier", "tier in (t1,t2,t3,t4)")
+	f.Fields = pick(r, "", "", "", "metadata.name=p3", "metadata.name!=p3", "metadata.namespace=ns1")
+	if kind == pods {
+		f.Fields = pick(r, f.Fields, f.Fields, "status.phase=Running", "status.phase!=Running", "spec.nodeName=n1,status.phase=Failed")
+	}
+	return f
+}
+
+func openCollection(rd *reader, r *api.Rand) {
+	c := &collection{id: rd.id32(), kind: pick(r, pods, pods, pods, secrets)}
+	if r.Int63n(2) == 0 {
+		c.filter = randomFilter(r, c.kind)
+		c.filter.Fields = ""
+	}
+	c.meta = r.Int63n(8) == 0
+	rd.collections = append(rd.collections, c)
+	rd.step(&wire.OpenCollection{
+		Collection: c.id, Resource: resourceNames[c.kind], Namespace: c.filter.Namespace,
+		LabelSelector: c.filter.Labels, MetadataOnly: c.meta,
+	})
+}
+
+func (rd *reader) anyCollection(r *api.Rand) *collection {
+	if len(rd.collections) == 0 {
+		openCollection(rd, r)
+		rd.drain()
+	}
+	return pick(r, rd.collections...)
+}
+
+func closeCollection(rd *reader, r *api.Rand) {
+	if len(rd.collections) > 0 {
+		rd.closeCollection(pick(r, rd.collections...))
+	}
+}
+
+func (rd *reader) closeCollection(c *collection) {
+	rd.collections = without(rd.collections, c)
+	for _, w := range rd.watches {
+		if w.collection == c {
+			rd.forgetWatch(w)
+		}
+	}
+	for _, v := range rd.views {
+		if v.collection == c {
+			rd.views = without(rd.views, v)
+		}
+	}
+	rd.step(&wire.CloseCollection{Collection: c.id})
+}
+
+func openWatch(rd *reader, r *api.Rand) {
+	c := rd.anyCollection(r)
+	f := wire.OpenWatch{Bookmarks: r.Int63n(3) > 0, Bodies: r.Int63n(4) == 0 && !c.meta}
+	if r.Int63n(3) > 0 {
+		filter := randomFilter(r, c.kind)
+		f.Namespace, f.LabelSelector, f.FieldSelector = filter.Namespace, filter.Labels, filter.Fields
+	}
+	switch rv := c.told.ResourceVersion; r.Int63n(6) {
+	case 0:
+		f.SendInitialEvents, f.Match = wire.False, wire.MatchNotOlderThan
+	case 1:
+		f.SendInitialEvents, f.Match = wire.True, wire.MatchNotOlderThan
+		if rv > 0 {
+			f.ResourceVersion = (rv + api.ResourceVersion(r.Int63n(4)) - 1).String()
+		}
+	case 2, 3:
+		if rv > 0 {
+			f.ResourceVersion = (rv - min(rv-1, api.ResourceVersion(r.Int63n(30)))).String()
+		}
+	}
+	if r.Int63n(3) == 0 {
+		f.Credit = uint32(pick(r, 1, 3, 10))
+	}
+	f.Policy = pick(r, wire.PolicyTerminate, wire.PolicyTerminate, wire.PolicyConflate)
+	if r.Int63n(6) == 0 {
+		f.TimeoutSeconds = uint32(1 + r.Int63n(60))
+	}
+	rd.openWatch(c, f, r.Int63n(3) > 0, nil)
+}
+
+func closeWatch(rd *reader, r *api.Rand) {
+	if len(rd.watches) > 0 {
+		w := pick(r, rd.watches...)
+		rd.forgetWatch(w)
+		rd.step(&wire.CloseWatch{Watch: w.id})
+	}
+}
+
+func grant(rd *reader, r *api.Rand) {
+	for _, w := range rd.watches {
+		if w.Limited && r.Int63n(2) == 0 {
+			rd.grant(w, uint32(1+r.Int63n(12)))
+		}
+	}
+}
+
+func (rd *reader) grant(w *watch, events uint32) {
+	w.granted += events
+	rd.step(&wire.GrantWatch{Watch: w.id, Events: events})
+	rd.drain()
+}
+
+func openView(rd *reader, r *api.Rand) {
+	c := rd.anyCollection(r)
+	v := &view{id: rd.id32(), collection: c, rows: map[uint32]row{}}
+	f := randomFilter(r, c.kind)
+	v.open = wire.OpenView{
+		View: v.id, Collection: c.id, Namespace: f.Namespace, LabelSelector: f.Labels, FieldSelector: f.Fields,
+		Sort:   pick(r, "", "name", "-name", "namespace"),
+		Offset: uint32(pick(r, 0, 0, 2, 7)), Limit: uint32(pick(r, 3, 10, 100)),
+	}
+	if c.kind == pods {
+		v.open.Sort = pick(r, v.open.Sort, "Restarts", "-Restarts", "status.phase", "-status.phase")
+		v.open.CountBy = pick(r, "", "status.phase", "spec.nodeName")
+	}
+	rd.views = append(rd.views, v)
+	rd.step(&v.open)
+}
+
+func moveView(rd *reader, r *api.Rand) {
+	if len(rd.views) > 0 {
+		v := pick(r, rd.views...)
+		v.open.Offset, v.open.Limit = uint32(r.Int63n(20)), uint32(1+r.Int63n(12))
+		rd.step(&wire.MoveView{View: v.id, Offset: v.open.Offset, Limit: v.open.Limit})
+	}
+}
+
+func closeView(rd *reader, r *api.Rand) {
+	if len(rd.views) > 0 {
+		v := pick(r, rd.views...)
+		rd.views = without(rd.views, v)
+		rd.step(&wire.CloseView{View: v.id})
+	}
+}
+
+func acquire(rd *reader, r *api.Rand) {
+	h := &handle{id: rd.id32(), onDemand: r.Int63n(2) == 0, kind: pick(r, pods, secrets)}
+	h.key = keyOf(h.kind, int(r.Int63n(6)))
+	rd.handles = append(rd.handles, h)
+	rd.step(&wire.AcquireObject{Handle: h.id, Resource: resourceNames[h.kind], Key: h.key, Owner: pick(r, "a", "b"), OnDemand: h.onDemand})
+}
+
+func release(rd *reader, r *api.Rand) {
+	if len(rd.handles) > 0 {
+		rd.release(pick(r, rd.handles...))
+	}
+}
+
+func (rd *reader) release(h *handle) {
+	rd.handles = without(rd.handles, h)
+	rd.step(&wire.ReleaseObject{Handle: h.id})
+}
+
+func getObject(rd *reader, r *api.Rand) {
+	if len(rd.handles) > 0 {
+		h := pick(r, rd.handles...)
+		watches := rd.inspected["objects.watches"] + rd.inspected["objects.covered"]
+		q := &request{id: rd.id32(), object: h}
+		rd.requests = append(rd.requests, q)
+		rd.step(&wire.GetObject{Request: q.id, Resource: resourceNames[h.kind], Key: h.key})
+		rd.drain()
+		rd.inspect()
+		if rd.inspected["objects.watches"]+rd.inspected["objects.covered"] > watches {
+			rd.world.saw(IdleRestart)
+		}
+	}
+}
+
+func list(rd *reader, r *api.Rand) {
+	c := rd.anyCollection(r)
+	q := &request{id: rd.id32(), collection: c}
+	f := randomFilter(r, c.kind)
+	q.list = wire.List{
+		Request: q.id, Collection: c.id, Namespace: f.Namespace, LabelSelector: f.Labels, FieldSelector: f.Fields,
+		Limit: uint32(pick(r, 0, 0, 3, 10)), Bodies: r.Int63n(4) == 0 && !c.meta,
+	}
+	if rv := c.told.ResourceVersion; rv > 0 && r.Int63n(2) == 0 {
+		q.list.ResourceVersion = (rv - min(rv-1, api.ResourceVersion(r.Int63n(20)))).String()
+		q.list.Match = pick(r, wire.MatchUnset, wire.MatchNotOlderThan, wire.MatchExact)
+	}
+	rd.requests = append(rd.requests, q)
+	rd.step(&q.list)
+}
+
+func get(rd *reader, r *api.Rand) {
+	c := rd.anyCollection(r)
+	q := &request{id: rd.id32(), collection: c, get: keyOf(c.kind, int(r.Int63n(24)))}
+	rd.requests = append(rd.requests, q)
+	rd.step(&wire.Get{Request: q.id, Collection: c.id, Key: q.get})
+}

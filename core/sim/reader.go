@@ -1,0 +1,278 @@
+package sim
+
+import (
+	"github.com/watchglass/watchglass/core"
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/sim/check"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+type envelope = wire.Envelope
+
+// progressMillis is how often sessions promise progress, and staleMillis when a
+// reader without it must say so.
+const (
+	progressMillis = 5000
+	staleMillis    = 3 * progressMillis
+)
+
+// reader is a real engine, its link, and the program that uses it.
+type reader struct {
+	world     *world
+	id        int
+	config    wire.Config
+	engine    *core.Engine
+	link      link
+	skew      int64 // of the engine's clock
+	wake      int64 // when it wants a tick, on the world's clock
+	busyUntil int64
+	batch     int
+	lastID    uint32
+
+	collections []*collection
+	watches     []*watch
+	records     []*watch // of watches that ended
+	views       []*view
+	handles     []*handle
+	requests    []*request
+	inspected   map[string]int64
+}
+
+func (r *reader) open() {
+	engine, err := core.New(r.config.Append(nil), func(dst []byte, b api.Body, _ []byte) ([]byte, error) {
+		return append(dst, b.Data...), nil
+	})
+	must(err)
+	r.engine, r.wake, r.inspected = engine, 0, map[string]int64{}
+	r.tick()
+}
+
+// reopen throws the engine away, as a page does that is loaded anew.
+func (r *reader) reopen() {
+	r.link.forget()
+	r.link.opening = 0
+	r.link.tap.scopes = nil
+	for _, w := range r.watches {
+		r.records = append(r.records, w)
+	}
+	r.collections, r.watches, r.views, r.handles, r.requests = nil, nil, nil, nil, nil
+	r.open()
+}
+
+func (r *reader) busy() bool { return r.world.now < r.busyUntil }
+
+func (r *reader) id32() uint32 {
+	r.lastID++
+	return r.lastID
+}
+
+type frame interface{ Append([]byte) []byte }
+
+func (r *reader) tick() { r.engine.Tick(r.world.now + r.skew) }
+
+// step gives the engine a frame and spoils the buffer it came in.
+func (r *reader) step(f frame) {
+	r.tick()
+	data := f.Append(nil)
+	if err := r.engine.Step(data); err != nil {
+		r.world.fail(ErrProtocol, "reader %d refused %T: %v", r.id, f, err)
+	}
+	for i := range data {
+		data[i] = 0xee
+	}
+}
+
+// run ticks the engine when that is due, and takes what it has to say.
+func (r *reader) run() bool {
+	if r.busy() {
+		return false
+	}
+	if r.overdue() {
+		r.wake = 0
+		r.tick()
+	}
+	return r.drain()
+}
+
+func (r *reader) overdue() bool { return r.wake != 0 && r.world.now >= r.wake }
+
+func (r *reader) drain() bool {
+	moved := false
+	for out := r.engine.Ready(); out != nil; out = r.engine.Ready() {
+		moved = true
+		r.batch++
+		frames(append([]byte(nil), out...), r.output)
+		r.engine.Advance()
+	}
+	if moved {
+		r.settled()
+	}
+	return moved
+}
+
+func (r *reader) output(t wire.Type, payload []byte) {
+	l := &r.link
+	switch t {
+	case wire.TypeWakeAt:
+		f := parse(payload, &wire.WakeAt{})
+		if r.wake = 0; f.Millis != 0 {
+			r.wake = max(f.Millis-r.skew, r.world.now)
+		}
+	case wire.TypeOpenStream:
+		f := parse(payload, &wire.OpenStream{})
+		l.forget()
+		l.opening = f.Stream
+	case wire.TypeCloseStream:
+		l.forget()
+		l.opening = 0
+	case wire.TypeSendStream:
+		f := parse(payload, &wire.SendStream{})
+		if f.Stream != l.stream {
+			r.world.fail(ErrProtocol, "reader %d sends on stream %d, and %d is open", r.id, f.Stream, l.stream)
+			return
+		}
+		l.tap.asked(f.Data)
+		l.send(&l.up, f.Data)
+	default:
+		r.told(t, payload)
+	}
+}
+
+func parse[F interface{ Parse([]byte) error }](payload []byte, f F) F {
+	must(f.Parse(payload))
+	return f
+}
+
+// told takes what the engine tells the program.
+func (r *reader) told(t wire.Type, payload []byte) {
+	switch t {
+	case wire.TypeCollectionState:
+		r.collectionState(parse(payload, &wire.CollectionState{}))
+	case wire.TypeWatchEvents:
+		r.watchEvents(parse(payload, &wire.WatchEvents{}))
+	case wire.TypeWatchClosed:
+		r.watchClosed(parse(payload, &wire.WatchClosed{}).Watch)
+	case wire.TypeViewPatch:
+		r.viewPatch(parse(payload, &wire.ViewPatch{}))
+	case wire.TypeRejected:
+		r.rejected(parse(payload, &wire.Rejected{}))
+	case wire.TypeListReply:
+		r.listReply(parse(payload, &wire.ListReply{}))
+	case wire.TypeObjectReply:
+		r.objectReply(parse(payload, &wire.ObjectReply{}))
+	case wire.TypeErrorReply:
+		f := parse(payload, &wire.ErrorReply{})
+		r.take(f.Request)
+	case wire.TypeObjectChanged:
+		r.objectChanged(parse(payload, &wire.ObjectChanged{}))
+	case wire.TypeObjectState:
+		f := parse(payload, &wire.ObjectState{})
+		for _, h := range r.handles {
+			if h.id == f.Handle {
+				h.state = f.State
+			}
+		}
+	case wire.TypeInspectReply:
+		f := parse(payload, &wire.InspectReply{})
+		r.inspected = map[string]int64{}
+		for _, e := range f.Entries {
+			r.inspected[e.Name] = e.Value
+		}
+	}
+}
+
+func (r *reader) inspect() {
+	r.step(&wire.Inspect{Request: r.id32()})
+	r.drain()
+}
+
+// collection is one that the program has open.
+type collection struct {
+	id     uint32
+	kind   int
+	meta   bool
+	filter check.Filter
+	told   wire.CollectionState
+	epoch  *epoch // of the told state
+}
+
+func (r *reader) collection(id uint32) *collection {
+	for _, c := range r.collections {
+		if c.id == id {
+			return c
+		}
+	}
+	return nil
+}
+
+func (r *reader) scope(c *collection) *scope {
+	return r.link.tap.scope(resourceNames[c.kind], c.filter, c.meta)
+}
+
+// ready is that the engine has said it holds a state of the present epoch.
+func (c *collection) ready() bool { return c.told.ResourceVersion != 0 && c.epoch.source != nil }
+
+func (r *reader) collectionState(f *wire.CollectionState) {
+	c := r.collection(f.Collection)
+	if c == nil {
+		return
+	}
+	e := r.scope(c).epoch
+	if c.epoch == e && f.ResourceVersion < c.told.ResourceVersion {
+		r.world.fail(ErrBack, "reader %d, collection %d: from version %d to %d", r.id, c.id, c.told.ResourceVersion, f.ResourceVersion)
+	}
+	if f.State == wire.Closed && f.Status != nil && f.Status.Code == 413 {
+		r.world.saw(BudgetReached)
+	}
+	if f.State == wire.Stale {
+		r.world.saw(SaidStale)
+	}
+	c.told, c.epoch = *f, e
+}
+
+// settled judges what the program holds after all was told.
+func (r *reader) settled() {
+	for _, w := range r.watches {
+		r.bind(w)
+	}
+	for _, v := range r.views {
+		r.checkView(v)
+	}
+}
+
+// heardOf is called when a message has been taken in.
+func (r *reader) heardOf() {
+	if !r.world.setup.Batched {
+		r.drain()
+	}
+}
+
+// checkFresh: a collection that says it is live has heard of progress within
+// three periods, and shows nothing that is older than all delays together.
+func (r *reader) checkFresh() {
+	if r.busy() {
+		return
+	}
+	w := r.world
+	for _, c := range r.collections {
+		if c.told.State != wire.Live || !c.ready() {
+			continue
+		}
+		if w.now > c.epoch.heard+staleMillis {
+			w.fail(ErrStale, "reader %d, collection %d says live, and heard nothing for %d ms", r.id, c.id, w.now-c.epoch.heard)
+		}
+		if c.epoch.source == w.source && c.told.ResourceVersion < w.versionAt(w.now-oldestMillis) {
+			w.fail(ErrStale, "reader %d, collection %d says live at version %d, and the source was at %d more than %d ms ago",
+				r.id, c.id, c.told.ResourceVersion, w.versionAt(w.now-oldestMillis), oldestMillis)
+		}
+	}
+}
+
+func (r *reader) nextEvent() int64 {
+	now := r.world.now
+	next := earlier(r.link.nextEvent(), r.busyUntil, now)
+	if r.wake != 0 {
+		next = earlier(next, r.wake, now)
+	}
+	return next
+}

@@ -1,0 +1,249 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/sim/check"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// Result is what came of a run.
+type Result struct {
+	Seed  uint64
+	Ops   []Op
+	Done  int // ops that were carried out
+	Seen  Coverage
+	Err   error
+	Final string // what the readers hold in the end
+}
+
+// Run carries out ops in the world of a seed, lets the faults end, and judges.
+func Run(seed uint64, ops []Op, setup Setup) *Result {
+	result := &Result{Seed: seed, Ops: ops}
+	w := newWorld(seed, setup, result)
+	result.Err = w.guard(func() {
+		for _, op := range ops {
+			w.do(op)
+			result.Done++
+		}
+		w.heal(api.NewRand(seed))
+		w.judge()
+		result.Final = w.final()
+		w.close()
+	})
+	return result
+}
+
+// heal ends all faults and gives everyone the time to come to rest.
+func (w *world) heal(r *api.Rand) {
+	w.source.heal(r, w.now)
+	for _, c := range w.connectors {
+		c.lag, c.cutOff, c.downUntil = 0, 0, 0
+	}
+	for _, rd := range w.readers {
+		rd.busyUntil = 0
+		rd.link.latency, rd.link.stalled, rd.link.room = 0, 0, 4
+	}
+	w.pass(10_000)
+	for _, rd := range w.readers {
+		for _, watch := range slices.Clone(rd.watches) {
+			if watch.Limited && rd.watch(watch.id) == watch {
+				rd.grant(watch, 1<<20)
+			}
+		}
+	}
+	w.pass(150_000)
+	// A last change, which everyone must hear of.
+	w.opTransaction(r)
+	w.pass(30_000)
+	for _, rd := range w.readers {
+		for _, watch := range rd.watches {
+			if watch.Limited && watch.granted < 1000 {
+				rd.grant(watch, 1<<20)
+			}
+		}
+	}
+	w.pass(30_000)
+}
+
+// judge compares what everyone holds with the source, and all histories with
+// the guarantees.
+func (w *world) judge() {
+	w.quiet = true
+	for _, rd := range w.readers {
+		for _, c := range rd.collections {
+			rd.judgeCollection(c)
+		}
+		for _, watch := range rd.watches {
+			rd.judgeWatch(watch)
+		}
+		for _, h := range rd.handles {
+			rd.judgeHandle(h)
+		}
+		if n := len(rd.requests); n > 0 {
+			w.fail(ErrConverge, "reader %d: %d requests were never answered: %+v", rd.id, n, *rd.requests[0])
+		}
+		rd.judge()
+	}
+}
+
+// given up for lack of memory.
+func (c *collection) refused() bool {
+	return c.told.State == wire.Closed && c.told.Status != nil && c.told.Status.Code == 413
+}
+
+func (r *reader) judgeCollection(c *collection) {
+	w := r.world
+	if c.refused() {
+		return
+	}
+	if c.told.State != wire.Live || c.epoch.source != w.source || c.told.ResourceVersion != w.source.rv {
+		w.fail(ErrConverge, "reader %d, collection %d is %v at version %d, and the source is at %d: %v",
+			r.id, c.id, c.told.State, c.told.ResourceVersion, w.source.rv, c.told.Status)
+	}
+	want := len(w.source.logs[c.kind].List(w.source.rv, c.filter.Match))
+	if int(c.told.Objects) != want {
+		w.fail(ErrConverge, "reader %d, collection %d has %d objects, and should have %d", r.id, c.id, c.told.Objects, want)
+	}
+	for _, v := range r.views {
+		if v.collection == c {
+			r.checkView(v)
+		}
+	}
+}
+
+// judgeWatch: what a client that applied everything holds is what there is.
+func (r *reader) judgeWatch(watch *watch) {
+	w := r.world
+	if !watch.started || watch.collection.refused() || watch.epoch.source != w.source {
+		return
+	}
+	if watch.Limited && watch.granted < 1000 {
+		return
+	}
+	watch.Complete = w.source.rv
+	if !watch.whole {
+		return
+	}
+	log := w.source.logs[watch.kind]
+	want := log.List(w.source.rv, func(key api.Key, o *check.Object) bool {
+		return watch.Scope.Match(key, o) && watch.Filter.Match(key, o)
+	})
+	ok := len(want) == len(watch.held)
+	for _, item := range want {
+		ok = ok && watch.held[item.Key] == item.Object.ResourceVersion
+	}
+	if !ok {
+		w.fail(ErrConverge, "%s: a client that applied everything holds %v, and there are %v", watch.Name, watch.held, want)
+	}
+}
+
+func (r *reader) judgeHandle(h *handle) {
+	w := r.world
+	if h.onDemand || w.setup.Budget > 1 {
+		return
+	}
+	o := w.source.logs[h.kind].At(h.key, w.source.rv)
+	if !h.known || h.state != wire.Live || h.exists != (o != nil) || o != nil && h.rv != o.ResourceVersion {
+		w.fail(ErrConverge, "reader %d, object %s: %v, known %v, exists %v at %d as of %d; it is %v",
+			r.id, h.key, h.state, h.known, h.exists, h.rv, h.at, o)
+	}
+}
+
+// final is what the readers hold, for comparing runs.
+func (w *world) final() string {
+	s := fmt.Sprintf("source %s at %d\n", w.source.name, w.source.rv)
+	for _, rd := range w.readers {
+		for _, c := range rd.collections {
+			s += fmt.Sprintf("reader %d collection %v %d %v\n", rd.id, c.filter, c.told.Objects, c.told.State)
+		}
+		for _, v := range rd.views {
+			s += fmt.Sprintf("reader %d view %v: %d\n", rd.id, v.open, v.total)
+			for _, slot := range v.slots {
+				s += fmt.Sprintln(" ", v.rows[slot])
+			}
+		}
+		for _, watch := range rd.watches {
+			if watch.Start == check.FromState {
+				s += fmt.Sprintf("reader %d watch %v\n", rd.id, watch.Filter)
+				for _, key := range slices.Sorted(maps.Keys(watch.held)) {
+					s += fmt.Sprintln(" ", key, watch.held[key])
+				}
+			}
+		}
+	}
+	return s
+}
+
+// close takes everything down and looks for what is left behind.
+func (w *world) close() {
+	for _, rd := range w.readers {
+		for _, watch := range slices.Clone(rd.watches) {
+			rd.forgetWatch(watch)
+			rd.step(&wire.CloseWatch{Watch: watch.id})
+		}
+		for _, v := range rd.views {
+			rd.step(&wire.CloseView{View: v.id})
+		}
+		rd.views = nil
+		for _, h := range slices.Clone(rd.handles) {
+			rd.release(h)
+		}
+	}
+	w.pass(10_000)
+	for _, c := range w.connectors {
+		c.restart() // so that readers list anew, and hold nothing but that
+	}
+	w.opWrite(api.NewRand(1))
+	w.pass(90_000)
+	for _, rd := range w.readers {
+		rd.checkHeld()
+		for _, c := range slices.Clone(rd.collections) {
+			rd.closeCollection(c)
+		}
+	}
+	w.pass(20_000)
+	for _, rd := range w.readers {
+		rd.checkEmpty()
+	}
+	for _, c := range w.connectors {
+		c.checkHeaps()
+		if c.open != 0 {
+			w.fail(ErrLeak, "connector %d: %d subscriptions were never released", c.id, c.open)
+		}
+	}
+}
+
+// checkHeld: with no watch and no view open, a collection holds its objects and
+// its history.
+func (r *reader) checkHeld() {
+	r.inspect()
+	for _, c := range r.collections {
+		value := func(name string) int64 { return r.inspected[fmt.Sprintf("collection.%d.%s", c.id, name)] }
+		if value("versions") > value("objects")+value("history") {
+			r.world.fail(ErrLeak, "reader %d, collection %d holds %d versions for %d objects and %d events",
+				r.id, c.id, value("versions"), value("objects"), value("history"))
+		}
+		if value("history") > int64(r.config.MaxHistory) {
+			r.world.fail(ErrMemory, "reader %d, collection %d keeps %d events, more than %d", r.id, c.id, value("history"), r.config.MaxHistory)
+		}
+		if value("labelSets") > value("versions")+1 { // the empty one is always there
+			r.world.fail(ErrLeak, "reader %d, collection %d has %d label sets for %d versions", r.id, c.id, value("labelSets"), value("versions"))
+		}
+	}
+}
+
+func (r *reader) checkEmpty() {
+	r.inspect()
+	for _, name := range []string{"collections", "subscriptions", "watches", "views", "objects", "objects.references", "objects.watches"} {
+		if n := r.inspected[name]; n != 0 {
+			r.world.fail(ErrLeak, "reader %d: %d %s are left", r.id, n, name)
+		}
+	}
+	if r.link.stream != 0 || r.link.opening != 0 {
+		r.world.fail(ErrLeak, "reader %d keeps its connection though nothing is open", r.id)
+	}
+}

@@ -1,0 +1,33 @@
+package sim
+
+import "errors"
+
+// kindOf is the named error that a violation is one of.
+func kindOf(err error) error {
+	for next := err; next != nil; next = errors.Unwrap(next) {
+		err = next
+	}
+	return err
+}
+
+// Shrink leaves out ops for as long as the run fails in the same way: first
+// large stretches, then smaller ones, then single ones.
+func Shrink(failed *Result, setup Setup) *Result {
+	best := failed
+	best.Ops = best.Ops[:min(len(best.Ops), best.Done+1)]
+	for size := len(best.Ops) / 2; size > 0; {
+		shorter := false
+		for at := 0; at < len(best.Ops); {
+			ops := append(append([]Op{}, best.Ops[:at]...), best.Ops[min(at+size, len(best.Ops)):]...)
+			if r := Run(best.Seed, ops, setup); r.Err != nil && kindOf(r.Err) == kindOf(best.Err) {
+				best, shorter = r, true
+			} else {
+				at += size
+			}
+		}
+		if size > 1 || !shorter {
+			size /= 2
+		}
+	}
+	return best
+}

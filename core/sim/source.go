@@ -1,0 +1,151 @@
+package sim
+
+import (
+	"strconv"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/sim/check"
+)
+
+// kinds are the resources there are: many mutable pods, and few secrets, some
+// of which are immutable.
+const (
+	pods = iota
+	secrets
+	kinds
+)
+
+func schemaOf(kind int) api.Schema {
+	if kind == pods {
+		return objects.Pods()
+	}
+	return api.Schema{
+		Resource: api.Resource{Version: "v1", Name: "secrets"}, Kind: "Secret", Namespaced: true,
+		Fields: []string{"metadata.name", "metadata.namespace"},
+	}
+}
+
+var resourceNames = [kinds]string{"v1/pods", "v1/secrets"}
+
+// change is what a revision does to one object; no put is a deletion, or, with
+// a fault, a version that cannot be served.
+type change struct {
+	kind  int
+	key   api.Key
+	put   *cacher.Put
+	fault *api.Status
+}
+
+type revision struct {
+	rv      api.ResourceVersion
+	at      int64
+	changes []change
+}
+
+// source is the database: one history of revisions, with a name.
+type source struct {
+	name      string
+	rv        api.ResourceVersion
+	revisions []revision
+	compacted api.ResourceVersion
+	logs      [kinds]*check.Log
+	state     [kinds]map[api.Key]change
+}
+
+func newSource(name string, rv api.ResourceVersion) *source {
+	s := &source{name: name, rv: rv}
+	for k := range kinds {
+		s.logs[k], s.state[k] = check.NewLog(), map[api.Key]change{}
+	}
+	return s
+}
+
+// commit makes changes one revision.
+func (s *source) commit(now int64, changes []change) {
+	if len(changes) == 0 {
+		return
+	}
+	s.rv++
+	for i := range changes {
+		c := &changes[i]
+		logged := check.Change{ResourceVersion: s.rv, Key: c.key}
+		if c.put == nil && c.fault == nil {
+			delete(s.state[c.kind], c.key)
+		} else {
+			if c.put != nil {
+				c.put.ResourceVersion = s.rv
+				logged.Object = versionOf(schemaOf(c.kind), s.rv, c.put.Labels, c.put.Envelope)
+			} else {
+				logged.Object = &check.Object{Faulty: true, ResourceVersion: s.rv}
+			}
+			s.state[c.kind][c.key] = *c
+		}
+		s.logs[c.kind].Append(logged)
+	}
+	s.revisions = append(s.revisions, revision{s.rv, now, changes})
+}
+
+// keyOf numbers the objects there may be.
+func keyOf(kind, n int) api.Key {
+	if kind == secrets {
+		return api.Key("ns" + strconv.Itoa(n%2) + "/s" + strconv.Itoa(n/2))
+	}
+	return api.Key("ns" + strconv.Itoa(n%2) + "/p" + strconv.Itoa(n/2))
+}
+
+// randomPut makes a version of an object. Few labels and phases, so that
+// selectors match often and label sets come and go.
+func (s *source) randomPut(r *api.Rand, kind int, key api.Key) *cacher.Put {
+	text := string(key)
+	if r.Int63n(3) > 0 {
+		text += " app=" + pick(r, "web", "api", "db")
+	}
+	if r.Int63n(4) == 0 {
+		text += " tier=t" + strconv.FormatInt(r.Int63n(20), 10)
+	}
+	if kind == pods {
+		text += " phase=" + pick(r, "Pending", "Running", "Failed") +
+			" nodeName=" + pick(r, "n1", "n2") + " restarts=" + strconv.FormatInt(r.Int63n(4), 10)
+	}
+	schema := schemaOf(kind)
+	o := objects.ObjectOf(schema, text)
+	o.UID = s.name + "-" + strconv.FormatUint(r.Uint64()%1000, 10)
+	if kind == secrets && len(key)%2 == 0 && r.Int63n(2) == 0 {
+		o.Flags |= api.Immutable
+	}
+	o.Body = api.Body{Codec: api.JSON, Data: []byte(`{"kind":"` + schema.Kind + `","metadata":{"name":"` + key.Name() + `"}}`)}
+	return objects.PutOf(o)
+}
+
+func pick[T any](r *api.Rand, list ...T) T { return list[r.Int63n(int64(len(list)))] }
+
+// randomChange is a creation, an update, a deletion or, rarely, damage.
+func (s *source) randomChange(r *api.Rand, kind int, key api.Key) change {
+	c := change{kind: kind, key: key}
+	_, exists := s.state[kind][key]
+	if exists && r.Int63n(4) == 0 {
+		return c
+	}
+	c.put = s.randomPut(r, kind, key)
+	return c
+}
+
+func (s *source) randomKey(r *api.Rand) (int, api.Key) {
+	if r.Int63n(5) == 0 {
+		return secrets, keyOf(secrets, int(r.Int63n(6)))
+	}
+	return pods, keyOf(pods, int(r.Int63n(24)))
+}
+
+// heal replaces every version that cannot be served.
+func (s *source) heal(r *api.Rand, now int64) {
+	for k := range kinds {
+		for _, key := range s.logs[k].Keys() {
+			if c, ok := s.state[k][key]; ok && c.fault != nil {
+				s.commit(now, []change{{kind: k, key: key, put: s.randomPut(r, k, key)}})
+			}
+		}
+	}
+}

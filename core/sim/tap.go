@@ -1,0 +1,280 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/sim/check"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// tap reads along on a link and knows, for each thing a reader subscribes to,
+// which versions have arrived, and in which steps.
+type tap struct {
+	link   *link
+	scopes []*scope
+	subs   []subscription
+	// said is how far each subscription of the stream was sent.
+	said map[uint32]api.ResourceVersion
+}
+
+// subscription is one of the present stream.
+type subscription struct {
+	id      uint32
+	scope   *scope
+	listing bool
+	dead    bool
+	resumed bool // asked to go on from what is there
+}
+
+// scope is what collections with the same extent share.
+type scope struct {
+	key  string
+	kind int
+	*epoch
+}
+
+// epoch is the life of a scope with one source.
+type epoch struct {
+	kind    int
+	source  *source
+	ready   bool
+	first   api.ResourceVersion
+	rv      api.ResourceVersion
+	heard   int64 // when progress arrived last
+	relists []check.Relist
+}
+
+func (t *tap) connected() { t.subs, t.said = nil, map[uint32]api.ResourceVersion{} }
+
+func scopeKey(resource string, f check.Filter, metadataOnly bool) string {
+	key := resource + " " + f.Namespace + " " + f.Labels + " " + f.Fields
+	if metadataOnly {
+		key += " metadata"
+	}
+	return key
+}
+
+func (t *tap) scope(resource string, f check.Filter, metadataOnly bool) *scope {
+	key := scopeKey(resource, f, metadataOnly)
+	for _, s := range t.scopes {
+		if s.key == key {
+			return s
+		}
+	}
+	s := &scope{key: key, kind: slices.Index(resourceNames[:], resource)}
+	s.renew()
+	t.scopes = append(t.scopes, s)
+	return s
+}
+
+func (s *scope) renew() { s.epoch = &epoch{kind: s.kind} }
+
+// asked reads what the engine sends.
+func (t *tap) asked(data []byte) {
+	frames(data, func(kind wire.Type, payload []byte) {
+		switch kind {
+		case wire.TypeSubscribe:
+			var f wire.Subscribe
+			must(f.Parse(payload))
+			s := t.scope(f.Resource, check.Filter{Namespace: f.Namespace, Labels: f.LabelSelector, Fields: f.FieldSelector}, f.MetadataOnly)
+			if f.ResourceVersion == 0 && (f.Source == "" || !s.ready) {
+				s.renew()
+			}
+			t.subs = append(t.subs, subscription{id: f.Subscription, scope: s, resumed: f.ResourceVersion != 0})
+		case wire.TypeUnsubscribe:
+			var f wire.Unsubscribe
+			must(f.Parse(payload))
+			if sub := t.find(f.Subscription); sub != nil {
+				sub.dead = true
+			}
+		}
+	})
+}
+
+// up reads what arrives at the connector.
+func (t *tap) up(data []byte) {
+	w := t.link.reader.world
+	frames(data, func(kind wire.Type, payload []byte) {
+		if kind != wire.TypeSubscribe {
+			return
+		}
+		var f wire.Subscribe
+		must(f.Parse(payload))
+		for k, name := range resourceNames {
+			feed := t.link.connector.feeds[k]
+			if name == f.Resource && feed.source != nil && feed.source.name == f.Source && feed.rv() < f.NotOlderThan {
+				w.saw(OlderReplica)
+			}
+		}
+	})
+}
+
+func (t *tap) find(id uint32) *subscription {
+	for i := range t.subs {
+		if t.subs[i].id == id && !t.subs[i].dead {
+			return &t.subs[i]
+		}
+	}
+	return nil
+}
+
+func (t *tap) isSchema(data []byte) bool {
+	found := false
+	frames(data, func(kind wire.Type, _ []byte) { found = found || kind == wire.TypeSchema })
+	return found
+}
+
+// down reads what arrives at the reader.
+func (t *tap) down(data []byte) {
+	frames(data, func(kind wire.Type, payload []byte) {
+		switch kind {
+		case wire.TypeSchema:
+			var f wire.Schema
+			must(f.Parse(payload))
+			t.schema(&f)
+		case wire.TypeSnapshotBegin:
+			var f wire.SnapshotBegin
+			must(f.Parse(payload))
+			if sub := t.find(f.Subscription); sub != nil {
+				sub.listing, sub.resumed = true, false
+			}
+		case wire.TypeSnapshotEnd:
+			var f wire.SnapshotEnd
+			must(f.Parse(payload))
+			t.snapshot(&f)
+		case wire.TypeEvents:
+			var f wire.Events
+			must(f.Parse(payload))
+			t.events(&f)
+		case wire.TypeProgress:
+			var f wire.Progress
+			must(f.Parse(payload))
+			if sub := t.find(f.Subscription); sub != nil && !sub.listing {
+				t.reached(sub, f.ResourceVersion)
+			}
+		case wire.TypeSubscriptionStatus:
+			var f wire.SubscriptionStatus
+			must(f.Parse(payload))
+			if f.Status != nil && f.Status.Code == 410 {
+				t.link.reader.world.saw(Expired)
+			}
+			if sub := t.find(f.Subscription); sub != nil {
+				sub.dead = true
+			}
+		}
+	})
+}
+
+func (t *tap) schema(f *wire.Schema) {
+	sub := t.find(f.Subscription)
+	if sub == nil {
+		return
+	}
+	if e := sub.scope.epoch; e.source != nil && e.source.name != f.Source {
+		sub.scope.renew()
+		sub.dead = true // the engine starts over with another subscription
+		t.link.reader.world.saw(SourceReplaced)
+		return
+	}
+	for _, s := range t.link.reader.world.sources {
+		if s.name == f.Source {
+			sub.scope.source = s
+		}
+	}
+}
+
+func (t *tap) snapshot(f *wire.SnapshotEnd) {
+	sub := t.find(f.Subscription)
+	if sub == nil || !sub.listing || f.ResourceVersion < sub.scope.rv {
+		return
+	}
+	sub.listing = false
+	e := sub.scope.epoch
+	if e.ready {
+		e.relists = append(e.relists, check.Relist{From: e.rv, To: f.ResourceVersion})
+		t.link.reader.world.saw(Relisted)
+	} else {
+		e.ready, e.first = true, f.ResourceVersion
+	}
+	t.reached(sub, f.ResourceVersion)
+}
+
+func (t *tap) events(f *wire.Events) {
+	if sub := t.find(f.Subscription); sub != nil && !sub.listing {
+		t.reached(sub, f.ResourceVersion)
+	}
+}
+
+// sent checks what a session says, before anything happens to it: a revision
+// is never split over two frames, and nothing is overtaken by progress.
+func (t *tap) sent(data []byte) {
+	w := t.link.reader.world
+	frames(data, func(kind wire.Type, payload []byte) {
+		switch kind {
+		case wire.TypeEvents:
+			var f wire.Events
+			must(f.Parse(payload))
+			for i := range f.Changes {
+				if rv := f.Changes[i].ResourceVersion; rv <= t.said[f.Subscription] || rv > f.ResourceVersion {
+					w.fail(ErrWire, "a frame up to %d holds a change of %d, after all up to %d was sent",
+						f.ResourceVersion, rv, t.said[f.Subscription])
+				}
+			}
+			t.said[f.Subscription] = f.ResourceVersion
+		case wire.TypeProgress:
+			var f wire.Progress
+			must(f.Parse(payload))
+			if f.ResourceVersion < t.said[f.Subscription] {
+				w.fail(ErrWire, "progress %d after all up to %d was sent", f.ResourceVersion, t.said[f.Subscription])
+			}
+			t.said[f.Subscription] = f.ResourceVersion
+		}
+	})
+}
+
+func (t *tap) reached(sub *subscription, rv api.ResourceVersion) {
+	e := sub.scope.epoch
+	if !e.ready {
+		return
+	}
+	if e.rv < rv {
+		e.rv = rv
+	}
+	if sub.resumed {
+		sub.resumed = false
+		t.link.reader.world.saw(Resumed)
+	}
+	e.heard = t.link.reader.world.now
+}
+
+// multiKey reports that a message has several changes of one revision.
+func multiKey(data []byte) bool {
+	found := false
+	frames(data, func(kind wire.Type, payload []byte) {
+		if kind != wire.TypeEvents {
+			return
+		}
+		var f wire.Events
+		must(f.Parse(payload))
+		for i := 1; i < len(f.Changes); i++ {
+			found = found || f.Changes[i].ResourceVersion == f.Changes[i-1].ResourceVersion
+		}
+	})
+	return found
+}
+
+func frames(data []byte, f func(wire.Type, []byte)) {
+	for len(data) > 0 {
+		t, payload, rest, err := wire.Next(data)
+		must(err)
+		f(t, payload)
+		data = rest
+	}
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

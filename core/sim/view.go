@@ -1,0 +1,124 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/sim/check"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// view is one that the program has open, as the patches make it.
+type view struct {
+	id         uint32
+	open       wire.OpenView
+	collection *collection
+	patched    bool
+	total      uint64
+	counts     map[string]uint64
+	slots      []uint32
+	rows       map[uint32]row
+}
+
+type row struct {
+	key api.Key
+	rv  api.ResourceVersion
+}
+
+func (r *reader) viewPatch(f *wire.ViewPatch) {
+	for _, v := range r.views {
+		if v.id == f.View {
+			v.patch(f)
+		}
+	}
+}
+
+func (v *view) patch(f *wire.ViewPatch) {
+	v.patched, v.total, v.counts = true, f.Total, map[string]uint64{}
+	for _, c := range f.Counts {
+		v.counts[string([]byte(c.Value))] = c.Rows
+	}
+	v.slots = slices.Clone(f.Slots)
+	for i := range f.Rows {
+		it := &f.Rows[i].Item
+		v.rows[f.Rows[i].Slot] = row{api.Key(string([]byte(it.Envelope.Key()))), it.ResourceVersion}
+	}
+}
+
+// checkView compares a view with the sorted and filtered list as of the version
+// that its collection says it is at.
+func (r *reader) checkView(v *view) {
+	c := v.collection
+	if !c.ready() {
+		return
+	}
+	log := c.epoch.source.logs[c.kind]
+	if !log.Exact(c.told.ResourceVersion) || r.unsure(c) {
+		return
+	}
+	want, counts, total := v.expected(log)
+	got := []row{}
+	for _, slot := range v.slots {
+		got = append(got, v.rows[slot])
+	}
+	if v.patched && v.total == total && slices.Equal(got, want) && fmt.Sprint(v.counts) == fmt.Sprint(counts) {
+		return
+	}
+	r.world.fail(ErrView, "reader %d, view %+v at version %d: %d rows %v %v, expected %d rows %v %v",
+		r.id, v.open, c.told.ResourceVersion, v.total, got, v.counts, total, want, counts)
+}
+
+// unsure: what the collection holds of objects that were faulty once is not
+// determined before the next relist.
+func (r *reader) unsure(c *collection) bool {
+	log := c.epoch.source.logs[c.kind]
+	for _, key := range log.Keys() {
+		if log.Tainted(key) && !r.world.quiet {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *view) expected(log *check.Log) (rows []row, counts map[string]uint64, total uint64) {
+	f := check.Filter{Namespace: v.open.Namespace, Labels: v.open.LabelSelector, Fields: v.open.FieldSelector}
+	list := log.List(v.collection.told.ResourceVersion, func(key api.Key, o *check.Object) bool {
+		return v.collection.filter.Match(key, o) && f.Match(key, o)
+	})
+	name, reversed := strings.CutPrefix(v.open.Sort, "-")
+	slices.SortStableFunc(list, func(a, b check.Item) int {
+		order := cmp.Compare(sortValue(name, a), sortValue(name, b))
+		if reversed {
+			order = -order
+		}
+		return cmp.Or(order, cmp.Compare(a.Key, b.Key))
+	})
+	counts = map[string]uint64{}
+	for _, item := range list {
+		if v.open.CountBy != "" {
+			counts[item.Object.Fields[v.open.CountBy]]++
+		}
+	}
+	rows = []row{}
+	for i, item := range list {
+		if i >= int(v.open.Offset) && i < int(v.open.Offset)+int(v.open.Limit) {
+			rows = append(rows, row{item.Key, item.Object.ResourceVersion})
+		}
+	}
+	return rows, counts, uint64(len(list))
+}
+
+func sortValue(name string, item check.Item) string {
+	switch name {
+	case "":
+		return string(item.Key)
+	case "name":
+		return item.Key.Name()
+	case "namespace":
+		return item.Key.Namespace()
+	}
+	return item.Object.Fields[name]
+}

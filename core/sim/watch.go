@@ -1,0 +1,276 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/sim/check"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// watch is one that the program has or had open, with what it delivered.
+type watch struct {
+	check.Watch
+	id         uint32
+	open       wire.OpenWatch
+	collection *collection
+	epoch      *epoch
+	kind       int
+	started    bool
+	granted    uint32
+	status     *api.Status
+
+	// complete is the newest version of which the program has seen everything.
+	complete, last api.ResourceVersion
+	// follow: when the watch ends, the program opens the next. What all of
+	// them delivered, applied, is in held.
+	follow bool
+	held   map[api.Key]api.ResourceVersion
+	whole  bool // held began with a state
+	// drained: a slow consumer was terminated while the end marker was due.
+	drained bool
+	marked  bool
+}
+
+func (r *reader) watch(id uint32) *watch {
+	for _, w := range r.watches {
+		if w.id == id {
+			return w
+		}
+	}
+	return nil
+}
+
+// openWatch opens a watch on a collection.
+func (r *reader) openWatch(c *collection, f wire.OpenWatch, follow bool, before *watch) {
+	r.drain()
+	f.Watch, f.Collection = r.id32(), c.id
+	rv, _ := api.ParseResourceVersion(f.ResourceVersion)
+	w := &watch{id: f.Watch, open: f, collection: c, kind: c.kind, follow: follow, granted: f.Credit, held: map[api.Key]api.ResourceVersion{}}
+	if before != nil {
+		w.held, w.whole = before.held, before.whole
+	}
+	w.Name = fmt.Sprintf("reader %d watch %d %+v", r.id, w.id, f)
+	w.Request = check.Request{
+		Scope:  c.filter,
+		Filter: check.Filter{Namespace: f.Namespace, Labels: f.LabelSelector, Fields: f.FieldSelector},
+		Start:  check.FromState, Bookmarks: f.Bookmarks,
+		Conflating: f.Policy == wire.PolicyConflate, Limited: f.Credit > 0,
+	}
+	switch {
+	case f.SendInitialEvents == wire.True:
+	case rv > 0:
+		w.Start, w.ResourceVersion, w.complete, w.last = check.FromVersion, rv, rv, rv
+	case f.SendInitialEvents == wire.False:
+		w.Start = check.FromNow
+	}
+	if w.Start == check.FromState {
+		w.held, w.whole = map[api.Key]api.ResourceVersion{}, true
+	}
+	if c.ready() {
+		w.Opened = c.told.ResourceVersion
+	}
+	r.watches = append(r.watches, w)
+	r.step(&f)
+	r.drain()
+	r.bind(w)
+}
+
+// bind notes with which state of the collection the watch has begun.
+func (r *reader) bind(w *watch) {
+	c := w.collection
+	if w.started || !c.ready() {
+		return
+	}
+	if rv, _ := api.ParseResourceVersion(w.open.ResourceVersion); w.open.SendInitialEvents == wire.True && c.told.ResourceVersion < rv {
+		return
+	}
+	w.started, w.epoch = true, c.epoch
+	if w.Opened == 0 {
+		w.Opened = c.epoch.first
+	}
+	w.Started = c.told.ResourceVersion
+}
+
+func (r *reader) watchEvents(f *wire.WatchEvents) {
+	w := r.watch(f.Watch)
+	if w == nil {
+		r.world.fail(ErrProtocol, "reader %d: events of watch %d, which is not open", r.id, f.Watch)
+		return
+	}
+	r.bind(w)
+	if w.granted > 0 && w.Limited {
+		if uint32(len(f.Events)) > w.granted && f.Events[0].Type != api.Error {
+			r.world.fail(ErrCredit, "%s: %d events, and credit for %d", w.Name, len(f.Events), w.granted)
+		}
+	}
+	for i := range f.Events {
+		r.watchEvent(w, &f.Events[i])
+	}
+}
+
+func (r *reader) watchEvent(w *watch, f *wire.WatchEvent) {
+	if f.Type == api.Error {
+		w.status = f.Status
+		if f.Status.Code == 410 {
+			r.world.saw(WatchExpired)
+		}
+		return
+	}
+	if w.Limited && w.granted > 0 {
+		w.granted--
+	}
+	e := check.Event{Type: f.Type, ResourceVersion: f.Item.ResourceVersion, Batch: r.batch}
+	if f.Type == api.Bookmark {
+		e.End = f.Item.Flags&api.EndOfInitialEvents != 0
+		w.complete, w.last = e.ResourceVersion, e.ResourceVersion
+		if e.End {
+			r.endMarker(w, e.ResourceVersion)
+		}
+	} else {
+		e.Key = api.Key(string([]byte(f.Item.Envelope.Key())))
+		e.Object = versionOf(schemaOf(w.kind), e.ResourceVersion, f.Item.Labels, f.Item.Envelope)
+		w.apply(e)
+	}
+	w.Events = append(w.Events, e)
+}
+
+// apply keeps what a plain client would hold.
+func (w *watch) apply(e check.Event) {
+	if e.Type == api.Deleted {
+		delete(w.held, e.Key)
+	} else {
+		w.held[e.Key] = e.ResourceVersion
+	}
+	if w.Start == check.FromState && w.complete == 0 {
+		return // the initial events are in no order
+	}
+	if e.ResourceVersion > w.last {
+		w.complete, w.last = w.last, e.ResourceVersion
+	}
+}
+
+func (r *reader) endMarker(w *watch, rv api.ResourceVersion) {
+	w.marked = true
+	if w.Limited && rv < w.collection.told.ResourceVersion {
+		r.world.saw(EndMarkerRace)
+	}
+}
+
+func (r *reader) watchClosed(id uint32) {
+	w := r.watch(id)
+	if w == nil {
+		r.world.fail(ErrProtocol, "reader %d: end of watch %d, which is not open", r.id, id)
+		return
+	}
+	if w.drained && w.marked {
+		r.world.saw(GracefulDrain)
+	}
+	r.forgetWatch(w)
+	if w.follow {
+		r.world.later(func() { r.reopenWatch(w) })
+	}
+}
+
+func (r *reader) forgetWatch(w *watch) {
+	r.records = append(r.records, w)
+	r.watches = without(r.watches, w)
+}
+
+// reopenWatch goes on where an ended watch was, as a client does: from the last
+// version it knows all of, or from the state if that is gone.
+func (r *reader) reopenWatch(w *watch) {
+	if r.collection(w.collection.id) != w.collection {
+		return
+	}
+	f := w.open
+	f.ResourceVersion, f.Match, f.SendInitialEvents = "", wire.MatchUnset, wire.Unset
+	if w.complete != 0 && w.status == nil && w.epoch == w.collection.epoch {
+		f.ResourceVersion = w.complete.String()
+		r.world.saw(WatchResumed)
+	}
+	if f.Credit > 0 {
+		f.Credit = 20
+	}
+	r.openWatch(w.collection, f, true, w)
+}
+
+// noteTerminated finds the watches that a growing count of terminations may be
+// about.
+func (r *reader) noteTerminated() {
+	before := r.terminated()
+	r.inspect()
+	if r.terminated() <= before {
+		return
+	}
+	r.world.saw(OverflowTerminated)
+	for _, w := range r.watches {
+		if w.started && w.Limited && !w.Conflating && w.Start == check.FromState && w.Bookmarks && !w.marked {
+			w.drained = true
+		}
+	}
+}
+
+func (r *reader) terminated() (n int64) {
+	for _, c := range r.collections {
+		n += r.inspected[fmt.Sprintf("collection.%d.terminatedWatches", c.id)]
+	}
+	return n
+}
+
+// judge validates all that the reader's watches delivered: each by itself, and
+// those of one collection by each other.
+func (r *reader) judge() {
+	var epochs []*epoch
+	of := map[*epoch][]*check.Watch{}
+	all := append(r.records[:len(r.records):len(r.records)], r.watches...)
+	for _, w := range all {
+		if w.epoch == nil {
+			continue
+		}
+		if of[w.epoch] == nil {
+			epochs = append(epochs, w.epoch)
+		}
+		w.Relists = w.epoch.relists
+		of[w.epoch] = append(of[w.epoch], &w.Watch)
+		if w.Conflating && w.Limited && w.skipped() {
+			r.world.saw(Conflated)
+		}
+	}
+	for _, e := range epochs {
+		slow := slices.ContainsFunc(of[e], func(w *check.Watch) bool { return w.Limited && !w.Conflating })
+		for _, w := range of[e] {
+			w.Beside = slow
+		}
+		if err := check.All(e.source.logs[e.kind], of[e]...); err != nil {
+			r.world.violate(err)
+		}
+	}
+}
+
+// skipped reports that the watch did not see every change there was.
+func (w *watch) skipped() bool {
+	var last api.ResourceVersion
+	seen := map[api.ResourceVersion]bool{}
+	for _, e := range w.Events {
+		seen[e.ResourceVersion] = true
+		last = max(last, e.ResourceVersion)
+	}
+	for _, e := range check.Expected(w.epoch.source.logs[w.kind], &w.Request, w.epoch.relists, w.Started) {
+		if e.ResourceVersion < last && !seen[e.ResourceVersion] {
+			return true
+		}
+	}
+	return false
+}
+
+func without[T comparable](list []T, v T) []T {
+	var kept []T
+	for _, x := range list {
+		if x != v {
+			kept = append(kept, x)
+		}
+	}
+	return kept
+}

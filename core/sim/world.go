@@ -1,0 +1,208 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// What can go wrong beside the guarantees of package check.
+var (
+	ErrPanic    = errors.New("panic: the engine or the connector panicked")
+	ErrProtocol = errors.New("protocol: one side refused what the other said")
+	ErrWire     = errors.New("wire: a session split or overtook a revision")
+	ErrBack     = errors.New("back: something went back in time")
+	ErrStale    = errors.New("stale: a collection is silently stale")
+	ErrView     = errors.New("view: a view is not the filtered, sorted list")
+	ErrList     = errors.New("list: an answer is not the list as of its version")
+	ErrObject   = errors.New("object: a handle does not show the object")
+	ErrCredit   = errors.New("credit: more was delivered than was granted")
+	ErrConverge = errors.New("converge: a reader did not end where the source is")
+	ErrMemory   = errors.New("memory: more is held than the bounds allow")
+	ErrLeak     = errors.New("leak: something is held that nobody uses")
+	ErrLoop     = errors.New("loop: the parties keep each other busy without end")
+)
+
+// Setup is what a run is configured with. The zero value of a field takes a
+// random one.
+type Setup struct {
+	Message    int // bytes of a message, roughly
+	History    int // events that a connector keeps
+	Window     int // events that a reader keeps
+	Credit     uint64
+	Budget     uint64 // bytes a reader may hold; 1 for the default
+	Readers    int
+	Connectors int
+	Batched    bool // engines are asked for output only when there is no more input
+}
+
+// startMillis and the first version are not small, so that nothing works by
+// being near zero.
+const (
+	startMillis  = 1_000_000_000
+	firstVersion = 1000
+	// oldestMillis is more than all delays together: outage of the source that
+	// nobody noticed yet, lag, network and three periods twice.
+	oldestMillis = 90_000
+	maxMoves     = 200_000
+)
+
+// world is everything that takes part in a run.
+type world struct {
+	setup      Setup
+	now        int64
+	source     *source
+	sources    []*source
+	connectors []*connector
+	readers    []*reader
+	queued     []func() // what programs do next
+	quiet      bool     // faults are over
+	result     *Result
+}
+
+// violation ends a run.
+type violation struct{ err error }
+
+func (w *world) fail(err error, format string, args ...any) {
+	w.violate(fmt.Errorf("%w: %s", err, fmt.Sprintf(format, args...)))
+}
+
+func (w *world) violate(err error) { panic(violation{err}) }
+
+func (w *world) saw(s Situation) { w.result.Seen[s]++ }
+
+func (w *world) later(f func()) { w.queued = append(w.queued, f) }
+
+func newWorld(seed uint64, setup Setup, result *Result) *world {
+	r := api.NewRand(seed)
+	def := func(have *int, from ...int) {
+		if n := pick(r, from...); *have == 0 {
+			*have = n
+		}
+	}
+	def(&setup.Message, 200, 700, 4096)
+	def(&setup.History, 4, 16, 64, 200)
+	def(&setup.Window, 4, 16, 100, 1024)
+	def(&setup.Readers, 1, 2, 3)
+	def(&setup.Connectors, 1, 2, 3)
+	if credit := pick(r, 300, 3000, 1<<20); setup.Credit == 0 {
+		setup.Credit = uint64(credit)
+	}
+	if budget := pick(r, 1, 1, 1, 1, 1, 6000); setup.Budget == 0 {
+		setup.Budget = uint64(budget)
+	}
+	setup.Batched = r.Int63n(4) == 0 || setup.Batched
+	w := &world{setup: setup, now: startMillis, result: result}
+	w.source = newSource("h1", firstVersion)
+	w.sources = []*source{w.source}
+	for range r.Int63n(30) {
+		kind, key := w.source.randomKey(r)
+		w.source.commit(w.now, []change{w.source.randomChange(r, kind, key)})
+	}
+	for i := range setup.Connectors {
+		c := &connector{world: w, id: i}
+		c.start()
+		w.connectors = append(w.connectors, c)
+	}
+	for i := range setup.Readers {
+		rd := &reader{world: w, id: i}
+		rd.config = wire.Config{Seed: r.Uint64(), Client: "sim", MaxHistory: setup.Window, Credit: setup.Credit}
+		if setup.Budget > 1 {
+			rd.config.MaxBytes = setup.Budget
+		}
+		rd.link = link{reader: rd, target: pick(r, w.connectors...), room: 4}
+		rd.link.tap.link = &rd.link
+		rd.open()
+		w.readers = append(w.readers, rd)
+	}
+	return w
+}
+
+// guard runs f and turns what it panics with into the violation of the run.
+func (w *world) guard(f func()) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case violation:
+			err = p.err
+		default:
+			err = fmt.Errorf("%w: %v\n%s", ErrPanic, p, stack())
+		}
+	}()
+	f()
+	return nil
+}
+
+func stack() string {
+	lines := strings.Split(string(debug.Stack()), "\n")
+	return strings.Join(lines[:min(len(lines), 30)], "\n")
+}
+
+// settle lets everything happen that can happen now.
+func (w *world) settle() {
+	for range maxMoves {
+		if !w.move() {
+			for _, r := range w.readers {
+				r.checkFresh()
+			}
+			return
+		}
+	}
+	w.fail(ErrLoop, "after %d moves at one time there is still something to do", maxMoves)
+}
+
+func (w *world) move() bool {
+	moved := false
+	for _, c := range w.connectors {
+		moved = c.pull() || moved
+	}
+	for _, r := range w.readers {
+		l := &r.link
+		moved = (!r.busy() && l.answer()) || moved
+		moved = l.pull() || moved
+		moved = l.deliver() || moved
+		moved = r.run() || moved
+	}
+	queued := w.queued
+	w.queued = nil
+	for _, f := range queued {
+		f()
+	}
+	return moved || len(queued) > 0
+}
+
+// pass lets time go by.
+func (w *world) pass(millis int64) {
+	end := w.now + millis
+	for {
+		w.settle()
+		next := int64(0)
+		for _, c := range w.connectors {
+			next = earlier(next, c.nextEvent(), w.now)
+		}
+		for _, r := range w.readers {
+			next = earlier(next, r.nextEvent(), w.now)
+		}
+		if next == 0 || next > end {
+			break
+		}
+		w.now = next
+	}
+	w.now = end
+	w.settle()
+}
+
+// versionAt is how far the source was.
+func (w *world) versionAt(millis int64) api.ResourceVersion {
+	rv := w.source.first()
+	for i := len(w.source.revisions) - 1; i >= 0; i-- {
+		if w.source.revisions[i].at <= millis {
+			return w.source.revisions[i].rv
+		}
+	}
+	return rv
+}
