@@ -1,0 +1,248 @@
+package check_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/sim/check"
+)
+
+// history is what happened in all of these tests:
+//
+//	revision 1 creates a (web) and b (api)
+//	revision 2 changes a
+//	revision 3 changes a to api, and creates c (web)
+//	revision 4 deletes b
+//	revision 5 changes a to web
+func history() *check.Log {
+	l := check.NewLog()
+	for _, line := range []string{"1 a web", "1 b api", "2 a web", "3 a api", "3 c web", "4 b", "5 a web"} {
+		w := strings.Fields(line)
+		c := check.Change{ResourceVersion: number(w[0]), Key: api.Key(w[1])}
+		if len(w) == 3 {
+			c.Object = &check.Object{UID: w[1], ResourceVersion: c.ResourceVersion, Labels: map[string]string{"app": w[2]}}
+		}
+		l.Append(c)
+	}
+	return l
+}
+
+func number(s string) api.ResourceVersion {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		panic(err)
+	}
+	return api.ResourceVersion(n)
+}
+
+// events reads "A a@1, M a@2, D b@4, B @4, E @1 | ...": added, modified,
+// deleted, bookmark, end marker; a bar ends a delivery. The content is what it
+// was in the history, or "=app" says otherwise.
+func events(l *check.Log, text string) []check.Event {
+	types := map[string]api.EventType{"A": api.Added, "M": api.Modified, "D": api.Deleted, "B": api.Bookmark, "E": api.Bookmark}
+	var list []check.Event
+	for batch, part := range strings.Split(text, "|") {
+		for _, word := range strings.Split(part, ",") {
+			w := strings.Fields(word)
+			if len(w) == 0 {
+				continue
+			}
+			key, rv, _ := strings.Cut(w[1], "@")
+			rv, app, other := strings.Cut(rv, "=")
+			e := check.Event{Type: types[w[0]], Key: api.Key(key), ResourceVersion: number(rv), End: w[0] == "E", Batch: batch}
+			switch {
+			case other:
+				e.Object = &check.Object{UID: key, Labels: map[string]string{"app": app}}
+			case w[0] == "D":
+				e.Object = l.Before(e.Key, e.ResourceVersion)
+				for back := e.ResourceVersion; e.Object == nil && back > 0; back-- {
+					e.Object = l.Before(e.Key, back)
+				}
+			case e.Type.IsChange():
+				e.Object = l.At(e.Key, e.ResourceVersion)
+			}
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+func fromState() check.Watch {
+	return check.Watch{Request: check.Request{Bookmarks: true}, Opened: 1, Started: 1}
+}
+
+func fromVersion(rv api.ResourceVersion) check.Watch {
+	return check.Watch{Request: check.Request{Bookmarks: true, Start: check.FromVersion, ResourceVersion: rv}}
+}
+
+func web(w check.Watch) check.Watch {
+	w.Filter.Labels = "app=web"
+	return w
+}
+
+func with(w check.Watch, change func(*check.Watch)) check.Watch {
+	change(&w)
+	return w
+}
+
+func complete(w check.Watch) check.Watch { return with(w, func(w *check.Watch) { w.Complete = 5 }) }
+
+func relisted(w check.Watch, from, to api.ResourceVersion) check.Watch {
+	return with(w, func(w *check.Watch) { w.Relists = []check.Relist{{From: from, To: to}} })
+}
+
+// conflate is a slow watch that chose conflation.
+func conflate(w *check.Watch) { w.Conflating, w.Limited = true, true }
+
+func limit(w *check.Watch) { w.Limited = true }
+
+const (
+	allFromState = "A a@1, A b@1, E @1 | M a@2 | M a@3, A c@3 | D b@4 | M a@5"
+	webFromState = "A a@1, E @1 | M a@2 | D a@3, A c@3 | A a@5"
+)
+
+func TestValidators(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		watch  check.Watch
+		events string
+		err    error
+	}{
+		// Good ones.
+		{"everything from the state", complete(fromState()), allFromState, nil},
+		{"with a selector", complete(web(fromState())), webFromState, nil},
+		{"nothing yet", fromState(), "", nil},
+		{"cut short in the initial events", fromState(), "A a@1", nil},
+		{"cut short later", fromState(), "A a@1, A b@1, E @1 | M a@2", nil},
+		{"without bookmarks", complete(fromState()), "A a@1, A b@1 | M a@2 | M a@3, A c@3 | D b@4 | M a@5", nil},
+		{"from a version", complete(fromVersion(2)), "M a@3, A c@3 | D b@4 | M a@5", nil},
+		{"from a version with a selector", complete(web(fromVersion(2))), "D a@3, A c@3 | A a@5", nil},
+		{"from the newest version", complete(fromVersion(5)), "B @5, B @5", nil},
+		{"from the future", complete(fromVersion(9)), "", nil},
+		{"bookmarks between revisions", complete(fromVersion(1)), "M a@2, B @2 | M a@3, A c@3, B @3, B @3 | D b@4 | M a@5, B @9", nil},
+		{"several revisions at once", complete(fromVersion(1)), "M a@2, M a@3, A c@3, D b@4, M a@5", nil},
+		{"a relist tells the difference", complete(relisted(fromState(), 1, 5)), "A a@1, A b@1, E @1 | A c@3, M a@5, D b@5", nil},
+		{"a relist with a selector", complete(web(relisted(fromState(), 2, 4))), "A a@1, E @1 | M a@2 | D a@3, A c@3 | A a@5", nil},
+		{"a relist that changes nothing", complete(relisted(fromVersion(4), 4, 4)), "M a@5", nil},
+		{"conflated", complete(with(fromVersion(1), conflate)), "A c@3 | D b@4, M a@5, B @5", nil},
+		{"split where credit is short", complete(with(fromVersion(2), limit)), "M a@3 | A c@3 | D b@4 | M a@5", nil},
+		{"split beside a slow watch", complete(with(fromVersion(2), func(w *check.Watch) { w.Beside = true })), "M a@3 | A c@3 | D b@4 | M a@5", nil},
+		{"from now", with(fromState(), func(w *check.Watch) { w.Start, w.Opened, w.Started = check.FromNow, 2, 4 }), "D b@4 | M a@5", nil},
+
+		// Filter.
+		{"another label", web(fromState()), "A a@1, A b@1", check.ErrFilter},
+		{"another namespace", with(fromState(), func(w *check.Watch) { w.Filter.Namespace = "x" }), "A a@1", check.ErrFilter},
+		{"outside of the collection", with(fromState(), func(w *check.Watch) { w.Scope.Labels = "app!=web" }), "A a@1", check.ErrFilter},
+		{"an unwanted bookmark", with(fromVersion(1), func(w *check.Watch) { w.Bookmarks = false }), "B @1", check.ErrFilter},
+
+		// Unique.
+		{"an event twice", fromVersion(1), "M a@2, M a@2", check.ErrUnique},
+		{"a revision twice", fromVersion(2), "M a@3, A c@3 | M a@3, A c@3", check.ErrUnique},
+		{"an initial event again", fromState(), "A a@1, A b@1, E @1 | A b@1", check.ErrUnique},
+
+		// Ordered.
+		{"back to an older revision", fromVersion(1), "M a@3, A c@3, M a@2", check.ErrOrdered},
+		{"two revisions exchanged", fromVersion(2), "M a@3, A c@3, M a@5, D b@4", check.ErrOrdered},
+		{"initial events out of order", fromState(), "A b@1, A a@1, E @1", check.ErrOrdered},
+		{"an object goes back", with(fromVersion(1), conflate), "M a@3, M a@2", check.ErrOrdered},
+
+		// Bookmarkable.
+		{"a bookmark overtakes an event", fromVersion(1), "B @2, M a@2", check.ErrBookmarkable},
+		{"a bookmark below an event", fromVersion(1), "M a@2, M a@3, A c@3, B @2", check.ErrBookmarkable},
+		{"bookmarks go down", fromVersion(1), "M a@2, M a@3, A c@3, D b@4, B @4, B @3", check.ErrBookmarkable},
+		{"the end is marked twice", fromState(), "A a@1, A b@1, E @1, E @1", check.ErrBookmarkable},
+
+		// Atomic.
+		{"a revision split", fromVersion(2), "M a@3 | A c@3", check.ErrAtomic},
+		{"a relist split", relisted(fromVersion(1), 1, 5), "A c@3 | M a@5, D b@5", check.ErrAtomic},
+
+		// Resumable.
+		{"the version itself again", fromVersion(2), "M a@2, M a@3, A c@3", check.ErrResumable},
+		{"the first revision is missing", fromVersion(1), "M a@3, A c@3", check.ErrResumable},
+		{"the first event of a revision is missing", fromVersion(2), "A c@3 | D b@4", check.ErrResumable},
+
+		// PrevState.
+		{"added over an object", fromVersion(1), "M a@2 | A a@3, A c@3", check.ErrPrevState},
+		{"modified without one", fromState(), "A a@1, A b@1, E @1 | M a@2 | M a@3, M c@3", check.ErrPrevState},
+		{"deleted without one", web(fromState()), "A a@1, E @1 | M a@2 | D a@3, D c@3=web", check.ErrPrevState},
+		{"another content", fromVersion(1), "M a@2=db", check.ErrPrevState},
+		{"deleted with another content", fromVersion(3), "D b@4=web", check.ErrPrevState},
+
+		// Fold.
+		{"an event is missing before a bookmark", fromVersion(2), "M a@3, B @3", check.ErrFold},
+		{"an initial object is missing", fromState(), "A a@1, E @1", check.ErrFold},
+		{"a deletion is missing before a bookmark", fromVersion(2), "M a@3, A c@3, M a@5, B @5", check.ErrFold},
+		{"a bookmark promises too much", with(fromVersion(1), conflate), "A c@3, B @5", check.ErrFold},
+
+		// Reliable.
+		{"a hole", fromVersion(2), "M a@3, A c@3 | M a@5", check.ErrReliable},
+		{"an event in a revision is missing", fromVersion(2), "M a@3 | D b@4", check.ErrReliable},
+		{"an initial object is missing, no marker", with(complete(fromState()), func(w *check.Watch) { w.Bookmarks = false }),
+			"A a@1 | M a@2", check.ErrReliable},
+		{"the last event is missing", complete(fromVersion(2)), "M a@3, A c@3 | D b@4", check.ErrReliable},
+		{"a deletion is missing after a relist", complete(relisted(fromVersion(1), 1, 5)), "A c@3, M a@5", check.ErrReliable},
+		{"a step told that a relist skipped", relisted(fromVersion(1), 2, 5), "M a@2 | M a@3, A c@3", check.ErrReliable},
+		{"it never converged", complete(with(fromVersion(1), conflate)), "A c@3, D b@4", check.ErrReliable},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			l, w := history(), test.watch
+			w.Name, w.Events = "watch", events(l, test.events)
+			err := check.All(l, &w)
+			if test.err == nil {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, test.err)
+		})
+	}
+}
+
+// Watches of one collection judge each other.
+func TestRelated(t *testing.T) {
+	l := history()
+	watch := func(w check.Watch, text string) *check.Watch {
+		w.Name, w.Events = text, events(l, text)
+		return &w
+	}
+	full := watch(fromState(), allFromState)
+	require.NoError(t, check.All(l, full, watch(web(fromState()), webFromState), watch(fromVersion(2), "M a@3, A c@3 | D b@4")))
+
+	require.NoError(t, check.Suffix(l, full, watch(fromVersion(3), "D b@4 | M a@5")))
+	require.ErrorIs(t, check.Suffix(l, full, watch(fromVersion(3), "M a@5")), check.ErrSuffix)
+	require.ErrorIs(t, check.Suffix(l, watch(fromVersion(2), "A c@3, M a@3"), watch(fromVersion(2), "M a@3, A c@3")), check.ErrSuffix)
+
+	require.NoError(t, check.Selected(l, full, watch(web(fromVersion(2)), "D a@3, A c@3 | A a@5")))
+	require.ErrorIs(t, check.Selected(l, full, watch(web(fromVersion(2)), "A c@3 | A a@5")), check.ErrSelected)
+	require.ErrorIs(t, check.Selected(l, full, watch(web(fromVersion(2)), "D a@3, A c@3 | M a@5")), check.ErrSelected)
+}
+
+// An object that could not be served for a while is left out: readers may
+// rightly differ about its past.
+func TestTainted(t *testing.T) {
+	l := history()
+	l.Append(check.Change{ResourceVersion: 6, Key: "c", Object: &check.Object{Faulty: true, ResourceVersion: 6}})
+	require.False(t, l.Exact(6))
+	require.True(t, l.Exact(5))
+	w := fromVersion(2)
+	w.Events = events(l, "M a@3 | D b@4")
+	require.NoError(t, check.All(l, &w))
+}
+
+func TestFilter(t *testing.T) {
+	o := &check.Object{Labels: map[string]string{"app": "web"}, Fields: map[string]string{"f": "x"}}
+	for selector, want := range map[string]bool{
+		"": true, "app": true, "!app": false, "app=web": true, "app!=web": false, "app in (a,web)": true,
+		"app in (a)": false, "app notin (a)": true, "app notin (web)": false, "tier notin (web)": true,
+		"tier in (web)": false, "!tier,app": true, "tier,app": false, "tier!=x,app in (a,web)": true,
+	} {
+		require.Equal(t, want, check.Filter{Labels: selector}.Match("ns/a", o), selector)
+	}
+	require.True(t, check.Filter{Namespace: "ns", Fields: "f=x,g!=y"}.Match("ns/a", o))
+	require.False(t, check.Filter{Fields: "f!=x"}.Match("ns/a", o))
+	require.False(t, check.Filter{Namespace: "n"}.Match("ns/a", o))
+	require.False(t, check.Filter{}.Match("ns/a", nil))
+}
