@@ -35,6 +35,9 @@ func (c *Cacher) Hold() { c.held = true }
 
 func (c *Cacher) fresh(rv api.ResourceVersion) bool { return c.ready && rv <= c.rv }
 
+// Awaiting reports whether a read waits for a version that has not come.
+func (c *Cacher) Awaiting() bool { return c.ready && len(c.waits) > 0 }
+
 func (c *Cacher) wakeFresh() {
 	if !c.ready || c.held || len(c.waits) == 0 {
 		return

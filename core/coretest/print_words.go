@@ -84,6 +84,10 @@ func (p *printer) sent(message []byte) error {
 			err = show(payload, &wire.Credit{}, func(f *wire.Credit) {
 				p.line("send credit %d: %d bytes more", f.Subscription, f.Bytes)
 			})
+		case wire.TypeRequestProgress:
+			err = show(payload, &wire.RequestProgress{}, func(f *wire.RequestProgress) {
+				p.line("send request for progress of %d", f.Subscription)
+			})
 		default:
 			err = wire.Unknown(t)
 		}

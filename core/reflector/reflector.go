@@ -67,6 +67,9 @@ type Reflector struct {
 	source   string                // of the resource versions, as the connector names it
 	labels   map[uint32]api.Labels // of the present subscription, by number
 	out      []byte
+	// requested: progress was asked for, because a read waits for a version, and
+	// has not come since.
+	requested bool
 
 	// Counters for inspection.
 	Relists, Resumes, Expired, Events uint64
@@ -87,6 +90,10 @@ func New(cfg Config, c *cacher.Cacher) *Reflector {
 
 // Outgoing returns the frames to send and forgets them.
 func (r *Reflector) Outgoing() []byte {
+	if r.phase == following && !r.requested && r.cacher.Awaiting() {
+		r.requested = true
+		r.out = (&wire.RequestProgress{Subscription: r.sub}).Append(r.out)
+	}
 	out := r.out
 	r.out = nil
 	return out
@@ -195,7 +202,9 @@ func (r *Reflector) NextTick() int64 {
 
 func (r *Reflector) staleAt() int64 { return r.heard + stalePeriods*r.period }
 
-func (r *Reflector) stale() bool { return r.now >= r.staleAt() }
+func (r *Reflector) stale() bool {
+	return r.now >= r.staleAt() && !api.Mutated(api.StalenessUnsaid)
+}
 
 // State says how current the collection is.
 func (r *Reflector) State() wire.CollectionState {
@@ -235,7 +244,7 @@ func (r *Reflector) state() wire.State {
 // progress notes that the connector vouches for everything up to now.
 func (r *Reflector) progress() {
 	r.heard = r.now
-	r.phase, r.status, r.relist = following, nil, false
+	r.phase, r.status, r.relist, r.requested = following, nil, false, false
 }
 
 // Refuse gives the collection up for good: what is here stays, and the state

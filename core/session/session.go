@@ -98,6 +98,8 @@ func decode(t wire.Type, payload []byte, s *Session) error {
 		return apply(s, payload, &wire.Unsubscribe{}, (*Session).unsubscribe)
 	case wire.TypeCredit:
 		return apply(s, payload, &wire.Credit{}, (*Session).credit)
+	case wire.TypeRequestProgress:
+		return apply(s, payload, &wire.RequestProgress{}, (*Session).requestProgress)
 	}
 	if t >= wire.Optional {
 		return nil
@@ -190,6 +192,13 @@ func (s *Session) unsubscribe(f *wire.Unsubscribe) *api.Status {
 func (s *Session) credit(f *wire.Credit) *api.Status {
 	if sub := s.find(f.Subscription); sub != nil {
 		sub.grant(f.Bytes)
+	}
+	return nil
+}
+
+func (s *Session) requestProgress(f *wire.RequestProgress) *api.Status {
+	if sub := s.find(f.Subscription); sub != nil {
+		sub.reported = 0
 	}
 	return nil
 }

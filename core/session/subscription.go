@@ -47,7 +47,7 @@ type subscription struct {
 	generation int     // of the cacher that position belongs to
 	rv         api.ResourceVersion
 	progressed int64    // the cacher's Progressed that was last reported
-	reported   int64    // when that was; zero makes a resumed reader hear at once
+	reported   int64    // when that was; zero makes a reader that resumed or asked hear at once
 	faultMark  int      // faults reported
 	labelSets  []uint32 // by number: the generation that was defined, plus one
 	changes    []wire.Change
@@ -113,7 +113,7 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 		// Versions of another history say nothing about this one.
 		s.source, s.from, s.notOlderThan = c.Source(), 0, 0
 	}
-	if c.ResourceVersion() < s.notOlderThan {
+	if c.ResourceVersion() < s.notOlderThan && !api.Mutated(api.BackInTime) {
 		if s.deadline == 0 {
 			s.deadline = now + freshnessMillis
 		}
@@ -242,7 +242,7 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 	s.reset()
 	for s.position < window.End() {
 		e := window.At(s.position)
-		if e.ResourceVersion != s.rv && room <= 0 {
+		if (e.ResourceVersion != s.rv || api.Mutated(api.RevisionSplitOnResume)) && room <= 0 {
 			break
 		}
 		s.rv = e.ResourceVersion
@@ -295,7 +295,7 @@ func (s *subscription) defineLabelSet(message []byte, id uint32) []byte {
 	for len(s.labelSets) <= int(id) {
 		s.labelSets = append(s.labelSets, 0)
 	}
-	if s.labelSets[id] == mark {
+	if s.labelSets[id] == mark || api.Mutated(api.StaleLabelSet) && s.labelSets[id] != 0 {
 		return message
 	}
 	s.labelSets[id] = mark

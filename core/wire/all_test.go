@@ -8,10 +8,11 @@ type frame interface {
 
 // blank returns an empty frame for each type there is.
 var blank = map[Type]func() frame{
-	TypeHello:       func() frame { return new(Hello) },
-	TypeSubscribe:   func() frame { return new(Subscribe) },
-	TypeUnsubscribe: func() frame { return new(Unsubscribe) },
-	TypeCredit:      func() frame { return new(Credit) },
+	TypeHello:           func() frame { return new(Hello) },
+	TypeSubscribe:       func() frame { return new(Subscribe) },
+	TypeUnsubscribe:     func() frame { return new(Unsubscribe) },
+	TypeCredit:          func() frame { return new(Credit) },
+	TypeRequestProgress: func() frame { return new(RequestProgress) },
 
 	TypeWelcome:            func() frame { return new(Welcome) },
 	TypeSchema:             func() frame { return new(Schema) },

@@ -17,7 +17,8 @@
 //
 // The frames, by who sends them:
 //
-//   - reader to connector: [Hello], [Subscribe], [Unsubscribe], [Credit]
+//   - reader to connector: [Hello], [Subscribe], [Unsubscribe], [Credit],
+//     [RequestProgress]
 //   - connector to reader: [Welcome], [Schema], [Dictionary], [LabelSet],
 //     [SnapshotBegin], [SnapshotPart], [SnapshotEnd], [Events], [Progress],
 //     [SubscriptionStatus], [ObjectError]

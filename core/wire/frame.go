@@ -24,10 +24,11 @@ const Optional Type = 0x80
 
 // The frame types. They are on the wire; do not renumber.
 const (
-	TypeHello       Type = 0x01
-	TypeSubscribe   Type = 0x02
-	TypeUnsubscribe Type = 0x03
-	TypeCredit      Type = 0x04
+	TypeHello           Type = 0x01
+	TypeSubscribe       Type = 0x02
+	TypeUnsubscribe     Type = 0x03
+	TypeCredit          Type = 0x04
+	TypeRequestProgress Type = 0x05
 
 	TypeWelcome            Type = 0x10
 	TypeSchema             Type = 0x11

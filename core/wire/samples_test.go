@@ -72,6 +72,7 @@ var samples = []sample{
 	{"zero", &Subscribe{}},
 	{"", &Unsubscribe{Subscription: math.MaxUint32}},
 	{"", &Credit{Subscription: 1, Bytes: math.MaxUint64}},
+	{"", &RequestProgress{Subscription: 1}},
 
 	{"", &Welcome{Version: Version, Server: "watchglass/0.1.0", ProgressMillis: 10_000}},
 	{"", &Schema{Subscription: 1, Schema: podSchema, Dictionary: 7}},
