@@ -236,6 +236,9 @@ func (c *Cacher) ReleaseFilter(f *watcher.Filter) { c.filters = without(c.filter
 
 func (c *Cacher) forgetLabelSet(id uint32) {
 	for _, f := range c.filters {
+		if api.Mutated(api.StaleFilterMemo) {
+			break
+		}
 		f.Forget(id)
 	}
 }

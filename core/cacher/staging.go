@@ -135,7 +135,7 @@ func (c *Cacher) difference(old *store.Store, rv api.ResourceVersion) []history.
 		return cmp.Compare(a.ResourceVersion, b.ResourceVersion)
 	})
 	old.Ascend("", func(ref store.Ref) bool {
-		if c.state.Get(c.heap.Key(ref)) == 0 {
+		if c.state.Get(c.heap.Key(ref)) == 0 && !api.Mutated(api.MissedDeletionOnRelist) {
 			changes = append(changes, history.Event{
 				ResourceVersion: rv, Previous: ref, Millis: c.now, FinalStateUnknown: true,
 			})

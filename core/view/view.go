@@ -155,7 +155,11 @@ func (v *View) Patch(f *wire.ViewPatch) bool {
 	}
 	slices.SortFunc(f.Counts, func(a, b wire.Count) int { return strings.Compare(a.Value, b.Value) })
 	refs := make([]store.Ref, 0, min(int(v.limit), v.rows.Len()))
-	v.rows.From(int(v.offset), func(ref store.Ref) bool {
+	offset := int(v.offset)
+	if api.Mutated(api.ViewRankOffByOne) && offset > 0 {
+		offset--
+	}
+	v.rows.From(offset, func(ref store.Ref) bool {
 		if len(refs) == int(v.limit) {
 			return false
 		}

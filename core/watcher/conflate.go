@@ -20,6 +20,10 @@ func (w *Watcher) conflate() {
 		key := w.keyOf(in)
 		if earlier := last[key]; earlier != nil {
 			w.merge(earlier, in)
+			if api.Mutated(api.ConflationReorders) {
+				*earlier, *in = *in, *earlier
+				in = earlier
+			}
 		}
 		last[key] = in
 	}

@@ -101,6 +101,9 @@ func (w *Watcher) TryAdd(e *history.Event) bool {
 	if w.inClosed || e.ResourceVersion <= w.watermark {
 		return true
 	}
+	if api.Mutated(api.WatermarkOffByOne) && e.ResourceVersion == w.watermark+1 {
+		return true
+	}
 	if _, _, ok := w.opt.Filter.Convert(e); !ok {
 		return true
 	}
@@ -123,6 +126,10 @@ func (w *Watcher) AddBookmark(rv api.ResourceVersion) bool {
 	if w.inClosed || rv < w.opt.BookmarkAfter || w.in.len() >= w.inputLimit {
 		return false
 	}
+	if api.Mutated(api.BookmarkOvertakesEvent) && w.bookmark == sent {
+		w.deliverBookmark(rv)
+		return true
+	}
 	w.in.push(input{event: history.Event{ResourceVersion: rv}, bookmark: true})
 	if w.bookmark == waiting {
 		w.bookmark = received
@@ -133,7 +140,9 @@ func (w *Watcher) AddBookmark(rv api.ResourceVersion) bool {
 // Terminate ends a watch whose consumer is too slow: gracefully when the end
 // bookmark is in the queue, because the consumer would otherwise lose all of
 // its initial events, at once in every other case (rule W13).
-func (w *Watcher) Terminate() { w.Stop(w.bookmark == received) }
+func (w *Watcher) Terminate() {
+	w.Stop(w.bookmark == received && !api.Mutated(api.DrainDropsEndMarker))
+}
 
 // Stop ends the watch. With drain, what was admitted is delivered first; a
 // later Stop without drain cuts that short (rules W2 to W5). It may be called
@@ -254,7 +263,7 @@ func (w *Watcher) close() {
 // Discard closes the watch and drops what was not taken: the consumer is gone.
 func (w *Watcher) Discard() {
 	w.close()
-	for w.out.len() > 0 {
+	for w.out.len() > 0 && !api.Mutated(api.ReferenceLeak) {
 		w.heap.Release(w.out.pop().Content)
 	}
 }

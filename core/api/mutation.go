@@ -1,0 +1,38 @@
+package api
+
+// Mutation is a deliberate bug. In a build with the tag "mutant" one of them
+// can be switched on, to see that the tests notice; in every other build
+// [Mutated] is false and the compiler leaves no trace of it.
+type Mutation uint8
+
+// The mutations.
+const (
+	NoMutation Mutation = iota
+	WatermarkOffByOne
+	RevisionSplitOnResume
+	MissedDeletionOnRelist
+	BookmarkOvertakesEvent
+	DuplicateAfterResume
+	StaleFilterMemo
+	DrainDropsEndMarker
+	WindowOffByOne
+	ViewRankOffByOne
+	ReferenceLeak
+	DispatchMissesWatcher
+	ConflationReorders
+	StalenessUnsaid
+	StaleLabelSet
+	BackInTime
+	mutations
+)
+
+var mutationNames = [mutations]string{
+	"none", "watermark off by one", "resume version advanced in mid-revision", "missed deletion on relist",
+	"bookmark overtaking an event", "duplicate after resume", "stale filter memo after a label change",
+	"drain that drops the end marker", "window boundary off by one", "view rank off by one", "reference leak",
+	"dispatch missing a watcher", "conflation that reorders", "staleness unsaid", "stale label set on the wire",
+	"snapshot of an older replica taken",
+}
+
+// String says what is wrong.
+func (m Mutation) String() string { return mutationNames[m] }
