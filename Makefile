@@ -12,6 +12,8 @@ GO_SRC  := $(shell git ls-files -co --exclude-standard -- '*.go' go.mod go.sum)
 JS_SRC  := $(shell git ls-files -co --exclude-standard -- js/src js/build.mjs js/package-lock.json)
 PAGE_SRC := $(shell git ls-files -co --exclude-standard -- examples/dashboard)
 FUZZTIME ?= 30s
+SEEDS   ?= 1000
+SEED    ?= 1
 
 ##@ Use
 demo: $(BINARY) ## Start etcd, a cluster simulator, the connector and the dashboard on http://127.0.0.1:8080
@@ -35,6 +37,12 @@ lint: js/node_modules ## Check formatting, vet, staticcheck, TypeScript, and the
 
 scenarios: $(WASM) js/node_modules ## Replay the scenarios in five runtimes and compare every byte
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/scenarios/cmd/scenarios
+
+sim: ## Run the simulation: SEEDS of them (default 1000) from SEED on (default 1)
+	@go run ./host/internal/sim -seeds $(SEEDS) -seed $(SEED)
+
+sim-mutants: ## See that the simulation notices deliberate bugs
+	@go test -count=1 -tags mutant -timeout 30m -run TestMutants -v ./core/sim | grep -v '^=== \|^--- \|^PASS\|^ok '
 
 fuzz: ## Fuzz every parser for FUZZTIME each (default 30s)
 	@go list -f '{{.ImportPath}}{{range .TestGoFiles}} {{.}}{{end}}{{range .XTestGoFiles}} {{.}}{{end}}' ./... >/dev/null

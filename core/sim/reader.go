@@ -248,7 +248,9 @@ func (r *reader) heardOf() {
 }
 
 // checkFresh: a collection that says it is live has heard of progress within
-// three periods, and shows nothing that is older than all delays together.
+// three periods, and shows nothing that is older than all delays together. What
+// the answer to a subscription brings counts as progress, however long the
+// connector itself has heard nothing; three periods later it does not.
 func (r *reader) checkFresh() {
 	if r.busy() {
 		return
@@ -261,7 +263,8 @@ func (r *reader) checkFresh() {
 		if w.now > c.epoch.heard+staleMillis {
 			w.fail(ErrStale, "reader %d, collection %d says live, and heard nothing for %d ms", r.id, c.id, w.now-c.epoch.heard)
 		}
-		if c.epoch.source == w.source && c.told.ResourceVersion < w.versionAt(w.now-oldestMillis) {
+		settled := w.now > c.epoch.asked+staleMillis
+		if settled && c.epoch.source == w.source && c.told.ResourceVersion < w.versionAt(w.now-oldestMillis) {
 			w.fail(ErrStale, "reader %d, collection %d says live at version %d, and the source was at %d more than %d ms ago",
 				r.id, c.id, c.told.ResourceVersion, w.versionAt(w.now-oldestMillis), oldestMillis)
 		}

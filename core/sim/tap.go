@@ -42,6 +42,7 @@ type epoch struct {
 	first   api.ResourceVersion
 	rv      api.ResourceVersion
 	heard   int64 // when progress arrived last
+	asked   int64 // when the present subscription was answered
 	relists []check.Relist
 }
 
@@ -177,6 +178,7 @@ func (t *tap) schema(f *wire.Schema) {
 		t.link.reader.world.saw(SourceReplaced)
 		return
 	}
+	sub.scope.asked = t.link.reader.world.now
 	for _, s := range t.link.reader.world.sources {
 		if s.name == f.Source {
 			sub.scope.source = s

@@ -31,6 +31,10 @@ type watch struct {
 	// drained: a slow consumer was terminated while the end marker was due.
 	drained bool
 	marked  bool
+	// startedAt is when the watch began, and offered how far the collection
+	// was when the watch had been offered a bookmark for certain.
+	startedAt int64
+	offered   api.ResourceVersion
 }
 
 func (r *reader) watch(id uint32) *watch {
@@ -80,13 +84,16 @@ func (r *reader) openWatch(c *collection, f wire.OpenWatch, follow bool, before 
 // bind notes with which state of the collection the watch has begun.
 func (r *reader) bind(w *watch) {
 	c := w.collection
+	if w.started && w.offered == 0 && r.world.now > w.startedAt+2500 {
+		w.offered = c.told.ResourceVersion
+	}
 	if w.started || !c.ready() {
 		return
 	}
 	if rv, _ := api.ParseResourceVersion(w.open.ResourceVersion); w.open.SendInitialEvents == wire.True && c.told.ResourceVersion < rv {
 		return
 	}
-	w.started, w.epoch = true, c.epoch
+	w.started, w.epoch, w.startedAt = true, c.epoch, r.world.now
 	if w.Opened == 0 {
 		w.Opened = c.epoch.first
 	}
@@ -167,9 +174,32 @@ func (r *reader) watchClosed(id uint32) {
 	if w.drained && w.marked {
 		r.world.saw(GracefulDrain)
 	}
+	r.checkDrained(w)
 	r.forgetWatch(w)
 	if w.follow {
 		r.world.later(func() { r.reopenWatch(w) })
+	}
+}
+
+// leastQueue is the size of the smallest queue that a watch has.
+const leastQueue = 10
+
+// checkDrained: a watch that ended by itself, for slowness, while a bookmark
+// waited behind its initial events, was sent all of these and the marker first.
+// The bookmark is there when the queue had room at the first tick.
+func (r *reader) checkDrained(w *watch) {
+	if !w.Limited || w.Start != check.FromState || !w.Bookmarks || w.marked || w.status != nil ||
+		w.open.TimeoutSeconds > 0 || w.offered == 0 || w.epoch != w.collection.epoch {
+		return
+	}
+	waiting := 0
+	for _, e := range check.Expected(w.epoch.source.logs[w.kind], &w.Request, w.epoch.relists, w.Opened) {
+		if e.ResourceVersion <= w.offered {
+			waiting++
+		}
+	}
+	if waiting < leastQueue {
+		r.world.fail(ErrDrain, "%s: it ended after %d events, with the marker due", w.Name, len(w.Events))
 	}
 }
 

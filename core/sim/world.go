@@ -24,6 +24,7 @@ var (
 	ErrConverge = errors.New("converge: a reader did not end where the source is")
 	ErrMemory   = errors.New("memory: more is held than the bounds allow")
 	ErrLeak     = errors.New("leak: something is held that nobody uses")
+	ErrDrain    = errors.New("drain: a slow watch lost the end of its initial events")
 	ErrLoop     = errors.New("loop: the parties keep each other busy without end")
 )
 

@@ -160,7 +160,14 @@ func (w *Watch) starts(l *Log) []api.ResourceVersion {
 	if rv, ok := w.marker(); ok && w.Start == FromState {
 		return []api.ResourceVersion{rv}
 	}
-	return l.versions(w.Opened, max(w.Opened, w.Started))
+	starts := l.versions(w.Opened, max(w.Opened, w.Started))
+	for _, gap := range w.Relists {
+		if gap.To > w.Opened && gap.To <= w.Started {
+			starts = append(starts, gap.To)
+		}
+	}
+	slices.Sort(starts)
+	return slices.Compact(starts)
 }
 
 // changesOf is the part of a history that readers cannot differ about.

@@ -1,0 +1,32 @@
+// Command sim runs the simulation of package core/sim over many seeds.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/watchglass/watchglass/core/sim"
+)
+
+func main() {
+	seeds := flag.Int("seeds", 300, "how many seeds to run")
+	first := flag.Uint64("seed", 1, "the first of them")
+	workers := flag.Int("workers", runtime.NumCPU(), "how many at a time")
+	flag.Parse()
+	report := sim.Campaign(*first, *seeds, *workers, os.Stdout)
+	fmt.Printf("situations seen\n%s", report.Seen.String())
+	for _, r := range report.Failures[:min(len(report.Failures), sim.MaxFailures)] {
+		fmt.Printf("\n%s", sim.Explain(r))
+	}
+	failed := len(report.Failures) > 0
+	if missing := report.Seen.Missing(); len(missing) > 0 && *seeds >= 300 {
+		fmt.Printf("never seen: %q\n", missing)
+		failed = true
+	}
+	fmt.Printf("sim: %d seeds, %d operations, %d violations\n", report.Seeds, report.Operations, len(report.Failures))
+	if failed {
+		os.Exit(1)
+	}
+}
