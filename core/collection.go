@@ -77,13 +77,18 @@ func (e *Engine) back(scope reflector.Scope, floor objcache.Version) *backing {
 	return b
 }
 
-// renew makes the backing an empty one. Watches end with a 410, because what
-// they have seen no longer leads to what comes; views wait for the new state.
+// renew makes the backing an empty one. Watches, and reads that wait, end with
+// a 410, because what was seen no longer leads to what comes; views wait for the
+// new state.
 func (b *backing) renew(e *Engine) {
+	other := api.Expired("the resource is described differently now, or comes from another source; list and watch it anew")
 	for _, w := range e.watches {
 		if w.collection.backing == b {
-			w.expire(api.Expired("the resource is described differently now, or comes from another source; list and watch it anew"))
+			w.expire(other)
 		}
+	}
+	if b.cacher != nil {
+		b.cacher.FailWaits(other)
 	}
 	b.cacher = cacher.New(cacher.Config{
 		Seed:    e.rand.Uint64(),

@@ -54,3 +54,30 @@ func TestRegression3_CloseAWatchThatWaits(t *testing.T) {
 		&wire.SnapshotBegin{Subscription: 2, ResourceVersion: 9}, &wire.SnapshotEnd{Subscription: 2, ResourceVersion: 9})
 	require.Zero(t, heap.Versions())
 }
+
+// Regression 4: a list that waited for a collection was never answered when the
+// connector turned out to follow another source.
+func TestRegression4_ListWhileTheSourceChanges(t *testing.T) {
+	r := newRig(t)
+	step := func(f interface{ Append([]byte) []byte }) { require.NoError(t, r.engine.Step(f.Append(nil))) }
+	receive := func(f interface{ Append([]byte) []byte }) {
+		step(&wire.StreamData{Stream: 1, Data: f.Append(nil)})
+	}
+	step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	step(&wire.StreamOpened{Stream: 1})
+	receive(&wire.Welcome{Version: 1, ProgressMillis: 5000})
+	receive(&wire.Schema{Subscription: 1, Schema: podSchema, Source: "one"})
+	step(&wire.List{Request: 7, Collection: 1})
+	receive(&wire.SubscriptionStatus{Subscription: 1, Status: api.Expired("listed anew")})
+	receive(&wire.Schema{Subscription: 2, Schema: podSchema, Source: "two"})
+	answered := false
+	require.NoError(t, each(r.engine.Ready(), func(kind wire.Type, payload []byte) error {
+		var f wire.ErrorReply
+		if kind == wire.TypeErrorReply {
+			require.NoError(t, f.Parse(payload))
+			answered = f.Request == 7 && f.Status.Code == 410
+		}
+		return nil
+	}))
+	require.True(t, answered)
+}

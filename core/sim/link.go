@@ -25,6 +25,7 @@ type link struct {
 	latency   int64
 	room      int   // messages under way before the connector waits
 	stalled   int64 // nothing moves before then
+	slow      int64 // when the latency last was slowMillis or more
 	silent    bool  // everything is lost and nobody is told
 	tap       tap
 }

@@ -52,9 +52,7 @@ func (r *reader) reopen() {
 	r.link.forget()
 	r.link.opening = 0
 	r.link.tap.scopes = nil
-	for _, w := range r.watches {
-		r.records = append(r.records, w)
-	}
+	r.records = append(r.records, r.watches...)
 	r.collections, r.watches, r.views, r.handles, r.requests = nil, nil, nil, nil, nil
 	r.open()
 }
@@ -250,12 +248,16 @@ func (r *reader) heardOf() {
 // checkFresh: a collection that says it is live has heard of progress within
 // three periods, and shows nothing that is older than all delays together. What
 // the answer to a subscription brings counts as progress, however long the
-// connector itself has heard nothing; three periods later it does not.
+// connector itself has heard nothing; three periods later it does not. Over a
+// slow link each message of a long backlog is progress.
 func (r *reader) checkFresh() {
 	if r.busy() {
 		return
 	}
 	w := r.world
+	if r.link.latency >= slowMillis {
+		r.link.slow = w.now
+	}
 	for _, c := range r.collections {
 		if c.told.State != wire.Live || !c.ready() {
 			continue
@@ -263,7 +265,7 @@ func (r *reader) checkFresh() {
 		if w.now > c.epoch.heard+staleMillis {
 			w.fail(ErrStale, "reader %d, collection %d says live, and heard nothing for %d ms", r.id, c.id, w.now-c.epoch.heard)
 		}
-		settled := w.now > c.epoch.asked+staleMillis
+		settled := w.now > max(c.epoch.asked+staleMillis, r.link.slow+oldestMillis)
 		if settled && c.epoch.source == w.source && c.told.ResourceVersion < w.versionAt(w.now-oldestMillis) {
 			w.fail(ErrStale, "reader %d, collection %d says live at version %d, and the source was at %d more than %d ms ago",
 				r.id, c.id, c.told.ResourceVersion, w.versionAt(w.now-oldestMillis), oldestMillis)

@@ -193,6 +193,7 @@ func (t *tap) snapshot(f *wire.SnapshotEnd) {
 	}
 	sub.listing = false
 	e := sub.scope.epoch
+	e.asked = t.link.reader.world.now
 	if e.ready {
 		e.relists = append(e.relists, check.Relist{From: e.rv, To: f.ResourceVersion})
 		t.link.reader.world.saw(Relisted)
@@ -244,7 +245,7 @@ func (t *tap) reached(sub *subscription, rv api.ResourceVersion) {
 		e.rv = rv
 	}
 	if sub.resumed {
-		sub.resumed = false
+		sub.resumed, e.asked = false, t.link.reader.world.now
 		t.link.reader.world.saw(Resumed)
 	}
 	e.heard = t.link.reader.world.now

@@ -49,6 +49,7 @@ const (
 	// oldestMillis is more than all delays together: outage of the source that
 	// nobody noticed yet, lag, network and three periods twice.
 	oldestMillis = 90_000
+	slowMillis   = 1000
 	maxMoves     = 200_000
 )
 
