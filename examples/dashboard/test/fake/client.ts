@@ -26,6 +26,10 @@ export class FakeWatchglass implements Watchglass {
     return (found ?? new UnknownCollection(resource)) as unknown as Collection<T>;
   }
 
+  object(): never {
+    throw new Error("the page takes no references to single objects");
+  }
+
   /** Connects, loads, and is live. */
   async sync(stepMillis: number): Promise<void> {
     for (const collection of [this.#pods, this.#nodes]) {
