@@ -1,6 +1,7 @@
 import type { Watchglass } from "watchglass";
 import { Dashboard } from "./dashboard.ts";
-import { byId, create, setAttribute, setText } from "./dom.ts";
+import { byId, setAttribute, setText } from "./dom.ts";
+import { Overlay } from "./overlay.ts";
 import { startTheme } from "./theme.ts";
 
 declare global {
@@ -16,8 +17,8 @@ export async function start(connect: () => Promise<Watchglass>): Promise<void> {
   } catch (error) {
     setAttribute(byId("pill"), "data-state", "closed");
     setText(byId("pill-state"), "closed");
-    const overlay = byId("overlay");
-    overlay.replaceChildren(create("h2", "", "Could not start"), create("p", "muted", String(error)));
-    overlay.hidden = false;
+    new Overlay().showMessage({
+      title: "Could not start", text: String(error), action: { text: "Try again", run: () => location.reload() },
+    });
   }
 }

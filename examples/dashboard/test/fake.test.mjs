@@ -291,6 +291,16 @@ describe("connection", () => {
     assert.match(await dashboard.get("pill").textContent(), /last progress \ds ago/);
   });
 
+  test("a page that cannot start says so and offers to try again", async () => {
+    await open({ query: "?broken", ready: false });
+    await dashboard.state("closed");
+    await dashboard.page.getByText("no module today").waitFor();
+    await inPage(() => history.replaceState(null, "", location.pathname + "?pods=500"));
+    await dashboard.page.getByRole("button", { name: "Try again" }).click();
+    await dashboard.state("live");
+    await dashboard.hasTotal(500);
+  });
+
   test("stale rows stay and are marked until the connection is back", async () => {
     await open();
     const keys = await dashboard.keys();

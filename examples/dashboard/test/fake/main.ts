@@ -5,9 +5,12 @@ declare global {
   var fake: FakeWatchglass;
 }
 
-/** ?pods=10000&step=300: how many pods, and how slowly they load. */
+/** ?pods=10000&step=300: how many pods, and how slowly they load. ?broken: there is no connection to be had. */
 const params = new URLSearchParams(location.search);
 globalThis.fake = new FakeWatchglass(Number(params.get("pods") ?? 3000));
 
-void start(async () => globalThis.fake);
+void start(async () => {
+  if (params.has("broken")) throw new Error("no module today");
+  return globalThis.fake;
+});
 if (params.get("step") !== "never") void globalThis.fake.sync(Number(params.get("step") ?? 0));
