@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/netip"
 	"os"
@@ -27,6 +28,10 @@ import (
 // demoRetention bounds the history that the demo's etcd keeps, and with it the
 // disk.
 const demoRetention = 10 * time.Minute
+
+// maxPods is more than one machine shows live, and less than what exhausts its
+// memory before the first object is written.
+const maxPods = 1_000_000
 
 type demoFlags struct {
 	hostFlags
@@ -112,10 +117,10 @@ func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
 }
 
 func (f *demoFlags) check() error {
-	if f.pods <= 0 {
-		return fmt.Errorf("--pods %d: expected at least 1", f.pods)
+	if f.pods < 1 || f.pods > maxPods {
+		return fmt.Errorf("--pods %d: expected 1 to %s", f.pods, thousands(maxPods))
 	}
-	if f.rate < 0 {
+	if !(f.rate >= 0) || math.IsInf(f.rate, 1) { // NaN is neither
 		return fmt.Errorf("--rate %v: expected 0 or more", f.rate)
 	}
 	return nil
