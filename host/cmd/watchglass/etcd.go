@@ -46,8 +46,7 @@ func (f *etcdFlags) client() (*clientv3.Client, error) {
 		TLS:                  config,
 		DialTimeout:          5 * time.Second,
 		DialKeepAliveTime:    10 * time.Second,
-		DialKeepAliveTimeout: 5 * time.Second,
-		PermitWithoutStream:  true,
+		DialKeepAliveTimeout: 5 * time.Second, // while a watch is open: etcd hangs up on pings without one
 		Logger:               zap.NewNop(),
 	})
 	if err != nil {
