@@ -3,6 +3,7 @@ package guest
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -266,6 +267,17 @@ func (c *Collection) state(f *wire.CollectionState) {
 		}
 		s.synced = s.synced || f.State == wire.Live
 	})
+}
+
+// fault passes on what is wrong with an object. A 404 takes that back: the
+// object is gone.
+func (c *Collection) fault(log *slog.Logger, f *wire.CollectionError) {
+	log = log.With("resource", c.resource, "key", strings.Clone(string(f.Key)), "resourceVersion", f.ResourceVersion.String())
+	if f.Status != nil && f.Status.Code == 404 {
+		log.Info("object that could not be brought up to date is gone")
+		return
+	}
+	log.Warn("object cannot be brought up to date", "error", f.Status)
 }
 
 // unconnected adds the cause to a state that is for want of a connection; the

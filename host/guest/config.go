@@ -31,7 +31,8 @@ type Config struct {
 	// next start. Default: [DefaultCacheDir].
 	CacheDir string
 
-	// Logger gets what nobody else is told: failed instances and connections.
+	// Logger gets what nobody else is told: failed instances and connections,
+	// and objects that cannot be brought up to date.
 	// Default: nothing is logged.
 	Logger *slog.Logger
 	// Dial replaces the WebSocket connection to URL, for tests and tunnels.

@@ -2,7 +2,6 @@ package guest
 
 import (
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/watchglass/watchglass/core/wire"
@@ -117,8 +116,7 @@ func (l *loop) delivery(f frame) bool {
 		}
 	case *wire.CollectionError:
 		if c := l.collections[f.Collection]; c != nil {
-			l.config.Logger.Warn("object cannot be brought up to date", "resource", c.resource,
-				"key", strings.Clone(string(f.Key)), "resourceVersion", f.ResourceVersion.String(), "error", f.Status)
+			c.fault(l.config.Logger, f)
 		}
 	case *wire.WatchEvents:
 		if w := l.watches[f.Watch]; w != nil {

@@ -98,7 +98,9 @@ func read(cmd *cobra.Command, f *readFlags, args []string, run func(context.Cont
 		f.token = os.Getenv("WATCHGLASS_TOKEN")
 	}
 	ctx := cmd.Context()
-	client, err := guest.Open(ctx, guest.Config{URL: f.server, Token: f.token, Client: "watchglass/" + versionText()})
+	client, err := guest.Open(ctx, guest.Config{
+		URL: f.server, Token: f.token, Client: "watchglass/" + versionText(), Logger: warnings(r.stderr),
+	})
 	if err != nil {
 		return err
 	}

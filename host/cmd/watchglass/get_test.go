@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +28,7 @@ var podResource = api.Resource{Version: "v1", Name: "pods"}
 type cluster struct {
 	*memory.Source
 	connector *connector.Connector
+	serving   atomic.Pointer[server.Server]
 	url       string
 }
 
@@ -35,16 +38,24 @@ func newCluster(t *testing.T) *cluster {
 		t.Skip(err)
 	}
 	c := &cluster{Source: memory.New()}
-	c.connector = connector.New(connector.Config{Source: c.Source})
-	handler, err := server.New(server.Config{Connector: c.connector})
-	require.NoError(t, err)
-	http := httptest.NewServer(handler)
+	c.connect(t)
+	http := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.serving.Load().ServeHTTP(w, r)
+	}))
 	t.Cleanup(func() {
 		c.close(t)
 		http.Close()
 	})
 	c.url = "ws" + strings.TrimPrefix(http.URL, "http") + "/watch"
 	return c
+}
+
+// connect starts a connector, which is another one after a close.
+func (c *cluster) connect(t *testing.T) {
+	c.connector = connector.New(connector.Config{Source: c.Source})
+	handler, err := server.New(server.Config{Connector: c.connector})
+	require.NoError(t, err)
+	c.serving.Store(handler)
 }
 
 func (c *cluster) close(t *testing.T) {
@@ -208,4 +219,46 @@ func TestWatchSaysWhenItsDataMayBeOld(t *testing.T) {
 	}
 	require.Contains(t, run.log.String(), "(showing what was known at resource version "+rv.String()+")")
 	require.NoError(t, stop())
+}
+
+// A connector that starts anew knows nothing of what happened before: the
+// collection is listed again, and the difference comes all at once.
+func TestWatchOutlivesALargeRelist(t *testing.T) {
+	c := newCluster(t)
+	for i := range 2000 {
+		c.pod(api.NewKey("default", fmt.Sprintf("old-%04d", i)), "Running")
+	}
+	run, stop := c.follow(t, newWatchCommand(), "pods -o json")
+	run.find(`"name":"old-1999".*\n`)
+	c.close(t)
+	for i := range 2000 {
+		c.Delete(podResource, api.NewKey("default", fmt.Sprintf("old-%04d", i)))
+		c.pod(api.NewKey("default", fmt.Sprintf("new-%04d", i)), "Running")
+	}
+	c.connect(t)
+	run.find(`\{"type":"ADDED".*"name":"new-1999".*\n`)
+	c.pod("default/last", "Running")
+	run.find(`\{"type":"ADDED".*"name":"last".*\n`)
+	require.NoError(t, stop())
+	require.Equal(t, 4001, strings.Count(run.out.String(), `{"type":"ADDED"`))
+	require.Equal(t, 2000, strings.Count(run.out.String(), `{"type":"DELETED"`))
+}
+
+func TestObjectsThatCannotBeShownAreNamed(t *testing.T) {
+	c := newCluster(t)
+	c.pod("default/a", "Running")
+	c.Put(podResource, "default/broken", []byte(`{"metadata":`))
+	stdout, stderr, err := c.command(t, newGetCommand(), "pods -o name")
+	require.NoError(t, err)
+	require.Equal(t, "pod/a\n", stdout)
+	require.Contains(t, stderr, `level=WARN msg="object cannot be brought up to date" resource=v1/pods key=default/broken`)
+	require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+
+	run, stop := c.follow(t, newWatchCommand(), "pods")
+	run.find(`a +Running`)
+	c.Put(podResource, "default/a", []byte(`[]`))
+	c.pod("default/b", "Running")
+	run.find(`b +Running`)
+	require.NoError(t, stop())
+	require.Contains(t, run.log.String(), "key=default/a")
 }

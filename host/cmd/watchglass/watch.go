@@ -73,6 +73,7 @@ func (r *reading) printFirst(objects []object, rv api.ResourceVersion) error {
 func (r *reading) follow(ctx context.Context, rv api.ResourceVersion) (api.ResourceVersion, error) {
 	watch, err := r.collection.Watch(ctx, guest.WatchOptions{
 		ResourceVersion: rv.String(), AllowWatchBookmarks: true, Conflate: r.flags.output != formatJSON,
+		Buffer: r.buffer(),
 	})
 	if err != nil {
 		return rv, err
@@ -93,6 +94,13 @@ func (r *reading) follow(ctx context.Context, rv api.ResourceVersion) (api.Resou
 		rv = event.ResourceVersion
 	}
 	return rv, nil
+}
+
+// buffer is room for what a relist brings all at once: at worst every object
+// that was there goes, and as many come. Twice that, because up to half of the
+// room may be taken already.
+func (r *reading) buffer() int {
+	return 10_000 + 4*int(r.collection.Status().Objects)
 }
 
 // reportStates says when the data begins to be old, and when it is current
