@@ -27,6 +27,7 @@ type Cacher struct {
 	window  *history.Window
 	staging *staging
 	source  string
+	listed  string // the source of the state
 	rv      api.ResourceVersion
 	ready   bool
 	now     int64
@@ -155,8 +156,12 @@ func (c *Cacher) store(p *Put) store.Ref {
 func (c *Cacher) Apply(p *Put, now int64) {
 	c.now = max(c.now, now)
 	key := p.Envelope.Key()
-	c.faults.clear(key, p.ResourceVersion)
+	faulty := c.faults.clear(key, p.ResourceVersion)
 	previous := c.state.Get(key)
+	if previous == 0 && faulty {
+		// A reader may hold a version of before the fault, and not match this one.
+		c.Fault(key, p.ResourceVersion, api.NotFound(string(key)+" was replaced"), now)
+	}
 	if previous != 0 && c.heap.ResourceVersion(previous) >= p.ResourceVersion {
 		return
 	}

@@ -71,3 +71,42 @@ func TestC53_a_fault_that_is_taken_back_takes_the_last_good_version_along(t *tes
 	c.EndList(30, 7)
 	require.Zero(t, c.Get("default/b"), "and this one does not")
 }
+
+// Regression 4: an object that was replaced while it could not be read stayed
+// with readers whose selector the new version does not match.
+func TestC53_the_replacement_of_a_faulty_object_is_told(t *testing.T) {
+	c := cacher.New(cacher.Config{Schema: objects.Pods()})
+	c.BeginList(5)
+	c.Fault("default/a", 4, api.Invalid("garbage"), 1)
+	c.EndList(5, 1)
+	_, before := c.Faults()
+	c.Apply(objects.Put("default/a rv=7"), 3)
+	list, mark := c.Faults()
+	require.Greater(t, mark, before)
+	require.Equal(t, 404, list[0].Status.Code)
+	require.EqualValues(t, 7, list[0].ResourceVersion)
+	c.Progress(8, 4)
+	require.NotZero(t, c.Get("default/a"))
+}
+
+// Regression 5: the last good version of a faulty object outlived the database
+// that it came from.
+func TestC53_another_source_has_no_last_good_versions(t *testing.T) {
+	c := cacher.New(cacher.Config{Schema: objects.Pods()})
+	c.SetSource("one")
+	c.BeginList(5)
+	c.ListObject(objects.Put("default/a rv=3"))
+	c.EndList(5, 1)
+	c.SetSource("two")
+	c.BeginList(9)
+	c.Fault("default/a", 8, api.Invalid("garbage"), 2)
+	c.EndList(9, 2)
+	require.Zero(t, c.Get("default/a"))
+	c.BeginList(10)
+	c.ListObject(objects.Put("default/a rv=10"))
+	c.EndList(10, 3)
+	c.BeginList(12)
+	c.Fault("default/a", 11, api.Invalid("garbage"), 2)
+	c.EndList(12, 2)
+	require.NotZero(t, c.Get("default/a"))
+}

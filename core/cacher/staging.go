@@ -110,6 +110,10 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 // keepFaulty carries over the last good version of objects whose newest one the
 // list could not read (rule C53).
 func (c *Cacher) keepFaulty(old *store.Store) {
+	if c.listed != c.source {
+		c.listed = c.source
+		return // what was good in another history says nothing about this one
+	}
 	for _, f := range c.staging.faults.list {
 		if ref := old.Get(f.Key); ref != 0 && c.staging.state.Get(f.Key) == 0 && !f.takenBack() {
 			c.staging.state.Set(c.heap.Retain(ref))
