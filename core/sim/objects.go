@@ -52,7 +52,7 @@ func (r *reader) objectChanged(f *wire.ObjectChanged) {
 }
 
 func (r *reader) changeHandle(h *handle, f *wire.ObjectChanged) {
-	source := h.source
+	source := "" // not known of an object that does not exist
 	if f.Item != nil {
 		source, _, _ = strings.Cut(f.Item.Envelope.UID(), "-")
 		source = strings.Clone(source)
@@ -97,10 +97,14 @@ func (r *reader) listReply(f *wire.ListReply) {
 		return
 	}
 	c := q.collection
-	if c.epoch == nil || c.epoch.source == nil || r.unsure(c) || r.collection(c.id) != c {
+	e := r.scope(c).epoch // the answer may come before the state
+	if e.source == nil || r.collection(c.id) != c {
 		return
 	}
-	log := c.epoch.source.logs[c.kind]
+	log := e.source.logs[c.kind]
+	if r.unsure(log) {
+		return
+	}
 	want := []row{}
 	filter := check.Filter{Namespace: q.list.Namespace, Labels: q.list.LabelSelector, Fields: q.list.FieldSelector}
 	for _, item := range log.List(f.ResourceVersion, c.filter.Match) {

@@ -56,7 +56,7 @@ func (r *reader) checkView(v *view) {
 		return
 	}
 	log := c.epoch.source.logs[c.kind]
-	if !log.Exact(c.told.ResourceVersion) || r.unsure(c) {
+	if !log.Exact(c.told.ResourceVersion) || r.unsure(log) {
 		return
 	}
 	want, counts, total := v.expected(log)
@@ -71,10 +71,9 @@ func (r *reader) checkView(v *view) {
 		r.id, v.open, c.told.ResourceVersion, v.total, got, v.counts, total, want, counts)
 }
 
-// unsure: what the collection holds of objects that were faulty once is not
-// determined before the next relist.
-func (r *reader) unsure(c *collection) bool {
-	log := c.epoch.source.logs[c.kind]
+// unsure: what readers hold of objects that were faulty once is not determined
+// before all faults are over.
+func (r *reader) unsure(log *check.Log) bool {
 	for _, key := range log.Keys() {
 		if log.Tainted(key) && !r.world.quiet {
 			return true
