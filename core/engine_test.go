@@ -234,3 +234,27 @@ func TestEngine_starts_over_when_the_source_changes_live(t *testing.T) {
 	require.EqualValues(t, 7, r.state().ResourceVersion)
 	require.EqualValues(t, 1, r.state().Objects)
 }
+
+// A relist brings all its differences in one step; a watch whose consumer takes
+// a few at a time gets every one of them (regression 2: it was terminated as
+// too slow, and could only list anew).
+func TestEngine_a_large_relist_does_not_end_a_watch(t *testing.T) {
+	r := newRig(t)
+	r.load(10)
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	r.step(&wire.OpenWatch{Watch: 1, Collection: 1, Credit: 20})
+	c := r.backend.pods
+	c.BeginList(500)
+	for i := range 1000 {
+		c.ListObject(pod("default/p"+strconv.Itoa(i), uint64(101+i%400), "web", "Running"))
+	}
+	c.EndList(500, r.now)
+	r.settle()
+	for range 110 {
+		r.step(&wire.GrantWatch{Watch: 1, Events: 10})
+	}
+	require.Empty(t, r.seen[wire.TypeWatchClosed])
+	seen := folded{}
+	seen.apply(t, r.seen[wire.TypeWatchEvents])
+	require.Equal(t, r.exact(), seen)
+}

@@ -76,8 +76,10 @@ func (c *Cacher) finishDispatch() {
 func (c *Cacher) offerAll(events []history.Event) {
 	for i := range events {
 		if e := &events[i]; !c.sameRevision(e.Current, e.Previous) {
-			c.offer(e)
-			c.giveUpParked()
+			for _, r := range c.watchers {
+				r.AddDifference(e)
+				r.Run()
+			}
 		}
 	}
 }

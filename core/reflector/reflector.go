@@ -278,10 +278,3 @@ func (r *Reflector) Refused() *api.Status {
 	}
 	return r.status
 }
-
-// the state can say it.
-func (r *Reflector) ConnectionRefused(status *api.Status) {
-	if r.phase != refused {
-		r.status = status
-	}
-}

@@ -59,8 +59,8 @@ func New(cfg Config, backend Backend) *Session {
 }
 
 // Receive takes one message. An error is a *api.Status: the reader broke the
-// protocol or may not come in; send what Next still has, and close. Nothing of
-// the message is applied then.
+// protocol or may not come in; send what Next still has, and close. Of a message
+// that does not parse nothing is applied.
 func (s *Session) Receive(message []byte, now int64) error {
 	s.now = max(s.now, now)
 	err := s.each(message, func(t wire.Type, payload []byte) error { return decode(t, payload, nil) })

@@ -74,6 +74,8 @@ type Watcher struct {
 	// inputLimit is QueueSize, except for a conflating watch whose consumer
 	// is behind by more objects than that.
 	inputLimit int
+	// difference is how much of the input came from a relist.
+	difference int
 }
 
 // New registers a watch. Nothing is delivered before Run.
@@ -98,32 +100,57 @@ func (w *Watcher) Stopped() bool { return w.inClosed }
 // (rule W10). A conflating watch makes room. An event that there is nobody to
 // give to, or that the consumer would not see, needs none.
 func (w *Watcher) TryAdd(e *history.Event) bool {
-	if w.inClosed || e.ResourceVersion <= w.watermark {
+	if !w.wants(e) {
 		return true
 	}
-	if api.Mutated(api.WatermarkOffByOne) && e.ResourceVersion == w.watermark+1 {
-		return true
-	}
-	if _, _, ok := w.opt.Filter.Convert(e); !ok {
-		return true
-	}
-	if w.in.len() >= w.inputLimit {
+	if w.full() {
 		if w.opt.Policy != wire.PolicyConflate {
 			return false
 		}
 		w.conflate()
 	}
+	w.admit(e)
+	return true
+}
+
+// AddDifference admits a change that a relist found out. All of those come in
+// one step, in which no consumer can take any, so they take no room from what
+// follows; there are no more of them than objects.
+func (w *Watcher) AddDifference(e *history.Event) {
+	if w.opt.Policy == wire.PolicyConflate {
+		w.TryAdd(e)
+		return
+	}
+	if w.wants(e) {
+		w.admit(e)
+		w.difference++
+	}
+}
+
+func (w *Watcher) full() bool { return w.in.len()-w.difference >= w.inputLimit }
+
+func (w *Watcher) wants(e *history.Event) bool {
+	if w.inClosed || e.ResourceVersion <= w.watermark {
+		return false
+	}
+	if api.Mutated(api.WatermarkOffByOne) && e.ResourceVersion == w.watermark+1 {
+		return false
+	}
+	_, _, ok := w.opt.Filter.Convert(e)
+	return ok
+}
+
+func (w *Watcher) admit(e *history.Event) {
 	w.heap.Retain(e.Current)
 	w.heap.Retain(e.Previous)
 	w.in.push(input{event: *e})
-	return true
 }
 
 // AddBookmark admits a bookmark, unless it comes too early for the end of the
 // initial events or finds the queue full: then it is dropped, and the next tick
 // brings another (rules W11, W15, W21).
 func (w *Watcher) AddBookmark(rv api.ResourceVersion) bool {
-	if w.inClosed || rv < w.opt.BookmarkAfter || w.in.len() >= w.inputLimit {
+	if w.inClosed || rv < w.opt.BookmarkAfter || w.full() {
 		return false
 	}
 	if api.Mutated(api.BookmarkOvertakesEvent) && w.bookmark == sent {
@@ -211,6 +238,7 @@ func (w *Watcher) advanceInitial() {
 
 func (w *Watcher) advanceLive() {
 	in := w.in.pop()
+	w.difference = max(w.difference-1, 0)
 	rv := in.event.ResourceVersion
 	if in.bookmark {
 		if rv > w.watermark || rv == w.watermark && w.bookmark != sent {
