@@ -311,7 +311,7 @@ func (s *subscription) appendFaults(message []byte) []byte {
 	for _, f := range list[len(list)-fresh:] {
 		// A snapshot says by itself that an object is gone, and a reader that
 		// resumes knows what happened before.
-		known := first && f.TakenBack() && (s.from == 0 || f.ResourceVersion <= s.from)
+		known := first && f.Status.Code == 404 && (s.from == 0 || f.ResourceVersion <= s.from)
 		if f.Key.InNamespace(s.namespace) && !known {
 			message = (&wire.ObjectError{
 				Subscription: s.id, Key: f.Key, ResourceVersion: f.ResourceVersion, Status: f.Status,
