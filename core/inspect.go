@@ -31,8 +31,14 @@ func (e *Engine) inspect(f *wire.Inspect) {
 		add(prefix+"resumes", int(r.Resumes))
 		add(prefix+"expired", int(r.Expired))
 		add(prefix+"terminatedWatches", cache.Terminated)
+		faulty := 0
 		faults, _ := cache.Faults()
-		add(prefix+"objectErrors", len(faults))
+		for i := range faults {
+			if !faults[i].TakenBack() {
+				faulty++
+			}
+		}
+		add(prefix+"objectErrors", faulty)
 		add(prefix+"sharedBy", c.backing.users)
 	}
 	e.out = reply.Append(e.out)

@@ -209,7 +209,7 @@ func (b *backing) Find(key api.Key) (objcache.Object, bool) {
 func (b *backing) Fault(key api.Key) *api.Status {
 	faults, _ := b.cacher.Faults()
 	for i := range faults {
-		if faults[i].Key == key && faults[i].Status.Code != 404 {
+		if faults[i].Key == key && !faults[i].TakenBack() {
 			return faults[i].Status
 		}
 	}

@@ -156,12 +156,8 @@ func (c *Cacher) store(p *Put) store.Ref {
 func (c *Cacher) Apply(p *Put, now int64) {
 	c.now = max(c.now, now)
 	key := p.Envelope.Key()
-	faulty := c.faults.clear(key, p.ResourceVersion)
+	c.mend(key, p.ResourceVersion, "replaced")
 	previous := c.state.Get(key)
-	if previous == 0 && faulty {
-		// A reader may hold a version of before the fault, and not match this one.
-		c.Fault(key, p.ResourceVersion, api.NotFound(string(key)+" was replaced"), now)
-	}
 	if previous != 0 && c.heap.ResourceVersion(previous) >= p.ResourceVersion {
 		return
 	}
@@ -174,12 +170,8 @@ func (c *Cacher) Apply(p *Put, now int64) {
 // (rule W29); so is a deletion older than the version held.
 func (c *Cacher) Delete(key api.Key, rv api.ResourceVersion, now int64) {
 	c.now = max(c.now, now)
-	faulty := c.faults.clear(key, rv)
+	c.mend(key, rv, "deleted")
 	previous := c.state.Get(key)
-	if previous == 0 && faulty {
-		// Readers know the object by its fault alone; no event can tell them.
-		c.Fault(key, rv, api.NotFound(string(key)+" was deleted"), now)
-	}
 	if previous == 0 || c.heap.ResourceVersion(previous) >= rv {
 		c.advance(rv)
 		return

@@ -28,7 +28,7 @@ type faults struct {
 }
 
 func (f *faults) add(fault Fault) {
-	f.clear(fault.Key, fault.ResourceVersion)
+	f.drop(fault.Key, fault.ResourceVersion, fault.TakenBack())
 	fault.Key = api.Key(strings.Clone(string(fault.Key)))
 	f.list = append(f.list, fault)
 	f.next++
@@ -39,12 +39,26 @@ func (f *faults) add(fault Fault) {
 
 // clear forgets the fault of a key that is known to be whole, or gone, at rv,
 // and reports whether there was one.
-func (f *faults) clear(key api.Key, rv api.ResourceVersion) bool {
+func (f *faults) clear(key api.Key, rv api.ResourceVersion) bool { return f.drop(key, rv, false) }
+
+// drop does so, and with all also for what was taken back before.
+func (f *faults) drop(key api.Key, rv api.ResourceVersion, all bool) bool {
 	before := len(f.list)
 	if before > 0 {
-		f.list = slices.DeleteFunc(f.list, func(x Fault) bool { return x.Key == key && x.ResourceVersion <= rv })
+		f.list = slices.DeleteFunc(f.list, func(x Fault) bool {
+			return x.Key == key && x.ResourceVersion <= rv && (all || !x.TakenBack())
+		})
 	}
 	return len(f.list) < before
+}
+
+// mend forgets the fault of a key that was replaced or deleted at rv, and takes
+// it back: a reader may hold a version of before the fault that does not lead
+// to the new one, and no event would tell it.
+func (c *Cacher) mend(key api.Key, rv api.ResourceVersion, how string) {
+	if c.faults.clear(key, rv) {
+		c.faults.add(Fault{key, rv, api.NotFound(string(key) + " was " + how)})
+	}
 }
 
 // Fault records that the version rv of key cannot be served. It is forgotten
@@ -65,17 +79,18 @@ func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, 
 func (c *Cacher) bury(rv api.ResourceVersion) {
 	for _, f := range c.faults.list {
 		ref := c.state.Get(f.Key)
-		if f.takenBack() && f.ResourceVersion <= rv && ref != 0 && c.heap.ResourceVersion(ref) < f.ResourceVersion {
+		if f.TakenBack() && f.ResourceVersion <= rv && ref != 0 && c.heap.ResourceVersion(ref) < f.ResourceVersion {
 			c.Hold()
 			c.commit(history.Event{ResourceVersion: max(rv, c.rv), Previous: c.state.Remove(f.Key), Millis: c.now})
 		}
 	}
 }
 
-// takenBack: the object is gone, and with it the fault.
-func (f *Fault) takenBack() bool { return f.Status.Code == 404 }
+// TakenBack: an earlier fault of the object is over, and whatever was held of it
+// before this version is gone.
+func (f *Fault) TakenBack() bool { return f.Status.Code == 404 }
 
 // Faults returns those that stand, oldest first, and a mark that changes with
-// every new one. A 404 among them takes an earlier fault back: the object is
-// gone.
+// every new one. A 404 among them takes an earlier fault back: whatever was held
+// of the object before that version is gone.
 func (c *Cacher) Faults() (list []Fault, mark int) { return c.faults.list, c.faults.next }

@@ -216,14 +216,15 @@ func TestC53_Faults(t *testing.T) {
 	w.do("ns/a rv=5")
 	assert.Len(t, faults(w), 2, "a repetition of the last good version heals nothing")
 	w.do("ns/a rv=13")
-	assert.Equal(t, []cacher.Fault{fault("ns/c", 12)}, faults(w))
+	replaced := cacher.Fault{Key: "ns/a", ResourceVersion: 13, Status: api.NotFound("ns/a was replaced")}
+	assert.Equal(t, []cacher.Fault{fault("ns/c", 12), replaced}, faults(w), "no event tells those who do not match it")
 	w.do("-ns/c rv=14")
 	gone := cacher.Fault{Key: "ns/c", ResourceVersion: 14, Status: api.NotFound("ns/c was deleted")}
-	assert.Equal(t, []cacher.Fault{gone}, faults(w), "no event can tell that it is gone")
+	assert.Equal(t, []cacher.Fault{replaced, gone}, faults(w), "no event can tell that it is gone")
 
 	w.Fault("ns/b", 15, broken, w.now)
 	w.Fault("ns/b", 16, broken, w.now)
-	assert.Equal(t, []cacher.Fault{gone, fault("ns/b", 16)}, faults(w), "one for each key")
+	assert.Equal(t, []cacher.Fault{replaced, gone, fault("ns/b", 16)}, faults(w), "one for each key")
 
 	w.BeginList(20)
 	w.Fault("ns/x", 17, broken, w.now)
@@ -232,7 +233,7 @@ func TestC53_Faults(t *testing.T) {
 	w.ListObject(objects.Put("ns/x rv=17"))
 	w.ListObject(objects.Put("ns/y rv=3")) // the last good version
 	w.ListDelete("ns/z", 20)
-	assert.Equal(t, []cacher.Fault{gone, fault("ns/b", 16)}, faults(w))
+	assert.Equal(t, []cacher.Fault{replaced, gone, fault("ns/b", 16)}, faults(w))
 	_, mark = w.Faults()
 	w.EndList(20, w.now)
 	assert.Equal(t, []cacher.Fault{fault("ns/y", 18)}, faults(w))

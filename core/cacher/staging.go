@@ -115,7 +115,7 @@ func (c *Cacher) keepFaulty(old *store.Store) {
 		return // what was good in another history says nothing about this one
 	}
 	for _, f := range c.staging.faults.list {
-		if ref := old.Get(f.Key); ref != 0 && c.staging.state.Get(f.Key) == 0 && !f.takenBack() {
+		if ref := old.Get(f.Key); ref != 0 && c.staging.state.Get(f.Key) == 0 && !f.TakenBack() {
 			c.staging.state.Set(c.heap.Retain(ref))
 		}
 	}

@@ -309,9 +309,10 @@ func (s *subscription) appendFaults(message []byte) []byte {
 	fresh, first := min(mark-s.faultMark, len(list)), s.faultMark == 0
 	s.faultMark = mark
 	for _, f := range list[len(list)-fresh:] {
-		// A snapshot says by itself that an object is gone, and a reader that
-		// resumes knows what happened before.
-		known := first && f.Status.Code == 404 && (s.from == 0 || f.ResourceVersion <= s.from)
+		// A snapshot says by itself that an object is gone, a reader that
+		// resumes knows what happened before, and an event brings what matches.
+		known := f.TakenBack() && (first && (s.from == 0 || f.ResourceVersion <= s.from) ||
+			s.filter.Matches(s.cacher.Get(f.Key)))
 		if f.Key.InNamespace(s.namespace) && !known {
 			message = (&wire.ObjectError{
 				Subscription: s.id, Key: f.Key, ResourceVersion: f.ResourceVersion, Status: f.Status,
