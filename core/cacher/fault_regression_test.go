@@ -87,6 +87,9 @@ func TestC53_the_replacement_of_a_faulty_object_is_told(t *testing.T) {
 	require.EqualValues(t, 7, list[0].ResourceVersion)
 	c.Progress(8, 4)
 	require.NotZero(t, c.Get("default/a"))
+	c.Apply(objects.Put("default/a rv=9"), 5)
+	list, _ = c.Faults()
+	require.Len(t, list, 1, "whoever was not told yet still has to be")
 }
 
 // Regression 5: the last good version of a faulty object outlived the database
