@@ -78,7 +78,7 @@ var pods = api.Resource{Version: "v1", Name: "pods"}
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, source: memory.New()}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	w.ctx = ctx
 	w.network = newNetwork(t, w.source)
