@@ -100,7 +100,7 @@ func TestEngine_converges_under_faults(t *testing.T) {
 // relist replaces the connector's state without a word about what changed.
 func (r *rig) relist(rnd *rand.Rand, rv uint64) {
 	before := r.exact()
-	r.backend.pods.BeginList(api.ResourceVersion(rv))
+	r.backend.pods.BeginList()
 	for i := range 70 {
 		key := api.Key("default/p" + strconv.Itoa(i))
 		if was, ok := before[key]; ok && rnd.IntN(4) > 0 {

@@ -120,7 +120,7 @@ func (r *rig) state() wire.CollectionState {
 }
 
 func (r *rig) load(n int) {
-	r.backend.pods.BeginList(100)
+	r.backend.pods.BeginList()
 	for i := range n {
 		app := []string{"web", "api"}[i%2]
 		r.backend.pods.ListObject(pod("default/p"+strconv.Itoa(i), uint64(i%100+1), app, "Running"))
@@ -193,7 +193,7 @@ func TestEngine_starts_over_on_another_source(t *testing.T) {
 			r.session = nil
 			r.step(&wire.StreamClosed{Stream: r.stream})
 			other := cacher.New(cacher.Config{Schema: podSchema})
-			other.BeginList(api.ResourceVersion(to))
+			other.BeginList()
 			other.ListObject(pod("default/other", 4, "web", "Running"))
 			other.SetSource("etcd-b")
 			other.EndList(api.ResourceVersion(to), r.now)
@@ -225,7 +225,7 @@ func TestEngine_starts_over_when_the_source_changes_live(t *testing.T) {
 	r.load(3)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	c := r.backend.pods
-	c.BeginList(7)
+	c.BeginList()
 	c.ListObject(pod("default/p1", 7, "web", "Running"))
 	c.SetSource("etcd-b")
 	c.EndList(7, r.now)
@@ -244,7 +244,7 @@ func TestEngine_a_large_relist_does_not_end_a_watch(t *testing.T) {
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	r.step(&wire.OpenWatch{Watch: 1, Collection: 1, Credit: 20})
 	c := r.backend.pods
-	c.BeginList(500)
+	c.BeginList()
 	for i := range 1000 {
 		c.ListObject(pod("default/p"+strconv.Itoa(i), uint64(101+i%400), "web", "Running"))
 	}

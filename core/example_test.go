@@ -111,7 +111,7 @@ type connector struct{ pods *cacher.Cacher }
 
 func newConnector() connector {
 	pods := cacher.New(cacher.Config{Schema: api.Schema{Resource: api.Resource{Version: "v1", Name: "pods"}, Namespaced: true}})
-	pods.BeginList(2)
+	pods.BeginList()
 	for i, o := range []api.Object{
 		{Key: "default/a", Labels: api.Labels{{Key: "app", Value: "web"}}},
 		{Key: "default/b", Labels: api.Labels{{Key: "app", Value: "api"}}},

@@ -81,7 +81,7 @@ func TestK7_AFloorIsForgottenWithItsHistory(t *testing.T) {
 
 	other := cacher.New(cacher.Config{Schema: podSchema})
 	other.SetSource("etcd-b")
-	other.BeginList(5)
+	other.BeginList()
 	other.ListObject(pod("default/p1", 1, "web", "Failed"))
 	other.EndList(5, r.now)
 	r.backend.pods = other

@@ -13,7 +13,7 @@ import (
 func benchWorld(n int) (*cacher.Cacher, []*cacher.Put) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	puts := make([]*cacher.Put, n)
-	c.BeginList(1)
+	c.BeginList()
 	for i := range puts {
 		puts[i] = objects.Put("ns-" + strconv.Itoa(i%20) + "/pod-" + strconv.Itoa(i) +
 			" rv=1 phase=Running nodeName=node-" + strconv.Itoa(i%100) + " app=app-" + strconv.Itoa(i%500))
@@ -52,7 +52,7 @@ func BenchmarkRelist(b *testing.B) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	for i := range b.N {
-		c.BeginList(1)
+		c.BeginList()
 		for _, p := range puts {
 			c.ListObject(p)
 		}

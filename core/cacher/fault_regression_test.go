@@ -14,10 +14,10 @@ import (
 // the last good one (C53).
 func TestC53_a_relist_keeps_the_last_good_version_of_a_faulty_object(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
-	c.BeginList(5)
+	c.BeginList()
 	c.ListObject(objects.Put("default/a rv=3"))
 	c.EndList(5, 1)
-	c.BeginList(9)
+	c.BeginList()
 	c.Fault("default/a", 8, api.Invalid("garbage"), 2)
 	c.EndList(9, 2)
 	require.EqualValues(t, 3, c.Heap().ResourceVersion(c.Get("default/a")))
@@ -30,7 +30,7 @@ func TestC53_a_relist_keeps_the_last_good_version_of_a_faulty_object(t *testing.
 // away without a word, and readers showed it for ever.
 func TestC53_the_deletion_of_a_faulty_object_is_told(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
-	c.BeginList(5)
+	c.BeginList()
 	c.EndList(5, 1)
 	c.Fault("default/a", 6, api.Invalid("garbage"), 2)
 	_, before := c.Faults()
@@ -45,7 +45,7 @@ func TestC53_the_deletion_of_a_faulty_object_is_told(t *testing.T) {
 // one, could tell that by the fault alone.
 func TestC53_a_fault_that_is_taken_back_takes_the_last_good_version_along(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
-	c.BeginList(5)
+	c.BeginList()
 	c.ListObject(objects.Put("default/a rv=3"))
 	c.ListObject(objects.Put("default/b rv=4"))
 	c.EndList(5, 1)
@@ -61,12 +61,12 @@ func TestC53_a_fault_that_is_taken_back_takes_the_last_good_version_along(t *tes
 	require.EqualValues(t, 9, last.ResourceVersion, "later than what came before it")
 	require.Zero(t, last.Current)
 
-	c.BeginList(20)
+	c.BeginList()
 	c.ListObject(objects.Put("default/b rv=9"))
 	c.Fault("default/b", 12, api.NotFound("it was deleted"), 6)
 	c.EndList(20, 6)
 	require.NotZero(t, c.Get("default/b"), "the list has it")
-	c.BeginList(30)
+	c.BeginList()
 	c.Fault("default/b", 25, api.NotFound("it was deleted"), 7)
 	c.EndList(30, 7)
 	require.Zero(t, c.Get("default/b"), "and this one does not")
@@ -76,7 +76,7 @@ func TestC53_a_fault_that_is_taken_back_takes_the_last_good_version_along(t *tes
 // with readers whose selector the new version does not match.
 func TestC53_the_replacement_of_a_faulty_object_is_told(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
-	c.BeginList(5)
+	c.BeginList()
 	c.Fault("default/a", 4, api.Invalid("garbage"), 1)
 	c.EndList(5, 1)
 	_, before := c.Faults()
@@ -97,18 +97,18 @@ func TestC53_the_replacement_of_a_faulty_object_is_told(t *testing.T) {
 func TestC53_another_source_has_no_last_good_versions(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.SetSource("one")
-	c.BeginList(5)
+	c.BeginList()
 	c.ListObject(objects.Put("default/a rv=3"))
 	c.EndList(5, 1)
 	c.SetSource("two")
-	c.BeginList(9)
+	c.BeginList()
 	c.Fault("default/a", 8, api.Invalid("garbage"), 2)
 	c.EndList(9, 2)
 	require.Zero(t, c.Get("default/a"))
-	c.BeginList(10)
+	c.BeginList()
 	c.ListObject(objects.Put("default/a rv=10"))
 	c.EndList(10, 3)
-	c.BeginList(12)
+	c.BeginList()
 	c.Fault("default/a", 11, api.Invalid("garbage"), 2)
 	c.EndList(12, 2)
 	require.NotZero(t, c.Get("default/a"))

@@ -49,7 +49,7 @@ func TestH6_RelistIsAtomicAndTellsTheDifference(t *testing.T) {
 	seen, _ := w.observed()
 	generation := w.Generation()
 
-	w.BeginList(20)
+	w.BeginList()
 	for _, item := range []string{"ns/new rv=19", "ns/same rv=1 app=web", "ns/changed rv=15 app=web", "ns/left rv=17 app=db", "ns/a rv=11"} {
 		w.ListObject(objects.Put(item))
 	}
@@ -82,9 +82,9 @@ func TestH6_RelistIsAtomicAndTellsTheDifference(t *testing.T) {
 
 func TestListThatIsNotFinishedChangesNothing(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1")
-	w.BeginList(20)
+	w.BeginList()
 	w.ListObject(objects.Put("ns/b rv=11"))
-	w.BeginList(21) // starts over
+	w.BeginList() // starts over
 	w.ListObject(objects.Put("ns/c rv=12"))
 	w.AbortList()
 	w.AbortList()
@@ -95,7 +95,7 @@ func TestListThatIsNotFinishedChangesNothing(t *testing.T) {
 // Changes that come while a list is under way count by their version.
 func TestListTakesChanges(t *testing.T) {
 	w := newWorld(t, history.Limits{})
-	w.BeginList(10)
+	w.BeginList()
 	for _, item := range []string{"ns/a rv=1", "ns/a rv=12", "ns/a rv=1", "ns/b rv=2", "ns/c rv=13", "ns/d rv=4"} {
 		w.ListObject(objects.Put(item))
 	}
@@ -226,7 +226,7 @@ func TestC53_Faults(t *testing.T) {
 	w.Fault("ns/b", 16, broken, w.now)
 	assert.Equal(t, []cacher.Fault{replaced, gone, fault("ns/b", 16)}, faults(w), "one for each key")
 
-	w.BeginList(20)
+	w.BeginList()
 	w.Fault("ns/x", 17, broken, w.now)
 	w.Fault("ns/y", 18, broken, w.now)
 	w.Fault("ns/z", 19, broken, w.now)

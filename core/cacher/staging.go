@@ -17,10 +17,8 @@ type staging struct {
 }
 
 // BeginList starts a new state beside the present one, which readers go on
-// seeing until EndList. A list that was under way is dropped. The version that
-// the list starts at is not needed: changes may follow its objects, and only
-// EndList knows where they lead.
-func (c *Cacher) BeginList(api.ResourceVersion) {
+// seeing until EndList. A list that was under way is dropped.
+func (c *Cacher) BeginList() {
 	c.AbortList()
 	c.staging = &staging{state: store.New(c.heap)}
 }

@@ -41,7 +41,7 @@ func listed(t *testing.T, rv api.ResourceVersion, items ...string) *world {
 }
 
 func (w *world) list(rv api.ResourceVersion, items ...string) {
-	w.BeginList(rv)
+	w.BeginList()
 	for _, item := range items {
 		w.ListObject(objects.Put(item))
 	}

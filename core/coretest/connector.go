@@ -69,7 +69,7 @@ func (c *connector) restart(now int64) {
 		old := r.cacher
 		r.cacher = c.empty(r)
 		if old.Ready() {
-			r.cacher.BeginList(old.ResourceVersion())
+			r.cacher.BeginList()
 			old.Ascend("", func(ref store.Ref) bool {
 				heap := old.Heap()
 				r.cacher.ListObject(&cacher.Put{
@@ -149,7 +149,7 @@ func (r *resource) apply(put *cacher.Put, now int64) {
 // list replaces the whole state. The source is the name of the history that the
 // version belongs to; usually all have the same, none.
 func (r *resource) list(source string, rv api.ResourceVersion, puts []*cacher.Put, now int64) {
-	r.cacher.BeginList(rv)
+	r.cacher.BeginList()
 	for _, p := range puts {
 		r.cacher.ListObject(p)
 		scribble(p.Envelope)

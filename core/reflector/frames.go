@@ -72,7 +72,7 @@ func (r *Reflector) SnapshotBegin(f *wire.SnapshotBegin) error {
 	}
 	r.phase, r.total = listing, f.Total
 	r.asked = r.now
-	r.cacher.BeginList(f.ResourceVersion)
+	r.cacher.BeginList()
 	return nil
 }
 

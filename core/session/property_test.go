@@ -107,7 +107,7 @@ func (w *world) relist(missed int) {
 	for range missed {
 		w.revise()
 	}
-	w.cacher.BeginList(w.rv)
+	w.cacher.BeginList()
 	for key, r := range w.state {
 		w.cacher.ListObject(w.put(key, r))
 	}

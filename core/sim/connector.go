@@ -143,7 +143,7 @@ func (c *connector) list(kind int, f *feed, n int) {
 	s := c.world.source
 	f.source, f.next, f.broken = s, n, false
 	f.cacher.SetSource(s.name)
-	f.cacher.BeginList(f.rv())
+	f.cacher.BeginList()
 	latest := map[api.Key]*change{}
 	for i := range s.revisions[:n] {
 		for j := range s.revisions[i].changes {

@@ -130,7 +130,7 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		c := cacher.New(cacher.Config{Schema: objects.Pods()})
 		m := model{}
-		c.BeginList(1)
+		c.BeginList()
 		c.EndList(1, 1)
 		q := queries[r.IntN(len(queries))]
 		v, status := view.New(c, &q.OpenView)
@@ -176,7 +176,7 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 // versions of others.
 func relist(c *cacher.Cacher, m model, r *rand.Rand, rv int) model {
 	next := model{}
-	c.BeginList(api.ResourceVersion(rv))
+	c.BeginList()
 	keys := []string{}
 	for k := range m {
 		keys = append(keys, k)
@@ -215,7 +215,7 @@ func (c *client) check(t *testing.T, v *view.View, m model, q wire.OpenView, les
 
 func TestView_sends_only_rows_that_changed(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
-	c.BeginList(1)
+	c.BeginList()
 	for i := range 100 {
 		c.ListObject(put(objects.Object(fmt.Sprintf("a/p%02d rv=1 phase=Running", i))))
 	}
@@ -261,7 +261,7 @@ func TestView_errors_name_what_is_wrong(t *testing.T) {
 
 func TestView_date_sorts_by_age(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
-	c.BeginList(1)
+	c.BeginList()
 	for i, created := range []int64{2000, 1000, 3000} {
 		o := objects.Object(fmt.Sprintf("a/p%d rv=1", i))
 		o.Columns[3] = api.Value{Kind: api.Date, Int: created}

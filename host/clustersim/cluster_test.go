@@ -197,9 +197,9 @@ var errEnough = errors.New("seen enough")
 type counter struct{ n int }
 
 func (c *counter) Identify(string) error                             { return nil }
-func (c *counter) BeginList(api.ResourceVersion) error               { return nil }
+func (c *counter) BeginList() error                                  { return nil }
 func (c *counter) Object(api.Key, api.ResourceVersion, []byte) error { c.n++; return nil }
-func (c *counter) EndList() error                                    { return errEnough }
+func (c *counter) EndList(api.ResourceVersion) error                 { return errEnough }
 func (c *counter) Changes([]source.Change) error                     { return nil }
 func (c *counter) Progress(api.ResourceVersion) error                { return nil }
 

@@ -29,7 +29,6 @@ type sink struct {
 	source  string // as it identified itself
 	history string // the name of what is served: the source, until it goes back
 	newest  api.ResourceVersion
-	listing api.ResourceVersion
 	trained bool
 	samples []source.Change // raw objects held back until trained
 	size    int             // of samples
@@ -62,13 +61,7 @@ func (s *sink) Identify(name string) error {
 }
 
 // BeginList implements source.Sink.
-func (s *sink) BeginList(rv api.ResourceVersion) error {
-	if rv < s.newest {
-		// A source that goes back, as one restored from a backup does under
-		// its old name, has begun another history.
-		s.history = s.source + " restored at " + rv.String()
-	}
-	s.listing, s.newest = rv, rv
+func (s *sink) BeginList() error {
 	s.samples, s.size = nil, 0
 	if s.trained {
 		s.beginList()
@@ -80,7 +73,7 @@ func (s *sink) beginList() {
 	s.col.update(func(int64) {
 		s.col.recovered()
 		s.col.connector.totals.Lists++
-		s.col.cacher.BeginList(s.listing)
+		s.col.cacher.BeginList()
 	})
 }
 
@@ -143,7 +136,12 @@ func (s *sink) add(key api.Key, rv api.ResourceVersion, value []byte) {
 }
 
 // EndList implements source.Sink.
-func (s *sink) EndList() error {
+func (s *sink) EndList(rv api.ResourceVersion) error {
+	if rv < s.newest {
+		// A source that goes back, as one restored from a backup does under
+		// its old name, has begun another history.
+		s.history = s.source + " restored at " + rv.String()
+	}
 	if !s.trained {
 		if err := s.train(); err != nil {
 			return err
@@ -151,9 +149,9 @@ func (s *sink) EndList() error {
 	}
 	s.col.change(func(now int64) {
 		s.col.cacher.SetSource(s.history)
-		s.col.cacher.EndList(s.listing, now)
+		s.col.cacher.EndList(rv, now)
 	})
-	s.at = s.listing
+	s.at, s.newest = rv, rv
 	return nil
 }
 

@@ -41,12 +41,14 @@ type Sink interface {
 	// history that revisions belong to, such as one etcd cluster: a revision
 	// means the same wherever the name is the same, and nothing elsewhere.
 	Identify(name string) error
-	// BeginList announces the whole state as of revision rv.
-	BeginList(rv api.ResourceVersion) error
+	// BeginList announces the whole state. A list that did not come to its end
+	// is forgotten.
+	BeginList() error
 	// Object is one object of the list, rv the revision of its last change.
 	Object(key api.Key, rv api.ResourceVersion, value []byte) error
-	// EndList completes the list: what was not named does not exist.
-	EndList() error
+	// EndList completes the list, which is the state as of revision rv: what
+	// was not named does not exist.
+	EndList(rv api.ResourceVersion) error
 	// Changes are all changes of one or more whole revisions, in order: a
 	// revision is never split over two calls.
 	Changes(changes []Change) error

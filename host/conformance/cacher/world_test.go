@@ -75,7 +75,7 @@ func newWorld(t *testing.T, seed int64) *world {
 
 // listOurs gives our side the list that the library takes by itself.
 func (w *world) listOurs() {
-	w.ours.BeginList(api.ResourceVersion(w.rv))
+	w.ours.BeginList()
 	for _, key := range slices.Sorted(maps.Keys(w.pods)) {
 		w.ours.ListObject(put(w.pods[key]))
 	}

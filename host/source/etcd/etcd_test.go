@@ -90,8 +90,8 @@ type sink struct {
 	progress func(api.ResourceVersion) error
 }
 
-func (s *sink) Identify(string) error               { return nil }
-func (s *sink) BeginList(api.ResourceVersion) error { return nil }
+func (s *sink) Identify(string) error { return nil }
+func (s *sink) BeginList() error      { return nil }
 
 func (s *sink) Object(key api.Key, _ api.ResourceVersion, _ []byte) error {
 	if s.object == nil {
@@ -100,7 +100,7 @@ func (s *sink) Object(key api.Key, _ api.ResourceVersion, _ []byte) error {
 	return s.object(key)
 }
 
-func (s *sink) EndList() error {
+func (s *sink) EndList(api.ResourceVersion) error {
 	if s.endList == nil {
 		return nil
 	}

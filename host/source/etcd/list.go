@@ -23,7 +23,7 @@ func (st *stream) list(ctx context.Context) error {
 		return err
 	}
 	revision := page.Header.Revision
-	if err := st.sink.BeginList(api.ResourceVersion(revision)); err != nil {
+	if err := st.sink.BeginList(); err != nil {
 		return err
 	}
 	for {
@@ -42,7 +42,7 @@ func (st *stream) list(ctx context.Context) error {
 		}
 	}
 	st.at = api.ResourceVersion(revision)
-	return st.sink.EndList()
+	return st.sink.EndList(st.at)
 }
 
 // page reads the keys of the place from start on; revision zero is the newest.

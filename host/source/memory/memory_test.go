@@ -41,9 +41,9 @@ func newGate() *gate {
 }
 
 func (g *gate) Identify(string) error                             { return nil }
-func (g *gate) BeginList(api.ResourceVersion) error               { return nil }
+func (g *gate) BeginList() error                                  { return nil }
 func (g *gate) Object(api.Key, api.ResourceVersion, []byte) error { return nil }
-func (g *gate) EndList() error                                    { close(g.listed); return nil }
+func (g *gate) EndList(api.ResourceVersion) error                 { close(g.listed); return nil }
 func (g *gate) Progress(api.ResourceVersion) error                { return nil }
 func (g *gate) Changes(changes []source.Change) error {
 	g.arrived <- changes

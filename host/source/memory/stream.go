@@ -49,7 +49,7 @@ func (st *stream) start() {
 
 func (st *stream) list(ctx context.Context) error {
 	objects, rv := st.source.snapshot(st.resource)
-	if err := st.sink.BeginList(rv); err != nil {
+	if err := st.sink.BeginList(); err != nil {
 		return err
 	}
 	for _, o := range objects {
@@ -61,7 +61,7 @@ func (st *stream) list(ctx context.Context) error {
 		}
 	}
 	st.at = rv
-	return st.sink.EndList()
+	return st.sink.EndList(rv)
 }
 
 // turn hands over the next changes or progress, or waits until there may be

@@ -75,15 +75,12 @@ func (r *recorder) Identify(name string) error {
 	})
 }
 
-func (r *recorder) BeginList(rv api.ResourceVersion) error {
+func (r *recorder) BeginList() error {
 	return r.call("BeginList", func() error {
-		if r.listing || r.lists > 0 || r.at != 0 || !r.identified {
-			return fmt.Errorf("list %v begins at an unexpected time", rv)
+		if r.lists > 0 || r.at != 0 || !r.identified {
+			return fmt.Errorf("a list begins at an unexpected time")
 		}
-		if rv == 0 {
-			return fmt.Errorf("list without a revision")
-		}
-		r.listing, r.listRV = true, rv
+		r.listing, r.list = true, nil
 		return nil
 	})
 }
@@ -95,8 +92,8 @@ func (r *recorder) Object(key api.Key, rv api.ResourceVersion, value []byte) err
 			return fmt.Errorf("object %q outside a list", key)
 		case len(r.list) > 0 && r.list[len(r.list)-1].Key >= key:
 			return fmt.Errorf("object %q after %q", key, r.list[len(r.list)-1].Key)
-		case rv == 0 || rv > r.listRV:
-			return fmt.Errorf("object %q has revision %v in a list of %v", key, rv, r.listRV)
+		case rv == 0:
+			return fmt.Errorf("object %q has no revision", key)
 		case value == nil:
 			return fmt.Errorf("object %q without a value", key)
 		}
@@ -105,12 +102,17 @@ func (r *recorder) Object(key api.Key, rv api.ResourceVersion, value []byte) err
 	})
 }
 
-func (r *recorder) EndList() error {
+func (r *recorder) EndList(rv api.ResourceVersion) error {
 	return r.call("EndList", func() error {
-		if !r.listing {
-			return fmt.Errorf("end of a list that did not begin")
+		if !r.listing || rv == 0 {
+			return fmt.Errorf("end at %v of a list that did not begin, or without a revision", rv)
 		}
-		r.listing, r.at = false, r.listRV
+		for _, o := range r.list {
+			if o.RV > rv {
+				return fmt.Errorf("object %q has revision %v in a list of %v", o.Key, o.RV, rv)
+			}
+		}
+		r.listing, r.listRV, r.at = false, rv, rv
 		r.lists++
 		return nil
 	})
