@@ -214,7 +214,7 @@ func (c *Cacher) tickDispatcher() {
 		c.dispatch()
 	}
 	for _, r := range c.watchers {
-		if r.Expired(c.now) {
+		if r.Expired(c.now) && c.parked == nil { // not inside a revision
 			r.Stop(false)
 			r.Run()
 		}
@@ -243,15 +243,18 @@ func (c *Cacher) sendBookmarks() {
 // nextTick is when there is something to do. Bookmarks count only while a
 // watch is scheduled for one, and wait while an event is parked.
 func (d *dispatcher) nextTick() int64 {
-	var next int64
+	var parked int64
 	if d.parked != nil {
-		next = d.parked.deadline
+		parked = d.parked.deadline
 	}
+	next := parked
 	for _, r := range d.watchers {
 		if r.nextBookmark != 0 && d.parked == nil {
 			next = earlier(next, max(d.bookmarkTick, r.nextBookmark/bookmarkTickMillis*bookmarkTickMillis))
 		}
-		next = earlier(next, r.Deadline())
+		if at := r.Deadline(); at != 0 {
+			next = earlier(next, max(at, parked))
+		}
 	}
 	return next
 }

@@ -21,8 +21,9 @@ type watch struct {
 	granted    uint32
 	status     *api.Status
 
-	// complete is the newest version of which the program has seen everything.
-	complete, last api.ResourceVersion
+	// last is the newest version that the program has seen; zero while that says
+	// nothing about what else it has seen.
+	last api.ResourceVersion
 	// follow: when the watch ends, the program opens the next. What all of
 	// them delivered, applied, is in held.
 	follow bool
@@ -65,7 +66,7 @@ func (r *reader) openWatch(c *collection, f wire.OpenWatch, follow bool, before 
 	switch {
 	case f.SendInitialEvents == wire.True:
 	case rv > 0:
-		w.Start, w.ResourceVersion, w.complete, w.last = check.FromVersion, rv, rv, rv
+		w.Start, w.ResourceVersion, w.last = check.FromVersion, rv, rv
 	case f.SendInitialEvents == wire.False:
 		w.Start = check.FromNow
 	}
@@ -131,7 +132,7 @@ func (r *reader) watchEvent(w *watch, f *wire.WatchEvent) {
 	e := check.Event{Type: f.Type, ResourceVersion: f.Item.ResourceVersion, Batch: r.batch}
 	if f.Type == api.Bookmark {
 		e.End = f.Item.Flags&api.EndOfInitialEvents != 0
-		w.complete, w.last = e.ResourceVersion, e.ResourceVersion
+		w.last = e.ResourceVersion
 		if e.End {
 			r.endMarker(w, e.ResourceVersion)
 		}
@@ -150,11 +151,8 @@ func (w *watch) apply(e check.Event) {
 	} else {
 		w.held[e.Key] = e.ResourceVersion
 	}
-	if w.Start == check.FromState && w.complete == 0 {
-		return // the initial events are in no order
-	}
-	if e.ResourceVersion > w.last {
-		w.complete, w.last = w.last, e.ResourceVersion
+	if w.Start != check.FromState || w.last != 0 { // the initial events are in no order
+		w.last = e.ResourceVersion
 	}
 }
 
@@ -208,16 +206,16 @@ func (r *reader) forgetWatch(w *watch) {
 	r.watches = without(r.watches, w)
 }
 
-// reopenWatch goes on where an ended watch was, as a client does: from the last
-// version it knows all of, or from the state if that is gone.
+// reopenWatch goes on where an ended watch was, as clients do: from the last
+// version it has seen, or from the state if that is gone.
 func (r *reader) reopenWatch(w *watch) {
 	if r.collection(w.collection.id) != w.collection {
 		return
 	}
 	f := w.open
 	f.ResourceVersion, f.Match, f.SendInitialEvents = "", wire.MatchUnset, wire.Unset
-	if w.complete != 0 && w.status == nil && w.epoch == w.collection.epoch {
-		f.ResourceVersion = w.complete.String()
+	if w.last != 0 && w.status == nil && w.epoch == w.collection.epoch {
+		f.ResourceVersion = w.last.String()
 		r.world.saw(WatchResumed)
 	}
 	if f.Credit > 0 {

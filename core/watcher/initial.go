@@ -16,6 +16,9 @@ type Initial struct {
 	window   *history.Window
 	position int
 	end      int
+	// revision holds, with counts, what is left of the revision that was begun:
+	// an interval is overtaken between revisions only.
+	revision []history.Event
 }
 
 // FromState starts with every version as ADDED, in the order given (rules H19,
@@ -25,13 +28,14 @@ func FromState(heap *store.Heap, state []store.Ref, rv api.ResourceVersion) Init
 }
 
 // FromHistory starts with the events from a position on that are in the window
-// now. They are read as the consumer takes them; if the window moves past the
-// next one before that, the interval is invalid (rules H17, W33).
+// now. They are read as the consumer takes them, by whole revisions; if the
+// window moves past the next one before that, the interval is invalid (rules
+// H17, W33).
 func FromHistory(heap *store.Heap, window *history.Window, position int) Initial {
 	return Initial{heap: heap, window: window, position: position, end: window.End()}
 }
 
-func (i *Initial) finished() bool { return i.position >= i.end }
+func (i *Initial) finished() bool { return i.position >= i.end && len(i.revision) == 0 }
 
 // next returns the next event with one count of each version it names, and the
 // resource version it stands for in the order of the watch.
@@ -41,14 +45,26 @@ func (i *Initial) next() (e history.Event, version api.ResourceVersion, ok bool)
 		i.position++
 		return e, i.version, true
 	}
-	if i.position < i.window.Start() {
-		return e, 0, false
+	if len(i.revision) == 0 {
+		if i.position < i.window.Start() {
+			return e, 0, false
+		}
+		i.readRevision()
 	}
-	e = *i.window.At(i.position)
-	i.heap.Retain(e.Current)
-	i.heap.Retain(e.Previous)
-	i.position++
+	e = i.revision[0]
+	i.revision = i.revision[1:]
 	return e, e.ResourceVersion, true
+}
+
+func (i *Initial) readRevision() {
+	first := i.window.At(i.position).ResourceVersion
+	for i.position < i.end && i.window.At(i.position).ResourceVersion == first {
+		e := *i.window.At(i.position)
+		i.heap.Retain(e.Current)
+		i.heap.Retain(e.Previous)
+		i.revision = append(i.revision, e)
+		i.position++
+	}
 }
 
 func (i *Initial) release() {
@@ -56,6 +72,10 @@ func (i *Initial) release() {
 		for ; i.position < i.end; i.position++ {
 			i.heap.Release(i.state[i.position])
 		}
+	}
+	for _, e := range i.revision {
+		i.heap.Release(e.Current)
+		i.heap.Release(e.Previous)
 	}
 	*i = Initial{}
 }

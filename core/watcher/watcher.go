@@ -20,7 +20,8 @@ type Delivery struct {
 // Options fix a watch at its registration.
 type Options struct {
 	Filter *Filter
-	// QueueSize bounds the input and the output queue, each (rules W1, H16).
+	// QueueSize bounds the input and the output queue, each (rules W1, H16), to
+	// within a revision.
 	QueueSize int
 	Policy    wire.Policy
 	Initial   Initial
@@ -76,6 +77,9 @@ type Watcher struct {
 	inputLimit int
 	// difference is how much of the input came from a relist.
 	difference int
+	// admitted and begun are the revisions of the change that was admitted last
+	// and of the live change that was delivered last.
+	admitted, begun api.ResourceVersion
 }
 
 // New registers a watch. Nothing is delivered before Run.
@@ -98,12 +102,14 @@ func (w *Watcher) Stopped() bool { return w.inClosed }
 
 // TryAdd admits a change without waiting and reports whether there was room
 // (rule W10). A conflating watch makes room. An event that there is nobody to
-// give to, or that the consumer would not see, needs none.
+// give to, or that the consumer would not see, needs none; nor does the rest of
+// a revision that was admitted in part: consumers resume after the last version
+// that they have seen (G8), so a watch does not end inside a revision.
 func (w *Watcher) TryAdd(e *history.Event) bool {
 	if !w.wants(e) {
 		return true
 	}
-	if w.full() {
+	if w.full() && e.ResourceVersion != w.admitted {
 		if w.opt.Policy != wire.PolicyConflate {
 			return false
 		}
@@ -144,6 +150,7 @@ func (w *Watcher) admit(e *history.Event) {
 	w.heap.Retain(e.Current)
 	w.heap.Retain(e.Previous)
 	w.in.push(input{event: *e})
+	w.admitted = e.ResourceVersion
 }
 
 // AddBookmark admits a bookmark, unless it comes too early for the end of the
@@ -171,9 +178,9 @@ func (w *Watcher) Terminate() {
 	w.Stop(w.bookmark == received && !api.Mutated(api.DrainDropsEndMarker))
 }
 
-// Stop ends the watch. With drain, what was admitted is delivered first; a
-// later Stop without drain cuts that short (rules W2 to W5). It may be called
-// any number of times.
+// Stop ends the watch. With drain, what was admitted is delivered first; without
+// it, or when a later Stop cuts the drain short, only the rest of a revision that
+// was begun (rules W2 to W5). It may be called any number of times.
 func (w *Watcher) Stop(drain bool) {
 	w.inClosed = true
 	if !drain {
@@ -202,6 +209,7 @@ func (w *Watcher) flush() {
 func (w *Watcher) advance() bool {
 	switch {
 	case w.done:
+		w.finishRevision()
 		w.close()
 		return true
 	case w.out.len() >= w.opt.QueueSize:
@@ -247,9 +255,21 @@ func (w *Watcher) advanceLive() {
 		return
 	}
 	if rv > w.watermark {
+		w.begun = rv
 		w.deliver(&in.event)
 	}
 	w.release(&in.event)
+}
+
+// finishRevision delivers the rest of a revision that was delivered in part,
+// whether the output has room or not.
+func (w *Watcher) finishRevision() {
+	for len(w.initial.revision) > 0 {
+		w.advanceInitial()
+	}
+	for w.in.len() > 0 && w.begun != 0 && w.in.at(0).event.ResourceVersion == w.begun && !w.in.at(0).bookmark {
+		w.advanceLive()
+	}
 }
 
 func (w *Watcher) deliver(e *history.Event) {

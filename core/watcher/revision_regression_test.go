@@ -1,0 +1,74 @@
+package watcher_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/watcher"
+)
+
+// Regression 1: a watch that ended inside a revision of several changes left its
+// consumer with a part of it. Consumers resume after the last version they have
+// seen (G8), so they were never told of the rest.
+func TestRevisionRegression1_WatchesEndBetweenRevisions(t *testing.T) {
+	t.Run("stopped with the rest admitted", func(t *testing.T) {
+		f := newFeed(t, 100)
+		w := f.watch(watcher.Options{QueueSize: 1})
+		for _, change := range []string{"ns/a rv=5", "ns/b rv=5", "ns/c rv=5", "ns/d rv=6"} {
+			w.TryAdd(f.do(change))
+			w.Run()
+		}
+		w.Stop(false)
+		assert.Equal(t, []string{"ADDED ns/a@5", "ADDED ns/b@5", "ADDED ns/c@5"}, f.take(w))
+		assert.True(t, w.Finished())
+		f.assertNoLeak()
+	})
+	t.Run("terminated with the rest not admitted", func(t *testing.T) {
+		f := newFeed(t, 100)
+		w := f.watch(watcher.Options{QueueSize: 1})
+		require.True(t, w.TryAdd(f.do("ns/a rv=5")))
+		w.Run()
+		require.True(t, w.TryAdd(f.do("ns/b rv=6")))
+		require.True(t, w.TryAdd(f.do("ns/c rv=6")), "the rest of a revision needs no room")
+		require.False(t, w.TryAdd(f.do("ns/d rv=7")))
+		w.Terminate()
+		assert.Equal(t, []string{"ADDED ns/a@5"}, f.take(w), "nothing of revision 6 was delivered")
+		f.assertNoLeak()
+	})
+	t.Run("overtaken in the initial events", func(t *testing.T) {
+		f := newFeed(t, 3)
+		for _, change := range []string{"ns/a rv=5", "ns/b rv=5", "ns/c rv=6"} {
+			f.do(change)
+		}
+		w := f.watch(watcher.Options{QueueSize: 1, Initial: f.since(1)})
+		w.Run() // reads the first event
+		for _, change := range []string{"ns/d", "ns/e", "ns/f"} {
+			f.do(change)
+		}
+		assert.Equal(t, []string{"ADDED ns/a@5", "ADDED ns/b@5"}, f.take(w))
+		assert.True(t, w.Finished())
+		f.assertNoLeak()
+	})
+	t.Run("stopped in the initial events", func(t *testing.T) {
+		f := newFeed(t, 3)
+		for _, change := range []string{"ns/a rv=5", "ns/b rv=5", "ns/c rv=6"} {
+			f.do(change)
+		}
+		w := f.watch(watcher.Options{QueueSize: 1, Initial: f.since(1)})
+		w.Run()
+		w.Stop(false)
+		assert.Equal(t, []string{"ADDED ns/a@5", "ADDED ns/b@5"}, f.take(w))
+		assert.True(t, w.Finished())
+		f.assertNoLeak()
+	})
+	t.Run("nothing was begun", func(t *testing.T) {
+		f := newFeed(t, 100)
+		w := f.watch(watcher.Options{QueueSize: 1, Initial: f.since(1)})
+		f.do("ns/a rv=5")
+		w.Stop(false)
+		assert.Empty(t, f.take(w))
+		f.assertNoLeak()
+	})
+}
