@@ -122,8 +122,11 @@ func (c *Cacher) SetDictionary(data []byte) {
 // Dictionary returns what the body of a version was compressed with.
 func (c *Cacher) Dictionary(ref store.Ref) []byte { return c.dictionaries[c.heap.Dictionary(ref)] }
 
-// CurrentDictionary is the one last set.
-func (c *Cacher) CurrentDictionary() []byte { return c.dictionaries[c.dictionary] }
+// CurrentDictionary is the one last set, and the number that the heap has it
+// under.
+func (c *Cacher) CurrentDictionary() (number uint32, data []byte) {
+	return c.dictionary, c.dictionaries[c.dictionary]
+}
 
 // Get returns the current version of a key without a count, or zero.
 func (c *Cacher) Get(key api.Key) store.Ref { return c.state.Get(key) }

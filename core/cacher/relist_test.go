@@ -254,7 +254,8 @@ func TestC53_FaultsAreBounded(t *testing.T) {
 
 func TestDictionaries(t *testing.T) {
 	w := listed(t, 10)
-	assert.Nil(t, w.CurrentDictionary())
+	_, none := w.CurrentDictionary()
+	assert.Nil(t, none)
 	first := []byte("one")
 	w.SetDictionary(first)
 	first[0] = 'x'

@@ -175,7 +175,7 @@ func (s *Session) open(f *wire.Subscribe) (*subscription, *api.Status) {
 	if status != nil {
 		return nil, status
 	}
-	sub, status := newSubscription(f, resource, collection)
+	sub, status := newSubscription(s, f, resource, collection)
 	if status != nil {
 		s.backend.Release(resource)
 	}
@@ -232,7 +232,7 @@ func (s *Session) Next(limit int, now int64) []byte {
 		s.turn++
 		sub := s.subs[s.turn%len(s.subs)]
 		var status *api.Status
-		message, status = sub.fill(s, message, limit)
+		message, status = sub.fill(message, limit)
 		if status != nil {
 			message = (&wire.SubscriptionStatus{Subscription: sub.id, Status: status}).Append(message)
 			s.drop(sub)
@@ -249,7 +249,7 @@ func (s *Session) Next(limit int, now int64) []byte {
 func (s *Session) Wake() int64 {
 	var wake int64
 	for _, sub := range s.subs {
-		if at := sub.wake(s); wake == 0 || at != 0 && at < wake {
+		if at := sub.wake(); wake == 0 || at != 0 && at < wake {
 			wake = at
 		}
 	}

@@ -29,6 +29,7 @@ const (
 
 // subscription is how far one reader has been sent one collection.
 type subscription struct {
+	session      *Session
 	id           uint32
 	resource     api.Resource
 	cacher       *cacher.Cacher
@@ -49,19 +50,20 @@ type subscription struct {
 	progressed int64    // the cacher's Progressed that was last reported
 	reported   int64    // when that was; zero makes a reader that resumed or asked hear at once
 	faultMark  int      // faults reported
+	dictionary uint32   // the cacher's number of the one last described
 	labelSets  []uint32 // by number: the generation that was defined, plus one
 	changes    []wire.Change
 	scratch    []byte
 }
 
-func newSubscription(f *wire.Subscribe, resource api.Resource, c *cacher.Cacher) (*subscription, *api.Status) {
+func newSubscription(session *Session, f *wire.Subscribe, resource api.Resource, c *cacher.Cacher) (*subscription, *api.Status) {
 	namespace := strings.Clone(f.Namespace)
 	filter, status := c.NewFilter(namespace, strings.Clone(f.LabelSelector), strings.Clone(f.FieldSelector))
 	if status != nil {
 		return nil, status
 	}
 	sub := &subscription{
-		id: f.Subscription, resource: resource, cacher: c, filter: filter, namespace: namespace,
+		session: session, id: f.Subscription, resource: resource, cacher: c, filter: filter, namespace: namespace,
 		metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
 		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), source: strings.Clone(f.Source),
 	}
@@ -80,13 +82,22 @@ func (s *subscription) grant(bytes uint64) {
 
 // fill appends what the subscription has to say now to a message, up to about
 // limit bytes, or says why it ends.
-func (s *subscription) fill(session *Session, message []byte, limit int) ([]byte, *api.Status) {
+func (s *subscription) fill(message []byte, limit int) ([]byte, *api.Status) {
+	message, status := s.fillData(message, limit)
+	if status != nil {
+		return message, status
+	}
+	return s.appendProgress(message), nil
+}
+
+// fillData does so for all but progress.
+func (s *subscription) fillData(message []byte, limit int) ([]byte, *api.Status) {
 	if s.phase == opening {
-		ready, status := s.begin(session.now)
+		ready, status := s.begin(s.session.now)
 		if !ready || status != nil {
 			return message, status
 		}
-		message = s.introduce(session, message)
+		message = s.introduce(message)
 	}
 	if status := s.checkPosition(); status != nil {
 		return message, status
@@ -99,7 +110,12 @@ func (s *subscription) fill(session *Session, message []byte, limit int) ([]byte
 			break
 		}
 	}
-	return s.appendProgress(session, message), nil
+	return message, nil
+}
+
+// caughtUp: there is nothing more to send for now.
+func (s *subscription) caughtUp() bool {
+	return s.phase == live && s.position == s.cacher.Window().End()
 }
 
 // begin decides between resuming and a snapshot, once the collection is ready
@@ -136,18 +152,31 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 }
 
 // introduce sends what the reader needs to understand what follows.
-func (s *subscription) introduce(session *Session, message []byte) []byte {
-	schema := wire.Schema{Subscription: s.id, Schema: *s.cacher.Schema(), Source: s.source}
-	if data := s.cacher.CurrentDictionary(); len(data) > 0 && !s.metadataOnly {
-		schema.Dictionary = dictionaryID(data)
-		message = session.appendDictionary(message, schema.Dictionary, data)
-	}
-	message = schema.Append(message)
+func (s *subscription) introduce(message []byte) []byte {
+	number, dictionary := s.cacher.CurrentDictionary()
+	message = s.describe(message, number, dictionary)
 	if s.phase == listing {
 		begin := wire.SnapshotBegin{Subscription: s.id, ResourceVersion: s.rv, Total: uint64(s.cacher.Len())}
 		message = begin.Append(message)
 	}
 	return message
+}
+
+// describe sends the schema, with what the bodies that follow are compressed with.
+func (s *subscription) describe(message []byte, number uint32, dictionary []byte) []byte {
+	s.dictionary = number
+	schema := wire.Schema{Subscription: s.id, Schema: *s.cacher.Schema(), Source: s.source}
+	if len(dictionary) > 0 && !s.metadataOnly {
+		schema.Dictionary = dictionaryID(dictionary)
+		message = s.session.appendDictionary(message, schema.Dictionary, dictionary)
+	}
+	return schema.Append(message)
+}
+
+// otherDictionary: the body of a version is compressed with something else than
+// those of the frame that is being built.
+func (s *subscription) otherDictionary(ref store.Ref) bool {
+	return !s.metadataOnly && s.cacher.Heap().Dictionary(ref) != s.dictionary
 }
 
 // checkPosition ends a subscription whose next event is no longer in the
@@ -205,8 +234,13 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 			done = false
 			return false
 		}
+		matches := s.filter.Matches(ref)
+		if matches && s.mustSplit(ref) {
+			done = false
+			return false
+		}
 		last = key
-		if s.filter.Matches(ref) {
+		if matches {
 			message = s.addObject(message, api.Added, ref)
 			room -= len(s.changes[len(s.changes)-1].Envelope) + 16
 		}
@@ -242,7 +276,7 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 	s.reset()
 	for s.position < window.End() {
 		e := window.At(s.position)
-		if (e.ResourceVersion != s.rv || api.Mutated(api.RevisionSplitOnResume)) && room <= 0 {
+		if (e.ResourceVersion != s.rv || api.Mutated(api.RevisionSplitOnResume)) && (room <= 0 || s.mustSplit(e.Current)) {
 			break
 		}
 		s.rv = e.ResourceVersion
@@ -271,11 +305,20 @@ func (s *subscription) reset() {
 	s.changes, s.scratch = s.changes[:0], s.scratch[:0]
 }
 
+// mustSplit: the bodies of one frame have one dictionary. Those of one revision
+// do, because they came in one frame.
+func (s *subscription) mustSplit(ref store.Ref) bool {
+	return len(s.changes) > 0 && ref != 0 && s.otherDictionary(ref)
+}
+
 // addObject adds a version to the frame being built, and defines its label set
 // to the reader first if that is new.
 func (s *subscription) addObject(message []byte, t api.EventType, ref store.Ref) []byte {
 	heap := s.cacher.Heap()
 	id := heap.LabelSet(ref)
+	if len(s.changes) == 0 && s.otherDictionary(ref) {
+		message = s.describe(message, heap.Dictionary(ref), s.cacher.Dictionary(ref))
+	}
 	message = s.defineLabelSet(message, id)
 	envelope := heap.Envelope(ref)
 	if s.metadataOnly {
@@ -325,30 +368,29 @@ func (s *subscription) appendFaults(message []byte) []byte {
 // appendProgress says how far a live subscription is, at the configured pace,
 // provided the collection itself has been heard of since: a connector that is
 // cut off from its source must not make its readers believe in their data.
-func (s *subscription) appendProgress(session *Session, message []byte) []byte {
-	if !s.progressDue(session) || s.reported != 0 && session.now < s.reported+session.cfg.ProgressMillis {
+func (s *subscription) appendProgress(message []byte) []byte {
+	if !s.progressDue() || s.reported != 0 && s.session.now < s.reported+s.session.cfg.ProgressMillis {
 		return message
 	}
-	s.rv, s.progressed, s.reported = s.cacher.ResourceVersion(), s.cacher.Progressed(), session.now
+	s.rv, s.progressed, s.reported = s.cacher.ResourceVersion(), s.cacher.Progressed(), s.session.now
 	return (&wire.Progress{Subscription: s.id, ResourceVersion: s.rv}).Append(message)
 }
 
 // progressDue: there is news of the source, and not from so long ago that the
 // reader would have to call it stale.
-func (s *subscription) progressDue(session *Session) bool {
+func (s *subscription) progressDue() bool {
 	heard := s.cacher.Progressed()
 	news := heard > s.progressed || s.cacher.ResourceVersion() > s.rv
-	return s.phase == live && s.position == s.cacher.Window().End() && news &&
-		session.now < heard+stalePeriods*session.cfg.ProgressMillis
+	return s.caughtUp() && news && s.session.now < heard+stalePeriods*s.session.cfg.ProgressMillis
 }
 
 // wake is when the subscription has something to say without a change.
-func (s *subscription) wake(session *Session) int64 {
+func (s *subscription) wake() int64 {
 	if s.phase == opening {
 		return s.deadline
 	}
-	if s.progressDue(session) {
-		return s.reported + session.cfg.ProgressMillis
+	if s.progressDue() {
+		return s.reported + s.session.cfg.ProgressMillis
 	}
 	return 0
 }

@@ -26,6 +26,8 @@ var blank = map[Type]func() frame{
 	TypeSubscriptionStatus: func() frame { return new(SubscriptionStatus) },
 	TypeObjectError:        func() frame { return new(ObjectError) },
 
+	TypeChunk: func() frame { return new(Chunk) },
+
 	TypeConfig:          func() frame { return new(Config) },
 	TypeOpenCollection:  func() frame { return new(OpenCollection) },
 	TypeCloseCollection: func() frame { return new(CloseCollection) },
@@ -45,6 +47,9 @@ var blank = map[Type]func() frame{
 	TypeStreamData:      func() frame { return new(StreamData) },
 	TypeStreamClosed:    func() frame { return new(StreamClosed) },
 	TypeReconnect:       func() frame { return new(Reconnect) },
+	TypeTakeSnapshot:    func() frame { return new(TakeSnapshot) },
+	TypeNextChunk:       func() frame { return new(NextChunk) },
+	TypeRestoreChunk:    func() frame { return new(RestoreChunk) },
 
 	TypeOpenStream:       func() frame { return new(OpenStream) },
 	TypeSendStream:       func() frame { return new(SendStream) },
@@ -63,4 +68,5 @@ var blank = map[Type]func() frame{
 	TypeErrorReply:       func() frame { return new(ErrorReply) },
 	TypeObjectChanged:    func() frame { return new(ObjectChanged) },
 	TypeObjectState:      func() frame { return new(ObjectState) },
+	TypeSnapshotChunk:    func() frame { return new(SnapshotChunk) },
 }

@@ -16,6 +16,13 @@ func appendUvarint(dst []byte, v uint64) []byte {
 	return append(dst, byte(v))
 }
 
+func appendUint64(dst []byte, v uint64) []byte {
+	for i := 0; i < 64; i += 8 {
+		dst = append(dst, byte(v>>i))
+	}
+	return dst
+}
+
 func appendVarint(dst []byte, v int64) []byte {
 	return appendUvarint(dst, uint64(v)<<1^uint64(v>>63))
 }
@@ -78,6 +85,15 @@ func (r *reader) uvarint() uint64 {
 	}
 	r.fail("varint beyond 64 bits")
 	return 0
+}
+
+// uint64 reads eight bytes, the lowest first: for numbers of which none is small.
+func (r *reader) uint64() uint64 {
+	var v uint64
+	for i := 0; i < 64; i += 8 {
+		v |= uint64(r.byte()) << i
+	}
+	return v
 }
 
 func (r *reader) varint() int64 {

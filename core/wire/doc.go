@@ -25,13 +25,15 @@
 //   - program to engine, commands: [Config], [OpenCollection],
 //     [CloseCollection], [OpenWatch], [GrantWatch], [CloseWatch], [Get], [List],
 //     [OpenView], [MoveView], [CloseView], [AcquireObject],
-//     [ReleaseObject], [GetObject], [Inspect]; results of I/O: [StreamOpened],
+//     [ReleaseObject], [GetObject], [Inspect], [TakeSnapshot], [NextChunk],
+//     [RestoreChunk]; results of I/O: [StreamOpened],
 //     [StreamData], [StreamClosed], [Reconnect]
 //   - engine to program, intents: [OpenStream], [SendStream], [CloseStream],
 //     [WakeAt]; deliveries: [CollectionState], [CollectionSchema],
 //     [CollectionError], [WatchEvents], [WatchClosed], [ViewPatch],
 //     [ObjectChanged], [ObjectState], [Rejected], [ObjectReply], [ListReply],
-//     [InspectReply], [ErrorReply]
+//     [InspectReply], [ErrorReply], [SnapshotChunk]
+//   - at rest: [Chunk]
 //
 // The files in testdata/wire pin the bytes of every frame.
 package wire

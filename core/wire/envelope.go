@@ -48,11 +48,7 @@ func appendValue(dst []byte, v api.Value) []byte {
 	case api.Null:
 		return dst
 	case api.Number:
-		bits := math.Float64bits(v.Float)
-		for i := 0; i < 64; i += 8 {
-			dst = append(dst, byte(bits>>i))
-		}
-		return dst
+		return appendUint64(dst, math.Float64bits(v.Float))
 	case api.String:
 		return appendBytes(dst, v.Text)
 	}
@@ -66,11 +62,7 @@ func (r *reader) value() api.Value {
 	case api.Bool, api.Integer, api.Date:
 		v.Int = r.varint()
 	case api.Number:
-		var bits uint64
-		for i := 0; i < 64; i += 8 {
-			bits |= uint64(r.byte()) << i
-		}
-		v.Float = math.Float64frombits(bits)
+		v.Float = math.Float64frombits(r.uint64())
 	case api.String:
 		v.Text = r.string()
 	default:

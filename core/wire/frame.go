@@ -42,6 +42,8 @@ const (
 	TypeSubscriptionStatus Type = 0x19
 	TypeObjectError        Type = 0x1a
 
+	TypeChunk Type = 0x30
+
 	TypeConfig          Type = 0x40
 	TypeOpenCollection  Type = 0x41
 	TypeCloseCollection Type = 0x42
@@ -61,6 +63,9 @@ const (
 	TypeStreamData      Type = 0x51
 	TypeStreamClosed    Type = 0x52
 	TypeReconnect       Type = 0x53
+	TypeTakeSnapshot    Type = 0x54
+	TypeNextChunk       Type = 0x55
+	TypeRestoreChunk    Type = 0x56
 
 	TypeOpenStream       Type = 0x60
 	TypeSendStream       Type = 0x61
@@ -79,6 +84,7 @@ const (
 	TypeErrorReply       Type = 0x6e
 	TypeObjectChanged    Type = 0x6f
 	TypeObjectState      Type = 0x70
+	TypeSnapshotChunk    Type = 0x71
 )
 
 // Next splits the first frame off a message. The payload aliases the message.

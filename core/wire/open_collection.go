@@ -2,6 +2,9 @@ package wire
 
 // OpenCollection makes a resource, or a part of it, present. Collections of
 // equal scope share one store and one subscription.
+//
+// With Restore it waits for [RestoreChunk] frames before it follows its connector,
+// of which one must have End.
 type OpenCollection struct {
 	Collection    uint32 // chosen by the program, as all ids in commands
 	Resource      string // "v1/pods"
@@ -9,6 +12,7 @@ type OpenCollection struct {
 	LabelSelector string
 	FieldSelector string
 	MetadataOnly  bool // no bodies
+	Restore       bool // the state that the program kept comes next
 }
 
 // Append writes the whole frame.
@@ -20,6 +24,7 @@ func (f *OpenCollection) Append(dst []byte) []byte {
 	dst = appendBytes(dst, f.LabelSelector)
 	dst = appendBytes(dst, f.FieldSelector)
 	dst = appendBool(dst, f.MetadataOnly)
+	dst = appendBool(dst, f.Restore)
 	return end(dst, start)
 }
 
@@ -32,5 +37,6 @@ func (f *OpenCollection) Parse(payload []byte) error {
 	f.LabelSelector = r.string()
 	f.FieldSelector = r.string()
 	f.MetadataOnly = r.bool()
+	f.Restore = r.bool()
 	return r.done("OpenCollection")
 }

@@ -43,7 +43,8 @@ const (
 	ObjectCollection Object = iota
 	ObjectWatch
 	ObjectView
-	ObjectHandle // of an acquired object
+	ObjectHandle  // of an acquired object
+	ObjectRestore // what was kept of a collection; the collection goes on without
 )
 
 // State says how current a collection is.

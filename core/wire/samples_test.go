@@ -64,6 +64,12 @@ var (
 	bareItem = Item{ResourceVersion: maxRV, Flags: api.FinalStateUnknown, Envelope: envelope(api.Object{Key: "node-a"})}
 )
 
+var keptChunk = &Chunk{
+	Resource: "v1/pods", Namespace: "default", LabelSelector: "app=web", FieldSelector: "status.phase=Running", MetadataOnly: true,
+	Source: "etcd-1", From: maxRV, LastProgressMillis: 1_700_000_000_123, Previous: math.MaxUint64, Last: true,
+	Frames: (&Progress{Subscription: 1, ResourceVersion: 43}).Append(nil),
+}
+
 // samples has every frame at least once, and the values at the edges.
 var samples = []sample{
 	{"", &Hello{Version: Version, Token: "s3cr3t", Client: "watchglass-js/0.1.0"}},
@@ -96,9 +102,12 @@ var samples = []sample{
 	{"", &SubscriptionStatus{Subscription: 1, Status: gone}},
 	{"", &ObjectError{Subscription: 1, Key: "default/huge", ResourceVersion: 44, Status: api.TooLarge("the object has 9 MiB, the limit is 8 MiB")}},
 
+	{"", keptChunk},
+	{"zero", &Chunk{}},
+
 	{"", &Config{Seed: math.MaxUint64, Client: "test", MaxBytes: 512 << 20, MaxHistory: 1024, Credit: 4 << 20}},
 	{"zero", &Config{}},
-	{"", &OpenCollection{Collection: 1, Resource: "v1/pods", Namespace: "default", LabelSelector: "app=web", FieldSelector: "status.phase=Running", MetadataOnly: true}},
+	{"", &OpenCollection{Collection: 1, Resource: "v1/pods", Namespace: "default", LabelSelector: "app=web", FieldSelector: "status.phase=Running", MetadataOnly: true, Restore: true}},
 	{"zero", &OpenCollection{}},
 	{"", &CloseCollection{Collection: 1}},
 	{"", &OpenWatch{Watch: 128, Collection: 1, Namespace: "default", LabelSelector: "app=web", FieldSelector: "metadata.name=x", ResourceVersion: "18446744073709551615", Match: MatchNotOlderThan, SendInitialEvents: True, Bookmarks: true, TimeoutSeconds: 300, Bodies: true, Policy: PolicyConflate, Credit: 1000}},
@@ -122,6 +131,12 @@ var samples = []sample{
 	{"128", &StreamData{Stream: 1, Data: []byte(strings.Repeat("x", 0x80-3))}},
 	{"", &StreamClosed{Stream: 1, Message: "connection refused"}},
 	{"", &Reconnect{}},
+	{"", &TakeSnapshot{Request: 7, Collection: 1, ResourceVersion: maxRV, Source: "etcd-1", ChunkBytes: 256 << 10}},
+	{"zero", &TakeSnapshot{}},
+	{"", &NextChunk{Request: 7}},
+	{"stop", &NextChunk{Request: 7, Stop: true}},
+	{"", &RestoreChunk{Collection: 1, Data: keptChunk.Append(nil)}},
+	{"end", &RestoreChunk{Collection: 1, End: true}},
 
 	{"", &OpenStream{Stream: 1}},
 	{"", &SendStream{Stream: 1, Data: (&Hello{Version: Version}).Append(nil)}},
@@ -160,5 +175,8 @@ var samples = []sample{
 	{"absent", &ObjectChanged{Handle: 5, ResourceVersion: 42}},
 	{"", &ObjectState{Handle: 5, State: Live}},
 	{"forbidden", &ObjectState{Handle: 5, State: Forbidden, Status: api.Forbidden("secrets is forbidden")}},
+	{"", &SnapshotChunk{Request: 7, Whole: true, Last: true, ResourceVersion: maxRV, Source: "etcd-1", Data: keptChunk.Append(nil)}},
+	{"zero", &SnapshotChunk{}},
+	{"restore", &Rejected{Object: ObjectRestore, ID: 1, Status: bad}},
 	{"handle", &Rejected{Object: ObjectHandle, ID: 5, Status: bad}},
 }

@@ -206,6 +206,7 @@ function idOf(output: Output): number {
     case "ListReply":
     case "InspectReply":
     case "ErrorReply":
+    case "SnapshotChunk":
       return output.request;
   }
   return -1;

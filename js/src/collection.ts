@@ -190,6 +190,7 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
       resource: this.#resource,
       ...selection(this.#options),
       metadataOnly: this.metadataOnly,
+      restore: false,
     });
   }
 

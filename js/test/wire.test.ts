@@ -124,7 +124,7 @@ function expected(v: any): any {
     const name = camel(k);
     out[name] = wide.has(name) && typeof m === "string" ? Number(m) : expected(m);
     if (name === "state") out[name] = states[m];
-    if (name === "object") out[name] = ["collection", "watch", "view", "object"][m];
+    if (name === "object") out[name] = ["collection", "watch", "view", "object", "restore"][m];
   }
   return out;
 }

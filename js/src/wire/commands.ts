@@ -21,7 +21,7 @@ interface Select {
  */
 export type Command =
   | { type: "Config"; seed: number | bigint; client: string; maxBytes: number | bigint; maxHistory: number; credit: number | bigint }
-  | ({ type: "OpenCollection"; collection: number; resource: string; metadataOnly: boolean } & Select)
+  | ({ type: "OpenCollection"; collection: number; resource: string; metadataOnly: boolean; restore: boolean } & Select)
   | { type: "CloseCollection"; collection: number }
   | ({
       type: "OpenWatch";
@@ -59,7 +59,10 @@ export type Command =
   | { type: "StreamOpened"; stream: number; token: string }
   | { type: "StreamData"; stream: number; data: Uint8Array }
   | { type: "StreamClosed"; stream: number; message: string }
-  | { type: "Reconnect" };
+  | { type: "Reconnect" }
+  | { type: "TakeSnapshot"; request: number; collection: number; resourceVersion: string; source: string; chunkBytes: number }
+  | { type: "NextChunk"; request: number; stop: boolean }
+  | { type: "RestoreChunk"; collection: number; data: Uint8Array; end: boolean };
 
 /** The type byte of every command. */
 export const commandTypes: Readonly<Record<Command["type"], number>> = {
@@ -82,6 +85,9 @@ export const commandTypes: Readonly<Record<Command["type"], number>> = {
   StreamData: 0x51,
   StreamClosed: 0x52,
   Reconnect: 0x53,
+  TakeSnapshot: 0x54,
+  NextChunk: 0x55,
+  RestoreChunk: 0x56,
 };
 
 /** Appends a command as one frame. */
@@ -101,7 +107,8 @@ function writePayload(w: Writer, c: Command): void {
       w.uvarint(c.collection);
       w.text(c.resource);
       writeSelect(w, c);
-      return w.bool(c.metadataOnly);
+      w.bool(c.metadataOnly);
+      return w.bool(c.restore);
     case "CloseCollection":
       return w.uvarint(c.collection);
     case "OpenWatch":
@@ -173,6 +180,19 @@ function writePayload(w: Writer, c: Command): void {
       return w.text(c.message);
     case "Reconnect":
       return;
+    case "TakeSnapshot":
+      w.uvarint(c.request);
+      w.uvarint(c.collection);
+      w.uvarint(BigInt(c.resourceVersion));
+      w.text(c.source);
+      return w.uvarint(c.chunkBytes);
+    case "NextChunk":
+      w.uvarint(c.request);
+      return w.bool(c.stop);
+    case "RestoreChunk":
+      w.uvarint(c.collection);
+      w.bytes(c.data);
+      return w.bool(c.end);
   }
 }
 

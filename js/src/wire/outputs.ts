@@ -10,7 +10,7 @@ export type WatchEventFrame =
   | { type: "ERROR"; status: Status | undefined };
 
 /** What a {@link Output} of type "Rejected" speaks of. */
-export type Rejectable = "collection" | "watch" | "view" | "object";
+export type Rejectable = "collection" | "watch" | "view" | "object" | "restore";
 
 /** What the engine tells the program. Bytes and items alias the message they came in; everything else is a copy. */
 export type Output =
@@ -51,12 +51,13 @@ export type Output =
   | { type: "InspectReply"; request: number; entries: [name: string, value: number][] }
   | { type: "ErrorReply"; request: number; status: Status | undefined }
   | { type: "ObjectChanged"; handle: number; resourceVersion: ResourceVersion; item: Item | undefined }
-  | { type: "ObjectState"; handle: number; state: State; status: Status | undefined };
+  | { type: "ObjectState"; handle: number; state: State; status: Status | undefined }
+  | { type: "SnapshotChunk"; request: number; whole: boolean; last: boolean; resourceVersion: ResourceVersion; source: string; data: Uint8Array };
 
 const states: readonly State[] = ["connecting", "syncing", "live", "reconnecting", "stale", "forbidden", "closed"];
 const kinds: readonly Column["kind"][] = ["null", "bool", "integer", "number", "date", "string"];
 const eventTypes = [undefined, "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"] as const;
-const rejectables: readonly Rejectable[] = ["collection", "watch", "view", "object"];
+const rejectables: readonly Rejectable[] = ["collection", "watch", "view", "object", "restore"];
 
 const parsers: { readonly [type: number]: readonly [name: string, parse: (r: Reader) => Output] } = {
   0x60: ["OpenStream", (r) => ({ type: "OpenStream", stream: r.uint32() })],
@@ -105,6 +106,18 @@ const parsers: { readonly [type: number]: readonly [name: string, parse: (r: Rea
   0x70: [
     "ObjectState",
     (r) => ({ type: "ObjectState", handle: r.uint32(), state: states[r.option(states.length)]!, status: status(r) }),
+  ],
+  0x71: [
+    "SnapshotChunk",
+    (r) => ({
+      type: "SnapshotChunk",
+      request: r.uint32(),
+      whole: r.bool(),
+      last: r.bool(),
+      resourceVersion: r.resourceVersion(),
+      source: r.text(),
+      data: r.bytes(),
+    }),
   ],
 };
 

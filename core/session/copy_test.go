@@ -1,0 +1,226 @@
+package session_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// kept is what a program that keeps copies makes of their frames: the text of
+// each object, with what its body is compressed with.
+type kept struct {
+	t            *testing.T
+	dictionaries map[uint32]string
+	dictionary   string
+	labels       map[uint32]api.Labels
+	objects      map[api.Key]string
+	faults       []string
+	rv           api.ResourceVersion
+}
+
+func (k *kept) take(frames []byte) {
+	for len(frames) > 0 {
+		typ, payload, rest, err := wire.Next(frames)
+		require.NoError(k.t, err)
+		k.frame(typ, payload)
+		frames = rest
+	}
+}
+
+func (k *kept) frame(typ wire.Type, payload []byte) {
+	parse := func(f interface{ Parse([]byte) error }) { require.NoError(k.t, f.Parse(payload)) }
+	switch typ {
+	case wire.TypeDictionary:
+		var f wire.Dictionary
+		parse(&f)
+		k.dictionaries[f.ID] = string(f.Data)
+	case wire.TypeSchema:
+		var f wire.Schema
+		parse(&f)
+		k.dictionary = k.dictionaries[f.Dictionary]
+	case wire.TypeLabelSet:
+		var f wire.LabelSet
+		parse(&f)
+		k.labels[f.ID] = f.Labels
+	case wire.TypeObjectError:
+		var f wire.ObjectError
+		parse(&f)
+		k.faults = append(k.faults, string(f.Key))
+	case wire.TypeSnapshotBegin:
+		k.objects = map[api.Key]string{}
+	case wire.TypeSnapshotPart:
+		var f wire.SnapshotPart
+		parse(&f)
+		k.changes(f.Objects)
+	case wire.TypeEvents:
+		var f wire.Events
+		parse(&f)
+		k.changes(f.Changes)
+		k.rv = f.ResourceVersion
+	case wire.TypeSnapshotEnd:
+		var f wire.SnapshotEnd
+		parse(&f)
+		k.rv = f.ResourceVersion
+	case wire.TypeProgress:
+		var f wire.Progress
+		parse(&f)
+		k.rv = f.ResourceVersion
+	default:
+		k.t.Fatalf("a copy has no frames of type %#x", typ)
+	}
+}
+
+func (k *kept) changes(list []wire.Change) {
+	for _, c := range list {
+		if c.Type == api.Deleted {
+			delete(k.objects, c.Key)
+			continue
+		}
+		k.objects[c.Key] = fmt.Sprint(c.ResourceVersion, k.labels[c.LabelSet], c.Envelope, k.dictionary)
+	}
+}
+
+// collection is a cacher whose bodies are compressed in changing ways.
+type collection struct {
+	*cacher.Cacher
+	rv api.ResourceVersion
+}
+
+func newCollection(n int) *collection {
+	limits := history.Limits{MinCapacity: 32, MaxCapacity: 32}
+	c := &collection{cacher.New(cacher.Config{Schema: objects.Pods(), History: limits}), 1}
+	c.relist(n)
+	return c
+}
+
+func (c *collection) relist(n int) {
+	c.BeginList()
+	c.SetSource("here")
+	for i := range n {
+		c.dictionary(i % 3)
+		c.rv++
+		c.ListObject(objects.Put(fmt.Sprintf("ns/%03d rv=%d app=%d body={}", i, c.rv, i%2)))
+	}
+	c.EndList(c.rv, 1000)
+}
+
+func (c *collection) dictionary(n int) {
+	c.SetDictionary([][]byte{nil, []byte("one"), []byte("two")}[n])
+}
+
+func (c *collection) change(i int) {
+	c.dictionary(i % 3)
+	c.rv++
+	if i%4 == 3 {
+		c.Delete(api.Key(fmt.Sprintf("ns/%03d", i)), c.rv, 1000)
+		return
+	}
+	c.Apply(objects.Put(fmt.Sprintf("ns/%03d rv=%d app=%d body={}", i, c.rv, i%5)), 1000)
+}
+
+// whole is what a program should hold that has everything.
+func (c *collection) whole() map[api.Key]string {
+	all := map[api.Key]string{}
+	c.Ascend("", func(ref store.Ref) bool {
+		h := c.Heap()
+		all[h.Key(ref)] = fmt.Sprint(h.ResourceVersion(ref), h.LabelsOf(ref), h.Envelope(ref), string(c.Dictionary(ref)))
+		return true
+	})
+	return all
+}
+
+func (k *kept) copy(c *collection, limit int, between func()) (from api.ResourceVersion, status *api.Status) {
+	k.dictionaries, k.labels = map[uint32]string{}, map[uint32]api.Labels{}
+	x, status := session.NewCopy(c.Cacher, k.rv, "here")
+	require.Nil(k.t, status)
+	defer x.Close()
+	for {
+		frames, done, status := x.Next(limit)
+		if status != nil {
+			return x.From(), status
+		}
+		k.take(frames)
+		if done {
+			require.Equal(k.t, x.ResourceVersion(), k.rv)
+			return x.From(), nil
+		}
+		between()
+	}
+}
+
+// A copy is the whole collection or what changed in it, exact as of one version
+// though it changes while it is read, whatever its bodies are compressed with.
+func TestG9_CopyOfAChangingCollection(t *testing.T) {
+	for _, limit := range []int{1, 100, 1000, 1 << 20} {
+		c := newCollection(20)
+		k := &kept{t: t}
+		i := 0
+		change := func() {
+			for range min(i%3, 1) {
+				c.change(i)
+			}
+			i++
+		}
+		from, status := k.copy(c, limit, change)
+		require.Nil(t, status)
+		require.Zero(t, from)
+		require.Equal(t, c.whole(), k.objects)
+		for range 10 {
+			change()
+			before := k.rv
+			from, status = k.copy(c, limit, change)
+			require.Nil(t, status)
+			require.Equal(t, before, from, "a version in the window is gone on from")
+			require.Equal(t, c.whole(), k.objects)
+		}
+		for range 100 {
+			c.change(i)
+			i++
+		}
+		from, status = k.copy(c, limit, func() {})
+		require.Nil(t, status)
+		require.Zero(t, from, "a version that is too old starts over")
+		require.Equal(t, c.whole(), k.objects)
+		c.Fault("ns/000", c.rv+1, api.Internal("broken"), 1000)
+		c.rv += 2
+		c.Progress(c.rv, 1000)
+		_, status = k.copy(c, limit, func() {})
+		require.Nil(t, status)
+		require.Equal(t, []string{"ns/000"}, k.faults)
+		require.Equal(t, c.rv, k.rv, "progress moves what is kept")
+	}
+}
+
+// A copy of what is listed anew, or changes faster than it is read, ends with a
+// 410; one of another source starts over.
+func TestH8_CopyThatIsOvertaken(t *testing.T) {
+	c := newCollection(20)
+	k := &kept{t: t}
+	_, status := k.copy(c, 1, func() { c.relist(30) })
+	require.Equal(t, 410, status.Code)
+	i := 0
+	_, status = k.copy(c, 1, func() {
+		for range 100 {
+			c.change(i)
+			i++
+		}
+	})
+	require.Equal(t, 410, status.Code)
+	k = &kept{t: t, rv: c.rv + 100}
+	from, status := k.copy(c, 1000, func() {})
+	require.Nil(t, status)
+	require.Zero(t, from, "nothing leads on from a version that is not there yet")
+	c.SetSource("there")
+	from, status = k.copy(c, 1000, func() {})
+	require.Nil(t, status)
+	require.Zero(t, from)
+}

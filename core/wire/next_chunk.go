@@ -1,0 +1,24 @@
+package wire
+
+// NextChunk asks for the chunk that follows, once the program is done with the
+// one before. With Stop it wants no more of them.
+type NextChunk struct {
+	Request uint32 // of the TakeSnapshot
+	Stop    bool
+}
+
+// Append writes the whole frame.
+func (f *NextChunk) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeNextChunk)
+	dst = appendUvarint(dst, uint64(f.Request))
+	dst = appendBool(dst, f.Stop)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *NextChunk) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Request = r.uint32()
+	f.Stop = r.bool()
+	return r.done("NextChunk")
+}

@@ -1,0 +1,38 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// SnapshotChunk answers [TakeSnapshot]. What was kept before is replaced by a
+// whole state, and goes on with changes, but only once the last chunk is there.
+type SnapshotChunk struct {
+	Request         uint32
+	Whole           bool // of a whole state, not of changes
+	Last            bool
+	ResourceVersion api.ResourceVersion // in the last one: how far it leads
+	Source          string              // of that version
+	Data            []byte              // a Chunk
+}
+
+// Append writes the whole frame.
+func (f *SnapshotChunk) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeSnapshotChunk)
+	dst = appendUvarint(dst, uint64(f.Request))
+	dst = appendBool(dst, f.Whole)
+	dst = appendBool(dst, f.Last)
+	dst = appendUvarint(dst, uint64(f.ResourceVersion))
+	dst = appendBytes(dst, f.Source)
+	dst = appendBytes(dst, f.Data)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *SnapshotChunk) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Request = r.uint32()
+	f.Whole = r.bool()
+	f.Last = r.bool()
+	f.ResourceVersion = r.rv()
+	f.Source = r.string()
+	f.Data = r.bytes()
+	return r.done("SnapshotChunk")
+}
