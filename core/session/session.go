@@ -212,6 +212,17 @@ func (s *Session) find(id uint32) *subscription {
 	return nil
 }
 
+// End ends the subscriptions that match, and tells the reader why. Other
+// subscriptions go on.
+func (s *Session) End(status *api.Status, match func(id uint32, c *cacher.Cacher) bool) {
+	for _, sub := range slices.Clone(s.subs) {
+		if match(sub.id, sub.cacher) {
+			s.control = (&wire.SubscriptionStatus{Subscription: sub.id, Status: status}).Append(s.control)
+			s.drop(sub)
+		}
+	}
+}
+
 func (s *Session) drop(sub *subscription) {
 	sub.close()
 	s.backend.Release(sub.resource)

@@ -96,6 +96,25 @@ func (col *collection) expire() {
 	col.stop()
 }
 
+// retire ends a collection whose resource is described differently now. Its
+// readers are told to list anew, and get another collection then.
+func (col *collection) retire(why error) {
+	c := col.connector
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.config.Logger.Info("listing a resource anew", "resource", col.resource.String(), "reason", why)
+	delete(c.collections, col.resource)
+	col.stopLinger()
+	col.stop()
+	status := api.Expired(why.Error())
+	for r := range col.readers {
+		if r.session != nil {
+			r.session.End(status, func(_ uint32, other *cacher.Cacher) bool { return other == col.cacher })
+		}
+		r.wake()
+	}
+}
+
 func (col *collection) stopLinger() {
 	if col.linger != nil {
 		col.linger.Stop()

@@ -425,3 +425,74 @@ func TestHoldWaitsForTheList(t *testing.T) {
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }
+
+// changing is a source whose description of pods can change.
+type changing struct {
+	*memory.Source
+	mu     sync.Mutex
+	schema *api.Schema
+	change chan struct{}
+}
+
+func (c *changing) Schema(ctx context.Context, resource api.Resource) (*api.Schema, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.schema != nil {
+		return c.schema, nil
+	}
+	return c.Source.Schema(ctx, resource)
+}
+
+func (c *changing) Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink source.Sink) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- c.Source.Stream(ctx, resource, from, sink) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-c.change:
+		cancel()
+		<-ended
+		return &source.SchemaChangedError{Resource: resource}
+	}
+}
+
+func TestReadersAreToldOfANewSchema(t *testing.T) {
+	src := &changing{Source: memory.New(), change: make(chan struct{})}
+	run(t, connector.Config{Source: src}, func(t *testing.T, w *world) {
+		w.source = src.Source
+		w.fill(3)
+		r, s := w.synced()
+		two := w.subscribe(r, wire.Subscribe{Subscription: 2, Namespace: "default"})
+		require.NoError(t, r.UntilSynced(t.Context(), two))
+
+		changed := *s.Schema
+		changed.Columns = []api.Column{{Name: "Image", Kind: api.String, Path: ".spec.containers[0].image"}}
+		src.mu.Lock()
+		src.schema = &changed
+		src.mu.Unlock()
+		src.change <- struct{}{}
+
+		w.until(r, func() bool { return s.Status != nil && two.Status != nil })
+		assert.ErrorIs(t, s.Status, api.Expired(""))
+		again := w.subscribe(r, wire.Subscribe{Subscription: 3})
+		require.NoError(t, r.UntilSynced(t.Context(), again))
+		assert.Equal(t, "Image", again.Schema.Columns[0].Name)
+		assert.Len(t, again.Objects, 3)
+		last := w.put("pod-00001")
+		w.until(r, func() bool { return again.ResourceVersion == last })
+	})
+}
+
+func TestR9_ASourceThatAsksForTimeGetsIt(t *testing.T) {
+	run(t, connector.Config{}, func(t *testing.T, w *world) {
+		w.fill(1)
+		r, s := w.synced()
+		begun := time.Now()
+		w.source.Fail(api.TooManyRequests("the server is busy", 300))
+		last := w.put("late")
+		w.until(r, func() bool { return s.ResourceVersion == last })
+		assert.GreaterOrEqual(t, time.Since(begun), 300*time.Second)
+	})
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/host/source"
 )
 
 // The pauses between attempts, rule R10.
@@ -29,7 +30,12 @@ func (col *collection) run(ctx context.Context, scanner *envelope.Scanner) {
 		if ctx.Err() != nil {
 			return
 		}
-		wait := pause.next(time.Now())
+		var changed *source.SchemaChangedError
+		if errors.As(err, &changed) {
+			col.retire(changed)
+			return
+		}
+		wait := max(pause.next(time.Now()), retryAfter(err))
 		if expired(err) {
 			s.at = 0
 			if from != 0 { // list at once, unless it was the list that expired
@@ -39,6 +45,15 @@ func (col *collection) run(ctx context.Context, scanner *envelope.Scanner) {
 		col.failed(err, from, wait)
 		sleep(ctx, wait)
 	}
+}
+
+// retryAfter is what the source asks for (rule R9).
+func retryAfter(err error) time.Duration {
+	var status *api.Status
+	if !errors.As(err, &status) {
+		return 0
+	}
+	return time.Duration(status.RetryAfterSeconds) * time.Second
 }
 
 func expired(err error) bool { return errors.Is(err, api.Expired("")) }

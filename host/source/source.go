@@ -28,7 +28,8 @@ type Source interface {
 	// beyond the newest revision), and the caller has to list anew. A source
 	// that may itself be behind answers the latter with a 504. Any other error
 	// can be retried with the last revision handed over. When ctx has ended
-	// the error is that of ctx, and an error of sink is returned as it is.
+	// the error is that of ctx, and an error of sink is returned as it is. A
+	// *SchemaChangedError says that the resource is described differently now.
 	Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink Sink) error
 }
 
@@ -64,4 +65,14 @@ type Change struct {
 	Key             api.Key
 	ResourceVersion api.ResourceVersion
 	Value           []byte
+}
+
+// SchemaChangedError ends a stream whose resource is described differently now,
+// as after a change of a CustomResourceDefinition. Ask for its Schema again, and
+// list it anew: fields and columns of what was handed over may differ.
+type SchemaChangedError struct{ Resource api.Resource }
+
+// Error implements error.
+func (e *SchemaChangedError) Error() string {
+	return "resource " + e.Resource.String() + " is described differently now: ask for its schema again"
 }
