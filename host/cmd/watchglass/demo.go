@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"net"
 	"net/netip"
@@ -35,6 +36,7 @@ const maxPods = 1_000_000
 
 type demoFlags struct {
 	hostFlags
+	kubeFlags
 	pods         int
 	rate         float64
 	seed         uint64
@@ -50,9 +52,15 @@ func newDemoCommand() *cobra.Command {
 		Short: "Run a simulated cluster, the connector and the dashboard on this machine",
 		Long: `Demo starts an etcd of its own on loopback, fills it with a simulated cluster that
 never comes to rest, and serves it with connector and dashboard. It leaves
-nothing behind, unless --data-dir says where to keep the data.`,
+nothing behind, unless --data-dir says where to keep the data.
+
+With --kubeconfig, --context or --in-cluster it shows that cluster instead, which
+it only reads.`,
 		Example: `  # 10,000 pods and 200 changes a second, on http://127.0.0.1:8080
   watchglass demo
+
+  # The dashboard on the cluster that kubectl talks to
+  watchglass demo --kubeconfig ~/.kube/config
 
   # Something larger and livelier, on a free port
   watchglass demo --pods 50000 --rate 2000 --listen 127.0.0.1:0`,
@@ -62,6 +70,7 @@ nothing behind, unless --data-dir says where to keep the data.`,
 		},
 	}
 	f.hostFlags.add(cmd.Flags())
+	f.kubeFlags.add(cmd.Flags())
 	cmd.Flags().IntVar(&f.pods, "pods", 10_000, "pods in the simulated cluster")
 	cmd.Flags().Float64Var(&f.rate, "rate", 200, "changes per second; 0 for a cluster at rest")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "decides everything that happens in the cluster")
@@ -75,6 +84,9 @@ func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
 	log, err := f.logger(stderr)
 	if err != nil {
 		return err
+	}
+	if f.kubeFlags.given() {
+		return f.showCluster(ctx, log, stdout)
 	}
 	if err := f.check(); err != nil {
 		return err
@@ -114,6 +126,27 @@ func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
 		}
 	})
 	return group.Wait()
+}
+
+// showCluster serves a real cluster with the dashboard.
+func (f *demoFlags) showCluster(ctx context.Context, log *slog.Logger, stdout io.Writer) error {
+	up, err := f.openKube(log)
+	if err != nil {
+		return err
+	}
+	defer up.close()
+	listener, err := listen(f.listen)
+	if err != nil {
+		return err
+	}
+	h, err := newHost(listener, connector.Config{Source: up.source, Logger: log},
+		server.Config{Logger: log, AllowOrigins: f.allowOrigins, Ready: up.ready})
+	if err != nil {
+		return err
+	}
+	warnUnreachable(ctx, h, up)
+	fmt.Fprintf(stdout, "watchglass demo: %s  (%s; Ctrl-C stops)\n", h.url(), up.name)
+	return h.run(ctx)
 }
 
 func (f *demoFlags) check() error {

@@ -25,7 +25,7 @@ type etcdFlags struct {
 }
 
 func (f *etcdFlags) add(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&f.endpoints, "etcd-endpoints", nil, "members of the etcd cluster, as host:port or URL, comma-separated (required)")
+	flags.StringSliceVar(&f.endpoints, "etcd-endpoints", nil, "members of the etcd cluster, as host:port or URL, comma-separated")
 	flags.StringVar(&f.prefix, "etcd-prefix", etcd.DefaultPrefix, "what the keys of all objects begin with")
 	flags.StringVar(&f.cacert, "etcd-cacert", "", "file with the CA certificate that etcd's certificates are verified with")
 	flags.StringVar(&f.cert, "etcd-cert", "", "file with the client certificate for etcd")
@@ -34,9 +34,6 @@ func (f *etcdFlags) add(flags *pflag.FlagSet) {
 
 // client does not connect yet: etcd may come later.
 func (f *etcdFlags) client() (*clientv3.Client, error) {
-	if len(f.endpoints) == 0 {
-		return nil, errors.New("--etcd-endpoints is required, such as --etcd-endpoints 127.0.0.1:2379")
-	}
 	config, err := f.tls()
 	if err != nil {
 		return nil, err

@@ -16,8 +16,8 @@ of readers, and every reader resumes where it stopped.`,
 		Example: `  # See it at work; needs nothing else
   watchglass demo
 
-  # Serve a cluster's objects from its etcd
-  watchglass serve --etcd-endpoints 10.0.0.1:2379,10.0.0.2:2379 --listen :8080`,
+  # Serve the objects of the cluster that kubectl talks to, with a dashboard
+  watchglass serve --kubeconfig ~/.kube/config`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},

@@ -16,12 +16,11 @@ import (
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/server"
-	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
 type serveFlags struct {
 	hostFlags
-	etcdFlags
+	upstreamFlags
 	tokenFile       string
 	allowSecretData bool
 }
@@ -29,15 +28,22 @@ type serveFlags struct {
 func newServeCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
-		Use:   "serve --etcd-endpoints host:port[,host:port...]",
-		Short: "Serve a cluster's objects to readers, from its etcd",
-		Long: `Serve watches etcd once per resource and serves any number of readers over
-WebSocket at /watch, the dashboard at /, health at /healthz and /readyz, and
+		Use:   "serve {--kubeconfig FILE | --in-cluster | --etcd-endpoints HOST:PORT}",
+		Short: "Serve a cluster's objects to readers, from its kube-apiserver or etcd",
+		Long: `Serve watches each resource of a cluster once and serves any number of readers
+over WebSocket at /watch, the dashboard at /, health at /healthz and /readyz, and
 metrics at /metrics.
+
+From kube-apiserver it reads every resource that its credentials may list and
+watch, custom ones too. From etcd it reads the well-known ones, which must be
+stored as JSON.
 
 It keeps no state of its own: stop and start it at will, run several behind a
 load balancer. Readers resume by resource version.`,
-		Example: `  # An etcd on this machine
+		Example: `  # The cluster that kubectl talks to
+  watchglass serve --kubeconfig ~/.kube/config
+
+  # An etcd on this machine
   watchglass serve --etcd-endpoints 127.0.0.1:2379
 
   # A cluster's etcd with TLS, for a dashboard elsewhere, with a token
@@ -49,6 +55,7 @@ load balancer. Readers resume by resource version.`,
 			return serve(cmd.Context(), &f, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
+	f.kubeFlags.add(cmd.Flags())
 	f.etcdFlags.add(cmd.Flags())
 	f.hostFlags.add(cmd.Flags())
 	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the token that readers must present; without it everyone who can connect may read")
@@ -65,28 +72,23 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	client, err := f.client()
+	up, err := f.upstreamFlags.open(log)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	src, err := etcd.New(client, etcd.Config{Prefix: f.prefix, Logger: log})
-	if err != nil {
-		return err
-	}
+	defer up.close()
 	listener, err := listen(f.listen)
 	if err != nil {
 		return err
 	}
-	ready := reachable(client, f.prefix)
 	h, err := newHost(listener,
 		connector.Config{
-			Source:  src,
+			Source:  up.source,
 			Logger:  log,
 			Session: session.Config{Authenticate: authenticate},
 			Keep:    envelope.Options{KeepSecretData: f.allowSecretData},
 		},
-		server.Config{Logger: log, AllowOrigins: f.allowOrigins, Ready: ready})
+		server.Config{Logger: log, AllowOrigins: f.allowOrigins, Ready: up.ready})
 	if err != nil {
 		return err
 	}
@@ -94,18 +96,18 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 		log.Warn("everyone who can reach this address can read the cluster: give --token-file, or listen on loopback",
 			"listen", listener.Addr().String())
 	}
-	warnUnreachable(ctx, h, ready)
-	fmt.Fprintf(stdout, "watchglass serve: %s  (etcd %s; Ctrl-C stops)\n", h.url(), strings.Join(f.endpoints, ","))
+	warnUnreachable(ctx, h, up)
+	fmt.Fprintf(stdout, "watchglass serve: %s  (%s; Ctrl-C stops)\n", h.url(), up.name)
 	return h.run(ctx)
 }
 
-// warnUnreachable tells at once about an etcd that is not there, which is no
+// warnUnreachable tells at once about a source that is not there, which is no
 // reason to give up: it is asked again as long as there are readers.
-func warnUnreachable(ctx context.Context, h *host, ready func(context.Context) error) {
+func warnUnreachable(ctx context.Context, h *host, up *upstream) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	if err := ready(ctx); err != nil {
-		h.log.Warn("etcd cannot be reached; serving anyway, readers wait until it can", "error", err)
+	if err := up.ready(ctx); err != nil {
+		h.log.Warn("the source cannot be read; serving anyway, readers wait until it can", "source", up.name, "error", err)
 	}
 }
 

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+
+	"github.com/watchglass/watchglass/host/source"
+	"github.com/watchglass/watchglass/host/source/etcd"
+	"github.com/watchglass/watchglass/host/source/kube"
+)
+
+// upstream is the source that a command serves from.
+type upstream struct {
+	source source.Source
+	name   string                      // for people
+	ready  func(context.Context) error // whether it answers
+	close  func()
+}
+
+// upstreamFlags choose between the two.
+type upstreamFlags struct {
+	etcdFlags
+	kubeFlags
+}
+
+func (f *upstreamFlags) open(log *slog.Logger) (*upstream, error) {
+	switch {
+	case f.kubeFlags.given() && len(f.endpoints) > 0:
+		return nil, errors.New("--etcd-endpoints and --kubeconfig, --context or --in-cluster exclude each other: read either etcd or kube-apiserver")
+	case f.kubeFlags.given():
+		return f.openKube(log)
+	case len(f.endpoints) > 0:
+		return f.openEtcd(log)
+	}
+	return nil, errors.New("say what to read: --kubeconfig FILE, --in-cluster, or --etcd-endpoints 127.0.0.1:2379")
+}
+
+func (f *upstreamFlags) openEtcd(log *slog.Logger) (*upstream, error) {
+	client, err := f.client()
+	if err != nil {
+		return nil, err
+	}
+	src, err := etcd.New(client, etcd.Config{Prefix: f.prefix, Logger: log})
+	if err != nil {
+		client.Close()
+		return nil, err
+	}
+	return &upstream{
+		source: src, name: "etcd " + strings.Join(f.endpoints, ","),
+		ready: reachable(client, f.prefix), close: func() { client.Close() },
+	}, nil
+}
+
+func (f *kubeFlags) openKube(log *slog.Logger) (*upstream, error) {
+	rest, err := kube.Load(f.access())
+	if err != nil {
+		return nil, err
+	}
+	src, err := kube.New(kube.Config{REST: rest, Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	return &upstream{source: src, name: "kube-apiserver " + src.Host(), ready: src.Ready, close: src.Close}, nil
+}

@@ -1,0 +1,217 @@
+package kube
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/source"
+)
+
+// resource is one that the server lists and watches.
+type resource struct {
+	api.Resource
+	Kind       string
+	namespaced bool
+	path       string   // of the collection
+	names      []string // plural, singular and short ones
+}
+
+// catalog is what the server has, asked again when it is old or lacks something.
+type catalog struct {
+	source *Source
+
+	mu    sync.Mutex // held while asking: those who come meanwhile wait for the answer
+	all   []*resource
+	asked time.Time
+	// definitions are those of custom resources in use, as last read.
+	definitions map[api.Resource]*definition
+}
+
+// find returns a resource, or a 404 that names the ones there are.
+func (c *catalog) find(ctx context.Context, name api.Resource) (*resource, error) {
+	all, err := c.resources(ctx, func(r *resource) bool { return r.Resource == name })
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, r := range all {
+		if r.Resource == name {
+			return r, nil
+		}
+		names = append(names, r.String())
+	}
+	return nil, api.NotFound("resource " + name.String() + " is not served by kube-apiserver " + c.source.base.Host +
+		", or cannot be watched; there are: " + strings.Join(names, ", "))
+}
+
+// resources are all there are, sorted by name. They are asked for anew when
+// none satisfies wanted.
+func (c *catalog) resources(ctx context.Context, wanted func(*resource) bool) ([]*resource, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	age := time.Since(c.asked)
+	if age < c.source.config.DiscoveryTTL && (slices.ContainsFunc(c.all, wanted) || age < time.Second) {
+		return c.all, nil
+	}
+	all, err := c.discover(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.all, c.asked = all, time.Now()
+	return all, nil
+}
+
+// discover asks the server. A group that does not answer, as an aggregated one
+// whose server is down, does not hide the others.
+func (c *catalog) discover(ctx context.Context) ([]*resource, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.source.config.RequestTimeout,
+		fmt.Errorf("no answer within %v", c.source.config.RequestTimeout))
+	defer cancel()
+	client, err := discovery.NewDiscoveryClientForConfigAndClient(rest.CopyConfig(c.source.config.REST), c.source.client)
+	if err != nil {
+		return nil, fmt.Errorf("kube source: %w", err)
+	}
+	_, lists, err := client.ServerGroupsAndResourcesWithContext(ctx)
+	var partial *discovery.ErrGroupDiscoveryFailed
+	switch {
+	case errors.As(err, &partial):
+		c.source.config.Logger.Warn("some API groups do not say what they have", "error", err)
+	case err != nil:
+		return nil, fmt.Errorf("kube-apiserver %s: discovery: %w", c.source.base.Host, discoveryError(ctx, err))
+	}
+	var all []*resource
+	for _, list := range lists {
+		for i := range list.APIResources {
+			if r := toResource(list.GroupVersion, &list.APIResources[i]); r != nil {
+				all = append(all, r)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b *resource) int { return cmp.Compare(a.String(), b.String()) })
+	return all, nil
+}
+
+// discoveryError turns a refusal into ours.
+func discoveryError(ctx context.Context, err error) error {
+	var status interface{ Status() metav1.Status }
+	if !errors.As(err, &status) {
+		return transportError(ctx, err)
+	}
+	s := status.Status()
+	return &api.Status{Code: int(s.Code), Reason: api.Reason(s.Reason), Message: s.Message}
+}
+
+// toResource is nil for what cannot be listed and watched, such as
+// subresources and reviews.
+func toResource(groupVersion string, r *metav1.APIResource) *resource {
+	if strings.Contains(r.Name, "/") || !slices.Contains(r.Verbs, "list") || !slices.Contains(r.Verbs, "watch") {
+		return nil
+	}
+	group, version, found := strings.Cut(groupVersion, "/")
+	prefix := "/apis/"
+	if !found {
+		group, version, prefix = "", groupVersion, "/api/"
+	}
+	names := append([]string{r.Name, r.SingularName}, r.ShortNames...)
+	return &resource{
+		Resource:   api.Resource{Group: group, Version: version, Name: r.Name},
+		Kind:       r.Kind,
+		namespaced: r.Namespaced,
+		path:       prefix + groupVersion + "/" + r.Name,
+		names:      slices.DeleteFunc(names, func(n string) bool { return n == "" }),
+	}
+}
+
+// Resources implements source.Source.
+func (s *Source) Resources(ctx context.Context) ([]api.Resource, error) {
+	all, err := s.catalog.resources(ctx, func(*resource) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	names := make([]api.Resource, len(all))
+	for i, r := range all {
+		names[i] = r.Resource
+	}
+	return names, nil
+}
+
+// Schema implements source.Source.
+func (s *Source) Schema(ctx context.Context, name api.Resource) (*api.Schema, error) {
+	r, err := s.catalog.find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if known, err := source.Lookup(source.Catalog(), name); err == nil {
+		return known, nil
+	}
+	d, err := s.catalog.define(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return d.schema(r), nil
+}
+
+// Resolve finds a resource by any of the names that kubectl takes: plural,
+// singular or short, with the group behind a dot ("deploy.apps") or without,
+// and with a version between them ("deployments.v1.apps"). Among groups the core
+// one comes first, then the order of names; among versions the most stable.
+func (s *Source) Resolve(ctx context.Context, text string) (api.Resource, error) {
+	if r, err := api.ParseResource(text); err == nil {
+		return r, nil
+	}
+	name, rest, _ := strings.Cut(strings.ToLower(text), ".")
+	matches := func(r *resource) bool {
+		return slices.Contains(r.names, name) && (rest == "" || rest == r.Group || rest == r.Version+"."+r.Group || rest == r.Version)
+	}
+	all, err := s.catalog.resources(ctx, matches)
+	if err != nil {
+		return api.Resource{}, err
+	}
+	var best *resource
+	for _, r := range all {
+		if matches(r) && (best == nil || r.Group == best.Group && moreStable(r.Version, best.Version) || r.Group == "" && best.Group != "") {
+			best = r
+		}
+	}
+	if best == nil {
+		return api.Resource{}, api.NotFound("kube-apiserver " + s.base.Host + " has no resource " + fmt.Sprintf("%q", text) +
+			" that can be watched; see what there is with: kubectl api-resources --verbs=list,watch")
+	}
+	return best.Resource, nil
+}
+
+// moreStable compares versions as Kubernetes ranks them: v2 before v1 before
+// v1beta1 before v1alpha1.
+func moreStable(a, b string) bool {
+	rank := func(v string) int {
+		switch {
+		case strings.Contains(v, "alpha"):
+			return 0
+		case strings.Contains(v, "beta"):
+			return 1
+		}
+		return 2
+	}
+	if rank(a) != rank(b) {
+		return rank(a) > rank(b)
+	}
+	return len(a) > len(b) || len(a) == len(b) && a > b
+}
+
+// isNotFound reports a 404.
+func isNotFound(err error) bool {
+	var status *api.Status
+	return errors.As(err, &status) && status.Code == http.StatusNotFound
+}

@@ -1,0 +1,78 @@
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// DefaultPageSize is client-go's (rule R2).
+	DefaultPageSize = 500
+	// DefaultWatchTimeout makes for progress within ten seconds.
+	DefaultWatchTimeout = 9 * time.Second
+	// DefaultRequestTimeout is for everything that is not a list or a watch.
+	DefaultRequestTimeout = 15 * time.Second
+	// DefaultPatience is how long a list or a watch may go without a byte that
+	// is due.
+	DefaultPatience = 15 * time.Second
+	// DefaultDiscoveryTTL is how long an answer about what there is holds.
+	DefaultDiscoveryTTL = 30 * time.Second
+
+	// maxFrame is the largest object that is taken off a stream (rule P5).
+	maxFrame = 16 << 20
+)
+
+// Config says which server to read and how. REST is required; other zeros take
+// their defaults.
+type Config struct {
+	// REST has the address and the credentials, from [Load] or from client-go.
+	// It is not changed.
+	REST *rest.Config
+	// PageSize is the number of objects a classic list asks for at once.
+	PageSize int
+	// WatchTimeout is how long one watch lasts, in whole seconds of at least
+	// four: it is the pace of progress.
+	WatchTimeout time.Duration
+	// RequestTimeout bounds requests that neither list nor watch.
+	RequestTimeout time.Duration
+	// Patience bounds the silence of a server that owes an answer: the next
+	// part of a list, the end of a watch.
+	Patience time.Duration
+	// DiscoveryTTL is how long what the server said of its resources holds.
+	DiscoveryTTL time.Duration
+	// Logger gets what is passed over. Nil means slog.Default.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.REST == nil {
+		return c, errors.New("kube source: Config.REST is missing: take it from Load")
+	}
+	if c.PageSize < 0 || c.RequestTimeout < 0 || c.Patience < 0 || c.DiscoveryTTL < 0 {
+		return c, fmt.Errorf("kube source: page size %d, request timeout %v, patience %v and discovery TTL %v must not be negative",
+			c.PageSize, c.RequestTimeout, c.Patience, c.DiscoveryTTL)
+	}
+	setDefault(&c.PageSize, DefaultPageSize)
+	setDefault(&c.WatchTimeout, DefaultWatchTimeout)
+	setDefault(&c.RequestTimeout, DefaultRequestTimeout)
+	setDefault(&c.Patience, DefaultPatience)
+	setDefault(&c.DiscoveryTTL, DefaultDiscoveryTTL)
+	if c.WatchTimeout < 4*time.Second {
+		return c, fmt.Errorf("kube source: watch timeout %v: expected 4s or more, for a server sends its bookmark two seconds before the end", c.WatchTimeout)
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c, nil
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

@@ -1,0 +1,134 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/envelope"
+)
+
+// definition is what a CustomResourceDefinition says of one version. The zero
+// value stands for a resource that has none.
+type definition struct {
+	generation int64 // changes with what it says
+	fields     []string
+	columns    []api.Column
+}
+
+// crd is the part of a CustomResourceDefinition that is read.
+type crd struct {
+	Metadata struct{ Generation int64 }
+	Spec     struct {
+		Versions []struct {
+			Name                     string
+			SelectableFields         []struct{ JSONPath string }
+			AdditionalPrinterColumns []struct {
+				Name, Type, JSONPath string
+				Priority             int
+			}
+		}
+	}
+}
+
+// define reads the definition of a custom resource and remembers it.
+func (c *catalog) define(ctx context.Context, r *resource) (*definition, error) {
+	d, err := c.read(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.definitions == nil {
+		c.definitions = map[api.Resource]*definition{}
+	}
+	c.definitions[r.Resource] = d
+	return d, nil
+}
+
+// changed reports whether a resource is described differently than when its
+// schema was last asked for.
+func (c *catalog) changed(ctx context.Context, r *resource) (bool, error) {
+	c.mu.Lock()
+	known := c.definitions[r.Resource]
+	c.mu.Unlock()
+	if known == nil || known.generation == 0 {
+		return false, nil
+	}
+	now, err := c.read(ctx, r)
+	return err == nil && now.generation != known.generation, err
+}
+
+func (c *catalog) read(ctx context.Context, r *resource) (*definition, error) {
+	if !strings.Contains(r.Group, ".") {
+		return &definition{}, nil // the groups of custom resources are domains
+	}
+	var found crd
+	err := c.source.getJSON(ctx, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"+r.Name+"."+r.Group, nil, &found)
+	var status *api.Status
+	switch {
+	case isNotFound(err):
+		return &definition{}, nil
+	case errors.As(err, &status) && status.Code == http.StatusForbidden:
+		c.source.config.Logger.Warn("custom resource definitions may not be read; the resource has no columns but its age",
+			"resource", r.String(), "error", status.Message)
+		return &definition{}, nil
+	case err != nil:
+		return nil, err
+	}
+	return c.translate(r, &found), nil
+}
+
+// translate takes over what we can compute. A column whose path we cannot
+// follow is left out, which is better than none of the resource.
+func (c *catalog) translate(r *resource, found *crd) *definition {
+	d := &definition{generation: found.Metadata.Generation}
+	for _, v := range found.Spec.Versions {
+		if v.Name != r.Version {
+			continue
+		}
+		for _, f := range v.SelectableFields {
+			d.fields = append(d.fields, strings.TrimPrefix(f.JSONPath, "."))
+		}
+		for _, column := range v.AdditionalPrinterColumns {
+			translated := api.Column{Name: column.Name, Kind: kindOf(column.Type), Path: column.JSONPath, Priority: uint8(min(max(column.Priority, 0), 255))}
+			if _, err := envelope.NewScanner(&api.Schema{Resource: r.Resource, Columns: []api.Column{translated}}); err != nil {
+				c.source.config.Logger.Warn("leaving out a column whose path cannot be followed",
+					"resource", r.String(), "column", column.Name, "jsonPath", column.JSONPath, "error", err)
+				continue
+			}
+			d.columns = append(d.columns, translated)
+		}
+	}
+	return d
+}
+
+func kindOf(openAPIType string) api.ValueKind {
+	switch openAPIType {
+	case "integer":
+		return api.Integer
+	case "number":
+		return api.Number
+	case "boolean":
+		return api.Bool
+	case "date":
+		return api.Date
+	}
+	return api.String
+}
+
+// schema is what readers are told.
+func (d *definition) schema(r *resource) *api.Schema {
+	s := &api.Schema{Resource: r.Resource, Kind: r.Kind, Namespaced: r.namespaced, Fields: []string{"metadata.name"}}
+	if r.namespaced {
+		s.Fields = append(s.Fields, "metadata.namespace")
+	}
+	s.Fields = append(s.Fields, d.fields...)
+	s.Columns = append(s.Columns, d.columns...)
+	if s.Column("Age") < 0 {
+		s.Columns = append(s.Columns, api.Column{Name: "Age", Kind: api.Date, Path: ".metadata.creationTimestamp"})
+	}
+	return s
+}

@@ -1,0 +1,55 @@
+package kube
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/envelope"
+)
+
+// identityFields are read of every object, beside its key and version.
+var identityFields = []string{"apiVersion", "kind"}
+
+// identity reads who an object is. It belongs to one stream.
+type identity struct {
+	scanner    *envelope.Scanner
+	apiVersion string
+	kind       string
+}
+
+// object is one that a list or a watch delivers. Its value aliases what was
+// read, or is its own.
+type object struct {
+	key   api.Key
+	rv    api.ResourceVersion
+	value []byte
+	// foreign is the kind of an object that is not of the resource, such as a
+	// Table, and empty otherwise.
+	foreign string
+}
+
+// read finds key and version, and puts in apiVersion and kind where they are
+// missing, as they are in the items of a typed list.
+func (id *identity) read(raw []byte) (object, error) {
+	o, err := id.scanner.Scan(raw, envelope.Options{})
+	if err != nil {
+		return object{}, err
+	}
+	// What a scanner returns shares one piece of memory.
+	found := object{key: api.Key(strings.Clone(string(o.Key))), rv: o.ResourceVersion, value: raw}
+	switch apiVersion, kind := o.Fields[0], o.Fields[1]; {
+	case apiVersion == "" && kind == "":
+		found.value = id.complete(raw)
+	case apiVersion != id.apiVersion || kind != id.kind:
+		found.foreign = strings.Clone(apiVersion + " " + kind)
+	}
+	return found, nil
+}
+
+func (id *identity) complete(raw []byte) []byte {
+	head := `{"kind":"` + id.kind + `","apiVersion":"` + id.apiVersion + `",` // an object with a key has more members
+	start := bytes.IndexByte(raw, '{') + 1
+	value := make([]byte, 0, len(head)+len(raw)-start)
+	return append(append(value, head...), raw[start:]...)
+}

@@ -1,0 +1,495 @@
+package kube_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/source"
+	"github.com/watchglass/watchglass/host/source/kube"
+)
+
+var (
+	pods     = api.Resource{Version: "v1", Name: "pods"}
+	cronTabs = api.Resource{Group: "example.com", Version: "v1", Name: "crontabs"}
+)
+
+// sink notes what a stream hands over, in words.
+type sink struct {
+	t    *testing.T
+	mu   sync.Mutex
+	said []string
+	rv   api.ResourceVersion
+	news chan struct{}
+}
+
+func newSink(t *testing.T) *sink { return &sink{t: t, news: make(chan struct{}, 1)} }
+
+func (s *sink) say(rv api.ResourceVersion, format string, args ...any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.said = append(s.said, fmt.Sprintf(format, args...))
+	s.rv = max(s.rv, rv)
+	select {
+	case s.news <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+func (s *sink) Identify(name string) error { return s.say(0, "of %s", name) }
+func (s *sink) BeginList() error           { return s.say(0, "list") }
+func (s *sink) Object(key api.Key, rv api.ResourceVersion, value []byte) error {
+	assert.Contains(s.t, string(value), `"kind":"Pod","apiVersion":"v1"`)
+	return s.say(0, "%s@%d", key, rv)
+}
+func (s *sink) EndList(rv api.ResourceVersion) error { return s.say(rv, "end %d", rv) }
+func (s *sink) Changes(changes []source.Change) error {
+	for _, c := range changes {
+		verb := "put"
+		if c.Value == nil {
+			verb = "delete"
+		}
+		s.say(c.ResourceVersion, "%s %s@%d", verb, c.Key, c.ResourceVersion)
+	}
+	return nil
+}
+func (s *sink) Progress(rv api.ResourceVersion) error { return s.say(rv, "progress %d", rv) }
+
+// until waits for a text to have been said.
+func (s *sink) until(text string, ended <-chan error) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	defer cancel()
+	for {
+		if strings.Contains(s.text(), text) {
+			return
+		}
+		select {
+		case <-s.news:
+		case err := <-ended:
+			require.FailNow(s.t, "the stream ended before "+text, "%v\n%s", err, s.text())
+		case <-ctx.Done():
+			require.FailNow(s.t, "waited in vain for "+text, s.text())
+		}
+	}
+}
+
+// text is all that was said but progress that says nothing new.
+func (s *sink) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.said, "\n") + "\n"
+}
+
+func start(t *testing.T, src *kube.Source, resource api.Resource, from api.ResourceVersion, s source.Sink) <-chan error {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	done := make(chan struct{})
+	go func() { defer close(done); ended <- src.Stream(ctx, resource, from, s) }()
+	t.Cleanup(func() { cancel(); <-done })
+	return ended
+}
+
+func stream(t *testing.T, src *kube.Source, from api.ResourceVersion) (*sink, <-chan error) {
+	s := newSink(t)
+	return s, start(t, src, pods, from, s)
+}
+
+func TestR4_TheStateIsTheBeginningOfAWatch(t *testing.T) {
+	f := newFake(t)
+	f.put("b", "x")
+	f.put("a", "y")
+	s, ended := stream(t, f.source(kube.Config{}), 0)
+	s.until("end 102", ended)
+	f.put("a", "z")
+	f.delete("b", "x")
+	s.until("delete b/x@104", ended)
+	assert.Contains(t, s.text(), "of kube-cluster-1\nlist\na/y@102\nb/x@101\nend 102\n")
+	assert.Zero(t, f.seen("limit=500"), "nothing was listed the classic way")
+}
+
+// Items of a typed list have no kind; the sink checks that they get one.
+func TestR2_R3_AServerWithoutWatchListIsListedInPages(t *testing.T) {
+	f := newFake(t)
+	for i := range 7 {
+		f.put("a", fmt.Sprint("p", i))
+	}
+	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if isWatchList(r) {
+			status(w, 422, "Invalid", "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled")
+		}
+		return isWatchList(r)
+	})
+	src := f.source(kube.Config{PageSize: 3})
+	s, ended := stream(t, src, 0)
+	s.until("end 107", ended)
+	assert.Equal(t, 2, f.seen("continue="))
+	assert.Equal(t, 1, f.seen("sendInitialEvents"))
+
+	s, ended = stream(t, src, 0)
+	s.until("end 107", ended)
+	assert.Equal(t, 1, f.seen("sendInitialEvents"), "it is not tried again")
+}
+
+func TestR3_AContinueTokenThatExpiresLeadsToOneListWithoutPages(t *testing.T) {
+	f := newFake(t)
+	for i := range 7 {
+		f.put("a", fmt.Sprint("p", i))
+	}
+	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case isWatchList(r):
+			status(w, 400, "BadRequest", "no")
+		case r.URL.Query().Get("continue") == "6":
+			status(w, 410, "Expired", "The provided continue parameter is too old")
+		default:
+			return false
+		}
+		return true
+	})
+	s, ended := stream(t, f.source(kube.Config{PageSize: 3}), 0)
+	s.until("end 107", ended)
+	assert.Equal(t, 2, strings.Count(s.text(), "list\n"), "the first list was given up")
+	assert.Equal(t, 13, strings.Count(s.text(), "a/p"), "6 and then 7 objects")
+}
+
+func TestP10_TheEndMarkerNeverComes(t *testing.T) {
+	f := newFake(t)
+	f.put("a", "x")
+	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if !isWatchList(r) {
+			return false
+		}
+		send(w, "ADDED", pod("a", "x", 101, true))
+		flush(w)
+		<-r.Context().Done()
+		return true
+	})
+	s, ended := stream(t, f.source(kube.Config{Patience: 5 * time.Second}), 0)
+	s.until("end 101", ended)
+	assert.Contains(t, s.text(), "list\na/x@101\nlist\na/x@101\nend 101\n")
+}
+
+func TestP2_FramesAreSplitByValueWhereverTheBytesAreCut(t *testing.T) {
+	f := newFake(t)
+	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if !isWatch(r) {
+			return false
+		}
+		all := `{"type":"ADDED","object":` + pod("a", "x", 201, true) + `}` + "\n\n" + `{"object":` + pod("a", "y", 202, true) +
+			`,"type":"MODIFIED"} {"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"203"}}}`
+		for i := range len(all) {
+			fmt.Fprint(w, all[i:i+1])
+			flush(w)
+		}
+		<-r.Context().Done()
+		return true
+	})
+	s, ended := stream(t, f.source(kube.Config{}), 0)
+	s.until("progress 203", ended)
+	assert.Contains(t, s.text(), "put a/x@201\nput a/y@202\n")
+}
+
+func TestProgressNeedsAServerThatIsCurrent(t *testing.T) {
+	f := newFake(t)
+	s, ended := stream(t, f.source(kube.Config{}), 0)
+	s.until("end 100\nprogress 100\n", ended)
+	f.put("a", "x")
+	s.until("put a/x@101", ended)
+	f.rewind(150) // elsewhere, something happens
+	f.endWatches()
+	s.until("progress 101", ended) // it ended in order: it had nothing more for us
+
+	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if isProbe(r) {
+			status(w, 500, "InternalError", "etcdserver: no leader")
+		}
+		return isProbe(r)
+	})
+	change := func(name string) {
+		rv := f.put("a", name)
+		s.until(fmt.Sprintf("put a/%s@%d", name, rv), ended)
+	}
+	change("p") // perhaps in a watch that was proven before
+	f.endWatches()
+	change("q")
+	f.endWatches()
+	change("r")
+	before := strings.Count(s.text(), "progress")
+	f.endWatches()
+	change("s")
+	assert.Equal(t, before, strings.Count(s.text(), "progress"), "a server that cannot ask its etcd proves nothing")
+}
+
+func TestR9_WhatEndsAWatch(t *testing.T) {
+	gone := api.Expired("")
+	for name, c := range map[string]struct {
+		frame string
+		want  error
+		text  string
+	}{
+		"410":                 {statusJSON(410, "Expired", "too old resource version: 101 (150)"), gone, "too old resource version"},
+		"410 called Gone":     {statusJSON(410, "Gone", "too old"), gone, "too old"},
+		"429":                 {statusJSON(429, "TooManyRequests", "storage is (re)initializing"), api.TooManyRequests("", 0), "initializing"},
+		"500":                 {statusJSON(500, "InternalError", "etcd is away"), api.Internal(""), "etcd is away"},
+		"unreadable storage":  {statusJSON(500, "StorageReadError", "a DELETED event with corrupt data"), gone, "corrupt data"},
+		"error without code":  {`{"kind":"Status"}`, nil, "no Status"},
+		"error that is bytes": {`"what"`, nil, "no Status"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			f.put("a", "x")
+			f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+				if !isWatch(r) {
+					return false
+				}
+				send(w, "MODIFIED", pod("a", "x", 102, true))
+				send(w, "ERROR", c.frame)
+				return true
+			})
+			s, ended := stream(t, f.source(kube.Config{}), 0)
+			err := <-ended
+			assert.ErrorContains(t, err, c.text)
+			if c.want != nil {
+				assert.ErrorIs(t, err, c.want)
+			}
+			assert.Contains(t, s.text(), "put a/x@102", "what came before the error counts")
+		})
+	}
+}
+
+func TestR9_RetryAfterIsPassedOn(t *testing.T) {
+	f := newFake(t)
+	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if isWatchList(r) {
+			w.Header().Set("Retry-After", "17")
+			status(w, 429, "TooManyRequests", "come back later")
+		}
+		return isWatchList(r)
+	})
+	_, ended := stream(t, f.source(kube.Config{}), 0)
+	var got *api.Status
+	require.ErrorAs(t, <-ended, &got)
+	assert.Equal(t, 17, got.RetryAfterSeconds)
+	assert.Contains(t, got.Message, "watch list of v1/pods: come back later")
+}
+
+func TestR8_AWatchThatEndsAtOnceIsAFailure(t *testing.T) {
+	f := newFake(t)
+	f.intercept(func(w http.ResponseWriter, r *http.Request) bool { return isWatch(r) })
+	_, ended := stream(t, f.source(kube.Config{}), 0)
+	assert.ErrorContains(t, <-ended, "ends the watch at once")
+}
+
+func TestAWatchThatIsCutInAnObjectIsResumed(t *testing.T) {
+	f := newFake(t)
+	var cuts atomic.Int32
+	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if !isWatch(r) || cuts.Add(1) > 1 {
+			return false
+		}
+		send(w, "MODIFIED", pod("a", "x", 101, true))
+		fmt.Fprint(w, `{"type":"MODIFIED","object":{"metadata":{"na`)
+		flush(w)
+		panic(http.ErrAbortHandler)
+	})
+	src := f.source(kube.Config{})
+	s, ended := stream(t, src, 0)
+	err := <-ended
+	assert.ErrorContains(t, err, "watch of v1/pods")
+	assert.NotErrorIs(t, err, api.Expired(""))
+	assert.Contains(t, s.text(), "put a/x@101")
+
+	f.rewind(101)
+	f.put("a", "y")
+	s, ended = stream(t, src, 101)
+	s.until("put a/y@102", ended)
+	assert.NotContains(t, s.text(), "list\n")
+}
+
+// Pain 10: behind a load balancer, one server may be older than another.
+func TestNothingGoesBackInTime(t *testing.T) {
+	f := newFake(t)
+	f.put("a", "x")
+	f.put("a", "x")
+	src := f.source(kube.Config{})
+	s, ended := stream(t, src, 0)
+	s.until("progress 102", ended)
+
+	f.rewind(90)
+	_, ended = stream(t, src, 102)
+	assert.ErrorContains(t, <-ended, "Too large resource version: 102, current: 90")
+	s, ended = stream(t, src, 0)
+	assert.ErrorContains(t, <-ended, "the state at 90, older than 102")
+	assert.NotContains(t, s.text(), "end")
+	assert.NotZero(t, f.seen("resourceVersion=102&resourceVersionMatch=NotOlderThan&sendInitialEvents=true"), "it was asked for")
+
+	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if !isWatch(r) {
+			return false
+		}
+		send(w, "MODIFIED", pod("a", "x", 101, true)) // from a server that starts over
+		send(w, "MODIFIED", pod("a", "x", 103, true))
+		flush(w)
+		<-r.Context().Done()
+		return true
+	})
+	f.rewind(102)
+	s, ended = stream(t, src, 102)
+	s.until("put a/x@103", ended)
+	assert.NotContains(t, s.text(), "@101")
+}
+
+func TestCredentialsAndRightsAreNamed(t *testing.T) {
+	for code, want := range map[int]string{401: "missing, wrong or expired", 403: `User "eve" cannot list`} {
+		f := newFake(t)
+		f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path != "/api/v1/pods" {
+				return false
+			}
+			status(w, code, map[int]string{401: "Unauthorized", 403: "Forbidden"}[code], `User "eve" cannot list`)
+			return true
+		})
+		_, ended := stream(t, f.source(kube.Config{}), 0)
+		var got *api.Status
+		require.ErrorAs(t, <-ended, &got)
+		assert.Equal(t, code, got.Code)
+		assert.Contains(t, got.Message, want)
+	}
+}
+
+func TestAnAggregatedAPIThatSendsBrokenJSON(t *testing.T) {
+	for name, answer := range map[string]string{
+		"in the list":  `{"metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"x","namespace":"a","resourceVersion":"3"}},{oops]}`,
+		"no object":    `{"metadata":{"resourceVersion":"5"},"items":[42]}`,
+		"no name":      `{"metadata":{"resourceVersion":"5"},"items":[{"metadata":{}}]}`,
+		"other kind":   `{"metadata":{"resourceVersion":"5"},"items":[{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"name":"x","namespace":"a","resourceVersion":"3"}}]}`,
+		"no version":   `{"metadata":{},"items":[]}`,
+		"a hash":       `{"metadata":{"resourceVersion":"deadbeef"},"items":[]}`,
+		"cut":          `{"metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"x","name`,
+		"not a list":   `[]`,
+		"no items":     `{"metadata":{"resourceVersion":"5"},"items":{}}`,
+		"html":         `<html>502 Bad Gateway</html>`,
+		"nothing":      ``,
+		"other number": `{"metadata":{"resourceVersion":5},"items":[]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+				switch {
+				case isWatchList(r):
+					status(w, 400, "BadRequest", "no")
+				case r.URL.Path == "/api/v1/pods":
+					fmt.Fprint(w, answer)
+				default:
+					return false
+				}
+				return true
+			})
+			s, ended := stream(t, f.source(kube.Config{}), 0)
+			err := <-ended
+			assert.ErrorContains(t, err, "list of v1/pods")
+			assert.NotErrorIs(t, err, api.Expired(""))
+			assert.NotContains(t, s.text(), "end ")
+		})
+	}
+}
+
+const crontab = `{"metadata":{"generation":%d},"spec":{"versions":[{"name":"v1beta1"},{"name":"v1",
+	"selectableFields":[{"jsonPath":".spec.color"}],
+	"additionalPrinterColumns":[%s]}]}}`
+
+func TestACustomResourceLooksLikeItsDefinition(t *testing.T) {
+	f := newFake(t)
+	f.crd = fmt.Sprintf(crontab, 1, `{"name":"Spec","type":"string","jsonPath":".spec.cronSpec"},
+		{"name":"Replicas","type":"integer","jsonPath":".spec.replicas","priority":1},
+		{"name":"Odd","type":"string","jsonPath":".spec.list[?(@.a==1)].b"}`)
+	src := f.source(kube.Config{})
+	schema, err := src.Schema(t.Context(), cronTabs)
+	require.NoError(t, err)
+	assert.Equal(t, "CronTab", schema.Kind)
+	assert.Equal(t, []string{"metadata.name", "metadata.namespace", "spec.color"}, schema.Fields)
+	assert.Equal(t, []api.Column{
+		{Name: "Spec", Kind: api.String, Path: ".spec.cronSpec"},
+		{Name: "Replicas", Kind: api.Integer, Path: ".spec.replicas", Priority: 1},
+		{Name: "Age", Kind: api.Date, Path: ".metadata.creationTimestamp"},
+	}, schema.Columns, "the column that cannot be followed is left out")
+
+	s := newSink(t)
+	ended := start(t, src, cronTabs, 0, s)
+	s.until("progress 100", ended)
+	f.mu.Lock()
+	f.crd = fmt.Sprintf(crontab, 2, "")
+	f.mu.Unlock()
+	f.endWatches()
+	var changed *source.SchemaChangedError
+	require.ErrorAs(t, <-ended, &changed)
+	assert.Equal(t, cronTabs, changed.Resource)
+	schema, err = src.Schema(t.Context(), cronTabs)
+	require.NoError(t, err)
+	assert.Len(t, schema.Columns, 1)
+}
+
+func TestResolveTakesTheNamesThatKubectlTakes(t *testing.T) {
+	src := newFake(t).source(kube.Config{})
+	for text, want := range map[string]api.Resource{
+		"po": pods, "pod": pods, "pods": pods, "PODS": pods, "v1/pods": pods, "pods.v1": pods,
+		"ct": cronTabs, "crontabs.example.com": cronTabs, "crontab.v1.example.com": cronTabs,
+	} {
+		got, err := src.Resolve(t.Context(), text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got, text)
+	}
+	_, err := src.Resolve(t.Context(), "unicorns")
+	assert.ErrorIs(t, err, api.NotFound(""))
+	assert.ErrorContains(t, err, `"unicorns"`)
+	_, err = src.Schema(t.Context(), api.Resource{Version: "v1", Name: "bindings"})
+	assert.ErrorContains(t, err, "there are: example.com/v1/crontabs, v1/pods")
+}
+
+func TestAServerThatIsNotThere(t *testing.T) {
+	f := newFake(t)
+	src := f.source(kube.Config{})
+	f.intercept(func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) })
+	err := src.Stream(t.Context(), pods, 0, newSink(t))
+	assert.ErrorContains(t, err, strings.TrimPrefix(f.url, "http://"))
+	assert.Error(t, src.Ready(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	assert.ErrorIs(t, src.Stream(ctx, pods, 0, newSink(t)), context.Canceled)
+}
+
+func TestTheErrorOfASinkIsReturnedAsItIs(t *testing.T) {
+	f := newFake(t)
+	f.put("a", "x")
+	full := errors.New("full")
+	assert.Same(t, full, f.source(kube.Config{}).Stream(t.Context(), pods, 0, refusing{newSink(t), full}))
+}
+
+type refusing struct {
+	*sink
+	err error
+}
+
+func (r refusing) Object(api.Key, api.ResourceVersion, []byte) error { return r.err }
+
+func TestConfigIsChecked(t *testing.T) {
+	_, err := kube.New(kube.Config{})
+	assert.ErrorContains(t, err, "REST is missing")
+	_, err = kube.Load(kube.Access{Kubeconfig: "/does/not/exist"})
+	assert.ErrorContains(t, err, "/does/not/exist")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	_, err = kube.Load(kube.Access{InCluster: true})
+	assert.ErrorContains(t, err, "this is no pod of a cluster")
+}

@@ -1,0 +1,65 @@
+package kube
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Access says how to find a cluster and who to be there, as kubectl's flags do.
+type Access struct {
+	// Kubeconfig is the path of a kubeconfig file. Empty means $KUBECONFIG,
+	// then ~/.kube/config.
+	Kubeconfig string
+	// Context of the kubeconfig; empty means its current one.
+	Context string
+	// InCluster means the service account of the pod that this runs in.
+	InCluster bool
+}
+
+// Load finds the address and the credentials: certificates, tokens, exec
+// plugins and proxies as client-go knows them.
+func Load(a Access) (*rest.Config, error) {
+	if a.InCluster {
+		config, err := rest.InClusterConfig()
+		if errors.Is(err, rest.ErrNotInCluster) {
+			return nil, errors.New("this is no pod of a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; use a kubeconfig")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the service account of this pod: %w", err)
+		}
+		return tuned(config), nil
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = a.Kubeconfig
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: a.Context})
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, explainLoading(a, rules, err)
+	}
+	return tuned(config), nil
+}
+
+func explainLoading(a Access, rules *clientcmd.ClientConfigLoadingRules, err error) error {
+	from := a.Kubeconfig
+	if from == "" {
+		from = fmt.Sprint(rules.Precedence)
+	}
+	switch {
+	case a.Context != "":
+		return fmt.Errorf("kubeconfig %s, context %q: %w", from, a.Context, err)
+	case clientcmd.IsEmptyConfig(err):
+		return fmt.Errorf("no cluster is configured in %s: name a kubeconfig, or a context with a cluster", from)
+	}
+	return fmt.Errorf("kubeconfig %s: %w", from, err)
+}
+
+// tuned leaves pacing to the connector, which runs one stream per resource and
+// backs off by itself.
+func tuned(config *rest.Config) *rest.Config {
+	config.UserAgent = "watchglass"
+	config.QPS = -1
+	return config
+}

@@ -1,0 +1,244 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/source"
+)
+
+// veryShort is how soon a watch may end without a single event before that is
+// taken for a failure (rule R8).
+const veryShort = time.Second
+
+// watch hands over changes after st.at, one watch after the other.
+func (st *stream) watch(ctx context.Context) error {
+	for {
+		begun := time.Now()
+		events, err := st.watchOnce(ctx)
+		if err != nil {
+			return err
+		}
+		if events == 0 && time.Since(begun) < veryShort {
+			return fmt.Errorf("%s: the server ends the watch at once and without a word", st.about("watch"))
+		}
+		changed, err := st.catalog.changed(ctx, st.resource)
+		switch {
+		case err != nil:
+			return err
+		case changed:
+			return &source.SchemaChangedError{Resource: st.resource.Resource}
+		}
+	}
+}
+
+// watchOnce runs one watch to its orderly end, and returns how many events it
+// brought.
+func (st *stream) watchOnce(ctx context.Context) (int, error) {
+	timeout := st.config.WatchTimeout
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout+st.config.Patience,
+		fmt.Errorf("%w: a watch of %v is still open after %v", errSilent, timeout, timeout+st.config.Patience))
+	defer cancel()
+	resp, err := st.do(ctx, st.about("watch"), st.resource.path, url.Values{
+		"watch":               {"1"},
+		"resourceVersion":     {st.at.String()},
+		"allowWatchBookmarks": {"true"},
+		"timeoutSeconds":      {strconv.Itoa(int(timeout / time.Second))},
+	}, "application/json")
+	if err != nil {
+		return 0, err
+	}
+	frames := readFrames(resp.Body)
+	defer frames.stop()
+	probe := st.probe(ctx)
+	defer probe.stop()
+	w := &watch{stream: st}
+	for {
+		select {
+		case f := <-frames.c:
+			err = w.take(ctx, f, frames)
+		case answer := <-probe.answer:
+			err = w.probed(answer)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return w.events, w.ended()
+		case err != nil:
+			return w.events, err
+		}
+	}
+}
+
+// watch is one request, and what is known of the server's newest version.
+type watch struct {
+	*stream
+	events  int
+	changes []source.Change
+	sure    bool // the server was asked, and answered
+	target  api.ResourceVersion
+}
+
+// take hands over a frame and those that have come with it.
+func (w *watch) take(ctx context.Context, f frame, frames *frames) error {
+	w.changes = w.changes[:0]
+	for {
+		progressed, err := w.handle(ctx, f)
+		if len(w.changes) > 0 && (err != nil || progressed || len(w.changes) == maxWaiting || len(frames.c) == 0) {
+			if err := w.flush(); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if progressed {
+			if err := w.report(); err != nil {
+				return err
+			}
+		}
+		select {
+		case f = <-frames.c:
+		default:
+			return w.flush()
+		}
+	}
+}
+
+func (w *watch) flush() error {
+	if len(w.changes) == 0 {
+		return nil
+	}
+	err := w.sink.Changes(w.changes)
+	w.changes = w.changes[:0]
+	if err != nil {
+		return err
+	}
+	w.advance(w.at)
+	return nil
+}
+
+// handle takes one frame in, and reports whether it was a bookmark.
+func (w *watch) handle(ctx context.Context, f frame) (bool, error) {
+	switch {
+	case errors.Is(f.err, io.EOF):
+		return false, io.EOF // in order: the server's time was up (rules P9, P10)
+	case f.err != nil:
+		return false, w.explain(ctx, "watch", f.err)
+	}
+	w.events++
+	switch f.Type {
+	case "ADDED", "MODIFIED", "DELETED":
+		return false, w.change(f)
+	case "BOOKMARK":
+		mark, err := readBookmark(f.Object)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", w.about("watch"), err)
+		}
+		w.at = max(w.at, mark.rv)
+		return true, nil
+	case "ERROR":
+		return false, w.errorFrame("watch", f.Object)
+	}
+	w.config.Logger.Warn("passing over an event of unknown type", "resource", w.resource.String(), "type", f.Type)
+	return false, nil
+}
+
+// change notes one change. One that is not newer than what was handed over is a
+// repetition, or comes from a server that has gone back.
+func (w *watch) change(f frame) error {
+	o, err := w.identity.read(f.Object)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: a %s event without an object: %w", w.about("watch"), f.Type, err)
+	case o.foreign != "":
+		w.config.Logger.Warn("passing over an event of another kind", "resource", w.resource.String(), "kind", o.foreign)
+		return nil
+	case o.rv == 0:
+		return fmt.Errorf("%s: object %q has no resourceVersion", w.about("watch"), o.key)
+	case o.rv <= w.at:
+		return nil
+	}
+	w.at = o.rv
+	change := source.Change{Key: o.key, ResourceVersion: o.rv}
+	if f.Type != "DELETED" {
+		change.Value = o.value
+	}
+	w.changes = append(w.changes, change)
+	return nil
+}
+
+// probed takes the server's word for how far it is.
+func (w *watch) probed(a answer) error {
+	switch {
+	case errors.Is(a.err, context.Canceled):
+		return nil // the watch ended first
+	case a.err != nil:
+		w.config.Logger.Warn("the server does not say how current it is; readers will call their data stale if that goes on",
+			"resource", w.resource.String(), "error", a.err)
+		return nil
+	}
+	w.sure, w.target = true, a.rv
+	return w.report()
+}
+
+// report says how far the stream is, if that is as far as the server was when
+// it was asked.
+func (w *watch) report() error {
+	if !w.sure || w.at < w.target {
+		return nil
+	}
+	w.advance(w.at)
+	return w.sink.Progress(w.at)
+}
+
+// ended is the orderly end: everything that the server had was sent.
+func (w *watch) ended() error {
+	if !w.sure {
+		return nil
+	}
+	w.advance(w.at)
+	return w.sink.Progress(w.at)
+}
+
+// answer is what a probe found.
+type answer struct {
+	rv  api.ResourceVersion
+	err error
+}
+
+// probe asks for the newest version in a goroutine of its own.
+type probe struct {
+	answer chan answer
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+func (st *stream) probe(ctx context.Context) *probe {
+	ctx, cancel := context.WithCancel(ctx)
+	p := &probe{answer: make(chan answer, 1), cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		rv, err := st.newest(ctx)
+		p.answer <- answer{rv, err}
+	}()
+	return p
+}
+
+func (p *probe) stop() {
+	p.cancel()
+	<-p.done
+}
+
+// unexpectedEnd: the end of a stream that owed something.
+func unexpectedEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,128 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// errNoWatchList says that the server does not begin watches with the state.
+var errNoWatchList = errors.New("no watch list")
+
+// watchList hands over the state as the initial events of a watch (rule R4).
+// The watch ends with its marker: what follows comes from watches that are
+// shorter than a large state takes.
+func (st *stream) watchList(ctx context.Context) error {
+	ctx, watchdog := newWatchdog(ctx, st.config.Patience, "the initial events")
+	defer watchdog.stop()
+	query := st.notOlder()
+	query.Set("watch", "1")
+	query.Set("sendInitialEvents", "true")
+	query.Set("resourceVersionMatch", "NotOlderThan")
+	query.Set("allowWatchBookmarks", "true")
+	query.Set("timeoutSeconds", strconv.Itoa(300+rand.IntN(300))) // rule R5
+	resp, err := st.do(ctx, st.about("watch list"), st.resource.path, query, "application/json")
+	if err != nil {
+		return watchListRefused(err)
+	}
+	if err := st.sink.BeginList(); err != nil {
+		resp.Body.Close()
+		return err
+	}
+	initial := readFrames(resp.Body)
+	defer initial.stop()
+	for f := range initial.c {
+		watchdog.pause()
+		done, err := st.initial(ctx, f)
+		if done || err != nil {
+			return err
+		}
+		watchdog.expect()
+	}
+	panic("unreachable: a stream of frames ends with an error")
+}
+
+// watchListRefused tells a server without the feature, which calls the options
+// invalid, from one that fails.
+func watchListRefused(err error) error {
+	var status *api.Status
+	if errors.As(err, &status) {
+		switch status.Code {
+		case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusMethodNotAllowed, http.StatusNotAcceptable:
+			return fmt.Errorf("%w: %w", errNoWatchList, err)
+		}
+	}
+	return err
+}
+
+// initial hands one event over, and reports whether it was the marker.
+func (st *stream) initial(ctx context.Context, f frame) (done bool, err error) {
+	switch {
+	case errors.Is(context.Cause(ctx), errSilent):
+		// A server that does not know the option sends the state, or nothing,
+		// and never the marker.
+		return false, fmt.Errorf("%w: %w", errNoWatchList, context.Cause(ctx))
+	case f.err != nil:
+		return false, st.explain(ctx, "watch list", unexpectedEnd(f.err))
+	case f.Type == "ADDED":
+		return false, st.unwrap(st.listed(f.Object))
+	case f.Type == "ERROR":
+		return false, watchListRefused(st.errorFrame("watch list", f.Object))
+	case f.Type != "BOOKMARK":
+		return false, fmt.Errorf("%w: a %s event among the initial ones", errNoWatchList, f.Type)
+	}
+	mark, err := readBookmark(f.Object)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", st.about("watch list"), err)
+	}
+	if !mark.end {
+		return false, nil
+	}
+	return true, st.endList(mark.rv.String())
+}
+
+func (st *stream) unwrap(err error) error {
+	var own sinkError
+	if errors.As(err, &own) {
+		return own.error
+	}
+	return err
+}
+
+// bookmark is a BOOKMARK event (rules P8, W23).
+type bookmark struct {
+	rv  api.ResourceVersion
+	end bool
+}
+
+func readBookmark(raw []byte) (bookmark, error) {
+	var o struct {
+		Metadata struct {
+			ResourceVersion string
+			Annotations     map[string]string
+		}
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return bookmark{}, fmt.Errorf("a bookmark that is no object: %w", err)
+	}
+	rv, err := api.ParseResourceVersion(o.Metadata.ResourceVersion)
+	if err == nil && rv == 0 {
+		err = errors.New("a bookmark without a resourceVersion")
+	}
+	return bookmark{rv: rv, end: o.Metadata.Annotations["k8s.io/initial-events-end"] == "true"}, err
+}
+
+// errorFrame reads the Status of an ERROR event (rules P6, R9).
+func (st *stream) errorFrame(doing string, raw []byte) error {
+	var k kubeStatus
+	if err := json.Unmarshal(raw, &k); err != nil || k.Code == 0 {
+		return fmt.Errorf("%s: the server reports an error that is no Status: %.300q", st.about(doing), raw)
+	}
+	return k.toStatus(st.about(doing))
+}
