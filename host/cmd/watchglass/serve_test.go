@@ -199,7 +199,7 @@ func TestServeWaitsForItsEtcd(t *testing.T) {
 	require.NoError(t, store.Close())
 	c := start(t, "serve", "--etcd-endpoints", endpoint, "--listen", "127.0.0.1:0", "--log-format", "json")
 	url := c.url()
-	assert.Contains(t, c.log.String(), `"msg":"etcd cannot be reached`)
+	assert.Contains(t, c.log.String(), `"msg":"the source cannot be read`)
 	code, body := get(t, url+"/readyz")
 	assert.Equal(t, 503, code)
 	assert.Contains(t, body, endpoint)
