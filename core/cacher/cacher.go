@@ -16,8 +16,15 @@ type Config struct {
 }
 
 // Observer sees every change, after it is applied and before any watch does.
-// The event's versions are alive during the call.
-type Observer func(e *history.Event)
+type Observer interface {
+	// Changed tells of one change. The event's versions are alive during the
+	// call, and the number stands for the object until it returns, even of one
+	// that is gone.
+	Changed(id store.ID, e *history.Event)
+	// Replaced tells that a list has become the state, in which everything may
+	// be different and every object has another number.
+	Replaced()
+}
 
 // Cacher is one collection.
 type Cacher struct {
@@ -41,7 +48,7 @@ type Cacher struct {
 	dictionaries [][]byte // by number; the first is nil
 
 	faults    faults
-	observers []*Observer
+	observers []Observer
 	filters   []*watcher.Filter
 	waits     []wait
 	held      bool // waits do not end
@@ -131,6 +138,9 @@ func (c *Cacher) CurrentDictionary() (number uint32, data []byte) {
 // Get returns the current version of a key without a count, or zero.
 func (c *Cacher) Get(key api.Key) store.Ref { return c.state.Get(key) }
 
+// State is the current state, for reading. After each list it is another one.
+func (c *Cacher) State() *store.Store { return c.state }
+
 // Ascend calls yield for the current versions from a key on, in key order and
 // without counts, until it returns false.
 func (c *Cacher) Ascend(from api.Key, yield func(store.Ref) bool) { c.state.Ascend(from, yield) }
@@ -140,15 +150,24 @@ type Put struct {
 	ResourceVersion api.ResourceVersion
 	Flags           api.Flags
 	Labels          api.Labels
-	Envelope        wire.Envelope
+	// LabelSet, unless it is zero, is the number that the labels have in the
+	// heap, for who knows it; it is in use, and Labels are not looked at.
+	LabelSet uint32
+	Envelope wire.Envelope
 }
 
 // store makes a version with one count.
 func (c *Cacher) store(p *Put) store.Ref {
+	labels := p.LabelSet
+	if labels != 0 {
+		c.heap.Labels.Retain(labels)
+	} else {
+		labels = c.heap.Labels.Intern(p.Labels)
+	}
 	return c.heap.Put(store.Version{
 		ResourceVersion: p.ResourceVersion,
 		Flags:           p.Flags,
-		LabelSet:        c.heap.Labels.Intern(p.Labels),
+		LabelSet:        labels,
 		Dictionary:      c.dictionary,
 		Envelope:        p.Envelope,
 	})
@@ -160,13 +179,18 @@ func (c *Cacher) Apply(p *Put, now int64) {
 	c.now = max(c.now, now)
 	key := p.Envelope.Key()
 	c.mend(key, p.ResourceVersion, "replaced")
-	previous := c.state.Get(key)
+	id := c.state.Find(key)
+	previous := c.state.Version(id)
 	if previous != 0 && c.heap.ResourceVersion(previous) >= p.ResourceVersion {
 		return
 	}
 	current := c.store(p)
-	previous = c.state.Set(c.heap.Retain(current))
-	c.commit(history.Event{ResourceVersion: p.ResourceVersion, Current: current, Previous: previous, Millis: now})
+	if c.heap.Retain(current); id != 0 {
+		c.state.Replace(id, current)
+	} else {
+		id = c.state.Add(current)
+	}
+	c.commit(id, history.Event{ResourceVersion: p.ResourceVersion, Current: current, Previous: previous, Millis: now})
 }
 
 // Delete takes an object out. A key that is not held is invisible to everyone
@@ -174,20 +198,22 @@ func (c *Cacher) Apply(p *Put, now int64) {
 func (c *Cacher) Delete(key api.Key, rv api.ResourceVersion, now int64) {
 	c.now = max(c.now, now)
 	c.mend(key, rv, "deleted")
-	previous := c.state.Get(key)
-	if previous == 0 || c.heap.ResourceVersion(previous) >= rv {
+	id := c.state.Find(key)
+	if id == 0 || c.heap.ResourceVersion(c.state.Version(id)) >= rv {
 		c.advance(rv)
 		return
 	}
-	c.commit(history.Event{ResourceVersion: rv, Previous: c.state.Remove(key), Millis: now})
+	c.commit(id, history.Event{ResourceVersion: rv, Previous: c.state.Remove(key), Millis: now})
 }
 
-// commit records a change that the store already shows (rule H12) and takes
-// over the event's counts.
-func (c *Cacher) commit(e history.Event) {
+// commit records a change of an object that the store already shows (rule H12)
+// and takes over the event's counts.
+func (c *Cacher) commit(id store.ID, e history.Event) {
 	c.makeRoom()
 	c.window.Append(e)
-	c.observe(&e)
+	for _, o := range c.observers {
+		o.Changed(id, &e)
+	}
 	c.advance(e.ResourceVersion)
 	c.dispatch()
 }
@@ -210,15 +236,8 @@ func (c *Cacher) advance(rv api.ResourceVersion) {
 
 // Observe adds an observer and returns how to remove it.
 func (c *Cacher) Observe(o Observer) (remove func()) {
-	p := &o
-	c.observers = append(c.observers, p)
-	return func() { c.observers = without(c.observers, p) }
-}
-
-func (c *Cacher) observe(e *history.Event) {
-	for _, o := range c.observers {
-		(*o)(e)
-	}
+	c.observers = append(c.observers, o)
+	return func() { c.observers = without(c.observers, o) }
 }
 
 // NewFilter makes a filter on this collection. ReleaseFilter must be called

@@ -78,10 +78,10 @@ func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, 
 // gone, once everything up to their deletion is in. Several go at one version.
 func (c *Cacher) bury(rv api.ResourceVersion) {
 	for _, f := range c.faults.list {
-		ref := c.state.Get(f.Key)
-		if f.TakenBack() && f.ResourceVersion <= rv && ref != 0 && c.heap.ResourceVersion(ref) < f.ResourceVersion {
+		id := c.state.Find(f.Key)
+		if f.TakenBack() && f.ResourceVersion <= rv && id != 0 && c.heap.ResourceVersion(c.state.Version(id)) < f.ResourceVersion {
 			c.Hold()
-			c.commit(history.Event{ResourceVersion: max(rv, c.rv), Previous: c.state.Remove(f.Key), Millis: c.now})
+			c.commit(id, history.Event{ResourceVersion: max(rv, c.rv), Previous: c.state.Remove(f.Key), Millis: c.now})
 		}
 	}
 }

@@ -10,34 +10,52 @@ import (
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// observed writes down what an observer sees.
-func (w *world) observed() (seen *[]string, stop func()) {
-	seen = &[]string{}
-	stop = w.Observe(func(e *history.Event) {
-		text := objects.Ref(w.Heap(), e.Previous) + " > " + objects.Ref(w.Heap(), e.Current) + " at " + e.ResourceVersion.String()
-		if e.FinalStateUnknown {
-			text += " unknown"
-		}
-		*seen = append(*seen, text)
+// observer writes down what it is told, and checks what it sees meanwhile.
+type observer struct {
+	*world
+	seen []string
+}
+
+// observed adds an observer.
+func (w *world) observed() (o *observer, stop func()) {
+	o = &observer{world: w, seen: []string{}}
+	return o, w.Observe(o)
+}
+
+// Changed implements cacher.Observer.
+func (o *observer) Changed(id store.ID, e *history.Event) {
+	assert.Equal(o.t, e.Current, o.State().Version(id))
+	assert.Zero(o.t, e.FinalStateUnknown)
+	o.seen = append(o.seen, objects.Ref(o.Heap(), e.Previous)+" > "+objects.Ref(o.Heap(), e.Current)+" at "+e.ResourceVersion.String())
+}
+
+// Replaced implements cacher.Observer.
+func (o *observer) Replaced() {
+	text := "replaced by"
+	o.State().Objects(func(id store.ID, ref store.Ref) bool {
+		assert.Equal(o.t, id, o.State().Find(o.Heap().Key(ref)))
+		text += " " + objects.Ref(o.Heap(), ref)
+		return true
 	})
-	return seen, stop
+	o.seen = append(o.seen, text)
 }
 
 func TestObserversSeeEveryChange(t *testing.T) {
 	w := newWorld(t, history.Limits{})
-	seen, stop := w.observed()
+	o, stop := w.observed()
 	w.list(10, "ns/a rv=5", "ns/b rv=3")
 	w.do("ns/a rv=11", "-ns/b rv=12", "-ns/b rv=13", "ns/a rv=11", "ns/a rv=7")
 	assert.Equal(t, []string{
-		"- > ns/b@3 at 3", "- > ns/a@5 at 5", "ns/a@5 > ns/a@11 at 11", "ns/b@3 > - at 12",
-	}, *seen, "W29, and repetitions are none")
+		"replaced by ns/a@5 ns/b@3", "ns/a@5 > ns/a@11 at 11", "ns/b@3 > - at 12",
+	}, o.seen, "W29, and repetitions are none")
 	assert.EqualValues(t, 13, w.ResourceVersion())
 	stop()
 	w.do("ns/a rv=14")
-	assert.Len(t, *seen, 4)
+	assert.Len(t, o.seen, 3)
 }
 
 func TestH6_RelistIsAtomicAndTellsTheDifference(t *testing.T) {
@@ -46,7 +64,7 @@ func TestH6_RelistIsAtomicAndTellsTheDifference(t *testing.T) {
 	w.do("ns/a rv=11")
 	w.take(x)
 	w.take(web)
-	seen, _ := w.observed()
+	o, _ := w.observed()
 	generation := w.Generation()
 
 	w.BeginList()
@@ -56,17 +74,14 @@ func TestH6_RelistIsAtomicAndTellsTheDifference(t *testing.T) {
 	loaded, ok := w.Listing()
 	assert.True(t, ok)
 	assert.Equal(t, 5, loaded)
-	assert.Empty(t, *seen, "R11: until the end readers see the old state")
+	assert.Empty(t, o.seen, "R11: until the end readers see the old state")
 	assert.Equal(t, page{[]string{"ns/a@11", "ns/changed@2", "ns/gone@3", "ns/left@4", "ns/same@1"}, 11, "", 0}, w.page(cacher.ListOptions{}))
 	w.EndList(20, w.now)
 
-	assert.Equal(t, []string{
-		"ns/changed@2 > ns/changed@15 at 15", "ns/left@4 > ns/left@17 at 17", "- > ns/new@19 at 19",
-		"ns/gone@3 > - at 20 unknown",
-	}, *seen, "in the order of versions, deletions last, nothing for what is the same")
+	assert.Equal(t, []string{"replaced by ns/a@11 ns/changed@15 ns/left@17 ns/new@19 ns/same@1"}, o.seen)
 	assert.Equal(t, []string{
 		"MODIFIED ns/changed@15", "MODIFIED ns/left@17", "ADDED ns/new@19", "DELETED ns/gone@20 unknown",
-	}, w.take(x), "watches see the same")
+	}, w.take(x), "in the order of versions, deletions last, nothing for what is the same")
 	assert.Equal(t, []string{"MODIFIED ns/changed@15", "DELETED ns/left@17", "DELETED ns/gone@20 unknown"}, w.take(web))
 	assert.Equal(t, generation+1, w.Generation())
 	_, ok = w.Listing()
@@ -182,14 +197,14 @@ func TestT12_SourceThatGoesBackInTime(t *testing.T) {
 
 func TestH14_Progress(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1")
-	seen, _ := w.observed()
+	o, _ := w.observed()
 	w.now += 500
 	w.Progress(15, w.now)
 	assert.EqualValues(t, 15, w.ResourceVersion())
 	assert.EqualValues(t, w.now, w.Progressed())
 	w.Progress(12, w.now+1)
 	assert.EqualValues(t, 15, w.ResourceVersion(), "never back")
-	assert.Empty(t, *seen)
+	assert.Empty(t, o.seen)
 	between := w.page(cacher.ListOptions{ResourceVersion: "12", Match: wire.MatchExact})
 	assert.Equal(t, page{[]string{"ns/a@1"}, 12, "", 0}, between, "C44")
 }

@@ -73,8 +73,8 @@ func (c *Cacher) ListDelete(key api.Key, rv api.ResourceVersion) {
 }
 
 // EndList makes the list the state, in one step, as of rv (rules H6, R11).
-// Observers and watches see the difference as events in the order of resource
-// versions, and last, as of rv, the deletions and whatever else was missed.
+// Watches see the difference as events in the order of resource versions, and
+// last, as of rv, the deletions and whatever else was missed.
 //
 // A list that is older than what was seen before means that the source has gone
 // back in time. The watches end: nothing that follows could be told to them in
@@ -90,11 +90,14 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	if rv < c.rv {
 		c.stopWatches()
 	}
-	changes := c.difference(old, rv)
+	var changes []history.Event
+	if len(c.watchers) > 0 {
+		changes = c.difference(old, rv)
+	}
 	c.window.Relist(rv)
 	c.dispatched = c.window.End()
-	for i := range changes {
-		c.observe(&changes[i])
+	for _, o := range c.observers {
+		o.Replaced()
 	}
 	c.rv = rv
 	c.offerAll(changes)

@@ -41,21 +41,15 @@ func BenchmarkOrdered(b *testing.B) {
 	for _, n := range []int{1_000, 100_000, 1_000_000} {
 		o := newNumbers()
 		for i := range n {
-			o.Set(Ref(2*i + 1))
+			o.Append(ID(2*i + 1))
 		}
 		random := randomOf(1)
 		b.Run("Move/"+strconv.Itoa(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for range b.N {
-				r := Ref(2 * random.Intn(n))
-				o.Set(r)
+				r := ID(2 * random.Intn(n))
+				o.Insert(r)
 				o.Remove(r)
-			}
-		})
-		b.Run("Rank/"+strconv.Itoa(n), func(b *testing.B) {
-			b.ReportAllocs()
-			for range b.N {
-				o.Rank(Ref(random.Intn(2 * n)))
 			}
 		})
 	}

@@ -22,16 +22,25 @@ type record struct {
 // Heap holds object versions by reference count. Every Ref that a method
 // returns or takes carries exactly one count unless its comment says otherwise.
 type Heap struct {
-	Labels  LabelSets
-	records []record
-	free    []Ref
-	slab    slab
+	Labels LabelSets
+	pages  []*page
+	next   Ref // the first that was never used
+	free   []Ref
+	slab   slab
 }
+
+// page is some of the records. A slice of all of them would be copied, and for
+// that moment held twice, whenever it grows.
+type page [pageSize]record
+
+const pageSize = 256
 
 // NewHeap returns an empty heap.
 func NewHeap() *Heap {
-	return &Heap{Labels: newLabelSets(), records: make([]record, 1), slab: newSlab()}
+	return &Heap{Labels: newLabelSets(), next: 1, slab: newSlab()}
 }
+
+func (h *Heap) record(ref Ref) *record { return &h.pages[ref/pageSize][ref%pageSize] }
 
 // OnForget sets what is called just before the number of a label set is used
 // for another set, so that verdicts cached by number can be dropped.
@@ -54,24 +63,32 @@ type Version struct {
 func (h *Heap) Put(v Version) Ref {
 	at := h.slab.alloc(len(v.Envelope))
 	copy(h.slab.bytes(at), v.Envelope)
-	rec := record{
+	ref := h.unused()
+	*h.record(ref) = record{
 		rv: v.ResourceVersion, at: at, refs: 1,
 		labels: v.LabelSet, dictionary: v.Dictionary, flags: v.Flags,
 	}
+	return ref
+}
+
+func (h *Heap) unused() Ref {
 	if n := len(h.free); n > 0 {
 		ref := h.free[n-1]
 		h.free = h.free[:n-1]
-		h.records[ref] = rec
 		return ref
 	}
-	h.records = append(h.records, rec)
-	return Ref(len(h.records) - 1)
+	ref := h.next
+	if int(ref/pageSize) == len(h.pages) {
+		h.pages = append(h.pages, new(page))
+	}
+	h.next++
+	return ref
 }
 
 // Retain adds a count and returns ref, for handing on. Zero stays zero.
 func (h *Heap) Retain(ref Ref) Ref {
 	if ref != 0 {
-		h.records[ref].refs++
+		h.record(ref).refs++
 	}
 	return ref
 }
@@ -82,7 +99,7 @@ func (h *Heap) Release(ref Ref) {
 	if ref == 0 {
 		return
 	}
-	r := &h.records[ref]
+	r := h.record(ref)
 	r.refs--
 	if r.refs > 0 {
 		return
@@ -94,34 +111,34 @@ func (h *Heap) Release(ref Ref) {
 }
 
 // ResourceVersion of a version.
-func (h *Heap) ResourceVersion(ref Ref) api.ResourceVersion { return h.records[ref].rv }
+func (h *Heap) ResourceVersion(ref Ref) api.ResourceVersion { return h.record(ref).rv }
 
 // Flags of a version.
-func (h *Heap) Flags(ref Ref) api.Flags { return h.records[ref].flags }
+func (h *Heap) Flags(ref Ref) api.Flags { return h.record(ref).flags }
 
 // LabelSet is the number of a version's label set.
-func (h *Heap) LabelSet(ref Ref) uint32 { return h.records[ref].labels }
+func (h *Heap) LabelSet(ref Ref) uint32 { return h.record(ref).labels }
 
 // Dictionary is the number given in Put.
-func (h *Heap) Dictionary(ref Ref) uint32 { return h.records[ref].dictionary }
+func (h *Heap) Dictionary(ref Ref) uint32 { return h.record(ref).dictionary }
 
 // LabelsOf is a version's label set.
-func (h *Heap) LabelsOf(ref Ref) api.Labels { return h.Labels.Labels(h.records[ref].labels) }
+func (h *Heap) LabelsOf(ref Ref) api.Labels { return h.Labels.Labels(h.record(ref).labels) }
 
 // Envelope aliases the heap; it is valid while a count is held.
-func (h *Heap) Envelope(ref Ref) wire.Envelope { return h.slab.bytes(h.records[ref].at) }
+func (h *Heap) Envelope(ref Ref) wire.Envelope { return h.slab.bytes(h.record(ref).at) }
 
 // Key aliases the heap like Envelope.
 func (h *Heap) Key(ref Ref) api.Key { return h.Envelope(ref).Key() }
 
 // Versions is how many versions are held, current ones and older ones.
-func (h *Heap) Versions() int { return len(h.records) - 1 - len(h.free) }
+func (h *Heap) Versions() int { return int(h.next) - 1 - len(h.free) }
 
 // UsedBytes is the memory that live versions take; ReservedBytes is what the
 // heap has taken from the system for them.
 func (h *Heap) UsedBytes() int { return h.slab.used + h.Versions()*recordSize }
 
 // ReservedBytes never falls, except when large objects go.
-func (h *Heap) ReservedBytes() int { return h.slab.reserved() + cap(h.records)*recordSize }
+func (h *Heap) ReservedBytes() int { return h.slab.reserved() + len(h.pages)*pageSize*recordSize }
 
 const recordSize = 40

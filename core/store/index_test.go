@@ -10,64 +10,98 @@ import (
 )
 
 func TestIndexOfNothing(t *testing.T) {
-	h, x := NewHeap(), index{}
-	assert.Zero(t, x.get(h, "a"))
-	assert.Zero(t, x.remove(h, "a"))
+	s := New(NewHeap())
+	assert.Zero(t, s.index.get(s, "a"))
+	assert.Zero(t, s.index.remove(s, "a"))
 }
 
 func TestIndexAgainstMap(t *testing.T) {
-	h, x, random := NewHeap(), index{}, randomOf(4)
-	model := map[api.Key]Ref{}
+	s, random := New(NewHeap()), randomOf(4)
+	model := map[api.Key]ID{}
 	for range 100_000 {
-		key := keyOf(random.Intn(600))
+		key := keyOf(random.Intn(3000))
+		require.Equal(t, model[key], s.Find(key))
 		switch random.Intn(3) {
 		case 0:
-			require.Equal(t, model[key], x.get(h, key))
+			if model[key] == 0 {
+				model[key] = s.Add(put(s.heap, key, 1, 0))
+			}
 		case 1:
-			ref := put(h, key, 1, 0)
-			old := x.set(h, key, ref)
-			require.Equal(t, model[key], old)
-			model[key] = ref
-			h.Release(old)
-		case 2:
-			old := x.remove(h, key)
-			require.Equal(t, model[key], old)
+			s.heap.Release(s.Remove(key))
 			delete(model, key)
-			h.Release(old)
 		}
-		require.Equal(t, len(model), x.count)
 	}
-	for key, ref := range model {
-		require.Equal(t, ref, x.get(h, key))
+	for key, id := range model {
+		require.Equal(t, id, s.Find(key))
+		require.Equal(t, key, s.key(id))
 	}
-	assert.LessOrEqual(t, x.count*4, len(x.slots)*3)
+	count := 0
+	for i := range s.index.tables {
+		table := &s.index.tables[i]
+		count += table.count
+		assert.LessOrEqual(t, table.count*4, len(table.ids)*3)
+	}
+	assert.Len(t, model, count)
 }
 
 // Keys that all hash to one slot of a small table make one long chain; each in
 // turn is taken out of its middle.
 func TestIndexRemovesFromChains(t *testing.T) {
-	h := NewHeap()
 	var chain []api.Key
 	for i := 0; len(chain) < 6; i++ {
-		if key := keyOf(i); hash(key)&15 == 14 { // it wraps around the end
-			chain = append(chain, key)
+		if h := hash(keyOf(i)); tableOf(h) == 5 && h&7 == 6 { // it wraps around the end
+			chain = append(chain, keyOf(i))
 		}
 	}
 	for out := range chain {
-		x := index{}
-		refs := map[api.Key]Ref{}
+		s := New(NewHeap())
+		ids := map[api.Key]ID{}
 		for _, key := range chain {
-			refs[key] = put(h, key, 1, 0)
-			x.set(h, key, refs[key])
+			ids[key] = s.Add(put(s.heap, key, 1, 0))
 		}
-		require.Len(t, x.slots, 16)
-		require.Equal(t, refs[chain[out]], x.remove(h, chain[out]))
+		require.Len(t, s.index.tables[5].ids, 8)
+		require.NotZero(t, s.Remove(chain[out]))
 		for i, key := range chain {
 			if i == out {
-				assert.Zero(t, x.get(h, key))
+				assert.Zero(t, s.Find(key))
 			} else {
-				assert.Equal(t, refs[key], x.get(h, key), "%d after %d went", i, out)
+				assert.Equal(t, ids[key], s.Find(key), "%d after %d went", i, out)
 			}
 		}
 	}
+}
+
+// Keys that differ in one place, as generated names do, spread over tables,
+// slots and tags.
+func TestHashSpreads(t *testing.T) {
+	const n = 1 << 14
+	var tables [1 << tableBits]int
+	slots, tags := map[uint64]int{}, map[uint8]int{}
+	for i := range n {
+		h := hash(keyOf(i))
+		tables[tableOf(h)]++
+		slots[h%256]++
+		tags[tagOf(h)]++
+	}
+	for _, count := range tables {
+		assert.InDelta(t, n>>tableBits, count, 100)
+	}
+	for i := range 256 {
+		assert.InDelta(t, n/256, slots[uint64(i)], 45)
+		assert.InDelta(t, n/256, tags[uint8(i)], 45)
+	}
+}
+
+func TestStoreNumbersStay(t *testing.T) {
+	h := NewHeap()
+	s := New(h)
+	a, b := s.Add(put(h, "a", 1, 0)), s.Add(put(h, "b", 1, 0))
+	assert.NotEqual(t, a, b)
+	h.Release(s.Set(put(h, "a", 2, 0)))
+	assert.Equal(t, a, s.Find("a"), "a new version is the same object")
+	assert.EqualValues(t, 2, h.ResourceVersion(s.Version(a)))
+	h.Release(s.Remove("a"))
+	assert.Zero(t, s.Version(a))
+	assert.Equal(t, a, s.Add(put(h, "c", 1, 0)), "the number is used again")
+	assert.Equal(t, b, s.Find("b"))
 }

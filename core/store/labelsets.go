@@ -57,6 +57,12 @@ func (l *LabelSets) Intern(labels api.Labels) uint32 {
 	return id
 }
 
+// Retain counts one more use of a set that is in use, and returns its number.
+func (l *LabelSets) Retain(id uint32) uint32 {
+	l.sets[id].refs++
+	return id
+}
+
 // Release takes back one use.
 func (l *LabelSets) Release(id uint32) {
 	s := &l.sets[id]

@@ -2,32 +2,27 @@ package store
 
 import "slices"
 
-// Ordered is a sorted sequence of versions under a total order, with positions.
+// Ordered is a sequence of objects in an order that its owner knows: each
+// method that looks for a place is given a function that tells the entries
+// before that place from those behind it.
+//
 // It is a list of sorted chunks: a search is two binary searches, a position
 // is the chunk lengths before it added up. At a million entries that sum is two
 // thousand additions over adjacent memory, still cheaper than the cache misses
 // of a tree.
-//
-// It owns no counts: whoever puts a version in sees to it that the version
-// lives until it is taken out.
 type Ordered struct {
-	compare func(a, b Ref) int
-	chunks  [][]Ref
-	count   int
+	chunks [][]ID
+	count  int
 }
 
 const chunkSize = 512
-
-// NewOrdered returns an empty sequence. compare must be total: zero only for
-// entries that stand for the same object.
-func NewOrdered(compare func(a, b Ref) int) *Ordered { return &Ordered{compare: compare} }
 
 // Len is the number of entries.
 func (o *Ordered) Len() int { return o.count }
 
 // search finds the place of the first entry for which before is false. The
 // entries for which it is true must come first.
-func (o *Ordered) search(before func(Ref) bool) (chunk, pos int) {
+func (o *Ordered) search(before func(ID) bool) (chunk, pos int) {
 	lo, hi := 0, len(o.chunks)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
@@ -54,32 +49,55 @@ func (o *Ordered) search(before func(Ref) bool) (chunk, pos int) {
 	return lo, i
 }
 
-func (o *Ordered) locate(ref Ref) (chunk, pos int, found bool) {
-	chunk, pos = o.search(func(r Ref) bool { return o.compare(r, ref) < 0 })
-	found = chunk < len(o.chunks) && o.compare(o.chunks[chunk][pos], ref) == 0
-	return chunk, pos, found
-}
-
-// Set puts ref in, or in the place of the entry that compares equal.
-func (o *Ordered) Set(ref Ref) {
-	chunk, pos, found := o.locate(ref)
-	if found {
-		o.chunks[chunk][pos] = ref
+// Insert puts id, which must not be in yet, behind the entries for which before
+// is true.
+func (o *Ordered) Insert(id ID, before func(ID) bool) {
+	if n := len(o.chunks); n > 0 && before(o.last()) {
+		o.Append(id)
 		return
 	}
-	o.count++
+	chunk, pos := o.search(before)
 	if chunk == len(o.chunks) {
-		if chunk == 0 {
-			o.chunks = append(o.chunks, append(make([]Ref, 0, chunkSize), ref))
-			return
-		}
-		chunk--
-		pos = len(o.chunks[chunk])
+		o.Append(id)
+		return
 	}
+	o.insert(id, chunk, pos)
+}
+
+// Load replaces everything by ids, which it takes over.
+func (o *Ordered) Load(ids []ID) {
+	o.count, o.chunks = len(ids), make([][]ID, 0, len(ids)/chunkSize+1)
+	for len(ids) > chunkSize {
+		o.chunks = append(o.chunks, ids[:chunkSize:chunkSize])
+		ids = ids[chunkSize:]
+	}
+	if len(ids) > 0 {
+		o.chunks = append(o.chunks, append(make([]ID, 0, chunkSize), ids...))
+	}
+}
+
+func (o *Ordered) last() ID {
+	c := o.chunks[len(o.chunks)-1]
+	return c[len(c)-1]
+}
+
+// Append puts id at the end.
+func (o *Ordered) Append(id ID) {
+	n := len(o.chunks)
+	if n == 0 {
+		o.count++
+		o.chunks = append(o.chunks, append(make([]ID, 0, chunkSize), id))
+		return
+	}
+	o.insert(id, n-1, len(o.chunks[n-1]))
+}
+
+func (o *Ordered) insert(id ID, chunk, pos int) {
+	o.count++
 	if len(o.chunks[chunk]) == chunkSize {
 		chunk, pos = o.split(chunk, pos)
 	}
-	o.chunks[chunk] = slices.Insert(o.chunks[chunk], pos, ref)
+	o.chunks[chunk] = slices.Insert(o.chunks[chunk], pos, id)
 }
 
 // split halves a full chunk that is about to grow at pos, except at its end:
@@ -91,7 +109,7 @@ func (o *Ordered) split(chunk, pos int) (int, int) {
 	if pos == chunkSize {
 		at = pos
 	}
-	right := append(make([]Ref, 0, chunkSize), c[at:]...)
+	right := append(make([]ID, 0, chunkSize), c[at:]...)
 	o.chunks[chunk] = c[:at]
 	o.chunks = slices.Insert(o.chunks, chunk+1, right)
 	if pos < at {
@@ -100,11 +118,11 @@ func (o *Ordered) split(chunk, pos int) (int, int) {
 	return chunk + 1, pos - at
 }
 
-// Remove takes out the entry that compares equal to ref and reports whether
-// there was one.
-func (o *Ordered) Remove(ref Ref) bool {
-	chunk, pos, found := o.locate(ref)
-	if !found {
+// Remove takes out id, which is the first entry for which before is false, and
+// reports whether it was there.
+func (o *Ordered) Remove(id ID, before func(ID) bool) bool {
+	chunk, pos := o.search(before)
+	if chunk == len(o.chunks) || o.chunks[chunk][pos] != id {
 		return false
 	}
 	o.count--
@@ -116,25 +134,16 @@ func (o *Ordered) Remove(ref Ref) bool {
 	return true
 }
 
-// Rank is how many entries come before ref, whether it is in or not.
-func (o *Ordered) Rank(ref Ref) int {
-	chunk, pos, _ := o.locate(ref)
-	for _, c := range o.chunks[:chunk] {
-		pos += len(c)
-	}
-	return pos
-}
-
 // From calls yield for the entries from position at on, in order, until it
 // returns false.
-func (o *Ordered) From(at int, yield func(Ref) bool) {
+func (o *Ordered) From(at int, yield func(ID) bool) {
 	for _, c := range o.chunks {
 		if at >= len(c) {
 			at -= len(c)
 			continue
 		}
-		for _, ref := range c[max(at, 0):] {
-			if !yield(ref) {
+		for _, id := range c[max(at, 0):] {
+			if !yield(id) {
 				return
 			}
 		}
@@ -144,11 +153,11 @@ func (o *Ordered) From(at int, yield func(Ref) bool) {
 
 // ascend calls yield for the entries for which before is false, in order,
 // until it returns false.
-func (o *Ordered) ascend(before func(Ref) bool, yield func(Ref) bool) {
+func (o *Ordered) ascend(before func(ID) bool, yield func(ID) bool) {
 	chunk, pos := o.search(before)
 	for ; chunk < len(o.chunks); chunk++ {
-		for _, ref := range o.chunks[chunk][pos:] {
-			if !yield(ref) {
+		for _, id := range o.chunks[chunk][pos:] {
+			if !yield(id) {
 				return
 			}
 		}

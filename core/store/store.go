@@ -1,61 +1,108 @@
 package store
 
 import (
-	"cmp"
-
 	"github.com/watchglass/watchglass/core/api"
 )
+
+// ID names an object of one [Store], whatever its version: a small number that
+// stays the same for as long as the key is in, and is used again later. Zero is
+// no object.
+type ID uint32
 
 // Store is the current state of a collection: at most one version per key. It
 // holds one count of each version in it.
 type Store struct {
-	heap  *Heap
-	index index
-	order *Ordered
+	heap     *Heap
+	versions []Ref // by ID
+	free     []ID
+	index    index
+	order    Ordered // by key
 }
 
 // New returns an empty store over a heap.
-func New(heap *Heap) *Store {
-	return &Store{heap: heap, order: NewOrdered(func(a, b Ref) int {
-		return cmp.Compare(heap.Key(a), heap.Key(b))
-	})}
-}
+func New(heap *Heap) *Store { return &Store{heap: heap, versions: make([]Ref, 1)} }
 
 // Len is the number of objects.
-func (s *Store) Len() int { return s.index.count }
+func (s *Store) Len() int { return s.order.Len() }
+
+// Find returns the number of a key, or zero.
+func (s *Store) Find(key api.Key) ID { return s.index.get(s, key) }
+
+// Version returns the version of an object without a count, or zero.
+func (s *Store) Version(id ID) Ref { return s.versions[id] }
 
 // Get returns the version of a key without a count, or zero.
-func (s *Store) Get(key api.Key) Ref { return s.index.get(s.heap, key) }
+func (s *Store) Get(key api.Key) Ref { return s.versions[s.Find(key)] }
+
+// Add puts in a version, of which it takes over a count, whose key is not in
+// yet.
+func (s *Store) Add(ref Ref) ID {
+	id := ID(len(s.versions))
+	if n := len(s.free); n > 0 {
+		id = s.free[n-1]
+		s.free = s.free[:n-1]
+		s.versions[id] = ref
+	} else {
+		s.versions = append(s.versions, ref)
+	}
+	key := s.heap.Key(ref)
+	s.index.add(s, key, id)
+	s.order.Insert(id, s.before(key))
+	return id
+}
+
+// Replace makes ref, of which it takes over a count, the version of an object
+// that is in, and returns the version before with its count. The keys must be
+// the same.
+func (s *Store) Replace(id ID, ref Ref) (previous Ref) {
+	previous = s.versions[id]
+	s.versions[id] = ref
+	return previous
+}
 
 // Set makes ref, of which it takes over a count, the version of its key. The
 // version it replaces is returned with its count, or zero.
 func (s *Store) Set(ref Ref) (previous Ref) {
-	previous = s.index.set(s.heap, s.heap.Key(ref), ref)
-	s.order.Set(ref)
-	return previous
+	if id := s.Find(s.heap.Key(ref)); id != 0 {
+		return s.Replace(id, ref)
+	}
+	s.Add(ref)
+	return 0
 }
 
 // Remove takes a key out and returns its version with its count, or zero.
 func (s *Store) Remove(key api.Key) (previous Ref) {
-	previous = s.Get(key)
-	if previous == 0 {
+	id := s.index.remove(s, key)
+	if id == 0 {
 		return 0
 	}
-	s.order.Remove(previous)
-	return s.index.remove(s.heap, key)
+	s.order.Remove(id, s.before(key))
+	s.free = append(s.free, id)
+	return s.Replace(id, 0)
+}
+
+func (s *Store) key(id ID) api.Key { return s.heap.Key(s.versions[id]) }
+
+func (s *Store) before(key api.Key) func(ID) bool {
+	return func(id ID) bool { return s.key(id) < key }
+}
+
+// Objects calls yield for every object, in key order and without a count, until
+// it returns false. The store must not change meanwhile.
+func (s *Store) Objects(yield func(ID, Ref) bool) {
+	s.order.From(0, func(id ID) bool { return yield(id, s.versions[id]) })
 }
 
 // Ascend calls yield for every version from the given key on, in key order and
 // without a count, until it returns false. The store must not change meanwhile.
 func (s *Store) Ascend(from api.Key, yield func(Ref) bool) {
-	s.order.ascend(func(r Ref) bool { return s.heap.Key(r) < from }, yield)
+	s.order.ascend(s.before(from), func(id ID) bool { return yield(s.versions[id]) })
 }
 
 // Clear lets every version go.
 func (s *Store) Clear() {
-	s.Ascend("", func(r Ref) bool {
-		s.heap.Release(r)
-		return true
-	})
-	s.index, s.order = index{}, NewOrdered(s.order.compare)
+	for _, ref := range s.versions {
+		s.heap.Release(ref)
+	}
+	*s = *New(s.heap)
 }

@@ -9,54 +9,82 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// compareBy returns the total order that a sort specification asks for: a
-// column, a field, "name", "namespace", or nothing for key order, reversed by a
-// "-" in front. Objects that are equal in it are in key order, whichever the
-// direction. A date sorts by age: the youngest first.
-func compareBy(heap *store.Heap, schema *api.Schema, sort string) (func(a, b store.Ref) int, *api.Status) {
-	name, reversed := strings.CutPrefix(sort, "-")
-	compare, status := comparison(heap, schema, name)
-	if status != nil {
-		return nil, status
-	}
-	return func(a, b store.Ref) int {
-		order := compare(a, b)
-		if reversed {
-			order = -order
-		}
-		if order != 0 {
-			return order
-		}
-		return cmp.Compare(heap.Key(a), heap.Key(b))
-	}, nil
+// order is the total order that a sort specification asks for: a column, a
+// field, "name", "namespace", or nothing for key order, reversed by a "-" in
+// front. Objects that are equal in it are in key order, whichever the direction.
+// A date sorts by age: the youngest first.
+type order struct {
+	heap *store.Heap
+	// value is what is sorted by, nil for the key alone.
+	value func(store.Ref) api.Value
+	// fixed: the value follows from the key, so no new version changes it.
+	fixed bool
+	// reversed has every bit set when large values come first.
+	reversed sortKey
 }
 
-func comparison(heap *store.Heap, schema *api.Schema, name string) (func(a, b store.Ref) int, *api.Status) {
+func newOrder(heap *store.Heap, schema *api.Schema, sort string) (order, *api.Status) {
+	name, reversed := strings.CutPrefix(sort, "-")
+	o := order{heap: heap}
 	switch strings.ToLower(name) {
 	case "":
-		return func(a, b store.Ref) int { return cmp.Compare(heap.Key(a), heap.Key(b)) }, nil
+		o.fixed = true
+		if reversed {
+			o.value = func(ref store.Ref) api.Value { return text(string(heap.Key(ref))) }
+		}
 	case "name":
-		return func(a, b store.Ref) int { return cmp.Compare(heap.Key(a).Name(), heap.Key(b).Name()) }, nil
+		o.fixed, o.value = true, func(ref store.Ref) api.Value { return text(heap.Key(ref).Name()) }
 	case "namespace":
-		return func(a, b store.Ref) int { return cmp.Compare(heap.Key(a).Namespace(), heap.Key(b).Namespace()) }, nil
+		o.fixed, o.value = true, func(ref store.Ref) api.Value { return text(heap.Key(ref).Namespace()) }
+	default:
+		if i := schema.Column(name); i >= 0 {
+			o.value = func(ref store.Ref) api.Value { return heap.Envelope(ref).Column(i) }
+			reversed = reversed != (schema.Columns[i].Kind == api.Date)
+		} else if i := schema.Field(name); i >= 0 {
+			o.value = func(ref store.Ref) api.Value { return text(heap.Envelope(ref).Field(i)) }
+		} else {
+			return o, unknownColumn(schema, "sort", name)
+		}
 	}
-	if i := schema.Column(name); i >= 0 {
-		return byColumn(heap, i, schema.Columns[i].Kind), nil
+	if reversed {
+		o.reversed = ^sortKey(0)
 	}
-	if i := schema.Field(name); i >= 0 {
-		return func(a, b store.Ref) int {
-			return cmp.Compare(heap.Envelope(a).Field(i), heap.Envelope(b).Field(i))
-		}, nil
-	}
-	return nil, unknownColumn(schema, "sort", name)
+	return o, nil
 }
 
-func byColumn(heap *store.Heap, i int, kind api.ValueKind) func(a, b store.Ref) int {
-	if kind == api.Date {
-		return func(a, b store.Ref) int { return heap.Envelope(b).Column(i).Compare(heap.Envelope(a).Column(i)) }
+func text(s string) api.Value { return api.Value{Kind: api.String, Text: s} }
+
+// key is the sort key of a version. Keys in order mean versions in order; of
+// versions with equal keys compare knows.
+func (o *order) key(ref store.Ref) sortKey {
+	if o.value == nil {
+		return 0
 	}
-	return func(a, b store.Ref) int { return heap.Envelope(a).Column(i).Compare(heap.Envelope(b).Column(i)) }
+	return sortKeyOf(o.value(ref)) ^ o.reversed
 }
+
+// compare orders two versions that have this sort key both: zero only for
+// versions of one object.
+func (o *order) compare(key sortKey, a, b store.Ref) int {
+	if !o.exact(key) {
+		if c := o.value(a).Compare(o.value(b)); c != 0 {
+			if o.reversed != 0 {
+				return -c
+			}
+			return c
+		}
+	}
+	return cmp.Compare(o.heap.Key(a), o.heap.Key(b))
+}
+
+// same reports whether two versions of an object that have this sort key both
+// are at the same place.
+func (o *order) same(key sortKey, a, b store.Ref) bool {
+	return o.fixed || o.exact(key) || o.compare(key, a, b) == 0
+}
+
+// exact reports that of versions with this sort key the key decides.
+func (o *order) exact(key sortKey) bool { return o.value == nil || (key ^ o.reversed).exact() }
 
 // valueOf returns how a version's value is read for counting: a column or a
 // field by name.

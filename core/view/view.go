@@ -1,6 +1,7 @@
 package view
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,15 +19,18 @@ type View struct {
 	cacher  *cacher.Cacher
 	heap    *store.Heap
 	filter  *watcher.Filter
-	compare func(a, b store.Ref) int
-	rows    *store.Ordered
+	order   order
+	rows    store.Ordered
+	keys    []sortKey // by object, of those that are in rows
 	offset  uint32
 	limit   uint32
 	countBy func(store.Ref) string // nil for none
 	counts  map[string]*uint64
 	shown   window
-	changed bool
-	detach  func()
+	// changed: there was a change that could be seen. replaced: there was a
+	// list, of which the rows will show what it changed.
+	changed, replaced bool
+	detach            func()
 }
 
 // New opens a view on a collection whose schema is known, or says what is wrong
@@ -35,9 +39,9 @@ func New(c *cacher.Cacher, q *wire.OpenView) (*View, *api.Status) {
 	if status := checkLimit(q.Limit); status != nil {
 		return nil, status
 	}
-	v := &View{cacher: c, heap: c.Heap(), offset: q.Offset, limit: q.Limit, counts: map[string]*uint64{}, changed: true}
-	compare, status := compareBy(v.heap, c.Schema(), strings.Clone(q.Sort))
-	if status != nil {
+	v := &View{cacher: c, heap: c.Heap(), offset: q.Offset, limit: q.Limit, changed: true}
+	var status *api.Status
+	if v.order, status = newOrder(v.heap, c.Schema(), strings.Clone(q.Sort)); status != nil {
 		return nil, status
 	}
 	if q.CountBy != "" {
@@ -49,10 +53,9 @@ func New(c *cacher.Cacher, q *wire.OpenView) (*View, *api.Status) {
 	if status != nil {
 		return nil, status
 	}
-	v.compare, v.rows = compare, store.NewOrdered(compare)
 	v.load()
 	v.shown.heap = v.heap
-	v.detach = c.Observe(v.Changed)
+	v.detach = c.Observe(v)
 	return v, nil
 }
 
@@ -66,35 +69,94 @@ func checkLimit(limit uint32) *api.Status {
 
 // load sorts what is there at once, which is cheaper than row by row.
 func (v *View) load() {
-	var refs []store.Ref
-	v.cacher.Ascend("", func(ref store.Ref) bool {
+	v.keys, v.counts = v.keys[:0], map[string]*uint64{}
+	var ids []store.ID
+	v.cacher.State().Objects(func(id store.ID, ref store.Ref) bool {
 		if v.filter.Matches(ref) {
-			refs = append(refs, ref)
+			ids = append(ids, id)
+			v.setKey(id, v.order.key(ref))
 			v.count(ref, 1)
 		}
 		return true
 	})
-	slices.SortFunc(refs, v.compare)
-	for _, ref := range refs {
-		v.rows.Set(ref)
+	v.sort(ids)
+	v.rows.Load(ids)
+}
+
+func (v *View) setKey(id store.ID, key sortKey) {
+	if n := int(id) + 1; n > len(v.keys) {
+		v.keys = append(v.keys, make([]sortKey, n-len(v.keys))...)
+	}
+	v.keys[id] = key
+}
+
+// Replaced implements cacher.Observer.
+func (v *View) Replaced() {
+	total, counts := v.rows.Len(), v.counts
+	v.load()
+	v.shown.renumber(v.cacher.State())
+	v.changed = v.changed || total != v.rows.Len() || !maps.EqualFunc(counts, v.counts, func(a, b *uint64) bool { return *a == *b })
+	v.replaced = true
+}
+
+// Changed implements cacher.Observer. Most changes leave a row where it is, and
+// then cost a comparison of sort keys.
+func (v *View) Changed(id store.ID, e *history.Event) {
+	was, is := v.filter.Matches(e.Previous), v.filter.Matches(e.Current)
+	switch {
+	case was && is:
+		v.recount(e.Previous, e.Current)
+		v.update(id, e)
+	case is:
+		v.count(e.Current, 1)
+		v.insert(id, e.Current, v.order.key(e.Current))
+	case was:
+		v.count(e.Previous, -1)
+		v.remove(id, e.Previous)
+	default:
+		return
+	}
+	v.changed = true
+}
+
+func (v *View) update(id store.ID, e *history.Event) {
+	if v.order.fixed {
+		return
+	}
+	key := v.order.key(e.Current)
+	if key == v.keys[id] && v.order.same(key, e.Previous, e.Current) {
+		return
+	}
+	v.remove(id, e.Previous)
+	v.insert(id, e.Current, key)
+}
+
+func (v *View) insert(id store.ID, ref store.Ref, key sortKey) {
+	v.setKey(id, key)
+	v.rows.Insert(id, v.before(id, ref))
+}
+
+func (v *View) remove(id store.ID, ref store.Ref) { v.rows.Remove(id, v.before(id, ref)) }
+
+// before tells the rows in front of the object's place from those behind it,
+// where ref is the version that its sort key is of. The state has another
+// version of it, or none, by the time that a row is to go.
+func (v *View) before(id store.ID, ref store.Ref) func(store.ID) bool {
+	key, state := v.keys[id], v.cacher.State()
+	return func(other store.ID) bool {
+		if k := v.keys[other]; k != key {
+			return k < key
+		}
+		return other != id && v.order.compare(key, state.Version(other), ref) < 0
 	}
 }
 
-// Changed keeps the rows in step with the collection. Most changes leave a row
-// where it is, and then cost one search.
-func (v *View) Changed(e *history.Event) {
-	was, is := v.filter.Matches(e.Previous), v.filter.Matches(e.Current)
-	if was && !(is && v.compare(e.Previous, e.Current) == 0) {
-		v.rows.Remove(e.Previous)
+// recount moves a row from one count to another.
+func (v *View) recount(previous, current store.Ref) {
+	if v.countBy != nil && v.countBy(previous) != v.countBy(current) {
+		v.count(previous, -1)
+		v.count(current, 1)
 	}
-	if is {
-		v.rows.Set(e.Current) // in the place of the previous version, if that is there
-		v.count(e.Current, 1)
-	}
-	if was {
-		v.count(e.Previous, -1)
-	}
-	v.changed = v.changed || was || is
 }
 
 func (v *View) count(ref store.Ref, by int) {
@@ -142,10 +204,15 @@ func (v *View) Close() {
 // window now, or reports that there is none. The frame aliases the heap and the
 // view's scratch: append it before anything changes.
 func (v *View) Patch(f *wire.ViewPatch) bool {
-	if !v.changed {
+	if !v.changed && !v.replaced {
 		return false
 	}
-	v.changed = false
+	rows := v.visible()
+	news := v.changed || !v.shown.same(rows)
+	v.changed, v.replaced = false, false
+	if !news {
+		return false
+	}
 	f.ResourceVersion = v.cacher.ResourceVersion()
 	f.Total = uint64(v.rows.Len())
 	f.Offset = v.offset
@@ -154,18 +221,23 @@ func (v *View) Patch(f *wire.ViewPatch) bool {
 		f.Counts = append(f.Counts, wire.Count{Value: value, Rows: *n})
 	}
 	slices.SortFunc(f.Counts, func(a, b wire.Count) int { return strings.Compare(a.Value, b.Value) })
-	refs := make([]store.Ref, 0, min(int(v.limit), v.rows.Len()))
+	v.shown.move(rows, f)
+	return true
+}
+
+// visible are the rows of the window, with nothing said of slots.
+func (v *View) visible() []shownRow {
+	rows, state := v.shown.spare[:0], v.cacher.State()
+	if v.limit == 0 {
+		return rows
+	}
 	offset := int(v.offset)
 	if api.Mutated(api.ViewRankOffByOne) && offset > 0 {
 		offset--
 	}
-	v.rows.From(offset, func(ref store.Ref) bool {
-		if len(refs) == int(v.limit) {
-			return false
-		}
-		refs = append(refs, ref)
-		return true
+	v.rows.From(offset, func(id store.ID) bool {
+		rows = append(rows, shownRow{id: id, ref: state.Version(id)})
+		return len(rows) < int(v.limit)
 	})
-	v.shown.move(refs, f)
-	return true
+	return rows
 }

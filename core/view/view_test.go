@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sort"
@@ -98,9 +99,16 @@ func put(o api.Object) *cacher.Put {
 }
 
 func randomPod(r *rand.Rand, rv int) api.Object {
-	return objects.Object(fmt.Sprintf("ns%d/p%d rv=%d app=%s phase=%s restarts=%d",
+	o := objects.Object(fmt.Sprintf("ns%d/p%d rv=%d app=%s phase=%s nodeName=%s",
 		r.IntN(3), r.IntN(60), rv, []string{"web", "api", "db"}[r.IntN(3)],
-		[]string{"Running", "Pending", "Failed"}[r.IntN(3)], r.IntN(5)))
+		[]string{"Running", "Pending", "Failed"}[r.IntN(3)],
+		[]string{"", "node-1", "node-10", "node-100", "node-1001"}[r.IntN(5)]))
+	restarts := []int64{0, 1, 2, 3, -1, math.MaxInt64, math.MaxInt64 - 1, math.MinInt64}
+	o.Columns[2].Int = restarts[r.IntN(len(restarts))]
+	if r.IntN(10) == 0 {
+		o.Columns[2] = api.Value{}
+	}
+	return o
 }
 
 // A view that is patched now and then shows what filtering and sorting the
@@ -124,9 +132,16 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 		{wire.OpenView{Limit: 20, Sort: "-status.phase", LabelSelector: "app!=web"},
 			func(a, b api.Object) int { return -strings.Compare(a.Fields[3], b.Fields[3]) },
 			func(o api.Object) bool { return app(o) != "web" }},
+		{wire.OpenView{Limit: 15, Sort: "-", CountBy: "phase"},
+			func(a, b api.Object) int { return -strings.Compare(string(a.Key), string(b.Key)) }, func(api.Object) bool { return true }},
+		{wire.OpenView{Limit: 25, Sort: "-spec.nodeName"},
+			func(a, b api.Object) int { return -strings.Compare(a.Fields[2], b.Fields[2]) }, func(api.Object) bool { return true }},
+		{wire.OpenView{Limit: 25, Sort: "namespace", FieldSelector: "spec.nodeName!=node-1"},
+			func(a, b api.Object) int { return strings.Compare(a.Key.Namespace(), b.Key.Namespace()) },
+			func(o api.Object) bool { return o.Fields[2] != "node-1" }},
 		{wire.OpenView{Limit: 0}, byKey, func(api.Object) bool { return true }},
 	}
-	for seed := range uint64(30) {
+	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		c := cacher.New(cacher.Config{Schema: objects.Pods()})
 		m := model{}

@@ -114,6 +114,9 @@ func (e Envelope) Validate() error {
 
 // Key aliases the envelope.
 func (e Envelope) Key() api.Key {
+	if len(e) > 0 && e[0] < 0x80 && int(e[0]) < len(e) {
+		return api.Key(borrow(e[1 : 1+int(e[0])]))
+	}
 	r := reader{b: e}
 	return api.Key(r.string())
 }
