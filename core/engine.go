@@ -7,9 +7,10 @@ import (
 )
 
 // Decoder turns a body into plain JSON, appended to dst. The dictionary is the
-// one the body was made with, nil for none. The core never looks into a body
-// itself; the program around it brings the codec.
-type Decoder func(dst []byte, body api.Body, dictionary []byte) ([]byte, error)
+// one the body was made with, nil for none; base is the plain JSON that a body of
+// codec Delta is the difference from. The core never looks into a body itself;
+// the program around it brings the codec.
+type Decoder func(dst []byte, body api.Body, dictionary, base []byte) ([]byte, error)
 
 const (
 	defaultMaxBytes   = 512 << 20

@@ -52,7 +52,7 @@ type rig struct {
 }
 
 func newRig(t *testing.T) *rig {
-	e, err := New((&wire.Config{Seed: 1}).Append(nil), func(dst []byte, b api.Body, _ []byte) ([]byte, error) {
+	e, err := New((&wire.Config{Seed: 1}).Append(nil), func(dst []byte, b api.Body, _, _ []byte) ([]byte, error) {
 		return append(dst, b.Data...), nil
 	})
 	require.NoError(t, err)

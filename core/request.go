@@ -130,7 +130,7 @@ func (e *Engine) json(body api.Body, dictionary []byte, rv api.ResourceVersion) 
 	if e.decode == nil {
 		return nil, api.Internal("the engine was opened without a decoder")
 	}
-	decoded, err := e.decode(e.scratch[:0], body, dictionary)
+	decoded, err := e.decode(e.scratch[:0], body, dictionary, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -59,6 +59,9 @@ const (
 	S2
 	// S2Dict: as S2, compressed with the resource's shared dictionary.
 	S2Dict
+	// Delta: the difference from the object's base body, as one S2 block whose
+	// dictionary is the base's plain JSON. It means nothing without the base.
+	Delta
 )
 
 // Body is an object's JSON, encoded by Codec, without

@@ -78,7 +78,7 @@ func open(config []byte) (*recorded, error) {
 }
 
 // plainBody decodes what needs no decoding.
-func plainBody(dst []byte, body api.Body, _ []byte) ([]byte, error) {
+func plainBody(dst []byte, body api.Body, _, _ []byte) ([]byte, error) {
 	if body.Codec != api.JSON {
 		return nil, fmt.Errorf("scenarios have plain bodies, not codec %d", body.Codec)
 	}

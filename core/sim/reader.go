@@ -39,7 +39,7 @@ type reader struct {
 }
 
 func (r *reader) open() {
-	engine, err := core.New(r.config.Append(nil), func(dst []byte, b api.Body, _ []byte) ([]byte, error) {
+	engine, err := core.New(r.config.Append(nil), func(dst []byte, b api.Body, _, _ []byte) ([]byte, error) {
 		return append(dst, b.Data...), nil
 	})
 	must(err)

@@ -51,7 +51,7 @@ func BenchmarkDecode(b *testing.B) {
 		dst := make([]byte, 0, 64<<10)
 		b.ResetTimer()
 		for i := range b.N {
-			if _, err := bodies.Decode(dst, encoded[i%len(objects)], dictionary); err != nil {
+			if _, err := bodies.Decode(dst, encoded[i%len(objects)], dictionary, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -80,7 +80,7 @@ func TestEveryCodecRoundTrips(t *testing.T) {
 		e := encoder(t, dict)
 		for _, object := range objects {
 			body := e.Encode([]byte("before"), object)
-			plain, err := bodies.Decode([]byte("in front "), body, dict)
+			plain, err := bodies.Decode([]byte("in front "), body, dict, nil)
 			require.NoError(t, err)
 			require.Equal(t, "in front "+string(object), string(plain))
 		}
@@ -118,7 +118,7 @@ func TestDecodeNamesTheFault(t *testing.T) {
 		{"no dictionary", withDictionary, nil, "500 InternalError: body is encoded with a dictionary, and the one at hand (0 bytes) is missing or invalid"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dst, err := bodies.Decode([]byte("kept"), c.body, c.dictionary)
+			dst, err := bodies.Decode([]byte("kept"), c.body, c.dictionary, nil)
 			require.EqualError(t, err, c.want)
 			require.Equal(t, "kept", string(dst))
 		})
@@ -150,6 +150,6 @@ func TestDecodeAllocatesOnlyTheResult(t *testing.T) {
 	body := encoder(t, dictionary).Encode(nil, pod)
 	dst := make([]byte, 0, len(pod))
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		_, _ = bodies.Decode(dst, body, dictionary)
+		_, _ = bodies.Decode(dst, body, dictionary, nil)
 	}))
 }

@@ -12,9 +12,11 @@ import (
 const MaxDecoded = 16 << 20
 
 // Decode appends the body's plain JSON to dst. It is a core.Decoder. The
-// dictionary is what [TrainDictionary] made, and only codec S2Dict looks at
-// it. On an error dst is as it was. Nothing is kept of the arguments.
-func Decode(dst []byte, body api.Body, dictionary []byte) ([]byte, error) {
+// dictionary is what [TrainDictionary] made, nil for none; the codecs S2Dict and
+// Delta look at it. The base is the plain JSON that a body of codec Delta is the
+// difference from. On an error dst is as it was. Nothing is kept of the
+// arguments.
+func Decode(dst []byte, body api.Body, dictionary, base []byte) ([]byte, error) {
 	switch body.Codec {
 	case api.JSON:
 		if len(body.Data) > MaxDecoded {
@@ -22,21 +24,27 @@ func Decode(dst []byte, body api.Body, dictionary []byte) ([]byte, error) {
 		}
 		return append(dst, body.Data...), nil
 	case api.S2:
-		return decodeS2(dst, body.Data, nil, 0)
+		return decodeS2(dst, body.Data, s2Block{})
 	case api.S2Dict:
 		content, repeat, ok := splitDictionary(dictionary)
 		if !ok {
-			return dst, api.Internal("body is encoded with a dictionary, and the one at hand (" +
-				strconv.Itoa(len(dictionary)) + " bytes) is missing or invalid")
+			return dst, noDictionary(dictionary)
 		}
-		return decodeS2(dst, body.Data, content, repeat)
+		return decodeS2(dst, body.Data, s2Block{dict: content, offset: len(content) - repeat, reach: maxDictionary})
+	case api.Delta:
+		content, _, ok := splitDictionary(dictionary)
+		if !ok && len(dictionary) > 0 {
+			return dst, noDictionary(dictionary)
+		}
+		return decodeS2(dst, body.Data, s2Block{shared: content, dict: base, offset: len(base), reach: MaxDecoded})
 	case api.NoBody:
 		return dst, api.Internal("object has no body: its collection holds metadata only")
 	}
 	return dst, api.Internal("body has the unknown codec " + strconv.Itoa(int(body.Codec)))
 }
 
-func decodeS2(dst, block, dict []byte, repeat int) ([]byte, error) {
+// decodeS2 decodes with the dictionaries and the first offset of b.
+func decodeS2(dst, block []byte, b s2Block) ([]byte, error) {
 	n, head := uvarint(block)
 	if head == 0 {
 		return dst, corrupt(0)
@@ -46,11 +54,16 @@ func decodeS2(dst, block, dict []byte, repeat int) ([]byte, error) {
 	}
 	start := len(dst)
 	dst = slices.Grow(dst, int(n))
-	b := s2Block{src: block, s: head, dst: dst[start : start+int(n)], dict: dict, offset: len(dict) - repeat}
+	b.src, b.s, b.dst = block, head, dst[start:start+int(n)]
 	if !b.decode() {
 		return dst[:start], corrupt(b.s)
 	}
 	return dst[:start+int(n)], nil
+}
+
+func noDictionary(dictionary []byte) error {
+	return api.Internal("body is encoded with a dictionary, and the one at hand (" +
+		strconv.Itoa(len(dictionary)) + " bytes) is missing or invalid")
 }
 
 func corrupt(at int) error {

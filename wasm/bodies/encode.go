@@ -27,10 +27,12 @@ func NewEncoder(dictionary []byte) (*Encoder, error) {
 	}
 	dict := s2.NewDict(dictionary)
 	if dict == nil {
-		return nil, api.BadRequest("not a dictionary that TrainDictionary made")
+		return nil, notADictionary()
 	}
 	return &Encoder{dict: dict}, nil
 }
+
+func notADictionary() error { return api.BadRequest("not a dictionary that TrainDictionary made") }
 
 // Encode appends the encoded JSON to dst; the body's data is the part that was
 // appended. A body that does not get smaller stays plain JSON.

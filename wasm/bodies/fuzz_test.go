@@ -24,11 +24,11 @@ func FuzzDecode(f *testing.F) {
 		if n, err := s2.DecodedLen(block); err == nil && n > 1<<18 {
 			return // ours refuses the largest by length alone, and allocating finds no bugs
 		}
-		got, gotErr := bodies.Decode(nil, api.Body{Codec: api.S2, Data: block}, nil)
+		got, gotErr := bodies.Decode(nil, api.Body{Codec: api.S2, Data: block}, nil, nil)
 		want, wantErr := s2.Decode(nil, block)
 		agree(t, got, gotErr, want, wantErr)
 		if d := s2.NewDict(dict); d != nil {
-			got, gotErr = bodies.Decode(nil, api.Body{Codec: api.S2Dict, Data: block}, dict)
+			got, gotErr = bodies.Decode(nil, api.Body{Codec: api.S2Dict, Data: block}, dict, nil)
 			want, wantErr = d.Decode(nil, block)
 			agree(t, got, gotErr, want, wantErr)
 		}

@@ -15,14 +15,16 @@ func splitDictionary(dictionary []byte) (content []byte, repeat int, ok bool) {
 }
 
 // s2Block decodes one S2 block: Snappy's block format with repeated offsets and
-// a dictionary that stands in front of the output.
+// dictionaries that stand in front of the output: shared, then dict.
 type s2Block struct {
 	src    []byte
 	s      int // read up to here
 	dst    []byte
 	d      int // written up to here
+	shared []byte
 	dict   []byte
 	offset int // of the last copy
+	reach  int // bytes of output after which the dictionaries are out of reach
 }
 
 // decode fills dst exactly. It reports false for anything else than a valid
@@ -105,15 +107,16 @@ func (b *s2Block) shortCopy(tag byte) (n int, ok bool) {
 	return base + n, ok
 }
 
-// copy repeats n bytes from offset bytes back. The dictionary stands before
-// the output; a copy that starts in it ends in it, and past the first 64 KiB
-// of output it is out of reach.
+// copy repeats n bytes from offset bytes back. The dictionaries stand before
+// the output; a copy that starts in one ends in it.
 func (b *s2Block) copy(n int) bool {
 	if b.offset <= 0 || n > len(b.dst)-b.d {
 		return false
 	}
-	if b.offset > b.d {
-		return b.copyDictionary(n)
+	if back := b.offset - b.d; back > len(b.dict) {
+		return b.copyFrom(b.shared, back-len(b.dict), n)
+	} else if back > 0 {
+		return b.copyFrom(b.dict, back, n)
 	}
 	for n > 0 { // an overlapping copy repeats what it has written
 		k := copy(b.dst[b.d:b.d+n], b.dst[b.d-b.offset:b.d])
@@ -123,12 +126,13 @@ func (b *s2Block) copy(n int) bool {
 	return true
 }
 
-func (b *s2Block) copyDictionary(n int) bool {
-	at := len(b.dict) - (b.offset - b.d)
-	if b.d >= maxDictionary || at < 0 || n > len(b.dict)-at {
+// copyFrom copies out of a dictionary, from as many bytes before its end.
+func (b *s2Block) copyFrom(dict []byte, back, n int) bool {
+	at := len(dict) - back
+	if b.d >= b.reach || at < 0 || n > len(dict)-at {
 		return false
 	}
-	copy(b.dst[b.d:], b.dict[at:at+n])
+	copy(b.dst[b.d:], dict[at:at+n])
 	b.d += n
 	return true
 }

@@ -171,7 +171,7 @@ func (s *Subscription) object(c *wire.Change) (Object, error) {
 	if body.Codec == api.NoBody {
 		return o, nil
 	}
-	text, err := bodies.Decode(nil, body, s.dictionary)
+	text, err := bodies.Decode(nil, body, s.dictionary, nil)
 	if err != nil {
 		return Object{}, fmt.Errorf("body of %s: %w", c.Key, err)
 	}

@@ -1,0 +1,184 @@
+package bodies_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/wasm/bodies"
+)
+
+func deltaEncoder(t testing.TB, dictionary []byte) *bodies.DeltaEncoder {
+	t.Helper()
+	e, err := bodies.NewDeltaEncoder(dictionary)
+	require.NoError(t, err)
+	return e
+}
+
+// updates are changes as controllers make them, of the pod of testdata.
+var updates = []struct {
+	name   string
+	change *strings.Replacer
+	most   int // bytes of the difference
+}{
+	{"Nothing", strings.NewReplacer(), 8},
+	{"Counter", strings.NewReplacer(`"restartCount":0`, `"restartCount":1`), 12},
+	{"LongerCounter", strings.NewReplacer(`"restartCount":0`, `"restartCount":117`), 16},
+	{"Label", strings.NewReplacer(`"labels":{`, `"labels":{"canary":"yes",`), 30},
+	{"Readiness", strings.NewReplacer(`"ready":true`, `"ready":false`, `"status":"True"`, `"status":"False"`), 70},
+	{"Times", strings.NewReplacer("2026-01-12T08:21", "2026-01-13T19:55"), 100},
+}
+
+func TestDeltaIsSmallAndRoundTrips(t *testing.T) {
+	dictionary := bodies.TrainDictionary(pods(1, 100))
+	for _, dict := range [][]byte{nil, dictionary} {
+		e := deltaEncoder(t, dict)
+		for _, u := range updates {
+			changed := []byte(u.change.Replace(string(pod)))
+			body, ok := e.Encode([]byte("before"), pod, changed, 1000)
+			require.True(t, ok, u.name)
+			require.Equal(t, api.Delta, body.Codec)
+			require.LessOrEqual(t, len(body.Data), u.most, u.name)
+			plain, err := bodies.Decode([]byte("in front "), body, dict, pod)
+			require.NoError(t, err, u.name)
+			require.Equal(t, "in front "+string(changed), string(plain), u.name)
+		}
+	}
+}
+
+func TestDeltaOfEverything(t *testing.T) {
+	e := deltaEncoder(t, nil)
+	large := bytes.Repeat(pod, 50) // beyond the reach of an upstream dictionary
+	random := make([]byte, 70_000)
+	for i, r := 0, rand.New(rand.NewPCG(1, 2)); i < len(random); i++ {
+		random[i] = byte(r.Uint32())
+	}
+	texts := [][]byte{nil, []byte("{}"), []byte("abcdef"), pod, large, random, bytes.Repeat([]byte("a"), 200_000)}
+	for _, base := range texts {
+		for _, text := range texts {
+			body, ok := e.Encode(nil, base, text, 1<<20)
+			require.True(t, ok)
+			plain, err := bodies.Decode(nil, body, nil, base)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(text, plain))
+		}
+	}
+}
+
+func TestDeltaKnowsItsLimits(t *testing.T) {
+	e := deltaEncoder(t, nil)
+	other := pods(3, 1)[0]
+	body, ok := e.Encode(nil, pod, other, 1<<20)
+	require.True(t, ok)
+	_, ok = e.Encode(nil, pod, other, len(body.Data))
+	require.True(t, ok)
+	_, ok = e.Encode(nil, pod, other, len(body.Data)-1)
+	require.False(t, ok, "the limit is the most it takes")
+	_, ok = e.Encode(nil, pod, make([]byte, 256<<10+1), 1<<20)
+	require.False(t, ok)
+	_, err := bodies.NewDeltaEncoder([]byte("short"))
+	require.EqualError(t, err, "400 BadRequest: not a dictionary that TrainDictionary made")
+}
+
+func TestDeltaWithTheWrongBase(t *testing.T) {
+	e := deltaEncoder(t, nil)
+	body, ok := e.Encode(nil, pod, []byte(strings.Replace(string(pod), "Running", "Failed", 1)), 1000)
+	require.True(t, ok)
+	_, err := bodies.Decode(nil, body, nil, nil)
+	require.ErrorContains(t, err, "500 InternalError: body is not a valid S2 block")
+	_, err = bodies.Decode(nil, body, []byte("short"), pod)
+	require.ErrorContains(t, err, "is missing or invalid")
+}
+
+func TestDeltaAllocatesNothing(t *testing.T) {
+	e := deltaEncoder(t, bodies.TrainDictionary(pods(1, 100)))
+	changed := []byte(strings.Replace(string(pod), "Running", "Failed", 1))
+	dst := make([]byte, 0, 1000)
+	require.Zero(t, testing.AllocsPerRun(100, func() { e.Encode(dst, pod, changed, 1000) }))
+}
+
+// FuzzDelta: what the encoder makes decodes to what it was made of, here and
+// upstream, where base and dictionary are one dictionary.
+func FuzzDelta(f *testing.F) {
+	dictionary := s2.MakeDict(pod[:600], pod[:20]).Bytes()
+	for _, u := range updates {
+		f.Add(pod[300:1500], []byte(u.change.Replace(string(pod[300:1500]))), true)
+		f.Add(pod[300:1500], []byte(u.change.Replace(string(pod))), false)
+	}
+	f.Add([]byte("aaaaaaaaaaaaaaaaaaaaaaaa"), bytes.Repeat([]byte("a"), 900), true)
+	f.Fuzz(func(t *testing.T, base, text []byte, shared bool) {
+		dict, upstream := []byte(nil), base
+		if shared {
+			dict, upstream = dictionary, append(append([]byte(nil), pod[:600]...), base...)
+		}
+		body, ok := deltaEncoder(t, dict).Encode(nil, base, text, 1<<20)
+		require.True(t, ok)
+		plain, err := bodies.Decode(nil, body, dict, base)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(text, plain))
+		first := len(upstream) - len(base)
+		if d := s2.MakeDictManual(upstream, uint16(min(first, 65535))); d != nil {
+			plain, err = d.Decode(nil, body.Data)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(text, plain))
+		}
+	})
+}
+
+// FuzzDecodeDelta: no block harms the decoder, whatever its base.
+func FuzzDecodeDelta(f *testing.F) {
+	body, _ := deltaEncoder(f, nil).Encode(nil, pod[:500], pod[100:900], 1<<20)
+	f.Add(body.Data, pod[:500])
+	f.Fuzz(func(t *testing.T, block, base []byte) {
+		if n, err := s2.DecodedLen(block); err == nil && n > 1<<18 {
+			return
+		}
+		got, gotErr := bodies.Decode(nil, api.Body{Codec: api.Delta, Data: block}, nil, base)
+		if d := s2.MakeDictManual(base, 0); d != nil && gotErr == nil && len(got) < 64<<10 {
+			want, wantErr := d.Decode(nil, block)
+			agree(t, got, gotErr, want, wantErr)
+		}
+	})
+}
+
+// BenchmarkDelta is of pods, each with one of the updates; the bytes are of the
+// difference.
+func BenchmarkDelta(b *testing.B) {
+	dictionary := bodies.TrainDictionary(pods(1, 100))
+	bases := pods(2, 500)
+	targets := make([][]byte, len(bases))
+	for i, base := range bases {
+		targets[i] = []byte(updates[1+i%(len(updates)-1)].change.Replace(string(base)))
+	}
+	e := deltaEncoder(b, dictionary)
+	encoded, total := make([]api.Body, len(bases)), 0
+	for i := range bases {
+		encoded[i], _ = e.Encode(nil, bases[i], targets[i], 1<<20)
+		total += len(encoded[i].Data)
+	}
+	report := func(b *testing.B) {
+		b.ReportAllocs()
+		b.ResetTimer()
+		b.ReportMetric(float64(total)/float64(len(bases)), "bytes/object")
+	}
+	dst := make([]byte, 0, 64<<10)
+	b.Run("Encode", func(b *testing.B) {
+		report(b)
+		for i := range b.N {
+			e.Encode(dst, bases[i%len(bases)], targets[i%len(bases)], 1<<20)
+		}
+	})
+	b.Run("Decode", func(b *testing.B) {
+		report(b)
+		for i := range b.N {
+			if _, err := bodies.Decode(dst, encoded[i%len(bases)], dictionary, bases[i%len(bases)]); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
