@@ -24,6 +24,7 @@ type backing struct {
 	// pending are requests that wait for the schema; each is called once, with
 	// the reason if it will not come.
 	pending []func(*api.Status)
+	restore *restore // while kept state is handed in
 }
 
 // collection is one that the program has opened.
@@ -47,34 +48,45 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 		LabelSelector: strings.Clone(f.LabelSelector), FieldSelector: strings.Clone(f.FieldSelector),
 		MetadataOnly: f.MetadataOnly,
 	}
-	b := e.back(scope, objcache.Version{})
+	b, fresh := e.back(scope, objcache.Version{})
 	b.users++
 	c := &collection{id: f.Collection, backing: b}
 	e.collections = append(e.collections, c)
+	if fresh {
+		if f.Restore {
+			b.restore = &restore{collection: c}
+		}
+		b.connect(e)
+	}
 	if b.reflector.SchemaKnown() {
 		c.describe(e)
 	}
 	e.conn.need()
 }
 
-// back returns the backing of a scope, a new one if there is none. The first
-// state of a new one is not older than floor.
-func (e *Engine) back(scope reflector.Scope, floor objcache.Version) *backing {
+// back returns the backing of a scope, a fresh one if there is none, which is
+// then to be connected. The first state of a fresh one is not older than floor.
+func (e *Engine) back(scope reflector.Scope, floor objcache.Version) (b *backing, fresh bool) {
 	for _, b := range e.backings {
 		if b.scope == scope {
-			return b
+			return b, false
 		}
 	}
-	b := &backing{scope: scope, floor: floor}
+	b = &backing{scope: scope, floor: floor}
 	b.renew(e)
 	e.backings = append(e.backings, b)
 	if b.whole() {
 		e.whole = append(e.whole, b)
 	}
-	if e.conn.phase == connected {
+	return b, true
+}
+
+// connect lets the backing subscribe if there is a connection, unless it may
+// have something to resume from soon.
+func (b *backing) connect(e *Engine) {
+	if e.conn.phase == connected && b.restore == nil {
 		b.reflector.Connected(e.conn.period)
 	}
-	return b
 }
 
 // renew makes the backing an empty one. Watches, and reads that wait, end with
@@ -87,25 +99,40 @@ func (b *backing) renew(e *Engine) {
 			w.expire(other)
 		}
 	}
+	for _, x := range slices.Clone(e.exports) {
+		if x.collection.backing == b {
+			x.fail(e, other)
+		}
+	}
 	if b.cacher != nil {
 		b.cacher.FailWaits(other)
 	}
-	b.cacher = cacher.New(cacher.Config{
-		Seed:    e.rand.Uint64(),
-		History: history.Limits{MinCapacity: min(100, e.cfg.MaxHistory), MaxCapacity: e.cfg.MaxHistory},
-	})
-	b.cacher.Tick(e.now)
-	b.reflector = reflector.New(reflector.Config{
-		Scope: b.scope, Floor: b.floor.ResourceVersion, Source: b.floor.History, Credit: e.cfg.Credit, Rand: e.rand, NextSubscription: e.conn.nextSubscription,
-	}, b.cacher)
-	b.reflector.Tick(e.now)
-	b.reflector.OnSchema = func() { b.described(e) }
-	b.reflector.OnFault = func(f *wire.ObjectError) { e.reportFault(b, f) }
+	b.adopt(e, e.newReflector(b.scope, b.floor))
 	for _, v := range e.views {
 		if v.collection.backing == b {
 			v.reopen(e)
 		}
 	}
+}
+
+// newReflector returns one that is not connected, with an empty cacher.
+func (e *Engine) newReflector(scope reflector.Scope, floor objcache.Version) *reflector.Reflector {
+	return reflector.New(reflector.Config{
+		Scope: scope, Floor: floor.ResourceVersion, Source: floor.History,
+		Credit: e.cfg.Credit, Rand: e.rand, NextSubscription: e.conn.nextSubscription,
+	}, cacher.New(cacher.Config{
+		Seed:    e.rand.Uint64(),
+		History: history.Limits{MinCapacity: min(100, e.cfg.MaxHistory), MaxCapacity: e.cfg.MaxHistory},
+	}))
+}
+
+// adopt makes r and its cacher those of the backing.
+func (b *backing) adopt(e *Engine, r *reflector.Reflector) {
+	b.reflector, b.cacher = r, r.Cacher()
+	b.cacher.Tick(e.now)
+	b.reflector.Tick(e.now)
+	b.reflector.OnSchema = func() { b.described(e) }
+	b.reflector.OnFault = func(f *wire.ObjectError) { e.reportFault(b, f) }
 }
 
 // whenDescribed calls f once the schema is known, or with the reason why it
@@ -163,9 +190,17 @@ func (e *Engine) closeCollection(f *wire.CloseCollection) {
 			e.dropView(v)
 		}
 	}
+	for _, x := range slices.Clone(e.exports) {
+		if x.collection == c {
+			x.fail(e, api.Unavailable("the collection was closed"))
+		}
+	}
 	e.collections = slices.DeleteFunc(e.collections, func(x *collection) bool { return x == c })
 	c.backing.users--
 	c.backing.idleSince = e.now
+	if r := c.backing.restore; r != nil && r.collection == c {
+		c.backing.endRestore(e)
+	}
 }
 
 // dropIdle lets go of what nobody has had open for a while, and of the
@@ -196,9 +231,8 @@ func (e *Engine) dropIdle() {
 // state says why nothing follows. The others go on for as long as they do not
 // grow.
 func (e *Engine) keepBudget() {
-	used, largest := uint64(0), (*backing)(nil)
+	used, largest := e.usedBytes(), (*backing)(nil)
 	for _, b := range e.backings {
-		used += uint64(b.cacher.Heap().UsedBytes())
 		if b.reflector.Refused() == nil &&
 			(largest == nil || b.cacher.Heap().UsedBytes() > largest.cacher.Heap().UsedBytes()) {
 			largest = b

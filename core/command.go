@@ -35,6 +35,12 @@ func decodeCommand(t wire.Type, payload []byte, e *Engine) error {
 		return command(e, payload, &wire.GetObject{}, (*Engine).getObject)
 	case wire.TypeInspect:
 		return command(e, payload, &wire.Inspect{}, (*Engine).inspect)
+	case wire.TypeTakeSnapshot:
+		return command(e, payload, &wire.TakeSnapshot{}, (*Engine).takeSnapshot)
+	case wire.TypeNextChunk:
+		return command(e, payload, &wire.NextChunk{}, (*Engine).nextChunk)
+	case wire.TypeRestoreChunk:
+		return command(e, payload, &wire.RestoreChunk{}, (*Engine).restoreChunk)
 	case wire.TypeStreamOpened:
 		return command(e, payload, &wire.StreamOpened{}, (*Engine).streamOpened)
 	case wire.TypeStreamData:

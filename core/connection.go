@@ -224,7 +224,7 @@ func (c *connection) welcome(f *wire.Welcome) error {
 	c.phase, c.period = connected, int64(min(max(f.ProgressMillis, 1), maxPeriod))
 	c.heard()
 	for _, b := range c.engine.backings {
-		b.reflector.Connected(c.period)
+		b.connect(c.engine)
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/objcache"
 	"github.com/watchglass/watchglass/core/wire"
@@ -40,6 +42,7 @@ type Engine struct {
 	used        uint64 // bytes of objects when last looked at
 	watches     []*watch
 	views       []*liveView
+	exports     []*export
 	objects     *objcache.Cache
 	handles     []*handle
 
@@ -132,6 +135,11 @@ func (e *Engine) Ready() []byte {
 	e.conn.flush()
 	for _, c := range e.collections {
 		c.report(e)
+	}
+	for _, x := range slices.Clone(e.exports) {
+		if len(e.out) < readyBytes {
+			x.report(e)
+		}
 	}
 	e.ready, e.out = e.out, e.ready[:0]
 	for _, w := range e.watches {

@@ -49,6 +49,7 @@ type rig struct {
 	now     int64
 	stream  uint32
 	seen    map[wire.Type][][]byte
+	listed  api.ResourceVersion // of the last list asked for
 }
 
 func newRig(t *testing.T) *rig {

@@ -164,10 +164,13 @@ func (b *backing) covers(id objcache.ID) bool {
 // Open implements objcache.Upstream.
 func (s objectSources) Open(id objcache.ID, floor objcache.Version) objcache.Source {
 	e := s.engine
-	b := e.back(reflector.Scope{
+	b, fresh := e.back(reflector.Scope{
 		Resource: id.Resource, Namespace: id.Key.Namespace(),
 		FieldSelector: "metadata.name=" + selector.EscapeValue(id.Key.Name()),
 	}, floor)
+	if fresh {
+		b.connect(e)
+	}
 	b.users++
 	e.conn.need()
 	return b

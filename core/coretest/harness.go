@@ -25,6 +25,10 @@ type harness struct {
 	beat      int64 // when they do next
 	request   uint32
 	token     string // of the last page
+	snapshots []*snapshot
+	// chunkWanted: the next chunk of this request is to be asked for.
+	chunkWanted bool
+	chunkOf     uint32
 }
 
 const (
@@ -214,6 +218,12 @@ func (h *harness) output(t wire.Type, payload []byte) error {
 			return fmt.Errorf("stream %d is not open, and something is sent on it", f.Stream)
 		}
 		n.send(message{up: true, data: append([]byte(nil), f.Data...)})
+	case wire.TypeSnapshotChunk:
+		var f wire.SnapshotChunk
+		if err := f.Parse(payload); err != nil {
+			return err
+		}
+		return h.takeChunk(&f)
 	case wire.TypeListReply:
 		var f wire.ListReply
 		if err := f.Parse(payload); err != nil {

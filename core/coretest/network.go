@@ -39,6 +39,9 @@ type message struct {
 // move does one thing that can be done now and reports whether there was one.
 func (h *harness) move() (bool, error) {
 	n := &h.network
+	if h.chunkWanted {
+		return true, h.askChunk()
+	}
 	if n.opening != 0 && n.answer != pending {
 		return true, h.answerOpening()
 	}

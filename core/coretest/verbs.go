@@ -50,7 +50,7 @@ func init() {
 		"wakes": doWakes, // prints when the engine wants its next tick
 
 		// The program.
-		"collection":       doCollection, // ID RESOURCE ns= labels= fields= metadata-only
+		"collection":       doCollection, // ID RESOURCE ns= labels= fields= restore= metadata-only
 		"close-collection": doCloseCollection,
 		"watch":            doWatch, // ID collection= ns= labels= fields= rv= match= initial= timeout= policy= credit= bookmarks bodies
 		"grant":            doGrant, // ID EVENTS
@@ -63,6 +63,9 @@ func init() {
 		"acquire":          doAcquire, // HANDLE RESOURCE KEY owner= on-demand
 		"release-object":   doReleaseObject,
 		"get-object":       doGetObject, // RESOURCE KEY
+		"snapshot":         doSnapshot,  // NAME COLLECTION chunk= stepwise: what is kept under the name is replaced, or goes on
+		"chunk":            doChunk,     // NAME stop: asks for the next, or for no more
+		"damage":           doDamage,    // NAME HOW: spoils what is kept
 		"inspect":          doInspect,
 		"reconnect":        doReconnect,   // now, rather than after the back-off
 		"step-garbage":     doStepGarbage, // HEX: the program gives the engine these bytes

@@ -21,7 +21,15 @@ func doCollection(h *harness, v *verb) error {
 		Namespace: v.option("ns"), LabelSelector: v.option("labels"), FieldSelector: v.option("fields"),
 		MetadataOnly: v.flag("metadata-only"),
 	}
-	return h.command(v, f)
+	kept := v.option("restore")
+	if f.Restore = kept != ""; !f.Restore {
+		return h.command(v, f)
+	}
+	s := h.findSnapshot(v, kept)
+	if err := h.command(v, f); err != nil {
+		return err
+	}
+	return h.restore(f.Collection, s)
 }
 
 func doCloseCollection(h *harness, v *verb) error {

@@ -10,4 +10,7 @@
 //   - A new list replaces the old state in one step, when it is complete.
 //   - A collection that has not heard of progress for three periods says that
 //     it is stale, whatever the connection looks like.
+//
+// State that a program kept is replayed before the first connection, with the
+// time at which progress was last heard of when it was kept.
 package reflector

@@ -23,6 +23,7 @@ func (r *Reflector) Schema(f *wire.Schema, dictionary []byte) bool {
 	if !r.schema {
 		r.schema, r.source = true, f.Source
 		r.cacher.SetSchema(f.Schema)
+		r.cacher.SetSource(f.Source)
 		r.OnSchema()
 	}
 	return true

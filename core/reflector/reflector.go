@@ -70,6 +70,7 @@ type Reflector struct {
 	// requested: progress was asked for, because a read waits for a version, and
 	// has not come since.
 	requested bool
+	replayed  []wire.Dictionary // while kept state is replayed
 
 	// Counters for inspection.
 	Relists, Resumes, Expired, Events uint64
@@ -87,6 +88,9 @@ func New(cfg Config, c *cacher.Cacher) *Reflector {
 		OnSchema: func() {}, OnFault: func(*wire.ObjectError) {},
 	}
 }
+
+// Cacher is what it feeds.
+func (r *Reflector) Cacher() *cacher.Cacher { return r.cacher }
 
 // Outgoing returns the frames to send and forgets them.
 func (r *Reflector) Outgoing() []byte {

@@ -1,0 +1,90 @@
+package reflector
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// A kept state is what a connector once sent, so it is restored by taking it for
+// that, on a reflector of its own that never had a connection. Nobody sees its
+// cacher before all of it is there.
+
+// Replay takes frames that were kept, as of a time on the clock of Tick. The
+// dictionaries that they define are added to those known. An error means that
+// they were not written by this program; the reflector is of no use then.
+func (r *Reflector) Replay(frames []byte, heard int64) error {
+	r.now = heard
+	if r.phase == idle {
+		r.phase, r.labels = subscribed, map[uint32]api.Labels{}
+	}
+	for len(frames) > 0 {
+		t, payload, rest, err := wire.Next(frames)
+		if err == nil {
+			err = r.replay(t, payload)
+		}
+		if err != nil {
+			return err
+		}
+		frames = rest
+	}
+	return nil
+}
+
+func (r *Reflector) replay(t wire.Type, payload []byte) error {
+	switch t {
+	case wire.TypeDictionary:
+		return parsed(payload, &wire.Dictionary{}, func(f *wire.Dictionary) error {
+			r.replayed = append(r.replayed, wire.Dictionary{ID: f.ID, Data: append([]byte(nil), f.Data...)})
+			return nil
+		})
+	case wire.TypeSchema:
+		return parsed(payload, &wire.Schema{}, r.replaySchema)
+	case wire.TypeLabelSet:
+		return parsed(payload, &wire.LabelSet{}, func(f *wire.LabelSet) error { r.LabelSet(f); return nil })
+	case wire.TypeObjectError:
+		return parsed(payload, &wire.ObjectError{}, func(f *wire.ObjectError) error { r.Fault(f); return nil })
+	case wire.TypeSnapshotBegin:
+		return parsed(payload, &wire.SnapshotBegin{}, r.SnapshotBegin)
+	case wire.TypeSnapshotPart:
+		return parsed(payload, &wire.SnapshotPart{}, func(f *wire.SnapshotPart) error { return r.SnapshotPart(f, 0) })
+	case wire.TypeSnapshotEnd:
+		return parsed(payload, &wire.SnapshotEnd{}, r.SnapshotEnd)
+	case wire.TypeEvents:
+		return parsed(payload, &wire.Events{}, func(f *wire.Events) error { return r.Changes(f, 0) })
+	case wire.TypeProgress:
+		return parsed(payload, &wire.Progress{}, r.Progress)
+	}
+	return wire.Unknown(t)
+}
+
+func parsed[F interface{ Parse([]byte) error }](payload []byte, frame F, handle func(F) error) error {
+	if err := frame.Parse(payload); err != nil {
+		return err
+	}
+	return handle(frame)
+}
+
+func (r *Reflector) replaySchema(f *wire.Schema) error {
+	var dictionary []byte
+	for _, d := range r.replayed {
+		if d.ID == f.Dictionary {
+			dictionary = d.Data
+		}
+	}
+	if dictionary == nil && f.Dictionary != 0 {
+		return api.Protocol("a schema names a dictionary that was not kept")
+	}
+	if !r.Schema(f, dictionary) {
+		return api.Protocol("changes were kept of other objects than those that they belong to")
+	}
+	return nil
+}
+
+// Replayed ends the replay: what is here counts as of the time that was given
+// last, and the reflector waits for its first connection. It reports false when
+// no whole state was replayed.
+func (r *Reflector) Replayed() bool {
+	r.phase, r.labels, r.replayed, r.out = idle, nil, nil, nil
+	r.Relists, r.Resumes, r.Expired, r.Events = 0, 0, 0, 0
+	return r.schema && r.cacher.Ready()
+}

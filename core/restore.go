@@ -1,0 +1,162 @@
+package core
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/objcache"
+	"github.com/watchglass/watchglass/core/reflector"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// restore takes the state that the program kept of a backing. It is put together
+// beside the backing, which stays empty and does not subscribe meanwhile, and
+// takes its place when all of it is there.
+type restore struct {
+	collection *collection // who hands it in
+	reflector  *reflector.Reflector
+	previous   uint64 // the checksum of the chunk before; zero where a snapshot begins
+}
+
+func (e *Engine) restoreChunk(f *wire.RestoreChunk) {
+	c := e.findCollection(f.Collection)
+	if c == nil {
+		return
+	}
+	b := c.backing
+	if b.restore == nil || b.restore.collection != c {
+		return // refused already, or others had the same open: what they have is newer
+	}
+	var status *api.Status
+	if len(f.Data) > 0 {
+		status = b.restore.take(e, b, f.Data)
+	}
+	if status == nil && f.End {
+		status = b.restore.check()
+	}
+	switch {
+	case status != nil:
+		refused := *status
+		refused.Message = "the kept state is not restored: " + refused.Message
+		e.reject(wire.ObjectRestore, c.id, &refused)
+		b.endRestore(e)
+	case f.End:
+		b.restored(e)
+	}
+}
+
+// take adds a chunk.
+func (r *restore) take(e *Engine, b *backing, data []byte) *api.Status {
+	var chunk wire.Chunk
+	t, payload, rest, err := wire.Next(data)
+	switch {
+	case err != nil:
+		return api.AsStatus(err)
+	case t != wire.TypeChunk || len(rest) > 0:
+		return api.BadRequest("what was handed in is not one chunk of a snapshot")
+	}
+	if err := chunk.Parse(payload); err != nil {
+		return api.AsStatus(err)
+	}
+	if status := r.place(e, b, &chunk); status != nil {
+		return status
+	}
+	// A time from the future comes from a clock that was set.
+	heard := min(chunk.LastProgressMillis+e.skew, e.now)
+	if err := r.reflector.Replay(chunk.Frames, heard); err != nil {
+		return api.AsStatus(err)
+	}
+	r.previous = 0
+	if !chunk.Last {
+		r.previous = wire.ChunkSum(data)
+	}
+	if e.usedBytes() > e.cfg.MaxBytes {
+		return api.TooLarge("its objects need more memory than the " + number(e.cfg.MaxBytes) + " bytes allowed")
+	}
+	return nil
+}
+
+// place checks that a chunk belongs behind those that came before it.
+func (r *restore) place(e *Engine, b *backing, chunk *wire.Chunk) *api.Status {
+	switch {
+	case scopeOf(chunk) != b.scope:
+		return api.BadRequest("a chunk is of " + scopeText(scopeOf(chunk)) + ", and the collection of " + scopeText(b.scope))
+	case chunk.Previous != r.previous:
+		return api.BadRequest("a chunk does not follow the one before it: one is missing, or they are of different snapshots")
+	case r.previous != 0:
+		return nil
+	case chunk.From == 0:
+		r.reflector = e.newReflector(b.scope, objcache.Version{})
+		return nil
+	case r.reflector == nil:
+		return api.BadRequest("changes were handed in without the state that they lead on from, which is version " + chunk.From.String())
+	}
+	if c := r.reflector.Cacher(); c.ResourceVersion() != chunk.From || c.Source() != chunk.Source {
+		return api.BadRequest("changes lead on from version " + chunk.From.String() + ", and the state before them ends at version " +
+			c.ResourceVersion().String() + " or is of another source")
+	}
+	return nil
+}
+
+// scopeText names a scope in an error.
+func scopeText(s reflector.Scope) string {
+	text := s.Resource
+	for _, part := range [...]struct{ name, value string }{
+		{"namespace", s.Namespace}, {"labels", s.LabelSelector}, {"fields", s.FieldSelector},
+	} {
+		if part.value != "" {
+			text += " " + part.name + "=" + part.value
+		}
+	}
+	if s.MetadataOnly {
+		text += " without bodies"
+	}
+	return text
+}
+
+// check says what is missing at the end. That nothing was kept is fine.
+func (r *restore) check() *api.Status {
+	switch {
+	case r.previous != 0:
+		return api.BadRequest("the last chunk of a snapshot is missing")
+	case r.reflector != nil && !r.reflector.Replayed():
+		return api.BadRequest("the chunks hold no whole state")
+	}
+	return nil
+}
+
+// restored makes what was handed in the state, and lets the backing resume from
+// there.
+func (b *backing) restored(e *Engine) {
+	if r := b.restore.reflector; r != nil {
+		b.adopt(e, r)
+		b.described(e)
+		faults, _ := b.cacher.Faults()
+		for _, f := range faults {
+			e.reportFault(b, &wire.ObjectError{Key: f.Key, ResourceVersion: f.ResourceVersion, Status: f.Status})
+		}
+	}
+	b.endRestore(e)
+}
+
+// endRestore lets the backing subscribe.
+func (b *backing) endRestore(e *Engine) {
+	b.restore = nil
+	b.connect(e)
+}
+
+// usedBytes is what the backing's objects take, those included that are being
+// restored.
+func (b *backing) usedBytes() uint64 {
+	used := b.cacher.Heap().UsedBytes()
+	if b.restore != nil && b.restore.reflector != nil {
+		used += b.restore.reflector.Cacher().Heap().UsedBytes()
+	}
+	return uint64(used)
+}
+
+// usedBytes is what all objects take.
+func (e *Engine) usedBytes() (used uint64) {
+	for _, b := range e.backings {
+		used += b.usedBytes()
+	}
+	return used
+}

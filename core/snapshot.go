@@ -1,0 +1,120 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/reflector"
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+const (
+	defaultChunkBytes = 256 << 10
+	maxChunkBytes     = 1 << 20
+)
+
+// export is a collection's state on its way to the program. Between two chunks
+// it holds no more than a position, so a program that is slow to ask costs
+// nothing; one that lets the history pass by starts over.
+type export struct {
+	request    uint32
+	collection *collection
+	copy       *session.Copy
+	chunkBytes int
+	wanted     bool   // the next chunk was asked for
+	previous   uint64 // the checksum of the last one
+}
+
+func (e *Engine) takeSnapshot(f *wire.TakeSnapshot) {
+	c := e.findCollection(f.Collection)
+	switch {
+	case c == nil:
+		e.replyError(f.Request, api.NotFound("the collection is not open"))
+		return
+	case e.findExport(f.Request) != nil:
+		e.replyError(f.Request, api.BadRequest("a snapshot with this number is being taken"))
+		return
+	case !c.backing.cacher.Ready():
+		e.replyError(f.Request, api.Unavailable("the collection has no state yet that could be kept"))
+		return
+	}
+	copied, status := session.NewCopy(c.backing.cacher, f.ResourceVersion, f.Source)
+	if status != nil {
+		e.replyError(f.Request, status)
+		return
+	}
+	size := int(min(f.ChunkBytes, maxChunkBytes))
+	if size == 0 {
+		size = defaultChunkBytes
+	}
+	e.exports = append(e.exports, &export{
+		request: f.Request, collection: c, copy: copied, chunkBytes: size, wanted: true,
+	})
+}
+
+func (e *Engine) nextChunk(f *wire.NextChunk) {
+	x := e.findExport(f.Request)
+	switch {
+	case x == nil: // it has ended by itself
+	case f.Stop:
+		x.close(e)
+	default:
+		x.wanted = true
+	}
+}
+
+func (e *Engine) findExport(request uint32) *export {
+	for _, x := range e.exports {
+		if x.request == request {
+			return x
+		}
+	}
+	return nil
+}
+
+func (x *export) close(e *Engine) {
+	x.copy.Close()
+	e.exports = slices.DeleteFunc(e.exports, func(other *export) bool { return other == x })
+}
+
+func (x *export) fail(e *Engine, status *api.Status) {
+	e.replyError(x.request, status)
+	x.close(e)
+}
+
+// report tells the chunk that was asked for.
+func (x *export) report(e *Engine) {
+	if !x.wanted {
+		return
+	}
+	x.wanted = false
+	frames, done, status := x.copy.Next(x.chunkBytes)
+	if status != nil {
+		x.fail(e, status)
+		return
+	}
+	b := x.collection.backing
+	chunk := wire.Chunk{
+		Resource: b.scope.Resource, Namespace: b.scope.Namespace, LabelSelector: b.scope.LabelSelector,
+		FieldSelector: b.scope.FieldSelector, MetadataOnly: b.scope.MetadataOnly,
+		Source: b.cacher.Source(), From: x.copy.From(), Previous: x.previous, Last: done, Frames: frames,
+		LastProgressMillis: e.outside(b.reflector.State().LastProgressMillis),
+	}
+	kept := chunk.Append(nil)
+	x.previous = wire.ChunkSum(kept)
+	reply := wire.SnapshotChunk{Request: x.request, Whole: chunk.From == 0, Last: done, Data: kept}
+	if done {
+		reply.ResourceVersion, reply.Source = x.copy.ResourceVersion(), chunk.Source
+		x.close(e)
+	}
+	e.out = reply.Append(e.out)
+}
+
+// scopeOf is what a chunk is of.
+func scopeOf(c *wire.Chunk) reflector.Scope {
+	return reflector.Scope{
+		Resource: c.Resource, Namespace: c.Namespace, LabelSelector: c.LabelSelector,
+		FieldSelector: c.FieldSelector, MetadataOnly: c.MetadataOnly,
+	}
+}
