@@ -45,6 +45,10 @@ func decodeUpstream(t wire.Type, payload []byte, c *connection) error {
 		return upstream(c, payload, &wire.ObjectError{}, func(c *connection, f *wire.ObjectError) error {
 			return c.to(f.Subscription, func(b *backing) error { b.reflector.Fault(f); return nil })
 		})
+	case wire.TypeSourceError:
+		return upstream(c, payload, &wire.SourceError{}, func(c *connection, f *wire.SourceError) error {
+			return c.to(f.Subscription, func(b *backing) error { b.reflector.SourceError(f); return nil })
+		})
 	}
 	if t >= wire.Optional {
 		return nil

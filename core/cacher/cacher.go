@@ -42,6 +42,7 @@ type Cacher struct {
 	// last heard of.
 	generation int
 	progressed int64
+	failure    *api.Status // why nothing is heard since; nil when that is not known
 
 	// dictionary numbers what the bodies being fed in are compressed with.
 	dictionary   uint32
@@ -218,6 +219,12 @@ func (c *Cacher) commit(id store.ID, e history.Event) {
 	c.dispatch()
 }
 
+// Fail says why the upstream side brings nothing, until it brings something.
+func (c *Cacher) Fail(status *api.Status) { c.failure = status }
+
+// Failure is what Fail said, or nil since something was brought.
+func (c *Cacher) Failure() *api.Status { return c.failure }
+
 // Progress says that everything up to rv has been applied (rule H14).
 func (c *Cacher) Progress(rv api.ResourceVersion, now int64) {
 	c.now = max(c.now, now)
@@ -227,7 +234,7 @@ func (c *Cacher) Progress(rv api.ResourceVersion, now int64) {
 }
 
 func (c *Cacher) advance(rv api.ResourceVersion) {
-	c.progressed = c.now
+	c.progressed, c.failure = c.now, nil
 	if rv > c.rv {
 		c.rv = rv
 	}

@@ -182,6 +182,15 @@ func (r *Reflector) Fault(f *wire.ObjectError) {
 	r.OnFault(f)
 }
 
+// SourceError takes the reason why there is no news. The connector is there, so
+// the subscription is not given up; how old the data is stays what it is.
+func (r *Reflector) SourceError(f *wire.SourceError) {
+	r.asked = r.now
+	if f.Status != nil {
+		r.status = f.Status
+	}
+}
+
 // Ended takes the end of the subscription: expired versions start over, rights
 // and overload are waited for, everything else that cannot change is final.
 func (r *Reflector) Ended(status *api.Status) {

@@ -188,20 +188,17 @@ func (r *Reflector) silentAt() int64 { return max(r.heard, r.asked) + stalePerio
 
 // NextTick is when Tick has something to do, or zero.
 func (r *Reflector) NextTick() int64 {
+	var next int64
 	switch r.phase {
 	case waiting:
-		if r.cacher.Ready() && !r.stale() {
-			return min(r.retryAt, r.staleAt())
-		}
-		return r.retryAt
+		next = r.retryAt
 	case subscribed, listing, following:
-		return r.silentAt()
-	case idle:
-		if r.cacher.Ready() && !r.stale() {
-			return r.staleAt()
-		}
+		next = r.silentAt()
 	}
-	return 0
+	if r.phase != refused && r.cacher.Ready() && !r.stale() && (next == 0 || r.staleAt() < next) {
+		return r.staleAt()
+	}
+	return next
 }
 
 func (r *Reflector) staleAt() int64 { return r.heard + stalePeriods*r.period }

@@ -310,6 +310,38 @@ func TestSilence(t *testing.T) {
 	require.Equal(t, wire.Live, r.state())
 }
 
+// Regression 1: a reader whose connector had lost its source waited in vain for
+// any word, gave the connection up, and told the person that nothing was heard of
+// the connector. The source's own error is the reason, and the connection is fine.
+func TestRegression1_WhyTheSourceIsSilent(t *testing.T) {
+	gone := api.Unavailable("the source is down")
+	r := newRig(t)
+	r.Connected(5000)
+	r.asked()
+	for range 10 {
+		r.at(r.now + 5000)
+		r.SourceError(&wire.SourceError{Status: gone})
+		require.Nil(t, r.asked(), "the subscription stays")
+		require.Equal(t, wire.Connecting, r.state())
+		require.Equal(t, gone, r.State().Status)
+	}
+	r.listed(5)
+	require.Equal(t, wire.Live, r.state())
+	require.Nil(t, r.State().Status)
+
+	heard := r.now
+	r.at(heard + 10_000)
+	r.SourceError(&wire.SourceError{Status: gone})
+	require.Equal(t, wire.Live, r.state())
+	require.EqualValues(t, heard+15_000, r.NextTick(), "an excuse makes nothing fresher")
+	r.at(heard + 15_000)
+	require.Nil(t, r.asked())
+	require.Equal(t, wire.Stale, r.state())
+	require.Equal(t, gone, r.State().Status)
+	r.at(heard + 25_000)
+	require.NotNil(t, r.asked(), "silence after an excuse is silence")
+}
+
 func TestDenied(t *testing.T) {
 	r := newRig(t)
 	r.Connected(5000)

@@ -47,8 +47,10 @@ type subscription struct {
 	position   int     // in the window: the next event to send
 	generation int     // of the cacher that position belongs to
 	rv         api.ResourceVersion
-	progressed int64    // the cacher's Progressed that was last reported
-	reported   int64    // when that was; zero makes a reader that resumed or asked hear at once
+	progressed int64 // the cacher's Progressed that was last reported
+	reported   int64 // when that was; zero makes a reader that resumed or asked hear at once
+	excused    int64 // when the reader was last told why there is no news; zero while there is
+	excuse     *api.Status
 	faultMark  int      // faults reported
 	dictionary uint32   // the cacher's number of the one last described
 	labelSets  []uint32 // by number: the generation that was defined, plus one
@@ -83,7 +85,7 @@ func (s *subscription) grant(bytes uint64) {
 // fill appends what the subscription has to say now to a message, up to about
 // limit bytes, or says why it ends.
 func (s *subscription) fill(message []byte, limit int) ([]byte, *api.Status) {
-	message, status := s.fillData(message, limit)
+	message, status := s.fillData(s.appendExcuse(message), limit)
 	if status != nil {
 		return message, status
 	}
@@ -384,13 +386,39 @@ func (s *subscription) progressDue() bool {
 	return s.caughtUp() && news && s.session.now < heard+stalePeriods*s.session.cfg.ProgressMillis
 }
 
+// appendExcuse tells a reader that has to wait what for, and again every period.
+// That the collection is being listed for the first time is an excuse, too.
+func (s *subscription) appendExcuse(message []byte) []byte {
+	status := s.cacher.Failure()
+	if !s.waits() {
+		s.excused, s.excuse = 0, nil
+		return message
+	}
+	if s.excused == 0 && status == nil {
+		s.excused = s.session.now // and the first period counts from here
+	}
+	if status != s.excuse || s.session.now >= s.excused+s.session.cfg.ProgressMillis {
+		s.excused, s.excuse = s.session.now, status
+		message = (&wire.SourceError{Subscription: s.id, Status: status}).Append(message)
+	}
+	return message
+}
+
+func (s *subscription) waits() bool { return s.cacher.Failure() != nil || !s.cacher.Ready() }
+
 // wake is when the subscription has something to say without a change.
 func (s *subscription) wake() int64 {
+	var at, again int64
 	if s.phase == opening {
-		return s.deadline
+		at = s.deadline
+	} else if s.progressDue() {
+		at = s.reported + s.session.cfg.ProgressMillis
 	}
-	if s.progressDue() {
-		return s.reported + s.session.cfg.ProgressMillis
+	if s.waits() {
+		again = s.excused + s.session.cfg.ProgressMillis
 	}
-	return 0
+	if at == 0 || again != 0 && again < at {
+		return again
+	}
+	return at
 }

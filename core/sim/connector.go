@@ -10,6 +10,9 @@ import (
 
 const heartbeatMillis = 2000
 
+// sourceGone is what connectors say that know of being cut off.
+var sourceGone = api.Unavailable("the source has lost its leader")
+
 // feed is a connector's watch of one resource.
 type feed struct {
 	cacher *cacher.Cacher
@@ -27,6 +30,7 @@ type connector struct {
 	feeds     [kinds]*feed
 	lag       int64
 	cutOff    int64 // hears nothing of the source before then
+	failing   int64 // since when it knows that; zero when it does not
 	downUntil int64 // takes no connections before then
 	restarts  int
 	open      int // subscriptions that were not released
@@ -49,6 +53,17 @@ func (c *connector) restart() {
 	c.checkHeaps()
 	c.start()
 	c.restarts++
+	if c.failing != 0 {
+		c.fail()
+	}
+}
+
+// fail makes the connector know that the source is gone.
+func (c *connector) fail() {
+	c.failing = c.world.now
+	for _, f := range c.feeds {
+		f.cacher.Fail(sourceGone)
+	}
 }
 
 // visible is how many revisions of the source have come through.
@@ -64,6 +79,7 @@ func (c *connector) pull() bool {
 	if c.world.now < c.cutOff {
 		return false
 	}
+	c.failing = 0
 	moved := false
 	for k, f := range c.feeds {
 		moved = c.follow(k, f) || moved

@@ -29,6 +29,7 @@ const (
 	SaidStale
 	SourceReplaced
 	LeaderLost
+	ReasonTold
 	ConnectorRestarted
 	SnapshotRestored
 	situations
@@ -38,7 +39,7 @@ var situationNames = [situations]string{
 	"relist", "resume without relist", "410 for a subscription", "410 for a watch", "watch resumed by version",
 	"overflow-terminate", "conflation", "graceful drain", "end-marker race", "failover to an older replica",
 	"budget reached", "immutable stop", "idle restart", "connection cut in a message", "revision cut between batches",
-	"half-open connection", "stale, and said so", "another source", "leader loss", "connector restart", "snapshot restore",
+	"half-open connection", "stale, and said so", "another source", "leader loss", "the source's error told", "connector restart", "snapshot restore",
 }
 
 // Coverage counts situations.

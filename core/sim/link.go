@@ -21,6 +21,7 @@ type link struct {
 	session   *session.Session
 	opening   uint32
 	stream    uint32
+	since     int64 // of the stream
 	up, down  []message
 	latency   int64
 	room      int   // messages under way before the connector waits
@@ -42,7 +43,7 @@ func (l *link) answer() bool {
 		l.reader.step(&wire.StreamClosed{Stream: stream, Message: "connection refused"})
 		return true
 	}
-	l.stream, l.connector, l.session, l.silent = stream, l.target, l.target.newSession(), false
+	l.stream, l.connector, l.session, l.silent, l.since = stream, l.target, l.target.newSession(), false, w.now
 	l.tap.connected()
 	l.reader.step(&wire.StreamOpened{Stream: stream, Token: "token"})
 	return true

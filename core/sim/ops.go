@@ -173,6 +173,9 @@ func (w *world) opRelist(r *api.Rand) {
 func (w *world) opLeaderLoss(r *api.Rand) {
 	c := w.connector(r)
 	c.cutOff = w.now + pick[int64](r, 3000, 12_000, 40_000, 150_000)
+	if r.Int63n(2) == 0 {
+		c.fail()
+	}
 	w.saw(LeaderLost)
 }
 

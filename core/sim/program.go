@@ -64,7 +64,7 @@ func randomFilter(r *api.Rand, kind int) check.Filter {
 }
 
 func openCollection(rd *reader, r *api.Rand) {
-	c := &collection{id: rd.id32(), kind: pick(r, pods, pods, pods, secrets)}
+	c := &collection{id: rd.id32(), opened: rd.world.now, kind: pick(r, pods, pods, pods, secrets)}
 	if r.Int63n(2) == 0 {
 		c.filter = randomFilter(r, c.kind)
 		c.filter.Fields = ""

@@ -192,6 +192,7 @@ type collection struct {
 	filter check.Filter
 	told   wire.CollectionState
 	epoch  *epoch // of the told state
+	opened int64
 }
 
 func (r *reader) collection(id uint32) *collection {
@@ -259,6 +260,7 @@ func (r *reader) checkFresh() {
 		r.link.slow = w.now
 	}
 	for _, c := range r.collections {
+		r.checkReason(c)
 		if c.told.State != wire.Live || !c.ready() {
 			continue
 		}
@@ -271,6 +273,25 @@ func (r *reader) checkFresh() {
 				r.id, c.id, c.told.ResourceVersion, w.versionAt(w.now-oldestMillis), oldestMillis)
 		}
 	}
+}
+
+// checkReason: who is connected to a connector that knows of its source being
+// gone, and waits or is stale for that, says so.
+func (r *reader) checkReason(c *collection) {
+	w, l := r.world, &r.link
+	if l.connector == nil || l.connector.failing == 0 || l.silent || c.told.State != wire.Connecting && c.told.State != wire.Stale {
+		return
+	}
+	since := max(l.connector.failing, l.since, c.opened, l.stalled, l.slow+slowMillis)
+	if w.now <= since+staleMillis {
+		return
+	}
+	status := c.told.Status
+	behind := status != nil && status.Code == 504 // the connector was restarted, and is older than the reader
+	if !behind && (status == nil || status.Message != sourceGone.Message) {
+		w.fail(ErrReason, "reader %d, collection %d is %v: %v", r.id, c.id, c.told.State, status)
+	}
+	w.saw(ReasonTold)
 }
 
 func (r *reader) nextEvent() int64 {

@@ -17,6 +17,7 @@ var (
 	ErrWire     = errors.New("wire: a session split or overtook a revision")
 	ErrBack     = errors.New("back: something went back in time")
 	ErrStale    = errors.New("stale: a collection is silently stale")
+	ErrReason   = errors.New("reason: a reader that waits is not told what for")
 	ErrView     = errors.New("view: a view is not the filtered, sorted list")
 	ErrList     = errors.New("list: an answer is not the list as of its version")
 	ErrObject   = errors.New("object: a handle does not show the object")

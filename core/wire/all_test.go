@@ -25,6 +25,7 @@ var blank = map[Type]func() frame{
 	TypeProgress:           func() frame { return new(Progress) },
 	TypeSubscriptionStatus: func() frame { return new(SubscriptionStatus) },
 	TypeObjectError:        func() frame { return new(ObjectError) },
+	TypeSourceError:        func() frame { return new(SourceError) },
 
 	TypeChunk: func() frame { return new(Chunk) },
 

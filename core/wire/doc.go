@@ -21,7 +21,7 @@
 //     [RequestProgress]
 //   - connector to reader: [Welcome], [Schema], [Dictionary], [LabelSet],
 //     [SnapshotBegin], [SnapshotPart], [SnapshotEnd], [Events], [Progress],
-//     [SubscriptionStatus], [ObjectError]
+//     [SubscriptionStatus], [ObjectError], [SourceError]
 //   - program to engine, commands: [Config], [OpenCollection],
 //     [CloseCollection], [OpenWatch], [GrantWatch], [CloseWatch], [Get], [List],
 //     [OpenView], [MoveView], [CloseView], [AcquireObject],

@@ -41,6 +41,7 @@ const (
 	TypeProgress           Type = 0x18
 	TypeSubscriptionStatus Type = 0x19
 	TypeObjectError        Type = 0x1a
+	TypeSourceError        Type = Optional | 0x1b
 
 	TypeChunk Type = 0x30
 

@@ -101,6 +101,8 @@ var samples = []sample{
 	{"", &Progress{Subscription: 1, ResourceVersion: 43}},
 	{"", &SubscriptionStatus{Subscription: 1, Status: gone}},
 	{"", &ObjectError{Subscription: 1, Key: "default/huge", ResourceVersion: 44, Status: api.TooLarge("the object has 9 MiB, the limit is 8 MiB")}},
+	{"", &SourceError{Subscription: 1, Status: api.Unavailable("etcd 10.0.0.1:2379 cannot be reached")}},
+	{"waiting", &SourceError{Subscription: 1}},
 
 	{"", keptChunk},
 	{"zero", &Chunk{}},

@@ -60,7 +60,10 @@ func expired(err error) bool { return errors.Is(err, api.Expired("")) }
 
 // failed notes why the stream ended, for Stats and for whoever reads the log.
 func (col *collection) failed(err error, from api.ResourceVersion, wait time.Duration) {
-	col.update(func(int64) {
+	col.change(func(int64) {
+		if !expired(err) {
+			col.cacher.Fail(api.Unavailable("the connector gets no " + col.resource.String() + ": " + err.Error()))
+		}
 		col.status.failures++
 		col.status.err = err
 		col.connector.totals.Failures++

@@ -168,7 +168,7 @@ func firstSync(ctx context.Context, c *guest.Collection, server string) error {
 	for {
 		status, changed := c.StatusChange()
 		if status.State == wire.Connecting && status.Err != nil {
-			return fmt.Errorf("cannot connect to %s: %w", server, status.Err)
+			return fmt.Errorf("no answer from %s: %w", server, status.Err)
 		}
 		if status.State != wire.Connecting && status.State != wire.Syncing {
 			return c.WaitForSync(ctx)

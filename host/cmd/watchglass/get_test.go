@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -19,6 +21,7 @@ import (
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/guest"
 	"github.com/watchglass/watchglass/host/server"
+	"github.com/watchglass/watchglass/host/source"
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
@@ -152,8 +155,28 @@ func TestGetSaysWhatIsWrong(t *testing.T) {
 
 	nobody := &cluster{url: "ws://127.0.0.1:1/watch"}
 	_, _, err = nobody.command(t, newGetCommand(), "pods")
-	require.ErrorContains(t, err, "cannot connect to ws://127.0.0.1:1/watch")
+	require.ErrorContains(t, err, "no answer from ws://127.0.0.1:1/watch")
 	require.ErrorContains(t, err, "refused")
+}
+
+// unreachable is a source that knows its resources and cannot read them.
+type unreachable struct{ *memory.Source }
+
+func (unreachable) Stream(context.Context, api.Resource, api.ResourceVersion, source.Sink) error {
+	return errors.New("etcd 10.0.0.1:2379: connection refused")
+}
+
+// Regression 1: with the source down, the reason was said to be that nothing was
+// heard from the connector.
+func TestRegression1_GetSaysWhyThereIsNothing(t *testing.T) {
+	c := newCluster(t)
+	c.close(t)
+	c.connector = connector.New(connector.Config{Source: unreachable{c.Source}, Logger: slog.New(slog.DiscardHandler)})
+	handler, err := server.New(server.Config{Connector: c.connector})
+	require.NoError(t, err)
+	c.serving.Store(handler)
+	_, _, err = c.command(t, newGetCommand(), "pods")
+	require.ErrorContains(t, err, "no answer from "+c.url+": 503 ServiceUnavailable: the connector gets no v1/pods: etcd 10.0.0.1:2379: connection refused")
 }
 
 // follow starts a command and returns its output and how to end it.

@@ -46,6 +46,7 @@ type Subscription struct {
 	Frames          int                 // Events frames
 	Progress        int                 // Progress frames
 	Faults          map[api.Key]*api.Status
+	Excuse          *api.Status // why nothing came, when last told
 	Status          *api.Status // why it ended
 
 	dictionary []byte

@@ -47,6 +47,8 @@ func (r *Reader) take(t wire.Type, payload []byte) error {
 		return takeFor(r, payload, &wire.Progress{}, takeProgress)
 	case wire.TypeObjectError:
 		return takeFor(r, payload, &wire.ObjectError{}, takeFault)
+	case wire.TypeSourceError:
+		return takeFor(r, payload, &wire.SourceError{}, takeSourceError)
 	}
 	return wire.Unknown(t)
 }
@@ -62,8 +64,10 @@ func takeFor[F interface{ Parse([]byte) error }](r *Reader, payload []byte, f F,
 	if s == nil || s.Status != nil {
 		return nil
 	}
-	if _, isSchema := any(f).(*wire.Schema); !isSchema && s.Schema == nil {
-		if _, isFault := any(f).(*wire.ObjectError); !isFault {
+	if s.Schema == nil {
+		switch any(f).(type) {
+		case *wire.Schema, *wire.ObjectError, *wire.SourceError:
+		default:
 			return fmt.Errorf("subscription %d: data before the schema", s.ID)
 		}
 	}
@@ -157,6 +161,11 @@ func takeProgress(s *Subscription, f *wire.Progress) error {
 
 func takeFault(s *Subscription, f *wire.ObjectError) error {
 	s.Faults[api.Key(strings.Clone(string(f.Key)))] = f.Status
+	return nil
+}
+
+func takeSourceError(s *Subscription, f *wire.SourceError) error {
+	s.Excuse = f.Status
 	return nil
 }
 
