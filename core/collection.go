@@ -94,9 +94,9 @@ func (b *backing) connect(e *Engine) {
 // new state.
 func (b *backing) renew(e *Engine) {
 	other := api.Expired("the resource is described differently now, or comes from another source; list and watch it anew")
-	for _, w := range e.watches {
+	for _, w := range e.watches.list() {
 		if w.collection.backing == b {
-			w.expire(other)
+			w.expire(e, other)
 		}
 	}
 	for _, x := range slices.Clone(e.exports) {
@@ -180,7 +180,7 @@ func (e *Engine) closeCollection(f *wire.CloseCollection) {
 	if c == nil {
 		return
 	}
-	for _, w := range slices.Clone(e.watches) {
+	for _, w := range e.watches.list() {
 		if w.collection == c {
 			e.dropWatch(w)
 		}

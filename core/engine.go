@@ -40,7 +40,7 @@ type Engine struct {
 	whole       []*backing // those without selectors and with bodies
 	collections []*collection
 	used        uint64 // bytes of objects when last looked at
-	watches     []*watch
+	watches     watches
 	views       []*liveView
 	exports     []*export
 	objects     *objcache.Cache
@@ -142,12 +142,7 @@ func (e *Engine) Ready() []byte {
 		}
 	}
 	e.ready, e.out = e.out, e.ready[:0]
-	for _, w := range e.watches {
-		if len(e.ready) < readyBytes {
-			e.ready = w.report(e, e.ready)
-		}
-	}
-	e.dropFinished()
+	e.ready = e.reportWatches(e.ready)
 	for _, v := range e.views {
 		e.ready = v.report(e, e.ready)
 	}

@@ -14,7 +14,7 @@ func (e *Engine) inspect(f *wire.Inspect) {
 	add("refusals", int(e.conn.refusals))
 	add("collections", len(e.collections))
 	add("subscriptions", len(e.backings))
-	add("watches", len(e.watches))
+	add("watches", len(e.watches.byID))
 	add("views", len(e.views))
 	e.inspectObjects(add)
 	for _, c := range e.collections {

@@ -26,6 +26,59 @@ type watch struct {
 	pending    []watcher.Delivery
 	status     *api.Status // the one event of a watch that failed
 	finished   bool
+	order      int // of opening
+	due        bool
+}
+
+// watches are those that are open.
+type watches struct {
+	byID   map[uint32]*watch
+	opened int
+	// due are those that may have something to report, so that a Ready costs
+	// nothing for the others.
+	due []*watch
+}
+
+func (s *watches) add(w *watch) {
+	if s.byID == nil {
+		s.byID = map[uint32]*watch{}
+	}
+	w.order = s.opened
+	s.opened++
+	s.byID[w.id] = w
+}
+
+// list returns all in the order of opening.
+func (s *watches) list() []*watch {
+	list := make([]*watch, 0, len(s.byID))
+	for _, w := range s.byID {
+		list = append(list, w)
+	}
+	inOrder(list)
+	return list
+}
+
+func inOrder(list []*watch) {
+	slices.SortFunc(list, func(a, b *watch) int { return a.order - b.order })
+}
+
+// look has the watch looked at by the next Ready.
+func (s *watches) look(w *watch) {
+	if !w.due {
+		w.due = true
+		s.due = append(s.due, w)
+	}
+}
+
+// takeDue returns those to be looked at in the order of opening.
+func (s *watches) takeDue() []*watch {
+	due := s.due
+	s.due = nil
+	inOrder(due)
+	for _, w := range due {
+		w.due = false
+	}
+	return due
 }
 
 func (e *Engine) openWatch(f *wire.OpenWatch) {
@@ -39,31 +92,34 @@ func (e *Engine) openWatch(f *wire.OpenWatch) {
 		return
 	}
 	w := &watch{id: f.Watch, collection: c, bodies: f.Bodies, limited: f.Credit > 0, credit: f.Credit}
-	e.watches = append(e.watches, w)
+	e.watches.add(w)
 	opt := cacher.WatchOptions{
 		Namespace: strings.Clone(f.Namespace), LabelSelector: strings.Clone(f.LabelSelector),
 		FieldSelector: strings.Clone(f.FieldSelector), ResourceVersion: strings.Clone(f.ResourceVersion),
 		Match: f.Match, SendInitialEvents: f.SendInitialEvents, Bookmarks: f.Bookmarks,
-		TimeoutSeconds: f.TimeoutSeconds, Policy: f.Policy, Sink: w.take,
+		TimeoutSeconds: f.TimeoutSeconds, Policy: f.Policy,
+		Sink:   func(d watcher.Delivery) bool { return w.take(e, d) },
+		Closed: func() { e.watches.look(w) },
 	}
 	c.backing.whenDescribed(func(status *api.Status) { w.start(e, opt, status) })
 }
 
 // start registers the watch, unless it was closed while it waited.
 func (w *watch) start(e *Engine, opt cacher.WatchOptions, status *api.Status) {
-	if !slices.Contains(e.watches, w) || w.finished {
+	if !e.isOpen(w) {
 		return
 	}
 	w.cacher = w.collection.backing.cacher
 	if status == nil {
 		status = w.cacher.Watch(opt, func(started *watcher.Watcher, status *api.Status) {
 			switch {
-			case !slices.Contains(e.watches, w) || w.finished:
+			case !e.isOpen(w):
 				if started != nil {
 					w.cacher.StopWatch(started)
 				}
 			case status != nil:
 				w.status = status
+				e.watches.look(w)
 			default:
 				w.watcher = started
 			}
@@ -77,7 +133,7 @@ func (w *watch) start(e *Engine, opt cacher.WatchOptions, status *api.Status) {
 
 // take is the watcher's sink. A watch that was closed while it waited takes
 // nothing any more.
-func (w *watch) take(d watcher.Delivery) bool {
+func (w *watch) take(e *Engine, d watcher.Delivery) bool {
 	if w.finished || w.limited && w.credit == 0 || len(w.pending) >= maxPending {
 		return false
 	}
@@ -85,11 +141,12 @@ func (w *watch) take(d watcher.Delivery) bool {
 		w.credit--
 	}
 	w.pending = append(w.pending, d)
+	e.watches.look(w)
 	return true
 }
 
 // expire ends the watch with a status, after what it had pending.
-func (w *watch) expire(status *api.Status) {
+func (w *watch) expire(e *Engine, status *api.Status) {
 	if w.watcher != nil {
 		w.cacher.StopWatch(w.watcher)
 		w.watcher = nil
@@ -97,6 +154,7 @@ func (w *watch) expire(status *api.Status) {
 	if w.status == nil {
 		w.status = status
 	}
+	e.watches.look(w)
 }
 
 func (e *Engine) grantWatch(f *wire.GrantWatch) {
@@ -135,17 +193,31 @@ func (e *Engine) dropWatch(w *watch) {
 	e.removeWatch(w)
 }
 
-func (e *Engine) removeWatch(w *watch) {
-	e.watches = slices.DeleteFunc(e.watches, func(x *watch) bool { return x == w })
-}
+func (e *Engine) removeWatch(w *watch) { delete(e.watches.byID, w.id) }
 
-func (e *Engine) findWatch(id uint32) *watch {
-	for _, w := range e.watches {
-		if w.id == id {
-			return w
+func (e *Engine) findWatch(id uint32) *watch { return e.watches.byID[id] }
+
+// isOpen reports whether the watch was neither closed nor has ended.
+func (e *Engine) isOpen(w *watch) bool { return e.watches.byID[w.id] == w && !w.finished }
+
+// reportWatches appends what watches have to deliver, up to about readyBytes,
+// and forgets those that it reports closed.
+func (e *Engine) reportWatches(out []byte) []byte {
+	for _, w := range e.watches.takeDue() {
+		if e.findWatch(w.id) != w {
+			continue
+		}
+		if len(out) < readyBytes {
+			out = w.report(e, out)
+		}
+		switch {
+		case w.finished:
+			e.removeWatch(w)
+		case len(w.pending) > 0 || w.status != nil || w.watcher != nil && w.watcher.Finished():
+			e.watches.look(w)
 		}
 	}
-	return nil
+	return out
 }
 
 // report appends what the watch has to deliver, up to about readyBytes, and its
@@ -196,9 +268,4 @@ func (w *watch) reportPending(e *Engine, out []byte) []byte {
 	}
 	w.pending = w.pending[:copy(w.pending, w.pending[n:])]
 	return out
-}
-
-// dropFinished forgets the watches that were reported closed.
-func (e *Engine) dropFinished() {
-	e.watches = slices.DeleteFunc(e.watches, func(w *watch) bool { return w.finished })
 }

@@ -50,7 +50,6 @@ type Cacher struct {
 
 	faults    faults
 	observers []Observer
-	filters   []*watcher.Filter
 	waits     []wait
 	held      bool // waits do not end
 	dispatcher
@@ -61,8 +60,11 @@ func New(cfg Config) *Cacher {
 	c := &Cacher{schema: cfg.Schema, heap: store.NewHeap(), dictionaries: [][]byte{nil}}
 	c.state = store.New(c.heap)
 	c.window = history.New(c.heap, cfg.History)
-	c.dispatcher = dispatcher{jitter: api.NewRand(cfg.Seed)}
-	c.heap.OnForget(c.forgetLabelSet)
+	c.dispatcher = dispatcher{
+		index:   watcher.NewIndex[*registration](c.heap),
+		watches: map[*watcher.Watcher]*registration{},
+		jitter:  api.NewRand(cfg.Seed),
+	}
 	return c
 }
 
@@ -247,26 +249,9 @@ func (c *Cacher) Observe(o Observer) (remove func()) {
 	return func() { c.observers = without(c.observers, o) }
 }
 
-// NewFilter makes a filter on this collection. ReleaseFilter must be called
-// when it is no longer used.
+// NewFilter makes a filter on this collection.
 func (c *Cacher) NewFilter(namespace, labelSelector, fieldSelector string) (*watcher.Filter, *api.Status) {
-	f, status := watcher.NewFilter(c.heap, &c.schema, namespace, labelSelector, fieldSelector)
-	if status == nil {
-		c.filters = append(c.filters, f)
-	}
-	return f, status
-}
-
-// ReleaseFilter lets a filter of NewFilter go.
-func (c *Cacher) ReleaseFilter(f *watcher.Filter) { c.filters = without(c.filters, f) }
-
-func (c *Cacher) forgetLabelSet(id uint32) {
-	for _, f := range c.filters {
-		if api.Mutated(api.StaleFilterMemo) {
-			break
-		}
-		f.Forget(id)
-	}
+	return watcher.NewFilter(c.heap, &c.schema, namespace, labelSelector, fieldSelector)
 }
 
 // Tick tells the time in milliseconds.

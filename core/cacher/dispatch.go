@@ -1,6 +1,8 @@
 package cacher
 
 import (
+	"slices"
+
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/store"
@@ -10,12 +12,19 @@ import (
 // dispatcher hands events to watches and bookmarks to those that are due. It
 // reads the history behind the store, so that a slow consumer can hold back
 // other consumers for the length of the budget but never the state.
+//
+// What an event or a tick costs follows the number of watches that it concerns,
+// not that of those there are. Watches that it concerns are served in the order
+// of their registration.
 type dispatcher struct {
-	watchers   []*registration
+	index      watcher.Index[*registration]
+	watches    map[*watcher.Watcher]*registration
 	dispatched int // position of the next event to hand out
 	parked     *parked
 	budget     budget
 	jitter     *api.Rand
+	bookmarks  alarms
+	deadlines  alarms
 	// bookmarkTick is when bookmarks are handed out next, zero before the
 	// first list.
 	bookmarkTick int64
@@ -27,7 +36,9 @@ type dispatcher struct {
 // registration is a watch in the dispatcher.
 type registration struct {
 	*watcher.Watcher
-	nextBookmark int64 // zero when not scheduled
+	entry    watcher.Entry[*registration]
+	bookmark alarm
+	deadline alarm
 }
 
 // parked is an event that some consumers had no room for. Until they have, or
@@ -76,9 +87,9 @@ func (c *Cacher) finishDispatch() {
 func (c *Cacher) offerAll(events []history.Event) {
 	for i := range events {
 		if e := &events[i]; !c.sameRevision(e.Current, e.Previous) {
-			for _, r := range c.watchers {
-				r.AddDifference(e)
-				r.Run()
+			for _, found := range c.index.Find(e) {
+				found.Value.AddDifference(e)
+				c.run(found.Value)
 			}
 		}
 	}
@@ -89,25 +100,36 @@ func (c *Cacher) sameRevision(a, b store.Ref) bool {
 }
 
 func (c *Cacher) stopWatches() {
-	for _, r := range c.watchers {
-		r.Stop(false)
-		r.Run()
+	var all []*registration
+	for _, r := range c.watches {
+		all = append(all, r)
 	}
-	c.forgetStopped()
+	inOrder(all)
+	for _, r := range all {
+		r.Stop(false)
+		c.run(r)
+	}
 }
 
-// offer gives an event to every watch without waiting, and parks it if some
-// have no room and the budget allows them to make some.
+func inOrder(list []*registration) {
+	slices.SortFunc(list, func(a, b *registration) int {
+		if a.entry.Before(&b.entry) {
+			return -1
+		}
+		return 1
+	})
+}
+
+// offer gives an event to the watches that it may concern without waiting, and
+// parks it if some have no room and the budget allows them to make some.
 func (c *Cacher) offer(e *history.Event) {
 	var blocked []*registration
-	for i, r := range c.watchers {
-		if api.Mutated(api.DispatchMissesWatcher) && i == 2 {
-			continue
-		}
+	for _, found := range c.index.Find(e) {
+		r := found.Value
 		if !r.TryAdd(e) {
 			blocked = append(blocked, r)
 		}
-		r.Run()
+		c.run(r)
 	}
 	blocked = c.retry(e, blocked)
 	if len(blocked) > 0 {
@@ -118,18 +140,17 @@ func (c *Cacher) offer(e *history.Event) {
 			c.giveUpParked()
 		}
 	}
-	c.forgetStopped()
 }
 
 // retry offers the event to the watches again and returns those still blocked.
 func (c *Cacher) retry(e *history.Event, blocked []*registration) []*registration {
 	kept := blocked[:0]
 	for _, r := range blocked {
-		r.Run()
+		c.run(r)
 		if !r.TryAdd(e) {
 			kept = append(kept, r)
 		} else {
-			r.Run()
+			c.run(r)
 		}
 	}
 	return kept
@@ -156,11 +177,10 @@ func (c *Cacher) giveUpParked() {
 	}
 	for _, r := range c.retry(&c.parked.event, c.parked.blocked) {
 		r.Terminate()
-		r.Run()
+		c.run(r)
 		c.Terminated++
 	}
 	c.unpark()
-	c.forgetStopped()
 }
 
 // unpark returns the part of the budget that was not used (rule C27).
@@ -173,27 +193,33 @@ func (c *Cacher) unpark() {
 
 func (c *Cacher) register(w *watcher.Watcher) {
 	r := &registration{Watcher: w}
-	c.watchers = append(c.watchers, r)
+	r.entry.Value, r.bookmark.of, r.deadline.of = r, r, r
+	c.index.Add(w.Filter(), &r.entry)
+	c.watches[w] = r
 	c.schedule(r)
-	w.Run()
+	c.deadlines.set(&r.deadline, w.Deadline())
+	c.run(r)
 }
 
-// forgetStopped takes stopped watches out of the registry (rules W3, W6).
-func (c *Cacher) forgetStopped() {
-	for i := 0; i < len(c.watchers); i++ {
-		if w := c.watchers[i].Watcher; w.Stopped() {
-			c.watchers = without(c.watchers, c.watchers[i])
-			i--
-		}
+// run lets a watch deliver, and takes it out of the registry when it has
+// stopped (rules W3, W6).
+func (c *Cacher) run(r *registration) {
+	r.Run()
+	if r.Stopped() {
+		c.forget(r)
 	}
+}
+
+func (c *Cacher) forget(r *registration) {
+	c.index.Remove(&r.entry)
+	delete(c.watches, r.Watcher)
+	c.bookmarks.set(&r.bookmark, 0)
+	c.deadlines.set(&r.deadline, 0)
 }
 
 func (c *Cacher) schedule(r *registration) {
-	next, ok := r.NextBookmark(c.now)
-	if !ok {
-		next = 0
-	}
-	r.nextBookmark = next
+	next, _ := r.NextBookmark(c.now)
+	c.bookmarks.set(&r.bookmark, next)
 }
 
 // restartClock starts the bookmark clock with the first list (rule C31).
@@ -213,13 +239,14 @@ func (c *Cacher) tickDispatcher() {
 		c.giveUpParked()
 		c.dispatch()
 	}
-	for _, r := range c.watchers {
-		if r.Expired(c.now) && c.parked == nil { // not inside a revision
-			r.Stop(false)
-			r.Run()
+	for c.parked == nil { // not inside a revision
+		r := c.deadlines.take(c.now + 1)
+		if r == nil {
+			break
 		}
+		r.Stop(false)
+		c.run(r)
 	}
-	c.forgetStopped()
 	if c.bookmarkTick != 0 && c.now >= c.bookmarkTick && c.parked == nil {
 		c.sendBookmarks()
 		c.scheduleTick()
@@ -230,12 +257,15 @@ func (c *Cacher) tickDispatcher() {
 // second (rule C32), and schedules the next. Nothing is parked, so every watch
 // has been offered everything up to the bookmark's version (rule C30).
 func (c *Cacher) sendBookmarks() {
-	for _, r := range c.watchers {
-		if r.nextBookmark == 0 || r.nextBookmark/bookmarkTickMillis > c.now/bookmarkTickMillis {
-			continue
-		}
+	var due []*registration
+	end := (c.now/bookmarkTickMillis + 1) * bookmarkTickMillis
+	for r := c.bookmarks.take(end); r != nil; r = c.bookmarks.take(end) {
+		due = append(due, r)
+	}
+	inOrder(due)
+	for _, r := range due {
 		r.AddBookmark(c.rv)
-		r.Run()
+		c.run(r)
 		c.schedule(r)
 	}
 }
@@ -243,18 +273,12 @@ func (c *Cacher) sendBookmarks() {
 // nextTick is when there is something to do. Bookmarks count only while a
 // watch is scheduled for one, and wait while an event is parked.
 func (d *dispatcher) nextTick() int64 {
-	var parked int64
+	next := d.deadlines.first()
 	if d.parked != nil {
-		parked = d.parked.deadline
+		return d.parked.deadline
 	}
-	next := parked
-	for _, r := range d.watchers {
-		if r.nextBookmark != 0 && d.parked == nil {
-			next = earlier(next, max(d.bookmarkTick, r.nextBookmark/bookmarkTickMillis*bookmarkTickMillis))
-		}
-		if at := r.Deadline(); at != 0 {
-			next = earlier(next, max(at, parked))
-		}
+	if bookmark := d.bookmarks.first(); bookmark != 0 {
+		next = earlier(next, max(d.bookmarkTick, bookmark/bookmarkTickMillis*bookmarkTickMillis))
 	}
 	return next
 }

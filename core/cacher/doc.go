@@ -10,6 +10,10 @@
 // are built on. Tick is the clock: bookmarks, deadlines, waits and the budget
 // for slow consumers hang on it.
 //
+// An event costs what the watches cost that it concerns, be there ten more or ten
+// thousand: an index knows what each selector insists on (rule C24), and nothing
+// that happens often goes through all watches.
+//
 // Where this cache stands in for the storage too, it differs from upstream:
 //
 //   - A watch or list that comes before the first list waits for it instead of

@@ -25,10 +25,7 @@ func (b *Budget) Take(now int64) int64 { return b.take(now) }
 func (b *Budget) GiveBack(millis int64) { b.giveBack(millis) }
 
 // Watches is how many watches are registered.
-func (c *Cacher) Watches() int { return len(c.watchers) }
-
-// Filters is how many filters are in use.
-func (c *Cacher) Filters() int { return len(c.filters) }
+func (c *Cacher) Watches() int { return len(c.watches) }
 
 // Waiting is how many reads wait for a version.
 func (c *Cacher) Waiting() int { return len(c.waits) }

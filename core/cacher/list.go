@@ -50,7 +50,6 @@ func (c *Cacher) List(opt ListOptions, done func(*ListResult, *api.Status)) *api
 		return status
 	}
 	c.WhenFresh(plan.notOlderThan, func(status *api.Status) {
-		defer c.ReleaseFilter(filter)
 		if status != nil {
 			done(nil, status)
 			return

@@ -91,7 +91,7 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 		c.stopWatches()
 	}
 	var changes []history.Event
-	if len(c.watchers) > 0 {
+	if len(c.watches) > 0 {
 		changes = c.difference(old, rv)
 	}
 	c.window.Relist(rv)

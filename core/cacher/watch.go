@@ -21,6 +21,7 @@ type WatchOptions struct {
 	TimeoutSeconds    uint32
 	Policy            wire.Policy
 	Sink              func(watcher.Delivery) bool
+	Closed            func()
 }
 
 // Watch checks the options and starts a watch once the collection is fresh
@@ -44,9 +45,6 @@ func (c *Cacher) Watch(opt WatchOptions, started func(*watcher.Watcher, *api.Sta
 		var w *watcher.Watcher
 		if status == nil {
 			w, status = c.startWatch(&opt, rv, filter)
-		}
-		if status != nil {
-			c.ReleaseFilter(filter)
 		}
 		started(w, status)
 	})
@@ -80,7 +78,7 @@ func (c *Cacher) startWatch(o *WatchOptions, rv api.ResourceVersion, filter *wat
 		return nil, status
 	}
 	opt := watcher.Options{
-		Filter: filter, QueueSize: c.queueSize(), Policy: o.Policy, Sink: o.Sink,
+		Filter: filter, QueueSize: c.queueSize(), Policy: o.Policy, Sink: o.Sink, Closed: o.Closed,
 		Initial: initial, Watermark: from, Bookmarks: o.Bookmarks,
 	}
 	if o.SendInitialEvents == wire.True && o.Bookmarks {
@@ -140,7 +138,8 @@ func (c *Cacher) queueSize() int {
 // StopWatch ends a watch whose consumer is gone and drops what it had left.
 func (c *Cacher) StopWatch(w *watcher.Watcher) {
 	w.Discard()
-	c.forgetStopped()
-	c.ReleaseFilter(w.Filter())
+	if r := c.watches[w]; r != nil {
+		c.forget(r)
+	}
 	c.Resume()
 }

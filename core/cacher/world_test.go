@@ -126,7 +126,7 @@ func (w *world) tryPage(opt cacher.ListOptions) (p *page, status *api.Status) {
 }
 
 // assertNoLeak closes everything: then only the state and the history hold
-// versions, and nothing holds a filter.
+// versions.
 func (w *world) assertNoLeak() {
 	w.t.Helper()
 	for _, x := range w.open {
@@ -144,7 +144,6 @@ func (w *world) assertNoLeak() {
 	delete(held, 0)
 	assert.Equal(w.t, len(held), w.Heap().Versions(), "versions that nobody holds")
 	assert.Zero(w.t, w.Watches())
-	assert.Zero(w.t, w.Filters())
 	w.list(w.ResourceVersion() + 1)
 	assert.Zero(w.t, w.Heap().Versions(), "an empty list leaves nothing")
 	assert.Zero(w.t, w.Heap().UsedBytes())

@@ -55,6 +55,16 @@ func (b BoundFields) Matches(values func(i int) string) bool {
 	return true
 }
 
+// EachExact calls yield for the terms that insist on a value: the field's
+// position and the value. With them an index can be chosen; Matches decides.
+func (b BoundFields) EachExact(yield func(field int, value string)) {
+	for i := range b.terms {
+		if t := &b.terms[i]; !t.negated {
+			yield(t.index, t.value)
+		}
+	}
+}
+
 // Empty reports whether the selector selects everything.
 func (b BoundFields) Empty() bool { return len(b.terms) == 0 }
 

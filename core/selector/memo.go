@@ -42,6 +42,12 @@ func (m *Memo) Matches(id uint32, set api.Labels) bool {
 	return verdict&yes != 0
 }
 
+// Labels is the selector.
+func (m *Memo) Labels() Labels { return m.labels }
+
+// Clear drops every verdict.
+func (m *Memo) Clear() { clear(m.verdicts) }
+
 // Forget drops the verdict on id, which will stand for another set.
 func (m *Memo) Forget(id uint32) {
 	if word, shift := place(id); word < len(m.verdicts) {

@@ -73,7 +73,7 @@ func newSubscription(session *Session, f *wire.Subscribe, resource api.Resource,
 	return sub, nil
 }
 
-func (s *subscription) close() { s.cacher.ReleaseFilter(s.filter) }
+func (s *subscription) close() {}
 
 func (s *subscription) grant(bytes uint64) {
 	if bytes > math.MaxInt64/2 {

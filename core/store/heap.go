@@ -42,10 +42,6 @@ func NewHeap() *Heap {
 
 func (h *Heap) record(ref Ref) *record { return &h.pages[ref/pageSize][ref%pageSize] }
 
-// OnForget sets what is called just before the number of a label set is used
-// for another set, so that verdicts cached by number can be dropped.
-func (h *Heap) OnForget(forget func(labelSet uint32)) { h.Labels.forget = forget }
-
 // Version is what a heap keeps of an object. The envelope is copied; the label
 // set is one of the heap's own.
 type Version struct {

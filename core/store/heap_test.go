@@ -86,21 +86,21 @@ func TestLabelSetsShareNumbers(t *testing.T) {
 	assert.NotEqual(t, web, h.Labels.Intern(labelsOf("app", "web", "tier", "")))
 }
 
-func TestLabelSetNumbersAreUsedAgainOnlyAfterForget(t *testing.T) {
+func TestLabelSetNumbersThatAreFreedAreTold(t *testing.T) {
 	h := NewHeap()
-	var forgotten []uint32
-	h.OnForget(func(id uint32) {
-		forgotten = append(forgotten, id)
-		assert.NotEmpty(t, h.Labels.Labels(id), "the set is still there while it is forgotten")
-	})
+	freed := func() (ids []uint32) {
+		require.True(t, h.Labels.EachFreed(0, func(id uint32) { ids = append(ids, id) }))
+		require.Len(t, ids, h.Labels.Freed())
+		return ids
+	}
 	a, b := put(h, "a", 1, 0, "app", "web"), put(h, "b", 1, 0, "app", "web")
 	id := h.LabelSet(a)
 	require.Equal(t, id, h.LabelSet(b))
 	assert.Zero(t, h.Labels.Generation(id))
 	h.Release(a)
-	assert.Empty(t, forgotten)
+	assert.Empty(t, freed())
 	h.Release(b)
-	assert.Equal(t, []uint32{id}, forgotten)
+	assert.Equal(t, []uint32{id}, freed())
 	c := put(h, "c", 1, 0, "app", "db")
 	assert.Equal(t, id, h.LabelSet(c), "the number is used again")
 	assert.EqualValues(t, 1, h.Labels.Generation(id), "and the generation tells")
@@ -108,7 +108,28 @@ func TestLabelSetNumbersAreUsedAgainOnlyAfterForget(t *testing.T) {
 
 	empty := put(h, "d", 1, 0)
 	h.Release(empty)
-	assert.Equal(t, []uint32{id}, forgotten, "the empty set is never forgotten")
+	assert.Equal(t, []uint32{id}, freed(), "the empty set is never freed")
+}
+
+func TestLabelSetNumbersFreedLongAgoAreNotTold(t *testing.T) {
+	h := NewHeap()
+	var freed []uint32
+	for i := range 3000 {
+		a, b := h.Labels.Intern(labelsOf("a", string(keyOf(i)))), h.Labels.Intern(labelsOf("b", string(keyOf(i))))
+		h.Labels.Release(b)
+		h.Labels.Release(a)
+		freed = append(freed, b, a)
+	}
+	require.Equal(t, len(freed), h.Labels.Freed())
+	for since := range freed {
+		var told []uint32
+		if h.Labels.EachFreed(since, func(id uint32) { told = append(told, id) }) {
+			require.Equal(t, freed[since:], told)
+		} else {
+			require.Greater(t, len(freed)-since, 1024)
+			require.Empty(t, told)
+		}
+	}
 }
 
 // The heap against a dumb one: a map of what should be there.

@@ -9,15 +9,20 @@ import (
 // LabelSets keeps every distinct label set once and names it by a small dense
 // number, so that a selector is evaluated once per set and not once per event.
 // Number 0 is the empty set. The numbers of sets that no version has any more
-// are used again; Generation tells two uses of one number apart.
+// are used again; Generation tells two uses of one number apart, and whoever
+// remembers something by number asks now and then which have been freed.
 type LabelSets struct {
 	sets   []labelSet
 	byText map[string]uint32
 	free   []uint32
 	text   []byte // scratch
-	// forget is called just before a number is free for another set.
-	forget func(id uint32)
+	// freed counts the numbers freed so far; the last of them are in recent.
+	freed  int
+	recent []uint32
 }
+
+// maxRecent bounds the numbers that EachFreed can tell.
+const maxRecent = 1024
 
 type labelSet struct {
 	labels     api.Labels
@@ -30,7 +35,6 @@ func newLabelSets() LabelSets {
 	return LabelSets{
 		sets:   []labelSet{{refs: 1}}, // the empty set is never freed
 		byText: map[string]uint32{"": 0},
-		forget: func(uint32) {},
 	}
 }
 
@@ -70,10 +74,31 @@ func (l *LabelSets) Release(id uint32) {
 	if s.refs > 0 {
 		return
 	}
-	l.forget(id)
 	delete(l.byText, s.text)
 	*s = labelSet{generation: s.generation}
 	l.free = append(l.free, id)
+	if len(l.recent) < maxRecent {
+		l.recent = append(l.recent, id)
+	} else {
+		l.recent[l.freed%maxRecent] = id
+	}
+	l.freed++
+}
+
+// Freed counts the numbers that have been freed, and so may stand for another
+// set. It only grows.
+func (l *LabelSets) Freed() int { return l.freed }
+
+// EachFreed calls forget with the numbers freed since Freed was since. It calls
+// nothing and returns false when they are too many to tell.
+func (l *LabelSets) EachFreed(since int, forget func(id uint32)) bool {
+	if l.freed-since > maxRecent {
+		return false
+	}
+	for i := since; i < l.freed; i++ {
+		forget(l.recent[i%maxRecent])
+	}
+	return true
 }
 
 // Labels returns a set. It must not be changed and is valid while the number

@@ -196,7 +196,6 @@ func (v *View) Adopt(old *View) {
 // Close detaches the view from its collection.
 func (v *View) Close() {
 	v.detach()
-	v.cacher.ReleaseFilter(v.filter)
 	v.shown.clear()
 }
 

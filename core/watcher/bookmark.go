@@ -27,10 +27,5 @@ func (w *Watcher) NextBookmark(now int64) (millis int64, ok bool) {
 	return min(next, last), true
 }
 
-// Expired reports that the watch's deadline has come.
-func (w *Watcher) Expired(now int64) bool {
-	return w.opt.DeadlineMillis != 0 && now >= w.opt.DeadlineMillis
-}
-
 // Deadline is when the watch ends by itself, or zero.
 func (w *Watcher) Deadline() int64 { return w.opt.DeadlineMillis }

@@ -80,14 +80,6 @@ func TestW18_NextBookmark(t *testing.T) {
 	}
 }
 
-func TestDeadline(t *testing.T) {
-	f := newFeed(t, 100)
-	assert.False(t, f.watch(watcher.Options{}).Expired(1<<60))
-	w := f.watch(watcher.Options{DeadlineMillis: 100})
-	assert.False(t, w.Expired(99))
-	assert.True(t, w.Expired(100))
-}
-
 // A bookmark at the watermark is news only while the end of the initial events
 // has not been told.
 func TestW35_BookmarksAtTheWatermark(t *testing.T) {

@@ -7,6 +7,9 @@
 // does what the delivery loop would do now, and nothing ever waits. Rules W1 to
 // W42 of the semantics are cited beside the code that keeps them.
 //
+// An [Index] finds the filters that a change may concern without asking the
+// others.
+//
 // A [Filter] decides whether a version matches a watch, and [Filter.Convert] turns a
 // change of the collection into the change that a filtered reader sees. Views
 // and sessions use both, so that every reader agrees on what a selector means.

@@ -57,7 +57,6 @@ func (f *feed) filter(namespace, labels, fields string) *watcher.Filter {
 	schema := objects.Pods()
 	filter, status := watcher.NewFilter(f.heap, &schema, namespace, labels, fields)
 	require.Nil(f.t, status)
-	f.heap.OnForget(filter.Forget)
 	return filter
 }
 

@@ -8,12 +8,16 @@ import (
 )
 
 // Filter is a namespace with a label and a field selector, bound to the
-// resource's fields. It caches verdicts by label set; Forget drops one.
+// resource's fields. It caches verdicts by label set.
 type Filter struct {
 	heap      *store.Heap
 	namespace string
-	labels    *selector.Memo
 	fields    selector.BoundFields
+	labelled  bool // there is a label selector
+	labels    selector.Memo
+	// freed is how many numbers of label sets had been freed when the cached
+	// verdicts were last looked through.
+	freed int
 }
 
 // NewFilter parses and binds. An error is a *api.Status 400 that says what is
@@ -22,14 +26,14 @@ func NewFilter(heap *store.Heap, schema *api.Schema, namespace, labelSelector, f
 	if namespace != "" && !schema.Namespaced {
 		return nil, api.BadRequest(schema.Resource.String() + " is not namespaced; leave the namespace out")
 	}
-	f := &Filter{heap: heap, namespace: namespace}
+	f := &Filter{heap: heap, namespace: namespace, freed: heap.Labels.Freed()}
 	if labelSelector != "" {
 		labels, err := selector.ParseLabels(labelSelector)
 		if err != nil {
 			return nil, statusOf(err)
 		}
 		if !labels.Empty() {
-			f.labels = selector.NewMemo(labels)
+			f.labelled, f.labels = true, *selector.NewMemo(labels)
 		}
 	}
 	fields, err := selector.ParseFields(fieldSelector)
@@ -54,7 +58,7 @@ func (f *Filter) Everything() bool { return f.namespace == "" && !f.Selective() 
 
 // Selective reports whether there is a selector that could keep out an object
 // of the namespace.
-func (f *Filter) Selective() bool { return f.labels != nil || !f.fields.Empty() }
+func (f *Filter) Selective() bool { return f.labelled || !f.fields.Empty() }
 
 // Matches decides about one version; zero, no object, never matches.
 func (f *Filter) Matches(ref store.Ref) bool {
@@ -64,7 +68,7 @@ func (f *Filter) Matches(ref store.Ref) bool {
 	if f.namespace != "" && !f.heap.Key(ref).InNamespace(f.namespace) {
 		return false
 	}
-	if f.labels != nil && !f.labels.Matches(f.heap.LabelSet(ref), f.heap.LabelsOf(ref)) {
+	if f.labelled && !f.matchesLabels(ref) {
 		return false
 	}
 	if f.fields.Empty() {
@@ -74,12 +78,22 @@ func (f *Filter) Matches(ref store.Ref) bool {
 	return f.fields.Matches(envelope.Field)
 }
 
-// Forget drops the cached verdict on a label set whose number is about to be
-// used for another.
-func (f *Filter) Forget(labelSet uint32) {
-	if f.labels != nil {
-		f.labels.Forget(labelSet)
+// matchesLabels asks the cache of verdicts, after dropping those on numbers that
+// may stand for another label set by now.
+func (f *Filter) matchesLabels(ref store.Ref) bool {
+	if freed := f.heap.Labels.Freed(); f.freed != freed && !api.Mutated(api.StaleFilterMemo) {
+		if !f.heap.Labels.EachFreed(f.freed, f.labels.Forget) {
+			f.labels.Clear()
+		}
+		f.freed = freed
 	}
+	return f.labels.Matches(f.heap.LabelSet(ref), f.heap.LabelsOf(ref))
+}
+
+// requirements are those of the label selector.
+func (f *Filter) requirements() []selector.Requirement {
+	requirements, _ := f.labels.Labels().Requirements()
+	return requirements
 }
 
 // Convert says what a change is to a reader with a filter (rules W26 to W28):
@@ -87,7 +101,11 @@ func (f *Filter) Forget(labelSet uint32) {
 // does not see it. A deletion carries the previous content, whose resource
 // version the reader sees replaced by the event's.
 func (f *Filter) Convert(e *history.Event) (t api.EventType, content store.Ref, ok bool) {
-	current, previous := f.Matches(e.Current), f.Matches(e.Previous)
+	current := f.Matches(e.Current)
+	previous := current
+	if !f.sameFor(e.Current, e.Previous) {
+		previous = f.Matches(e.Previous)
+	}
 	switch {
 	case current && previous:
 		return api.Modified, e.Current, true
@@ -97,4 +115,10 @@ func (f *Filter) Convert(e *history.Event) (t api.EventType, content store.Ref, 
 		return api.Deleted, e.Previous, true
 	}
 	return 0, 0, false
+}
+
+// sameFor reports whether two versions of an object are plainly the same to the
+// filter.
+func (f *Filter) sameFor(a, b store.Ref) bool {
+	return a != 0 && b != 0 && f.fields.Empty() && f.heap.LabelSet(a) == f.heap.LabelSet(b)
 }

@@ -41,6 +41,9 @@ type Options struct {
 	// Sink takes a delivery with its count, or declines it and is offered it
 	// again at the next Run. Without one the consumer calls Take.
 	Sink func(Delivery) bool
+	// Closed, if there is one, is called once, when nothing more will come
+	// than what was not taken yet.
+	Closed func()
 }
 
 type bookmarkState uint8
@@ -61,25 +64,27 @@ type input struct {
 // Watcher is one watch. It is driven by whoever registered it: TryAdd,
 // AddBookmark and the stops change its queues, Run moves things on.
 type Watcher struct {
+	// What every event looks at comes first.
 	heap      *store.Heap
-	opt       Options
-	initial   Initial
-	in        queue[input]
-	out       queue[Delivery]
-	bookmark  bookmarkState
 	watermark api.ResourceVersion
-	endSent   bool
 	inClosed  bool // no more admissions (rule W4)
 	done      bool // nothing more is delivered from the input (rule W4)
 	outClosed bool // the end of the stream, once the output is taken (rule W7)
+	live      bool // the initial events and their bookmark are delivered
+	bookmark  bookmarkState
+	// admitted and begun are the revisions of the change that was admitted last
+	// and of the live change that was delivered last.
+	admitted, begun api.ResourceVersion
+	in              queue[input]
+	out             queue[Delivery]
+	opt             Options
+	initial         Initial
+	endSent         bool
 	// inputLimit is QueueSize, except for a conflating watch whose consumer
 	// is behind by more objects than that.
 	inputLimit int
 	// difference is how much of the input came from a relist.
 	difference int
-	// admitted and begun are the revisions of the change that was admitted last
-	// and of the live change that was delivered last.
-	admitted, begun api.ResourceVersion
 }
 
 // New registers a watch. Nothing is delivered before Run.
@@ -104,9 +109,21 @@ func (w *Watcher) Stopped() bool { return w.inClosed }
 // (rule W10). A conflating watch makes room. An event that there is nobody to
 // give to, or that the consumer would not see, needs none; nor does the rest of
 // a revision that was admitted in part: consumers resume after the last version
-// that they have seen (G8), so a watch does not end inside a revision.
+// that they have seen (G8), so a watch does not end inside a revision. Where
+// nothing waits the sink is offered the change at once.
 func (w *Watcher) TryAdd(e *history.Event) bool {
-	if !w.wants(e) {
+	if !w.admits(e) {
+		return true
+	}
+	t, content, ok := w.opt.Filter.Convert(e)
+	if !ok {
+		return true
+	}
+	if w.idle() && w.opt.Sink != nil {
+		w.admitted, w.begun = e.ResourceVersion, e.ResourceVersion
+		if d := w.delivery(e, t, content); !w.opt.Sink(d) {
+			w.out.push(d)
+		}
 		return true
 	}
 	if w.full() && e.ResourceVersion != w.admitted {
@@ -127,7 +144,10 @@ func (w *Watcher) AddDifference(e *history.Event) {
 		w.TryAdd(e)
 		return
 	}
-	if w.wants(e) {
+	if !w.admits(e) {
+		return
+	}
+	if _, _, ok := w.opt.Filter.Convert(e); ok {
 		w.admit(e)
 		w.difference++
 	}
@@ -135,15 +155,17 @@ func (w *Watcher) AddDifference(e *history.Event) {
 
 func (w *Watcher) full() bool { return w.in.len()-w.difference >= w.inputLimit }
 
-func (w *Watcher) wants(e *history.Event) bool {
+// admits reports whether the watch is open to an event of that version.
+func (w *Watcher) admits(e *history.Event) bool {
 	if w.inClosed || e.ResourceVersion <= w.watermark {
 		return false
 	}
-	if api.Mutated(api.WatermarkOffByOne) && e.ResourceVersion == w.watermark+1 {
-		return false
-	}
-	_, _, ok := w.opt.Filter.Convert(e)
-	return ok
+	return !api.Mutated(api.WatermarkOffByOne) || e.ResourceVersion != w.watermark+1
+}
+
+// idle: nothing waits to be delivered.
+func (w *Watcher) idle() bool {
+	return w.live && w.in.len() == 0 && w.out.len() == 0 && !w.inClosed
 }
 
 func (w *Watcher) admit(e *history.Event) {
@@ -190,7 +212,7 @@ func (w *Watcher) Stop(drain bool) {
 
 // Run delivers what can be delivered now.
 func (w *Watcher) Run() {
-	for {
+	for !w.idle() {
 		w.flush()
 		if w.outClosed || !w.advance() {
 			return
@@ -228,6 +250,7 @@ func (w *Watcher) advance() bool {
 		w.close()
 		return true
 	}
+	w.live = true
 	return false
 }
 
@@ -277,6 +300,11 @@ func (w *Watcher) deliver(e *history.Event) {
 	if !ok {
 		return
 	}
+	w.out.push(w.delivery(e, t, content))
+}
+
+// delivery holds a count of the content.
+func (w *Watcher) delivery(e *history.Event, t api.EventType, content store.Ref) Delivery {
 	d := Delivery{Type: t, Content: w.heap.Retain(content), Flags: w.heap.Flags(content)}
 	d.ResourceVersion = w.heap.ResourceVersion(content)
 	if t == api.Deleted {
@@ -285,7 +313,7 @@ func (w *Watcher) deliver(e *history.Event) {
 			d.Flags |= api.FinalStateUnknown
 		}
 	}
-	w.out.push(d)
+	return d
 }
 
 func (w *Watcher) deliverBookmark(rv api.ResourceVersion) {
@@ -300,6 +328,9 @@ func (w *Watcher) deliverBookmark(rv api.ResourceVersion) {
 // close is the exit of the delivery loop (rule W7). What is in the output
 // stays takeable (rule W9).
 func (w *Watcher) close() {
+	if !w.outClosed && w.opt.Closed != nil {
+		w.opt.Closed()
+	}
 	w.inClosed, w.done, w.outClosed = true, true, true
 	for w.in.len() > 0 {
 		in := w.in.pop()
@@ -322,7 +353,7 @@ func (w *Watcher) release(e *history.Event) {
 }
 
 // Take returns the next delivery with its count. It is for consumers that
-// gave no Sink.
+// gave no Sink, who call Run when they have taken what they wanted.
 func (w *Watcher) Take() (Delivery, bool) {
 	if w.out.len() == 0 {
 		return Delivery{}, false

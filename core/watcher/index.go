@@ -1,0 +1,256 @@
+package watcher
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/selector"
+	"github.com/watchglass/watchglass/core/store"
+)
+
+// Index finds, for a change, those of many filters that it may concern, at a
+// cost that follows their number and not that of all. What belongs to a filter
+// is a T: a watch, a subscription.
+//
+// Each filter lies in the place of one thing that it insists on, within its
+// namespace if it has one: a value of a field, a label (one place for each value
+// that it allows), the presence of a label. Of the places that it could lie in
+// it takes those with the fewest others, so that many filters which share a
+// condition are told apart by another. One that insists on nothing, such as
+// "app!=web", is found for every change in its namespace.
+//
+// A change finds the filters at the places of both of its versions, because an
+// object that leaves a selector concerns its readers too (rule C24). What is
+// found still has to be asked; what is not found would say no (rule C25).
+type Index[T any] struct {
+	heap   *store.Heap
+	places map[place]*bucket[T]
+	// The rest counts places by what they are, so that an object is only
+	// looked up under what somebody asks for.
+	namespaced int
+	fields     []int
+	labels     map[string]int
+	order      uint64
+	found      []*Entry[T] // scratch
+	spare      []*Entry[T]
+}
+
+// place is something that a version of an object has, anywhere or in a
+// namespace.
+type place struct {
+	kind       placeKind
+	field      int
+	namespace  string
+	key, value string
+}
+
+type placeKind uint8
+
+const (
+	everyObject placeKind = iota
+	withField             // field and value
+	withLabel             // key and value
+	withKey               // the key of a label
+)
+
+// Entry is one filter in an index. It is its owner's, and in one index at most.
+type Entry[T any] struct {
+	Value  T
+	order  uint64
+	gone   bool
+	places []place
+}
+
+// Before reports which of two entries of an index was added first.
+func (e *Entry[T]) Before(other *Entry[T]) bool { return e.order < other.order }
+
+// NewIndex returns an index of filters on the versions of a heap.
+func NewIndex[T any](heap *store.Heap) Index[T] {
+	return Index[T]{heap: heap, places: map[place]*bucket[T]{}, labels: map[string]int{}}
+}
+
+// Add puts a filter in, as an entry that is in no index.
+func (x *Index[T]) Add(f *Filter, e *Entry[T]) {
+	e.order, e.gone, e.places = x.order, false, x.choose(f)
+	x.order++
+	for _, p := range e.places {
+		b := x.places[p]
+		if b == nil {
+			b = &bucket[T]{}
+			x.places[p] = b
+			x.count(p, 1)
+		}
+		b.entries = append(b.entries, e)
+	}
+}
+
+// Remove takes an entry out that was added. A second time does nothing.
+func (x *Index[T]) Remove(e *Entry[T]) {
+	if e.gone {
+		return
+	}
+	e.gone = true
+	for _, p := range e.places {
+		if b := x.places[p]; b.remove() {
+			delete(x.places, p)
+			x.count(p, -1)
+		}
+	}
+}
+
+func (x *Index[T]) count(p place, n int) {
+	if p.namespace != "" {
+		x.namespaced += n
+	}
+	switch p.kind {
+	case withField:
+		for len(x.fields) <= p.field {
+			x.fields = append(x.fields, 0)
+		}
+		x.fields[p.field] += n
+	case withLabel, withKey:
+		if x.labels[p.key] += n; x.labels[p.key] == 0 {
+			delete(x.labels, p.key)
+		}
+	}
+}
+
+// choose returns the places to put a filter in: those of the condition that the
+// fewest others lie under. Where that is a tie the first wins, so the conditions
+// that tend to select the least come first.
+func (x *Index[T]) choose(f *Filter) []place {
+	var best []place
+	least := 0
+	offer := func(places ...place) {
+		n := len(places)
+		for i := range places {
+			places[i].namespace = f.namespace
+			if b := x.places[places[i]]; b != nil {
+				n += b.len()
+			}
+		}
+		if best == nil || n < least {
+			best, least = places, n
+		}
+	}
+	f.fields.EachExact(func(field int, value string) {
+		offer(place{kind: withField, field: field, value: value})
+	})
+	requirements := f.requirements()
+	for _, r := range requirements {
+		switch r.Operator() {
+		case selector.Equals, selector.DoubleEquals, selector.In:
+			var places []place
+			for _, value := range r.Values() {
+				places = append(places, place{kind: withLabel, key: r.Key(), value: value})
+			}
+			offer(places...)
+		}
+	}
+	for _, r := range requirements {
+		switch r.Operator() {
+		case selector.Exists, selector.GreaterThan, selector.LessThan:
+			offer(place{kind: withKey, key: r.Key()})
+		}
+	}
+	if best == nil {
+		offer(place{kind: everyObject})
+	}
+	return best
+}
+
+// Find returns the entries that a change may concern, in the order in which they
+// were added. The list is good until the next Find.
+func (x *Index[T]) Find(e *history.Event) []*Entry[T] {
+	x.found = x.found[:0]
+	either := e.Current
+	if either == 0 {
+		either = e.Previous
+	}
+	x.findIn("", e)
+	if x.namespaced > 0 {
+		if namespace := x.heap.Key(either).Namespace(); namespace != "" {
+			x.findIn(namespace, e)
+		}
+	}
+	return x.found
+}
+
+func (x *Index[T]) findIn(namespace string, e *history.Event) {
+	if e.Current != 0 {
+		x.findVersion(namespace, e.Current, 0)
+	}
+	if e.Previous != 0 && (e.Current == 0 || !api.Mutated(api.DispatchMissesWatcher)) {
+		x.findVersion(namespace, e.Previous, e.Current)
+	}
+	x.look(place{kind: everyObject, namespace: namespace})
+}
+
+// findVersion finds the filters at the places of a version, except those that it
+// shares with another version of the object, by which they were found.
+func (x *Index[T]) findVersion(namespace string, ref, found store.Ref) {
+	for i, n := range x.fields {
+		if n == 0 {
+			continue
+		}
+		value := x.heap.Envelope(ref).Field(i)
+		if found == 0 || x.heap.Envelope(found).Field(i) != value {
+			x.look(place{kind: withField, namespace: namespace, field: i, value: value})
+		}
+	}
+	if len(x.labels) == 0 || found != 0 && x.heap.LabelSet(found) == x.heap.LabelSet(ref) {
+		return
+	}
+	for _, l := range x.heap.LabelsOf(ref) {
+		if x.labels[l.Key] > 0 {
+			x.look(place{kind: withLabel, namespace: namespace, key: l.Key, value: l.Value})
+			x.look(place{kind: withKey, namespace: namespace, key: l.Key})
+		}
+	}
+}
+
+func (x *Index[T]) look(p place) {
+	if b := x.places[p]; b != nil {
+		x.merge(b)
+	}
+}
+
+// merge adds the entries of a bucket to what was found, in order and each once.
+func (x *Index[T]) merge(b *bucket[T]) {
+	was, all := x.found, x.spare[:0]
+	for _, e := range b.entries {
+		if e.gone {
+			continue
+		}
+		for len(was) > 0 && was[0].order < e.order {
+			all, was = append(all, was[0]), was[1:]
+		}
+		if len(was) == 0 || was[0] != e {
+			all = append(all, e)
+		}
+	}
+	all = append(all, was...)
+	x.found, x.spare = all, x.found
+}
+
+// bucket is a list of entries in order. Those that are gone are dropped when
+// they are more than the others, so that taking one out costs nothing.
+type bucket[T any] struct {
+	entries []*Entry[T]
+	gone    int
+}
+
+func (b *bucket[T]) len() int { return len(b.entries) - b.gone }
+
+// remove counts an entry that is gone and reports whether that was the last.
+func (b *bucket[T]) remove() (empty bool) {
+	if b.gone++; b.gone > len(b.entries)/2 {
+		kept := make([]*Entry[T], 0, b.len())
+		for _, e := range b.entries {
+			if !e.gone {
+				kept = append(kept, e)
+			}
+		}
+		b.entries, b.gone = kept, 0
+	}
+	return len(b.entries) == 0
+}

@@ -1,0 +1,179 @@
+package watcher_test
+
+import (
+	"math/rand"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/selector"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/watcher"
+)
+
+// wish is what a reader asks for, and nothing that helps to find it.
+type wish struct {
+	namespace string
+	labels    string
+	fields    string
+	number    int
+}
+
+// matches judges from the texts, with nothing remembered.
+func (w *wish) matches(t *testing.T, heap *store.Heap, ref store.Ref) bool {
+	if ref == 0 || !heap.Key(ref).InNamespace(w.namespace) {
+		return false
+	}
+	labels, err := selector.ParseLabels(w.labels)
+	require.NoError(t, err)
+	fields, err := selector.ParseFields(w.fields)
+	require.NoError(t, err)
+	schema := objects.Pods()
+	return labels.Matches(heap.LabelsOf(ref)) && fields.Matches(func(name string) (string, bool) {
+		return heap.Envelope(ref).Field(schema.Field(name)), true
+	})
+}
+
+func pick(random *rand.Rand, texts ...string) string { return texts[random.Intn(len(texts))] }
+
+func randomWish(random *rand.Rand) wish {
+	w := wish{namespace: pick(random, "", "", "n1", "n2", "n3")}
+	digit := func() string { return strconv.Itoa(random.Intn(4)) }
+	var labels, fields []string
+	for range random.Intn(4) {
+		key := pick(random, "a", "b", "c")
+		labels = append(labels, pick(random,
+			key+"="+digit(), key+"=="+digit(), key+"!="+digit(), key, "!"+key, key+" in ("+digit()+","+digit()+")", key+" in (,"+digit()+")",
+			key+" notin ("+digit()+",9)", key+">"+digit(), key+"<"+digit()))
+	}
+	for range random.Intn(3) {
+		fields = append(fields, pick(random,
+			"metadata.name=p"+digit(), "metadata.namespace=n"+digit(), "status.phase=", "status.phase=Running",
+			"status.phase!=Failed", "spec.nodeName=node-"+digit(), "spec.nodeName!="))
+	}
+	w.labels, w.fields = strings.Join(labels, ","), strings.Join(fields, ",")
+	return w
+}
+
+func randomObject(random *rand.Rand, step int) string {
+	text := pick(random, "n1", "n2", "n3") + "/p" + strconv.Itoa(random.Intn(5))
+	for _, key := range []string{"a", "b", "c"} {
+		if random.Intn(3) > 0 {
+			text += " " + key + "=" + strconv.Itoa(random.Intn(4))
+		}
+	}
+	if random.Intn(3) == 0 { // a label set of its own, whose number is soon another's
+		text += " d=" + strconv.Itoa(step)
+	}
+	text += pick(random, "", " phase=Running", " phase=Failed")
+	return text + pick(random, "", " nodeName=node-1", " nodeName=node-2")
+}
+
+// C25: what the index leaves out has nothing to say, whatever the selectors,
+// while filters come and go and numbers of label sets stand for other sets.
+func TestC25_IndexLosesNothing(t *testing.T) {
+	found, matched := 0, 0
+	for seed := range int64(30) {
+		random := rand.New(rand.NewSource(seed))
+		f := newFeed(t, 3)
+		index := watcher.NewIndex[*wish](f.heap)
+		filters := map[*wish]*watcher.Filter{}
+		var open []*watcher.Entry[*wish]
+		for step := range 300 {
+			for range random.Intn(5) {
+				w := randomWish(random)
+				w.number = step
+				filters[&w] = f.filter(w.namespace, w.labels, w.fields)
+				open = append(open, &watcher.Entry[*wish]{Value: &w})
+				index.Add(filters[&w], open[len(open)-1])
+			}
+			for len(open) > 0 && random.Intn(2+200/len(open)) == 0 {
+				i := random.Intn(len(open))
+				index.Remove(open[i])
+				index.Remove(open[i])
+				open = slices.Delete(open, i, i+1)
+			}
+			text := randomObject(random, step)
+			if name, _, _ := strings.Cut(text, " "); f.state.Get(api.Key(name)) != 0 && random.Intn(3) == 0 {
+				text = "-" + name
+			}
+			e := f.do(text)
+			var want, got []*wish
+			for _, entry := range open {
+				if w := entry.Value; w.matches(t, f.heap, e.Current) || w.matches(t, f.heap, e.Previous) {
+					want = append(want, w)
+				}
+			}
+			for _, entry := range index.Find(e) {
+				if _, _, ok := filters[entry.Value].Convert(e); ok {
+					got = append(got, entry.Value)
+				}
+				found++
+			}
+			require.Equal(t, want, got, "seed %d, step %d: %s", seed, step, text)
+			matched += len(want)
+		}
+	}
+	assert.NotZero(t, matched)
+	assert.Less(t, found, 3*matched, "and it does leave out")
+}
+
+// C24: of many filters only those that insist on what the object has are found,
+// though they share all other conditions.
+func TestC24_IndexFindsFew(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		wish   func(i string) wish
+		scoped bool // it insists on something in the key
+	}{
+		{"a label", func(i string) wish { return wish{labels: "app=app-" + i} }, false},
+		{"a label among others", func(i string) wish { return wish{labels: "app=app-" + i + ",tier=web,zone", namespace: "ns"} }, false},
+		{"one of several values", func(i string) wish { return wish{labels: "app in (app-" + i + ",x-" + i + ")"} }, false},
+		{"presence", func(i string) wish { return wish{labels: "app-" + i, fields: "status.phase!=Failed"} }, false},
+		{"a name", func(i string) wish { return wish{fields: "metadata.name=pod-" + i, labels: "tier=web"} }, true},
+		{"a field", func(i string) wish { return wish{fields: "spec.nodeName=node-" + i, labels: "tier=web"} }, false},
+		{"a namespace", func(i string) wish { return wish{namespace: "ns-" + i, labels: "!canary"} }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFeed(t, 10)
+			index := watcher.NewIndex[string](f.heap)
+			for i := range 1000 {
+				text := strconv.Itoa(i)
+				w := c.wish(text)
+				index.Add(f.filter(w.namespace, w.labels, w.fields), &watcher.Entry[string]{Value: text})
+			}
+			object := func(i string) store.Ref {
+				key := "ns/pod"
+				if c.scoped {
+					key = "ns-" + i + "/pod-" + i
+				}
+				return objects.Version(f.heap, key+" rv=1 tier=web zone=z app-"+i+"=yes app=app-"+i+" nodeName=node-"+i)
+			}
+			values := func(e history.Event) (list []string) {
+				for _, entry := range index.Find(&e) {
+					list = append(list, entry.Value)
+				}
+				return list
+			}
+			a, b := object("7"), object("700")
+			assert.Contains(t, values(history.Event{Current: a}), "7")
+			assert.LessOrEqual(t, len(values(history.Event{Current: a})), 3)
+			assert.Contains(t, values(history.Event{Previous: a}), "7", "a deletion is looked up by what it deletes")
+			if c.scoped {
+				return
+			}
+			both := values(history.Event{Current: b, Previous: a})
+			assert.Contains(t, both, "7")
+			assert.Contains(t, both, "700")
+			assert.LessOrEqual(t, len(both), 6)
+			assert.True(t, slices.IsSortedFunc(both, func(a, b string) int { return len(a) - len(b) }), "in the order they were added")
+		})
+	}
+}
