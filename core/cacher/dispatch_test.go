@@ -235,6 +235,16 @@ func TestW35_NoBookmarkBeforeTheCollectionMoves(t *testing.T) {
 	w.assertNoLeak()
 }
 
+// A watch from a version that the collection has left behind, with nothing to
+// tell since, is told where the collection is.
+func TestW35_BookmarkOfTheProgressThatItMissed(t *testing.T) {
+	w := listed(t, 10)
+	w.Progress(15, w.now)
+	x := w.start(cacher.WatchOptions{ResourceVersion: "12", Bookmarks: true})
+	w.pass(62_000)
+	assert.Equal(t, []string{"BOOKMARK @15"}, w.take(x))
+}
+
 // T5: the last bookmark comes about two seconds before the deadline.
 func TestW19_BookmarkBeforeTheDeadline(t *testing.T) {
 	for _, c := range []struct {

@@ -96,7 +96,7 @@ func (c *Cacher) startWatch(o *WatchOptions, rv api.ResourceVersion, filter *wat
 }
 
 // initialEvents chooses between the state and the history (rule C14), and
-// returns the watermark that live events must exceed (rule W34).
+// returns the version that they start from.
 func (c *Cacher) initialEvents(o *WatchOptions, rv api.ResourceVersion, filter *watcher.Filter) (watcher.Initial, api.ResourceVersion, *api.Status) {
 	if o.SendInitialEvents == wire.True {
 		return watcher.FromState(c.heap, c.capture(o.Namespace, filter), c.rv), c.rv, nil
@@ -108,7 +108,7 @@ func (c *Cacher) initialEvents(o *WatchOptions, rv api.ResourceVersion, filter *
 	if status != nil {
 		return watcher.Initial{}, 0, status
 	}
-	return watcher.FromHistory(c.heap, c.window, position), max(rv, c.rv), nil
+	return watcher.FromHistory(c.heap, c.window, position), rv, nil
 }
 
 // capture takes the matching versions as they are now, each with a count.

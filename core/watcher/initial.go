@@ -12,7 +12,7 @@ type Initial struct {
 	heap *store.Heap
 	// state holds one count of each version, from position on.
 	state    []store.Ref
-	version  api.ResourceVersion // of the state
+	version  api.ResourceVersion // of the state, or of the last event
 	window   *history.Window
 	position int
 	end      int
@@ -32,28 +32,32 @@ func FromState(heap *store.Heap, state []store.Ref, rv api.ResourceVersion) Init
 // window moves past the next one before that, the interval is invalid (rules
 // H17, W33).
 func FromHistory(heap *store.Heap, window *history.Window, position int) Initial {
-	return Initial{heap: heap, window: window, position: position, end: window.End()}
+	i := Initial{heap: heap, window: window, position: position, end: window.End()}
+	if !i.finished() {
+		i.version = window.At(i.end - 1).ResourceVersion
+	}
+	return i
 }
 
 func (i *Initial) finished() bool { return i.position >= i.end && len(i.revision) == 0 }
 
-// next returns the next event with one count of each version it names, and the
-// resource version it stands for in the order of the watch.
-func (i *Initial) next() (e history.Event, version api.ResourceVersion, ok bool) {
+// next returns the next event with one count of each version it names, or false
+// when the window has moved past it.
+func (i *Initial) next() (e history.Event, ok bool) {
 	if i.window == nil {
 		e = history.Event{Current: i.state[i.position]}
 		i.position++
-		return e, i.version, true
+		return e, true
 	}
 	if len(i.revision) == 0 {
 		if i.position < i.window.Start() {
-			return e, 0, false
+			return e, false
 		}
 		i.readRevision()
 	}
 	e = i.revision[0]
 	i.revision = i.revision[1:]
-	return e, e.ResourceVersion, true
+	return e, true
 }
 
 func (i *Initial) readRevision() {

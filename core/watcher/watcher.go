@@ -25,8 +25,8 @@ type Options struct {
 	QueueSize int
 	Policy    wire.Policy
 	Initial   Initial
-	// Watermark is the version that live events must exceed, before the
-	// initial events raise it (rule W34).
+	// Watermark is the version that was asked for. Live events and bookmarks
+	// must exceed it and every initial event (rules W34, W35).
 	Watermark api.ResourceVersion
 	// Bookmarks: the watch is offered periodic bookmarks (rule W25).
 	Bookmarks bool
@@ -89,7 +89,8 @@ type Watcher struct {
 
 // New registers a watch. Nothing is delivered before Run.
 func New(heap *store.Heap, opt Options) *Watcher {
-	w := &Watcher{heap: heap, opt: opt, initial: opt.Initial, watermark: opt.Watermark, inputLimit: opt.QueueSize}
+	w := &Watcher{heap: heap, opt: opt, initial: opt.Initial, inputLimit: opt.QueueSize}
+	w.watermark = max(opt.Watermark, opt.Initial.version)
 	if opt.BookmarkAfter == 0 {
 		w.bookmark = sent
 	}
@@ -255,14 +256,13 @@ func (w *Watcher) advance() bool {
 }
 
 func (w *Watcher) advanceInitial() {
-	e, version, ok := w.initial.next()
+	e, ok := w.initial.next()
 	if !ok {
 		// The window has moved past events that were not copied yet. The
 		// consumer resumes and is told that it is too late (rule W33).
 		w.Stop(false)
 		return
 	}
-	w.watermark = max(w.watermark, version)
 	w.deliver(&e)
 	w.release(&e)
 }
