@@ -117,7 +117,9 @@ func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 	case listing:
 		return r.listChanges(f)
 	case subscribed:
-		r.Resumes++
+		if err := r.resumed("Events"); err != nil {
+			return err
+		}
 	case following:
 	default:
 		return api.Protocol("Events came before the subscription was answered")
@@ -162,11 +164,24 @@ func (r *Reflector) listChanges(f *wire.Events) error {
 	return nil
 }
 
+// resumed notes that a subscription is answered without a snapshot, which it
+// must not be when there is nothing to resume from: what lies between would be
+// missing for ever.
+func (r *Reflector) resumed(frame string) error {
+	if !r.resumes() {
+		return api.Protocol(frame + " came where a snapshot was asked for")
+	}
+	r.Resumes++
+	return nil
+}
+
 // Progress takes the connector's word that nothing is missing.
 func (r *Reflector) Progress(f *wire.Progress) error {
 	switch r.phase {
 	case subscribed:
-		r.Resumes++
+		if err := r.resumed("Progress"); err != nil {
+			return err
+		}
 	case following:
 	default:
 		return api.Protocol("Progress came before the subscription was answered")

@@ -159,11 +159,15 @@ func (r *Reflector) subscribe() {
 	if r.source == r.cfg.Source {
 		f.NotOlderThan = max(f.NotOlderThan, r.cfg.Floor)
 	}
-	if r.cacher.Ready() && !r.relist {
+	if r.resumes() {
 		f.ResourceVersion = r.cacher.ResourceVersion()
 	}
 	r.out = f.Append(r.out)
 }
+
+// resumes reports whether the next subscription, or the present one while it is
+// not answered, goes on from what is here.
+func (r *Reflector) resumes() bool { return r.cacher.Ready() && !r.relist }
 
 // resubscribe gives up the present subscription and subscribes again at once.
 func (r *Reflector) resubscribe() {

@@ -1,0 +1,379 @@
+package reflector_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/reflector"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// The cases of client-go's RetryWatcher and Reflector that mean something to a
+// reader of a connector. A watch there is a subscription here, and a list is a
+// snapshot.
+
+// answer is what a connector does with one subscription: it sends a snapshot or
+// changes, and then ends it, or the connection, or neither.
+type answer struct {
+	snapshot api.ResourceVersion
+	send     []api.ResourceVersion
+	end      *api.Status
+	ends     bool // with end, which may be none
+	cut      bool
+}
+
+func sends(versions ...api.ResourceVersion) answer { return answer{send: versions} }
+
+func (a answer) thenCut() answer                 { a.cut = true; return a }
+func (a answer) thenEnds(why *api.Status) answer { a.end, a.ends = why, true; return a }
+func ends(why *api.Status) answer                { return answer{}.thenEnds(why) }
+
+// give answers the present subscription.
+func (r *rig) give(a answer) {
+	r.t.Helper()
+	if a.snapshot > 0 {
+		r.listed(a.snapshot, fmt.Sprintf("default/o%d rv=%d", a.snapshot, a.snapshot))
+	} else if len(a.send) > 0 {
+		r.described()
+	}
+	for _, rv := range a.send {
+		all := changes(api.Added, fmt.Sprintf("default/o%d rv=%d", rv, rv))
+		require.NoError(r.t, r.Changes(&wire.Events{ResourceVersion: rv, Changes: all}, 1))
+	}
+	switch {
+	case a.cut:
+		r.Disconnected(api.Unavailable("cut"))
+		r.Connected(5000)
+	case a.ends:
+		r.Ended(a.end)
+	}
+}
+
+// subscribes waits for the next subscription, if one comes in time.
+func (r *rig) subscribes(within int64) *wire.Subscribe {
+	r.t.Helper()
+	for end := r.now + within; ; r.at(r.now + 100) {
+		if next := r.asked(); next != nil || r.now >= end {
+			return next
+		}
+	}
+}
+
+// knowing is a reflector that has a state of that version, told by an earlier
+// connection, and has just subscribed to what follows.
+func knowing(t *testing.T, rv api.ResourceVersion) *rig {
+	r := newRig(t)
+	r.Connected(5000)
+	r.asked()
+	r.listed(rv)
+	r.Disconnected(api.Unavailable("cut"))
+	r.Connected(5000)
+	return r
+}
+
+// told are the versions that a reader is told from now on.
+func (r *rig) told() *[]api.ResourceVersion {
+	seen := &[]api.ResourceVersion{}
+	r.cacher.Observe(func(e *history.Event) { *seen = append(*seen, e.ResourceVersion) })
+	return seen
+}
+
+type versions = []api.ResourceVersion
+
+func TestRetryWatcher(t *testing.T) {
+	all := sends(1, 2, 5, 6, 7, 11).send
+	for name, c := range map[string]struct {
+		from    api.ResourceVersion
+		answers []answer
+		asked   versions // to resume from; zero for a snapshot
+		told    versions
+		state   wire.State
+	}{
+		"recovers from an error": {1, []answer{ends(api.Internal("test")), sends(2)}, versions{1, 1}, versions{2}, wire.Live},
+		"starts over after a 410 at once": {
+			1, []answer{ends(api.Expired("gone")), {snapshot: 2}}, versions{1, 0}, versions{2}, wire.Live,
+		},
+		"recovers from no answer":     {1, []answer{answer{}.thenCut(), sends(2)}, versions{1, 1}, versions{2}, wire.Live},
+		"reads what follows":          {1, []answer{sends(2)}, versions{1}, versions{2}, wire.Live},
+		"skips what it has":           {1, []answer{sends(1, 2)}, versions{1}, versions{2}, wire.Live},
+		"skips what is older":         {3, []answer{sends(2)}, versions{3}, nil, wire.Live},
+		"starts over after a 410":     {5, []answer{sends(5, 6).thenEnds(api.Expired("gone")), {snapshot: 8}}, versions{5, 0}, versions{6, 8, 8}, wire.Live},
+		"stops when forbidden":        {5, []answer{ends(api.Forbidden("no"))}, versions{5}, nil, wire.Forbidden},
+		"stops when unauthorized":     {5, []answer{ends(api.Unauthorized("who"))}, versions{5}, nil, wire.Forbidden},
+		"recovers from a time-out":    {5, []answer{sends(6).thenEnds(&api.Status{Code: 504}), sends(7)}, versions{5, 6}, versions{6, 7}, wire.Live},
+		"recovers from a 500":         {5, []answer{sends(6).thenEnds(api.Internal("")), sends(7)}, versions{5, 6}, versions{6, 7}, wire.Live},
+		"recovers from an odd code":   {5, []answer{sends(6).thenEnds(&api.Status{Code: 666}), sends(7)}, versions{5, 6}, versions{6, 7}, wire.Live},
+		"recovers from an odd end":    {5, []answer{sends(6).thenEnds(nil), sends(7)}, versions{5, 6}, versions{6, 7}, wire.Live},
+		"one cut, one event":          {5, []answer{sends(6).thenCut(), {}}, versions{5, 6}, versions{6}, wire.Reconnecting},
+		"two cuts":                    {4, []answer{sends(5).thenCut(), sends(6).thenCut(), {}}, versions{4, 5, 6}, versions{5, 6}, wire.Reconnecting},
+		"two cuts, versions left out": {4, []answer{sends(5).thenCut(), sends(7).thenCut(), {}}, versions{4, 5, 7}, versions{5, 7}, wire.Reconnecting},
+		"two cuts, from far below":    {2, []answer{sends(5).thenCut(), sends(7).thenCut(), {}}, versions{2, 5, 7}, versions{5, 7}, wire.Reconnecting},
+		"four cuts": {
+			2, []answer{sends(5).thenCut(), sends(6).thenCut(), sends(7).thenCut(), sends(11).thenCut(), {}},
+			versions{2, 5, 6, 7, 11}, versions{5, 6, 7, 11}, wire.Reconnecting,
+		},
+		"four cuts, everything sent again each time": {
+			2, []answer{sends(all[:3]...).thenCut(), sends(all[:4]...).thenCut(), sends(all[:5]...).thenCut(), sends(all...).thenCut(), {}},
+			versions{2, 5, 6, 7, 11}, versions{5, 6, 7, 11}, wire.Reconnecting,
+		},
+		"two cuts, two events each and one more": {
+			1, []answer{sends(all[:3]...).thenCut(), sends(all[2:5]...).thenCut(), sends(all[4:]...)},
+			versions{1, 5, 7}, versions{2, 5, 6, 7, 11}, wire.Live,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := knowing(t, c.from)
+			told, asked := r.told(), versions(nil)
+			for _, a := range c.answers {
+				next := r.subscribes(5000)
+				require.NotNil(t, next, "subscription %d", len(asked)+1)
+				asked = append(asked, next.ResourceVersion)
+				r.give(a)
+			}
+			require.Nil(t, r.subscribes(4900), "no more than that")
+			require.Equal(t, c.asked, asked)
+			require.Equal(t, c.told, append(versions(nil), *told...))
+			require.Equal(t, c.state, r.state())
+		})
+	}
+}
+
+// Nothing is resumed from no version, or from version zero: the first answer
+// must be a state, and after a 410 it must be one as well.
+func TestRetryWatcherNeedsAVersion(t *testing.T) {
+	for name, start := range map[string]func(*rig){
+		"at first":    func(*rig) {},
+		"after a 410": func(r *rig) { r.listed(5, "default/a rv=3"); r.Ended(api.Expired("gone")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.Connected(5000)
+			require.Zero(t, r.asked().ResourceVersion)
+			start(r)
+			r.asked()
+			objects := r.cacher.Len()
+			r.described()
+			events := &wire.Events{ResourceVersion: 9, Changes: changes(api.Added, "default/b rv=9")}
+			require.ErrorIs(t, r.Changes(events, 1), api.Protocol(""))
+			require.ErrorIs(t, r.Progress(&wire.Progress{ResourceVersion: 9}), api.Protocol(""))
+			require.Equal(t, objects, r.cacher.Len(), "nothing was taken over")
+			require.NotEqual(t, wire.Live, r.state())
+		})
+	}
+}
+
+// ListAndWatchWithErrors: what is here is what was listed and what followed,
+// through every failure between the two.
+func TestListAndWatchWithErrors(t *testing.T) {
+	r := newRig(t)
+	r.Connected(5000)
+	have := func(keys ...api.Key) {
+		t.Helper()
+		require.Equal(t, len(keys), r.cacher.Len())
+		for _, key := range keys {
+			require.NotZero(t, r.cacher.Get(key), key)
+		}
+	}
+	change := func(rv api.ResourceVersion, kind api.EventType, object string) {
+		t.Helper()
+		require.NoError(t, r.Changes(&wire.Events{ResourceVersion: rv, Changes: changes(kind, object)}, 1))
+	}
+	require.Zero(t, r.asked().ResourceVersion)
+	r.listed(1)
+	have()
+	change(2, api.Added, "default/foo rv=2")
+	change(3, api.Added, "default/bar rv=3")
+	r.Disconnected(api.Unavailable("done"))
+	have("default/foo", "default/bar")
+	r.Connected(5000)
+	require.EqualValues(t, 3, r.asked().ResourceVersion)
+	r.described()
+	change(4, api.Deleted, "default/foo rv=4")
+	change(5, api.Added, "default/qux rv=5")
+	have("default/bar", "default/qux")
+
+	r.Ended(api.Expired("the history is gone"))
+	require.Zero(t, r.asked().ResourceVersion)
+	r.described()
+	require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 5}))
+	r.Ended(api.Internal("an error while listing"))
+	have("default/bar", "default/qux")
+	require.Zero(t, r.subscribes(2000).ResourceVersion, "the list is asked for again")
+	r.listed(5, "default/bar rv=3", "default/qux rv=5")
+	r.Ended(api.Internal("an error while watching"))
+	have("default/bar", "default/qux")
+	require.EqualValues(t, 5, r.subscribes(4000).ResourceVersion, "and the watch")
+	r.described()
+	change(6, api.Added, "default/baz rv=6")
+	have("default/bar", "default/qux", "default/baz")
+	require.Equal(t, wire.Live, r.state())
+}
+
+// InitConnBackoff: after few failures the delays double, after many they stay.
+func TestBackoffOverManyFailures(t *testing.T) {
+	for failures, bounds := range map[int][2]int64{
+		5:  {800 * 31, 2 * 800 * 31},
+		40: {800*63 + 34*30_000, 2 * (800*63 + 34*30_000)},
+	} {
+		b := reflector.NewBackoff(api.NewRand(3))
+		now := int64(0)
+		for range failures {
+			now = b.Next(now)
+		}
+		require.GreaterOrEqual(t, now, bounds[0])
+		require.Less(t, now, bounds[1])
+	}
+}
+
+// Too many requests, internal errors and versions that the connector does not
+// have yet are waited out. The state is kept and nothing is listed again.
+func TestRefusalsAreWaitedOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		status *api.Status
+		times  int
+	}{
+		"TooManyRequests, twice":            {api.TooManyRequests("too many requests", 1), 2},
+		"TooManyRequests, four times":       {api.TooManyRequests("too many requests", 1), 4},
+		"InternalError, thirty-one times":   {api.Internal("no leader"), 31},
+		"InternalError, forty times":        {api.Internal("no leader"), 40},
+		"ResourceVersionTooLarge":           {api.TooLargeResourceVersion(20, 10), 3},
+		"ResourceVersionTooLarge, in words": {&api.Status{Code: 504, Message: "Too large resource version"}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := knowing(t, 20)
+			for range c.times {
+				require.EqualValues(t, 20, r.subscribes(61_000).ResourceVersion)
+				before := r.now
+				r.Ended(c.status)
+				require.Nil(t, r.subscribes(700), "not at once")
+				require.Nil(t, r.subscribes(int64(c.status.RetryAfterSeconds)*1000-(r.now-before)-100), "not before it was asked to")
+			}
+			require.EqualValues(t, 20, r.subscribes(61_000).ResourceVersion)
+			r.give(sends(21))
+			require.Equal(t, wire.Live, r.state())
+			require.EqualValues(t, 1, r.Relists)
+		})
+	}
+}
+
+// ResyncWithResourceVersion, ExpiredExactResourceVersion, FullListIfExpired: a
+// state that is asked for anew is no older than the last one, and when it
+// expires on the way it is asked for once more, at once.
+func TestListAnew(t *testing.T) {
+	r := newRig(t)
+	r.Connected(5000)
+	require.Zero(t, r.asked().NotOlderThan)
+	r.listed(10, "default/a rv=1")
+	r.Ended(api.Expired("the version is too old"))
+	again := r.asked()
+	require.Zero(t, again.ResourceVersion)
+	require.EqualValues(t, 10, again.NotOlderThan)
+
+	r.described()
+	require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 11}))
+	require.NoError(t, r.SnapshotPart(&wire.SnapshotPart{Objects: changes(api.Added, "default/b rv=11")}, 1))
+	r.Ended(api.Expired("the second part is gone"))
+	require.Equal(t, 1, r.cacher.Len(), "half a list is none")
+	again = r.subscribes(2000)
+	require.Zero(t, again.ResourceVersion)
+	require.EqualValues(t, 10, again.NotOlderThan)
+	r.listed(11, "default/a rv=1", "default/b rv=11")
+	require.Equal(t, 2, r.cacher.Len())
+}
+
+// ResourceVersionUpdate: each event moves the version, and progress does.
+func TestResourceVersionUpdate(t *testing.T) {
+	r := knowing(t, 5)
+	r.asked()
+	r.give(sends(10, 20))
+	at := versions{r.cacher.ResourceVersion()}
+	require.NoError(t, r.Progress(&wire.Progress{ResourceVersion: 30}))
+	at = append(at, r.cacher.ResourceVersion())
+	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 40, Changes: changes(api.Deleted, "default/o20 rv=40")}, 1))
+	require.Equal(t, versions{20, 30, 40}, append(at, r.cacher.ResourceVersion()))
+}
+
+// WatchList: the state counts from the mark at its end; before that a
+// subscription that stops is asked for from the start, after that from where it
+// stopped; and one whose mark does not come is given up.
+func TestWatchList(t *testing.T) {
+	begun := func(t *testing.T) *rig {
+		r := newRig(t)
+		r.Connected(5000)
+		require.Zero(t, r.asked().ResourceVersion)
+		r.described()
+		require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 1}))
+		require.NoError(t, r.SnapshotPart(&wire.SnapshotPart{Objects: changes(api.Added, "default/p1 rv=1", "default/p2 rv=2")}, 1))
+		require.False(t, r.cacher.Ready())
+		require.Equal(t, wire.Syncing, r.state())
+		return r
+	}
+	end := func(r *rig, rv api.ResourceVersion) {
+		r.t.Helper()
+		require.NoError(r.t, r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: rv}))
+	}
+	t.Run("synced by the mark", func(t *testing.T) {
+		r := begun(t)
+		end(r, 2)
+		require.True(t, r.cacher.Ready())
+		require.Equal(t, 2, r.cacher.Len())
+	})
+	t.Run("changes before the mark", func(t *testing.T) {
+		r := begun(t)
+		for rv, c := range map[api.ResourceVersion][]wire.Change{
+			3: changes(api.Modified, "default/p1 rv=3"), 4: changes(api.Added, "default/p3 rv=4"),
+		} {
+			require.NoError(t, r.Changes(&wire.Events{ResourceVersion: rv, Changes: c}, 1))
+		}
+		require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 5, Changes: changes(api.Deleted, "default/p3 rv=5")}, 1))
+		require.False(t, r.cacher.Ready())
+		end(r, 5)
+		require.Equal(t, 2, r.cacher.Len())
+		require.EqualValues(t, 3, r.cacher.Heap().ResourceVersion(r.cacher.Get("default/p1")))
+	})
+	t.Run("too many requests", func(t *testing.T) {
+		r := newRig(t)
+		r.Connected(5000)
+		for range 2 {
+			require.Zero(t, r.subscribes(5000).ResourceVersion)
+			r.Ended(api.TooManyRequests("busy", 1))
+		}
+		require.Zero(t, r.subscribes(5000).ResourceVersion)
+		r.listed(2, "default/p1 rv=1")
+		require.Equal(t, wire.Live, r.state())
+	})
+	t.Run("cut before the mark", func(t *testing.T) {
+		r := begun(t)
+		r.Disconnected(api.Unavailable("cut"))
+		r.Connected(5000)
+		require.Zero(t, r.asked().ResourceVersion)
+		r.listed(1, "default/p1 rv=1")
+		require.Equal(t, 1, r.cacher.Len(), "nothing is left of the half state")
+	})
+	t.Run("cut after the mark", func(t *testing.T) {
+		r := begun(t)
+		end(r, 2)
+		r.give(sends(3).thenCut())
+		require.EqualValues(t, 3, r.asked().ResourceVersion)
+		r.give(sends(4))
+		require.Equal(t, 4, r.cacher.Len())
+	})
+	t.Run("expired after the mark", func(t *testing.T) {
+		r := begun(t)
+		end(r, 2)
+		r.give(sends(3).thenCut())
+		require.EqualValues(t, 3, r.asked().ResourceVersion)
+		r.Ended(api.Expired("already"))
+		require.Zero(t, r.asked().ResourceVersion)
+		require.Equal(t, 3, r.cacher.Len(), "until the new state is here")
+	})
+	t.Run("the mark does not come", func(t *testing.T) {
+		r := begun(t)
+		require.Nil(t, r.subscribes(14_900))
+		require.Zero(t, r.subscribes(100).ResourceVersion)
+	})
+}
