@@ -44,7 +44,7 @@ sim: ## Run the simulation: SEEDS of them (default 1000) from SEED on (default 1
 sim-mutants: ## See that the simulation notices deliberate bugs
 	@go test -count=1 -tags mutant -timeout 30m -run TestMutants -v ./core/sim | grep -v '^=== \|^--- \|^PASS\|^ok '
 
-fuzz: ## Fuzz every parser for FUZZTIME each (default 30s)
+fuzz: ## Fuzz every parser, and the core against Kubernetes, for FUZZTIME each (default 30s)
 	@go list -f '{{.ImportPath}}{{range .TestGoFiles}} {{.}}{{end}}{{range .XTestGoFiles}} {{.}}{{end}}' ./... >/dev/null
 	@for f in $$(git grep -l '^func Fuzz' -- '*_test.go'); do \
 	  for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$f); do \

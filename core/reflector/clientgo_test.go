@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/reflector"
+	"github.com/watchglass/watchglass/core/watcher"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -75,11 +76,20 @@ func knowing(t *testing.T, rv api.ResourceVersion) *rig {
 	return r
 }
 
-// told are the versions that a reader is told from now on.
-func (r *rig) told() *[]api.ResourceVersion {
-	seen := &[]api.ResourceVersion{}
-	r.cacher.Observe(func(e *history.Event) { *seen = append(*seen, e.ResourceVersion) })
-	return seen
+// watch starts a watch from a version, and returns how to read the versions of
+// what it has told.
+func (r *rig) watch(from api.ResourceVersion) (told func() versions) {
+	r.t.Helper()
+	var w *watcher.Watcher
+	options := cacher.WatchOptions{ResourceVersion: from.String()}
+	require.Nil(r.t, r.cacher.Watch(options, func(started *watcher.Watcher, _ *api.Status) { w = started }))
+	require.NotNil(r.t, w)
+	return func() (seen versions) {
+		for d, ok := w.Take(); ok; d, ok = w.Take() {
+			seen = append(seen, d.ResourceVersion)
+		}
+		return seen
+	}
 }
 
 type versions = []api.ResourceVersion
@@ -127,7 +137,7 @@ func TestRetryWatcher(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := knowing(t, c.from)
-			told, asked := r.told(), versions(nil)
+			told, asked := r.watch(c.from), versions(nil)
 			for _, a := range c.answers {
 				next := r.subscribes(5000)
 				require.NotNil(t, next, "subscription %d", len(asked)+1)
@@ -136,7 +146,7 @@ func TestRetryWatcher(t *testing.T) {
 			}
 			require.Nil(t, r.subscribes(4900), "no more than that")
 			require.Equal(t, c.asked, asked)
-			require.Equal(t, c.told, append(versions(nil), *told...))
+			require.Equal(t, c.told, told())
 			require.Equal(t, c.state, r.state())
 		})
 	}

@@ -1,11 +1,13 @@
 package cacher
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 
 	"k8s.io/apiserver/pkg/apis/example"
+	"k8s.io/apiserver/pkg/storage"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
@@ -46,7 +48,7 @@ func (w *world) ourList(r *request, done func(answer)) {
 }
 
 func (w *world) theirList(r *request) (a answer) {
-	ctx, key, opts, err := r.storageOptions(false)
+	ctx, key, opts, err := w.storageOptions(r, false)
 	var list example.PodList
 	if err == nil {
 		err = w.theirs.GetList(ctx, key, opts, &list)
@@ -72,20 +74,25 @@ func (w *world) list(r *request, waits bool, meanwhile func()) (ours, theirs ans
 	w.t.Helper()
 	w.ourList(r, func(a answer) { ours = a })
 	w.ask(waits, meanwhile, func() { theirs = w.theirList(r) })
-	if theirs.passedOn {
+	w.sameAnswer(r, &ours, &theirs)
+	return ours, theirs
+}
+
+func (w *world) sameAnswer(r *request, ours, theirs *answer) {
+	w.t.Helper()
+	switch {
+	case theirs.passedOn:
 		w.seen["a list passed on to the storage"]++
-		return ours, theirs
-	}
-	if theirs.refused == "" {
+		return
+	case theirs.refused == "":
 		w.seen["a list served"]++
-	} else {
+	default:
 		w.seen["a list refused"]++
 	}
 	if !r.sameRefusal(theirs.refused, ours.refused) || ours.rv != theirs.rv || ours.remaining != theirs.remaining ||
 		readToken(ours.next) != readToken(theirs.next) || !slices.Equal(ours.items, theirs.items) {
-		w.t.Fatalf("list %s\nthe library: %s\nwe:          %s", r, &theirs, &ours)
+		w.t.Fatalf("list %s\nthe library: %s\nwe:          %s", r, theirs, ours)
 	}
-	return ours, theirs
 }
 
 // pages lists page by page, each with a token of one side or the other, while
@@ -116,4 +123,51 @@ func (w *world) pages(r request) {
 			return
 		}
 	}
+}
+
+// get asks both for an object.
+func (w *world) get(key, rv string, waits bool, meanwhile func()) {
+	w.t.Helper()
+	var ours, theirs string
+	least, err := api.ParseResourceVersion(rv)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.ours.WhenFresh(least, func(status *api.Status) {
+		ref := w.ours.Get(api.Key(key))
+		switch {
+		case status != nil:
+			ours = ourRefusal(status)
+		case ref != 0:
+			ours = w.describe(ref, w.ours.Heap().ResourceVersion(ref))
+		default:
+			ours = "none"
+		}
+	})
+	w.ask(waits, meanwhile, func() {
+		var p example.Pod
+		switch err := w.theirs.Get(context.Background(), prefix+key, storage.GetOptions{ResourceVersion: rv}, &p); {
+		case storage.IsNotFound(err):
+			theirs = "none"
+		case err != nil:
+			theirs = theirRefusal(err)
+		default:
+			theirs = describePod(&p)
+		}
+	})
+	if ours != theirs {
+		w.t.Fatalf("get %s at %s: the library says %s, we say %s", key, rv, theirs, ours)
+	}
+	if w.seen["an object"]++; ours == "none" {
+		w.seen["no such object"]++
+	}
+}
+
+func (w *world) getSomething() {
+	w.t.Helper()
+	rv := w.version(0)
+	if rv == "" {
+		rv = "0" // without one the library asks the storage
+	}
+	w.get(w.key(), rv, false, nil)
 }

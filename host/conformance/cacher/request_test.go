@@ -33,6 +33,7 @@ type request struct {
 	next                      string // the continue token
 	initial                   *bool
 	bookmarks                 bool
+	timeout                   uint32 // in seconds
 }
 
 func (r *request) String() string {
@@ -40,8 +41,8 @@ func (r *request) String() string {
 	if r.initial != nil {
 		initial = strconv.FormatBool(*r.initial)
 	}
-	return fmt.Sprintf("namespace=%q labels=%q fields=%q rv=%q match=%q limit=%d continue=%s sendInitialEvents=%s bookmarks=%v",
-		r.namespace, r.labels, r.fields, r.rv, r.match, r.limit, readToken(r.next), initial, r.bookmarks)
+	return fmt.Sprintf("namespace=%q labels=%q fields=%q rv=%q match=%q limit=%d continue=%s sendInitialEvents=%s bookmarks=%v timeout=%d",
+		r.namespace, r.labels, r.fields, r.rv, r.match, r.limit, readToken(r.next), initial, r.bookmarks, r.timeout)
 }
 
 var matches = map[metav1.ResourceVersionMatch]wire.Match{
@@ -58,6 +59,7 @@ func (r *request) watchOptions() cacher.WatchOptions {
 	return cacher.WatchOptions{
 		Namespace: r.namespace, LabelSelector: r.labels, FieldSelector: r.fields,
 		ResourceVersion: r.rv, Match: matches[r.match], SendInitialEvents: initial, Bookmarks: r.bookmarks,
+		TimeoutSeconds: r.timeout,
 	}
 }
 
@@ -70,20 +72,21 @@ func (r *request) listOptions() cacher.ListOptions {
 
 // storageOptions does what the REST layer does: parse, default, validate, and
 // name the key to look under.
-func (r *request) storageOptions(watch bool) (ctx context.Context, key string, opts storage.ListOptions, err error) {
+func (w *world) storageOptions(r *request, watch bool) (ctx context.Context, key string, opts storage.ListOptions, err error) {
+	ctx = context.WithValue(context.Background(), fromReader{}, true)
 	asked := internalversion.ListOptions{
 		ResourceVersion: r.rv, ResourceVersionMatch: r.match, SendInitialEvents: r.initial,
 		Limit: int64(r.limit), Continue: r.next, AllowWatchBookmarks: r.bookmarks, Watch: watch,
 	}
 	if asked.LabelSelector, err = labels.Parse(r.labels); err != nil {
-		return nil, "", opts, apierrors.NewBadRequest(err.Error())
+		return ctx, "", opts, apierrors.NewBadRequest(err.Error())
 	}
 	if asked.FieldSelector, err = fields.ParseSelector(r.fields); err != nil {
-		return nil, "", opts, apierrors.NewBadRequest(err.Error())
+		return ctx, "", opts, apierrors.NewBadRequest(err.Error())
 	}
 	internalversion.SetListOptionsDefaults(&asked, true)
 	if list := validation.ValidateListOptions(&asked, true); len(list) > 0 {
-		return nil, "", opts, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", list)
+		return ctx, "", opts, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", list)
 	}
 	opts = storage.ListOptions{
 		ResourceVersion: asked.ResourceVersion, ResourceVersionMatch: asked.ResourceVersionMatch,
@@ -96,18 +99,19 @@ func (r *request) storageOptions(watch bool) (ctx context.Context, key string, o
 	if watch {
 		opts.ResourceVersionMatch = "" // the registry does not pass it on
 	}
+	key = strings.TrimSuffix(prefix, "/")
 	namespace := r.namespace
-	if namespace == "" {
+	if namespace == "" && w.namespaced {
 		namespace, _ = opts.Predicate.MatchesSingleNamespace()
 	}
-	key = strings.TrimSuffix(prefix, "/")
 	if namespace != "" {
 		key = prefix + namespace
+	}
+	if namespace != "" || !w.namespaced {
 		if name, ok := opts.Predicate.MatchesSingle(); ok && name != "" {
 			key, opts.Recursive = key+"/"+name, false
 		}
 	}
-	ctx = context.WithValue(context.Background(), fromReader{}, true)
 	return genericrequest.WithNamespace(ctx, namespace), key, opts, nil
 }
 

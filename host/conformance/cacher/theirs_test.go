@@ -3,6 +3,7 @@ package cacher
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -22,15 +23,25 @@ import (
 	examplev1 "k8s.io/apiserver/pkg/apis/example/v1"
 	"k8s.io/apiserver/pkg/storage"
 	upstream "k8s.io/apiserver/pkg/storage/cacher"
+	"k8s.io/apiserver/pkg/storage/cacher/metrics"
 	"k8s.io/apiserver/pkg/storage/feature"
+	componentmetrics "k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/testutil"
 	"k8s.io/klog/v2"
+	clocks "k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
 const prefix = "/pods/"
 
 // patience is how long the library may take for what needs no time.
-const patience = 5 * time.Second
+const patience = 30 * time.Second
+
+// Bookmarks come with ticks that are this far apart.
+const (
+	leastTick = time.Second
+	mostTick  = 1250 * time.Millisecond
+)
 
 var codec = func() runtime.Codec {
 	scheme := runtime.NewScheme()
@@ -43,6 +54,7 @@ var codec = func() runtime.Codec {
 }()
 
 func init() {
+	metrics.Register()
 	klog.SetLogger(logr.Discard())
 	klog.SetOutput(io.Discard)
 	feature.DefaultFeatureSupportChecker = progressSupported{feature.DefaultFeatureSupportChecker}
@@ -54,10 +66,11 @@ type progressSupported struct{ feature.FeatureSupportChecker }
 
 func (progressSupported) Supports(f storage.Feature) bool { return f == storage.RequestWatchProgress }
 
-// clock counts the waits for a version from the future, which alone use After.
+// clock counts the waits for a version from the future, which alone use After,
+// and how often the timer of the bookmarks was set.
 type clock struct {
 	*clocktesting.FakeClock
-	waits atomic.Int64
+	waits, ticks atomic.Int64
 }
 
 func (c *clock) After(d time.Duration) <-chan time.Time {
@@ -65,11 +78,33 @@ func (c *clock) After(d time.Duration) <-chan time.Time {
 	return c.FakeClock.After(d)
 }
 
+// No other timer has the period of the bookmarks.
+func (c *clock) NewTimer(d time.Duration) clocks.Timer {
+	timer := c.FakeClock.NewTimer(d)
+	if d < leastTick || d > mostTick {
+		return timer
+	}
+	c.ticks.Add(1)
+	return ticking{timer, c}
+}
+
+// ticking is reset as soon as it has fired.
+type ticking struct {
+	clocks.Timer
+	clock *clock
+}
+
+func (t ticking) Reset(d time.Duration) bool {
+	defer t.clock.ticks.Add(1)
+	return t.Timer.Reset(d)
+}
+
 // source is the storage under the library's cache. It has the state for lists
 // and hands on the events it is given.
 type source struct {
 	storage.Interface
 	events chan watch.Event
+	gate   chan struct{} // closed once it answers lists
 
 	mu    sync.Mutex
 	state func() ([]example.Pod, uint64)
@@ -86,6 +121,7 @@ func (s *source) GetList(ctx context.Context, _ string, _ storage.ListOptions, l
 	if ctx.Value(fromReader{}) != nil {
 		return errPassedOn
 	}
+	<-s.gate
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lists++
@@ -122,20 +158,23 @@ func (s *source) listed() int {
 // theirs is the library's cache.
 type theirs struct {
 	*upstream.CacheDelegator
-	t      testing.TB
-	source *source
-	clock  *clock
+	t        testing.TB
+	source   *source
+	clock    *clock
+	resource string // each has its own, by which the library counts
+	sent     int    // how many events the library has to dispatch
+	opened   func()
 }
 
-func newTheirs(t testing.TB, now time.Time, mu sync.Locker, state func() ([]example.Pod, uint64)) *theirs {
-	s := &source{events: make(chan watch.Event), state: func() ([]example.Pod, uint64) {
-		mu.Lock()
-		defer mu.Unlock()
-		return state()
-	}}
+var caches atomic.Int64
+
+// newTheirs makes a cache that lists once its source is opened.
+func newTheirs(t testing.TB, now time.Time, state func() ([]example.Pod, uint64)) *theirs {
+	s := &source{events: make(chan watch.Event), gate: make(chan struct{}), state: state}
 	c := &clock{FakeClock: clocktesting.NewFakeClock(now)}
+	resource := fmt.Sprintf("pods%d", caches.Add(1))
 	cache, err := upstream.NewCacherFromConfig(upstream.Config{
-		Storage: s, Versioner: s.Versioner(), GroupResource: schema.GroupResource{Resource: "pods"},
+		Storage: s, Versioner: s.Versioner(), GroupResource: schema.GroupResource{Resource: resource},
 		EventsHistoryWindow: upstream.DefaultEventFreshDuration, ResourcePrefix: strings.TrimSuffix(prefix, "/"),
 		KeyFunc:      func(o runtime.Object) (string, error) { return prefix + keyOf(o.(*example.Pod)), nil },
 		GetAttrsFunc: attributes,
@@ -146,23 +185,33 @@ func newTheirs(t testing.TB, now time.Time, mu sync.Locker, state func() ([]exam
 	if err != nil {
 		t.Fatal(err)
 	}
-	th := &theirs{upstream.NewCacheDelegator(cache, s), t, s, c}
+	th := &theirs{CacheDelegator: upstream.NewCacheDelegator(cache, s), t: t, source: s, clock: c, resource: resource}
+	th.opened = sync.OnceFunc(func() { close(s.gate) })
 	t.Cleanup(func() {
+		th.opened()
 		th.CacheDelegator.Stop()
 		cache.Stop()
 	})
-	th.waitFor("the first list", func() bool { return th.ReadinessCheck() == nil })
+	th.waitFor("its first tick", func() bool { return c.ticks.Load() > 0 })
 	return th
 }
 
-func keyOf(p *example.Pod) string { return p.Namespace + "/" + p.Name }
+// open lets the cache list for the first time.
+func (th *theirs) open() {
+	th.t.Helper()
+	th.opened()
+	th.waitFor("the first list", func() bool { return th.ReadinessCheck() == nil })
+}
+
+func keyOf(p *example.Pod) string { return strings.TrimPrefix(p.Namespace+"/"+p.Name, "/") }
 
 func attributes(o runtime.Object) (labels.Set, fields.Set, error) {
 	p := o.(*example.Pod)
-	return p.Labels, fields.Set{
-		"metadata.name": p.Name, "metadata.namespace": p.Namespace,
-		"spec.nodeName": p.Spec.NodeName, "status.phase": string(p.Status.Phase),
-	}, nil
+	set := fields.Set{"metadata.name": p.Name, "spec.nodeName": p.Spec.NodeName, "status.phase": string(p.Status.Phase)}
+	if p.Namespace != "" {
+		set["metadata.namespace"] = p.Namespace
+	}
+	return p.Labels, set, nil
 }
 
 // waited reports whether something comes true in time.
@@ -184,7 +233,18 @@ func (th *theirs) waitFor(what string, done func() bool) {
 	}
 }
 
+// send waits until the event has been handed to every watch, or has ended
+// those that were too slow for it.
 func (th *theirs) send(e watch.Event) {
+	th.t.Helper()
+	th.hand(e)
+	if th.sent++; e.Type != watch.Bookmark {
+		th.sent++ // its progress is an event of its own
+	}
+	th.waitFor("the end of a dispatch", func() bool { return th.counted(metrics.EventsCounter) >= th.sent })
+}
+
+func (th *theirs) hand(e watch.Event) {
 	th.t.Helper()
 	select {
 	case th.source.events <- e:
@@ -193,27 +253,34 @@ func (th *theirs) send(e watch.Event) {
 	}
 }
 
-// reaches waits until the cache is at a resource version.
-func (th *theirs) reaches(rv uint64) {
+// counted reads a metric of the library. That of events counts those that have
+// been dispatched, progress among them.
+func (th *theirs) counted(counter *componentmetrics.CounterVec) int {
+	n, err := testutil.GetCounterMetricValue(counter.WithLabelValues("", th.resource))
+	if err != nil {
+		th.t.Fatal(err)
+	}
+	return int(n)
+}
+
+func (th *theirs) terminated() int { return th.counted(metrics.TerminatedWatchersCounter) }
+
+// passes sets the time, and waits for the bookmarks of a tick, if it is one.
+func (th *theirs) passes(now time.Time, tick bool, rv uint64) {
 	th.t.Helper()
-	th.waitFor("the version of the source", func() bool {
-		var list example.PodList
-		err := th.GetList(context.Background(), prefix+"nobody", storage.ListOptions{
-			ResourceVersion: "0", Recursive: true, Predicate: storage.Everything,
-		}, &list)
-		if err != nil {
-			th.t.Fatal(err)
-		}
-		at, _ := th.Versioner().ParseResourceVersion(list.ResourceVersion)
-		return at >= rv
-	})
+	ticks := th.clock.ticks.Load()
+	th.clock.SetTime(now)
+	if tick {
+		th.waitFor("a tick", func() bool { return th.clock.ticks.Load() > ticks })
+		th.bookmark(rv) // which is dispatched after those of the tick
+	}
 }
 
 // relist makes the cache list again.
 func (th *theirs) relist() {
 	before := th.source.listed()
 	status := apierrors.NewResourceExpired("compacted").Status()
-	th.send(watch.Event{Type: watch.Error, Object: &status})
+	th.hand(watch.Event{Type: watch.Error, Object: &status})
 	th.waitFor("a new list", func() bool { return th.source.listed() > before && th.ReadinessCheck() == nil })
 }
 

@@ -1,23 +1,25 @@
 package cacher
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/apis/example"
+	"k8s.io/apiserver/pkg/util/flowcontrol"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// tale is what a watch has told: events in words, without periodic bookmarks,
-// of which it is checked that nothing older follows.
+// tale is what a watch has told, in words.
 type tale struct {
 	events []string
 	marked uint64 // version of the last bookmark
@@ -36,10 +38,15 @@ func (t *tale) bookmark(rv uint64, end bool) {
 		t.fault = "bookmarks go back"
 	}
 	t.marked = rv
+	text := "BOOKMARK @" + api.ResourceVersion(rv).String()
 	if end {
-		t.events = append(t.events, "BOOKMARK @"+api.ResourceVersion(rv).String())
+		text += endOfInitial
 	}
+	t.events = append(t.events, text)
 }
+
+// endOfInitial marks the bookmark after the initial events.
+const endOfInitial = ", the end of the initial events"
 
 func (t *tale) end(how string) { t.events = append(t.events, how) }
 
@@ -58,13 +65,36 @@ type pair struct {
 	refused string // before the stream
 	ours    tale
 	same    int              // how many events have been compared
-	our     *watcher.Watcher // nil when refused
+	our     *watcher.Watcher // nil when refused or over
+
+	deadline time.Time
+	cancel   context.CancelFunc
+	begun    *begun
+	their    watch.Interface
+	pause    chan struct{} // a consumer that takes it reads no more until it gives it back
 
 	mu      sync.Mutex
 	theirs  tale
-	their   watch.Interface // nil when refused
-	stopped bool
+	over    bool // nothing more comes from the library
+	stopped bool // by the consumer
 }
+
+// begun is when the library has told the initial events.
+type begun struct {
+	once sync.Once
+	done chan struct{}
+}
+
+func (b *begun) Signal() { b.once.Do(func() { close(b.done) }) }
+func (b *begun) Wait()   { <-b.done }
+
+// timed is a context that ends, but not by itself.
+type timed struct {
+	context.Context
+	deadline time.Time
+}
+
+func (t timed) Deadline() (time.Time, bool) { return t.deadline, !t.deadline.IsZero() }
 
 // read takes what there is from our side.
 func (p *pair) read(w *world) {
@@ -84,39 +114,59 @@ func (p *pair) read(w *world) {
 	}
 	if p.our.Finished() {
 		p.ours.end("CLOSED")
+		w.ours.StopWatch(p.our)
 		p.our = nil
+		return
 	}
 	w.ours.Resume()
 }
 
 // follow reads the other side until its end.
 func (p *pair) follow() {
-	for e := range p.their.ResultChan() {
-		object := e.Object
-		if shared, ok := object.(runtime.CacheableObject); ok {
-			object = shared.GetObject()
-		}
-		p.mu.Lock()
-		switch o := object.(type) {
-		case *metav1.Status:
-			p.theirs.end("ERROR " + statusRefusal(*o))
-			p.stopped = true // what follows is the end, as for every error
-		case *example.Pod:
-			if rv := versionOf(o); e.Type == watch.Bookmark {
-				p.theirs.bookmark(rv, o.Annotations[metav1.InitialEventsAnnotationKey] == "true")
-			} else {
-				p.theirs.event(string(e.Type), rv, describePod(o))
+	for {
+		select {
+		case <-p.pause:
+			<-p.pause
+		case e, more := <-p.their.ResultChan():
+			p.mu.Lock()
+			if more {
+				p.told(e)
+			} else if p.over = true; !p.stopped {
+				p.theirs.end("CLOSED")
 			}
-		default:
-			p.theirs.end(fmt.Sprintf("%s %T", e.Type, o))
+			p.mu.Unlock()
+			if !more {
+				return
+			}
 		}
-		p.mu.Unlock()
 	}
+}
+
+func (p *pair) told(e watch.Event) {
+	object := e.Object
+	if shared, ok := object.(runtime.CacheableObject); ok {
+		object = shared.GetObject()
+	}
+	switch o := object.(type) {
+	case *metav1.Status:
+		p.theirs.end("ERROR " + statusRefusal(*o))
+		p.stopped = true // what follows is the end, as for every error
+	case *example.Pod:
+		if rv := versionOf(o); e.Type == watch.Bookmark {
+			p.theirs.bookmark(rv, o.Annotations[metav1.InitialEventsAnnotationKey] == "true")
+		} else {
+			p.theirs.event(string(e.Type), rv, describePod(o))
+		}
+	default:
+		p.theirs.end(fmt.Sprintf("%s %T", e.Type, o))
+	}
+}
+
+// holds reports something that the consumer of the library's events changes.
+func (p *pair) holds(what func() bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.stopped {
-		p.theirs.end("CLOSED")
-	}
+	return what()
 }
 
 // compare waits until the other side has told as much as ours, and compares what
@@ -124,12 +174,9 @@ func (p *pair) follow() {
 func (p *pair) compare(w *world) {
 	w.t.Helper()
 	p.read(w)
-	enough := func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return len(p.theirs.events) >= len(p.ours.events)
-	}
-	told := waited(enough)
+	told := waited(func() bool {
+		return p.holds(func() bool { return len(p.theirs.events) >= len(p.ours.events) })
+	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !told || !slices.Equal(p.ours.events[p.same:], p.theirs.events[p.same:]) {
@@ -144,17 +191,34 @@ func (p *pair) compare(w *world) {
 	}
 }
 
-// stop ends the watch on both sides.
+// stop ends the watch on both sides. What the library had told by then is
+// compared.
 func (p *pair) stop(w *world) {
-	p.mu.Lock()
-	p.stopped = true
-	p.mu.Unlock()
-	if p.their != nil {
-		p.their.Stop()
-	}
+	w.t.Helper()
+	p.compare(w)
+	p.holds(func() bool { p.stopped = true; return true })
+	p.cancel()
+	p.their.Stop()
+	p.waitForEnd(w)
+	p.compare(w)
 	if p.our != nil {
 		w.ours.StopWatch(p.our)
 		p.our = nil
+	}
+}
+
+func (p *pair) waitForEnd(w *world) {
+	w.t.Helper()
+	w.theirs.waitFor("the end of a watch", func() bool { return p.holds(func() bool { return p.over }) })
+}
+
+// expire ends the library's watch as its server does when the time has come.
+func (p *pair) expire(w *world) {
+	w.t.Helper()
+	if !p.deadline.IsZero() && !p.deadline.After(w.now) && !p.holds(func() bool { return p.over }) {
+		w.seen["a watch that times out"]++
+		p.cancel()
+		p.waitForEnd(w)
 	}
 }
 
@@ -162,7 +226,37 @@ func (p *pair) stop(w *world) {
 // meanwhile is called once both have been asked.
 func (w *world) startWatch(r *request, waits bool, meanwhile func()) *pair {
 	w.t.Helper()
-	p := &pair{request: r}
+	p := w.ourWatch(r)
+	w.theirWatch(p, waits, meanwhile)
+	p.follows(w)
+	return p
+}
+
+// follows begins to read.
+func (p *pair) follows(w *world) {
+	w.t.Helper()
+	go p.follow()
+	w.theirs.waitFor("the end of the initial events", func() bool {
+		return p.live() || p.holds(func() bool { return p.over })
+	})
+	p.compare(w)
+}
+
+// live reports that the library has told the initial events.
+func (p *pair) live() bool {
+	select {
+	case <-p.begun.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (w *world) ourWatch(r *request) *pair {
+	p := &pair{request: r, begun: &begun{done: make(chan struct{})}, pause: make(chan struct{})}
+	if r.timeout > 0 {
+		p.deadline = w.now.Add(time.Duration(r.timeout) * time.Second)
+	}
 	refused := w.ours.Watch(r.watchOptions(), func(started *watcher.Watcher, status *api.Status) {
 		if p.our = started; status != nil {
 			p.ours.end("ERROR " + ourRefusal(status))
@@ -171,24 +265,31 @@ func (w *world) startWatch(r *request, waits bool, meanwhile func()) *pair {
 	if refused != nil {
 		p.refused = ourRefusal(refused)
 	}
-	var theirRefused string
+	return p
+}
+
+// theirWatch starts the other half of a watch, which nobody reads yet.
+func (w *world) theirWatch(p *pair, waits bool, meanwhile func()) {
+	w.t.Helper()
+	var refused string
 	w.ask(waits, meanwhile, func() {
-		ctx, key, opts, err := r.storageOptions(true)
+		ctx, key, opts, err := w.storageOptions(p.request, true)
+		ctx, p.cancel = context.WithCancel(flowcontrol.WithInitializationSignal(timed{ctx, p.deadline}, p.begun))
 		if err == nil {
 			p.their, err = w.theirs.Watch(ctx, key, opts)
 		}
 		if err != nil {
-			theirRefused = theirRefusal(err)
+			refused = theirRefusal(err)
 		}
 	})
-	if !r.sameRefusal(theirRefused, p.refused) {
-		w.t.Fatalf("watch %s\nthe library refuses with %q, we with %q", r, theirRefused, p.refused)
+	if !p.request.sameRefusal(refused, p.refused) {
+		w.t.Fatalf("watch %s\nthe library refuses with %q, we with %q", p.request, refused, p.refused)
 	}
-	if p.their != nil {
-		go p.follow()
+	if p.their == nil {
+		none := make(chan watch.Event)
+		close(none)
+		p.their, p.stopped = watch.NewProxyWatcher(none), true
 	}
-	p.compare(w)
-	return p
 }
 
 // ask calls the library. When it is known to wait, meanwhile is called then.

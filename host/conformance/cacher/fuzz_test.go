@@ -1,0 +1,39 @@
+package cacher
+
+import (
+	"math/rand"
+	"testing"
+)
+
+// tape makes choices from bytes, and the first of each choice when
+// there are none left.
+type tape struct{ data []byte }
+
+func (t *tape) Intn(n int) int {
+	choice := 0
+	for most := n - 1; most > 0 && len(t.data) > 0; most >>= 8 {
+		choice = choice<<8 | int(t.data[0])
+		t.data = t.data[1:]
+	}
+	return choice % n
+}
+
+// A life is as long as the fuzzer makes it, and no longer than a world of
+// TestWorlds.
+func FuzzWorld(f *testing.F) {
+	random := rand.New(rand.NewSource(*seed))
+	for range 8 {
+		program := make([]byte, 600)
+		random.Read(program)
+		f.Add(program)
+	}
+	f.Fuzz(func(t *testing.T, program []byte) {
+		choices := &tape{program}
+		w := newWorld(t, choices)
+		w.beginAsked()
+		for n := 0; n < *steps && len(choices.data) > 0; n++ {
+			w.step()
+		}
+		w.end()
+	})
+}

@@ -1,0 +1,77 @@
+package cacher
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// probe asks for a watch that is too old, whose refusal tells the oldest version
+// that there is, and for one from there.
+func (w *world) probe() {
+	w.t.Helper()
+	w.startWatch(&request{rv: "1"}, false, nil).stop(w)
+	if oldest, ok := w.ours.Window().Oldest(); ok && w.oneIn(10) {
+		w.startWatch(&request{rv: oldest.String(), labels: "app=web"}, false, nil).stop(w)
+		w.startWatch(&request{rv: (oldest - 1).String()}, false, nil).stop(w)
+	}
+}
+
+// The windows of both sides grow, shrink and forget at the same events (H1 to
+// H8, T30). Time passes in steps of which some make exactly the window's span,
+// for the comparisons of its rules are strict.
+func TestWindows(t *testing.T) {
+	for i := range max(*worlds/5, 1) {
+		t.Run(fmt.Sprint(*seed+int64(i)), func(t *testing.T) {
+			t.Parallel()
+			w := newSeededWorld(t, *seed+int64(i))
+			w.begin()
+			sizes := map[int]int{}
+			for range *steps / 5 {
+				w.pass([]time.Duration{
+					2500 * time.Millisecond, 5 * time.Second, 25 * time.Second, 50 * time.Second,
+					72500 * time.Millisecond, 75 * time.Second, 75*time.Second + time.Millisecond,
+				}[w.random.Intn(7)])
+				for range w.burstLength() {
+					w.change()
+					w.probe()
+				}
+				sizes[w.ours.Window().Capacity()]++
+			}
+			t.Log("sizes of the window:", sizes)
+			w.end()
+		})
+	}
+}
+
+// burstLength is mostly a few, and at times as much as a window holds.
+func (w *world) burstLength() int {
+	if w.oneIn(6) {
+		return 50 + w.random.Intn(300)
+	}
+	return 1 + w.random.Intn(40)
+}
+
+// A deletion of what was never there is told to nobody (W29). Time stands still,
+// for such a deletion takes a place in the library's window and none in ours, and
+// when places run out depends on it.
+func TestDeletionOfTheUnknown(t *testing.T) {
+	w := newSeededWorld(t, *seed)
+	w.begin()
+	for range 50 {
+		w.change()
+		w.mu.Lock()
+		p := w.makePod("n1/unknown")
+		delete(w.pods, "n1/unknown")
+		w.mu.Unlock()
+		w.ours.Delete("n1/unknown", api.ResourceVersion(w.rv), w.now.UnixMilli())
+		w.theirs.send(watch.Event{Type: watch.Deleted, Object: p})
+		w.watchSomething()
+		w.listSomething()
+	}
+	w.end()
+}
