@@ -18,11 +18,17 @@ type collection struct {
 	schema    *api.Schema
 	stop      context.CancelFunc // of the upstream watch
 
+	ready chan struct{} // closed with the first complete list
+	gone  chan struct{} // closed when it is not the resource's collection any more
+
 	// Guarded by connector.mu.
 	cacher    *cacher.Cacher
 	readers   map[*reader]int // subscriptions of each
-	idleSince time.Time       // when readers became empty
-	linger    *time.Timer     // runs while readers is empty
+	holds     int             // those who use it without being readers
+	watches   map[*watch]bool // of the Kubernetes API
+	idleSince time.Time       // when it was last used
+	linger    *time.Timer     // runs while nobody uses it
+	clock     *time.Timer     // for the cacher's next tick
 	status    upstream
 }
 
@@ -35,6 +41,17 @@ type upstream struct {
 // acquire adds a subscription of r, starting the upstream watch if it is the
 // first. The caller holds the lock.
 func (c *Connector) acquire(r *reader, schema *api.Schema) (*cacher.Cacher, *api.Status) {
+	col, status := c.present(schema)
+	if status != nil {
+		return nil, status
+	}
+	col.readers[r]++
+	return col.cacher, nil
+}
+
+// present returns the collection of a resource, which runs from here on. The
+// caller holds the lock, and makes itself a user of it before letting go.
+func (c *Connector) present(schema *api.Schema) (*collection, *api.Status) {
 	if c.closed {
 		return nil, errClosing()
 	}
@@ -47,8 +64,7 @@ func (c *Connector) acquire(r *reader, schema *api.Schema) (*cacher.Cacher, *api
 		col = c.open(schema, scanner)
 	}
 	col.stopLinger()
-	col.readers[r]++
-	return col.cacher, nil
+	return col, nil
 }
 
 func (c *Connector) open(schema *api.Schema, scanner *envelope.Scanner) *collection {
@@ -58,16 +74,18 @@ func (c *Connector) open(schema *api.Schema, scanner *envelope.Scanner) *collect
 		resource:  schema.Resource,
 		schema:    schema,
 		stop:      stop,
+		ready:     make(chan struct{}),
+		gone:      make(chan struct{}),
 		cacher:    cacher.New(cacher.Config{Schema: *schema, History: c.config.History, Seed: rand.Uint64()}),
 		readers:   map[*reader]int{},
+		watches:   map[*watch]bool{},
 	}
 	c.collections[col.resource] = col
 	c.running.Go(func() { col.run(ctx, scanner) })
 	return col
 }
 
-// release takes one subscription of r away; the last one starts the linger.
-// The caller holds the lock.
+// release takes one subscription of r away. The caller holds the lock.
 func (c *Connector) release(r *reader, resource api.Resource) {
 	col := c.collections[resource]
 	if col == nil || col.readers[r] == 0 {
@@ -77,23 +95,38 @@ func (c *Connector) release(r *reader, resource api.Resource) {
 		return
 	}
 	delete(col.readers, r)
-	if len(col.readers) == 0 && !c.closed {
-		col.idleSince = time.Now()
-		col.linger = time.AfterFunc(c.config.Linger, col.expire)
-	}
+	col.left()
 }
 
+// left starts the linger if the user that left was the last. The caller holds
+// the lock.
+func (col *collection) left() {
+	if col.used() || col.connector.closed || col.connector.collections[col.resource] != col {
+		return
+	}
+	col.idleSince = time.Now()
+	col.linger = time.AfterFunc(col.connector.config.Linger, col.expire)
+}
+
+func (col *collection) used() bool { return len(col.readers) > 0 || col.holds > 0 }
+
 // expire ends the collection if it is still idle. A timer that lost the race
-// against a new reader finds the collection in use, or idle since a moment ago.
+// against a new user finds the collection in use, or idle since a moment ago.
 func (col *collection) expire() {
 	c := col.connector
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || len(col.readers) > 0 || time.Since(col.idleSince) < c.config.Linger {
+	if c.closed || col.used() || c.collections[col.resource] != col || time.Since(col.idleSince) < c.config.Linger {
 		return
 	}
 	delete(c.collections, col.resource)
+	col.end()
+}
+
+// end stops the upstream watch for good. The caller holds the lock.
+func (col *collection) end() {
 	col.stop()
+	close(col.gone)
 }
 
 // retire ends a collection whose resource is described differently now. Its
@@ -105,13 +138,31 @@ func (col *collection) retire(why error) {
 	c.config.Logger.Info("listing a resource anew", "resource", col.resource.String(), "reason", why)
 	delete(c.collections, col.resource)
 	col.stopLinger()
-	col.stop()
+	col.end()
 	status := api.Expired(why.Error())
 	for r := range col.readers {
 		if r.session != nil {
 			r.session.End(status, func(_ uint32, other *cacher.Cacher) bool { return other == col.cacher })
 		}
 		r.wake()
+	}
+}
+
+// wakeEnded tells the watches that the cacher has ended: by the clock, or with
+// the history they were following. The caller holds the lock.
+func (col *collection) wakeEnded() {
+	for w := range col.watches {
+		if w.watcher != nil && w.watcher.Finished() {
+			w.signal()
+		}
+	}
+}
+
+// stopTimers is for the end of the connector. The caller holds the lock.
+func (col *collection) stopTimers() {
+	col.stopLinger()
+	if col.clock != nil {
+		col.clock.Stop()
 	}
 }
 
@@ -128,6 +179,7 @@ func (col *collection) change(f func(now int64)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f(c.now())
+	col.wind()
 	for r := range col.readers {
 		r.wake()
 	}
@@ -139,4 +191,29 @@ func (col *collection) update(f func(now int64)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f(c.now())
+	col.wind()
+}
+
+// ask is update for requests, whose options and deadlines count from now.
+func (col *collection) ask(f func(*cacher.Cacher)) {
+	col.update(func(now int64) {
+		col.cacher.Tick(now)
+		f(col.cacher)
+	})
+}
+
+// wind sets the clock to when the cacher wants to be told the time: for the
+// bookmarks and deadlines of watches, for reads that wait. The caller holds the
+// lock.
+func (col *collection) wind() {
+	next := col.cacher.NextTick()
+	if next == 0 || col.connector.closed {
+		return
+	}
+	wait := max(time.Duration(next-col.connector.now())*time.Millisecond, 0)
+	if col.clock == nil {
+		col.clock = time.AfterFunc(wait, func() { col.ask(func(*cacher.Cacher) { col.wakeEnded() }) })
+		return
+	}
+	col.clock.Reset(wait)
 }

@@ -47,7 +47,7 @@ func (c *Connector) Close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
 	for _, col := range c.collections {
-		col.stopLinger()
+		col.stopTimers()
 	}
 	c.mu.Unlock()
 	c.stop()

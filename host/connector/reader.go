@@ -154,15 +154,15 @@ func (r *reader) lookUp(ctx context.Context, message []byte) map[api.Resource]lo
 		if schemas == nil {
 			schemas = map[api.Resource]lookup{}
 		}
-		schemas[resource] = r.schema(ctx, resource)
+		schemas[resource] = r.connector.lookUp(ctx, resource)
 	}
 	return schemas
 }
 
-func (r *reader) schema(ctx context.Context, resource api.Resource) lookup {
-	ctx, cancel := context.WithTimeout(ctx, r.connector.config.LookupTimeout)
+func (c *Connector) lookUp(ctx context.Context, resource api.Resource) lookup {
+	ctx, cancel := context.WithTimeout(ctx, c.config.LookupTimeout)
 	defer cancel()
-	schema, err := r.connector.config.Source.Schema(ctx, resource)
+	schema, err := c.config.Source.Schema(ctx, resource)
 	var status *api.Status
 	switch {
 	case err == nil:

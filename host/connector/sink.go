@@ -30,6 +30,7 @@ type sink struct {
 	history string // the name of what is served: the source, until it goes back
 	newest  api.ResourceVersion
 	trained bool
+	listed  bool
 	samples []source.Change // raw objects held back until trained
 	size    int             // of samples
 }
@@ -150,6 +151,11 @@ func (s *sink) EndList(rv api.ResourceVersion) error {
 	s.col.change(func(now int64) {
 		s.col.cacher.SetSource(s.history)
 		s.col.cacher.EndList(rv, now)
+		s.col.wakeEnded()
+		if !s.listed {
+			close(s.col.ready)
+			s.listed = true
+		}
 	})
 	s.at, s.newest = rv, rv
 	return nil

@@ -91,5 +91,8 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 	metric("faults_total", "counter", "Objects that could not be served.", t.Faults)
 	metric("messages_total", "counter", "Messages sent to readers.", t.Messages)
 	metric("bytes_total", "counter", "Bytes of messages sent to readers.", t.BytesOut)
+	if s.config.Metrics != nil {
+		s.config.Metrics(&b)
+	}
 	plain(w, http.StatusOK, b.String())
 }

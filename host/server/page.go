@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/watchglass/watchglass/host/internal/accept"
 )
 
 //go:embed all:page
@@ -142,7 +144,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", f.cache)
 	content, etag := f.plain, f.etag
 	h.Set("Vary", "Accept-Encoding")
-	if acceptsGzip(r.Header) {
+	if accept.Gzip(r.Header) {
 		if gzipped := f.gzipped(); gzipped != nil {
 			h.Set("Content-Encoding", "gzip")
 			content, etag = gzipped, strings.TrimSuffix(f.etag, `"`)+`-gz"`
@@ -150,14 +152,4 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("ETag", etag)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
-}
-
-func acceptsGzip(h http.Header) bool {
-	for coding := range strings.SplitSeq(strings.Join(h.Values("Accept-Encoding"), ","), ",") {
-		name, quality, _ := strings.Cut(coding, ";")
-		if strings.TrimSpace(name) == "gzip" {
-			return strings.TrimRight(strings.TrimSpace(quality), ".0") != "q="
-		}
-	}
-	return false
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -41,6 +42,9 @@ type Config struct {
 	// Ready says why the source cannot be reached, for /readyz. Nil means
 	// that it always can.
 	Ready func(context.Context) error
+	// Metrics writes what else /metrics says, in the Prometheus text format.
+	// Nil means nothing.
+	Metrics func(io.Writer)
 	// Page is what to serve at /. Nil means what was built into the binary.
 	Page fs.FS
 	// MaxMessageBytes is the longest message a reader may send.
@@ -123,6 +127,20 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.mux.ServeHTTP(w, r)
+}
+
+// Guard keeps pages of somebody else's away from a handler that listens beside
+// this server, as they are kept away from the server.
+func (s *Server) Guard(next http.Handler) http.Handler {
+	return s.logged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, check := range []func(*http.Request) error{s.origins.checkHost, s.origins.check} {
+			if err := check(r); err != nil {
+				http.Error(w, err.Error(), http.StatusForbidden)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	}))
 }
 
 // secure sets the headers that every answer has. The page may run its own

@@ -63,7 +63,10 @@ it only reads.`,
   watchglass demo --kubeconfig ~/.kube/config
 
   # Something larger and livelier, on a free port
-  watchglass demo --pods 50000 --rate 2000 --listen 127.0.0.1:0`,
+  watchglass demo --pods 50000 --rate 2000 --listen 127.0.0.1:0
+
+  # With the Kubernetes API, for kubectl --server http://127.0.0.1:8081 get pods -A
+  watchglass demo --kube-api 127.0.0.1:8081`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return demo(cmd.Context(), &f, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -91,11 +94,11 @@ func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	listener, err := listen(f.listen)
+	listeners, err := f.bind()
 	if err != nil {
 		return err
 	}
-	defer listener.Close()
+	defer listeners.Close()
 	store, err := f.startEtcd(stdout)
 	if err != nil {
 		return err
@@ -109,7 +112,7 @@ func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	h, err := newHost(listener, connector.Config{Source: src, Logger: log},
+	h, err := newHost(listeners, connector.Config{Source: src, Logger: log},
 		server.Config{Logger: log, AllowOrigins: f.allowOrigins, Ready: reachable(store.Client(), etcd.DefaultPrefix)})
 	if err != nil {
 		return err
@@ -135,16 +138,17 @@ func (f *demoFlags) showCluster(ctx context.Context, log *slog.Logger, stdout io
 		return err
 	}
 	defer up.close()
-	listener, err := listen(f.listen)
+	listeners, err := f.bind()
 	if err != nil {
 		return err
 	}
-	h, err := newHost(listener, connector.Config{Source: up.source, Logger: log},
+	h, err := newHost(listeners, connector.Config{Source: up.source, Logger: log},
 		server.Config{Logger: log, AllowOrigins: f.allowOrigins, Ready: up.ready})
 	if err != nil {
 		return err
 	}
 	warnUnreachable(ctx, h, up)
+	h.announce(stdout)
 	fmt.Fprintf(stdout, "watchglass demo: %s  (%s; Ctrl-C stops)\n", h.url(), up.name)
 	return h.run(ctx)
 }
@@ -252,6 +256,7 @@ func (f *demoFlags) live(ctx context.Context, h *host, cluster *clustersim.Clust
 	if err := h.answers(ctx); err != nil {
 		return quiet(ctx, err)
 	}
+	h.announce(stdout)
 	fmt.Fprintf(stdout, "watchglass demo: %s  (%s pods, %s changes/s; Ctrl-C stops)\n",
 		h.url(), thousands(cluster.Pods()), strconv.FormatFloat(f.rate, 'f', -1, 64))
 	if f.rate == 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -240,24 +241,15 @@ func notFound(resource api.Resource, name string) error {
 	return fmt.Errorf("%s %q not found", plural, name)
 }
 
-// shortNames are kubectl's, for the resources of the catalog.
-var shortNames = map[string]string{
-	"po": "pods", "no": "nodes", "ns": "namespaces", "svc": "services", "cm": "configmaps", "ev": "events",
-	"pvc": "persistentvolumeclaims", "sa": "serviceaccounts", "deploy": "deployments", "rs": "replicasets",
-	"sts": "statefulsets", "ds": "daemonsets", "cj": "cronjobs", "ing": "ingresses",
-}
-
 // resolve reads a resource as people write it.
 func resolve(text string) (api.Resource, error) {
 	if strings.Contains(text, "/") {
 		return api.ParseResource(text)
 	}
 	name, group, grouped := strings.Cut(strings.ToLower(text), ".")
-	if long, ok := shortNames[name]; ok {
-		name = long
-	}
 	for _, s := range source.Catalog() {
-		named := s.Resource.Name == name || strings.ToLower(s.Kind) == name
+		named := s.Resource.Name == name || strings.ToLower(s.Kind) == name ||
+			slices.Contains(source.Describe(&s).ShortNames, name)
 		if named && (!grouped || s.Resource.Group == group) {
 			return s.Resource, nil
 		}

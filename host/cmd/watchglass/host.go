@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -25,46 +26,87 @@ const shutdownTimeout = 10 * time.Second
 type hostFlags struct {
 	logFlags
 	listen       string
+	kubeAPI      string
 	allowOrigins []string
 }
 
 func (f *hostFlags) add(flags *pflag.FlagSet) {
 	f.logFlags.add(flags)
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address to serve on; port 0 takes a free one")
+	flags.StringVar(&f.kubeAPI, "kube-api", "", "address to serve the reading side of the Kubernetes API on, for kubectl and client-go, such as 127.0.0.1:8081")
 	flags.StringSliceVar(&f.allowOrigins, "allow-origin", nil,
 		`origin whose pages may connect besides our own, such as "https://dashboard.example.com"; "*" allows all (repeatable)`)
 }
 
-// listen takes the address before anything else is started, so that a port in
+// listeners are the addresses of a host.
+type listeners struct {
+	main    net.Listener
+	kubeAPI net.Listener // nil when it is not served
+}
+
+// bind takes the addresses before anything else is started, so that a port in
 // use is known at once.
-func listen(address string) (net.Listener, error) {
+func (f *hostFlags) bind() (listeners, error) {
+	main, err := listen("--listen", f.listen)
+	if err != nil || f.kubeAPI == "" {
+		return listeners{main: main}, err
+	}
+	kubeAPI, err := listen("--kube-api", f.kubeAPI)
+	if err != nil {
+		main.Close()
+		return listeners{}, err
+	}
+	return listeners{main, kubeAPI}, nil
+}
+
+func listen(flag, address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is in use by another program: stop that, or choose another port with --listen "+
-			"(--listen 127.0.0.1:0 takes a free one)", address)
+		return nil, fmt.Errorf("%s is in use by another program: stop that, or choose another port with %s "+
+			"(%[2]s 127.0.0.1:0 takes a free one)", address, flag)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("--listen %s: %w", address, err)
+		return nil, fmt.Errorf("%s %s: %w", flag, address, err)
 	}
 	return listener, nil
 }
 
-// host is a connector behind an HTTP server.
+func (l listeners) all() []net.Listener {
+	if l.kubeAPI == nil {
+		return []net.Listener{l.main}
+	}
+	return []net.Listener{l.main, l.kubeAPI}
+}
+
+func (l listeners) Close() error {
+	var errs []error
+	for _, listener := range l.all() {
+		errs = append(errs, listener.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// host is a connector behind an HTTP server, or two.
 type host struct {
 	connector *connector.Connector
 	server    *server.Server
-	listener  net.Listener
+	kubeAPI   *kubeAPI // nil when it is not served
+	listeners listeners
 	log       *slog.Logger
 }
 
-// newHost takes the listener over, even when it fails.
-func newHost(listener net.Listener, c connector.Config, s server.Config) (*host, error) {
+// newHost takes the listeners over, even when it fails.
+func newHost(l listeners, c connector.Config, s server.Config) (*host, error) {
 	c.Session.Server = "watchglass " + versionText()
-	h := &host{connector: connector.New(c), listener: listener, log: s.Logger}
+	h := &host{connector: connector.New(c), listeners: l, log: s.Logger}
 	s.Connector = h.connector
+	if l.kubeAPI != nil {
+		h.kubeAPI = newKubeAPI(h.connector, c.Session.Authenticate)
+		s.Metrics = h.kubeAPI.handler.WriteMetrics
+	}
 	var err error
 	if h.server, err = server.New(s); err != nil {
-		listener.Close()
+		l.Close()
 		return nil, err
 	}
 	return h, nil
@@ -72,21 +114,35 @@ func newHost(listener net.Listener, c connector.Config, s server.Config) (*host,
 
 // run serves until ctx ends, and then tells the readers goodbye.
 func (h *host) run(ctx context.Context) error {
-	served := make(chan error, 1)
-	go func() { served <- h.server.Serve(h.listener) }()
+	serving := 1
+	served := make(chan error, 2)
+	go func() { served <- h.server.Serve(h.listeners.main) }()
+	if h.kubeAPI != nil {
+		serving++
+		go func() { served <- h.kubeAPI.serve(h.listeners.kubeAPI, h.server) }()
+	}
+	var errs []error
 	select {
 	case err := <-served:
-		return errors.Join(err, h.shutdown())
+		errs, serving = append(errs, err), serving-1
 	case <-ctx.Done():
-		return errors.Join(h.shutdown(), <-served)
 	}
+	errs = append(errs, h.shutdown())
+	for ; serving > 0; serving-- {
+		errs = append(errs, <-served)
+	}
+	return errors.Join(errs...)
 }
 
 // shutdown gives up on readers that do not listen: that is no failure of ours.
 func (h *host) shutdown() error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
-	err := errors.Join(h.server.Shutdown(ctx), h.connector.Close(ctx))
+	var kubeAPI error
+	if h.kubeAPI != nil {
+		kubeAPI = h.kubeAPI.shutdown(ctx)
+	}
+	err := errors.Join(kubeAPI, h.server.Shutdown(ctx), h.connector.Close(ctx))
 	if errors.Is(err, context.DeadlineExceeded) {
 		h.log.Warn("some readers did not leave in time and were cut off")
 		return nil
@@ -95,8 +151,10 @@ func (h *host) shutdown() error {
 }
 
 // url is where a browser on this machine finds the server.
-func (h *host) url() string {
-	address := h.listener.Addr().(*net.TCPAddr)
+func (h *host) url() string { return urlOf(h.listeners.main) }
+
+func urlOf(listener net.Listener) string {
+	address := listener.Addr().(*net.TCPAddr)
 	ip := address.AddrPort().Addr().Unmap()
 	if ip.IsUnspecified() {
 		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
@@ -104,9 +162,22 @@ func (h *host) url() string {
 	return "http://" + net.JoinHostPort(ip.String(), strconv.Itoa(address.Port))
 }
 
-// isPublic reports whether others than this machine can connect.
-func (h *host) isPublic() bool {
-	return !h.listener.Addr().(*net.TCPAddr).AddrPort().Addr().Unmap().IsLoopback()
+// announce says where the Kubernetes API is, if it is served.
+func (h *host) announce(stdout io.Writer) {
+	if h.kubeAPI != nil {
+		fmt.Fprintf(stdout, "Kubernetes API: kubectl --server %s get pods -A\n", urlOf(h.listeners.kubeAPI))
+	}
+}
+
+// public are the addresses at which others than this machine can connect.
+func (h *host) public() []string {
+	var public []string
+	for _, l := range h.listeners.all() {
+		if !l.Addr().(*net.TCPAddr).AddrPort().Addr().Unmap().IsLoopback() {
+			public = append(public, l.Addr().String())
+		}
+	}
+	return public
 }
 
 // answers waits for the server's first answer.

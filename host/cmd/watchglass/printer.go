@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/internal/age"
 )
 
 // The output formats of get and watch.
@@ -118,7 +119,7 @@ func (p *printer) shown(c api.Column) bool { return c.Priority == 0 || p.format 
 func (p *printer) cell(c api.Column, v api.Value) string {
 	switch {
 	case v.Kind == api.Date:
-		return humanAge(p.now().Sub(time.UnixMilli(v.Int)))
+		return age.String(p.now().Sub(time.UnixMilli(v.Int)))
 	case v.Kind == api.Null && c.Kind == api.Date:
 		return "<unknown>"
 	case v.Kind == api.Null, v.Kind == api.String && v.Text == "":
@@ -226,41 +227,4 @@ func (p *printer) frame(t api.EventType, object []byte) error {
 	b.WriteString("}\n")
 	_, err := p.out.Write(b.Bytes())
 	return err
-}
-
-// humanAge is an age as kubectl shows it: two units while the second matters.
-func humanAge(age time.Duration) string {
-	seconds := int(age / time.Second)
-	minutes, hours := seconds/60, seconds/3600
-	days := hours / 24
-	switch {
-	case seconds < -1:
-		return "<invalid>"
-	case seconds <= 0:
-		return "0s"
-	case seconds < 2*60:
-		return fmt.Sprintf("%ds", seconds)
-	case minutes < 10:
-		return units(minutes, "m", seconds%60, "s")
-	case minutes < 3*60:
-		return fmt.Sprintf("%dm", minutes)
-	case hours < 8:
-		return units(hours, "h", minutes%60, "m")
-	case hours < 2*24:
-		return fmt.Sprintf("%dh", hours)
-	case days < 8:
-		return units(days, "d", hours%24, "h")
-	case days < 2*365:
-		return fmt.Sprintf("%dd", days)
-	case days < 8*365:
-		return units(days/365, "y", days%365, "d")
-	}
-	return fmt.Sprintf("%dy", days/365)
-}
-
-func units(a int, unit string, b int, smaller string) string {
-	if b == 0 {
-		return fmt.Sprintf("%d%s", a, unit)
-	}
-	return fmt.Sprintf("%d%s%d%s", a, unit, b, smaller)
 }

@@ -115,33 +115,6 @@ func TestRowsThatComeLaterKeepTheColumns(t *testing.T) {
 	require.Equal(t, bytes.Index(lines[2], []byte("Pending")), bytes.Index(lines[3], []byte("Running")))
 }
 
-func TestHumanAge(t *testing.T) {
-	const day = 24 * time.Hour
-	for age, want := range map[time.Duration]string{
-		-5 * time.Second:               "<invalid>",
-		-time.Second / 2:               "0s",
-		0:                              "0s",
-		59 * time.Second:               "59s",
-		119 * time.Second:              "119s",
-		2 * time.Minute:                "2m",
-		3*time.Minute + 7*time.Second:  "3m7s",
-		10*time.Minute + 7*time.Second: "10m",
-		179 * time.Minute:              "179m",
-		3 * time.Hour:                  "3h",
-		7*time.Hour + 59*time.Minute:   "7h59m",
-		47 * time.Hour:                 "47h",
-		2 * day:                        "2d",
-		3*day + 5*time.Hour:            "3d5h",
-		8*day + 5*time.Hour:            "8d",
-		729 * day:                      "729d",
-		730 * day:                      "2y",
-		3*365*day + 10*day:             "3y10d",
-		9*365*day + 10*day:             "9y",
-	} {
-		assert.Equal(t, want, humanAge(age), age)
-	}
-}
-
 func TestResolve(t *testing.T) {
 	for text, want := range map[string]string{
 		"po": "v1/pods", "pod": "v1/pods", "pods": "v1/pods", "Pod": "v1/pods", "v1/pods": "v1/pods",
@@ -152,11 +125,6 @@ func TestResolve(t *testing.T) {
 		got, err := resolve(text)
 		require.NoError(t, err, text)
 		assert.Equal(t, want, got.String())
-	}
-	for short, long := range shortNames {
-		got, err := resolve(short)
-		require.NoError(t, err, short)
-		assert.Equal(t, long, got.Name)
 	}
 	_, err := resolve("gadgets")
 	require.EqualError(t, err, `resource "gadgets" is not known by name; write it as group/version/plural, such as apps/v1/deployments`)

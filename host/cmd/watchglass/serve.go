@@ -32,7 +32,8 @@ func newServeCommand() *cobra.Command {
 		Short: "Serve a cluster's objects to readers, from its kube-apiserver or etcd",
 		Long: `Serve watches each resource of a cluster once and serves any number of readers
 over WebSocket at /watch, the dashboard at /, health at /healthz and /readyz, and
-metrics at /metrics.
+metrics at /metrics. With --kube-api it serves kubectl and client-go as well:
+get, list and watch, from the same cache.
 
 From kube-apiserver it reads every resource that its credentials may list and
 watch, custom ones too. From etcd it reads the well-known ones, which must be
@@ -49,7 +50,10 @@ load balancer. Readers resume by resource version.`,
   # A cluster's etcd with TLS, for a dashboard elsewhere, with a token
   watchglass serve --etcd-endpoints https://10.0.0.1:2379 \
     --etcd-cacert ca.crt --etcd-cert client.crt --etcd-key client.key \
-    --listen :8080 --allow-origin https://dashboard.example.com --token-file token`,
+    --listen :8080 --allow-origin https://dashboard.example.com --token-file token
+
+  # For kubectl as well: kubectl --server http://127.0.0.1:8081 get pods -A -w
+  watchglass serve --etcd-endpoints 127.0.0.1:2379 --kube-api 127.0.0.1:8081`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return serve(cmd.Context(), &f, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -77,11 +81,11 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer up.close()
-	listener, err := listen(f.listen)
+	listeners, err := f.bind()
 	if err != nil {
 		return err
 	}
-	h, err := newHost(listener,
+	h, err := newHost(listeners,
 		connector.Config{
 			Source:  up.source,
 			Logger:  log,
@@ -92,11 +96,12 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if h.isPublic() && authenticate == nil {
+	if public := h.public(); public != nil && authenticate == nil {
 		log.Warn("everyone who can reach this address can read the cluster: give --token-file, or listen on loopback",
-			"listen", listener.Addr().String())
+			"listen", strings.Join(public, " and "))
 	}
 	warnUnreachable(ctx, h, up)
+	h.announce(stdout)
 	fmt.Fprintf(stdout, "watchglass serve: %s  (%s; Ctrl-C stops)\n", h.url(), up.name)
 	return h.run(ctx)
 }

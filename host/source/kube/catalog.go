@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/internal/apiversion"
 	"github.com/watchglass/watchglass/host/source"
 )
 
@@ -26,6 +27,7 @@ type resource struct {
 	namespaced bool
 	path       string   // of the collection
 	names      []string // plural, singular and short ones
+	described  source.Description
 }
 
 // catalog is what the server has, asked again when it is old or lacks something.
@@ -125,12 +127,17 @@ func toResource(groupVersion string, r *metav1.APIResource) *resource {
 		group, version, prefix = "", groupVersion, "/api/"
 	}
 	names := append([]string{r.Name, r.SingularName}, r.ShortNames...)
+	name := api.Resource{Group: group, Version: version, Name: r.Name}
 	return &resource{
-		Resource:   api.Resource{Group: group, Version: version, Name: r.Name},
+		Resource:   name,
 		Kind:       r.Kind,
 		namespaced: r.Namespaced,
 		path:       prefix + groupVersion + "/" + r.Name,
 		names:      slices.DeleteFunc(names, func(n string) bool { return n == "" }),
+		described: source.Description{
+			Resource: name, Kind: r.Kind, Singular: r.SingularName, Namespaced: r.Namespaced,
+			ShortNames: r.ShortNames, Categories: r.Categories,
+		},
 	}
 }
 
@@ -145,6 +152,19 @@ func (s *Source) Resources(ctx context.Context) ([]api.Resource, error) {
 		names[i] = r.Resource
 	}
 	return names, nil
+}
+
+// Describe implements source.Describer.
+func (s *Source) Describe(ctx context.Context) ([]source.Description, error) {
+	all, err := s.catalog.resources(ctx, func(*resource) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	described := make([]source.Description, len(all))
+	for i, r := range all {
+		described[i] = r.described
+	}
+	return described, nil
 }
 
 // Schema implements source.Source.
@@ -181,7 +201,7 @@ func (s *Source) Resolve(ctx context.Context, text string) (api.Resource, error)
 	}
 	var best *resource
 	for _, r := range all {
-		if matches(r) && (best == nil || r.Group == best.Group && moreStable(r.Version, best.Version) || r.Group == "" && best.Group != "") {
+		if matches(r) && (best == nil || r.Group == best.Group && apiversion.MoreStable(r.Version, best.Version) || r.Group == "" && best.Group != "") {
 			best = r
 		}
 	}
@@ -190,24 +210,6 @@ func (s *Source) Resolve(ctx context.Context, text string) (api.Resource, error)
 			" that can be watched; see what there is with: kubectl api-resources --verbs=list,watch")
 	}
 	return best.Resource, nil
-}
-
-// moreStable compares versions as Kubernetes ranks them: v2 before v1 before
-// v1beta1 before v1alpha1.
-func moreStable(a, b string) bool {
-	rank := func(v string) int {
-		switch {
-		case strings.Contains(v, "alpha"):
-			return 0
-		case strings.Contains(v, "beta"):
-			return 1
-		}
-		return 2
-	}
-	if rank(a) != rank(b) {
-		return rank(a) > rank(b)
-	}
-	return len(a) > len(b) || len(a) == len(b) && a > b
 }
 
 // isNotFound reports a 404.

@@ -1,0 +1,246 @@
+package connector
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/kubeapi"
+	"github.com/watchglass/watchglass/host/source"
+	"github.com/watchglass/watchglass/wasm/bodies"
+)
+
+// Backend serves the Kubernetes API from the collections that the connector's
+// readers share.
+func (c *Connector) Backend() kubeapi.Backend { return backend{c} }
+
+// backend is the connector as a kubeapi.Backend. Each call holds its collection
+// for as long as it takes, and copies what it hands out.
+type backend struct{ connector *Connector }
+
+// readyTimeout is how long a request waits for a collection's first list, before
+// it is told to come again (rule C6).
+const readyTimeout = 10 * time.Second
+
+// Resources implements kubeapi.Backend.
+func (b backend) Resources(ctx context.Context) ([]kubeapi.Resource, error) {
+	described, err := describe(ctx, b.connector.config.Source)
+	all := make([]kubeapi.Resource, len(described))
+	for i, d := range described {
+		all[i] = kubeapi.Resource(d)
+	}
+	return all, err
+}
+
+func describe(ctx context.Context, src source.Source) ([]source.Description, error) {
+	if d, ok := src.(source.Describer); ok {
+		return d.Describe(ctx)
+	}
+	names, err := src.Resources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []source.Description
+	for _, name := range names {
+		schema, err := src.Schema(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, source.Describe(schema))
+	}
+	return all, nil
+}
+
+// Schema implements kubeapi.Backend.
+func (b backend) Schema(ctx context.Context, resource api.Resource) (*api.Schema, error) {
+	found := b.connector.lookUp(ctx, resource)
+	if found.status != nil {
+		return nil, found.status
+	}
+	return found.schema, nil
+}
+
+// hold holds a collection once it has been listed. The caller releases it.
+func (b backend) hold(ctx context.Context, resource api.Resource) (*collection, error) {
+	bounded, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	col, err := b.connector.hold(bounded, resource)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return nil, api.TooManyRequests(resource.String()+" has not been listed yet"+b.connector.excuse(resource)+": try again", 1)
+	}
+	return col, err
+}
+
+// excuse is why a collection has not been listed, as far as it is known.
+func (c *Connector) excuse(resource api.Resource) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if col := c.collections[resource]; col != nil && col.status.err != nil {
+		return ", the source failed: " + col.status.err.Error()
+	}
+	return ""
+}
+
+// answered is what a request was told under the lock.
+type answered[T any] struct {
+	value T
+	err   error
+}
+
+// await waits for an answer that may take the collection some time.
+func await[T any](ctx context.Context, c *Connector, answer <-chan answered[T]) (T, error) {
+	var none T
+	select {
+	case a := <-answer:
+		return a.value, a.err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	case <-c.stopping.Done():
+		return none, errClosing()
+	}
+}
+
+// Get implements kubeapi.Backend.
+func (b backend) Get(ctx context.Context, resource api.Resource, key api.Key, version string) (kubeapi.Object, error) {
+	rv, err := api.ParseResourceVersion(version)
+	if err != nil {
+		return nil, err
+	}
+	col, err := b.hold(ctx, resource)
+	if err != nil {
+		return nil, err
+	}
+	defer col.release()
+	answer := make(chan answered[*stored], 1)
+	col.ask(func(c *cacher.Cacher) {
+		c.WhenFresh(rv, func(status *api.Status) {
+			o, status := find(c, key, status)
+			answer <- answered[*stored]{o, orNil(status)}
+		})
+	})
+	o, err := await(ctx, b.connector, answer)
+	if err != nil {
+		return nil, err
+	}
+	return o.open()
+}
+
+// find runs under the lock.
+func find(c *cacher.Cacher, key api.Key, status *api.Status) (*stored, *api.Status) {
+	if status != nil {
+		return nil, status
+	}
+	if ref := c.Get(key); ref != 0 {
+		return copyVersion(c, ref, c.Heap().ResourceVersion(ref)), nil
+	}
+	faults, _ := c.Faults()
+	for _, f := range faults {
+		if f.Key == key && !f.TakenBack() {
+			return nil, api.Internal(f.Status.Message)
+		}
+	}
+	return nil, api.NotFound(c.Schema().Resource.Name + " " + strconv.Quote(string(key)) + " not found")
+}
+
+// List implements kubeapi.Backend.
+func (b backend) List(ctx context.Context, resource api.Resource, o kubeapi.ListOptions) (*kubeapi.List, error) {
+	col, err := b.hold(ctx, resource)
+	if err != nil {
+		return nil, err
+	}
+	defer col.release()
+	answer := make(chan answered[*kubeapi.List], 1)
+	col.ask(func(c *cacher.Cacher) {
+		status := c.List(cacher.ListOptions{
+			Namespace: o.Namespace, LabelSelector: o.LabelSelector, FieldSelector: o.FieldSelector,
+			ResourceVersion: o.ResourceVersion, Match: o.Match, Limit: o.Limit, Continue: o.Continue,
+		}, func(r *cacher.ListResult, status *api.Status) {
+			if status != nil {
+				answer <- answered[*kubeapi.List]{nil, status}
+				return
+			}
+			answer <- answered[*kubeapi.List]{copyList(c, r, o.Namespace), nil}
+		})
+		if status != nil {
+			answer <- answered[*kubeapi.List]{nil, status}
+		}
+	})
+	return await(ctx, b.connector, answer)
+}
+
+// copyList runs under the lock.
+func copyList(c *cacher.Cacher, r *cacher.ListResult, namespace string) *kubeapi.List {
+	items := make([]*stored, len(r.Items))
+	for i, ref := range r.Items {
+		items[i] = copyVersion(c, ref, c.Heap().ResourceVersion(ref))
+	}
+	list := &kubeapi.List{ResourceVersion: r.ResourceVersion, Continue: r.Continue, Remaining: r.Remaining}
+	faults, _ := c.Faults()
+	for _, f := range faults {
+		if f.Key.InNamespace(namespace) && !f.TakenBack() {
+			list.Warnings = append(list.Warnings, f.Status.Message)
+		}
+	}
+	list.Items = func(yield func(kubeapi.Object, error) bool) {
+		for _, item := range items {
+			if o, err := item.open(); !yield(o, err) || err != nil {
+				return
+			}
+		}
+	}
+	return list
+}
+
+// stored is a copy of a version as it lies in the cacher.
+type stored struct {
+	rv         api.ResourceVersion
+	dictionary []byte
+	wire.Envelope
+}
+
+// copyVersion copies a version, which is to be seen as of rv. It runs under the lock.
+func copyVersion(c *cacher.Cacher, ref store.Ref, rv api.ResourceVersion) *stored {
+	return &stored{rv, c.Dictionary(ref), slices.Clone(c.Heap().Envelope(ref))}
+}
+
+// open decodes the body.
+func (s *stored) open() (kubeapi.Object, error) {
+	body, err := bodies.Decode(nil, s.Envelope.Body(), s.dictionary, nil)
+	if err != nil {
+		return nil, s.undecodable(err)
+	}
+	json, err := envelope.SetResourceVersion(nil, body, s.rv)
+	if err != nil {
+		return nil, s.undecodable(err)
+	}
+	return opened{s.Envelope, json}, nil
+}
+
+func (s *stored) undecodable(err error) error {
+	return api.Internal("the body of " + strconv.Quote(strings.Clone(string(s.Key()))) + " cannot be decoded: " + err.Error())
+}
+
+// opened is a kubeapi.Object.
+type opened struct {
+	wire.Envelope
+	json []byte
+}
+
+// JSON implements kubeapi.Object.
+func (o opened) JSON() []byte { return o.json }
+
+// orNil keeps a nil status from becoming an error.
+func orNil(s *api.Status) error {
+	if s == nil {
+		return nil
+	}
+	return s
+}

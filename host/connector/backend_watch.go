@@ -1,0 +1,193 @@
+package connector
+
+import (
+	"context"
+	"io"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/watcher"
+	"github.com/watchglass/watchglass/host/kubeapi"
+)
+
+const (
+	// maxPending is how many events may wait for a watch's client besides
+	// those in the cacher's own queues. They are versions in the heap, of
+	// which watches share the bytes.
+	maxPending = 1000
+	// maxTaken is how many of them are decoded and sent at a time.
+	maxTaken = 100
+)
+
+// watch is one watch of the Kubernetes API. The cacher delivers into pending,
+// under the lock; the request's goroutine takes from it and decodes outside.
+type watch struct {
+	col  *collection
+	wake chan struct{} // cap 1: there may be something to take
+
+	// Guarded by connector.mu.
+	watcher *watcher.Watcher // nil until it has started
+	pending []watcher.Delivery
+	status  *api.Status // its only event
+	closed  bool
+}
+
+// Watch implements kubeapi.Backend.
+func (b backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.WatchOptions) (kubeapi.Watch, error) {
+	col, err := b.hold(ctx, resource)
+	if err != nil {
+		return nil, err
+	}
+	w := &watch{col: col, wake: make(chan struct{}, 1)}
+	var status *api.Status
+	col.ask(func(c *cacher.Cacher) {
+		col.watches[w] = true
+		status = c.Watch(cacher.WatchOptions{
+			Namespace: o.Namespace, LabelSelector: o.LabelSelector, FieldSelector: o.FieldSelector,
+			ResourceVersion: o.ResourceVersion, Match: o.Match, SendInitialEvents: o.SendInitialEvents,
+			Bookmarks: o.Bookmarks, TimeoutSeconds: o.TimeoutSeconds, Sink: w.take,
+		}, w.started)
+	})
+	if status != nil {
+		w.Close()
+		return nil, status
+	}
+	return w, nil
+}
+
+// started is told of the watcher, or why there is none. It runs under the lock.
+func (w *watch) started(started *watcher.Watcher, status *api.Status) {
+	switch {
+	case status != nil:
+		w.status = status
+	case w.closed:
+		w.col.cacher.StopWatch(started)
+	default:
+		w.watcher = started
+	}
+	w.signal()
+}
+
+// take is the watcher's sink. It runs under the lock.
+func (w *watch) take(d watcher.Delivery) bool {
+	if w.closed || len(w.pending) >= maxPending {
+		return false
+	}
+	w.pending = append(w.pending, d)
+	w.signal()
+	return true
+}
+
+func (w *watch) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Next implements kubeapi.Watch.
+func (w *watch) Next(ctx context.Context) ([]kubeapi.Event, error) {
+	for {
+		taken, err := w.next()
+		if err != nil {
+			return nil, err
+		}
+		if len(taken) > 0 {
+			return open(taken)
+		}
+		select {
+		case <-w.wake:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-w.col.gone:
+			return nil, io.EOF
+		case <-w.col.connector.stopping.Done():
+			return nil, io.EOF
+		}
+	}
+}
+
+// taken is an event whose object is still to be opened.
+type taken struct {
+	kubeapi.Event
+	object *stored
+}
+
+// next takes what is pending and lets the watcher deliver more. It need not wind
+// the clock: a taker makes nothing due that was not due before.
+func (w *watch) next() ([]taken, error) {
+	c := w.col.connector
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := min(len(w.pending), maxTaken)
+	switch {
+	case n > 0:
+		events := make([]taken, n)
+		for i, d := range w.pending[:n] {
+			events[i] = takeOut(w.col.cacher, d)
+		}
+		w.pending = w.pending[:copy(w.pending, w.pending[n:])]
+		w.run()
+		return events, nil
+	case w.status != nil:
+		return []taken{{Event: kubeapi.Event{Type: api.Error, Status: w.status}}}, nil
+	case w.watcher != nil && w.watcher.Finished():
+		return nil, io.EOF
+	}
+	return nil, nil
+}
+
+// run lets the watcher deliver into the room there is. It runs under the lock.
+func (w *watch) run() {
+	if w.watcher != nil {
+		w.watcher.Run()
+		w.col.cacher.Resume()
+	}
+	w.signal() // for what is left, and for the end
+}
+
+// takeOut copies a delivery and gives back its count. It runs under the lock.
+func takeOut(c *cacher.Cacher, d watcher.Delivery) taken {
+	t := taken{Event: kubeapi.Event{
+		Type: d.Type, ResourceVersion: d.ResourceVersion, InitialEventsEnd: d.Flags&api.EndOfInitialEvents != 0,
+	}}
+	if d.Content != 0 {
+		t.object = copyVersion(c, d.Content, d.ResourceVersion)
+		c.Heap().Release(d.Content)
+	}
+	return t
+}
+
+// open decodes the objects. One that cannot be decoded is an error, and what
+// comes after it is not told (rule E20).
+func open(taken []taken) ([]kubeapi.Event, error) {
+	events := make([]kubeapi.Event, len(taken))
+	for i := range taken {
+		events[i] = taken[i].Event
+		if taken[i].object == nil {
+			continue
+		}
+		var err error
+		if events[i].Object, err = taken[i].object.open(); err != nil {
+			return nil, err
+		}
+	}
+	return events, nil
+}
+
+// Close implements kubeapi.Watch.
+func (w *watch) Close() {
+	defer w.col.release()
+	c := w.col.connector
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w.closed = true
+	delete(w.col.watches, w)
+	if w.watcher != nil {
+		w.col.cacher.StopWatch(w.watcher)
+	}
+	for _, d := range w.pending {
+		w.col.cacher.Heap().Release(d.Content)
+	}
+	w.pending = nil
+}

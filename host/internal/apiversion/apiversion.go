@@ -1,0 +1,23 @@
+// Package apiversion compares the versions of API groups.
+package apiversion
+
+import "strings"
+
+// MoreStable compares versions as Kubernetes ranks them: v2 before v1 before
+// v1beta1 before v1alpha1.
+func MoreStable(a, b string) bool {
+	if rank(a) != rank(b) {
+		return rank(a) > rank(b)
+	}
+	return len(a) > len(b) || len(a) == len(b) && a > b
+}
+
+func rank(version string) int {
+	switch {
+	case strings.Contains(version, "alpha"):
+		return 0
+	case strings.Contains(version, "beta"):
+		return 1
+	}
+	return 2
+}

@@ -1,0 +1,108 @@
+package kubeapi
+
+import (
+	"context"
+	"iter"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// Backend is a cache of Kubernetes objects. Safe for concurrent use. Errors for
+// the client are *api.Status; every other error becomes a 500 (rule C9).
+//
+// A context bounds the call it is given to, not what the call returns.
+type Backend interface {
+	// Resources are all that is served. The slice is read only.
+	Resources(ctx context.Context) ([]Resource, error)
+	// Schema describes one resource, or is a 404. It is read only.
+	Schema(ctx context.Context, resource api.Resource) (*api.Schema, error)
+	// Get returns one object as of the version given or later (rule C38), or a
+	// 404. The version is text, because "" and "0" differ.
+	Get(ctx context.Context, resource api.Resource, key api.Key, resourceVersion string) (Object, error)
+	// List answers by rules C39 to C52.
+	List(ctx context.Context, resource api.Resource, options ListOptions) (*List, error)
+	// Watch starts a watch by rules C8 to C19. An error is what is to be said
+	// instead of a stream: options that make no sense, a resource that cannot
+	// be read. Everything that turns out later, such as a version that is too
+	// old, is an event of type api.Error.
+	Watch(ctx context.Context, resource api.Resource, options WatchOptions) (Watch, error)
+}
+
+// Resource is a resource as discovery shows it.
+type Resource struct {
+	api.Resource
+	Kind       string
+	Singular   string // "pod"
+	Namespaced bool
+	ShortNames []string
+	Categories []string
+}
+
+// Object is one version of an object.
+type Object interface {
+	Key() api.Key
+	// Column is the value of the i-th column of the resource's schema.
+	Column(i int) api.Value
+	// JSON is the object, its metadata.resourceVersion included.
+	JSON() []byte
+}
+
+// ListOptions are those of a Kubernetes list.
+type ListOptions struct {
+	Namespace       string
+	LabelSelector   string
+	FieldSelector   string
+	ResourceVersion string
+	Match           wire.Match
+	Limit           uint32 // zero for all
+	Continue        string
+}
+
+// List is one page of objects in ascending key order.
+type List struct {
+	ResourceVersion api.ResourceVersion
+	Continue        string // empty at the end
+	Remaining       uint64 // after this page; zero when not known
+	// Warnings name what is missing from the list and why.
+	Warnings []string
+	// Items may be ranged over once. An object is good until the next one. An
+	// error ends the range: the list is then incomplete.
+	Items iter.Seq2[Object, error]
+}
+
+// WatchOptions are those of a Kubernetes watch.
+type WatchOptions struct {
+	Namespace         string
+	LabelSelector     string
+	FieldSelector     string
+	ResourceVersion   string
+	Match             wire.Match
+	SendInitialEvents wire.Tristate
+	Bookmarks         bool
+	// TimeoutSeconds is when the watch is going to end, so that a last
+	// bookmark can come before that (rule W19).
+	TimeoutSeconds uint32
+}
+
+// Watch is a running watch. One goroutine uses it.
+type Watch interface {
+	// Next waits for events and returns those that are there, in order: a
+	// bounded number, at least one. They are good until the next call. io.EOF
+	// is the end of a watch that ended in order. An event of type api.Error is
+	// the last one.
+	Next(ctx context.Context) ([]Event, error)
+	// Close ends the watch and drops what was not taken. Called once.
+	Close()
+}
+
+// Event is one event of a watch.
+type Event struct {
+	Type   api.EventType
+	Object Object // of an event that is a change
+	// ResourceVersion is that of the object or of the bookmark.
+	ResourceVersion api.ResourceVersion
+	// InitialEventsEnd marks the bookmark that ends the initial events.
+	InitialEventsEnd bool
+	Status           *api.Status // of an error
+}

@@ -1,0 +1,269 @@
+package kubeapi
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"sort"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/internal/apiversion"
+)
+
+// The documents of discovery, as far as they say anything here.
+type (
+	apiVersions struct {
+		Kind     string          `json:"kind"`
+		Versions []string        `json:"versions"`
+		Servers  []serverAddress `json:"serverAddressByClientCIDRs"`
+	}
+	serverAddress struct {
+		ClientCIDR    string `json:"clientCIDR"`
+		ServerAddress string `json:"serverAddress"`
+	}
+	apiGroupList struct {
+		Kind       string     `json:"kind"`
+		APIVersion string     `json:"apiVersion"`
+		Groups     []apiGroup `json:"groups"`
+	}
+	apiGroup struct {
+		Kind       string         `json:"kind,omitempty"`
+		APIVersion string         `json:"apiVersion,omitempty"`
+		Name       string         `json:"name"`
+		Versions   []groupVersion `json:"versions"`
+		Preferred  groupVersion   `json:"preferredVersion"`
+	}
+	groupVersion struct {
+		GroupVersion string `json:"groupVersion"`
+		Version      string `json:"version"`
+	}
+	resourceList struct {
+		Kind         string             `json:"kind"`
+		APIVersion   string             `json:"apiVersion"`
+		GroupVersion string             `json:"groupVersion"`
+		Resources    []resourceDocument `json:"resources"`
+	}
+	resourceDocument struct {
+		Name       string   `json:"name"`
+		Singular   string   `json:"singularName"`
+		Namespaced bool     `json:"namespaced"`
+		Kind       string   `json:"kind"`
+		Verbs      []string `json:"verbs"`
+		ShortNames []string `json:"shortNames,omitempty"`
+		Categories []string `json:"categories,omitempty"`
+	}
+)
+
+// The documents of aggregated discovery.
+type (
+	discoveryList struct {
+		Kind       string           `json:"kind"`
+		APIVersion string           `json:"apiVersion"`
+		Metadata   struct{}         `json:"metadata"`
+		Items      []groupDiscovery `json:"items"`
+	}
+	groupDiscovery struct {
+		Metadata groupName          `json:"metadata"`
+		Versions []versionDiscovery `json:"versions"`
+	}
+	groupName struct {
+		Name string `json:"name,omitempty"`
+	}
+	versionDiscovery struct {
+		Version   string              `json:"version"`
+		Resources []resourceDiscovery `json:"resources"`
+		Freshness string              `json:"freshness"`
+	}
+	resourceDiscovery struct {
+		Resource     string       `json:"resource"`
+		ResponseKind responseKind `json:"responseKind"`
+		Scope        string       `json:"scope"`
+		Singular     string       `json:"singularResource"`
+		Verbs        []string     `json:"verbs"`
+		ShortNames   []string     `json:"shortNames,omitempty"`
+		Categories   []string     `json:"categories,omitempty"`
+	}
+	responseKind struct {
+		Group   string `json:"group"`
+		Version string `json:"version"`
+		Kind    string `json:"kind"`
+	}
+)
+
+var verbs = []string{"get", "list", "watch"}
+
+var aggregated = conversion{asDiscovery, discoveryGroup, "v2"}
+
+// discover answers whatever tells what is served.
+func (h *Handler) discover(w http.ResponseWriter, r *http.Request, p place) *api.Status {
+	var offered []conversion
+	if p.kind == coreVersions || p.kind == groups {
+		offered = append(offered, aggregated)
+	}
+	form, status := negotiate(r.Header, offered...)
+	if status != nil {
+		return status
+	}
+	all, err := h.config.Backend.Resources(r.Context())
+	if err != nil {
+		return asStatus(err)
+	}
+	w.Header().Set("Vary", "Accept")
+	if form == aggregated {
+		return reply(w, contentType+aggregated.params(), aggregate(all, p.kind == groups))
+	}
+	document := describe(all, p, r.Host)
+	if document == nil {
+		return notServed(r.URL.Path)
+	}
+	return reply(w, contentType, document)
+}
+
+// describe makes the document that a path asks for; nil when nothing is there.
+func describe(all []Resource, p place, host string) any {
+	switch p.kind {
+	case coreVersions:
+		return apiVersions{"APIVersions", coreVersionsOf(all), []serverAddress{{"0.0.0.0/0", host}}}
+	case groups:
+		list := apiGroupList{Kind: "APIGroupList", APIVersion: "v1", Groups: []apiGroup{}}
+		for _, name := range groupNames(all) {
+			list.Groups = append(list.Groups, describeGroup(all, name))
+		}
+		return list
+	case group:
+		if !slices.Contains(groupNames(all), p.resource.Group) {
+			return nil
+		}
+		g := describeGroup(all, p.resource.Group)
+		g.Kind, g.APIVersion = "APIGroup", "v1"
+		return g
+	}
+	return describeVersion(all, p.resource)
+}
+
+func coreVersionsOf(all []Resource) []string {
+	versions := []string{}
+	for _, v := range versionsOf(all, "") {
+		versions = append(versions, v.Version)
+	}
+	return versions
+}
+
+// groupNames are sorted, without the core group.
+func groupNames(all []Resource) []string {
+	var names []string
+	for i := range all {
+		if g := all[i].Group; g != "" {
+			names = append(names, g)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// versionsOf are the versions of a group, the most stable first.
+func versionsOf(all []Resource, group string) []groupVersion {
+	var versions []groupVersion
+	for i := range all {
+		v := groupVersion{all[i].APIVersion(), all[i].Version}
+		if all[i].Group == group && !slices.Contains(versions, v) {
+			versions = append(versions, v)
+		}
+	}
+	sort.Slice(versions, func(i, j int) bool { return apiversion.MoreStable(versions[i].Version, versions[j].Version) })
+	return versions
+}
+
+func describeGroup(all []Resource, name string) apiGroup {
+	versions := versionsOf(all, name)
+	return apiGroup{Name: name, Versions: versions, Preferred: versions[0]}
+}
+
+// describeVersion is nil when no resource is of the version.
+func describeVersion(all []Resource, gv api.Resource) any {
+	list := resourceList{Kind: "APIResourceList", APIVersion: "v1", GroupVersion: gv.APIVersion()}
+	for _, r := range inVersion(all, gv.Group, gv.Version) {
+		list.Resources = append(list.Resources, resourceDocument{
+			Name: r.Name, Singular: r.Singular, Namespaced: r.Namespaced, Kind: r.Kind,
+			Verbs: verbs, ShortNames: r.ShortNames, Categories: r.Categories,
+		})
+	}
+	if list.Resources == nil {
+		return nil
+	}
+	return list
+}
+
+// inVersion are the resources of a group and version, by name.
+func inVersion(all []Resource, group, version string) []Resource {
+	var found []Resource
+	for i := range all {
+		if all[i].Group == group && all[i].Version == version {
+			found = append(found, all[i])
+		}
+	}
+	slices.SortFunc(found, func(a, b Resource) int { return cmp.Compare(a.Name, b.Name) })
+	return found
+}
+
+// aggregate describes the core group, or all others, in one document.
+func aggregate(all []Resource, named bool) discoveryList {
+	list := discoveryList{Kind: asDiscovery, APIVersion: discoveryGroup + "/" + aggregated.version, Items: []groupDiscovery{}}
+	names := []string{""}
+	if named {
+		names = groupNames(all)
+	}
+	for _, name := range names {
+		g := groupDiscovery{Metadata: groupName{name}}
+		for _, v := range versionsOf(all, name) {
+			g.Versions = append(g.Versions, aggregateVersion(inVersion(all, name, v.Version), v.Version))
+		}
+		if g.Versions != nil {
+			list.Items = append(list.Items, g)
+		}
+	}
+	return list
+}
+
+func aggregateVersion(resources []Resource, version string) versionDiscovery {
+	d := versionDiscovery{Version: version, Freshness: "Current"}
+	for _, r := range resources {
+		scope := "Cluster"
+		if r.Namespaced {
+			scope = "Namespaced"
+		}
+		d.Resources = append(d.Resources, resourceDiscovery{
+			Resource:     r.Name,
+			ResponseKind: responseKind{r.Group, r.Version, r.Kind},
+			Scope:        scope, Singular: r.Singular, Verbs: verbs,
+			ShortNames: r.ShortNames, Categories: r.Categories,
+		})
+	}
+	return d
+}
+
+// versionDocument is what /version answers.
+type versionDocument struct {
+	Major        string `json:"major"`
+	Minor        string `json:"minor"`
+	GitVersion   string `json:"gitVersion"`
+	GitCommit    string `json:"gitCommit"`
+	GitTreeState string `json:"gitTreeState"`
+	BuildDate    string `json:"buildDate"`
+	GoVersion    string `json:"goVersion"`
+	Compiler     string `json:"compiler"`
+	Platform     string `json:"platform"`
+}
+
+// reply writes a document whole.
+func reply(w http.ResponseWriter, mediaType string, document any) *api.Status {
+	text, err := json.Marshal(document)
+	if err != nil {
+		return asStatus(err)
+	}
+	w.Header().Set("Content-Type", mediaType)
+	w.Header().Set("Cache-Control", "no-cache, private")
+	w.Write(append(text, '\n')) // the client may be gone
+	return nil
+}

@@ -1,0 +1,174 @@
+package kubeapi
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/envelope"
+)
+
+// form is how the objects of one answer are written: whole, as metadata, or as
+// rows of a table.
+type form struct {
+	schema  *api.Schema
+	as      string
+	include include
+	now     int64 // milliseconds, for the ages in a table
+	headed  bool  // the column definitions were written: the first event has them
+}
+
+const metaVersion = metaGroup + "/v1"
+
+// appendSingle appends one object, in a document of its own.
+func (f *form) appendSingle(dst []byte, o Object) []byte {
+	switch f.as {
+	case asTable:
+		dst = f.appendTableHead(dst, listMeta{ResourceVersion: versionOf(o.JSON())})
+		dst = f.appendRow(dst, o, f.include)
+		return append(dst, "]}"...)
+	case asMetadata:
+		return appendMetadata(dst, o.JSON())
+	}
+	return f.appendWhole(dst, o.JSON())
+}
+
+// appendWhole appends an object with its apiVersion and kind: a client that is
+// told neither by a list around the object could not decode it.
+func (f *form) appendWhole(dst, object []byte) []byte {
+	hasKind, hasVersion := envelope.Member(object, "kind") != nil, envelope.Member(object, "apiVersion") != nil
+	body := object
+	for len(body) > 0 && body[0] != '{' {
+		body = body[1:]
+	}
+	if hasKind && hasVersion || len(body) == 0 {
+		return append(dst, object...)
+	}
+	dst = append(dst, '{')
+	if !hasKind {
+		dst = append(appendText(append(dst, `"kind":`...), f.schema.Kind), ',')
+	}
+	if !hasVersion {
+		dst = append(appendText(append(dst, `"apiVersion":`...), f.schema.Resource.APIVersion()), ',')
+	}
+	return append(dst, body[1:]...) // never empty: it has metadata
+}
+
+// appendMetadata appends an object as PartialObjectMetadata (rule P13).
+func appendMetadata(dst, object []byte) []byte {
+	dst = append(dst, `{"kind":"`+asMetadata+`","apiVersion":"`+metaVersion+`","metadata":`...)
+	metadata := envelope.Member(object, "metadata")
+	if metadata == nil {
+		metadata = []byte("{}")
+	}
+	return append(append(dst, metadata...), '}')
+}
+
+// listMeta is the metadata of a list (rules P16, P17).
+type listMeta struct {
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+	Continue        string `json:"continue,omitempty"`
+	Remaining       uint64 `json:"remainingItemCount,omitempty"`
+}
+
+// appendListHead appends everything of a list before its first item.
+func (f *form) appendListHead(dst []byte, meta listMeta) []byte {
+	switch f.as {
+	case asTable:
+		return f.appendTableHead(dst, meta)
+	case asMetadataList:
+		dst = append(dst, `{"kind":"`+asMetadataList+`","apiVersion":"`+metaVersion+`"`...)
+	default:
+		dst = appendText(append(dst, `{"kind":`...), f.schema.Kind+"List")
+		dst = appendText(append(dst, `,"apiVersion":`...), f.schema.Resource.APIVersion())
+	}
+	dst = appendJSON(append(dst, `,"metadata":`...), meta)
+	return append(dst, `,"items":[`...)
+}
+
+// appendItem appends one item of a list.
+func (f *form) appendItem(dst []byte, o Object) []byte {
+	switch f.as {
+	case asTable:
+		return f.appendRow(dst, o, f.include)
+	case asMetadataList:
+		return appendMetadata(dst, o.JSON())
+	}
+	return append(dst, o.JSON()...)
+}
+
+// appendEvent appends a watch event and its newline (rule P2).
+func (f *form) appendEvent(dst []byte, e *Event) []byte {
+	dst = append(dst, `{"type":"`...)
+	dst = append(dst, e.Type.String()...)
+	dst = append(dst, `","object":`...)
+	switch e.Type {
+	case api.Error:
+		dst = AppendStatus(dst, e.Status)
+	case api.Bookmark:
+		dst = f.appendBookmark(dst, e)
+	default:
+		dst = f.appendSingle(dst, e.Object)
+	}
+	return append(dst, "}\n"...)
+}
+
+// appendBookmark appends an object of the requested kind with nothing but a
+// version (rule P8). Of a table without objects, the row of the bookmark that
+// ends the initial events has its metadata all the same: it carries the mark
+// (rule P12).
+func (f *form) appendBookmark(dst []byte, e *Event) []byte {
+	include := f.include
+	if e.InitialEventsEnd && include == includeNone {
+		f.include = includeMetadata
+	}
+	dst = f.appendSingle(dst, bookmark{f.schema, e})
+	f.include = include
+	return dst
+}
+
+// bookmark is an object that is empty but for its version.
+type bookmark struct {
+	schema *api.Schema
+	event  *Event
+}
+
+func (b bookmark) Key() api.Key         { return "" }
+func (b bookmark) Column(int) api.Value { return api.Value{} }
+func (b bookmark) JSON() []byte {
+	dst := appendText([]byte(`{"kind":`), b.schema.Kind)
+	dst = appendText(append(dst, `,"apiVersion":`...), b.schema.Resource.APIVersion())
+	dst = append(dst, `,"metadata":{"resourceVersion":"`+b.event.ResourceVersion.String()+`"`...)
+	if b.event.InitialEventsEnd {
+		dst = append(dst, `,"annotations":{"k8s.io/initial-events-end":"true"}`...)
+	}
+	return append(dst, "}}"...)
+}
+
+// versionOf is the metadata.resourceVersion of an object.
+func versionOf(object []byte) string {
+	var version string
+	if text := envelope.Member(envelope.Member(object, "metadata"), "resourceVersion"); text != nil {
+		json.Unmarshal(text, &version) // a string: a backend has put it there
+	}
+	return version
+}
+
+func appendJSON(dst []byte, v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // called with strings and numbers alone
+	}
+	return append(dst, text...)
+}
+
+func appendText(dst []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x7f {
+			return appendJSON(dst, text)
+		}
+	}
+	return append(append(append(dst, '"'), text...), '"')
+}
+
+func appendInt(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }

@@ -1,0 +1,177 @@
+package kubeapi
+
+import (
+	"compress/gzip"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/watchglass/watchglass/host/internal/accept"
+)
+
+// output remembers the status code for the metrics, and gives the client a time
+// to take what is written. It replaces the server's own deadline, which counts
+// from the beginning of the request. Not every server knows deadlines.
+type output struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration
+	code    int
+}
+
+func newOutput(w http.ResponseWriter, timeout time.Duration) *output {
+	o := &output{w, http.NewResponseController(w), timeout, http.StatusOK}
+	o.control.SetWriteDeadline(time.Time{})
+	return o
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (o *output) WriteHeader(code int) {
+	o.code = code
+	o.ResponseWriter.WriteHeader(code)
+}
+
+// Write implements http.ResponseWriter.
+func (o *output) Write(data []byte) (n int, err error) {
+	o.timed(func() error {
+		n, err = o.ResponseWriter.Write(data)
+		return err
+	})
+	return n, err
+}
+
+// Flush sends what was written.
+func (o *output) Flush() error { return o.timed(o.control.Flush) }
+
+func (o *output) timed(f func() error) error {
+	o.control.SetWriteDeadline(time.Now().Add(o.timeout))
+	defer o.control.SetWriteDeadline(time.Time{})
+	return f()
+}
+
+const (
+	// gzipFrom is the size from which an answer is compressed; below, time is
+	// worth more.
+	gzipFrom = 128 << 10
+	// chunkBytes is how much is handed to the network at a time.
+	chunkBytes = 64 << 10
+)
+
+var gzipPool = sync.Pool{New: func() any {
+	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // the level is a constant
+	}
+	return w
+}}
+
+// body is an answer of unknown length. It is held back until it is known
+// whether it is worth compressing.
+type body struct {
+	w      http.ResponseWriter
+	gzip   bool // may be compressed
+	writer *gzip.Writer
+	held   []byte
+	begun  bool
+	failed bool
+}
+
+func newBody(w http.ResponseWriter, r *http.Request) *body {
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Cache-Control", "no-cache, private")
+	h.Add("Vary", "Accept, Accept-Encoding")
+	return &body{w: w, gzip: accept.Gzip(r.Header) && r.Method != http.MethodHead}
+}
+
+// write reports whether there is still somebody to write to. It keeps nothing
+// of b.
+func (b *body) write(data []byte) bool {
+	if !b.begun && b.gzip && len(b.held)+len(data) < gzipFrom {
+		b.held = append(b.held, data...)
+		return true
+	}
+	if !b.begun && b.gzip {
+		b.w.Header().Set("Content-Encoding", "gzip")
+		b.writer = gzipPool.Get().(*gzip.Writer)
+		b.writer.Reset(b.w)
+	}
+	if !b.begun {
+		b.begun = true
+		b.put(b.held)
+		b.held = nil
+	}
+	b.put(data)
+	return !b.failed
+}
+
+func (b *body) put(data []byte) {
+	if b.failed || len(data) == 0 {
+		return
+	}
+	var err error
+	if b.writer != nil {
+		_, err = b.writer.Write(data)
+	} else {
+		_, err = b.w.Write(data)
+	}
+	b.failed = err != nil
+}
+
+// close completes the answer.
+func (b *body) close() {
+	if b.writer != nil {
+		b.failed = b.writer.Close() != nil || b.failed
+		gzipPool.Put(b.writer)
+		b.writer = nil
+		return
+	}
+	b.put(b.held)
+}
+
+// stream is the answer to a watch.
+type stream struct {
+	out  *output
+	gzip bool
+}
+
+// begin sends the headers (rule P1).
+func (s *stream) begin() {
+	h := s.out.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Cache-Control", "no-cache, private")
+	h.Add("Vary", "Accept, Accept-Encoding")
+	if s.gzip {
+		h.Set("Content-Encoding", "gzip")
+	}
+	s.out.WriteHeader(http.StatusOK)
+	s.out.Flush() // whether there is a client shows with the first event
+}
+
+// send writes whole frames and flushes them (rule P11). Compressed, they are a
+// gzip member of their own, so that a watch at rest holds no compressor (rule
+// P15). It is flushed before it is closed: a reader of many members hands out
+// what lies before the last block of one, and then waits for the next.
+func (s *stream) send(frames []byte) error {
+	if err := s.write(frames); err != nil {
+		return err
+	}
+	return s.out.Flush()
+}
+
+func (s *stream) write(frames []byte) error {
+	if !s.gzip {
+		_, err := s.out.Write(frames)
+		return err
+	}
+	w := gzipPool.Get().(*gzip.Writer)
+	defer gzipPool.Put(w)
+	w.Reset(s.out)
+	if _, err := w.Write(frames); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return w.Close()
+}

@@ -1,0 +1,153 @@
+package kubeapi
+
+import (
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/selector"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// params are the options in a query.
+type params struct {
+	watch             bool
+	labelSelector     string
+	fieldSelector     string
+	resourceVersion   string
+	match             wire.Match
+	limit             uint32
+	cont              string
+	timeoutSeconds    uint32 // zero when not given
+	bookmarks         bool
+	sendInitialEvents wire.Tristate
+	include           include
+}
+
+// include says what the rows of a table carry (rule P12).
+type include string
+
+const (
+	includeNone     include = "None"
+	includeMetadata include = "Metadata"
+	includeObject   include = "Object"
+)
+
+// parseParams reads a query. What is not known is passed over, as Kubernetes
+// does.
+func parseParams(query string) (params, *api.Status) {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return params{}, api.BadRequest("the query of the URL cannot be read: " + err.Error())
+	}
+	p := params{
+		watch:           boolean(values, "watch") == wire.True,
+		labelSelector:   values.Get("labelSelector"),
+		fieldSelector:   values.Get("fieldSelector"),
+		resourceVersion: values.Get("resourceVersion"),
+		cont:            values.Get("continue"),
+		bookmarks:       boolean(values, "allowWatchBookmarks") == wire.True,
+	}
+	p.sendInitialEvents = boolean(values, "sendInitialEvents")
+	var status *api.Status
+	if p.limit, status = number(values, "limit"); status != nil {
+		return params{}, status
+	}
+	if p.timeoutSeconds, status = number(values, "timeoutSeconds"); status != nil {
+		return params{}, status
+	}
+	if p.match, status = parseMatch(values.Get("resourceVersionMatch")); status != nil {
+		return params{}, status
+	}
+	if p.include, status = parseInclude(values.Get("includeObject")); status != nil {
+		return params{}, status
+	}
+	return p, p.validate()
+}
+
+// validate refuses what the backend cannot, because it does not get to see it
+// (rules C11, C47).
+func (p *params) validate() *api.Status {
+	switch {
+	case p.watch && p.match == wire.MatchExact:
+		return api.Invalid(`resourceVersionMatch "Exact" is not supported for a watch: must be "NotOlderThan"`)
+	case p.watch && p.match != wire.MatchUnset && p.cont != "":
+		return api.Invalid("resourceVersionMatch is forbidden when continue is given")
+	case !p.watch && p.sendInitialEvents != wire.Unset:
+		return api.Invalid("sendInitialEvents is forbidden for a list")
+	}
+	return nil
+}
+
+// pin makes the field selector one of a single object. A selector that is given
+// must pin the same name already (rule FS10).
+func (p *params) pin(name string) *api.Status {
+	fields, err := selector.ParseFields(p.fieldSelector)
+	if err != nil {
+		return api.BadRequest("fieldSelector: " + err.Error())
+	}
+	if fields.Empty() {
+		p.fieldSelector = "metadata.name=" + selector.EscapeValue(name)
+		return nil
+	}
+	if pinned, ok := fields.RequiresExactMatch("metadata.name"); !ok || pinned != name {
+		return api.BadRequest("fieldSelector: metadata.name must be " + strconv.Quote(name) + ", the name in the path")
+	}
+	return nil
+}
+
+// wantsWatchList reports whether a watch is one that ends its initial events
+// with a bookmark, be it by default (rules C10, C15).
+func (p *params) wantsWatchList() bool {
+	byDefault := p.sendInitialEvents == wire.Unset && p.match == wire.MatchUnset &&
+		(p.resourceVersion == "" || p.resourceVersion == "0")
+	return p.bookmarks && (byDefault || p.sendInitialEvents == wire.True)
+}
+
+// boolean is true for whatever is given but "0" and "false", the empty text
+// included.
+func boolean(values url.Values, name string) wire.Tristate {
+	if !values.Has(name) {
+		return wire.Unset
+	}
+	if v := values.Get(name); v == "0" || strings.EqualFold(v, "false") {
+		return wire.False
+	}
+	return wire.True
+}
+
+func number(values url.Values, name string) (uint32, *api.Status) {
+	text := values.Get(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, api.BadRequest(name + "=" + strconv.Quote(text) + ": expected a number, zero or more")
+	}
+	return uint32(min(n, math.MaxUint32)), nil
+}
+
+func parseMatch(text string) (wire.Match, *api.Status) {
+	switch text {
+	case "":
+		return wire.MatchUnset, nil
+	case "NotOlderThan":
+		return wire.MatchNotOlderThan, nil
+	case "Exact":
+		return wire.MatchExact, nil
+	}
+	return 0, api.Invalid("resourceVersionMatch=" + strconv.Quote(text) + `: supported are "Exact", "NotOlderThan" and ""`)
+}
+
+func parseInclude(text string) (include, *api.Status) {
+	switch i := include(text); i {
+	case "":
+		return includeMetadata, nil
+	case includeNone, includeMetadata, includeObject:
+		return i, nil
+	}
+	return "", api.BadRequest("includeObject=" + strconv.Quote(text) + `: expected "None", "Metadata" or "Object"`)
+}

@@ -1,0 +1,96 @@
+package kubeapi
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// form makes the form of an answer out of the conversion the client chose.
+func (r *request) form(c conversion) form {
+	return form{schema: r.schema, as: c.as, include: r.include, now: time.Now().UnixMilli()}
+}
+
+func table() conversion { return conversion{asTable, metaGroup, "v1"} }
+
+func metadata() conversion { return conversion{asMetadata, metaGroup, "v1"} }
+
+func metadataList() conversion { return conversion{asMetadataList, metaGroup, "v1"} }
+
+// get answers with one object.
+func (h *Handler) get(w http.ResponseWriter, r *http.Request, req *request) *api.Status {
+	chosen, status := negotiate(r.Header, table(), metadata())
+	if status != nil {
+		return status
+	}
+	o, err := h.config.Backend.Get(r.Context(), req.resource, api.NewKey(req.namespace, req.name), req.resourceVersion)
+	if errors.Is(err, api.NotFound("")) {
+		return api.NotFound(req.resource.Name + groupSuffix(req.resource) + " " + strconv.Quote(req.name) + " not found")
+	}
+	if err != nil {
+		return asStatus(err)
+	}
+	form := req.form(chosen)
+	body := newBody(w, r)
+	body.write(append(form.appendSingle(nil, o), '\n'))
+	body.close()
+	return nil
+}
+
+func groupSuffix(r api.Resource) string {
+	if r.Group == "" {
+		return ""
+	}
+	return "." + r.Group
+}
+
+// maxWarnings bounds the Warning headers of an answer.
+const maxWarnings = 10
+
+// list answers with one page of objects.
+func (h *Handler) list(w http.ResponseWriter, r *http.Request, req *request) *api.Status {
+	chosen, status := negotiate(r.Header, table(), metadataList())
+	if status != nil {
+		return status
+	}
+	list, err := h.config.Backend.List(r.Context(), req.resource, ListOptions{
+		Namespace: req.namespace, LabelSelector: req.labelSelector, FieldSelector: req.fieldSelector,
+		ResourceVersion: req.resourceVersion, Match: req.match, Limit: req.limit, Continue: req.cont,
+	})
+	if err != nil {
+		return asStatus(err)
+	}
+	for _, text := range list.Warnings[:min(len(list.Warnings), maxWarnings)] {
+		w.Header().Add("Warning", "299 - "+string(appendText(nil, text)))
+	}
+	form := req.form(chosen)
+	h.writeList(newBody(w, r), &form, list)
+	return nil
+}
+
+// writeList writes a list as its items come. One that breaks off must not look
+// like a list: the connection is cut.
+func (h *Handler) writeList(body *body, form *form, list *List) {
+	chunk := form.appendListHead(nil, listMeta{list.ResourceVersion.String(), list.Continue, list.Remaining})
+	first := true
+	for o, err := range list.Items {
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		if !first {
+			chunk = append(chunk, ',')
+		}
+		first = false
+		if chunk = form.appendItem(chunk, o); len(chunk) >= chunkBytes {
+			if !body.write(chunk) {
+				return // the client is gone
+			}
+			chunk = chunk[:0]
+		}
+	}
+	body.write(append(chunk, "]}\n"...))
+	body.close()
+}

@@ -1,0 +1,85 @@
+package kubeapi
+
+import (
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// place is what a path names.
+type place struct {
+	kind      placeKind
+	resource  api.Resource // its group and version alone for resource lists
+	namespace string
+	name      string
+}
+
+type placeKind uint8
+
+const (
+	nowhere      placeKind = iota
+	coreVersions           // /api
+	groups                 // /apis
+	group                  // /apis/GROUP
+	resources              // /api/v1, /apis/GROUP/VERSION
+	version                // /version
+	collection             // objects of a resource
+	object                 // one of them
+)
+
+// findPlace reads a path. Whether there is such a resource, and whether it has
+// namespaces, is for its schema to say.
+func findPlace(path string) place {
+	segments := strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/")
+	for _, s := range segments {
+		if s == "" {
+			return place{}
+		}
+	}
+	root, rest := segments[0], segments[1:]
+	switch {
+	case root == "version" && len(rest) == 0:
+		return place{kind: version}
+	case root == "api" && len(rest) == 0:
+		return place{kind: coreVersions}
+	case root == "api":
+		return findResource(api.Resource{Version: rest[0]}, rest[1:])
+	case root == "apis" && len(rest) == 0:
+		return place{kind: groups}
+	case root == "apis" && len(rest) == 1:
+		return place{kind: group, resource: api.Resource{Group: rest[0]}}
+	case root == "apis":
+		return findResource(api.Resource{Group: rest[0], Version: rest[1]}, rest[2:])
+	}
+	return place{}
+}
+
+// findResource reads what follows group and version.
+func findResource(r api.Resource, rest []string) place {
+	p := place{resource: r}
+	if len(rest) > 2 && rest[0] == "namespaces" {
+		p.namespace, rest = rest[1], rest[2:]
+	}
+	switch len(rest) {
+	case 0:
+		p.kind = resources
+		return p
+	case 1:
+		p.kind = collection
+	case 2:
+		p.kind, p.name = object, rest[1]
+	default:
+		return place{} // a subresource
+	}
+	p.resource.Name = rest[0]
+	return p
+}
+
+// fits reports whether the path is one of a resource with this schema: an
+// object with a namespace has it in its path, an object without has none.
+func (p *place) fits(s *api.Schema) bool {
+	if !s.Namespaced {
+		return p.namespace == ""
+	}
+	return p.kind == collection || p.namespace != ""
+}

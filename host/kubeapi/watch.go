@@ -1,0 +1,88 @@
+package kubeapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/internal/accept"
+)
+
+// watch answers with a stream of events, of a collection or of one object. It
+// returns a status only while the stream has not begun (rule P7).
+func (h *Handler) watch(out *output, r *http.Request, req *request) *api.Status {
+	if req.kind == object {
+		if status := req.pin(req.name); status != nil {
+			return status
+		}
+	}
+	chosen, status := negotiate(r.Header, table(), metadata())
+	if status != nil {
+		return status
+	}
+	timeout := h.timeout(req.timeoutSeconds)
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	defer cancel()
+	defer context.AfterFunc(h.stopping, cancel)()
+	watch, err := h.config.Backend.Watch(ctx, req.resource, WatchOptions{
+		Namespace: req.namespace, LabelSelector: req.labelSelector, FieldSelector: req.fieldSelector,
+		ResourceVersion: req.resourceVersion, Match: req.match, SendInitialEvents: req.sendInitialEvents,
+		Bookmarks: req.bookmarks, TimeoutSeconds: uint32(min(timeout/time.Second, math.MaxUint32)),
+	})
+	if err != nil {
+		return asStatus(err)
+	}
+	defer watch.Close()
+	h.counts.watches.Add(1)
+	defer h.counts.watches.Add(-1)
+	s := &stream{out: out, gzip: req.wantsWatchList() && accept.Gzip(r.Header)}
+	s.begin()
+	if r.Method != http.MethodHead {
+		form := req.form(chosen)
+		s.run(ctx, watch, &form)
+	}
+	return nil
+}
+
+// timeout is how long a watch lasts (rule P9).
+func (h *Handler) timeout(seconds uint32) time.Duration {
+	if seconds > 0 {
+		return time.Duration(seconds) * time.Second
+	}
+	return h.config.MinTimeout + rand.N(h.config.MinTimeout)
+}
+
+// run sends events until the watch ends, for whatever reason (rule P10).
+func (s *stream) run(ctx context.Context, watch Watch, form *form) {
+	var frames []byte
+	for {
+		events, err := watch.Next(ctx)
+		if errors.Is(err, io.EOF) || ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			events = []Event{{Type: api.Error, Status: asStatus(err)}}
+		}
+		form.now = time.Now().UnixMilli()
+		last := false
+		frames = frames[:0]
+		for i := range events {
+			frames = form.appendEvent(frames, &events[i])
+			last = events[i].Type == api.Error
+			if len(frames) >= chunkBytes && i < len(events)-1 {
+				if s.send(frames) != nil {
+					return
+				}
+				frames = frames[:0]
+			}
+		}
+		if s.send(frames) != nil || last {
+			return
+		}
+	}
+}

@@ -1,0 +1,455 @@
+package kubeapi_test
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/kubeapi"
+	"github.com/watchglass/watchglass/host/source/memory"
+)
+
+const initialEvents = "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+
+func TestP1_HeadersLeaveBeforeAnyEvent(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		rv := w.put("a/one", "web")
+		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=" + rv.String())
+		defer watch.close()
+		assert.Equal(t, []string{"chunked"}, watch.response.TransferEncoding)
+		assert.Equal(t, "application/json", watch.response.Header.Get("Content-Type"))
+		assert.Equal(t, "MODIFIED one 3", func() string { w.put("a/one", "api"); return watch.told() }())
+	})
+}
+
+func TestP1_AWatchOnAnObjectSeesThatObjectAlone(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		w.put("a/one", "web")
+		w.put("a/two", "web")
+		watch := w.watch("/api/v1/namespaces/a/pods/two?watch=true")
+		defer watch.close()
+		assert.Equal(t, "ADDED two 3", watch.told())
+		w.put("a/one", "web")
+		w.put("b/two", "web")
+		w.source.Delete(pods, "a/two")
+		assert.Equal(t, "DELETED two 6", watch.told())
+	})
+}
+
+func TestFS10_TheSelectorOfAWatchOnAnObjectMustPinItsName(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		w.put("a/one", "web")
+		for _, selector := range []string{"metadata.name=two", "metadata.name!=one", "status.phase=Running"} {
+			requireStatus(t, w.get("/api/v1/namespaces/a/pods/one?watch=1&fieldSelector="+url.QueryEscape(selector)), 400, "BadRequest")
+		}
+		watch := w.watch("/api/v1/namespaces/a/pods/one?watch=1&fieldSelector=" + url.QueryEscape("metadata.name=one,status.phase=Running"))
+		defer watch.close()
+		assert.Equal(t, "ADDED one 2", watch.told())
+	})
+}
+
+func TestP2_FramesAreJSONValuesOnLines(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		for i := range 5 {
+			w.put(api.Key(fmt.Sprintf("a/p%d", i)), "web")
+		}
+		watch := w.watch("/api/v1/pods?watch=1")
+		defer watch.close()
+		lines := bufio.NewScanner(watch.response.Body)
+		for i := range 5 {
+			require.True(t, lines.Scan())
+			var f frame
+			require.NoError(t, json.Unmarshal(lines.Bytes(), &f))
+			assert.Equal(t, fmt.Sprintf("ADDED p%d %d", i, i+2), tell(f))
+			assert.Equal(t, "Pod", f.Object["kind"])
+			assert.Equal(t, "v1", f.Object["apiVersion"])
+		}
+	})
+}
+
+func TestP2_ObjectsStoredWithoutKindGetOne(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		w.source.Put(pods, "a/bare", []byte(`{"metadata":{"name":"bare","namespace":"a"}}`))
+		watch := w.watch("/api/v1/pods?watch=1")
+		defer watch.close()
+		object := watch.next().Object
+		assert.Equal(t, "Pod", object["kind"])
+		assert.Equal(t, "v1", object["apiVersion"])
+		single := decode(t, w.get("/api/v1/namespaces/a/pods/bare").text)
+		assert.Equal(t, object, single)
+	})
+}
+
+func TestP6_P18_AVersionThatIsTooOldIsAnErrorFrameAndTheEnd(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		for range 5 {
+			w.put("a/one", "web")
+		}
+		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=2")
+		defer watch.close()
+		f := watch.next()
+		assert.Equal(t, "ERROR 410 Expired", tell(f))
+		assert.Equal(t, "Status", f.Object["kind"])
+		assert.Equal(t, "v1", f.Object["apiVersion"])
+		assert.Equal(t, "too old resource version: 2 (6)", f.Object["message"])
+		watch.ends()
+	})
+}
+
+func TestP7_WhatIsWrongBeforeTheStreamIsAnHTTPStatus(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		for query, want := range map[string]struct {
+			code   int
+			reason string
+		}{
+			"resourceVersion=abc":                       {400, "BadRequest"},
+			"resourceVersion=-1":                        {400, "BadRequest"},
+			"labelSelector=a,,b":                        {400, "BadRequest"},
+			"fieldSelector=spec.unknown%3Dx":            {400, "BadRequest"},
+			"fieldSelector=a":                           {400, "BadRequest"},
+			"timeoutSeconds=soon":                       {400, "BadRequest"},
+			"timeoutSeconds=-1":                         {400, "BadRequest"},
+			"includeObject=All":                         {400, "BadRequest"},
+			"labelSelector=%zz":                         {400, "BadRequest"},
+			"sendInitialEvents=true":                    {422, "Invalid"},
+			"resourceVersionMatch=NotOlderThan":         {422, "Invalid"},
+			"resourceVersionMatch=Exact":                {422, "Invalid"},
+			"resourceVersionMatch=Newest":               {422, "Invalid"},
+			"continue=x" + initialEvents:                {422, "Invalid"},
+			"sendInitialEvents&resourceVersionMatch=No": {422, "Invalid"},
+		} {
+			a := w.get("/api/v1/pods?watch=1&" + query)
+			t.Log(query, a.text)
+			requireStatus(t, a, want.code, want.reason)
+		}
+	})
+}
+
+func TestP8_P9_BookmarksCarryTheVersionAloneAndOneComesBeforeTheEnd(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		rv := w.put("a/one", "web")
+		watch := w.watch("/api/v1/pods?watch=1&allowWatchBookmarks=true&timeoutSeconds=90&resourceVersion=" + rv.String())
+		begun := time.Now()
+		w.put("a/two", "web")
+		assert.Equal(t, "ADDED two 3", watch.told())
+		f := watch.next()
+		assert.InDelta(t, 60, time.Since(begun).Seconds(), 3)
+		assert.Equal(t, "BOOKMARK", f.Type)
+		assert.Equal(t, map[string]any{
+			"kind": "Pod", "apiVersion": "v1", "metadata": map[string]any{"resourceVersion": "3"},
+		}, f.Object)
+		last := time.Time{}
+		for watch.decoder.Decode(&f) == nil {
+			assert.Equal(t, "BOOKMARK 3", tell(f))
+			last = time.Now()
+		}
+		assert.InDelta(t, 88, last.Sub(begun).Seconds(), 2, "one before the deadline")
+		assert.Equal(t, 90*time.Second, time.Since(begun))
+	})
+}
+
+func TestP9_AWatchWithoutATimeoutLastsHalfAnHourOrMore(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		lasted := map[time.Duration]bool{}
+		for range 10 {
+			begun := time.Now()
+			watch := w.watch("/api/v1/pods?watch=1&timeoutSeconds=0&resourceVersion=1&timeout=1s")
+			watch.ends()
+			took := time.Since(begun)
+			assert.GreaterOrEqual(t, took, 30*time.Minute)
+			assert.Less(t, took, time.Hour+time.Second)
+			lasted[took] = true
+		}
+		assert.Greater(t, len(lasted), 5, "at random")
+	})
+}
+
+func TestP10_TheEndOfTheServerIsACleanOne(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		watch := w.watch("/api/v1/pods?watch=1")
+		synctest.Wait()
+		w.handler.Stop()
+		watch.ends()
+	})
+}
+
+func TestP10_AnotherHistoryIsACleanEnd(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		w.put("a/one", "web")
+		w.put("a/one", "web")
+		watch := w.watch("/api/v1/pods?watch=1")
+		assert.Equal(t, "ADDED one 3", watch.told())
+		was := w.source.Source
+		w.source.Source = memory.New()
+		was.Fail(errors.New("replaced by another cluster"))
+		watch.ends()
+	})
+}
+
+// A client that does not read is cut off by the cacher, and hears what was
+// queued for it before; others notice nothing.
+func TestP10_ASlowClientIsEndedAndLosesOnlyTheRest(t *testing.T) {
+	run(t, kubeapi.Config{WriteTimeout: time.Hour}, func(t *testing.T, w *world) {
+		slow := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
+		quick := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
+		const changes = 3000
+		seen := make(chan int)
+		go func() {
+			n := 0
+			for n < changes {
+				if quick.told() != fmt.Sprintf("ADDED p%d %d", n, n+2) {
+					break
+				}
+				n++
+			}
+			seen <- n
+		}()
+		for i := range changes {
+			w.put(api.Key(fmt.Sprintf("a/p%d", i)), "web")
+			if i%50 == 0 {
+				synctest.Wait()
+			}
+		}
+		assert.Equal(t, changes, <-seen)
+		quick.close()
+		time.Sleep(10 * time.Second) // of virtual time, for the budget of the slow one to run out
+		n := 0
+		for {
+			var f frame
+			if err := slow.decoder.Decode(&f); err != nil {
+				require.ErrorIs(t, err, io.EOF, "a clean end")
+				break
+			}
+			require.Equal(t, fmt.Sprintf("ADDED p%d %d", n, n+2), tell(f), "a contiguous beginning")
+			n++
+		}
+		assert.Greater(t, n, 1000)
+		assert.Less(t, n, changes)
+	})
+}
+
+func TestP10_AClientThatTakesNothingIsGivenUp(t *testing.T) {
+	run(t, kubeapi.Config{WriteTimeout: time.Minute}, func(t *testing.T, w *world) {
+		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
+		for i := range 100 {
+			w.put(api.Key(fmt.Sprintf("a/p%d", i)), "web")
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		assert.Contains(t, metrics(w), "watchglass_kubeapi_watches 0\n")
+		watch.close()
+	})
+}
+
+func TestP10_ACanceledRequestReleasesItsWatch(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		ctx, cancel := context.WithCancel(t.Context())
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://cluster/api/v1/pods?watch=1", nil)
+		require.NoError(t, err)
+		response, err := w.client.Do(r)
+		require.NoError(t, err)
+		synctest.Wait()
+		assert.Contains(t, metrics(w), "watchglass_kubeapi_watches 1\n")
+		cancel()
+		response.Body.Close()
+		synctest.Wait()
+		assert.Contains(t, metrics(w), "watchglass_kubeapi_watches 0\n")
+		assert.Contains(t, metrics(w), `watchglass_kubeapi_requests_total{verb="watch",code="200"} 1`)
+	})
+}
+
+func metrics(w *world) string {
+	var b strings.Builder
+	w.handler.WriteMetrics(&b)
+	return b.String()
+}
+
+func TestP11_AnEventIsFlushedWhenNothingFollows(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
+		defer watch.close()
+		for i := range 20 { // each arrives although no other follows
+			rv := w.put("a/one", fmt.Sprint(i))
+			want := "MODIFIED"
+			if i == 0 {
+				want = "ADDED"
+			}
+			assert.Equal(t, fmt.Sprintf("%s one %d", want, rv), watch.told())
+		}
+	})
+}
+
+func TestC10_C15_InitialEventsEndWithAMark(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		w.put("a/one", "web")
+		w.put("a/two", "api")
+		w.put("b/one", "web")
+		for _, query := range []string{
+			initialEvents,
+			initialEvents + "&resourceVersion=0",
+			"&allowWatchBookmarks=true", // rule C10
+			"&allowWatchBookmarks=true&resourceVersion=0",
+		} {
+			watch := w.watch("/api/v1/pods?watch=1&labelSelector=app%3Dweb" + query)
+			assert.Equal(t, "ADDED one 2", watch.told())
+			assert.Equal(t, "ADDED one 4", watch.told())
+			assert.Equal(t, "BOOKMARK 4 end", watch.told(), query)
+			watch.close()
+		}
+	})
+}
+
+func TestC16_InitialEventsWithoutBookmarksHaveNoMark(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		w.put("a/one", "web")
+		watch := w.watch("/api/v1/pods?watch=1&timeoutSeconds=200")
+		assert.Equal(t, "ADDED one 2", watch.told())
+		watch.ends()
+	})
+}
+
+func TestC14_NoInitialEventsWhenTheyAreDeclined(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		w.put("a/one", "web")
+		watch := w.watch("/api/v1/pods?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=0")
+		defer watch.close()
+		w.put("a/two", "web")
+		assert.Equal(t, "ADDED two 3", watch.told())
+	})
+}
+
+func TestC13_P20_InitialEventsOfTheFutureWaitAndThenFail(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=100" + initialEvents)
+		begun := time.Now()
+		f := watch.next()
+		assert.Equal(t, 3*time.Second, time.Since(begun))
+		assert.Equal(t, "ERROR 504 Timeout", tell(f))
+		watch.ends()
+	})
+}
+
+func TestW27_ChangesAreConvertedForTheSelector(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		watch := w.watch("/api/v1/namespaces/a/pods?watch=1&labelSelector=app%3Dweb")
+		defer watch.close()
+		w.put("a/one", "web")
+		w.put("a/one", "api")
+		w.put("b/one", "web")
+		w.put("a/one", "web")
+		w.source.Delete(pods, "a/one")
+		assert.Equal(t, "ADDED one 2", watch.told())
+		assert.Equal(t, "DELETED one 3", watch.told())
+		assert.Equal(t, "ADDED one 5", watch.told())
+		assert.Equal(t, "DELETED one 6", watch.told())
+	})
+}
+
+func TestP13_AWatchOnMetadata(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		w.put("a/one", "web")
+		w.header.Set("Accept", "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
+		watch := w.watch("/api/v1/pods?watch=1" + initialEvents)
+		defer watch.close()
+		object := watch.next().Object
+		assert.Equal(t, "PartialObjectMetadata", object["kind"])
+		assert.Equal(t, "meta.k8s.io/v1", object["apiVersion"])
+		assert.Len(t, object, 3)
+		assert.Equal(t, map[string]any{"note": "x"}, object["metadata"].(map[string]any)["annotations"])
+		f := watch.next()
+		assert.Equal(t, "BOOKMARK 2 end", tell(f))
+		assert.Equal(t, "PartialObjectMetadata", f.Object["kind"])
+	})
+}
+
+func TestP13_StatusesAreNeverConverted(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		for _, as := range []string{"Table", "PartialObjectMetadata"} {
+			w.put("a/one", "web")
+			w.put("a/one", "web")
+			w.header.Set("Accept", "application/json;g=meta.k8s.io;v=v1;as="+as)
+			watch := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
+			f := watch.next()
+			assert.Equal(t, "Status", f.Object["kind"])
+			watch.ends()
+		}
+	})
+}
+
+func TestP15_OnlyInitialEventsAreCompressedAndCanBeReadAsTheyCome(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		w.put("a/one", "web")
+		w.header.Set("Accept-Encoding", "gzip")
+		for query, compressed := range map[string]bool{
+			initialEvents:                            true,
+			"&allowWatchBookmarks=true":              true, // is one by default
+			"&resourceVersion=2":                     false,
+			"":                                       false, // no bookmarks
+			"&allowWatchBookmarks&resourceVersion=2": false,
+		} {
+			watch := w.watch("/api/v1/pods?watch=1" + query)
+			assert.Equal(t, compressed, watch.response.Header.Get("Content-Encoding") == "gzip", query)
+			watch.close()
+		}
+		watch := w.watch("/api/v1/pods?watch=1" + initialEvents)
+		defer watch.close()
+		plain, err := gzip.NewReader(watch.response.Body)
+		require.NoError(t, err)
+		watch.decoder = json.NewDecoder(plain)
+		assert.Equal(t, "ADDED one 2", watch.told())
+		assert.Equal(t, "BOOKMARK 2 end", watch.told())
+		w.put("a/two", "web")
+		assert.Equal(t, "ADDED two 3", watch.told(), "another member of the same stream")
+	})
+}
+
+func TestP15_NothingIsCompressedForThoseWhoDoNotAsk(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		w.put("a/one", "web")
+		for _, encoding := range []string{"", "identity", "br", "gzip;q=0"} {
+			w.header.Set("Accept-Encoding", encoding)
+			watch := w.watch("/api/v1/pods?watch=1" + initialEvents)
+			assert.Empty(t, watch.response.Header.Get("Content-Encoding"), encoding)
+			assert.Equal(t, "ADDED one 2", watch.told())
+			watch.close()
+		}
+	})
+}
+
+func TestAHeadOfAWatchIsItsHeaders(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		a := w.do(http.MethodHead, "/api/v1/pods?watch=1")
+		assert.Equal(t, 200, a.StatusCode)
+		assert.Equal(t, "application/json", a.Header.Get("Content-Type"))
+		assert.Empty(t, a.text)
+	})
+}
+
+// A collection that cannot be listed is 429, not a request that hangs.
+func TestC6_NotReadyIs429WithRetryAfter(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		w.source.stalled = true
+		for _, query := range []string{"", "?watch=1"} {
+			begun := time.Now()
+			a := w.get("/api/v1/pods" + query)
+			status := requireStatus(t, a, 429, "TooManyRequests")
+			assert.Equal(t, "1", a.Header.Get("Retry-After"))
+			assert.EqualValues(t, 1, status["details"].(map[string]any)["retryAfterSeconds"])
+			assert.Equal(t, 10*time.Second, time.Since(begun))
+		}
+	})
+}

@@ -1,0 +1,53 @@
+package source
+
+import (
+	"context"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// Description is what discovery tells of a resource.
+type Description struct {
+	api.Resource
+	Kind       string
+	Singular   string // "pod"
+	Namespaced bool
+	ShortNames []string
+	Categories []string // the groups of resources, such as "all", that it belongs to
+}
+
+// Describer is a source that can describe all its resources at once. Of other
+// sources, Describe says what is known.
+type Describer interface {
+	Describe(ctx context.Context) ([]Description, error)
+}
+
+// Describe describes a resource by its schema, with the names that kubectl knows
+// if it is one of the catalog.
+func Describe(s *api.Schema) Description {
+	n := known[s.Resource]
+	return Description{s.Resource, s.Kind, strings.ToLower(s.Kind), s.Namespaced, n.short, n.categories}
+}
+
+type names struct{ short, categories []string }
+
+var all = []string{"all"}
+
+var known = map[api.Resource]names{
+	{Version: "v1", Name: "pods"}:                                  {[]string{"po"}, all},
+	{Version: "v1", Name: "nodes"}:                                 {[]string{"no"}, nil},
+	{Version: "v1", Name: "namespaces"}:                            {[]string{"ns"}, nil},
+	{Version: "v1", Name: "services"}:                              {[]string{"svc"}, all},
+	{Version: "v1", Name: "configmaps"}:                            {[]string{"cm"}, nil},
+	{Version: "v1", Name: "events"}:                                {[]string{"ev"}, nil},
+	{Version: "v1", Name: "persistentvolumeclaims"}:                {[]string{"pvc"}, nil},
+	{Version: "v1", Name: "serviceaccounts"}:                       {[]string{"sa"}, nil},
+	{Group: "apps", Version: "v1", Name: "deployments"}:            {[]string{"deploy"}, all},
+	{Group: "apps", Version: "v1", Name: "replicasets"}:            {[]string{"rs"}, all},
+	{Group: "apps", Version: "v1", Name: "statefulsets"}:           {[]string{"sts"}, all},
+	{Group: "apps", Version: "v1", Name: "daemonsets"}:             {[]string{"ds"}, all},
+	{Group: "batch", Version: "v1", Name: "jobs"}:                  {nil, all},
+	{Group: "batch", Version: "v1", Name: "cronjobs"}:              {[]string{"cj"}, all},
+	{Group: "networking.k8s.io", Version: "v1", Name: "ingresses"}: {[]string{"ing"}, nil},
+}
