@@ -37,6 +37,9 @@ type Config struct {
 	Logger *slog.Logger
 	// Dial replaces the WebSocket connection to URL, for tests and tunnels.
 	Dial func(ctx context.Context) (Conn, error)
+	// Tap is given every connection and returns what is used in its place: for
+	// those who want to read along.
+	Tap func(Conn) Conn
 }
 
 // Conn is a connection to a connector: whole messages, both ways. Read and
@@ -56,6 +59,9 @@ func (c *Config) validate() error {
 		}
 		c.Dial = dialer(c.URL)
 	}
+	if c.Tap != nil {
+		c.Dial = tapped(c.Dial, c.Tap)
+	}
 	if c.Client == "" {
 		c.Client = "watchglass-go"
 	}
@@ -66,6 +72,16 @@ func (c *Config) validate() error {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return nil
+}
+
+func tapped(dial func(ctx context.Context) (Conn, error), tap func(Conn) Conn) func(ctx context.Context) (Conn, error) {
+	return func(ctx context.Context) (Conn, error) {
+		conn, err := dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return tap(conn), nil
+	}
 }
 
 func checkURL(text string) error {

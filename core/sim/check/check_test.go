@@ -233,15 +233,19 @@ func TestTainted(t *testing.T) {
 }
 
 func TestFilter(t *testing.T) {
-	o := &check.Object{Labels: map[string]string{"app": "web"}, Fields: map[string]string{"f": "x"}}
+	o := &check.Object{Labels: map[string]string{"app": "web", "n": "5"}, Fields: map[string]string{"f": "x"}}
 	for selector, want := range map[string]bool{
 		"": true, "app": true, "!app": false, "app=web": true, "app!=web": false, "app in (a,web)": true,
 		"app in (a)": false, "app notin (a)": true, "app notin (web)": false, "tier notin (web)": true,
 		"tier in (web)": false, "!tier,app": true, "tier,app": false, "tier!=x,app in (a,web)": true,
+		"app == web": true, " app , ! tier ": true, "app != web": false, "app in ( a, web )": true, "app notin(web)": false,
+		"app(web)": false, "(web)": false, "app on (web)": false,
+		"n>3": true, "n > 5": false, "n<5": false, "n < 6": true, "app<6": false, "tier>1": false,
 	} {
 		require.Equal(t, want, check.Filter{Labels: selector}.Match("ns/a", o), selector)
 	}
 	require.True(t, check.Filter{Namespace: "ns", Fields: "f=x,g!=y"}.Match("ns/a", o))
+	require.True(t, check.Filter{Fields: "f == x, metadata.name=a,metadata.namespace!=a"}.Match("ns/a", o))
 	require.False(t, check.Filter{Fields: "f!=x"}.Match("ns/a", o))
 	require.False(t, check.Filter{Namespace: "n"}.Match("ns/a", o))
 	require.False(t, check.Filter{}.Match("ns/a", nil))

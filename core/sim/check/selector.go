@@ -2,6 +2,7 @@ package check
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -28,7 +29,7 @@ func (f Filter) Match(key api.Key, o *Object) bool {
 		}
 	}
 	for _, term := range terms(f.Fields) {
-		if !matchField(term, o.Fields) {
+		if !matchField(term, key, o.Fields) {
 			return false
 		}
 	}
@@ -47,7 +48,7 @@ func terms(selector string) []string {
 			depth--
 		case c == ',' && depth == 0:
 			if i > start {
-				list = append(list, selector[start:i])
+				list = append(list, strings.TrimSpace(selector[start:i]))
 			}
 			start = i + 1
 		}
@@ -56,36 +57,77 @@ func terms(selector string) []string {
 }
 
 func matchLabel(term string, labels map[string]string) bool {
-	if key, set, ok := strings.Cut(term, " notin "); ok {
-		value, there := labels[key]
-		return !there || !slices.Contains(values(set), value)
+	if head, set, ok := strings.Cut(term, "("); ok {
+		words := strings.Fields(head)
+		if len(words) != 2 || words[1] != "in" && words[1] != "notin" {
+			return false
+		}
+		value, there := labels[words[0]]
+		listed := slices.Contains(values(set), value)
+		if words[1] == "notin" {
+			return !there || !listed
+		}
+		return there && listed
 	}
-	if key, set, ok := strings.Cut(term, " in "); ok {
-		value, there := labels[key]
-		return there && slices.Contains(values(set), value)
-	}
-	if key, want, ok := strings.Cut(term, "!="); ok {
+	if key, want, ok := cut(term, "!="); ok {
 		value, there := labels[key]
 		return !there || value != want
 	}
-	if key, want, ok := strings.Cut(term, "="); ok {
-		value, there := labels[key]
-		return there && value == want
+	for _, equals := range []string{"==", "="} {
+		if key, want, ok := cut(term, equals); ok {
+			value, there := labels[key]
+			return there && value == want
+		}
+	}
+	for _, order := range []string{"<", ">"} {
+		if key, than, ok := cut(term, order); ok {
+			return inOrder(labels[key], order, than)
+		}
 	}
 	if key, ok := strings.CutPrefix(term, "!"); ok {
-		_, there := labels[key]
+		_, there := labels[strings.TrimSpace(key)]
 		return !there
 	}
 	_, there := labels[term]
 	return there
 }
 
-func values(set string) []string { return strings.Split(strings.Trim(set, "()"), ",") }
+func cut(term, operator string) (name, value string, ok bool) {
+	name, value, ok = strings.Cut(term, operator)
+	return strings.TrimSpace(name), strings.TrimSpace(value), ok
+}
 
-func matchField(term string, fields map[string]string) bool {
-	if name, want, ok := strings.Cut(term, "!="); ok {
-		return fields[name] != want
+func inOrder(value, order, than string) bool {
+	a, err := strconv.ParseInt(value, 10, 64)
+	b, bad := strconv.ParseInt(than, 10, 64)
+	return err == nil && bad == nil && (order == "<" && a < b || order == ">" && a > b)
+}
+
+func values(set string) []string {
+	list := strings.Split(strings.TrimRight(set, ") "), ",")
+	for i := range list {
+		list[i] = strings.TrimSpace(list[i])
 	}
-	name, want, _ := strings.Cut(term, "=")
-	return fields[name] == want
+	return list
+}
+
+// matchField knows the two fields that every object has by its key.
+func matchField(term string, key api.Key, fields map[string]string) bool {
+	value := func(name string) string {
+		switch name {
+		case "metadata.name":
+			return key.Name()
+		case "metadata.namespace":
+			return key.Namespace()
+		}
+		return fields[name]
+	}
+	if name, want, ok := cut(term, "!="); ok {
+		return value(name) != want
+	}
+	name, want, ok := cut(term, "==")
+	if !ok {
+		name, want, _ = cut(term, "=")
+	}
+	return value(name) == want
 }

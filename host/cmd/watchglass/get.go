@@ -28,6 +28,7 @@ type readFlags struct {
 	output        string
 	noHeaders     bool
 	events        bool
+	record        string
 }
 
 func (f *readFlags) add(cmd *cobra.Command) {
@@ -78,10 +79,11 @@ type reading struct {
 	stderr     io.Writer
 	collection *guest.Collection
 	printer    *printer
+	recorder   *recorder // nil when nothing is recorded
 }
 
 // read opens what the flags ask for, waits until it is complete, and runs.
-func read(cmd *cobra.Command, f *readFlags, args []string, run func(context.Context, *reading) error) error {
+func read(cmd *cobra.Command, f *readFlags, args []string, run func(context.Context, *reading) error) (failed error) {
 	r := &reading{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	resource, err := resolve(args[0])
 	if err != nil {
@@ -98,9 +100,15 @@ func read(cmd *cobra.Command, f *readFlags, args []string, run func(context.Cont
 	if f.token == "" {
 		f.token = os.Getenv("WATCHGLASS_TOKEN")
 	}
+	if f.record != "" {
+		if r.recorder, err = newRecorder(f.record, resource); err != nil {
+			return err
+		}
+		defer func() { failed = errors.Join(failed, r.recorder.Close()) }()
+	}
 	ctx := cmd.Context()
 	client, err := guest.Open(ctx, guest.Config{
-		URL: f.server, Token: f.token, Client: "watchglass/" + versionText(), Logger: warnings(r.stderr),
+		URL: f.server, Token: f.token, Client: "watchglass/" + versionText(), Logger: warnings(r.stderr), Tap: r.recorder.tap(),
 	})
 	if err != nil {
 		return err
@@ -126,10 +134,11 @@ func (r *reading) open(ctx context.Context, client *guest.Client, resource api.R
 		namespace = ""
 	}
 	for {
-		c, err := client.Collection(ctx, resource.String(), guest.CollectionOptions{
+		options := guest.CollectionOptions{
 			Namespace: namespace, LabelSelector: r.flags.labels, FieldSelector: r.fieldSelector(),
 			MetadataOnly: r.flags.output != formatJSON,
-		})
+		}
+		c, err := client.Collection(ctx, resource.String(), options)
 		if err != nil {
 			return err
 		}
@@ -143,6 +152,7 @@ func (r *reading) open(ctx context.Context, client *guest.Client, resource api.R
 			continue
 		}
 		r.collection = c
+		r.recorder.opened(schema, options)
 		r.printer = &printer{
 			out: r.stdout, format: r.flags.output, schema: schema, now: time.Now,
 			namespaces: schema.Namespaced && r.flags.allNamespaces, noHeaders: r.flags.noHeaders, events: r.flags.events,
@@ -217,6 +227,7 @@ const pageSize = 500
 
 func (r *reading) list(ctx context.Context) ([]object, api.ResourceVersion, error) {
 	var objects []object
+	var items []guest.Object
 	opts := guest.ListOptions{Limit: pageSize}
 	for {
 		page, err := r.collection.List(ctx, opts)
@@ -226,7 +237,8 @@ func (r *reading) list(ctx context.Context) ([]object, api.ResourceVersion, erro
 		for _, o := range page.Items {
 			objects = append(objects, o)
 		}
-		if page.Continue == "" {
+		if items = append(items, page.Items...); page.Continue == "" {
+			r.recorder.listed(page.ResourceVersion, items)
 			return objects, page.ResourceVersion, nil
 		}
 		opts.Continue = page.Continue

@@ -26,12 +26,14 @@ With -o json every line is one watch event as Kubernetes sends it; what is there
 at first comes as ADDED events. As a table, objects that change faster than the
 terminal takes them are shown in their newest state.`,
 		Example: `  watchglass watch pods -A
-  watchglass watch po -l app=web -o json | jq -r .object.status.phase`,
+  watchglass watch po -l app=web -o json | jq -r .object.status.phase
+  watchglass watch pods -A --record pods.jsonl`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return read(cmd, &f, args, watchObjects) },
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&f.events, "output-watch-events", false, "show the type of event in a table")
+	cmd.Flags().StringVar(&f.record, "record", "", "also write what comes to this new file, for watchglass verify")
 	return cmd
 }
 
@@ -70,19 +72,23 @@ func (r *reading) printFirst(objects []object, rv api.ResourceVersion) error {
 
 // follow prints the events after rv until the watch ends, and returns where to
 // go on. A watch may end in order when this program was too slow for it.
-func (r *reading) follow(ctx context.Context, rv api.ResourceVersion) (api.ResourceVersion, error) {
-	watch, err := r.collection.Watch(ctx, guest.WatchOptions{
+func (r *reading) follow(ctx context.Context, rv api.ResourceVersion) (next api.ResourceVersion, err error) {
+	options := guest.WatchOptions{
 		ResourceVersion: rv.String(), AllowWatchBookmarks: true, Conflate: r.flags.output != formatJSON,
 		Buffer: r.buffer(),
-	})
+	}
+	watch, err := r.collection.Watch(ctx, options)
 	if err != nil {
 		return rv, err
 	}
 	defer watch.Close()
+	recorded := r.recorder.watch(options)
+	defer func() { recorded.end(err) }()
 	for event, err := range watch.Events(ctx) {
 		if err != nil {
 			return rv, err
 		}
+		recorded.event(event)
 		switch {
 		case event.Type == api.Error:
 			return rv, fmt.Errorf("watch ended: %w", event.Status)

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+type recordFlags struct {
+	logFlags
+	upstreamFlags
+}
+
+func newRecordCommand() *cobra.Command {
+	var f recordFlags
+	cmd := &cobra.Command{
+		Use:   "record RESOURCE FILE",
+		Short: "Record what happens to a resource at its source, for verify",
+		Long: `Record writes the state of a resource and then every change to a new file, as
+etcd or kube-apiserver tell it and without a connector, until it is interrupted.
+It is the witness that "watchglass verify" judges a reader's recording by: start
+it before the reader, and stop it after.`,
+		Example: `  watchglass record pods source.jsonl --etcd-endpoints 127.0.0.1:2379`,
+		Args:    cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return record(cmd.Context(), &f, args[0], args[1], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.logFlags.add(cmd.Flags())
+	f.kubeFlags.add(cmd.Flags())
+	f.etcdFlags.add(cmd.Flags())
+	return cmd
+}
+
+func record(ctx context.Context, f *recordFlags, name, path string, out, stderr io.Writer) (failed error) {
+	resource, err := resolve(name)
+	if err != nil {
+		return err
+	}
+	log, err := f.logger(stderr)
+	if err != nil {
+		return err
+	}
+	up, err := f.open(log)
+	if err != nil {
+		return err
+	}
+	defer up.close()
+	r, err := newRecorder(path, resource)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := r.Close(); failed == nil {
+			failed = err
+		}
+	}()
+	first := true
+	return r.recorder.Source(ctx, up.source, resource, func(rv api.ResourceVersion) {
+		if first {
+			fmt.Fprintf(out, "recording %s of %s from version %d on; Ctrl-C stops\n", resource, up.name, rv)
+			first = false
+		}
+	})
+}

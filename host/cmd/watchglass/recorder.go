@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/recording"
+)
+
+// recorder writes what a command reads to a file. All methods but Close may be
+// called without one, and then do nothing.
+type recorder struct {
+	file       *os.File
+	recorder   *recording.Recorder
+	collection *recording.Collection
+}
+
+// newRecorder does not overwrite: a recording is evidence.
+func newRecorder(name string, resource api.Resource) (*recorder, error) {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, os.ErrExist) {
+		return nil, fmt.Errorf("%s is there already: name another file, or remove it", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &recorder{file: file, recorder: recording.New(file, resource)}, nil
+}
+
+// Close completes the recording.
+func (r *recorder) Close() error {
+	if err := errors.Join(r.recorder.Close(), r.file.Close()); err != nil {
+		return fmt.Errorf("recording to %s: %w", r.file.Name(), err)
+	}
+	return nil
+}
+
+func (r *recorder) tap() func(guest.Conn) guest.Conn {
+	if r == nil {
+		return nil
+	}
+	return r.recorder.Tap
+}
+
+func (r *recorder) opened(schema api.Schema, options guest.CollectionOptions) {
+	if r != nil {
+		r.collection = r.recorder.Collection(schema, options)
+	}
+}
+
+func (r *recorder) listed(rv api.ResourceVersion, items []guest.Object) {
+	if r != nil {
+		r.collection.List(recording.Filter{}, rv, items)
+	}
+}
+
+// watched is a watch that may be recorded.
+type watched struct{ *recording.Watch }
+
+func (r *recorder) watch(options guest.WatchOptions) watched {
+	if r == nil {
+		return watched{}
+	}
+	return watched{r.collection.Watch(options)}
+}
+
+func (w watched) event(e guest.Event) {
+	if w.Watch != nil {
+		w.Events(e)
+	}
+}
+
+func (w watched) end(err error) {
+	if w.Watch != nil {
+		w.Close(err)
+	}
+}

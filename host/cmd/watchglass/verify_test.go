@@ -1,0 +1,178 @@
+package main
+
+import (
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/host/clustersim"
+	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/source/etcd"
+)
+
+// relay is a network between a reader and the connector, which can be cut.
+type relay struct {
+	listener net.Listener
+	mu       sync.Mutex
+	target   string // empty: nobody is there
+	open     []net.Conn
+}
+
+func newRelay(t *testing.T) *relay {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	r := &relay{listener: listener}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() { r.serve(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		r.cut()
+		serving.Wait()
+	})
+	return r
+}
+
+func (r *relay) serve(near net.Conn) {
+	defer near.Close()
+	r.mu.Lock()
+	far, err := net.Dial("tcp", r.target)
+	if err == nil {
+		r.open = append(r.open, near, far)
+	}
+	r.mu.Unlock()
+	if err != nil {
+		return
+	}
+	defer far.Close()
+	go func() {
+		defer far.Close()
+		_, _ = io.Copy(far, near)
+	}()
+	_, _ = io.Copy(near, far)
+}
+
+// to leads connections that follow to the server at a URL.
+func (r *relay) to(t *testing.T, address string) {
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.target = u.Host
+}
+
+func (r *relay) cut() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, conn := range r.open {
+		conn.Close()
+	}
+	r.open = nil
+}
+
+// A watch of a real etcd through a real connector, across a lost connection and
+// a connector that forgot everything, keeps every guarantee; and what is wrong
+// with a recording of it is found.
+func TestVerifyRecordsOfRealProcesses(t *testing.T) {
+	if _, err := guest.EmbeddedModule(); err != nil {
+		t.Skip(err)
+	}
+	store := startEtcd(t)
+	defer store.Close()
+	writer, err := etcd.NewWriter(store.Client(), etcd.Config{})
+	require.NoError(t, err)
+	cluster, err := clustersim.New(writer, clustersim.Config{Pods: 60, Seed: 1})
+	require.NoError(t, err)
+	require.NoError(t, cluster.Populate(t.Context(), func(int, int) {}))
+	change := func() {
+		for range 60 {
+			_, err := cluster.Step(t.Context())
+			require.NoError(t, err)
+		}
+	}
+
+	dir := t.TempDir()
+	atSource, atReader := filepath.Join(dir, "source.jsonl"), filepath.Join(dir, "reader.jsonl")
+	source := start(t, "record", "pods", atSource, "--etcd-endpoints", store.Endpoints()[0])
+	source.find("recording v1/pods of etcd")
+	serve := func() *command {
+		return start(t, "serve", "--etcd-endpoints", store.Endpoints()[0], "--listen", "127.0.0.1:0")
+	}
+	connector := serve()
+	network := newRelay(t)
+	network.to(t, connector.url())
+	reader := start(t, "watch", "pods", "-A", "-o", "json", "--record", atReader, "--server", "ws://"+network.listener.Addr().String()+"/watch")
+	reader.find(`"ADDED"`)
+	change()
+	putPod(t, store, "before-the-cut")
+	reader.find("before-the-cut")
+
+	network.cut()
+	change()
+	putPod(t, store, "resumed")
+	reader.find("resumed")
+
+	connector.stop()
+	change()
+	putPod(t, store, "missed")
+	connector = serve()
+	network.to(t, connector.url())
+	putPod(t, store, "relisted")
+	reader.find("relisted")
+	change()
+	putPod(t, store, "the-last")
+	reader.find("the-last")
+	assert.Zero(t, reader.stop(), reader.log)
+	require.Eventually(t, func() bool {
+		content, err := os.ReadFile(atSource)
+		return err == nil && strings.Contains(string(content), "the-last")
+	}, time.Minute, 10*time.Millisecond)
+	assert.Zero(t, source.stop(), source.log)
+
+	verify := func(files ...string) *command {
+		c := start(t, append([]string{"verify"}, files...)...)
+		<-c.ended
+		return c
+	}
+	c := verify(atReader, atSource)
+	require.Zero(t, c.code, c.log)
+	assert.Regexp(t, `^verified: v1/pods of etcd-\w+: 1 watch, \d+ events, \d+ bookmarks?, 1 list, 1 relist; against \d+ changes at the source, from version \d+ to \d+\n$`, c.out.String())
+	c = verify(atReader)
+	require.Zero(t, c.code, c.log)
+	assert.Contains(t, c.out.String(), "without a recording of the source")
+
+	// An event is missing in the file.
+	content, err := os.ReadFile(atReader)
+	require.NoError(t, err)
+	var kept []string
+	for _, line := range strings.SplitAfter(string(content), "\n") {
+		if !strings.Contains(line, `"events"`) || !strings.Contains(line, "resumed") {
+			kept = append(kept, line)
+		}
+	}
+	damaged := filepath.Join(dir, "damaged.jsonl")
+	require.NoError(t, os.WriteFile(damaged, []byte(strings.Join(kept, "")), 0o600))
+	c = verify(damaged, atSource)
+	assert.Equal(t, 1, c.code)
+	assert.Contains(t, c.log.String(), "Error: reliable: what came is not what happened: watch 1 (line ")
+
+	c = start(t, "watch", "pods", "--record", atReader, "--server", "ws://"+network.listener.Addr().String()+"/watch")
+	<-c.ended
+	assert.Contains(t, c.log.String(), "is there already")
+}

@@ -1,0 +1,106 @@
+package recording
+
+import (
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/sim/check"
+)
+
+// Version is that of the format. A reader refuses any other.
+const Version = 1
+
+// Line is one line of a recording. Which fields it has is a matter of its kind.
+type Line struct {
+	Kind string    `json:"kind"`
+	Time time.Time `json:"time"`
+
+	Version  int    `json:"version,omitempty"`  // history
+	Resource string `json:"resource,omitempty"` // history
+	Source   string `json:"source,omitempty"`   // source
+
+	// Scope is what a collection holds of the resource: subscribe, snapshot,
+	// list, watch.
+	Scope *Filter `json:"scope,omitempty"`
+	// Filter narrows a collection further: list, watch.
+	Filter *Filter `json:"filter,omitempty"`
+
+	// ResourceVersion of a state, change, progress, snapshot or list; where a
+	// watch from a version starts.
+	ResourceVersion api.ResourceVersion `json:"resourceVersion,omitempty,string"`
+	// NotOlderThan is how far the reader had been: subscribe.
+	NotOlderThan api.ResourceVersion `json:"notOlderThan,omitempty,string"`
+
+	Key     api.Key  `json:"key,omitempty"`     // change
+	Object  *Object  `json:"object,omitempty"`  // change; absent for a deletion
+	Objects []Object `json:"objects,omitempty"` // state, list
+
+	Watch      int     `json:"watch,omitempty"`      // watch, events, closed: its number in the file
+	Start      string  `json:"start,omitempty"`      // watch: "state", "version" or "now"
+	Bookmarks  bool    `json:"bookmarks,omitempty"`  // watch: they were asked for
+	Conflating bool    `json:"conflating,omitempty"` // watch: changes of an object may be folded
+	Limited    bool    `json:"limited,omitempty"`    // watch: deliveries may be held back
+	Events     []Event `json:"events,omitempty"`     // events
+	Reason     string  `json:"reason,omitempty"`     // closed
+}
+
+// Filter is what a request narrows a resource by, as in Kubernetes.
+type Filter struct {
+	Namespace     string `json:"namespace,omitempty"`
+	LabelSelector string `json:"labelSelector,omitempty"`
+	FieldSelector string `json:"fieldSelector,omitempty"`
+}
+
+func (f *Filter) check() check.Filter {
+	if f == nil {
+		return check.Filter{}
+	}
+	return check.Filter{Namespace: f.Namespace, Labels: f.LabelSelector, Fields: f.FieldSelector}
+}
+
+// Object is one version of an object, as far as selectors look at it.
+type Object struct {
+	Key             api.Key             `json:"key,omitempty"` // in lists
+	UID             string              `json:"uid,omitempty"`
+	ResourceVersion api.ResourceVersion `json:"resourceVersion,string"`
+	Labels          map[string]string   `json:"labels,omitempty"`
+	Fields          map[string]string   `json:"fields,omitempty"` // those that field selectors know
+	Fault           string              `json:"fault,omitempty"`  // why it cannot be read
+}
+
+func (o *Object) check() *check.Object {
+	if o == nil {
+		return nil
+	}
+	return &check.Object{
+		UID: o.UID, ResourceVersion: o.ResourceVersion, Labels: o.Labels, Fields: o.Fields, Faulty: o.Fault != "",
+	}
+}
+
+// Event is one event of a watch.
+type Event struct {
+	Type            string              `json:"type"` // ADDED, MODIFIED, DELETED or BOOKMARK
+	Key             api.Key             `json:"key,omitempty"`
+	ResourceVersion api.ResourceVersion `json:"resourceVersion,string"`
+	Object          *Object             `json:"object,omitempty"` // with a deletion, as it last was
+	End             bool                `json:"initialEventsEnd,omitempty"`
+}
+
+// The kinds of lines.
+const (
+	kindHistory   = "history"
+	kindSource    = "source"
+	kindState     = "state"
+	kindChange    = "change"
+	kindProgress  = "progress"
+	kindSubscribe = "subscribe"
+	kindSnapshot  = "snapshot"
+	kindList      = "list"
+	kindWatch     = "watch"
+	kindEvents    = "events"
+	kindClosed    = "closed"
+	kindEnd       = "end"
+)
+
+// starts are the words for where a watch begins.
+var starts = map[string]check.Start{"state": check.FromState, "version": check.FromVersion, "now": check.FromNow}

@@ -1,0 +1,175 @@
+package recording
+
+import (
+	"encoding/json"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/guest"
+)
+
+// Recorder writes one recording, a line at a time. Safe for concurrent use. What goes wrong is
+// kept for Close: recording must not disturb what is recorded.
+type Recorder struct {
+	mu      sync.Mutex
+	lines   *json.Encoder
+	err     error
+	watches int
+	source  string
+}
+
+// New begins a recording of a resource.
+func New(out io.Writer, resource api.Resource) *Recorder {
+	r := &Recorder{lines: json.NewEncoder(out)}
+	r.write(&Line{Kind: kindHistory, Version: Version, Resource: resource.String()})
+	return r
+}
+
+// Close ends the recording and returns what went wrong on the way. It does not
+// close what the recording was written to.
+func (r *Recorder) Close() error {
+	r.write(&Line{Kind: kindEnd})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+func (r *Recorder) write(l *Line) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.append(l)
+}
+
+// append runs under the lock.
+func (r *Recorder) append(l *Line) {
+	l.Time = time.Now().UTC()
+	if err := r.lines.Encode(l); err != nil && r.err == nil {
+		r.err = err
+	}
+}
+
+// identify notes whose resource versions follow.
+func (r *Recorder) identify(source string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if source != r.source {
+		r.source = source
+		r.append(&Line{Kind: kindSource, Source: source})
+	}
+}
+
+// Collection is what a reader holds of the resource.
+type Collection struct {
+	recorder *Recorder
+	schema   api.Schema
+	scope    Filter
+}
+
+// Collection returns the recorder of a collection that was opened with options.
+func (r *Recorder) Collection(schema api.Schema, options guest.CollectionOptions) *Collection {
+	return &Collection{r, schema, Filter{options.Namespace, options.LabelSelector, options.FieldSelector}}
+}
+
+// List records the answer to a list without continue tokens: all pages of it.
+func (c *Collection) List(filter Filter, rv api.ResourceVersion, items []guest.Object) {
+	l := &Line{Kind: kindList, Scope: &c.scope, Filter: &filter, ResourceVersion: rv}
+	for _, item := range items {
+		o := c.object(item)
+		o.Key = clone(item.Key())
+		l.Objects = append(l.Objects, *o)
+	}
+	c.recorder.write(l)
+}
+
+func clone(key api.Key) api.Key { return api.Key(append([]byte(nil), key...)) }
+
+func (c *Collection) object(o guest.Object) *Object {
+	version := &Object{UID: o.UID(), ResourceVersion: o.ResourceVersion(), Labels: labelsOf(o.Labels())}
+	for i, name := range c.schema.Fields {
+		version.set(name, o.Field(i))
+	}
+	return version
+}
+
+func (o *Object) set(field, value string) {
+	if o.Fields == nil {
+		o.Fields = map[string]string{}
+	}
+	o.Fields[field] = value
+}
+
+func labelsOf(labels api.Labels) map[string]string {
+	if len(labels) == 0 {
+		return nil
+	}
+	set := map[string]string{}
+	for _, l := range labels {
+		set[l.Key] = l.Value
+	}
+	return set
+}
+
+// Watch is a watch that is being recorded.
+type Watch struct {
+	collection *Collection
+	id         int
+}
+
+// Watch records that a watch was opened.
+func (c *Collection) Watch(options guest.WatchOptions) *Watch {
+	r := c.recorder
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.watches++
+	l := &Line{
+		Kind: kindWatch, Watch: r.watches, Scope: &c.scope,
+		Filter:    &Filter{options.Namespace, options.LabelSelector, options.FieldSelector},
+		Bookmarks: options.AllowWatchBookmarks, Conflating: options.Conflate,
+		Limited: true, // by the buffer, always
+	}
+	l.Start, l.ResourceVersion = startOf(options)
+	r.append(l)
+	return &Watch{c, r.watches}
+}
+
+func startOf(options guest.WatchOptions) (string, api.ResourceVersion) {
+	rv, _ := api.ParseResourceVersion(options.ResourceVersion) // what is refused is not watched
+	initial := options.SendInitialEvents
+	switch {
+	case initial != nil && *initial, initial == nil && rv == 0:
+		return "state", 0
+	case rv > 0:
+		return "version", rv
+	}
+	return "now", 0
+}
+
+// Events records one delivery.
+func (w *Watch) Events(events ...guest.Event) {
+	l := &Line{Kind: kindEvents, Watch: w.id}
+	for i := range events {
+		e := &events[i]
+		if e.Type == api.Error {
+			continue // the end of the watch says it
+		}
+		recorded := Event{Type: e.Type.String(), ResourceVersion: e.ResourceVersion, End: e.InitialEventsEnd}
+		if e.Type.IsChange() {
+			recorded.Key, recorded.Object = clone(e.Object.Key()), w.collection.object(e.Object)
+		}
+		l.Events = append(l.Events, recorded)
+	}
+	if len(l.Events) > 0 {
+		w.collection.recorder.write(l)
+	}
+}
+
+// Close records the end of the watch; err is nil when it ended in order.
+func (w *Watch) Close(err error) {
+	l := &Line{Kind: kindClosed, Watch: w.id}
+	if err != nil {
+		l.Reason = err.Error()
+	}
+	w.collection.recorder.write(l)
+}

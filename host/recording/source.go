@@ -1,0 +1,125 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/host/source"
+)
+
+// Source records what happens at a source until ctx ends, which is no error.
+// progress, which may be nil, is told how far the recording is. A stream that
+// breaks is taken up where it broke; one that breaks before it has brought
+// anything, or cannot be taken up, ends the recording with its error.
+func (r *Recorder) Source(ctx context.Context, src source.Source, resource api.Resource, progress func(api.ResourceVersion)) error {
+	schema, err := src.Schema(ctx, resource)
+	if err != nil {
+		return err
+	}
+	scanner, err := envelope.NewScanner(schema)
+	if err != nil {
+		return err
+	}
+	s := &sink{recorder: r, schema: schema, scanner: scanner, progress: progress}
+	for {
+		from := s.at
+		err := src.Stream(ctx, resource, from, s)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if s.at == from || errors.Is(err, api.Expired("")) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// pause is between a stream that broke and the next.
+const pause = time.Second
+
+// sink is one stream of a source.
+type sink struct {
+	recorder *Recorder
+	schema   *api.Schema
+	scanner  *envelope.Scanner
+	state    []Object
+	progress func(api.ResourceVersion)
+	at       api.ResourceVersion // everything up to here is recorded
+}
+
+var _ source.Sink = (*sink)(nil)
+
+func (s *sink) Identify(name string) error {
+	s.recorder.identify(name)
+	return nil
+}
+
+func (s *sink) BeginList() error {
+	s.state = []Object{}
+	return nil
+}
+
+func (s *sink) Object(key api.Key, rv api.ResourceVersion, value []byte) error {
+	o := s.object(key, rv, value)
+	o.Key = clone(key)
+	s.state = append(s.state, *o)
+	return nil
+}
+
+func (s *sink) EndList(rv api.ResourceVersion) error {
+	s.recorder.write(&Line{Kind: kindState, ResourceVersion: rv, Objects: s.state})
+	s.state = nil
+	s.reached(rv)
+	return nil
+}
+
+func (s *sink) Changes(changes []source.Change) error {
+	for _, c := range changes {
+		l := &Line{Kind: kindChange, ResourceVersion: c.ResourceVersion, Key: clone(c.Key)}
+		if c.Value != nil {
+			l.Object = s.object(c.Key, c.ResourceVersion, c.Value)
+		}
+		s.recorder.write(l)
+	}
+	if n := len(changes); n > 0 {
+		s.reached(changes[n-1].ResourceVersion)
+	}
+	return nil
+}
+
+func (s *sink) Progress(rv api.ResourceVersion) error {
+	s.recorder.write(&Line{Kind: kindProgress, ResourceVersion: rv})
+	s.reached(rv)
+	return nil
+}
+
+func (s *sink) reached(rv api.ResourceVersion) {
+	s.at = max(s.at, rv)
+	if s.progress != nil {
+		s.progress(rv)
+	}
+}
+
+// object reads a value; one that cannot be read has a fault.
+func (s *sink) object(key api.Key, rv api.ResourceVersion, value []byte) *Object {
+	o := &Object{ResourceVersion: rv}
+	scanned, err := s.scanner.Scan(value, envelope.Options{})
+	if err == nil && scanned.Key != key {
+		err = errors.New("it calls itself " + string(scanned.Key))
+	}
+	if err != nil {
+		o.Fault = err.Error()
+		return o
+	}
+	o.UID, o.Labels = string([]byte(scanned.UID)), labelsOf(scanned.Labels)
+	for i, name := range s.schema.Fields {
+		o.set(name, string([]byte(scanned.Fields[i])))
+	}
+	return o
+}

@@ -1,0 +1,76 @@
+package recording
+
+import (
+	"context"
+
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/guest"
+)
+
+// Tap records the subscriptions of a reader over one connection. It is meant for
+// guest.Config.
+func (r *Recorder) Tap(conn guest.Conn) guest.Conn {
+	return &tap{Conn: conn, recorder: r, scopes: map[uint32]Filter{}}
+}
+
+// tap reads along on one connection. It judges nothing: frames that make no
+// sense are for the reader to refuse.
+type tap struct {
+	guest.Conn
+	recorder *Recorder
+	scopes   map[uint32]Filter // of the subscriptions; guarded by the recorder's lock
+}
+
+func (t *tap) Write(ctx context.Context, message []byte) error {
+	frames(message, func(kind wire.Type, payload []byte) {
+		var f wire.Subscribe
+		if kind == wire.TypeSubscribe && f.Parse(payload) == nil {
+			t.subscribed(&f)
+		}
+	})
+	return t.Conn.Write(ctx, message)
+}
+
+func (t *tap) subscribed(f *wire.Subscribe) {
+	r := t.recorder
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	scope := Filter{string([]byte(f.Namespace)), string([]byte(f.LabelSelector)), string([]byte(f.FieldSelector))}
+	t.scopes[f.Subscription] = scope
+	r.append(&Line{Kind: kindSubscribe, Scope: &scope, ResourceVersion: f.ResourceVersion, NotOlderThan: f.NotOlderThan})
+}
+
+func (t *tap) Read(ctx context.Context) ([]byte, error) {
+	message, err := t.Conn.Read(ctx)
+	frames(message, func(kind wire.Type, payload []byte) {
+		var schema wire.Schema
+		var end wire.SnapshotEnd
+		switch {
+		case kind == wire.TypeSchema && schema.Parse(payload) == nil:
+			t.recorder.identify(string([]byte(schema.Source)))
+		case kind == wire.TypeSnapshotEnd && end.Parse(payload) == nil:
+			t.listed(&end)
+		}
+	})
+	return message, err
+}
+
+func (t *tap) listed(f *wire.SnapshotEnd) {
+	r := t.recorder
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if scope, ok := t.scopes[f.Subscription]; ok {
+		r.append(&Line{Kind: kindSnapshot, Scope: &scope, ResourceVersion: f.ResourceVersion})
+	}
+}
+
+func frames(message []byte, f func(wire.Type, []byte)) {
+	for len(message) > 0 {
+		kind, payload, rest, err := wire.Next(message)
+		if err != nil {
+			return
+		}
+		f(kind, payload)
+		message = rest
+	}
+}
