@@ -11,6 +11,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 GO_SRC  := $(shell git ls-files -co --exclude-standard -- '*.go' go.mod go.sum)
 JS_SRC  := $(shell git ls-files -co --exclude-standard -- js/src js/build.mjs js/package-lock.json)
 PAGE_SRC := $(shell git ls-files -co --exclude-standard -- examples/dashboard)
+BENCH   ?=
 FUZZTIME ?= 30s
 SEEDS   ?= 1000
 SEED    ?= 1
@@ -43,6 +44,12 @@ sim: ## Run the simulation: SEEDS of them (default 1000) from SEED on (default 1
 
 sim-mutants: ## See that the simulation notices deliberate bugs
 	@go test -count=1 -tags mutant -timeout 30m -run TestMutants -v ./core/sim | grep -v '^=== \|^--- \|^PASS\|^ok '
+
+bench: $(WASM) js/build/bench ## Compare with what else there is, all figures or BENCH=P1,P9
+	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/bench -only '$(BENCH)'
+
+bench-json: $(WASM) js/build/bench ## The same, written to build/bench.json as well
+	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/bench -only '$(BENCH)' -json $(BUILD)/bench.json
 
 fuzz: ## Fuzz every parser, and the core against Kubernetes, for FUZZTIME each (default 30s)
 	@go list -f '{{.ImportPath}}{{range .TestGoFiles}} {{.}}{{end}}{{range .XTestGoFiles}} {{.}}{{end}}' ./... >/dev/null
@@ -93,7 +100,15 @@ js/build/test: js/dist/index.js $(shell git ls-files -co --exclude-standard -- j
 	cd js && node build.mjs --test
 	@touch $@
 
+js/bench/node_modules: js/bench/package-lock.json
+	cd js/bench && npm ci --no-audit --no-fund --loglevel=error >&2
+	@touch $@
+
+js/build/bench: js/node_modules js/bench/node_modules $(JS_SRC) $(shell git ls-files -co --exclude-standard -- js/bench)
+	node js/bench/build.mjs
+	@touch $@
+
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: demo build test lint scenarios fuzz conformance golden clean wasm js dashboard help
+.PHONY: demo build test lint scenarios sim sim-mutants bench bench-json fuzz conformance golden clean wasm js dashboard help

@@ -66,7 +66,7 @@ func (c *Cluster) Pods() int {
 // Populate writes the planned state, in batches and concurrently. progress may
 // be nil; calls to it do not overlap.
 func (c *Cluster) Populate(ctx context.Context, progress func(done, total int)) error {
-	objects := c.objects()
+	objects := c.Planned()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(populateWorkers)
 	var mu sync.Mutex
@@ -90,13 +90,13 @@ func (c *Cluster) Populate(ctx context.Context, progress func(done, total int)) 
 }
 
 // populate renders late, so that only a few batches are in memory.
-func (c *Cluster) populate(ctx context.Context, batch []func() source.Write) error {
+func (c *Cluster) populate(ctx context.Context, batch []Planned) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	writes := make([]source.Write, len(batch))
-	for i, render := range batch {
-		writes[i] = render()
+	for i, o := range batch {
+		writes[i] = o.Render()
 	}
 	if _, err := c.writer.Txn(ctx, writes...); err != nil {
 		return fmt.Errorf("populate the simulated cluster: %w", err)
@@ -104,25 +104,36 @@ func (c *Cluster) populate(ctx context.Context, batch []func() source.Write) err
 	return nil
 }
 
-// objects are all there are. The functions only read the state.
-func (c *Cluster) objects() []func() source.Write {
-	var all []func() source.Write
+// Planned is an object of the state that Populate writes.
+type Planned struct {
+	Resource api.Resource
+	Key      api.Key
+	// Render makes the write. It only reads the state of the simulation, which
+	// must not be stepped meanwhile.
+	Render func() source.Write
+}
+
+// Planned returns everything that Populate writes, without rendering it: for a
+// state too large to hold as JSON.
+func (c *Cluster) Planned() []Planned {
+	var all []Planned
 	for _, n := range c.nodes {
-		all = append(all, n.render)
+		all = append(all, Planned{nodes, api.Key(n.name), n.render})
 	}
 	for _, m := range c.configMaps {
-		all = append(all, m.render)
+		all = append(all, Planned{configMaps, api.NewKey(m.namespace, m.name), m.render})
 	}
 	for _, w := range c.workloads {
+		set := api.NewKey(w.namespace, w.current.name)
 		if w.app.job {
-			all = append(all, w.current.renderJob)
+			all = append(all, Planned{jobs, set, w.current.renderJob})
 			continue
 		}
-		all = append(all, w.render, w.current.render)
+		all = append(all, Planned{deployments, api.NewKey(w.namespace, w.app.name), w.render}, Planned{replicaSets, set, w.current.render})
 	}
 	for i := range c.pods {
 		for _, p := range c.pods[i].pods {
-			all = append(all, p.render)
+			all = append(all, Planned{pods, api.NewKey(p.namespace(), p.name), p.render})
 		}
 	}
 	return all

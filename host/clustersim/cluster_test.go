@@ -56,8 +56,11 @@ func simulate(t *testing.T, seed uint64, steps int) (*Cluster, *world) {
 	w := &world{objects: map[api.Resource]map[api.Key]json.RawMessage{}}
 	c, err := New(w, Config{Pods: 300, Seed: seed, Namespaces: 2, Now: noon})
 	require.NoError(t, err)
-	for _, render := range c.objects() {
-		_, err := w.Txn(t.Context(), render())
+	for _, o := range c.Planned() {
+		write := o.Render()
+		require.Equal(t, o.Resource, write.Resource)
+		require.Equal(t, o.Key, write.Key)
+		_, err := w.Txn(t.Context(), write)
 		require.NoError(t, err)
 	}
 	for range steps {

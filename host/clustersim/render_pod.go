@@ -123,11 +123,11 @@ func (p *pod) sidecarStatus() obj {
 // cluster is a large part of a pod.
 func (p *pod) managedFields() arr {
 	manager := "kube-controller-manager"
-	entries := arr{managedFields(manager, stamp(p.created), "", obj{"f:metadata": p.managedMetadata(), "f:spec": p.managedSpec()})}
+	entries := arr{managedFields("v1", manager, stamp(p.created), "", obj{"f:metadata": p.managedMetadata(), "f:spec": p.set.managedSpec()})}
 	if p.node == nil {
 		return entries
 	}
-	return append(entries, managedFields("kubelet", stamp(p.changed), "status", obj{"f:status": obj{
+	return append(entries, managedFields("v1", "kubelet", stamp(p.changed), "status", obj{"f:status": obj{
 		"f:conditions": obj{
 			`k:{"type":"ContainersReady"}`: touched("type", "status", "lastTransitionTime"),
 			`k:{"type":"Initialized"}`:     touched("type", "status", "lastTransitionTime"),
@@ -149,18 +149,18 @@ func (p *pod) managedMetadata() obj {
 	}
 }
 
-func (p *pod) managedSpec() obj {
+func (s *replicaSet) managedSpec() obj {
 	container := touched("name", "image", "imagePullPolicy", "args")
-	container["f:ports"] = obj{".": obj{}, `k:{"containerPort":` + strconv.Itoa(p.set.workload.app.port) + `,"protocol":"TCP"}`: touched("containerPort", "name", "protocol")}
+	container["f:ports"] = obj{".": obj{}, `k:{"containerPort":` + strconv.Itoa(s.workload.app.port) + `,"protocol":"TCP"}`: touched("containerPort", "name", "protocol")}
 	container["f:resources"] = touched("limits", "requests")
 	spec := touched("dnsPolicy", "restartPolicy", "schedulerName", "securityContext", "serviceAccount", "terminationGracePeriodSeconds")
-	spec["f:containers"] = obj{`k:{"name":"` + p.set.workload.app.name + `"}`: container}
+	spec["f:containers"] = obj{`k:{"name":"` + s.workload.app.name + `"}`: container}
 	spec["f:volumes"] = obj{".": obj{}, `k:{"name":"config"}`: touched("name", "configMap"), `k:{"name":"tmp"}`: touched("name", "emptyDir")}
 	return spec
 }
 
-func managedFields(manager, at, subresource string, fields obj) obj {
-	entry := obj{"manager": manager, "operation": "Update", "apiVersion": "v1", "time": at, "fieldsType": "FieldsV1", "fieldsV1": fields}
+func managedFields(version, manager, at, subresource string, fields obj) obj {
+	entry := obj{"manager": manager, "operation": "Update", "apiVersion": version, "time": at, "fieldsType": "FieldsV1", "fieldsV1": fields}
 	if subresource != "" {
 		entry["subresource"] = subresource
 	}

@@ -28,6 +28,7 @@ func (w *workload) render() source.Write {
 			"creationTimestamp": stamp(w.created),
 			"labels":            obj{"app": w.app.name, "tier": w.app.tier},
 			"annotations":       obj{"deployment.kubernetes.io/revision": strconv.Itoa(w.revision)},
+			"managedFields":     w.managedFields(),
 		},
 		"spec": obj{
 			"replicas": w.desired, "revisionHistoryLimit": 1, "progressDeadlineSeconds": 600,
@@ -37,6 +38,24 @@ func (w *workload) render() source.Write {
 		},
 		"status": status,
 	})
+}
+
+// managedFields are what the pipeline that deploys and the controller wrote.
+func (w *workload) managedFields() arr {
+	spec := touched("progressDeadlineSeconds", "replicas", "revisionHistoryLimit", "selector", "strategy")
+	spec["f:template"] = obj{"f:metadata": obj{"f:labels": touched("app", "version", "tier")}, "f:spec": w.current.managedSpec()}
+	status := touched("availableReplicas", "observedGeneration", "readyReplicas", "replicas", "unavailableReplicas", "updatedReplicas")
+	status["f:conditions"] = obj{
+		".":                        obj{},
+		`k:{"type":"Available"}`:   touched("lastTransitionTime", "lastUpdateTime", "reason", "status", "type"),
+		`k:{"type":"Progressing"}`: touched("lastTransitionTime", "lastUpdateTime", "reason", "status", "type"),
+	}
+	return arr{
+		managedFields("apps/v1", "argocd-controller", stamp(w.current.created), "", obj{"f:metadata": obj{"f:labels": touched("app", "tier")}, "f:spec": spec}),
+		managedFields("apps/v1", "kube-controller-manager", stamp(w.current.created), "status", obj{
+			"f:metadata": obj{"f:annotations": touched("deployment.kubernetes.io/revision")}, "f:status": status,
+		}),
+	}
 }
 
 func (s *replicaSet) render() source.Write {

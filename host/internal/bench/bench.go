@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Where things are, seen from the root of the repository.
+const (
+	modulePath  = "build/watchglass.wasm"
+	bundles     = "js/build/bench"
+	peerNode    = "js/bench/node_modules/.bin/node"
+	nodeRelease = 24 // the least that client-node runs on
+)
+
+// bench is one run.
+type bench struct {
+	dir   string // for recordings
+	keep  bool   // do not remove it at the end
+	node  string
+	start time.Time
+	cold  []Result // of runCold, which two figures share
+}
+
+func newBench(keep string) (*bench, error) {
+	if _, err := os.Stat(modulePath); err != nil {
+		return nil, fmt.Errorf("%s is missing: run this with make bench, from the root of the repository", modulePath)
+	}
+	node, err := findNode()
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{dir: keep, keep: keep != "", node: node, start: time.Now()}
+	if b.keep {
+		return b, os.MkdirAll(b.dir, 0o755)
+	}
+	b.dir, err = os.MkdirTemp("build", "bench-")
+	return b, err
+}
+
+func (b *bench) close() {
+	if !b.keep {
+		os.RemoveAll(b.dir)
+	}
+}
+
+// findNode is the one that came with the peers, or one that is new enough.
+func findNode() (string, error) {
+	for _, name := range []string{peerNode, "node"} {
+		out, err := exec.Command(name, "--version").Output()
+		if err != nil {
+			continue
+		}
+		major, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(string(out)), "v"), ".")
+		if n, err := strconv.Atoi(major); err == nil && n >= nodeRelease {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("client-node needs Node %d or newer, and npm has none for this platform: install it", nodeRelease)
+}
+
+// logf tells how far the run is.
+func (b *bench) logf(format string, args ...any) {
+	at := time.Since(b.start).Round(time.Second)
+	fmt.Fprintf(os.Stderr, "%7s  %s\n", at, fmt.Sprintf(format, args...))
+}
+
+// script runs a script of js/bench and reads the results it prints.
+func (b *bench) script(ctx context.Context, name string, args ...string) ([]Result, error) {
+	return results(ctx, b.node, append([]string{"--expose-gc", "--max-old-space-size=6144", filepath.Join(bundles, name)}, args...)...)
+}
+
+// results runs a command that prints one Result as JSON on each line.
+func results(ctx context.Context, name string, args ...string) ([]Result, error) {
+	out, err := output(ctx, name, args...)
+	if err != nil {
+		return nil, err
+	}
+	var list []Result
+	for lines := json.NewDecoder(bytes.NewReader(out)); lines.More(); {
+		var r Result
+		if err := lines.Decode(&r); err != nil {
+			return nil, fmt.Errorf("%s printed no result: %w", name, err)
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+func output(ctx context.Context, name string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	}
+	return out, nil
+}
+
+// machine says where the numbers are from.
+func machine() string {
+	cpu := runtime.GOARCH
+	info, _ := os.ReadFile("/proc/cpuinfo") // absent elsewhere than on Linux
+	for line := range strings.Lines(string(info)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			cpu = strings.TrimSpace(value)
+			break
+		}
+	}
+	return fmt.Sprintf("%s, %d CPUs, %s, %s", cpu, runtime.NumCPU(), runtime.GOOS, runtime.Version())
+}

@@ -1,0 +1,15 @@
+// Command bench measures watchglass against what a user would pick instead, and
+// prints one line per figure: the ratio, what it is made of, the target, and
+// whether it is met. A figure that misses its target is printed like any other.
+//
+// Both sides of a figure run in turn within one process or one command, on the
+// same changes, which come from one seed: the objects are those of
+// host/clustersim, our side of a recording is what a real connector sent to a
+// real engine, and the peers' side is the same objects as Kubernetes list and
+// watch JSON. A ratio is the median of at least five rounds; absolute numbers
+// say little about another machine.
+//
+// The figures stand in figures.go, one entry each. What runs in JavaScript is a
+// command of js/bench that prints one [Result] as JSON on a line; any other
+// command that does so can be a figure as well.
+package main

@@ -1,0 +1,42 @@
+package main
+
+import "context"
+
+// figure is one entry of the table. run may return several results, told apart
+// by their case.
+type figure struct {
+	id      string
+	title   string
+	targets []target
+	run     func(context.Context, *bench) ([]Result, error)
+}
+
+var figures = []figure{
+	{"P1", "steady ingest at 30,000 pods, a watch and a view attached, against client-node's ListWatch", []target{
+		{name: "node", atLeast: 20}, {name: "chromium", atLeast: 20},
+	}, runIngest},
+	{"P2", "cold start to synced with 50,000 pods, against client-node doing the same list", []target{
+		{name: "node", atLeast: 6}, {name: "longest-step", atMost: 10},
+	}, runCold},
+	{"P3", "memory per object after that, against client-node's heap", []target{
+		{name: "bodies", atMost: 1.0 / 6}, {name: "metadata", atMost: 1.0 / 25},
+	}, runCold},
+	{"P6", "an update under a sorted view of 100,000 objects, against 1,000", []target{
+		{name: "views", atMost: 3},
+	}, runViews},
+	{"P7", "the module after brotli -q 11, against an empty Go reactor", []target{
+		{atMost: 1.45},
+	}, runSize},
+	{"P9", "bytes on the wire, against Kubernetes JSON plain and in one gzip stream", []target{
+		{name: "status-json", atMost: 1.0 / 15}, {name: "status-gzip", atMost: 0.6},
+		{name: "labels-json", atMost: 1.0 / 15}, {name: "labels-gzip", atMost: 0.6},
+		{name: "rollout-json", atMost: 1.0 / 15}, {name: "rollout-gzip", atMost: 0.6},
+		{name: "snapshot-json", atMost: 1.0 / 6},
+	}, runWire},
+	{"P10", "ingest of the same frames in the native core, under wazero and in V8", []target{
+		{name: "wazero", atMost: 6},
+	}, runRuntimes},
+	{"P11", "a million objects, metadata only, in one guest", []target{
+		{name: "memory", atMost: 400}, {name: "views", atMost: 3},
+	}, runMillion},
+}

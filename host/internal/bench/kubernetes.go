@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"strconv"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/source"
+)
+
+// kubernetes writes what a kube-apiserver would send: a list, and watch lines.
+type kubernetes struct {
+	list    io.Writer
+	lines   func([]byte) // takes the lines of a batch
+	objects int
+	batch   int
+
+	listed  int
+	pending []byte
+	events  int
+}
+
+func (k *kubernetes) tap(t api.EventType, c source.Change) {
+	if t == api.Added {
+		k.item(c)
+		return
+	}
+	k.pending = append(appendEvent(k.pending, c), '\n')
+	if k.events++; k.events%k.batch == 0 {
+		k.lines(k.pending)
+		k.pending = k.pending[:0]
+	}
+}
+
+func (k *kubernetes) item(c source.Change) {
+	if k.listed == 0 {
+		io.WriteString(k.list, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"`+strconv.Itoa(k.objects)+`"},"items":[`)
+	} else {
+		io.WriteString(k.list, ",")
+	}
+	k.listed++
+	k.list.Write(appendItem(nil, c))
+	if k.listed == k.objects {
+		io.WriteString(k.list, "]}\n")
+	}
+}
+
+// appendEvent appends the watch event of a change, without the end of the line.
+func appendEvent(dst []byte, c source.Change) []byte {
+	dst = append(dst, `{"type":"MODIFIED","object":`...)
+	dst = appendVersioned(dst, c.Value, c.ResourceVersion)
+	return append(dst, '}')
+}
+
+// appendItem appends the object as it stands in a list, where its kind is left
+// out.
+func appendItem(dst []byte, c source.Change) []byte {
+	at := bytes.Index(c.Value, []byte(`"metadata":`))
+	return appendVersioned(append(dst, '{'), c.Value[at:], c.ResourceVersion)
+}
+
+// appendVersioned adds the resource version, which a store keeps outside of the
+// value. The first "metadata" is the object's own: keys are sorted, and only
+// apiVersion, data and kind come before it.
+func appendVersioned(dst, value []byte, rv api.ResourceVersion) []byte {
+	metadata := []byte(`"metadata":{`)
+	at := bytes.Index(value, metadata) + len(metadata)
+	dst = append(dst, value[:at]...)
+	dst = append(dst, `"resourceVersion":"`+rv.String()+`",`...)
+	return append(dst, value[at:]...)
+}

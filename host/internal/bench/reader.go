@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/watchglass/watchglass/core"
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/connector/connectortest"
+)
+
+// reader is a real engine at a real connector, which tells what it receives.
+type reader struct {
+	engine *core.Engine
+	conn   *connectortest.End
+	take   func(message []byte) // nil while nobody listens
+
+	live bool
+	rv   api.ResourceVersion
+}
+
+// clock is what every engine is told. It stands still, so that nothing happens
+// but what the figure is about.
+const clock = 1
+
+// open connects a reader to the connector and opens one collection.
+func open(ctx context.Context, c *connector.Connector, resource api.Resource, metadataOnly bool, take func([]byte)) (*reader, error) {
+	far, near := connectortest.Pipe()
+	go c.Serve(ctx, far) // ends with the context; its error is that
+	engine, err := core.New((&wire.Config{Seed: 1, Client: "bench", MaxBytes: 1 << 40}).Append(nil), nil)
+	if err != nil {
+		return nil, err
+	}
+	engine.Tick(clock)
+	r := &reader{engine: engine, conn: near, take: take}
+	return r, r.step(ctx, &wire.OpenCollection{Collection: 1, Resource: resource.String(), MetadataOnly: metadataOnly})
+}
+
+// until receives messages until done.
+func (r *reader) until(ctx context.Context, done func() bool) error {
+	for !done() {
+		message, err := r.conn.Read(ctx)
+		if err != nil {
+			return err
+		}
+		r.take(message)
+		if err := r.step(ctx, &wire.StreamData{Stream: 1, Data: message}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reader) step(ctx context.Context, f interface{ Append([]byte) []byte }) error {
+	if err := r.engine.Step(f.Append(nil)); err != nil {
+		return err
+	}
+	for out := r.engine.Ready(); out != nil; out = r.engine.Ready() {
+		out = append([]byte(nil), out...)
+		r.engine.Advance()
+		for len(out) > 0 {
+			t, payload, rest, err := wire.Next(out)
+			if err == nil {
+				err = r.carryOut(ctx, t, payload)
+			}
+			if err != nil {
+				return err
+			}
+			out = rest
+		}
+	}
+	return nil
+}
+
+func (r *reader) carryOut(ctx context.Context, t wire.Type, payload []byte) error {
+	switch t {
+	case wire.TypeOpenStream:
+		return r.step(ctx, &wire.StreamOpened{Stream: 1})
+	case wire.TypeSendStream:
+		var f wire.SendStream
+		if err := f.Parse(payload); err != nil {
+			return err
+		}
+		return r.conn.Write(ctx, f.Data)
+	case wire.TypeCloseStream:
+		var f wire.CloseStream
+		if err := f.Parse(payload); err != nil {
+			return err
+		}
+		return fmt.Errorf("the engine closed its connection: %s", f.Message)
+	case wire.TypeCollectionState:
+		var f wire.CollectionState
+		if err := f.Parse(payload); err != nil {
+			return err
+		}
+		r.live, r.rv = f.State == wire.Live, f.ResourceVersion
+	}
+	return nil
+}
+
+// tape is what a reader of a kind is told: the messages up to the end of the
+// snapshot, and those after it.
+type tape struct {
+	metadataOnly      bool
+	snapshot, updates func(message []byte)
+}
+
+// play lets readers follow a world through the list and so many changes.
+func play(ctx context.Context, w *world, changes, batch int, tapes ...tape) error {
+	ctx, cancel := context.WithCancel(ctx)
+	c := connector.New(connector.Config{Source: w, Logger: slog.New(slog.DiscardHandler)})
+	defer func() {
+		cancel()     // nobody reads any more, so that it is cut, not closed
+		c.Close(ctx) // and its error is the end of the context
+	}()
+	var readers []*reader
+	for _, t := range tapes {
+		r, err := open(ctx, c, w.schema.Resource, t.metadataOnly, t.snapshot)
+		if err != nil {
+			return err
+		}
+		readers = append(readers, r)
+	}
+	for i, r := range readers {
+		if err := r.until(ctx, func() bool { return r.live }); err != nil {
+			return err
+		}
+		r.take = tapes[i].updates
+	}
+	for done := 0; done < changes; done += batch {
+		if err := w.hand(ctx, batch); err != nil {
+			return err
+		}
+		for _, r := range readers {
+			if err := r.until(ctx, func() bool { return r.rv >= w.handed }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Result is one figure.
+type Result struct {
+	Figure string  `json:"figure"`         // "P1"
+	Case   string  `json:"case,omitempty"` // "node", where a figure has several
+	Ratio  float64 `json:"ratio"`
+	Unit   string  `json:"unit,omitempty"` // of Ratio, if it is none: "ms"
+	Sides  []Side  `json:"sides"`          // what the ratio is made of
+	Target string  `json:"target,omitempty"`
+	Met    *bool   `json:"met,omitempty"`
+}
+
+// Side is one of the numbers behind a ratio.
+type Side struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"` // "/s", "ms", "B"
+}
+
+// target is the bound of one case of a figure.
+type target struct {
+	name    string // of the case
+	atLeast float64
+	atMost  float64
+}
+
+// judge holds a result against the target of its case, if there is one.
+func (r *Result) judge(f figure) {
+	r.Figure = f.id
+	for _, t := range f.targets {
+		if t.name != r.Case {
+			continue
+		}
+		met := r.Ratio >= t.atLeast
+		r.Target = ">= " + short(t.atLeast) + r.unit()
+		if t.atMost > 0 {
+			met = r.Ratio <= t.atMost
+			r.Target = "<= " + short(t.atMost) + r.unit()
+		}
+		r.Met = &met
+	}
+}
+
+func (r Result) unit() string {
+	if r.Unit == "" {
+		return "x"
+	}
+	return " " + r.Unit
+}
+
+func (r Result) name() string { return strings.TrimSpace(r.Figure + " " + r.Case) }
+
+// String is the line that is printed.
+func (r Result) String() string {
+	var sides []string
+	for _, s := range r.Sides {
+		sides = append(sides, s.String())
+	}
+	line := fmt.Sprintf("bench %s %s%s (%s)", r.name(), short(r.Ratio), r.unit(), strings.Join(sides, ", "))
+	if r.Met == nil {
+		return line
+	}
+	verdict := "met"
+	if !*r.Met {
+		verdict = "MISSED"
+	}
+	return fmt.Sprintf("%-84s target %-9s %s", line, r.Target, verdict)
+}
+
+func (s Side) String() string {
+	if strings.HasPrefix(s.Unit, "/") {
+		return s.Name + " " + short(s.Value) + s.Unit
+	}
+	return s.Name + " " + short(s.Value) + " " + s.Unit
+}
+
+// short has three digits, or all before the point.
+func short(v float64) string {
+	if v == 0 || math.Abs(v) >= 100 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	digits := max(0, 2-int(math.Floor(math.Log10(math.Abs(v)))))
+	text := strconv.FormatFloat(v, 'f', digits, 64)
+	return strings.TrimRight(strings.TrimRight(text, "0"), ".")
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// The changes of P9, out of what the simulation writes.
+
+// newStatus takes the writes that change an object's status.
+func newStatus(was, is []byte) []byte {
+	return ifChanged(was, is, "status")
+}
+
+// newTemplate takes the writes that begin a rollout.
+func newTemplate(was, is []byte) []byte {
+	return ifChanged(was, is, "spec", "template")
+}
+
+func ifChanged(was, is []byte, path ...string) []byte {
+	if bytes.Equal(at(was, path...), at(is, path...)) {
+		return nil
+	}
+	return is
+}
+
+func at(object []byte, path ...string) json.RawMessage {
+	raw := json.RawMessage(object)
+	for _, name := range path {
+		raw = decode[map[string]json.RawMessage](raw)[name]
+	}
+	return raw
+}
+
+// relabelled moves an object between two releases, as kubectl label does.
+func relabelled(was, _ []byte) []byte {
+	object := decode[map[string]any](was)
+	metadata := object["metadata"].(map[string]any)
+	labels := metadata["labels"].(map[string]any)
+	managed := metadata["managedFields"].([]any)
+	if labels["release"] == nil {
+		managed = append(managed, map[string]any{
+			"manager": "kubectl-label", "operation": "Update", "apiVersion": "v1", "time": "2026-05-01T12:00:00Z",
+			"fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:metadata": map[string]any{"f:labels": map[string]any{"f:release": map[string]any{}}}},
+		})
+	}
+	if labels["release"] == "canary" {
+		labels["release"] = "stable"
+	} else {
+		labels["release"] = "canary"
+	}
+	metadata["managedFields"] = managed
+	value, err := json.Marshal(object)
+	if err != nil {
+		panic(err) // what was decoded can be encoded
+	}
+	return value
+}
+
+// decode reads JSON that the simulation wrote.
+func decode[T any](data []byte) T {
+	var v T
+	if err := json.Unmarshal(data, &v); err != nil {
+		panic(err)
+	}
+	return v
+}

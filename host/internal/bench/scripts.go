@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"slices"
+)
+
+// updateBatch is how many changes come in one message, as they do when a
+// reader is not faster than its cluster.
+const updateBatch = 100
+
+// ingested is what P1 and P10 take in: 7 rounds of 10,000 updates.
+var ingested = dataset{pods: 30_000, updates: 70_000, batch: updateBatch, bodies: true, kubernetes: true}
+
+func runIngest(ctx context.Context, b *bench) ([]Result, error) {
+	dir, err := b.data(ctx, ingested)
+	if err != nil {
+		return nil, err
+	}
+	inNode, err := b.script(ctx, "ingest-node.js", modulePath, dir)
+	if err != nil {
+		return nil, err
+	}
+	b.logf("  and in Chromium")
+	inChromium, err := b.script(ctx, "ingest-chromium.js", modulePath, dir)
+	return append(inNode, inChromium...), err
+}
+
+// runCold measures P2 and P3 at once.
+func runCold(ctx context.Context, b *bench) ([]Result, error) {
+	if b.cold == nil {
+		dir, err := b.data(ctx, dataset{pods: 50_000, bodies: true, metadata: true, kubernetes: true})
+		if err != nil {
+			return nil, err
+		}
+		if b.cold, err = b.script(ctx, "cold.js", modulePath, dir); err != nil {
+			return nil, err
+		}
+	}
+	return slices.Clone(b.cold), nil
+}
+
+// viewed is what P6 and P11 show a view of.
+func viewed(pods int) dataset {
+	return dataset{pods: pods, updates: 18_000, batch: updateBatch, metadata: true, churn: true}
+}
+
+func runViews(ctx context.Context, b *bench) ([]Result, error) {
+	list, err := b.views(ctx, "P6", 100_000)
+	return slices.DeleteFunc(list, func(r Result) bool { return r.Case == "memory" }), err
+}
+
+func runMillion(ctx context.Context, b *bench) ([]Result, error) {
+	return b.views(ctx, "P11", 1_000_000)
+}
+
+func (b *bench) views(ctx context.Context, figure string, pods int) ([]Result, error) {
+	few, err := b.data(ctx, viewed(1000))
+	if err != nil {
+		return nil, err
+	}
+	many, err := b.data(ctx, viewed(pods))
+	if err != nil {
+		return nil, err
+	}
+	return b.script(ctx, "views.js", figure, modulePath, few, many)
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/clustersim"
+	"github.com/watchglass/watchglass/host/source"
+)
+
+const seed = 5
+
+// world is a simulated cluster as a source of one resource: it lists what was
+// planned and hands over changes when it is told to. Objects are rendered when
+// they are listed and not kept.
+type world struct {
+	schema  *api.Schema
+	cluster *clustersim.Cluster
+	planned []clustersim.Planned // of the resource, in key order
+	revised api.ResourceVersion  // the newest revision
+	handed  api.ResourceVersion  // the newest that the connector has
+	// tap sees every object of the list and every change, as they are handed
+	// over. It must not keep the value.
+	tap func(t api.EventType, c source.Change)
+	// revise picks the writes that become changes, by what it makes of them;
+	// nil leaves one out. Without it all are taken as they are.
+	revise func(was, is []byte) []byte
+	// churn lets objects come and go. Otherwise changes are modifications
+	// only, and the number of objects stays what it is.
+	churn bool
+
+	latest  map[api.Key][]byte // nil values unless revise needs them
+	queue   []source.Change
+	batches chan []source.Change
+	taken   chan struct{}
+}
+
+var (
+	pods        = api.Resource{Version: "v1", Name: "pods"}
+	deployments = api.Resource{Group: "apps", Version: "v1", Name: "deployments"}
+)
+
+func newWorld(resource api.Resource, config clustersim.Config) (*world, error) {
+	w := &world{
+		tap:     func(api.EventType, source.Change) {},
+		latest:  map[api.Key][]byte{},
+		batches: make(chan []source.Change),
+		taken:   make(chan struct{}),
+	}
+	schema, err := source.Lookup(source.Catalog(), resource)
+	if err != nil {
+		return nil, err
+	}
+	w.schema = schema
+	config.Seed = seed
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	config.Now = func() time.Time { return now.Add(time.Duration(w.revised) * time.Millisecond) }
+	if w.cluster, err = clustersim.New(w, config); err != nil {
+		return nil, err
+	}
+	for _, o := range w.cluster.Planned() {
+		if o.Resource == resource {
+			w.planned = append(w.planned, o)
+		}
+	}
+	slices.SortFunc(w.planned, func(a, b clustersim.Planned) int { return cmp.Compare(a.Key, b.Key) })
+	return w, nil
+}
+
+// Txn takes what the simulation writes.
+func (w *world) Txn(_ context.Context, writes ...source.Write) (api.ResourceVersion, error) {
+	for _, write := range writes {
+		was, exists := w.latest[write.Key]
+		switch {
+		case write.Resource != w.schema.Resource || !exists && !w.churn:
+		case write.Value == nil:
+			delete(w.latest, write.Key)
+			if w.churn {
+				w.change(write.Key, nil)
+			}
+		case w.revise == nil:
+			w.latest[write.Key] = nil
+			w.change(write.Key, write.Value)
+		default:
+			if value := w.revise(was, write.Value); value != nil {
+				w.latest[write.Key] = value
+				w.change(write.Key, value)
+			}
+		}
+	}
+	return w.revised, nil
+}
+
+func (w *world) change(key api.Key, value []byte) {
+	w.revised++
+	w.queue = append(w.queue, source.Change{Key: key, ResourceVersion: w.revised, Value: value})
+}
+
+// hand gives the connector the next n changes and returns when it has applied
+// them all.
+func (w *world) hand(ctx context.Context, n int) error {
+	for len(w.queue) < n {
+		if _, err := w.cluster.Step(ctx); err != nil {
+			return err
+		}
+	}
+	batch := w.queue[:n]
+	for _, c := range batch {
+		w.tap(api.Modified, c)
+	}
+	select {
+	case w.batches <- batch:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	<-w.taken
+	w.handed = batch[n-1].ResourceVersion
+	w.queue = slices.Delete(w.queue, 0, n)
+	return nil
+}
+
+// Schema implements source.Source.
+func (w *world) Schema(_ context.Context, resource api.Resource) (*api.Schema, error) {
+	return source.Lookup([]api.Schema{*w.schema}, resource)
+}
+
+// Resources implements source.Source.
+func (w *world) Resources(context.Context) ([]api.Resource, error) {
+	return []api.Resource{w.schema.Resource}, nil
+}
+
+// Stream implements source.Source.
+func (w *world) Stream(ctx context.Context, _ api.Resource, _ api.ResourceVersion, sink source.Sink) error {
+	if err := w.list(sink); err != nil {
+		return err
+	}
+	for {
+		select {
+		case batch := <-w.batches:
+			err := sink.Changes(batch)
+			w.taken <- struct{}{}
+			if err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (w *world) list(sink source.Sink) error {
+	if err := sink.Identify("bench"); err != nil {
+		return err
+	}
+	if err := sink.BeginList(); err != nil {
+		return err
+	}
+	for i, o := range w.planned {
+		c := source.Change{Key: o.Key, ResourceVersion: api.ResourceVersion(i + 1), Value: o.Render().Value}
+		w.tap(api.Added, c)
+		w.latest[c.Key] = nil
+		if w.revise != nil {
+			w.latest[c.Key] = bytes.Clone(c.Value)
+		}
+		if err := sink.Object(c.Key, c.ResourceVersion, c.Value); err != nil {
+			return err
+		}
+	}
+	w.revised = api.ResourceVersion(len(w.planned))
+	w.planned = nil
+	return sink.EndList(w.revised)
+}

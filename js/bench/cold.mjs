@@ -1,0 +1,25 @@
+// node cold.js MODULE DATA: cold start to synced, and what an object weighs
+// then. Every round of every side is a process of its own.
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { compare, median, report } from "./rounds.mjs";
+
+const rounds = 5;
+const [module, data] = process.argv.slice(2);
+const side = (name) =>
+  JSON.parse(execFileSync(process.execPath, ["--expose-gc", "--max-old-space-size=4096", join(import.meta.dirname, "cold-side.js"), name, module, data], { stdio: ["ignore", "pipe", "inherit"] }));
+
+const all = { ours: [], metadata: [], peer: [] };
+for (let round = 0; round < rounds; round++) {
+  for (const name of Object.keys(all)) all[name].push(side(name));
+}
+const of = (name, what) => all[name].map((result) => result[what]);
+const share = (ours, peer) => ours / peer;
+
+report({ figure: "P2", ...compare("node", of("ours", "millis"), of("peer", "millis"), "ms", (ours, peer) => peer / ours) });
+report({
+  figure: "P2", case: "longest-step", unit: "ms", ratio: median(of("ours", "longest")),
+  sides: [{ name: "metadata only", value: median(of("metadata", "longest")), unit: "ms" }],
+});
+report({ figure: "P3", ...compare("bodies", of("ours", "bytes"), of("peer", "bytes"), "B", share) });
+report({ figure: "P3", ...compare("metadata", of("metadata", "bytes"), of("peer", "bytes"), "B", share) });

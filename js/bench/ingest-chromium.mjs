@@ -1,0 +1,41 @@
+// node ingest-chromium.js MODULE DATA: steady ingest in a page of a headless
+// Chromium, which is $CHROMIUM.
+import { createReadStream, statSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { basename, join } from "node:path";
+import { report } from "./rounds.mjs";
+
+const { chromium } = createRequire(new URL("../../package.json", import.meta.url))("playwright-core");
+const [module, data] = process.argv.slice(2);
+const page = join(import.meta.dirname, "ingest-page.js");
+const files = { "/page.js": page, "/watchglass.wasm": module };
+const types = { ".js": "text/javascript", ".wasm": "application/wasm" };
+
+const server = createServer(({ url }, response) => {
+  if (url === "/") {
+    response.setHeader("content-type", "text/html");
+    response.end('<!doctype html><link rel="icon" href="data:,"><script type="module" src="page.js"></script>');
+    return;
+  }
+  const path = files[url] ?? join(data, basename(url));
+  response.setHeader("content-type", types[path.slice(path.lastIndexOf("."))] ?? "application/octet-stream");
+  response.setHeader("content-length", statSync(path).size);
+  createReadStream(path).pipe(response);
+});
+await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM,
+  args: [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--js-flags=--expose-gc --max-old-space-size=4096",
+  ],
+});
+try {
+  const tab = await browser.newPage();
+  await tab.goto(`http://127.0.0.1:${server.address().port}/`);
+  report(await tab.evaluate(() => globalThis.run()));
+} finally {
+  await browser.close();
+  server.close();
+}

@@ -1,0 +1,97 @@
+import { openGuest } from "../src/guest.ts";
+import { split, Writer } from "../src/wire/codec.ts";
+import { writeCommand } from "../src/wire/commands.ts";
+import { readOutput } from "../src/wire/outputs.ts";
+
+const collection = 1;
+const stream = 1;
+const everything = { namespace: "", labelSelector: "", fieldSelector: "" };
+
+/** Feeds a recorded connection to a guest, the way the package's engine does, and reads all that comes out. */
+export class Ours {
+  #guest;
+  #memory;
+  #writer = new Writer();
+  #clock = 1;
+  live = false;
+  /** Milliseconds of the longest call into the guest. */
+  longest = 0;
+  /** Output frames by type. */
+  frames = {};
+
+  #deaf = false;
+
+  /** A deaf one does not read what comes out. */
+  static async open(module, { metadataOnly = false, deaf = false } = {}) {
+    const ours = new Ours();
+    ours.#deaf = deaf;
+    const config = { type: "Config", seed: 1, client: "bench", maxBytes: 2 ** 31, maxHistory: 0, credit: 0 };
+    ours.#memory = await memoryOf(async () => (ours.#guest = await openGuest(module, config)));
+    ours.#send({ type: "OpenCollection", collection, resource: "v1/pods", metadataOnly, ...everything });
+    ours.#send({ type: "StreamOpened", stream, token: "" });
+    return ours;
+  }
+
+  /** All memory that the guest has. */
+  get bytes() {
+    return this.#memory.buffer.byteLength;
+  }
+
+  /** One message as it came from the connector. */
+  receive(data) {
+    this.#send({ type: "StreamData", stream, data });
+  }
+
+  /** What a page with a table and a counter for one label has open. */
+  attach({ watch, sort }) {
+    if (watch) {
+      this.#send({
+        type: "OpenWatch", watch: 1, collection, ...everything, labelSelector: watch, resourceVersion: "", match: 0,
+        sendInitialEvents: 0, bookmarks: false, timeoutSeconds: 0, bodies: false, policy: 0, credit: 0,
+      });
+    }
+    this.#send({ type: "OpenView", view: 1, collection, ...everything, sort, offset: 0, limit: 50, countBy: "" });
+  }
+
+  #send(command) {
+    writeCommand(this.#writer, command);
+    const frames = this.#writer.take();
+    this.#timed(() => {
+      this.#guest.tick(this.#clock);
+      this.#guest.step(frames);
+    });
+    for (let out; (out = this.#timed(() => this.#guest.take())); ) {
+      if (!this.#deaf) for (const frame of split(out)) this.#read(readOutput(frame));
+    }
+  }
+
+  #read(output) {
+    this.frames[output.type] = (this.frames[output.type] ?? 0) + 1;
+    if (output.type === "CollectionState") this.live = output.state === "live";
+    if (output.type === "Rejected") throw new Error(`the guest refused: ${output.status?.message}`);
+  }
+
+  #timed(call) {
+    const start = performance.now();
+    const result = call();
+    this.longest = Math.max(this.longest, performance.now() - start);
+    return result;
+  }
+}
+
+/** Gets hold of the memory of the instance that is made meanwhile. */
+async function memoryOf(make) {
+  const { instantiate } = WebAssembly;
+  let memory;
+  WebAssembly.instantiate = async (...args) => {
+    const instance = await instantiate.apply(WebAssembly, args);
+    memory = instance.exports.memory;
+    return instance;
+  };
+  try {
+    await make();
+  } finally {
+    WebAssembly.instantiate = instantiate;
+  }
+  return memory;
+}

@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { chunks } from "./chunks.mjs";
+import { Ours } from "./ours.mjs";
+import { inTurn } from "./rounds.mjs";
+
+const rounds = 5;
+const warmUps = 1;
+
+/** A guest with the objects of a recording and a view of 50 rows, sorted by a column. */
+export async function openView(module, data) {
+  const { objects, updatesPerBatch } = JSON.parse(readFileSync(join(data, "manifest.json")));
+  const reader = await Ours.open(module, { metadataOnly: true });
+  for (const message of chunks(readFileSync(join(data, "metadata.bin")))) reader.receive(message);
+  if (!reader.live) throw new Error("the snapshot did not make the guest live");
+  reader.attach({ sort: "-Restarts" });
+  return { objects, updatesPerBatch, reader, updates: chunks(readFileSync(join(data, "metadata-updates.bin"))) };
+}
+
+/** Microseconds per update of each view, for every round that counts. */
+export function costs(views) {
+  const sides = views.map(({ reader, updates }) => ({ receive: (m) => reader.receive(m), parts: updates }));
+  const batches = Math.floor(Math.min(...sides.map(({ parts }) => parts.length)) / (rounds + warmUps));
+  const result = [];
+  for (let round = 0; round < rounds + warmUps; round++) {
+    const millis = inTurn(sides, round * batches, (round + 1) * batches);
+    if (round >= warmUps) result.push(millis.map((m, i) => (1000 * m) / (batches * views[i].updatesPerBatch)));
+  }
+  return result;
+}
