@@ -158,6 +158,13 @@ func (w *Watch) Next(ctx context.Context) (Event, error) {
 	}
 }
 
+// Buffered is how many events Next returns without waiting.
+func (w *Watch) Buffered() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.queue)
+}
+
 func (w *Watch) pop() (event Event, ok bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 // Backend is a cache of Kubernetes objects. Safe for concurrent use. Errors for
 // the client are *api.Status; every other error becomes a 500 (rule C9).
 //
-// A context bounds the call it is given to, not what the call returns.
+// A context bounds the call that it is given to. That of List bounds the ranging
+// over the list's items as well, that of Watch does not bound the watch.
 type Backend interface {
 	// Resources are all that is served. The slice is read only.
 	Resources(ctx context.Context) ([]Resource, error)

@@ -1,0 +1,248 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/selector"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/kubeapi"
+	"github.com/watchglass/watchglass/host/source"
+)
+
+const (
+	// pageSize is how many objects are taken out of the engine at a time.
+	pageSize = 500
+	// readyTimeout is how long a request waits for a collection's first
+	// synchronisation, before it is told to come again (rule C6).
+	readyTimeout = 10 * time.Second
+)
+
+// Backend is a guest client as a kubeapi.Backend. Safe for concurrent use.
+type Backend struct {
+	client  *guest.Client
+	schemas []api.Schema
+
+	mu          sync.Mutex
+	collections map[api.Resource]*guest.Collection
+}
+
+var _ kubeapi.Backend = (*Backend)(nil)
+
+// New makes a backend that serves the resources of the schemas, of which the
+// names alone count: fields and columns are the connector's. The client stays
+// the caller's to close.
+func New(client *guest.Client, schemas []api.Schema) *Backend {
+	return &Backend{client: client, schemas: schemas, collections: map[api.Resource]*guest.Collection{}}
+}
+
+// Close lets the collections go.
+func (b *Backend) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var errs []error
+	for _, c := range b.collections {
+		errs = append(errs, c.Close())
+	}
+	clear(b.collections)
+	return errors.Join(errs...)
+}
+
+// Resources implements kubeapi.Backend.
+func (b *Backend) Resources(context.Context) ([]kubeapi.Resource, error) {
+	all := make([]kubeapi.Resource, len(b.schemas))
+	for i := range b.schemas {
+		all[i] = kubeapi.Resource(source.Describe(&b.schemas[i]))
+	}
+	return all, nil
+}
+
+// Schema implements kubeapi.Backend. It is the connector's.
+func (b *Backend) Schema(ctx context.Context, resource api.Resource) (*api.Schema, error) {
+	c, err := b.collection(ctx, resource)
+	if err != nil {
+		return nil, err
+	}
+	schema := c.Schema()
+	return &schema, nil
+}
+
+// collection returns the collection of a resource once it is complete.
+func (b *Backend) collection(ctx context.Context, resource api.Resource) (*guest.Collection, error) {
+	c, err := b.open(ctx, resource)
+	if err != nil {
+		return nil, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	err = c.WaitForSync(bounded)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return nil, api.TooManyRequests("not synchronised yet, try again: "+err.Error(), 1)
+	}
+	return c, err
+}
+
+func (b *Backend) open(ctx context.Context, resource api.Resource) (*guest.Collection, error) {
+	if _, err := source.Lookup(b.schemas, resource); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c := b.collections[resource]; c != nil && c.Status().State != wire.Closed {
+		return c, nil
+	}
+	c, err := b.client.Collection(ctx, resource.String(), guest.CollectionOptions{})
+	if err == nil {
+		b.collections[resource] = c
+	}
+	return c, err
+}
+
+// Get implements kubeapi.Backend. The engine's own get knows no versions, so one
+// that must not be too old is a list of one.
+func (b *Backend) Get(ctx context.Context, resource api.Resource, key api.Key, version string) (kubeapi.Object, error) {
+	c, err := b.collection(ctx, resource)
+	if err != nil {
+		return nil, err
+	}
+	if version == "" || version == "0" {
+		return c.Get(ctx, key)
+	}
+	list, err := c.List(ctx, guest.ListOptions{
+		Namespace: key.Namespace(), FieldSelector: "metadata.name=" + selector.EscapeValue(key.Name()),
+		ResourceVersion: version, ResourceVersionMatch: guest.NotOlderThan,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range list.Items {
+		if o.Key() == key {
+			return o, nil
+		}
+	}
+	return nil, api.NotFound(string(key) + " not found")
+}
+
+// List implements kubeapi.Backend.
+func (b *Backend) List(ctx context.Context, resource api.Resource, o kubeapi.ListOptions) (*kubeapi.List, error) {
+	c, err := b.collection(ctx, resource)
+	if err != nil {
+		return nil, err
+	}
+	options := guest.ListOptions{
+		Namespace: o.Namespace, LabelSelector: o.LabelSelector, FieldSelector: o.FieldSelector,
+		ResourceVersion: o.ResourceVersion, ResourceVersionMatch: matches[o.Match], Limit: o.Limit, Continue: o.Continue,
+	}
+	limited := o.Limit > 0 && o.ResourceVersion != "0" // rule C40
+	if limited {
+		options.Limit = min(o.Limit, pageSize)
+	} else {
+		inPages(&options)
+	}
+	first, err := c.List(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	list := &kubeapi.List{ResourceVersion: first.ResourceVersion}
+	if limited {
+		list.Continue, list.Remaining = first.Continue, first.Remaining
+		first.Continue = ""
+	}
+	list.Items = func(yield func(kubeapi.Object, error) bool) { ranged(ctx, c, options, first, yield) }
+	return list, nil
+}
+
+// inPages makes options that ask for everything ask for a first page of the
+// same. A version and a limit together would mean exactly that version, and
+// version zero has no pages; the newest state is as good for both (rule C39).
+func inPages(o *guest.ListOptions) {
+	o.Limit = pageSize
+	switch {
+	case o.ResourceVersion == "0" && o.ResourceVersionMatch != guest.Exact:
+		o.ResourceVersion, o.ResourceVersionMatch = "", ""
+	case o.ResourceVersion != "" && o.ResourceVersionMatch == "" && o.Continue == "":
+		o.ResourceVersionMatch = guest.NotOlderThan
+	}
+}
+
+// ranged yields a page and those behind it.
+func ranged(ctx context.Context, c *guest.Collection, o guest.ListOptions, page guest.List, yield func(kubeapi.Object, error) bool) {
+	for {
+		for _, item := range page.Items {
+			if !yield(item, nil) {
+				return
+			}
+		}
+		if page.Continue == "" {
+			return
+		}
+		o.ResourceVersion, o.ResourceVersionMatch, o.Continue = "", "", page.Continue
+		var err error
+		if page, err = c.List(ctx, o); err != nil {
+			yield(nil, err)
+			return
+		}
+	}
+}
+
+var matches = map[wire.Match]guest.ResourceVersionMatch{
+	wire.MatchUnset: "", wire.MatchNotOlderThan: guest.NotOlderThan, wire.MatchExact: guest.Exact,
+}
+
+// Watch implements kubeapi.Backend.
+func (b *Backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.WatchOptions) (kubeapi.Watch, error) {
+	c, err := b.collection(ctx, resource)
+	if err != nil {
+		return nil, err
+	}
+	options := guest.WatchOptions{
+		Namespace: o.Namespace, LabelSelector: o.LabelSelector, FieldSelector: o.FieldSelector,
+		ResourceVersion: o.ResourceVersion, ResourceVersionMatch: matches[o.Match],
+		AllowWatchBookmarks: o.Bookmarks, Timeout: time.Duration(o.TimeoutSeconds) * time.Second,
+	}
+	if o.SendInitialEvents != wire.Unset {
+		wanted := o.SendInitialEvents == wire.True
+		options.SendInitialEvents = &wanted
+	}
+	w, err := c.Watch(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	return &watch{w: w}, nil
+}
+
+// watch is a guest.Watch as a kubeapi.Watch.
+type watch struct {
+	w      *guest.Watch
+	events []kubeapi.Event
+}
+
+// maxTaken bounds what Next returns at a time.
+const maxTaken = 100
+
+// Next implements kubeapi.Watch.
+func (w *watch) Next(ctx context.Context) ([]kubeapi.Event, error) {
+	w.events = slices.Delete(w.events, 0, len(w.events))
+	for len(w.events) == 0 || w.w.Buffered() > 0 && len(w.events) < maxTaken {
+		e, err := w.w.Next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		event := kubeapi.Event{
+			Type: e.Type, ResourceVersion: e.ResourceVersion, InitialEventsEnd: e.InitialEventsEnd, Status: e.Status,
+		}
+		if e.Type.IsChange() {
+			event.Object = e.Object
+		}
+		w.events = append(w.events, event)
+	}
+	return w.events, nil
+}
+
+// Close implements kubeapi.Watch.
+func (w *watch) Close() { _ = w.w.Close() } // the stream has ended, whatever became of the client

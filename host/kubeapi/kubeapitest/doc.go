@@ -1,0 +1,2 @@
+// Package kubeapitest holds backends of host/kubeapi to their contract.
+package kubeapitest

@@ -1,0 +1,364 @@
+package kubeapitest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/kubeapi"
+	"github.com/watchglass/watchglass/host/source/memory"
+)
+
+var pods = api.Resource{Version: "v1", Name: "pods"}
+
+// Open makes a backend that serves what is in a source, and sees to its end.
+type Open func(t *testing.T, source *memory.Source) kubeapi.Backend
+
+// Run runs the contract.
+func Run(t *testing.T, open Open) {
+	for name, test := range map[string]func(*suite){
+		"Resources":              (*suite).resources,
+		"Get":                    (*suite).get,
+		"List":                   (*suite).list,
+		"ListPages":              (*suite).pages,
+		"ListAllOfAVersion":      (*suite).all,
+		"ListRefusals":           (*suite).listRefusals,
+		"WatchInitialEvents":     (*suite).initialEvents,
+		"WatchConverts":          (*suite).converts,
+		"WatchFromTooOld":        (*suite).tooOld,
+		"WatchRefusals":          (*suite).watchRefusals,
+		"WatchEndsWithItsTime":   (*suite).timeout,
+		"WatchIsLeftByItsReader": (*suite).left,
+		"FutureVersions":         (*suite).future,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			s := &suite{T: t, ctx: ctx, source: memory.New()}
+			s.backend = open(t, s.source)
+			test(s)
+		})
+	}
+}
+
+type suite struct {
+	*testing.T
+	ctx     context.Context
+	source  *memory.Source
+	backend kubeapi.Backend
+}
+
+func (s *suite) put(key api.Key, app string) api.ResourceVersion {
+	return s.source.Put(pods, key, fmt.Appendf(nil,
+		`{"kind":"Pod","apiVersion":"v1","metadata":{"name":%q,"namespace":%q,"labels":{"app":%q}},"status":{"phase":"Running"}}`,
+		key.Name(), key.Namespace(), app))
+}
+
+// told is a list's keys and versions. It waits for no version of its own.
+func (s *suite) told(o kubeapi.ListOptions) (string, *kubeapi.List) {
+	s.Helper()
+	list, err := s.backend.List(s.ctx, pods, o)
+	require.NoError(s, err)
+	var all []string
+	for o, err := range list.Items {
+		require.NoError(s, err)
+		all = append(all, string(o.Key()))
+	}
+	return strings.Join(all, " "), list
+}
+
+func (s *suite) refused(err error, code int) {
+	s.Helper()
+	var status *api.Status
+	require.ErrorAs(s, err, &status)
+	assert.Equal(s, code, status.Code, status)
+}
+
+func (s *suite) resources() {
+	all, err := s.backend.Resources(s.ctx)
+	require.NoError(s, err)
+	assert.Contains(s, all, kubeapi.Resource{
+		Resource: pods, Kind: "Pod", Singular: "pod", Namespaced: true, ShortNames: []string{"po"}, Categories: []string{"all"},
+	})
+	schema, err := s.backend.Schema(s.ctx, pods)
+	require.NoError(s, err)
+	assert.Equal(s, "Pod", schema.Kind)
+	assert.NotEmpty(s, schema.Columns)
+	_, err = s.backend.Schema(s.ctx, api.Resource{Version: "v1", Name: "unicorns"})
+	s.refused(err, 404)
+}
+
+func (s *suite) get() {
+	s.put("a/one", "web")
+	for _, version := range []string{"", "0", "2"} {
+		o, err := s.backend.Get(s.ctx, pods, "a/one", version)
+		require.NoError(s, err)
+		assert.Equal(s, api.Key("a/one"), o.Key())
+		assert.Equal(s, "Running", o.Column(0).Text)
+		assert.Contains(s, string(o.JSON()), `"resourceVersion":"2"`)
+	}
+	rv := s.put("a/one", "api")
+	o, err := s.backend.Get(s.ctx, pods, "a/one", rv.String())
+	require.NoError(s, err)
+	assert.Contains(s, string(o.JSON()), `"app":"api"`)
+	for _, version := range []string{"", rv.String()} {
+		_, err = s.backend.Get(s.ctx, pods, "a/two", version)
+		s.refused(err, 404)
+	}
+	_, err = s.backend.Get(s.ctx, pods, "a/one", "x")
+	s.refused(err, 400)
+}
+
+func (s *suite) list() {
+	s.put("b/one", "web")
+	s.put("a/two", "web")
+	rv := s.put("a/one", "api")
+	for _, c := range []struct {
+		options kubeapi.ListOptions
+		want    string
+	}{
+		{kubeapi.ListOptions{}, "a/one a/two b/one"},
+		{kubeapi.ListOptions{ResourceVersion: "0"}, "a/one a/two b/one"},
+		{kubeapi.ListOptions{ResourceVersion: "0", Limit: 1}, "a/one a/two b/one"},
+		{kubeapi.ListOptions{ResourceVersion: "2"}, "a/one a/two b/one"},
+		{kubeapi.ListOptions{ResourceVersion: "2", Match: wire.MatchNotOlderThan}, "a/one a/two b/one"},
+		{kubeapi.ListOptions{ResourceVersion: rv.String(), Match: wire.MatchExact}, "a/one a/two b/one"},
+		{kubeapi.ListOptions{Namespace: "a"}, "a/one a/two"},
+		{kubeapi.ListOptions{LabelSelector: "app=web"}, "a/two b/one"},
+		{kubeapi.ListOptions{FieldSelector: "metadata.name=one", Namespace: "b"}, "b/one"},
+		{kubeapi.ListOptions{Namespace: "c"}, ""},
+	} {
+		told, list := s.told(c.options)
+		assert.Equal(s, c.want, told, c.options)
+		assert.Equal(s, rv, list.ResourceVersion)
+		assert.Empty(s, list.Continue)
+	}
+	again := s.put("a/two", "web")
+	s.settle(again)
+	told, _ := s.told(kubeapi.ListOptions{ResourceVersion: rv.String(), Match: wire.MatchExact, LabelSelector: "app=api"})
+	assert.Equal(s, "a/one", told)
+}
+
+// settle waits until the backend knows a version.
+func (s *suite) settle(rv api.ResourceVersion) {
+	s.Helper()
+	s.told(kubeapi.ListOptions{ResourceVersion: rv.String(), Match: wire.MatchNotOlderThan})
+}
+
+func (s *suite) pages() {
+	var rv api.ResourceVersion
+	for i := range 5 {
+		rv = s.put(api.Key(fmt.Sprintf("a/p%d", i)), "web")
+	}
+	told, first := s.told(kubeapi.ListOptions{Limit: 2})
+	assert.Equal(s, "a/p0 a/p1", told)
+	assert.Equal(s, rv, first.ResourceVersion)
+	assert.EqualValues(s, 3, first.Remaining)
+	s.source.Delete(pods, "a/p2")
+	s.settle(s.put("a/p9", "web"))
+	told, second := s.told(kubeapi.ListOptions{Limit: 2, Continue: first.Continue})
+	assert.Equal(s, "a/p2 a/p3", told)
+	assert.Equal(s, rv, second.ResourceVersion)
+	told, last := s.told(kubeapi.ListOptions{Limit: 2, Continue: second.Continue})
+	assert.Equal(s, "a/p4", told)
+	assert.Empty(s, last.Continue)
+	assert.Zero(s, last.Remaining)
+	told, _ = s.told(kubeapi.ListOptions{Continue: first.Continue})
+	assert.Equal(s, "a/p2 a/p3 a/p4", told, "a token without a limit")
+}
+
+// all is a list that is long enough to be taken in parts, while it changes.
+func (s *suite) all() {
+	const objects = 1200
+	for i := range objects {
+		s.put(api.Key(fmt.Sprintf("a/p%04d", i)), "web")
+	}
+	list, err := s.backend.List(s.ctx, pods, kubeapi.ListOptions{})
+	require.NoError(s, err)
+	n := 0
+	for o, err := range list.Items {
+		require.NoError(s, err)
+		require.Equal(s, api.Key(fmt.Sprintf("a/p%04d", n)), o.Key())
+		if n++; n == 10 {
+			s.source.Delete(pods, "a/p0700")
+			s.put("a/p0000a", "web")
+		}
+	}
+	assert.Equal(s, objects, n)
+	n = 0
+	for range list.Items { // one may stop early
+		if n++; n == 3 {
+			break
+		}
+	}
+}
+
+func (s *suite) listRefusals() {
+	s.put("a/one", "web")
+	for _, c := range []struct {
+		options kubeapi.ListOptions
+		code    int
+	}{
+		{kubeapi.ListOptions{ResourceVersion: "x"}, 400},
+		{kubeapi.ListOptions{LabelSelector: "=="}, 400},
+		{kubeapi.ListOptions{FieldSelector: "spec.unknown=1"}, 400},
+		{kubeapi.ListOptions{Continue: "x"}, 400},
+		{kubeapi.ListOptions{Match: wire.MatchExact}, 422},
+		{kubeapi.ListOptions{Match: wire.MatchNotOlderThan}, 422},
+		{kubeapi.ListOptions{Match: wire.MatchExact, ResourceVersion: "0"}, 422},
+		{kubeapi.ListOptions{Match: wire.MatchExact, ResourceVersion: "2", Continue: "x"}, 422},
+	} {
+		_, err := s.backend.List(s.ctx, pods, c.options)
+		require.Error(s, err, "%+v", c.options)
+		s.refused(err, c.code)
+	}
+}
+
+// watching is a watch that hands out its events one by one.
+type watching struct {
+	*suite
+	watch kubeapi.Watch
+	ahead []string
+}
+
+func (s *suite) watch(o kubeapi.WatchOptions) *watching {
+	s.Helper()
+	w, err := s.backend.Watch(s.ctx, pods, o)
+	require.NoError(s, err)
+	s.Cleanup(w.Close)
+	return &watching{suite: s, watch: w}
+}
+
+// next is one event in a few words, or how the watch ended.
+func (w *watching) next() string {
+	w.Helper()
+	if len(w.ahead) == 0 {
+		events, err := w.watch.Next(w.ctx)
+		if err != nil {
+			return err.Error()
+		}
+		require.NotEmpty(w, events)
+		for _, e := range events {
+			w.ahead = append(w.ahead, tell(w.T, e))
+		}
+	}
+	told := w.ahead[0]
+	w.ahead = w.ahead[1:]
+	return told
+}
+
+func tell(t *testing.T, e kubeapi.Event) string {
+	switch e.Type {
+	case api.Bookmark:
+		return fmt.Sprintf("BOOKMARK %s end=%t", e.ResourceVersion, e.InitialEventsEnd)
+	case api.Error:
+		return fmt.Sprintf("ERROR %d", e.Status.Code)
+	}
+	assert.Contains(t, string(e.Object.JSON()), fmt.Sprintf(`"resourceVersion":"%d"`, e.ResourceVersion))
+	return fmt.Sprintf("%s %s %s", e.Type, e.Object.Key(), e.ResourceVersion)
+}
+
+func (s *suite) initialEvents() {
+	s.put("a/one", "web")
+	s.put("a/two", "api")
+	for _, o := range []kubeapi.WatchOptions{
+		{Bookmarks: true, SendInitialEvents: wire.True, Match: wire.MatchNotOlderThan},
+		{Bookmarks: true, SendInitialEvents: wire.True, Match: wire.MatchNotOlderThan, ResourceVersion: "2"},
+		{Bookmarks: true},
+		{Bookmarks: true, ResourceVersion: "0"},
+	} {
+		w := s.watch(o)
+		assert.Equal(s, "ADDED a/one 2", w.next())
+		assert.Equal(s, "ADDED a/two 3", w.next())
+		assert.Equal(s, "BOOKMARK 3 end=true", w.next())
+	}
+	w := s.watch(kubeapi.WatchOptions{ResourceVersion: "0", SendInitialEvents: wire.False, Match: wire.MatchNotOlderThan})
+	s.put("b/one", "web")
+	assert.Equal(s, "ADDED b/one 4", w.next())
+}
+
+func (s *suite) converts() {
+	s.settle(1)
+	w := s.watch(kubeapi.WatchOptions{Namespace: "a", LabelSelector: "app=web"})
+	s.put("a/one", "web")
+	s.put("a/one", "web")
+	s.put("b/one", "web")
+	s.put("a/one", "api")
+	s.put("a/one", "web")
+	s.source.Delete(pods, "a/one")
+	for _, want := range []string{"ADDED a/one 2", "MODIFIED a/one 3", "DELETED a/one 5", "ADDED a/one 6", "DELETED a/one 7"} {
+		assert.Equal(s, want, w.next())
+	}
+	again := s.watch(kubeapi.WatchOptions{ResourceVersion: "4"})
+	assert.Equal(s, "MODIFIED a/one 5", again.next())
+	assert.Equal(s, "MODIFIED a/one 6", again.next())
+	assert.Equal(s, "DELETED a/one 7", again.next())
+}
+
+func (s *suite) tooOld() {
+	for range 3 {
+		s.put("a/one", "web")
+	}
+	s.settle(4)
+	w := s.watch(kubeapi.WatchOptions{ResourceVersion: "2"})
+	assert.Equal(s, "ERROR 410", w.next())
+}
+
+func (s *suite) watchRefusals() {
+	s.settle(1)
+	for _, c := range []struct {
+		options kubeapi.WatchOptions
+		code    int
+	}{
+		{kubeapi.WatchOptions{ResourceVersion: "x"}, 400},
+		{kubeapi.WatchOptions{LabelSelector: "=="}, 400},
+		{kubeapi.WatchOptions{FieldSelector: "spec.unknown=1"}, 400},
+		{kubeapi.WatchOptions{SendInitialEvents: wire.True}, 422},
+		{kubeapi.WatchOptions{Match: wire.MatchNotOlderThan, ResourceVersion: "1"}, 422},
+	} {
+		_, err := s.backend.Watch(s.ctx, pods, c.options)
+		require.Error(s, err, "%+v", c.options)
+		s.refused(err, c.code)
+	}
+}
+
+func (s *suite) timeout() {
+	s.put("a/one", "web")
+	s.settle(2)
+	w := s.watch(kubeapi.WatchOptions{ResourceVersion: "2", TimeoutSeconds: 1})
+	assert.Equal(s, io.EOF.Error(), w.next())
+}
+
+func (s *suite) left() {
+	s.settle(1)
+	w, err := s.backend.Watch(s.ctx, pods, kubeapi.WatchOptions{ResourceVersion: "1"})
+	require.NoError(s, err)
+	ctx, cancel := context.WithCancel(s.ctx)
+	cancel()
+	_, err = w.Next(ctx)
+	require.ErrorIs(s, err, context.Canceled)
+	s.put("a/one", "web")
+	w.Close()
+}
+
+func (s *suite) future() {
+	s.put("a/one", "web")
+	s.settle(2)
+	_, err := s.backend.List(s.ctx, pods, kubeapi.ListOptions{ResourceVersion: "99"})
+	s.refused(err, 504)
+	_, err = s.backend.Get(s.ctx, pods, "a/one", "99")
+	s.refused(err, 504)
+	w := s.watch(kubeapi.WatchOptions{
+		ResourceVersion: "99", Match: wire.MatchNotOlderThan, SendInitialEvents: wire.True, Bookmarks: true,
+	})
+	assert.Equal(s, "ERROR 504", w.next())
+}
