@@ -169,10 +169,15 @@ func TestP9_TimeoutEndsTheWatch(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// H16: how far behind a watch may be follows the capacity of the window.
+// H16, T32: how far behind a watch may be follows the capacity of the window and
+// its length, for a resource without an index.
 func TestH16_QueueSize(t *testing.T) {
-	for capacity, size := range map[int]int{100: 10, 750: 10, 751: 11, 1500: 20, 7500: 100, 75_000: 100} {
-		w := newWorld(t, history.Limits{MinCapacity: capacity})
+	for limits, size := range map[history.Limits]int{
+		{MinCapacity: 100}: 10, {MinCapacity: 750}: 10, {MinCapacity: 751}: 11, {MinCapacity: 1500}: 20,
+		{MinCapacity: 7500}: 100, {MinCapacity: 75_000}: 100,
+		{MinCapacity: 7500, WindowMillis: 150_000}: 50, {MinCapacity: 75_000, WindowMillis: 150_000}: 100,
+	} {
+		w := newWorld(t, limits)
 		w.list(1)
 		x := w.start(since("1"))
 		n := 0
@@ -180,7 +185,7 @@ func TestH16_QueueSize(t *testing.T) {
 			n++
 			w.do("ns/a rv=" + rv.String())
 		}
-		assert.Equal(t, 2*size+1, n, "capacity %d: two queues, and the one that was too much", capacity)
+		assert.Equal(t, 2*size+1, n, "%+v: two queues, and the one that was too much", limits)
 	}
 }
 

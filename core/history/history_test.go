@@ -136,6 +136,44 @@ func TestH3_Resize(t *testing.T) {
 	}
 }
 
+// T30 as upstream has it: a ring full of events at even intervals, and the next
+// event after one more, in a ring that starts at its first slot or elsewhere.
+func TestT30_FullRingsOfEvenIntervals(t *testing.T) {
+	const second = 1000
+	for _, c := range []struct {
+		capacity, lo, hi int
+		interval         int64
+		want, dropped    int // dropped by resizing
+	}{
+		{5, 2, 10, window / 6, 10, 0},
+		{5, 2, 10, window / 4, 5, 0},
+		{5, 2, 10, window + second, 2, 3},
+		{5, 3, 10, window + second, 3, 2},
+		{5, 2, 8, window / 6, 8, 0},
+		{8, 4, 16, window / 9, 16, 0},
+		{8, 4, 16, window / 8, 8, 0},
+		{8, 4, 16, window/2 + second, 4, 4},
+		{8, 7, 16, window/2 + second, 7, 1},
+		{8, 4, 10, window / 9, 10, 0},
+	} {
+		for _, start := range []int{0, 3} {
+			heap := store.NewHeap()
+			w := history.NewAt(heap, history.Limits{MinCapacity: c.lo, MaxCapacity: c.hi, WindowMillis: window}, c.capacity, start)
+			for i := range c.capacity {
+				w.Append(added(heap, api.ResourceVersion(100+i), int64(i)*c.interval))
+			}
+			w.Append(added(heap, 200, int64(c.capacity)*c.interval))
+			dropped := c.dropped
+			if c.want <= c.capacity {
+				dropped++ // the ring is full, so the new event takes the place of one more
+			}
+			assert.Equal(t, c.want, w.Capacity(), "%+v", c)
+			assert.Equal(t, start+dropped, w.Start(), "%+v", c)
+			assert.EqualValues(t, 100+dropped, w.At(w.Start()).ResourceVersion, "%+v", c)
+		}
+	}
+}
+
 func TestH5_EvictionMovesTheOldest(t *testing.T) {
 	heap, w := newWindow(3, 3)
 	w.Relist(10)

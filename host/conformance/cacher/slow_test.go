@@ -47,11 +47,16 @@ func (w *world) slowDown() {
 		s.pause <- struct{}{}
 		s.paused = true
 		w.pairs = append(w.pairs[:i:i], w.pairs[i+1:]...)
-	} else if s.pair = w.unread(); s.our == nil {
+	} else if s.pair = w.unread(w.broadRequest()); s.our == nil {
 		s.follows(w)
 		s.stop(w)
 		return
 	}
+	s.begin(w)
+}
+
+// begin makes it the slow watch.
+func (s *slow) begin(w *world) {
 	s.initial, s.filled = !s.live(), len(s.their.ResultChan())
 	s.forget = w.ours.Observe(s)
 	w.slow = s
@@ -67,15 +72,20 @@ func (s *slow) Changed(_ store.ID, e *history.Event) {
 // Replaced is not called: a slow watch is read before a relist.
 func (s *slow) Replaced() {}
 
-// unread starts a watch and does not read it. It has no selector, by which the
-// sides would fill their first queue with different events.
-func (w *world) unread() *pair {
-	w.t.Helper()
+// broadRequest has no selector, by which the sides would fill their first queue
+// with different events.
+func (w *world) broadRequest() *request {
 	r := request{bookmarks: w.oneIn(2), rv: w.pick("", "0", w.version(0))}
 	if w.namespaced && w.oneIn(3) {
 		r.namespace = w.pick(namespaces...)
 	}
-	p := w.ourWatch(&r)
+	return &r
+}
+
+// unread starts a watch and does not read it.
+func (w *world) unread(r *request) *pair {
+	w.t.Helper()
+	p := w.ourWatch(r)
 	w.theirWatch(p, false, nil)
 	w.theirs.waitFor("a full queue", func() bool {
 		told := p.their.ResultChan()

@@ -56,6 +56,26 @@ func (w *world) burstLength() int {
 	return 1 + w.random.Intn(40)
 }
 
+// A watch that nobody reads tells as much as its queue holds, which grows with
+// the window (H16).
+func TestQueues(t *testing.T) {
+	w := newSeededWorld(t, *seed)
+	w.begin()
+	for _, capacity := range []int{100, 800, 1600, 6400, 12800} {
+		for w.ours.Window().Capacity() < capacity {
+			w.change()
+		}
+		s := &slow{pair: w.unread(&request{rv: fmt.Sprint(w.rv)}), ended: w.ended()}
+		s.begin(w)
+		for w.ended()[0] == s.ended[0] {
+			w.change()
+		}
+		w.readSlow()
+		t.Logf("a window of %d: %d events", capacity, len(s.ours.events))
+	}
+	w.end()
+}
+
 // A deletion of what was never there is told to nobody (W29). Time stands still,
 // for such a deletion takes a place in the library's window and none in ours, and
 // when places run out depends on it.
