@@ -277,10 +277,8 @@ func (w *Watcher) advanceLive() {
 		}
 		return
 	}
-	if rv > w.watermark {
-		w.begun = rv
-		w.deliver(&in.event)
-	}
+	w.begun = rv
+	w.deliver(&in.event)
 	w.release(&in.event)
 }
 

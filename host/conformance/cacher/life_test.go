@@ -224,6 +224,10 @@ func (w *world) waitForSomething() {
 	r.rv = fmt.Sprint(w.rv + 1 + uint64(w.random.Intn(6)))
 	meanwhile := func() {
 		w.seen["a wait that ends"]++
+		if w.oneIn(3) { // as late as can be, with no slow watch that takes time
+			w.readSlow()
+			w.pass(3*time.Second - time.Millisecond)
+		}
 		for target, _ := strconv.ParseUint(r.rv, 10, 64); w.rv < target; {
 			if w.oneIn(4) {
 				w.progress()
