@@ -39,6 +39,7 @@ type connection struct {
 	backoff      reflector.Backoff
 	dictionaries []wire.Dictionary
 	send         []byte
+	changes      []wire.Change // memory for those of the next message
 	// reconnects counts the streams opened after the first, refusals those
 	// that the connector or the protocol ended.
 	reconnects, refusals uint64
@@ -170,22 +171,41 @@ func (e *Engine) streamData(f *wire.StreamData) {
 	if f.Stream != c.stream || c.phase < greeting {
 		return
 	}
-	err := each(f.Data, func(t wire.Type, payload []byte) error { return decodeUpstream(t, payload, nil) })
+	frames, err := c.parseMessage(f.Data)
 	if err == nil {
 		c.heard()
-		stream := c.stream
-		err = each(f.Data, func(t wire.Type, payload []byte) error {
-			if c.stream != stream || c.phase < greeting {
-				return nil // an earlier frame ended the stream
-			}
-			return decodeUpstream(t, payload, c)
-		})
+		err = c.apply(frames)
 	}
 	if err != nil {
 		c.refusals++
 		c.retry(api.AsStatus(err))
 	}
 	e.keepBudget()
+}
+
+// parseMessage takes all of a message apart before any of it applies.
+func (c *connection) parseMessage(message []byte) (frames []func() error, err error) {
+	err = each(message, func(t wire.Type, payload []byte) error {
+		apply, err := c.parseUpstream(t, payload)
+		if apply != nil {
+			frames = append(frames, apply)
+		}
+		return err
+	})
+	return frames, err
+}
+
+func (c *connection) apply(frames []func() error) error {
+	stream := c.stream
+	for _, apply := range frames {
+		if c.stream != stream || c.phase < greeting {
+			return nil // an earlier frame ended the stream
+		}
+		if err := apply(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *connection) heard() {

@@ -5,62 +5,82 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// decodeUpstream parses a frame of the connector and, given a connection,
-// applies it.
-func decodeUpstream(t wire.Type, payload []byte, c *connection) error {
+// parseUpstream parses a frame of the connector and returns what applies it,
+// nil for one that is skipped.
+func (c *connection) parseUpstream(t wire.Type, payload []byte) (apply func() error, err error) {
 	switch t {
 	case wire.TypeWelcome:
-		return upstream(c, payload, &wire.Welcome{}, (*connection).welcome)
+		return parsed(payload, &wire.Welcome{}, c.welcome)
 	case wire.TypeDictionary:
-		return upstream(c, payload, &wire.Dictionary{}, (*connection).dictionary)
+		return parsed(payload, &wire.Dictionary{}, c.dictionary)
 	case wire.TypeSchema:
-		return upstream(c, payload, &wire.Schema{}, (*connection).schema)
+		return parsed(payload, &wire.Schema{}, c.schema)
 	case wire.TypeLabelSet:
-		return upstream(c, payload, &wire.LabelSet{}, func(c *connection, f *wire.LabelSet) error {
+		return parsed(payload, &wire.LabelSet{}, func(f *wire.LabelSet) error {
 			return c.to(f.Subscription, func(b *backing) error { b.reflector.LabelSet(f); return nil })
 		})
 	case wire.TypeSnapshotBegin:
-		return upstream(c, payload, &wire.SnapshotBegin{}, func(c *connection, f *wire.SnapshotBegin) error {
+		return parsed(payload, &wire.SnapshotBegin{}, func(f *wire.SnapshotBegin) error {
 			return c.to(f.Subscription, func(b *backing) error { return b.reflector.SnapshotBegin(f) })
 		})
 	case wire.TypeSnapshotPart:
-		return upstream(c, payload, &wire.SnapshotPart{}, func(c *connection, f *wire.SnapshotPart) error {
+		return parsed(payload, &wire.SnapshotPart{Objects: c.takeChanges()}, func(f *wire.SnapshotPart) error {
+			defer c.keepChanges(f.Objects)
 			return c.to(f.Subscription, func(b *backing) error { return b.reflector.SnapshotPart(f, wire.Size(len(payload))) })
 		})
 	case wire.TypeSnapshotEnd:
-		return upstream(c, payload, &wire.SnapshotEnd{}, func(c *connection, f *wire.SnapshotEnd) error {
+		return parsed(payload, &wire.SnapshotEnd{}, func(f *wire.SnapshotEnd) error {
 			return c.to(f.Subscription, func(b *backing) error { return b.reflector.SnapshotEnd(f) })
 		})
 	case wire.TypeEvents:
-		return upstream(c, payload, &wire.Events{}, func(c *connection, f *wire.Events) error {
+		return parsed(payload, &wire.Events{Changes: c.takeChanges()}, func(f *wire.Events) error {
+			defer c.keepChanges(f.Changes)
 			return c.to(f.Subscription, func(b *backing) error { return b.reflector.Changes(f, wire.Size(len(payload))) })
 		})
 	case wire.TypeProgress:
-		return upstream(c, payload, &wire.Progress{}, func(c *connection, f *wire.Progress) error {
+		return parsed(payload, &wire.Progress{}, func(f *wire.Progress) error {
 			return c.to(f.Subscription, func(b *backing) error { return b.reflector.Progress(f) })
 		})
 	case wire.TypeSubscriptionStatus:
-		return upstream(c, payload, &wire.SubscriptionStatus{}, (*connection).ended)
+		return parsed(payload, &wire.SubscriptionStatus{}, c.ended)
 	case wire.TypeObjectError:
-		return upstream(c, payload, &wire.ObjectError{}, func(c *connection, f *wire.ObjectError) error {
+		return parsed(payload, &wire.ObjectError{}, func(f *wire.ObjectError) error {
 			return c.to(f.Subscription, func(b *backing) error { b.reflector.Fault(f); return nil })
 		})
 	case wire.TypeSourceError:
-		return upstream(c, payload, &wire.SourceError{}, func(c *connection, f *wire.SourceError) error {
+		return parsed(payload, &wire.SourceError{}, func(f *wire.SourceError) error {
 			return c.to(f.Subscription, func(b *backing) error { b.reflector.SourceError(f); return nil })
 		})
 	}
 	if t >= wire.Optional {
-		return nil
+		return nil, nil
 	}
-	return wire.Unknown(t)
+	return nil, wire.Unknown(t)
 }
 
-func upstream[F interface{ Parse([]byte) error }](c *connection, payload []byte, frame F, handle func(*connection, F) error) error {
-	if err := frame.Parse(payload); err != nil || c == nil {
-		return err
+func parsed[F interface{ Parse([]byte) error }](payload []byte, frame F, handle func(F) error) (func() error, error) {
+	if err := frame.Parse(payload); err != nil {
+		return nil, err
 	}
-	return handle(c, frame)
+	return func() error { return handle(frame) }, nil
+}
+
+// maxKeptChanges is as many as a connector's message usually has, and more.
+const maxKeptChanges = 4096
+
+// takeChanges returns memory for the changes of a frame, and keepChanges takes
+// it back when they are applied. What they alias must not be held by it.
+func (c *connection) takeChanges() []wire.Change {
+	changes := c.changes
+	c.changes = nil
+	return changes
+}
+
+func (c *connection) keepChanges(changes []wire.Change) {
+	if cap(changes) <= maxKeptChanges {
+		clear(changes)
+		c.changes = changes[:0]
+	}
 }
 
 // to hands a frame to the collection it is meant for. Frames of a subscription

@@ -213,9 +213,9 @@ func (c *Cacher) Delete(key api.Key, rv api.ResourceVersion, now int64) {
 // and takes over the event's counts.
 func (c *Cacher) commit(id store.ID, e history.Event) {
 	c.makeRoom()
-	c.window.Append(e)
+	recorded := c.window.Append(e)
 	for _, o := range c.observers {
-		o.Changed(id, &e)
+		o.Changed(id, recorded)
 	}
 	c.advance(e.ResourceVersion)
 	c.dispatch()

@@ -83,15 +83,18 @@ func (w *Window) End() int { return w.end }
 // At returns the event at a position from Start to End-1, without counts.
 func (w *Window) At(position int) *Event { return &w.ring[position%len(w.ring)] }
 
-// Append adds the newest event and takes over its counts. The resource version
-// must not be below that of the event before.
-func (w *Window) Append(e Event) {
+// Append adds the newest event, takes over its counts, and returns where it
+// lies until the next Append. The resource version must not be below that of
+// the event before.
+func (w *Window) Append(e Event) *Event {
 	w.resize(e.Millis)
 	if w.end-w.start == len(w.ring) {
 		w.evict()
 	}
-	*w.At(w.end) = e
+	at := w.At(w.end)
+	*at = e
 	w.end++
+	return at
 }
 
 func (w *Window) evict() {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -47,6 +48,13 @@ func sameLayout(a, b *api.Schema) bool {
 	return true
 }
 
+// labelSet is one that the connector has defined. The heap's number for it is
+// remembered, but not held: the set goes with the last object that has it.
+type labelSet struct {
+	labels             api.Labels
+	number, generation uint32
+}
+
 // LabelSet takes the definition of a label set. The numbers may be sparse, so
 // they are kept by number and not by position.
 func (r *Reflector) LabelSet(f *wire.LabelSet) {
@@ -54,17 +62,24 @@ func (r *Reflector) LabelSet(f *wire.LabelSet) {
 	for i, l := range f.Labels {
 		labels[i] = api.Label{Key: strings.Clone(l.Key), Value: strings.Clone(l.Value)}
 	}
-	r.labels[f.ID] = labels
+	r.labels[f.ID] = &labelSet{labels: labels, number: store.NoLabelSet}
 }
 
-// put prepares an object for the cacher.
+// put prepares an object for the cacher. It holds a count of the label set,
+// which done takes back.
 func (r *Reflector) put(c *wire.Change) (cacher.Put, error) {
-	labels, ok := r.labels[c.LabelSet]
-	if !ok {
+	set := r.labels[c.LabelSet]
+	if set == nil {
 		return cacher.Put{}, api.Protocol("object " + string(c.Envelope.Key()) + " has a label set that was not defined")
 	}
-	return cacher.Put{ResourceVersion: c.ResourceVersion, Flags: c.Flags, Labels: labels, Envelope: c.Envelope}, nil
+	if sets := &r.cacher.Heap().Labels; !sets.RetainAgain(set.number, set.generation) {
+		set.number = sets.Intern(set.labels)
+		set.generation = sets.Generation(set.number)
+	}
+	return cacher.Put{ResourceVersion: c.ResourceVersion, Flags: c.Flags, LabelSet: set.number, Envelope: c.Envelope}, nil
 }
+
+func (r *Reflector) done(p *cacher.Put) { r.cacher.Heap().Labels.Release(p.LabelSet) }
 
 // SnapshotBegin starts a new state.
 func (r *Reflector) SnapshotBegin(f *wire.SnapshotBegin) error {
@@ -90,6 +105,7 @@ func (r *Reflector) SnapshotPart(f *wire.SnapshotPart, bytes int) error {
 			return err
 		}
 		r.cacher.ListObject(&p)
+		r.done(&p)
 	}
 	return nil
 }
@@ -141,6 +157,7 @@ func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 			return err
 		}
 		r.cacher.Apply(&p, r.now)
+		r.done(&p)
 	}
 	r.cacher.Progress(f.ResourceVersion, r.now)
 	r.progress()
@@ -160,6 +177,7 @@ func (r *Reflector) listChanges(f *wire.Events) error {
 			return err
 		}
 		r.cacher.ListObject(&p)
+		r.done(&p)
 	}
 	return nil
 }

@@ -58,14 +58,14 @@ type Reflector struct {
 	relist   bool  // the next subscription starts with a snapshot
 	retryAt  int64 // in phase waiting
 	backoff  Backoff
-	status   *api.Status           // why it is not live
-	total    uint64                // of the snapshot under way, roughly
-	heard    int64                 // when progress was last heard of
-	asked    int64                 // when the present subscription was made
-	received uint64                // bytes of data frames since the last grant
-	schema   bool                  // the schema is known
-	source   string                // of the resource versions, as the connector names it
-	labels   map[uint32]api.Labels // of the present subscription, by number
+	status   *api.Status          // why it is not live
+	total    uint64               // of the snapshot under way, roughly
+	heard    int64                // when progress was last heard of
+	asked    int64                // when the present subscription was made
+	received uint64               // bytes of data frames since the last grant
+	schema   bool                 // the schema is known
+	source   string               // of the resource versions, as the connector names it
+	labels   map[uint32]*labelSet // of the present subscription, by its number for them
 	out      []byte
 	// requested: progress was asked for, because a read waits for a version, and
 	// has not come since.
@@ -149,7 +149,7 @@ func (r *Reflector) subscribe() {
 	r.cacher.AbortList()
 	r.sub = r.cfg.NextSubscription()
 	r.phase, r.asked, r.received = subscribed, r.now, 0
-	r.labels = map[uint32]api.Labels{}
+	r.labels = map[uint32]*labelSet{}
 	f := wire.Subscribe{
 		Subscription: r.sub, Resource: r.cfg.Scope.Resource, Namespace: r.cfg.Scope.Namespace,
 		LabelSelector: r.cfg.Scope.LabelSelector, FieldSelector: r.cfg.Scope.FieldSelector,

@@ -15,7 +15,7 @@ import (
 func (r *Reflector) Replay(frames []byte, heard int64) error {
 	r.now = heard
 	if r.phase == idle {
-		r.phase, r.labels = subscribed, map[uint32]api.Labels{}
+		r.phase, r.labels = subscribed, map[uint32]*labelSet{}
 	}
 	for len(frames) > 0 {
 		t, payload, rest, err := wire.Next(frames)

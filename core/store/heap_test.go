@@ -111,6 +111,23 @@ func TestLabelSetNumbersThatAreFreedAreTold(t *testing.T) {
 	assert.Equal(t, []uint32{id}, freed(), "the empty set is never freed")
 }
 
+func TestLabelSetsAreRetainedAgainWhileTheyAreThere(t *testing.T) {
+	h := NewHeap()
+	web := put(h, "a", 1, 0, "app", "web")
+	id := h.LabelSet(web)
+	h.Release(web)
+	assert.False(t, h.Labels.RetainAgain(id, 0), "it is gone")
+	db := put(h, "b", 1, 0, "app", "db")
+	require.Equal(t, id, h.LabelSet(db))
+	assert.False(t, h.Labels.RetainAgain(id, 0), "it is another")
+	assert.False(t, h.Labels.RetainAgain(NoLabelSet, 0))
+	require.True(t, h.Labels.RetainAgain(id, 1))
+	h.Release(db)
+	assert.Equal(t, "app=db", h.Labels.Labels(id).String(), "a count is left")
+	h.Labels.Release(id)
+	assert.False(t, h.Labels.RetainAgain(id, 1))
+}
+
 func TestLabelSetNumbersFreedLongAgoAreNotTold(t *testing.T) {
 	h := NewHeap()
 	var freed []uint32

@@ -41,6 +41,9 @@ func newLabelSets() LabelSets {
 // Intern returns the number of a set and counts one use of it. The labels are
 // copied if they are new.
 func (l *LabelSets) Intern(labels api.Labels) uint32 {
+	if len(labels) == 0 {
+		return l.Retain(0)
+	}
 	l.text = appendLabelText(l.text[:0], labels)
 	if id, ok := l.byText[string(l.text)]; ok {
 		l.sets[id].refs++
@@ -61,10 +64,23 @@ func (l *LabelSets) Intern(labels api.Labels) uint32 {
 	return id
 }
 
+// NoLabelSet is the number of no set.
+const NoLabelSet = ^uint32(0)
+
 // Retain counts one more use of a set that is in use, and returns its number.
 func (l *LabelSets) Retain(id uint32) uint32 {
 	l.sets[id].refs++
 	return id
+}
+
+// RetainAgain counts one more use of a set that had this number and generation
+// once, and reports false when it is gone.
+func (l *LabelSets) RetainAgain(id, generation uint32) bool {
+	if int64(id) >= int64(len(l.sets)) || l.sets[id].generation != generation || l.sets[id].refs == 0 {
+		return false
+	}
+	l.sets[id].refs++
+	return true
 }
 
 // Release takes back one use.

@@ -50,18 +50,27 @@ func (o *Ordered) search(before func(ID) bool) (chunk, pos int) {
 }
 
 // Insert puts id, which must not be in yet, behind the entries for which before
-// is true.
-func (o *Ordered) Insert(id ID, before func(ID) bool) {
+// is true. It returns the entries that id has come between, zero for none.
+func (o *Ordered) Insert(id ID, before func(ID) bool) (left, right ID) {
 	if n := len(o.chunks); n > 0 && before(o.last()) {
+		left = o.last()
 		o.Append(id)
-		return
+		return left, 0
 	}
 	chunk, pos := o.search(before)
 	if chunk == len(o.chunks) {
 		o.Append(id)
-		return
+		return 0, 0
+	}
+	right = o.chunks[chunk][pos]
+	switch {
+	case pos > 0:
+		left = o.chunks[chunk][pos-1]
+	case chunk > 0:
+		left = o.chunks[chunk-1][len(o.chunks[chunk-1])-1]
 	}
 	o.insert(id, chunk, pos)
+	return left, right
 }
 
 // Load replaces everything by ids, which it takes over.

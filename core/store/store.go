@@ -17,6 +17,7 @@ type Store struct {
 	free     []ID
 	index    index
 	order    Ordered // by key
+	places   places
 }
 
 // New returns an empty store over a heap.
@@ -47,9 +48,15 @@ func (s *Store) Add(ref Ref) ID {
 	}
 	key := s.heap.Key(ref)
 	s.index.add(s, key, id)
-	s.order.Insert(id, s.before(key))
+	if left, right := s.order.Insert(id, s.before(key)); !s.places.put(id, left, right) {
+		s.places.renumber(&s.order)
+	}
 	return id
 }
+
+// Before reports whether the key of an object sorts before that of another. Of
+// an object that was removed it still knows until the next is added.
+func (s *Store) Before(id, other ID) bool { return s.places[id] < s.places[other] }
 
 // Replace makes ref, of which it takes over a count, the version of an object
 // that is in, and returns the version before with its count. The keys must be

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"strconv"
 	"strings"
 
@@ -55,7 +54,7 @@ func newOrder(heap *store.Heap, schema *api.Schema, sort string) (order, *api.St
 func text(s string) api.Value { return api.Value{Kind: api.String, Text: s} }
 
 // key is the sort key of a version. Keys in order mean versions in order; of
-// versions with equal keys compare knows.
+// equal ones exact knows whether their versions have to be compared.
 func (o *order) key(ref store.Ref) sortKey {
 	if o.value == nil {
 		return 0
@@ -63,24 +62,20 @@ func (o *order) key(ref store.Ref) sortKey {
 	return sortKeyOf(o.value(ref)) ^ o.reversed
 }
 
-// compare orders two versions that have this sort key both: zero only for
-// versions of one object.
-func (o *order) compare(key sortKey, a, b store.Ref) int {
-	if !o.exact(key) {
-		if c := o.value(a).Compare(o.value(b)); c != 0 {
-			if o.reversed != 0 {
-				return -c
-			}
-			return c
-		}
+// compare orders two versions by their values: zero when only their keys
+// decide.
+func (o *order) compare(a, b store.Ref) int {
+	c := o.value(a).Compare(o.value(b))
+	if o.reversed != 0 {
+		return -c
 	}
-	return cmp.Compare(o.heap.Key(a), o.heap.Key(b))
+	return c
 }
 
 // same reports whether two versions of an object that have this sort key both
 // are at the same place.
 func (o *order) same(key sortKey, a, b store.Ref) bool {
-	return o.fixed || o.exact(key) || o.compare(key, a, b) == 0
+	return o.fixed || o.exact(key) || o.compare(a, b) == 0
 }
 
 // exact reports that of versions with this sort key the key decides.

@@ -55,8 +55,8 @@ func (v *View) sortRuns(ids []store.ID) {
 			n++
 		}
 		if n > 1 && !v.order.exact(key) {
-			slices.SortFunc(ids[:n], func(a, b store.ID) int {
-				return v.order.compare(key, state.Version(a), state.Version(b))
+			slices.SortStableFunc(ids[:n], func(a, b store.ID) int {
+				return v.order.compare(state.Version(a), state.Version(b))
 			})
 		}
 		ids = ids[n:]

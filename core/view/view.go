@@ -143,11 +143,17 @@ func (v *View) remove(id store.ID, ref store.Ref) { v.rows.Remove(id, v.before(i
 // version of it, or none, by the time that a row is to go.
 func (v *View) before(id store.ID, ref store.Ref) func(store.ID) bool {
 	key, state := v.keys[id], v.cacher.State()
+	exact := v.order.exact(key)
 	return func(other store.ID) bool {
 		if k := v.keys[other]; k != key {
 			return k < key
 		}
-		return other != id && v.order.compare(key, state.Version(other), ref) < 0
+		if !exact && other != id {
+			if c := v.order.compare(state.Version(other), ref); c != 0 {
+				return c < 0
+			}
+		}
+		return state.Before(other, id)
 	}
 }
 

@@ -112,6 +112,35 @@ func TestFrameLengths(t *testing.T) {
 	}
 }
 
+// Cells that are skipped are cells that were read.
+func TestSkippingIsReading(t *testing.T) {
+	random := rand.New(rand.NewSource(1))
+	for range 100_000 {
+		b := make([]byte, random.Intn(12))
+		for i := range b {
+			if b[i] = byte(random.Intn(7)); random.Intn(8) == 0 {
+				b[i] = 0x80 | byte(random.Intn(3))
+			}
+		}
+		n := random.Intn(4)
+		a, c := reader{b: b}, reader{b: b}
+		if a.skipStrings(n); random.Intn(2) == 0 {
+			for range n {
+				c.bytes()
+			}
+		} else {
+			a = reader{b: b}
+			a.skipValues(n)
+			for range n {
+				c.value()
+			}
+		}
+		if a.off != c.off || (a.err == nil) != (c.err == nil) || a.err != nil && a.err.Message != c.err.Message {
+			t.Fatalf("%d of %x: skipped to %d, %v; read to %d, %v", n, b, a.off, a.err, c.off, c.err)
+		}
+	}
+}
+
 // A deletion without a key could be applied to nothing.
 func TestEventsRefuseAnEmptyKey(t *testing.T) {
 	f := Events{Subscription: 1, ResourceVersion: 2, Changes: []Change{{Type: api.Deleted, ResourceVersion: 2}}}

@@ -1,0 +1,61 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+func checkPlaces(t *testing.T, s *Store) {
+	t.Helper()
+	last := ID(0)
+	s.Objects(func(id ID, _ Ref) bool {
+		require.True(t, last == 0 || s.Before(last, id) && !s.Before(id, last), "%d %d", last, id)
+		last = id
+		return true
+	})
+}
+
+// Whatever the order that keys come in, and however long they come in between
+// the same two, their numbers are in order.
+func TestStoreOrdersObjectsWithoutTheirKeys(t *testing.T) {
+	const n = 3000
+	shuffled := randomOf(8).Perm(n)
+	for name, number := range map[string]func(i int) int{
+		"up":     func(i int) int { return i },
+		"down":   func(i int) int { return n - i },
+		"inward": func(i int) int { return []int{i, 2*n - i}[i%2] },
+		"random": func(i int) int { return shuffled[i] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(NewHeap())
+			s.Add(put(s.heap, "a", 1, 0))
+			s.Add(put(s.heap, "z", 1, 0))
+			for i := range n {
+				s.Add(put(s.heap, api.Key(fmt.Sprintf("b-%06d", number(i))), 1, 0))
+				if i%100 == 0 {
+					checkPlaces(t, s)
+				}
+			}
+			checkPlaces(t, s)
+		})
+	}
+}
+
+func TestPlacesAtTheEnds(t *testing.T) {
+	p := places{0, ^uint64(0) - 1, 1}
+	require.False(t, p.put(3, 1, 0), "no room behind the last")
+	require.False(t, p.put(3, 0, 2), "no room before the first")
+	require.True(t, p.put(3, 2, 1))
+	require.False(t, p.put(4, 2, 2), "no room between two that touch")
+	var o Ordered
+	for _, id := range []ID{2, 4, 3, 1} {
+		o.Append(id)
+	}
+	p.renumber(&o)
+	require.True(t, slices.IsSorted([]uint64{p[2], p[4], p[3], p[1]}))
+}
