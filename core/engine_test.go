@@ -20,7 +20,7 @@ var podSchema = api.Schema{
 
 type backend struct{ pods *cacher.Cacher }
 
-func (b backend) Collection(r api.Resource) (*cacher.Cacher, *api.Status) {
+func (b backend) Collection(r api.Resource, _ *wire.Subscribe) (*cacher.Cacher, *api.Status) {
 	if r != podSchema.Resource {
 		return nil, api.NotFound("no such resource " + r.String() + "; there is v1/pods")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/core/store"
 )
 
@@ -100,7 +101,7 @@ func (c *connector) progress(now int64) {
 }
 
 // Collection implements session.Backend.
-func (c *connector) Collection(name api.Resource) (*cacher.Cacher, *api.Status) {
+func (c *connector) Collection(name api.Resource, _ *wire.Subscribe) (*cacher.Cacher, *api.Status) {
 	r, err := c.find(name.String())
 	if err != nil {
 		return nil, api.NotFound(err.Error())

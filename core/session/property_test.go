@@ -55,8 +55,10 @@ func newWorld(t *testing.T, seed int64) *world {
 }
 
 // Collection and Release implement session.Backend.
-func (w *world) Collection(api.Resource) (*cacher.Cacher, *api.Status) { return w.cacher, nil }
-func (w *world) Release(api.Resource)                                  {}
+func (w *world) Collection(api.Resource, *wire.Subscribe) (*cacher.Cacher, *api.Status) {
+	return w.cacher, nil
+}
+func (w *world) Release(api.Resource) {}
 
 // revise makes up a revision and applies it to the model.
 func (w *world) revise() []change {

@@ -11,8 +11,10 @@ import (
 // Backend finds the collections that a session serves from.
 type Backend interface {
 	// Collection returns the cacher of a resource, which may not be ready
-	// yet, or why it cannot be served (404 names the resources there are).
-	Collection(resource api.Resource) (*cacher.Cacher, *api.Status)
+	// yet, or why it cannot be served: 404 names the resources there are, 403
+	// says that this reader may not have what it asks for. The frame is only
+	// to be read, and not to be kept.
+	Collection(resource api.Resource, f *wire.Subscribe) (*cacher.Cacher, *api.Status)
 	// Release says that a subscription that Collection was called for ended.
 	Release(resource api.Resource)
 }
@@ -171,7 +173,7 @@ func (s *Session) open(f *wire.Subscribe) (*subscription, *api.Status) {
 	if err != nil {
 		return nil, api.AsStatus(err)
 	}
-	collection, status := s.backend.Collection(resource)
+	collection, status := s.backend.Collection(resource, f)
 	if status != nil {
 		return nil, status
 	}
@@ -222,6 +224,9 @@ func (s *Session) End(status *api.Status, match func(id uint32, c *cacher.Cacher
 		}
 	}
 }
+
+// Has reports whether a subscription is open.
+func (s *Session) Has(id uint32) bool { return s.find(id) != nil }
 
 func (s *Session) drop(sub *subscription) {
 	sub.close()

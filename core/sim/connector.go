@@ -5,6 +5,7 @@ import (
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/core/sim/check"
 )
 
@@ -227,7 +228,7 @@ func (c *connector) checkHeaps() {
 }
 
 // Collection implements session.Backend.
-func (c *connector) Collection(name api.Resource) (*cacher.Cacher, *api.Status) {
+func (c *connector) Collection(name api.Resource, _ *wire.Subscribe) (*cacher.Cacher, *api.Status) {
 	for k, f := range c.feeds {
 		if resourceNames[k] == name.String() {
 			c.open++

@@ -61,7 +61,7 @@ func describe(ctx context.Context, src source.Source) ([]source.Description, err
 
 // Schema implements kubeapi.Backend.
 func (b backend) Schema(ctx context.Context, resource api.Resource) (*api.Schema, error) {
-	found := b.connector.lookUp(ctx, resource)
+	found := b.connector.schema(ctx, resource)
 	if found.status != nil {
 		return nil, found.status
 	}

@@ -141,9 +141,7 @@ func (col *collection) retire(why error) {
 	col.end()
 	status := api.Expired(why.Error())
 	for r := range col.readers {
-		if r.session != nil {
-			r.session.End(status, func(_ uint32, other *cacher.Cacher) bool { return other == col.cacher })
-		}
+		r.session.End(status, func(_ uint32, other *cacher.Cacher) bool { return other == col.cacher })
 		r.wake()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/envelope"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/source"
 )
 
@@ -21,6 +22,7 @@ const (
 	DefaultHelloTimeout   = 10 * time.Second
 	DefaultLookupTimeout  = 5 * time.Second
 	DefaultLinger         = 30 * time.Second
+	DefaultReviewInterval = time.Minute
 )
 
 // Config of a connector. Source is required, every other zero takes its
@@ -34,6 +36,13 @@ type Config struct {
 	Logger *slog.Logger
 	// Session configures the serving side of every reader's connection.
 	Session session.Config
+	// Access decides who may connect and what they may read. Nil lets everyone
+	// read everything. It replaces Session.Authenticate.
+	Access access.Policy
+	// ReviewInterval is how often Access is asked again about those who are
+	// connected. A right that was withdrawn ends what was granted on it: 401 the
+	// connection, 403 the subscription.
+	ReviewInterval time.Duration
 	// Keep says what bodies keep that is stripped by default, the data of
 	// Secrets among it.
 	Keep envelope.Options
@@ -53,7 +62,8 @@ type Config struct {
 	WriteTimeout time.Duration
 	// HelloTimeout is how long a new connection may stay silent.
 	HelloTimeout time.Duration
-	// LookupTimeout is how long the source may take to describe a resource.
+	// LookupTimeout is how long the source may take to describe a resource, and
+	// Access to decide.
 	LookupTimeout time.Duration
 	// History bounds how far back a reader can resume, per resource.
 	History history.Limits
@@ -66,6 +76,9 @@ func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
+	if c.Access == nil {
+		c.Access = access.Everyone()
+	}
 	if c.Session.Server == "" {
 		c.Session.Server = "watchglass"
 	}
@@ -76,6 +89,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.HelloTimeout, DefaultHelloTimeout)
 	setDefault(&c.LookupTimeout, DefaultLookupTimeout)
 	setDefault(&c.Linger, DefaultLinger)
+	setDefault(&c.ReviewInterval, DefaultReviewInterval)
 	return c
 }
 

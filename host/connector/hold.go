@@ -42,7 +42,7 @@ func (c *Connector) hold(ctx context.Context, resource api.Resource) (*collectio
 
 // take makes the caller a user of the resource's collection.
 func (c *Connector) take(ctx context.Context, resource api.Resource) (*collection, error) {
-	found := c.lookUp(ctx, resource)
+	found := c.schema(ctx, resource)
 	if found.status != nil {
 		return nil, found.status
 	}

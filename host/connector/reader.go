@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/access"
 )
 
 // MessageConn is a connection to one reader: whole messages, in order. Read is
@@ -32,9 +34,6 @@ type MessageConn interface {
 // goodbyeTimeout bounds the last words to a reader.
 const goodbyeTimeout = 5 * time.Second
 
-// maxLookups is how many resources one message may subscribe to.
-const maxLookups = 1024
-
 // reader is one connection. It is the session's backend.
 type reader struct {
 	connector *Connector
@@ -42,19 +41,17 @@ type reader struct {
 	signal    chan struct{} // cap 1: there may be something to send
 	silence   *time.Timer   // runs until the first message
 
-	ended chan struct{} // closed when receiving ended
-	end   error         // why; to be read after ended
+	ended    chan struct{}    // closed when receiving ended
+	cause    error            // why; to be read after ended
+	expelled chan *api.Status // cap 1: the reader's right to be here has ended
 
-	// Guarded by connector.mu.
+	// Guarded by connector.mu. The receiving goroutine alone writes token and
+	// user.
 	session *session.Session
-	schemas map[api.Resource]lookup // for the message being received
-}
-
-// lookup is what the source says of a resource, asked for before the lock is
-// taken because the answer may need the network.
-type lookup struct {
-	schema *api.Schema
-	status *api.Status
+	found   *lookups // for the message being received
+	token   string
+	user    *access.User              // nil before the Hello
+	rights  map[uint32]access.Request // of subscriptions that were granted
 }
 
 // Serve serves one reader until it leaves, breaks the protocol, ctx ends or the
@@ -73,8 +70,12 @@ func (c *Connector) Serve(ctx context.Context, conn MessageConn) error {
 		signal:    make(chan struct{}, 1),
 		silence:   time.NewTimer(c.config.HelloTimeout),
 		ended:     make(chan struct{}),
+		expelled:  make(chan *api.Status, 1),
+		rights:    map[uint32]access.Request{},
 	}
-	r.session = session.New(c.config.Session, r)
+	config := c.config.Session
+	config.Authenticate = r.authenticate
+	r.session = session.New(config, r)
 	defer r.silence.Stop()
 	defer r.leave()
 	return r.serve(ctx)
@@ -87,12 +88,20 @@ func (r *reader) serve(ctx context.Context) error {
 	defer context.AfterFunc(r.connector.killed, cancel)()
 	go func() {
 		defer close(r.ended)
-		r.end = r.receive(working)
+		r.cause = r.receive(working)
+	}()
+	reviewed := make(chan struct{})
+	go func() {
+		defer close(reviewed)
+		if r.connector.config.Access != access.Everyone() {
+			r.review(working)
+		}
 	}()
 	reason := r.send(ctx, working)
 	r.conn.Close(reason)
 	cancel()
 	<-r.ended
+	<-reviewed
 	return reason
 }
 
@@ -120,69 +129,44 @@ func (r *reader) receive(ctx context.Context) error {
 }
 
 func (r *reader) accept(ctx context.Context, message []byte) error {
-	schemas := r.lookUp(ctx, message)
+	found := r.lookUp(ctx, message)
 	c := r.connector
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r.schemas = schemas
+	r.found = found
 	err := r.session.Receive(message, c.now())
-	r.schemas = nil
+	r.found = nil
+	maps.DeleteFunc(r.rights, func(id uint32, _ access.Request) bool { return !r.session.Has(id) })
 	if err != nil {
 		c.totals.Malformed++
 	}
 	return err
 }
 
-// lookUp asks the source for the schemas of the resources that a message
-// subscribes to. What is wrong with the message is for the session to say.
-func (r *reader) lookUp(ctx context.Context, message []byte) map[api.Resource]lookup {
-	var schemas map[api.Resource]lookup
-	for len(message) > 0 && len(schemas) < maxLookups {
-		t, payload, rest, err := wire.Next(message)
-		if err != nil {
-			break
-		}
-		message = rest
-		var f wire.Subscribe
-		if t != wire.TypeSubscribe || f.Parse(payload) != nil {
-			continue
-		}
-		resource, err := api.ParseResource(strings.Clone(f.Resource))
-		if _, known := schemas[resource]; err != nil || known {
-			continue
-		}
-		if schemas == nil {
-			schemas = map[api.Resource]lookup{}
-		}
-		schemas[resource] = r.connector.lookUp(ctx, resource)
-	}
-	return schemas
-}
-
-func (c *Connector) lookUp(ctx context.Context, resource api.Resource) lookup {
-	ctx, cancel := context.WithTimeout(ctx, c.config.LookupTimeout)
-	defer cancel()
-	schema, err := c.config.Source.Schema(ctx, resource)
-	var status *api.Status
-	switch {
-	case err == nil:
-		return lookup{schema: schema}
-	case errors.As(err, &status):
-		return lookup{status: status}
-	}
-	return lookup{status: api.Unavailable("the source does not say what " + resource.String() + " is: " + err.Error())}
+// authenticate is the session's question after a Hello. It runs under the lock.
+func (r *reader) authenticate(string) *api.Status {
+	r.token, r.user = r.found.token, r.found.user
+	return r.found.refused
 }
 
 // Collection implements session.Backend. It runs under the lock.
-func (r *reader) Collection(resource api.Resource) (*cacher.Cacher, *api.Status) {
-	found, ok := r.schemas[resource]
+func (r *reader) Collection(resource api.Resource, f *wire.Subscribe) (*cacher.Cacher, *api.Status) {
+	request := access.NewRequest(resource, strings.Clone(f.Namespace), strings.Clone(f.FieldSelector))
+	refused, asked := r.found.rights[request]
+	found := r.found.schemas[resource]
 	switch {
-	case !ok:
+	case !asked:
 		return nil, api.TooManyRequests("too many subscriptions in one message: send them in several", 1)
+	case refused != nil:
+		return nil, refused
 	case found.status != nil:
 		return nil, found.status
 	}
-	return r.connector.acquire(r, found.schema)
+	collection, status := r.connector.acquire(r, found.schema)
+	if status == nil {
+		r.rights[f.Subscription] = request
+	}
+	return collection, status
 }
 
 // Release implements session.Backend. It runs under the lock.
@@ -212,6 +196,11 @@ func (r *reader) send(ctx, working context.Context) error {
 			return r.goodbye(working, errClosing())
 		default:
 		}
+		select {
+		case status := <-r.expelled:
+			return r.goodbye(working, status)
+		default:
+		}
 		message, wait := r.next()
 		if message != nil {
 			if err := r.write(working, message, r.connector.config.WriteTimeout); err != nil {
@@ -226,6 +215,8 @@ func (r *reader) send(ctx, working context.Context) error {
 		case <-r.silence.C:
 			return r.goodbye(working, errSilent())
 		case <-r.ended:
+		case status := <-r.expelled:
+			return r.goodbye(working, status)
 		case <-ctx.Done():
 		case <-r.connector.stopping.Done():
 		}
@@ -271,10 +262,10 @@ func (r *reader) write(ctx context.Context, message []byte, timeout time.Duratio
 func (r *reader) lastWords(ctx context.Context) error {
 	var status *api.Status
 	switch {
-	case errors.Is(r.end, io.EOF):
+	case errors.Is(r.cause, io.EOF):
 		return nil
-	case !errors.As(r.end, &status):
-		return r.end
+	case !errors.As(r.cause, &status):
+		return r.cause
 	}
 	message, _ := r.next()
 	if message == nil { // the transport found it out, not the session

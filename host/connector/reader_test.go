@@ -20,6 +20,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 	"github.com/watchglass/watchglass/host/source/memory"
@@ -68,12 +69,7 @@ func TestMalformedFramesCloseThatConnectionOnly(t *testing.T) {
 }
 
 func TestReaderWithoutCredentialsIsToldSo(t *testing.T) {
-	config := connector.Config{Session: session.Config{Authenticate: func(token string) *api.Status {
-		if token != "secret" {
-			return api.Unauthorized("unknown token")
-		}
-		return nil
-	}}}
+	config := connector.Config{Access: access.Token("secret")}
 	run(t, config, func(t *testing.T, w *world) {
 		r, _, result := w.connect()
 		require.NoError(t, r.Hello(t.Context(), "wrong"))

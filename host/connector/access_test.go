@@ -1,0 +1,190 @@
+package connector_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/connector/connectortest"
+)
+
+// book is a policy by the letter: tokens are names, and each name has the
+// requests that it may make.
+type book struct {
+	mu     sync.Mutex
+	rights map[string][]string
+	down   bool
+	asked  int
+}
+
+func (b *book) Authenticate(_ context.Context, token string) (*access.User, *api.Status) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked++
+	if b.down {
+		return nil, api.Unavailable("nobody can tell")
+	}
+	if _, ok := b.rights[token]; !ok {
+		return nil, api.Unauthorized("unknown token")
+	}
+	return &access.User{Name: token}, nil
+}
+
+func (b *book) Authorize(_ context.Context, user *access.User, r access.Request) *api.Status {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.down {
+		return api.Unavailable("nobody can tell")
+	}
+	if !slices.Contains(b.rights[user.Name], r.String()) {
+		return api.Forbidden(user.Name + " may not read " + r.String())
+	}
+	return nil
+}
+
+func (b *book) set(f func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f()
+}
+
+func (w *world) readerAs(token string) (*connectortest.Reader, func() error) {
+	r, _, result := w.connect()
+	require.NoError(w.t, r.Hello(w.t.Context(), token))
+	return r, result
+}
+
+const inDefault = "v1/pods in namespace default"
+
+func TestReadersGetWhatTheyMayRead(t *testing.T) {
+	rules := &book{rights: map[string][]string{"ann": {"v1/pods"}, "ben": {inDefault, "v1/pods pod-00002"}}}
+	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
+		w.fill(3)
+		ann, _ := w.readerAs("ann")
+		all := w.subscribe(ann, wire.Subscribe{})
+		require.NoError(t, ann.UntilSynced(t.Context(), all))
+		assert.Len(t, all.Objects, 3)
+
+		ben, _ := w.readerAs("ben")
+		for _, c := range []struct {
+			subscribe wire.Subscribe
+			code      int
+		}{
+			{wire.Subscribe{}, 403},
+			{wire.Subscribe{Namespace: "default"}, 0},
+			{wire.Subscribe{FieldSelector: "metadata.namespace=default"}, 0},
+			{wire.Subscribe{FieldSelector: "metadata.name=pod-00002"}, 0},
+			{wire.Subscribe{FieldSelector: "metadata.name!=pod-00002"}, 403},
+			{wire.Subscribe{Namespace: "kube-system"}, 403},
+			{wire.Subscribe{Resource: "v1/secrets"}, 403},
+			{wire.Subscribe{Resource: "v1/nothing"}, 403}, // and not 404: that would tell
+		} {
+			c.subscribe.Subscription++
+			s := w.subscribe(ben, c.subscribe)
+			require.NoError(t, ben.UntilSynced(t.Context(), s))
+			if c.code == 0 {
+				assert.Nil(t, s.Status, "%+v", c.subscribe)
+				require.NoError(t, ben.Send(t.Context(), &wire.Unsubscribe{Subscription: s.ID}))
+				continue
+			}
+			require.NotNil(t, s.Status, "%+v", c.subscribe)
+			assert.Equal(t, c.code, s.Status.Code)
+			assert.Empty(t, s.Objects)
+			assert.Nil(t, s.Schema, "not even what the resource looks like")
+		}
+	})
+}
+
+// The number of a subscription does not lend one request's right to another.
+func TestTwoSubscriptionsOfOneNumberAreJudgedApart(t *testing.T) {
+	rules := &book{rights: map[string][]string{"ben": {inDefault}}}
+	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
+		w.fill(3)
+		ben, _ := w.readerAs("ben")
+		s := w.subscribe(ben, wire.Subscribe{Namespace: "none"})
+		w.until(ben, func() bool { return s.Status != nil })
+
+		s.Status = nil
+		wanted := wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: connectortest.Endless}
+		allowed := wanted
+		allowed.Namespace = "default"
+		require.NoError(t, ben.Send(t.Context(), &wanted, &allowed))
+		w.until(ben, func() bool { return s.Status != nil || s.Synced })
+		require.NotNil(t, s.Status, "the first one was granted on the right of the second")
+		assert.Equal(t, 403, s.Status.Code)
+		assert.Empty(t, s.Objects)
+	})
+}
+
+func TestARightThatIsWithdrawnEndsItsSubscriptionAlone(t *testing.T) {
+	rules := &book{rights: map[string][]string{"ann": {"v1/pods"}, "ben": {"v1/pods", inDefault}}}
+	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
+		w.fill(3)
+		ann, _ := w.readerAs("ann")
+		anns := w.subscribe(ann, wire.Subscribe{})
+		ben, _ := w.readerAs("ben")
+		all := w.subscribe(ben, wire.Subscribe{Subscription: 1})
+		one := w.subscribe(ben, wire.Subscribe{Subscription: 2, Namespace: "default"})
+		w.until(ann, func() bool { return anns.Synced })
+		w.until(ben, func() bool { return all.Synced && one.Synced })
+
+		begun := time.Now()
+		rules.set(func() { rules.rights["ben"] = []string{inDefault} })
+		w.until(ben, func() bool { return all.Status != nil })
+		assert.Equal(t, 403, all.Status.Code)
+		assert.LessOrEqual(t, time.Since(begun), time.Minute)
+
+		last := w.put("late")
+		w.until(ben, func() bool { return one.ResourceVersion == last })
+		w.until(ann, func() bool { return anns.ResourceVersion == last })
+		assert.Nil(t, one.Status)
+	})
+}
+
+func TestATokenThatIsWithdrawnEndsTheConnection(t *testing.T) {
+	rules := &book{rights: map[string][]string{"ben": {"v1/pods"}}}
+	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
+		w.fill(3)
+		ben, result := w.readerAs("ben")
+		s := w.subscribe(ben, wire.Subscribe{})
+		w.until(ben, func() bool { return s.Synced })
+
+		rules.set(func() { rules.down = true })
+		last := w.put("while nobody can tell")
+		w.until(ben, func() bool { return s.ResourceVersion == last })
+		asked := rules.asked
+		time.Sleep(2 * time.Minute) // of virtual time
+		assert.Greater(t, rules.asked, asked)
+		require.NoError(t, ben.Send(t.Context(), &wire.RequestProgress{Subscription: 1}))
+
+		rules.set(func() { rules.down = false; delete(rules.rights, "ben") })
+		w.until(ben, func() bool { return ben.Status != nil })
+		assert.Equal(t, 401, ben.Status.Code)
+		assert.ErrorIs(t, result(), api.Unauthorized(""))
+	})
+}
+
+func TestNobodyCanTell(t *testing.T) {
+	rules := &book{rights: map[string][]string{"ben": {"v1/pods"}}}
+	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
+		ben, _ := w.readerAs("ben")
+		rules.set(func() { rules.down = true })
+		s := w.subscribe(ben, wire.Subscribe{})
+		w.until(ben, func() bool { return s.Status != nil })
+		assert.Equal(t, 503, s.Status.Code, "what was never granted is not given")
+
+		r, result := w.readerAs("ben")
+		require.NotNil(t, r.Status)
+		assert.Equal(t, 503, r.Status.Code)
+		assert.Error(t, result())
+	})
+}
