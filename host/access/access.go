@@ -24,11 +24,15 @@ type Request struct {
 	Resource  api.Resource
 	Namespace string
 	Name      string
+	Verb      string // get, list or watch; empty for list and watch
 }
 
 // String says what is asked for, for messages.
 func (r Request) String() string {
 	var b strings.Builder
+	if r.Verb != "" {
+		b.WriteString(r.Verb + " ")
+	}
 	b.WriteString(r.Resource.String())
 	if r.Name != "" {
 		b.WriteString(" " + r.Name)
@@ -64,7 +68,7 @@ func NewRequest(resource api.Resource, namespace, fieldSelector string) Request 
 type Policy interface {
 	// Authenticate says who presents the token, which may be empty.
 	Authenticate(ctx context.Context, token string) (*User, *api.Status)
-	// Authorize says whether a user may list and watch: nil if so.
+	// Authorize says whether a user may have what is asked for: nil if so.
 	Authorize(ctx context.Context, user *User, r Request) *api.Status
 }
 

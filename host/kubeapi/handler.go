@@ -10,20 +10,25 @@ import (
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
 )
 
 // The defaults of Config.
 const (
 	DefaultMinTimeout   = 30 * time.Minute
 	DefaultWriteTimeout = time.Minute
+	// DefaultReviewInterval is that of connectors.
+	DefaultReviewInterval = time.Minute
 )
 
 // Config of a handler. Backend is required, every other zero takes its default.
 type Config struct {
 	Backend Backend
-	// Authenticate decides about the bearer token of a request, which may be
-	// empty; a non-nil status is the answer. Nil lets everyone in.
-	Authenticate func(token string) *api.Status
+	// Access decides who a request is from, by its bearer token, which may be
+	// empty, and what that user may get, list or watch. A watch is asked about
+	// again every ReviewInterval. Nil lets everyone read everything.
+	Access         access.Policy
+	ReviewInterval time.Duration
 	// MinTimeout is the least time of a watch that asks for none; it gets up
 	// to twice that, at random (rule P9).
 	MinTimeout time.Duration
@@ -50,6 +55,12 @@ func New(config Config) *Handler {
 	}
 	if config.WriteTimeout == 0 {
 		config.WriteTimeout = DefaultWriteTimeout
+	}
+	if config.Access == nil {
+		config.Access = access.Everyone()
+	}
+	if config.ReviewInterval == 0 {
+		config.ReviewInterval = DefaultReviewInterval
 	}
 	if config.Server == "" {
 		config.Server = "watchglass"
@@ -79,6 +90,8 @@ type request struct {
 	place
 	params
 	verb   string // for the metrics
+	token  string
+	user   *access.User
 	schema *api.Schema
 }
 
@@ -93,7 +106,7 @@ func (r *request) about(s *api.Status) statusDetails {
 // serve answers, or says with what to fail. Once something was written it
 // returns nil.
 func (h *Handler) serve(w *output, r *http.Request, req *request) *api.Status {
-	if status := h.authenticate(w, r); status != nil {
+	if status := h.authenticate(w, r, req); status != nil {
 		return status
 	}
 	switch r.Method {
@@ -120,15 +133,13 @@ func (h *Handler) serve(w *output, r *http.Request, req *request) *api.Status {
 	return h.discover(w, r, req.place)
 }
 
-func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) *api.Status {
-	if h.config.Authenticate == nil {
-		return nil
-	}
+func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request, req *request) *api.Status {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		token = ""
+	if strings.EqualFold(scheme, "Bearer") {
+		req.token = strings.TrimSpace(token)
 	}
-	status := h.config.Authenticate(strings.TrimSpace(token))
+	var status *api.Status
+	req.user, status = h.config.Access.Authenticate(r.Context(), req.token)
 	if status != nil && status.Code == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
@@ -137,6 +148,20 @@ func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request) *api.Stat
 
 // read answers a get, a list or a watch.
 func (h *Handler) read(w *output, r *http.Request, req *request) *api.Status {
+	if req.verb = "list"; req.kind == object {
+		req.verb = "get"
+	}
+	var status *api.Status
+	if req.params, status = parseParams(r.URL.RawQuery); status != nil {
+		return status
+	}
+	if req.watch {
+		req.verb = "watch"
+	}
+	// Who may not read a resource is not told whether it exists.
+	if status := h.config.Access.Authorize(r.Context(), req.user, req.asks()); status != nil {
+		return status
+	}
 	schema, err := h.config.Backend.Schema(r.Context(), req.resource)
 	if err != nil {
 		return asStatus(err)
@@ -145,21 +170,23 @@ func (h *Handler) read(w *output, r *http.Request, req *request) *api.Status {
 		return notServed(r.URL.Path)
 	}
 	req.schema = schema
-	if req.verb = "list"; req.kind == object {
-		req.verb = "get"
-	}
-	var status *api.Status
-	if req.params, status = parseParams(r.URL.RawQuery); status != nil {
-		return status
-	}
 	switch {
 	case req.watch:
-		req.verb = "watch"
 		return h.watch(w, r, req)
 	case req.kind == object:
 		return h.get(w, r, req)
 	}
 	return h.list(w, r, req)
+}
+
+// asks is what the request needs the right to.
+func (r *request) asks() access.Request {
+	asked := access.NewRequest(r.resource, r.namespace, r.fieldSelector)
+	asked.Verb = r.verb
+	if r.kind == object {
+		asked.Name = r.name
+	}
+	return asked
 }
 
 func notServed(path string) *api.Status {

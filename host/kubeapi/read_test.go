@@ -406,34 +406,6 @@ func TestNamespacesAreObjectsAndPlaces(t *testing.T) {
 	})
 }
 
-func TestTokensAreChecked(t *testing.T) {
-	authenticate := func(token string) *api.Status {
-		switch token {
-		case "good":
-			return nil
-		case "other":
-			return api.Forbidden("not yours")
-		}
-		return api.Unauthorized("the token is not known")
-	}
-	run(t, kubeapi.Config{Authenticate: authenticate}, func(t *testing.T, w *world) {
-		for header, code := range map[string]int{"": 401, "Bearer bad": 401, "Basic good": 401, "Bearer other": 403, "Bearer good": 200, "bearer  good": 200} {
-			w.header.Set("Authorization", header)
-			for _, path := range []string{"/api", "/version", "/api/v1/pods", "/api/v1/pods?watch=1&timeoutSeconds=1"} {
-				a := w.get(path)
-				assert.Equal(t, code, a.StatusCode, header)
-				if code == 401 {
-					requireStatus(t, a, 401, "Unauthorized")
-					assert.Equal(t, "Bearer", a.Header.Get("WWW-Authenticate"))
-				}
-			}
-			if code == 401 {
-				requireStatus(t, w.do("DELETE", "/api/v1/pods"), 401, "Unauthorized")
-			}
-		}
-	})
-}
-
 // An object that cannot be read does not take the list with it, and is not
 // passed over in silence.
 func TestC53_FaultyObjectsAreNamed(t *testing.T) {

@@ -44,7 +44,7 @@ func (h *Handler) watch(out *output, r *http.Request, req *request) *api.Status 
 	s.begin()
 	if r.Method != http.MethodHead {
 		form := req.form(chosen)
-		s.run(ctx, watch, &form)
+		s.run(ctx, h.reviewed(watch, req), &form)
 	}
 	return nil
 }

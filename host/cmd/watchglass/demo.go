@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -141,6 +142,11 @@ func (f *demoFlags) showCluster(ctx context.Context, log *slog.Logger, stdout io
 	listeners, err := f.bind()
 	if err != nil {
 		return err
+	}
+	if public := listeners.public(); public != nil {
+		listeners.Close()
+		return fmt.Errorf("the demo shows a real cluster to this machine alone, and %s is public: listen on loopback, or use serve with --auth",
+			strings.Join(public, " and "))
 	}
 	h, err := newHost(listeners, connector.Config{Source: up.source, Logger: log},
 		server.Config{Logger: log, AllowOrigins: f.allowOrigins, Ready: up.ready})

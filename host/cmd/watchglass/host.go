@@ -42,6 +42,7 @@ func (f *hostFlags) add(flags *pflag.FlagSet) {
 type listeners struct {
 	main    net.Listener
 	kubeAPI net.Listener // nil when it is not served
+	secure  bool         // they speak TLS
 }
 
 // bind takes the addresses before anything else is started, so that a port in
@@ -56,7 +57,7 @@ func (f *hostFlags) bind() (listeners, error) {
 		main.Close()
 		return listeners{}, err
 	}
-	return listeners{main, kubeAPI}, nil
+	return listeners{main: main, kubeAPI: kubeAPI}, nil
 }
 
 func listen(flag, address string) (net.Listener, error) {
@@ -101,7 +102,7 @@ func newHost(l listeners, c connector.Config, s server.Config) (*host, error) {
 	h := &host{connector: connector.New(c), listeners: l, log: s.Logger}
 	s.Connector = h.connector
 	if l.kubeAPI != nil {
-		h.kubeAPI = newKubeAPI(h.connector, c.Session.Authenticate)
+		h.kubeAPI = newKubeAPI(h.connector, c.Access)
 		s.Metrics = h.kubeAPI.handler.WriteMetrics
 	}
 	var err error
@@ -151,30 +152,34 @@ func (h *host) shutdown() error {
 }
 
 // url is where a browser on this machine finds the server.
-func (h *host) url() string { return urlOf(h.listeners.main) }
+func (h *host) url() string { return h.listeners.url(h.listeners.main) }
 
-func urlOf(listener net.Listener) string {
+func (l listeners) url(listener net.Listener) string {
 	address := listener.Addr().(*net.TCPAddr)
 	ip := address.AddrPort().Addr().Unmap()
 	if ip.IsUnspecified() {
 		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	}
-	return "http://" + net.JoinHostPort(ip.String(), strconv.Itoa(address.Port))
+	scheme := "http://"
+	if l.secure {
+		scheme = "https://"
+	}
+	return scheme + net.JoinHostPort(ip.String(), strconv.Itoa(address.Port))
 }
 
 // announce says where the Kubernetes API is, if it is served.
 func (h *host) announce(stdout io.Writer) {
 	if h.kubeAPI != nil {
-		fmt.Fprintf(stdout, "Kubernetes API: kubectl --server %s get pods -A\n", urlOf(h.listeners.kubeAPI))
+		fmt.Fprintf(stdout, "Kubernetes API: kubectl --server %s get pods -A\n", h.listeners.url(h.listeners.kubeAPI))
 	}
 }
 
 // public are the addresses at which others than this machine can connect.
-func (h *host) public() []string {
+func (l listeners) public() []string {
 	var public []string
-	for _, l := range h.listeners.all() {
-		if !l.Addr().(*net.TCPAddr).AddrPort().Addr().Unmap().IsLoopback() {
-			public = append(public, l.Addr().String())
+	for _, listener := range l.all() {
+		if !listener.Addr().(*net.TCPAddr).AddrPort().Addr().Unmap().IsLoopback() {
+			public = append(public, listener.Addr().String())
 		}
 	}
 	return public

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/kubeapi"
 	"github.com/watchglass/watchglass/host/server"
@@ -19,9 +19,9 @@ type kubeAPI struct {
 	http    http.Server
 }
 
-func newKubeAPI(c *connector.Connector, authenticate func(token string) *api.Status) *kubeAPI {
+func newKubeAPI(c *connector.Connector, policy access.Policy) *kubeAPI {
 	return &kubeAPI{handler: kubeapi.New(kubeapi.Config{
-		Backend: c.Backend(), Authenticate: authenticate, Server: "watchglass",
+		Backend: c.Backend(), Access: policy, Server: "watchglass",
 	})}
 }
 

@@ -2,18 +2,13 @@ package main
 
 import (
 	"context"
-	"crypto/subtle"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/envelope"
-	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/server"
 )
@@ -21,7 +16,7 @@ import (
 type serveFlags struct {
 	hostFlags
 	upstreamFlags
-	tokenFile       string
+	authFlags
 	allowSecretData bool
 }
 
@@ -62,17 +57,13 @@ load balancer. Readers resume by resource version.`,
 	f.kubeFlags.add(cmd.Flags())
 	f.etcdFlags.add(cmd.Flags())
 	f.hostFlags.add(cmd.Flags())
-	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the token that readers must present; without it everyone who can connect may read")
+	f.authFlags.add(cmd.Flags())
 	cmd.Flags().BoolVar(&f.allowSecretData, "allow-secret-data", false, "serve the data of Secrets, which is withheld otherwise")
 	return cmd
 }
 
 func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 	log, err := f.logger(stderr)
-	if err != nil {
-		return err
-	}
-	authenticate, err := f.authenticate()
 	if err != nil {
 		return err
 	}
@@ -85,20 +76,25 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	policy, err := f.policy(up, listeners.public())
+	if err != nil {
+		listeners.Close()
+		return err
+	}
+	if err := f.protect(&listeners); err != nil {
+		listeners.Close()
+		return err
+	}
 	h, err := newHost(listeners,
 		connector.Config{
-			Source:  up.source,
-			Logger:  log,
-			Session: session.Config{Authenticate: authenticate},
-			Keep:    envelope.Options{KeepSecretData: f.allowSecretData},
+			Source: up.source,
+			Logger: log,
+			Access: policy,
+			Keep:   envelope.Options{KeepSecretData: f.allowSecretData},
 		},
 		server.Config{Logger: log, AllowOrigins: f.allowOrigins, Ready: up.ready})
 	if err != nil {
 		return err
-	}
-	if public := h.public(); public != nil && authenticate == nil {
-		log.Warn("everyone who can reach this address can read the cluster: give --token-file, or listen on loopback",
-			"listen", strings.Join(public, " and "))
 	}
 	warnUnreachable(ctx, h, up)
 	h.announce(stdout)
@@ -114,25 +110,4 @@ func warnUnreachable(ctx context.Context, h *host, up *upstream) {
 	if err := up.ready(ctx); err != nil {
 		h.log.Warn("the source cannot be read; serving anyway, readers wait until it can", "source", up.name, "error", err)
 	}
-}
-
-// authenticate is nil when everyone may read.
-func (f *serveFlags) authenticate() (func(token string) *api.Status, error) {
-	if f.tokenFile == "" {
-		return nil, nil
-	}
-	content, err := os.ReadFile(f.tokenFile)
-	if err != nil {
-		return nil, fmt.Errorf("--token-file: %w", err)
-	}
-	want := strings.TrimSpace(string(content))
-	if want == "" {
-		return nil, fmt.Errorf("--token-file %s: the file is empty", f.tokenFile)
-	}
-	return func(token string) *api.Status {
-		if subtle.ConstantTimeCompare([]byte(token), []byte(want)) != 1 {
-			return api.Unauthorized("the token is not the one this connector was started with")
-		}
-		return nil
-	}, nil
 }

@@ -1,0 +1,114 @@
+package kubeapi_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/kubeapi"
+)
+
+// book is a policy by the letter: tokens are names, and each name has the
+// requests that it may make; "*" is all of them.
+type book struct {
+	mu     sync.Mutex
+	rights map[string][]string
+}
+
+func (b *book) Authenticate(_ context.Context, token string) (*access.User, *api.Status) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, ok := b.rights[token]; !ok {
+		return nil, api.Unauthorized("the token is not known")
+	}
+	return &access.User{Name: token}, nil
+}
+
+func (b *book) Authorize(_ context.Context, user *access.User, r access.Request) *api.Status {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !slices.Contains(b.rights[user.Name], r.String()) && !slices.Contains(b.rights[user.Name], "*") {
+		return api.Forbidden(user.Name + " may not " + r.String())
+	}
+	return nil
+}
+
+func (b *book) set(user string, rights ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rights[user] = rights
+}
+
+func TestTokensAreChecked(t *testing.T) {
+	rules := &book{rights: map[string][]string{"good": {"*"}, "other": {}}}
+	run(t, kubeapi.Config{Access: rules}, func(t *testing.T, w *world) {
+		for header, code := range map[string]int{"": 401, "Bearer bad": 401, "Basic good": 401, "Bearer other": 403, "Bearer good": 200, "bearer  good": 200} {
+			w.header.Set("Authorization", header)
+			for _, path := range []string{"/api", "/version", "/api/v1/pods", "/api/v1/pods?watch=1&timeoutSeconds=1"} {
+				want := code
+				if code == 403 && (path == "/api" || path == "/version") {
+					want = 200 // what there is, everyone who is known may know
+				}
+				a := w.get(path)
+				assert.Equal(t, want, a.StatusCode, header)
+				if code == 401 {
+					requireStatus(t, a, 401, "Unauthorized")
+					assert.Equal(t, "Bearer", a.Header.Get("WWW-Authenticate"))
+				}
+			}
+			if code == 401 {
+				requireStatus(t, w.do("DELETE", "/api/v1/pods"), 401, "Unauthorized")
+			}
+		}
+	})
+}
+
+func TestRequestsAreWeighedOneByOne(t *testing.T) {
+	rules := &book{rights: map[string][]string{"ben": {"list v1/pods in namespace a", "get v1/pods x in namespace a", "watch v1/pods one in namespace a"}}}
+	run(t, kubeapi.Config{Access: rules}, func(t *testing.T, w *world) {
+		w.put("a/x", "web")
+		w.header.Set("Authorization", "Bearer ben")
+		for path, code := range map[string]int{
+			"/api/v1/namespaces/a/pods":                         200,
+			"/api/v1/pods?fieldSelector=metadata.namespace%3Da": 200,
+			"/api/v1/pods":                                           403,
+			"/api/v1/namespaces/b/pods":                              403,
+			"/api/v1/namespaces/a/pods/x":                            200,
+			"/api/v1/namespaces/a/pods/y":                            403,
+			"/api/v1/namespaces/a/pods?watch=1&timeoutSeconds=1":     403,
+			"/api/v1/namespaces/a/pods/one?watch=1&timeoutSeconds=1": 200,
+			"/api/v1/namespaces/a/secrets":                           403,
+			"/api/v1/namespaces/a/unicorns":                          403,
+		} {
+			a := w.get(path)
+			assert.Equal(t, code, a.StatusCode, path)
+			if code == 403 {
+				requireStatus(t, a, 403, "Forbidden")
+			}
+		}
+	})
+}
+
+func TestAWatchEndsWithTheRightToIt(t *testing.T) {
+	rules := &book{rights: map[string][]string{"ben": {"watch v1/pods"}}}
+	run(t, kubeapi.Config{Access: rules}, func(t *testing.T, w *world) {
+		w.header.Set("Authorization", "Bearer ben")
+		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
+		w.put("a/x", "web")
+		assert.Equal(t, "ADDED x 2", watch.told())
+		time.Sleep(90 * time.Second) // of virtual time
+		w.put("a/y", "web")
+		assert.Equal(t, "ADDED y 3", watch.told())
+		rules.set("ben")
+		begun := time.Now()
+		assert.Equal(t, "ERROR 403 Forbidden", watch.told())
+		assert.LessOrEqual(t, time.Since(begun), time.Minute)
+		watch.ends()
+	})
+}

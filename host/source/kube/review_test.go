@@ -1,0 +1,105 @@
+package kube_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/source/kube"
+)
+
+// reviewing makes the fake answer reviews: token "t-NAME" is NAME's, and allowed
+// says who may do what.
+func reviewing(t *testing.T, f *fake, allowed func(user, verb, resource, namespace, name string) bool) *atomic.Int32 {
+	var asked atomic.Int32
+	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		var review struct {
+			Spec struct {
+				Token, User        string
+				Groups             []string
+				ResourceAttributes struct{ Verb, Group, Resource, Namespace, Name string }
+			}
+		}
+		if r.Method != http.MethodPost {
+			return false
+		}
+		asked.Add(1)
+		assert.NoError(t, json.NewDecoder(r.Body).Decode(&review))
+		w.WriteHeader(http.StatusCreated)
+		switch a := review.Spec.ResourceAttributes; r.URL.Path {
+		case "/apis/authentication.k8s.io/v1/tokenreviews":
+			name, ok := strings.CutPrefix(review.Spec.Token, "t-")
+			fmt.Fprintf(w, `{"status":{"authenticated":%v,"user":{"username":%q,"groups":["devs"]}}}`, ok, name)
+		case "/apis/authorization.k8s.io/v1/subjectaccessreviews":
+			assert.Equal(t, []string{"devs"}, review.Spec.Groups)
+			fmt.Fprintf(w, `{"status":{"allowed":%v,"reason":"because"}}`,
+				allowed(review.Spec.User, a.Verb, strings.TrimSuffix(a.Resource+"."+a.Group, "."), a.Namespace, a.Name))
+		}
+		return true
+	})
+	return &asked
+}
+
+func TestPolicyAsksTheCluster(t *testing.T) {
+	f := newFake(t)
+	reviewing(t, f, func(user, verb, resource, namespace, name string) bool {
+		return user == "ann" && resource == "crontabs.example.com" && namespace == "a" && (name == "" || verb == "list")
+	})
+	p := f.source(kube.Config{}).Policy()
+	ann, status := p.Authenticate(t.Context(), "t-ann")
+	require.Nil(t, status)
+	assert.Equal(t, &access.User{Name: "ann", Groups: []string{"devs"}}, ann)
+	assert.Nil(t, p.Authorize(t.Context(), ann, access.Request{Resource: cronTabs, Namespace: "a"}))
+	status = p.Authorize(t.Context(), ann, access.Request{Resource: cronTabs, Namespace: "a", Name: "x"})
+	require.ErrorIs(t, status, api.Forbidden(""))
+	assert.Equal(t, `user "ann" may not watch example.com/v1/crontabs x in namespace a: because`, status.Message)
+	assert.ErrorIs(t, p.Authorize(t.Context(), ann, access.Request{Resource: cronTabs}), api.Forbidden(""))
+	assert.ErrorIs(t, p.Authorize(t.Context(), ann, access.Request{Resource: pods, Namespace: "a"}), api.Forbidden(""))
+	for _, token := range []string{"", "nonsense"} {
+		_, status = p.Authenticate(t.Context(), token)
+		assert.ErrorIs(t, status, api.Unauthorized(""), "%q", token)
+	}
+}
+
+func TestPolicyAsksOnceForMany(t *testing.T) {
+	f := newFake(t)
+	asked := reviewing(t, f, func(string, string, string, string, string) bool { return true })
+	p := f.source(kube.Config{}).Policy()
+	var readers sync.WaitGroup
+	for range 50 {
+		readers.Go(func() {
+			user, status := p.Authenticate(t.Context(), "t-ann")
+			if assert.Nil(t, status) {
+				assert.Nil(t, p.Authorize(t.Context(), user, access.Request{Resource: pods}))
+			}
+		})
+	}
+	readers.Wait()
+	assert.EqualValues(t, 3, asked.Load(), "who it is, list, watch")
+}
+
+func TestAClusterThatDoesNotAnswerIsNoDecision(t *testing.T) {
+	f := newFake(t)
+	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		status(w, 403, "Forbidden", "cannot create resource tokenreviews")
+		return true
+	})
+	p := f.source(kube.Config{}).Policy()
+	_, refused := p.Authenticate(t.Context(), "t-ann")
+	require.NotNil(t, refused)
+	assert.Equal(t, 503, refused.Code)
+	assert.Contains(t, refused.Message, "system:auth-delegator")
+
+	reviewing(t, f, func(string, string, string, string, string) bool { return true })
+	_, refused = p.Authenticate(t.Context(), "t-ann")
+	assert.Nil(t, refused, "the failure is not remembered")
+}
