@@ -17,10 +17,11 @@ var sourceGone = api.Unavailable("the source has lost its leader")
 // feed is a connector's watch of one resource.
 type feed struct {
 	cacher *cacher.Cacher
-	source *source // whose state it shows; nil before the first list
-	next   int     // index of the next revision
-	beat   int64   // when progress is due
-	broken bool    // it has to list anew
+	encode func(dst, json []byte) api.Body // nil for bodies as they are
+	source *source                         // whose state it shows; nil before the first list
+	next   int                             // index of the next revision
+	beat   int64                           // when progress is due
+	broken bool                            // it has to list anew
 }
 
 // connector is one replica: a cacher for each resource, behind the source by
@@ -40,7 +41,11 @@ type connector struct {
 func (c *connector) start() {
 	for k := range kinds {
 		limits := history.Limits{MinCapacity: c.world.setup.History, MaxCapacity: c.world.setup.History}
-		c.feeds[k] = &feed{cacher: cacher.New(cacher.Config{Schema: schemaOf(k), History: limits})}
+		f := &feed{cacher: cacher.New(cacher.Config{Schema: schemaOf(k), History: limits}), encode: c.world.setup.Codec.Encode}
+		if f.encode != nil {
+			f.cacher.SetDictionary(c.world.setup.Codec.Dictionary)
+		}
+		c.feeds[k] = f
 	}
 }
 
@@ -151,8 +156,18 @@ func (f *feed) apply(ch *change, rv api.ResourceVersion, now int64) {
 	case ch.put == nil:
 		f.cacher.Delete(ch.key, rv, now)
 	default:
-		f.cacher.Apply(ch.put, now)
+		f.cacher.Apply(f.encoded(ch.put), now)
 	}
+}
+
+// encoded is a put with its body compressed.
+func (f *feed) encoded(p *cacher.Put) *cacher.Put {
+	if f.encode == nil {
+		return p
+	}
+	compressed := *p
+	compressed.Envelope = p.Envelope.AppendWithBody(nil, f.encode(nil, p.Envelope.Body().Data))
+	return &compressed
 }
 
 // list replaces the state by that after n revisions.
@@ -176,7 +191,7 @@ func (c *connector) list(kind int, f *feed, n int) {
 		case ch.fault != nil:
 			f.cacher.Fault(key, s.logs[kind].At(key, f.rv()).ResourceVersion, ch.fault, c.world.now)
 		case ch.put != nil:
-			f.cacher.ListObject(ch.put)
+			f.cacher.ListObject(f.encoded(ch.put))
 		}
 	}
 	f.cacher.EndList(f.rv(), c.world.now)
@@ -214,6 +229,9 @@ func (c *connector) checkHeaps() {
 	for k, f := range c.feeds {
 		if f == nil || f.source == nil {
 			continue
+		}
+		if n := f.cacher.Window().End() - f.cacher.Window().Start(); n > c.world.setup.History {
+			c.world.fail(ErrMemory, "connector %d keeps %d events of %s, more than %d", c.id, n, resourceNames[k], c.world.setup.History)
 		}
 		want := f.cacher.Len()
 		for i := f.cacher.Window().Start(); i < f.cacher.Window().End(); i++ {

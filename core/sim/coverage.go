@@ -24,6 +24,8 @@ const (
 	ImmutableStop
 	IdleRestart
 	CutInMessage
+	MessageDropped
+	ReaderResumed
 	RevisionCut
 	HalfOpen
 	SaidStale
@@ -38,7 +40,7 @@ const (
 var situationNames = [situations]string{
 	"relist", "resume without relist", "410 for a subscription", "410 for a watch", "watch resumed by version",
 	"overflow-terminate", "conflation", "graceful drain", "end-marker race", "failover to an older replica",
-	"budget reached", "immutable stop", "idle restart", "connection cut in a message", "revision cut between batches",
+	"budget reached", "immutable stop", "idle restart", "connection cut in a message", "message dropped", "reader reopened, watch resumed", "revision cut between batches",
 	"half-open connection", "stale, and said so", "another source", "leader loss", "the source's error told", "connector restart", "snapshot restore",
 }
 

@@ -28,6 +28,8 @@ type link struct {
 	stalled   int64 // nothing moves before then
 	slow      int64 // when the latency last was slowMillis or more
 	silent    bool  // everything is lost and nobody is told
+	breaks    int64 // when it breaks for certain; until then it is deaf or mute
+	deaf      bool  // what comes down is lost; otherwise, what goes up
 	tap       tap
 }
 
@@ -50,7 +52,7 @@ func (l *link) answer() bool {
 }
 
 func (l *link) send(queue *[]message, data []byte) {
-	if l.silent {
+	if l.silent || l.breaks != 0 && l.deaf == (queue == &l.down) {
 		return
 	}
 	due := l.reader.world.now + l.latency
@@ -78,6 +80,15 @@ func (l *link) pull() bool {
 func (l *link) due(queue []message) bool {
 	w := l.reader.world
 	return len(queue) > 0 && w.now >= max(queue[0].due, l.stalled)
+}
+
+// timeout breaks a stream that has lost something.
+func (l *link) timeout() bool {
+	if l.breaks == 0 || l.reader.world.now < l.breaks || l.reader.busy() {
+		return false
+	}
+	l.lose("no answer from the network")
+	return true
 }
 
 // deliver hands over one message that has arrived.
@@ -157,7 +168,7 @@ func (l *link) forget() {
 	if l.session != nil {
 		l.session.Close()
 	}
-	l.stream, l.session, l.connector, l.silent, l.up, l.down = 0, nil, nil, false, nil, nil
+	l.stream, l.session, l.connector, l.silent, l.breaks, l.up, l.down = 0, nil, nil, false, 0, nil, nil
 }
 
 func (l *link) nextEvent() int64 {
@@ -168,6 +179,7 @@ func (l *link) nextEvent() int64 {
 			next = earlier(next, max(queue[0].due, l.stalled), now)
 		}
 	}
+	next = earlier(next, l.breaks, now)
 	if l.session != nil && len(l.down) < l.room {
 		next = earlier(next, l.session.Wake(), now)
 	}

@@ -41,6 +41,8 @@ var opKinds = []kindOfOp{
 	{"restart-connector", 3, (*world).opRestartConnector},
 	{"connector-down", 2, (*world).opConnectorDown},
 	{"cut", 5, onReader(cut)},
+	{"tear", 3, onReader(tear)},
+	{"drop", 3, onReader(drop)},
 	{"half-open", 3, onReader(halfOpen)},
 	{"stall", 3, onReader(stall)},
 	{"latency", 4, onReader(latency)},
@@ -48,18 +50,19 @@ var opKinds = []kindOfOp{
 	{"fail-over", 5, onReader(failOver)},
 	{"clock", 3, onReader(clock)},
 	{"busy", 3, onReader(busy)},
-	{"reopen", 1, onReader(reopen)},
+	{"reopen", 2, onReader(reopen)},
 	{"open-collection", 8, onReader(openCollection)},
 	{"close-collection", 2, onReader(closeCollection)},
 	{"open-watch", 16, onReader(openWatch)},
+	{"open-slow-watch", 3, onReader(openSlowWatch)},
 	{"close-watch", 3, onReader(closeWatch)},
 	{"grant", 8, onReader(grant)},
 	{"open-view", 6, onReader(openView)},
 	{"move-view", 4, onReader(moveView)},
 	{"close-view", 1, onReader(closeView)},
-	{"acquire", 4, onReader(acquire)},
+	{"acquire", 5, onReader(acquire)},
 	{"release", 2, onReader(release)},
-	{"get-object", 5, onReader(getObject)},
+	{"get-object", 8, onReader(getObject)},
 	{"list", 5, onReader(list)},
 	{"get", 2, onReader(get)},
 	{"reconnect", 1, onReader(reconnect)},
@@ -198,4 +201,8 @@ func (w *world) opConnectorDown(r *api.Rand) {
 
 func (w *world) opWait(r *api.Rand) { w.pass(1000 + r.Int63n(40_000)) }
 
-func (w *world) opIdle(r *api.Rand) { w.pass(6*60_000 + r.Int63n(2*60_000)) }
+// opIdle lets time pass in which nobody asks for single objects, and then asks.
+func (w *world) opIdle(r *api.Rand) {
+	w.pass(6*60_000 + r.Int63n(2*60_000))
+	onReader(getObject)(w, r)
+}

@@ -23,7 +23,7 @@ func onReader(f func(*reader, *api.Rand)) func(*world, *api.Rand) {
 
 func cut(rd *reader, r *api.Rand)       { rd.link.cut(r) }
 func duplicate(rd *reader, _ *api.Rand) { rd.link.duplicate() }
-func reopen(rd *reader, _ *api.Rand)    { rd.reopen() }
+func reopen(rd *reader, r *api.Rand)    { rd.reload(r.Int63n(3) > 0) }
 func reconnect(rd *reader, _ *api.Rand) { rd.step(&wire.Reconnect{}) }
 func stall(rd *reader, r *api.Rand)     { rd.link.stalled = rd.world.now + 500 + r.Int63n(20_000) }
 func busy(rd *reader, r *api.Rand)      { rd.busyUntil = rd.world.now + 100 + r.Int63n(20_000) }
@@ -36,6 +36,35 @@ func halfOpen(rd *reader, _ *api.Rand) {
 		rd.link.silent, rd.link.up, rd.link.down = true, nil, nil
 		rd.world.saw(HalfOpen)
 	}
+}
+
+// drop loses a message in one direction, and with it everything after it, until
+// the network notices.
+func drop(rd *reader, r *api.Rand) {
+	l := &rd.link
+	if l.stream == 0 || l.breaks != 0 {
+		return
+	}
+	l.breaks = rd.world.now + pick[int64](r, 1000, 10_000, 40_000, 120_000)
+	l.deaf = r.Int63n(2) == 0
+	queue := &l.up
+	if l.deaf {
+		queue = &l.down
+	}
+	if n := len(*queue); n > 0 {
+		*queue = (*queue)[:r.Int63n(int64(n))]
+	}
+	rd.world.saw(MessageDropped)
+}
+
+// tear cuts the connection while a revision of several changes is under way.
+func tear(rd *reader, r *api.Rand) {
+	latency := rd.link.latency
+	rd.link.latency = max(latency, 100)
+	rd.world.opTransaction(r)
+	rd.world.settle()
+	rd.link.cut(r)
+	rd.link.latency = latency
 }
 
 func failOver(rd *reader, r *api.Rand) {
@@ -136,6 +165,13 @@ func openWatch(rd *reader, r *api.Rand) {
 	rd.openWatch(c, f, r.Int63n(3) > 0, nil)
 }
 
+// openSlowWatch opens a watch whose program takes next to nothing.
+func openSlowWatch(rd *reader, r *api.Rand) {
+	rd.openWatch(rd.anyCollection(r), wire.OpenWatch{
+		Bookmarks: true, Credit: uint32(pick(r, 1, 2, 30)), Policy: pick(r, wire.PolicyTerminate, wire.PolicyTerminate, wire.PolicyConflate),
+	}, true, nil)
+}
+
 func closeWatch(rd *reader, r *api.Rand) {
 	if len(rd.watches) > 0 {
 		w := pick(r, rd.watches...)
@@ -192,7 +228,7 @@ func closeView(rd *reader, r *api.Rand) {
 }
 
 func acquire(rd *reader, r *api.Rand) {
-	h := &handle{id: rd.id32(), onDemand: r.Int63n(2) == 0, kind: pick(r, pods, secrets)}
+	h := &handle{id: rd.id32(), onDemand: r.Int63n(2) == 0, kind: pick(r, pods, secrets, secrets)}
 	h.key = keyOf(h.kind, int(r.Int63n(6)))
 	rd.handles = append(rd.handles, h)
 	rd.step(&wire.AcquireObject{Handle: h.id, Resource: resourceNames[h.kind], Key: h.key, Owner: pick(r, "a", "b"), OnDemand: h.onDemand})

@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"github.com/watchglass/watchglass/core"
-	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/sim/check"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -21,7 +19,7 @@ type reader struct {
 	world     *world
 	id        int
 	config    wire.Config
-	engine    *core.Engine
+	engine    Engine
 	link      link
 	skew      int64 // of the engine's clock
 	wake      int64 // when it wants a tick, on the world's clock
@@ -35,13 +33,16 @@ type reader struct {
 	views       []*view
 	handles     []*handle
 	requests    []*request
+	resumes     []resume
 	inspected   map[string]int64
 }
 
 func (r *reader) open() {
-	engine, err := core.New(r.config.Append(nil), func(dst []byte, b api.Body, _, _ []byte) ([]byte, error) {
-		return append(dst, b.Data...), nil
-	})
+	open := r.world.setup.Engine
+	if open == nil {
+		open = r.world.setup.native
+	}
+	engine, err := open(r.config.Append(nil))
 	must(err)
 	r.engine, r.wake, r.inspected = engine, 0, map[string]int64{}
 	r.tick()
@@ -99,6 +100,7 @@ func (r *reader) drain() bool {
 	for out := r.engine.Ready(); out != nil; out = r.engine.Ready() {
 		moved = true
 		r.batch++
+		r.world.trace(out)
 		frames(append([]byte(nil), out...), r.output)
 		r.engine.Advance()
 	}
@@ -182,6 +184,7 @@ func (r *reader) told(t wire.Type, payload []byte) {
 func (r *reader) inspect() {
 	r.step(&wire.Inspect{Request: r.id32()})
 	r.drain()
+	r.checkMemory()
 }
 
 // collection is one that the program has open.
@@ -234,6 +237,7 @@ func (r *reader) settled() {
 	for _, w := range r.watches {
 		r.bind(w)
 	}
+	r.resume()
 	for _, v := range r.views {
 		r.checkView(v)
 	}
@@ -279,7 +283,7 @@ func (r *reader) checkFresh() {
 // gone, and waits or is stale for that, says so.
 func (r *reader) checkReason(c *collection) {
 	w, l := r.world, &r.link
-	if l.connector == nil || l.connector.failing == 0 || l.silent || c.told.State != wire.Connecting && c.told.State != wire.Stale {
+	if l.connector == nil || l.connector.failing == 0 || l.silent || l.breaks != 0 || c.told.State != wire.Connecting && c.told.State != wire.Stale {
 		return
 	}
 	since := max(l.connector.failing, l.since, c.opened, l.stalled, l.slow+slowMillis)

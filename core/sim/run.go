@@ -18,6 +18,24 @@ type Result struct {
 	Seen  Coverage
 	Err   error
 	Final string // what the readers hold in the end
+	// Trace sums up every byte that engines said, in order.
+	Trace uint64
+	// Watches are those that were judged.
+	Watches []Judged
+}
+
+// Judged is a watch with the history that it was judged by.
+type Judged struct {
+	Source string
+	Log    *check.Log
+	*check.Watch
+}
+
+// trace adds to the sum (FNV-1a).
+func (w *world) trace(out []byte) {
+	for _, b := range out {
+		w.result.Trace = (w.result.Trace ^ uint64(b)) * 1099511628211
+	}
 }
 
 // Run carries out ops in the world of a seed, lets the faults end, and judges.
@@ -227,12 +245,26 @@ func (r *reader) checkHeld() {
 			r.world.fail(ErrLeak, "reader %d, collection %d holds %d versions for %d objects and %d events",
 				r.id, c.id, value("versions"), value("objects"), value("history"))
 		}
-		if value("history") > int64(r.config.MaxHistory) {
-			r.world.fail(ErrMemory, "reader %d, collection %d keeps %d events, more than %d", r.id, c.id, value("history"), r.config.MaxHistory)
-		}
 		if value("labelSets") > value("versions")+1 { // the empty one is always there
 			r.world.fail(ErrLeak, "reader %d, collection %d has %d label sets for %d versions", r.id, c.id, value("labelSets"), value("versions"))
 		}
+	}
+}
+
+// checkMemory: the history keeps to its limit, and what all collections hold to
+// the budget, but for what came in one message before a collection was given up.
+func (r *reader) checkMemory() {
+	used, budget := int64(0), int64(r.config.MaxBytes)
+	for _, c := range r.collections {
+		value := func(name string) int64 { return r.inspected[fmt.Sprintf("collection.%d.%s", c.id, name)] }
+		if value("history") > int64(r.config.MaxHistory) {
+			r.world.fail(ErrMemory, "reader %d, collection %d keeps %d events, more than %d", r.id, c.id, value("history"), r.config.MaxHistory)
+		}
+		used += value("usedBytes") / max(value("sharedBy"), 1)
+		budget += int64(2 * r.world.setup.Message)
+	}
+	if r.config.MaxBytes > 0 && used > budget {
+		r.world.fail(ErrMemory, "reader %d holds %d bytes, and %d are allowed", r.id, used, r.config.MaxBytes)
 	}
 }
 

@@ -115,8 +115,13 @@ func (s *source) randomPut(r *api.Rand, kind int, key api.Key) *cacher.Put {
 	if kind == secrets && len(key)%2 == 0 && r.Int63n(2) == 0 {
 		o.Flags |= api.Immutable
 	}
-	o.Body = api.Body{Codec: api.JSON, Data: []byte(`{"kind":"` + schema.Kind + `","metadata":{"name":"` + key.Name() + `"}}`)}
+	o.Body = api.Body{Codec: api.JSON, Data: []byte(bodyOf(schema, key, o.UID))}
 	return objects.PutOf(o)
+}
+
+// bodyOf is the JSON of an object; the uid makes it that of one version.
+func bodyOf(schema api.Schema, key api.Key, uid string) string {
+	return `{"kind":"` + schema.Kind + `","metadata":{"name":"` + key.Name() + `","uid":"` + uid + `"}}`
 }
 
 func pick[T any](r *api.Rand, list ...T) T { return list[r.Int63n(int64(len(list)))] }

@@ -14,8 +14,10 @@ type tap struct {
 	link   *link
 	scopes []*scope
 	subs   []subscription
-	// said is how far each subscription of the stream was sent.
-	said map[uint32]api.ResourceVersion
+	// said is how far each subscription of the stream was sent, and credit how
+	// many bytes more the session may send, as far as it has been told.
+	said   map[uint32]api.ResourceVersion
+	credit map[uint32]int64
 }
 
 // subscription is one of the present stream.
@@ -46,7 +48,9 @@ type epoch struct {
 	relists []check.Relist
 }
 
-func (t *tap) connected() { t.subs, t.said = nil, map[uint32]api.ResourceVersion{} }
+func (t *tap) connected() {
+	t.subs, t.said, t.credit = nil, map[uint32]api.ResourceVersion{}, map[uint32]int64{}
+}
 
 func scopeKey(resource string, f check.Filter, metadataOnly bool) string {
 	key := resource + " " + f.Namespace + " " + f.Labels + " " + f.Fields
@@ -97,11 +101,16 @@ func (t *tap) asked(data []byte) {
 func (t *tap) up(data []byte) {
 	w := t.link.reader.world
 	frames(data, func(kind wire.Type, payload []byte) {
+		if kind == wire.TypeCredit {
+			f := parse(payload, &wire.Credit{})
+			t.credit[f.Subscription] += int64(f.Bytes)
+		}
 		if kind != wire.TypeSubscribe {
 			return
 		}
 		var f wire.Subscribe
 		must(f.Parse(payload))
+		t.credit[f.Subscription] = int64(f.Credit)
 		for k, name := range resourceNames {
 			feed := t.link.connector.feeds[k]
 			if name == f.Resource && feed.source != nil && feed.source.name == f.Source && feed.rv() < f.NotOlderThan {
@@ -215,9 +224,12 @@ func (t *tap) sent(data []byte) {
 	w := t.link.reader.world
 	frames(data, func(kind wire.Type, payload []byte) {
 		switch kind {
+		case wire.TypeSnapshotPart:
+			t.charge(parse(payload, &wire.SnapshotPart{}).Subscription, len(payload))
 		case wire.TypeEvents:
 			var f wire.Events
 			must(f.Parse(payload))
+			t.charge(f.Subscription, len(payload))
 			for i := range f.Changes {
 				if rv := f.Changes[i].ResourceVersion; rv <= t.said[f.Subscription] || rv > f.ResourceVersion {
 					w.fail(ErrWire, "a frame up to %d holds a change of %d, after all up to %d was sent",
@@ -234,6 +246,15 @@ func (t *tap) sent(data []byte) {
 			t.said[f.Subscription] = f.ResourceVersion
 		}
 	})
+}
+
+// charge: a session sends data only while there is credit left, so that no more
+// than that and one frame is ever under way.
+func (t *tap) charge(subscription uint32, payload int) {
+	if t.credit[subscription] <= 0 {
+		t.link.reader.world.fail(ErrCredit, "data of subscription %d, which has used its credit up", subscription)
+	}
+	t.credit[subscription] -= int64(wire.Size(payload))
 }
 
 func (t *tap) reached(sub *subscription, rv api.ResourceVersion) {

@@ -139,6 +139,7 @@ func (r *reader) watchEvent(w *watch, f *wire.WatchEvent) {
 	} else {
 		e.Key = api.Key(string([]byte(f.Item.Envelope.Key())))
 		e.Object = versionOf(schemaOf(w.kind), e.ResourceVersion, f.Item.Labels, f.Item.Envelope)
+		r.checkBody(w.kind, &f.Item, w.open.Bodies)
 		w.apply(e)
 	}
 	w.Events = append(w.Events, e)
@@ -270,6 +271,7 @@ func (r *reader) judge() {
 		slow := slices.ContainsFunc(of[e], func(w *check.Watch) bool { return w.Limited && !w.Conflating })
 		for _, w := range of[e] {
 			w.Beside = slow
+			r.world.result.Watches = append(r.world.result.Watches, Judged{e.source.name, e.source.logs[e.kind], w})
 		}
 		if err := check.All(e.source.logs[e.kind], of[e]...); err != nil {
 			r.world.violate(err)

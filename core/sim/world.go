@@ -26,6 +26,7 @@ var (
 	ErrMemory   = errors.New("memory: more is held than the bounds allow")
 	ErrLeak     = errors.New("leak: something is held that nobody uses")
 	ErrDrain    = errors.New("drain: a slow watch lost the end of its initial events")
+	ErrBody     = errors.New("body: an object has the body of another version, or none")
 	ErrLoop     = errors.New("loop: the parties keep each other busy without end")
 )
 
@@ -40,6 +41,9 @@ type Setup struct {
 	Readers    int
 	Connectors int
 	Batched    bool // engines are asked for output only when there is no more input
+	// Engine makes the engine of a reader; by default one of package core.
+	Engine func(config []byte) (Engine, error)
+	Codec  Codec
 }
 
 // startMillis and the first version are not small, so that nothing works by
@@ -166,6 +170,7 @@ func (w *world) move() bool {
 	for _, r := range w.readers {
 		l := &r.link
 		moved = (!r.busy() && l.answer()) || moved
+		moved = l.timeout() || moved
 		moved = l.pull() || moved
 		moved = l.deliver() || moved
 		moved = r.run() || moved

@@ -1,0 +1,31 @@
+package sim
+
+import (
+	"github.com/watchglass/watchglass/core"
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// Engine is what a reader drives: one of package core, or the module.
+type Engine interface {
+	Step(frames []byte) error
+	Tick(nowMillis int64)
+	Ready() []byte
+	Advance()
+}
+
+// native makes the engines of package core.
+func (s *Setup) native(config []byte) (Engine, error) {
+	decode := s.Codec.Decode
+	if decode == nil {
+		decode = func(dst []byte, b api.Body, _, _ []byte) ([]byte, error) { return append(dst, b.Data...), nil }
+	}
+	return core.New(config, decode)
+}
+
+// Codec compresses the bodies of objects. The zero value leaves them as they
+// are.
+type Codec struct {
+	Dictionary []byte
+	Encode     func(dst, json []byte) api.Body
+	Decode     core.Decoder
+}
