@@ -25,6 +25,7 @@ func (s *Setup) native(config []byte) (Engine, error) {
 // Codec compresses the bodies of objects. The zero value leaves them as they
 // are.
 type Codec struct {
+	Padding    int // bytes that bodies are longer by, all alike
 	Dictionary []byte
 	Encode     func(dst, json []byte) api.Body
 	Decode     core.Decoder

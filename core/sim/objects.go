@@ -82,7 +82,7 @@ func (r *reader) checkBody(kind int, item *wire.Item, wanted bool) {
 	b, e := item.Envelope.Body(), item.Envelope
 	want := ""
 	if wanted {
-		want = strings.Replace(bodyOf(schemaOf(kind), e.Key(), e.UID()),
+		want = strings.Replace(bodyOf(schemaOf(kind), e.Key(), e.UID(), r.world.setup.Codec.Padding),
 			`"metadata":{`, `"metadata":{"resourceVersion":"`+item.ResourceVersion.String()+`",`, 1)
 	}
 	if string(b.Data) != want || wanted && b.Codec != api.JSON {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/watchglass/watchglass/core/api"
 )
@@ -90,6 +91,16 @@ func Program(seed uint64) []Op {
 	return ops
 }
 
+// timed are the ops whose outcome depends on what a program has heard by then:
+// which version it names, or which of its watches it closes.
+var timed = []string{"open-watch", "open-slow-watch", "close-watch", "busy", "reopen"}
+
+// WithoutTiming leaves out the ops whose outcome depends on when a program hears
+// of something. Readers then end with the same in every setup.
+func WithoutTiming(ops []Op) []Op {
+	return slices.DeleteFunc(slices.Clone(ops), func(op Op) bool { return slices.Contains(timed, op.Kind) })
+}
+
 // do carries out an op; first, some time passes.
 func (w *world) do(op Op) {
 	r := api.NewRand(op.Seed)
@@ -156,7 +167,7 @@ func (w *world) opCompact(r *api.Rand) {
 // in the same range.
 func (w *world) opNewSource(r *api.Rand) {
 	name := fmt.Sprintf("h%d", len(w.sources)+1)
-	s := newSource(name, pick(r, firstVersion, w.source.rv, w.source.rv/2+1, w.source.rv+500))
+	s := newSource(name, pick(r, firstVersion, w.source.rv, w.source.rv/2+1, w.source.rv+500), w.setup.Codec.Padding)
 	w.source = s
 	w.sources = append(w.sources, s)
 	for range 1 + r.Int63n(20) {

@@ -27,6 +27,7 @@ type Result struct {
 // Judged is a watch with the history that it was judged by.
 type Judged struct {
 	Source string
+	Kind   int // of the resource
 	Log    *check.Log
 	*check.Watch
 }

@@ -3,12 +3,12 @@ package sim_test
 import (
 	"flag"
 	"io"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/sim"
+	"github.com/watchglass/watchglass/core/sim/check"
 )
 
 var (
@@ -46,7 +46,7 @@ func TestMetamorphic(t *testing.T) {
 	}
 	for seed := uint64(1); seed <= 12; seed++ {
 		base := sim.Setup{Budget: 1}
-		ops := slices.DeleteFunc(sim.Program(seed), dependsOnTiming)
+		ops := sim.WithoutTiming(sim.Program(seed))
 		want := sim.Run(seed, ops, base)
 		require.NoError(t, want.Err)
 		for _, v := range variants {
@@ -58,10 +58,32 @@ func TestMetamorphic(t *testing.T) {
 	}
 }
 
-// Ops whose outcome depends on what a program has heard by then: which version
-// it names, or which of its watches it closes.
-func dependsOnTiming(op sim.Op) bool {
-	return op.Kind == "open-watch" || op.Kind == "close-watch" || op.Kind == "busy"
+// Where nothing overflowed and nothing was listed anew, watches that ask for the
+// same see the same sequence, whatever the sizes of buffers are.
+func TestMetamorphic_Sequences(t *testing.T) {
+	variants := []sim.Setup{{Message: 200, History: 4}, {Message: 1 << 16, History: 1000}, {Window: 4, Credit: 300}, {Window: 1024, Batched: true}}
+	compared := 0
+	for seed := uint64(1); seed <= 25; seed++ {
+		var before []sim.Judged
+		for _, setup := range variants {
+			setup.Budget = 1
+			r := sim.Run(seed, sim.Program(seed), setup)
+			require.NoError(t, r.Err, "seed %d, %+v", seed, setup)
+			for _, b := range r.Watches {
+				for _, a := range before {
+					if a.Source != b.Source || a.Kind != b.Kind || len(a.Relists)+len(b.Relists) > 0 {
+						continue
+					}
+					require.NoError(t, check.Suffix(b.Log, a.Watch, b.Watch), "seed %d, %+v", seed, setup)
+					if a.Filter == b.Filter && a.Scope == b.Scope && len(a.Events) > 0 && len(b.Events) > 0 {
+						compared++
+					}
+				}
+			}
+			before = append(before, r.Watches...)
+		}
+	}
+	require.Greater(t, compared, 100)
 }
 
 // Shrinking keeps the failure and leaves out what it does not need.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
@@ -52,10 +53,11 @@ type source struct {
 	compacted api.ResourceVersion
 	logs      [kinds]*check.Log
 	state     [kinds]map[api.Key]change
+	padding   int // of bodies
 }
 
-func newSource(name string, rv api.ResourceVersion) *source {
-	s := &source{name: name, rv: rv}
+func newSource(name string, rv api.ResourceVersion, padding int) *source {
+	s := &source{name: name, rv: rv, padding: padding}
 	for k := range kinds {
 		s.logs[k], s.state[k] = check.NewLog(), map[api.Key]change{}
 	}
@@ -115,13 +117,14 @@ func (s *source) randomPut(r *api.Rand, kind int, key api.Key) *cacher.Put {
 	if kind == secrets && len(key)%2 == 0 && r.Int63n(2) == 0 {
 		o.Flags |= api.Immutable
 	}
-	o.Body = api.Body{Codec: api.JSON, Data: []byte(bodyOf(schema, key, o.UID))}
+	o.Body = api.Body{Codec: api.JSON, Data: []byte(bodyOf(schema, key, o.UID, s.padding))}
 	return objects.PutOf(o)
 }
 
 // bodyOf is the JSON of an object; the uid makes it that of one version.
-func bodyOf(schema api.Schema, key api.Key, uid string) string {
-	return `{"kind":"` + schema.Kind + `","metadata":{"name":"` + key.Name() + `","uid":"` + uid + `"}}`
+func bodyOf(schema api.Schema, key api.Key, uid string, padding int) string {
+	return `{"kind":"` + schema.Kind + `","metadata":{"name":"` + key.Name() + `","uid":"` + uid + `"},"data":"` +
+		strings.Repeat("=", padding) + `"}`
 }
 
 func pick[T any](r *api.Rand, list ...T) T { return list[r.Int63n(int64(len(list)))] }

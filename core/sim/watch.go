@@ -271,7 +271,7 @@ func (r *reader) judge() {
 		slow := slices.ContainsFunc(of[e], func(w *check.Watch) bool { return w.Limited && !w.Conflating })
 		for _, w := range of[e] {
 			w.Beside = slow
-			r.world.result.Watches = append(r.world.result.Watches, Judged{e.source.name, e.source.logs[e.kind], w})
+			r.world.result.Watches = append(r.world.result.Watches, Judged{e.source.name, e.kind, e.source.logs[e.kind], w})
 		}
 		if err := check.All(e.source.logs[e.kind], of[e]...); err != nil {
 			r.world.violate(err)

@@ -104,7 +104,7 @@ func newWorld(seed uint64, setup Setup, result *Result) *world {
 	}
 	setup.Batched = r.Int63n(4) == 0 || setup.Batched
 	w := &world{setup: setup, now: startMillis, result: result}
-	w.source = newSource("h1", firstVersion)
+	w.source = newSource("h1", firstVersion, setup.Codec.Padding)
 	w.sources = []*source{w.source}
 	for range r.Int63n(30) {
 		kind, key := w.source.randomKey(r)

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/sim"
+	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/wasm/bodies"
+)
+
+// module is an instance of the module in the place of an engine.
+type module struct {
+	*guest.Instance
+	t *testing.T
+}
+
+func (m module) Tick(now int64) { require.NoError(m.t, m.Instance.Tick(now)) }
+func (m module) Advance()       { require.NoError(m.t, m.Instance.Advance()) }
+
+func (m module) Ready() []byte {
+	out, err := m.Instance.Ready()
+	require.NoError(m.t, err)
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// The module says the very bytes that package core says, through all faults.
+func TestMetamorphic_ModuleAndNative(t *testing.T) {
+	wasm, err := guest.EmbeddedModule()
+	if err != nil {
+		t.Skip(err)
+	}
+	compiled, err := guest.Compile(t.Context(), wasm, guest.DefaultCacheDir())
+	require.NoError(t, err)
+	defer compiled.Close(t.Context())
+	var open []*guest.Instance
+	onModule := sim.Setup{Engine: func(config []byte) (sim.Engine, error) {
+		instance, err := compiled.NewInstance(t.Context())
+		if err != nil {
+			return nil, err
+		}
+		open = append(open, instance)
+		return module{instance, t}, instance.Open(config)
+	}}
+	for seed := uint64(1); seed <= 6; seed++ {
+		want, got := sim.Run(seed, sim.Program(seed), sim.Setup{}), sim.Run(seed, sim.Program(seed), onModule)
+		require.NoError(t, want.Err)
+		require.NoError(t, got.Err, "seed %d", seed)
+		require.Equal(t, want.Final, got.Final, "seed %d", seed)
+		require.Equal(t, want.Trace, got.Trace, "seed %d", seed)
+		for _, instance := range open {
+			require.NoError(t, instance.Close(t.Context()))
+		}
+		open = nil
+	}
+}
+
+// What bodies are compressed with makes no difference to what readers hold, nor
+// to the bodies that they get.
+func TestMetamorphic_Codecs(t *testing.T) {
+	const padding = 400
+	var samples [][]byte
+	for i := range 30 {
+		samples = append(samples, fmt.Appendf(nil, `{"kind":"Pod","metadata":{"name":"p%d","uid":"h1-%d"},"data":"%s"}`, i, 30*i, strings.Repeat("=", padding)))
+	}
+	compressed := 0
+	codec := func(dictionary []byte) sim.Codec {
+		encoder, err := bodies.NewEncoder(dictionary)
+		require.NoError(t, err)
+		return sim.Codec{Padding: padding, Dictionary: dictionary, Decode: bodies.Decode, Encode: func(dst, json []byte) api.Body {
+			body := encoder.Encode(dst, json)
+			if body.Codec != api.JSON {
+				compressed++
+			}
+			return body
+		}}
+	}
+	for seed := uint64(1); seed <= 20; seed++ {
+		// Without the ops whose outcome depends on when a message arrives.
+		ops := sim.WithoutTiming(sim.Program(seed))
+		want := sim.Run(seed, ops, sim.Setup{Budget: 1, Codec: sim.Codec{Padding: padding}})
+		require.NoError(t, want.Err)
+		for name, c := range map[string]sim.Codec{"plain": codec(nil), "dictionary": codec(bodies.TrainDictionary(samples))} {
+			got := sim.Run(seed, ops, sim.Setup{Budget: 1, Codec: c})
+			require.NoError(t, got.Err, "seed %d, %s", seed, name)
+			require.Equal(t, want.Final, got.Final, "seed %d, %s", seed, name)
+			full := sim.Run(seed, sim.Program(seed), sim.Setup{Codec: c})
+			require.NoError(t, full.Err, "seed %d, %s", seed, name)
+		}
+	}
+	require.NotZero(t, compressed)
+}
