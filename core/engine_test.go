@@ -28,6 +28,8 @@ func (b backend) Collection(r api.Resource, _ *wire.Subscribe) (*cacher.Cacher, 
 }
 func (backend) Release(api.Resource) {}
 
+func (backend) Wake() {}
+
 func pod(key string, rv uint64, app, phase string) *cacher.Put {
 	k := api.Key(key)
 	return &cacher.Put{

@@ -128,3 +128,4 @@ func (c connector) Collection(api.Resource, *wire.Subscribe) (*cacher.Cacher, *a
 	return c.pods, nil
 }
 func (c connector) Release(api.Resource) {}
+func (c connector) Wake()                {}

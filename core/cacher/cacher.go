@@ -50,6 +50,9 @@ type Cacher struct {
 
 	faults    faults
 	observers []Observer
+	followers []*Follower
+	followed  watcher.Index[*Follower]
+	awaiting  []*Follower // news
 	waits     []wait
 	held      bool // waits do not end
 	dispatcher
@@ -60,6 +63,7 @@ func New(cfg Config) *Cacher {
 	c := &Cacher{schema: cfg.Schema, heap: store.NewHeap(), dictionaries: [][]byte{nil}}
 	c.state = store.New(c.heap)
 	c.window = history.New(c.heap, cfg.History)
+	c.followed = watcher.NewIndex[*Follower](c.heap)
 	c.dispatcher = dispatcher{
 		index:   watcher.NewIndex[*registration](c.heap),
 		watches: map[*watcher.Watcher]*registration{},
@@ -217,12 +221,16 @@ func (c *Cacher) commit(id store.ID, e history.Event) {
 	for _, o := range c.observers {
 		o.Changed(id, recorded)
 	}
+	c.wakeFollowers(&e, c.window.End()-1)
 	c.advance(e.ResourceVersion)
 	c.dispatch()
 }
 
 // Fail says why the upstream side brings nothing, until it brings something.
-func (c *Cacher) Fail(status *api.Status) { c.failure = status }
+func (c *Cacher) Fail(status *api.Status) {
+	c.failure = status
+	c.wakeEveryone()
+}
 
 // Failure is what Fail said, or nil since something was brought.
 func (c *Cacher) Failure() *api.Status { return c.failure }
@@ -236,10 +244,14 @@ func (c *Cacher) Progress(rv api.ResourceVersion, now int64) {
 }
 
 func (c *Cacher) advance(rv api.ResourceVersion) {
-	c.progressed, c.failure = c.now, nil
+	c.progressed = c.now
+	if c.failure != nil {
+		c.Fail(nil)
+	}
 	if rv > c.rv {
 		c.rv = rv
 	}
+	c.wakeAwaiting()
 	c.wakeFresh()
 }
 

@@ -58,6 +58,7 @@ func (f *faults) drop(key api.Key, rv api.ResourceVersion, all bool) bool {
 func (c *Cacher) mend(key api.Key, rv api.ResourceVersion, how string) {
 	if c.faults.clear(key, rv) {
 		c.faults.add(Fault{key, rv, api.NotFound(string(key) + " was " + how)})
+		c.wakeEveryone()
 	}
 }
 
@@ -72,6 +73,7 @@ func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, 
 		return
 	}
 	c.faults.add(Fault{key, rv, status})
+	c.wakeEveryone()
 }
 
 // bury takes out the last good versions of faulty objects that are known to be

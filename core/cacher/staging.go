@@ -94,6 +94,7 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	if len(c.watches) > 0 {
 		changes = c.difference(old, rv)
 	}
+	c.endRests()
 	c.window.Relist(rv)
 	c.dispatched = c.window.End()
 	for _, o := range c.observers {
@@ -105,6 +106,7 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	c.ready, c.held = true, false
 	c.generation++
 	c.advance(rv)
+	c.wakeEveryone()
 	c.restartClock()
 }
 

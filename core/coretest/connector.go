@@ -9,8 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/session"
-	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/wire"
 )
 
 // resource is one kind of object that the connector serves.
@@ -111,6 +111,9 @@ func (c *connector) Collection(name api.Resource, _ *wire.Subscribe) (*cacher.Ca
 
 // Release implements session.Backend.
 func (c *connector) Release(api.Resource) {}
+
+// Wake implements session.Backend. Sessions are asked after every step.
+func (c *connector) Wake() {}
 
 func (c *connector) find(name string) (*resource, error) {
 	var names []string

@@ -5,7 +5,9 @@
 // A session has no queue. A subscription is a position in its collection's
 // history, and [Session.Next] builds the next message from there when the
 // connection can take one; a reader that is slow is simply further behind, and
-// costs nothing. One that falls out of the window is told so with a 410 and
+// costs nothing. Nor does one that has caught up, whatever happens to objects that
+// it does not watch: it is woken by the first change that its selectors let
+// through ([Backend].Wake), and by the clock for progress. One that falls out of the window is told so with a 410 and
 // starts over with a snapshot.
 //
 // A snapshot is read from the store in key order, a message at a time, while

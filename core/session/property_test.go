@@ -59,6 +59,7 @@ func (w *world) Collection(api.Resource, *wire.Subscribe) (*cacher.Cacher, *api.
 	return w.cacher, nil
 }
 func (w *world) Release(api.Resource) {}
+func (w *world) Wake()                {}
 
 // revise makes up a revision and applies it to the model.
 func (w *world) revise() []change {

@@ -17,6 +17,9 @@ type Backend interface {
 	Collection(resource api.Resource, f *wire.Subscribe) (*cacher.Cacher, *api.Status)
 	// Release says that a subscription that Collection was called for ended.
 	Release(resource api.Resource)
+	// Wake says that Next may have something to say now. It is called while a
+	// collection is being changed, so Next comes later.
+	Wake()
 }
 
 // Config of a session; zeros take defaults.
@@ -177,7 +180,7 @@ func (s *Session) open(f *wire.Subscribe) (*subscription, *api.Status) {
 	if status != nil {
 		return nil, status
 	}
-	sub, status := newSubscription(s, f, resource, collection)
+	sub, status := newSubscription(s, f, resource, collection, s.backend.Wake)
 	if status != nil {
 		s.backend.Release(resource)
 	}

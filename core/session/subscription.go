@@ -42,10 +42,10 @@ type subscription struct {
 	credit       int64
 
 	phase      phase
-	deadline   int64   // of waiting for notOlderThan; zero until waiting
-	next       api.Key // of the snapshot
-	position   int     // in the window: the next event to send
-	generation int     // of the cacher that position belongs to
+	deadline   int64            // of waiting for notOlderThan; zero until waiting
+	next       api.Key          // of the snapshot
+	follower   *cacher.Follower // at the next event to send
+	generation int              // of the cacher that its position belongs to
 	rv         api.ResourceVersion
 	progressed int64 // the cacher's Progressed that was last reported
 	reported   int64 // when that was; zero makes a reader that resumed or asked hear at once
@@ -58,7 +58,7 @@ type subscription struct {
 	scratch    []byte
 }
 
-func newSubscription(session *Session, f *wire.Subscribe, resource api.Resource, c *cacher.Cacher) (*subscription, *api.Status) {
+func newSubscription(session *Session, f *wire.Subscribe, resource api.Resource, c *cacher.Cacher, wake func()) (*subscription, *api.Status) {
 	namespace := strings.Clone(f.Namespace)
 	filter, status := c.NewFilter(namespace, strings.Clone(f.LabelSelector), strings.Clone(f.FieldSelector))
 	if status != nil {
@@ -69,11 +69,12 @@ func newSubscription(session *Session, f *wire.Subscribe, resource api.Resource,
 		metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
 		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), source: strings.Clone(f.Source),
 	}
+	sub.follower = c.Follow(filter, wake)
 	sub.grant(f.Credit)
 	return sub, nil
 }
 
-func (s *subscription) close() {}
+func (s *subscription) close() { s.follower.Close() }
 
 func (s *subscription) grant(bytes uint64) {
 	if bytes > math.MaxInt64/2 {
@@ -89,7 +90,11 @@ func (s *subscription) fill(message []byte, limit int) ([]byte, *api.Status) {
 	if status != nil {
 		return message, status
 	}
-	return s.appendProgress(message), nil
+	message = s.appendProgress(message)
+	if s.phase == opening || s.caughtUp() && s.session.now >= s.nextReport() {
+		s.follower.AwaitNews()
+	}
+	return message, nil
 }
 
 // fillData does so for all but progress.
@@ -117,7 +122,7 @@ func (s *subscription) fillData(message []byte, limit int) ([]byte, *api.Status)
 
 // caughtUp: there is nothing more to send for now.
 func (s *subscription) caughtUp() bool {
-	return s.phase == live && s.position == s.cacher.Window().End()
+	return s.phase == live && s.follower.Position() == s.cacher.Window().End()
 }
 
 // begin decides between resuming and a snapshot, once the collection is ready
@@ -142,13 +147,15 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 	}
 	s.generation = c.Generation()
 	if s.from == 0 {
-		s.phase, s.rv, s.position = listing, c.ResourceVersion(), c.Window().End()
+		s.phase, s.rv = listing, c.ResourceVersion()
+		s.follower.MoveTo(c.Window().End())
 		if s.namespace != "" {
 			s.next = api.Key(s.namespace + "/")
 		}
 		return true, nil
 	}
-	s.position, status = c.Window().After(s.from)
+	position, status := c.Window().After(s.from)
+	s.follower.MoveTo(position)
 	s.phase, s.rv = live, s.from
 	return true, status
 }
@@ -182,7 +189,9 @@ func (s *subscription) otherDictionary(ref store.Ref) bool {
 }
 
 // checkPosition ends a subscription whose next event is no longer in the
-// window, be it evicted or replaced by a relist (rule H8).
+// window, be it evicted or replaced by a relist (rule H8). A reader without
+// credit hears of the former when it takes something again: nobody is woken for
+// what falls out of the window.
 func (s *subscription) checkPosition() *api.Status {
 	window := s.cacher.Window()
 	if s.source != s.cacher.Source() {
@@ -192,11 +201,13 @@ func (s *subscription) checkPosition() *api.Status {
 		if s.phase != live {
 			return api.Expired("the collection was listed anew while the snapshot was being sent")
 		}
+		s.rv = max(s.rv, s.follower.Rested())
 		position, status := window.After(s.rv)
-		s.position, s.generation = position, s.cacher.Generation()
+		s.follower.MoveTo(position)
+		s.generation = s.cacher.Generation()
 		return status
 	}
-	if s.position < window.Start() {
+	if s.credit > 0 && s.follower.Position() < window.Start() {
 		_, status := window.After(s.rv)
 		if status == nil {
 			status = api.Expired("too old resource version: " + s.rv.String())
@@ -212,7 +223,7 @@ func (s *subscription) advance(message []byte, limit int) []byte {
 	case listing:
 		return s.appendPart(message, limit)
 	case replaying:
-		if s.position < s.cacher.Window().End() {
+		if s.follower.Position() < s.cacher.Window().End() {
 			return s.appendEvents(message, limit)
 		}
 		s.phase, s.rv = live, s.cacher.ResourceVersion()
@@ -276,13 +287,13 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 	window := s.cacher.Window()
 	room := limit - len(message)
 	s.reset()
-	for s.position < window.End() {
-		e := window.At(s.position)
+	position := s.follower.Position()
+	for ; position < window.End(); position++ {
+		e := window.At(position)
 		if (e.ResourceVersion != s.rv || api.Mutated(api.RevisionSplitOnResume)) && (room <= 0 || s.mustSplit(e.Current)) {
 			break
 		}
 		s.rv = e.ResourceVersion
-		s.position++
 		t, content, ok := s.filter.Convert(e)
 		if !ok {
 			continue
@@ -297,6 +308,7 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 		message = s.addObject(message, t, content)
 		room -= len(s.changes[len(s.changes)-1].Envelope) + 16
 	}
+	s.follower.MoveTo(position)
 	if len(s.changes) == 0 {
 		return message
 	}
@@ -371,11 +383,19 @@ func (s *subscription) appendFaults(message []byte) []byte {
 // provided the collection itself has been heard of since: a connector that is
 // cut off from its source must not make its readers believe in their data.
 func (s *subscription) appendProgress(message []byte) []byte {
-	if !s.progressDue() || s.reported != 0 && s.session.now < s.reported+s.session.cfg.ProgressMillis {
+	if !s.progressDue() || s.session.now < s.nextReport() {
 		return message
 	}
 	s.rv, s.progressed, s.reported = s.cacher.ResourceVersion(), s.cacher.Progressed(), s.session.now
 	return (&wire.Progress{Subscription: s.id, ResourceVersion: s.rv}).Append(message)
+}
+
+// nextReport is when the subscription may say next how far it is.
+func (s *subscription) nextReport() int64 {
+	if s.reported == 0 {
+		return 0
+	}
+	return s.reported + s.session.cfg.ProgressMillis
 }
 
 // progressDue: there is news of the source, and not from so long ago that the
@@ -411,8 +431,8 @@ func (s *subscription) wake() int64 {
 	var at, again int64
 	if s.phase == opening {
 		at = s.deadline
-	} else if s.progressDue() {
-		at = s.reported + s.session.cfg.ProgressMillis
+	} else if s.caughtUp() && s.session.now < s.nextReport() {
+		at = s.nextReport() // by then there may be news, of which nothing else tells
 	}
 	if s.waits() {
 		again = s.excused + s.session.cfg.ProgressMillis

@@ -5,8 +5,8 @@ import (
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/session"
-	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/core/sim/check"
+	"github.com/watchglass/watchglass/core/wire"
 )
 
 const heartbeatMillis = 2000
@@ -259,9 +259,20 @@ func (c *connector) Collection(name api.Resource, _ *wire.Subscribe) (*cacher.Ca
 // Release implements session.Backend.
 func (c *connector) Release(api.Resource) { c.open-- }
 
-func (c *connector) newSession() *session.Session {
-	return session.New(session.Config{Server: "sim", ProgressMillis: progressMillis}, c)
+// newSession starts one that a link asks only when it has reason to.
+func (c *connector) newSession(l *link) *session.Session {
+	l.woken = true
+	return session.New(session.Config{Server: "sim", ProgressMillis: progressMillis}, backend{c, l})
 }
+
+// backend is a connector for one session.
+type backend struct {
+	*connector
+	link *link
+}
+
+// Wake implements session.Backend.
+func (b backend) Wake() { b.link.woken = true }
 
 // versionOf reads an object for the validators.
 func versionOf(schema api.Schema, rv api.ResourceVersion, labels api.Labels, e envelope) *check.Object {

@@ -23,6 +23,8 @@ type link struct {
 	stream    uint32
 	since     int64 // of the stream
 	up, down  []message
+	woken     bool  // the session may have something to say
+	wake      int64 // and at this time it has, too
 	latency   int64
 	room      int   // messages under way before the connector waits
 	stalled   int64 // nothing moves before then
@@ -45,7 +47,7 @@ func (l *link) answer() bool {
 		l.reader.step(&wire.StreamClosed{Stream: stream, Message: "connection refused"})
 		return true
 	}
-	l.stream, l.connector, l.session, l.silent, l.since = stream, l.target, l.target.newSession(), false, w.now
+	l.stream, l.connector, l.session, l.silent, l.since = stream, l.target, l.target.newSession(l), false, w.now
 	l.tap.connected()
 	l.reader.step(&wire.StreamOpened{Stream: stream, Token: "token"})
 	return true
@@ -65,10 +67,17 @@ func (l *link) send(queue *[]message, data []byte) {
 // pull takes what the session has to say while there is room for it.
 func (l *link) pull() bool {
 	moved := false
+	if l.wake != 0 && l.reader.world.now >= l.wake {
+		l.woken = true
+	}
 	for l.session != nil && len(l.down) < l.room {
 		data := l.session.Next(l.reader.world.setup.Message, l.reader.world.now)
 		if data == nil {
+			l.woken, l.wake = false, l.session.Wake()
 			break
+		}
+		if !l.woken {
+			l.reader.world.fail(ErrNotWoken, "reader %d: the session says %q", l.reader.id, data)
 		}
 		moved = true
 		l.tap.sent(data)
@@ -97,6 +106,7 @@ func (l *link) deliver() bool {
 		m := l.up[0]
 		l.up = l.up[1:]
 		l.tap.up(m.data)
+		l.woken = true
 		if err := l.session.Receive(m.data, l.reader.world.now); err != nil {
 			l.reader.world.fail(ErrProtocol, "connector refused reader %d: %v", l.reader.id, err)
 		}

@@ -25,6 +25,7 @@ var (
 	ErrConverge = errors.New("converge: a reader did not end where the source is")
 	ErrMemory   = errors.New("memory: more is held than the bounds allow")
 	ErrLeak     = errors.New("leak: something is held that nobody uses")
+	ErrNotWoken = errors.New("not woken: a session has something to say that nobody was told of")
 	ErrDrain    = errors.New("drain: a slow watch lost the end of its initial events")
 	ErrBody     = errors.New("body: an object has the body of another version, or none")
 	ErrLoop     = errors.New("loop: the parties keep each other busy without end")

@@ -171,16 +171,25 @@ func (col *collection) stopLinger() {
 	}
 }
 
-// change runs f under the lock and wakes the readers of the collection.
+// change runs f under the lock, and then wakes the readers that the cachers have
+// asked for since the last change. Those that a change does not concern sleep on.
 func (col *collection) change(f func(now int64)) {
+	for _, r := range col.locked(f) {
+		r.wake()
+	}
+}
+
+func (col *collection) locked(f func(now int64)) (woken []*reader) {
 	c := col.connector
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f(c.now())
 	col.wind()
-	for r := range col.readers {
-		r.wake()
+	woken, c.woken = c.woken, nil
+	for _, r := range woken {
+		r.woken = false
 	}
+	return woken
 }
 
 // update is change for what no reader needs to look at yet.

@@ -24,6 +24,7 @@ type Connector struct {
 	closed      bool
 	collections map[api.Resource]*collection
 	readers     int
+	woken       []*reader // to be told that there may be something to send
 	totals      Totals
 }
 

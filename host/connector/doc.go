@@ -5,11 +5,11 @@
 // An event's way: a source's goroutine calls the [source.Sink] in sink.go;
 // decode.go makes an envelope and a compressed body of the raw value, outside
 // any lock; the change is applied to the resource's cacher under the
-// connector's one lock; the readers of that resource are woken. Each reader has
-// a goroutine that writes: when it is free it pulls its session's next message
-// under the lock and sends it outside. There is no queue between the two, so a
-// slow reader costs neither memory nor anybody else's time; what it misses is
-// taken from the cacher's history or state when it is ready for it.
+// connector's one lock; the readers whose selectors let it through are woken.
+// Each reader has a goroutine that writes: when it is free it pulls its session's
+// next message under the lock and sends it outside. There is no queue between the
+// two, so a slow reader costs neither memory nor anybody else's time; what it
+// misses is taken from the cacher's history or state when it is ready for it.
 //
 // # Lock and goroutines
 //

@@ -48,6 +48,7 @@ type reader struct {
 	// Guarded by connector.mu. The receiving goroutine alone writes token and
 	// user.
 	session *session.Session
+	woken   bool     // it is in connector.woken
 	found   *lookups // for the message being received
 	token   string
 	user    *access.User              // nil before the Hello
@@ -171,6 +172,15 @@ func (r *reader) Collection(resource api.Resource, f *wire.Subscribe) (*cacher.C
 
 // Release implements session.Backend. It runs under the lock.
 func (r *reader) Release(resource api.Resource) { r.connector.release(r, resource) }
+
+// Wake implements session.Backend. It runs under the lock, which send wants to
+// have, and so leaves the waking for later.
+func (r *reader) Wake() {
+	if !r.woken {
+		r.woken = true
+		r.connector.woken = append(r.connector.woken, r)
+	}
+}
 
 // wake tells send to look again. It never blocks.
 func (r *reader) wake() {

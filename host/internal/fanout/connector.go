@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/clustersim"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/server"
+	"github.com/watchglass/watchglass/host/source"
+	"github.com/watchglass/watchglass/host/source/memory"
+)
+
+var pods = api.Resource{Version: "v1", Name: "pods"}
+
+var podsName = pods.String()
+
+// objects is how many pods there are.
+const objects = 5000
+
+// connectorSide is a connector and its server over a source in memory.
+type connectorSide struct {
+	source    *memory.Source
+	connector *connector.Connector
+	server    *server.Server
+	served    chan error
+	url       string
+	readers   *readerProcess
+	share     int
+	shards    int
+	pods      []source.Write
+	next      int
+	total     connector.Totals // when the readers were ready
+	delivered uint64
+}
+
+func newConnectorSide(ctx context.Context, readers, share int) (*connectorSide, error) {
+	s, err := startConnector(ctx, readers/share)
+	if err != nil {
+		return nil, err
+	}
+	s.share = share
+	if s.readers, err = startReaders(ctx, s.url, connectorKind, readers, share); err != nil {
+		s.close()
+		return nil, err
+	}
+	s.total = s.connector.Stats().Totals
+	return s, nil
+}
+
+// startConnector serves pods that lie in shards.
+func startConnector(ctx context.Context, shards int) (*connectorSide, error) {
+	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	s := &connectorSide{source: memory.New(), shards: shards, served: make(chan error, 1)}
+	cluster, err := clustersim.New((*collector)(s), clustersim.Config{Pods: objects, Seed: 1, Now: func() time.Time { return time.Unix(1_700_000_000, 0) }})
+	if err != nil {
+		return nil, err
+	}
+	if err := cluster.Populate(ctx, nil); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(s.pods, func(a, b source.Write) int { return bytes.Compare([]byte(a.Key), []byte(b.Key)) })
+	for i := range s.pods {
+		s.put(i)
+	}
+	s.connector = connector.New(connector.Config{Source: s.source, Logger: quiet})
+	if s.server, err = server.New(server.Config{Connector: s.connector, Logger: quiet}); err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	go func() { s.served <- s.server.Serve(listener) }()
+	s.url = "ws://" + listener.Addr().String() + "/watch"
+	_, err = s.connector.Hold(ctx, pods)
+	return s, err
+}
+
+// collector is the writer of the simulated cluster, which keeps its pods.
+type collector connectorSide
+
+var collecting sync.Mutex
+
+func (c *collector) Txn(_ context.Context, writes ...source.Write) (api.ResourceVersion, error) {
+	collecting.Lock()
+	defer collecting.Unlock()
+	for _, w := range writes {
+		if w.Resource == pods && w.Value != nil {
+			c.pods = append(c.pods, w)
+		}
+	}
+	return 1, nil
+}
+
+// put writes a pod with its shard and a label that changes now and then, as the
+// status of a pod does.
+func (s *connectorSide) put(i int) {
+	p := s.pods[i%len(s.pods)]
+	labels := []byte(`"labels":{"shard":"` + strconv.Itoa(i%len(s.pods)%s.shards) + `",`)
+	value := bytes.Replace(p.Value, []byte(`"labels":{`), labels, 1)
+	value = bytes.Replace(value, []byte(`"restartCount":`), []byte(`"restartCount":`+strconv.Itoa(s.next%9+1)), 1)
+	s.source.Put(pods, p.Key, value)
+}
+
+// patience is how long a message may take to be written.
+const patience = 30 * time.Second
+
+func (s *connectorSide) round(events int) error {
+	for range events {
+		s.put(s.next * 37)
+		s.next++
+		s.delivered += uint64(s.share)
+		rest()
+		if err := s.settle(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle returns when every reader has been written what it is to get.
+func (s *connectorSide) settle() error {
+	for end := time.Now().Add(patience); ; rest() {
+		messages := s.connector.Stats().Totals.Messages - s.total.Messages
+		if messages >= s.delivered {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%d messages were sent and not %d", messages, s.delivered)
+		}
+	}
+}
+
+// messageBytes is the size of a message, on average.
+func (s *connectorSide) messageBytes() int {
+	t := s.connector.Stats().Totals
+	return int((t.BytesOut - s.total.BytesOut) / (t.Messages - s.total.Messages))
+}
+
+func (s *connectorSide) close() {
+	if s.readers != nil {
+		s.readers.close()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := errors.Join(s.connector.Close(ctx), s.server.Shutdown(ctx)); err != nil {
+		slog.Warn("the connector did not close well", "error", err)
+	}
+	<-s.served
+}
+
+// rest lets the readers read: both sides are measured at the pace of readers
+// that keep up, not at that of a full socket.
+func rest() { time.Sleep(time.Millisecond) }

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// measureReconnect lets all readers come at once, each to be sent the whole
+// state, and sees meanwhile how long somebody else waits for the lock.
+func measureReconnect(ctx context.Context, o options) error {
+	s, err := startConnector(ctx, 1)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	idle := make(chan struct{})
+	time.AfterFunc(time.Second, func() { close(idle) })
+	calm := s.waits(idle)
+
+	done := make(chan struct{})
+	began := time.Now()
+	go func() {
+		defer close(done)
+		s.readers, err = startReaders(ctx, s.url, connectorKind, o.readers, o.readers)
+	}()
+	storm := s.waits(done)
+	if err != nil {
+		return err
+	}
+	bytes := s.connector.Stats().Totals.BytesOut
+	return print(o, result{
+		Figure: "reconnect", Case: strconv.Itoa(o.readers), Ratio: percentile(storm, 99), Unit: "ms",
+		Sides: []value{
+			{"median", percentile(storm, 50), "ms"}, {"p99", percentile(storm, 99), "ms"}, {"longest", percentile(storm, 100), "ms"},
+			{"p99-before", percentile(calm, 99), "ms"},
+			{"all-synced-after", time.Since(began).Seconds(), "s"}, {"sent", float64(bytes) / 1e6, "MB"},
+		},
+	})
+}
+
+// waits asks for the lock every millisecond until done, and notes how long it
+// took, in milliseconds.
+func (s *connectorSide) waits(done <-chan struct{}) (list []float64) {
+	for {
+		select {
+		case <-done:
+			return list
+		default:
+		}
+		began := time.Now()
+		s.connector.Stats()
+		list = append(list, time.Since(began).Seconds()*1000)
+		rest()
+	}
+}
+
+func percentile(list []float64, p int) float64 {
+	slices.Sort(list)
+	return list[min(len(list)*p/100, len(list)-1)]
+}
