@@ -32,6 +32,10 @@
 // the engine has given up are ignored, so the program need not care which of
 // the two sides was first.
 //
+// A program that ends, or is put to sleep, can take a snapshot of a collection
+// before, and open the collection with it afterwards: the data is there at once,
+// the state says since when it is not current, and only what changed travels.
+//
 // An Engine is not safe for concurrent use: one goroutine, worker or isolate
 // owns it. What it is given it copies where it keeps it; what it returns from
 // Ready is its own and valid until Advance.

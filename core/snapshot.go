@@ -56,7 +56,9 @@ func (e *Engine) takeSnapshot(f *wire.TakeSnapshot) {
 func (e *Engine) nextChunk(f *wire.NextChunk) {
 	x := e.findExport(f.Request)
 	switch {
-	case x == nil: // it has ended by itself
+	case x == nil && f.Stop: // it has ended by itself
+	case x == nil:
+		e.replyError(f.Request, api.NotFound("no snapshot with this number is being taken"))
 	case f.Stop:
 		x.close(e)
 	default:

@@ -10,6 +10,8 @@
 //   - what every watch delivered, by the validators of package check;
 //   - what views, lists and object handles show, whenever they change, against
 //     the source's log;
+//   - what programs keep of collections and hand to another engine: all of it is
+//     restored, or nothing, and what was damaged never is;
 //   - that nobody is silently stale or goes back in time, that everyone ends
 //     where the source is, and that nothing is left behind when all is closed.
 //

@@ -149,6 +149,10 @@ func (r *reader) listReply(f *wire.ListReply) {
 }
 
 func (r *reader) rejected(f *wire.Rejected) {
+	if f.Object == wire.ObjectRestore {
+		r.refused++
+		return
+	}
 	if f.Status.Code != 413 && f.Status.Code != 503 {
 		r.world.fail(ErrProtocol, "reader %d: rejected %d %d: %v", r.id, f.Object, f.ID, f.Status)
 	}

@@ -23,11 +23,6 @@ type kindOfOp struct {
 	do     func(w *world, r *api.Rand)
 }
 
-// NotAvailable are the faults that cannot be caused yet, and why.
-var NotAvailable = map[string]string{
-	"snapshot-restore": "the engine has no commands for it yet",
-}
-
 var opKinds = []kindOfOp{
 	{"write", 36, (*world).opWrite},
 	{"transaction", 10, (*world).opTransaction},
@@ -67,6 +62,8 @@ var opKinds = []kindOfOp{
 	{"list", 5, onReader(list)},
 	{"get", 2, onReader(get)},
 	{"reconnect", 1, onReader(reconnect)},
+	{"snapshot", 8, onReader(snapshot)},
+	{"restore", 2, onReader(restore)},
 	{"wait", 8, (*world).opWait},
 	{"idle", 1, (*world).opIdle},
 }
@@ -93,7 +90,7 @@ func Program(seed uint64) []Op {
 
 // timed are the ops whose outcome depends on what a program has heard by then:
 // which version it names, or which of its watches it closes.
-var timed = []string{"open-watch", "open-slow-watch", "close-watch", "busy", "reopen"}
+var timed = []string{"open-watch", "open-slow-watch", "close-watch", "busy", "reopen", "snapshot", "restore"}
 
 // WithoutTiming leaves out the ops whose outcome depends on when a program hears
 // of something. Readers then end with the same in every setup.

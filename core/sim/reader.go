@@ -34,6 +34,9 @@ type reader struct {
 	handles     []*handle
 	requests    []*request
 	resumes     []resume
+	taken       []*taking
+	kept        []*kept
+	refused     int // kept states
 	inspected   map[string]int64
 }
 
@@ -54,7 +57,7 @@ func (r *reader) reopen() {
 	r.link.opening = 0
 	r.link.tap.scopes = nil
 	r.records = append(r.records, r.watches...)
-	r.collections, r.watches, r.views, r.handles, r.requests = nil, nil, nil, nil, nil
+	r.collections, r.watches, r.views, r.handles, r.requests, r.taken = nil, nil, nil, nil, nil, nil
 	r.open()
 }
 
@@ -162,7 +165,11 @@ func (r *reader) told(t wire.Type, payload []byte) {
 		r.objectReply(parse(payload, &wire.ObjectReply{}))
 	case wire.TypeErrorReply:
 		f := parse(payload, &wire.ErrorReply{})
-		r.take(f.Request)
+		if !r.snapshotFailed(f) {
+			r.take(f.Request)
+		}
+	case wire.TypeSnapshotChunk:
+		r.snapshotChunk(parse(payload, &wire.SnapshotChunk{}))
 	case wire.TypeObjectChanged:
 		r.objectChanged(parse(payload, &wire.ObjectChanged{}))
 	case wire.TypeObjectState:

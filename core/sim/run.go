@@ -211,6 +211,10 @@ func (w *world) close() {
 		for _, h := range slices.Clone(rd.handles) {
 			rd.release(h)
 		}
+		for _, t := range rd.taken {
+			rd.step(&wire.NextChunk{Request: t.id, Stop: true})
+		}
+		rd.taken = nil
 	}
 	w.pass(10_000)
 	for _, c := range w.connectors {
@@ -271,7 +275,7 @@ func (r *reader) checkMemory() {
 
 func (r *reader) checkEmpty() {
 	r.inspect()
-	for _, name := range []string{"collections", "subscriptions", "watches", "views", "objects", "objects.references", "objects.watches"} {
+	for _, name := range []string{"collections", "subscriptions", "watches", "views", "objects", "objects.references", "objects.watches", "snapshots"} {
 		if n := r.inspected[name]; n != 0 {
 			r.world.fail(ErrLeak, "reader %d: %d %s are left", r.id, n, name)
 		}

@@ -28,6 +28,7 @@ var (
 	ErrNotWoken = errors.New("not woken: a session has something to say that nobody was told of")
 	ErrDrain    = errors.New("drain: a slow watch lost the end of its initial events")
 	ErrBody     = errors.New("body: an object has the body of another version, or none")
+	ErrRestore  = errors.New("restore: what was restored is not what was kept")
 	ErrLoop     = errors.New("loop: the parties keep each other busy without end")
 )
 

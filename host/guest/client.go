@@ -96,7 +96,11 @@ func (c *Client) call(ctx context.Context, f func(l *loop) error) error {
 // frame on the loop and copies what it wants; where an error is returned, it
 // may still be running.
 func (c *Client) request(ctx context.Context, command func(id uint32) []byte, take func(reply any)) error {
-	p := &pending{take: take, done: make(chan error, 1)}
+	return c.send(ctx, &pending{take: take, done: make(chan error, 1)}, command)
+}
+
+// send is request for one that was numbered before.
+func (c *Client) send(ctx context.Context, p *pending, command func(id uint32) []byte) error {
 	err := c.call(ctx, func(l *loop) error { return l.request(p, command) })
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package guest
 import (
 	"context"
 	"fmt"
+	"iter"
 	"log/slog"
 	"strings"
 	"time"
@@ -20,6 +21,11 @@ type CollectionOptions struct {
 	// MetadataOnly leaves the objects' JSON out: keys, labels, fields and
 	// columns alone.
 	MetadataOnly bool
+	// Restore has the chunks that were kept of [Collection.Snapshot]: those of a
+	// whole state, then those of the changes after it. The collection has that
+	// state at once, says since when it is not current, and resumes from there.
+	// See [Collection.RestoreError].
+	Restore iter.Seq[[]byte]
 }
 
 // Status says how current a collection is. Whatever the state, the data that
@@ -40,6 +46,9 @@ type Collection struct {
 	resource string
 	opts     CollectionOptions
 
+	restoring  *Instance // that the kept state is handed to
+	restoreErr error     // written before Collection returns
+
 	status latest[collectionStatus]
 	schema latest[api.Schema]
 }
@@ -57,7 +66,8 @@ func (c *Client) Collection(ctx context.Context, resource string, opts Collectio
 	err := c.call(ctx, func(l *loop) error {
 		col.id = l.newID()
 		l.collections[col.id] = col
-		if err := l.step(col.command()); err != nil {
+		col.restoring = l.instance
+		if err := l.step(col.command(opts.Restore != nil)); err != nil {
 			l.dropCollection(col, err)
 		}
 		if l.collections[col.id] == nil { // the engine refused it on the spot
@@ -65,16 +75,22 @@ func (c *Client) Collection(ctx context.Context, resource string, opts Collectio
 		}
 		return nil
 	})
+	if err == nil && opts.Restore != nil {
+		if err = col.restore(ctx, opts.Restore); err != nil {
+			_ = col.Close() // it would wait for the rest
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	return col, nil
 }
 
-func (c *Collection) command() []byte {
+func (c *Collection) command(restore bool) []byte {
 	return (&wire.OpenCollection{
 		Collection: c.id, Resource: c.resource, Namespace: c.opts.Namespace,
 		LabelSelector: c.opts.LabelSelector, FieldSelector: c.opts.FieldSelector, MetadataOnly: c.opts.MetadataOnly,
+		Restore: restore,
 	}).Append(nil)
 }
 

@@ -16,6 +16,16 @@
 // Everything is safe for concurrent use, every call that can wait takes a
 // context, and errors with a Kubernetes code are *api.Status.
 //
+// # Keeping what is there
+//
+// A program that ends can keep the state of a collection and open it again with
+// that: the objects are there at once, and only what changed meanwhile travels.
+//
+//	var kept [][]byte
+//	var at guest.Position
+//	for chunk, err := range pods.Snapshot(ctx, guest.SnapshotOptions{Since: at}) { … }
+//	pods, err = client.Collection(ctx, "v1/pods", guest.CollectionOptions{Restore: slices.Values(kept)})
+//
 // # How it works
 //
 // One goroutine, the loop, owns the instance of the module and everything that

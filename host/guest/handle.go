@@ -73,6 +73,8 @@ func newFrame(t wire.Type) frame {
 		return &wire.InspectReply{}
 	case wire.TypeErrorReply:
 		return &wire.ErrorReply{}
+	case wire.TypeSnapshotChunk:
+		return &wire.SnapshotChunk{}
 	}
 	return nil
 }
@@ -156,6 +158,8 @@ func (l *loop) reply(f frame) {
 		l.answer(f.Request, f, nil)
 	case *wire.InspectReply:
 		l.answer(f.Request, f, nil)
+	case *wire.SnapshotChunk:
+		l.answer(f.Request, f, nil)
 	case *wire.ErrorReply:
 		l.answer(f.Request, nil, f.Status)
 	}
@@ -189,6 +193,10 @@ func (l *loop) rejected(f *wire.Rejected) {
 		if v := l.views[f.ID]; v != nil {
 			delete(l.views, f.ID)
 			v.finish(f.Status)
+		}
+	case wire.ObjectRestore:
+		if c := l.collections[f.ID]; c != nil {
+			c.restoreErr = f.Status
 		}
 	case wire.ObjectHandle:
 		if h := l.handles[f.ID]; h != nil {

@@ -202,12 +202,14 @@ func (l *loop) unconnected(err error) {
 	}
 }
 
-// request sends a command under a fresh number.
+// request sends a command, under a fresh number if it has none yet.
 func (l *loop) request(p *pending, command func(id uint32) []byte) error {
 	if l.instance == nil {
 		return restarting()
 	}
-	p.id = l.newID()
+	if p.id == 0 {
+		p.id = l.newID()
+	}
 	l.requests[p.id] = p
 	err := l.step(command(p.id))
 	if err != nil {

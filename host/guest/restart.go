@@ -77,7 +77,7 @@ func (l *loop) failed(err error) {
 func (l *loop) reopen() {
 	for _, id := range ids(l.collections) {
 		if c := l.collections[id]; c != nil {
-			l.again(wire.ObjectCollection, id, c.command())
+			l.again(wire.ObjectCollection, id, c.command(false))
 		}
 	}
 	for _, id := range ids(l.views) {

@@ -1,0 +1,210 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/sim/check"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// kept is what a program has stored of a scope: a whole state and the changes
+// since. It outlives the engine.
+type kept struct {
+	key    string
+	kind   int
+	meta   bool
+	filter check.Filter
+	chunks [][]byte
+	source *source
+	rv     api.ResourceVersion
+	heard  int64 // when progress had arrived last
+}
+
+// taking is a snapshot that is being taken.
+type taking struct {
+	id         uint32
+	collection *collection
+	key        string
+	fresh      [][]byte
+	rand       *api.Rand
+}
+
+func (r *reader) keptOf(key string) *kept {
+	for _, k := range r.kept {
+		if k.key == key {
+			return k
+		}
+	}
+	return nil
+}
+
+// snapshot takes the state of a collection, or what changed in it since the last
+// time, or goes on with one that is under way.
+func snapshot(rd *reader, r *api.Rand) {
+	c := rd.anyCollection(r)
+	key := scopeKey(resourceNames[c.kind], c.filter, c.meta)
+	for _, t := range rd.taken {
+		if t.key == key {
+			rd.step(&wire.NextChunk{Request: t.id})
+			return
+		}
+	}
+	t := &taking{id: rd.id32(), collection: c, key: key, rand: api.NewRand(r.Uint64())}
+	f := wire.TakeSnapshot{Request: t.id, Collection: c.id, ChunkBytes: uint32(pick(r, 1, 300, 3000, 0))}
+	if k := rd.keptOf(key); k != nil && r.Int63n(3) > 0 {
+		f.ResourceVersion, f.Source = k.rv, k.source.name
+	}
+	rd.taken = append(rd.taken, t)
+	rd.step(&f)
+}
+
+func (r *reader) taking(id uint32) *taking {
+	for _, t := range r.taken {
+		if t.id == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// snapshotFailed reports whether an error was the answer to a snapshot.
+func (r *reader) snapshotFailed(f *wire.ErrorReply) bool {
+	t := r.taking(f.Request)
+	if t == nil {
+		return false
+	}
+	r.taken = without(r.taken, t)
+	if f.Status.Code != 410 && f.Status.Code != 503 {
+		r.world.fail(ErrProtocol, "reader %d: no snapshot of %s: %v", r.id, t.key, f.Status)
+	}
+	return true
+}
+
+func (r *reader) snapshotChunk(f *wire.SnapshotChunk) {
+	w := r.world
+	t := r.taking(f.Request)
+	if t == nil {
+		w.fail(ErrProtocol, "reader %d: a chunk for request %d, which asks for none", r.id, f.Request)
+		return
+	}
+	t.fresh = append(t.fresh, slices.Clone(f.Data))
+	switch {
+	case f.Last:
+		r.keep(t, f)
+	case t.rand.Int63n(3) > 0:
+		w.later(func() {
+			if r.drain(); r.taking(t.id) == t {
+				r.step(&wire.NextChunk{Request: t.id})
+			}
+		})
+	}
+}
+
+func (r *reader) keep(t *taking, f *wire.SnapshotChunk) {
+	r.taken = without(r.taken, t)
+	c, k := t.collection, r.keptOf(t.key)
+	if k == nil {
+		k = &kept{key: t.key, kind: c.kind, meta: c.meta, filter: c.filter}
+		r.kept = append(r.kept, k)
+	}
+	if f.Whole {
+		k.chunks = nil
+	} else {
+		r.world.saw(SnapshotOfChanges)
+	}
+	k.chunks = append(k.chunks, t.fresh...)
+	k.rv, k.heard = f.ResourceVersion, r.scope(c).heard
+	for _, s := range r.world.sources {
+		if s.name == string(f.Source) {
+			k.source = s
+		}
+	}
+	if k.source == nil || f.ResourceVersion != c.told.ResourceVersion {
+		r.world.fail(ErrRestore, "reader %d: a snapshot of %s is of %q at %d, and the collection at %d",
+			r.id, t.key, f.Source, f.ResourceVersion, c.told.ResourceVersion)
+	}
+}
+
+// restore throws the engine away and opens another with what was kept, however
+// old that is; some of it has suffered.
+func restore(rd *reader, r *api.Rand) {
+	rd.reload(false)
+	for _, k := range rd.kept {
+		if r.Int63n(4) > 0 {
+			rd.restore(k, r)
+		}
+	}
+}
+
+func (rd *reader) restore(k *kept, r *api.Rand) {
+	c := &collection{id: rd.id32(), kind: k.kind, meta: k.meta, filter: k.filter, opened: rd.world.now}
+	rd.collections = append(rd.collections, c)
+	rd.step(&wire.OpenCollection{
+		Collection: c.id, Resource: resourceNames[c.kind], Namespace: c.filter.Namespace,
+		LabelSelector: c.filter.Labels, MetadataOnly: c.meta, Restore: true,
+	})
+	chunks, refused := k.chunks, rd.refused
+	damaged := r.Int63n(4) == 0
+	if damaged {
+		chunks = damage(k.chunks, r)
+	}
+	for _, chunk := range chunks {
+		rd.step(&wire.RestoreChunk{Collection: c.id, Data: slices.Clone(chunk)})
+		if r.Int63n(8) == 0 {
+			rd.drain()
+		}
+	}
+	s := rd.scope(c)
+	s.epoch = &epoch{kind: s.kind, source: k.source, ready: true, first: k.rv, rv: k.rv, heard: k.heard}
+	rd.step(&wire.RestoreChunk{Collection: c.id, End: true})
+	rd.drain()
+	rd.judgeRestore(c, k, damaged, rd.refused > refused)
+}
+
+// damage gives chunks back that must not be accepted.
+func damage(chunks [][]byte, r *api.Rand) [][]byte {
+	chunks = slices.Clone(chunks)
+	at := int(r.Int63n(int64(len(chunks))))
+	switch r.Int63n(3) {
+	case 0:
+		chunks[at] = slices.Clone(chunks[at])
+		chunks[at][r.Int63n(int64(len(chunks[at])))] ^= byte(1 << r.Int63n(8))
+	case 1:
+		chunks[at] = chunks[at][:r.Int63n(int64(len(chunks[at]))-1)+1]
+	case 2: // the beginning is lost
+		chunks = chunks[1:]
+		if len(chunks) == 0 {
+			chunks = [][]byte{{1, 2, 3}}
+		}
+	}
+	return chunks
+}
+
+// judgeRestore: all of what was kept is there, and not said to be live, or
+// nothing is.
+func (r *reader) judgeRestore(c *collection, k *kept, damaged, refused bool) {
+	w := r.world
+	switch {
+	case refused && !damaged && w.setup.Budget <= 1:
+		w.fail(ErrRestore, "reader %d: what was kept of %s is refused", r.id, k.key)
+	case refused:
+		if c.told.ResourceVersion != 0 || c.told.Objects != 0 {
+			w.fail(ErrRestore, "reader %d: %s is refused, and half of it is there: %+v", r.id, k.key, c.told)
+		}
+		if e := r.scope(c); e.source == k.source && e.first == k.rv {
+			e.renew()
+		}
+		w.saw(SnapshotRefused)
+		return
+	case damaged:
+		w.fail(ErrRestore, "reader %d: damaged chunks of %s are accepted", r.id, k.key)
+	}
+	w.saw(SnapshotRestored)
+	log := k.source.logs[k.kind]
+	want := len(log.List(k.rv, k.filter.Match))
+	exact := log.Exact(k.rv) && !r.unsure(log)
+	if c.told.ResourceVersion != k.rv || c.told.State == wire.Live || exact && int(c.told.Objects) != want {
+		w.fail(ErrRestore, "reader %d: %s was kept at version %d with %d objects, and restored as %+v", r.id, k.key, k.rv, want, c.told)
+	}
+}
