@@ -93,7 +93,7 @@ func (c *Cacher) SetSource(source string) {
 	c.source = source
 	if c.ready {
 		c.finishDispatch()
-		c.stopWatches()
+		c.stopWatches(func(*registration) bool { return true })
 	}
 }
 

@@ -99,10 +99,12 @@ func (c *Cacher) sameRevision(a, b store.Ref) bool {
 	return a != 0 && b != 0 && c.heap.ResourceVersion(a) == c.heap.ResourceVersion(b)
 }
 
-func (c *Cacher) stopWatches() {
+func (c *Cacher) stopWatches(which func(*registration) bool) {
 	var all []*registration
 	for _, r := range c.watches {
-		all = append(all, r)
+		if which(r) {
+			all = append(all, r)
+		}
 	}
 	inOrder(all)
 	for _, r := range all {

@@ -287,3 +287,25 @@ func TestDictionaries(t *testing.T) {
 	}
 	assert.Equal(t, []string{"one", "two", "one", ""}, got)
 }
+
+// Regression 1: a watch from a version that the collection had not reached was
+// told the difference of a relist that went past it. Its consumer knew objects
+// that neither state had, and was never told that they were gone.
+func TestRelistRegression1_WatchesAheadOfTheirCollection(t *testing.T) {
+	w := listed(t, 10, "ns/a rv=5")
+	ahead, further, level := w.start(since("15")), w.start(since("25")), w.start(since("20"))
+	behind := w.start(since("10"))
+	w.list(20, "ns/a rv=18")
+	assert.True(t, ahead.Stopped(), "what lay between 15 and 20 is not known")
+	assert.False(t, further.Stopped(), "still ahead")
+	assert.False(t, level.Stopped(), "it missed nothing")
+	assert.Equal(t, []string{"MODIFIED ns/a@18"}, w.take(behind))
+	assert.Empty(t, w.take(ahead))
+	_, status := w.tryStart(since("15"))
+	require.NotNil(t, status)
+	assert.Equal(t, 410, status.Code, "so that the consumer lists anew")
+	w.do("ns/a rv=21", "ns/a rv=26")
+	assert.Equal(t, []string{"MODIFIED ns/a@26"}, w.take(further))
+	assert.Equal(t, []string{"MODIFIED ns/a@21", "MODIFIED ns/a@26"}, w.take(level))
+	w.assertNoLeak()
+}

@@ -78,7 +78,8 @@ func (c *Cacher) ListDelete(key api.Key, rv api.ResourceVersion) {
 //
 // A list that is older than what was seen before means that the source has gone
 // back in time. The watches end: nothing that follows could be told to them in
-// order.
+// order. So do watches from a version between the two states, which lay in the
+// future until now: the difference is not what their consumers have missed.
 func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	c.now = max(c.now, now)
 	c.finishDispatch()
@@ -87,9 +88,9 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	c.state, c.faults.list = c.staging.state, c.staging.faults.list
 	c.faults.next += c.staging.faults.next
 	c.staging = nil
-	if rv < c.rv {
-		c.stopWatches()
-	}
+	c.stopWatches(func(r *registration) bool {
+		return rv < c.rv || r.Watermark() > c.rv && r.Watermark() < rv
+	})
 	var changes []history.Event
 	if len(c.watches) > 0 {
 		changes = c.difference(old, rv)

@@ -20,7 +20,7 @@ func (r *reader) reload(resumed bool) {
 	}
 	opened := map[*collection]*collection{}
 	for _, w := range watches {
-		if !w.follow || w.last == 0 || w.epoch == nil {
+		if !w.follow || w.complete == 0 || w.epoch == nil {
 			continue
 		}
 		old := w.collection
@@ -60,7 +60,7 @@ func (r *reader) takeUp(p resume) {
 	old, f := p.watch, p.watch.open
 	f.ResourceVersion, f.Match, f.SendInitialEvents = "", wire.MatchUnset, wire.Unset
 	if p.collection.epoch.source == old.epoch.source {
-		f.ResourceVersion = old.last.String()
+		f.ResourceVersion = old.complete.String()
 		r.world.saw(ReaderResumed)
 	}
 	r.openWatch(p.collection, f, true, old)

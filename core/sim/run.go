@@ -151,9 +151,14 @@ func (r *reader) judgeWatch(watch *watch) {
 	want := log.List(w.source.rv, func(key api.Key, o *check.Object) bool {
 		return watch.Scope.Match(key, o) && watch.Filter.Match(key, o)
 	})
-	ok := len(want) == len(watch.held)
+	held := maps.Clone(watch.held)
+	ok := true
 	for _, item := range want {
-		ok = ok && watch.held[item.Key] == item.Object.ResourceVersion
+		ok = ok && (held[item.Key] == item.Object.ResourceVersion || watch.inherited && log.Tainted(item.Key))
+		delete(held, item.Key)
+	}
+	for key := range held {
+		ok = ok && watch.inherited && log.Tainted(key)
 	}
 	if !ok {
 		w.fail(ErrConverge, "%s: a client that applied everything holds %v, and there are %v", watch.Name, watch.held, want)

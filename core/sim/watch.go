@@ -24,11 +24,17 @@ type watch struct {
 	// last is the newest version that the program has seen; zero while that says
 	// nothing about what else it has seen.
 	last api.ResourceVersion
+	// complete is the newest version of which the program has seen everything:
+	// a watch ends between revisions, but who leaves it may do so inside one.
+	complete api.ResourceVersion
 	// follow: when the watch ends, the program opens the next. What all of
 	// them delivered, applied, is in held.
 	follow bool
 	held   map[api.Key]api.ResourceVersion
 	whole  bool // held began with a state
+	// inherited: some of held is from another engine, which may have known good
+	// versions of objects that were faulty when this one began.
+	inherited bool
 	// drained: a slow consumer was terminated while the end marker was due.
 	drained bool
 	marked  bool
@@ -55,6 +61,7 @@ func (r *reader) openWatch(c *collection, f wire.OpenWatch, follow bool, before 
 	w := &watch{id: f.Watch, open: f, collection: c, kind: c.kind, follow: follow, granted: f.Credit, held: map[api.Key]api.ResourceVersion{}}
 	if before != nil {
 		w.held, w.whole = before.held, before.whole
+		w.inherited = before.inherited || before.collection != c
 	}
 	w.Name = fmt.Sprintf("reader %d watch %d %+v", r.id, w.id, f)
 	w.Request = check.Request{
@@ -66,12 +73,12 @@ func (r *reader) openWatch(c *collection, f wire.OpenWatch, follow bool, before 
 	switch {
 	case f.SendInitialEvents == wire.True:
 	case rv > 0:
-		w.Start, w.ResourceVersion, w.last = check.FromVersion, rv, rv
+		w.Start, w.ResourceVersion, w.last, w.complete = check.FromVersion, rv, rv, rv
 	case f.SendInitialEvents == wire.False:
 		w.Start = check.FromNow
 	}
 	if w.Start == check.FromState {
-		w.held, w.whole = map[api.Key]api.ResourceVersion{}, true
+		w.held, w.whole, w.inherited = map[api.Key]api.ResourceVersion{}, true, false
 	}
 	if c.ready() {
 		w.Opened = c.told.ResourceVersion
@@ -132,7 +139,7 @@ func (r *reader) watchEvent(w *watch, f *wire.WatchEvent) {
 	e := check.Event{Type: f.Type, ResourceVersion: f.Item.ResourceVersion, Batch: r.batch}
 	if f.Type == api.Bookmark {
 		e.End = f.Item.Flags&api.EndOfInitialEvents != 0
-		w.last = e.ResourceVersion
+		w.last, w.complete = e.ResourceVersion, e.ResourceVersion
 		if e.End {
 			r.endMarker(w, e.ResourceVersion)
 		}
@@ -152,9 +159,13 @@ func (w *watch) apply(e check.Event) {
 	} else {
 		w.held[e.Key] = e.ResourceVersion
 	}
-	if w.Start != check.FromState || w.last != 0 { // the initial events are in no order
-		w.last = e.ResourceVersion
+	if w.Start == check.FromState && w.last == 0 {
+		return // the initial events are in no order
 	}
+	if e.ResourceVersion > w.last {
+		w.complete = w.last
+	}
+	w.last = e.ResourceVersion
 }
 
 func (r *reader) endMarker(w *watch, rv api.ResourceVersion) {

@@ -100,6 +100,9 @@ func New(heap *store.Heap, opt Options) *Watcher {
 // Filter is the watch's filter.
 func (w *Watcher) Filter() *Filter { return w.opt.Filter }
 
+// Watermark is the version that live events must exceed.
+func (w *Watcher) Watermark() api.ResourceVersion { return w.watermark }
+
 // Finished reports that everything was delivered and nothing will follow.
 func (w *Watcher) Finished() bool { return w.outClosed && w.out.len() == 0 }
 

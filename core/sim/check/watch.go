@@ -201,6 +201,9 @@ func Expected(l *Log, r *Request, relists []Relist, from api.ResourceVersion) []
 			continue
 		}
 		add(gap.From)
+		if at > gap.From { // the watch began ahead of the reader, and holds another state
+			gap.From = at
+		}
 		for _, e := range difference(l, r, gap) {
 			if e.ResourceVersion > from {
 				events = append(events, e)
