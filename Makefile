@@ -12,6 +12,8 @@ GO_SRC  := $(shell git ls-files -co --exclude-standard -- '*.go' go.mod go.sum)
 JS_SRC  := $(shell git ls-files -co --exclude-standard -- js/src js/build.mjs js/package-lock.json)
 PAGE_SRC := $(shell git ls-files -co --exclude-standard -- examples/dashboard)
 BENCH   ?=
+KUBERNETES := host/conformance/kubernetes
+KUBERNETES_VERSION := v1.36.3
 FUZZTIME ?= 30s
 SEEDS   ?= 1000
 SEED    ?= 1
@@ -58,9 +60,12 @@ fuzz: ## Fuzz every parser, and the core against Kubernetes, for FUZZTIME each (
 	    echo "== $$name ($$(dirname $$f))"; (cd $$(dirname $$f) && go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) .); \
 	  done; done
 
-conformance: ## Hold core against the libraries of Kubernetes (the first build takes minutes)
+conformance: $(KUBERNETES)/bin/kube-apiserver-$(KUBERNETES_VERSION) $(KUBERNETES)/bin/kubectl-$(KUBERNETES_VERSION) ## Hold it against Kubernetes itself: its libraries, kube-apiserver, kubectl (the first build takes minutes)
 	go -C host/conformance test ./...
 	go -C host/conformance/objcache test ./...
+
+$(KUBERNETES)/bin/%-$(KUBERNETES_VERSION): $(KUBERNETES)/go.mod $(KUBERNETES)/go.sum
+	go -C $(KUBERNETES) build -trimpath -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES_VERSION)' -o bin/$(@F) k8s.io/kubernetes/cmd/$*
 
 golden: $(WASM) ## Rewrite the golden files: wire frames, scenarios, ABI (read the diff before you commit it)
 	go test ./core/wire -update

@@ -34,6 +34,9 @@ type Config struct {
 	REST *rest.Config
 	// PageSize is the number of objects a classic list asks for at once.
 	PageSize int
+	// PagedLists asks for the state in pages from the start, for servers that
+	// begin watches with the state and should not.
+	PagedLists bool
 	// WatchTimeout is how long one watch lasts, in whole seconds of at least
 	// four: it is the pace of progress.
 	WatchTimeout time.Duration

@@ -66,12 +66,11 @@ func (st *stream) classicList(ctx context.Context, size int) error {
 // what was handed over before.
 func (st *stream) notOlder() url.Values {
 	query := url.Values{}
-	st.update(func(m *memory) {
-		if m.newest > 0 {
-			query.Set("resourceVersion", m.newest.String())
-			query.Set("resourceVersionMatch", "NotOlderThan")
-		}
-	})
+	st.update(func(m *memory) { st.floor = m.newest })
+	if st.floor > 0 {
+		query.Set("resourceVersion", st.floor.String())
+		query.Set("resourceVersionMatch", "NotOlderThan")
+	}
 	return query
 }
 
@@ -80,11 +79,9 @@ func (st *stream) endList(version string) error {
 	if err != nil || rv == 0 {
 		return fmt.Errorf("%s: the list's resourceVersion %q is not one that can be watched from", st.about("list"), version)
 	}
-	var newest api.ResourceVersion
-	st.update(func(m *memory) { newest = m.newest })
-	if rv < newest {
+	if rv < st.floor {
 		return fmt.Errorf("%s: the server answers with the state at %s, older than %s, which was seen before: it lags behind, "+
-			"or the cluster was restored from a backup and watchglass must be restarted", st.about("list"), rv, newest)
+			"or the cluster was restored from a backup and watchglass must be restarted", st.about("list"), rv, st.floor)
 	}
 	if err := st.sink.EndList(rv); err != nil {
 		return err

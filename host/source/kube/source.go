@@ -118,7 +118,7 @@ func (s *Source) remember(resource api.Resource, cluster string) *memory {
 	defer s.mu.Unlock()
 	m := s.memory[resource]
 	if m == nil || m.cluster != cluster {
-		m = &memory{cluster: cluster}
+		m = &memory{cluster: cluster, classic: s.config.PagedLists}
 		s.memory[resource] = m
 	}
 	return m
@@ -146,6 +146,7 @@ type stream struct {
 	resource *resource
 	sink     source.Sink
 	at       api.ResourceVersion // everything up to it was handed over
+	floor    api.ResourceVersion // that a list was asked not to be older than
 	memory   *memory             // guarded by Source.mu
 	identity identity
 }
