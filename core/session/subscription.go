@@ -224,7 +224,11 @@ func (s *subscription) advance(message []byte, limit int) []byte {
 		return s.appendPart(message, limit)
 	case replaying:
 		if s.follower.Position() < s.cacher.Window().End() {
-			return s.appendEvents(message, limit)
+			before := len(message)
+			if message = s.appendEvents(message, limit); len(message) > before {
+				return message
+			}
+			// None of them concerns the reader, and nothing else would bring it here again.
 		}
 		s.phase, s.rv = live, s.cacher.ResourceVersion()
 		s.progressed = s.cacher.Progressed()
