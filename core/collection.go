@@ -195,7 +195,7 @@ func (e *Engine) closeCollection(f *wire.CloseCollection) {
 			x.fail(e, api.Unavailable("the collection was closed"))
 		}
 	}
-	e.collections = slices.DeleteFunc(e.collections, func(x *collection) bool { return x == c })
+	e.collections = api.Remove(e.collections, c)
 	c.backing.users--
 	c.backing.idleSince = e.now
 	if r := c.backing.restore; r != nil && r.collection == c {

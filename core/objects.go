@@ -1,7 +1,6 @@
 package core
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -51,7 +50,7 @@ func (e *Engine) releaseObject(f *wire.ReleaseObject) {
 		e.objects.Unfollow(h.object)
 	}
 	e.objects.Remove(h.object, h.owner)
-	e.handles = slices.DeleteFunc(e.handles, func(x *handle) bool { return x == h })
+	e.handles = api.Remove(e.handles, h)
 }
 
 func (e *Engine) getObject(f *wire.GetObject) {

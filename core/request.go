@@ -41,7 +41,7 @@ func (e *Engine) replyObject(c *collection, cache *cacher.Cacher, request uint32
 	case status != nil:
 		e.replyError(request, status)
 	case ref == 0:
-		e.replyError(request, api.NotFound(cache.Schema().Resource.Name+" "+strconv.Quote(string(key))+" not found"))
+		e.replyError(request, api.NotFound(cache.Schema().Resource.Name+" "+api.Quote(string(key))+" not found"))
 	default:
 		e.plain = e.plain[:0]
 		item := e.item(c, cache, ref, cache.Heap().ResourceVersion(ref), true)

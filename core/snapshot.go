@@ -1,8 +1,6 @@
 package core
 
 import (
-	"slices"
-
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/reflector"
 	"github.com/watchglass/watchglass/core/session"
@@ -77,7 +75,7 @@ func (e *Engine) findExport(request uint32) *export {
 
 func (x *export) close(e *Engine) {
 	x.copy.Close()
-	e.exports = slices.DeleteFunc(e.exports, func(other *export) bool { return other == x })
+	e.exports = api.Remove(e.exports, x)
 }
 
 func (x *export) fail(e *Engine, status *api.Status) {

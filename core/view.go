@@ -115,7 +115,7 @@ func (e *Engine) dropView(v *liveView) {
 }
 
 func (e *Engine) removeView(v *liveView) {
-	e.views = slices.DeleteFunc(e.views, func(x *liveView) bool { return x == v })
+	e.views = api.Remove(e.views, v)
 }
 
 func (e *Engine) findView(id uint32) *liveView {

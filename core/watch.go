@@ -1,7 +1,6 @@
 package core
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -59,7 +58,7 @@ func (s *watches) list() []*watch {
 }
 
 func inOrder(list []*watch) {
-	slices.SortFunc(list, func(a, b *watch) int { return a.order - b.order })
+	api.Sort(list, func(a, b **watch) bool { return (*a).order < (*b).order })
 }
 
 // look has the watch looked at by the next Ready.

@@ -14,9 +14,9 @@ func ParseResourceVersion(text string) (ResourceVersion, error) {
 	if text == "" || text == "0" {
 		return 0, nil
 	}
-	rv, err := strconv.ParseUint(text, 10, 64)
-	if err != nil || text[0] == '0' || text[0] == '+' {
-		return 0, BadRequest("invalid resource version " + strconv.Quote(text) +
+	rv, ok := ParseUint(text)
+	if !ok || text[0] == '0' {
+		return 0, BadRequest("invalid resource version " + Quote(text) +
 			": expected a decimal number without sign or leading zeros that fits 64 bits")
 	}
 	return ResourceVersion(rv), nil

@@ -1,9 +1,6 @@
 package api
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // Resource names a kind of object: group, version and plural name. The core
 // group is empty.
@@ -11,20 +8,18 @@ type Resource struct{ Group, Version, Name string }
 
 // ParseResource reads "v1/pods" or "apps/v1/deployments".
 func ParseResource(text string) (Resource, error) {
-	parts := strings.Split(text, "/")
-	for _, p := range parts {
-		if p == "" {
-			parts = nil
-			break
-		}
+	var r Resource
+	group, rest, _ := strings.Cut(text, "/")
+	version, name, grouped := strings.Cut(rest, "/")
+	if grouped {
+		r = Resource{Group: group, Version: version, Name: name}
+	} else {
+		r = Resource{Version: group, Name: version}
 	}
-	switch len(parts) {
-	case 2:
-		return Resource{Version: parts[0], Name: parts[1]}, nil
-	case 3:
-		return Resource{Group: parts[0], Version: parts[1], Name: parts[2]}, nil
+	if r.Version != "" && r.Name != "" && grouped == (r.Group != "") && strings.IndexByte(r.Name, '/') < 0 {
+		return r, nil
 	}
-	return Resource{}, BadRequest("invalid resource " + strconv.Quote(text) +
+	return Resource{}, BadRequest("invalid resource " + Quote(text) +
 		`: expected "version/resource" such as "v1/pods", or "group/version/resource" such as "apps/v1/deployments"`)
 }
 
@@ -78,7 +73,7 @@ func (s *Schema) Field(name string) int {
 // Column returns the position of a column by name, ignoring ASCII case, or -1.
 func (s *Schema) Column(name string) int {
 	for i := range s.Columns {
-		if strings.EqualFold(s.Columns[i].Name, name) {
+		if EqualFold(s.Columns[i].Name, name) {
 			return i
 		}
 	}

@@ -1,8 +1,6 @@
 package cacher
 
 import (
-	"slices"
-
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/store"
@@ -114,12 +112,7 @@ func (c *Cacher) stopWatches(which func(*registration) bool) {
 }
 
 func inOrder(list []*registration) {
-	slices.SortFunc(list, func(a, b *registration) int {
-		if a.entry.Before(&b.entry) {
-			return -1
-		}
-		return 1
-	})
+	api.Sort(list, func(a, b **registration) bool { return (*a).entry.Before(&(*b).entry) })
 }
 
 // offer gives an event to the watches that it may concern without waiting, and

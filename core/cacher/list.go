@@ -175,7 +175,7 @@ func (c *Cacher) stateAt(rv api.ResourceVersion) (func(api.Key, func(store.Ref) 
 			keys = append(keys, key)
 		}
 	}
-	slices.Sort(keys)
+	api.SortStrings(keys)
 	return func(from api.Key, yield func(store.Ref) bool) { c.ascendUndone(from, undone, keys, yield) }, nil
 }
 

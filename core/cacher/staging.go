@@ -1,9 +1,6 @@
 package cacher
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/store"
@@ -139,9 +136,7 @@ func (c *Cacher) difference(old *store.Store, rv api.ResourceVersion) []history.
 		}
 		return true
 	})
-	slices.SortStableFunc(changes, func(a, b history.Event) int {
-		return cmp.Compare(a.ResourceVersion, b.ResourceVersion)
-	})
+	api.Sort(changes, func(a, b *history.Event) bool { return a.ResourceVersion < b.ResourceVersion })
 	old.Ascend("", func(ref store.Ref) bool {
 		if c.state.Get(c.heap.Key(ref)) == 0 && !api.Mutated(api.MissedDeletionOnRelist) {
 			changes = append(changes, history.Event{

@@ -1,7 +1,6 @@
 package cacher
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -48,11 +47,11 @@ func parseContinue(text string) (continueToken, *api.Status) {
 	}
 	start = strings.ReplaceAll(start, `\u0000`, "\x00")
 	if !cleanStart(start) {
-		return bad("its start key is " + strconv.Quote(start))
+		return bad("its start key is " + api.Quote(start))
 	}
-	rv, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || rv == 0 {
-		return bad("its resource version is " + strconv.Quote(number))
+	rv, ok := api.ParseInt(number)
+	if !ok || rv == 0 {
+		return bad("its resource version is " + api.Quote(number))
 	}
 	return continueToken{api.ResourceVersion(max(rv, 0)), strings.TrimPrefix(start, "/")}, nil
 }
@@ -60,7 +59,7 @@ func parseContinue(text string) (continueToken, *api.Status) {
 // cleanStart reports whether a start key stays inside the collection (rule
 // C50). It may have a slash in front, which means nothing.
 func cleanStart(start string) bool {
-	if start == "" || strings.ContainsAny(start, `"\`) {
+	if start == "" || api.HasAny(start, `"\`) {
 		return false
 	}
 	start = strings.TrimPrefix(start, "/")

@@ -2,8 +2,6 @@ package envelope
 
 import (
 	"bytes"
-	"slices"
-	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 )
@@ -163,7 +161,7 @@ func sortLabels(labels api.Labels) api.Labels {
 	if inOrder {
 		return labels
 	}
-	slices.SortStableFunc(labels, func(a, b api.Label) int { return strings.Compare(a.Key, b.Key) })
+	api.Sort(labels, func(a, b *api.Label) bool { return a.Key < b.Key })
 	kept := labels[:0]
 	for i, l := range labels {
 		if i+1 == len(labels) || labels[i+1].Key != l.Key {

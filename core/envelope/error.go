@@ -52,7 +52,7 @@ func syntaxError(b []byte, offset int, f fault) *SyntaxError {
 		message = "unexpected end: " + endMessage(f)
 	case f != tooDeep && f != wantPrintable:
 		found, _ := utf8.DecodeRune(b[offset:])
-		message += ", found " + strconv.QuoteRune(found)
+		message += ", found " + "'" + string(found) + "'"
 	}
 	return &SyntaxError{Offset: offset, Path: pathAt(b, offset), Message: message}
 }
@@ -121,8 +121,8 @@ func joinLevels(levels []level) string {
 		case l.array:
 			b.WriteString("[" + strconv.Itoa(l.index) + "]")
 		case !l.named:
-		case l.name == "" || strings.ContainsAny(l.name, `.[]'"\ `):
-			b.WriteString("[" + strconv.Quote(l.name) + "]")
+		case l.name == "" || api.HasAny(l.name, `.[]'"\ `):
+			b.WriteString("[" + api.Quote(l.name) + "]")
 		default:
 			if b.Len() > 0 {
 				b.WriteByte('.')

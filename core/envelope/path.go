@@ -33,26 +33,26 @@ func parseField(field string) ([]step, error) {
 	var steps []step
 	for name := range strings.SplitSeq(field, ".") {
 		if name == "" {
-			return nil, api.BadRequest("field " + strconv.Quote(field) +
+			return nil, api.BadRequest("field " + api.Quote(field) +
 				`: expected member names joined by dots, such as "status.phase"`)
 		}
 		steps = append(steps, step{name: name})
 	}
-	return steps, tooLong("field "+strconv.Quote(field), steps)
+	return steps, tooLong("field "+api.Quote(field), steps)
 }
 
 // parseColumn reads the path of a column.
 func parseColumn(c *api.Column) ([]step, error) {
 	if c.Kind == api.Null || c.Kind > api.String {
-		return nil, api.BadRequest("column " + strconv.Quote(c.Name) + ": expected a kind of cell, one of Bool, Integer, Number, Date, String")
+		return nil, api.BadRequest("column " + api.Quote(c.Name) + ": expected a kind of cell, one of Bool, Integer, Number, Date, String")
 	}
 	p := pathParser{text: c.Path}
 	steps, ok := p.parse()
 	if !ok {
-		return nil, api.BadRequest("column " + strconv.Quote(c.Name) + ": path " + strconv.Quote(c.Path) +
+		return nil, api.BadRequest("column " + api.Quote(c.Name) + ": path " + api.Quote(c.Path) +
 			", offset " + strconv.Itoa(p.pos) + ": expected " + p.expected)
 	}
-	return steps, tooLong("column "+strconv.Quote(c.Name), steps)
+	return steps, tooLong("column "+api.Quote(c.Name), steps)
 }
 
 func tooLong(what string, steps []step) error {

@@ -1,14 +1,12 @@
 package objcache
 
 import (
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 )
 
-func quote(s string) string { return strconv.Quote(s) }
+func quote(s string) string { return api.Quote(s) }
 
 const (
 	// sweepMillis is how often idle items are looked for (rule K12).
@@ -89,7 +87,7 @@ func (c *Cache) Remove(id ID, owner string) bool {
 		it.stop()
 		it.fail(notRegistered(id))
 		delete(c.byID, id)
-		c.items = slices.DeleteFunc(c.items, func(x *item) bool { return x == it })
+		c.items = api.Remove(c.items, it)
 	}
 	return true
 }

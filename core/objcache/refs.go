@@ -1,6 +1,10 @@
 package objcache
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/watchglass/watchglass/core/api"
+)
 
 // refs counts references by owner (rule K1), in the order of owners.
 type refs struct {
@@ -28,7 +32,7 @@ func (r *refs) add(owner string, now int64) bool {
 			}
 			return 1
 		})
-		r.list = slices.Insert(r.list, i, ref{owner: owner})
+		r.list = api.Insert(r.list, i, ref{owner: owner})
 	}
 	r.list[i].count++
 	r.list[i].taken.add(now)
@@ -43,7 +47,7 @@ func (r *refs) remove(owner string) bool {
 	}
 	r.list[i].taken.remove()
 	if r.list[i].count--; r.list[i].count == 0 {
-		r.list = slices.Delete(r.list, i, i+1)
+		r.list = api.RemoveAt(r.list, i)
 	}
 	return true
 }

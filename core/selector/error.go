@@ -35,7 +35,7 @@ const maxQuoted = 200
 
 func quote(s string) string {
 	if len(s) > maxQuoted {
-		return strconv.Quote(s[:maxQuoted]) + "..."
+		return api.Quote(s[:maxQuoted]) + "..."
 	}
-	return strconv.Quote(s)
+	return api.Quote(s)
 }

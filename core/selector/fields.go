@@ -3,6 +3,8 @@ package selector
 import (
 	"slices"
 	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
 )
 
 // Fields is a field selector: terms that must all hold. The zero value selects
@@ -70,7 +72,7 @@ func (f Fields) RequiresExactMatch(field string) (value string, ok bool) {
 // EscapeValue writes a value so that it can stand in a field selector: a
 // backslash goes before each backslash, comma and equals sign (FS4).
 func EscapeValue(s string) string {
-	if !strings.ContainsAny(s, escapable) {
+	if !api.HasAny(s, escapable) {
 		return s
 	}
 	escaped := make([]byte, 0, len(s)+8)

@@ -1,8 +1,10 @@
 package selector
 
 import (
-	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/watchglass/watchglass/core/api"
 )
 
 // ParseFields reads a field selector. Its error is a [*SyntaxError].
@@ -36,7 +38,7 @@ type parsedTerm struct {
 }
 
 func fromParsed(parsed []parsedTerm) Fields {
-	slices.SortFunc(parsed, func(a, b parsedTerm) int { return strings.Compare(a.source, b.source) })
+	api.Sort(parsed, func(a, b *parsedTerm) bool { return a.source < b.source })
 	var f Fields
 	for _, p := range parsed {
 		if p.field != "" || p.value != "" { // FS8: "=" alone says nothing
@@ -82,7 +84,7 @@ func parseTerm(text string, at int, source string) (fieldTerm, error) {
 // unescape returns the value that s writes, or the position of what it must not
 // hold: a bare "=", or a backslash before anything but \ , = (FS4).
 func unescape(s string) (value string, bad int) {
-	if !strings.ContainsAny(s, escapable) {
+	if !api.HasAny(s, escapable) {
 		return s, -1
 	}
 	var b strings.Builder
@@ -92,7 +94,7 @@ func unescape(s string) (value string, bad int) {
 	// U+FFFD, as they do at a kube-apiserver.
 	for i, r := range s {
 		switch {
-		case escaped && !strings.ContainsRune(escapable, r):
+		case escaped && (r >= utf8.RuneSelf || !api.HasAny(escapable, string(r))):
 			return "", i - 1
 		case !escaped && r == '=':
 			return "", i

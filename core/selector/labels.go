@@ -55,7 +55,7 @@ func FromValidatedSet(set api.Labels) (Labels, error) {
 // on a key comes first, and with it RequiresExactMatch, depends on the text
 // alone.
 func sorted(requirements []Requirement) Labels {
-	slices.SortStableFunc(requirements, func(a, b Requirement) int { return strings.Compare(a.key, b.key) })
+	api.Sort(requirements, func(a, b *Requirement) bool { return a.key < b.key })
 	return Labels{requirements: requirements}
 }
 

@@ -3,6 +3,8 @@ package selector
 import (
 	"strconv"
 	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
 )
 
 const (
@@ -45,7 +47,7 @@ func valueProblem(value string) string {
 // operandProblem checks one value for the operator it is used with (LS7, LS8).
 func operandProblem(op Operator, value string) string {
 	if op == GreaterThan || op == LessThan {
-		if _, err := strconv.ParseInt(value, 10, 64); err != nil {
+		if _, ok := api.ParseInt(value); !ok {
 			return "operator " + string(op) + " needs a whole number of at most 64 bits, found " + quote(value)
 		}
 	}

@@ -77,9 +77,9 @@ func countProblem(op Operator, n int) string {
 func makeRequirement(key string, op Operator, values []string) Requirement {
 	r := Requirement{key: key, op: op}
 	if op == GreaterThan || op == LessThan {
-		r.bound, _ = strconv.ParseInt(values[0], 10, 64)
+		r.bound, _ = api.ParseInt(values[0])
 	}
-	slices.Sort(values)
+	api.SortStrings(values)
 	r.values = slices.Compact(values)
 	return r
 }
@@ -122,8 +122,8 @@ func (r Requirement) has(value string) bool {
 
 // compare is strict; a label that is no int64 is neither greater nor less.
 func (r Requirement) compare(value string) bool {
-	n, err := strconv.ParseInt(value, 10, 64)
-	if err != nil {
+	n, ok := api.ParseInt(value)
+	if !ok {
 		return false
 	}
 	if r.op == GreaterThan {

@@ -234,7 +234,7 @@ func (s *Session) Has(id uint32) bool { return s.find(id) != nil }
 func (s *Session) drop(sub *subscription) {
 	sub.close()
 	s.backend.Release(sub.resource)
-	s.subs = slices.DeleteFunc(s.subs, func(x *subscription) bool { return x == sub })
+	s.subs = api.Remove(s.subs, sub)
 }
 
 // Next returns the next message to send, of about limit bytes, or nil when

@@ -1,6 +1,6 @@
 package store
 
-import "slices"
+import "github.com/watchglass/watchglass/core/api"
 
 // Ordered is a sequence of objects in an order that its owner knows: each
 // method that looks for a place is given a function that tells the entries
@@ -106,7 +106,7 @@ func (o *Ordered) insert(id ID, chunk, pos int) {
 	if len(o.chunks[chunk]) == chunkSize {
 		chunk, pos = o.split(chunk, pos)
 	}
-	o.chunks[chunk] = slices.Insert(o.chunks[chunk], pos, id)
+	o.chunks[chunk] = api.Insert(o.chunks[chunk], pos, id)
 }
 
 // split halves a full chunk that is about to grow at pos, except at its end:
@@ -120,7 +120,7 @@ func (o *Ordered) split(chunk, pos int) (int, int) {
 	}
 	right := append(make([]ID, 0, chunkSize), c[at:]...)
 	o.chunks[chunk] = c[:at]
-	o.chunks = slices.Insert(o.chunks, chunk+1, right)
+	o.chunks = api.Insert(o.chunks, chunk+1, right)
 	if pos < at {
 		return chunk, pos
 	}
@@ -135,10 +135,10 @@ func (o *Ordered) Remove(id ID, before func(ID) bool) bool {
 		return false
 	}
 	o.count--
-	c := slices.Delete(o.chunks[chunk], pos, pos+1)
+	c := api.RemoveAt(o.chunks[chunk], pos)
 	o.chunks[chunk] = c
 	if len(c) == 0 {
-		o.chunks = slices.Delete(o.chunks, chunk, chunk+1)
+		o.chunks = api.RemoveAt(o.chunks, chunk)
 	}
 	return true
 }

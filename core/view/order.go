@@ -1,7 +1,6 @@
 package view
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -25,15 +24,15 @@ type order struct {
 func newOrder(heap *store.Heap, schema *api.Schema, sort string) (order, *api.Status) {
 	name, reversed := strings.CutPrefix(sort, "-")
 	o := order{heap: heap}
-	switch strings.ToLower(name) {
-	case "":
+	switch {
+	case name == "":
 		o.fixed = true
 		if reversed {
 			o.value = func(ref store.Ref) api.Value { return text(string(heap.Key(ref))) }
 		}
-	case "name":
+	case api.EqualFold(name, "name"):
 		o.fixed, o.value = true, func(ref store.Ref) api.Value { return text(heap.Key(ref).Name()) }
-	case "namespace":
+	case api.EqualFold(name, "namespace"):
 		o.fixed, o.value = true, func(ref store.Ref) api.Value { return text(heap.Key(ref).Namespace()) }
 	default:
 		if i := schema.Column(name); i >= 0 {
@@ -99,6 +98,6 @@ func unknownColumn(schema *api.Schema, verb, name string) *api.Status {
 		names = append(names, c.Name)
 	}
 	names = append(names, schema.Fields...)
-	return api.BadRequest("cannot " + verb + " " + schema.Resource.String() + " by " + strconv.Quote(name) +
+	return api.BadRequest("cannot " + verb + " " + schema.Resource.String() + " by " + api.Quote(name) +
 		": there is no such column or field; there are " + strings.Join(names, ", "))
 }

@@ -1,8 +1,7 @@
 package view
 
 import (
-	"slices"
-
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/store"
 )
 
@@ -55,8 +54,8 @@ func (v *View) sortRuns(ids []store.ID) {
 			n++
 		}
 		if n > 1 && !v.order.exact(key) {
-			slices.SortStableFunc(ids[:n], func(a, b store.ID) int {
-				return v.order.compare(state.Version(a), state.Version(b))
+			api.Sort(ids[:n], func(a, b *store.ID) bool {
+				return v.order.compare(state.Version(*a), state.Version(*b)) < 0
 			})
 		}
 		ids = ids[n:]

@@ -2,7 +2,6 @@ package view
 
 import (
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -225,7 +224,7 @@ func (v *View) Patch(f *wire.ViewPatch) bool {
 	for value, n := range v.counts {
 		f.Counts = append(f.Counts, wire.Count{Value: value, Rows: *n})
 	}
-	slices.SortFunc(f.Counts, func(a, b wire.Count) int { return strings.Compare(a.Value, b.Value) })
+	api.Sort(f.Counts, func(a, b *wire.Count) bool { return a.Value < b.Value })
 	v.shown.move(rows, f)
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/watchglass/watchglass/core"
 	"github.com/watchglass/watchglass/core/api"
@@ -111,7 +112,10 @@ type tape struct {
 // play lets readers follow a world through the list and so many changes.
 func play(ctx context.Context, w *world, changes, batch int, tapes ...tape) error {
 	ctx, cancel := context.WithCancel(ctx)
-	c := connector.New(connector.Config{Source: w, Logger: slog.New(slog.DiscardHandler)})
+	c := connector.New(connector.Config{
+		Source: w, Logger: slog.New(slog.DiscardHandler),
+		WriteTimeout: time.Hour, // one reader waits until the other has all
+	})
 	defer func() {
 		cancel()     // nobody reads any more, so that it is cut, not closed
 		c.Close(ctx) // and its error is the end of the context

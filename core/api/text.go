@@ -1,0 +1,100 @@
+package api
+
+import (
+	"math"
+	"unicode/utf8"
+)
+
+// What package strconv has of these brings tables and errors into the module
+// that nothing needs.
+
+// Quote puts text between double quotes for a message: quotes, backslashes,
+// control characters and bytes that are not UTF-8 are escaped as in Go.
+func Quote(text string) string {
+	const hex = "0123456789abcdef"
+	quoted := []byte{'"'}
+	for i := 0; i < len(text); {
+		c := text[i]
+		r, n := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case c == '"' || c == '\\':
+			quoted = append(quoted, '\\', c)
+		case c == '\n':
+			quoted = append(quoted, `\n`...)
+		case c == '\t':
+			quoted = append(quoted, `\t`...)
+		case c == '\r':
+			quoted = append(quoted, `\r`...)
+		case c < ' ' || c == 0x7f || r == utf8.RuneError && n == 1:
+			quoted = append(quoted, '\\', 'x', hex[c>>4], hex[c&15])
+		default:
+			quoted = append(quoted, text[i:i+n]...)
+		}
+		i += n
+	}
+	return string(append(quoted, '"'))
+}
+
+// ParseUint reads a decimal number of digits alone.
+func ParseUint(text string) (uint64, bool) {
+	if text == "" {
+		return 0, false
+	}
+	var n uint64
+	for i := range len(text) {
+		digit := uint64(text[i] - '0')
+		if digit > 9 || n > (math.MaxUint64-digit)/10 {
+			return 0, false
+		}
+		n = 10*n + digit
+	}
+	return n, true
+}
+
+// ParseInt reads a decimal number with or without a sign.
+func ParseInt(text string) (int64, bool) {
+	negative := text != "" && text[0] == '-'
+	if negative || text != "" && text[0] == '+' {
+		text = text[1:]
+	}
+	n, ok := ParseUint(text)
+	switch {
+	case !ok:
+		return 0, false
+	case negative:
+		return -int64(n), n <= 1<<63
+	}
+	return int64(n), n <= math.MaxInt64
+}
+
+// EqualFold compares ignoring ASCII case.
+func EqualFold(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		if lower(a[i]) != lower(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
+
+// HasAny reports whether text has one of some ASCII characters.
+func HasAny(text, some string) bool {
+	for i := range len(text) {
+		for j := range len(some) {
+			if text[i] == some[j] {
+				return true
+			}
+		}
+	}
+	return false
+}
