@@ -51,6 +51,7 @@ type Engine struct {
 	woken int64  // the last WakeAt
 
 	scratch []byte // a body on its way from compressed to plain
+	base    []byte // what it is the difference from
 	plain   []byte
 	patch   wire.ViewPatch
 }

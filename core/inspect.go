@@ -25,6 +25,7 @@ func (e *Engine) inspect(f *wire.Inspect) {
 		cache, r := c.backing.cacher, c.backing.reflector
 		add(prefix+"objects", cache.Len())
 		add(prefix+"versions", cache.Heap().Versions())
+		add(prefix+"deltas", cache.Heap().Deltas())
 		add(prefix+"usedBytes", cache.Heap().UsedBytes())
 		add(prefix+"reservedBytes", cache.Heap().ReservedBytes())
 		add(prefix+"labelSets", cache.Heap().Labels.Len())
@@ -33,6 +34,7 @@ func (e *Engine) inspect(f *wire.Inspect) {
 		add(prefix+"relists", int(r.Relists))
 		add(prefix+"resumes", int(r.Resumes))
 		add(prefix+"expired", int(r.Expired))
+		add(prefix+"missingBases", int(r.Missing))
 		add(prefix+"terminatedWatches", cache.Terminated)
 		faulty := 0
 		faults, _ := cache.Faults()

@@ -73,7 +73,7 @@ func (e *Engine) objectItem(o *objcache.Object) (wire.Item, *api.Status) {
 	e.plain = e.plain[:0]
 	it := wire.Item{ResourceVersion: o.ResourceVersion, Flags: o.Flags, Labels: o.Labels}
 	var status *api.Status
-	it.Envelope, status = e.present(o.Envelope, o.Dictionary, o.ResourceVersion, true)
+	it.Envelope, status = e.present(o.Envelope, o.Base, o.Dictionary, o.ResourceVersion, true)
 	return it, status
 }
 
@@ -203,7 +203,7 @@ func (b *backing) Find(key api.Key) (objcache.Object, bool) {
 	heap := b.cacher.Heap()
 	return objcache.Object{
 		ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref), Labels: heap.LabelsOf(ref),
-		Envelope: heap.Envelope(ref), Dictionary: b.cacher.Dictionary(ref),
+		Envelope: heap.Envelope(ref), Base: b.cacher.Base(ref), Dictionary: b.cacher.Dictionary(ref),
 	}, true
 }
 

@@ -98,7 +98,7 @@ func (e *Engine) item(c *collection, cache *cacher.Cacher, ref store.Ref, rv api
 	heap := cache.Heap()
 	it := wire.Item{ResourceVersion: rv, Flags: heap.Flags(ref), Labels: heap.LabelsOf(ref)}
 	var status *api.Status
-	it.Envelope, status = e.present(heap.Envelope(ref), cache.Dictionary(ref), rv, bodies)
+	it.Envelope, status = e.present(heap.Envelope(ref), cache.Base(ref), cache.Dictionary(ref), rv, bodies)
 	if status != nil {
 		e.out = (&wire.CollectionError{
 			Collection: c.id, Key: it.Envelope.Key(), ResourceVersion: rv, Status: status,
@@ -109,11 +109,11 @@ func (e *Engine) item(c *collection, cache *cacher.Cacher, ref store.Ref, rv api
 
 // present appends an envelope to e.plain, its body decoded and with its
 // resource version put in, and returns it. With a status the body is left out.
-func (e *Engine) present(stored wire.Envelope, dictionary []byte, rv api.ResourceVersion, bodies bool) (wire.Envelope, *api.Status) {
+func (e *Engine) present(stored wire.Envelope, base api.Body, dictionary []byte, rv api.ResourceVersion, bodies bool) (wire.Envelope, *api.Status) {
 	var body api.Body
 	var status *api.Status
 	if bodies && stored.Body().Codec != api.NoBody {
-		json, err := e.json(stored.Body(), dictionary, rv)
+		json, err := e.json(stored.Body(), base, dictionary, rv)
 		if err != nil {
 			status = api.Internal("the body of " + string(stored.Key()) + " cannot be decoded: " + err.Error())
 		} else {
@@ -126,11 +126,19 @@ func (e *Engine) present(stored wire.Envelope, dictionary []byte, rv api.Resourc
 }
 
 // json decodes a body into scratch that the next call reuses.
-func (e *Engine) json(body api.Body, dictionary []byte, rv api.ResourceVersion) ([]byte, error) {
+func (e *Engine) json(body, base api.Body, dictionary []byte, rv api.ResourceVersion) ([]byte, error) {
 	if e.decode == nil {
 		return nil, api.Internal("the engine was opened without a decoder")
 	}
-	decoded, err := e.decode(e.scratch[:0], body, dictionary, nil)
+	e.base = e.base[:0]
+	if base.Codec != api.NoBody {
+		plain, err := e.decode(e.base, base, dictionary, nil)
+		if err != nil {
+			return nil, err
+		}
+		e.base = plain
+	}
+	decoded, err := e.decode(e.scratch[:0], body, dictionary, e.base)
 	if err != nil {
 		return nil, err
 	}

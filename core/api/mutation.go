@@ -23,6 +23,7 @@ const (
 	StalenessUnsaid
 	StaleLabelSet
 	BackInTime
+	ForeignBases
 	mutations
 )
 
@@ -32,6 +33,7 @@ var mutationNames = [mutations]string{
 	"drain that drops the end marker", "window boundary off by one", "view rank off by one", "reference leak",
 	"dispatch missing a watcher", "conflation that reorders", "staleness unsaid", "stale label set on the wire",
 	"snapshot of an older replica taken",
+	"difference from a base of another connector",
 }
 
 // String says what is wrong.

@@ -13,6 +13,10 @@ type Config struct {
 	Schema  api.Schema
 	History history.Limits
 	Seed    uint64
+	// Bases makes up the name of the bases together with the number of lists;
+	// two cachers that are fed differently must not have the same. Zero is for
+	// those whose bases nobody needs a name for.
+	Bases uint64
 }
 
 // Observer sees every change, after it is applied and before any watch does.
@@ -35,6 +39,7 @@ type Cacher struct {
 	staging *staging
 	source  string
 	listed  string // the source of the state
+	bases   uint64
 	rv      api.ResourceVersion
 	ready   bool
 	now     int64
@@ -55,12 +60,13 @@ type Cacher struct {
 	awaiting  []*Follower // news
 	waits     []wait
 	held      bool // waits do not end
+	scratch   []byte
 	dispatcher
 }
 
 // New makes an empty cacher, not ready.
 func New(cfg Config) *Cacher {
-	c := &Cacher{schema: cfg.Schema, heap: store.NewHeap(), dictionaries: [][]byte{nil}}
+	c := &Cacher{schema: cfg.Schema, bases: cfg.Bases, heap: store.NewHeap(), dictionaries: [][]byte{nil}}
 	c.state = store.New(c.heap)
 	c.window = history.New(c.heap, cfg.History)
 	c.followed = watcher.NewIndex[*Follower](c.heap)
@@ -161,10 +167,18 @@ type Put struct {
 	// heap, for who knows it; it is in use, and Labels are not looked at.
 	LabelSet uint32
 	Envelope wire.Envelope
+	// Base, of a body of codec Delta. Its own body can be left out when the
+	// version held has or is that base.
+	Base wire.Base
 }
 
-// store makes a version with one count.
-func (c *Cacher) store(p *Put) store.Ref {
+// store makes a version with one count, unless the base of its body is missing.
+// The version held of the object, or zero, is where that is looked for.
+func (c *Cacher) store(p *Put, held store.Ref) (store.Ref, *api.Status) {
+	base, status := c.base(p, held)
+	if status != nil {
+		return 0, status
+	}
 	labels := p.LabelSet
 	if labels != 0 {
 		c.heap.Labels.Retain(labels)
@@ -176,28 +190,35 @@ func (c *Cacher) store(p *Put) store.Ref {
 		Flags:           p.Flags,
 		LabelSet:        labels,
 		Dictionary:      c.dictionary,
+		Base:            base,
 		Envelope:        p.Envelope,
-	})
+	}), nil
 }
 
 // Apply makes an object's new version current. A version that is not newer
-// than the one held is a repetition and is ignored.
-func (c *Cacher) Apply(p *Put, now int64) {
+// than the one held is a repetition and is ignored. The status says that the
+// base of its body is not here; nothing has changed then.
+func (c *Cacher) Apply(p *Put, now int64) *api.Status {
 	c.now = max(c.now, now)
 	key := p.Envelope.Key()
-	c.mend(key, p.ResourceVersion, "replaced")
 	id := c.state.Find(key)
 	previous := c.state.Version(id)
 	if previous != 0 && c.heap.ResourceVersion(previous) >= p.ResourceVersion {
-		return
+		c.mend(key, p.ResourceVersion, "replaced")
+		return nil
 	}
-	current := c.store(p)
+	current, status := c.store(p, previous)
+	if status != nil {
+		return status
+	}
+	c.mend(key, p.ResourceVersion, "replaced")
 	if c.heap.Retain(current); id != 0 {
 		c.state.Replace(id, current)
 	} else {
 		id = c.state.Add(current)
 	}
 	c.commit(id, history.Event{ResourceVersion: p.ResourceVersion, Current: current, Previous: previous, Millis: now})
+	return nil
 }
 
 // Delete takes an object out. A key that is not held is invisible to everyone

@@ -37,27 +37,46 @@ func (c *Cacher) AbortList() {
 }
 
 // ListObject adds an object to the list under way. An older version than the
-// one it has is ignored.
-func (c *Cacher) ListObject(p *Put) {
+// one it has is ignored. The status says that the base of its body is missing.
+func (c *Cacher) ListObject(p *Put) *api.Status {
 	key := p.Envelope.Key()
 	c.staging.faults.clear(key, p.ResourceVersion)
 	if staged := c.staging.state.Get(key); staged != 0 && c.heap.ResourceVersion(staged) >= p.ResourceVersion {
-		return
+		return nil
 	}
 	ref := c.state.Get(key)
 	if c.sameVersion(ref, p) {
 		c.heap.Retain(ref)
 	} else {
-		ref = c.store(p)
+		var status *api.Status
+		if ref, status = c.store(p, ref); status != nil {
+			return status
+		}
 	}
 	c.heap.Release(c.staging.state.Set(ref))
+	return nil
+}
+
+// Keep adds an object to the list under way that is at a version which the
+// present state has already. It reports false, and does nothing, when it has
+// not, or if that state is of another source than the list.
+func (c *Cacher) Keep(key api.Key, rv api.ResourceVersion, source string) bool {
+	ref := c.state.Get(key)
+	if ref == 0 || c.heap.ResourceVersion(ref) != rv || source != c.listed {
+		return false
+	}
+	c.staging.faults.clear(key, rv)
+	c.heap.Release(c.staging.state.Set(c.heap.Retain(ref)))
+	return true
 }
 
 // sameVersion: resource version and uid say that it is the same content; the
 // codec says that it is as useful, since a body may have been left out before.
 func (c *Cacher) sameVersion(ref store.Ref, p *Put) bool {
 	return ref != 0 && c.heap.ResourceVersion(ref) == p.ResourceVersion &&
-		string(c.heap.Envelope(ref)) == string(p.Envelope) && c.heap.Dictionary(ref) == c.dictionary
+		string(c.heap.Envelope(ref)) == string(p.Envelope) && c.heap.Dictionary(ref) == c.dictionary &&
+		(c.heap.Base(ref) == 0) == (p.Base.ResourceVersion == 0) &&
+		(p.Base.ResourceVersion == 0 || c.isBase(c.heap.Base(ref), &p.Base))
 }
 
 // ListDelete takes an object out of the list under way, unless the list has a

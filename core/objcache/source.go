@@ -38,7 +38,8 @@ type Object struct {
 	Flags           api.Flags
 	Labels          api.Labels
 	Envelope        wire.Envelope
-	Dictionary      []byte // what the body is compressed with
+	Base            api.Body // what the body is the difference from, if it is one
+	Dictionary      []byte   // what the bodies are compressed with
 }
 
 func (o *Object) clone() *Object {
@@ -48,6 +49,7 @@ func (o *Object) clone() *Object {
 		c.Labels[i] = api.Label{Key: strings.Clone(l.Key), Value: strings.Clone(l.Value)}
 	}
 	c.Envelope = slices.Clone(o.Envelope)
+	c.Base.Data = slices.Clone(o.Base.Data)
 	c.Dictionary = slices.Clone(o.Dictionary)
 	return &c
 }

@@ -11,6 +11,11 @@
 //   - A collection that has not heard of progress for three periods says that
 //     it is stale, whatever the connection looks like.
 //
+// Changes come as differences from what is here: a patch of the envelope, and a
+// body that needs its base. Which bases the reader has is told by two numbers,
+// the name of the connector's bases and the version since which it has those. A
+// difference from something that is not here starts the subscription over.
+//
 // State that a program kept is replayed before the first connection, with the
 // time at which progress was last heard of when it was kept.
 package reflector

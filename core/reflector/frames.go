@@ -21,6 +21,10 @@ func (r *Reflector) Schema(f *wire.Schema, dictionary []byte) bool {
 		return false
 	}
 	r.cacher.SetDictionary(dictionary)
+	if f.Bases != r.bases {
+		// What is here keeps the bases it has.
+		r.bases, r.basesSince = f.Bases, r.cacher.ResourceVersion()
+	}
 	if !r.schema {
 		r.schema, r.source = true, f.Source
 		r.cacher.SetSchema(f.Schema)
@@ -70,13 +74,63 @@ func (r *Reflector) LabelSet(f *wire.LabelSet) {
 func (r *Reflector) put(c *wire.Change) (cacher.Put, error) {
 	set := r.labels[c.LabelSet]
 	if set == nil {
-		return cacher.Put{}, api.Protocol("object " + string(c.Envelope.Key()) + " has a label set that was not defined")
+		return cacher.Put{}, api.Protocol("object " + string(c.Key) + " has a label set that was not defined")
 	}
 	if sets := &r.cacher.Heap().Labels; !sets.RetainAgain(set.number, set.generation) {
 		set.number = sets.Intern(set.labels)
 		set.generation = sets.Generation(set.number)
 	}
-	return cacher.Put{ResourceVersion: c.ResourceVersion, Flags: c.Flags, LabelSet: set.number, Envelope: c.Envelope}, nil
+	return cacher.Put{ResourceVersion: c.ResourceVersion, Flags: c.Flags, LabelSet: set.number, Envelope: c.Envelope, Base: c.Base}, nil
+}
+
+// patch makes the envelope of a change out of the one before.
+func (r *Reflector) patch(c *wire.Change) *api.Status {
+	if c.Patch == nil {
+		return nil
+	}
+	heap, previous := r.cacher.Heap(), r.cacher.Get(c.Key)
+	if previous == 0 || heap.ResourceVersion(previous) != c.Previous || r.phase == listing {
+		return api.Protocol("version " + c.ResourceVersion.String() + " of " + string(c.Key) +
+			" is told by what changed since version " + c.Previous.String() + ", which is not here")
+	}
+	var status *api.Status
+	c.Envelope, status = c.Patch.Apply(r.envelope[:0], heap.Envelope(previous))
+	if status == nil {
+		r.envelope = c.Envelope
+	}
+	return status
+}
+
+// take stores an object, in the list while one is under way. When what it builds
+// on is not here the subscription starts over.
+func (r *Reflector) take(c *wire.Change) error {
+	status := r.patch(c)
+	if status == nil {
+		p, err := r.put(c)
+		switch {
+		case err != nil:
+			return err
+		case r.phase == listing:
+			status = r.cacher.ListObject(&p)
+		default:
+			status = r.cacher.Apply(&p, r.now)
+		}
+		r.done(&p)
+	}
+	if status != nil {
+		r.startOver(status)
+	}
+	return nil
+}
+
+// startOver gives up a subscription that tells differences from what is not
+// here, and asks for a snapshot after a while. What it told so far stays.
+func (r *Reflector) startOver(why *api.Status) {
+	r.Missing++
+	r.out = (&wire.Unsubscribe{Subscription: r.sub}).Append(r.out)
+	r.cacher.AbortList()
+	r.sub, r.status, r.relist = 0, why, true
+	r.wait(r.backoff.Next(r.now))
 }
 
 func (r *Reflector) done(p *cacher.Put) { r.cacher.Heap().Labels.Release(p.LabelSet) }
@@ -100,12 +154,9 @@ func (r *Reflector) SnapshotPart(f *wire.SnapshotPart, bytes int) error {
 	r.asked = r.now
 	r.consumed(bytes)
 	for i := range f.Objects {
-		p, err := r.put(&f.Objects[i])
-		if err != nil {
+		if err := r.take(&f.Objects[i]); err != nil || r.phase == waiting {
 			return err
 		}
-		r.cacher.ListObject(&p)
-		r.done(&p)
 	}
 	return nil
 }
@@ -120,6 +171,7 @@ func (r *Reflector) SnapshotEnd(f *wire.SnapshotEnd) error {
 			" after " + r.cacher.ResourceVersion().String())
 	}
 	r.cacher.EndList(f.ResourceVersion, r.now)
+	r.basesSince = 0
 	r.Relists++
 	r.progress()
 	return nil
@@ -152,12 +204,9 @@ func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 			r.cacher.Delete(c.Key, c.ResourceVersion, r.now)
 			continue
 		}
-		p, err := r.put(c)
-		if err != nil {
+		if err := r.take(c); err != nil || r.phase == waiting {
 			return err
 		}
-		r.cacher.Apply(&p, r.now)
-		r.done(&p)
 	}
 	r.cacher.Progress(f.ResourceVersion, r.now)
 	r.progress()
@@ -172,12 +221,9 @@ func (r *Reflector) listChanges(f *wire.Events) error {
 			r.cacher.ListDelete(c.Key, c.ResourceVersion)
 			continue
 		}
-		p, err := r.put(c)
-		if err != nil {
+		if err := r.take(c); err != nil || r.phase == waiting {
 			return err
 		}
-		r.cacher.ListObject(&p)
-		r.done(&p)
 	}
 	return nil
 }

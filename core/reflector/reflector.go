@@ -66,7 +66,11 @@ type Reflector struct {
 	schema   bool                 // the schema is known
 	source   string               // of the resource versions, as the connector names it
 	labels   map[uint32]*labelSet // of the present subscription, by its number for them
-	out      []byte
+	bases    uint64               // of the versions above basesSince, as the connector names them
+	// basesSince: versions up to there have other bases.
+	basesSince api.ResourceVersion
+	envelope   wire.Envelope // scratch
+	out        []byte
 	// requested: progress was asked for, because a read waits for a version, and
 	// has not come since.
 	requested bool
@@ -74,6 +78,9 @@ type Reflector struct {
 
 	// Counters for inspection.
 	Relists, Resumes, Expired, Events uint64
+	// Missing counts the subscriptions that started over because they were told
+	// differences from what is not here.
+	Missing uint64
 	// OnSchema is called when the schema is known, and OnFault for each object
 	// that could not be brought up to date.
 	OnSchema func()
@@ -154,7 +161,7 @@ func (r *Reflector) subscribe() {
 		Subscription: r.sub, Resource: r.cfg.Scope.Resource, Namespace: r.cfg.Scope.Namespace,
 		LabelSelector: r.cfg.Scope.LabelSelector, FieldSelector: r.cfg.Scope.FieldSelector,
 		MetadataOnly: r.cfg.Scope.MetadataOnly, Credit: r.cfg.Credit,
-		Source: r.source, NotOlderThan: r.cacher.ResourceVersion(),
+		Source: r.source, NotOlderThan: r.cacher.ResourceVersion(), Bases: r.bases, BasesSince: r.basesSince,
 	}
 	if r.source == r.cfg.Source {
 		f.NotOlderThan = max(f.NotOlderThan, r.cfg.Floor)

@@ -73,7 +73,7 @@ func changes(kind api.EventType, list ...string) []wire.Change {
 	var all []wire.Change
 	for _, text := range list {
 		p := objects.Put(text)
-		c := wire.Change{Type: kind, ResourceVersion: p.ResourceVersion, LabelSet: 1, Envelope: p.Envelope}
+		c := wire.Change{Type: kind, ResourceVersion: p.ResourceVersion, LabelSet: 1, Key: api.Key(string(p.Envelope.Key())), Envelope: p.Envelope}
 		if kind == api.Deleted {
 			c = wire.Change{Type: kind, ResourceVersion: p.ResourceVersion, Key: api.Key(string(p.Envelope.Key()))}
 		}

@@ -27,6 +27,9 @@ func (r *Reflector) Replay(frames []byte, heard int64) error {
 		}
 		frames = rest
 	}
+	if r.phase == waiting {
+		return r.status
+	}
 	return nil
 }
 

@@ -137,12 +137,13 @@ type reader struct {
 	rv      api.ResourceVersion
 	staged  rows // while a snapshot is under way
 	labels  map[uint32]string
+	seen    map[string]wire.Envelope // every version that was told, by key and version
 	expired bool
 	resumed int
 }
 
 func (w *world) newReader() *reader {
-	r := &reader{world: w, subscribe: wire.Subscribe{Subscription: 1, Resource: "v1/pods"}}
+	r := &reader{world: w, seen: map[string]wire.Envelope{}, subscribe: wire.Subscribe{Subscription: 1, Resource: "v1/pods"}}
 	pick := func(values ...string) string { return values[w.rand.Intn(len(values))] }
 	r.subscribe.Namespace = pick("", "a", "a-b", "ab")
 	r.subscribe.LabelSelector = pick("", "app=web", "app!=web")
@@ -270,6 +271,14 @@ func (r *reader) take(frameType wire.Type, payload []byte) {
 }
 
 func (r *reader) row(c *wire.Change) row {
+	if c.Patch != nil {
+		previous, ok := r.seen[fmt.Sprint(c.Key, c.Previous)]
+		require.True(r.t, ok && r.rows[c.Key].rv == c.Previous && r.staged == nil, "a patch is of what the reader holds")
+		var status *api.Status
+		c.Envelope, status = c.Patch.Apply(nil, previous)
+		require.Nil(r.t, status)
+	}
+	r.seen[fmt.Sprint(c.Key, c.ResourceVersion)] = slices.Clone(c.Envelope)
 	require.Equal(r.t, r.subscribe.MetadataOnly, c.Envelope.Body().Codec == api.NoBody)
 	app, ok := r.labels[c.LabelSet]
 	require.True(r.t, ok, "a label set is defined before it is used")
@@ -287,7 +296,7 @@ func (r *reader) stage(list []wire.Change) {
 			}
 			continue
 		}
-		if key := api.Key(strings.Clone(string(c.Envelope.Key()))); r.staged[key].rv < c.ResourceVersion {
+		if key := api.Key(strings.Clone(string(c.Key))); r.staged[key].rv < c.ResourceVersion {
 			r.staged[key] = r.row(c)
 		}
 	}
@@ -316,7 +325,7 @@ func (r *reader) follow(f *wire.Events) {
 			delete(r.rows, c.Key)
 			continue
 		}
-		key := api.Key(strings.Clone(string(c.Envelope.Key())))
+		key := api.Key(strings.Clone(string(c.Key)))
 		r.rows[key] = r.row(c)
 		got = append(got, fmt.Sprint(c.Type, " ", key, r.rows[key]))
 	}

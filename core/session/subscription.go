@@ -39,6 +39,8 @@ type subscription struct {
 	from         api.ResourceVersion // resume from here; zero for a snapshot
 	notOlderThan api.ResourceVersion
 	source       string // of the versions: the reader's, then the cacher's
+	bases        uint64 // that the reader has above basesSince, then the cacher's
+	basesSince   api.ResourceVersion
 	credit       int64
 
 	phase      phase
@@ -68,6 +70,7 @@ func newSubscription(session *Session, f *wire.Subscribe, resource api.Resource,
 		session: session, id: f.Subscription, resource: resource, cacher: c, filter: filter, namespace: namespace,
 		metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
 		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), source: strings.Clone(f.Source),
+		bases: f.Bases, basesSince: f.BasesSince,
 	}
 	sub.follower = c.Follow(filter, wake)
 	sub.grant(f.Credit)
@@ -146,7 +149,11 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 		return false, api.TooLargeResourceVersion(s.notOlderThan, c.ResourceVersion())
 	}
 	s.generation = c.Generation()
+	if s.bases != c.Bases() || s.bases == 0 {
+		s.bases, s.basesSince = c.Bases(), s.from
+	}
 	if s.from == 0 {
+		s.basesSince = 0
 		s.phase, s.rv = listing, c.ResourceVersion()
 		s.follower.MoveTo(c.Window().End())
 		if s.namespace != "" {
@@ -174,7 +181,7 @@ func (s *subscription) introduce(message []byte) []byte {
 // describe sends the schema, with what the bodies that follow are compressed with.
 func (s *subscription) describe(message []byte, number uint32, dictionary []byte) []byte {
 	s.dictionary = number
-	schema := wire.Schema{Subscription: s.id, Schema: *s.cacher.Schema(), Source: s.source}
+	schema := wire.Schema{Subscription: s.id, Schema: *s.cacher.Schema(), Source: s.source, Bases: s.bases}
 	if len(dictionary) > 0 && !s.metadataOnly {
 		schema.Dictionary = dictionaryID(dictionary)
 		message = s.session.appendDictionary(message, schema.Dictionary, dictionary)
@@ -205,6 +212,7 @@ func (s *subscription) checkPosition() *api.Status {
 		position, status := window.After(s.rv)
 		s.follower.MoveTo(position)
 		s.generation = s.cacher.Generation()
+		s.basesSince = s.rv
 		return status
 	}
 	if s.credit > 0 && s.follower.Position() < window.Start() {
@@ -258,8 +266,8 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 		}
 		last = key
 		if matches {
-			message = s.addObject(message, api.Added, ref)
-			room -= len(s.changes[len(s.changes)-1].Envelope) + 16
+			message = s.addObject(message, api.Added, ref, 0)
+			room -= s.lastSize()
 		}
 		return true
 	})
@@ -309,8 +317,8 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 			room -= 64
 			continue
 		}
-		message = s.addObject(message, t, content)
-		room -= len(s.changes[len(s.changes)-1].Envelope) + 16
+		message = s.addObject(message, t, content, s.held(t, e))
+		room -= s.lastSize()
 	}
 	s.follower.MoveTo(position)
 	if len(s.changes) == 0 {
@@ -329,25 +337,45 @@ func (s *subscription) mustSplit(ref store.Ref) bool {
 	return len(s.changes) > 0 && ref != 0 && s.otherDictionary(ref)
 }
 
-// addObject adds a version to the frame being built, and defines its label set
-// to the reader first if that is new.
-func (s *subscription) addObject(message []byte, t api.EventType, ref store.Ref) []byte {
+// addObject adds a version to the frame being built, as the difference from the
+// version that the reader holds of it, if any, and defines its label set to the
+// reader first if that is new.
+func (s *subscription) addObject(message []byte, t api.EventType, ref, held store.Ref) []byte {
 	heap := s.cacher.Heap()
-	id := heap.LabelSet(ref)
 	if len(s.changes) == 0 && s.otherDictionary(ref) {
 		message = s.describe(message, heap.Dictionary(ref), s.cacher.Dictionary(ref))
 	}
-	message = s.defineLabelSet(message, id)
-	envelope := heap.Envelope(ref)
+	c := wire.Change{
+		Type: t, ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref), LabelSet: heap.LabelSet(ref),
+	}
+	message = s.defineLabelSet(message, c.LabelSet)
+	var body api.Body
+	if !s.metadataOnly {
+		body = heap.Envelope(ref).Body()
+		c.Base = s.base(ref, held)
+	}
+	s.setEnvelope(&c, ref, held, body)
+	s.changes = append(s.changes, c)
+	return message
+}
+
+// setEnvelope writes the envelope, or a patch of the version that the reader
+// holds.
+func (s *subscription) setEnvelope(c *wire.Change, ref, held store.Ref, body api.Body) {
+	heap := s.cacher.Heap()
+	if held != 0 {
+		at, ok := len(s.scratch), false
+		if s.scratch, ok = wire.AppendPatch(s.scratch, heap.Envelope(held), heap.Envelope(ref), body); ok {
+			c.Patch, c.Previous = s.scratch[at:], heap.ResourceVersion(held)
+			return
+		}
+	}
+	c.Envelope = heap.Envelope(ref)
 	if s.metadataOnly {
 		at := len(s.scratch)
-		s.scratch = envelope.AppendWithBody(s.scratch, api.Body{})
-		envelope = s.scratch[at:]
+		s.scratch = c.Envelope.AppendWithBody(s.scratch, body)
+		c.Envelope = s.scratch[at:]
 	}
-	s.changes = append(s.changes, wire.Change{
-		Type: t, ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref), LabelSet: id, Envelope: envelope,
-	})
-	return message
 }
 
 func (s *subscription) defineLabelSet(message []byte, id uint32) []byte {

@@ -6,7 +6,9 @@ import (
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/sim/check"
+	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
 const heartbeatMillis = 2000
@@ -36,12 +38,19 @@ type connector struct {
 	downUntil int64 // takes no connections before then
 	restarts  int
 	open      int // subscriptions that were not released
+	rand      *api.Rand
+	deltas    *bodies.DeltaEncoder
 }
 
 func (c *connector) start() {
+	c.world.lineage++
+	c.rand = api.NewRand(c.world.lineage)
+	deltas, err := bodies.NewDeltaEncoder(c.world.setup.Codec.Dictionary)
+	must(err)
+	c.deltas = deltas
 	for k := range kinds {
 		limits := history.Limits{MinCapacity: c.world.setup.History, MaxCapacity: c.world.setup.History}
-		f := &feed{cacher: cacher.New(cacher.Config{Schema: schemaOf(k), History: limits}), encode: c.world.setup.Codec.Encode}
+		f := &feed{cacher: cacher.New(cacher.Config{Schema: schemaOf(k), History: limits, Bases: c.world.lineage << 32}), encode: c.world.setup.Codec.Encode}
 		if f.encode != nil {
 			f.cacher.SetDictionary(c.world.setup.Codec.Dictionary)
 		}
@@ -107,7 +116,7 @@ func (c *connector) follow(kind int, f *feed) bool {
 		rev := &s.revisions[f.next]
 		for i := range rev.changes {
 			if ch := &rev.changes[i]; ch.kind == kind {
-				f.apply(ch, rev.rv, w.now)
+				c.apply(f, ch, rev.rv)
 				moved = true
 			}
 		}
@@ -149,14 +158,17 @@ func (s *source) first() api.ResourceVersion {
 	return s.rv - api.ResourceVersion(len(s.revisions))
 }
 
-func (f *feed) apply(ch *change, rv api.ResourceVersion, now int64) {
+func (c *connector) apply(f *feed, ch *change, rv api.ResourceVersion) {
+	now := c.world.now
 	switch {
 	case ch.fault != nil:
 		f.cacher.Fault(ch.key, rv, ch.fault, now)
 	case ch.put == nil:
 		f.cacher.Delete(ch.key, rv, now)
 	default:
-		f.cacher.Apply(f.encoded(ch.put), now)
+		if status := f.cacher.Apply(c.encode(f, ch.put), now); status != nil {
+			c.world.fail(ErrProtocol, "connector %d: %v", c.id, status)
+		}
 	}
 }
 
@@ -190,7 +202,9 @@ func (c *connector) list(kind int, f *feed, n int) {
 		case ch == nil:
 		case ch.fault != nil:
 			f.cacher.Fault(key, s.logs[kind].At(key, f.rv()).ResourceVersion, ch.fault, c.world.now)
-		case ch.put != nil:
+		case ch.put == nil:
+		case c.rand.Int63n(2) == 0 && f.cacher.Keep(key, ch.put.ResourceVersion, s.name):
+		default:
 			f.cacher.ListObject(f.encoded(ch.put))
 		}
 	}
@@ -233,14 +247,22 @@ func (c *connector) checkHeaps() {
 		if n := f.cacher.Window().End() - f.cacher.Window().Start(); n > c.world.setup.History {
 			c.world.fail(ErrMemory, "connector %d keeps %d events of %s, more than %d", c.id, n, resourceNames[k], c.world.setup.History)
 		}
-		want := f.cacher.Len()
-		for i := f.cacher.Window().Start(); i < f.cacher.Window().End(); i++ {
-			if f.cacher.Window().At(i).Previous != 0 {
-				want++
+		held := map[store.Ref]bool{}
+		hold := func(ref store.Ref) bool {
+			if ref != 0 {
+				held[ref] = true
+				if base := f.cacher.Heap().Base(ref); base != 0 {
+					held[base] = true
+				}
 			}
+			return true
 		}
-		if got := f.cacher.Heap().Versions(); got != want {
-			c.world.fail(ErrLeak, "connector %d holds %d versions of %s, and %d are in its state and history", c.id, got, resourceNames[k], want)
+		f.cacher.Ascend("", hold)
+		for i := f.cacher.Window().Start(); i < f.cacher.Window().End(); i++ {
+			hold(f.cacher.Window().At(i).Previous)
+		}
+		if got := f.cacher.Heap().Versions(); got != len(held) {
+			c.world.fail(ErrLeak, "connector %d holds %d versions of %s, and %d are in its state and history", c.id, got, resourceNames[k], len(held))
 		}
 	}
 }

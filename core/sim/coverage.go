@@ -33,6 +33,9 @@ const (
 	LeaderLost
 	ReasonTold
 	ConnectorRestarted
+	DifferenceTold
+	BaseInSnapshot
+	BaseForResumed
 	SnapshotRestored
 	SnapshotOfChanges
 	SnapshotRefused
@@ -44,6 +47,7 @@ var situationNames = [situations]string{
 	"overflow-terminate", "conflation", "graceful drain", "end-marker race", "failover to an older replica",
 	"budget reached", "immutable stop", "idle restart", "connection cut in a message", "message dropped", "reader reopened, watch resumed", "revision cut between batches",
 	"half-open connection", "stale, and said so", "another source", "leader loss", "the source's error told", "connector restart",
+	"body told as a difference", "base brought along in a snapshot", "base brought along for a resumed reader",
 	"snapshot restore", "snapshot of changes", "damaged snapshot refused",
 }
 

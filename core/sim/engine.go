@@ -3,6 +3,7 @@ package sim
 import (
 	"github.com/watchglass/watchglass/core"
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
 // Engine is what a reader drives: one of package core, or the module.
@@ -17,7 +18,7 @@ type Engine interface {
 func (s *Setup) native(config []byte) (Engine, error) {
 	decode := s.Codec.Decode
 	if decode == nil {
-		decode = func(dst []byte, b api.Body, _, _ []byte) ([]byte, error) { return append(dst, b.Data...), nil }
+		decode = bodies.Decode
 	}
 	return core.New(config, decode)
 }

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"strings"
+
 	"github.com/watchglass/watchglass/core/sim/check"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -161,6 +163,8 @@ func (r *reader) told(t wire.Type, payload []byte) {
 		r.rejected(parse(payload, &wire.Rejected{}))
 	case wire.TypeListReply:
 		r.listReply(parse(payload, &wire.ListReply{}))
+	case wire.TypeCollectionError:
+		r.collectionError(parse(payload, &wire.CollectionError{}))
 	case wire.TypeObjectReply:
 		r.objectReply(parse(payload, &wire.ObjectReply{}))
 	case wire.TypeErrorReply:
@@ -232,6 +236,9 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	}
 	if f.State == wire.Closed && f.Status != nil && f.Status.Code == 413 {
 		r.world.saw(BudgetReached)
+	}
+	if f.Status != nil && strings.Contains(f.Status.Message, "which is not here") {
+		r.world.fail(ErrProtocol, "reader %d, collection %d: %v", r.id, c.id, f.Status)
 	}
 	if f.State == wire.Stale {
 		r.world.saw(SaidStale)

@@ -251,9 +251,11 @@ func (r *reader) checkHeld() {
 	r.inspect()
 	for _, c := range r.collections {
 		value := func(name string) int64 { return r.inspected[fmt.Sprintf("collection.%d.%s", c.id, name)] }
-		if value("versions") > value("objects")+value("history") {
-			r.world.fail(ErrLeak, "reader %d, collection %d holds %d versions for %d objects and %d events",
-				r.id, c.id, value("versions"), value("objects"), value("history"))
+		// Each object and each event needs one version, and its base if it has one.
+		deltas := value("deltas")
+		if most := value("objects") + value("history"); deltas > most || value("versions")-deltas > most {
+			r.world.fail(ErrLeak, "reader %d, collection %d holds %d versions, %d of them differences, for %d objects and %d events",
+				r.id, c.id, value("versions"), deltas, value("objects"), value("history"))
 		}
 		if value("labelSets") > value("versions")+1 { // the empty one is always there
 			r.world.fail(ErrLeak, "reader %d, collection %d has %d label sets for %d versions", r.id, c.id, value("labelSets"), value("versions"))

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
@@ -53,11 +52,12 @@ type source struct {
 	compacted api.ResourceVersion
 	logs      [kinds]*check.Log
 	state     [kinds]map[api.Key]change
-	padding   int // of bodies
+	padding   int                // of bodies
+	bodies    map[bodyKey]string // plain, of every version there was
 }
 
 func newSource(name string, rv api.ResourceVersion, padding int) *source {
-	s := &source{name: name, rv: rv, padding: padding}
+	s := &source{name: name, rv: rv, padding: padding, bodies: map[bodyKey]string{}}
 	for k := range kinds {
 		s.logs[k], s.state[k] = check.NewLog(), map[api.Key]change{}
 	}
@@ -78,6 +78,7 @@ func (s *source) commit(now int64, changes []change) {
 		} else {
 			if c.put != nil {
 				c.put.ResourceVersion = s.rv
+				s.bodies[bodyKey{c.kind, c.key, s.rv}] = string(c.put.Envelope.Body().Data)
 				logged.Object = versionOf(schemaOf(c.kind), s.rv, c.put.Labels, c.put.Envelope)
 			} else {
 				logged.Object = &check.Object{Faulty: true, ResourceVersion: s.rv}
@@ -113,18 +114,17 @@ func (s *source) randomPut(r *api.Rand, kind int, key api.Key) *cacher.Put {
 	}
 	schema := schemaOf(kind)
 	o := objects.ObjectOf(schema, text)
-	o.UID = s.name + "-" + strconv.FormatUint(r.Uint64()%1000, 10)
+	seed := r.Uint64()
+	own := api.NewRand(seed)
+	o.UID = s.name + "-" + strconv.FormatUint(seed%1000, 10)
+	if was := s.state[kind][key].put; was != nil && own.Int63n(8) > 0 {
+		o.UID = was.Envelope.UID()
+	}
 	if kind == secrets && len(key)%2 == 0 && r.Int63n(2) == 0 {
 		o.Flags |= api.Immutable
 	}
-	o.Body = api.Body{Codec: api.JSON, Data: []byte(bodyOf(schema, key, o.UID, s.padding))}
+	o.Body = api.Body{Codec: api.JSON, Data: randomBody(own, schema.Kind, key, s.padding)}
 	return objects.PutOf(o)
-}
-
-// bodyOf is the JSON of an object; the uid makes it that of one version.
-func bodyOf(schema api.Schema, key api.Key, uid string, padding int) string {
-	return `{"kind":"` + schema.Kind + `","metadata":{"name":"` + key.Name() + `","uid":"` + uid + `"},"data":"` +
-		strings.Repeat("=", padding) + `"}`
 }
 
 func pick[T any](r *api.Rand, list ...T) T { return list[r.Int63n(int64(len(list)))] }

@@ -26,7 +26,8 @@ type subscription struct {
 	scope   *scope
 	listing bool
 	dead    bool
-	resumed bool // asked to go on from what is there
+	resumed bool // asked to go on from what is there, and not answered yet
+	again   bool // asked to go on
 }
 
 // scope is what collections with the same extent share.
@@ -86,7 +87,7 @@ func (t *tap) asked(data []byte) {
 			if f.ResourceVersion == 0 && (f.Source == "" || !s.ready) {
 				s.renew()
 			}
-			t.subs = append(t.subs, subscription{id: f.Subscription, scope: s, resumed: f.ResourceVersion != 0})
+			t.subs = append(t.subs, subscription{id: f.Subscription, scope: s, resumed: f.ResourceVersion != 0, again: f.ResourceVersion != 0})
 		case wire.TypeUnsubscribe:
 			var f wire.Unsubscribe
 			must(f.Parse(payload))
@@ -225,12 +226,19 @@ func (t *tap) sent(data []byte) {
 	frames(data, func(kind wire.Type, payload []byte) {
 		switch kind {
 		case wire.TypeSnapshotPart:
-			t.charge(parse(payload, &wire.SnapshotPart{}).Subscription, len(payload))
+			f := parse(payload, &wire.SnapshotPart{})
+			t.charge(f.Subscription, len(payload))
+			for i := range f.Objects {
+				if f.Objects[i].Base.ResourceVersion != 0 {
+					w.saw(BaseInSnapshot)
+				}
+			}
 		case wire.TypeEvents:
 			var f wire.Events
 			must(f.Parse(payload))
 			t.charge(f.Subscription, len(payload))
 			for i := range f.Changes {
+				t.difference(f.Subscription, &f.Changes[i])
 				if rv := f.Changes[i].ResourceVersion; rv <= t.said[f.Subscription] || rv > f.ResourceVersion {
 					w.fail(ErrWire, "a frame up to %d holds a change of %d, after all up to %d was sent",
 						f.ResourceVersion, rv, t.said[f.Subscription])
@@ -255,6 +263,18 @@ func (t *tap) charge(subscription uint32, payload int) {
 		t.link.reader.world.fail(ErrCredit, "data of subscription %d, which has used its credit up", subscription)
 	}
 	t.credit[subscription] -= int64(wire.Size(payload))
+}
+
+// difference notes how a body is told.
+func (t *tap) difference(subscription uint32, c *wire.Change) {
+	w := t.link.reader.world
+	switch sub := t.find(subscription); {
+	case c.Base.ResourceVersion == 0:
+	case c.Base.Body.Codec == api.NoBody:
+		w.saw(DifferenceTold)
+	case c.Type == api.Modified && sub != nil && sub.again:
+		w.saw(BaseForResumed)
+	}
 }
 
 func (t *tap) reached(sub *subscription, rv api.ResourceVersion) {

@@ -146,8 +146,8 @@ func (r *reader) watchEvent(w *watch, f *wire.WatchEvent) {
 	} else {
 		e.Key = api.Key(string([]byte(f.Item.Envelope.Key())))
 		e.Object = versionOf(schemaOf(w.kind), e.ResourceVersion, f.Item.Labels, f.Item.Envelope)
-		r.checkBody(w.kind, &f.Item, w.open.Bodies)
 		w.apply(e)
+		r.checkBody(w.kind, &f.Item, f.Type == api.Deleted, w.open.Bodies)
 	}
 	w.Events = append(w.Events, e)
 }

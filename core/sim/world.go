@@ -46,6 +46,7 @@ type Setup struct {
 	// Engine makes the engine of a reader; by default one of package core.
 	Engine func(config []byte) (Engine, error)
 	Codec  Codec
+	Whole  bool // connectors make no differences of bodies
 }
 
 // startMillis and the first version are not small, so that nothing works by
@@ -70,6 +71,7 @@ type world struct {
 	readers    []*reader
 	queued     []func() // what programs do next
 	quiet      bool     // faults are over
+	lineage    uint64   // counts the bases of connectors
 	result     *Result
 }
 

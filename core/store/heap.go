@@ -16,6 +16,7 @@ type record struct {
 	refs       int32
 	labels     uint32
 	dictionary uint32
+	base       Ref
 	flags      api.Flags
 }
 
@@ -27,6 +28,7 @@ type Heap struct {
 	next   Ref // the first that was never used
 	free   []Ref
 	slab   slab
+	deltas int // versions that have a base
 }
 
 // page is some of the records. A slice of all of them would be copied, and for
@@ -51,18 +53,24 @@ type Version struct {
 	// Dictionary numbers what the body was compressed with; the numbers are
 	// the caller's.
 	Dictionary uint32
-	Envelope   wire.Envelope
+	// Base is the version that the body is the difference from, zero for a body
+	// that stands for itself. It has no base of its own.
+	Base     Ref
+	Envelope wire.Envelope
 }
 
 // Put stores a version and returns it with one count. It takes over the
-// caller's count of the label set.
+// caller's counts of the label set and of the base.
 func (h *Heap) Put(v Version) Ref {
 	at := h.slab.alloc(len(v.Envelope))
 	copy(h.slab.bytes(at), v.Envelope)
 	ref := h.unused()
 	*h.record(ref) = record{
 		rv: v.ResourceVersion, at: at, refs: 1,
-		labels: v.LabelSet, dictionary: v.Dictionary, flags: v.Flags,
+		labels: v.LabelSet, dictionary: v.Dictionary, base: v.Base, flags: v.Flags,
+	}
+	if v.Base != 0 {
+		h.deltas++
 	}
 	return ref
 }
@@ -100,10 +108,15 @@ func (h *Heap) Release(ref Ref) {
 	if r.refs > 0 {
 		return
 	}
+	base := r.base
+	if base != 0 {
+		h.deltas--
+	}
 	h.Labels.Release(r.labels)
 	h.slab.release(r.at)
 	*r = record{}
 	h.free = append(h.free, ref)
+	h.Release(base)
 }
 
 // ResourceVersion of a version.
@@ -118,6 +131,10 @@ func (h *Heap) LabelSet(ref Ref) uint32 { return h.record(ref).labels }
 // Dictionary is the number given in Put.
 func (h *Heap) Dictionary(ref Ref) uint32 { return h.record(ref).dictionary }
 
+// Base is the version that a version's body is the difference from, without a
+// count, or zero. It is held for as long as any version refers to it.
+func (h *Heap) Base(ref Ref) Ref { return h.record(ref).base }
+
 // LabelsOf is a version's label set.
 func (h *Heap) LabelsOf(ref Ref) api.Labels { return h.Labels.Labels(h.record(ref).labels) }
 
@@ -129,6 +146,9 @@ func (h *Heap) Key(ref Ref) api.Key { return h.Envelope(ref).Key() }
 
 // Versions is how many versions are held, current ones and older ones.
 func (h *Heap) Versions() int { return int(h.next) - 1 - len(h.free) }
+
+// Deltas is how many of them have a base, which is among the others.
+func (h *Heap) Deltas() int { return h.deltas }
 
 // UsedBytes is the memory that live versions take; ReservedBytes is what the
 // heap has taken from the system for them.

@@ -126,7 +126,7 @@ func (e Envelope) Validate() error {
 	if err := cells.done("cells"); err != nil && r.err == nil {
 		return err
 	}
-	if codec := api.Codec(r.byte()); r.err == nil && codec > api.S2Dict {
+	if codec := api.Codec(r.byte()); r.err == nil && codec > api.Delta {
 		r.fail("unknown codec")
 	}
 	if r.err != nil {

@@ -64,6 +64,37 @@ var (
 	bareItem = Item{ResourceVersion: maxRV, Flags: api.FinalStateUnknown, Envelope: envelope(api.Object{Key: "node-a"})}
 )
 
+// webPatch gives a pod another node and other restarts, and barePatch takes a
+// body away.
+var (
+	webPatch  = patch(pod(jsonBody), pod2, api.Body{Codec: api.Delta, Data: []byte{4, 1, 2}})
+	barePatch = patch(bareItem.Envelope, bareItem.Envelope, api.Body{})
+	pod2      = envelope(api.Object{
+		Key: "default/web-1", UID: "6c3a1b9e-0d7f-4c55-9f64-2f2f3a9f7a01",
+		Fields: []string{"web-1", "default", "node-b"},
+		Columns: []api.Value{
+			{Kind: api.String, Text: "web-1 ✓"},
+			{Kind: api.Date, Int: 1_700_000_000_123},
+			{},
+			{Kind: api.Bool, Int: 1},
+			{Kind: api.Integer, Int: 7},
+			{Kind: api.Integer, Int: -1},
+			{Kind: api.Integer, Int: math.MaxInt64},
+			{Kind: api.Integer, Int: math.MinInt64},
+			{Kind: api.Number, Float: -0.1},
+			{},
+		},
+	})
+)
+
+func patch(previous, current Envelope, body api.Body) Patch {
+	p, ok := AppendPatch(nil, previous, current, body)
+	if !ok {
+		panic("no patch")
+	}
+	return p
+}
+
 var keptChunk = &Chunk{
 	Resource: "v1/pods", Namespace: "default", LabelSelector: "app=web", FieldSelector: "status.phase=Running", MetadataOnly: true,
 	Source: "etcd-1", From: maxRV, LastProgressMillis: 1_700_000_000_123, Previous: math.MaxUint64, Last: true,
@@ -74,14 +105,14 @@ var keptChunk = &Chunk{
 var samples = []sample{
 	{"", &Hello{Version: Version, Token: "s3cr3t", Client: "watchglass-js/0.1.0"}},
 	{"zero", &Hello{}},
-	{"", &Subscribe{Subscription: 1, Resource: "apps/v1/deployments", Namespace: "default", LabelSelector: "app in (web,api),!canary", FieldSelector: "metadata.name!=x", ResourceVersion: 42, NotOlderThan: maxRV, MetadataOnly: true, Credit: 4 << 20}},
+	{"", &Subscribe{Subscription: 1, Resource: "apps/v1/deployments", Namespace: "default", LabelSelector: "app in (web,api),!canary", FieldSelector: "metadata.name!=x", ResourceVersion: 42, NotOlderThan: maxRV, Source: "etcd-1", Bases: math.MaxUint64, BasesSince: 41, MetadataOnly: true, Credit: 4 << 20}},
 	{"zero", &Subscribe{}},
 	{"", &Unsubscribe{Subscription: math.MaxUint32}},
 	{"", &Credit{Subscription: 1, Bytes: math.MaxUint64}},
 	{"", &RequestProgress{Subscription: 1}},
 
 	{"", &Welcome{Version: Version, Server: "watchglass/0.1.0", ProgressMillis: 10_000}},
-	{"", &Schema{Subscription: 1, Schema: podSchema, Dictionary: 7}},
+	{"", &Schema{Subscription: 1, Schema: podSchema, Dictionary: 7, Source: "etcd-1", Bases: math.MaxUint64}},
 	{"bare", &Schema{Subscription: 2, Schema: bareSchema}},
 	{"", &Dictionary{ID: 7, Data: []byte("\x00\xff dictionary")}},
 	{"", &LabelSet{Subscription: 1, ID: 300, Labels: webLabels}},
@@ -98,6 +129,11 @@ var samples = []sample{
 		{Type: api.Deleted, ResourceVersion: maxRV, Key: "node-a"},
 	}}},
 	{"empty", &Events{Subscription: 1, ResourceVersion: 43}},
+	{"delta", &Events{Subscription: 1, ResourceVersion: 900, Changes: []Change{
+		{Type: api.Modified, ResourceVersion: 898, LabelSet: 300, Key: "default/web-1", Patch: webPatch, Previous: 890, Base: Base{ResourceVersion: 500}},
+		{Type: api.Added, ResourceVersion: 899, LabelSet: 300, Key: "default/web-1", Envelope: pod(api.Body{Codec: api.Delta, Data: []byte{4}}), Base: Base{ResourceVersion: 1, Body: api.Body{Codec: api.S2, Data: []byte{3}}}},
+		{Type: api.Modified, ResourceVersion: 900, Flags: api.Immutable, Key: "node-a", Patch: barePatch, Previous: 899},
+	}}},
 	{"", &Progress{Subscription: 1, ResourceVersion: 43}},
 	{"", &SubscriptionStatus{Subscription: 1, Status: gone}},
 	{"", &ObjectError{Subscription: 1, Key: "default/huge", ResourceVersion: 44, Status: api.TooLarge("the object has 9 MiB, the limit is 8 MiB")}},

@@ -10,6 +10,10 @@ type Schema struct {
 	// Source names the history that resource versions belong to, such as an
 	// etcd cluster. Versions of different sources must not be compared.
 	Source string
+	// Bases names the bodies that differences are made from: two subscriptions
+	// with the same name have the same base for every version of every object.
+	// Zero is no name.
+	Bases uint64
 }
 
 // Append writes the whole frame.
@@ -19,6 +23,7 @@ func (f *Schema) Append(dst []byte) []byte {
 	dst = appendSchema(dst, &f.Schema)
 	dst = appendUvarint(dst, uint64(f.Dictionary))
 	dst = appendBytes(dst, f.Source)
+	dst = appendUvarint(dst, f.Bases)
 	return end(dst, start)
 }
 
@@ -29,6 +34,7 @@ func (f *Schema) Parse(payload []byte) error {
 	r.schema(&f.Schema)
 	f.Dictionary = r.uint32()
 	f.Source = string(r.bytes()) // outlives the frame, like the schema
+	f.Bases = r.uvarint()
 	return r.done("Schema")
 }
 

@@ -17,8 +17,13 @@ type Subscribe struct {
 	ResourceVersion api.ResourceVersion
 	NotOlderThan    api.ResourceVersion
 	Source          string // of the two versions, as the last Schema named it; empty when there are none
-	MetadataOnly    bool   // leave bodies out
-	Credit          uint64 // bytes of data frames the reader takes before it grants more
+	// Bases are those of the versions above BasesSince that the reader holds, as
+	// the last Schema named them; zero when it holds none of such a name. The
+	// bases of versions up to BasesSince are others.
+	Bases        uint64
+	BasesSince   api.ResourceVersion
+	MetadataOnly bool   // leave bodies out
+	Credit       uint64 // bytes of data frames the reader takes before it grants more
 }
 
 // Append writes the whole frame.
@@ -32,6 +37,8 @@ func (f *Subscribe) Append(dst []byte) []byte {
 	dst = appendUvarint(dst, uint64(f.ResourceVersion))
 	dst = appendUvarint(dst, uint64(f.NotOlderThan))
 	dst = appendBytes(dst, f.Source)
+	dst = appendUvarint(dst, f.Bases)
+	dst = appendUvarint(dst, uint64(f.BasesSince))
 	dst = appendBool(dst, f.MetadataOnly)
 	dst = appendUvarint(dst, f.Credit)
 	return end(dst, start)
@@ -48,6 +55,8 @@ func (f *Subscribe) Parse(payload []byte) error {
 	f.ResourceVersion = r.rv()
 	f.NotOlderThan = r.rv()
 	f.Source = r.string()
+	f.Bases = r.uvarint()
+	f.BasesSince = r.rv()
 	f.MetadataOnly = r.bool()
 	f.Credit = r.uvarint()
 	return r.done("Subscribe")

@@ -37,6 +37,8 @@ type Subscription struct {
 	ID              uint32
 	Schema          *api.Schema
 	Source          string // of the resource versions
+	Bases           uint64 // of the versions above BasesSince
+	BasesSince      api.ResourceVersion
 	Objects         map[api.Key]Object
 	ResourceVersion api.ResourceVersion // safe to resume from
 	Synced          bool                // a snapshot has ended, or the subscription resumed
@@ -62,6 +64,10 @@ type Object struct {
 	Labels          api.Labels
 	Envelope        wire.Envelope
 	JSON            string // the decoded body, empty for metadata only
+	// Base is the version whose body it was told as the difference from, zero
+	// when it was told whole.
+	Base api.ResourceVersion
+	base string // that body
 }
 
 // NewReader says nothing yet.
@@ -104,7 +110,7 @@ func (r *Reader) Resume(ctx context.Context, s *Subscription, f wire.Subscribe) 
 		f.ResourceVersion = s.ResourceVersion
 	}
 	if f.Source == "" {
-		f.Source = s.Source
+		f.Source, f.Bases, f.BasesSince = s.Source, s.Bases, s.BasesSince
 	}
 	s.ID, s.Status, s.Schema = f.Subscription, nil, nil
 	s.labels, s.Faults, s.staged = map[uint32]api.Labels{}, map[api.Key]*api.Status{}, nil
@@ -159,23 +165,55 @@ func (r *Reader) Receive(ctx context.Context) error {
 // Keys are the keys the subscription holds, sorted.
 func (s *Subscription) Keys() []api.Key { return slices.Sorted(maps.Keys(s.Objects)) }
 
-func (s *Subscription) object(c *wire.Change) (Object, error) {
+// object makes an object of a change, given the version held of it.
+func (s *Subscription) object(c *wire.Change, held *Object) (Object, error) {
 	labels, ok := s.labels[c.LabelSet]
 	if !ok {
 		return Object{}, fmt.Errorf("%s has label set %d, which was not defined", c.Key, c.LabelSet)
 	}
 	o := Object{
 		ResourceVersion: c.ResourceVersion, Flags: c.Flags, Labels: labels,
-		Envelope: slices.Clone(c.Envelope),
+		Envelope: slices.Clone(c.Envelope), Base: c.Base.ResourceVersion,
+	}
+	if c.Patch != nil {
+		if held == nil || held.ResourceVersion != c.Previous {
+			return Object{}, fmt.Errorf("%s is told by what changed since %s, which is not held", c.Key, c.Previous)
+		}
+		envelope, status := c.Patch.Apply(nil, held.Envelope)
+		if status != nil {
+			return Object{}, status
+		}
+		o.Envelope = envelope
 	}
 	body := o.Envelope.Body()
 	if body.Codec == api.NoBody {
 		return o, nil
 	}
-	text, err := bodies.Decode(nil, body, s.dictionary, nil)
+	base, err := s.base(c, held)
+	if err != nil {
+		return Object{}, err
+	}
+	text, err := bodies.Decode(nil, body, s.dictionary, []byte(base))
 	if err != nil {
 		return Object{}, fmt.Errorf("body of %s: %w", c.Key, err)
 	}
-	o.JSON = string(text)
+	o.JSON, o.base = string(text), base
 	return o, nil
+}
+
+// base is what the body of a change is the difference from.
+func (s *Subscription) base(c *wire.Change, held *Object) (string, error) {
+	switch rv := c.Base.ResourceVersion; {
+	case rv == 0:
+		return "", nil
+	case c.Base.Body.Codec != api.NoBody:
+		text, err := bodies.Decode(nil, c.Base.Body, s.dictionary, nil)
+		return string(text), err
+	case held != nil && held.Base == rv:
+		return held.base, nil
+	case held != nil && held.Base == 0 && held.ResourceVersion == rv:
+		return held.JSON, nil
+	default:
+		return "", fmt.Errorf("the body of %s is the difference from version %s, which is not held", c.Key, rv)
+	}
 }

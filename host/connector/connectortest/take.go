@@ -92,6 +92,9 @@ func (r *Reader) takeStatus(payload []byte) error {
 
 func (r *Reader) takeSchema(s *Subscription, f *wire.Schema) error {
 	s.Schema, s.Source = &f.Schema, f.Source
+	if f.Bases != s.Bases {
+		s.Bases, s.BasesSince = f.Bases, s.ResourceVersion
+	}
 	if f.Dictionary == 0 {
 		s.dictionary = nil
 		return nil
@@ -124,7 +127,7 @@ func takePart(s *Subscription, f *wire.SnapshotPart) error {
 	}
 	s.Parts++
 	for i := range f.Objects {
-		o, err := s.object(&f.Objects[i])
+		o, err := s.object(&f.Objects[i], nil)
 		if err != nil {
 			return err
 		}
@@ -144,7 +147,7 @@ func takeEnd(s *Subscription, f *wire.SnapshotEnd) error {
 	if f.ResourceVersion < s.stagedRV {
 		return fmt.Errorf("a snapshot that ends at %s, before %s", f.ResourceVersion, s.stagedRV)
 	}
-	s.Objects, s.staged = s.staged, nil
+	s.Objects, s.staged, s.BasesSince = s.staged, nil, 0
 	s.ResourceVersion, s.Synced = f.ResourceVersion, true
 	s.Snapshots++
 	return nil
@@ -211,7 +214,11 @@ func (s *Subscription) change(target map[api.Key]Object, c *wire.Change) error {
 		delete(target, key)
 		return nil
 	}
-	o, err := s.object(c)
+	var before *Object
+	if has {
+		before = &held
+	}
+	o, err := s.object(c, before)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,94 @@
+package sim
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	body "github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/wasm/bodies"
+)
+
+type bodyKey struct {
+	kind int
+	key  api.Key
+	rv   api.ResourceVersion
+}
+
+// randomBody is the JSON of one version: no two are alike, and from one version
+// to the next some of it stays.
+func randomBody(r *api.Rand, kind string, key api.Key, padding int) []byte {
+	words := make([]string, 1+r.Int63n(6))
+	for i := range words {
+		words[i] = pick(r, "alpha", "beta", "gamma", "delta")
+	}
+	return []byte(`{"kind":"` + kind + `","metadata":{"name":"` + key.Name() + `"},"spec":"` + strings.Join(words, " ") +
+		`","status":"` + strconv.FormatUint(r.Uint64(), 36) + `","data":"` + strings.Repeat("=", padding) + `"}`)
+}
+
+// encode makes the body of a version the difference from its base, more often
+// than not.
+func (c *connector) encode(f *feed, put *cacher.Put) *cacher.Put {
+	base := f.cacher.BaseFor(put.Envelope.Key())
+	if c.world.setup.Whole || base == 0 || c.rand.Int63n(4) == 0 {
+		return f.encoded(put)
+	}
+	heap := f.cacher.Heap()
+	plain, err := bodies.Decode(nil, heap.Envelope(base).Body(), f.cacher.Dictionary(base), nil)
+	must(err)
+	body, ok := c.deltas.Encode(nil, plain, put.Envelope.Body().Data, 1<<20)
+	if !ok {
+		return f.encoded(put)
+	}
+	made := *put
+	made.Envelope = put.Envelope.AppendWithBody(nil, body)
+	made.Base = wire.Base{ResourceVersion: heap.ResourceVersion(base)}
+	return &made
+}
+
+// checkBody: what the program is handed is the body of that version, or, of an
+// object that left, that of some version of before.
+func (r *reader) checkBody(kind int, it *wire.Item, left, wanted bool) {
+	data := it.Envelope.Body().Data
+	if !wanted {
+		if len(data) > 0 {
+			r.world.fail(ErrBody, "reader %d: %s has a body that was not asked for", r.id, it.Envelope.Key())
+		}
+		return
+	}
+	name, _, _ := strings.Cut(it.Envelope.UID(), "-")
+	for _, s := range r.world.sources {
+		if s.name != name {
+			continue
+		}
+		if !left && s.sameBody(bodyKey{kind, it.Envelope.Key(), it.ResourceVersion}, it.ResourceVersion, data) {
+			return
+		}
+		for rv := it.ResourceVersion - 1; left && rv >= s.first(); rv-- {
+			if s.sameBody(bodyKey{kind, it.Envelope.Key(), rv}, it.ResourceVersion, data) {
+				return
+			}
+		}
+	}
+	r.world.fail(ErrBody, "reader %d: %s at version %d has the body %q", r.id, it.Envelope.Key(), it.ResourceVersion, data)
+}
+
+func (s *source) sameBody(of bodyKey, stamped api.ResourceVersion, data []byte) bool {
+	plain, ok := s.bodies[of]
+	if !ok {
+		return false
+	}
+	want, err := body.SetResourceVersion(nil, []byte(plain), stamped)
+	must(err)
+	return string(want) == string(data)
+}
+
+// collectionError: an engine may not be able to show an object that the source
+// cannot show either, and no other.
+func (r *reader) collectionError(f *wire.CollectionError) {
+	if strings.Contains(f.Status.Message, "cannot be decoded: ") {
+		r.world.fail(ErrBody, "reader %d: %v", r.id, f.Status)
+	}
+}

@@ -1,0 +1,204 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// Patch is an [Envelope] written as the difference from an earlier version's:
+// nothing of what stays as it is but the key.
+//
+// Layout: key, number of cells that changed, position and value of each in
+// ascending order, codec, body to the end. Positions count the fields, whose
+// values are strings, and then the columns.
+type Patch []byte
+
+// AppendPatch appends the patch that makes current out of previous, with
+// another body in the place of current's. It reports false, and appends
+// nothing, when there is none: the two are not versions of one object.
+func AppendPatch(dst []byte, previous, current Envelope, body api.Body) ([]byte, bool) {
+	start := len(dst)
+	a, b := reader{b: previous}, reader{b: current}
+	key, uid := a.string(), a.string()
+	if b.string() != key || b.string() != uid {
+		return dst, false
+	}
+	dst = appendBytes(dst, key)
+	dst, ok := appendCellChanges(dst, a.bytes(), b.bytes())
+	if !ok {
+		return dst[:start], false
+	}
+	dst = append(dst, byte(body.Codec))
+	return append(dst, body.Data...), true
+}
+
+// appendCellChanges appends how many cells changed and what they are now.
+func appendCellChanges(dst, previous, current []byte) ([]byte, bool) {
+	if string(previous) == string(current) {
+		return append(dst, 0), true
+	}
+	a, b := cells{reader: reader{b: previous}}, cells{reader: reader{b: current}}
+	var scratch [512]byte
+	changed, n := scratch[:0], uint64(0)
+	last := 0
+	a.begin()
+	b.begin()
+	for i := 0; b.next(); i++ {
+		if !a.next() || a.field != b.field {
+			return dst, false
+		}
+		if string(a.raw) == string(b.raw) {
+			continue
+		}
+		changed = appendUvarint(changed, uint64(i-last))
+		if b.field {
+			changed = append(changed, byte(api.String))
+		}
+		changed = append(changed, b.raw...)
+		last, n = i, n+1
+	}
+	if a.next() || a.err != nil || b.err != nil {
+		return dst, false
+	}
+	return append(appendUvarint(dst, n), changed...), true
+}
+
+// cells steps over the cells of an envelope.
+type cells struct {
+	reader
+	fields  int    // that are left
+	columns int    // that are left, once the fields are through
+	field   bool   // the cell is one
+	raw     []byte // the cell as it is written
+	end     int    // where it ends
+}
+
+func (c *cells) begin() {
+	if c.fields = c.count(1); c.fields == 0 {
+		c.columns = c.count(1)
+	}
+}
+
+func (c *cells) next() bool {
+	at := c.off
+	switch {
+	case c.fields > 0:
+		c.field = true
+		c.bytes()
+		c.raw, c.end = c.b[at:c.off], c.off
+		if c.fields--; c.fields == 0 {
+			c.columns = c.count(1)
+		}
+	case c.columns > 0:
+		c.field = false
+		c.value()
+		c.raw, c.end = c.b[at:c.off], c.off
+		c.columns--
+	default:
+		return false
+	}
+	return c.err == nil
+}
+
+// patch reads and validates a length-prefixed patch.
+func (r *reader) patch() Patch {
+	at := r.off
+	p := Patch(r.bytes())
+	if r.err != nil {
+		return nil
+	}
+	if err := p.validate(); err != nil {
+		r.off = at
+		r.fail("patch: " + err.Message)
+		return nil
+	}
+	return p
+}
+
+func (p Patch) validate() *api.Status {
+	r := reader{b: p}
+	if len(r.bytes()) == 0 && r.err == nil {
+		r.fail("empty key")
+	}
+	for n := r.count(2); n > 0; n-- {
+		r.uint32()
+		r.value()
+	}
+	if codec := api.Codec(r.byte()); r.err == nil && codec > api.Delta {
+		r.fail("unknown codec")
+	}
+	return r.err
+}
+
+// Key aliases the patch.
+func (p Patch) Key() api.Key { return Envelope(p).Key() }
+
+// Body aliases the patch.
+func (p Patch) Body() api.Body {
+	r := reader{b: p}
+	r.bytes()
+	for n := r.count(2); n > 0; n-- {
+		r.uvarint()
+		r.value()
+	}
+	codec := api.Codec(r.byte())
+	if r.err != nil {
+		return api.Body{}
+	}
+	return api.Body{Codec: codec, Data: r.b[r.off:]}
+}
+
+// Apply appends the envelope that the patch makes of the previous version's. A
+// patch of another object or of other cells is an error, and dst is as it was.
+func (p Patch) Apply(dst []byte, previous Envelope) (Envelope, *api.Status) {
+	r, before := reader{b: p}, reader{b: previous}
+	start := len(dst)
+	if key := r.string(); before.string() != key {
+		return nil, api.Protocol("a patch of " + key + " was applied to another object")
+	}
+	before.bytes() // the uid
+	head := before.off
+	old := before.bytes()
+	n := r.count(2)
+	if n == 0 {
+		dst = append(dst, previous[:before.off]...)
+		return append(dst, p[r.off:]...)[start:], nil
+	}
+	var scratch [512]byte
+	cells, ok := r.applyCells(scratch[:0], old, n)
+	if !ok {
+		return nil, api.Protocol("a patch of " + string(p.Key()) + " changes cells that it does not have")
+	}
+	dst = append(dst, previous[:head]...)
+	dst = appendBytes(dst, cells)
+	return append(dst, p[r.off:]...)[start:], nil
+}
+
+// applyCells appends the cells of before with n of them replaced.
+func (r *reader) applyCells(dst, before []byte, n int) ([]byte, bool) {
+	old := cells{reader: reader{b: before}}
+	old.begin()
+	copied, position := 0, -1
+	for at := 0; n > 0; n-- {
+		at += int(r.uint32())
+		if at <= position {
+			return nil, false
+		}
+		for position < at {
+			if position++; !old.next() {
+				return nil, false
+			}
+		}
+		end := old.end
+		dst = append(dst, before[copied:end-len(old.raw)]...)
+		from := r.off
+		value := r.value()
+		switch {
+		case !old.field:
+			dst = append(dst, r.b[from:r.off]...)
+		case value.Kind == api.String:
+			dst = appendBytes(dst, value.Text)
+		default:
+			return nil, false
+		}
+		copied = end
+	}
+	return append(dst, before[copied:]...), r.err == nil && old.err == nil
+}

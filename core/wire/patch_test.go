@@ -1,0 +1,90 @@
+package wire
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+func TestPatchMakesTheEnvelope(t *testing.T) {
+	body := api.Body{Codec: api.S2, Data: []byte{1, 2, 3}}
+	for _, c := range []struct{ previous, current Envelope }{
+		{pod(jsonBody), pod(body)},
+		{pod(jsonBody), pod2},
+		{pod2, pod(api.Body{})},
+		{bareItem.Envelope, bareItem.Envelope},
+	} {
+		b, ok := AppendPatch([]byte("before"), c.previous, c.current, c.current.Body())
+		require.True(t, ok)
+		p := Patch(b[len("before"):])
+		require.Nil(t, p.validate())
+		require.Equal(t, c.current.Key(), p.Key())
+		require.Equal(t, c.current.Body(), p.Body())
+		e, status := p.Apply([]byte("before"), c.previous)
+		require.Nil(t, status)
+		require.Equal(t, []byte(c.current), []byte(e))
+		require.LessOrEqual(t, len(p), len(c.current))
+	}
+}
+
+func TestPatchOfOtherObjects(t *testing.T) {
+	other := func(o api.Object) Envelope { o.Key = "default/web-1"; return envelope(o) }
+	for _, c := range []Envelope{
+		bareItem.Envelope,
+		other(api.Object{UID: "another"}),
+		other(api.Object{UID: pod2.UID()}),
+		other(api.Object{UID: pod2.UID(), Fields: []string{"1", "2", "3", "4"}}),
+	} {
+		_, ok := AppendPatch(nil, pod2, c, api.Body{})
+		require.False(t, ok, "%q", c)
+		_, ok = AppendPatch(nil, c, pod2, api.Body{})
+		require.False(t, ok, "%q", c)
+	}
+	_, status := webPatch.Apply(nil, bareItem.Envelope)
+	require.EqualError(t, status, "400 ProtocolError: a patch of default/web-1 was applied to another object")
+	_, status = webPatch.Apply(nil, other(api.Object{Fields: []string{"1", "2"}}))
+	require.EqualError(t, status, "400 ProtocolError: a patch of default/web-1 changes cells that it does not have")
+}
+
+// FuzzPatch: whatever patch meets whatever envelope, the result is an envelope
+// or an error; and a patch between two envelopes leads from one to the other.
+func FuzzPatch(f *testing.F) {
+	f.Add([]byte(webPatch), []byte(pod(jsonBody)), []byte(pod2))
+	f.Add([]byte(barePatch), []byte(bareItem.Envelope), []byte(bareItem.Envelope))
+	f.Fuzz(func(t *testing.T, patch, before, after []byte) {
+		previous, current := Envelope(before), Envelope(after)
+		if previous.Validate() != nil {
+			return
+		}
+		if p := Patch(patch); p.validate() == nil {
+			if e, status := p.Apply(nil, previous); status == nil && e.Validate() != nil {
+				t.Fatalf("%x applied to %x is no envelope: %x", patch, before, e)
+			}
+		}
+		if current.Validate() != nil {
+			return
+		}
+		b, ok := AppendPatch(nil, previous, current, current.Body())
+		if !ok {
+			return
+		}
+		p := Patch(b)
+		if err := p.validate(); err != nil {
+			t.Fatalf("patch from %x to %x: %v", before, after, err)
+		}
+		e, status := p.Apply(nil, previous)
+		if status != nil {
+			t.Fatalf("patch from %x to %x: %v", before, after, status)
+		}
+		if e.Key() != current.Key() || e.UID() != current.UID() {
+			t.Fatalf("from %x to %x came %x", before, after, e)
+		}
+		for i := range 5 {
+			if e.Field(i) != current.Field(i) {
+				t.Fatalf("field %d: from %x to %x came %x", i, before, after, e)
+			}
+		}
+	})
+}
