@@ -19,7 +19,7 @@ func (t *tape) Intn(n int) int {
 }
 
 // A life is as long as the fuzzer makes it, and no longer than a world of
-// TestWorlds.
+// TestWorlds. A fuzzer takes an input that needs a second for one that hangs.
 func FuzzWorld(f *testing.F) {
 	random := rand.New(rand.NewSource(*seed))
 	for range 8 {
@@ -30,6 +30,7 @@ func FuzzWorld(f *testing.F) {
 	f.Fuzz(func(t *testing.T, program []byte) {
 		choices := &tape{program}
 		w := newWorld(t, choices)
+		w.hurried = true
 		w.beginAsked()
 		for n := 0; n < *steps && len(choices.data) > 0; n++ {
 			w.step()

@@ -51,7 +51,7 @@ func (w *world) step() {
 		w.burst()
 	case n < 998:
 		w.quiet()
-	case w.oneIn(4):
+	case !w.hurried && w.oneIn(4):
 		w.relist()
 	}
 }
@@ -231,7 +231,8 @@ func (w *world) waitForSomething() {
 		for target, _ := strconv.ParseUint(r.rv, 10, 64); w.rv < target; {
 			if w.oneIn(4) {
 				w.progress()
-			} else {
+			}
+			if w.rv < target {
 				w.change()
 			}
 		}

@@ -29,6 +29,7 @@ type world struct {
 	t          testing.TB
 	random     chance
 	namespaced bool
+	hurried    bool // no relists, for which the library takes a second
 	now        time.Time
 	ticked     time.Time     // of the last bookmarks, on both sides
 	pace       time.Duration // how long nothing happens at times
