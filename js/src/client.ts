@@ -1,7 +1,7 @@
 import { Deferred } from "./deferred.js";
 import { closedError, internalError, messageOf, protocolError, WatchglassError } from "./errors.js";
 import { CollectionHandle } from "./collection.js";
-import { idsPerMember, type MemberEvents, type Seat } from "./engine.js";
+import { batchBytes, idsPerMember, type MemberEvents, type Seat } from "./engine.js";
 import { openObject } from "./object-handle.js";
 import type { Collection, CollectionOptions, KubeObject, ObjectHandle, ObjectOptions, Status, Watchglass } from "./types.js";
 import { split, Writer } from "./wire/codec.js";
@@ -107,6 +107,8 @@ export class Client implements Watchglass {
   send(command: Command): void {
     if (this.#closed) return;
     writeCommand(this.#writer, command);
+    // A step has room for so much, and for one command of any size besides.
+    if (this.#writer.length > batchBytes) return this.#seat.send(this.#writer.take());
     if (this.#flushing) return;
     this.#flushing = true;
     queueMicrotask(() => {

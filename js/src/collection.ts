@@ -1,8 +1,9 @@
 import { statusError, unexpected, type Client, type Open } from "./client.js";
 import { Deferred } from "./deferred.js";
-import { badRequest, closedError, internalError, type WatchglassError } from "./errors.js";
+import { badRequest, closedError, internalError, WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { freezeSchema, toObject } from "./object.js";
+import { restore, takeSnapshot } from "./snapshot.js";
 import type {
   Collection,
   CollectionOptions,
@@ -12,6 +13,8 @@ import type {
   ListResult,
   Schema,
   Selectors,
+  SnapshotChunk,
+  SnapshotOptions,
   Status,
   View,
   ViewOptions,
@@ -33,6 +36,7 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
   readonly #errorListeners = new Listeners<[key: string, status: Status]>();
   readonly #notify = (): void => this.#listeners.call();
   readonly #synced = new Deferred();
+  readonly #restored = new Deferred();
   readonly #children = new Set<Open>();
   #status: CollectionStatus = Object.freeze({
     state: "connecting",
@@ -48,9 +52,13 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
   constructor(client: Client, resource: string, options: CollectionOptions) {
     this.client = client;
     this.#resource = resource;
-    this.#options = { ...options };
+    const { restore: chunks, ...rest } = options;
+    this.#options = rest;
     this.id = client.register(this);
-    this.#open();
+    this.#open(chunks !== undefined);
+    // What was rejected by then stays rejected.
+    if (chunks) restore(client, this.id, chunks).then(this.#restored.resolve, this.#restored.reject);
+    else this.#restored.resolve();
   }
 
   get status(): CollectionStatus {
@@ -63,6 +71,16 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
 
   get synced(): Promise<void> {
     return this.#synced.promise;
+  }
+
+  get restored(): Promise<void> {
+    return this.#restored.promise;
+  }
+
+  snapshot(options: SnapshotOptions = {}): AsyncIterable<SnapshotChunk> {
+    this.check();
+    const chunkBytes = uint32("chunkBytes", options.chunkBytes ?? 0);
+    return { [Symbol.asyncIterator]: () => takeSnapshot(this, { ...options, chunkBytes }) };
   }
 
   subscribe(listener: () => void): () => void {
@@ -158,6 +176,7 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
       case "CollectionError":
         return this.#errorListeners.call(output.key, output.status ?? internalError("no reason was given").status);
       case "Rejected":
+        if (output.object === "restore") return this.#restored.reject(statusError(output.status));
         return this.end(statusError(output.status));
     }
     throw unexpected(output);
@@ -165,7 +184,8 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
 
   restarted(error: Status): void {
     this.#update({ ...this.#status, state: "reconnecting", error });
-    this.#open();
+    this.#restored.reject(new WatchglassError(error)); // if it was not there yet
+    this.#open(false);
   }
 
   closed(error: WatchglassError): void {
@@ -180,17 +200,18 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
     this.client.release(this.id);
     this.client.forget(this);
     this.#synced.reject(error);
+    this.#restored.reject(error);
     this.#update({ ...this.#status, state: "closed", error: error.status });
   }
 
-  #open(): void {
+  #open(restore: boolean): void {
     this.client.send({
       type: "OpenCollection",
       collection: this.id,
       resource: this.#resource,
       ...selection(this.#options),
       metadataOnly: this.metadataOnly,
-      restore: false,
+      restore,
     });
   }
 

@@ -10,7 +10,7 @@ import { readOutput, recipient, type Output } from "./wire/outputs.js";
 export const idsPerMember = 0x10000;
 
 /** Messages are gathered into one step up to this many bytes. */
-const batchBytes = 1 << 20;
+export const batchBytes = 1 << 20;
 
 /** An engine that broke this often in a row waits this long, at most, before the next. */
 const maxRestartDelay = 30_000;

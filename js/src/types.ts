@@ -105,6 +105,39 @@ export interface Selectors {
 export interface CollectionOptions extends Selectors {
   /** Leave bodies out: rows and metadata only. */
   metadataOnly?: boolean;
+  /**
+   * The chunks that were kept of {@link Collection.snapshot}: those of a whole
+   * state, then those of the changes after it. The collection has that state at
+   * once, says since when it is not current, and resumes from there. See
+   * {@link Collection.restored}.
+   */
+  restore?: Iterable<Uint8Array>;
+}
+
+/** How far the state leads that a program keeps. */
+export interface Position {
+  resourceVersion: ResourceVersion;
+  /** Names the history that the version belongs to, such as an etcd cluster. */
+  source: string;
+}
+
+export interface SnapshotOptions {
+  /** How far the state leads that was kept before; the snapshot then has the changes after it, if it can. */
+  since?: Position | undefined;
+  /** About how large a chunk is, at most 1 MiB; default 256 KiB. An object is never split. */
+  chunkBytes?: number;
+}
+
+/** A piece of a snapshot. */
+export interface SnapshotChunk {
+  /** What to keep, and to hand back as {@link CollectionOptions.restore}. It has a checksum, and knows what it is of and which chunk comes before it. */
+  data: Uint8Array;
+  /** True: the snapshot takes the place of all that was kept before. False: it has the changes since, and goes behind it. */
+  whole: boolean;
+  /** The snapshot is complete. Before that it is of no use. */
+  last: boolean;
+  /** How far it leads, in the last chunk. */
+  position: Position | undefined;
 }
 
 export interface WatchOptions extends Selectors {
@@ -176,6 +209,22 @@ export interface Collection<T extends KubeObject = KubeObject> {
   onObjectError(listener: (key: string, status: Status) => void): () => void;
   /** Resolves when the collection is live for the first time. */
   readonly synced: Promise<void>;
+  /**
+   * Resolves when the state given as {@link CollectionOptions.restore} is there,
+   * at once if none was given. Rejects when it is damaged, incomplete, of another
+   * scope or of another release: nothing of it is there then, and the collection
+   * goes on without.
+   */
+  readonly restored: Promise<void>;
+  /**
+   * Reads the state in chunks, for keeping it: all of it, or what changed since
+   * it was kept last. The collection goes on changing meanwhile; the chunks
+   * together are its state as of the position of the last one.
+   *
+   * Throws a 503 when the collection has no state yet, and a 410 when it was
+   * listed anew meanwhile or changes faster than it is read: take it again.
+   */
+  snapshot(options?: SnapshotOptions): AsyncIterable<SnapshotChunk>;
   watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
   view(options?: ViewOptions): View;
   get(key: string): Promise<T>;

@@ -1,0 +1,80 @@
+import { statusError, unexpected, type Client, type Open } from "./client.js";
+import type { CollectionHandle } from "./collection.js";
+import { Deferred } from "./deferred.js";
+import { batchBytes } from "./engine.js";
+import { badRequest, protocolError, WatchglassError } from "./errors.js";
+import type { Position, SnapshotChunk, SnapshotOptions, Status } from "./types.js";
+import { maxMessage } from "./wire/codec.js";
+import type { Output } from "./wire/outputs.js";
+
+/** Where the answers to one snapshot arrive, one at a time. */
+class Answers implements Open {
+  #next = new Deferred<Output>();
+
+  receive(output: Output): void {
+    if (output.type === "ErrorReply") this.#next.reject(statusError(output.status));
+    else this.#next.resolve(output);
+  }
+
+  /** A new engine does not know where the old one was. */
+  restarted(status: Status): void {
+    this.#next.reject(new WatchglassError(status));
+  }
+
+  closed(error: WatchglassError): void {
+    this.#next.reject(error);
+  }
+
+  /** Waits for the answer to what was asked last. */
+  async take(): Promise<Output & { type: "SnapshotChunk" }> {
+    const output = await this.#next.promise;
+    this.#next = new Deferred();
+    if (output.type !== "SnapshotChunk") throw unexpected(output);
+    return output;
+  }
+}
+
+/** Reads the chunks of a collection's state, each when the one before it is done with. */
+export async function* takeSnapshot(collection: CollectionHandle<any>, options: SnapshotOptions): AsyncGenerator<SnapshotChunk, void, void> {
+  collection.check();
+  const { client } = collection;
+  const { resourceVersion, source }: Position = options.since ?? { resourceVersion: "0", source: "" };
+  if (!/^\d+$/.test(resourceVersion)) throw badRequest(`since.resourceVersion is ${JSON.stringify(resourceVersion)}, expected a decimal number`);
+  const chunkBytes = options.chunkBytes ?? 0;
+  const answers = new Answers();
+  const request = client.register(answers);
+  collection.adopt(answers);
+  let under = true;
+  try {
+    client.send({ type: "TakeSnapshot", request, collection: collection.id, resourceVersion, source, chunkBytes });
+    for (;;) {
+      const { whole, last, resourceVersion, source, data } = await answers.take();
+      if (last) under = false;
+      yield { data: data.slice(), whole, last, position: last ? { resourceVersion, source } : undefined };
+      if (last) return;
+      client.send({ type: "NextChunk", request, stop: false });
+    }
+  } finally {
+    if (under) client.send({ type: "NextChunk", request, stop: true });
+    client.release(request);
+    collection.disown(answers);
+  }
+}
+
+/** Hands what was kept to a collection that was opened for it. Resolves when the engine has seen all of it; rejects when it cannot be a snapshot. */
+export async function restore(client: Client, collection: number, chunks: Iterable<Uint8Array>): Promise<void> {
+  let refused: WatchglassError | undefined;
+  for (const data of chunks) {
+    // Anything larger is no chunk, and more than one command may be.
+    if (data.length > maxMessage - batchBytes) {
+      refused = protocolError(`the kept state is not restored: a chunk has ${data.length} bytes, more than any chunk has`);
+      break;
+    }
+    client.send({ type: "RestoreChunk", collection, data, end: false });
+  }
+  // Half of it would be refused as well, and nothing is fine.
+  client.send({ type: "RestoreChunk", collection, data: new Uint8Array(), end: true });
+  // Answers come in order: whatever there is to say of the state has been said by then.
+  await client.request((request) => ({ type: "Inspect", request }));
+  if (refused) throw refused;
+}
