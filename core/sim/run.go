@@ -263,6 +263,9 @@ func (r *reader) checkHeld() {
 	}
 }
 
+// largestRevision is more than a revision takes, which no message splits.
+const largestRevision = 2000
+
 // checkMemory: the history keeps to its limit, and what all collections hold to
 // the budget, but for what came in one message before a collection was given up.
 func (r *reader) checkMemory() {
@@ -273,7 +276,7 @@ func (r *reader) checkMemory() {
 			r.world.fail(ErrMemory, "reader %d, collection %d keeps %d events, more than %d", r.id, c.id, value("history"), r.config.MaxHistory)
 		}
 		used += value("usedBytes") / max(value("sharedBy"), 1)
-		budget += int64(2 * r.world.setup.Message)
+		budget += int64(2*r.world.setup.Message + largestRevision)
 	}
 	if r.config.MaxBytes > 0 && used > budget {
 		r.world.fail(ErrMemory, "reader %d holds %d bytes, and %d are allowed", r.id, used, r.config.MaxBytes)

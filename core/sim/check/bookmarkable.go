@@ -2,9 +2,9 @@ package check
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Bookmarkable: bookmarks do not go down, none is below an event before it, no
-// event after one is at or below it, and the end of the initial events is
-// marked once.
+// Bookmarkable: bookmarks do not go down, none is below an event before it or the
+// version that the watch was asked to start at, no event after one is at or below
+// it, and the end of the initial events is marked once.
 func Bookmarkable(l *Log, w *Watch) error {
 	initial, live := w.split()
 	var mark, last Event
@@ -19,6 +19,9 @@ func Bookmarkable(l *Log, w *Watch) error {
 		case e.Type == api.Bookmark:
 			if e.ResourceVersion < mark.ResourceVersion || e.ResourceVersion < last.ResourceVersion {
 				return violated(ErrBookmarkable, w, "%v after %v and %v", e, mark, last)
+			}
+			if w.Start == FromVersion && e.ResourceVersion < w.ResourceVersion {
+				return violated(ErrBookmarkable, w, "%v in a watch from %d", e, w.ResourceVersion)
 			}
 			mark = e
 			if e.End {

@@ -131,12 +131,29 @@ func TestValidators(t *testing.T) {
 		{"conflated", complete(with(fromVersion(1), conflate)), "A c@3 | D b@4, M a@5, B @5", nil},
 		{"split where credit is short", complete(with(fromVersion(2), limit)), "M a@3 | A c@3 | D b@4 | M a@5", nil},
 		{"split beside a slow watch", complete(with(fromVersion(2), func(w *check.Watch) { w.Beside = true })), "M a@3 | A c@3 | D b@4 | M a@5", nil},
+		{"from the state as of one of several versions", with(complete(fromState()), func(w *check.Watch) { w.Bookmarks, w.Started = false, 3 }),
+			"A a@3, A b@1, A c@3 | D b@4 | M a@5", nil},
+		{"from the future, with bookmarks", fromVersion(9), "B @9, B @12", nil},
+		{"from now, wherever that was", with(fromState(), func(w *check.Watch) { w.Start, w.Opened, w.Started = check.FromNow, 2, 4 }), "D b@4 | M a@5, B @5", nil},
+		{"a relist from the state that the watch is ahead of", complete(relisted(fromVersion(3), 1, 5)), "M a@5, D b@5", nil},
+		{"two relists", complete(with(fromVersion(1), func(w *check.Watch) { w.Relists = []check.Relist{{From: 1, To: 2}, {From: 3, To: 5}} })),
+			"M a@2 | M a@3, A c@3 | M a@5, D b@5", nil},
+		{"relists before the watch", complete(with(fromVersion(4), func(w *check.Watch) { w.Relists = []check.Relist{{From: 1, To: 3}, {From: 3, To: 4}} })), "M a@5", nil},
+		{"conflating, and fast enough", complete(with(fromVersion(2), func(w *check.Watch) { w.Conflating = true })), "M a@3, A c@3 | D b@4 | M a@5", nil},
+		{"conflated from the state", complete(with(fromState(), conflate)), "A a@1, A b@1, E @1 | A c@3, D b@4, M a@5", nil},
+		{"conflated, complete before it began", with(fromVersion(4), func(w *check.Watch) { conflate(w); w.Complete = 3 }), "", nil},
+		{"conflated from now", with(fromState(), func(w *check.Watch) {
+			conflate(w)
+			w.Start, w.Opened, w.Started, w.Complete = check.FromNow, 2, 4, 5
+		}), "M a@5", nil},
 		{"from now", with(fromState(), func(w *check.Watch) { w.Start, w.Opened, w.Started = check.FromNow, 2, 4 }), "D b@4 | M a@5", nil},
 
 		// Filter.
 		{"another label", web(fromState()), "A a@1, A b@1", check.ErrFilter},
 		{"another namespace", with(fromState(), func(w *check.Watch) { w.Filter.Namespace = "x" }), "A a@1", check.ErrFilter},
 		{"outside of the collection", with(fromState(), func(w *check.Watch) { w.Scope.Labels = "app!=web" }), "A a@1", check.ErrFilter},
+		{"a deletion of what does not match", web(fromState()), "A a@1, E @1, D b@4", check.ErrFilter},
+		{"another field", with(fromState(), func(w *check.Watch) { w.Filter.Fields = "metadata.name=b" }), "A a@1", check.ErrFilter},
 		{"an unwanted bookmark", with(fromVersion(1), func(w *check.Watch) { w.Bookmarks = false }), "B @1", check.ErrFilter},
 
 		// Unique.
@@ -147,28 +164,39 @@ func TestValidators(t *testing.T) {
 		// Ordered.
 		{"back to an older revision", fromVersion(1), "M a@3, A c@3, M a@2", check.ErrOrdered},
 		{"two revisions exchanged", fromVersion(2), "M a@3, A c@3, M a@5, D b@4", check.ErrOrdered},
+		{"no marker, and back", with(fromState(), func(w *check.Watch) { w.Bookmarks = false }), "A a@1, A b@1 | M a@3, A c@3, M a@2", check.ErrOrdered},
 		{"initial events out of order", fromState(), "A b@1, A a@1, E @1", check.ErrOrdered},
+		{"an initial object twice", fromState(), "A a@1, A a@2, A b@1, E @2", check.ErrOrdered},
+		{"an object goes back behind the initial events", fromState(), "A a@3, A b@1, A c@3, E @3 | M a@2", check.ErrOrdered},
 		{"an object goes back", with(fromVersion(1), conflate), "M a@3, M a@2", check.ErrOrdered},
 
 		// Bookmarkable.
 		{"a bookmark overtakes an event", fromVersion(1), "B @2, M a@2", check.ErrBookmarkable},
 		{"a bookmark below an event", fromVersion(1), "M a@2, M a@3, A c@3, B @2", check.ErrBookmarkable},
 		{"bookmarks go down", fromVersion(1), "M a@2, M a@3, A c@3, D b@4, B @4, B @3", check.ErrBookmarkable},
+		{"a bookmark below the start", fromVersion(4), "B @3", check.ErrBookmarkable},
+		{"the end below the initial events", fromState(), "A a@3, A b@1, A c@3, E @2", check.ErrBookmarkable},
+		{"a bookmark at the version of an event after it", fromVersion(1), "M a@2, B @3, M a@3, A c@3", check.ErrBookmarkable},
 		{"the end is marked twice", fromState(), "A a@1, A b@1, E @1, E @1", check.ErrBookmarkable},
 
 		// Atomic.
 		{"a revision split", fromVersion(2), "M a@3 | A c@3", check.ErrAtomic},
+		{"a split beside nobody slow", with(fromVersion(2), func(w *check.Watch) { w.Conflating = true }), "M a@3 | A c@3", check.ErrAtomic},
 		{"a relist split", relisted(fromVersion(1), 1, 5), "A c@3 | M a@5, D b@5", check.ErrAtomic},
 
 		// Resumable.
 		{"the version itself again", fromVersion(2), "M a@2, M a@3, A c@3", check.ErrResumable},
 		{"the first revision is missing", fromVersion(1), "M a@3, A c@3", check.ErrResumable},
+		{"an older version", fromVersion(3), "M a@2, D b@4", check.ErrResumable},
+		{"conflating, and yet the first is missing", with(fromVersion(1), func(w *check.Watch) { w.Conflating = true }), "M a@3, A c@3", check.ErrResumable},
 		{"the first event of a revision is missing", fromVersion(2), "A c@3 | D b@4", check.ErrResumable},
 
 		// PrevState.
 		{"added over an object", fromVersion(1), "M a@2 | A a@3, A c@3", check.ErrPrevState},
 		{"modified without one", fromState(), "A a@1, A b@1, E @1 | M a@2 | M a@3, M c@3", check.ErrPrevState},
 		{"deleted without one", web(fromState()), "A a@1, E @1 | M a@2 | D a@3, D c@3=web", check.ErrPrevState},
+		{"an object that never was", fromState(), "A a@1, A b@1, E @1 | A z@2=web", check.ErrPrevState},
+		{"a version that the object never had", with(fromState(), func(w *check.Watch) { w.Bookmarks = false }), "A a@1, A b@1 | M a@2, M a@3, A c@3, M c@4=web", check.ErrPrevState},
 		{"another content", fromVersion(1), "M a@2=db", check.ErrPrevState},
 		{"deleted with another content", fromVersion(3), "D b@4=web", check.ErrPrevState},
 
@@ -176,6 +204,7 @@ func TestValidators(t *testing.T) {
 		{"an event is missing before a bookmark", fromVersion(2), "M a@3, B @3", check.ErrFold},
 		{"an initial object is missing", fromState(), "A a@1, E @1", check.ErrFold},
 		{"a deletion is missing before a bookmark", fromVersion(2), "M a@3, A c@3, M a@5, B @5", check.ErrFold},
+		{"from now on something is missing", with(fromState(), func(w *check.Watch) { w.Start, w.Opened, w.Started = check.FromNow, 3, 3 }), "M a@5, B @5", check.ErrFold},
 		{"a bookmark promises too much", with(fromVersion(1), conflate), "A c@3, B @5", check.ErrFold},
 
 		// Reliable.
@@ -186,6 +215,10 @@ func TestValidators(t *testing.T) {
 		{"the last event is missing", complete(fromVersion(2)), "M a@3, A c@3 | D b@4", check.ErrReliable},
 		{"a deletion is missing after a relist", complete(relisted(fromVersion(1), 1, 5)), "A c@3, M a@5", check.ErrReliable},
 		{"a step told that a relist skipped", relisted(fromVersion(1), 2, 5), "M a@2 | M a@3, A c@3", check.ErrReliable},
+		{"a difference from another state", complete(relisted(fromVersion(2), 1, 5)), "A c@3, M a@5", check.ErrReliable},
+		{"from a state later than it can be", with(fromState(), func(w *check.Watch) { w.Bookmarks, w.Started = false, 2 }), "A a@3, A b@1, A c@3", check.ErrReliable},
+		{"conflating, and yet there is a hole", with(fromVersion(1), func(w *check.Watch) { w.Conflating = true }), "M a@2 | M a@3 | D b@4", check.ErrReliable},
+		{"it holds what is gone", complete(with(fromVersion(1), conflate)), "A c@3, M a@5", check.ErrReliable},
 		{"it never converged", complete(with(fromVersion(1), conflate)), "A c@3, D b@4", check.ErrReliable},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -199,6 +232,31 @@ func TestValidators(t *testing.T) {
 			require.ErrorIs(t, err, test.err)
 		})
 	}
+}
+
+// Reliable does not lean on the validators before it.
+func TestReliableAlone(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		watch  check.Watch
+		events string
+	}{
+		{"a bookmark before the initial events are there", fromState(), "A a@1, B @1"},
+		{"a bookmark at an event that is to come", fromVersion(2), "M a@3, B @3"},
+		{"a bookmark beyond it", fromVersion(2), "M a@3, A c@3, B @4"},
+		{"an event too many", fromVersion(4), "M a@5, M a@5"},
+		{"the initial events are not complete", with(fromState(), func(w *check.Watch) { w.Complete = 1 }), "A a@1"},
+		{"the last version is missing", with(fromVersion(3), func(w *check.Watch) { w.Complete = 4 }), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			l, w := history(), test.watch
+			w.Name, w.Events = "watch", events(l, test.events)
+			require.ErrorIs(t, check.Reliable(l, &w), check.ErrReliable)
+		})
+	}
+	l, w := history(), with(fromState(), func(w *check.Watch) { w.Complete = 1 })
+	w.Events = events(l, "A a@1, A b@1")
+	require.NoError(t, check.Reliable(l, &w), "complete up to the state")
 }
 
 // Watches of one collection judge each other.
@@ -215,6 +273,30 @@ func TestRelated(t *testing.T) {
 	require.ErrorIs(t, check.Suffix(l, full, watch(fromVersion(3), "M a@5")), check.ErrSuffix)
 	require.ErrorIs(t, check.Suffix(l, watch(fromVersion(2), "A c@3, M a@3"), watch(fromVersion(2), "M a@3, A c@3")), check.ErrSuffix)
 
+	require.NoError(t, check.Suffix(l, full, watch(fromVersion(2), "M a@3, A c@3")), "as far as it got")
+	limited := with(fromVersion(2), limit)
+	require.ErrorIs(t, check.Suffix(l, full, watch(limited, "M a@3 | D b@4")), check.ErrSuffix, "held back, but whole")
+	require.ErrorIs(t, check.Suffix(l, full, watch(with(fromVersion(2), func(w *check.Watch) { w.Conflating = true }), "M a@3 | D b@4")), check.ErrSuffix)
+	for _, other := range []check.Watch{
+		with(fromVersion(2), conflate),
+		web(fromVersion(2)),
+		with(fromVersion(2), func(w *check.Watch) { w.Scope.Labels = "app" }),
+	} {
+		require.NoError(t, check.Suffix(l, full, watch(other, "A c@3 | M a@5")), "another question")
+		require.NoError(t, check.Suffix(l, watch(other, "A c@3 | M a@5"), full))
+	}
+
+	require.NoError(t, check.Selected(l, full, watch(web(fromVersion(2)), "D a@3, A c@3")), "as far as it got")
+	for _, other := range []check.Watch{
+		web(with(fromVersion(2), conflate)),
+		web(with(fromVersion(2), func(w *check.Watch) { w.Scope.Labels = "app" })),
+		fromVersion(2),
+	} {
+		require.NoError(t, check.Selected(l, full, watch(other, "A c@3 | A a@5")), "another question")
+	}
+	for _, other := range []check.Watch{with(fromState(), conflate), fromVersion(1), web(fromState())} {
+		require.NoError(t, check.Selected(l, watch(other, "M a@2 | M a@3"), watch(web(fromVersion(2)), "A c@3 | A a@5")))
+	}
 	require.NoError(t, check.Selected(l, full, watch(web(fromVersion(2)), "D a@3, A c@3 | A a@5")))
 	require.ErrorIs(t, check.Selected(l, full, watch(web(fromVersion(2)), "A c@3 | A a@5")), check.ErrSelected)
 	require.ErrorIs(t, check.Selected(l, full, watch(web(fromVersion(2)), "D a@3, A c@3 | M a@5")), check.ErrSelected)
@@ -227,15 +309,35 @@ func TestTainted(t *testing.T) {
 	l.Append(check.Change{ResourceVersion: 6, Key: "c", Object: &check.Object{Faulty: true, ResourceVersion: 6}})
 	require.False(t, l.Exact(6))
 	require.True(t, l.Exact(5))
-	w := fromVersion(2)
-	w.Events = events(l, "M a@3 | D b@4")
-	require.NoError(t, check.All(l, &w))
+	for text, w := range map[string]check.Watch{
+		"M a@3 | D b@4, B @4": fromVersion(2), // c@3 is not there
+		"A a@1, A b@1, A c@1=web, E @1 | M a@2 | M a@3, B @3, M c@3 | D b@4, M c@3=api | M a@5, B @5": with(fromState(), limit),
+	} {
+		w.Events = events(l, text)
+		err := check.All(l, &w)
+		if w.Start == check.FromVersion {
+			require.NoError(t, err, text)
+			continue
+		}
+		for _, kind := range []error{check.ErrBookmarkable, check.ErrFold, check.ErrReliable} {
+			require.NotErrorIs(t, err, kind, text)
+		}
+	}
+	past := with(fromState(), func(w *check.Watch) { w.Events = events(l, "A a@1, A b@1, E @1 | M a@2, B @3, A c@3") })
+	require.ErrorIs(t, check.All(l, &past), check.ErrFold, "a is not tainted")
+	require.NoError(t, check.Bookmarkable(l, &past), "c is")
+	gone := fromVersion(3)
+	gone.Events = events(l, "A c@6=web, A c@7=web")
+	require.NoError(t, check.PrevState(l, &gone), "what was before c@6 is not known")
+	begun := fromState()
+	begun.Events = events(l, "A a@1, A b@1, E @1, A c@3, A c@3")
+	require.ErrorIs(t, check.PrevState(l, &begun), check.ErrPrevState, "a watch from the state has seen what was before")
 }
 
 func TestFilter(t *testing.T) {
 	o := &check.Object{Labels: map[string]string{"app": "web", "n": "5"}, Fields: map[string]string{"f": "x"}}
 	for selector, want := range map[string]bool{
-		"": true, "app": true, "!app": false, "app=web": true, "app!=web": false, "app in (a,web)": true,
+		"": true, "app": true, "!app": false, "app=web": true, "app!=web": false, "app!=db": true, "app in (a,web)": true,
 		"app in (a)": false, "app notin (a)": true, "app notin (web)": false, "tier notin (web)": true,
 		"tier in (web)": false, "!tier,app": true, "tier,app": false, "tier!=x,app in (a,web)": true,
 		"app == web": true, " app , ! tier ": true, "app != web": false, "app in ( a, web )": true, "app notin(web)": false,

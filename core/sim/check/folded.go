@@ -21,7 +21,7 @@ func Folded(l *Log, w *Watch) error {
 			delete(held, e.Key)
 		case e.Type.IsChange():
 			held[e.Key] = e.ResourceVersion
-		case e.Type == api.Bookmark && (w.Start != FromVersion || e.ResourceVersion > w.ResourceVersion):
+		case e.Type == api.Bookmark:
 			if err := w.compare(l, e.ResourceVersion, held, i); err != nil {
 				return err
 			}

@@ -204,11 +204,7 @@ func Expected(l *Log, r *Request, relists []Relist, from api.ResourceVersion) []
 		if at > gap.From { // the watch began ahead of the reader, and holds another state
 			gap.From = at
 		}
-		for _, e := range difference(l, r, gap) {
-			if e.ResourceVersion > from {
-				events = append(events, e)
-			}
-		}
+		events = append(events, difference(l, r, gap)...)
 		at = gap.To
 	}
 	add(^api.ResourceVersion(0))
