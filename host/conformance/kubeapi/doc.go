@@ -1,0 +1,9 @@
+// Package kubeapi holds host/kubeapi against the clients that it is for: the
+// reflector, informers of three kinds, pager and discovery of client-go, and
+// kubectl.
+//
+// They read from the connector directly, and from the module under wazero behind
+// a connector, while a source changes and connections break. In the end each
+// client's store must be what the source has, object by object. The churn is
+// longer with WATCHGLASS_CHURN=2m.
+package kubeapi
