@@ -238,16 +238,22 @@ func (s *Session) drop(sub *subscription) {
 }
 
 // Next returns the next message to send, of about limit bytes, or nil when
-// there is nothing to send now: call again after Receive, after a collection
-// changed, and at Wake. The bytes are the caller's.
+// there is nothing to send now: call again after Receive, when the backend was
+// told to Wake the reader, and at Wake. After a message that is shorter than the
+// limit there is nothing more. The bytes are the caller's.
 func (s *Session) Next(limit int, now int64) []byte {
+	if message := s.AppendNext(nil, limit, now); len(message) > 0 {
+		return message
+	}
+	return nil
+}
+
+// AppendNext is Next into a buffer of length zero that the caller has.
+func (s *Session) AppendNext(message []byte, limit int, now int64) []byte {
 	s.now = max(s.now, now)
-	message := s.control
-	s.control = nil
-	for range len(s.subs) {
-		if len(message) >= limit {
-			break
-		}
+	message = append(message, s.control...)
+	s.control = s.control[:0]
+	for left := len(s.subs); left > 0 && len(message) < limit; left-- {
 		s.turn++
 		sub := s.subs[s.turn%len(s.subs)]
 		var status *api.Status
@@ -255,9 +261,7 @@ func (s *Session) Next(limit int, now int64) []byte {
 		if status != nil {
 			message = (&wire.SubscriptionStatus{Subscription: sub.id, Status: status}).Append(message)
 			s.drop(sub)
-			if len(s.subs) == 0 {
-				break
-			}
+			left = len(s.subs) + 1 // the turns are not what they were
 		}
 	}
 	return message

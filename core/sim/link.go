@@ -79,6 +79,9 @@ func (l *link) pull() bool {
 		if !l.woken {
 			l.reader.world.fail(ErrNotWoken, "reader %d: the session says %q", l.reader.id, data)
 		}
+		if len(data) < l.reader.world.setup.Message {
+			l.woken, l.wake = false, l.session.Wake()
+		}
 		moved = true
 		l.tap.sent(data)
 		l.send(&l.down, data)

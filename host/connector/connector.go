@@ -20,6 +20,7 @@ type Connector struct {
 	stop, kill       context.CancelFunc
 	running          sync.WaitGroup // upstream watches and readers
 
+	turn        sync.Mutex // taken before mu by readers that are sent a lot
 	mu          sync.Mutex // guards what follows, and the whole core
 	closed      bool
 	collections map[api.Resource]*collection

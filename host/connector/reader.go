@@ -2,10 +2,9 @@ package connector
 
 import (
 	"context"
-	"errors"
-	"io"
 	"maps"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -22,8 +21,9 @@ type MessageConn interface {
 	// when the reader left in good order, or a *api.Status when it broke the
 	// rules of the transport.
 	Read(ctx context.Context) ([]byte, error)
-	// Write sends one message. It may block: that is how a slow reader holds
-	// its session back.
+	// Write sends one message, which is the caller's again afterwards. It may
+	// block: that is how a slow reader holds its session back. It is called
+	// with one ctx, and another for the last words.
 	Write(ctx context.Context, message []byte) error
 	// Close ends the connection and any Read in progress, and tells the
 	// reader why where the transport can. The reason is nil when the reader
@@ -31,15 +31,13 @@ type MessageConn interface {
 	Close(reason error) error
 }
 
-// goodbyeTimeout bounds the last words to a reader.
-const goodbyeTimeout = 5 * time.Second
-
 // reader is one connection. It is the session's backend.
 type reader struct {
 	connector *Connector
 	conn      MessageConn
 	signal    chan struct{} // cap 1: there may be something to send
 	silence   *time.Timer   // runs until the first message
+	silent    atomic.Bool   // and it ran out
 
 	ended    chan struct{}    // closed when receiving ended
 	cause    error            // why; to be read after ended
@@ -69,7 +67,6 @@ func (c *Connector) Serve(ctx context.Context, conn MessageConn) error {
 		connector: c,
 		conn:      conn,
 		signal:    make(chan struct{}, 1),
-		silence:   time.NewTimer(c.config.HelloTimeout),
 		ended:     make(chan struct{}),
 		expelled:  make(chan *api.Status, 1),
 		rights:    map[uint32]access.Request{},
@@ -77,6 +74,10 @@ func (c *Connector) Serve(ctx context.Context, conn MessageConn) error {
 	config := c.config.Session
 	config.Authenticate = r.authenticate
 	r.session = session.New(config, r)
+	r.silence = time.AfterFunc(c.config.HelloTimeout, func() {
+		r.silent.Store(true)
+		r.wake()
+	})
 	defer r.silence.Stop()
 	defer r.leave()
 	return r.serve(ctx)
@@ -88,8 +89,9 @@ func (r *reader) serve(ctx context.Context) error {
 	defer cancel()
 	defer context.AfterFunc(r.connector.killed, cancel)()
 	go func() {
-		defer close(r.ended)
 		r.cause = r.receive(working)
+		close(r.ended)
+		r.wake()
 	}()
 	reviewed := make(chan struct{})
 	go func() {
@@ -180,119 +182,4 @@ func (r *reader) Wake() {
 		r.woken = true
 		r.connector.woken = append(r.connector.woken, r)
 	}
-}
-
-// wake tells send to look again. It never blocks.
-func (r *reader) wake() {
-	select {
-	case r.signal <- struct{}{}:
-	default:
-	}
-}
-
-// send pulls messages out of the session and writes them, until there is a
-// reason to end the connection, which it returns. Writes use working, so that
-// the end of ctx does not cut a message short.
-func (r *reader) send(ctx, working context.Context) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-r.ended:
-			return r.lastWords(working)
-		case <-ctx.Done():
-			return r.goodbye(working, errClosing())
-		case <-r.connector.stopping.Done():
-			return r.goodbye(working, errClosing())
-		default:
-		}
-		select {
-		case status := <-r.expelled:
-			return r.goodbye(working, status)
-		default:
-		}
-		message, wait := r.next()
-		if message != nil {
-			if err := r.write(working, message, r.connector.config.WriteTimeout); err != nil {
-				return err
-			}
-			continue
-		}
-		timer.Reset(wait)
-		select {
-		case <-r.signal:
-		case <-timer.C:
-		case <-r.silence.C:
-			return r.goodbye(working, errSilent())
-		case <-r.ended:
-		case status := <-r.expelled:
-			return r.goodbye(working, status)
-		case <-ctx.Done():
-		case <-r.connector.stopping.Done():
-		}
-	}
-}
-
-func errSilent() *api.Status {
-	return &api.Status{
-		Code: 408, Reason: api.ReasonTimeout,
-		Message: "the reader connected and said nothing: the first message must have come by now, and begin with a Hello frame",
-	}
-}
-
-// idle is how long send sleeps when the session has no wish of its own.
-const idle = time.Hour
-
-// next is what to send now, or nil and how long there will be nothing unless
-// something happens.
-func (r *reader) next() (message []byte, wait time.Duration) {
-	c := r.connector
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.now()
-	if message = r.session.Next(c.config.MessageBytes, now); len(message) > 0 {
-		c.totals.Messages++
-		c.totals.BytesOut += uint64(len(message))
-		return message, 0
-	}
-	if at := r.session.Wake(); at > 0 {
-		return nil, max(time.Duration(at-now)*time.Millisecond, time.Millisecond)
-	}
-	return nil, idle
-}
-
-func (r *reader) write(ctx context.Context, message []byte, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	return r.conn.Write(ctx, message)
-}
-
-// lastWords ends a connection whose reader left or broke the protocol. The
-// session has said to the latter what was wrong.
-func (r *reader) lastWords(ctx context.Context) error {
-	var status *api.Status
-	switch {
-	case errors.Is(r.cause, io.EOF):
-		return nil
-	case !errors.As(r.cause, &status):
-		return r.cause
-	}
-	message, _ := r.next()
-	if message == nil { // the transport found it out, not the session
-		return r.goodbye(ctx, status)
-	}
-	r.write(ctx, message, goodbyeTimeout) // the reader may be gone, and that is fine
-	return status
-}
-
-func (r *reader) goodbye(ctx context.Context, status *api.Status) error {
-	sayGoodbye(ctx, r.conn, status)
-	return status
-}
-
-// sayGoodbye tells a reader why its connection ends, if it still listens.
-func sayGoodbye(ctx context.Context, conn MessageConn, status *api.Status) {
-	ctx, cancel := context.WithTimeout(ctx, goodbyeTimeout)
-	defer cancel()
-	conn.Write(ctx, (&wire.SubscriptionStatus{Status: status}).Append(nil))
 }

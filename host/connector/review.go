@@ -68,6 +68,7 @@ func (r *reader) end(id uint32, status *api.Status) {
 func (r *reader) expel(status *api.Status) {
 	select {
 	case r.expelled <- status:
+		r.wake()
 	default:
 	}
 }

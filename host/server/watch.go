@@ -79,7 +79,7 @@ func (s *Server) serve(ws *websocket.Conn, r *http.Request) {
 		defer close(pinged)
 		s.keepAlive(pinging, ws)
 	}()
-	err := s.config.Connector.Serve(s.stopping, conn{ws})
+	err := s.config.Connector.Serve(s.stopping, &conn{ws: ws})
 	stop()
 	<-pinged
 	log.Debug("reader disconnected", "after", time.Since(begun), "reason", err)
@@ -106,10 +106,15 @@ func (s *Server) keepAlive(ctx context.Context, ws *websocket.Conn) {
 }
 
 // conn is a WebSocket as a connector.MessageConn.
-type conn struct{ ws *websocket.Conn }
+type conn struct {
+	ws *websocket.Conn
+	// watched is the context whose end closes ws; unwatch ends that.
+	watched context.Context
+	unwatch func() bool
+}
 
 // Read implements connector.MessageConn.
-func (c conn) Read(ctx context.Context) ([]byte, error) {
+func (c *conn) Read(ctx context.Context) ([]byte, error) {
 	kind, message, err := c.ws.Read(ctx)
 	switch websocket.CloseStatus(err) {
 	case websocket.StatusNormalClosure, websocket.StatusGoingAway, websocket.StatusNoStatusRcvd:
@@ -121,13 +126,25 @@ func (c conn) Read(ctx context.Context) ([]byte, error) {
 	return message, err
 }
 
-// Write implements connector.MessageConn.
-func (c conn) Write(ctx context.Context, message []byte) error {
-	return c.ws.Write(ctx, websocket.MessageBinary, message)
+// Write implements connector.MessageConn. The library would do with the context
+// what is done here, but anew for every message.
+func (c *conn) Write(ctx context.Context, message []byte) error {
+	if c.watched != ctx {
+		c.stopWatching()
+		c.watched, c.unwatch = ctx, context.AfterFunc(ctx, func() { c.ws.CloseNow() })
+	}
+	return c.ws.Write(context.Background(), websocket.MessageBinary, message)
+}
+
+func (c *conn) stopWatching() {
+	if c.unwatch != nil {
+		c.unwatch()
+	}
 }
 
 // Close implements connector.MessageConn.
-func (c conn) Close(reason error) error {
+func (c *conn) Close(reason error) error {
+	c.stopWatching()
 	if reason == nil {
 		return c.ws.Close(websocket.StatusNormalClosure, "")
 	}

@@ -3,6 +3,7 @@ package connectortest
 import (
 	"context"
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -37,7 +38,7 @@ func (e *End) Read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// Write hands the message over. It must not be changed afterwards.
+// Write hands a copy of the message over.
 func (e *End) Write(ctx context.Context, message []byte) error {
 	select {
 	case <-e.closed:
@@ -45,7 +46,7 @@ func (e *End) Write(ctx context.Context, message []byte) error {
 	default:
 	}
 	select {
-	case e.out <- message:
+	case e.out <- slices.Clone(message):
 		return nil
 	case <-e.closed:
 		return io.ErrClosedPipe
