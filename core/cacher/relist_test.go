@@ -156,14 +156,28 @@ func TestRelistBringsWhatWasMissed(t *testing.T) {
 
 func TestW33_RelistEndsUnreadHistory(t *testing.T) {
 	w := listed(t, 10)
-	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"} {
-		w.do("ns/" + name + " rv=" + (w.ResourceVersion() + 1).String())
+	for range 101 {
+		w.do("ns/a rv=" + (w.ResourceVersion() + 1).String())
 	}
-	x := w.start(since("10")) // copies ten
-	w.list(30)
-	assert.Len(t, w.take(x), 10)
+	x := w.start(since("10")) // reads a hundred
+	w.list(200)
+	assert.Len(t, w.take(x), 100)
 	assert.True(t, x.Finished())
 	w.assertNoLeak()
+}
+
+// What was read before a relist is told, and the difference follows it.
+func TestH17_RelistAfterTheHistoryWasRead(t *testing.T) {
+	w := listed(t, 10)
+	for range 12 {
+		w.do("ns/a rv=" + (w.ResourceVersion() + 1).String())
+	}
+	x := w.start(since("10"))
+	w.list(30, "ns/b rv=29")
+	told := w.take(x)
+	assert.Len(t, told, 14)
+	assert.Equal(t, []string{"MODIFIED ns/a@22", "ADDED ns/b@29", "DELETED ns/a@30 unknown"}, told[11:])
+	assert.False(t, x.Finished())
 }
 
 // A relist has no time to wait for the slow.

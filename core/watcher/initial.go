@@ -16,10 +16,14 @@ type Initial struct {
 	window   *history.Window
 	position int
 	end      int
-	// revision holds, with counts, what is left of the revision that was begun:
-	// an interval is overtaken between revisions only.
-	revision []history.Event
+	// batch holds, with counts, what was read of the window and not yet told.
+	batch []history.Event
 }
+
+// batchSize is how many events of the window are read at once (rule H17), and as
+// many more as complete the last revision: an interval is overtaken between
+// revisions only.
+const batchSize = 100
 
 // FromState starts with every version as ADDED, in the order given (rules H19,
 // W40). It takes over the counts; rv is the version of the whole state.
@@ -28,9 +32,8 @@ func FromState(heap *store.Heap, state []store.Ref, rv api.ResourceVersion) Init
 }
 
 // FromHistory starts with the events from a position on that are in the window
-// now. They are read as the consumer takes them, by whole revisions; if the
-// window moves past the next one before that, the interval is invalid (rules
-// H17, W33).
+// now. They are read in batches, as the consumer takes them; if the window moves
+// past the next one before that, the interval is invalid (rules H17, W33).
 func FromHistory(heap *store.Heap, window *history.Window, position int) Initial {
 	i := Initial{heap: heap, window: window, position: position, end: window.End()}
 	if !i.finished() {
@@ -39,7 +42,7 @@ func FromHistory(heap *store.Heap, window *history.Window, position int) Initial
 	return i
 }
 
-func (i *Initial) finished() bool { return i.position >= i.end && len(i.revision) == 0 }
+func (i *Initial) finished() bool { return i.position >= i.end && len(i.batch) == 0 }
 
 // next returns the next event with one count of each version it names, or false
 // when the window has moved past it.
@@ -49,26 +52,35 @@ func (i *Initial) next() (e history.Event, ok bool) {
 		i.position++
 		return e, true
 	}
-	if len(i.revision) == 0 {
+	if len(i.batch) == 0 {
 		if i.position < i.window.Start() {
 			return e, false
 		}
-		i.readRevision()
+		i.readBatch()
 	}
-	e = i.revision[0]
-	i.revision = i.revision[1:]
+	e = i.batch[0]
+	i.batch = i.batch[1:]
 	return e, true
 }
 
-func (i *Initial) readRevision() {
-	first := i.window.At(i.position).ResourceVersion
-	for i.position < i.end && i.window.At(i.position).ResourceVersion == first {
+func (i *Initial) readBatch() {
+	var last api.ResourceVersion
+	for i.position < i.end {
 		e := *i.window.At(i.position)
+		if len(i.batch) >= batchSize && e.ResourceVersion != last {
+			return
+		}
 		i.heap.Retain(e.Current)
 		i.heap.Retain(e.Previous)
-		i.revision = append(i.revision, e)
+		i.batch = append(i.batch, e)
 		i.position++
+		last = e.ResourceVersion
 	}
+}
+
+// goesOn reports whether the next event belongs to a revision.
+func (i *Initial) goesOn(revision api.ResourceVersion) bool {
+	return len(i.batch) > 0 && i.batch[0].ResourceVersion == revision
 }
 
 func (i *Initial) release() {
@@ -77,7 +89,7 @@ func (i *Initial) release() {
 			i.heap.Release(i.state[i.position])
 		}
 	}
-	for _, e := range i.revision {
+	for _, e := range i.batch {
 		i.heap.Release(e.Current)
 		i.heap.Release(e.Previous)
 	}

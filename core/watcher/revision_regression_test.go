@@ -1,6 +1,7 @@
 package watcher_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -38,16 +39,20 @@ func TestRevisionRegression1_WatchesEndBetweenRevisions(t *testing.T) {
 		f.assertNoLeak()
 	})
 	t.Run("overtaken in the initial events", func(t *testing.T) {
-		f := newFeed(t, 3)
-		for _, change := range []string{"ns/a rv=5", "ns/b rv=5", "ns/c rv=6"} {
+		f := newFeed(t, 103)
+		for i := range 99 {
+			f.do("ns/" + strconv.Itoa(i))
+		}
+		for _, change := range []string{"ns/a rv=500", "ns/b rv=500", "ns/c rv=500", "ns/d rv=501"} {
 			f.do(change)
 		}
 		w := f.watch(watcher.Options{QueueSize: 1, Initial: f.since(1)})
-		w.Run() // reads the first event
-		for _, change := range []string{"ns/d", "ns/e", "ns/f"} {
-			f.do(change)
+		w.Run() // reads a hundred events, and those of the last one's revision
+		for range 103 {
+			f.do("ns/x")
 		}
-		assert.Equal(t, []string{"ADDED ns/a@5", "ADDED ns/b@5"}, f.take(w))
+		told := f.take(w)
+		assert.Equal(t, []string{"ADDED ns/a@500", "ADDED ns/b@500", "ADDED ns/c@500"}, told[99:])
 		assert.True(t, w.Finished())
 		f.assertNoLeak()
 	})

@@ -266,6 +266,7 @@ func (w *Watcher) advanceInitial() {
 		w.Stop(false)
 		return
 	}
+	w.begun = e.ResourceVersion
 	w.deliver(&e)
 	w.release(&e)
 }
@@ -288,7 +289,7 @@ func (w *Watcher) advanceLive() {
 // finishRevision delivers the rest of a revision that was delivered in part,
 // whether the output has room or not.
 func (w *Watcher) finishRevision() {
-	for len(w.initial.revision) > 0 {
+	for w.initial.goesOn(w.begun) {
 		w.advanceInitial()
 	}
 	for w.in.len() > 0 && w.begun != 0 && w.in.at(0).event.ResourceVersion == w.begun && !w.in.at(0).bookmark {
