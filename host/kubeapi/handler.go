@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -17,6 +18,10 @@ import (
 const (
 	DefaultMinTimeout   = 30 * time.Minute
 	DefaultWriteTimeout = time.Minute
+	// DefaultMaxWatches is as many as a connector serves readers.
+	DefaultMaxWatches = 10_000
+	// DefaultMaxRequests is what kube-apiserver answers at once of its own.
+	DefaultMaxRequests = 400
 	// DefaultReviewInterval is that of connectors.
 	DefaultReviewInterval = time.Minute
 )
@@ -35,6 +40,9 @@ type Config struct {
 	// WriteTimeout is how long a client may take nothing of what is sent to
 	// it, where the server can tell.
 	WriteTimeout time.Duration
+	// MaxWatches is how many watches are open at once, MaxRequests how many
+	// other requests are answered. One more is told 429.
+	MaxWatches, MaxRequests int
 	// Server names this build in /version, as a semantic version's build
 	// metadata.
 	Server string
@@ -62,6 +70,12 @@ func New(config Config) *Handler {
 	if config.ReviewInterval == 0 {
 		config.ReviewInterval = DefaultReviewInterval
 	}
+	if config.MaxWatches == 0 {
+		config.MaxWatches = DefaultMaxWatches
+	}
+	if config.MaxRequests == 0 {
+		config.MaxRequests = DefaultMaxRequests
+	}
 	if config.Server == "" {
 		config.Server = "watchglass"
 	}
@@ -80,10 +94,19 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := newOutput(w, h.config.WriteTimeout)
 	request := &request{place: findPlace(r.URL.Path), verb: "other"}
 	defer func() { h.counts.add(request.verb, out.code) }()
-	if status := h.serve(out, r, request); status != nil {
+	status := h.serve(out, r, request)
+	switch {
+	case status == nil:
+	case r.Context().Err() != nil:
+		out.code = codeClientGone
+	default:
 		fail(out, status, request.about(status))
 	}
 }
+
+// codeClientGone counts, in the metrics, requests whose client did not wait for
+// the answer.
+const codeClientGone = 499
 
 // request is what is known of a request so far.
 type request struct {
@@ -130,7 +153,18 @@ func (h *Handler) serve(w *output, r *http.Request, req *request) *api.Status {
 		return h.read(w, r, req)
 	}
 	req.verb = "discovery"
-	return h.discover(w, r, req.place)
+	return within(&h.counts.requests, h.config.MaxRequests, "requests", func() *api.Status {
+		return h.discover(w, r, req.place)
+	})
+}
+
+// within answers unless as many answers as are allowed are under way.
+func within(open *atomic.Int64, limit int, what string, answer func() *api.Status) *api.Status {
+	defer open.Add(-1)
+	if n := open.Add(1); n > int64(limit) {
+		return api.TooManyRequests("the server has "+strconv.FormatInt(n-1, 10)+" "+what+" under way, which is its limit: try again", 1)
+	}
+	return answer()
 }
 
 func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request, req *request) *api.Status {
@@ -170,13 +204,15 @@ func (h *Handler) read(w *output, r *http.Request, req *request) *api.Status {
 		return notServed(r.URL.Path)
 	}
 	req.schema = schema
-	switch {
-	case req.watch:
-		return h.watch(w, r, req)
-	case req.kind == object:
-		return h.get(w, r, req)
+	if req.watch {
+		return within(&h.counts.watches, h.config.MaxWatches, "watches", func() *api.Status { return h.watch(w, r, req) })
 	}
-	return h.list(w, r, req)
+	return within(&h.counts.requests, h.config.MaxRequests, "requests", func() *api.Status {
+		if req.kind == object {
+			return h.get(w, r, req)
+		}
+		return h.list(w, r, req)
+	})
 }
 
 // asks is what the request needs the right to.

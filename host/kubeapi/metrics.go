@@ -11,10 +11,10 @@ import (
 
 // counts are what the metrics are made of.
 type counts struct {
-	watches atomic.Int64 // open
+	watches, requests atomic.Int64 // under way; requests are all but watches
 
 	mu       sync.Mutex
-	requests map[answer]uint64
+	answered map[answer]uint64
 }
 
 // answer is a label set of the request counter; there are few.
@@ -26,10 +26,10 @@ type answer struct {
 func (c *counts) add(verb string, code int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.requests == nil {
-		c.requests = map[answer]uint64{}
+	if c.answered == nil {
+		c.answered = map[answer]uint64{}
 	}
-	c.requests[answer{verb, code}]++
+	c.answered[answer{verb, code}]++
 }
 
 // WriteMetrics writes the handler's metrics in the Prometheus text format.
@@ -42,14 +42,14 @@ func (h *Handler) WriteMetrics(w io.Writer) {
 		"# TYPE watchglass_kubeapi_watches gauge\nwatchglass_kubeapi_watches %d\n", c.watches.Load())
 	fmt.Fprint(w, "# HELP watchglass_kubeapi_requests_total Requests to the Kubernetes API that have ended.\n"+
 		"# TYPE watchglass_kubeapi_requests_total counter\n")
-	answers := make([]answer, 0, len(c.requests))
-	for a := range c.requests {
+	answers := make([]answer, 0, len(c.answered))
+	for a := range c.answered {
 		answers = append(answers, a)
 	}
 	slices.SortFunc(answers, func(a, b answer) int {
 		return cmp.Or(cmp.Compare(a.verb, b.verb), cmp.Compare(a.code, b.code))
 	})
 	for _, a := range answers {
-		fmt.Fprintf(w, "watchglass_kubeapi_requests_total{verb=%q,code=\"%d\"} %d\n", a.verb, a.code, c.requests[a])
+		fmt.Fprintf(w, "watchglass_kubeapi_requests_total{verb=%q,code=\"%d\"} %d\n", a.verb, a.code, c.answered[a])
 	}
 }

@@ -38,8 +38,6 @@ func (h *Handler) watch(out *output, r *http.Request, req *request) *api.Status 
 		return asStatus(err)
 	}
 	defer watch.Close()
-	h.counts.watches.Add(1)
-	defer h.counts.watches.Add(-1)
 	s := &stream{out: out, gzip: req.wantsWatchList() && accept.Gzip(r.Header)}
 	s.begin()
 	if r.Method != http.MethodHead {

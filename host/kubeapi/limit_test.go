@@ -1,0 +1,66 @@
+package kubeapi_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/kubeapi"
+)
+
+func TestWatchesBeyondTheLimitAre429(t *testing.T) {
+	run(t, kubeapi.Config{MaxWatches: 2}, func(t *testing.T, w *world) {
+		w.put("a/one", "web")
+		first, second := w.watch("/api/v1/pods?watch=1"), w.watch("/api/v1/pods?watch=1")
+		a := w.get("/api/v1/pods?watch=1")
+		requireStatus(t, a, 429, "TooManyRequests")
+		assert.Equal(t, "1", a.Header.Get("Retry-After"))
+		assert.Equal(t, 200, w.get("/api/v1/pods").StatusCode, "lists have a limit of their own")
+		second.close()
+		synctest.Wait()
+		third := w.watch("/api/v1/pods?watch=1")
+		assert.Equal(t, "ADDED one 2", third.told())
+		third.close()
+		first.close()
+	})
+}
+
+// slowly is a backend that takes an hour for a list.
+type slowly struct{ kubeapi.Backend }
+
+func (s slowly) List(ctx context.Context, _ api.Resource, _ kubeapi.ListOptions) (*kubeapi.List, error) {
+	select {
+	case <-time.After(time.Hour):
+		return nil, api.Internal("the hour is over")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func TestRequestsBeyondTheLimitAre429(t *testing.T) {
+	run(t, kubeapi.Config{Backend: slowly{still{}}, MaxRequests: 1}, func(t *testing.T, w *world) {
+		ctx, cancel := context.WithCancel(t.Context())
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://cluster/api/v1/pods", nil)
+		require.NoError(t, err)
+		left := make(chan error, 1)
+		go func() {
+			_, err := w.client.Do(r)
+			left <- err
+		}()
+		synctest.Wait()
+		requireStatus(t, w.get("/api/v1/namespaces/a/pods/one"), 429, "TooManyRequests")
+		requireStatus(t, w.get("/apis"), 429, "TooManyRequests")
+		w.watch("/api/v1/pods?watch=1").close()
+		cancel()
+		require.ErrorIs(t, <-left, context.Canceled)
+		synctest.Wait()
+		assert.Equal(t, 200, w.get("/api/v1/namespaces/a/pods/one").StatusCode)
+		assert.Contains(t, metrics(w), `watchglass_kubeapi_requests_total{verb="list",code="499"} 1`, "the client left")
+	})
+}
