@@ -51,6 +51,12 @@ func (b *book) Authorize(_ context.Context, user *access.User, r access.Request)
 	return nil
 }
 
+func (b *book) timesAsked() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.asked
+}
+
 func (b *book) set(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -161,9 +167,9 @@ func TestATokenThatIsWithdrawnEndsTheConnection(t *testing.T) {
 		rules.set(func() { rules.down = true })
 		last := w.put("while nobody can tell")
 		w.until(ben, func() bool { return s.ResourceVersion == last })
-		asked := rules.asked
+		asked := rules.timesAsked()
 		time.Sleep(2 * time.Minute) // of virtual time
-		assert.Greater(t, rules.asked, asked)
+		assert.Greater(t, rules.timesAsked(), asked)
 		require.NoError(t, ben.Send(t.Context(), &wire.RequestProgress{Subscription: 1}))
 
 		rules.set(func() { rules.down = false; delete(rules.rights, "ben") })
