@@ -25,6 +25,7 @@ type client struct {
 	total  uint64
 	counts string
 	sent   int
+	most   int // rows at once
 }
 
 func (c *client) apply(t *testing.T, v *view.View) bool {
@@ -38,12 +39,13 @@ func (c *client) apply(t *testing.T, v *view.View) bool {
 	for _, r := range got.Rows {
 		c.slots[r.Slot] = fmt.Sprintf("%s@%d", r.Item.Envelope.Key(), r.Item.ResourceVersion)
 	}
-	c.rows = nil
+	c.rows, c.most = nil, max(c.most, len(got.Slots))
 	slots := map[uint32]string{}
 	for _, s := range got.Slots {
 		row, ok := c.slots[s]
 		require.True(t, ok, "slot %d was never filled", s)
 		require.NotContains(t, slots, s, "a slot is named twice")
+		require.Less(t, int(s), c.most, "slots of rows that left are used again")
 		slots[s] = row
 		c.rows = append(c.rows, row)
 	}
