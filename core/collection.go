@@ -105,6 +105,7 @@ func (b *backing) renew(e *Engine) {
 		}
 	}
 	if b.cacher != nil {
+		e.expireReaders(b.cacher, other)
 		b.cacher.FailWaits(other)
 	}
 	b.adopt(e, e.newReflector(b.scope, b.floor))
@@ -247,6 +248,7 @@ func (e *Engine) keepBudget() {
 		number(e.cfg.MaxBytes) + " bytes allowed; narrow " + largest.scope.Resource +
 		" by namespace or selector, leave bodies out, or allow more"))
 	largest.settle(largest.reflector.Refused())
+	e.expireReaders(largest.cacher, largest.reflector.Refused())
 }
 
 func (e *Engine) findCollection(id uint32) *collection {

@@ -41,6 +41,14 @@ func decodeCommand(t wire.Type, payload []byte, e *Engine) error {
 		return command(e, payload, &wire.NextChunk{}, (*Engine).nextChunk)
 	case wire.TypeRestoreChunk:
 		return command(e, payload, &wire.RestoreChunk{}, (*Engine).restoreChunk)
+	case wire.TypeAttachReader:
+		return command(e, payload, &wire.AttachReader{}, (*Engine).attachReader)
+	case wire.TypeReaderMessage:
+		return command(e, payload, &wire.ReaderMessage{}, (*Engine).readerMessage)
+	case wire.TypeGrantReader:
+		return command(e, payload, &wire.GrantReader{}, (*Engine).grantReader)
+	case wire.TypeDetachReader:
+		return command(e, payload, &wire.DetachReader{}, (*Engine).detachReader)
 	case wire.TypeStreamOpened:
 		return command(e, payload, &wire.StreamOpened{}, (*Engine).streamOpened)
 	case wire.TypeStreamData:

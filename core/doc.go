@@ -36,6 +36,12 @@
 // before, and open the collection with it afterwards: the data is there at once,
 // the state says since when it is not current, and only what changed travels.
 //
+// An engine can also serve readers of its own out of what it holds, with the
+// very sessions that a connector has: AttachReader lets one in, with what it may
+// see. The program owns the connections: it passes on what readers say, sends
+// what SendReader has for them, and grants room when their sockets can take more.
+// While the engine hears nothing itself, it lets its readers find that out.
+//
 // An Engine is not safe for concurrent use: one goroutine, worker or isolate
 // owns it. What it is given it copies where it keeps it; what it returns from
 // Ready is its own and valid until Advance.

@@ -43,6 +43,7 @@ type Engine struct {
 	watches     watches
 	views       []*liveView
 	exports     []*export
+	readers     []*attached
 	objects     *objcache.Cache
 	handles     []*handle
 
@@ -152,6 +153,9 @@ func (e *Engine) Ready() []byte {
 			e.ready = h.report(e, e.ready)
 		}
 	}
+	for _, r := range e.readers {
+		e.ready = r.report(e, e.ready)
+	}
 	e.ready = e.appendWake(e.ready)
 	if len(e.ready) == 0 {
 		return nil
@@ -167,6 +171,11 @@ func (e *Engine) appendWake(out []byte) []byte {
 	next := earlier(e.conn.nextTick(), e.objects.NextTick())
 	for _, b := range e.backings {
 		next = earlier(next, b.nextTick())
+	}
+	for _, r := range e.readers {
+		if r.room > 0 {
+			next = earlier(next, r.wakeAt)
+		}
 	}
 	if next == e.woken {
 		return out

@@ -16,6 +16,9 @@ func (e *Engine) inspect(f *wire.Inspect) {
 	add("subscriptions", len(e.backings))
 	add("watches", len(e.watches.byID))
 	add("views", len(e.views))
+	if n := len(e.readers); n > 0 {
+		add("readers", n)
+	}
 	if n := len(e.exports); n > 0 {
 		add("snapshots", n)
 	}

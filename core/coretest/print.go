@@ -84,10 +84,13 @@ func (p *printer) frame(t wire.Type, payload []byte, now int64) error {
 		return show(payload, &wire.ViewPatch{}, p.patch)
 	case wire.TypeRejected:
 		return show(payload, &wire.Rejected{}, func(f *wire.Rejected) {
-			p.line("%s %d rejected: %s", [...]string{"collection", "watch", "view", "object", "restore"}[f.Object], f.ID, status(f.Status))
+			p.line("%s %d rejected: %s", [...]string{"collection", "watch", "view", "object", "restore", "reader"}[f.Object], f.ID, status(f.Status))
 		})
 	}
 	if known, err := p.objects(t, payload); known {
+		return err
+	}
+	if known, err := p.readers(t, payload); known {
 		return err
 	}
 	return p.reply(t, payload)

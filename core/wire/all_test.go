@@ -51,6 +51,10 @@ var blank = map[Type]func() frame{
 	TypeTakeSnapshot:    func() frame { return new(TakeSnapshot) },
 	TypeNextChunk:       func() frame { return new(NextChunk) },
 	TypeRestoreChunk:    func() frame { return new(RestoreChunk) },
+	TypeAttachReader:    func() frame { return new(AttachReader) },
+	TypeReaderMessage:   func() frame { return new(ReaderMessage) },
+	TypeGrantReader:     func() frame { return new(GrantReader) },
+	TypeDetachReader:    func() frame { return new(DetachReader) },
 
 	TypeOpenStream:       func() frame { return new(OpenStream) },
 	TypeSendStream:       func() frame { return new(SendStream) },
@@ -70,4 +74,6 @@ var blank = map[Type]func() frame{
 	TypeObjectChanged:    func() frame { return new(ObjectChanged) },
 	TypeObjectState:      func() frame { return new(ObjectState) },
 	TypeSnapshotChunk:    func() frame { return new(SnapshotChunk) },
+	TypeSendReader:       func() frame { return new(SendReader) },
+	TypeCloseReader:      func() frame { return new(CloseReader) },
 }

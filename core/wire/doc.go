@@ -26,13 +26,15 @@
 //     [CloseCollection], [OpenWatch], [GrantWatch], [CloseWatch], [Get], [List],
 //     [OpenView], [MoveView], [CloseView], [AcquireObject],
 //     [ReleaseObject], [GetObject], [Inspect], [TakeSnapshot], [NextChunk],
-//     [RestoreChunk]; results of I/O: [StreamOpened],
+//     [RestoreChunk], [AttachReader], [ReaderMessage], [GrantReader],
+//     [DetachReader]; results of I/O: [StreamOpened],
 //     [StreamData], [StreamClosed], [Reconnect]
 //   - engine to program, intents: [OpenStream], [SendStream], [CloseStream],
 //     [WakeAt]; deliveries: [CollectionState], [CollectionSchema],
 //     [CollectionError], [WatchEvents], [WatchClosed], [ViewPatch],
 //     [ObjectChanged], [ObjectState], [Rejected], [ObjectReply], [ListReply],
-//     [InspectReply], [ErrorReply], [SnapshotChunk]
+//     [InspectReply], [ErrorReply], [SnapshotChunk], [SendReader],
+//     [CloseReader]
 //   - at rest: [Chunk]
 //
 // The files in testdata/wire pin the bytes of every frame.

@@ -67,6 +67,10 @@ const (
 	TypeTakeSnapshot    Type = 0x54
 	TypeNextChunk       Type = 0x55
 	TypeRestoreChunk    Type = 0x56
+	TypeAttachReader    Type = 0x57
+	TypeReaderMessage   Type = 0x58
+	TypeGrantReader     Type = 0x59
+	TypeDetachReader    Type = 0x5a
 
 	TypeOpenStream       Type = 0x60
 	TypeSendStream       Type = 0x61
@@ -86,6 +90,8 @@ const (
 	TypeObjectChanged    Type = 0x6f
 	TypeObjectState      Type = 0x70
 	TypeSnapshotChunk    Type = 0x71
+	TypeSendReader       Type = 0x72
+	TypeCloseReader      Type = 0x73
 )
 
 // Next splits the first frame off a message. The payload aliases the message.

@@ -45,6 +45,7 @@ const (
 	ObjectView
 	ObjectHandle  // of an acquired object
 	ObjectRestore // what was kept of a collection; the collection goes on without
+	ObjectReader  // that was to be attached
 )
 
 // State says how current a collection is.

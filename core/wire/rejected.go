@@ -2,8 +2,8 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Rejected says that a collection, watch, view or handle was not opened, or a
-// kept state not restored, and why.
+// Rejected says that a collection, watch, view or handle was not opened, a reader
+// not attached, or a kept state not restored, and why.
 type Rejected struct {
 	Object Object
 	ID     uint32
@@ -22,7 +22,7 @@ func (f *Rejected) Append(dst []byte) []byte {
 // Parse reads the payload.
 func (f *Rejected) Parse(payload []byte) error {
 	r := reader{b: payload}
-	f.Object = Object(r.enum(byte(ObjectRestore)))
+	f.Object = Object(r.enum(byte(ObjectReader)))
 	f.ID = r.uint32()
 	f.Status = r.status()
 	return r.done("Rejected")

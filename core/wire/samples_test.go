@@ -175,6 +175,11 @@ var samples = []sample{
 	{"stop", &NextChunk{Request: 7, Stop: true}},
 	{"", &RestoreChunk{Collection: 1, Data: keptChunk.Append(nil)}},
 	{"end", &RestoreChunk{Collection: 1, End: true}},
+	{"", &AttachReader{Reader: 9, Allowed: []ReaderScope{{Resource: "v1/pods", Namespace: "default"}, {Resource: "*"}}, ProgressMillis: 5000, MaxSubscriptions: 16, Room: math.MaxUint64}},
+	{"zero", &AttachReader{}},
+	{"", &ReaderMessage{Reader: 9, Data: (&Hello{Version: Version}).Append(nil)}},
+	{"", &GrantReader{Reader: 9, Bytes: math.MaxUint64}},
+	{"", &DetachReader{Reader: 9}},
 
 	{"", &OpenStream{Stream: 1}},
 	{"", &SendStream{Stream: 1, Data: (&Hello{Version: Version}).Append(nil)}},
@@ -215,6 +220,9 @@ var samples = []sample{
 	{"forbidden", &ObjectState{Handle: 5, State: Forbidden, Status: api.Forbidden("secrets is forbidden")}},
 	{"", &SnapshotChunk{Request: 7, Whole: true, Last: true, ResourceVersion: maxRV, Source: "etcd-1", Data: keptChunk.Append(nil)}},
 	{"zero", &SnapshotChunk{}},
+	{"", &SendReader{Reader: 9, Data: (&Progress{Subscription: 1, ResourceVersion: 43}).Append(nil)}},
+	{"", &CloseReader{Reader: 9, Status: bad}},
 	{"restore", &Rejected{Object: ObjectRestore, ID: 1, Status: bad}},
+	{"reader", &Rejected{Object: ObjectReader, ID: 9, Status: bad}},
 	{"handle", &Rejected{Object: ObjectHandle, ID: 5, Status: bad}},
 }

@@ -210,6 +210,9 @@ function idOf(output: Output): number {
     case "ErrorReply":
     case "SnapshotChunk":
       return output.request;
+    case "SendReader":
+    case "CloseReader":
+      return output.reader;
   }
   return -1;
 }

@@ -62,7 +62,18 @@ export type Command =
   | { type: "Reconnect" }
   | { type: "TakeSnapshot"; request: number; collection: number; resourceVersion: string; source: string; chunkBytes: number }
   | { type: "NextChunk"; request: number; stop: boolean }
-  | { type: "RestoreChunk"; collection: number; data: Uint8Array; end: boolean };
+  | { type: "RestoreChunk"; collection: number; data: Uint8Array; end: boolean }
+  | {
+      type: "AttachReader";
+      reader: number;
+      allowed: { resource: string; namespace: string }[];
+      progressMillis: number;
+      maxSubscriptions: number;
+      room: number | bigint;
+    }
+  | { type: "ReaderMessage"; reader: number; data: Uint8Array }
+  | { type: "GrantReader"; reader: number; bytes: number | bigint }
+  | { type: "DetachReader"; reader: number };
 
 /** The type byte of every command. */
 export const commandTypes: Readonly<Record<Command["type"], number>> = {
@@ -88,6 +99,10 @@ export const commandTypes: Readonly<Record<Command["type"], number>> = {
   TakeSnapshot: 0x54,
   NextChunk: 0x55,
   RestoreChunk: 0x56,
+  AttachReader: 0x57,
+  ReaderMessage: 0x58,
+  GrantReader: 0x59,
+  DetachReader: 0x5a,
 };
 
 /** Appends a command as one frame. */
@@ -193,6 +208,24 @@ function writePayload(w: Writer, c: Command): void {
       w.uvarint(c.collection);
       w.bytes(c.data);
       return w.bool(c.end);
+    case "AttachReader":
+      w.uvarint(c.reader);
+      w.uvarint(c.allowed.length);
+      for (const { resource, namespace } of c.allowed) {
+        w.text(resource);
+        w.text(namespace);
+      }
+      w.uvarint(c.progressMillis);
+      w.uvarint(c.maxSubscriptions);
+      return w.uvarint(c.room);
+    case "ReaderMessage":
+      w.uvarint(c.reader);
+      return w.bytes(c.data);
+    case "GrantReader":
+      w.uvarint(c.reader);
+      return w.uvarint(c.bytes);
+    case "DetachReader":
+      return w.uvarint(c.reader);
   }
 }
 

@@ -10,7 +10,7 @@ export type WatchEventFrame =
   | { type: "ERROR"; status: Status | undefined };
 
 /** What a {@link Output} of type "Rejected" speaks of. */
-export type Rejectable = "collection" | "watch" | "view" | "object" | "restore";
+export type Rejectable = "collection" | "watch" | "view" | "object" | "restore" | "reader";
 
 /** What the engine tells the program. Bytes and items alias the message they came in; everything else is a copy. */
 export type Output =
@@ -52,12 +52,14 @@ export type Output =
   | { type: "ErrorReply"; request: number; status: Status | undefined }
   | { type: "ObjectChanged"; handle: number; resourceVersion: ResourceVersion; item: Item | undefined }
   | { type: "ObjectState"; handle: number; state: State; status: Status | undefined }
-  | { type: "SnapshotChunk"; request: number; whole: boolean; last: boolean; resourceVersion: ResourceVersion; source: string; data: Uint8Array };
+  | { type: "SnapshotChunk"; request: number; whole: boolean; last: boolean; resourceVersion: ResourceVersion; source: string; data: Uint8Array }
+  | { type: "SendReader"; reader: number; data: Uint8Array }
+  | { type: "CloseReader"; reader: number; status: Status | undefined };
 
 const states: readonly State[] = ["connecting", "syncing", "live", "reconnecting", "stale", "forbidden", "closed"];
 const kinds: readonly Column["kind"][] = ["null", "bool", "integer", "number", "date", "string"];
 const eventTypes = [undefined, "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"] as const;
-const rejectables: readonly Rejectable[] = ["collection", "watch", "view", "object", "restore"];
+const rejectables: readonly Rejectable[] = ["collection", "watch", "view", "object", "restore", "reader"];
 
 const parsers: { readonly [type: number]: readonly [name: string, parse: (r: Reader) => Output] } = {
   0x60: ["OpenStream", (r) => ({ type: "OpenStream", stream: r.uint32() })],
@@ -119,6 +121,8 @@ const parsers: { readonly [type: number]: readonly [name: string, parse: (r: Rea
       data: r.bytes(),
     }),
   ],
+  0x72: ["SendReader", (r) => ({ type: "SendReader", reader: r.uint32(), data: r.bytes() })],
+  0x73: ["CloseReader", (r) => ({ type: "CloseReader", reader: r.uint32(), status: status(r) })],
 };
 
 /** Parses a frame of the engine; undefined for one of a type that may be skipped. */

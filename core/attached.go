@@ -1,0 +1,209 @@
+package core
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/objcache"
+	"github.com/watchglass/watchglass/core/reflector"
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+const (
+	// readerMessageBytes is about how large a message to an attached reader is.
+	readerMessageBytes    = 64 << 10
+	defaultProgressMillis = 10_000
+)
+
+// attached is a reader that the engine serves. It is looked at when something
+// happened that concerns it, and costs nothing meanwhile.
+type attached struct {
+	engine  *Engine
+	id      uint32
+	allowed []wire.ReaderScope
+	session *session.Session
+	room    int64
+	due     bool
+	wakeAt  int64
+	serving []serving
+}
+
+// serving is what a subscription of an attached reader is served from.
+type serving struct {
+	subscription uint32
+	backing      *backing
+}
+
+func (e *Engine) attachReader(f *wire.AttachReader) {
+	if e.findReader(f.Reader) != nil {
+		e.reject(wire.ObjectReader, f.Reader, api.BadRequest("a reader with this number is attached"))
+		return
+	}
+	r := &attached{engine: e, id: f.Reader}
+	for _, s := range f.Allowed {
+		r.allowed = append(r.allowed, wire.ReaderScope{Resource: strings.Clone(s.Resource), Namespace: strings.Clone(s.Namespace)})
+	}
+	progress := int64(f.ProgressMillis)
+	if progress == 0 {
+		progress = defaultProgressMillis
+	}
+	// It cannot be promised more often than it comes.
+	r.session = session.New(session.Config{
+		Server: e.cfg.Client, ProgressMillis: max(progress, e.conn.period), MaxSubscriptions: int(min(f.MaxSubscriptions, 1<<16)),
+	}, r)
+	r.grant(f.Room)
+	e.readers = append(e.readers, r)
+}
+
+func (e *Engine) findReader(id uint32) *attached {
+	for _, r := range e.readers {
+		if r.id == id {
+			return r
+		}
+	}
+	return nil
+}
+
+func (e *Engine) readerMessage(f *wire.ReaderMessage) {
+	r := e.findReader(f.Reader)
+	if r == nil {
+		return
+	}
+	r.due = true
+	err := r.session.Receive(f.Data, e.now)
+	r.reconcile()
+	if err != nil {
+		if last := r.session.Next(readerMessageBytes, e.now); last != nil {
+			e.out = (&wire.SendReader{Reader: r.id, Data: last}).Append(e.out)
+		}
+		e.out = (&wire.CloseReader{Reader: r.id, Status: api.AsStatus(err)}).Append(e.out)
+		r.detach()
+	}
+}
+
+func (e *Engine) grantReader(f *wire.GrantReader) {
+	if r := e.findReader(f.Reader); r != nil {
+		r.grant(f.Bytes)
+	}
+}
+
+func (e *Engine) detachReader(f *wire.DetachReader) {
+	if r := e.findReader(f.Reader); r != nil {
+		r.detach()
+	}
+}
+
+func (r *attached) detach() {
+	r.session.Close()
+	r.reconcile()
+	r.engine.readers = api.Remove(r.engine.readers, r)
+}
+
+func (r *attached) grant(bytes uint64) {
+	const most = 1 << 62
+	r.room = min(r.room+int64(min(bytes, most)), most)
+	r.due = true
+}
+
+// Collection implements session.Backend: an open collection that has all that is
+// asked for, or else one of the whole resource or namespace, which is opened for
+// it. Until that is described the reader is asked to come again.
+func (r *attached) Collection(resource api.Resource, f *wire.Subscribe) (*cacher.Cacher, *api.Status) {
+	if !r.mayRead(f) {
+		where := ""
+		if f.Namespace != "" {
+			where = " in the namespace " + f.Namespace
+		}
+		return nil, api.Forbidden("this reader may not read " + resource.String() + where)
+	}
+	e := r.engine
+	b := e.serves(f)
+	if b == nil {
+		b, _ = e.back(reflector.Scope{Resource: strings.Clone(f.Resource), Namespace: strings.Clone(f.Namespace)}, objcache.Version{})
+		b.connect(e)
+		e.conn.need()
+		b.idleSince = e.now
+	}
+	if denied := b.reflector.Denied(); denied != nil {
+		return nil, denied
+	}
+	if !b.reflector.SchemaKnown() {
+		status := api.Unavailable("the collection is being opened; subscribe again in a moment")
+		status.RetryAfterSeconds = 1
+		return nil, status
+	}
+	b.users++
+	r.serving = append(r.serving, serving{f.Subscription, b})
+	return b.cacher, nil
+}
+
+func (r *attached) mayRead(f *wire.Subscribe) bool {
+	return slices.ContainsFunc(r.allowed, func(s wire.ReaderScope) bool {
+		return (s.Resource == "*" || s.Resource == f.Resource) && (s.Namespace == "" || s.Namespace == f.Namespace)
+	})
+}
+
+// serves finds a backing that has all objects that a subscription asks for.
+func (e *Engine) serves(f *wire.Subscribe) *backing {
+	for _, b := range e.backings {
+		s := &b.scope
+		if s.Resource == f.Resource && (s.Namespace == "" || s.Namespace == f.Namespace) &&
+			s.LabelSelector == "" && s.FieldSelector == "" && (!s.MetadataOnly || f.MetadataOnly) {
+			return b
+		}
+	}
+	return nil
+}
+
+// Release implements session.Backend. What is released shows when the session
+// is done: see reconcile.
+func (r *attached) Release(api.Resource) {}
+
+// Wake implements session.Backend.
+func (r *attached) Wake() { r.due = true }
+
+// reconcile lets go of the backings whose subscriptions have ended.
+func (r *attached) reconcile() {
+	r.serving = slices.DeleteFunc(r.serving, func(s serving) bool {
+		if r.session.Has(s.subscription) {
+			return false
+		}
+		s.backing.users--
+		s.backing.idleSince = r.engine.now
+		return true
+	})
+}
+
+// expireReaders ends the subscriptions that are served from a cacher of which
+// nothing more comes.
+func (e *Engine) expireReaders(c *cacher.Cacher, status *api.Status) {
+	for _, r := range e.readers {
+		r.session.End(status, func(_ uint32, served *cacher.Cacher) bool { return served == c })
+		r.reconcile()
+		r.due = true
+	}
+}
+
+// report hands out what the reader's connection has room for.
+func (r *attached) report(e *Engine, out []byte) []byte {
+	if r.wakeAt != 0 && e.now >= r.wakeAt {
+		r.due = true
+	}
+	for r.due && r.room > 0 && len(out) < readyBytes {
+		message := r.session.Next(int(min(r.room, readerMessageBytes)), e.now)
+		if message == nil {
+			r.due = false
+			break
+		}
+		r.room -= int64(len(message))
+		out = (&wire.SendReader{Reader: r.id, Data: message}).Append(out)
+	}
+	if !r.due {
+		r.wakeAt = r.session.Wake()
+	}
+	r.reconcile()
+	return out
+}

@@ -1,0 +1,194 @@
+package core
+
+import (
+	"math/rand"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// leaf is an engine whose connector is another engine.
+type leaf struct {
+	*rig
+	trunk *rig
+	id    uint32
+	room  int // that is granted at first
+	told  int // messages of the trunk that arrived
+}
+
+func (r *rig) leaf(id uint32, room int) *leaf {
+	return &leaf{rig: newRig(r.t), trunk: r, id: id, room: room}
+}
+
+var everything = []wire.ReaderScope{{Resource: "*"}}
+
+// settle moves messages between the two until nothing moves.
+func (l *leaf) settle() {
+	for moved := true; moved; {
+		moved = l.fromLeaf() || l.fromTrunk()
+	}
+}
+
+func (l *leaf) fromLeaf() bool {
+	out := append([]byte(nil), l.engine.Ready()...)
+	l.engine.Advance()
+	require.NoError(l.t, each(out, func(t wire.Type, payload []byte) error {
+		switch t {
+		case wire.TypeOpenStream:
+			var f wire.OpenStream
+			require.NoError(l.t, f.Parse(payload))
+			l.stream = f.Stream
+			l.trunk.step(&wire.AttachReader{Reader: l.id, Allowed: everything, Room: uint64(l.room)})
+			return l.engine.Step((&wire.StreamOpened{Stream: f.Stream}).Append(nil))
+		case wire.TypeSendStream:
+			var f wire.SendStream
+			require.NoError(l.t, f.Parse(payload))
+			l.trunk.step(&wire.ReaderMessage{Reader: l.id, Data: f.Data})
+		default:
+			l.seen[t] = append(l.seen[t], append([]byte(nil), payload...))
+		}
+		return nil
+	}))
+	return len(out) > 0
+}
+
+func (l *leaf) fromTrunk() bool {
+	all := l.trunk.seen[wire.TypeSendReader]
+	for ; l.told < len(all); l.told++ {
+		var f wire.SendReader
+		require.NoError(l.t, f.Parse(all[l.told]))
+		if f.Reader != l.id {
+			continue
+		}
+		l.engine.Tick(l.now)
+		require.NoError(l.t, l.engine.Step((&wire.StreamData{Stream: l.stream, Data: f.Data}).Append(nil)))
+		l.told++
+		l.trunk.step(&wire.GrantReader{Reader: l.id, Bytes: uint64(len(f.Data))})
+		return true
+	}
+	return false
+}
+
+func (l *leaf) do(f frame) {
+	l.engine.Tick(l.now)
+	require.NoError(l.t, l.engine.Step(f.Append(nil)))
+	l.settle()
+}
+
+func (l *leaf) wait(millis int64) {
+	l.now += millis
+	l.trunk.now += millis
+	l.trunk.backend.pods.Progress(l.trunk.backend.pods.ResourceVersion(), l.trunk.now)
+	l.trunk.engine.Tick(l.trunk.now)
+	l.trunk.settle()
+	l.engine.Tick(l.now)
+	l.settle()
+}
+
+type frame interface{ Append([]byte) []byte }
+
+func (l *leaf) listed(collection uint32) []string {
+	l.seen[wire.TypeListReply] = nil
+	l.do(&wire.List{Request: 901, Collection: collection, ResourceVersion: "0", Bodies: true})
+	require.Len(l.t, l.seen[wire.TypeListReply], 1)
+	var f wire.ListReply
+	require.NoError(l.t, f.Parse(l.seen[wire.TypeListReply][0]))
+	var texts []string
+	for _, it := range f.Items {
+		texts = append(texts, it.ResourceVersion.String()+it.Labels[0].Value+string(it.Envelope))
+	}
+	return texts
+}
+
+// A reader of an engine holds what the engine holds, which opens upstream what
+// it is asked for, whatever the reader's connection takes at a time (G3).
+func TestG3_ReadersOfAnEngine(t *testing.T) {
+	for _, room := range []int{1, 500, 1 << 20} {
+		random := rand.New(rand.NewSource(int64(room)))
+		r := newRig(t)
+		r.load(100)
+		l := r.leaf(7, room)
+		l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+		l.do(&wire.OpenCollection{Collection: 2, Resource: "v1/pods", Namespace: "default", LabelSelector: "app=web"})
+		for range 10 { // the first answer is to come again
+			l.wait(1500)
+		}
+		require.Equal(t, wire.Live, l.state().State)
+		rv := uint64(100)
+		for range 300 {
+			r.churn(random, &rv)
+			if random.Intn(4) == 0 {
+				l.settle()
+			}
+		}
+		l.wait(6000)
+		l.wait(6000)
+		require.Equal(t, len(r.backend.objects()), len(l.listed(1)))
+		require.Equal(t, r.backend.objects(), versions(l, 1))
+		require.Less(t, len(l.listed(2)), len(l.listed(1)))
+		require.Equal(t, wire.Live, l.state().State)
+
+		// One subscription serves both, and goes with the reader.
+		r.step(&wire.Inspect{Request: 1})
+		require.Contains(t, r.inspected(), wire.InspectEntry{Name: "subscriptions", Value: 1})
+		require.Contains(t, r.inspected(), wire.InspectEntry{Name: "readers", Value: 1})
+		r.step(&wire.DetachReader{Reader: 7})
+		r.now += lingerMillis + 1
+		r.step(&wire.Inspect{Request: 2})
+		require.Contains(t, r.inspected(), wire.InspectEntry{Name: "subscriptions", Value: 0})
+	}
+}
+
+// objects are the versions by key that the connector has.
+func (b backend) objects() map[string]uint64 {
+	all := map[string]uint64{}
+	b.pods.Ascend("", func(ref store.Ref) bool {
+		all[string(b.pods.Heap().Key(ref))] = uint64(b.pods.Heap().ResourceVersion(ref))
+		return true
+	})
+	return all
+}
+
+func versions(l *leaf, collection uint32) map[string]uint64 {
+	l.seen[wire.TypeListReply] = nil
+	l.do(&wire.List{Request: 902, Collection: collection, ResourceVersion: "0"})
+	var f wire.ListReply
+	require.NoError(l.t, f.Parse(l.seen[wire.TypeListReply][0]))
+	all := map[string]uint64{}
+	for _, it := range f.Items {
+		all[string(it.Envelope.Key())] = uint64(it.ResourceVersion)
+	}
+	return all
+}
+
+func (r *rig) inspected() []wire.InspectEntry {
+	all := r.seen[wire.TypeInspectReply]
+	var f wire.InspectReply
+	require.NoError(r.t, f.Parse(all[len(all)-1]))
+	return f.Entries
+}
+
+// A reader without room costs nothing and misses nothing; an engine that hears
+// nothing does not say otherwise to its readers.
+func TestReadersOfAnEngine_thatHearsNothing(t *testing.T) {
+	r := newRig(t)
+	r.load(10)
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	l := r.leaf(7, 1<<20)
+	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	require.Equal(t, wire.Live, l.state().State)
+	for range 8 { // its connector is silent, and so is it
+		l.now += 5000
+		r.now += 5000
+		r.engine.Tick(r.now)
+		r.settle()
+		l.engine.Tick(l.now)
+		l.settle()
+	}
+	require.Equal(t, wire.Stale, r.state().State)
+	require.Equal(t, wire.Stale, l.state().State)
+	require.EqualValues(t, 10, l.state().Objects)
+}

@@ -1,0 +1,134 @@
+package coretest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// doAttach lets the engine serve a reader, whose frames the scenario writes.
+func doAttach(h *harness, v *verb) error {
+	f := &wire.AttachReader{
+		Reader: v.takeNumber("a number for the reader"), Room: v.optionNumber("room"),
+		ProgressMillis: uint32(v.optionDuration("progress")), MaxSubscriptions: uint32(v.optionNumber("subscriptions")),
+	}
+	if f.Room == 0 {
+		f.Room = 1 << 20
+	}
+	for _, scope := range strings.Split(v.option("allow"), ",") {
+		resource, namespace, _ := strings.Cut(scope, "@")
+		f.Allowed = append(f.Allowed, wire.ReaderScope{Resource: resource, Namespace: namespace})
+	}
+	return h.command(v, f)
+}
+
+func doDetach(h *harness, v *verb) error {
+	return h.command(v, &wire.DetachReader{Reader: v.takeNumber("the number of the reader")})
+}
+
+func doRoom(h *harness, v *verb) error {
+	return h.command(v, &wire.GrantReader{
+		Reader: v.takeNumber("the number of the reader"), Bytes: uint64(v.takeNumber("how many bytes")),
+	})
+}
+
+// doReader sends what an attached reader says.
+func doReader(h *harness, v *verb) error {
+	f := &wire.ReaderMessage{Reader: v.takeNumber("the number of the reader")}
+	switch what := v.take("what it says: hello, subscribe, unsubscribe, credit or garbage"); what {
+	case "hello":
+		f.Data = (&wire.Hello{Version: wire.Version, Client: "reader"}).Append(nil)
+	case "subscribe":
+		f.Data = (&wire.Subscribe{
+			Subscription: v.takeNumber("a number for the subscription"), Resource: v.take("a resource such as v1/pods"),
+			Namespace: v.option("ns"), LabelSelector: v.option("labels"), FieldSelector: v.option("fields"),
+			ResourceVersion: api.ResourceVersion(v.optionNumber("rv")), Source: v.option("source"),
+			MetadataOnly: v.flag("metadata-only"), Credit: 1 << 20,
+		}).Append(nil)
+	case "unsubscribe":
+		f.Data = (&wire.Unsubscribe{Subscription: v.takeNumber("the number of the subscription")}).Append(nil)
+	case "garbage":
+		data, err := v.hex()
+		if err != nil {
+			return err
+		}
+		f.Data = data
+	default:
+		v.fail("a reader does not say %q", what)
+	}
+	return h.command(v, f)
+}
+
+// readers prints what the engine says to attached readers.
+func (p *printer) readers(t wire.Type, payload []byte) (known bool, err error) {
+	switch t {
+	case wire.TypeSendReader:
+		var f wire.SendReader
+		if err := f.Parse(payload); err != nil {
+			return true, err
+		}
+		return true, p.served(fmt.Sprintf("reader %d hears", f.Reader), f.Data)
+	case wire.TypeCloseReader:
+		return true, show(payload, &wire.CloseReader{}, func(f *wire.CloseReader) {
+			p.line("reader %d is closed: %s", f.Reader, status(f.Status))
+		})
+	}
+	return false, nil
+}
+
+// served prints a message of a session, a frame a line.
+func (p *printer) served(who string, message []byte) error {
+	for len(message) > 0 {
+		t, payload, rest, err := wire.Next(message)
+		if err == nil {
+			err = p.servedFrame(who, t, payload)
+		}
+		if err != nil {
+			return err
+		}
+		message = rest
+	}
+	return nil
+}
+
+func (p *printer) servedFrame(who string, t wire.Type, payload []byte) error {
+	switch t {
+	case wire.TypeWelcome:
+		return show(payload, &wire.Welcome{}, func(f *wire.Welcome) {
+			p.line("%s welcome, progress every %s", who, duration(int64(f.ProgressMillis)))
+		})
+	case wire.TypeSchema:
+		return show(payload, &wire.Schema{}, func(f *wire.Schema) { p.line("%s %d: schema of %s", who, f.Subscription, f.Schema.Kind) })
+	case wire.TypeLabelSet:
+		return nil
+	case wire.TypeSnapshotBegin:
+		return show(payload, &wire.SnapshotBegin{}, func(f *wire.SnapshotBegin) { p.line("%s %d: snapshot begins", who, f.Subscription) })
+	case wire.TypeSnapshotPart:
+		return show(payload, &wire.SnapshotPart{}, func(f *wire.SnapshotPart) { p.changes(who, f.Subscription, f.Objects) })
+	case wire.TypeSnapshotEnd:
+		return show(payload, &wire.SnapshotEnd{}, func(f *wire.SnapshotEnd) {
+			p.line("%s %d: snapshot ends, rv=%d", who, f.Subscription, f.ResourceVersion)
+		})
+	case wire.TypeEvents:
+		return show(payload, &wire.Events{}, func(f *wire.Events) { p.changes(who, f.Subscription, f.Changes) })
+	case wire.TypeProgress:
+		return show(payload, &wire.Progress{}, func(f *wire.Progress) { p.line("%s %d: progress rv=%d", who, f.Subscription, f.ResourceVersion) })
+	case wire.TypeSubscriptionStatus:
+		return show(payload, &wire.SubscriptionStatus{}, func(f *wire.SubscriptionStatus) {
+			p.line("%s %d: ended, %s", who, f.Subscription, status(f.Status))
+		})
+	}
+	if t >= wire.Optional {
+		return nil
+	}
+	return wire.Unknown(t)
+}
+
+func (p *printer) changes(who string, subscription uint32, changes []wire.Change) {
+	for i := range changes {
+		c := &changes[i]
+		p.line("%s %d: %s %s rv=%d", who, subscription, c.Type, c.Key, c.ResourceVersion)
+	}
+}

@@ -1,0 +1,25 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// CloseReader ends a reader, which is no longer attached: it broke the protocol.
+type CloseReader struct {
+	Reader uint32
+	Status *api.Status
+}
+
+// Append writes the whole frame.
+func (f *CloseReader) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeCloseReader)
+	dst = appendUvarint(dst, uint64(f.Reader))
+	dst = appendStatus(dst, f.Status)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *CloseReader) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Reader = r.uint32()
+	f.Status = r.status()
+	return r.done("CloseReader")
+}

@@ -1,0 +1,20 @@
+package wire
+
+// DetachReader says that an attached reader has gone, or is to go.
+type DetachReader struct {
+	Reader uint32
+}
+
+// Append writes the whole frame.
+func (f *DetachReader) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeDetachReader)
+	dst = appendUvarint(dst, uint64(f.Reader))
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *DetachReader) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Reader = r.uint32()
+	return r.done("DetachReader")
+}

@@ -1,0 +1,23 @@
+package wire
+
+// ReaderMessage is a message that came from an attached reader.
+type ReaderMessage struct {
+	Reader uint32
+	Data   []byte
+}
+
+// Append writes the whole frame.
+func (f *ReaderMessage) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeReaderMessage)
+	dst = appendUvarint(dst, uint64(f.Reader))
+	dst = appendBytes(dst, f.Data)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *ReaderMessage) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Reader = r.uint32()
+	f.Data = r.bytes()
+	return r.done("ReaderMessage")
+}

@@ -1,0 +1,24 @@
+package wire
+
+// SendReader is a message for an attached reader. Its length is taken off the
+// reader's room.
+type SendReader struct {
+	Reader uint32
+	Data   []byte
+}
+
+// Append writes the whole frame.
+func (f *SendReader) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeSendReader)
+	dst = appendUvarint(dst, uint64(f.Reader))
+	dst = appendBytes(dst, f.Data)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *SendReader) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Reader = r.uint32()
+	f.Data = r.bytes()
+	return r.done("SendReader")
+}
