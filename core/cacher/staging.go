@@ -57,19 +57,6 @@ func (c *Cacher) ListObject(p *Put) *api.Status {
 	return nil
 }
 
-// Keep adds an object to the list under way that is at a version which the
-// present state has already. It reports false, and does nothing, when it has
-// not, or if that state is of another source than the list.
-func (c *Cacher) Keep(key api.Key, rv api.ResourceVersion, source string) bool {
-	ref := c.state.Get(key)
-	if ref == 0 || c.heap.ResourceVersion(ref) != rv || source != c.listed {
-		return false
-	}
-	c.staging.faults.clear(key, rv)
-	c.heap.Release(c.staging.state.Set(c.heap.Retain(ref)))
-	return true
-}
-
 // sameVersion: resource version and uid say that it is the same content; the
 // codec says that it is as useful, since a body may have been left out before.
 func (c *Cacher) sameVersion(ref store.Ref, p *Put) bool {

@@ -203,7 +203,6 @@ func (c *connector) list(kind int, f *feed, n int) {
 		case ch.fault != nil:
 			f.cacher.Fault(key, s.logs[kind].At(key, f.rv()).ResourceVersion, ch.fault, c.world.now)
 		case ch.put == nil:
-		case c.rand.Int63n(2) == 0 && f.cacher.Keep(key, ch.put.ResourceVersion, s.name):
 		default:
 			f.cacher.ListObject(f.encoded(ch.put))
 		}

@@ -203,17 +203,27 @@ func copyList(c *cacher.Cacher, r *cacher.ListResult, namespace string) *kubeapi
 type stored struct {
 	rv         api.ResourceVersion
 	dictionary []byte
+	base       api.Body // that the body is the difference from, if it is one
 	wire.Envelope
 }
 
 // copyVersion copies a version, which is to be seen as of rv. It runs under the lock.
 func copyVersion(c *cacher.Cacher, ref store.Ref, rv api.ResourceVersion) *stored {
-	return &stored{rv, c.Dictionary(ref), slices.Clone(c.Heap().Envelope(ref))}
+	base := c.Base(ref)
+	base.Data = slices.Clone(base.Data)
+	return &stored{rv, c.Dictionary(ref), base, slices.Clone(c.Heap().Envelope(ref))}
 }
 
 // open decodes the body.
 func (s *stored) open() (kubeapi.Object, error) {
-	body, err := bodies.Decode(nil, s.Envelope.Body(), s.dictionary, nil)
+	var base []byte
+	var err error
+	if s.base.Codec != api.NoBody {
+		if base, err = bodies.Decode(nil, s.base, s.dictionary, nil); err != nil {
+			return nil, s.undecodable(err)
+		}
+	}
+	body, err := bodies.Decode(nil, s.Envelope.Body(), s.dictionary, base)
 	if err != nil {
 		return nil, s.undecodable(err)
 	}

@@ -76,7 +76,7 @@ func (c *Connector) open(schema *api.Schema, scanner *envelope.Scanner) *collect
 		stop:      stop,
 		ready:     make(chan struct{}),
 		gone:      make(chan struct{}),
-		cacher:    cacher.New(cacher.Config{Schema: *schema, History: c.config.History, Seed: rand.Uint64()}),
+		cacher:    cacher.New(cacher.Config{Schema: *schema, History: c.config.History, Seed: rand.Uint64(), Bases: rand.Uint64()}),
 		readers:   map[*reader]int{},
 		watches:   map[*watch]bool{},
 	}

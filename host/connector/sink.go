@@ -100,11 +100,10 @@ func (s *sink) train() error {
 	if len(s.samples) >= minSamples {
 		dictionary = bodies.TrainDictionary(s.sampleBodies())
 	}
-	encoder, err := bodies.NewEncoder(dictionary)
-	if err != nil {
+	if err := s.useDictionary(dictionary); err != nil {
 		return err
 	}
-	s.encoder, s.trained = encoder, true
+	s.trained = true
 	s.col.update(func(int64) { s.col.cacher.SetDictionary(dictionary) })
 	s.beginList()
 	for _, o := range s.samples {
@@ -124,15 +123,19 @@ func (s *sink) sampleBodies() [][]byte {
 	return samples
 }
 
+// add takes an object of a list. Its body is whole: readers who come behind a
+// list start over, and would have to be brought the base as well.
 func (s *sink) add(key api.Key, rv api.ResourceVersion, value []byte) {
-	put, fault := s.decode(key, rv, value)
+	put, fault := s.decode(key, rv, value, &base{})
 	s.col.update(func(now int64) {
 		s.count(len(value))
 		if fault != nil {
 			s.fault(key, rv, fault, now)
 			return
 		}
-		s.col.cacher.ListObject(put)
+		if status := s.col.cacher.ListObject(put); status != nil {
+			s.fault(key, rv, status, now)
+		}
 	})
 }
 
@@ -183,12 +186,12 @@ type decoded struct {
 }
 
 func (s *sink) apply(revision []source.Change) {
-	ready := make([]decoded, len(revision))
+	ready, bases := make([]decoded, len(revision)), s.bases(revision)
 	for i, c := range revision {
 		if c.Value == nil {
 			continue
 		}
-		put, fault := s.decode(c.Key, c.ResourceVersion, c.Value)
+		put, fault := s.decode(c.Key, c.ResourceVersion, c.Value, &bases[i])
 		if fault == nil && len(revision) > 1 {
 			put = own(put)
 		}
@@ -203,12 +206,31 @@ func (s *sink) apply(revision []source.Change) {
 			case r.put == nil:
 				s.col.cacher.Delete(c.Key, c.ResourceVersion, now)
 			default:
-				s.col.cacher.Apply(r.put, now)
+				if status := s.col.cacher.Apply(r.put, now); status != nil {
+					s.fault(c.Key, c.ResourceVersion, status, now)
+				}
 			}
 		}
 	})
 	s.at = revision[0].ResourceVersion
 	s.newest = s.at
+}
+
+// bases are what the new bodies of a revision's objects can be the difference
+// from. They stay so until the revision is applied: nobody else changes the
+// collection.
+func (s *sink) bases(revision []source.Change) []base {
+	bases := make([]base, len(revision))
+	s.col.update(func(int64) {
+		heap := s.col.cacher.Heap()
+		for i, c := range revision {
+			if ref := s.col.cacher.BaseFor(c.Key); ref != 0 && c.Value != nil {
+				body := heap.Envelope(ref).Body()
+				bases[i] = base{heap.ResourceVersion(ref), api.Body{Codec: body.Codec, Data: bytes.Clone(body.Data)}}
+			}
+		}
+	})
+	return bases
 }
 
 // Progress implements source.Sink.
