@@ -24,7 +24,8 @@ type Connector struct {
 	mu          sync.Mutex // guards what follows, and the whole core
 	closed      bool
 	collections map[api.Resource]*collection
-	readers     int
+	readers     map[*reader]struct{}
+	admitted    int       // readers, and those that are about to be
 	woken       []*reader // to be told that there may be something to send
 	totals      Totals
 }
@@ -36,6 +37,7 @@ func New(config Config) *Connector {
 		config:      config.withDefaults(),
 		start:       time.Now(),
 		collections: map[api.Resource]*collection{},
+		readers:     map[*reader]struct{}{},
 	}
 	c.stopping, c.stop = context.WithCancel(context.Background())
 	c.killed, c.kill = context.WithCancel(context.Background())
@@ -84,12 +86,12 @@ func (c *Connector) admit() *api.Status {
 	if c.closed {
 		return errClosing()
 	}
-	if c.readers >= c.config.MaxReaders {
+	if c.admitted >= c.config.MaxReaders {
 		c.totals.Refused++
-		return api.TooManyRequests("the connector serves "+strconv.Itoa(c.readers)+
+		return api.TooManyRequests("the connector serves "+strconv.Itoa(c.admitted)+
 			" readers, which is its limit: try again later, or raise the limit", 5)
 	}
-	c.readers++
+	c.admitted++
 	c.totals.Connections++
 	c.running.Add(1)
 	return nil

@@ -160,6 +160,8 @@ func TestOneUpstreamWatchForManyReaders(t *testing.T) {
 		assert.Equal(t, 20, stats.Readers)
 		assert.EqualValues(t, 1, stats.Totals.Streams)
 		require.Len(t, stats.Resources, 1)
+		assert.NotZero(t, stats.Resources[0].Bytes)
+		stats.Resources[0].Bytes = 0
 		assert.Equal(t, connector.ResourceStats{
 			Resource: pods, Readers: 20, Ready: true, Objects: 10, ResourceVersion: w.source.Revision(),
 		}, stats.Resources[0])

@@ -46,6 +46,8 @@ type reader struct {
 	// Guarded by connector.mu. The receiving goroutine alone writes token and
 	// user.
 	session *session.Session
+	since   time.Time
+	sent    Sent
 	woken   bool     // it is in connector.woken
 	found   *lookups // for the message being received
 	token   string
@@ -78,6 +80,7 @@ func (c *Connector) Serve(ctx context.Context, conn MessageConn) error {
 		r.silent.Store(true)
 		r.wake()
 	})
+	r.join()
 	defer r.silence.Stop()
 	defer r.leave()
 	return r.serve(ctx)
@@ -108,12 +111,21 @@ func (r *reader) serve(ctx context.Context) error {
 	return reason
 }
 
+func (r *reader) join() {
+	c := r.connector
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.since = time.Now()
+	c.readers[r] = struct{}{}
+}
+
 func (r *reader) leave() {
 	c := r.connector
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.session.Close()
-	c.readers--
+	c.admitted--
+	delete(c.readers, r)
 }
 
 // receive feeds the session until the reader leaves or breaks the protocol.

@@ -158,6 +158,8 @@ func (r *reader) next(buffer []byte, bulk bool) (message []byte, wait time.Durat
 	if len(message) > 0 {
 		c.totals.Messages++
 		c.totals.BytesOut += uint64(len(message))
+		r.sent.Messages++
+		r.sent.Bytes += uint64(len(message))
 	}
 	if len(message) >= c.config.MessageBytes {
 		return message, 0

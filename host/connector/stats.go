@@ -3,8 +3,10 @@ package connector
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/session"
 )
 
 // Stats is what a connector does at one moment.
@@ -37,6 +39,8 @@ type ResourceStats struct {
 	Ready           bool
 	Objects         int
 	ResourceVersion api.ResourceVersion
+	Bytes           int           // of memory for objects and history
+	Behind          time.Duration // since the source was last heard of
 	// Failures is how often in a row the source failed, and Err why it last
 	// did. Both are zero while it delivers.
 	Failures int
@@ -47,7 +51,7 @@ type ResourceStats struct {
 func (c *Connector) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := Stats{Readers: c.readers, Totals: c.totals}
+	s := Stats{Readers: c.admitted, Totals: c.totals}
 	for _, col := range c.collections {
 		s.Resources = append(s.Resources, ResourceStats{
 			Resource:        col.resource,
@@ -55,6 +59,8 @@ func (c *Connector) Stats() Stats {
 			Ready:           col.cacher.Ready(),
 			Objects:         col.cacher.Len(),
 			ResourceVersion: col.cacher.ResourceVersion(),
+			Bytes:           col.cacher.Heap().UsedBytes(),
+			Behind:          time.Duration(max(0, c.now()-col.cacher.Progressed())) * time.Millisecond,
 			Failures:        col.status.failures,
 			Err:             col.status.err,
 		})
@@ -63,4 +69,31 @@ func (c *Connector) Stats() Stats {
 		return strings.Compare(a.Resource.String(), b.Resource.String())
 	})
 	return s
+}
+
+// Sent counts what one reader was sent.
+type Sent struct{ Messages, Bytes uint64 }
+
+// ReaderStats is one connection.
+type ReaderStats struct {
+	User          string // empty before its Hello
+	Since         time.Time
+	Sent          Sent
+	Subscriptions []session.State
+}
+
+// Readers are the connections there are, the oldest first.
+func (c *Connector) Readers() []ReaderStats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make([]ReaderStats, 0, len(c.readers))
+	for r := range c.readers {
+		stats := ReaderStats{Since: r.since, Sent: r.sent, Subscriptions: r.session.States()}
+		if r.user != nil {
+			stats.User = r.user.Name
+		}
+		all = append(all, stats)
+	}
+	slices.SortFunc(all, func(a, b ReaderStats) int { return a.Since.Compare(b.Since) })
+	return all
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -27,6 +28,7 @@ type hostFlags struct {
 	logFlags
 	listen       string
 	kubeAPI      string
+	admin        string
 	allowOrigins []string
 }
 
@@ -34,6 +36,7 @@ func (f *hostFlags) add(flags *pflag.FlagSet) {
 	f.logFlags.add(flags)
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address to serve on; port 0 takes a free one")
 	flags.StringVar(&f.kubeAPI, "kube-api", "", "address to serve the reading side of the Kubernetes API on, for kubectl and client-go, such as 127.0.0.1:8081")
+	flags.StringVar(&f.admin, "admin", "", "loopback address for watchglass inspect, such as 127.0.0.1:8082")
 	flags.StringSliceVar(&f.allowOrigins, "allow-origin", nil,
 		`origin whose pages may connect besides our own, such as "https://dashboard.example.com"; "*" allows all (repeatable)`)
 }
@@ -42,22 +45,31 @@ func (f *hostFlags) add(flags *pflag.FlagSet) {
 type listeners struct {
 	main    net.Listener
 	kubeAPI net.Listener // nil when it is not served
-	secure  bool         // they speak TLS
+	admin   net.Listener // nil when it is not served
+	secure  bool         // main and kubeAPI speak TLS
 }
 
 // bind takes the addresses before anything else is started, so that a port in
 // use is known at once.
 func (f *hostFlags) bind() (listeners, error) {
-	main, err := listen("--listen", f.listen)
-	if err != nil || f.kubeAPI == "" {
-		return listeners{main: main}, err
+	var l listeners
+	for _, a := range []struct {
+		flag, address string
+		listener      *net.Listener
+	}{{"--listen", f.listen, &l.main}, {"--kube-api", f.kubeAPI, &l.kubeAPI}, {"--admin", f.admin, &l.admin}} {
+		if a.address == "" && a.flag != "--listen" {
+			continue
+		}
+		listener, err := listen(a.flag, a.address)
+		if err != nil {
+			return listeners{}, errors.Join(err, l.Close())
+		}
+		*a.listener = listener
 	}
-	kubeAPI, err := listen("--kube-api", f.kubeAPI)
-	if err != nil {
-		main.Close()
-		return listeners{}, err
+	if l.admin != nil && !isLoopback(l.admin) {
+		return listeners{}, errors.Join(fmt.Errorf("--admin %s: expected a loopback address, because it shows everyone who reads what", f.admin), l.Close())
 	}
-	return listeners{main: main, kubeAPI: kubeAPI}, nil
+	return l, nil
 }
 
 func listen(flag, address string) (net.Listener, error) {
@@ -73,10 +85,7 @@ func listen(flag, address string) (net.Listener, error) {
 }
 
 func (l listeners) all() []net.Listener {
-	if l.kubeAPI == nil {
-		return []net.Listener{l.main}
-	}
-	return []net.Listener{l.main, l.kubeAPI}
+	return slices.DeleteFunc([]net.Listener{l.main, l.kubeAPI, l.admin}, func(l net.Listener) bool { return l == nil })
 }
 
 func (l listeners) Close() error {
@@ -92,18 +101,22 @@ type host struct {
 	connector *connector.Connector
 	server    *server.Server
 	kubeAPI   *kubeAPI // nil when it is not served
+	admin     *admin   // likewise
 	listeners listeners
 	log       *slog.Logger
 }
 
 // newHost takes the listeners over, even when it fails.
-func newHost(l listeners, c connector.Config, s server.Config) (*host, error) {
+func newHost(l listeners, source string, c connector.Config, s server.Config) (*host, error) {
 	c.Session.Server = "watchglass " + versionText()
 	h := &host{connector: connector.New(c), listeners: l, log: s.Logger}
 	s.Connector = h.connector
 	if l.kubeAPI != nil {
 		h.kubeAPI = newKubeAPI(h.connector, c.Access)
 		s.Metrics = h.kubeAPI.handler.WriteMetrics
+	}
+	if l.admin != nil {
+		h.admin = newAdmin(h.connector, source)
 	}
 	var err error
 	if h.server, err = server.New(s); err != nil {
@@ -116,11 +129,15 @@ func newHost(l listeners, c connector.Config, s server.Config) (*host, error) {
 // run serves until ctx ends, and then tells the readers goodbye.
 func (h *host) run(ctx context.Context) error {
 	serving := 1
-	served := make(chan error, 2)
+	served := make(chan error, 3)
 	go func() { served <- h.server.Serve(h.listeners.main) }()
 	if h.kubeAPI != nil {
 		serving++
 		go func() { served <- h.kubeAPI.serve(h.listeners.kubeAPI, h.server) }()
+	}
+	if h.admin != nil {
+		serving++
+		go func() { served <- h.admin.serve(h.listeners.admin) }()
 	}
 	var errs []error
 	select {
@@ -139,11 +156,14 @@ func (h *host) run(ctx context.Context) error {
 func (h *host) shutdown() error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
-	var kubeAPI error
+	var others []error
 	if h.kubeAPI != nil {
-		kubeAPI = h.kubeAPI.shutdown(ctx)
+		others = append(others, h.kubeAPI.shutdown(ctx))
 	}
-	err := errors.Join(kubeAPI, h.server.Shutdown(ctx), h.connector.Close(ctx))
+	if h.admin != nil {
+		others = append(others, h.admin.shutdown(ctx))
+	}
+	err := errors.Join(errors.Join(others...), h.server.Shutdown(ctx), h.connector.Close(ctx))
 	if errors.Is(err, context.DeadlineExceeded) {
 		h.log.Warn("some readers did not leave in time and were cut off")
 		return nil
@@ -167,6 +187,10 @@ func (l listeners) url(listener net.Listener) string {
 	return scheme + net.JoinHostPort(ip.String(), strconv.Itoa(address.Port))
 }
 
+func isLoopback(l net.Listener) bool {
+	return l.Addr().(*net.TCPAddr).AddrPort().Addr().Unmap().IsLoopback()
+}
+
 // announce says where the Kubernetes API is, if it is served.
 func (h *host) announce(stdout io.Writer) {
 	if h.kubeAPI != nil {
@@ -178,7 +202,7 @@ func (h *host) announce(stdout io.Writer) {
 func (l listeners) public() []string {
 	var public []string
 	for _, listener := range l.all() {
-		if !listener.Addr().(*net.TCPAddr).AddrPort().Addr().Unmap().IsLoopback() {
+		if !isLoopback(listener) {
 			public = append(public, listener.Addr().String())
 		}
 	}

@@ -139,6 +139,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"serve --in-cluster":                                          "this is no pod of a cluster",
 		"serve --kubeconfig /no/file":                                 "/no/file",
 		"serve --etcd-endpoints x:1 --listen :0":                      "everyone who can reach",
+		"serve --etcd-endpoints x:1 --admin :0":                       "expected a loopback address",
 		"serve --etcd-endpoints x:1 --auth what":                      `--auth "what": expected none, token-file or kube`,
 		"serve --etcd-endpoints x:1 --auth kube":                      "--auth kube asks a kube-apiserver",
 		"serve --etcd-endpoints x:1 --auth token-file":                "--auth token-file needs --token-file FILE",

@@ -85,7 +85,7 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 		listeners.Close()
 		return err
 	}
-	h, err := newHost(listeners,
+	h, err := newHost(listeners, up.name,
 		connector.Config{
 			Source: up.source,
 			Logger: log,

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/host/connector"
+)
+
+// inspection is what the admin address says, and inspect shows.
+type inspection struct {
+	Version   string              `json:"version"`
+	Source    string              `json:"source"`
+	Resources []inspectedResource `json:"resources"`
+	Readers   []inspectedReader   `json:"readers"`
+	Totals    connector.Totals    `json:"totals"`
+}
+
+type inspectedResource struct {
+	Resource        string  `json:"resource"`
+	Ready           bool    `json:"ready"`
+	Objects         int     `json:"objects"`
+	ResourceVersion string  `json:"resourceVersion"`
+	Bytes           int     `json:"bytes"`
+	BehindSeconds   float64 `json:"behindSeconds"` // since the source was last heard of
+	Readers         int     `json:"readers"`
+	Failures        int     `json:"failures,omitempty"`
+	Error           string  `json:"error,omitempty"`
+}
+
+type inspectedReader struct {
+	User          string                  `json:"user"`
+	Since         time.Time               `json:"since"`
+	Messages      uint64                  `json:"messages"`
+	Bytes         uint64                  `json:"bytes"`
+	Subscriptions []inspectedSubscription `json:"subscriptions"`
+}
+
+type inspectedSubscription struct {
+	Resource        string `json:"resource"`
+	Namespace       string `json:"namespace,omitempty"`
+	MetadataOnly    bool   `json:"metadataOnly,omitempty"`
+	Live            bool   `json:"live"`
+	ResourceVersion string `json:"resourceVersion"`
+	HeldBack        bool   `json:"heldBack"` // the reader takes no more for now
+}
+
+// admin is an address for those who run the connector, on this machine alone:
+// it shows who reads what.
+type admin struct {
+	connector *connector.Connector
+	source    string
+	http      http.Server
+}
+
+func newAdmin(c *connector.Connector, source string) *admin {
+	a := &admin{connector: c, source: source}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /inspect", a.inspect)
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, fmt.Sprintf("there is nothing at %q; there is /inspect", r.URL.Path), http.StatusNotFound)
+	})
+	a.http = http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+	return a
+}
+
+func (a *admin) serve(listener net.Listener) error {
+	if err := a.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+func (a *admin) shutdown(ctx context.Context) error { return a.http.Shutdown(ctx) }
+
+func (a *admin) inspect(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.Encode(a.inspection()) // whoever asked may be gone, and that is fine
+}
+
+func (a *admin) inspection() inspection {
+	stats := a.connector.Stats()
+	i := inspection{
+		Version: versionText(), Source: a.source, Totals: stats.Totals,
+		Resources: []inspectedResource{}, Readers: []inspectedReader{},
+	}
+	for _, r := range stats.Resources {
+		one := inspectedResource{
+			Resource: r.Resource.String(), Ready: r.Ready, Objects: r.Objects, ResourceVersion: r.ResourceVersion.String(),
+			Bytes: r.Bytes, BehindSeconds: r.Behind.Seconds(), Readers: r.Readers, Failures: r.Failures,
+		}
+		if r.Err != nil {
+			one.Error = r.Err.Error()
+		}
+		i.Resources = append(i.Resources, one)
+	}
+	for _, r := range a.connector.Readers() {
+		i.Readers = append(i.Readers, inspectedReader{
+			User: r.User, Since: r.Since, Messages: r.Sent.Messages, Bytes: r.Sent.Bytes, Subscriptions: inspected(r.Subscriptions),
+		})
+	}
+	return i
+}
+
+func inspected(states []session.State) []inspectedSubscription {
+	all := make([]inspectedSubscription, len(states))
+	for i, s := range states {
+		all[i] = inspectedSubscription{
+			Resource: s.Resource.String(), Namespace: s.Namespace, MetadataOnly: s.MetadataOnly, Live: s.Live,
+			ResourceVersion: s.ResourceVersion.String(), HeldBack: s.Credit <= 0,
+		}
+	}
+	return all
+}

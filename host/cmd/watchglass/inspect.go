@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func newInspectCommand() *cobra.Command {
+	var address, output string
+	cmd := &cobra.Command{
+		Use:   "inspect",
+		Short: "Show what a connector watches, for whom, and how current it is",
+		Long: `Inspect asks a connector's admin address (serve --admin) what it watches: each
+resource with its objects, version, memory and the time since its source was
+heard of, and each reader with what it follows and how far it was sent.`,
+		Example: `  watchglass serve --kubeconfig ~/.kube/config --admin 127.0.0.1:8082
+  watchglass inspect --admin http://127.0.0.1:8082`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return inspect(cmd.Context(), address, output, cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().StringVar(&address, "admin", "http://127.0.0.1:8082", "the connector's admin address")
+	cmd.Flags().StringVarP(&output, "output", "o", "", `"json" for all there is`)
+	return cmd
+}
+
+func inspect(ctx context.Context, address, output string, stdout io.Writer) error {
+	if output != "" && output != "json" {
+		return fmt.Errorf("--output %q: expected json, or nothing for a table", output)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(address, "/")+"/inspect", nil)
+	if err != nil {
+		return fmt.Errorf("--admin %s: %w", address, err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("no connector answers: %w; start it with serve --admin, and give that address", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s: is it the address of serve --admin?", address, resp.Status)
+	}
+	if output == "json" {
+		_, err := io.Copy(stdout, resp.Body)
+		return err
+	}
+	var i inspection
+	if err := json.NewDecoder(resp.Body).Decode(&i); err != nil {
+		return fmt.Errorf("%s: the answer is not a connector's: %w", address, err)
+	}
+	return i.print(stdout, time.Now())
+}
+
+func (i *inspection) print(stdout io.Writer, now time.Time) error {
+	w := tabwriter.NewWriter(stdout, 0, 0, 3, ' ', 0)
+	fmt.Fprintf(w, "watchglass %s, from %s\n\n", i.Version, i.Source)
+	fmt.Fprintln(w, "RESOURCE\tSTATE\tOBJECTS\tVERSION\tMEMORY\tHEARD\tREADERS")
+	for _, r := range i.Resources {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%.0fs ago\t%d\n", r.Resource, r.state(), r.Objects, r.ResourceVersion,
+			size(uint64(r.Bytes)), r.BehindSeconds, r.Readers)
+	}
+	if len(i.Resources) == 0 {
+		fmt.Fprintln(w, "(nothing is watched, for nobody reads)")
+	}
+	fmt.Fprintln(w, "\nREADER\tFOR\tSENT\tFOLLOWS")
+	for _, r := range i.Readers {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.User, now.Sub(r.Since).Round(time.Second), size(r.Bytes), r.follows())
+	}
+	if len(i.Readers) == 0 {
+		fmt.Fprintln(w, "(nobody)")
+	}
+	return w.Flush()
+}
+
+func (r *inspectedResource) state() string {
+	switch {
+	case r.Failures > 0:
+		return "failing: " + r.Error
+	case r.Ready:
+		return "ready"
+	}
+	return "listing"
+}
+
+func (r *inspectedReader) follows() string {
+	var all []string
+	for _, s := range r.Subscriptions {
+		text := s.Resource
+		if s.Namespace != "" {
+			text += " in " + s.Namespace
+		}
+		text += " at " + s.ResourceVersion
+		switch {
+		case s.HeldBack:
+			text += " (takes no more)"
+		case !s.Live:
+			text += " (listing)"
+		}
+		all = append(all, text)
+	}
+	if len(all) == 0 {
+		return "nothing"
+	}
+	return strings.Join(all, ", ")
+}
+
+// size is a number of bytes for people.
+func size(n uint64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d B", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f kB", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
+}
