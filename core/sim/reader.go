@@ -268,7 +268,8 @@ func (r *reader) heardOf() {
 // three periods, and shows nothing that is older than all delays together. What
 // the answer to a subscription brings counts as progress, however long the
 // connector itself has heard nothing; three periods later it does not. Over a
-// slow link each message of a long backlog is progress.
+// slow link each message of a long backlog is progress, as are those that follow
+// an outage of the source over which the subscription stayed.
 func (r *reader) checkFresh() {
 	if r.busy() {
 		return
@@ -285,7 +286,7 @@ func (r *reader) checkFresh() {
 		if w.now > c.epoch.heard+staleMillis {
 			w.fail(ErrStale, "reader %d, collection %d says live, and heard nothing for %d ms", r.id, c.id, w.now-c.epoch.heard)
 		}
-		settled := w.now > max(c.epoch.asked+staleMillis, r.link.slow+oldestMillis)
+		settled := w.now > max(c.epoch.asked+staleMillis, r.link.slow+oldestMillis, r.link.target.cutOff+staleMillis)
 		if settled && c.epoch.source == w.source && c.told.ResourceVersion < w.versionAt(w.now-oldestMillis) {
 			w.fail(ErrStale, "reader %d, collection %d says live at version %d, and the source was at %d more than %d ms ago",
 				r.id, c.id, c.told.ResourceVersion, w.versionAt(w.now-oldestMillis), oldestMillis)
