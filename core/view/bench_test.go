@@ -1,0 +1,84 @@
+package view_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/view"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+func benchCollection(n int) *cacher.Cacher {
+	c := cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 1024, MaxCapacity: 1024}})
+	c.BeginList()
+	for i := range n {
+		c.ListObject(benchPod(i, 1))
+	}
+	c.EndList(1, 1)
+	return c
+}
+
+// benchPod has one of a few restart counts, as pods do, and a name that is not
+// in the order of i.
+func benchPod(i, rv int) *cacher.Put {
+	name := strconv.FormatUint(uint64(i)*0x9e3779b97f4a7c15>>32, 36)
+	p := put(objects.Object("team-" + strconv.Itoa(i%20) + "/app-" + name + " phase=Running nodeName=node-" + strconv.Itoa(i%300) +
+		" restarts=" + strconv.Itoa((i+rv)*7919%10*(i%3))))
+	p.ResourceVersion = api.ResourceVersion(rv)
+	return p
+}
+
+// BenchmarkView_change is one update with a window of 50 rows open, half of them
+// of what the rows are sorted by.
+func BenchmarkView_change(b *testing.B) {
+	for _, n := range []int{1_000, 100_000} {
+		for _, sort := range []string{"-restarts", "nodeName", "name"} {
+			if sort == "nodeName" {
+				sort = "spec.nodeName"
+			}
+			b.Run(strconv.Itoa(n)+" "+sort, func(b *testing.B) {
+				c := benchCollection(n)
+				v, status := view.New(c, &wire.OpenView{Sort: sort, Limit: 50})
+				if status != nil {
+					b.Fatal(status)
+				}
+				updates := make([]*cacher.Put, 4096)
+				for i := range updates {
+					updates[i] = benchPod(i*7919%n, 2+i%8)
+				}
+				var f wire.ViewPatch
+				b.ReportAllocs()
+				i := 0
+				for b.Loop() {
+					p := updates[i%len(updates)]
+					p.ResourceVersion = api.ResourceVersion(i + 2)
+					c.Apply(p, 1)
+					if i++; i%100 == 0 {
+						v.Patch(&f)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkView_open sorts a collection.
+func BenchmarkView_open(b *testing.B) {
+	c := benchCollection(50_000)
+	for _, sort := range []string{"", "-restarts", "spec.nodeName", "name"} {
+		b.Run(strconv.Quote(sort), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				v, status := view.New(c, &wire.OpenView{Sort: sort, Limit: 50})
+				if status != nil {
+					b.Fatal(status)
+				}
+				v.Close()
+			}
+		})
+	}
+}
