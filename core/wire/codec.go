@@ -138,7 +138,11 @@ func (r *reader) bytes() []byte {
 			return r.b[off:r.off:r.off]
 		}
 	}
-	n := r.uvarint()
+	return r.take(r.uvarint())
+}
+
+// take reads n bytes.
+func (r *reader) take(n uint64) []byte {
 	if r.err != nil {
 		return nil
 	}

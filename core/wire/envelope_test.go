@@ -112,27 +112,71 @@ func TestFrameLengths(t *testing.T) {
 	}
 }
 
+// A text that is there already is not written again, and is still read.
+func TestEnvelopeSaysThingsOnce(t *testing.T) {
+	const uid = "6c3a1b9e-0d7f-4c55-9f64-2f2f3a9f7a01"
+	o := api.Object{
+		Key: "kube-system/coredns", UID: uid, Fields: []string{"coredns", "kube-system", "node-a", "Running", ""},
+		Columns: []api.Value{{Kind: api.String, Text: "Running"}, {Kind: api.String, Text: "coredns"}, {Kind: api.String}, {Kind: api.Integer, Int: 3}},
+	}
+	checkEnvelope(t, &o)
+	const key, packed, cells = 1 + 19, 1 + 16, 1 + 1 + (1 + 1 + 7 + 8 + 1) + 1 + (1 + 1 + 1 + 2)
+	if n := len(AppendEnvelope(nil, &o)); n != key+packed+cells+1 {
+		t.Errorf("%d bytes, want %d", n, key+packed+cells+1)
+	}
+	for _, other := range []string{
+		strings.ToUpper(uid), uid + "0", uid[:35], uid[:35] + "g", strings.Replace(uid, "-", "0", 1), "0" + uid[1:8] + "00" + uid[10:], "x", "",
+	} {
+		o.UID = other
+		checkEnvelope(t, &o)
+	}
+	o.Fields = make([]string, maxShared+2)
+	for i := range o.Fields {
+		o.Fields[i] = strings.Repeat("f", i)
+		o.Columns = append(o.Columns, api.Value{Kind: api.String, Text: o.Fields[i]})
+	}
+	checkEnvelope(t, &o)
+}
+
+func TestEnvelopeRefusesToRepeatWhatIsNotThere(t *testing.T) {
+	o := api.Object{Key: "a", Fields: []string{"f"}, Columns: []api.Value{{Kind: api.String, Text: "f"}}}
+	e := Envelope(AppendEnvelope(nil, &o))
+	at := bytes.IndexByte(e, sameAsField)
+	e[at]++
+	if err := e.Validate(); err == nil || !strings.Contains(err.Error(), "repeats a field") {
+		t.Fatal(err)
+	}
+	if v := e.Column(0); v.Text != "" {
+		t.Fatal(v)
+	}
+}
+
 // Cells that are skipped are cells that were read.
 func TestSkippingIsReading(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	for range 100_000 {
 		b := make([]byte, random.Intn(12))
 		for i := range b {
-			if b[i] = byte(random.Intn(7)); random.Intn(8) == 0 {
-				b[i] = 0x80 | byte(random.Intn(3))
+			switch b[i] = byte(random.Intn(7)); random.Intn(8) {
+			case 0:
+				b[i] |= 0x80
+			case 1:
+				b[i] |= sameAsField
 			}
 		}
 		n := random.Intn(4)
 		a, c := reader{b: b}, reader{b: b}
-		if a.skipStrings(n); random.Intn(2) == 0 {
+		if random.Intn(2) == 0 {
+			a.skipFields(n)
 			for range n {
-				c.bytes()
+				c.field("")
 			}
 		} else {
-			a = reader{b: b}
-			a.skipValues(n)
+			a.skipColumns(n, maxShared)
 			for range n {
-				c.value()
+				if _, ok := c.sharing(); !ok {
+					c.value()
+				}
 			}
 		}
 		if a.off != c.off || (a.err == nil) != (c.err == nil) || a.err != nil && a.err.Message != c.err.Message {

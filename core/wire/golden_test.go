@@ -154,7 +154,7 @@ func plainEnvelope(e Envelope) any {
 	cells := e.cells()
 	for i := range cells.count(1) {
 		fields = append(fields, e.Field(i))
-		cells.bytes()
+		cells.field(e.Key())
 	}
 	for i := range cells.count(1) {
 		columns = append(columns, plain(reflect.ValueOf(e.Column(i))))

@@ -7,7 +7,8 @@ import "github.com/watchglass/watchglass/core/api"
 //
 // Layout: key, number of cells that changed, position and value of each in
 // ascending order, codec, body to the end. Positions count the fields, whose
-// values are strings, and then the columns.
+// values are strings, and then the columns, which are written as an envelope
+// writes them.
 type Patch []byte
 
 // AppendPatch appends the patch that makes current out of previous, with
@@ -16,12 +17,16 @@ type Patch []byte
 func AppendPatch(dst []byte, previous, current Envelope, body api.Body) ([]byte, bool) {
 	start := len(dst)
 	a, b := reader{b: previous}, reader{b: current}
-	key, uid := a.string(), a.string()
-	if b.string() != key || b.string() != uid {
+	a.bytes()
+	a.skipUID()
+	b.bytes()
+	b.skipUID()
+	if string(previous[:a.off]) != string(current[:b.off]) {
 		return dst, false
 	}
+	key := current.Key()
 	dst = appendBytes(dst, key)
-	dst, ok := appendCellChanges(dst, a.bytes(), b.bytes())
+	dst, ok := appendCellChanges(dst, key, a.bytes(), b.bytes())
 	if !ok {
 		return dst[:start], false
 	}
@@ -30,28 +35,29 @@ func AppendPatch(dst []byte, previous, current Envelope, body api.Body) ([]byte,
 }
 
 // appendCellChanges appends how many cells changed and what they are now.
-func appendCellChanges(dst, previous, current []byte) ([]byte, bool) {
+func appendCellChanges(dst []byte, key api.Key, previous, current []byte) ([]byte, bool) {
 	if string(previous) == string(current) {
 		return append(dst, 0), true
 	}
-	a, b := cells{reader: reader{b: previous}}, cells{reader: reader{b: current}}
+	a, b := cells{reader: reader{b: previous}, key: key}, cells{reader: reader{b: current}, key: key}
 	var scratch [512]byte
 	changed, n := scratch[:0], uint64(0)
 	last := 0
 	a.begin()
 	b.begin()
 	for i := 0; b.next(); i++ {
-		if !a.next() || a.field != b.field {
+		if !a.next() || a.isField != b.isField {
 			return dst, false
 		}
 		if string(a.raw) == string(b.raw) {
 			continue
 		}
 		changed = appendUvarint(changed, uint64(i-last))
-		if b.field {
-			changed = append(changed, byte(api.String))
+		if b.isField {
+			changed = appendValue(changed, api.Value{Kind: api.String, Text: b.text})
+		} else {
+			changed = append(changed, b.raw...)
 		}
-		changed = append(changed, b.raw...)
 		last, n = i, n+1
 	}
 	if a.next() || a.err != nil || b.err != nil {
@@ -63,15 +69,19 @@ func appendCellChanges(dst, previous, current []byte) ([]byte, bool) {
 // cells steps over the cells of an envelope.
 type cells struct {
 	reader
+	key     api.Key
+	total   int    // of fields
 	fields  int    // that are left
 	columns int    // that are left, once the fields are through
-	field   bool   // the cell is one
+	isField bool   // the cell is one
+	text    string // of a field
 	raw     []byte // the cell as it is written
 	end     int    // where it ends
 }
 
 func (c *cells) begin() {
-	if c.fields = c.count(1); c.fields == 0 {
+	c.total = c.count(1)
+	if c.fields = c.total; c.fields == 0 {
 		c.columns = c.count(1)
 	}
 }
@@ -80,15 +90,15 @@ func (c *cells) next() bool {
 	at := c.off
 	switch {
 	case c.fields > 0:
-		c.field = true
-		c.bytes()
+		c.isField = true
+		c.text = c.reader.field(c.key)
 		c.raw, c.end = c.b[at:c.off], c.off
 		if c.fields--; c.fields == 0 {
 			c.columns = c.count(1)
 		}
 	case c.columns > 0:
-		c.field = false
-		c.value()
+		c.isField = false
+		c.skipColumns(1, c.total)
 		c.raw, c.end = c.b[at:c.off], c.off
 		c.columns--
 	default:
@@ -119,7 +129,7 @@ func (p Patch) validate() *api.Status {
 	}
 	for n := r.count(2); n > 0; n-- {
 		r.uint32()
-		r.value()
+		r.skipColumns(1, maxShared)
 	}
 	if codec := api.Codec(r.byte()); r.err == nil && codec > api.Delta {
 		r.fail("unknown codec")
@@ -136,7 +146,7 @@ func (p Patch) Body() api.Body {
 	r.bytes()
 	for n := r.count(2); n > 0; n-- {
 		r.uvarint()
-		r.value()
+		r.skipColumns(1, maxShared)
 	}
 	codec := api.Codec(r.byte())
 	if r.err != nil {
@@ -153,7 +163,7 @@ func (p Patch) Apply(dst []byte, previous Envelope) (Envelope, *api.Status) {
 	if key := r.string(); before.string() != key {
 		return nil, api.Protocol("a patch of " + key + " was applied to another object")
 	}
-	before.bytes() // the uid
+	before.skipUID()
 	head := before.off
 	old := before.bytes()
 	n := r.count(2)
@@ -162,7 +172,7 @@ func (p Patch) Apply(dst []byte, previous Envelope) (Envelope, *api.Status) {
 		return append(dst, p[r.off:]...)[start:], nil
 	}
 	var scratch [512]byte
-	cells, ok := r.applyCells(scratch[:0], old, n)
+	cells, ok := r.applyCells(scratch[:0], p.Key(), old, n)
 	if !ok {
 		return nil, api.Protocol("a patch of " + string(p.Key()) + " changes cells that it does not have")
 	}
@@ -172,8 +182,8 @@ func (p Patch) Apply(dst []byte, previous Envelope) (Envelope, *api.Status) {
 }
 
 // applyCells appends the cells of before with n of them replaced.
-func (r *reader) applyCells(dst, before []byte, n int) ([]byte, bool) {
-	old := cells{reader: reader{b: before}}
+func (r *reader) applyCells(dst []byte, key api.Key, before []byte, n int) ([]byte, bool) {
+	old := cells{reader: reader{b: before}, key: key}
 	old.begin()
 	copied, position := 0, -1
 	for at := 0; n > 0; n-- {
@@ -189,12 +199,16 @@ func (r *reader) applyCells(dst, before []byte, n int) ([]byte, bool) {
 		end := old.end
 		dst = append(dst, before[copied:end-len(old.raw)]...)
 		from := r.off
-		value := r.value()
+		var value api.Value
+		shared, sharing := r.sharing()
+		if !sharing {
+			value = r.value()
+		}
 		switch {
-		case !old.field:
+		case !old.isField && (!sharing || shared < old.total):
 			dst = append(dst, r.b[from:r.off]...)
-		case value.Kind == api.String:
-			dst = appendBytes(dst, value.Text)
+		case old.isField && value.Kind == api.String:
+			dst = appendField(dst, key, value.Text)
 		default:
 			return nil, false
 		}

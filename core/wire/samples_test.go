@@ -44,6 +44,7 @@ func pod(body api.Body) Envelope {
 		Fields: []string{"web-1", "default", "node-a"},
 		Columns: []api.Value{
 			{Kind: api.String, Text: "web-1 ✓"},
+			{Kind: api.String, Text: "node-a"},
 			{Kind: api.Date, Int: 1_700_000_000_123},
 			{},
 			{Kind: api.Bool, Int: 1},
@@ -74,6 +75,7 @@ var (
 		Fields: []string{"web-1", "default", "node-b"},
 		Columns: []api.Value{
 			{Kind: api.String, Text: "web-1 ✓"},
+			{Kind: api.String, Text: "node-b"},
 			{Kind: api.Date, Int: 1_700_000_000_123},
 			{},
 			{Kind: api.Bool, Int: 1},

@@ -227,7 +227,7 @@ export function writeSchema(w: Writer): void {
 export function writeEnvelope(w: Writer, { key, uid = `uid-${key}`, fields = [], cells = [], body }: FakeItem): void {
   const inner = new Writer();
   inner.uvarint(fields.length);
-  for (const field of fields) inner.text(field);
+  for (const field of fields) longText(inner, field, 2);
   inner.uvarint(cells.length);
   for (const cell of cells) {
     if (typeof cell !== "string") throw new Error("a fake has cells of text");
@@ -236,7 +236,7 @@ export function writeEnvelope(w: Writer, { key, uid = `uid-${key}`, fields = [],
   }
   const envelope = new Writer();
   envelope.text(key);
-  envelope.text(uid);
+  longText(envelope, uid, 1);
   envelope.bytes(inner.take());
   envelope.byte(body === undefined ? 0 : 1);
   const head = envelope.take();
@@ -245,6 +245,13 @@ export function writeEnvelope(w: Writer, { key, uid = `uid-${key}`, fields = [],
   whole.set(head);
   whole.set(tail, head.length);
   w.bytes(whole);
+}
+
+/** A text whose length has the first few numbers taken by something else. */
+function longText(w: Writer, text: string, taken: number): void {
+  const bytes = new TextEncoder().encode(text);
+  w.uvarint(bytes.length + taken);
+  for (const byte of bytes) w.byte(byte);
 }
 
 function writeItem(w: Writer, item: FakeItem): void {

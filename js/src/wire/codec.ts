@@ -155,14 +155,14 @@ export class Reader {
     return new DataView(this.#bytes.buffer, this.#bytes.byteOffset + at, 8).getFloat64(0, true);
   }
 
-  bytes(): Uint8Array {
-    const n = this.uvarint();
+  /** As many bytes as said, or as their length in front of them says. */
+  bytes(n = this.uvarint()): Uint8Array {
     const at = this.#skip(n);
     return this.#bytes.subarray(at, at + n);
   }
 
-  text(): string {
-    return decoder.decode(this.bytes());
+  text(n?: number): string {
+    return decoder.decode(this.bytes(n));
   }
 
   /** How many elements follow, each of at least `size` bytes. */

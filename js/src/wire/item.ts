@@ -52,10 +52,10 @@ export class Item {
   envelope(): Envelope {
     const r = new Reader(this.#envelope, "envelope of an item");
     const key = r.text();
-    const uid = r.text();
+    const uid = readUID(r);
     const cells = new Reader(r.bytes(), "cells of an item");
-    const fields = cells.list(1, () => cells.text());
-    const columns = cells.list(1, () => cell(cells));
+    const fields = cells.list(1, () => field(cells, key));
+    const columns = cells.list(1, () => column(cells, fields));
     cells.done();
     return { key, uid, fields, columns, codec: r.byte(), body: r.rest() };
   }
@@ -64,8 +64,29 @@ export class Item {
 /** The least bytes of an item on the wire. */
 export const minItem = 11;
 
-function cell(r: Reader): Cell {
+/** A uid is a UUID in 16 bytes behind a zero, or its length plus one and its text. */
+function readUID(r: Reader): string {
+  const n = r.uvarint();
+  if (n > 0) return r.text(n - 1);
+  const digits = Array.from(r.bytes(16), (b) => b.toString(16).padStart(2, "0")).join("");
+  return [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16), digits.slice(16, 20), digits.slice(20)].join("-");
+}
+
+/** A field is 0 for the name in the key, 1 for its namespace, or its length plus two and its text. */
+function field(r: Reader, key: string): string {
+  const n = r.uvarint();
+  if (n > 1) return r.text(n - 2);
+  const slash = key.indexOf("/");
+  return n === 0 ? key.slice(slash + 1) : key.slice(0, Math.max(slash, 0));
+}
+
+/** From this kind on a column has the text of the field of that number. */
+const sameAsField = 0x10;
+
+function column(r: Reader, fields: string[]): Cell {
   const kind = r.byte();
+  const shared = fields[kind - sameAsField];
+  if (shared !== undefined) return shared;
   switch (kind) {
     case 0:
       return null;

@@ -1,0 +1,210 @@
+package wire
+
+import (
+	"math"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// Much of what an envelope says of an object it has said before: the name and
+// the namespace are in the key, a column shows what a field holds. Every object
+// at rest and on the wire would pay for that, so each text is written once.
+
+// A field starts with one of these: the first two for a part of the key, or its
+// length plus fieldText, and then its text.
+const (
+	fieldIsName = iota
+	fieldIsNamespace
+	fieldText
+)
+
+// sameAsField plus i is the kind of a column whose text is that of field i.
+const (
+	sameAsField = 0x10
+	maxShared   = 0x60 // of the fields that a column can refer to
+)
+
+func appendCells(dst []byte, key api.Key, fields []string, columns []api.Value) []byte {
+	dst = appendUvarint(dst, uint64(len(fields)))
+	for _, f := range fields {
+		dst = appendField(dst, key, f)
+	}
+	dst = appendUvarint(dst, uint64(len(columns)))
+	for _, c := range columns {
+		dst = appendColumn(dst, fields, c)
+	}
+	return dst
+}
+
+func appendField(dst []byte, key api.Key, f string) []byte {
+	switch f {
+	case key.Name():
+		return append(dst, fieldIsName)
+	case key.Namespace():
+		return append(dst, fieldIsNamespace)
+	}
+	return append(appendUvarint(dst, uint64(len(f))+fieldText), f...)
+}
+
+func appendColumn(dst []byte, fields []string, v api.Value) []byte {
+	if v.Kind == api.String {
+		for i, f := range fields[:min(len(fields), maxShared)] {
+			if f == v.Text {
+				return append(dst, sameAsField+byte(i))
+			}
+		}
+	}
+	return appendValue(dst, v)
+}
+
+func appendValue(dst []byte, v api.Value) []byte {
+	dst = append(dst, byte(v.Kind))
+	switch v.Kind {
+	case api.Null:
+		return dst
+	case api.Number:
+		return appendUint64(dst, math.Float64bits(v.Float))
+	case api.String:
+		return appendBytes(dst, v.Text)
+	}
+	return appendVarint(dst, v.Int)
+}
+
+func (r *reader) field(key api.Key) string {
+	switch n := r.uvarint(); n {
+	case fieldIsName:
+		return key.Name()
+	case fieldIsNamespace:
+		return key.Namespace()
+	default:
+		return borrow(r.take(n - fieldText))
+	}
+}
+
+func (r *reader) value() api.Value {
+	v := api.Value{Kind: api.ValueKind(r.byte())}
+	switch v.Kind {
+	case api.Null:
+	case api.Bool, api.Integer, api.Date:
+		v.Int = r.varint()
+	case api.Number:
+		v.Float = math.Float64frombits(r.uint64())
+	case api.String:
+		v.Text = r.string()
+	default:
+		r.fail("unknown kind of cell")
+	}
+	return v
+}
+
+// sharing reads the start of a column that has the text of a field, and leaves
+// any other alone.
+func (r *reader) sharing() (field int, ok bool) {
+	if r.err != nil || r.off >= len(r.b) || r.b[r.off] < sameAsField || r.b[r.off] >= sameAsField+maxShared {
+		return 0, false
+	}
+	r.off++
+	return int(r.b[r.off-1]) - sameAsField, true
+}
+
+// skipFields reads n fields. Nearly all time of reading events goes into cells,
+// and nearly every cell is short: those are stepped over here.
+func (r *reader) skipFields(n int) {
+	for ; n > 0; n-- {
+		if off := r.off; off < len(r.b) {
+			if end := off + 1 + max(int(r.b[off])-fieldText, 0); r.b[off] < 0x80 && end <= len(r.b) && r.err == nil {
+				r.off = end
+				continue
+			}
+		}
+		r.field("")
+	}
+}
+
+// skipColumns reads n columns of an object with so many fields.
+func (r *reader) skipColumns(n, fields int) {
+	for ; n > 0; n-- {
+		if off := r.off; off+1 < len(r.b) && r.b[off] == byte(api.String) {
+			if end := off + 2 + int(r.b[off+1]); r.b[off+1] < 0x80 && end <= len(r.b) && r.err == nil {
+				r.off = end
+				continue
+			}
+		}
+		if i, ok := r.sharing(); !ok {
+			r.value()
+		} else if i >= fields {
+			r.fail("cell that repeats a field there is not")
+		}
+	}
+}
+
+// A uid is a UUID in 16 bytes behind a zero, as nearly all are, or its length
+// plus one and its text.
+
+func appendUID(dst []byte, uid string) []byte {
+	if packed, ok := packUUID(uid); ok {
+		return append(append(dst, 0), packed[:]...)
+	}
+	return append(appendUvarint(dst, uint64(len(uid))+1), uid...)
+}
+
+func (r *reader) uid() string {
+	if n := r.uvarint(); n > 0 {
+		return borrow(r.take(n - 1))
+	}
+	packed := r.take(16)
+	if r.err != nil {
+		return ""
+	}
+	return unpackUUID(packed)
+}
+
+func (r *reader) skipUID() {
+	n := r.uvarint()
+	if n == 0 {
+		n = 16 + 1
+	}
+	r.take(n - 1)
+}
+
+const hexDigits = "0123456789abcdef"
+
+// isHyphen reports whether a hyphen is at this place of a UUID.
+func isHyphen(i int) bool { return i == 8 || i == 13 || i == 18 || i == 23 }
+
+func packUUID(s string) (packed [16]byte, ok bool) {
+	if len(s) != 36 {
+		return packed, false
+	}
+	digits := 0
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case isHyphen(i):
+			if c != '-' {
+				return packed, false
+			}
+			continue
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		default:
+			return packed, false
+		}
+		packed[digits/2] = packed[digits/2]<<4 | c
+		digits++
+	}
+	return packed, true
+}
+
+func unpackUUID(packed []byte) string {
+	text := make([]byte, 0, 36)
+	for _, c := range packed {
+		if isHyphen(len(text)) {
+			text = append(text, '-')
+		}
+		text = append(text, hexDigits[c>>4], hexDigits[c&15])
+	}
+	return borrow(text)
+}
