@@ -131,6 +131,7 @@ func TestValidators(t *testing.T) {
 		{"conflated", complete(with(fromVersion(1), conflate)), "A c@3 | D b@4, M a@5, B @5", nil},
 		{"split where credit is short", complete(with(fromVersion(2), limit)), "M a@3 | A c@3 | D b@4 | M a@5", nil},
 		{"split beside a slow watch", complete(with(fromVersion(2), func(w *check.Watch) { w.Beside = true })), "M a@3 | A c@3 | D b@4 | M a@5", nil},
+		{"the marker says of which version the state is", complete(fromState()), "A a@3, A b@1, A c@3, E @3 | D b@4 | M a@5", nil},
 		{"from the state as of one of several versions", with(complete(fromState()), func(w *check.Watch) { w.Bookmarks, w.Started = false, 3 }),
 			"A a@3, A b@1, A c@3 | D b@4 | M a@5", nil},
 		{"from the future, with bookmarks", fromVersion(9), "B @9, B @12", nil},
@@ -310,7 +311,8 @@ func TestTainted(t *testing.T) {
 	require.False(t, l.Exact(6))
 	require.True(t, l.Exact(5))
 	for text, w := range map[string]check.Watch{
-		"M a@3 | D b@4, B @4": fromVersion(2), // c@3 is not there
+		"M a@3 | D b@4, B @4":            fromVersion(2), // c@3 is not there
+		"M a@3, A c@3=web | D b@4, B @4": fromVersion(2),
 		"A a@1, A b@1, A c@1=web, E @1 | M a@2 | M a@3, B @3, M c@3 | D b@4, M c@3=api | M a@5, B @5": with(fromState(), limit),
 	} {
 		w.Events = events(l, text)
