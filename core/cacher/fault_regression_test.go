@@ -113,3 +113,27 @@ func TestC53_another_source_has_no_last_good_versions(t *testing.T) {
 	c.EndList(12, 2)
 	require.NotZero(t, c.Get("default/a"))
 }
+
+// Regression 6: an object that could not be read went back to the last good
+// version of a connector that lagged behind, when a reader came to it with a
+// newer one (found by simulation).
+func TestC53_a_list_does_not_take_an_object_back_in_time(t *testing.T) {
+	c := cacher.New(cacher.Config{Schema: objects.Pods()})
+	c.SetSource("one")
+	c.BeginList()
+	c.ListObject(objects.Put("default/a rv=25"))
+	c.ListObject(objects.Put("default/b rv=3"))
+	c.EndList(30, 1)
+	c.BeginList()
+	c.Fault("default/a", 47, api.Invalid("garbage"), 2)
+	c.ListObject(objects.Put("default/a rv=14"))
+	c.ListObject(objects.Put("default/b rv=3"))
+	c.EndList(48, 2)
+	require.EqualValues(t, 25, c.Heap().ResourceVersion(c.Get("default/a")))
+
+	c.SetSource("two")
+	c.BeginList()
+	c.ListObject(objects.Put("default/a rv=14"))
+	c.EndList(50, 3)
+	require.EqualValues(t, 14, c.Heap().ResourceVersion(c.Get("default/a")), "another history has versions of its own")
+}

@@ -1,6 +1,8 @@
 package cacher
 
 import (
+	"strings"
+
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/store"
@@ -11,6 +13,7 @@ import (
 type staging struct {
 	state  *store.Store
 	faults faults
+	older  []api.Key // of objects that came in an older version than the one held
 }
 
 // BeginList starts a new state beside the present one, which readers go on
@@ -45,6 +48,9 @@ func (c *Cacher) ListObject(p *Put) *api.Status {
 		return nil
 	}
 	ref := c.state.Get(key)
+	if ref != 0 && c.heap.ResourceVersion(ref) > p.ResourceVersion {
+		c.staging.older = append(c.staging.older, api.Key(strings.Clone(string(key))))
+	}
 	if c.sameVersion(ref, p) {
 		c.heap.Retain(ref)
 	} else {
@@ -87,7 +93,11 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	c.now = max(c.now, now)
 	c.finishDispatch()
 	old := c.state
-	c.keepFaulty(old)
+	if c.listed == c.source { // what was good in another history says nothing about this one
+		c.keepFaulty(old)
+		c.keepNewer(old, rv)
+	}
+	c.listed = c.source
 	c.state, c.faults.list = c.staging.state, c.staging.faults.list
 	c.faults.next += c.staging.faults.next
 	c.staging = nil
@@ -117,13 +127,24 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 // keepFaulty carries over the last good version of objects whose newest one the
 // list could not read (rule C53).
 func (c *Cacher) keepFaulty(old *store.Store) {
-	if c.listed != c.source {
-		c.listed = c.source
-		return // what was good in another history says nothing about this one
-	}
 	for _, f := range c.staging.faults.list {
 		if ref := old.Get(f.Key); ref != 0 && c.staging.state.Get(f.Key) == 0 && !f.TakenBack() {
 			c.staging.state.Set(c.heap.Retain(ref))
+		}
+	}
+}
+
+// keepNewer carries over versions that are newer than what the list has of their
+// objects. That is so when the newest one cannot be read, and whoever made the
+// list has an older last good version than we do: nothing goes back in time.
+func (c *Cacher) keepNewer(old *store.Store, rv api.ResourceVersion) {
+	if rv < c.rv {
+		return // the whole state goes back
+	}
+	for _, key := range c.staging.older {
+		listed, held := c.staging.state.Get(key), old.Get(key)
+		if listed != 0 && held != 0 && c.heap.ResourceVersion(listed) < c.heap.ResourceVersion(held) {
+			c.heap.Release(c.staging.state.Set(c.heap.Retain(held)))
 		}
 	}
 }
