@@ -30,6 +30,10 @@
 //   - There are no subresources and no /openapi: 404.
 //   - A read without a resource version is as new as the cache, not as the
 //     storage behind it (rule C12).
+//   - A watch on the path of an object is one (rule P1); kube-apiserver ignores
+//     that it was asked for.
+//   - A get with a version that is no number is 400, not 500 (rule C8).
+//   - Items of a list say their kind, whatever the resource.
 //   - A negative limit or timeoutSeconds is 400 instead of being ignored.
 //   - The deprecated watch paths (/api/v1/watch/...) and watches over WebSocket
 //     (rule P14) are not served.
