@@ -21,12 +21,18 @@ var figures = []figure{
 	{"P3", "memory per object after that, against client-node's heap", []target{
 		{name: "bodies", atMost: 1.0 / 6}, {name: "metadata", atMost: 1.0 / 25},
 	}, runCold},
+	{"P5", "an event among 10,000 watches of distinct selectors of which ten match, against 10, and against kube-apiserver's cacher", []target{
+		{name: "labels", atMost: 2}, {name: "fields", atMost: 2}, {name: "mixed", atMost: 2}, {name: "upstream", atLeast: 50},
+	}, runDispatch},
 	{"P6", "an update under a sorted view of 100,000 objects, against 1,000", []target{
 		{name: "views", atMost: 3},
 	}, runViews},
 	{"P7", "the module after brotli -q 11, against an empty Go reactor", []target{
 		{atMost: 1.45},
 	}, runSize},
+	{"P8", "an event delivered to some of 1,000 WebSocket readers of distinct selectors, against a broadcast of the same bytes", []target{
+		{name: "10-of-1000", atMost: 1.5}, {name: "100-of-1000", atMost: 1.5}, {name: "1000-of-1000", atMost: 1.5},
+	}, runFanout},
 	{"P9", "bytes on the wire, against Kubernetes JSON plain and in one gzip stream", []target{
 		{name: "status-json", atMost: 1.0 / 15}, {name: "status-gzip", atMost: 0.6},
 		{name: "labels-json", atMost: 1.0 / 15}, {name: "labels-gzip", atMost: 0.6},

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// dispatchRounds is how often either side of the dispatch is measured; the
+// median counts.
+const dispatchRounds = 5
+
+// runDispatch is P5.
+func runDispatch(ctx context.Context, b *bench) ([]Result, error) {
+	var results []Result
+	for _, selectors := range []string{"labels", "fields", "mixed"} {
+		r, err := flatness(ctx, selectors)
+		if err != nil {
+			return results, err
+		}
+		results = append(results, r)
+	}
+	b.logf("P5: building kube-apiserver's cacher takes minutes the first time")
+	out, err := output(ctx, "go", "-C", "host/conformance", "test", "./cacher", "-run", "^$", "-bench", "ManyWatches", "-benchtime", "100x")
+	if err != nil {
+		return results, err
+	}
+	metrics := benchMetrics(out)
+	ratio, ours, theirs := metrics["ratio"], metrics["ours-ns/event"], metrics["theirs-ns/event"]
+	if len(ratio) == 0 || len(ours) == 0 || len(theirs) == 0 {
+		return results, fmt.Errorf("the benchmark against kube-apiserver's cacher says no ratio: %s", out)
+	}
+	return append(results, Result{Case: "upstream", Ratio: median(ratio), Sides: []Side{
+		{"ours", median(ours) / 1000, "us/event"}, {"cacher", median(theirs) / 1000, "us/event"},
+	}}), nil
+}
+
+// flatness compares ten thousand watches with ten, each change of which concerns
+// as many.
+func flatness(ctx context.Context, selectors string) (Result, error) {
+	few, many := 0.0, 0.0
+	for _, side := range []struct {
+		watches int
+		into    *float64
+	}{{10, &few}, {10_000, &many}} {
+		name := "Dispatch/" + selectors + "/" + strconv.Itoa(side.watches) + "$"
+		out, err := output(ctx, "go", "test", "./core/cacher", "-run", "^$", "-bench", name,
+			"-benchtime", "60000x", "-count", strconv.Itoa(dispatchRounds))
+		if err != nil {
+			return Result{}, err
+		}
+		nanos := benchMetrics(out)["cpu-ns/op"]
+		if len(nanos) == 0 {
+			return Result{}, fmt.Errorf("no benchmark is called %s", name)
+		}
+		*side.into = median(nanos)
+	}
+	return Result{Case: selectors, Ratio: many / few, Sides: []Side{{"10,000 watches", many, "ns/event"}, {"10", few, "ns/event"}}}, nil
+}
+
+// benchMetrics reads what Go benchmarks print: values by unit.
+func benchMetrics(out []byte) map[string][]float64 {
+	metrics := map[string][]float64{}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		for i := 1; i < len(words); i++ {
+			if v, err := strconv.ParseFloat(words[i-1], 64); err == nil {
+				metrics[words[i]] = append(metrics[words[i]], v)
+			}
+		}
+	}
+	return metrics
+}
+
+// runFanout is P8.
+func runFanout(ctx context.Context, b *bench) ([]Result, error) {
+	out, err := output(ctx, "go", "run", "./host/internal/fanout", "-json")
+	if err != nil {
+		return nil, err
+	}
+	var results []Result
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		var r Result
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return nil, fmt.Errorf("%s: %w", lines.Text(), err)
+		}
+		results = append(results, r)
+	}
+	return results, nil
+}
