@@ -8,6 +8,9 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
+// Not inlined: it would be, at every number of every frame, a fiftieth of the module.
+//
+//go:noinline
 func appendUvarint(dst []byte, v uint64) []byte {
 	for v >= 0x80 {
 		dst = append(dst, byte(v)|0x80)
@@ -27,6 +30,7 @@ func appendVarint(dst []byte, v int64) []byte {
 	return appendUvarint(dst, uint64(v)<<1^uint64(v>>63))
 }
 
+//go:noinline
 func appendBytes[T ~string | ~[]byte](dst []byte, v T) []byte {
 	return append(appendUvarint(dst, uint64(len(v))), v...)
 }
