@@ -25,20 +25,21 @@ func (e *Engine) inspect(f *wire.Inspect) {
 	e.inspectObjects(add)
 	for _, c := range e.collections {
 		prefix := "collection." + number(uint64(c.id)) + "."
+		add := func(name string, value int) { add(prefix+name, value) }
 		cache, r := c.backing.cacher, c.backing.reflector
-		add(prefix+"objects", cache.Len())
-		add(prefix+"versions", cache.Heap().Versions())
-		add(prefix+"deltas", cache.Heap().Deltas())
-		add(prefix+"usedBytes", cache.Heap().UsedBytes())
-		add(prefix+"reservedBytes", cache.Heap().ReservedBytes())
-		add(prefix+"labelSets", cache.Heap().Labels.Len())
-		add(prefix+"history", cache.Window().End()-cache.Window().Start())
-		add(prefix+"events", int(r.Events))
-		add(prefix+"relists", int(r.Relists))
-		add(prefix+"resumes", int(r.Resumes))
-		add(prefix+"expired", int(r.Expired))
-		add(prefix+"missingBases", int(r.Missing))
-		add(prefix+"terminatedWatches", cache.Terminated)
+		add("objects", cache.Len())
+		add("versions", cache.Heap().Versions())
+		add("deltas", cache.Heap().Deltas())
+		add("usedBytes", cache.Heap().UsedBytes())
+		add("reservedBytes", cache.Heap().ReservedBytes())
+		add("labelSets", cache.Heap().Labels.Len())
+		add("history", cache.Window().End()-cache.Window().Start())
+		add("events", int(r.Events))
+		add("relists", int(r.Relists))
+		add("resumes", int(r.Resumes))
+		add("expired", int(r.Expired))
+		add("missingBases", int(r.Missing))
+		add("terminatedWatches", cache.Terminated)
 		faulty := 0
 		faults, _ := cache.Faults()
 		for i := range faults {
@@ -46,8 +47,8 @@ func (e *Engine) inspect(f *wire.Inspect) {
 				faulty++
 			}
 		}
-		add(prefix+"objectErrors", faulty)
-		add(prefix+"sharedBy", c.backing.users)
+		add("objectErrors", faulty)
+		add("sharedBy", c.backing.users)
 	}
 	e.out = reply.Append(e.out)
 }

@@ -9,8 +9,8 @@ type Resource struct{ Group, Version, Name string }
 // ParseResource reads "v1/pods" or "apps/v1/deployments".
 func ParseResource(text string) (Resource, error) {
 	var r Resource
-	group, rest, _ := strings.Cut(text, "/")
-	version, name, grouped := strings.Cut(rest, "/")
+	group, rest, _ := Cut(text, '/')
+	version, name, grouped := Cut(rest, '/')
 	if grouped {
 		r = Resource{Group: group, Version: version, Name: name}
 	} else {

@@ -87,6 +87,28 @@ func lower(c byte) byte {
 	return c
 }
 
+// Cut splits text at the first separator.
+func Cut(text string, separator byte) (before, after string, found bool) {
+	for i := range len(text) {
+		if text[i] == separator {
+			return text[:i], text[i+1:], true
+		}
+	}
+	return text, "", false
+}
+
+// Join puts a separator between texts.
+func Join(texts []string, separator string) string {
+	var joined []byte
+	for i, text := range texts {
+		if i > 0 {
+			joined = append(joined, separator...)
+		}
+		joined = append(joined, text...)
+	}
+	return string(joined)
+}
+
 // HasAny reports whether text has one of some ASCII characters.
 func HasAny(text, some string) bool {
 	for i := range len(text) {

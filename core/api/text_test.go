@@ -49,3 +49,13 @@ func TestHasAny(t *testing.T) {
 		require.Equal(t, strings.ContainsAny(text, `\,`), HasAny(text, `\,`))
 	}
 }
+
+func TestCutAndJoinAreThoseOfTheLibrary(t *testing.T) {
+	for _, text := range []string{"", "/", "a", "a/", "/a", "a/b", "a/b/c"} {
+		before, after, found := strings.Cut(text, "/")
+		b, a, f := Cut(text, '/')
+		require.Equal(t, []any{before, after, found}, []any{b, a, f})
+		require.Equal(t, text, Join(strings.Split(text, "/"), "/"))
+	}
+	require.Empty(t, Join(nil, ","))
+}

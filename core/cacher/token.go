@@ -17,7 +17,7 @@ type continueToken struct {
 
 const (
 	tokenHead  = `{"v":"meta.k8s.io/v1","rv":`
-	tokenStart = `,"start":"`
+	tokenStart = `"start":"`
 	tokenTail  = `"}`
 )
 
@@ -26,7 +26,7 @@ func formatContinue(rv api.ResourceVersion, start string) string {
 	if rv == 0 {
 		number = "-1"
 	}
-	return encodeBase64(tokenHead + number + tokenStart + strings.ReplaceAll(start, "\x00", `\u0000`) + tokenTail)
+	return encodeBase64(tokenHead + number + "," + tokenStart + escapeNUL(start) + tokenTail)
 }
 
 // parseContinue reads a token. Keys are Kubernetes names, which need no JSON
@@ -40,12 +40,13 @@ func parseContinue(text string) (continueToken, *api.Status) {
 		return bad("it is not base64url without padding")
 	}
 	rest, ok := strings.CutPrefix(json, tokenHead)
-	number, rest, ok2 := strings.Cut(rest, tokenStart)
+	number, rest, _ := api.Cut(rest, ',')
+	rest, ok2 := strings.CutPrefix(rest, tokenStart)
 	start, ok3 := strings.CutSuffix(rest, tokenTail)
 	if !ok || !ok2 || !ok3 {
 		return bad("it is not a token of version meta.k8s.io/v1")
 	}
-	start = strings.ReplaceAll(start, `\u0000`, "\x00")
+	start = unescapeNUL(start)
 	if !cleanStart(start) {
 		return bad("its start key is " + api.Quote(start))
 	}
@@ -63,12 +64,44 @@ func cleanStart(start string) bool {
 		return false
 	}
 	start = strings.TrimPrefix(start, "/")
-	for segment := range strings.SplitSeq(start, "/") {
-		if segment == "" && start != "" || segment == "." || segment == ".." {
+	if start == "" {
+		return true
+	}
+	for more := true; more; {
+		var segment string
+		segment, start, more = api.Cut(start, '/')
+		if segment == "" || segment == "." || segment == ".." {
 			return false
 		}
 	}
 	return true
+}
+
+const escapedNUL = `\u0000`
+
+func escapeNUL(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if s[i] == 0 {
+			b.WriteString(escapedNUL)
+		} else {
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}
+
+func unescapeNUL(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if strings.HasPrefix(s[i:], escapedNUL) {
+			b.WriteByte(0)
+			i += len(escapedNUL) - 1
+		} else {
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
 }
 
 const base64Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"

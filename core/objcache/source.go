@@ -19,11 +19,11 @@ func (id ID) validate() *api.Status {
 	if _, err := api.ParseResource(id.Resource); err != nil {
 		return api.AsStatus(err)
 	}
-	namespace, name, namespaced := strings.Cut(string(id.Key), "/")
+	namespace, name, namespaced := api.Cut(string(id.Key), '/')
 	if !namespaced {
 		namespace, name = "-", namespace
 	}
-	if namespace == "" || name == "" || strings.Contains(name, "/") {
+	if namespace == "" || name == "" || strings.IndexByte(name, '/') >= 0 {
 		return api.BadRequest("the key of an object is namespace/name, or the name of one that has no namespace; got " +
 			quote(string(id.Key)))
 	}

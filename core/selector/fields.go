@@ -56,7 +56,7 @@ func (f Fields) String() string {
 	for i, t := range f.terms {
 		texts[i] = t.String()
 	}
-	return strings.Join(texts, ",")
+	return api.Join(texts, ",")
 }
 
 // RequiresExactMatch returns the value of the first = term on the field (FS7).

@@ -2,7 +2,6 @@ package selector
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 )
@@ -41,7 +40,7 @@ func (f Fields) Bind(names []string) (BoundFields, error) {
 
 func unknownField(field string, names []string) *api.Status {
 	return api.BadRequest("field selector: unknown field " + quote(field) +
-		"; the fields to select by are " + strings.Join(names, ", "))
+		"; the fields to select by are " + api.Join(names, ", "))
 }
 
 // Matches reports whether every term holds; values returns an object's value of

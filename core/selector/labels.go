@@ -2,7 +2,6 @@ package selector
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 )
@@ -79,7 +78,7 @@ func (l Labels) String() string {
 	for i, r := range l.requirements {
 		texts[i] = r.String()
 	}
-	return strings.Join(texts, ",")
+	return api.Join(texts, ",")
 }
 
 // RequiresExactMatch returns the one value a label must have for the selector

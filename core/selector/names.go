@@ -2,7 +2,6 @@ package selector
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 )
@@ -19,7 +18,7 @@ const (
 // slash (LS6).
 func keyProblem(key string) string {
 	problem := ""
-	if prefix, name, prefixed := strings.Cut(key, "/"); prefixed {
+	if prefix, name, prefixed := api.Cut(key, '/'); prefixed {
 		problem = prefixProblem(prefix)
 		if problem == "" {
 			problem = nameProblem(name)
@@ -77,8 +76,9 @@ func prefixProblem(prefix string) string {
 	if len(prefix) > maxPrefix {
 		return "the prefix is longer than " + strconv.Itoa(maxPrefix) + " characters"
 	}
-	for part := range strings.SplitSeq(prefix, ".") {
-		if !isDNSLabel(part) {
+	for more := true; more; {
+		var part string
+		if part, prefix, more = api.Cut(prefix, '.'); !isDNSLabel(part) {
 			return `the prefix must be lower-case letters, digits and "-" in parts joined by ".", ` +
 				"each beginning and ending with a letter or a digit"
 		}

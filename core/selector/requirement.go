@@ -3,7 +3,6 @@ package selector
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 )
@@ -140,7 +139,7 @@ func (r Requirement) String() string {
 	case DoesNotExist:
 		return "!" + r.key
 	case In, NotIn:
-		return r.key + " " + string(r.op) + " (" + strings.Join(r.values, ",") + ")"
+		return r.key + " " + string(r.op) + " (" + api.Join(r.values, ",") + ")"
 	}
-	return r.key + string(r.op) + strings.Join(r.values, ",")
+	return r.key + string(r.op) + api.Join(r.values, ",")
 }

@@ -99,5 +99,5 @@ func unknownColumn(schema *api.Schema, verb, name string) *api.Status {
 	}
 	names = append(names, schema.Fields...)
 	return api.BadRequest("cannot " + verb + " " + schema.Resource.String() + " by " + api.Quote(name) +
-		": there is no such column or field; there are " + strings.Join(names, ", "))
+		": there is no such column or field; there are " + api.Join(names, ", "))
 }
