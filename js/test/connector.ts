@@ -117,6 +117,7 @@ export class TestConnector {
         writeSchema(w);
         w.uvarint(0);
         w.text("test");
+        w.uvarint(0);
       });
       for (const [app, set] of Object.entries(labelSets)) {
         w.frame(0x13, () => {
