@@ -64,7 +64,11 @@ func (c *Collection) Snapshot(ctx context.Context, opts SnapshotOptions) iter.Se
 		}
 		for {
 			p.done = make(chan error, 1)
-			if err := c.client.send(ctx, &p, command); err != nil {
+			err := ctx.Err()
+			if err == nil {
+				err = c.client.send(ctx, &p, command)
+			}
+			if err != nil {
 				if p.id != 0 && ctx.Err() != nil {
 					c.stopSnapshot(p.id)
 				}
