@@ -1,0 +1,87 @@
+package cacher_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/history"
+)
+
+// follow adds a follower and counts how often it is woken.
+func (w *world) follow(labels string) (*cacher.Follower, *int) {
+	filter, status := w.NewFilter("", labels, "")
+	require.Nil(w.t, status)
+	woken := new(int)
+	return w.Follow(filter, func() { *woken++ }), woken
+}
+
+func TestFollowerRestsUntilItIsConcerned(t *testing.T) {
+	w := newWorld(t, history.Limits{MinCapacity: 10, MaxCapacity: 10})
+	w.list(10, "ns/a rv=1 app=web")
+	web, woken := w.follow("app=web")
+	for rv := 11; rv < 100; rv++ {
+		w.do("ns/b rv=" + strconv.Itoa(rv) + " app=db")
+	}
+	assert.Zero(t, *woken)
+	assert.Equal(t, w.Window().End(), web.Position(), "it does not fall out of the window")
+
+	w.do("ns/a rv=100 app=db") // it leaves the selector
+	at := w.Window().End() - 1
+	assert.Equal(t, 1, *woken)
+	w.do("ns/b rv=101 app=web")
+	assert.Equal(t, 1, *woken, "it knows already")
+	assert.Equal(t, at, web.Position())
+
+	web.MoveTo(at + 1)
+	assert.Equal(t, at+1, web.Position(), "one event is left")
+	web.MoveTo(at + 2)
+	w.do("-ns/b rv=102")
+	assert.Equal(t, 2, *woken, "a deletion is looked up by what it deletes")
+	web.Close()
+	web.Close()
+	w.do("ns/b rv=103 app=web")
+	assert.Equal(t, 2, *woken)
+}
+
+func TestFollowerThatAwaitsNews(t *testing.T) {
+	w := listed(t, 10)
+	f, woken := w.follow("app=web")
+	f.AwaitNews()
+	f.AwaitNews()
+	w.do("ns/b rv=11 app=db")
+	assert.Equal(t, 1, *woken)
+	w.do("ns/b rv=12 app=db")
+	assert.Equal(t, 1, *woken, "once")
+	f.AwaitNews()
+	w.Progress(12, w.now)
+	assert.Equal(t, 2, *woken)
+	f.AwaitNews()
+	f.Close()
+	w.Progress(13, w.now)
+	assert.Equal(t, 2, *woken)
+}
+
+func TestFollowersAreToldWhatConcernsAll(t *testing.T) {
+	w := listed(t, 10)
+	resting, woken := w.follow("app=web")
+	behind, _ := w.follow("")
+	gone, none := w.follow("")
+	gone.Close()
+	w.Fail(api.Unavailable("no leader"))
+	assert.Equal(t, 1, *woken)
+	w.do("ns/b rv=11 app=db")
+	assert.Equal(t, 2, *woken, "it is heard again")
+	w.Fault("ns/c", 12, api.Invalid("broken"), w.now)
+	assert.Equal(t, 3, *woken)
+
+	w.list(20)
+	assert.Equal(t, 4, *woken)
+	assert.EqualValues(t, 11, resting.Rested(), "what it had read when the state was replaced")
+	assert.Zero(t, behind.Rested())
+	assert.Zero(t, *none)
+}
