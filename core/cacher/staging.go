@@ -23,6 +23,13 @@ func (c *Cacher) BeginList() {
 	c.staging = &staging{state: store.New(c.heap)}
 }
 
+// Expect says about how many objects the list under way will have, of which
+// only so many are believed.
+func (c *Cacher) Expect(objects uint64) {
+	const believed = 1 << 20
+	c.staging.state.Expect(int(min(objects, believed)))
+}
+
 // Listing reports whether a list is under way, and how many objects it has.
 func (c *Cacher) Listing() (objects int, ok bool) {
 	if c.staging == nil {

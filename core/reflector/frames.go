@@ -143,6 +143,7 @@ func (r *Reflector) SnapshotBegin(f *wire.SnapshotBegin) error {
 	r.phase, r.total = listing, f.Total
 	r.asked = r.now
 	r.cacher.BeginList()
+	r.cacher.Expect(f.Total)
 	return nil
 }
 

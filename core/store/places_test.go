@@ -34,6 +34,7 @@ func TestStoreOrdersObjectsWithoutTheirKeys(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := New(NewHeap())
 			s.Add(put(s.heap, "a", 1, 0))
+			s.NumberPlaces()
 			s.Add(put(s.heap, "z", 1, 0))
 			for i := range n {
 				s.Add(put(s.heap, api.Key(fmt.Sprintf("b-%06d", number(i))), 1, 0))

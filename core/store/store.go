@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+
 	"github.com/watchglass/watchglass/core/api"
 )
 
@@ -17,7 +19,7 @@ type Store struct {
 	free     []ID
 	index    index
 	order    Ordered // by key
-	places   places
+	places   places  // nil until somebody asks
 }
 
 // New returns an empty store over a heap.
@@ -48,14 +50,28 @@ func (s *Store) Add(ref Ref) ID {
 	}
 	key := s.heap.Key(ref)
 	s.index.add(s, key, id)
-	if left, right := s.order.Insert(id, s.before(key)); !s.places.put(id, left, right) {
+	left, right := s.order.Insert(id, s.before(key))
+	if s.places != nil && !s.places.put(id, left, right) {
 		s.places.renumber(&s.order)
 	}
 	return id
 }
 
+// Expect makes room for so many objects.
+func (s *Store) Expect(objects int) { s.versions = slices.Grow(s.versions, objects) }
+
+// NumberPlaces makes Before known, at the cost of eight bytes an object from
+// then on.
+func (s *Store) NumberPlaces() {
+	if s.places == nil {
+		s.places = make(places, cap(s.versions))
+		s.places.renumber(&s.order)
+	}
+}
+
 // Before reports whether the key of an object sorts before that of another. Of
-// an object that was removed it still knows until the next is added.
+// an object that was removed it still knows until the next is added. The places
+// must have been numbered.
 func (s *Store) Before(id, other ID) bool { return s.places[id] < s.places[other] }
 
 // Replace makes ref, of which it takes over a count, the version of an object

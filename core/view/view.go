@@ -2,6 +2,7 @@ package view
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,8 +70,11 @@ func checkLimit(limit uint32) *api.Status {
 // load sorts what is there at once, which is cheaper than row by row.
 func (v *View) load() {
 	v.keys, v.counts = v.keys[:0], map[string]*uint64{}
-	var ids []store.ID
-	v.cacher.State().Objects(func(id store.ID, ref store.Ref) bool {
+	state := v.cacher.State()
+	state.NumberPlaces()
+	v.keys = slices.Grow(v.keys, state.Len()+1)
+	ids := make([]store.ID, 0, state.Len())
+	state.Objects(func(id store.ID, ref store.Ref) bool {
 		if v.filter.Matches(ref) {
 			ids = append(ids, id)
 			v.setKey(id, v.order.key(ref))

@@ -25,6 +25,7 @@ const (
 	// keptInput is the size to which the input arena shrinks again after a
 	// large message.
 	keptInput = 1 << 20
+	arenaStep = 64 << 10
 )
 
 // engine is what core.Engine does.
@@ -53,9 +54,12 @@ func (g *guest) reserve(n int32) []byte {
 		return nil
 	}
 	size := max(int(n), 1) // so that there is always an address
-	if len(g.in) < size || len(g.in) > keptInput && size <= keptInput {
-		g.in = make([]byte, size)
+	if cap(g.in) < size || cap(g.in) > keptInput && size <= keptInput {
+		// Messages of about one size must not make a new arena each time that
+		// one is a little larger than all before.
+		g.in = make([]byte, size, (size+arenaStep-1)/arenaStep*arenaStep)
 	}
+	g.in = g.in[:size]
 	return g.in
 }
 
