@@ -21,7 +21,8 @@
 // history, and when the server stops (rule P10): the client resumes from its
 // last resource version. What waits for a slow client is bounded by the backend,
 // which ends the watch; a client that takes nothing for [Config.WriteTimeout] is
-// taken for dead.
+// taken for dead. Watches and other requests beyond [Config.MaxWatches] and
+// [Config.MaxRequests] are 429.
 //
 // # What is different from a kube-apiserver
 //
@@ -40,6 +41,7 @@
 //
 // # Where it runs
 //
-// It imports core and the standard library, so that the same code serves from a
-// connector, from the module under wazero, and at the edge under GOOS=js.
+// It imports core, the question who may read what (host/access) and the standard
+// library, so that the same code serves from a connector, from the module under
+// wazero, and at the edge under GOOS=js.
 package kubeapi
