@@ -76,10 +76,9 @@ func (d *decoder) decode(key api.Key, rv api.ResourceVersion, value []byte, from
 }
 
 // difference encodes a body by what differs from the base. That pays as long as
-// it takes no more than half of what the base takes: a new base costs its whole
-// size once, to everyone, and makes the differences after it smaller. In a
-// simulated cluster other shares, and counting what the differences since the
-// base cost together, gain nothing over a half or lose (see doc.go).
+// it takes no more than three quarters of what the base takes (see doc.go): a new
+// base costs its whole size once, to everyone, and makes the differences after it
+// smaller.
 func (d *decoder) difference(plain []byte, from *base) (body api.Body, pays bool, err error) {
 	if from.rv == 0 {
 		return api.Body{}, false, nil
@@ -87,7 +86,7 @@ func (d *decoder) difference(plain []byte, from *base) (body api.Body, pays bool
 	if d.plain, err = bodies.Decode(d.plain[:0], from.body, d.dictionary, nil); err != nil {
 		return api.Body{}, false, err
 	}
-	body, pays = d.deltas.Encode(d.body[:0], d.plain, plain, len(from.body.Data)/2)
+	body, pays = d.deltas.Encode(d.body[:0], d.plain, plain, len(from.body.Data)*3/4)
 	return body, pays, nil
 }
 

@@ -11,10 +11,12 @@ import (
 )
 
 // A dictionary is trained from the first objects of a resource's first list.
-// Objects of one kind are alike enough that more samples gain nothing; few
-// objects are not worth the dictionary that every reader would have to load.
+// A list is in the order of keys, so the samples are of few namespaces at first:
+// with 512 of them 50,000 pods take a hundredth less than with 64, and with 800
+// no less. Few objects are not worth the dictionary that every reader would have
+// to load.
 const (
-	maxSamples     = 64
+	maxSamples     = 512
 	maxSampleBytes = 4 << 20
 	minSamples     = 8
 )
