@@ -28,7 +28,7 @@ build: $(BINARY) ## Build the watchglass binary with module and dashboard inside
 test: $(BINARY) js/build/test ## Run every test: Go, wazero, Node, Chromium, workerd
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum
 
-lint: js/node_modules ## Check formatting, vet, staticcheck, TypeScript, and the import rules
+lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript, the import rules and the size of the module
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt would change:"; echo "$$out"; exit 1; }
 	go vet ./...
 	go -C host/conformance vet ./selectors
@@ -37,6 +37,7 @@ lint: js/node_modules ## Check formatting, vet, staticcheck, TypeScript, and the
 	cd js && npm run --silent typecheck
 	js/node_modules/.bin/tsc --noEmit -p examples/dashboard
 	go test -run 'Imports' ./core
+	@go run ./host/internal/bench -only P7 -check
 
 scenarios: $(WASM) js/node_modules ## Replay the scenarios in five runtimes and compare every byte
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/scenarios/cmd/scenarios

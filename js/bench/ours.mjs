@@ -14,8 +14,8 @@ export class Ours {
   #writer = new Writer();
   #clock = 1;
   live = false;
-  /** Milliseconds of the longest call into the guest. */
-  longest = 0;
+  /** Milliseconds of every call into the guest, in order. */
+  calls = [];
   /** Output frames by type. */
   frames = {};
 
@@ -74,7 +74,7 @@ export class Ours {
   #timed(call) {
     const start = performance.now();
     const result = call();
-    this.longest = Math.max(this.longest, performance.now() - start);
+    this.calls.push(performance.now() - start);
     return result;
   }
 }

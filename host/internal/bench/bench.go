@@ -26,23 +26,20 @@ const (
 type bench struct {
 	dir   string // for recordings
 	keep  bool   // do not remove it at the end
-	node  string
+	node  string // found when first needed
 	start time.Time
-	cold  []Result // of runCold, which two figures share
+	cold  []Result // of coldStart, which two figures share
 }
 
 func newBench(keep string) (*bench, error) {
 	if _, err := os.Stat(modulePath); err != nil {
 		return nil, fmt.Errorf("%s is missing: run this with make bench, from the root of the repository", modulePath)
 	}
-	node, err := findNode()
-	if err != nil {
-		return nil, err
-	}
-	b := &bench{dir: keep, keep: keep != "", node: node, start: time.Now()}
+	b := &bench{dir: keep, keep: keep != "", start: time.Now()}
 	if b.keep {
 		return b, os.MkdirAll(b.dir, 0o755)
 	}
+	var err error
 	b.dir, err = os.MkdirTemp("build", "bench-")
 	return b, err
 }
@@ -76,6 +73,13 @@ func (b *bench) logf(format string, args ...any) {
 
 // script runs a script of js/bench and reads the results it prints.
 func (b *bench) script(ctx context.Context, name string, args ...string) ([]Result, error) {
+	if b.node == "" {
+		node, err := findNode()
+		if err != nil {
+			return nil, err
+		}
+		b.node = node
+	}
 	return results(ctx, b.node, append([]string{"--expose-gc", "--max-old-space-size=6144", filepath.Join(bundles, name)}, args...)...)
 }
 

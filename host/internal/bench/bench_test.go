@@ -108,6 +108,10 @@ func TestALineSaysWhatAndWhetherItIsEnough(t *testing.T) {
 	size := Result{Case: "size", Ratio: 1.5}
 	size.judge(f)
 	require.Regexp(t, `target <= 1.45x +MISSED$`, size.String())
+	require.False(t, size.tooFar, "nothing is said of how far is too far")
+	f.targets[1].allowed = 1.48
+	size.judge(f)
+	require.True(t, size.tooFar)
 	other := Result{Case: "other", Ratio: 5.6, Unit: "ms"}
 	other.judge(f)
 	require.Equal(t, "bench P1 other 5.6 ms ()", other.String())

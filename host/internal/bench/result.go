@@ -16,6 +16,7 @@ type Result struct {
 	Sides  []Side  `json:"sides"`          // what the ratio is made of
 	Target string  `json:"target,omitempty"`
 	Met    *bool   `json:"met,omitempty"`
+	tooFar bool    // beyond what is allowed until the target is met
 }
 
 // Side is one of the numbers behind a ratio.
@@ -30,6 +31,9 @@ type target struct {
 	name    string // of the case
 	atLeast float64
 	atMost  float64
+	// allowed is beyond atMost while the target is missed: what -check fails
+	// at, so that the distance does not grow unseen. Lower it with every gain.
+	allowed float64
 }
 
 // judge holds a result against the target of its case, if there is one.
@@ -46,6 +50,7 @@ func (r *Result) judge(f figure) {
 			r.Target = "<= " + short(t.atMost) + r.unit()
 		}
 		r.Met = &met
+		r.tooFar = t.allowed > 0 && r.Ratio > t.allowed
 	}
 }
 

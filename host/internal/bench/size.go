@@ -18,7 +18,7 @@ func runSize(ctx context.Context, b *bench) ([]Result, error) {
 	if err := build.Run(); err != nil {
 		return nil, err
 	}
-	out, err := output(ctx, b.node, "js/bench/compress.mjs", modulePath, empty)
+	out, err := output(ctx, "node", "js/bench/compress.mjs", modulePath, empty)
 	if err != nil {
 		return nil, err
 	}
