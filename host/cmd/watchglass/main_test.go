@@ -101,7 +101,10 @@ func (c *command) find(pattern string) string {
 }
 
 // url waits until the command says where it serves.
-func (c *command) url() string { return c.find(`http://[0-9.:]+`) }
+func (c *command) url() string {
+	_, url, _ := strings.Cut(c.find(`(?:demo|serve): https?://[0-9.:]+`), " ")
+	return url
+}
 
 func TestHelp(t *testing.T) {
 	for _, args := range []string{"", "--help", "demo --help", "serve --help"} {

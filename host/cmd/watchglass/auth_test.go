@@ -1,0 +1,81 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// certificate writes one that signs itself, and its key.
+func certificate(t *testing.T) (certFile, keyFile string, pool *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	certFile, keyFile = filepath.Join(t.TempDir(), "tls.crt"), filepath.Join(t.TempDir(), "tls.key")
+	require.NoError(t, os.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
+	require.NoError(t, os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
+	parsed, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	pool = x509.NewCertPool()
+	pool.AddCert(parsed)
+	return certFile, keyFile, pool
+}
+
+func TestServeSpeaksTLSToBrowsersAndKubectl(t *testing.T) {
+	cert, key, pool := certificate(t)
+	token := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(token, []byte("secret\n"), 0o600))
+	kubeAPI := freeAddress(t)
+	c := start(t, "serve", "--etcd-endpoints", startEtcd(t).Endpoints()[0], "--listen", "127.0.0.1:0", "--kube-api", kubeAPI,
+		"--token-file", token, "--tls-cert-file", cert, "--tls-private-key-file", key)
+	url := c.url()
+	require.True(t, strings.HasPrefix(url, "https://"), url)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	defer client.CloseIdleConnections()
+
+	resp, err := client.Get(url + "/healthz")
+	require.NoError(t, err)
+	resp.Body.Close()
+	assert.Equal(t, 200, resp.StatusCode)
+
+	conn, _, err := websocket.Dial(t.Context(), "wss"+strings.TrimPrefix(url, "https")+"/watch",
+		&websocket.DialOptions{HTTPClient: client, Subprotocols: []string{wire.Subprotocol}})
+	require.NoError(t, err)
+	defer conn.CloseNow()
+	assert.Equal(t, wire.Subprotocol, conn.Subprotocol())
+
+	for presented, code := range map[string]int{"secret": 200, "wrong": 401, "": 401} {
+		req, err := http.NewRequest(http.MethodGet, "https://"+kubeAPI+"/api/v1/namespaces/a/pods", nil)
+		require.NoError(t, err)
+		req.Header.Set("Authorization", "Bearer "+presented)
+		resp, err := client.Do(req)
+		require.NoError(t, err)
+		resp.Body.Close()
+		assert.Equal(t, code, resp.StatusCode, presented)
+	}
+}
