@@ -70,12 +70,17 @@ export class FakeCollection implements Collection {
   #markSynced = () => {};
   #timers: ReturnType<typeof setInterval>[] = [];
   readonly synced = new Promise<void>((resolve) => { this.#markSynced = resolve; });
+  readonly restored = Promise.resolve();
 
   constructor(schema: Schema, items: Item[]) {
     this.#schema = schema;
     for (const item of items) this.#items.set(item.row.key, item);
     this.#sortKeys();
     setInterval(() => { if (this.#status.state === "live") this.setStatus({ lastProgress: Date.now() }); }, 1000);
+  }
+
+  snapshot(): never {
+    throw new Error("the page keeps no state");
   }
 
   get status(): CollectionStatus { return this.#status; }
