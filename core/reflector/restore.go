@@ -25,10 +25,10 @@ func (r *Reflector) Replay(frames []byte, heard int64) error {
 		if err != nil {
 			return err
 		}
+		if r.phase == waiting {
+			return r.status
+		}
 		frames = rest
-	}
-	if r.phase == waiting {
-		return r.status
 	}
 	return nil
 }

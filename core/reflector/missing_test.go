@@ -1,0 +1,207 @@
+package reflector_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// What happens to a subscription that is told the difference from something
+// that is not here.
+
+// delta is an object whose body is the difference from a version that the reader
+// should hold.
+func delta(kind api.EventType, text string, base api.ResourceVersion) wire.Change {
+	c := changes(kind, text)[0]
+	c.Envelope = c.Envelope.AppendWithBody(nil, api.Body{Codec: api.Delta, Data: []byte{1}})
+	c.Base.ResourceVersion = base
+	return c
+}
+
+// patched is an object told as a patch of an earlier version.
+func patched(t *testing.T, previous, current string) wire.Change {
+	before, c := objects.Put(previous), changes(api.Modified, current)[0]
+	patch, ok := wire.AppendPatch(nil, before.Envelope, c.Envelope, c.Envelope.Body())
+	require.True(t, ok)
+	c.Envelope, c.Patch, c.Previous = nil, patch, before.ResourceVersion
+	return c
+}
+
+const (
+	first  = `default/a rv=3 body={"v":3}`
+	second = `default/a rv=5 body={"v":5}`
+)
+
+// holding is a reflector in step at version 5. Version 3 of default/a is the base
+// of version 5, default/b stands for itself and default/c has no body.
+func holding(t *testing.T) *rig {
+	r := newRig(t)
+	r.Connected(5000)
+	r.asked()
+	r.listed(4, first, `default/b rv=4 body={"v":4}`, "default/c rv=2")
+	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 5, Changes: []wire.Change{delta(api.Modified, second, 3)}}, 1))
+	require.Equal(t, wire.Live, r.state())
+	return r
+}
+
+// unsubscribed returns the subscription that was given up; everything else that
+// was sent is a mistake.
+func (r *rig) unsubscribed() uint32 {
+	r.t.Helper()
+	frameType, payload, rest, err := wire.Next(r.Outgoing())
+	require.NoError(r.t, err)
+	require.Equal(r.t, wire.TypeUnsubscribe, frameType)
+	require.Empty(r.t, rest)
+	var f wire.Unsubscribe
+	require.NoError(r.t, f.Parse(payload))
+	return f.Subscription
+}
+
+func TestDifferencesFromWhatIsHere(t *testing.T) {
+	for name, c := range map[string]wire.Change{
+		"from the version held":             delta(api.Modified, "default/b rv=7", 4),
+		"from the base of the version held": delta(api.Modified, "default/a rv=7", 3),
+		"a patch of the version held":       patched(t, second, "default/a rv=7 phase=Failed"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := holding(t)
+			require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 7, Changes: []wire.Change{c}}, 1))
+			require.Equal(t, wire.Live, r.state())
+			require.EqualValues(t, 7, r.cacher.Heap().ResourceVersion(r.cacher.Get(c.Key)))
+			require.Zero(t, r.Missing)
+		})
+	}
+}
+
+func TestDifferencesFromWhatIsNotHere(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  wire.Change
+		message string
+	}{
+		"of an object that is not here": {delta(api.Modified, "default/x rv=7", 3),
+			"the body of default/x at version 7 is the difference from version 3, which is not here"},
+		"from a version that is a difference itself": {delta(api.Modified, "default/a rv=7", 5),
+			"the body of default/a at version 7 is the difference from version 5, which is not here"},
+		"from a version before the one that is here": {delta(api.Modified, "default/b rv=7", 3),
+			"the body of default/b at version 7 is the difference from version 3, which is not here"},
+		"from a version without a body": {delta(api.Modified, "default/c rv=7", 2),
+			"the body of default/c at version 7 is the difference from version 2, which is not here"},
+		"a patch of another version": {patched(t, first, "default/a rv=7 phase=Failed"),
+			"version 7 of default/a is told by what changed since version 3, which is not here"},
+		"a patch of an object that is not here": {patched(t, "default/x rv=3", "default/x rv=7 phase=Failed"),
+			"version 7 of default/x is told by what changed since version 3, which is not here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := holding(t)
+			given, held := r.Subscription(), r.cacher.Get(c.change.Key)
+			frame := wire.Events{ResourceVersion: 7, Changes: []wire.Change{c.change, changes(api.Deleted, "default/b rv=7")[0]}}
+			require.NoError(t, r.Changes(&frame, 1), "the connection, and who else uses it, goes on")
+			require.Equal(t, given, r.unsubscribed())
+			require.Zero(t, r.Subscription(), "what still comes of it is meant for nobody")
+			require.EqualValues(t, 1, r.Missing)
+			require.Equal(t, api.Protocol(c.message), r.State().Status)
+			require.Equal(t, wire.Reconnecting, r.state())
+			require.Equal(t, held, r.cacher.Get(c.change.Key), "the object is what it was")
+			require.EqualValues(t, 5, r.cacher.ResourceVersion())
+			require.NotZero(t, r.cacher.Get("default/b"), "nothing behind it was taken")
+			r.recovers()
+		})
+	}
+}
+
+// recovers waits for the next subscription, which is for a snapshot after one
+// back-off, and answers it.
+func (r *rig) recovers() {
+	r.t.Helper()
+	start := r.now
+	require.GreaterOrEqual(r.t, r.NextTick()-start, int64(800), "not at once")
+	require.LessOrEqual(r.t, r.NextTick()-start, int64(1600))
+	r.at(r.NextTick() - 1)
+	require.Nil(r.t, r.asked())
+	r.at(r.NextTick())
+	again := r.asked()
+	require.NotNil(r.t, again)
+	require.Zero(r.t, again.ResourceVersion, "it starts over")
+	require.EqualValues(r.t, 5, again.NotOlderThan, "and does not go back")
+	require.Equal(r.t, wire.Syncing, r.state())
+	r.listed(8, "default/a rv=8")
+	require.Equal(r.t, wire.Live, r.state())
+	require.Nil(r.t, r.State().Status)
+	require.Equal(r.t, 1, r.cacher.Len())
+	require.EqualValues(r.t, 1, r.Missing)
+}
+
+// A base counts with what it is compressed with.
+func TestDifferencesUnderAnotherDictionary(t *testing.T) {
+	r := holding(t)
+	require.True(t, r.Schema(&wire.Schema{Schema: objects.Pods(), Dictionary: 1}, []byte("another")))
+	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 7, Changes: []wire.Change{delta(api.Modified, "default/b rv=7", 4)}}, 1))
+	require.EqualValues(t, 1, r.Missing)
+	require.ErrorIs(t, r.State().Status, api.Protocol(""))
+}
+
+// In a snapshot the new state is dropped as well, and the old one stays.
+func TestDifferencesFromWhatIsNotInTheSnapshot(t *testing.T) {
+	part := func(c wire.Change) func(*rig) error {
+		return func(r *rig) error { return r.SnapshotPart(&wire.SnapshotPart{Objects: []wire.Change{c}}, 1) }
+	}
+	for name, take := range map[string]func(*rig) error{
+		"an object without its base": part(delta(api.Added, "default/x rv=8", 3)),
+		"a patch":                    part(patched(t, second, "default/a rv=8 phase=Failed")),
+		"a change behind the parts": func(r *rig) error {
+			return r.Changes(&wire.Events{ResourceVersion: 9, Changes: []wire.Change{delta(api.Modified, "default/x rv=9", 3)}}, 1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := holding(t)
+			r.Ended(api.Expired("too old"))
+			given := r.asked().Subscription
+			r.described()
+			require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 8}))
+			require.NoError(t, take(r))
+			require.Equal(t, given, r.unsubscribed())
+			_, listing := r.cacher.Listing()
+			require.False(t, listing)
+			require.Equal(t, 3, r.cacher.Len())
+			require.ErrorIs(t, r.State().Status, api.Protocol(""))
+			r.recovers()
+		})
+	}
+}
+
+// Each time it waits longer: a connector that goes on like that is not asked for
+// snapshots all the time.
+func TestDifferencesFromWhatIsNotHereAgainAndAgain(t *testing.T) {
+	r := holding(t)
+	least := int64(800)
+	for rv := api.ResourceVersion(10); rv < 16; rv++ {
+		require.NoError(t, r.Changes(&wire.Events{ResourceVersion: rv, Changes: []wire.Change{delta(api.Modified, "default/x rv="+rv.String(), 3)}}, 1))
+		for again := r.now + least; r.now < again; r.at(min(again, r.NextTick())) {
+			require.Nil(t, r.asked())
+		}
+		for r.asked() == nil {
+			r.at(r.NextTick())
+		}
+		least = min(2*least, 30_000)
+		r.listed(rv, "default/a rv=3")
+	}
+	require.EqualValues(t, 6, r.Missing)
+}
+
+// Regression 2: a kept state that lacked a base was refused for the frame that came
+// next, which has nothing to do with it, instead of for the base.
+func TestRegression2_ReplayOfDifferencesFromWhatWasNotKept(t *testing.T) {
+	kept := (&wire.Schema{Subscription: 1, Schema: objects.Pods()}).Append(nil)
+	kept = (&wire.LabelSet{Subscription: 1, ID: 1}).Append(kept)
+	kept = (&wire.SnapshotBegin{Subscription: 1, ResourceVersion: 8}).Append(kept)
+	kept = (&wire.SnapshotPart{Subscription: 1, Objects: []wire.Change{delta(api.Added, "default/a rv=8", 3)}}).Append(kept)
+	kept = (&wire.SnapshotEnd{Subscription: 1, ResourceVersion: 8}).Append(kept)
+	r := newRig(t)
+	err := r.Replay(kept, r.now)
+	require.Equal(t, api.Protocol("the body of default/a at version 8 is the difference from version 3, which is not here"), err)
+	require.False(t, r.Replayed())
+}
