@@ -25,6 +25,7 @@ type resource struct {
 type connector struct {
 	session   session.Config
 	history   history.Limits
+	bases     uint64 // names what differences are from; zero for no name
 	resources []*resource
 }
 
@@ -61,10 +62,10 @@ func (c *connector) reset() {
 }
 
 func (c *connector) empty(r *resource) *cacher.Cacher {
-	return cacher.New(cacher.Config{Schema: r.schema, History: c.history})
+	return cacher.New(cacher.Config{Schema: r.schema, History: c.history, Bases: c.bases})
 }
 
-// restart forgets the history and keeps the state.
+// restart forgets the history and keeps the state with its bases.
 func (c *connector) restart(now int64) {
 	for _, r := range c.resources {
 		old := r.cacher
@@ -75,7 +76,7 @@ func (c *connector) restart(now int64) {
 				heap := old.Heap()
 				r.cacher.ListObject(&cacher.Put{
 					ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref),
-					Labels: heap.LabelsOf(ref), Envelope: heap.Envelope(ref),
+					Labels: heap.LabelsOf(ref), Envelope: heap.Envelope(ref), Base: baseOf(old, ref),
 				})
 				return true
 			})
@@ -83,6 +84,15 @@ func (c *connector) restart(now int64) {
 			r.cacher.EndList(old.ResourceVersion(), now)
 		}
 	}
+}
+
+// baseOf is the base of a version, all of it.
+func baseOf(c *cacher.Cacher, ref store.Ref) wire.Base {
+	base := c.Heap().Base(ref)
+	if base == 0 {
+		return wire.Base{}
+	}
+	return wire.Base{ResourceVersion: c.Heap().ResourceVersion(base), Body: c.Base(ref)}
 }
 
 func (c *connector) tick(now int64) {
@@ -144,10 +154,19 @@ func (r *resource) object(text string) (put *cacher.Put, err error) {
 	return objects.PutOf(o), nil
 }
 
-// apply stores an object and spoils the buffer it came in.
-func (r *resource) apply(put *cacher.Put, now int64) {
-	r.cacher.Apply(put, now)
+// apply stores an object, its body as the difference from its base if wanted, and
+// spoils the buffer it came in.
+func (r *resource) apply(put *cacher.Put, delta bool, now int64) error {
+	if delta {
+		if err := r.difference(put); err != nil {
+			return err
+		}
+	}
+	if status := r.cacher.Apply(put, now); status != nil {
+		return status
+	}
 	scribble(put.Envelope)
+	return nil
 }
 
 // list replaces the whole state. The source is the name of the history that the

@@ -24,6 +24,7 @@ func TestMistakesInAScenario(t *testing.T) {
 		{"no time", "tick soon\n----\n", `s.txt:1: tick: a time such as 1s is "soon", and should be a time such as 500ms, 10s or -1h`},
 		{"late config", "inspect\nconfig seed=2\n----\n", `s.txt:2: config: the engine is open already; config comes first`},
 		{"not loaded", "put v1/pods default/a rv=1\n----\n", `s.txt:1: put: the connector has not listed this resource yet; load it first`},
+		{"no base", "load v1/pods rv=1\nput v1/pods default/a rv=2 delta\n----\n", `s.txt:2: put: there is no earlier version of default/a that its body could be the difference from`},
 		{"no dashes", "inspect\n\nlist 1\n----\n", `s.txt:2: a step ends with a line of four dashes`},
 		{"no dashes at the end", "inspect\n", `s.txt:1: the last step has no "----"; add it`},
 		{"stray indent", "  default/a\n----\n", `s.txt:1: an indented line belongs to the verb above it, and there is none`},

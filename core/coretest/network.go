@@ -26,6 +26,7 @@ type network struct {
 	session *session.Session
 
 	held   bool
+	tapped bool // how bodies travel is printed
 	silent bool // the stream that is open loses everything and tells nobody
 	queue  []message
 }
@@ -89,6 +90,9 @@ func (h *harness) deliver() error {
 	case m.last:
 		return h.lose("the connector closed the stream")
 	case !m.up:
+		if n.tapped {
+			h.printer.travel(m.data, heard)
+		}
 		return h.toEngine(&wire.StreamData{Stream: n.stream, Data: m.data})
 	}
 	err := n.session.Receive(m.data, h.now)

@@ -3,11 +3,11 @@ package coretest
 import (
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"io"
 
 	"github.com/watchglass/watchglass/core"
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
 // Transcript is every call into the engine of one scenario, in order, with the
@@ -70,19 +70,11 @@ type recorded struct {
 }
 
 func open(config []byte) (*recorded, error) {
-	e, err := core.New(config, plainBody)
+	e, err := core.New(config, bodies.Decode)
 	if err != nil {
 		return nil, err
 	}
 	return &recorded{engine: e, calls: []Call{{Open: hex.EncodeToString(config)}}}, nil
-}
-
-// plainBody decodes what needs no decoding.
-func plainBody(dst []byte, body api.Body, _, _ []byte) ([]byte, error) {
-	if body.Codec != api.JSON {
-		return nil, fmt.Errorf("scenarios have plain bodies, not codec %d", body.Codec)
-	}
-	return append(dst, body.Data...), nil
 }
 
 func (r *recorded) tick(millis int64) {

@@ -12,12 +12,12 @@ var verbs map[string]func(*harness, *verb) error
 func init() {
 	verbs = map[string]func(*harness, *verb) error{
 		// The set-up, before everything else.
-		"config": doConfig, // seed= client= max-bytes= max-history= credit= connector-history= progress= message= subscriptions=
+		"config": doConfig, // seed= client= max-bytes= max-history= credit= connector-history= bases= progress= message= subscriptions=
 
 		// The source behind the connector.
 		"load":     doLoad,     // RESOURCE rv= source=, then objects: the first list
 		"relist":   doRelist,   // RESOURCE rv= source=, then objects: the source lists anew
-		"put":      doPut,      // RESOURCE OBJECT: an object is created or updated
+		"put":      doPut,      // RESOURCE OBJECT delta: an object is created or updated, its body the difference from its base
 		"churn":    doChurn,    // RESOURCE KEY from= to=: it is updated once at each of these versions, which are its restarts
 		"delete":   doDelete,   // RESOURCE KEY rv=
 		"txn":      doTxn,      // rv=, then puts and deletes without rv: one revision
@@ -40,8 +40,9 @@ func init() {
 		"deliver":           doDeliver,          // N: so many of those held arrive
 		"lock":              doLock,             // MESSAGE: it lets nobody in
 		"unlock":            doUnlock,           // it does again
-		"restart-connector": doRestartConnector, // it loses its history and its connections
-		"replica":           doReplica,          // RESOURCE rv= columns= source=, then objects: another connector takes over, with this state
+		"restart-connector": doRestartConnector, // bases=: it loses its history and its connections, and names its bases anew
+		"replica":           doReplica,          // RESOURCE rv= columns= source= bases=, then objects: another connector takes over, with this state
+		"tap":               doTap,              // from now on it is printed how bodies travel
 		"send-garbage":      doSendGarbage,      // HEX: the connector sends these bytes
 
 		// The clock.

@@ -64,6 +64,11 @@ func (h *harness) takeChunk(f *wire.SnapshotChunk) error {
 	}
 	s := h.snapshots[at]
 	s.fresh = append(s.fresh, slices.Clone(f.Data))
+	if h.network.tapped {
+		if err := h.printer.kept(f.Data); err != nil {
+			return err
+		}
+	}
 	what := "changes"
 	if f.Whole {
 		what = "the whole state"

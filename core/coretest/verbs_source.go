@@ -65,20 +65,21 @@ func (h *harness) list(v *verb, again bool) error {
 type change struct {
 	resource *resource
 	put      *cacher.Put // nil for a deletion
+	delta    bool        // its body is the difference from its base
 	key      api.Key
 	rv       api.ResourceVersion
 }
 
-func (c *change) do(now int64) {
+func (c *change) do(now int64) error {
 	if c.put != nil {
-		c.resource.apply(c.put, now)
-		return
+		return c.resource.apply(c.put, c.delta, now)
 	}
 	c.resource.cacher.Delete(c.key, c.rv, now)
+	return nil
 }
 
 func (h *harness) readPut(v *verb, suffix string) *change {
-	c := &change{resource: h.source(v)}
+	c := &change{delta: v.flag("delta"), resource: h.source(v)}
 	if v.err == nil {
 		c.put, v.err = c.resource.object(v.rest() + suffix)
 	}
@@ -96,8 +97,7 @@ func (h *harness) change(c *change, v *verb) error {
 	if !c.resource.cacher.Ready() {
 		return fmt.Errorf("the connector has not listed this resource yet; load it first")
 	}
-	c.do(h.now)
-	return nil
+	return c.do(h.now)
 }
 
 func doPut(h *harness, v *verb) error { return h.change(h.readPut(v, ""), v) }
@@ -150,7 +150,9 @@ func doTxn(h *harness, v *verb) error {
 		return err
 	}
 	for _, c := range changes {
-		c.do(h.now)
+		if err := c.do(h.now); err != nil {
+			return err
+		}
 	}
 	return nil
 }

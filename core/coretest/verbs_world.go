@@ -23,8 +23,9 @@ func doConfig(h *harness, v *verb) error {
 	c.Credit = v.optionNumber("credit")
 	if n := int(v.optionNumber("connector-history")); n != 0 {
 		h.connector.history = history.Limits{MinCapacity: n, MaxCapacity: n}
-		h.connector.reset()
 	}
+	h.connector.newBases(v.optionNumber("bases"))
+	h.connector.reset()
 	h.connector.session.ProgressMillis = v.optionDuration("progress")
 	h.connector.session.MaxSubscriptions = int(v.optionNumber("subscriptions"))
 	if n := v.optionNumber("message"); n != 0 {
@@ -96,9 +97,11 @@ func doUnlock(h *harness, v *verb) error {
 }
 
 func doRestartConnector(h *harness, v *verb) error {
+	bases := v.optionNumber("bases")
 	if err := v.done(); err != nil {
 		return err
 	}
+	h.connector.newBases(bases)
 	h.connector.restart(h.now)
 	return h.lose("the connector has gone away")
 }
@@ -107,6 +110,7 @@ func doRestartConnector(h *harness, v *verb) error {
 // knows of other resources is the same.
 func doReplica(h *harness, v *verb) error {
 	r, rv, columns, source := h.source(v), v.rv(), v.option("columns"), v.option("source")
+	bases := v.optionNumber("bases")
 	if v.err != nil {
 		return v.err
 	}
@@ -117,6 +121,7 @@ func doReplica(h *harness, v *verb) error {
 	if err := v.done(); err != nil {
 		return err
 	}
+	h.connector.newBases(bases)
 	h.connector.restart(h.now)
 	r.cacher = h.connector.empty(r)
 	r.list(source, rv, puts, h.now)

@@ -1,0 +1,107 @@
+package coretest
+
+import (
+	"fmt"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/wasm/bodies"
+)
+
+// doTap prints from now on how bodies travel, which the engine does not say.
+func doTap(h *harness, v *verb) error {
+	h.network.tapped = true
+	return v.done()
+}
+
+// newBases gives the connector's bases another name, unless it is zero.
+func (c *connector) newBases(name uint64) {
+	if name != 0 {
+		c.bases = name
+	}
+}
+
+// difference makes the body of an object the difference from the base that the
+// connector has for it.
+func (r *resource) difference(put *cacher.Put) error {
+	key := put.Envelope.Key()
+	base := r.cacher.BaseFor(key)
+	if base == 0 {
+		return fmt.Errorf("there is no earlier version of %s that its body could be the difference from", key)
+	}
+	encoder, err := bodies.NewDeltaEncoder(nil)
+	if err != nil {
+		return err
+	}
+	heap := r.cacher.Heap()
+	body, ok := encoder.Encode(nil, heap.Envelope(base).Body().Data, put.Envelope.Body().Data, bodies.MaxDecoded)
+	if !ok {
+		return fmt.Errorf("the body of %s is too large to be a difference", key)
+	}
+	put.Envelope = put.Envelope.AppendWithBody(nil, body)
+	put.Base = wire.Base{ResourceVersion: heap.ResourceVersion(base)}
+	return nil
+}
+
+// heard names a subscription whose frames travel.
+func heard(subscription uint32) string { return fmt.Sprintf("hear %d", subscription) }
+
+// travel prints how the objects of a message travel, each behind who takes it.
+// What cannot be read says nothing here: whoever the message is for will name the
+// fault.
+func (p *printer) travel(message []byte, who func(subscription uint32) string) {
+	for len(message) > 0 {
+		t, payload, rest, err := wire.Next(message)
+		if err != nil {
+			return
+		}
+		message = rest
+		switch t {
+		case wire.TypeSnapshotPart:
+			err = show(payload, &wire.SnapshotPart{}, func(f *wire.SnapshotPart) { p.bodies(who(f.Subscription), f.Objects) })
+		case wire.TypeEvents:
+			err = show(payload, &wire.Events{}, func(f *wire.Events) { p.bodies(who(f.Subscription), f.Changes) })
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// kept prints how the objects of a chunk travel.
+func (p *printer) kept(data []byte) error {
+	_, payload, _, err := wire.Next(data)
+	if err != nil {
+		return err
+	}
+	return show(payload, &wire.Chunk{}, func(c *wire.Chunk) {
+		p.travel(c.Frames, func(uint32) string { return "keep" })
+	})
+}
+
+func (p *printer) bodies(who string, changes []wire.Change) {
+	for i := range changes {
+		c := &changes[i]
+		p.line("%s: %s %s rv=%d%s", who, c.Type, c.Key, c.ResourceVersion, bodyOf(c))
+	}
+}
+
+// bodyOf says what of a body comes with a change.
+func bodyOf(c *wire.Change) string {
+	body := c.Envelope.Body
+	if c.Patch != nil {
+		body = c.Patch.Body
+	}
+	switch {
+	case c.Type == api.Deleted:
+		return ""
+	case c.Base.Body.Codec != api.NoBody:
+		return fmt.Sprintf(", body: difference from rv=%d, and that", c.Base.ResourceVersion)
+	case c.Base.ResourceVersion != 0:
+		return fmt.Sprintf(", body: difference from rv=%d", c.Base.ResourceVersion)
+	case body().Codec == api.NoBody:
+		return ", no body"
+	}
+	return ", body: whole"
+}
