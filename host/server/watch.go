@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -107,10 +108,17 @@ func (s *Server) keepAlive(ctx context.Context, ws *websocket.Conn) {
 
 // conn is a WebSocket as a connector.MessageConn.
 type conn struct {
-	ws *websocket.Conn
-	// watched is the context whose end closes ws; unwatch ends that.
-	watched context.Context
-	unwatch func() bool
+	ws       *websocket.Conn
+	deadline *deadline // of the last Write
+}
+
+// deadline closes a WebSocket when a context ends while a message is being
+// written with it. Between messages its end means nothing: whoever has said its
+// last words cancels their context, and then closes in good order.
+type deadline struct {
+	ctx     context.Context
+	writing atomic.Bool
+	stop    func() bool
 }
 
 // Read implements connector.MessageConn.
@@ -129,16 +137,31 @@ func (c *conn) Read(ctx context.Context) ([]byte, error) {
 // Write implements connector.MessageConn. The library would do with the context
 // what is done here, but anew for every message.
 func (c *conn) Write(ctx context.Context, message []byte) error {
-	if c.watched != ctx {
-		c.stopWatching()
-		c.watched, c.unwatch = ctx, context.AfterFunc(ctx, func() { c.ws.CloseNow() })
+	if c.deadline == nil || c.deadline.ctx != ctx {
+		c.watch(ctx)
+	}
+	c.deadline.writing.Store(true)
+	defer c.deadline.writing.Store(false)
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	return c.ws.Write(context.Background(), websocket.MessageBinary, message)
 }
 
+func (c *conn) watch(ctx context.Context) {
+	c.stopWatching()
+	d := &deadline{ctx: ctx}
+	d.stop = context.AfterFunc(ctx, func() {
+		if d.writing.Load() {
+			c.ws.CloseNow()
+		}
+	})
+	c.deadline = d
+}
+
 func (c *conn) stopWatching() {
-	if c.unwatch != nil {
-		c.unwatch()
+	if c.deadline != nil {
+		c.deadline.stop()
 	}
 }
 
