@@ -295,13 +295,14 @@ func (r *reader) checkFresh() {
 }
 
 // checkReason: who is connected to a connector that knows of its source being
-// gone, and waits or is stale for that, says so.
+// gone, and waits or is stale for that, says so. A program that was busy had
+// neither asked nor heard anything meanwhile.
 func (r *reader) checkReason(c *collection) {
 	w, l := r.world, &r.link
 	if l.connector == nil || l.connector.failing == 0 || l.silent || l.breaks != 0 || c.told.State != wire.Connecting && c.told.State != wire.Stale {
 		return
 	}
-	since := max(l.connector.failing, l.since, c.opened, l.stalled, l.slow+slowMillis)
+	since := max(l.connector.failing, l.since, c.opened, l.stalled, l.slow+slowMillis, r.busyUntil)
 	if w.now <= since+staleMillis {
 		return
 	}
