@@ -23,6 +23,9 @@ const (
 	DefaultLookupTimeout  = 5 * time.Second
 	DefaultLinger         = 30 * time.Second
 	DefaultReviewInterval = time.Minute
+	// DefaultMaxMessageRate is more than a reader has reason to send: it
+	// answers messages with credit, and people open panels.
+	DefaultMaxMessageRate = 1000
 )
 
 // Config of a connector. Source is required, every other zero takes its
@@ -60,6 +63,10 @@ type Config struct {
 	// is slower is taken for dead. A slow but living one is held back by its
 	// own credit long before.
 	WriteTimeout time.Duration
+	// MaxMessageRate is how many messages a second are taken from one reader,
+	// after a burst of as many. Those beyond wait in the network, and hold back
+	// nobody but the reader.
+	MaxMessageRate int
 	// HelloTimeout is how long a new connection may stay silent.
 	HelloTimeout time.Duration
 	// LookupTimeout is how long the source may take to describe a resource, and
@@ -89,6 +96,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.HelloTimeout, DefaultHelloTimeout)
 	setDefault(&c.LookupTimeout, DefaultLookupTimeout)
 	setDefault(&c.Linger, DefaultLinger)
+	setDefault(&c.MaxMessageRate, DefaultMaxMessageRate)
 	setDefault(&c.ReviewInterval, DefaultReviewInterval)
 	return c
 }

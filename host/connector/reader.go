@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/session"
@@ -130,9 +132,13 @@ func (r *reader) leave() {
 
 // receive feeds the session until the reader leaves or breaks the protocol.
 func (r *reader) receive(ctx context.Context) error {
+	limiter := rate.NewLimiter(rate.Limit(r.connector.config.MaxMessageRate), r.connector.config.MaxMessageRate)
 	for {
 		message, err := r.conn.Read(ctx)
 		if err != nil {
+			return err
+		}
+		if err := limiter.Wait(ctx); err != nil {
 			return err
 		}
 		r.silence.Stop()

@@ -334,3 +334,21 @@ func visit(ctx context.Context, r *connectortest.Reader, src *memory.Source, rng
 	}
 	return err
 }
+
+func TestAReaderThatTalksTooMuchIsHeldBackAlone(t *testing.T) {
+	run(t, connector.Config{MaxMessageRate: 10}, func(t *testing.T, w *world) {
+		w.fill(1)
+		r, s := w.synced()
+		begun := time.Now()
+		for range 60 {
+			require.NoError(t, r.Send(t.Context(), &wire.Credit{Subscription: s.ID, Bytes: 1}))
+		}
+		assert.InDelta(t, 5, time.Since(begun).Seconds(), 1, "sixty at ten a second, after a burst of ten")
+		last := w.put("another")
+		w.until(r, func() bool { return s.ResourceVersion == last })
+
+		begun = time.Now()
+		w.synced()
+		assert.Less(t, time.Since(begun), time.Second, "others are not held back")
+	})
+}
