@@ -45,7 +45,7 @@
 // # Limits
 //
 // Every limit is a field of [Config]. What is bounded by them: the bytes of an
-// object, the number of readers, how
-// many messages a second one may send, the size of a message to a reader (a single
-// object or transaction may exceed it), the time a message may take to leave.
+// object, the number of readers, how many messages a second one may send, the
+// size of a message to a reader (a single object or transaction may exceed it),
+// the time a message may take to leave.
 package connector
