@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"math"
 	"runtime"
 	"testing"
 )
@@ -89,12 +90,17 @@ func TestForgedCounts(t *testing.T) {
 	}
 }
 
-// parseBytes is how many bytes a parse allocates.
+// parseBytes is how many bytes a parse allocates: the least of some, because the
+// runtime counts what goes on beside it as well.
 func parseBytes(typ Type, payload []byte) uint64 {
-	f := blank[typ]()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	_ = f.Parse(payload)
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
+	least := uint64(math.MaxUint64)
+	for range 3 {
+		f := blank[typ]()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_ = f.Parse(payload)
+		runtime.ReadMemStats(&after)
+		least = min(least, after.TotalAlloc-before.TotalAlloc)
+	}
+	return least
 }
