@@ -202,8 +202,9 @@ func (r *reader) checkDrained(w *watch) {
 		w.open.TimeoutSeconds > 0 || w.offered == 0 || w.epoch != w.collection.epoch {
 		return
 	}
-	waiting := 0
-	for _, e := range check.Expected(w.epoch.source.logs[w.kind], &w.Request, w.epoch.relists, w.Opened) {
+	log := w.epoch.source.logs[w.kind]
+	waiting := log.TaintedChanges(w.Opened, w.offered)
+	for _, e := range check.Expected(log, &w.Request, w.epoch.relists, w.Opened) {
 		if e.ResourceVersion <= w.offered {
 			waiting++
 		}

@@ -69,6 +69,17 @@ func (l *Log) At(key api.Key, rv api.ResourceVersion) *Object {
 	return l.changes[of[n-1]].Object
 }
 
+// TaintedChanges counts the changes of tainted objects after a version and up to
+// another: a watch may have been sent them, and nobody judges whether it should.
+func (l *Log) TaintedChanges(from, to api.ResourceVersion) (n int) {
+	for _, c := range l.changes[l.after(from):] {
+		if c.ResourceVersion <= to && l.Tainted(c.Key) {
+			n++
+		}
+	}
+	return n
+}
+
 // Before is the object just before a version, or nil.
 func (l *Log) Before(key api.Key, rv api.ResourceVersion) *Object {
 	if rv == 0 {
