@@ -5,11 +5,17 @@ import (
 	"testing"
 )
 
-// tape makes choices from bytes, and the first of each choice when
-// there are none left.
-type tape struct{ data []byte }
+// tape makes choices from bytes, and when there are none left from chance, which
+// is the same each time: what waits for a change of some kind gets it.
+type tape struct {
+	data []byte
+	rest *rand.Rand
+}
 
 func (t *tape) Intn(n int) int {
+	if len(t.data) == 0 {
+		return t.rest.Intn(n)
+	}
 	choice := 0
 	for most := n - 1; most > 0 && len(t.data) > 0; most >>= 8 {
 		choice = choice<<8 | int(t.data[0])
@@ -28,7 +34,7 @@ func FuzzWorld(f *testing.F) {
 		f.Add(program)
 	}
 	f.Fuzz(func(t *testing.T, program []byte) {
-		choices := &tape{program}
+		choices := &tape{program, rand.New(rand.NewSource(1))}
 		w := newWorld(t, choices)
 		w.hurried = true
 		w.beginAsked()
