@@ -25,8 +25,8 @@
 //
 // A kube-apiserver sends a bookmark about once a minute, and readers here are to
 // know every ten seconds whether what they see is current. So a watch lasts
-// eight to ten seconds: shortly before its end the server sends a bookmark, and
-// its orderly end says that everything it had was sent. Beside it, one
+// nine seconds: shortly before its end the server sends a bookmark, and its
+// orderly end says that everything it had was sent. Beside it, one
 // consistent read of a single object asks the server for the newest version that
 // there is, which a server that has lost its etcd cannot answer. Progress is
 // reported when both hold: the read succeeded, and the watch has got as far or

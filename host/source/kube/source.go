@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -195,5 +194,5 @@ func (st *stream) judge(err error) error {
 
 // about says what was being done, for messages.
 func (st *stream) about(doing string) string {
-	return "kube-apiserver " + st.base.Host + ": " + doing + " of " + strings.TrimSpace(st.resource.String())
+	return "kube-apiserver " + st.base.Host + ": " + doing + " of " + st.resource.String()
 }
