@@ -1,0 +1,73 @@
+package token
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
+)
+
+// Policy lets the holders of tokens read what these name, in one cluster. Now is
+// the clock.
+func Policy(keys Keys, cluster string, now func() time.Time) access.Policy {
+	return policy{keys, cluster, now}
+}
+
+type policy struct {
+	keys    Keys
+	cluster string
+	now     func() time.Time
+}
+
+// The names under which a user carries the scope of the token.
+const (
+	extraResources  = "watchglass/resources"
+	extraNamespaces = "watchglass/namespaces"
+)
+
+// Authenticate implements access.Policy.
+func (p policy) Authenticate(_ context.Context, presented string) (*access.User, *api.Status) {
+	claims, status := p.keys.Verify(presented, p.now())
+	if status != nil {
+		return nil, status
+	}
+	if status := claims.mayRead(p.cluster); status != nil {
+		return nil, status
+	}
+	return &access.User{Name: claims.User, Extra: map[string][]string{
+		extraResources: claims.Resources, extraNamespaces: claims.Namespaces,
+	}}, nil
+}
+
+func (c *Claims) mayRead(cluster string) *api.Status {
+	switch {
+	case c.Feed:
+		return api.Forbidden("the token is for feeding, and this is for reading: mint one without --feed")
+	case c.Cluster != cluster:
+		return api.Forbidden("the token is for another cluster than " + api.Quote(cluster))
+	}
+	return nil
+}
+
+// Authorize implements access.Policy.
+func (p policy) Authorize(_ context.Context, user *access.User, r access.Request) *api.Status {
+	if covers(user.Extra[extraResources], r.Resource.String()) && covers(user.Extra[extraNamespaces], r.Namespace) {
+		return nil
+	}
+	return api.Forbidden("the token does not grant to " + r.String() + everywhere(r))
+}
+
+// covers reports whether a scope has a name. Only Any has the empty one, which
+// stands for all.
+func covers(scope []string, name string) bool {
+	return slices.Contains(scope, Any) || name != "" && slices.Contains(scope, name)
+}
+
+func everywhere(r access.Request) string {
+	if r.Namespace == "" {
+		return " in all namespaces"
+	}
+	return ""
+}

@@ -1,0 +1,126 @@
+package token
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+const (
+	// MinKeyBytes is the length of what HMAC-SHA256 puts out: a shorter key
+	// is the weakest part.
+	MinKeyBytes = 32
+	// MaxBytes is the longest token that is looked at.
+	MaxBytes = 8 << 10
+
+	issuer = "watchglass"
+	// Any stands for every resource, or every namespace.
+	Any = "*"
+)
+
+// Claims are what a token says.
+type Claims struct {
+	User       string
+	Cluster    string
+	Resources  []string // "v1/pods", or Any
+	Namespaces []string // or Any, which is also what resources without namespaces need
+	Feed       bool     // to feed these, and not to read them
+	Expires    time.Time
+}
+
+// claims are Claims as they are signed.
+type claims struct {
+	jwt.RegisteredClaims
+	Cluster    string   `json:"cluster"`
+	Resources  []string `json:"resources"`
+	Namespaces []string `json:"namespaces"`
+	Feed       bool     `json:"feed,omitempty"`
+}
+
+// Keys sign and verify tokens. Safe for concurrent use.
+type Keys [][]byte
+
+// ParseKeys reads keys, one or more with white space between them, as they lie
+// in a file or a secret. The error does not show them.
+func ParseKeys(text string) (Keys, error) {
+	var keys Keys
+	for i, key := range strings.Fields(text) {
+		if len(key) < MinKeyBytes {
+			return nil, fmt.Errorf("key %d has %d bytes, expected at least %d; make one with: openssl rand -base64 48", i+1, len(key), MinKeyBytes)
+		}
+		keys = append(keys, []byte(key))
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("there is no key; make one with: openssl rand -base64 48")
+	}
+	return keys, nil
+}
+
+// Sign mints a token.
+func (k Keys) Sign(c Claims, now time.Time) (string, error) {
+	for _, r := range c.Resources {
+		if _, err := api.ParseResource(r); err != nil && r != Any {
+			return "", err
+		}
+	}
+	switch {
+	case len(c.Resources) == 0:
+		return "", errors.New("a token without resources grants nothing: name some, or " + Any + " for all")
+	case len(c.Namespaces) == 0:
+		return "", errors.New("a token without namespaces grants nothing: name some, or " + Any + " for all")
+	case c.Cluster == "":
+		return "", errors.New("a token is for one cluster: name it")
+	case !c.Expires.After(now):
+		return "", errors.New("the token would have ended before it is signed")
+	}
+	return jwt.NewWithClaims(jwt.SigningMethodHS256, claims{
+		jwt.RegisteredClaims{Issuer: issuer, Subject: c.User, IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(c.Expires)},
+		c.Cluster, c.Resources, c.Namespaces, c.Feed,
+	}).SignedString(k[0])
+}
+
+// Verify returns what a token says, or a 401. Signatures are compared in
+// constant time.
+func (k Keys) Verify(token string, now time.Time) (*Claims, *api.Status) {
+	switch {
+	case token == "":
+		return nil, api.Unauthorized("a token is required and none was presented")
+	case len(token) > MaxBytes:
+		return nil, api.Unauthorized("the token is too long to be one of ours")
+	}
+	var signed claims
+	set := jwt.VerificationKeySet{}
+	for _, key := range k {
+		set.Keys = append(set.Keys, key)
+	}
+	_, err := jwt.ParseWithClaims(token, &signed, func(*jwt.Token) (any, error) { return set, nil },
+		jwt.WithValidMethods([]string{"HS256"}), jwt.WithExpirationRequired(), jwt.WithIssuer(issuer),
+		jwt.WithTimeFunc(func() time.Time { return now }))
+	if err != nil {
+		return nil, refusal(err)
+	}
+	return &Claims{
+		User: signed.Subject, Cluster: signed.Cluster, Resources: signed.Resources, Namespaces: signed.Namespaces,
+		Feed: signed.Feed, Expires: signed.ExpiresAt.Time,
+	}, nil
+}
+
+// refusal says what is wrong with a token, without what is in it.
+func refusal(err error) *api.Status {
+	switch {
+	case errors.Is(err, jwt.ErrTokenMalformed):
+		return api.Unauthorized("the token is not a signed token: expected one from watchglass token")
+	case errors.Is(err, jwt.ErrTokenExpired):
+		return api.Unauthorized("the token has expired: mint another with watchglass token")
+	case errors.Is(err, jwt.ErrTokenNotValidYet):
+		return api.Unauthorized("the token is not valid yet: compare the clocks")
+	case errors.Is(err, jwt.ErrTokenInvalidClaims):
+		return api.Unauthorized("the token lacks what a token of ours says: expected one from watchglass token")
+	}
+	return api.Unauthorized("the token is not signed with the key that is expected here")
+}

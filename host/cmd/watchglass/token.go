@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchglass/watchglass/host/access/token"
+)
+
+// defaultCluster is what the only cluster of an edge is called.
+const defaultCluster = "default"
+
+type tokenFlags struct {
+	keyFile    string
+	cluster    string
+	resources  []string
+	namespaces []string
+	feed       bool
+	user       string
+	ttl        time.Duration
+}
+
+func newTokenCommand() *cobra.Command {
+	var f tokenFlags
+	cmd := &cobra.Command{
+		Use:   "token --key-file FILE --resources RESOURCE,...",
+		Short: "Mint a token for the edge",
+		Long: `Token prints a token that lets its holder read from the edge, or with --feed feed
+it, until it ends. It grants what it names and nothing else, and it cannot be
+called back, so let it end soon.
+
+The edge knows the key as its secret WATCHGLASS_KEY. A key is at least 32 bytes of
+text; the file may hold several, of which the first one signs.`,
+		Example: `  # A key, for here and for the edge
+  openssl rand -base64 48 > edge.key
+
+  # Read pods and deployments in two namespaces, for an hour
+  watchglass token --key-file edge.key --resources pods,deployments.apps --namespaces shop,web
+
+  # For a connector: watchglass push --token-file feed.token wss://edge.example.com/feed
+  watchglass token --key-file edge.key --feed --ttl 720h --resources '*' > feed.token`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return mint(&f, time.Now(), cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.keyFile, "key-file", "", "file with the key to sign with")
+	flags.StringVar(&f.cluster, "cluster", defaultCluster, "cluster that it is for, as the edge calls it")
+	flags.StringSliceVar(&f.resources, "resources", nil, `resources that it grants, such as pods,deployments.apps or apps/v1/deployments; "*" for all`)
+	flags.StringSliceVar(&f.namespaces, "namespaces", []string{token.Any}, `namespaces that it grants; "*" for all, which resources without namespaces need as well`)
+	flags.BoolVar(&f.feed, "feed", false, "for feeding the edge with these, instead of reading them")
+	flags.StringVar(&f.user, "user", "", "who holds it, for the edge's log")
+	flags.DurationVar(&f.ttl, "ttl", time.Hour, "how long it is good for, to the second")
+	for _, required := range []string{"key-file", "resources"} {
+		if err := cmd.MarkFlagRequired(required); err != nil {
+			panic(err) // there is no such flag
+		}
+	}
+	return cmd
+}
+
+func mint(f *tokenFlags, now time.Time, stdout io.Writer) error {
+	text, err := os.ReadFile(f.keyFile)
+	if err != nil {
+		return fmt.Errorf("--key-file: %w", err)
+	}
+	keys, err := token.ParseKeys(string(text))
+	if err != nil {
+		return fmt.Errorf("--key-file %s: %w", f.keyFile, err)
+	}
+	if f.ttl < time.Second {
+		return fmt.Errorf("--ttl %s: expected at least a second", f.ttl)
+	}
+	claims := token.Claims{User: f.user, Cluster: f.cluster, Namespaces: f.namespaces, Feed: f.feed, Expires: now.Add(f.ttl)}
+	for _, name := range f.resources {
+		if name != token.Any {
+			resource, err := resolve(name)
+			if err != nil {
+				return fmt.Errorf("--resources: %w", err)
+			}
+			name = resource.String()
+		}
+		claims.Resources = append(claims.Resources, name)
+	}
+	signed, err := keys.Sign(claims, now)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(stdout, signed)
+	return err
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/host/access/token"
+)
+
+// The key of this test, and of nothing else.
+const testKey = "a-key-that-is-for-this-test-and-for-nothing-else"
+
+func keyFile(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "key")
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+func TestTokenGrantsWhatItsFlagsSay(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), []string{"token", "--key-file", keyFile(t, testKey+"\n"), "--resources", "po,deployments.apps,example.com/v1/gadgets",
+		"--namespaces", "shop,web", "--cluster", "demo", "--user", "ada", "--ttl", "90m"}, &stdout, &stderr)
+	require.Zero(t, code, stderr.String())
+	keys, err := token.ParseKeys(testKey)
+	require.NoError(t, err)
+	claims, status := keys.Verify(strings.TrimSpace(stdout.String()), time.Now())
+	require.Nil(t, status)
+	assert.WithinDuration(t, time.Now().Add(90*time.Minute), claims.Expires, time.Minute)
+	claims.Expires = time.Time{}
+	assert.Equal(t, &token.Claims{
+		User: "ada", Cluster: "demo", Resources: []string{"v1/pods", "apps/v1/deployments", "example.com/v1/gadgets"},
+		Namespaces: []string{"shop", "web"},
+	}, claims)
+}
+
+func TestTokenSaysWhatIsWrongWithItsFlags(t *testing.T) {
+	good := keyFile(t, testKey)
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{`required flag(s) "key-file", "resources" not set`, nil},
+		{"--key-file: open", []string{"--key-file", filepath.Join(t.TempDir(), "none"), "--resources", "*"}},
+		{"there is no key", []string{"--key-file", keyFile(t, "\n"), "--resources", "*"}},
+		{"expected at least 32", []string{"--key-file", keyFile(t, "secret"), "--resources", "*"}},
+		{"--ttl 0s: expected at least a second", []string{"--key-file", good, "--resources", "*", "--ttl", "0"}},
+		{`--resources: resource "unicorns" is not known`, []string{"--key-file", good, "--resources", "unicorns"}},
+		{"without resources", []string{"--key-file", good, "--resources", ""}},
+	} {
+		var stdout, stderr bytes.Buffer
+		assert.Equal(t, 1, run(t.Context(), append([]string{"token"}, c.args...), &stdout, &stderr))
+		assert.Contains(t, stderr.String(), c.want)
+		assert.Empty(t, stdout.String())
+		assert.NotContains(t, stderr.String(), testKey)
+	}
+}
