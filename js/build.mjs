@@ -23,6 +23,8 @@ if (process.argv.includes("--test")) {
     outdir: "dist",
     platform: "neutral",
   });
+  // The runtime of Durable Objects loads the module by import.
+  await build({ ...common, entryPoints: ["src/edge.ts"], outdir: "dist", platform: "neutral", external: ["./watchglass.wasm"] });
   // The entry for workerd is a few lines over index.js, so it is not a bundle.
   await build({ ...common, bundle: false, entryPoints: ["src/workerd.ts"], outdir: "dist" });
   const module = "../build/watchglass.wasm";

@@ -2,7 +2,7 @@ import { Clock } from "./clock.js";
 import { internalError, messageOf } from "./errors.js";
 import { GuestError, type Guest } from "./guest.js";
 import type { Dial, Stream } from "./transport.js";
-import { Reader, split, Writer } from "./wire/codec.js";
+import { Reader, split, Writer, type Frame } from "./wire/codec.js";
 import { commandTypes, writeCommand, type Command } from "./wire/commands.js";
 import { readOutput, recipient, type Output } from "./wire/outputs.js";
 
@@ -22,6 +22,8 @@ const restartReset = 120_000;
 export interface MemberEvents {
   /** Whole frames, which the member owns from then on. */
   frames(frames: Uint8Array<ArrayBuffer>): void;
+  /** Takes one frame at a time instead, in the same isolate and uncopied: it aliases what came out of the engine. */
+  frame?(frame: Frame): void;
   /**
    * The engine broke and a new, empty one takes its place: whatever was open
    * or asked for has to be said again. Commands sent before this are lost.
@@ -48,6 +50,8 @@ export interface EngineOptions {
   dial: Dial;
   /** Makes a guest; called again after one broke. */
   guest: () => Promise<Guest>;
+  /** Sees to it that {@link Engine.tick} is called by then, in milliseconds since the epoch; the newest time counts. Default: a timer. */
+  wake?: (millis: number) => void;
 }
 
 interface Member {
@@ -66,7 +70,7 @@ export class Engine {
   readonly #members = new Map<number, Member>();
   readonly #streams = new Map<number, Stream | undefined>();
   readonly #inbox = new Writer();
-  readonly #schedule = eachTask(() => this.#flush());
+  readonly #schedule = eachTask(() => this.flush());
   #guest: Guest | undefined;
   #commands: [member: number, frames: Uint8Array][] = [];
   #wake: ReturnType<typeof setTimeout> | undefined;
@@ -177,6 +181,11 @@ export class Engine {
           continue;
         }
         const member = Math.floor(id / idsPerMember);
+        const { events } = this.#members.get(member) ?? {};
+        if (events?.frame) {
+          events.frame(frame);
+          continue;
+        }
         const parcel = parcels.get(member);
         if (parcel) parcel.push(frame.bytes);
         else parcels.set(member, [frame.bytes]);
@@ -199,8 +208,9 @@ export class Engine {
         this.#streams.delete(intent.stream);
         return;
       case "WakeAt":
+        if (this.#options.wake) return this.#options.wake(intent.millis);
         clearTimeout(this.#wake);
-        this.#wake = setTimeout(() => this.#run(() => {}), Math.min(Math.max(0, intent.millis - this.#clock.now()), 0x7fff_ffff));
+        this.#wake = setTimeout(() => this.tick(), Math.min(Math.max(0, intent.millis - this.#clock.now()), 0x7fff_ffff));
         return;
     }
   }
@@ -246,12 +256,19 @@ export class Engine {
   /** Takes down what was heard of a stream, for one step together with what else comes now. */
   #hear(command: Command): void {
     // A step has room for one message of any size, not for more than that.
-    if (this.#inbox.length + (command.type === "StreamData" ? command.data.length : 0) > batchBytes) this.#flush();
+    if (this.#inbox.length + (command.type === "StreamData" ? command.data.length : 0) > batchBytes) this.flush();
     writeCommand(this.#inbox, command);
     this.#schedule.run();
   }
 
-  #flush(): void {
+  /** Tells the engine the time, and what was heard of streams. */
+  tick(): void {
+    this.flush();
+    this.#run(() => {});
+  }
+
+  /** Tells the engine now what was heard of streams, instead of in a task of its own. */
+  flush(): void {
     if (this.#inbox.length === 0) return;
     const frames = this.#inbox.take();
     this.#run((guest) => {

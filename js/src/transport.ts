@@ -2,7 +2,7 @@ import { badRequest, messageOf } from "./errors.js";
 import { maxMessage } from "./wire/codec.js";
 
 /** The name under which both ends of a WebSocket agree on the protocol. */
-const subprotocol = "watchglass.v1";
+export const subprotocol = "watchglass.v1";
 
 /** An open or opening stream of messages. */
 export interface Stream {
@@ -88,13 +88,17 @@ export function webSocketDial(Socket: WebSocketClass): Dial {
   };
 }
 
-/** The protocol allows a reason of 123 bytes. */
 function closeSocket(socket: WebSocket, message: string): void {
-  const bytes = new TextEncoder().encode(message);
-  const reason = new TextDecoder().decode(bytes.subarray(0, 120)).replace(/\ufffd+$/, "");
   try {
-    socket.close(1000, bytes.length > 120 ? reason : message);
+    socket.close(1000, closeReason(message));
   } catch {
     // It is closed already.
   }
+}
+
+/** As much of a message as the protocol allows for a reason: 123 bytes. */
+export function closeReason(message: string): string {
+  const bytes = new TextEncoder().encode(message);
+  if (bytes.length <= 120) return message;
+  return new TextDecoder().decode(bytes.subarray(0, 120)).replace(/\ufffd+$/, "");
 }

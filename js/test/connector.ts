@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { WebSocketServer, type WebSocket } from "ws";
+import { WebSocket, WebSocketServer } from "ws";
 import { Reader, split, Writer } from "../src/wire/codec.js";
 import { writeEnvelope, writeSchema } from "./fake.js";
 
@@ -14,6 +14,15 @@ interface Stored {
   rv: number;
   phase: string;
   app: string;
+}
+
+/** A socket to an edge. */
+export interface Feed {
+  readonly socket: WebSocket;
+  /** How many sessions the edge has begun on it. */
+  begun: number;
+  /** Its close code and reason. */
+  readonly closed: Promise<string>;
 }
 
 const labelSets = { web: 1, api: 2 } as const;
@@ -66,6 +75,26 @@ export class TestConnector {
   delete(key: string): void {
     this.#pods.delete(key);
     this.#tell({ rv: ++this.rv, type: 3, key });
+  }
+
+  /** Dials an edge and feeds it, as `watchglass push` does. Rejects with the HTTP status of a refusal. */
+  feed(url: string, headers: Record<string, string>): Promise<Feed> {
+    const socket = new WebSocket(url, "watchglass.v1", { headers });
+    socket.binaryType = "arraybuffer";
+    const feed = { socket, begun: 0, closed: new Promise<string>((resolve) => socket.on("close", (code, reason) => resolve(`${code} ${reason}`))) };
+    socket.on("message", (data, binary) => {
+      if (binary) return this.#hear(socket, new Uint8Array(data as ArrayBuffer));
+      const number = /^begin (\d+)$/.exec(Buffer.from(data as ArrayBuffer).toString())![1]!;
+      this.#subscribers.delete(socket); // the session before is over
+      feed.begun++;
+      socket.send(`begun ${number}`);
+    });
+    socket.on("close", () => this.#subscribers.delete(socket));
+    return new Promise((resolve, reject) => {
+      socket.on("open", () => resolve(feed));
+      socket.on("error", reject);
+      socket.on("unexpected-response", (_request, response) => reject(new Error(String(response.statusCode))));
+    });
   }
 
   /** Sends whatever to whoever is connected. */

@@ -1,44 +1,27 @@
 // The built package's entry for workerd, in workerd.
 
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
 import { test, type TestContext } from "node:test";
 import { TestConnector } from "./connector.js";
 import { packaged } from "./paths.js";
+import { serveWorkerd } from "./workerd.js";
 
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
-// The binary itself: killing the script that npm can put before it would leave it running.
-const binary = createRequire(import.meta.url)("workerd").default as string;
-
-/** Starts workerd and returns its address. */
-async function serve(t: TestContext): Promise<string> {
-  const child = spawn(binary, ["serve", packaged("test", "workerd", "config.capnp"), "--control-fd=3"], { stdio: ["ignore", "inherit", "pipe", "pipe"] });
-  let complaint = "";
-  child.stderr!.on("data", (chunk) => (complaint += chunk));
-  const gone = once(child, "close");
-  t.after(async () => {
-    child.kill("SIGKILL");
-    await gone;
-  });
-  const [said] = await Promise.race([once(createInterface(child.stdio[3] as Readable), "line"), gone.then(() => Promise.reject(new Error(complaint)))]);
-  return `http://127.0.0.1:${JSON.parse(said).port}`;
-}
-
 async function setup(t: TestContext) {
   const connector = await TestConnector.start();
   connector.put("default/web-1", "web", "Running");
   connector.put("default/web-2", "web", "Pending");
   connector.put("default/api-1", "api", "Running");
-  const address = await serve(t);
+  const workerd = await serveWorkerd(packaged("test", "workerd", "config.capnp"));
+  t.after(() => workerd.kill());
   t.after(() => connector.close());
   const ask = (path: string, more: Record<string, string> = {}) =>
-    fetch(`${address}${path}?${new URLSearchParams({ connector: `ws://${connector.address}/watch`, ...more })}`);
+    fetch(`http://${workerd.address}${path}?${new URLSearchParams({ connector: `ws://${connector.address}/watch`, ...more })}`);
   return { connector, ask };
 }
 

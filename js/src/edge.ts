@@ -1,0 +1,17 @@
+// The entry for Cloudflare's Durable Objects, which loads modules by import alone.
+import { WatchglassObject as WithModule } from "./edge/object.js";
+import type { EdgeOptions } from "./edge/options.js";
+import type { ObjectState } from "./edge/platform.js";
+import module from "./watchglass.wasm";
+
+export { grantHeader, readGrant, type Grant } from "./edge/grant.js";
+export type { EdgeOptions } from "./edge/options.js";
+export type { Fetcher, ObjectState } from "./edge/platform.js";
+export { refuse, status } from "./edge/refusal.js";
+
+/** The object, with the module that belongs to this release. Extend it to pass options. */
+export class WatchglassObject extends WithModule {
+  constructor(state: ObjectState, env: unknown, options: EdgeOptions = {}) {
+    super(state, env, module, options);
+  }
+}

@@ -1,0 +1,21 @@
+import { WatchglassError } from "../errors.js";
+import type { Status } from "../types.js";
+
+export function status(code: number, reason: string, message: string): Status {
+  return { code, reason, message };
+}
+
+/** A refusal as Kubernetes words it. */
+export function refuse({ code, reason, message, retryAfterSeconds }: Status): Response {
+  const details = retryAfterSeconds ? { details: { retryAfterSeconds } } : {};
+  const headers: Record<string, string> = { "Cache-Control": "no-store" };
+  if (retryAfterSeconds) headers["Retry-After"] = String(retryAfterSeconds);
+  if (code === 401) headers["WWW-Authenticate"] = "Bearer";
+  return Response.json({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, ...details, code }, { status: code, headers });
+}
+
+/** What was thrown, as a refusal. */
+export function refusal(error: unknown): Response {
+  if (error instanceof WatchglassError) return refuse(error.status);
+  return refuse(status(500, "InternalError", error instanceof Error ? error.message : String(error)));
+}

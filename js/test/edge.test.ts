@@ -1,0 +1,45 @@
+// The Durable Object in workerd, fed by a connector that dials in.
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { test, type TestContext } from "node:test";
+import { TestConnector } from "./connector.js";
+import { Edge, everything } from "./edge-fixture.js";
+import { packaged } from "./paths.js";
+
+const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
+
+async function setup(t: TestContext): Promise<{ edge: Edge; connector: TestConnector }> {
+  const connector = await TestConnector.start();
+  t.after(() => connector.close());
+  connector.put("default/web-1", "web", "Running");
+  connector.put("default/api-1", "api", "Running");
+  return { edge: await Edge.start(t), connector };
+}
+
+test("readers follow what a connector brings", { skip, timeout: 60_000 }, async (t) => {
+  const { edge, connector } = await setup(t);
+  await edge.feed(connector);
+  const pods = (await edge.read()).collection("v1/pods");
+  await pods.synced;
+  assert.equal(pods.status.objects, 2);
+  connector.put("default/web-1", "web", "Failed");
+  const { items } = await pods.list({ resourceVersion: String(connector.rv), resourceVersionMatch: "NotOlderThan" });
+  assert.deepEqual(items.map(({ metadata }) => metadata.resourceVersion), ["102", "103"]);
+  const { body } = await edge.get("one/status");
+  assert.deepEqual([body.readers, body.feeds.length, body.feeds[0].active, body.collections["v1/pods"].state], [1, 1, true, "live"]);
+});
+
+test("who has no grant, or not this one, is refused with a Status", { skip, timeout: 60_000 }, async (t) => {
+  const { edge, connector } = await setup(t);
+  const { code, body } = await edge.get("one/status", null);
+  assert.deepEqual([code, body.kind, body.reason], [401, "Status", "Unauthorized"]);
+  assert.equal((await edge.get("one/status", { ...everything, expires: 1 })).code, 401);
+  assert.equal((await edge.get("one/status", { resources: "*" })).code, 401);
+  assert.equal((await edge.get("one/nothing")).code, 404);
+  assert.equal((await edge.get("one/watch")).code, 426);
+  await assert.rejects(edge.feed(connector, { grant: everything }), /403/);
+  await assert.rejects(edge.feed(connector, { grant: { ...everything, feed: true, resources: ["v1/nodes"] } }), /403/);
+  await assert.rejects(edge.feed(connector, { grant: { ...everything, feed: true, namespaces: ["default"] } }), /403/);
+  await assert.rejects(edge.feed(connector, { resources: "" }), /400/);
+});

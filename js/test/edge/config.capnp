@@ -1,0 +1,23 @@
+using Workerd = import "/workerd/workerd.capnp";
+
+const config :Workerd.Config = (
+  services = [
+    (name = "edge", worker = .edge),
+    # --directory-path says where.
+    (name = "objects", disk = (writable = true)),
+  ],
+  # The port is whichever is free; workerd tells it on --control-fd.
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "edge")],
+);
+
+const edge :Workerd.Worker = (
+  compatibilityDate = "2026-10-01",
+  modules = [
+    (name = "worker.js", esModule = embed "worker.js"),
+    (name = "edge.js", esModule = embed "../../dist/edge.js"),
+    (name = "watchglass.wasm", wasm = embed "../../dist/watchglass.wasm"),
+  ],
+  bindings = [(name = "EDGE", durableObjectNamespace = "Edge")],
+  durableObjectNamespaces = [(className = "Edge", uniqueKey = "edge", enableSql = true)],
+  durableObjectStorage = (localDisk = "objects"),
+);

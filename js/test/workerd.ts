@@ -1,0 +1,31 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+
+// The binary itself: killing the script that npm can put before it would leave it running.
+const binary = createRequire(import.meta.url)("workerd").default as string;
+
+export interface Workerd {
+  /** host:port of its one socket. */
+  readonly address: string;
+  /** Ends it, and waits for that. */
+  kill(): Promise<void>;
+}
+
+/** Starts workerd on a configuration. */
+export async function serveWorkerd(config: string, ...flags: string[]): Promise<Workerd> {
+  const child = spawn(binary, ["serve", config, "--control-fd=3", ...flags], { stdio: ["ignore", "inherit", "pipe", "pipe"] });
+  let complaint = "";
+  child.stderr!.on("data", (chunk) => (complaint += chunk));
+  const gone = once(child, "close");
+  const [said] = await Promise.race([once(createInterface(child.stdio[3] as Readable), "line"), gone.then(() => Promise.reject(new Error(complaint)))]);
+  return {
+    address: `127.0.0.1:${JSON.parse(said).port}`,
+    async kill() {
+      child.kill("SIGKILL");
+      await gone;
+    },
+  };
+}
