@@ -62,9 +62,10 @@ func (s *slow) begin(w *world) {
 	w.slow = s
 }
 
-// Changed counts what the watch has to tell.
+// Changed counts what the watch has to tell, which is nothing up to the version
+// from which it was asked for (W34).
 func (s *slow) Changed(_ store.ID, e *history.Event) {
-	if _, _, wanted := s.our.Filter().Convert(e); wanted {
+	if _, _, wanted := s.our.Filter().Convert(e); wanted && e.ResourceVersion > s.our.Watermark() {
 		s.filled++
 	}
 }
