@@ -11,8 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,9 +22,8 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
+	modules "github.com/watchglass/watchglass/host/conformance/internal/rig"
 	"github.com/watchglass/watchglass/host/connector"
-	"github.com/watchglass/watchglass/host/connector/connectortest"
-	"github.com/watchglass/watchglass/host/guest"
 	"github.com/watchglass/watchglass/host/guest/backend"
 	serving "github.com/watchglass/watchglass/host/kubeapi"
 	"github.com/watchglass/watchglass/host/source"
@@ -106,48 +103,9 @@ func (r *rig) connector() *connector.Connector {
 }
 
 func (r *rig) module() serving.Backend {
-	c := r.connector()
-	var served sync.WaitGroup
-	r.Cleanup(served.Wait)
-	client, err := guest.Open(r.Context(), guest.Config{Module: theModule(r.T), Dial: func(context.Context) (guest.Conn, error) {
-		there, here := connectortest.Pipe()
-		served.Go(func() { _ = c.Serve(context.Background(), there) })
-		return pipe{here}, nil
-	}})
-	require.NoError(r, err)
-	b := backend.New(client, source.Catalog())
-	r.Cleanup(func() {
-		require.NoError(r, b.Close())
-		require.NoError(r, client.Close())
-	})
+	b := backend.New(modules.Client(r.T, r.connector()), source.Catalog())
+	r.Cleanup(func() { require.NoError(r, b.Close()) })
 	return b
-}
-
-type pipe struct{ *connectortest.End }
-
-func (p pipe) Close(reason string) error { return p.End.Close(errors.New(reason)) }
-
-var buildModule = sync.OnceValues(func() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "watchglass")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "guest.wasm")
-	command := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", path, "./wasm/guest")
-	command.Dir = "../../.."
-	command.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
-	if text, err := command.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, text)
-	}
-	return os.ReadFile(path)
-})
-
-// theModule is that of this source tree.
-func theModule(t *testing.T) []byte {
-	module, err := buildModule()
-	require.NoError(t, err)
-	return module
 }
 
 // ServeHTTP notes the request, and while times are rough holds watches up on

@@ -1,0 +1,185 @@
+package storage
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/api/apitesting"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/apis/example"
+	examplev1 "k8s.io/apiserver/pkg/apis/example/v1"
+	"k8s.io/apiserver/pkg/features"
+	upstream "k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/storage/etcd3"
+	etcd3testing "k8s.io/apiserver/pkg/storage/etcd3/testing"
+	suites "k8s.io/apiserver/pkg/storage/testing"
+	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/utils/clock"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/host/conformance/internal/rig"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/source/etcd"
+)
+
+// codec makes JSON, which is what the connector reads.
+var codec = func() runtime.Codec {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, metav1.SchemeGroupVersion)
+	utilruntime.Must(example.AddToScheme(scheme))
+	utilruntime.Must(examplev1.AddToScheme(scheme))
+	return apitesting.TestCodec(serializer.NewCodecFactory(scheme), examplev1.SchemeGroupVersion)
+}()
+
+var transformer = identity.NewEncryptCheckTransformer()
+
+// pods describes the objects of the suites.
+func pods(namespaced bool) api.Schema {
+	s := api.Schema{
+		Resource: api.Resource{Group: example.GroupName, Version: "v1", Name: "pods"}, Kind: "Pod", Namespaced: namespaced,
+		Fields: []string{"metadata.name"},
+	}
+	if namespaced {
+		s.Fields = append(s.Fields, "metadata.namespace")
+	}
+	s.Fields = append(s.Fields, "spec.nodeName", "spec.restartPolicy", "status.phase")
+	return s
+}
+
+// setup is an etcd of its own with the adapter in front.
+func setup(t *testing.T) *adapter { return setupScoped(t, true) }
+
+func setupScoped(t *testing.T, namespaced bool) *adapter {
+	server, _ := etcd3testing.NewUnsecuredEtcd3TestClientServer(t)
+	compactor := etcd3.NewCompactor(server.V3Client.Client, 0, clock.RealClock{}, nil)
+	t.Cleanup(compactor.Stop)
+	versioner := upstream.APIObjectVersioner{}
+	store, err := etcd3.New(server.V3Client, compactor, codec,
+		func() runtime.Object { return &example.Pod{} }, func() runtime.Object { return &example.PodList{} },
+		etcd3testing.PathPrefix(), resourcePrefix, schema.GroupResource{Resource: "pods"}, transformer,
+		etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(codec, versioner), versioner)
+	require.NoError(t, err)
+	t.Cleanup(store.Close)
+	a := &adapter{
+		Interface: store, t: t, namespaced: namespaced,
+		etcd: server.V3Client.Client, recorder: server.V3Client.Kubernetes.(*suites.KubernetesRecorder),
+	}
+	a.forget()
+	if utilfeature.DefaultFeatureGate.Enabled(features.SizeBasedListCostEstimate) {
+		require.NoError(t, store.EnableResourceSizeEstimation(a.keys))
+	}
+	return a
+}
+
+// open makes the way from etcd through a connector into the module.
+func (a *adapter) open() *guest.Collection {
+	schema := pods(a.namespaced)
+	source, err := etcd.New(a.etcd, etcd.Config{
+		Prefix: etcd3testing.PathPrefix(), Resources: []api.Schema{schema},
+		Paths:  map[api.Resource]string{schema.Resource: "pods"},
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(a.t, err)
+	reader := rig.Guest(a.t, connector.Config{
+		Source: source, Logger: slog.New(slog.DiscardHandler),
+		Keep: envelope.Options{KeepManagedFields: true, KeepLastApplied: true},
+	})
+	ctx, cancel := context.WithTimeout(a.t.Context(), time.Minute)
+	defer cancel()
+	collection, err := reader.Collection(ctx, schema.Resource.String(), guest.CollectionOptions{})
+	require.NoError(a.t, err)
+	require.NoError(a.t, collection.WaitForSync(ctx))
+	return collection
+}
+
+// keys are those that the store's statistics count.
+func (a *adapter) keys(ctx context.Context) ([]string, error) {
+	resp, err := a.etcd.Get(ctx, etcd3testing.PathPrefix()+resourcePrefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	for _, kv := range resp.Kvs {
+		keys = append(keys, string(kv.Key))
+	}
+	return keys, nil
+}
+
+// increaseRV writes something else.
+func (a *adapter) increaseRV(ctx context.Context, t *testing.T) int64 {
+	resp, err := a.etcd.Put(ctx, "increaseRV", "ok")
+	require.NoError(t, err)
+	return resp.Header.Revision
+}
+
+// compactStore compacts etcd as kube-apiserver does, and waits until its store
+// has heard of it.
+func (a *adapter) compactStore(ctx context.Context, t *testing.T, resourceVersion string) {
+	rv, err := a.Versioner().ParseResourceVersion(resourceVersion)
+	require.NoError(t, err)
+	compacted, _, _, err := etcd3.Compact(ctx, a.etcd, 0, int64(rv))
+	if err != nil { // somebody else did in between
+		_, _, _, err = etcd3.Compact(ctx, a.etcd, compacted, int64(rv))
+	}
+	require.NoError(t, err)
+	if utilfeature.DefaultFeatureGate.Enabled(features.ListFromCacheSnapshot) {
+		require.Eventually(t, func() bool { return a.CompactRevision() == int64(rv) }, time.Minute, 10*time.Millisecond)
+	}
+}
+
+// compactWatch compacts etcd and makes the module forget its history.
+func (a *adapter) compactWatch(ctx context.Context, t *testing.T, resourceVersion string) {
+	rv, err := a.Versioner().ParseResourceVersion(resourceVersion)
+	require.NoError(t, err)
+	_, err = a.etcd.Compact(ctx, int64(rv))
+	require.NoError(t, err)
+	a.forget()
+}
+
+// flat puts the objects of a suite that forgets their namespaces where objects
+// without one lie.
+type flat struct{ *adapter }
+
+func (f flat) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
+	return f.adapter.Create(ctx, strings.Replace(key, "//", "/", 1), obj, out, ttl)
+}
+
+// counted reads everything through the store before its statistics, which are of
+// what was read through it.
+type counted struct{ *adapter }
+
+func (c counted) Stats(ctx context.Context) (upstream.Stats, error) {
+	everything := upstream.ListOptions{Recursive: true, Predicate: upstream.Everything}
+	if err := c.adapter.Interface.GetList(ctx, resourcePrefix, everything, &example.PodList{}); err != nil {
+		return upstream.Stats{}, err
+	}
+	return c.adapter.Stats(ctx)
+}
+
+// seen returns from Create when the module has the object, which some suites
+// need.
+type seen struct{ *adapter }
+
+func (s seen) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
+	if err := s.adapter.Create(ctx, key, obj, out, ttl); err != nil {
+		return err
+	}
+	return wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, wait.ForeverTestTimeout, true, func(ctx context.Context) (bool, error) {
+		pod := &example.Pod{}
+		err := s.Get(ctx, key, upstream.GetOptions{ResourceVersion: "0", IgnoreNotFound: true}, pod)
+		return err == nil && pod.ResourceVersion == out.(*example.Pod).ResourceVersion, err
+	})
+}

@@ -1,0 +1,133 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/apis/example"
+	upstream "k8s.io/apiserver/pkg/storage"
+	"k8s.io/apiserver/pkg/util/flowcontrol"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/guest"
+)
+
+// queue is how many events may wait on their way to the reader, as in the
+// library: the suites count them.
+const queue = 10
+
+// Watch implements storage.Interface.
+func (a *adapter) Watch(ctx context.Context, key string, opts upstream.ListOptions) (watch.Interface, error) {
+	s, err := a.scope(key, opts.Recursive)
+	if err != nil {
+		return nil, err
+	}
+	label, field := s.selectors(opts.Predicate)
+	o := guest.WatchOptions{
+		Namespace: s.namespace, LabelSelector: label, FieldSelector: field,
+		ResourceVersion: opts.ResourceVersion, SendInitialEvents: opts.SendInitialEvents,
+		AllowWatchBookmarks: opts.Predicate.AllowWatchBookmarks, Buffer: queue,
+	}
+	if o.SendInitialEvents != nil {
+		o.ResourceVersionMatch = guest.NotOlderThan
+		if o.ResourceVersion == "" { // C12
+			if o.ResourceVersion, err = a.newest(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		o.Timeout = time.Until(deadline).Round(time.Second)
+	}
+	flowcontrol.WatchInitialized(ctx)
+	started, err := a.collection().Watch(ctx, o)
+	if ctx.Err() != nil {
+		return watch.NewEmptyWatch(), nil
+	}
+	if err != nil {
+		return refused(err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	w := &watching{
+		watch: started, cancel: cancel, result: make(chan watch.Event, queue),
+		marksEnd: opts.SendInitialEvents != nil,
+	}
+	go w.run(ctx)
+	return w, nil
+}
+
+// refused is what the reader is told: a request that makes no sense has no
+// stream, everything else is the stream's only event (C8).
+func refused(err error) (watch.Interface, error) {
+	err = statusError(err)
+	var status *apierrors.StatusError
+	if !errors.As(err, &status) || status.ErrStatus.Code == http.StatusBadRequest || status.ErrStatus.Code == http.StatusUnprocessableEntity {
+		return nil, err
+	}
+	result := make(chan watch.Event, 1)
+	result <- watch.Event{Type: watch.Error, Object: &status.ErrStatus}
+	close(result)
+	return watch.NewProxyWatcher(result), nil
+}
+
+// watching is a watch of the module as one of Kubernetes.
+type watching struct {
+	watch    *guest.Watch
+	cancel   context.CancelFunc
+	result   chan watch.Event
+	marksEnd bool
+}
+
+// ResultChan implements watch.Interface.
+func (w *watching) ResultChan() <-chan watch.Event { return w.result }
+
+// Stop implements watch.Interface. What is on its way stays there (W9).
+func (w *watching) Stop() { w.cancel() }
+
+func (w *watching) run(ctx context.Context) {
+	defer close(w.result)
+	defer w.watch.Close()
+	defer w.cancel()
+	for {
+		e, err := w.watch.Next(ctx)
+		if err != nil {
+			return
+		}
+		if e.InitialEventsEnd && !w.marksEnd {
+			continue
+		}
+		select {
+		case w.result <- event(e):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func event(e guest.Event) watch.Event {
+	switch e.Type {
+	case api.Bookmark:
+		mark := &example.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: strconv.FormatUint(uint64(e.ResourceVersion), 10)}}
+		if e.InitialEventsEnd {
+			mark.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
+		}
+		return watch.Event{Type: watch.Bookmark, Object: mark}
+	case api.Error:
+		return failure(e.Status)
+	}
+	pod, err := decode(e.Object)
+	if err != nil {
+		return failure(api.Internal(err.Error()))
+	}
+	return watch.Event{Type: watch.EventType(e.Type.String()), Object: pod}
+}
+
+func failure(s *api.Status) watch.Event {
+	return watch.Event{Type: watch.Error, Object: &statusError(s).(*apierrors.StatusError).ErrStatus}
+}
