@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"slices"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -106,3 +107,19 @@ func (t token) Authenticate(_ context.Context, presented string) (*User, *api.St
 }
 
 func (token) Authorize(context.Context, *User, Request) *api.Status { return nil }
+
+// Only lets everyone who connects read these resources, for a connector that
+// chooses itself whom it connects to. There are no others.
+func Only(resources ...api.Resource) Policy { return only{resources: resources} }
+
+type only struct {
+	everyone
+	resources []api.Resource
+}
+
+func (o only) Authorize(_ context.Context, _ *User, r Request) *api.Status {
+	if slices.Contains(o.resources, r.Resource) {
+		return nil
+	}
+	return api.NotFound("this connector does not bring " + r.Resource.String())
+}

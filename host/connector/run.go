@@ -3,26 +3,19 @@ package connector
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/host/internal/backoff"
 	"github.com/watchglass/watchglass/host/source"
-)
-
-// The pauses between attempts, rule R10.
-const (
-	firstPause = 800 * time.Millisecond
-	maxPause   = 30 * time.Second
-	pauseReset = 2 * time.Minute
 )
 
 // run keeps the collection fed until ctx ends. It is the goroutine of the
 // upstream watch: everything the source hands over is handled here.
 func (col *collection) run(ctx context.Context, scanner *envelope.Scanner) {
 	s := newSink(col, scanner)
-	var pause pauses
+	var pause backoff.Pauses
 	for ctx.Err() == nil {
 		from := s.at
 		col.update(func(int64) { col.connector.totals.Streams++ })
@@ -35,7 +28,7 @@ func (col *collection) run(ctx context.Context, scanner *envelope.Scanner) {
 			col.retire(changed)
 			return
 		}
-		wait := max(pause.next(time.Now()), retryAfter(err))
+		wait := max(pause.Next(time.Now()), retryAfter(err))
 		if expired(err) {
 			s.at = 0
 			if from != 0 { // list at once, unless it was the list that expired
@@ -43,7 +36,7 @@ func (col *collection) run(ctx context.Context, scanner *envelope.Scanner) {
 			}
 		}
 		col.failed(err, from, wait)
-		sleep(ctx, wait)
+		backoff.Sleep(ctx, wait)
 	}
 }
 
@@ -78,30 +71,4 @@ func (col *collection) failed(err error, from api.ResourceVersion, wait time.Dur
 // recovered notes that the source delivers. It runs under the lock.
 func (col *collection) recovered() {
 	col.status = upstream{}
-}
-
-// pauses is the back-off: doubling, with jitter of up to the same again, and
-// from the start after a quiet time.
-type pauses struct {
-	current time.Duration
-	last    time.Time
-}
-
-func (p *pauses) next(now time.Time) time.Duration {
-	if p.current == 0 || now.Sub(p.last) > pauseReset {
-		p.current = firstPause
-	}
-	wait := p.current + rand.N(p.current)
-	p.current = min(2*p.current, maxPause)
-	p.last = now.Add(wait)
-	return wait
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

@@ -33,6 +33,12 @@ type Source interface {
 	Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink Sink) error
 }
 
+// Identifier is a source that can say which history its revisions belong to
+// before anything is streamed: the name that it identifies streams by.
+type Identifier interface {
+	Identity(ctx context.Context) (string, error)
+}
+
 // Sink takes what a source streams. Its methods may block: that is how a slow
 // consumer holds a source back. A non-nil error stops Stream, which returns it.
 //

@@ -27,6 +27,6 @@ of readers, and every reader resumes where it stopped.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
 	})
-	root.AddCommand(newDemoCommand(), newServeCommand(), newGetCommand(), newWatchCommand(), newInspectCommand(), newRecordCommand(), newVerifyCommand(), newTokenCommand(), newVersionCommand())
+	root.AddCommand(newDemoCommand(), newServeCommand(), newGetCommand(), newWatchCommand(), newInspectCommand(), newRecordCommand(), newVerifyCommand(), newPushCommand(), newTokenCommand(), newVersionCommand())
 	return root
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -78,10 +77,8 @@ func (st *stream) objects(kvs []*mvccpb.KeyValue) error {
 	return nil
 }
 
-// identify names the cluster by the id that etcd gave it, which is another one
-// after a restore from a backup.
 func (st *stream) identify(resp *clientv3.GetResponse) error {
-	return st.sink.Identify("etcd-" + strconv.FormatUint(resp.Header.ClusterId, 16))
+	return st.sink.Identify(identity(resp))
 }
 
 // checkResume makes sure that the cluster has got as far as the stream is to

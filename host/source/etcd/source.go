@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"sync"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -19,7 +20,10 @@ type Source struct {
 	strange strangeKeys
 }
 
-var _ source.Source = (*Source)(nil)
+var (
+	_ source.Source     = (*Source)(nil)
+	_ source.Identifier = (*Source)(nil)
+)
 
 // New makes a source that reads with client, which stays the caller's to close
 // once no Stream runs. Give the client keep-alive settings
@@ -43,6 +47,21 @@ func (s *Source) Schema(_ context.Context, resource api.Resource) (*api.Schema, 
 // Resources implements source.Source.
 func (s *Source) Resources(context.Context) ([]api.Resource, error) {
 	return source.Names(s.config.Resources), nil
+}
+
+// Identity implements source.Identifier.
+func (s *Source) Identity(ctx context.Context) (string, error) {
+	resp, err := s.client.Get(ctx, s.config.Prefix, clientv3.WithCountOnly())
+	if err != nil {
+		return "", err
+	}
+	return identity(resp), nil
+}
+
+// identity names a cluster by the id that etcd gave it, which is another one
+// after a restore from a backup.
+func identity(resp *clientv3.GetResponse) string {
+	return "etcd-" + strconv.FormatUint(resp.Header.ClusterId, 16)
 }
 
 // Stream implements source.Source.

@@ -38,7 +38,10 @@ type memory struct {
 	failing time.Time
 }
 
-var _ source.Source = (*Source)(nil)
+var (
+	_ source.Source     = (*Source)(nil)
+	_ source.Identifier = (*Source)(nil)
+)
 
 // New makes a source. It does not connect yet. Close it when no Stream runs.
 func New(config Config) (*Source, error) {
@@ -86,7 +89,7 @@ func (s *Source) stream(ctx context.Context, resource api.Resource, from api.Res
 	if err != nil {
 		return err
 	}
-	cluster, err := s.cluster(ctx)
+	cluster, err := s.Identity(ctx)
 	if err != nil {
 		return err
 	}
@@ -123,8 +126,9 @@ func (s *Source) remember(resource api.Resource, cluster string) *memory {
 	return m
 }
 
-// cluster names the history that resource versions belong to.
-func (s *Source) cluster(ctx context.Context) (string, error) {
+// Identity implements source.Identifier: it names the history that resource
+// versions belong to.
+func (s *Source) Identity(ctx context.Context) (string, error) {
 	var namespace struct{ Metadata struct{ UID string } }
 	err := s.getJSON(ctx, "/api/v1/namespaces/kube-system", nil, &namespace)
 	var status *api.Status

@@ -39,8 +39,9 @@ type object struct {
 }
 
 var (
-	_ source.Source = (*Source)(nil)
-	_ source.Writer = (*Source)(nil)
+	_ source.Source     = (*Source)(nil)
+	_ source.Identifier = (*Source)(nil)
+	_ source.Writer     = (*Source)(nil)
 )
 
 // New makes an empty source at revision 1. Without schemas it serves the
@@ -68,6 +69,9 @@ func (s *Source) Schema(_ context.Context, resource api.Resource) (*api.Schema, 
 func (s *Source) Resources(context.Context) ([]api.Resource, error) {
 	return source.Names(s.schemas), nil
 }
+
+// Identity implements source.Identifier.
+func (s *Source) Identity(context.Context) (string, error) { return s.name, nil }
 
 // Put writes one object and returns the revision. It panics on a resource that
 // is not served: that is a mistake in the test.

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/push"
+	"github.com/watchglass/watchglass/host/source"
+)
+
+type pushFlags struct {
+	logFlags
+	upstreamFlags
+	resources       []string
+	tokenFile       string
+	progress        time.Duration
+	replace         bool
+	allowSecretData bool
+}
+
+func newPushCommand() *cobra.Command {
+	var f pushFlags
+	cmd := &cobra.Command{
+		Use:   "push URL --resources RESOURCE,... {--kubeconfig FILE | --in-cluster | --etcd-endpoints HOST:PORT}",
+		Short: "Feed a cluster's objects to an edge, by dialling out",
+		Long: `Push watches resources of a cluster and feeds them to an edge, which serves any
+number of readers from there. It dials out, so the cluster needs no address of
+its own, and dials again whenever the connection is lost. It keeps no state: the
+edge says from which resource version to go on.
+
+Several may feed the same edge. One is active, the others stand by and take over
+where it stopped.`,
+		Example: `  watchglass push wss://edge.example.com/feed --resources pods,deployments \
+    --kubeconfig ~/.kube/config --token-file token`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return pushTo(cmd.Context(), &f, args[0], cmd.ErrOrStderr())
+		},
+	}
+	f.kubeFlags.add(cmd.Flags())
+	f.etcdFlags.add(cmd.Flags())
+	f.logFlags.add(cmd.Flags())
+	cmd.Flags().StringSliceVar(&f.resources, "resources", nil, "what to bring, such as pods or apps/v1/deployments (repeatable)")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the token that the edge wants; it is read anew for every connection")
+	cmd.Flags().DurationVar(&f.progress, "progress", 30*time.Second, "how often to tell the edge that nothing is missing, which wakes it up")
+	cmd.Flags().BoolVar(&f.replace, "replace", false, "let the edge forget what it holds of another cluster under the same name")
+	cmd.Flags().BoolVar(&f.allowSecretData, "allow-secret-data", false, "bring the data of Secrets, which is withheld otherwise")
+	return cmd
+}
+
+func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) (failed error) {
+	log, err := f.logger(stderr)
+	if err != nil {
+		return err
+	}
+	resources, err := f.resolved()
+	if err != nil {
+		return err
+	}
+	up, err := f.upstreamFlags.open(log)
+	if err != nil {
+		return err
+	}
+	defer up.close()
+	c := connector.New(connector.Config{
+		Source:  up.source,
+		Logger:  log,
+		Access:  access.Only(resources...),
+		Keep:    envelope.Options{KeepSecretData: f.allowSecretData},
+		Session: session.Config{Server: "watchglass " + versionText(), ProgressMillis: f.progress.Milliseconds()},
+	})
+	defer func() {
+		closing, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+		defer cancel()
+		failed = errors.Join(failed, c.Close(closing))
+	}()
+	pusher, err := push.New(push.Config{
+		Connector: c, URL: url, Resources: resources, Replace: f.replace, Logger: log,
+		Source: identity(up.source), Token: f.token,
+	})
+	if err != nil {
+		return err
+	}
+	if err := hold(ctx, c, resources, log); err != nil || ctx.Err() != nil {
+		return err
+	}
+	return pusher.Run(ctx)
+}
+
+// hold starts the upstream watches and waits for the first state of each, so
+// that the edge gets it the moment it asks.
+func hold(ctx context.Context, c *connector.Connector, resources []api.Resource, log *slog.Logger) error {
+	for _, resource := range resources {
+		log.Info("listing", "resource", resource.String())
+		if _, err := c.Hold(ctx, resource); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("--resources: %w", err)
+		}
+	}
+	return nil
+}
+
+// identity asks a source which cluster it is.
+func identity(src source.Source) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		identifier, ok := src.(source.Identifier)
+		if !ok {
+			return "", nil
+		}
+		return identifier.Identity(ctx)
+	}
+}
+
+func (f *pushFlags) resolved() ([]api.Resource, error) {
+	if len(f.resources) == 0 {
+		return nil, errors.New("say what to bring: --resources pods,deployments")
+	}
+	if f.progress < time.Second {
+		return nil, fmt.Errorf("--progress %v: expected a second at least", f.progress)
+	}
+	resources := make([]api.Resource, len(f.resources))
+	for i, text := range f.resources {
+		var err error
+		if resources[i], err = resolve(text); err != nil {
+			return nil, fmt.Errorf("--resources: %w", err)
+		}
+	}
+	return resources, nil
+}
+
+// token reads the token file, which another program may renew.
+func (f *pushFlags) token() (string, error) {
+	if f.tokenFile == "" {
+		return "", nil
+	}
+	content, err := os.ReadFile(f.tokenFile)
+	if err != nil {
+		return "", fmt.Errorf("--token-file: %w", err)
+	}
+	return strings.TrimSpace(string(content)), nil
+}

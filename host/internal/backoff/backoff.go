@@ -1,0 +1,43 @@
+// Package backoff spaces attempts at what failed.
+package backoff
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// The pauses between attempts, rule R10.
+const (
+	firstPause = 800 * time.Millisecond
+	maxPause   = 30 * time.Second
+	pauseReset = 2 * time.Minute
+)
+
+// Pauses double, with jitter of up to the same again, and begin anew after a
+// quiet time. The zero value is ready for use.
+type Pauses struct {
+	current time.Duration
+	last    time.Time
+}
+
+// Next is how long to wait after a failure at a time.
+func (p *Pauses) Next(now time.Time) time.Duration {
+	if p.current == 0 || now.Sub(p.last) > pauseReset {
+		p.current = firstPause
+	}
+	wait := p.current + rand.N(p.current)
+	p.current = min(2*p.current, maxPause)
+	p.last = now.Add(wait)
+	return wait
+}
+
+// Sleep waits, but not beyond the end of ctx.
+func Sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

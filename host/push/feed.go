@@ -1,0 +1,169 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/socket"
+)
+
+// controlTimeout bounds how long a text message may take to leave.
+const controlTimeout = 10 * time.Second
+
+// feed is one connection to an edge.
+type feed struct {
+	ws        *websocket.Conn
+	connector *connector.Connector
+	log       *slog.Logger
+	session   atomic.Pointer[session] // nil while none was begun; only serve changes it
+}
+
+// serve does what the edge says until the connection or ctx ends.
+func (f *feed) serve(ctx context.Context, ping time.Duration) error {
+	defer f.ws.CloseNow()
+	defer socket.KeepAlive(f.ws, ping)()
+	defer context.AfterFunc(ctx, f.leave)()
+	defer f.end()
+	for {
+		kind, message, err := f.ws.Read(context.Background())
+		switch {
+		case err != nil:
+			return closedBy(err)
+		case kind == websocket.MessageBinary:
+			f.session.Load().deliver(message)
+			continue
+		}
+		if err := f.obey(ctx, string(message)); err != nil {
+			f.ws.Close(websocket.StatusProtocolError, socket.Clip(err.Error()))
+			return err
+		}
+	}
+}
+
+// closedBy puts the edge's reason for closing in front.
+func closedBy(err error) error {
+	var closed websocket.CloseError
+	if errors.As(err, &closed) && closed.Reason != "" {
+		return fmt.Errorf("the edge closed the connection: %s", closed.Reason)
+	}
+	return err
+}
+
+// obey does what a text message says.
+func (f *feed) obey(ctx context.Context, text string) error {
+	number, found := strings.CutPrefix(text, "begin ")
+	if _, err := strconv.ParseUint(number, 10, 64); !found || err != nil {
+		return fmt.Errorf("the edge sent a message that is none: %q, expected begin and a number", socket.Clip(text))
+	}
+	f.end()
+	if err := f.say("begun " + number); err != nil {
+		return err
+	}
+	f.log.Info("feeding the edge", "session", number)
+	s := newSession(f.ws)
+	f.session.Store(s)
+	go func() {
+		defer close(s.over)
+		err := f.connector.Serve(ctx, s)
+		if s.stopped() || ctx.Err() != nil {
+			return
+		}
+		f.log.Warn("a session with the edge ended", "session", number, "reason", err)
+		if err := f.say("ended " + number + " " + fmt.Sprint(err)); err != nil {
+			f.ws.CloseNow()
+		}
+	}()
+	return nil
+}
+
+func (f *feed) say(text string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), controlTimeout)
+	defer cancel()
+	return f.ws.Write(ctx, websocket.MessageText, []byte(text))
+}
+
+// end ends the session, if there is one, and waits until nothing more of it is
+// sent.
+func (f *feed) end() {
+	if s := f.session.Swap(nil); s != nil {
+		s.stop()
+		<-s.over
+	}
+}
+
+// leave closes the connection once the session has said goodbye.
+func (f *feed) leave() {
+	if s := f.session.Load(); s != nil {
+		<-s.over
+	}
+	f.ws.Close(websocket.StatusGoingAway, "the connector is shutting down")
+}
+
+// session is the connector's side of one, a connector.MessageConn on a socket
+// that outlives it.
+type session struct {
+	conn *socket.Conn
+	in   chan []byte
+	quit chan struct{} // closed when the edge wants no more of it
+	over chan struct{} // closed when nothing more of it is sent
+}
+
+func newSession(ws *websocket.Conn) *session {
+	return &session{conn: socket.New(ws), in: make(chan []byte), quit: make(chan struct{}), over: make(chan struct{})}
+}
+
+// deliver hands a message of the edge over. One that comes after the end, or
+// before the beginning, is nobody's.
+func (s *session) deliver(message []byte) {
+	if s == nil {
+		return
+	}
+	select {
+	case s.in <- message:
+	case <-s.over:
+	}
+}
+
+func (s *session) stop() { close(s.quit) }
+
+func (s *session) stopped() bool {
+	select {
+	case <-s.quit:
+		return true
+	default:
+		return false
+	}
+}
+
+// Read implements connector.MessageConn.
+func (s *session) Read(ctx context.Context) ([]byte, error) {
+	select {
+	case message := <-s.in:
+		return message, nil
+	case <-s.quit:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Write implements connector.MessageConn.
+func (s *session) Write(ctx context.Context, message []byte) error {
+	return s.conn.Write(ctx, message)
+}
+
+// Close implements connector.MessageConn. The socket stays open for the next.
+func (s *session) Close(error) error {
+	s.conn.Release()
+	return nil
+}

@@ -1,0 +1,146 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/internal/backoff"
+)
+
+// DefaultPingInterval is how often an idle connection is asked for a sign of
+// life. The edge answers without waking up.
+const DefaultPingInterval = 20 * time.Second
+
+// Config of a pusher. PingInterval and Logger have defaults, Replace may be
+// false; the rest is required.
+type Config struct {
+	// Connector has the resources. It must let the edge read them.
+	Connector *connector.Connector
+	// URL of the edge, "wss://edge.example.com/feed". Without TLS only on
+	// loopback, because a token goes with it.
+	URL string
+	// Resources are what is brought.
+	Resources []api.Resource
+	// Source names the history that resource versions belong to. An edge that
+	// holds those of another refuses them.
+	Source func(context.Context) (string, error)
+	// Token is asked for before every attempt, for tokens do not last.
+	Token func() (string, error)
+	// Replace makes the edge forget what it holds of another source.
+	Replace      bool
+	PingInterval time.Duration
+	// Logger gets what happens to the connection at info, what goes wrong at
+	// warn. Nil means slog.Default.
+	Logger *slog.Logger
+}
+
+// Pusher feeds one edge object.
+type Pusher struct {
+	config   Config
+	url      *url.URL
+	accepted bool // a connection was, at least once
+}
+
+// New makes a pusher. The error is a mistake in the config.
+func New(config Config) (*Pusher, error) {
+	if config.PingInterval == 0 {
+		config.PingInterval = DefaultPingInterval
+	}
+	if config.Logger == nil {
+		config.Logger = slog.Default()
+	}
+	if len(config.Resources) == 0 {
+		return nil, errors.New("push: no resources are given to bring")
+	}
+	u, err := parseURL(config.URL)
+	if err != nil {
+		return nil, err
+	}
+	return &Pusher{config: config, url: u}, nil
+}
+
+// parseURL insists on TLS, but for this machine.
+func parseURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("edge %s: %w", text, err)
+	}
+	switch u.Scheme {
+	case "https", "http":
+		u.Scheme = "ws" + strings.TrimPrefix(u.Scheme, "http")
+	case "wss", "ws":
+	default:
+		return nil, fmt.Errorf("edge %s: expected a URL such as wss://edge.example.com/feed", text)
+	}
+	switch {
+	case u.Host == "":
+		return nil, fmt.Errorf("edge %s: a host is missing, as in wss://edge.example.com/feed", text)
+	case u.User != nil:
+		return nil, fmt.Errorf("edge %s: the URL carries credentials; give the token by itself", u.Redacted())
+	case u.Scheme == "ws" && !loopback(u.Hostname()):
+		return nil, fmt.Errorf("edge %s: the token would go over the network in the clear; use wss://", text)
+	}
+	return u, nil
+}
+
+func loopback(host string) bool {
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	address, err := netip.ParseAddr(host)
+	return err == nil && address.IsLoopback()
+}
+
+// Run keeps the edge fed until ctx ends, and then returns nil. It gives up when
+// the edge refuses the very first connection for good, with a [*RefusedError].
+func (p *Pusher) Run(ctx context.Context) error {
+	var pauses backoff.Pauses
+	for {
+		err := p.connect(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		var refused *RefusedError
+		if errors.As(err, &refused) && refused.final() && !p.accepted {
+			return err
+		}
+		wait := pauses.Next(time.Now())
+		p.config.Logger.Warn("the edge is not being fed, trying again", "edge", p.url.Host, "in", wait.Round(time.Millisecond), "error", describe(err))
+		backoff.Sleep(ctx, wait)
+	}
+}
+
+// describe leaves out what a person has no use for.
+func describe(err error) error {
+	var refused *RefusedError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &refused):
+		return refused
+	case errors.As(err, &op):
+		return op
+	}
+	return err
+}
+
+// connect feeds the edge over one connection until it ends, and says why it did.
+func (p *Pusher) connect(ctx context.Context) error {
+	ws, err := p.dial(ctx)
+	if err != nil {
+		return err
+	}
+	p.accepted = true
+	log := p.config.Logger.With("edge", p.url.Host)
+	log.Info("connected to the edge, standing by")
+	f := &feed{ws: ws, connector: p.config.Connector, log: log}
+	return f.serve(ctx, p.config.PingInterval)
+}

@@ -1,0 +1,303 @@
+package push_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/connector/connectortest"
+	"github.com/watchglass/watchglass/host/push"
+	"github.com/watchglass/watchglass/host/source/memory"
+)
+
+var pods = api.Resource{Version: "v1", Name: "pods"}
+
+// edge is the listening side: it takes what connects and hands it to the test.
+type edge struct {
+	http   *httptest.Server
+	feeds  chan *edgeFeed
+	refuse func(*http.Request) (code int, body string) // zero lets it in
+}
+
+// edgeFeed is a connection as the edge sees it.
+type edgeFeed struct {
+	t       *testing.T
+	ws      *websocket.Conn
+	query   url.Values
+	token   string
+	release context.CancelFunc
+}
+
+func startEdge(t *testing.T) *edge {
+	e := &edge{feeds: make(chan *edgeFeed), refuse: func(*http.Request) (int, string) { return 0, "" }}
+	e.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if code, body := e.refuse(r); code != 0 {
+			http.Error(w, body, code)
+			return
+		}
+		ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{wire.Subprotocol}})
+		if err != nil {
+			return
+		}
+		ws.SetReadLimit(wire.MaxMessage)
+		held, release := context.WithCancel(t.Context())
+		e.feeds <- &edgeFeed{t, ws, r.URL.Query(), r.Header.Get("Authorization"), release}
+		<-held.Done()
+	}))
+	t.Cleanup(e.http.Close)
+	return e
+}
+
+func (e *edge) url() string { return "ws" + strings.TrimPrefix(e.http.URL, "http") + "/feed" }
+
+// next is the connection that comes next.
+func (e *edge) next(t *testing.T) *edgeFeed {
+	select {
+	case f := <-e.feeds:
+		t.Cleanup(func() { f.close() })
+		return f
+	case <-t.Context().Done():
+		t.Fatal("nobody connected")
+		return nil
+	}
+}
+
+func (f *edgeFeed) close() {
+	f.ws.CloseNow()
+	f.release()
+}
+
+// begin starts a session and throws away what the one before it still sends.
+func (f *edgeFeed) begin(number int) *connectortest.Reader {
+	require.NoError(f.t, f.ws.Write(f.t.Context(), websocket.MessageText, fmt.Appendf(nil, "begin %d", number)))
+	for {
+		kind, message, err := f.ws.Read(f.t.Context())
+		require.NoError(f.t, err)
+		if kind == websocket.MessageText {
+			require.Equal(f.t, fmt.Sprintf("begun %d", number), string(message))
+			return connectortest.NewReader(binary{f.ws})
+		}
+	}
+}
+
+// binary is a session as a connectortest.Conn.
+type binary struct{ ws *websocket.Conn }
+
+func (b binary) Read(ctx context.Context) ([]byte, error) {
+	kind, message, err := b.ws.Read(ctx)
+	if err == nil && kind != websocket.MessageBinary {
+		err = errors.New(string(message))
+	}
+	return message, err
+}
+
+func (b binary) Write(ctx context.Context, message []byte) error {
+	return b.ws.Write(ctx, websocket.MessageBinary, message)
+}
+
+func (b binary) Close(error) error { return nil }
+
+// cluster is a source with its connector and a pusher to an edge.
+type cluster struct {
+	source *memory.Source
+	config push.Config
+	stop   context.CancelFunc
+	done   chan error
+}
+
+func startCluster(t *testing.T, e *edge, source *memory.Source) *cluster {
+	quiet := slog.New(slog.DiscardHandler)
+	c := connector.New(connector.Config{Source: source, Logger: quiet, Access: access.Only(pods)})
+	tokens := 0
+	cl := &cluster{source: source, done: make(chan error, 1), config: push.Config{
+		Connector: c, URL: e.url(), Resources: []api.Resource{pods}, Logger: quiet, Source: source.Identity,
+		Token: func() (string, error) { tokens++; return fmt.Sprintf("token-%d", tokens), nil },
+	}}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		assert.NoError(t, c.Close(ctx))
+	})
+	return cl
+}
+
+func (c *cluster) run(t *testing.T) *cluster {
+	pusher, err := push.New(c.config)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	c.stop = cancel
+	go func() { c.done <- pusher.Run(ctx) }()
+	return c
+}
+
+func newSource() *memory.Source {
+	s := memory.New()
+	for i := range 20 {
+		put(s, fmt.Sprintf("pod-%d", i))
+	}
+	return s
+}
+
+func put(s *memory.Source, name string) api.ResourceVersion {
+	return s.Put(pods, api.NewKey("default", name), fmt.Appendf(nil, `{"metadata":{"name":%q,"namespace":"default","uid":"u"}}`, name))
+}
+
+var all = wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: connectortest.Endless}
+
+func synced(t *testing.T, r *connectortest.Reader) *connectortest.Subscription {
+	require.NoError(t, r.Hello(t.Context(), ""))
+	s, err := r.Subscribe(t.Context(), all)
+	require.NoError(t, err)
+	require.NoError(t, r.UntilSynced(t.Context(), s))
+	return s
+}
+
+func TestEdgeReadsOverAConnectionThatTheConnectorOpened(t *testing.T) {
+	e, source := startEdge(t), newSource()
+	c := startCluster(t, e, source).run(t)
+	f := e.next(t)
+	name, err := source.Identity(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, url.Values{"resources": {"v1/pods"}, "source": {name}}, f.query)
+	assert.Equal(t, "Bearer token-1", f.token)
+	r := f.begin(7)
+	s := synced(t, r)
+	assert.Len(t, s.Objects, 20)
+	last := put(source, "another")
+	require.NoError(t, r.Until(t.Context(), func() bool { return s.ResourceVersion == last }))
+
+	other, err := r.Subscribe(t.Context(), wire.Subscribe{Subscription: 2, Resource: "v1/nodes", Credit: 1})
+	require.NoError(t, err)
+	require.NoError(t, r.Until(t.Context(), func() bool { return other.Status != nil }))
+	assert.Equal(t, 404, other.Status.Code, "what is not to be brought is not there")
+
+	c.stop()
+	require.NoError(t, r.Until(t.Context(), func() bool { return r.Status != nil }))
+	assert.Equal(t, 503, r.Status.Code)
+	assert.ErrorContains(t, r.UntilEnd(t.Context()), "StatusGoingAway")
+	require.NoError(t, <-c.done)
+}
+
+// An edge that was taken out of memory begins anew on the same connection.
+func TestAForgetfulEdgeResumes(t *testing.T) {
+	e, source := startEdge(t), newSource()
+	startCluster(t, e, source).run(t)
+	f := e.next(t)
+	s := synced(t, f.begin(1))
+	for number := 2; number < 20; number++ {
+		last := put(source, fmt.Sprintf("pod-%d", number)) // which the session before may still tell
+		r := f.begin(number)
+		require.NoError(t, r.Hello(t.Context(), ""))
+		require.NoError(t, r.Resume(t.Context(), s, all))
+		require.NoError(t, r.Until(t.Context(), func() bool { return s.ResourceVersion == last }))
+		assert.Equal(t, 1, s.Snapshots)
+	}
+	assert.Equal(t, 18, s.Events)
+}
+
+func TestAnEdgeThatIsGoneIsDialledAgainWithAFreshToken(t *testing.T) {
+	e, source := startEdge(t), newSource()
+	startCluster(t, e, source).run(t)
+	f := e.next(t)
+	s := synced(t, f.begin(1))
+	f.close()
+	last := put(source, "meanwhile")
+	f = e.next(t)
+	assert.Equal(t, "Bearer token-2", f.token)
+	r := f.begin(1)
+	require.NoError(t, r.Hello(t.Context(), ""))
+	require.NoError(t, r.Resume(t.Context(), s, all))
+	require.NoError(t, r.Until(t.Context(), func() bool { return s.ResourceVersion == last }))
+	assert.Equal(t, 1, s.Snapshots)
+}
+
+func TestASessionThatBreaksTheProtocolEndsAlone(t *testing.T) {
+	e, source := startEdge(t), newSource()
+	startCluster(t, e, source).run(t)
+	f := e.next(t)
+	r := f.begin(1)
+	require.NoError(t, r.Hello(t.Context(), ""))
+	require.NoError(t, r.Conn.Write(t.Context(), []byte{0x7f, 0}))
+	err := r.UntilEnd(t.Context())
+	assert.ErrorContains(t, err, "ended 1 ")
+	assert.ErrorContains(t, err, "0x7f")
+	assert.Len(t, synced(t, f.begin(2)).Objects, 20)
+}
+
+func TestAnEdgeThatSpeaksNonsenseIsLeft(t *testing.T) {
+	e := startEdge(t)
+	startCluster(t, e, newSource()).run(t)
+	f := e.next(t)
+	require.NoError(t, f.ws.Write(t.Context(), websocket.MessageText, []byte("begin at once")))
+	_, _, err := f.ws.Read(t.Context())
+	assert.Equal(t, websocket.StatusProtocolError, websocket.CloseStatus(err))
+	f.release()
+	assert.Len(t, synced(t, e.next(t).begin(1)).Objects, 20)
+}
+
+func TestRefusals(t *testing.T) {
+	for code, hint := range map[int]string{401: "signed", 403: "must allow", 404: "cluster known", 409: "--replace"} {
+		e := startEdge(t)
+		e.refuse = func(*http.Request) (int, string) { return code, `{"kind":"Status","message":"not you"}` }
+		err := <-startCluster(t, e, newSource()).run(t).done
+		var refused *push.RefusedError
+		require.ErrorAs(t, err, &refused)
+		assert.Equal(t, code, refused.Code)
+		assert.ErrorContains(t, err, "not you")
+		assert.ErrorContains(t, err, hint)
+	}
+}
+
+// Once an edge has let us in, a refusal passes: a token is renewed, a
+// deployment rolls.
+func TestALaterRefusalIsWaitedFor(t *testing.T) {
+	e := startEdge(t)
+	attempts := 0 // one at a time
+	e.refuse = func(*http.Request) (int, string) {
+		if attempts++; attempts == 2 {
+			return 401, "expired"
+		}
+		return 0, ""
+	}
+	c := startCluster(t, e, newSource()).run(t)
+	e.next(t).close()
+	assert.Len(t, synced(t, e.next(t).begin(1)).Objects, 20)
+	c.stop()
+	require.NoError(t, <-c.done)
+}
+
+func TestEdgesThatAreNone(t *testing.T) {
+	e := startEdge(t)
+	c := startCluster(t, e, newSource())
+	for text, complaint := range map[string]string{
+		"edge.example.com/feed":        "wss://edge.example.com",
+		"ftp://edge.example.com/feed":  "wss://edge.example.com",
+		"wss:///feed":                  "host",
+		"wss://a:b@edge.example/feed":  "credentials",
+		"ws://edge.example.com/feed":   "in the clear",
+		"http://edge.example.com/feed": "in the clear",
+		"wss://\x00":                   "invalid",
+	} {
+		c.config.URL = text
+		_, err := push.New(c.config)
+		assert.ErrorContains(t, err, complaint, text)
+	}
+	c.config.URL, c.config.Resources = e.url(), nil
+	_, err := push.New(c.config)
+	assert.Error(t, err)
+}
