@@ -60,6 +60,7 @@ type Cacher struct {
 	awaiting  []*Follower // news
 	waits     []wait
 	held      bool // waits do not end
+	prompted  bool // somebody else waits
 	scratch   []byte
 	dispatcher
 }
