@@ -229,3 +229,25 @@ func TestImportsOfTheKubernetesAPI(t *testing.T) {
 		}
 	}
 }
+
+// The edge's HTTP face is measured in kilobytes: what it needs besides the
+// Kubernetes API is small, and is named here.
+func TestImportsOfTheEdge(t *testing.T) {
+	light := []string{"host/kubeapi", "host/access", "host/access/token", "host/edge", "host/source", "wasm/edge"}
+	theirs := []string{"github.com/golang-jwt/jwt/v5", "github.com/syumai/workers"}
+	all := list(t, []string{"GOOS=js", "GOARCH=wasm"}, "./wasm/edge")
+	for path, p := range all {
+		mine, ok := strings.CutPrefix(path, module)
+		switch {
+		case ok && !isCore(mine) && !slices.Contains(light, mine) && !strings.HasPrefix(mine, "host/internal/"):
+			t.Errorf("wasm/edge needs %s, by way of %s", mine, detour(all, path))
+		case !ok && !p.Standard && !slices.ContainsFunc(theirs, func(m string) bool { return path == m || strings.HasPrefix(path, m+"/") }):
+			t.Errorf("wasm/edge needs %s, by way of %s", path, detour(all, path))
+		}
+	}
+	for _, heavy := range []string{"regexp", "text/template", "html/template", "go/token"} {
+		if _, there := all[heavy]; there {
+			t.Errorf("wasm/edge needs %s, by way of %s", heavy, detour(all, heavy))
+		}
+	}
+}

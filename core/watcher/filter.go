@@ -103,7 +103,7 @@ func (f *Filter) requirements() []selector.Requirement {
 func (f *Filter) Convert(e *history.Event) (t api.EventType, content store.Ref, ok bool) {
 	current := f.Matches(e.Current)
 	previous := current
-	if !f.same(e) {
+	if !f.sameFor(e.Current, e.Previous) {
 		previous = f.Matches(e.Previous)
 	}
 	switch {
@@ -117,9 +117,8 @@ func (f *Filter) Convert(e *history.Event) (t api.EventType, content store.Ref, 
 	return 0, 0, false
 }
 
-// same reports whether the two versions of a change are plainly the same to the
+// sameFor reports whether two versions of an object are plainly the same to the
 // filter.
-func (f *Filter) same(e *history.Event) bool {
-	return e.Current != 0 && e.Previous != 0 && f.fields.Same(e.Unchanged) &&
-		(!f.labelled || f.heap.LabelSet(e.Current) == f.heap.LabelSet(e.Previous))
+func (f *Filter) sameFor(a, b store.Ref) bool {
+	return a != 0 && b != 0 && f.fields.Empty() && f.heap.LabelSet(a) == f.heap.LabelSet(b)
 }

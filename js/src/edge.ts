@@ -4,9 +4,11 @@ import type { EdgeOptions } from "./edge/options.js";
 import type { ObjectState } from "./edge/platform.js";
 import module from "./watchglass.wasm";
 
+export { edgeEntry, type EdgeEnv, type Handler } from "./edge/entry.js";
 export { grantHeader, readGrant, type Grant } from "./edge/grant.js";
 export type { EdgeOptions } from "./edge/options.js";
 export type { Fetcher, ObjectState } from "./edge/platform.js";
+export { goProgram, type GoClass } from "./edge/program.js";
 export { refuse, status } from "./edge/refusal.js";
 
 /** The object, with the module that belongs to this release. Extend it to pass options. */

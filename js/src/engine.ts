@@ -1,7 +1,7 @@
 import { Clock } from "./clock.js";
 import { internalError, messageOf } from "./errors.js";
 import { GuestError, type Guest } from "./guest.js";
-import type { Dial, Stream } from "./transport.js";
+import type { Dial, Stream, StreamEvents } from "./transport.js";
 import { Reader, split, Writer, type Frame } from "./wire/codec.js";
 import { commandTypes, writeCommand, type Command } from "./wire/commands.js";
 import { readOutput, recipient, type Output } from "./wire/outputs.js";
@@ -226,18 +226,16 @@ export class Engine {
       return;
     }
     if (!current()) return;
-    this.#streams.set(
-      stream,
-      this.#options.dial(this.#options.url, {
-        opened: () => current() && this.#hear({ type: "StreamOpened", stream, token }),
-        data: (data) => current() && this.#hear({ type: "StreamData", stream, data }),
-        closed: (message) => {
-          if (!current()) return;
-          this.#hear({ type: "StreamClosed", stream, message });
-          this.#streams.delete(stream);
-        },
-      }),
-    );
+    const events: StreamEvents = {
+      opened: () => current() && this.#hear({ type: "StreamOpened", stream, token }),
+      data: (data) => current() && this.#hear({ type: "StreamData", stream, data }),
+      closed: (message) => {
+        if (!current()) return;
+        this.#hear({ type: "StreamClosed", stream, message });
+        this.#streams.delete(stream);
+      },
+    };
+    this.#streams.set(stream, this.#options.dial(this.#options.url, events, token));
   }
 
   /** Whoever came last has the freshest token; a member that is gone cannot answer. */

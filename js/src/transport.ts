@@ -4,6 +4,9 @@ import { maxMessage } from "./wire/codec.js";
 /** The name under which both ends of a WebSocket agree on the protocol. */
 export const subprotocol = "watchglass.v1";
 
+/** Starts the name of a second subprotocol, which carries the token in base64url: a browser can say nothing else while it connects. Kubernetes' own name for it. */
+export const bearerProtocol = "base64url.bearer.authorization.k8s.io.";
+
 /** An open or opening stream of messages. */
 export interface Stream {
   send(message: Uint8Array): void;
@@ -18,11 +21,11 @@ export interface StreamEvents {
   closed(message: string): void;
 }
 
-/** Opens a stream. */
-export type Dial = (url: string, events: StreamEvents) => Stream;
+/** Opens a stream, for the holder of a token, which may be empty. */
+export type Dial = (url: string, events: StreamEvents, token: string) => Stream;
 
 /** The constructor of WebSockets as browsers, Node 22, workerd and the package `ws` have it. */
-export type WebSocketClass = new (url: string, protocols: string) => WebSocket;
+export type WebSocketClass = new (url: string, protocols: string[]) => WebSocket;
 
 /** The platform's WebSocket, or that of the package `ws` where the platform has none. */
 export async function findWebSocket(): Promise<WebSocketClass> {
@@ -36,12 +39,18 @@ export async function findWebSocket(): Promise<WebSocketClass> {
   }
 }
 
+function protocols(token: string): string[] {
+  if (token === "") return [subprotocol];
+  const bytes = String.fromCharCode(...new TextEncoder().encode(token));
+  return [subprotocol, bearerProtocol + btoa(bytes).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "")];
+}
+
 /** Streams as WebSockets. */
 export function webSocketDial(Socket: WebSocketClass): Dial {
-  return (url, events) => {
+  return (url, events, token) => {
     let socket: WebSocket;
     try {
-      socket = new Socket(url, subprotocol);
+      socket = new Socket(url, protocols(token));
     } catch (error) {
       queueMicrotask(() => events.closed(`cannot connect to ${url}: ${messageOf(error)}`));
       return { send() {}, close() {} };

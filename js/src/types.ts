@@ -287,7 +287,7 @@ export interface ConnectOptions {
    */
   identity?: string;
   /** For an inline engine where the platform has no WebSocket of its own. Default: that of the package `ws`. */
-  WebSocket?: new (url: string, protocols: string) => WebSocket;
+  WebSocket?: new (url: string, protocols: string[]) => WebSocket;
 }
 
 /** A connection to one connector, shared by everything opened on it. */

@@ -56,7 +56,7 @@ export class Edge {
 
   async read({ object = "one", grant = everything as object } = {}): Promise<Watchglass> {
     class Granted extends Socket {
-      constructor(url: string, protocols: string) {
+      constructor(url: string, protocols: string[]) {
         super(url, protocols, { headers: { "x-watchglass-grant": JSON.stringify(grant) } });
       }
     }

@@ -3,6 +3,7 @@ import { Engine } from "../engine.js";
 import { openGuest } from "../guest.js";
 import type { Collection } from "../types.js";
 import { Alarm } from "./alarm.js";
+import { Backend, backendRoot } from "./backend.js";
 import { Feeds } from "./feeds.js";
 import { readGrant, type Grant } from "./grant.js";
 import { Holdings } from "./holdings.js";
@@ -21,6 +22,7 @@ interface Parts {
   feeds: Feeds;
   holdings: Holdings;
   readers: Readers;
+  backend: Backend;
 }
 
 /**
@@ -29,7 +31,8 @@ interface Parts {
  *
  * - `/feed?resources=v1/pods,…&source=ID`: the WebSocket of a connector,
  * - `/watch`: the WebSocket of a reader,
- * - `/status`: how it is, as JSON.
+ * - `/status`: how it is, as JSON,
+ * - `/backend/…`: what the HTTP face of the edge asks, see {@link Backend}.
  *
  * Its guest, and all that it remembers, goes when the runtime takes the object
  * out of memory; the sockets stay, and the next message or alarm finds it as it
@@ -99,12 +102,15 @@ export class WatchglassObject {
     const client = await Client.attach((events) => engine.attach(events), async () => "");
     const holdings = new Holdings(client);
     const readers = new Readers(this.#state, engine, settings);
-    this.#parts = { engine, client, feeds, holdings, readers };
+    const backend = new Backend(engine, () => holdings.resources);
+    this.#parts = { engine, client, feeds, holdings, readers, backend };
     feeds.start(engine, client, holdings);
   }
 
   async #route(request: Request, grant: Grant): Promise<Response> {
-    const { pathname } = new URL(request.url);
+    const url = new URL(request.url);
+    const { pathname } = url;
+    if (pathname.startsWith(backendRoot)) return this.#parts.backend.answer(url);
     switch (pathname) {
       case "/feed":
         return this.#parts.feeds.accept(request, grant);

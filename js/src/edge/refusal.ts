@@ -6,12 +6,16 @@ export function status(code: number, reason: string, message: string): Status {
 }
 
 /** A refusal as Kubernetes words it. */
-export function refuse({ code, reason, message, retryAfterSeconds }: Status): Response {
-  const details = retryAfterSeconds ? { details: { retryAfterSeconds } } : {};
+export function refuse({ code, reason, message, retryAfterSeconds, cause, continue: token }: Status): Response {
+  const details = {
+    ...(cause && { causes: [{ reason: cause, message }] }),
+    ...(retryAfterSeconds && { retryAfterSeconds }),
+  };
+  const metadata = token ? { continue: token } : {};
   const headers: Record<string, string> = { "Cache-Control": "no-store" };
   if (retryAfterSeconds) headers["Retry-After"] = String(retryAfterSeconds);
   if (code === 401) headers["WWW-Authenticate"] = "Bearer";
-  return Response.json({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, ...details, code }, { status: code, headers });
+  return Response.json({ kind: "Status", apiVersion: "v1", metadata, status: "Failure", message, reason, details, code }, { status: code, headers });
 }
 
 /** What was thrown, as a refusal. */

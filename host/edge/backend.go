@@ -1,0 +1,237 @@
+package edge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/selector"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/kubeapi"
+	"github.com/watchglass/watchglass/host/source"
+)
+
+const (
+	// Root is where objects answer what a backend asks, in front of its
+	// questions: "/backend/list".
+	Root = "/backend/"
+	// pageSize is how many objects are taken out of an object's memory at a
+	// time, of which what was ever needed at once stays taken.
+	pageSize = 500
+	// maxRefusal is how much of an object's own failure is read.
+	maxRefusal = 64 << 10
+)
+
+// NewBackend makes a backend of the objects of one cluster. Object reaches the
+// object of a name; requests to it have "http://object" for their host. The
+// backend is safe for concurrent use if that is.
+func NewBackend(cluster string, spread Cluster, object func(name string) http.RoundTripper) kubeapi.Backend {
+	return &backend{cluster, spread, object}
+}
+
+type backend struct {
+	name    string
+	cluster Cluster
+	object  func(name string) http.RoundTripper
+}
+
+// reply is what an object answers.
+type reply struct {
+	object string
+	body   io.Closer
+	*frames
+}
+
+func (r *reply) Close() { _ = r.body.Close() } // the answer has been read, or is not wanted any more
+
+// ask asks the object of a shard.
+func (b *backend) ask(ctx context.Context, shard *Shard, question string, options url.Values) (*reply, error) {
+	object := objectName(b.name, shard.Name)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://object"+Root+question+"?"+options.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := b.object(object).RoundTrip(request)
+	if err != nil {
+		return nil, unanswered(object, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, refusal(object, response)
+	}
+	return &reply{object, response.Body, newFrames(response.Body)}, nil
+}
+
+// refusal reads the Status that an object answers instead.
+func refusal(object string, response *http.Response) *api.Status {
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
+	if err != nil {
+		return unanswered(object, err)
+	}
+	var said struct {
+		Code     int
+		Reason   api.Reason
+		Message  string
+		Metadata struct{ Continue string }
+		Details  struct {
+			RetryAfterSeconds int
+			Causes            []struct{ Reason string }
+		}
+	}
+	if err := json.Unmarshal(text, &said); err != nil || said.Code != response.StatusCode {
+		return unanswered(object, fmt.Errorf("HTTP %d: %q", response.StatusCode, text))
+	}
+	status := &api.Status{
+		Code: said.Code, Reason: said.Reason, Message: said.Message,
+		RetryAfterSeconds: said.Details.RetryAfterSeconds, Continue: said.Metadata.Continue,
+	}
+	if len(said.Details.Causes) > 0 {
+		status.Cause = said.Details.Causes[0].Reason
+	}
+	return status
+}
+
+// unanswered is for what an object, or the way to it, did wrong: it passes, and
+// the client is asked to come again.
+func unanswered(object string, err error) *api.Status {
+	status := api.Unavailable("the edge object " + object + " did not answer as it should: " + err.Error())
+	status.RetryAfterSeconds = 1
+	return status
+}
+
+// one asks for a single frame.
+func (b *backend) one(ctx context.Context, shard *Shard, question string, options url.Values, want wire.Type, frame interface{ Parse([]byte) error }) error {
+	r, err := b.ask(ctx, shard, question, options)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := r.expect(want, frame); err != nil {
+		return unanswered(r.object, broken(err))
+	}
+	return nil
+}
+
+// Resources implements kubeapi.Backend: those of all shards.
+func (b *backend) Resources(ctx context.Context) ([]kubeapi.Resource, error) {
+	var all []kubeapi.Resource
+	known := map[api.Resource]bool{}
+	for _, shard := range b.cluster.shards() {
+		schemas, err := b.schemas(ctx, &shard, "")
+		if err != nil {
+			return nil, err
+		}
+		for i := range schemas {
+			if resource := schemas[i].Resource; !known[resource] {
+				known[resource] = true
+				all = append(all, kubeapi.Resource(source.Describe(&schemas[i])))
+			}
+		}
+	}
+	return all, nil
+}
+
+// schemas are those of the resources of a shard, or that of one.
+func (b *backend) schemas(ctx context.Context, shard *Shard, resource string) ([]api.Schema, error) {
+	options := url.Values{}
+	set(options, "resource", resource)
+	r, err := b.ask(ctx, shard, "schemas", options)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	var all []api.Schema
+	for {
+		var frame wire.CollectionSchema
+		err := r.expect(wire.TypeCollectionSchema, &frame)
+		if err == io.EOF {
+			return all, nil
+		}
+		if err != nil {
+			return nil, unanswered(r.object, err)
+		}
+		all = append(all, frame.Schema)
+	}
+}
+
+// Schema implements kubeapi.Backend.
+func (b *backend) Schema(ctx context.Context, resource api.Resource) (*api.Schema, error) {
+	shard, status := b.cluster.find(resource.String())
+	if status != nil {
+		return nil, status
+	}
+	schemas, err := b.schemas(ctx, shard, resource.String())
+	if err != nil {
+		return nil, err
+	}
+	return source.Lookup(schemas, resource)
+}
+
+// Get implements kubeapi.Backend. The engine's own get knows no versions, so one
+// that must not be too old is a list of one.
+func (b *backend) Get(ctx context.Context, resource api.Resource, key api.Key, version string) (kubeapi.Object, error) {
+	shard, status := b.cluster.find(resource.String())
+	if status != nil {
+		return nil, status
+	}
+	if version != "" && version != "0" {
+		return b.getNotOlder(ctx, resource, key, version)
+	}
+	options := url.Values{}
+	set(options, "resource", resource.String())
+	set(options, "key", string(key))
+	var frame wire.ObjectReply
+	if err := b.one(ctx, shard, "get", options, wire.TypeObjectReply, &frame); err != nil {
+		return nil, err
+	}
+	return open(frame.Item)
+}
+
+func (b *backend) getNotOlder(ctx context.Context, resource api.Resource, key api.Key, version string) (kubeapi.Object, error) {
+	list, err := b.List(ctx, resource, kubeapi.ListOptions{
+		Namespace: key.Namespace(), FieldSelector: "metadata.name=" + selector.EscapeValue(key.Name()),
+		ResourceVersion: version, Match: wire.MatchNotOlderThan,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for o, err := range list.Items {
+		if err != nil || o.Key() == key {
+			return o, err
+		}
+	}
+	return nil, api.NotFound(string(key) + " not found")
+}
+
+// object is a kubeapi.Object.
+type object struct{ wire.Envelope }
+
+// JSON implements kubeapi.Object.
+func (o object) JSON() []byte { return o.Body().Data }
+
+// open takes an item for an object. One whose body the engine could not decode
+// has none, and must not be shown as if it were nothing.
+func open(item wire.Item) (kubeapi.Object, error) {
+	if item.Envelope.Body().Codec != api.JSON {
+		return nil, api.Internal("the body of " + api.Quote(string(item.Envelope.Key())) + " cannot be decoded")
+	}
+	return object{item.Envelope}, nil
+}
+
+// set sets an option that has a value.
+func set(options url.Values, name, value string) {
+	if value != "" {
+		options.Set(name, value)
+	}
+}
+
+func setNumber(options url.Values, name string, value uint64) {
+	if value != 0 {
+		options.Set(name, strconv.FormatUint(value, 10))
+	}
+}

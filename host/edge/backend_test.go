@@ -1,0 +1,128 @@
+package edge_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/edge"
+	"github.com/watchglass/watchglass/host/internal/workerd"
+	"github.com/watchglass/watchglass/host/kubeapi"
+	"github.com/watchglass/watchglass/host/kubeapi/kubeapitest"
+	"github.com/watchglass/watchglass/host/push"
+	"github.com/watchglass/watchglass/host/source/memory"
+)
+
+const grant = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"test","user":"test","feed":true}`
+
+// objects runs the objects of the npm package in workerd. They are reached at
+// /NAME/… of the address, by who says what is granted.
+func objects(t *testing.T) (address string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("runs workerd")
+	}
+	const root = "../.."
+	_, err := os.Stat(filepath.Join(root, "js/dist/edge.js"))
+	require.NoError(t, err, `build the npm package first: "make js"`)
+	binary, err := workerd.Find(root)
+	require.NoError(t, err)
+	process, err := workerd.Start(context.Background(), binary, filepath.Join(root, "js/test/edge/config.capnp"), "--directory-path=objects="+t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if complaint := process.Stop(); t.Failed() {
+			t.Log(complaint)
+		}
+	})
+	return process.Address()
+}
+
+// within reaches objects from outside, as the worker does from inside.
+type within struct{ address, name string }
+
+func (w within) RoundTrip(r *http.Request) (*http.Response, error) {
+	inside := r.Clone(r.Context())
+	inside.URL = &url.URL{Scheme: "http", Host: w.address, Path: "/" + w.name + r.URL.Path, RawQuery: r.URL.RawQuery}
+	inside.Header.Set("X-Watchglass-Grant", grant)
+	return http.DefaultTransport.RoundTrip(inside)
+}
+
+// feed feeds an object from a source until the test ends.
+func feed(t *testing.T, source *memory.Source, address, name string) {
+	t.Helper()
+	c := connector.New(connector.Config{Source: source})
+	p, err := push.New(push.Config{
+		Connector: c, URL: "ws://" + address + "/" + name + "/feed", Resources: []api.Resource{{Version: "v1", Name: "pods"}},
+		Source: func(context.Context) (string, error) { return "memory", nil },
+		Token:  func() (string, error) { return grant, nil },
+	})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- p.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-done)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		require.NoError(t, c.Close(ctx))
+	})
+}
+
+// fed starts to feed the object with the first question: the contract fills its
+// source before it asks.
+type fed struct {
+	within
+	once sync.Once
+	feed func()
+}
+
+func (f *fed) RoundTrip(r *http.Request) (*http.Response, error) {
+	f.once.Do(f.feed)
+	return f.within.RoundTrip(r)
+}
+
+func TestBackend(t *testing.T) {
+	address := objects(t)
+	var opened atomic.Int64
+	kubeapitest.Run(t, func(t *testing.T, source *memory.Source) kubeapi.Backend {
+		object := within{address, "test-" + strconv.FormatInt(opened.Add(1), 10)}
+		there := &fed{within: object, feed: func() {
+			feed(t, source, address, object.name)
+			direct := edge.NewBackend("test", edge.Cluster{}, func(string) http.RoundTripper { return object })
+			require.Eventually(t, func() bool {
+				_, err := direct.Resources(t.Context())
+				return err == nil
+			}, time.Minute, 10*time.Millisecond)
+		}}
+		return edge.NewBackend("test", edge.Cluster{}, func(name string) http.RoundTripper {
+			assert.Equal(t, "test/all", name)
+			return there
+		})
+	})
+}
+
+// What an object says instead of an answer.
+func TestBackendPassesRefusalsOn(t *testing.T) {
+	address := objects(t)
+	b := edge.NewBackend("test", edge.Cluster{}, func(string) http.RoundTripper { return within{address, "nobody-feeds-this"} })
+	_, err := b.Resources(t.Context())
+	var status *api.Status
+	require.ErrorAs(t, err, &status)
+	assert.Equal(t, 503, status.Code)
+	assert.Equal(t, 1, status.RetryAfterSeconds)
+	assert.True(t, strings.HasPrefix(status.Message, "no connector has fed"), status.Message)
+}

@@ -1,0 +1,61 @@
+package edge
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// maxFrame has room for a page of a list with the largest objects that etcd
+// takes by default, a hundred of them at least.
+const maxFrame = 160 << 20
+
+// frames reads the frames of a reply.
+type frames struct{ r *bufio.Reader }
+
+func newFrames(r io.Reader) *frames { return &frames{bufio.NewReaderSize(r, 64<<10)} }
+
+// next returns the next frame, whose payload is the caller's. io.EOF is the end
+// of the stream between two frames.
+func (f *frames) next() (wire.Type, []byte, error) {
+	t, err := f.r.ReadByte()
+	if err != nil {
+		return 0, nil, err
+	}
+	n, err := binary.ReadUvarint(f.r)
+	if err != nil {
+		return 0, nil, broken(err)
+	}
+	if n > maxFrame {
+		return 0, nil, fmt.Errorf("a frame of %d bytes, the limit is %d", n, maxFrame)
+	}
+	payload := make([]byte, n)
+	if _, err := io.ReadFull(f.r, payload); err != nil {
+		return 0, nil, broken(err)
+	}
+	return wire.Type(t), payload, nil
+}
+
+// expect reads a frame of one type.
+func (f *frames) expect(want wire.Type, frame interface{ Parse([]byte) error }) error {
+	t, payload, err := f.next()
+	if err != nil {
+		return err
+	}
+	if t != want {
+		return fmt.Errorf("a frame of type 0x%x, expected 0x%x", byte(t), byte(want))
+	}
+	return frame.Parse(payload)
+}
+
+// broken makes the end of a stream within something an error.
+func broken(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

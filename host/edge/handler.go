@@ -1,0 +1,144 @@
+package edge
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/access/token"
+	"github.com/watchglass/watchglass/host/kubeapi"
+)
+
+// Config of a handler. Everything is required.
+type Config struct {
+	Keys     token.Keys
+	Clusters Clusters
+	// Object reaches the object of a name, as for NewBackend.
+	Object func(name string) http.RoundTripper
+	Now    func() time.Time
+}
+
+// NewHandler makes a handler. It is safe for concurrent use if Object is.
+func NewHandler(config Config) http.Handler {
+	h := &handler{config: config, clusters: map[string]*cluster{}}
+	for name, spread := range config.Clusters {
+		policy := token.Policy(config.Keys, name, config.Now)
+		b := &backend{name, spread, config.Object}
+		h.clusters[name] = &cluster{b, policy, kubeapi.New(kubeapi.Config{Backend: b, Access: policy, Server: "watchglass-edge"})}
+	}
+	return h
+}
+
+type handler struct {
+	config   Config
+	clusters map[string]*cluster
+}
+
+// cluster is one cluster of the edge.
+type cluster struct {
+	backend *backend
+	policy  access.Policy
+	api     *kubeapi.Handler
+}
+
+// ServeHTTP implements http.Handler.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	allowOrigins(w.Header())
+	if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+		preflight(w)
+		return
+	}
+	name, path := split(r.URL.Path)
+	if path == "/healthz" {
+		plain(w, http.StatusOK, "ok\n")
+		return
+	}
+	c := h.clusters[name]
+	if c == nil {
+		h.unknown(w, r, name)
+		return
+	}
+	switch path {
+	case "/readyz":
+		c.authenticated(w, r, c.ready)
+	case "/metrics":
+		c.authenticated(w, r, c.metrics)
+	default:
+		inside := r.Clone(r.Context())
+		inside.URL.Path, inside.URL.RawPath = path, ""
+		c.api.ServeHTTP(w, inside)
+	}
+}
+
+// allowOrigins lets pages of any origin ask. They bring a token in a header,
+// which no browser adds by itself, so nothing can be done in somebody's name.
+func allowOrigins(h http.Header) {
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Expose-Headers", "Retry-After, Warning")
+}
+
+func preflight(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Accept")
+	h.Set("Access-Control-Max-Age", "86400")
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// split takes the cluster from the front of a path.
+func split(path string) (cluster, rest string) {
+	inside, ok := strings.CutPrefix(path, "/clusters/")
+	if !ok {
+		return DefaultCluster, path
+	}
+	cluster, rest, _ = strings.Cut(inside, "/")
+	return cluster, "/" + rest
+}
+
+// unknown answers for a cluster that is not there, to whom a token entitles to
+// know.
+func (h *handler) unknown(w http.ResponseWriter, r *http.Request, name string) {
+	_, status := token.Policy(h.config.Keys, name, h.config.Now).Authenticate(r.Context(), bearer(r))
+	if status == nil {
+		status = api.NotFound("there is no cluster " + api.Quote(name) + " at this edge")
+	}
+	fail(w, status)
+}
+
+// authenticated answers holders of a token for the cluster.
+func (c *cluster) authenticated(w http.ResponseWriter, r *http.Request, answer http.HandlerFunc) {
+	if _, status := c.policy.Authenticate(r.Context(), bearer(r)); status != nil {
+		fail(w, status)
+		return
+	}
+	answer(w, r)
+}
+
+func bearer(r *http.Request) string {
+	scheme, presented, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(presented)
+}
+
+func fail(w http.ResponseWriter, status *api.Status) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	if status.Code == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	w.WriteHeader(status.Code)
+	w.Write(append(kubeapi.AppendStatus(nil, status), '\n')) // the client may be gone
+}
+
+func plain(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	io.WriteString(w, text) // the client may be gone
+}

@@ -1,0 +1,94 @@
+package edge
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/kubeapi"
+)
+
+// List implements kubeapi.Backend. A list without a limit comes in pages, all as
+// of one version, and a limit above the size of such a page is cut down to it,
+// which a client must expect (rule P16).
+func (b *backend) List(ctx context.Context, resource api.Resource, o kubeapi.ListOptions) (*kubeapi.List, error) {
+	shard, status := b.cluster.find(resource.String())
+	if status != nil {
+		return nil, status
+	}
+	limited := o.Limit > 0 && o.ResourceVersion != "0" // rule C40
+	if limited {
+		o.Limit = min(o.Limit, pageSize)
+	} else {
+		inPages(&o)
+	}
+	options := scope(resource, o.Namespace, o.LabelSelector, o.FieldSelector, o.ResourceVersion, o.Match)
+	setNumber(options, "limit", uint64(o.Limit))
+	set(options, "continue", o.Continue)
+	if !limited {
+		options.Set("all", "true")
+	}
+	r, err := b.ask(ctx, shard, "list", options)
+	if err != nil {
+		return nil, err
+	}
+	var first wire.ListReply
+	if err := r.expect(wire.TypeListReply, &first); err != nil {
+		r.Close()
+		return nil, unanswered(r.object, broken(err))
+	}
+	list := &kubeapi.List{ResourceVersion: first.ResourceVersion}
+	if limited {
+		list.Continue, list.Remaining = first.Continue, first.Remaining
+	}
+	list.Items = func(yield func(kubeapi.Object, error) bool) {
+		defer r.Close()
+		r.items(&first, limited, yield)
+	}
+	return list, nil
+}
+
+// inPages makes options that ask for everything ask for a first page of the
+// same. A version and a limit together would mean exactly that version, and
+// version zero has no pages; the newest state is as good for both (rule C39).
+func inPages(o *kubeapi.ListOptions) {
+	o.Limit = pageSize
+	switch {
+	case o.ResourceVersion == "0" && o.Match != wire.MatchExact:
+		o.ResourceVersion, o.Match = "", wire.MatchUnset
+	case o.ResourceVersion != "" && o.Match == wire.MatchUnset && o.Continue == "":
+		o.Match = wire.MatchNotOlderThan
+	}
+}
+
+// items yields the objects of a page and of those that follow it.
+func (r *reply) items(page *wire.ListReply, last bool, yield func(kubeapi.Object, error) bool) {
+	for {
+		for i := range page.Items {
+			if o, err := open(page.Items[i]); !yield(o, err) || err != nil {
+				return
+			}
+		}
+		if last || page.Continue == "" {
+			return
+		}
+		page = &wire.ListReply{}
+		if err := r.expect(wire.TypeListReply, page); err != nil {
+			yield(nil, unanswered(r.object, broken(err)))
+			return
+		}
+	}
+}
+
+// scope are the options that lists and watches have in common.
+func scope(resource api.Resource, namespace, labels, fields, version string, match wire.Match) url.Values {
+	options := url.Values{}
+	set(options, "resource", resource.String())
+	set(options, "namespace", namespace)
+	set(options, "labelSelector", labels)
+	set(options, "fieldSelector", fields)
+	set(options, "resourceVersion", version)
+	setNumber(options, "match", uint64(match))
+	return options
+}

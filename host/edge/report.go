@@ -1,0 +1,139 @@
+package edge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// maxReport is how much an object says about itself.
+const maxReport = 1 << 20
+
+// report is what an object says at /status, as far as it matters here.
+type report struct {
+	Feeds []struct {
+		Active bool `json:"active"`
+	} `json:"feeds"`
+	Collections map[string]struct {
+		State           string `json:"state"`
+		ResourceVersion string `json:"resourceVersion"`
+		Objects         int    `json:"objects"`
+	} `json:"collections"`
+	Readers int `json:"readers"`
+}
+
+// live is the state of a collection that is current.
+const live = "live"
+
+func (b *backend) report(ctx context.Context, shard *Shard) (*report, error) {
+	object := objectName(b.name, shard.Name)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://object/status", nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := b.object(object).RoundTrip(request)
+	if err != nil {
+		return nil, unanswered(object, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, refusal(object, response)
+	}
+	defer response.Body.Close()
+	var r report
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxReport)).Decode(&r); err != nil {
+		return nil, unanswered(object, err)
+	}
+	return &r, nil
+}
+
+// ready answers /readyz: every object is fed and current.
+func (c *cluster) ready(w http.ResponseWriter, r *http.Request) {
+	var reasons []string
+	for _, shard := range c.backend.cluster.shards() {
+		report, err := c.backend.report(r.Context(), &shard)
+		if err != nil {
+			reasons = append(reasons, err.Error())
+			continue
+		}
+		reasons = append(reasons, report.lacking(shard.Name)...)
+	}
+	if len(reasons) > 0 {
+		plain(w, http.StatusServiceUnavailable, "not ready: "+strings.Join(reasons, "; ")+"\n")
+		return
+	}
+	plain(w, http.StatusOK, "ready\n")
+}
+
+// lacking says why an object is not ready.
+func (r *report) lacking(shard string) []string {
+	var reasons []string
+	if r.active() == 0 {
+		reasons = append(reasons, "no connector feeds "+shard)
+	}
+	for _, resource := range slices.Sorted(maps.Keys(r.Collections)) {
+		if state := r.Collections[resource].State; state != live {
+			reasons = append(reasons, resource+" is "+state)
+		}
+	}
+	return reasons
+}
+
+func (r *report) active() int {
+	n := 0
+	for _, f := range r.Feeds {
+		if f.Active {
+			n++
+		}
+	}
+	return n
+}
+
+// metrics answers /metrics in the Prometheus text format, with what the objects
+// are at this moment: the worker itself forgets everything with each request.
+func (c *cluster) metrics(w http.ResponseWriter, r *http.Request) {
+	var reports []*report
+	shards := c.backend.cluster.shards()
+	for i := range shards {
+		report, err := c.backend.report(r.Context(), &shards[i])
+		if err != nil {
+			plain(w, http.StatusServiceUnavailable, err.Error()+"\n")
+			return
+		}
+		reports = append(reports, report)
+	}
+	var b strings.Builder
+	gauge := func(name, help string, each func(shard string, r *report)) {
+		fmt.Fprintf(&b, "# HELP watchglass_edge_%s %s\n# TYPE watchglass_edge_%[1]s gauge\n", name, help)
+		for i, report := range reports {
+			each(shards[i].Name, report)
+		}
+	}
+	perObject := func(name, help string, value func(*report) int) {
+		gauge(name, help, func(shard string, r *report) {
+			fmt.Fprintf(&b, "watchglass_edge_%s{cluster=%q,shard=%q} %d\n", name, c.backend.name, shard, value(r))
+		})
+	}
+	perResource := func(name, help string, value func(r *report, resource string) int) {
+		gauge(name, help, func(shard string, r *report) {
+			for _, resource := range slices.Sorted(maps.Keys(r.Collections)) {
+				fmt.Fprintf(&b, "watchglass_edge_%s{cluster=%q,shard=%q,resource=%q} %d\n", name, c.backend.name, shard, resource, value(r, resource))
+			}
+		})
+	}
+	perObject("readers", "Connected readers.", func(r *report) int { return r.Readers })
+	perObject("feeds", "Connected connectors.", func(r *report) int { return len(r.Feeds) })
+	perObject("feeds_active", "Connectors that deliver; the others stand by.", (*report).active)
+	perResource("objects", "Objects held.", func(r *report, resource string) int { return r.Collections[resource].Objects })
+	perResource("live", "Whether the resource is current.", func(r *report, resource string) int {
+		if r.Collections[resource].State == live {
+			return 1
+		}
+		return 0
+	})
+	plain(w, http.StatusOK, b.String())
+}

@@ -1,0 +1,127 @@
+package edge
+
+import (
+	"context"
+	"io"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/kubeapi"
+)
+
+// Watch implements kubeapi.Backend.
+func (b *backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.WatchOptions) (kubeapi.Watch, error) {
+	shard, status := b.cluster.find(resource.String())
+	if status != nil {
+		return nil, status
+	}
+	options := scope(resource, o.Namespace, o.LabelSelector, o.FieldSelector, o.ResourceVersion, o.Match)
+	setNumber(options, "sendInitialEvents", uint64(o.SendInitialEvents))
+	setNumber(options, "timeoutSeconds", uint64(o.TimeoutSeconds))
+	if o.Bookmarks {
+		options.Set("bookmarks", "true")
+	}
+	// The context of the call does not bound the watch: Close ends it.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	r, err := b.ask(ctx, shard, "watch", options)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return newWatch(r, cancel), nil
+}
+
+// watch is a watch of an object.
+type watch struct {
+	reply  *reply
+	cancel context.CancelFunc
+	taken  chan taken    // from read to Next
+	closed chan struct{} // by Close
+}
+
+// taken is what one frame says.
+type taken struct {
+	events []kubeapi.Event
+	err    error // the last one
+}
+
+func newWatch(r *reply, cancel context.CancelFunc) *watch {
+	w := &watch{reply: r, cancel: cancel, taken: make(chan taken), closed: make(chan struct{})}
+	go w.read() // until the stream ends, which Close sees to
+	return w
+}
+
+func (w *watch) read() {
+	for {
+		events, err := w.frame()
+		if len(events) == 0 && err == nil {
+			continue
+		}
+		select {
+		case w.taken <- taken{events, err}:
+		case <-w.closed:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// frame reads one frame.
+func (w *watch) frame() ([]kubeapi.Event, error) {
+	t, payload, err := w.reply.next()
+	var frame wire.WatchEvents
+	switch {
+	case err != nil:
+	case t == wire.TypeWatchClosed:
+		return nil, io.EOF
+	case t != wire.TypeWatchEvents:
+		err = wire.Unknown(t)
+	default:
+		err = frame.Parse(payload)
+	}
+	if err != nil {
+		return nil, unanswered(w.reply.object, broken(err))
+	}
+	events := make([]kubeapi.Event, len(frame.Events))
+	for i := range frame.Events {
+		if events[i], err = event(&frame.Events[i]); err != nil {
+			return nil, err
+		}
+	}
+	return events, nil
+}
+
+func event(e *wire.WatchEvent) (kubeapi.Event, error) {
+	event := kubeapi.Event{
+		Type: e.Type, ResourceVersion: e.Item.ResourceVersion,
+		InitialEventsEnd: e.Item.Flags&api.EndOfInitialEvents != 0, Status: e.Status,
+	}
+	if !e.Type.IsChange() {
+		return event, nil
+	}
+	var err error
+	event.Object, err = open(e.Item)
+	return event, err
+}
+
+// Next implements kubeapi.Watch.
+func (w *watch) Next(ctx context.Context) ([]kubeapi.Event, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case t := <-w.taken:
+		return t.events, t.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Close implements kubeapi.Watch.
+func (w *watch) Close() {
+	close(w.closed)
+	w.cancel()
+	w.reply.Close()
+}

@@ -1,0 +1,356 @@
+import { idsPerMember, type Engine, type Seat } from "../engine.js";
+import { WatchglassError } from "../errors.js";
+import type { Status } from "../types.js";
+import { Reader, Writer, type Frame } from "../wire/codec.js";
+import { writeCommand, type Command } from "../wire/commands.js";
+import { readOutput, type Output } from "../wire/outputs.js";
+import { status } from "./refusal.js";
+
+// The other side of host/edge, whose doc.go tells the questions and answers.
+
+/** Where an object answers them. */
+export const backendRoot = "/backend/";
+
+/** How long a question waits for data that nobody has brought yet (rule C6). */
+const readyMillis = 10_000;
+
+/** Events that a watch delivers ahead of its reader. */
+const watchCredit = 100;
+
+type List = Command & { type: "List" };
+
+/** A frame as it came, for the reader of the answer, and what it says. */
+interface Answer {
+  bytes: Uint8Array<ArrayBuffer>;
+  output: Output;
+}
+
+/** Waits for the one answer to a question. */
+interface Waiting {
+  resolve(answer: Answer): void;
+  reject(error: WatchglassError): void;
+}
+
+interface Held {
+  id: number;
+  /** The schema's frame, once it is known. */
+  schema: Promise<Answer>;
+  described: Waiting;
+}
+
+/** Answers the HTTP face of the edge out of the object's engine. */
+export class Backend {
+  readonly #resources: () => readonly string[];
+  readonly #seat: Seat;
+  readonly #writer = new Writer();
+  readonly #held = new Map<string, Held>();
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #watches = new Map<number, WatchStream>();
+  #lastId = 0;
+
+  /** Resources are those that the object holds at the moment. */
+  constructor(engine: Engine, resources: () => readonly string[]) {
+    this.#resources = resources;
+    this.#seat = engine.attach({
+      frames: () => {},
+      frame: (frame) => this.#told(frame),
+      restarted: (message) => this.#fail(message),
+      failed: (message) => this.#fail(message),
+      token: async () => "",
+    });
+  }
+
+  /** Throws a {@link WatchglassError} where the answer is a refusal. */
+  async answer({ pathname, searchParams: query }: URL): Promise<Response> {
+    switch (pathname) {
+      case `${backendRoot}schemas`:
+        return this.#schemas(query);
+      case `${backendRoot}get`:
+        return this.#get(query);
+      case `${backendRoot}list`:
+        return this.#list(query);
+      case `${backendRoot}watch`:
+        return this.#watch(query);
+    }
+    throw new WatchglassError(status(404, "NotFound", `there is no question ${pathname}`));
+  }
+
+  async #schemas(query: URLSearchParams): Promise<Response> {
+    const one = query.get("resource");
+    const resources = one === null ? this.#resources() : [one];
+    if (resources.length === 0) throw unfed();
+    const schemas = await within(Promise.all(resources.map((resource) => this.#hold(resource).schema)));
+    return reply(...schemas);
+  }
+
+  async #get(query: URLSearchParams): Promise<Response> {
+    const { id: collection } = this.#hold(resourceOf(query));
+    return reply(await within(this.#ask((request) => ({ type: "Get", request, collection, key: query.get("key") ?? "" }))));
+  }
+
+  async #list(query: URLSearchParams): Promise<Response> {
+    const { id: collection } = this.#hold(resourceOf(query));
+    const options: List = {
+      type: "List",
+      request: 0,
+      collection,
+      ...select(query),
+      resourceVersion: query.get("resourceVersion") ?? "",
+      match: number(query, "match"),
+      limit: number(query, "limit"),
+      continue: query.get("continue") ?? "",
+      bodies: true,
+    };
+    const first = await this.#page(options);
+    if (query.get("all") !== "true" || first.next === "") return reply(first);
+    let page: typeof first | undefined = first;
+    let next = first.next;
+    const stream = new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        page ??= await this.#page({ ...options, resourceVersion: "", match: 0, continue: next });
+        controller.enqueue(page.bytes);
+        next = page.next;
+        page = undefined;
+        if (next === "") controller.close();
+      },
+    });
+    return new Response(stream);
+  }
+
+  async #page(options: List): Promise<Answer & { next: string }> {
+    const answer = await within(this.#ask((request) => ({ ...options, request })));
+    return { ...answer, next: (answer.output as Output & { type: "ListReply" }).continue };
+  }
+
+  #watch(query: URLSearchParams): Response {
+    const { id: collection } = this.#hold(resourceOf(query));
+    const watch = this.#newId();
+    const stream = new WatchStream({
+      grant: (events) => this.#send({ type: "GrantWatch", watch, events }),
+      cancel: () => {
+        this.#watches.delete(watch);
+        this.#send({ type: "CloseWatch", watch });
+      },
+    });
+    this.#watches.set(watch, stream);
+    this.#send({
+      type: "OpenWatch",
+      watch,
+      collection,
+      ...select(query),
+      resourceVersion: query.get("resourceVersion") ?? "",
+      match: number(query, "match"),
+      sendInitialEvents: number(query, "sendInitialEvents"),
+      bookmarks: query.get("bookmarks") === "true",
+      timeoutSeconds: number(query, "timeoutSeconds"),
+      bodies: true,
+      policy: 0,
+      credit: watchCredit,
+    });
+    // What makes no sense is refused at once.
+    if (stream.failure) throw stream.failure;
+    return new Response(stream.readable);
+  }
+
+  /** The collection of a resource that the object holds; the engine shares its store. */
+  #hold(resource: string): Held {
+    const resources = this.#resources();
+    for (const [other, { id }] of this.#held) {
+      if (resources.includes(other)) continue;
+      this.#held.delete(other);
+      this.#send({ type: "CloseCollection", collection: id });
+    }
+    if (resources.length === 0) throw unfed();
+    if (!resources.includes(resource)) {
+      throw new WatchglassError(status(404, "NotFound", `resource ${resource} is not held here; there are: ${resources.join(", ")}`));
+    }
+    let held = this.#held.get(resource);
+    if (!held) {
+      let described!: Waiting;
+      const schema = new Promise<Answer>((resolve, reject) => (described = { resolve, reject }));
+      schema.catch(() => {}); // for whoever asks
+      held = { id: this.#newId(), schema, described };
+      this.#held.set(resource, held);
+      this.#send({ type: "OpenCollection", collection: held.id, resource, namespace: "", labelSelector: "", fieldSelector: "", metadataOnly: false, restore: false });
+    }
+    return held;
+  }
+
+  #ask(question: (request: number) => Command): Promise<Answer> {
+    const request = this.#newId();
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(request, { resolve, reject });
+      this.#send(question(request));
+    });
+  }
+
+  #told(frame: Frame): void {
+    if (frame.type === 0x67) return this.#events(frame);
+    const output = readOutput(frame);
+    switch (output?.type) {
+      case "ObjectReply":
+      case "ListReply":
+        this.#take(output.request)?.resolve({ bytes: frame.bytes.slice(), output });
+        return;
+      case "ErrorReply":
+        this.#take(output.request)?.reject(asError(output.status));
+        return;
+      case "CollectionSchema": {
+        const held = this.#find(output.collection);
+        if (!held) return;
+        const answer = { bytes: frame.bytes.slice(), output };
+        held.described.resolve(answer);
+        held.schema = Promise.resolve(answer); // it may be another one than before
+        return;
+      }
+      case "CollectionState":
+        if (output.state === "forbidden") this.#drop(output.collection, output.status);
+        return;
+      case "Rejected":
+        if (output.object === "collection") this.#drop(output.id, output.status);
+        else if (output.object === "watch") this.#end(output.id, (stream) => stream.fail(asError(output.status)));
+        return;
+      case "WatchClosed":
+        this.#end(output.watch, (stream) => stream.close(frame.bytes.slice()));
+        return;
+    }
+  }
+
+  /** Events are passed on as they are. */
+  #events(frame: Frame): void {
+    const r = new Reader(frame.payload, "WatchEvents");
+    const stream = this.#watches.get(r.uint32());
+    stream?.add(frame.bytes.slice(), r.uvarint());
+  }
+
+  #take(request: number): Waiting | undefined {
+    const waiting = this.#waiting.get(request);
+    this.#waiting.delete(request);
+    return waiting;
+  }
+
+  #find(collection: number): Held | undefined {
+    for (const held of this.#held.values()) if (held.id === collection) return held;
+    return undefined;
+  }
+
+  /** A collection that cannot be had is asked for anew by the next question. */
+  #drop(collection: number, why: Status | undefined): void {
+    for (const [resource, { id, described }] of this.#held) {
+      if (id !== collection) continue;
+      this.#held.delete(resource);
+      described.reject(asError(why));
+      queueMicrotask(() => this.#send({ type: "CloseCollection", collection }));
+    }
+  }
+
+  #end(watch: number, how: (stream: WatchStream) => void): void {
+    const stream = this.#watches.get(watch);
+    this.#watches.delete(watch);
+    if (stream) how(stream);
+  }
+
+  /** Nothing that was asked for is going to be answered. */
+  #fail(message: string): void {
+    const error = new WatchglassError({ ...status(503, "ServiceUnavailable", `the engine of the object broke: ${message}`), retryAfterSeconds: 1 });
+    for (const { described } of this.#held.values()) described.reject(error);
+    for (const { reject } of this.#waiting.values()) reject(error);
+    for (const stream of this.#watches.values()) stream.fail(error);
+    this.#held.clear();
+    this.#waiting.clear();
+    this.#watches.clear();
+  }
+
+  #send(command: Command): void {
+    writeCommand(this.#writer, command);
+    this.#seat.send(this.#writer.take());
+  }
+
+  /** A number that nothing else of this seat has, whatever kind it is of. */
+  #newId(): number {
+    const base = this.#seat.member * idsPerMember;
+    do {
+      this.#lastId = (this.#lastId + 1) % idsPerMember;
+    } while (this.#waiting.has(base + this.#lastId) || this.#watches.has(base + this.#lastId) || this.#find(base + this.#lastId));
+    return base + this.#lastId;
+  }
+}
+
+/** The answer to a watch: the engine is granted as many events as its reader has taken. */
+class WatchStream {
+  readonly readable: ReadableStream<Uint8Array>;
+  failure: WatchglassError | undefined;
+  #controller!: ReadableStreamDefaultController<Uint8Array>;
+  #delivered = 0;
+
+  constructor({ grant, cancel }: { grant(events: number): void; cancel(): void }) {
+    this.readable = new ReadableStream({
+      start: (controller) => {
+        this.#controller = controller;
+      },
+      pull: async () => {
+        await undefined; // the engine is just now handing out what there is
+        const events = this.#delivered;
+        this.#delivered = 0;
+        if (events > 0) grant(events);
+      },
+      cancel,
+    });
+  }
+
+  add(frame: Uint8Array, events: number): void {
+    this.#delivered += events;
+    this.#controller.enqueue(frame);
+  }
+
+  close(last: Uint8Array): void {
+    this.#controller.enqueue(last);
+    this.#controller.close();
+  }
+
+  fail(error: WatchglassError): void {
+    this.failure = error;
+    this.#controller.error(error);
+  }
+}
+
+/** Gives up on what is not there in time. */
+async function within<T>(answer: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new WatchglassError({ ...status(429, "TooManyRequests", "not synchronised yet, try again"), retryAfterSeconds: 1 })), readyMillis);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function reply(...answers: Answer[]): Response {
+  return new Response(new Blob(answers.map(({ bytes }) => bytes)));
+}
+
+function unfed(): WatchglassError {
+  return new WatchglassError({ ...status(503, "ServiceUnavailable", "no connector has fed this object yet"), retryAfterSeconds: 1 });
+}
+
+function asError(why: Status | undefined): WatchglassError {
+  return new WatchglassError(why ?? status(500, "InternalError", "the engine refused and did not say why"));
+}
+
+function resourceOf(query: URLSearchParams): string {
+  const resource = query.get("resource");
+  if (resource === null) throw new WatchglassError(status(400, "BadRequest", "a question is about a resource"));
+  return resource;
+}
+
+function select(query: URLSearchParams): { namespace: string; labelSelector: string; fieldSelector: string } {
+  return { namespace: query.get("namespace") ?? "", labelSelector: query.get("labelSelector") ?? "", fieldSelector: query.get("fieldSelector") ?? "" };
+}
+
+function number(query: URLSearchParams, name: string): number {
+  const value = Number(query.get(name) ?? "0");
+  if (!Number.isInteger(value) || value < 0 || value > 0xffff_ffff) throw new WatchglassError(status(400, "BadRequest", `${name} is not a number`));
+  return value;
+}

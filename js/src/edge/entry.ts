@@ -1,0 +1,92 @@
+import { bearerProtocol, subprotocol } from "../transport.js";
+import type { Status } from "../types.js";
+import { grantHeader, type Grant } from "./grant.js";
+import { parseClusters, place, route } from "./places.js";
+import type { Fetcher } from "./platform.js";
+import { refuse, status } from "./refusal.js";
+import { parseKeys, verify, type Claims } from "./token.js";
+
+/** What an edge is given by the runtime. */
+export interface EdgeEnv {
+  /** The Durable Objects. */
+  WATCHGLASS: { idFromName(name: string): unknown; get(id: never): Fetcher };
+  /** The keys that tokens are signed with; a secret. */
+  WATCHGLASS_KEY: string;
+  /** The clusters as JSON; see host/edge. Default: one, called "default". */
+  WATCHGLASS_CLUSTERS?: string;
+}
+
+/** Answers requests. */
+export type Handler<Env> = (request: Request, env: Env, context: unknown) => Response | Promise<Response>;
+
+/**
+ * The entry of an edge: takes in the WebSockets of readers and connectors, at
+ * `/watch` and `/feed` or `/clusters/NAME/watch` and `/clusters/NAME/feed`, and
+ * hands everything else to `others`.
+ *
+ * A WebSocket goes to the object that holds what its URL asks for: `?resource=` of
+ * a reader, `?resources=` of a connector; see {@link place}. The object is told
+ * what the token grants, whatever the request said of that itself.
+ */
+export function edgeEntry<Env extends EdgeEnv>(others: Handler<Env>): { fetch: Handler<Env> } {
+  return {
+    async fetch(request, env, context) {
+      const url = new URL(request.url);
+      const { cluster, rest } = route(url.pathname);
+      if (rest !== "/watch" && rest !== "/feed") return others(request, env, context);
+      try {
+        return await takeIn(request, env, url, cluster, rest);
+      } catch (error) {
+        console.error("watchglass:", error);
+        return refuse(status(500, "InternalError", "this edge is not set up completely; its log says what is missing"));
+      }
+    },
+  };
+}
+
+async function takeIn(request: Request, env: EdgeEnv, url: URL, cluster: string, path: "/watch" | "/feed"): Promise<Response> {
+  const claims = await verify(await parseKeys(env.WATCHGLASS_KEY ?? ""), presented(request.headers), Date.now());
+  if ("code" in claims) return refuse(claims);
+  const forbidden = mayNot(claims, cluster, path);
+  if (forbidden) return refuse(forbidden);
+  const object = place(parseClusters(env.WATCHGLASS_CLUSTERS), cluster, asked(url.searchParams));
+  if (typeof object !== "string") return refuse(object);
+  const inner = new Request(`http://object${path}${url.search}`, request);
+  inner.headers.delete("Authorization");
+  // Only the protocol itself: what else was offered is the token.
+  if (offered(request.headers).includes(subprotocol)) inner.headers.set("Sec-WebSocket-Protocol", subprotocol);
+  else inner.headers.delete("Sec-WebSocket-Protocol");
+  inner.headers.set(grantHeader, ascii(JSON.stringify(claims satisfies Grant)));
+  return env.WATCHGLASS.get(env.WATCHGLASS.idFromName(object) as never).fetch(inner);
+}
+
+function mayNot({ feed, cluster: granted }: Claims, cluster: string, path: "/watch" | "/feed"): Status | undefined {
+  if (feed && path === "/watch") return status(403, "Forbidden", "the token is for feeding, and this is for reading: mint one without --feed");
+  if (!feed && path === "/feed") return status(403, "Forbidden", "the token is for reading, and this is for feeding: mint one with --feed");
+  if (granted !== cluster) return status(403, "Forbidden", `the token is for another cluster than ${JSON.stringify(cluster)}`);
+  return undefined;
+}
+
+/** The resources that a URL names. */
+function asked(query: URLSearchParams): string[] {
+  return [...query.getAll("resource"), ...query.getAll("resources").flatMap((list) => list.split(","))].filter(Boolean);
+}
+
+const offered = (headers: Headers): string[] => (headers.get("Sec-WebSocket-Protocol") ?? "").split(",").map((name) => name.trim());
+
+/** The token of a request: a bearer token or, as browsers cannot set headers of WebSockets, the name of a subprotocol. */
+function presented(headers: Headers): string {
+  const [, token] = /^bearer +(\S*) *$/i.exec(headers.get("Authorization") ?? "") ?? [];
+  if (token !== undefined) return token;
+  const name = offered(headers).find((name) => name.startsWith(bearerProtocol));
+  if (name === undefined) return "";
+  try {
+    const text = atob(name.slice(bearerProtocol.length).replace(/-/g, "+").replace(/_/g, "/"));
+    return new TextDecoder().decode(Uint8Array.from(text, (c) => c.charCodeAt(0)));
+  } catch {
+    return "malformed";
+  }
+}
+
+/** JSON that may stand in a header. */
+const ascii = (json: string): string => json.replace(/[^\x20-\x7e]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);

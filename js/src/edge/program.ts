@@ -1,0 +1,63 @@
+import { messageOf } from "../errors.js";
+import type { Handler } from "./entry.js";
+import { refuse, status } from "./refusal.js";
+
+/** The class that Go's wasm_exec.js defines. */
+export type GoClass = new () => {
+  importObject: WebAssembly.Imports;
+  exit: (code: number) => void;
+  run(instance: WebAssembly.Instance): Promise<void>;
+};
+
+/**
+ * Answers requests with wasm/edge, the Go program that is the HTTP face of an
+ * edge: each request with an instance of its own, which ends with the response.
+ */
+export function goProgram<Env>(module: WebAssembly.Module, Go: GoClass): Handler<Env> {
+  return async (request, env, context) => {
+    const program = new Program(module, Go, { env, ctx: context });
+    try {
+      return await program.answer(request);
+    } catch (error) {
+      console.error("watchglass:", error);
+      return refuse(status(500, "InternalError", messageOf(error)));
+    }
+  };
+}
+
+class Program {
+  readonly #binding: { handleRequest?(request: Request): Promise<Response> } = {};
+  readonly #ready: Promise<void>;
+  /** Rejects when the program fails; otherwise silent. */
+  readonly #failed: Promise<never>;
+
+  constructor(module: WebAssembly.Module, Go: GoClass, given: { env: unknown; ctx: unknown }) {
+    const go = new Go();
+    let code = 0;
+    go.exit = (said) => (code = said);
+    let ready!: () => void;
+    this.#ready = new Promise((resolve) => (ready = resolve));
+    const instance = new WebAssembly.Instance(module, { ...go.importObject, workers: { ready } });
+    // The program looks for this before it first waits, that is within run.
+    const scope = globalThis as { context?: unknown };
+    scope.context = { ...given, binding: this.#binding };
+    const ended = go.run(instance);
+    delete scope.context;
+    this.#failed = new Promise((_, reject) => {
+      ended.then(() => code !== 0 && reject(new Error(`the program ended with code ${code}`)), reject);
+    });
+    this.#failed.catch(() => {}); // it is raced with what it is about
+  }
+
+  async answer(request: Request): Promise<Response> {
+    await Promise.race([this.#ready, this.#failed]);
+    const response = await Promise.race([this.#binding.handleRequest!(request), this.#failed]);
+    if (!response.body) return response;
+    // A program that fails midway must not look like one that is done.
+    const broken = new AbortController();
+    this.#failed.catch((error) => broken.abort(error));
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    response.body.pipeTo(writable, { signal: broken.signal }).catch(() => {}); // the reader of the other end is told
+    return new Response(readable, response);
+  }
+}

@@ -1,0 +1,119 @@
+import type { Status } from "../types.js";
+import { status } from "./refusal.js";
+
+// Tokens as host/access/token signs them. The file testdata/tokens/vectors.json
+// holds both to the same verdicts.
+
+const issuer = "watchglass";
+const minKeyBytes = 32;
+const maxTokenBytes = 8 << 10;
+
+/** What a token says. */
+export interface Claims {
+  user: string;
+  cluster: string;
+  /** Such as "v1/pods"; "*" for all. */
+  resources: string[];
+  /** "*" for all. */
+  namespaces: string[];
+  /** To feed these, and not to read them. */
+  feed: boolean;
+  /** Seconds since the epoch. */
+  expires: number;
+}
+
+/** Reads keys, one or more with white space between them. Throws without showing them. */
+export function parseKeys(text: string): Promise<CryptoKey[]> {
+  const keys = text.split(/\s+/).filter(Boolean).map((key) => new TextEncoder().encode(key));
+  if (keys.length === 0) throw new Error("there is no key; make one with: openssl rand -base64 48");
+  const short = keys.findIndex((key) => key.length < minKeyBytes);
+  if (short >= 0) throw new Error(`key ${short + 1} has ${keys[short]!.length} bytes, expected at least ${minKeyBytes}; make one with: openssl rand -base64 48`);
+  return Promise.all(keys.map((key) => crypto.subtle.importKey("raw", key, { name: "HMAC", hash: "SHA-256" }, false, ["verify"])));
+}
+
+const refusals = {
+  missing: "a token is required and none was presented",
+  long: "the token is too long to be one of ours",
+  malformed: "the token is not a signed token: expected one from watchglass token",
+  signature: "the token is not signed with the key that is expected here",
+  expired: "the token has expired: mint another with watchglass token",
+  early: "the token is not valid yet: compare the clocks",
+  claims: "the token lacks what a token of ours says: expected one from watchglass token",
+} as const;
+
+/** Returns what a token says at a time in milliseconds, or a 401. Signatures are compared in constant time. */
+export async function verify(keys: readonly CryptoKey[], token: string, now: number): Promise<Claims | Status> {
+  if (token === "") return refused("missing");
+  if (token.length > maxTokenBytes) return refused("long");
+  const parts = token.split(".");
+  const [header, payload] = [parts[0], parts[1]].map((part) => parseJSON(decode(part)));
+  const signature = decode(parts[2]);
+  if (parts.length !== 3 || header === undefined || !signature) return refused("malformed");
+  const claims = readClaims(payload);
+  if (!claims) return refused("malformed");
+  if ((header as { alg?: unknown } | null)?.alg !== "HS256") return refused("signature");
+  const signed = new TextEncoder().encode(token.slice(0, token.lastIndexOf(".")));
+  if (!(await signedByAny(keys, signature, signed))) return refused("signature");
+  return judge(claims, Math.floor(now / 1000));
+}
+
+async function signedByAny(keys: readonly CryptoKey[], signature: Uint8Array<ArrayBuffer>, signed: Uint8Array<ArrayBuffer>): Promise<boolean> {
+  for (const key of keys) {
+    if (await crypto.subtle.verify("HMAC", key, signature, signed)) return true;
+  }
+  return false;
+}
+
+/** What is signed, once it is known to be of the right types. */
+interface Signed {
+  iss: string;
+  sub: string;
+  exp: number | undefined;
+  nbf: number | undefined;
+  cluster: string;
+  resources: string[];
+  namespaces: string[];
+  feed: boolean;
+}
+
+function judge({ iss, sub, exp, nbf, ...scope }: Signed, now: number): Claims | Status {
+  if (exp !== undefined && now >= Math.floor(exp)) return refused("expired");
+  if (nbf !== undefined && now < Math.floor(nbf)) return refused("early");
+  if (exp === undefined || iss !== issuer) return refused("claims");
+  return { user: sub, ...scope, expires: Math.floor(exp) };
+}
+
+function readClaims(value: unknown): Signed | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const said = value as Record<string, unknown>;
+  const text = (name: string): string | undefined => (typeof (said[name] ?? "") === "string" ? ((said[name] ?? "") as string) : undefined);
+  const names = (name: string): string[] | undefined => {
+    const list = said[name] ?? [];
+    return Array.isArray(list) && list.every((item) => typeof item === "string") ? list : undefined;
+  };
+  const isTime = (time: unknown): boolean => time === undefined || typeof time === "number";
+  const [iss, sub, cluster] = [text("iss"), text("sub"), text("cluster")];
+  const [resources, namespaces] = [names("resources"), names("namespaces")];
+  const { exp, nbf, feed = false } = said;
+  if (iss === undefined || sub === undefined || cluster === undefined || !resources || !namespaces) return undefined;
+  if (!isTime(exp) || !isTime(nbf) || typeof feed !== "boolean") return undefined;
+  return { iss, sub, exp: exp as number | undefined, nbf: nbf as number | undefined, cluster, resources, namespaces, feed };
+}
+
+function refused(why: keyof typeof refusals): Status {
+  return status(401, "Unauthorized", refusals[why]);
+}
+
+/** The bytes of base64url without padding; undefined for anything else. */
+function decode(text: string | undefined): Uint8Array<ArrayBuffer> | undefined {
+  if (text === undefined || !/^[\w-]*$/.test(text) || text.length % 4 === 1) return undefined;
+  return Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
+}
+
+function parseJSON(bytes: Uint8Array | undefined): unknown {
+  try {
+    return bytes && JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+}

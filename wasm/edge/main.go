@@ -1,0 +1,100 @@
+//go:build js && wasm
+
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/syumai/workers"
+	"github.com/syumai/workers/cloudflare"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access/token"
+	"github.com/watchglass/watchglass/host/edge"
+	"github.com/watchglass/watchglass/host/kubeapi"
+)
+
+func main() {
+	handler, err := open()
+	if err != nil {
+		handler = misconfigured(err)
+	}
+	workers.Serve(served(handler))
+}
+
+// open makes the handler out of the bindings.
+func open() (http.Handler, error) {
+	keys, err := token.ParseKeys(cloudflare.Getenv("WATCHGLASS_KEY"))
+	if err != nil {
+		return nil, fmt.Errorf("the secret WATCHGLASS_KEY: %w", err)
+	}
+	clusters, err := edge.ParseClusters(cloudflare.Getenv("WATCHGLASS_CLUSTERS"))
+	if err != nil {
+		return nil, fmt.Errorf("WATCHGLASS_CLUSTERS: %w", err)
+	}
+	objects, err := cloudflare.NewDurableObjectNamespace("WATCHGLASS")
+	if err != nil {
+		return nil, fmt.Errorf("the binding of the Durable Objects: %w", err)
+	}
+	return edge.NewHandler(edge.Config{
+		Keys: keys, Clusters: clusters, Now: time.Now,
+		Object: func(name string) http.RoundTripper { return object{objects, name} },
+	}), nil
+}
+
+// misconfigured tells whoever comes that there is something to do.
+func misconfigured(err error) http.Handler {
+	fmt.Fprintln(os.Stderr, "watchglass:", err)
+	status := kubeapi.AppendStatus(nil, api.Internal("this edge is not set up completely; its log says what is missing"))
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusInternalServerError)
+		w.Write(append(status, '\n')) // the client may be gone
+	})
+}
+
+// object reaches a Durable Object.
+type object struct {
+	objects *cloudflare.DurableObjectNamespace
+	name    string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (o object) RoundTrip(r *http.Request) (*http.Response, error) {
+	stub, err := o.objects.Get(o.objects.IdFromName(o.name))
+	if err != nil {
+		return nil, err
+	}
+	return stub.Fetch(r)
+}
+
+// served fits a handler to the worker's response writer, which takes Flush for
+// nothing and does not know how to break a response off.
+func served(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			switch broken := recover(); broken {
+			case nil:
+			case http.ErrAbortHandler:
+				os.Exit(1)
+			default:
+				panic(broken)
+			}
+		}()
+		handler.ServeHTTP(flusher{w}, r)
+	})
+}
+
+// flusher sends the headers with the first Flush.
+type flusher struct{ http.ResponseWriter }
+
+// FlushError implements what http.ResponseController looks for.
+func (f flusher) FlushError() error {
+	if w, ok := f.ResponseWriter.(interface{ Ready() }); ok {
+		w.Ready()
+	}
+	return nil
+}
