@@ -192,3 +192,22 @@ func TestReadersOfAnEngine_thatHearsNothing(t *testing.T) {
 	require.Equal(t, wire.Stale, l.state().State)
 	require.EqualValues(t, 10, l.state().Objects)
 }
+
+// A read that waits at a reader of an engine is made known upstream of the engine,
+// which alone would not learn of the version in time.
+func TestC35_AWaitIsMadeKnownAllTheWayUp(t *testing.T) {
+	r := newRig(t)
+	r.load(3)
+	l := r.leaf(7, 1<<20)
+	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	for range 10 { // the first answer is to come again
+		l.wait(1500)
+	}
+	require.False(t, r.backend.pods.Awaiting())
+	l.do(&wire.List{Request: 1, Collection: 1, ResourceVersion: "200", Match: wire.MatchNotOlderThan})
+	require.True(t, r.backend.pods.Awaiting())
+	r.backend.pods.Progress(200, r.now)
+	r.settle()
+	l.settle()
+	require.Len(t, l.seen[wire.TypeListReply], 1)
+}

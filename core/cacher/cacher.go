@@ -60,6 +60,7 @@ type Cacher struct {
 	awaiting  []*Follower // news
 	waits     []wait
 	held      bool // waits do not end
+	prompted  bool // somebody else waits
 	scratch   []byte
 	dispatcher
 }
@@ -167,6 +168,10 @@ type Put struct {
 	// heap, for who knows it; it is in use, and Labels are not looked at.
 	LabelSet uint32
 	Envelope wire.Envelope
+	// Object, unless it is zero, is the number of the object in the state, and
+	// Unchanged are cells that are the same in the version held, for who knows.
+	Object    store.ID
+	Unchanged api.Cells
 	// Base, of a body of codec Delta. Its own body can be left out when the
 	// version held has or is that base.
 	Base wire.Base
@@ -201,7 +206,10 @@ func (c *Cacher) store(p *Put, held store.Ref) (store.Ref, *api.Status) {
 func (c *Cacher) Apply(p *Put, now int64) *api.Status {
 	c.now = max(c.now, now)
 	key := p.Envelope.Key()
-	id := c.state.Find(key)
+	id := p.Object
+	if id == 0 {
+		id = c.state.Find(key)
+	}
 	previous := c.state.Version(id)
 	if previous != 0 && c.heap.ResourceVersion(previous) >= p.ResourceVersion {
 		c.mend(key, p.ResourceVersion, "replaced")
@@ -217,7 +225,9 @@ func (c *Cacher) Apply(p *Put, now int64) *api.Status {
 	} else {
 		id = c.state.Add(current)
 	}
-	c.commit(id, history.Event{ResourceVersion: p.ResourceVersion, Current: current, Previous: previous, Millis: now})
+	c.commit(id, history.Event{
+		ResourceVersion: p.ResourceVersion, Current: current, Previous: previous, Millis: now, Unchanged: p.Unchanged,
+	})
 	return nil
 }
 

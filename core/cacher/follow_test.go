@@ -85,3 +85,21 @@ func TestFollowersAreToldWhatConcernsAll(t *testing.T) {
 	assert.Zero(t, behind.Rested())
 	assert.Zero(t, *none)
 }
+
+func TestC35_WhoeverWaitsElsewhereIsHeardUntilThereIsNews(t *testing.T) {
+	w := newWorld(t, history.Limits{})
+	w.Prompt()
+	assert.False(t, w.Awaiting(), "before the first list there is nothing to ask for")
+	w.list(10)
+	assert.False(t, w.Awaiting(), "which is news")
+	for _, news := range []func(){
+		func() { w.do("ns/a rv=11 app=web") },
+		func() { w.Progress(12, w.now) },
+		func() { w.list(20) },
+	} {
+		w.Prompt()
+		assert.True(t, w.Awaiting())
+		news()
+		assert.False(t, w.Awaiting())
+	}
+}

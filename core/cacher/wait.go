@@ -35,11 +35,19 @@ func (c *Cacher) Hold() { c.held = true }
 
 func (c *Cacher) fresh(rv api.ResourceVersion) bool { return c.ready && rv <= c.rv }
 
-// Awaiting reports whether a read waits for a version that has not come.
-func (c *Cacher) Awaiting() bool { return c.ready && len(c.waits) > 0 }
+// Prompt says that somebody who follows this cacher waits for a version that has
+// not come.
+func (c *Cacher) Prompt() { c.prompted = true }
+
+// Awaiting reports whether a read waits for a version that has not come, here or
+// at somebody who said so since the last news (rule C35).
+func (c *Cacher) Awaiting() bool { return c.ready && (c.prompted || len(c.waits) > 0) }
 
 func (c *Cacher) wakeFresh() {
-	if !c.ready || c.held || len(c.waits) == 0 {
+	if !c.ready || c.held {
+		return
+	}
+	if c.prompted = false; len(c.waits) == 0 {
 		return
 	}
 	c.settle(func(w *wait) (bool, *api.Status) {

@@ -17,6 +17,8 @@ type Event struct {
 	Millis          int64 // when it was recorded
 	// FinalStateUnknown: a deletion that a relist found out.
 	FinalStateUnknown bool
+	// Unchanged are cells that are the same in both versions; there may be more.
+	Unchanged api.Cells
 }
 
 // Limits of a window. The zero value is that of kube-apiserver.

@@ -69,34 +69,38 @@ func (r *Reflector) LabelSet(f *wire.LabelSet) {
 	r.labels[f.ID] = &labelSet{labels: labels, number: store.NoLabelSet}
 }
 
-// put prepares an object for the cacher. It holds a count of the label set,
+// label gives an object for the cacher its label set. It holds a count of that,
 // which done takes back.
-func (r *Reflector) put(c *wire.Change) (cacher.Put, error) {
+func (r *Reflector) label(p *cacher.Put, c *wire.Change) error {
 	set := r.labels[c.LabelSet]
 	if set == nil {
-		return cacher.Put{}, api.Protocol("object " + string(c.Key) + " has a label set that was not defined")
+		return api.Protocol("object " + string(c.Key) + " has a label set that was not defined")
 	}
 	if sets := &r.cacher.Heap().Labels; !sets.RetainAgain(set.number, set.generation) {
 		set.number = sets.Intern(set.labels)
 		set.generation = sets.Generation(set.number)
 	}
-	return cacher.Put{ResourceVersion: c.ResourceVersion, Flags: c.Flags, LabelSet: set.number, Envelope: c.Envelope, Base: c.Base}, nil
+	p.LabelSet = set.number
+	return nil
 }
 
-// patch makes the envelope of a change out of the one before.
-func (r *Reflector) patch(c *wire.Change) *api.Status {
+// envelop gives an object for the cacher its envelope, which a patch makes out of
+// the one before.
+func (r *Reflector) envelop(p *cacher.Put, c *wire.Change) (status *api.Status) {
 	if c.Patch == nil {
+		p.Envelope = c.Envelope
 		return nil
 	}
-	heap, previous := r.cacher.Heap(), r.cacher.Get(c.Key)
+	heap, state := r.cacher.Heap(), r.cacher.State()
+	object := state.Find(c.Key)
+	previous := state.Version(object)
 	if previous == 0 || heap.ResourceVersion(previous) != c.Previous || r.phase == listing {
 		return api.Protocol("version " + c.ResourceVersion.String() + " of " + string(c.Key) +
 			" is told by what changed since version " + c.Previous.String() + ", which is not here")
 	}
-	var status *api.Status
-	c.Envelope, status = c.Patch.Apply(r.envelope[:0], heap.Envelope(previous))
+	p.Envelope, p.Unchanged, status = c.Patch.Apply(r.envelope[:0], heap.Envelope(previous))
 	if status == nil {
-		r.envelope = c.Envelope
+		p.Object, r.envelope = object, p.Envelope
 	}
 	return status
 }
@@ -104,15 +108,15 @@ func (r *Reflector) patch(c *wire.Change) *api.Status {
 // take stores an object, in the list while one is under way. When what it builds
 // on is not here the subscription starts over.
 func (r *Reflector) take(c *wire.Change) error {
-	status := r.patch(c)
+	p := cacher.Put{ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base}
+	status := r.envelop(&p, c)
 	if status == nil {
-		p, err := r.put(c)
-		switch {
-		case err != nil:
+		if err := r.label(&p, c); err != nil {
 			return err
-		case r.phase == listing:
+		}
+		if r.phase == listing {
 			status = r.cacher.ListObject(&p)
-		default:
+		} else {
 			status = r.cacher.Apply(&p, r.now)
 		}
 		r.done(&p)

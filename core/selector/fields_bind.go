@@ -64,6 +64,17 @@ func (b BoundFields) EachExact(yield func(field int, value string)) {
 	}
 }
 
+// Same reports whether two versions of an object are the same to the selector,
+// given the cells that are the same in both.
+func (b BoundFields) Same(unchanged api.Cells) bool {
+	for i := range b.terms {
+		if !unchanged.Has(api.FieldCell(b.terms[i].index)) {
+			return false
+		}
+	}
+	return true
+}
+
 // Empty reports whether the selector selects everything.
 func (b BoundFields) Empty() bool { return len(b.terms) == 0 }
 

@@ -275,7 +275,7 @@ func (r *reader) row(c *wire.Change) row {
 		previous, ok := r.seen[fmt.Sprint(c.Key, c.Previous)]
 		require.True(r.t, ok && r.rows[c.Key].rv == c.Previous && r.staged == nil, "a patch is of what the reader holds")
 		var status *api.Status
-		c.Envelope, status = c.Patch.Apply(nil, previous)
+		c.Envelope, _, status = c.Patch.Apply(nil, previous)
 		require.Nil(r.t, status)
 	}
 	r.seen[fmt.Sprint(c.Key, c.ResourceVersion)] = slices.Clone(c.Envelope)

@@ -17,6 +17,7 @@ type order struct {
 	value func(store.Ref) api.Value
 	// fixed: the value follows from the key, so no new version changes it.
 	fixed bool
+	cell  api.Cells // that holds the value, if it does not
 	// reversed has every bit set when large values come first.
 	reversed sortKey
 }
@@ -36,10 +37,10 @@ func newOrder(heap *store.Heap, schema *api.Schema, sort string) (order, *api.St
 		o.fixed, o.value = true, func(ref store.Ref) api.Value { return text(heap.Key(ref).Namespace()) }
 	default:
 		if i := schema.Column(name); i >= 0 {
-			o.value = func(ref store.Ref) api.Value { return heap.Envelope(ref).Column(i) }
+			o.cell, o.value = api.ColumnCell(i), func(ref store.Ref) api.Value { return heap.Envelope(ref).Column(i) }
 			reversed = reversed != (schema.Columns[i].Kind == api.Date)
 		} else if i := schema.Field(name); i >= 0 {
-			o.value = func(ref store.Ref) api.Value { return text(heap.Envelope(ref).Field(i)) }
+			o.cell, o.value = api.FieldCell(i), func(ref store.Ref) api.Value { return text(heap.Envelope(ref).Field(i)) }
 		} else {
 			return o, unknownColumn(schema, "sort", name)
 		}

@@ -105,25 +105,26 @@ func (v *View) Replaced() {
 // Changed implements cacher.Observer. Most changes leave a row where it is, and
 // then cost a comparison of sort keys.
 func (v *View) Changed(id store.ID, e *history.Event) {
-	was, is := v.filter.Matches(e.Previous), v.filter.Matches(e.Current)
-	switch {
-	case was && is:
+	kind, _, ok := v.filter.Convert(e)
+	if !ok {
+		return
+	}
+	switch kind {
+	case api.Modified:
 		v.recount(e.Previous, e.Current)
 		v.update(id, e)
-	case is:
+	case api.Added:
 		v.count(e.Current, 1)
 		v.insert(id, e.Current, v.order.key(e.Current))
-	case was:
+	case api.Deleted:
 		v.count(e.Previous, -1)
 		v.remove(id, e.Previous)
-	default:
-		return
 	}
 	v.changed = true
 }
 
 func (v *View) update(id store.ID, e *history.Event) {
-	if v.order.fixed {
+	if v.order.fixed || e.Unchanged.Has(v.order.cell) {
 		return
 	}
 	key := v.order.key(e.Current)

@@ -158,7 +158,11 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 			case n < 60:
 				o := randomPod(r, rv)
 				m[string(o.Key)] = o
-				c.Apply(put(o), int64(rv))
+				p := put(o)
+				if p.Object = c.State().Find(o.Key); p.Object != 0 {
+					p.Unchanged = objects.Unchanged(c.Heap().Envelope(c.State().Version(p.Object)), p.Envelope)
+				}
+				c.Apply(p, int64(rv))
 			case n < 85:
 				o := randomPod(r, rv)
 				delete(m, string(o.Key))

@@ -103,7 +103,7 @@ func (f *Filter) requirements() []selector.Requirement {
 func (f *Filter) Convert(e *history.Event) (t api.EventType, content store.Ref, ok bool) {
 	current := f.Matches(e.Current)
 	previous := current
-	if !f.sameFor(e.Current, e.Previous) {
+	if !f.same(e) {
 		previous = f.Matches(e.Previous)
 	}
 	switch {
@@ -117,8 +117,9 @@ func (f *Filter) Convert(e *history.Event) (t api.EventType, content store.Ref, 
 	return 0, 0, false
 }
 
-// sameFor reports whether two versions of an object are plainly the same to the
+// same reports whether the two versions of a change are plainly the same to the
 // filter.
-func (f *Filter) sameFor(a, b store.Ref) bool {
-	return a != 0 && b != 0 && f.fields.Empty() && f.heap.LabelSet(a) == f.heap.LabelSet(b)
+func (f *Filter) same(e *history.Event) bool {
+	return e.Current != 0 && e.Previous != 0 && f.fields.Same(e.Unchanged) &&
+		(!f.labelled || f.heap.LabelSet(e.Current) == f.heap.LabelSet(e.Previous))
 }

@@ -20,7 +20,8 @@ import (
 //
 // A change finds the filters at the places of both of its versions, because an
 // object that leaves a selector concerns its readers too (rule C24). What is
-// found still has to be asked; what is not found would say no (rule C25).
+// found still has to be asked; what is not found would say no (rule C25). A few
+// filters are asked without being looked for, which costs less.
 type Index[T any] struct {
 	heap   *store.Heap
 	places map[place]*bucket[T]
@@ -30,9 +31,13 @@ type Index[T any] struct {
 	fields     []int
 	labels     map[string]int
 	order      uint64
+	all        bucket[T]
 	found      []*Entry[T] // scratch
 	spare      []*Entry[T]
 }
+
+// fewEntries is how many are not worth looking for.
+const fewEntries = 4
 
 // place is something that a version of an object has, anywhere or in a
 // namespace.
@@ -72,6 +77,7 @@ func NewIndex[T any](heap *store.Heap) Index[T] {
 func (x *Index[T]) Add(f *Filter, e *Entry[T]) {
 	e.order, e.gone, e.places = x.order, false, x.choose(f)
 	x.order++
+	x.all.entries = append(x.all.entries, e)
 	for _, p := range e.places {
 		b := x.places[p]
 		if b == nil {
@@ -89,6 +95,7 @@ func (x *Index[T]) Remove(e *Entry[T]) {
 		return
 	}
 	e.gone = true
+	x.all.remove()
 	for _, p := range e.places {
 		if b := x.places[p]; b.remove() {
 			delete(x.places, p)
@@ -162,6 +169,10 @@ func (x *Index[T]) choose(f *Filter) []place {
 // were added. The list is good until the next Find.
 func (x *Index[T]) Find(e *history.Event) []*Entry[T] {
 	x.found = x.found[:0]
+	if x.all.len() <= fewEntries && !api.Mutated(api.DispatchMissesWatcher) {
+		x.merge(&x.all)
+		return x.found
+	}
 	either := e.Current
 	if either == 0 {
 		either = e.Previous
@@ -177,19 +188,20 @@ func (x *Index[T]) Find(e *history.Event) []*Entry[T] {
 
 func (x *Index[T]) findIn(namespace string, e *history.Event) {
 	if e.Current != 0 {
-		x.findVersion(namespace, e.Current, 0)
+		x.findVersion(namespace, e.Current, 0, 0)
 	}
 	if e.Previous != 0 && (e.Current == 0 || !api.Mutated(api.DispatchMissesWatcher)) {
-		x.findVersion(namespace, e.Previous, e.Current)
+		x.findVersion(namespace, e.Previous, e.Current, e.Unchanged)
 	}
 	x.look(place{kind: everyObject, namespace: namespace})
 }
 
 // findVersion finds the filters at the places of a version, except those that it
-// shares with another version of the object, by which they were found.
-func (x *Index[T]) findVersion(namespace string, ref, found store.Ref) {
+// shares with another version of the object, by which they were found. The cells
+// are among what the two share.
+func (x *Index[T]) findVersion(namespace string, ref, found store.Ref, shared api.Cells) {
 	for i, n := range x.fields {
-		if n == 0 {
+		if n == 0 || shared.Has(api.FieldCell(i)) {
 			continue
 		}
 		value := x.heap.Envelope(ref).Field(i)

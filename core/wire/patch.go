@@ -155,13 +155,14 @@ func (p Patch) Body() api.Body {
 	return api.Body{Codec: codec, Data: r.b[r.off:]}
 }
 
-// Apply appends the envelope that the patch makes of the previous version's. A
-// patch of another object or of other cells is an error, and dst is as it was.
-func (p Patch) Apply(dst []byte, previous Envelope) (Envelope, *api.Status) {
+// Apply appends the envelope that the patch makes of the previous version's, and
+// tells which cells are the same. A patch of another object or of other cells is
+// an error, and dst is as it was.
+func (p Patch) Apply(dst []byte, previous Envelope) (Envelope, api.Cells, *api.Status) {
 	r, before := reader{b: p}, reader{b: previous}
 	start := len(dst)
 	if key := r.string(); before.string() != key {
-		return nil, api.Protocol("a patch of " + key + " was applied to another object")
+		return nil, 0, api.Protocol("a patch of " + key + " was applied to another object")
 	}
 	before.skipUID()
 	head := before.off
@@ -169,31 +170,33 @@ func (p Patch) Apply(dst []byte, previous Envelope) (Envelope, *api.Status) {
 	n := r.count(2)
 	if n == 0 {
 		dst = append(dst, previous[:before.off]...)
-		return append(dst, p[r.off:]...)[start:], nil
+		return append(dst, p[r.off:]...)[start:], api.AllCells, nil
 	}
 	var scratch [512]byte
-	cells, ok := r.applyCells(scratch[:0], p.Key(), old, n)
+	cells, unchanged, ok := r.applyCells(scratch[:0], p.Key(), old, n)
 	if !ok {
-		return nil, api.Protocol("a patch of " + string(p.Key()) + " changes cells that it does not have")
+		return nil, 0, api.Protocol("a patch of " + string(p.Key()) + " changes cells that it does not have")
 	}
 	dst = append(dst, previous[:head]...)
 	dst = appendBytes(dst, cells)
-	return append(dst, p[r.off:]...)[start:], nil
+	return append(dst, p[r.off:]...)[start:], unchanged, nil
 }
 
-// applyCells appends the cells of before with n of them replaced.
-func (r *reader) applyCells(dst []byte, key api.Key, before []byte, n int) ([]byte, bool) {
+// applyCells appends the cells of before with n of them replaced, and tells which
+// are not.
+func (r *reader) applyCells(dst []byte, key api.Key, before []byte, n int) ([]byte, api.Cells, bool) {
 	old := cells{reader: reader{b: before}, key: key}
 	old.begin()
+	unchanged := api.AllCells
 	copied, position := 0, -1
 	for at := 0; n > 0; n-- {
 		at += int(r.uint32())
 		if at <= position {
-			return nil, false
+			return nil, 0, false
 		}
 		for position < at {
 			if position++; !old.next() {
-				return nil, false
+				return nil, 0, false
 			}
 		}
 		end := old.end
@@ -207,12 +210,14 @@ func (r *reader) applyCells(dst []byte, key api.Key, before []byte, n int) ([]by
 		switch {
 		case !old.isField && (!sharing || shared < old.total):
 			dst = append(dst, r.b[from:r.off]...)
+			unchanged = unchanged.WithoutColumn(at - old.total)
 		case old.isField && value.Kind == api.String:
 			dst = appendField(dst, key, value.Text)
+			unchanged = unchanged.WithoutField(at)
 		default:
-			return nil, false
+			return nil, 0, false
 		}
 		copied = end
 	}
-	return append(dst, before[copied:]...), r.err == nil && old.err == nil
+	return append(dst, before[copied:]...), unchanged, r.err == nil && old.err == nil
 }

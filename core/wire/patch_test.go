@@ -22,11 +22,48 @@ func TestPatchMakesTheEnvelope(t *testing.T) {
 		require.Nil(t, p.validate())
 		require.Equal(t, c.current.Key(), p.Key())
 		require.Equal(t, c.current.Body(), p.Body())
-		e, status := p.Apply([]byte("before"), c.previous)
+		e, unchanged, status := p.Apply([]byte("before"), c.previous)
 		require.Nil(t, status)
+		requireUnchanged(t, unchanged, c.previous, e)
 		require.Equal(t, []byte(c.current), []byte(e))
 		require.LessOrEqual(t, len(p), len(c.current))
 	}
+}
+
+// requireUnchanged: what is said to be the same is.
+func requireUnchanged(t *testing.T, unchanged api.Cells, previous, current Envelope) {
+	for i := range 40 {
+		if unchanged.Has(api.FieldCell(i)) {
+			require.Equal(t, previous.Field(i), current.Field(i))
+		}
+		if a, b := previous.Column(i), current.Column(i); unchanged.Has(api.ColumnCell(i)) {
+			require.Zero(t, a.Compare(b), "%v and %v", a, b)
+		}
+	}
+}
+
+// A column that has the text of a field changes with it, and nothing else does.
+func TestPatchKnowsWhatItLeavesAlone(t *testing.T) {
+	apply := func(fields []string, columns ...api.Value) api.Cells {
+		was := envelope(api.Object{Key: "default/a", Fields: []string{"Pending", "node-1"}, Columns: []api.Value{
+			{Kind: api.Integer, Int: 1}, {Kind: api.String, Text: "Pending"},
+		}})
+		is := envelope(api.Object{Key: "default/a", Fields: fields, Columns: columns})
+		p, ok := AppendPatch(nil, was, is, api.Body{})
+		require.True(t, ok)
+		_, unchanged, status := Patch(p).Apply(nil, was)
+		require.Nil(t, status)
+		requireUnchanged(t, unchanged, was, is)
+		return unchanged
+	}
+	one, two := api.Value{Kind: api.Integer, Int: 1}, api.Value{Kind: api.Integer, Int: 2}
+	phase := func(s string) api.Value { return api.Value{Kind: api.String, Text: s} }
+	require.Equal(t, api.AllCells, apply([]string{"Pending", "node-1"}, one, phase("Pending")))
+	require.Equal(t, api.AllCells.WithoutColumn(0), apply([]string{"Pending", "node-1"}, two, phase("Pending")))
+	unchanged := apply([]string{"Running", "node-1"}, one, phase("Running"))
+	require.Equal(t, api.AllCells.WithoutField(0), unchanged)
+	require.True(t, unchanged.Has(api.FieldCell(1)))
+	require.False(t, unchanged.Has(api.ColumnCell(1)))
 }
 
 func TestPatchOfOtherObjects(t *testing.T) {
@@ -42,9 +79,9 @@ func TestPatchOfOtherObjects(t *testing.T) {
 		_, ok = AppendPatch(nil, c, pod2, api.Body{})
 		require.False(t, ok, "%q", c)
 	}
-	_, status := webPatch.Apply(nil, bareItem.Envelope)
+	_, _, status := webPatch.Apply(nil, bareItem.Envelope)
 	require.EqualError(t, status, "400 ProtocolError: a patch of default/web-1 was applied to another object")
-	_, status = webPatch.Apply(nil, other(api.Object{Fields: []string{"1", "2"}}))
+	_, _, status = webPatch.Apply(nil, other(api.Object{Fields: []string{"1", "2"}}))
 	require.EqualError(t, status, "400 ProtocolError: a patch of default/web-1 changes cells that it does not have")
 }
 
@@ -59,8 +96,12 @@ func FuzzPatch(f *testing.F) {
 			return
 		}
 		if p := Patch(patch); p.validate() == nil {
-			if e, status := p.Apply(nil, previous); status == nil && e.Validate() != nil {
+			e, unchanged, status := p.Apply(nil, previous)
+			if status == nil && e.Validate() != nil {
 				t.Fatalf("%x applied to %x is no envelope: %x", patch, before, e)
+			}
+			if status == nil {
+				requireUnchanged(t, unchanged, previous, e)
 			}
 		}
 		if current.Validate() != nil {
@@ -74,7 +115,8 @@ func FuzzPatch(f *testing.F) {
 		if err := p.validate(); err != nil {
 			t.Fatalf("patch from %x to %x: %v", before, after, err)
 		}
-		e, status := p.Apply(nil, previous)
+		e, unchanged, status := p.Apply(nil, previous)
+		requireUnchanged(t, unchanged, previous, e)
 		if status != nil {
 			t.Fatalf("patch from %x to %x: %v", before, after, status)
 		}

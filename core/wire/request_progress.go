@@ -2,7 +2,8 @@ package wire
 
 // RequestProgress asks for the next [Progress] of a subscription as soon as
 // there is something new to say, and not only when it is due, because somebody
-// waits for a version that may already be in (rule C35).
+// waits for a version that may already be in (rule C35). A connector that has
+// nothing new asks its source, if that can be asked.
 type RequestProgress struct {
 	Subscription uint32
 }

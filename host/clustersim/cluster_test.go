@@ -205,6 +205,7 @@ func (c *counter) Object(api.Key, api.ResourceVersion, []byte) error { c.n++; re
 func (c *counter) EndList(api.ResourceVersion) error                 { return errEnough }
 func (c *counter) Changes([]source.Change) error                     { return nil }
 func (c *counter) Progress(api.ResourceVersion) error                { return nil }
+func (c *counter) Wanted() <-chan struct{}                           { return nil }
 
 func count(t *testing.T, s source.Source) int {
 	t.Helper()

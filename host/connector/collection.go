@@ -18,8 +18,9 @@ type collection struct {
 	schema    *api.Schema
 	stop      context.CancelFunc // of the upstream watch
 
-	ready chan struct{} // closed with the first complete list
-	gone  chan struct{} // closed when it is not the resource's collection any more
+	ready  chan struct{} // closed with the first complete list
+	gone   chan struct{} // closed when it is not the resource's collection any more
+	wanted chan struct{} // cap 1: the source is asked for progress
 
 	// Guarded by connector.mu.
 	cacher    *cacher.Cacher
@@ -29,6 +30,7 @@ type collection struct {
 	idleSince time.Time       // when it was last used
 	linger    *time.Timer     // runs while nobody uses it
 	clock     *time.Timer     // for the cacher's next tick
+	prompter  *time.Timer     // runs between two requests for progress
 	status    upstream
 }
 
@@ -76,6 +78,7 @@ func (c *Connector) open(schema *api.Schema, scanner *envelope.Scanner) *collect
 		stop:      stop,
 		ready:     make(chan struct{}),
 		gone:      make(chan struct{}),
+		wanted:    make(chan struct{}, 1),
 		cacher:    cacher.New(cacher.Config{Schema: *schema, History: c.config.History, Seed: rand.Uint64(), Bases: rand.Uint64()}),
 		readers:   map[*reader]int{},
 		watches:   map[*watch]bool{},
@@ -159,8 +162,10 @@ func (col *collection) wakeEnded() {
 // stopTimers is for the end of the connector. The caller holds the lock.
 func (col *collection) stopTimers() {
 	col.stopLinger()
-	if col.clock != nil {
-		col.clock.Stop()
+	for _, timer := range []*time.Timer{col.clock, col.prompter} {
+		if timer != nil {
+			timer.Stop()
+		}
 	}
 }
 
@@ -213,6 +218,7 @@ func (col *collection) ask(f func(*cacher.Cacher)) {
 // bookmarks and deadlines of watches, for reads that wait. The caller holds the
 // lock.
 func (col *collection) wind() {
+	col.prompt()
 	next := col.cacher.NextTick()
 	if next == 0 || col.connector.closed {
 		return
@@ -223,4 +229,20 @@ func (col *collection) wind() {
 		return
 	}
 	col.clock.Reset(wait)
+}
+
+// promptPause is between two requests for progress (rule C35).
+const promptPause = 100 * time.Millisecond
+
+// prompt asks the source for progress, and again and again while a read waits for
+// it, here or at a reader. The caller holds the lock.
+func (col *collection) prompt() {
+	if col.prompter != nil || col.connector.closed || !col.cacher.Awaiting() {
+		return
+	}
+	select {
+	case col.wanted <- struct{}{}:
+	default: // it has not got round to the last request
+	}
+	col.prompter = time.AfterFunc(promptPause, func() { col.update(func(int64) { col.prompter = nil }) })
 }

@@ -33,6 +33,13 @@
 // and two per reader, of which the caller of [Connector.Serve] is one
 // (reader.go). [Connector.Close] waits for all of them.
 //
+// # Freshness
+//
+// While a read waits for a version that has not come, here or at a reader, the
+// source is asked for progress every tenth of a second (rule C35): a resource in
+// which nothing happens would otherwise learn only seconds later that it is up to
+// date.
+//
 // # Faults
 //
 // A value that is no object, is too large or lies under another object's key

@@ -16,6 +16,7 @@ const maxLookups = 1024
 // lookups are what others had to be asked before a message can be taken in
 // under the lock: asking may need the network.
 type lookups struct {
+	prompts  bool // the message asks for progress
 	greeting bool // the message has a Hello
 	token    string
 	user     *access.User
@@ -46,6 +47,8 @@ func (r *reader) lookUp(ctx context.Context, message []byte) *lookups {
 		case wire.TypeHello:
 			r.identify(ctx, payload, found)
 			user = found.user
+		case wire.TypeRequestProgress:
+			found.prompts = true
 		case wire.TypeSubscribe:
 			if user != nil {
 				r.inquire(ctx, user, payload, found)

@@ -157,11 +157,24 @@ func (r *reader) accept(ctx context.Context, message []byte) error {
 	r.found = found
 	err := r.session.Receive(message, c.now())
 	r.found = nil
+	if found.prompts {
+		r.prompt()
+	}
 	maps.DeleteFunc(r.rights, func(id uint32, _ access.Request) bool { return !r.session.Has(id) })
 	if err != nil {
 		c.totals.Malformed++
 	}
 	return err
+}
+
+// prompt asks the sources for the progress that the reader waits for. It runs
+// under the lock.
+func (r *reader) prompt() {
+	for _, col := range r.connector.collections {
+		if col.readers[r] > 0 {
+			col.prompt()
+		}
+	}
 }
 
 // authenticate is the session's question after a Hello. It runs under the lock.

@@ -246,6 +246,9 @@ func (s *sink) Progress(rv api.ResourceVersion) error {
 	return nil
 }
 
+// Wanted implements source.Sink.
+func (s *sink) Wanted() <-chan struct{} { return s.col.wanted }
+
 // fault runs under the lock.
 func (s *sink) fault(key api.Key, rv api.ResourceVersion, status *api.Status, now int64) {
 	s.col.connector.totals.Faults++

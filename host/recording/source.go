@@ -99,6 +99,9 @@ func (s *sink) Progress(rv api.ResourceVersion) error {
 	return nil
 }
 
+// Wanted implements source.Sink. Nobody waits for a recording.
+func (s *sink) Wanted() <-chan struct{} { return nil }
+
 func (s *sink) reached(rv api.ResourceVersion) {
 	s.at = max(s.at, rv)
 	if s.progress != nil {

@@ -62,6 +62,11 @@ type Sink interface {
 	// Progress says that every change up to and including rv was handed over.
 	// A source that can reports it at least every ten seconds, idle or not.
 	Progress(rv api.ResourceVersion) error
+	// Wanted receives when somebody waits for progress, every now and then for
+	// as long as that lasts. A source that can ask for progress does so then,
+	// instead of at its own pace (rule C35). Nil is never. It may be called from
+	// any goroutine.
+	Wanted() <-chan struct{}
 }
 
 // Change is one change of one object. Value is the new raw JSON, nil for a

@@ -1,9 +1,10 @@
-// node ingest-chromium.js MODULE DATA: steady ingest in a page of a headless
-// Chromium, which is $CHROMIUM.
-import { createReadStream, statSync } from "node:fs";
+// node ingest-chromium.js MODULE DATA: steady ingest in pages of a headless
+// Chromium, which is $CHROMIUM. Each side has a page, and a process, of its own.
+import { createReadStream, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
+import { ingest } from "./ingest.mjs";
 import { report } from "./rounds.mjs";
 
 const { chromium } = createRequire(new URL("../../package.json", import.meta.url))("playwright-core");
@@ -32,9 +33,15 @@ const browser = await chromium.launch({
   ],
 });
 try {
-  const tab = await browser.newPage();
-  await tab.goto(`http://127.0.0.1:${server.address().port}/`);
-  report(await tab.evaluate(() => globalThis.run()));
+  const pages = {};
+  for (const name of ["ours", "peer"]) {
+    pages[name] = await (await browser.newContext()).newPage();
+    await pages[name].goto(`http://127.0.0.1:${server.address().port}/`);
+    await pages[name].evaluate((name) => globalThis.open(name), name);
+  }
+  const { updates } = JSON.parse(readFileSync(join(data, "manifest.json")));
+  const ask = (name, method, ...args) => pages[name].evaluate(([method, args]) => globalThis.side[method](...args), [method, args]);
+  report(await ingest("chromium", updates, ask));
 } finally {
   await browser.close();
   server.close();

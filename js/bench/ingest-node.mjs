@@ -1,17 +1,45 @@
-// node ingest-node.js MODULE DATA: steady ingest in Node.
+// node ingest-node.js MODULE DATA: steady ingest in Node, each side in a process
+// of its own.
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { compile } from "../src/guest.ts";
-import { ingest } from "./ingest.mjs";
-import { compare, report } from "./rounds.mjs";
+import { ingest, openSide } from "./ingest.mjs";
+import { report } from "./rounds.mjs";
 
-const [module, data] = process.argv.slice(2);
-const read = (name) => readFileSync(join(data, name));
-const { updatesPerBatch } = JSON.parse(read("manifest.json"));
-const speeds = await ingest({
-  module: await compile(readFileSync(module)),
-  snapshot: read("snapshot.bin"), updates: read("updates.bin"),
-  list: read("list.json"), watch: read("watch.bin"),
-  rounds: 5, updatesPerBatch,
-});
-report(compare("node", speeds.ours, speeds.peer, "/s", (ours, peer) => ours / peer));
+const [module, data, side] = process.argv.slice(2);
+const { updates } = JSON.parse(readFileSync(join(data, "manifest.json")));
+
+if (side) {
+  const read = (name) => readFileSync(join(data, name));
+  const opened = await openSide(side, { module: await compile(readFileSync(module)), read, updates });
+  process.on("message", ([method, ...args]) => process.send([opened[method](...args)]));
+  process.send("open");
+} else {
+  const children = {};
+  for (const name of ["ours", "peer"]) {
+    children[name] = fork(process.argv[1], [module, data, name]);
+    await answer(children[name]);
+  }
+  report(
+    await ingest("node", updates, async (name, ...call) => {
+      children[name].send(call);
+      const [[result]] = await answer(children[name]);
+      return result;
+    }),
+  );
+  for (const child of Object.values(children)) child.disconnect();
+}
+
+/** What a child says next; it dies of what goes wrong, having said why on stderr. */
+async function answer(child) {
+  const died = new AbortController();
+  const exit = () => died.abort(new Error("a side of the comparison failed"));
+  child.once("exit", exit);
+  try {
+    return await once(child, "message", { signal: died.signal });
+  } finally {
+    child.off("exit", exit);
+  }
+}

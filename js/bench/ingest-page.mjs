@@ -1,17 +1,10 @@
-// The same in a page.
+// One side of the same in a page.
 import { compile } from "../src/guest.ts";
-import { ingest } from "./ingest.mjs";
-import { compare } from "./rounds.mjs";
+import { openSide } from "./ingest.mjs";
 
 const read = async (name) => new Uint8Array(await (await fetch(name)).arrayBuffer());
 
-globalThis.run = async () => {
-  const { updatesPerBatch } = await (await fetch("manifest.json")).json();
-  const speeds = await ingest({
-    module: await compile("watchglass.wasm"),
-    snapshot: await read("snapshot.bin"), updates: await read("updates.bin"),
-    list: await read("list.json"), watch: await read("watch.bin"),
-    rounds: 5, updatesPerBatch,
-  });
-  return compare("chromium", speeds.ours, speeds.peer, "/s", (ours, peer) => ours / peer);
+globalThis.open = async (name) => {
+  const { updates } = await (await fetch("manifest.json")).json();
+  globalThis.side = await openSide(name, { module: await compile("watchglass.wasm"), read, updates });
 };

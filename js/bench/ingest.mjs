@@ -1,35 +1,70 @@
 import { chunks } from "./chunks.mjs";
 import { Ours } from "./ours.mjs";
 import { Peer } from "./peer.mjs";
-import { inTurn } from "./rounds.mjs";
+import { compare } from "./rounds.mjs";
 
-const warmUps = 2;
+const warmUps = 4; // V8 goes on compiling for some ten thousand changes
+const rounds = 7 + warmUps;
+
+const open = {
+  async ours({ module, read }) {
+    const ours = await Ours.open(module);
+    for (const message of chunks(await read("snapshot.bin"))) ours.receive(message);
+    if (!ours.live) throw new Error("the snapshot did not make the guest live");
+    ours.attach({ watch: "app=web", sort: "-Restarts" });
+    return {
+      parts: chunks(await read("updates.bin")),
+      receive: (message) => ours.receive(message),
+      check() {
+        if (!(ours.frames.WatchEvents > 0 && ours.frames.ViewPatch > 0)) throw new Error("the watch or the view said nothing");
+      },
+    };
+  },
+
+  async peer({ read, updates }) {
+    const peer = await Peer.open(await read("list.json"));
+    return {
+      parts: chunks(await read("watch.bin")),
+      receive: (chunk) => peer.receive(chunk),
+      check() {
+        if (peer.updates !== updates) throw new Error(`client-node saw ${peer.updates} updates of ${updates}`);
+      },
+    };
+  },
+};
 
 /**
- * Both sides take the same changes in turn, round by round, and each holds all
- * objects throughout. Returns the events per second of the rounds that count.
+ * One side, with all objects, in the process that this runs in. The other has its
+ * own, so that neither collects the other's garbage.
  */
-export async function ingest({ module, snapshot, updates, list, watch, rounds, updatesPerBatch }) {
-  const ours = await Ours.open(module);
-  for (const message of chunks(snapshot)) ours.receive(message);
-  if (!ours.live) throw new Error("the snapshot did not make the guest live");
-  ours.attach({ watch: "app=web", sort: "-Restarts" });
-  const peer = await Peer.open(list);
-
-  const sides = {
-    ours: { receive: (m) => ours.receive(m), parts: chunks(updates) },
-    peer: { receive: (c) => peer.receive(c), parts: chunks(watch) },
+export async function openSide(name, data) {
+  const { parts, receive, check } = await open[name](data);
+  const start = (round) => Math.floor((parts.length * round) / rounds);
+  return {
+    take(round) {
+      globalThis.gc?.(); // the garbage of one round is not for the next to collect
+      const mine = parts.slice(start(round), start(round + 1));
+      const before = performance.now();
+      for (const part of mine) receive(part);
+      return performance.now() - before;
+    },
+    check,
   };
-  const batches = Math.floor(sides.peer.parts.length / (rounds + warmUps));
+}
+
+/**
+ * Lets both sides take the same changes, a round each in turn, and compares the
+ * events per second of the rounds that count. ask calls a method of a side where
+ * that is.
+ */
+export async function ingest(name, updates, ask) {
   const speeds = { ours: [], peer: [] };
-  for (let round = 0; round < rounds + warmUps; round++) {
-    globalThis.gc?.(); // the garbage of one round is not for the next to collect
-    const millis = inTurn(Object.values(sides), round * batches, (round + 1) * batches);
-    if (round < warmUps) continue;
-    Object.keys(sides).forEach((side, i) => speeds[side].push((1000 * batches * updatesPerBatch) / millis[i]));
+  for (let round = 0; round < rounds; round++) {
+    for (const side of Object.keys(speeds)) {
+      const millis = await ask(side, "take", round);
+      if (round >= warmUps) speeds[side].push((1000 * updates) / rounds / millis);
+    }
   }
-  const expected = (rounds + warmUps) * batches * updatesPerBatch;
-  if (peer.updates !== expected) throw new Error(`client-node saw ${peer.updates} updates of ${expected}`);
-  if (!(ours.frames.WatchEvents > 0 && ours.frames.ViewPatch > 0)) throw new Error("the watch or the view said nothing");
-  return speeds;
+  for (const side of Object.keys(speeds)) await ask(side, "check");
+  return compare(name, speeds.ours, speeds.peer, "/s", (ours, peer) => ours / peer);
 }

@@ -180,3 +180,17 @@ func Take(heap *store.Heap, w *watcher.Watcher) []string {
 	}
 	return names
 }
+
+// Unchanged are the cells that a patch from one version to the next says are the
+// same; none where there is no version before.
+func Unchanged(previous, current wire.Envelope) api.Cells {
+	patch, ok := wire.AppendPatch(nil, previous, current, api.Body{})
+	if !ok {
+		return 0
+	}
+	_, unchanged, status := wire.Patch(patch).Apply(nil, previous)
+	if status != nil {
+		panic("objects: " + status.Message)
+	}
+	return unchanged
+}

@@ -110,6 +110,7 @@ func (l *listSink) Object(key api.Key, _ api.ResourceVersion, _ []byte) error {
 func (l *listSink) EndList(api.ResourceVersion) error  { return errListed }
 func (l *listSink) Changes([]source.Change) error      { return nil }
 func (l *listSink) Progress(api.ResourceVersion) error { return nil }
+func (l *listSink) Wanted() <-chan struct{}            { return nil }
 
 var configMaps = api.Resource{Version: "v1", Name: "configmaps"}
 

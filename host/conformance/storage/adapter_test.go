@@ -33,6 +33,7 @@ type adapter struct {
 	upstream.Interface
 	t          *testing.T
 	namespaced bool
+	reticent   bool // the source
 	etcd       *clientv3.Client
 	recorder   *suites.KubernetesRecorder
 

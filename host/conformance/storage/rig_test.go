@@ -32,6 +32,7 @@ import (
 	"github.com/watchglass/watchglass/host/conformance/internal/rig"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/source"
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
@@ -63,6 +64,12 @@ func pods(namespaced bool) api.Schema {
 func setup(t *testing.T) *adapter { return setupScoped(t, true) }
 
 func setupScoped(t *testing.T, namespaced bool) *adapter {
+	return (&adapter{t: t, namespaced: namespaced}).start()
+}
+
+// start makes the store and the way to it.
+func (a *adapter) start() *adapter {
+	t := a.t
 	server, _ := etcd3testing.NewUnsecuredEtcd3TestClientServer(t)
 	compactor := etcd3.NewCompactor(server.V3Client.Client, 0, clock.RealClock{}, nil)
 	t.Cleanup(compactor.Stop)
@@ -73,10 +80,7 @@ func setupScoped(t *testing.T, namespaced bool) *adapter {
 		etcd3.NewDefaultLeaseManagerConfig(), etcd3.NewDefaultDecoder(codec, versioner), versioner)
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
-	a := &adapter{
-		Interface: store, t: t, namespaced: namespaced,
-		etcd: server.V3Client.Client, recorder: server.V3Client.Kubernetes.(*suites.KubernetesRecorder),
-	}
+	a.Interface, a.etcd, a.recorder = store, server.V3Client.Client, server.V3Client.Kubernetes.(*suites.KubernetesRecorder)
 	a.forget()
 	if utilfeature.DefaultFeatureGate.Enabled(features.SizeBasedListCostEstimate) {
 		require.NoError(t, store.EnableResourceSizeEstimation(a.keys))
@@ -87,11 +91,7 @@ func setupScoped(t *testing.T, namespaced bool) *adapter {
 // open makes the way from etcd through a connector into the module.
 func (a *adapter) open() *guest.Collection {
 	schema := pods(a.namespaced)
-	source, err := etcd.New(a.etcd, etcd.Config{
-		Prefix: etcd3testing.PathPrefix(), Resources: []api.Schema{schema},
-		Paths:  map[api.Resource]string{schema.Resource: "pods"},
-		Logger: slog.New(slog.DiscardHandler),
-	})
+	source, err := a.source(schema)
 	require.NoError(a.t, err)
 	reader := rig.Guest(a.t, connector.Config{
 		Source: source, Logger: slog.New(slog.DiscardHandler),
@@ -103,6 +103,18 @@ func (a *adapter) open() *guest.Collection {
 	require.NoError(a.t, err)
 	require.NoError(a.t, collection.WaitForSync(ctx))
 	return collection
+}
+
+func (a *adapter) source(schema api.Schema) (source.Source, error) {
+	src, err := etcd.New(a.etcd, etcd.Config{
+		Prefix: etcd3testing.PathPrefix(), Resources: []api.Schema{schema},
+		Paths:  map[api.Resource]string{schema.Resource: "pods"},
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	if a.reticent {
+		return reticent{src}, err
+	}
+	return src, err
 }
 
 // keys are those that the store's statistics count.

@@ -179,7 +179,7 @@ func (s *Subscription) object(c *wire.Change, held *Object) (Object, error) {
 		if held == nil || held.ResourceVersion != c.Previous {
 			return Object{}, fmt.Errorf("%s is told by what changed since %s, which is not held", c.Key, c.Previous)
 		}
-		envelope, status := c.Patch.Apply(nil, held.Envelope)
+		envelope, _, status := c.Patch.Apply(nil, held.Envelope)
 		if status != nil {
 			return Object{}, status
 		}

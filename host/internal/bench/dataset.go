@@ -73,7 +73,7 @@ func (d dataset) record(ctx context.Context, dir string) error {
 	if err := play(ctx, w, d.updates, d.batch, tapes...); err != nil {
 		return err
 	}
-	manifest, err := json.Marshal(map[string]int{"objects": d.pods, "updatesPerBatch": d.batch})
+	manifest, err := json.Marshal(map[string]int{"objects": d.pods, "updates": d.updates, "updatesPerBatch": d.batch})
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,8 @@
 // prints one line per figure: the ratio, what it is made of, the target, and
 // whether it is met. A figure that misses its target is printed like any other.
 //
-// Both sides of a figure run in turn within one process or one command, on the
-// same changes, which come from one seed: the objects are those of
+// Both sides of a figure run in turn within one command, and in V8 each in a
+// process of its own, on the same changes, which come from one seed: the objects are those of
 // host/clustersim, our side of a recording is what a real connector sent to a
 // real engine, and the peers' side is the same objects as Kubernetes list and
 // watch JSON. A ratio is the median of at least five rounds; absolute numbers

@@ -78,7 +78,7 @@ func runRuntimes(ctx context.Context, b *bench) ([]Result, error) {
 // ingestNanos lets engines take in a recording in turn, and returns the time
 // per event of each in every round that counts.
 func ingestNanos(dir string, engines ...machinery) ([][]float64, error) {
-	const rounds, warmUps = 5, 2
+	const rounds, warmUps = 7, 4
 	snapshot, err := readChunks(filepath.Join(dir, "snapshot.bin"))
 	if err != nil {
 		return nil, err

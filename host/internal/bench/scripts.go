@@ -9,8 +9,8 @@ import (
 // reader is not faster than its cluster.
 const updateBatch = 100
 
-// ingested is what P1 and P10 take in: 7 rounds of 10,000 updates.
-var ingested = dataset{pods: 30_000, updates: 70_000, batch: updateBatch, bodies: true, kubernetes: true}
+// ingested is what P1 and P10 take in: 11 rounds of 10,000 updates.
+var ingested = dataset{pods: 30_000, updates: 110_000, batch: updateBatch, bodies: true, kubernetes: true}
 
 func runIngest(ctx context.Context, b *bench) ([]Result, error) {
 	dir, err := b.data(ctx, ingested)

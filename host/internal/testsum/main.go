@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -152,13 +153,30 @@ func countGo(r io.Reader, t *tally) error {
 			}
 			delete(output, key)
 		case "fail":
-			fmt.Printf("FAIL %s\n%s", key, output[key])
 			if e.Test != "" {
 				t.failed++
+			} else {
+				t.failed += printUnfinished(e.Package, output)
 			}
+			fmt.Printf("FAIL %s\n%s", key, output[key])
 			delete(output, key)
 		}
 	}
+}
+
+// printUnfinished prints, and counts, the tests of a package that were running
+// when it ended: it timed out or crashed, and what was said about that is the
+// output of one of them.
+func printUnfinished(pkg string, output map[string]*strings.Builder) int {
+	n := 0
+	for _, key := range slices.Sorted(maps.Keys(output)) {
+		if test, ok := strings.CutPrefix(key, pkg+" "); ok && test != "" {
+			fmt.Printf("FAIL %s did not end\n%s", key, output[key])
+			delete(output, key)
+			n++
+		}
+	}
+	return n
 }
 
 var tapResult = regexp.MustCompile(`^\s*(not )?ok \d+`)

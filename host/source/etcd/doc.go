@@ -8,9 +8,10 @@
 //   - No gap: the watch goes on where the list ended (rules E8, E9).
 //   - Whole revisions: etcd splits a response inside a revision only when a
 //     watch allows fragments, so ours does not (rule E25).
-//   - Never silently stale: it asks etcd for progress every few seconds, and a
-//     stream on which etcd stays silent for four intervals ends with an error.
-//     A member that lost its leader ends it too (rule E10).
+//   - Never silently stale: it asks etcd for progress every few seconds, and at
+//     once when somebody waits for it (rule C35). A stream on which etcd stays
+//     silent for four intervals ends with an error. A member that lost its leader
+//     ends it too (rule E10).
 //   - No unbounded buffer: a sink that blocks holds etcd back through gRPC's
 //     flow control.
 //

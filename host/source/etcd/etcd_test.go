@@ -88,10 +88,12 @@ type sink struct {
 	endList  func() error
 	changes  func([]source.Change) error
 	progress func(api.ResourceVersion) error
+	wanted   chan struct{}
 }
 
-func (s *sink) Identify(string) error { return nil }
-func (s *sink) BeginList() error      { return nil }
+func (s *sink) Identify(string) error   { return nil }
+func (s *sink) BeginList() error        { return nil }
+func (s *sink) Wanted() <-chan struct{} { return s.wanted }
 
 func (s *sink) Object(key api.Key, _ api.ResourceVersion, _ []byte) error {
 	if s.object == nil {
@@ -332,4 +334,41 @@ func TestConfigIsChecked(t *testing.T) {
 	assert.ErrorContains(t, err, "must not be negative")
 	_, err = etcd.New(clientv3.NewCtxClient(t.Context()), etcd.Config{})
 	assert.ErrorContains(t, err, "clientv3.New")
+}
+
+// Left alone, the source asks ever less often: for twenty answers it would take
+// a day.
+func TestC35_ProgressThatIsWantedIsAskedForAtOnce(t *testing.T) {
+	config := fresh()
+	config.ProgressInterval = time.Hour
+	src, writer := open(t, config)
+	_, err := writer.Txn(t.Context(), source.Write{Resource: configMaps, Key: "a/a", Value: []byte(`{}`)})
+	require.NoError(t, err)
+	wanted, reached := make(chan struct{}, 1), make(chan api.ResourceVersion)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- src.Stream(ctx, configMaps, 0, &sink{wanted: wanted, progress: func(rv api.ResourceVersion) error {
+			select {
+			case reached <- rv:
+			case <-ctx.Done():
+			}
+			return nil
+		}})
+	}()
+	<-reached // it asks by itself at first
+	for range 20 {
+		rv := put(t, config.Prefix+"-elsewhere", "x")
+		for at := api.ResourceVersion(0); at < rv; {
+			select {
+			case wanted <- struct{}{}:
+			case at = <-reached:
+			case err := <-ended:
+				t.Fatal(err)
+			}
+		}
+	}
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
 }

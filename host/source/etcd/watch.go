@@ -37,7 +37,7 @@ func (st *stream) watch(ctx context.Context) error {
 	if err := remote.Send(st.createRequest()); err != nil {
 		return st.explain(ctx, "watch", err)
 	}
-	asker := &asker{remote: remote, cancel: cancel, created: make(chan struct{})}
+	asker := &asker{remote: remote, cancel: cancel, created: make(chan struct{}), wanted: st.sink.Wanted()}
 	if interval := st.config.ProgressInterval; interval > 0 {
 		done := make(chan struct{})
 		go func() { defer close(done); asker.run(inner, interval) }()
@@ -135,6 +135,7 @@ type asker struct {
 	remote  grpc.BidiStreamingClient[pb.WatchRequest, pb.WatchResponse]
 	cancel  context.CancelCauseFunc
 	created chan struct{}             // closed when the watch exists
+	wanted  <-chan struct{}           // somebody waits for progress
 	waiting atomic.Pointer[time.Time] // since when for a response; nil while the sink works
 }
 
@@ -146,8 +147,8 @@ func (a *asker) receive() (*pb.WatchResponse, error) {
 }
 
 // run asks soon after the watch exists, for etcd does not answer while it still
-// brings the watch up to date, and then less and less often up to interval.
-// It must not ask earlier: the answer would overtake events that the server
+// brings the watch up to date, then less and less often up to interval, and
+// whenever progress is wanted. It must not ask earlier: the answer would overtake events that the server
 // holds back until it has announced the watch.
 func (a *asker) run(ctx context.Context, interval time.Duration) {
 	delay, silence := min(firstAsk, interval), (maxUnanswered+1)*interval
@@ -162,6 +163,7 @@ func (a *asker) run(ctx context.Context, interval time.Duration) {
 			created, open = nil, true
 			timer.Reset(delay)
 			continue
+		case <-a.wanted:
 		case <-timer.C:
 		}
 		since := a.waiting.Load()

@@ -49,6 +49,7 @@ func (s *sink) say(rv api.ResourceVersion, format string, args ...any) error {
 
 func (s *sink) Identify(name string) error { return s.say(0, "of %s", name) }
 func (s *sink) BeginList() error           { return s.say(0, "list") }
+func (s *sink) Wanted() <-chan struct{}    { return nil }
 func (s *sink) Object(key api.Key, rv api.ResourceVersion, value []byte) error {
 	assert.Contains(s.t, string(value), `"kind":"Pod","apiVersion":"v1"`)
 	return s.say(0, "%s@%d", key, rv)

@@ -45,6 +45,7 @@ func (g *gate) BeginList() error                                  { return nil }
 func (g *gate) Object(api.Key, api.ResourceVersion, []byte) error { return nil }
 func (g *gate) EndList(api.ResourceVersion) error                 { close(g.listed); return nil }
 func (g *gate) Progress(api.ResourceVersion) error                { return nil }
+func (g *gate) Wanted() <-chan struct{}                           { return nil }
 func (g *gate) Changes(changes []source.Change) error {
 	g.arrived <- changes
 	<-g.pass

@@ -37,6 +37,7 @@ type stream struct {
 	at       api.ResourceVersion // everything up to it was handed over
 	failures int                 // seen
 	progress int                 // answered
+	wanted   bool                // somebody waits for progress
 }
 
 // start remembers what happened before the stream, so that it reacts only to
@@ -77,12 +78,14 @@ func (st *stream) turn(ctx context.Context) error {
 	case len(next.changes) > 0:
 		st.at = next.changes[len(next.changes)-1].ResourceVersion
 		return st.sink.Changes(next.changes)
-	case next.progress > st.progress:
-		st.at, st.progress = next.revision, next.progress
+	case next.progress > st.progress || st.wanted:
+		st.at, st.progress, st.wanted = next.revision, next.progress, false
 		return st.sink.Progress(next.revision)
 	}
 	select {
 	case <-next.wake:
+	case <-st.sink.Wanted():
+		st.wanted = true
 	case <-ctx.Done():
 	}
 	return nil

@@ -75,6 +75,8 @@ func (r *recorder) Identify(name string) error {
 	})
 }
 
+func (r *recorder) Wanted() <-chan struct{} { return nil }
+
 func (r *recorder) BeginList() error {
 	return r.call("BeginList", func() error {
 		if r.lists > 0 || r.at != 0 || !r.identified {

@@ -1,0 +1,56 @@
+package storage
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/source"
+)
+
+// reticent is a source that says how far it is to those who want to know, and to
+// nobody else. So does a storage towards the cache of kube-apiserver, and one suite
+// asserts that the cache has not heard of a revision that nobody asked about.
+type reticent struct{ source.Source }
+
+// Stream implements source.Source.
+func (r reticent) Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink source.Sink) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := &reticentSink{Sink: sink, wanted: make(chan struct{})}
+	go s.listen(ctx) // ends with the stream
+	return r.Source.Stream(ctx, resource, from, s)
+}
+
+type reticentSink struct {
+	source.Sink
+	wanted chan struct{}
+	asked  atomic.Bool
+}
+
+func (s *reticentSink) listen(ctx context.Context) {
+	for {
+		select {
+		case <-s.Sink.Wanted():
+		case <-ctx.Done():
+			return
+		}
+		s.asked.Store(true)
+		select {
+		case s.wanted <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Wanted implements source.Sink.
+func (s *reticentSink) Wanted() <-chan struct{} { return s.wanted }
+
+// Progress implements source.Sink.
+func (s *reticentSink) Progress(rv api.ResourceVersion) error {
+	if !s.asked.Swap(false) {
+		return nil
+	}
+	return s.Sink.Progress(rv)
+}
