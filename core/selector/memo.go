@@ -7,6 +7,10 @@ import "github.com/watchglass/watchglass/core/api"
 // it. It holds two bits per id and so wants ids that are small and dense. It is
 // not safe for concurrent use.
 type Memo struct {
+	// The verdict that was asked for last, which tends to be the next as well,
+	// lies beside what asks: ten thousand memos are not in the processor's cache.
+	last     uint32 // id + 1; zero for none
+	lastYes  bool
 	labels   Labels
 	verdicts []uint64 // idsPerWord verdicts in each
 }
@@ -24,9 +28,13 @@ func NewMemo(l Labels) *Memo { return &Memo{labels: l} }
 // Matches reports whether the selector matches the set that id stands for. The
 // set is looked at only when the id is new, or new again after Forget.
 func (m *Memo) Matches(id uint32, set api.Labels) bool {
-	if m.labels.Empty() {
-		return true
+	if m.last != id+1 || m.last == 0 {
+		m.last, m.lastYes = id+1, m.labels.Empty() || m.matches(id, set)
 	}
+	return m.lastYes
+}
+
+func (m *Memo) matches(id uint32, set api.Labels) bool {
 	word, shift := place(id)
 	if missing := word + 1 - len(m.verdicts); missing > 0 {
 		m.verdicts = append(m.verdicts, make([]uint64, missing)...)
@@ -46,10 +54,16 @@ func (m *Memo) Matches(id uint32, set api.Labels) bool {
 func (m *Memo) Labels() Labels { return m.labels }
 
 // Clear drops every verdict.
-func (m *Memo) Clear() { clear(m.verdicts) }
+func (m *Memo) Clear() {
+	m.last = 0
+	clear(m.verdicts)
+}
 
 // Forget drops the verdict on id, which will stand for another set.
 func (m *Memo) Forget(id uint32) {
+	if m.last == id+1 {
+		m.last = 0
+	}
 	if word, shift := place(id); word < len(m.verdicts) {
 		m.verdicts[word] &^= (known | yes) << shift
 	}

@@ -10,14 +10,15 @@ import (
 // Filter is a namespace with a label and a field selector, bound to the
 // resource's fields. It caches verdicts by label set.
 type Filter struct {
-	heap      *store.Heap
-	namespace string
-	fields    selector.BoundFields
-	labelled  bool // there is a label selector
-	labels    selector.Memo
+	// What every event looks at comes first.
+	heap     *store.Heap
+	labelled bool // there is a label selector
 	// freed is how many numbers of label sets had been freed when the cached
 	// verdicts were last looked through.
-	freed int
+	freed     int
+	namespace string
+	labels    selector.Memo
+	fields    selector.BoundFields
 }
 
 // NewFilter parses and binds. An error is a *api.Status 400 that says what is

@@ -1,37 +1,57 @@
 package watcher
 
 // queue is a bounded first-in first-out ring that grows to its bound as needed.
-type queue[T any] struct {
+// An empty one that was never used is a nil pointer: of ten thousand watches
+// most have nothing waiting.
+type queue[T any] struct{ ring *ring[T] }
+
+type ring[T any] struct {
 	items []T
 	head  int
 	count int
 }
 
-func (q *queue[T]) len() int { return q.count }
-
-func (q *queue[T]) at(i int) *T { return &q.items[(q.head+i)%len(q.items)] }
-
-func (q *queue[T]) push(v T) {
-	if q.count == len(q.items) {
-		q.resize(max(8, 2*len(q.items)))
+func (q *queue[T]) len() int {
+	if q.ring == nil {
+		return 0
 	}
-	q.count++
-	*q.at(q.count - 1) = v
+	return q.ring.count
 }
 
-func (q *queue[T]) pop() T {
-	v := *q.at(0)
+func (q *queue[T]) at(i int) *T { return q.ring.at(i) }
+
+func (q *queue[T]) push(v T) {
+	if q.ring == nil {
+		q.ring = &ring[T]{}
+	}
+	q.ring.push(v)
+}
+
+func (q *queue[T]) pop() T { return q.ring.pop() }
+
+func (r *ring[T]) at(i int) *T { return &r.items[(r.head+i)%len(r.items)] }
+
+func (r *ring[T]) push(v T) {
+	if r.count == len(r.items) {
+		r.resize(max(8, 2*len(r.items)))
+	}
+	r.count++
+	*r.at(r.count - 1) = v
+}
+
+func (r *ring[T]) pop() T {
+	v := *r.at(0)
 	var zero T
-	*q.at(0) = zero
-	q.head = (q.head + 1) % len(q.items)
-	q.count--
+	*r.at(0) = zero
+	r.head = (r.head + 1) % len(r.items)
+	r.count--
 	return v
 }
 
-func (q *queue[T]) resize(n int) {
+func (r *ring[T]) resize(n int) {
 	items := make([]T, n)
-	for i := range q.count {
-		items[i] = *q.at(i)
+	for i := range r.count {
+		items[i] = *r.at(i)
 	}
-	q.items, q.head = items, 0
+	r.items, r.head = items, 0
 }

@@ -64,7 +64,10 @@ type input struct {
 // Watcher is one watch. It is driven by whoever registered it: TryAdd,
 // AddBookmark and the stops change its queues, Run moves things on.
 type Watcher struct {
-	// What every event looks at comes first.
+	// What every event looks at comes first: of ten thousand watches, few are
+	// in the processor's cache.
+	filter    *Filter
+	sink      func(Delivery) bool
 	heap      *store.Heap
 	watermark api.ResourceVersion
 	inClosed  bool // no more admissions (rule W4)
@@ -89,7 +92,8 @@ type Watcher struct {
 
 // New registers a watch. Nothing is delivered before Run.
 func New(heap *store.Heap, opt Options) *Watcher {
-	w := &Watcher{heap: heap, opt: opt, initial: opt.Initial, inputLimit: opt.QueueSize}
+	w := &Watcher{heap: heap, filter: opt.Filter, sink: opt.Sink, opt: opt, initial: opt.Initial, inputLimit: opt.QueueSize}
+	w.opt.Initial = Initial{}
 	w.watermark = max(opt.Watermark, opt.Initial.version)
 	if opt.BookmarkAfter == 0 {
 		w.bookmark = sent
@@ -98,7 +102,7 @@ func New(heap *store.Heap, opt Options) *Watcher {
 }
 
 // Filter is the watch's filter.
-func (w *Watcher) Filter() *Filter { return w.opt.Filter }
+func (w *Watcher) Filter() *Filter { return w.filter }
 
 // Watermark is the version that live events must exceed.
 func (w *Watcher) Watermark() api.ResourceVersion { return w.watermark }
@@ -119,13 +123,13 @@ func (w *Watcher) TryAdd(e *history.Event) bool {
 	if !w.admits(e) {
 		return true
 	}
-	t, content, ok := w.opt.Filter.Convert(e)
+	t, content, ok := w.filter.Convert(e)
 	if !ok {
 		return true
 	}
-	if w.idle() && w.opt.Sink != nil {
+	if w.idle() && w.sink != nil {
 		w.admitted, w.begun = e.ResourceVersion, e.ResourceVersion
-		if d := w.delivery(e, t, content); !w.opt.Sink(d) {
+		if d := w.delivery(e, t, content); !w.sink(d) {
 			w.out.push(d)
 		}
 		return true
@@ -151,7 +155,7 @@ func (w *Watcher) AddDifference(e *history.Event) {
 	if !w.admits(e) {
 		return
 	}
-	if _, _, ok := w.opt.Filter.Convert(e); ok {
+	if _, _, ok := w.filter.Convert(e); ok {
 		w.admit(e)
 		w.difference++
 	}
@@ -225,7 +229,7 @@ func (w *Watcher) Run() {
 }
 
 func (w *Watcher) flush() {
-	for w.opt.Sink != nil && w.out.len() > 0 && w.opt.Sink(*w.out.at(0)) {
+	for w.sink != nil && w.out.len() > 0 && w.sink(*w.out.at(0)) {
 		w.out.pop()
 	}
 }
@@ -298,7 +302,7 @@ func (w *Watcher) finishRevision() {
 }
 
 func (w *Watcher) deliver(e *history.Event) {
-	t, content, ok := w.opt.Filter.Convert(e)
+	t, content, ok := w.filter.Convert(e)
 	if !ok {
 		return
 	}
