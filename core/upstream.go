@@ -69,7 +69,8 @@ func parsed[F interface{ Parse([]byte) error }](payload []byte, frame F, handle 
 const maxKeptChanges = 4096
 
 // takeChanges returns memory for the changes of a frame, and keepChanges takes
-// it back when they are applied. What they alias must not be held by it.
+// it back when they are applied, the largest of a message. What they alias must
+// not be held by it.
 func (c *connection) takeChanges() []wire.Change {
 	changes := c.changes
 	c.changes = nil
@@ -77,7 +78,7 @@ func (c *connection) takeChanges() []wire.Change {
 }
 
 func (c *connection) keepChanges(changes []wire.Change) {
-	if cap(changes) <= maxKeptChanges {
+	if cap(changes) <= maxKeptChanges && cap(changes) > cap(c.changes) {
 		clear(changes)
 		c.changes = changes[:0]
 	}

@@ -1,6 +1,10 @@
 package store
 
-import "github.com/watchglass/watchglass/core/api"
+import (
+	"math/bits"
+
+	"github.com/watchglass/watchglass/core/api"
+)
 
 // index finds the object of a key. It is several open-addressing tables, each
 // for a part of the hashes and growing by itself, so that no single insertion
@@ -12,11 +16,28 @@ type index struct {
 
 const tableBits = 6
 
-// table uses linear probing and is at most three quarters full.
+// table uses linear probing and is at most seven eighths full.
 type table struct {
-	ids   []ID // zero for an empty slot
-	tags  []uint8
-	count int
+	groups []group
+	count  int
+}
+
+// group is some slots in a row: what a probe looks at lies together, and no slot
+// takes more than its five bytes.
+type group struct {
+	ids  [groupSize]ID // zero for an empty slot
+	tags [groupSize]uint8
+}
+
+const groupSize = 8
+
+func (t *table) slots() int { return len(t.groups) * groupSize }
+
+func (t *table) id(slot int) ID { return t.groups[slot/groupSize].ids[slot%groupSize] }
+
+func (t *table) set(slot int, id ID, tag uint8) {
+	g := &t.groups[slot/groupSize]
+	g.ids[slot%groupSize], g.tags[slot%groupSize] = id, tag
 }
 
 // A hash is used in three parts: the low bits for the slot, then a tag, and the
@@ -30,18 +51,29 @@ func (x *index) get(s *Store, key api.Key) ID {
 	if t.count == 0 {
 		return 0
 	}
-	return t.ids[t.find(s, key, h)]
+	return t.id(t.find(s, key, h))
 }
 
 // add puts in a key that is not there yet.
 func (x *index) add(s *Store, key api.Key, id ID) {
 	h := hash(key)
 	t := &x.tables[tableOf(h)]
-	if (t.count+1)*4 > len(t.ids)*3 {
+	if (t.count+1)*8 > t.slots()*7 {
 		t.grow(s)
 	}
 	t.put(h, id)
 	t.count++
+}
+
+// expect makes room for so many keys, unless there are any yet.
+func (x *index) expect(s *Store, keys int) {
+	perTable := keys / len(x.tables)
+	perTable += perTable / 16 // they do not spread evenly
+	for i := range x.tables {
+		if t := &x.tables[i]; t.count == 0 && perTable > 0 {
+			t.resize(s, 1<<bits.Len(uint(perTable*8/7/groupSize)))
+		}
+	}
 }
 
 // remove returns what was there, or zero.
@@ -52,7 +84,7 @@ func (x *index) remove(s *Store, key api.Key) ID {
 		return 0
 	}
 	hole := t.find(s, key, h)
-	id := t.ids[hole]
+	id := t.id(hole)
 	if id != 0 {
 		t.count--
 		t.close(s, hole)
@@ -62,30 +94,37 @@ func (x *index) remove(s *Store, key api.Key) ID {
 
 // find returns the slot of key, or the empty slot where it belongs.
 func (t *table) find(s *Store, key api.Key, h uint64) int {
-	mask, tag := len(t.ids)-1, tagOf(h)
-	i := int(h) & mask
-	for t.ids[i] != 0 && (t.tags[i] != tag || s.key(t.ids[i]) != key) {
-		i = (i + 1) & mask
+	mask, tag := t.slots()-1, tagOf(h)
+	for i := int(h) & mask; ; i = (i + 1) & mask {
+		g := &t.groups[uint(i)/groupSize]
+		id := g.ids[i%groupSize]
+		if id == 0 || g.tags[i%groupSize] == tag && s.key(id) == key {
+			return i
+		}
 	}
-	return i
 }
 
 func (t *table) put(h uint64, id ID) {
-	mask := len(t.ids) - 1
+	mask := t.slots() - 1
 	i := int(h) & mask
-	for t.ids[i] != 0 {
+	for t.id(i) != 0 {
 		i = (i + 1) & mask
 	}
-	t.ids[i], t.tags[i] = id, tagOf(h)
+	t.set(i, id, tagOf(h))
 }
 
 func (t *table) grow(s *Store) {
-	old := t.ids
-	n := max(8, 2*len(old))
-	t.ids, t.tags = make([]ID, n), make([]uint8, n)
-	for _, id := range old {
-		if id != 0 {
-			t.put(hash(s.key(id)), id)
+	t.resize(s, max(1, 2*len(t.groups)))
+}
+
+func (t *table) resize(s *Store, groups int) {
+	old := t.groups
+	t.groups = make([]group, groups)
+	for i := range old {
+		for _, id := range old[i].ids {
+			if id != 0 {
+				t.put(hash(s.key(id)), id)
+			}
 		}
 	}
 }
@@ -93,15 +132,15 @@ func (t *table) grow(s *Store) {
 // close moves later entries of the probe chain back into the hole, so that no
 // tombstones are needed.
 func (t *table) close(s *Store, hole int) {
-	mask := len(t.ids) - 1
-	for i := (hole + 1) & mask; t.ids[i] != 0; i = (i + 1) & mask {
-		home := int(hash(s.key(t.ids[i]))) & mask
-		if (i-home)&mask >= (i-hole)&mask {
-			t.ids[hole], t.tags[hole] = t.ids[i], t.tags[i]
+	mask := t.slots() - 1
+	for i := (hole + 1) & mask; t.id(i) != 0; i = (i + 1) & mask {
+		h := hash(s.key(t.id(i)))
+		if home := int(h) & mask; (i-home)&mask >= (i-hole)&mask {
+			t.set(hole, t.id(i), tagOf(h))
 			hole = i
 		}
 	}
-	t.ids[hole] = 0
+	t.set(hole, 0, 0)
 }
 
 // hash mixes eight bytes at a time: keys are long, and bytes are slow in

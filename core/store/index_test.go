@@ -39,7 +39,7 @@ func TestIndexAgainstMap(t *testing.T) {
 	for i := range s.index.tables {
 		table := &s.index.tables[i]
 		count += table.count
-		assert.LessOrEqual(t, table.count*4, len(table.ids)*3)
+		assert.LessOrEqual(t, table.count*8, table.slots()*7)
 	}
 	assert.Len(t, model, count)
 }
@@ -59,7 +59,7 @@ func TestIndexRemovesFromChains(t *testing.T) {
 		for _, key := range chain {
 			ids[key] = s.Add(put(s.heap, key, 1, 0))
 		}
-		require.Len(t, s.index.tables[5].ids, 8)
+		require.Len(t, s.index.tables[5].groups, 1)
 		require.NotZero(t, s.Remove(chain[out]))
 		for i, key := range chain {
 			if i == out {
@@ -104,4 +104,18 @@ func TestStoreNumbersStay(t *testing.T) {
 	assert.Zero(t, s.Version(a))
 	assert.Equal(t, a, s.Add(put(h, "c", 1, 0)), "the number is used again")
 	assert.Equal(t, b, s.Find("b"))
+}
+
+func TestIndexWithRoomForWhatIsExpected(t *testing.T) {
+	s := New(NewHeap())
+	s.Expect(10_000)
+	room := s.index.tables
+	for i := range 10_000 {
+		s.Add(put(s.heap, keyOf(i), 1, 0))
+	}
+	for i := range room {
+		assert.Equal(t, room[i].slots(), s.index.tables[i].slots())
+	}
+	s.Expect(20_000)
+	assert.NotZero(t, s.Find(keyOf(0)), "what is there stays")
 }

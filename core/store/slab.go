@@ -21,7 +21,7 @@ type span struct {
 
 const (
 	minChunk = 64 << 10
-	maxChunk = 1 << 20
+	maxChunk = 256 << 10
 	maxSpan  = 64 << 10
 	minSpan  = 16
 )

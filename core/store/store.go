@@ -58,7 +58,10 @@ func (s *Store) Add(ref Ref) ID {
 }
 
 // Expect makes room for so many objects.
-func (s *Store) Expect(objects int) { s.versions = slices.Grow(s.versions, objects) }
+func (s *Store) Expect(objects int) {
+	s.versions = slices.Grow(s.versions, objects)
+	s.index.expect(s, objects)
+}
 
 // NumberPlaces makes Before known, at the cost of eight bytes an object from
 // then on.

@@ -17,7 +17,7 @@ const (
 	// that with such an etcd nothing is refused.
 	DefaultMaxObjectBytes = 3 << 19
 	DefaultMaxReaders     = 10_000
-	DefaultMessageBytes   = 256 << 10
+	DefaultMessageBytes   = 64 << 10
 	DefaultWriteTimeout   = time.Minute
 	DefaultHelloTimeout   = 10 * time.Second
 	DefaultLookupTimeout  = 5 * time.Second
@@ -56,8 +56,8 @@ type Config struct {
 	// 429 and closed.
 	MaxReaders int
 	// MessageBytes is the size of message to aim at: larger is less overhead,
-	// smaller lets readers show something sooner. One object or transaction
-	// always goes in one message.
+	// smaller keeps a reader's steps short and lets it show something sooner. One
+	// object or transaction always goes in one message.
 	MessageBytes int
 	// WriteTimeout is how long one message may take to leave. A reader that
 	// is slower is taken for dead. A slow but living one is held back by its

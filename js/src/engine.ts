@@ -9,8 +9,10 @@ import { readOutput, recipient, type Output } from "./wire/outputs.js";
 /** Ids of one member lie in a block of this many, so that an id tells whose it is. */
 export const idsPerMember = 0x10000;
 
-/** Messages are gathered into one step up to this many bytes. */
+/** Commands are gathered into one step up to this many bytes. */
 export const batchBytes = 1 << 20;
+/** And messages of a stream up to this many, which is some milliseconds of snapshot. */
+const stepBytes = 1 << 17;
 
 /** An engine that broke this often in a row waits this long, at most, before the next. */
 const maxRestartDelay = 30_000;
@@ -254,7 +256,7 @@ export class Engine {
   /** Takes down what was heard of a stream, for one step together with what else comes now. */
   #hear(command: Command): void {
     // A step has room for one message of any size, not for more than that.
-    if (this.#inbox.length + (command.type === "StreamData" ? command.data.length : 0) > batchBytes) this.flush();
+    if (this.#inbox.length + (command.type === "StreamData" ? command.data.length : 0) > stepBytes) this.flush();
     writeCommand(this.#inbox, command);
     this.#schedule.run();
   }
