@@ -62,9 +62,10 @@ fuzz: ## Fuzz every parser, and the core against Kubernetes, for FUZZTIME each (
 	    echo "== $$name ($$(dirname $$f))"; (cd $$(dirname $$f) && go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x .); \
 	  done; done
 
-conformance: $(KUBERNETES)/bin/kube-apiserver-$(KUBERNETES_VERSION) $(KUBERNETES)/bin/kubectl-$(KUBERNETES_VERSION) ## Hold it against Kubernetes itself: its libraries, kube-apiserver, kubectl (the first build takes minutes)
-	go -C host/conformance test ./...
-	go -C host/conformance/objcache test ./...
+conformance: $(BINARY) $(KUBERNETES)/bin/kube-apiserver-$(KUBERNETES_VERSION) $(KUBERNETES)/bin/kubectl-$(KUBERNETES_VERSION) ## Hold it against Kubernetes itself: its libraries, kube-apiserver, kubectl (the first build takes minutes)
+	go -C host/conformance vet ./...
+	go -C host/conformance/objcache vet ./...
+	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum -conformance
 
 $(KUBERNETES)/bin/%-$(KUBERNETES_VERSION): $(KUBERNETES)/go.mod $(KUBERNETES)/go.sum
 	go -C $(KUBERNETES) build -trimpath -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES_VERSION)' -o bin/$(@F) k8s.io/kubernetes/cmd/$*

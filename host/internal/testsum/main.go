@@ -1,10 +1,13 @@
 // Command testsum runs every test suite of the project, shows what fails, and
-// ends with one line that counts them all: "N passed, N failed".
+// ends with one line that counts them all: "N passed, N failed". With
+// -conformance it runs those that hold the project against Kubernetes itself, and
+// ends with a line for each of them before.
 package main
 
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -35,6 +38,24 @@ func (t tally) String() string {
 	return s
 }
 
+// conformance are the suites of host/conformance. They take turns, for the
+// packages there start servers and want the machine for themselves.
+func conformance() []suite {
+	test := func(name, module string, args ...string) suite {
+		return suite{name, slices.Concat([]string{"go", "-C", module, "test", "-json", "-timeout", "30m"}, args), countGo}
+	}
+	const module = "host/conformance"
+	return []suite{
+		test("selectors against apimachinery", module, "./selectors"),
+		test("watch cache against that of kube-apiserver", module, "./cacher"),
+		test("object cache against that of the kubelet", module+"/objcache", "."),
+		test("storage suites", module, "./storage"),
+		test("client-go and kubectl", module, "./kubeapi"),
+		test("kube-apiserver", module, "-skip", "^TestRBAC$", "./apiserver"),
+		test("RBAC", module, "-run", "^TestRBAC$", "./apiserver"),
+	}
+}
+
 func suites() ([]suite, error) {
 	node, err := filepath.Glob("js/build/test/*.test.js")
 	if err != nil {
@@ -54,7 +75,7 @@ func suites() ([]suite, error) {
 		// The packages with goroutines of their own, but without etcd, whose
 		// race build alone takes minutes.
 		{"Go, race detector", []string{"go", "test", "-json", "-race", "./host/connector", "./host/kubeapi", "./host/server", "./host/guest"}, countGo},
-		// The rest of that module takes minutes to build: make conformance.
+		// The rest of that module takes minutes to build.
 		{"selectors against Kubernetes", []string{"go", "-C", "host/conformance", "test", "-json", "./selectors"}, countGo},
 		{"the npm package in Node, Chromium and workerd", slices.Concat(nodeTest, node), countTAP},
 		{"the examples", slices.Concat(nodeTest, examples, dashboard), countTAP},
@@ -62,17 +83,27 @@ func suites() ([]suite, error) {
 }
 
 func main() {
+	against := flag.Bool("conformance", false, "run the suites that need Kubernetes, and those alone")
+	flag.Parse()
 	list, err := suites()
+	if *against {
+		list, err = conformance(), nil
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	var total tally
+	var lines []string
 	for _, s := range list {
 		t := run(s)
+		lines = append(lines, s.name+": "+t.String())
 		total.passed += t.passed
 		total.failed += t.failed
 		total.skipped += t.skipped
+	}
+	if *against {
+		fmt.Println(strings.Join(lines, "\n"))
 	}
 	fmt.Println(total)
 	if total.failed > 0 {
