@@ -56,6 +56,16 @@ func (e *Engine) attachReader(f *wire.AttachReader) {
 	}, r)
 	r.grant(f.Room)
 	e.readers = append(e.readers, r)
+	if err := r.session.Resume(f.Kept, e.now); err != nil {
+		e.closeReader(r, err)
+	}
+}
+
+// keepReader tells what another engine needs to go on with a reader.
+func (e *Engine) keepReader(f *wire.KeepReader) {
+	if r := e.findReader(f.Reader); r != nil {
+		e.out = (&wire.KeptReader{Reader: r.id, Data: r.session.Keep()}).Append(e.out)
+	}
 }
 
 func (e *Engine) findReader(id uint32) *attached {
@@ -76,12 +86,17 @@ func (e *Engine) readerMessage(f *wire.ReaderMessage) {
 	err := r.session.Receive(f.Data, e.now)
 	r.reconcile()
 	if err != nil {
-		if last := r.session.Next(readerMessageBytes, e.now); last != nil {
-			e.out = (&wire.SendReader{Reader: r.id, Data: last}).Append(e.out)
-		}
-		e.out = (&wire.CloseReader{Reader: r.id, Status: api.AsStatus(err)}).Append(e.out)
-		r.detach()
+		e.closeReader(r, err)
 	}
+}
+
+// closeReader ends a reader that broke the protocol, with the session's last words.
+func (e *Engine) closeReader(r *attached, err error) {
+	if last := r.session.Next(readerMessageBytes, e.now); last != nil {
+		e.out = (&wire.SendReader{Reader: r.id, Data: last}).Append(e.out)
+	}
+	e.out = (&wire.CloseReader{Reader: r.id, Status: api.AsStatus(err)}).Append(e.out)
+	r.detach()
 }
 
 func (e *Engine) grantReader(f *wire.GrantReader) {

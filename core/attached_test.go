@@ -211,3 +211,54 @@ func TestC35_AWaitIsMadeKnownAllTheWayUp(t *testing.T) {
 	l.settle()
 	require.Len(t, l.seen[wire.TypeListReply], 1)
 }
+
+// kept moves a reader of an engine into another session, as when the engine was
+// out of memory in between.
+func (l *leaf) kept(between func()) {
+	l.trunk.seen[wire.TypeKeptReader] = nil
+	l.trunk.step(&wire.KeepReader{Reader: l.id})
+	var f wire.KeptReader
+	require.NoError(l.t, f.Parse(l.trunk.seen[wire.TypeKeptReader][0]))
+	l.settle() // what was sent before, and said to that
+	l.trunk.step(&wire.DetachReader{Reader: l.id})
+	between()
+	l.trunk.step(&wire.AttachReader{Reader: l.id, Allowed: everything, Room: 1 << 40, Kept: f.Data})
+}
+
+// A reader that is kept again and again misses nothing, is told nothing twice,
+// and lists once.
+func TestG3_ReadersThatAreKept(t *testing.T) {
+	for seed := range int64(20) {
+		random := rand.New(rand.NewSource(seed))
+		r := newRig(t)
+		r.load(100)
+		r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+		l := r.leaf(7, 1<<40)
+		l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+		l.do(&wire.OpenCollection{Collection: 2, Resource: "v1/pods", Namespace: "default", LabelSelector: "app=web"})
+		for range 4 { // the first answer is to come again
+			l.wait(1500)
+		}
+		require.Equal(t, wire.Live, l.state().State)
+		rv := uint64(100)
+		for range 50 {
+			for range random.Intn(3) {
+				r.churn(random, &rv)
+			}
+			l.settle()
+			l.kept(func() {
+				for range random.Intn(3) {
+					r.churn(random, &rv)
+				}
+			})
+			l.settle()
+		}
+		l.wait(6000)
+		l.wait(6000)
+		require.Equal(t, r.backend.objects(), versions(l, 1))
+		l.do(&wire.Inspect{Request: 1})
+		require.Contains(t, l.inspected(), wire.InspectEntry{Name: "collection.1.relists", Value: 1})
+		require.Contains(t, l.inspected(), wire.InspectEntry{Name: "collection.1.missingBases", Value: 0})
+		require.Contains(t, l.inspected(), wire.InspectEntry{Name: "reconnects", Value: 0})
+	}
+}

@@ -211,7 +211,7 @@ func (e *Engine) dropIdle() {
 		return
 	}
 	e.backings = slices.DeleteFunc(e.backings, func(b *backing) bool {
-		if b.users > 0 || e.now < b.idleSince+lingerMillis {
+		if b.users > 0 || e.now < b.idleSince+lingerMillis && !b.tooLarge() {
 			return false
 		}
 		b.reflector.Close()
@@ -225,6 +225,12 @@ func (e *Engine) dropIdle() {
 	if len(e.backings) == 0 {
 		e.conn.close(api.Unavailable("nothing is open any more"))
 	}
+}
+
+// tooLarge: it was given up because of its memory, which others may wait for.
+func (b *backing) tooLarge() bool {
+	refused := b.reflector.Refused()
+	return refused != nil && refused.Code == 413
 }
 
 // keepBudget gives up the largest collection that is still followed when all

@@ -49,6 +49,8 @@ func decodeCommand(t wire.Type, payload []byte, e *Engine) error {
 		return command(e, payload, &wire.GrantReader{}, (*Engine).grantReader)
 	case wire.TypeDetachReader:
 		return command(e, payload, &wire.DetachReader{}, (*Engine).detachReader)
+	case wire.TypeKeepReader:
+		return command(e, payload, &wire.KeepReader{}, (*Engine).keepReader)
 	case wire.TypeStreamOpened:
 		return command(e, payload, &wire.StreamOpened{}, (*Engine).streamOpened)
 	case wire.TypeStreamData:

@@ -25,6 +25,9 @@ const (
 	// silentPeriods of progress without any frame mean that the connection is
 	// dead, whatever the socket says.
 	silentPeriods = 3
+	// cutOffMillis without a connection are told to attached readers. Another
+	// connector has usually taken over by then.
+	cutOffMillis = 3000
 )
 
 // connection is the one stream to the connector that all collections share.
@@ -40,6 +43,9 @@ type connection struct {
 	dictionaries []wire.Dictionary
 	send         []byte
 	changes      []wire.Change // memory for those of the next message
+	// cutOff is when attached readers are to be told that there is no connection;
+	// zero while there is one, and when they have been.
+	cutOff int64
 	// reconnects counts the streams opened after the first, refusals those
 	// that the connector or the protocol ended.
 	reconnects, refusals uint64
@@ -81,6 +87,9 @@ func (c *connection) close(why *api.Status) {
 // lost forgets what hung on the stream, and lets the collections say why they
 // are not live.
 func (c *connection) lost(why *api.Status) {
+	if c.phase == connected {
+		c.cutOff = c.engine.now + cutOffMillis
+	}
 	c.phase = disconnected
 	c.dictionaries, c.send, c.subscription = nil, nil, 0
 	for _, b := range c.engine.backings {
@@ -107,16 +116,22 @@ func (c *connection) tick() {
 	case c.phase >= opening && c.silentAt() != 0 && now >= c.silentAt():
 		c.retry(api.Unavailable("nothing was heard from the connector for too long"))
 	}
+	if c.cutOff != 0 && now >= c.cutOff {
+		c.cutOff = 0
+		for _, b := range c.engine.backings {
+			b.cacher.Fail(api.Unavailable("what serves this is cut off from its connector"))
+		}
+	}
 }
 
 func (c *connection) nextTick() int64 {
 	switch c.phase {
 	case backingOff:
-		return c.retryAt
+		return earlier(c.retryAt, c.cutOff)
 	case disconnected:
 		return 0
 	}
-	return c.silentAt()
+	return earlier(c.silentAt(), c.cutOff)
 }
 
 // silentAt is when a connection that says nothing is given up; zero for never,
@@ -241,6 +256,7 @@ func (c *connection) welcome(f *wire.Welcome) error {
 		return api.Protocol("the connector speaks another version of the protocol than " + wire.Subprotocol)
 	}
 	const maxPeriod = 1 << 31
+	c.cutOff = 0
 	c.phase, c.period = connected, int64(min(max(f.ProgressMillis, 1), maxPeriod))
 	c.heard()
 	for _, b := range c.engine.backings {

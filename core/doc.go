@@ -40,7 +40,8 @@
 // very sessions that a connector has: AttachReader lets one in, with what it may
 // see. The program owns the connections: it passes on what readers say, sends
 // what SendReader has for them, and grants room when their sockets can take more.
-// While the engine hears nothing itself, it lets its readers find that out.
+// While the engine hears nothing itself, it tells its readers so. KeepReader tells
+// what it takes to go on with a reader in another engine, after this one is gone.
 //
 // An Engine is not safe for concurrent use: one goroutine, worker or isolate
 // owns it. What it is given it copies where it keeps it; what it returns from

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/wire"
@@ -29,6 +30,7 @@ type harness struct {
 	// chunkWanted: the next chunk of this request is to be asked for.
 	chunkWanted bool
 	chunkOf     uint32
+	kept        map[uint32][]byte // by reader
 }
 
 const (
@@ -38,7 +40,9 @@ const (
 )
 
 func newHarness() *harness {
-	h := &harness{config: wire.Config{Seed: 1, Client: "scenario"}, connector: newConnector(), now: startMillis}
+	h := &harness{
+		config: wire.Config{Seed: 1, Client: "scenario"}, connector: newConnector(), now: startMillis, kept: map[uint32][]byte{},
+	}
 	h.network.limit = 64 << 10
 	h.printer = newPrinter()
 	return h
@@ -224,6 +228,12 @@ func (h *harness) output(t wire.Type, payload []byte) error {
 			return err
 		}
 		return h.takeChunk(&f)
+	case wire.TypeKeptReader:
+		var f wire.KeptReader
+		if err := f.Parse(payload); err != nil {
+			return err
+		}
+		h.kept[f.Reader] = slices.Clone(f.Data)
 	case wire.TypeListReply:
 		var f wire.ListReply
 		if err := f.Parse(payload); err != nil {

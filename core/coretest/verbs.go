@@ -67,9 +67,10 @@ func init() {
 		"snapshot":         doSnapshot,  // NAME COLLECTION chunk= stepwise: what is kept under the name is replaced, or goes on
 		"chunk":            doChunk,     // NAME stop: asks for the next, or for no more
 		"damage":           doDamage,    // NAME HOW: spoils what is kept
-		"attach":           doAttach,    // READER allow=RESOURCE@NAMESPACE,... room= progress= subscriptions=: the engine serves a reader
+		"attach":           doAttach,    // READER allow=RESOURCE@NAMESPACE,... room= progress= subscriptions= kept: the engine serves a reader
 		"reader":           doReader,    // READER hello | subscribe ID RESOURCE ns= labels= fields= rv= source= metadata-only | unsubscribe ID | garbage HEX
 		"room":             doRoom,      // READER BYTES: its connection takes more
+		"keep":             doKeep,      // READER: what it takes to attach it again, as if nothing had happened
 		"detach":           doDetach,    // READER
 		"inspect":          doInspect,
 		"reconnect":        doReconnect,   // now, rather than after the back-off

@@ -8,7 +8,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// doAttach lets the engine serve a reader, whose frames the scenario writes.
+// doAttach lets the engine serve a reader, whose frames the scenario writes; or
+// go on with one that it kept.
 func doAttach(h *harness, v *verb) error {
 	f := &wire.AttachReader{
 		Reader: v.takeNumber("a number for the reader"), Room: v.optionNumber("room"),
@@ -16,6 +17,9 @@ func doAttach(h *harness, v *verb) error {
 	}
 	if f.Room == 0 {
 		f.Room = 1 << 20
+	}
+	if v.flag("kept") {
+		f.Kept = h.kept[f.Reader]
 	}
 	for _, scope := range strings.Split(v.option("allow"), ",") {
 		resource, namespace, _ := strings.Cut(scope, "@")
@@ -26,6 +30,10 @@ func doAttach(h *harness, v *verb) error {
 
 func doDetach(h *harness, v *verb) error {
 	return h.command(v, &wire.DetachReader{Reader: v.takeNumber("the number of the reader")})
+}
+
+func doKeep(h *harness, v *verb) error {
+	return h.command(v, &wire.KeepReader{Reader: v.takeNumber("the number of the reader")})
 }
 
 func doRoom(h *harness, v *verb) error {
@@ -70,6 +78,8 @@ func (p *printer) readers(t wire.Type, payload []byte) (known bool, err error) {
 			return true, err
 		}
 		return true, p.served(fmt.Sprintf("reader %d hears", f.Reader), f.Data)
+	case wire.TypeKeptReader:
+		return true, show(payload, &wire.KeptReader{}, func(f *wire.KeptReader) { p.line("reader %d is kept", f.Reader) })
 	case wire.TypeCloseReader:
 		return true, show(payload, &wire.CloseReader{}, func(f *wire.CloseReader) {
 			p.line("reader %d is closed: %s", f.Reader, status(f.Status))
@@ -115,6 +125,10 @@ func (p *printer) servedFrame(who string, t wire.Type, payload []byte) error {
 		return show(payload, &wire.Events{}, func(f *wire.Events) { p.changes(who, f.Subscription, f.Changes) })
 	case wire.TypeProgress:
 		return show(payload, &wire.Progress{}, func(f *wire.Progress) { p.line("%s %d: progress rv=%d", who, f.Subscription, f.ResourceVersion) })
+	case wire.TypeSourceError:
+		return show(payload, &wire.SourceError{}, func(f *wire.SourceError) {
+			p.line("%s %d: no news, %s", who, f.Subscription, status(f.Status))
+		})
 	case wire.TypeSubscriptionStatus:
 		return show(payload, &wire.SubscriptionStatus{}, func(f *wire.SubscriptionStatus) {
 			p.line("%s %d: ended, %s", who, f.Subscription, status(f.Status))

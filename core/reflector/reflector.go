@@ -245,7 +245,7 @@ func (r *Reflector) state() wire.State {
 		return wire.Connecting
 	case r.stale():
 		return wire.Stale
-	case r.phase == following:
+	case r.phase == following && r.status == nil:
 		return wire.Live
 	case r.phase == listing, r.phase == subscribed && r.relist:
 		return wire.Syncing

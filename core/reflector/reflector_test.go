@@ -332,7 +332,8 @@ func TestRegression1_WhyTheSourceIsSilent(t *testing.T) {
 	heard := r.now
 	r.at(heard + 10_000)
 	r.SourceError(&wire.SourceError{Status: gone})
-	require.Equal(t, wire.Live, r.state())
+	require.Equal(t, wire.Reconnecting, r.state(), "what may miss something is not live")
+	require.Equal(t, gone, r.State().Status)
 	require.EqualValues(t, heard+15_000, r.NextTick(), "an excuse makes nothing fresher")
 	r.at(heard + 15_000)
 	require.Nil(t, r.asked())

@@ -2,6 +2,7 @@ package session
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
@@ -68,6 +69,11 @@ func New(cfg Config, backend Backend) *Session {
 // that does not parse nothing is applied.
 func (s *Session) Receive(message []byte, now int64) error {
 	s.now = max(s.now, now)
+	return s.receive(message, decode)
+}
+
+// receive applies all frames of a message, or none when one does not parse.
+func (s *Session) receive(message []byte, decode func(wire.Type, []byte, *Session) error) error {
 	err := s.each(message, func(t wire.Type, payload []byte) error { return decode(t, payload, nil) })
 	if err == nil {
 		err = s.each(message, func(t wire.Type, payload []byte) error { return decode(t, payload, s) })
@@ -172,7 +178,7 @@ func (s *Session) open(f *wire.Subscribe) (*subscription, *api.Status) {
 	if len(s.subs) >= s.cfg.MaxSubscriptions {
 		return nil, api.TooManyRequests("too many subscriptions on one connection; close some first", 1)
 	}
-	resource, err := api.ParseResource(f.Resource)
+	resource, err := api.ParseResource(strings.Clone(f.Resource)) // it outlives the frame
 	if err != nil {
 		return nil, api.AsStatus(err)
 	}

@@ -35,6 +35,8 @@ type subscription struct {
 	cacher       *cacher.Cacher
 	filter       *watcher.Filter
 	namespace    string
+	labels       string // its selectors, as the reader wrote them
+	fields       string
 	metadataOnly bool
 	from         api.ResourceVersion // resume from here; zero for a snapshot
 	notOlderThan api.ResourceVersion
@@ -53,6 +55,7 @@ type subscription struct {
 	reported   int64 // when that was; zero makes a reader that resumed or asked hear at once
 	excused    int64 // when the reader was last told why there is no news; zero while there is
 	excuse     *api.Status
+	introduced bool     // before this session: the reader has the schema and a state
 	faultMark  int      // faults reported
 	dictionary uint32   // the cacher's number of the one last described
 	labelSets  []uint32 // by number: the generation that was defined, plus one
@@ -61,14 +64,14 @@ type subscription struct {
 }
 
 func newSubscription(session *Session, f *wire.Subscribe, resource api.Resource, c *cacher.Cacher, wake func()) (*subscription, *api.Status) {
-	namespace := strings.Clone(f.Namespace)
-	filter, status := c.NewFilter(namespace, strings.Clone(f.LabelSelector), strings.Clone(f.FieldSelector))
+	namespace, labels, fields := strings.Clone(f.Namespace), strings.Clone(f.LabelSelector), strings.Clone(f.FieldSelector)
+	filter, status := c.NewFilter(namespace, labels, fields)
 	if status != nil {
 		return nil, status
 	}
 	sub := &subscription{
 		session: session, id: f.Subscription, resource: resource, cacher: c, filter: filter, namespace: namespace,
-		metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
+		labels: labels, fields: fields, metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
 		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), source: strings.Clone(f.Source),
 		bases: f.Bases, basesSince: f.BasesSince,
 	}
@@ -136,6 +139,9 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 		return false, nil
 	}
 	if s.source != c.Source() {
+		if s.introduced {
+			return false, otherSource()
+		}
 		// Versions of another history say nothing about this one.
 		s.source, s.from, s.notOlderThan = c.Source(), 0, 0
 	}
@@ -169,6 +175,10 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 
 // introduce sends what the reader needs to understand what follows.
 func (s *subscription) introduce(message []byte) []byte {
+	if s.introduced && s.phase == live {
+		s.dictionary = undescribed
+		return message
+	}
 	number, dictionary := s.cacher.CurrentDictionary()
 	message = s.describe(message, number, dictionary)
 	if s.phase == listing {
@@ -202,7 +212,7 @@ func (s *subscription) otherDictionary(ref store.Ref) bool {
 func (s *subscription) checkPosition() *api.Status {
 	window := s.cacher.Window()
 	if s.source != s.cacher.Source() {
-		return api.Expired("the resource versions of the collection belong to another source now")
+		return otherSource()
 	}
 	if s.generation != s.cacher.Generation() {
 		if s.phase != live {
@@ -223,6 +233,10 @@ func (s *subscription) checkPosition() *api.Status {
 		return status
 	}
 	return nil
+}
+
+func otherSource() *api.Status {
+	return api.Expired("the resource versions of the collection belong to another source now")
 }
 
 // advance appends the next data frame, if there is one.
@@ -443,6 +457,9 @@ func (s *subscription) progressDue() bool {
 func (s *subscription) appendExcuse(message []byte) []byte {
 	status := s.cacher.Failure()
 	if !s.waits() {
+		if s.excuse != nil {
+			s.reported = 0 // the reader hears at once that it is over
+		}
 		s.excused, s.excuse = 0, nil
 		return message
 	}

@@ -27,7 +27,8 @@ var blank = map[Type]func() frame{
 	TypeObjectError:        func() frame { return new(ObjectError) },
 	TypeSourceError:        func() frame { return new(SourceError) },
 
-	TypeChunk: func() frame { return new(Chunk) },
+	TypeChunk:            func() frame { return new(Chunk) },
+	TypeKeptSubscription: func() frame { return new(KeptSubscription) },
 
 	TypeConfig:          func() frame { return new(Config) },
 	TypeOpenCollection:  func() frame { return new(OpenCollection) },
@@ -55,6 +56,7 @@ var blank = map[Type]func() frame{
 	TypeReaderMessage:   func() frame { return new(ReaderMessage) },
 	TypeGrantReader:     func() frame { return new(GrantReader) },
 	TypeDetachReader:    func() frame { return new(DetachReader) },
+	TypeKeepReader:      func() frame { return new(KeepReader) },
 
 	TypeOpenStream:       func() frame { return new(OpenStream) },
 	TypeSendStream:       func() frame { return new(SendStream) },
@@ -76,4 +78,5 @@ var blank = map[Type]func() frame{
 	TypeSnapshotChunk:    func() frame { return new(SnapshotChunk) },
 	TypeSendReader:       func() frame { return new(SendReader) },
 	TypeCloseReader:      func() frame { return new(CloseReader) },
+	TypeKeptReader:       func() frame { return new(KeptReader) },
 }

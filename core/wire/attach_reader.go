@@ -11,6 +11,7 @@ type AttachReader struct {
 	ProgressMillis   uint32 // how often it hears of progress, at the least; zero for 10 s, and not below the engine's own
 	MaxSubscriptions uint32 // zero for 256
 	Room             uint64 // bytes that its connection takes before [GrantReader]
+	Kept             []byte // of the engine that served it before, see [KeepReader]; empty for a new one
 }
 
 // ReaderScope is a resource, or one namespace of it.
@@ -30,6 +31,7 @@ func (f *AttachReader) Append(dst []byte) []byte {
 	dst = appendUvarint(dst, uint64(f.ProgressMillis))
 	dst = appendUvarint(dst, uint64(f.MaxSubscriptions))
 	dst = appendUvarint(dst, f.Room)
+	dst = appendBytes(dst, f.Kept)
 	return end(dst, start)
 }
 
@@ -44,5 +46,6 @@ func (f *AttachReader) Parse(payload []byte) error {
 	f.ProgressMillis = r.uint32()
 	f.MaxSubscriptions = r.uint32()
 	f.Room = r.uvarint()
+	f.Kept = r.bytes()
 	return r.done("AttachReader")
 }

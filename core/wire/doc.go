@@ -27,15 +27,15 @@
 //     [OpenView], [MoveView], [CloseView], [AcquireObject],
 //     [ReleaseObject], [GetObject], [Inspect], [TakeSnapshot], [NextChunk],
 //     [RestoreChunk], [AttachReader], [ReaderMessage], [GrantReader],
-//     [DetachReader]; results of I/O: [StreamOpened],
+//     [DetachReader], [KeepReader]; results of I/O: [StreamOpened],
 //     [StreamData], [StreamClosed], [Reconnect]
 //   - engine to program, intents: [OpenStream], [SendStream], [CloseStream],
 //     [WakeAt]; deliveries: [CollectionState], [CollectionSchema],
 //     [CollectionError], [WatchEvents], [WatchClosed], [ViewPatch],
 //     [ObjectChanged], [ObjectState], [Rejected], [ObjectReply], [ListReply],
 //     [InspectReply], [ErrorReply], [SnapshotChunk], [SendReader],
-//     [CloseReader]
-//   - at rest: [Chunk]
+//     [CloseReader], [KeptReader]
+//   - at rest: [Chunk], [KeptSubscription]
 //
 // The files in testdata/wire pin the bytes of every frame.
 package wire

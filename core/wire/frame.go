@@ -43,7 +43,8 @@ const (
 	TypeObjectError        Type = 0x1a
 	TypeSourceError        Type = Optional | 0x1b
 
-	TypeChunk Type = 0x30
+	TypeChunk            Type = 0x30
+	TypeKeptSubscription Type = 0x31
 
 	TypeConfig          Type = 0x40
 	TypeOpenCollection  Type = 0x41
@@ -71,6 +72,7 @@ const (
 	TypeReaderMessage   Type = 0x58
 	TypeGrantReader     Type = 0x59
 	TypeDetachReader    Type = 0x5a
+	TypeKeepReader      Type = 0x5b
 
 	TypeOpenStream       Type = 0x60
 	TypeSendStream       Type = 0x61
@@ -92,6 +94,7 @@ const (
 	TypeSnapshotChunk    Type = 0x71
 	TypeSendReader       Type = 0x72
 	TypeCloseReader      Type = 0x73
+	TypeKeptReader       Type = 0x74
 )
 
 // Next splits the first frame off a message. The payload aliases the message.

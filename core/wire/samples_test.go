@@ -97,6 +97,15 @@ func patch(previous, current Envelope, body api.Body) Patch {
 	return p
 }
 
+// keptSubscription is far, and keptSession what is kept of a session with it.
+var (
+	keptSubscription = &KeptSubscription{
+		Subscribe: Subscribe{Subscription: 1, Resource: "v1/pods", ResourceVersion: 42, NotOlderThan: 42, Source: "etcd-1", Credit: 4 << 20},
+		Live:      true, ReportedMillis: 1_700_000_000_123,
+	}
+	keptSession = keptSubscription.Append((&Dictionary{ID: 7}).Append((&Hello{Version: Version}).Append(nil)))
+)
+
 var keptChunk = &Chunk{
 	Resource: "v1/pods", Namespace: "default", LabelSelector: "app=web", FieldSelector: "status.phase=Running", MetadataOnly: true,
 	Source: "etcd-1", From: maxRV, LastProgressMillis: 1_700_000_000_123, Previous: math.MaxUint64, Last: true,
@@ -144,6 +153,8 @@ var samples = []sample{
 
 	{"", keptChunk},
 	{"zero", &Chunk{}},
+	{"", keptSubscription},
+	{"zero", &KeptSubscription{}},
 
 	{"", &Config{Seed: math.MaxUint64, Client: "test", MaxBytes: 512 << 20, MaxHistory: 1024, Credit: 4 << 20}},
 	{"zero", &Config{}},
@@ -177,11 +188,12 @@ var samples = []sample{
 	{"stop", &NextChunk{Request: 7, Stop: true}},
 	{"", &RestoreChunk{Collection: 1, Data: keptChunk.Append(nil)}},
 	{"end", &RestoreChunk{Collection: 1, End: true}},
-	{"", &AttachReader{Reader: 9, Allowed: []ReaderScope{{Resource: "v1/pods", Namespace: "default"}, {Resource: "*"}}, ProgressMillis: 5000, MaxSubscriptions: 16, Room: math.MaxUint64}},
+	{"", &AttachReader{Reader: 9, Allowed: []ReaderScope{{Resource: "v1/pods", Namespace: "default"}, {Resource: "*"}}, ProgressMillis: 5000, MaxSubscriptions: 16, Room: math.MaxUint64, Kept: keptSession}},
 	{"zero", &AttachReader{}},
 	{"", &ReaderMessage{Reader: 9, Data: (&Hello{Version: Version}).Append(nil)}},
 	{"", &GrantReader{Reader: 9, Bytes: math.MaxUint64}},
 	{"", &DetachReader{Reader: 9}},
+	{"", &KeepReader{Reader: 9}},
 
 	{"", &OpenStream{Stream: 1}},
 	{"", &SendStream{Stream: 1, Data: (&Hello{Version: Version}).Append(nil)}},
@@ -224,6 +236,7 @@ var samples = []sample{
 	{"zero", &SnapshotChunk{}},
 	{"", &SendReader{Reader: 9, Data: (&Progress{Subscription: 1, ResourceVersion: 43}).Append(nil)}},
 	{"", &CloseReader{Reader: 9, Status: bad}},
+	{"", &KeptReader{Reader: 9, Data: keptSession}},
 	{"restore", &Rejected{Object: ObjectRestore, ID: 1, Status: bad}},
 	{"reader", &Rejected{Object: ObjectReader, ID: 9, Status: bad}},
 	{"handle", &Rejected{Object: ObjectHandle, ID: 5, Status: bad}},

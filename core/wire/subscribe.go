@@ -29,6 +29,10 @@ type Subscribe struct {
 // Append writes the whole frame.
 func (f *Subscribe) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeSubscribe)
+	return end(f.appendPayload(dst), start)
+}
+
+func (f *Subscribe) appendPayload(dst []byte) []byte {
 	dst = appendUvarint(dst, uint64(f.Subscription))
 	dst = appendBytes(dst, f.Resource)
 	dst = appendBytes(dst, f.Namespace)
@@ -40,13 +44,17 @@ func (f *Subscribe) Append(dst []byte) []byte {
 	dst = appendUvarint(dst, f.Bases)
 	dst = appendUvarint(dst, uint64(f.BasesSince))
 	dst = appendBool(dst, f.MetadataOnly)
-	dst = appendUvarint(dst, f.Credit)
-	return end(dst, start)
+	return appendUvarint(dst, f.Credit)
 }
 
 // Parse reads the payload.
 func (f *Subscribe) Parse(payload []byte) error {
 	r := reader{b: payload}
+	f.read(&r)
+	return r.done("Subscribe")
+}
+
+func (f *Subscribe) read(r *reader) {
 	f.Subscription = r.uint32()
 	f.Resource = r.string()
 	f.Namespace = r.string()
@@ -59,5 +67,4 @@ func (f *Subscribe) Parse(payload []byte) error {
 	f.BasesSince = r.rv()
 	f.MetadataOnly = r.bool()
 	f.Credit = r.uvarint()
-	return r.done("Subscribe")
 }

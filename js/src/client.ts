@@ -212,6 +212,7 @@ function idOf(output: Output): number {
       return output.request;
     case "SendReader":
     case "CloseReader":
+    case "KeptReader":
       return output.reader;
   }
   return -1;

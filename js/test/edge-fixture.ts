@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import type { TestContext } from "node:test";
+import { pathToFileURL } from "node:url";
 import { WebSocket as Socket } from "ws";
 import { connect, type Watchglass } from "../src/index.js";
 import { TestConnector, type Feed } from "./connector.js";
 import { built, packaged } from "./paths.js";
-import { pathToFileURL } from "node:url";
 import { serveWorkerd, type Workerd } from "./workerd.js";
 
 export const everything = { resources: ["*"], namespaces: ["*"], expires: 4e9, cluster: "test", user: "tester", feed: false };
@@ -38,6 +39,11 @@ export class Edge {
   async restart(): Promise<void> {
     await this.#workerd.kill();
     await this.serve();
+  }
+
+  /** Waits until the objects that nobody stirs are out of memory: workerd gives them ten seconds. They tell nobody, and asking would stir them. */
+  async evicted(): Promise<void> {
+    await setTimeout(12_000);
   }
 
   url(path: string, scheme = "http"): string {

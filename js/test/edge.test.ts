@@ -27,7 +27,7 @@ test("readers follow what a connector brings", { skip, timeout: 60_000 }, async 
   const { items } = await pods.list({ resourceVersion: String(connector.rv), resourceVersionMatch: "NotOlderThan" });
   assert.deepEqual(items.map(({ metadata }) => metadata.resourceVersion), ["102", "103"]);
   const { body } = await edge.get("one/status");
-  assert.deepEqual([body.readers, body.feeds.length, body.feeds[0].active, body.collections["v1/pods"].state], [1, 1, true, "live"]);
+  assert.deepEqual([body.readers, body.feeds.connected.length, body.feeds.connected[0].active, body.resources["v1/pods"].state], [1, 1, true, "live"]);
 });
 
 test("who has no grant, or not this one, is refused with a Status", { skip, timeout: 60_000 }, async (t) => {
@@ -42,4 +42,23 @@ test("who has no grant, or not this one, is refused with a Status", { skip, time
   await assert.rejects(edge.feed(connector, { grant: { ...everything, feed: true, resources: ["v1/nodes"] } }), /403/);
   await assert.rejects(edge.feed(connector, { grant: { ...everything, feed: true, namespaces: ["default"] } }), /403/);
   await assert.rejects(edge.feed(connector, { resources: "" }), /400/);
+});
+
+test("an object that was out of memory wakes up with an event, and its readers hear of that alone", { skip, timeout: 120_000 }, async (t) => {
+  const { edge, connector } = await setup(t);
+  const feed = await edge.feed(connector);
+  const wg = await edge.read();
+  const pods = wg.collection("v1/pods");
+  await pods.synced;
+  const states = new Set<string>();
+  pods.subscribe(() => states.add(pods.status.state));
+  await edge.evicted();
+  connector.put("default/web-2", "web", "Running");
+  const { items } = await pods.list({ resourceVersion: String(connector.rv), resourceVersionMatch: "NotOlderThan" });
+  assert.equal(items.length, 3);
+  assert.deepEqual([...states], ["live"]);
+  assert.equal(feed.begun, 2, "a session before, one after");
+  assert.deepEqual(connector.subscribes, [0, 102], "it resumes from what it kept");
+  const { reconnects, "collection.1.relists": relists } = await wg.inspect();
+  assert.deepEqual({ reconnects, relists }, { reconnects: 0, relists: 1 });
 });

@@ -7,37 +7,52 @@ const nearMillis = 5_000;
 export class Alarm {
   readonly #storage: ObjectStorage;
   readonly #act: () => void;
+  readonly #wanted: () => boolean;
+  readonly #due = new Map<string, number>();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** When the stored alarm goes off; undefined when that is not known. */
-  #stored: number | undefined;
-  /** Zero for never. */
-  #due = 0;
+  /** When the stored alarm goes off; zero when that is not known. */
+  #stored = 0;
 
-  constructor(storage: ObjectStorage, act: () => void) {
+  /** While it is not wanted it is not set; set it again when it is. */
+  constructor(storage: ObjectStorage, act: () => void, wanted: () => boolean) {
     this.#storage = storage;
     this.#act = act;
+    this.#wanted = wanted;
   }
 
-  /** The newest time counts; zero is never. */
-  at(millis: number): void {
-    clearTimeout(this.#timer);
-    this.#due = millis;
-    if (millis === 0) return; // one that goes off for nothing does no harm
-    const now = Date.now();
-    if (millis - now < nearMillis) {
-      this.#timer = setTimeout(this.#act, Math.max(0, millis - now));
-      return;
-    }
-    // One that goes off too early is set again then, so it is written once a period and not with each message.
-    if (this.#stored !== undefined && this.#stored > now && this.#stored <= millis) return;
-    this.#stored = millis;
-    void this.#storage.setAlarm(millis);
+  /** Sets the time for one of several reasons; zero is never. */
+  at(reason: string, millis: number): void {
+    this.#due.delete(reason);
+    if (millis !== 0) this.#due.set(reason, millis);
+    this.#arm();
   }
 
   /** The stored alarm went off. */
   fired(): void {
-    this.#stored = undefined;
+    this.#stored = 0;
     this.#act();
-    if (this.#stored === undefined && this.#due > Date.now()) this.at(this.#due);
+    this.#arm();
+  }
+
+  #arm(): void {
+    clearTimeout(this.#timer);
+    if (this.#due.size === 0) return; // an alarm that goes off for nothing does no harm
+    const now = Date.now();
+    const next = Math.min(...this.#due.values());
+    const near = next - now < nearMillis;
+    // One that goes off too early is set again then, so it is written once a period and not with each message.
+    if (!near && this.#stored > now && this.#stored <= next) return;
+    if (!this.#wanted()) return;
+    if (near) {
+      this.#timer = setTimeout(() => this.#ring(), Math.max(0, next - now));
+      return;
+    }
+    this.#stored = next;
+    void this.#storage.setAlarm(next);
+  }
+
+  #ring(): void {
+    this.#act();
+    this.#arm();
   }
 }

@@ -1,11 +1,13 @@
 import type { Client } from "../client.js";
 import type { Engine } from "../engine.js";
-import { closeReason, type Dial, type StreamEvents } from "../transport.js";
+import type { Dial, StreamEvents } from "../transport.js";
+import type { Status } from "../types.js";
+import { sources } from "./frames.js";
 import { covers, type Grant } from "./grant.js";
 import type { Holdings } from "./holdings.js";
 import { socketPair, type HibernatableSocket, type ObjectState } from "./platform.js";
 import { refuse, status } from "./refusal.js";
-import { upgraded, upgradeRefused } from "./upgrade.js";
+import { closeSocket, expired, protocolBroken, upgraded, upgradeRefused } from "./sockets.js";
 
 const tag = "feed";
 
@@ -17,7 +19,7 @@ interface Feed {
   source: string;
   user: string;
   expires: number;
-  /** The number of the session that runs on it; zero while it stands by. */
+  /** The number of the last session that was begun on it; zero when there was none. */
   session: number;
 }
 
@@ -40,6 +42,8 @@ export class Feeds {
   #active: HibernatableSocket | undefined;
   #session = 0;
   #begun = false;
+  /** Why the last one was sent away, for people who look. */
+  #refused: Status | undefined;
 
   constructor(state: ObjectState) {
     this.#state = state;
@@ -50,72 +54,137 @@ export class Feeds {
     this.#engine = engine;
     this.#client = client;
     this.#holdings = holdings;
-    const feed = this.#sockets()[0];
-    if (feed) holdings.hold(feedOf(feed).resources);
+    const [socket] = this.#sockets();
+    if (socket) holdings.hold(feedOf(socket).resources);
+    if (this.#stream) this.#begin();
+  }
+
+  get count(): number {
+    return this.#sockets().length;
+  }
+
+  /** When the first of them has to go; zero for never. */
+  get expiry(): number {
+    const times = this.#sockets().map((socket) => feedOf(socket).expires * 1000);
+    return times.length > 0 ? Math.min(...times) : 0;
   }
 
   /** Opens the engine's stream: on the active connector, or on the first that comes. */
   readonly dial: Dial = (_url, events) => {
     this.#stream = events;
-    this.#begin();
+    if (this.#holdings) this.#begin();
     return {
       send: (message) => this.#active?.send(message),
       close: (message) => {
         // The engine gives up what breaks the protocol or says nothing. The connector connects again, or another takes over.
         this.#stream = undefined;
-        this.#drop(1008, message);
+        this.#drop(protocolBroken(message));
       },
     };
   };
-
-  has(socket: HibernatableSocket): boolean {
-    return this.#sockets().includes(socket);
-  }
 
   accept(request: Request, grant: Grant): Response {
     const refused = upgradeRefused(request);
     if (refused) return refused;
     const { searchParams } = new URL(request.url);
-    const resources = (searchParams.get("resources") ?? "").split(",").filter(Boolean);
-    if (!grant.feed) return refuse(status(403, "Forbidden", `${grant.user || "this token"} may read here, and not bring data`));
-    if (resources.length === 0) return refuse(status(400, "BadRequest", "say what is brought: /feed?resources=v1/pods"));
-    for (const resource of resources) {
-      if (!covers(grant, resource)) return refuse(status(403, "Forbidden", `${grant.user || "this token"} may not bring ${resource}`));
-    }
+    const resources = (searchParams.get("resources") ?? "").split(",").filter(Boolean).sort();
+    const source = searchParams.get("source") ?? "";
+    const why = this.#mayNot(grant, resources) ?? this.#conflict(resources, source, searchParams.get("replace") === "true");
+    if (why) return refuse(why);
     const [client, server] = socketPair();
     this.#state.acceptWebSocket(server, [tag]);
-    const feed: Feed = { since: Date.now(), resources, source: searchParams.get("source") ?? "", user: grant.user, expires: grant.expires, session: 0 };
+    const feed: Feed = { since: Date.now(), resources, source, user: grant.user, expires: grant.expires, session: 0 };
     server.serializeAttachment(feed);
     this.#holdings.hold(resources);
-    if (this.#stream) this.#begin();
-    else this.#client.reconnect();
+    if (this.#stream && !this.#active) this.#begin();
+    this.#client.reconnect();
     return upgraded(client);
   }
 
   message(socket: HibernatableSocket, message: string | Uint8Array): void {
     if (typeof message === "string") return this.#told(socket, message);
     if (socket !== this.#active || !this.#begun) return; // of a session that is over
+    const foreign = this.#foreign(socket, message);
+    if (foreign) return this.#lost(foreign);
     this.#stream?.data(message);
     this.#engine.flush();
   }
 
   closed(socket: HibernatableSocket, reason: string): void {
-    if (socket === this.#active) this.#lost(`the connector is gone: ${reason}`);
+    closeSocket(socket, status(503, "ServiceUnavailable", "goodbye"));
+    if (socket === this.#active) this.#lost(status(503, "ServiceUnavailable", `the connector is gone: ${reason}`));
+  }
+
+  expire(now: number): void {
+    for (const socket of this.#sockets()) {
+      if (feedOf(socket).expires * 1000 > now) continue;
+      if (socket === this.#active) this.#lost(expired());
+      else closeSocket(socket, expired());
+    }
   }
 
   report(): unknown {
-    return this.#sockets().map((socket) => {
+    const connected = this.#sockets().map((socket) => {
       const { since, source, user } = feedOf(socket);
       return { since, source, user, active: socket === this.#active && this.#begun };
     });
+    return { connected, ...(this.#refused && { refused: this.#refused }) };
+  }
+
+  #mayNot(grant: Grant, resources: readonly string[]): Status | undefined {
+    const who = grant.user || "this token";
+    if (!grant.feed) return status(403, "Forbidden", `${who} may read here, and not bring data`);
+    if (resources.length === 0) return status(400, "BadRequest", "say what is brought: /feed?resources=v1/pods");
+    const foreign = resources.find((resource) => !covers(grant, resource));
+    return foreign === undefined ? undefined : status(403, "Forbidden", `${who} may not bring ${foreign} of all namespaces`);
+  }
+
+  /** What speaks against a connector besides those that are here, and what is held. */
+  #conflict(resources: readonly string[], source: string, replace: boolean): Status | undefined {
+    const others = this.#sockets().map(feedOf);
+    const different = others.find((other) => other.resources.join() !== resources.join());
+    if (different) return this.#refuse(`another connector brings ${different.resources}, and all must bring the same; this one would bring ${resources}`);
+    const rival = others.find((other) => other.source && source && other.source !== source);
+    if (rival) return this.#refuse(`another connector brings the objects of cluster ${rival.source}, and this one those of ${source}`);
+    for (const resource of resources) {
+      const held = clusterOf(this.#holdings.source(resource));
+      if (!held || !source || held === source) continue;
+      if (!replace) return this.#refuse(`the ${resource} of cluster ${held} are held here, and this connector brings those of ${source}`);
+      this.#holdings.forget(resource);
+    }
+    return undefined;
+  }
+
+  /** Says what is wrong with a message that speaks of another cluster than it should. */
+  #foreign(socket: HibernatableSocket, message: Uint8Array): Status | undefined {
+    try {
+      for (const { resource, source } of sources(message)) {
+        const cluster = clusterOf(source);
+        const expected = feedOf(socket).source || clusterOf(this.#holdings.source(resource));
+        if (expected && cluster !== expected) return this.#refuse(`${resource} came from cluster ${cluster}, where ${expected} was expected`);
+      }
+    } catch {
+      // It breaks the protocol, and the engine says how.
+    }
+    return undefined;
+  }
+
+  #refuse(message: string): Status {
+    this.#refused = status(409, "Conflict", message);
+    return this.#refused;
   }
 
   /** A connector's word about sessions. */
   #told(socket: HibernatableSocket, text: string): void {
     const [, verb, number, reason] = /^(begun|ended) (\d+) ?(.*)$/s.exec(text) ?? [];
-    if (!verb) return closeSocket(socket, 1002, `expected "begun N" or "ended N", not ${JSON.stringify(text.slice(0, 40))}`);
+    if (!verb) {
+      const why = protocolBroken(`expected "begun N" or "ended N", not ${JSON.stringify(text.slice(0, 40))}`);
+      if (socket === this.#active) this.#lost(why);
+      else closeSocket(socket, why);
+      return;
+    }
     if (socket !== this.#active || Number(number) !== this.#session) return;
-    if (verb === "ended") return this.#lost(`the connector ended the session: ${reason}`);
+    if (verb === "ended") return this.#lost(status(503, "ServiceUnavailable", `the connector ended the session: ${reason}`));
     this.#begun = true;
     this.#stream?.opened();
     this.#engine.flush();
@@ -123,7 +192,7 @@ export class Feeds {
 
   #begin(): void {
     const [socket] = this.#sockets();
-    if (!socket || !this.#stream) return;
+    if (!socket) return;
     // Above every number used before, also by an object that has forgotten.
     this.#session = Math.max(Date.now(), this.#session + 1);
     this.#active = socket;
@@ -133,23 +202,23 @@ export class Feeds {
   }
 
   /** The engine's stream has ended; the next connector takes over at once. */
-  #lost(reason: string): void {
+  #lost(why: Status): void {
     const stream = this.#stream;
     this.#stream = undefined;
-    this.#drop(1001, reason);
-    stream?.closed(reason);
+    this.#drop(why);
+    stream?.closed(why.message);
     this.#engine.flush();
-    if (this.#sockets().length > 0) this.#client.reconnect();
+    if (this.count > 0) this.#client.reconnect();
   }
 
-  #drop(code: number, reason: string): void {
+  #drop(why: Status): void {
     const socket = this.#active;
     this.#active = undefined;
     this.#begun = false;
-    if (socket) closeSocket(socket, code, reason);
+    if (socket) closeSocket(socket, why);
   }
 
-  /** Those that are open, the one with a session first and then by age. */
+  /** Those that are open: the one with the last session first, then by age. */
   #sockets(): HibernatableSocket[] {
     return this.#state
       .getWebSockets(tag)
@@ -162,10 +231,7 @@ function feedOf(socket: HibernatableSocket): Feed {
   return socket.deserializeAttachment() as Feed;
 }
 
-function closeSocket(socket: HibernatableSocket, code: number, reason: string): void {
-  try {
-    socket.close(code, closeReason(reason));
-  } catch {
-    // It is closed already.
-  }
+/** The cluster that a history is of: one that began anew, such as after a restore from a backup, is the same. */
+function clusterOf(source: string): string {
+  return source.replace(/ restored at \d+$/, "");
 }

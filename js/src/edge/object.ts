@@ -7,23 +7,16 @@ import { Backend, backendRoot } from "./backend.js";
 import { Feeds } from "./feeds.js";
 import { readGrant, type Grant } from "./grant.js";
 import { Holdings } from "./holdings.js";
+import { Keeper } from "./keeper.js";
 import { withDefaults, type EdgeOptions, type Settings } from "./options.js";
 import type { HibernatableSocket, ObjectState } from "./platform.js";
 import { Readers } from "./readers.js";
 import { refusal, refuse, status } from "./refusal.js";
+import { Storage } from "./storage.js";
+import { upstreamDial } from "./upstream.js";
 
 /** Sent to connectors, for their logs. */
 const clientName = "watchglass-edge/0.1.0";
-
-/** Everything that an object has while it is in memory. */
-interface Parts {
-  engine: Engine;
-  client: Client;
-  feeds: Feeds;
-  holdings: Holdings;
-  readers: Readers;
-  backend: Backend;
-}
 
 /**
  * A Durable Object that holds resources of one cluster and serves them to
@@ -34,20 +27,33 @@ interface Parts {
  * - `/status`: how it is, as JSON,
  * - `/backend/…`: what the HTTP face of the edge asks, see {@link Backend}.
  *
- * Its guest, and all that it remembers, goes when the runtime takes the object
- * out of memory; the sockets stay, and the next message or alarm finds it as it
- * was.
+ * The runtime takes it out of memory when nothing happens for a while, and with
+ * it the guest and everything that it knows. The sockets stay. Once it has been
+ * quiet for a moment, what the guest holds is in storage, and how far each reader
+ * is with the reader's socket; the next message or alarm finds both, and goes on
+ * from there.
  */
 export class WatchglassObject {
   readonly #state: ObjectState;
   readonly #settings: Settings;
+  readonly #storage: Storage;
   readonly #alarm: Alarm;
-  #parts!: Parts;
+  readonly #keeper: Keeper;
+  readonly #awakeSince = Date.now();
+  #engine!: Engine;
+  #client!: Client;
+  #holdings!: Holdings;
+  #feeds!: Feeds;
+  #readers!: Readers;
+  #backend!: Backend;
 
   constructor(state: ObjectState, _env: unknown, module: WebAssembly.Module, options: EdgeOptions = {}) {
     this.#state = state;
     this.#settings = withDefaults(options);
-    this.#alarm = new Alarm(state.storage, () => this.#tick());
+    this.#storage = new Storage(state.storage, this.#settings.storageBytes);
+    // When nobody brings anything, and nobody reads, there is nothing to wake up for.
+    this.#alarm = new Alarm(state.storage, () => this.#tick(), () => this.#feeds.count > 0 || this.#readers.count > 0);
+    this.#keeper = new Keeper(this.#settings.quietMillis, this.#settings.keepMillis, () => this.#keep());
     void state.blockConcurrencyWhile(() => this.#start(module));
   }
 
@@ -58,20 +64,23 @@ export class WatchglassObject {
       return await this.#route(request, grant);
     } catch (error) {
       return refusal(error);
+    } finally {
+      this.#watchExpiry();
+      this.#stirred();
     }
   }
 
   webSocketMessage(socket: HibernatableSocket, message: string | ArrayBuffer): void {
-    const { feeds, readers } = this.#parts;
     const heard = typeof message === "string" ? message : new Uint8Array(message);
-    if (feeds.has(socket)) feeds.message(socket, heard);
-    else readers.message(socket, heard);
+    if (this.#readers.has(socket)) this.#readers.message(socket, heard);
+    else this.#feeds.message(socket, heard);
+    this.#stirred();
   }
 
   webSocketClose(socket: HibernatableSocket, code: number, reason: string): void {
-    const { feeds, readers } = this.#parts;
-    if (feeds.has(socket)) feeds.closed(socket, reason || `WebSocket code ${code}`);
-    else readers.closed(socket);
+    if (this.#readers.has(socket)) this.#readers.closed(socket);
+    else this.#feeds.closed(socket, reason || `WebSocket code ${code}`);
+    this.#stirred();
   }
 
   webSocketError(socket: HibernatableSocket, error: unknown): void {
@@ -84,38 +93,42 @@ export class WatchglassObject {
 
   /** A resource that the object holds, for endpoints of its own. */
   protected collection(resource: string): Collection | undefined {
-    return this.#parts.holdings.collection(resource);
+    return this.#holdings.collection(resource);
   }
 
   async #start(module: WebAssembly.Module): Promise<void> {
-    const settings = this.#settings;
-    const feeds = new Feeds(this.#state);
-    const engine = await Engine.start({
-      url: "feed",
-      dial: feeds.dial,
+    const { memoryBytes, upstream } = this.#settings;
+    this.#feeds = new Feeds(this.#state);
+    this.#engine = await Engine.start({
+      url: "",
+      dial: upstream ? upstreamDial(upstream) : this.#feeds.dial,
       guest: () => {
         const seed = crypto.getRandomValues(new BigUint64Array(1))[0]!;
-        return openGuest(module, { type: "Config", seed, client: clientName, maxBytes: settings.memoryBytes, maxHistory: 0, credit: 0 });
+        return openGuest(module, { type: "Config", seed, client: clientName, maxBytes: memoryBytes, maxHistory: 0, credit: 0 });
       },
-      wake: (millis) => this.#alarm.at(millis),
+      wake: (millis) => this.#alarm.at("engine", millis),
     });
-    const client = await Client.attach((events) => engine.attach(events), async () => "");
-    const holdings = new Holdings(client);
-    const readers = new Readers(this.#state, engine, settings);
-    const backend = new Backend(engine, () => holdings.resources);
-    this.#parts = { engine, client, feeds, holdings, readers, backend };
-    feeds.start(engine, client, holdings);
+    this.#client = await Client.attach((events) => this.#engine.attach(events), async () => "");
+    this.#holdings = new Holdings(this.#client, this.#storage);
+    this.#readers = new Readers(this.#state, this.#engine, this.#settings, this.#holdings);
+    this.#backend = new Backend(this.#engine, () => this.#holdings.resources);
+    await this.#holdings.restore();
+    this.#feeds.start(this.#engine, this.#client, this.#holdings);
+    this.#readers.start();
+    this.#watchExpiry();
+    this.#stirred();
   }
 
   async #route(request: Request, grant: Grant): Promise<Response> {
     const url = new URL(request.url);
     const { pathname } = url;
-    if (pathname.startsWith(backendRoot)) return this.#parts.backend.answer(url);
+    if (pathname.startsWith(backendRoot)) return this.#backend.answer(url);
     switch (pathname) {
       case "/feed":
-        return this.#parts.feeds.accept(request, grant);
+        if (this.#settings.upstream) return refuse(status(409, "Conflict", "this object reads from another, and is not fed"));
+        return this.#feeds.accept(request, grant);
       case "/watch":
-        return this.#parts.readers.accept(request, grant);
+        return this.#readers.accept(request, grant);
       case "/status":
         return Response.json(this.#report());
     }
@@ -123,11 +136,42 @@ export class WatchglassObject {
   }
 
   #tick(): void {
-    this.#parts.engine.tick();
+    const now = Date.now();
+    this.#feeds.expire(now);
+    this.#readers.expire(now);
+    this.#engine.tick();
+    this.#watchExpiry();
+    this.#stirred();
+  }
+
+  /** Something has happened, whatever it was. */
+  #stirred(): void {
+    const { upstream } = this.#settings;
+    if (upstream) this.#holdings.hold(this.#readers.count > 0 ? upstream.resources : [], { keep: true });
+    this.#holdings.fitMemory();
+    this.#keeper.stir();
+  }
+
+  #watchExpiry(): void {
+    this.#alarm.at("expiry", earliest(this.#feeds.expiry, this.#readers.expiry));
+  }
+
+  async #keep(): Promise<void> {
+    await this.#holdings.keep(Date.now());
+    this.#readers.keep();
   }
 
   #report(): unknown {
-    const { feeds, holdings, readers } = this.#parts;
-    return { feeds: feeds.report(), collections: holdings.report(), readers: readers.count };
+    return {
+      awakeSince: this.#awakeSince,
+      feeds: this.#feeds.report(),
+      resources: this.#holdings.report(),
+      readers: this.#readers.count,
+      storage: { bytes: this.#storage.bytes, limit: this.#settings.storageBytes },
+    };
   }
+}
+
+function earliest(a: number, b: number): number {
+  return a === 0 || (b !== 0 && b < a) ? b : a;
 }

@@ -1,9 +1,25 @@
+import type { Fetcher } from "./platform.js";
+
 /** What may be set of an object; every zero takes the default. */
 export interface EdgeOptions {
   /** How often readers are told that nothing is missing, which wakes the object; default 60,000. They call the data stale after three such periods without. */
   progressMillis?: number;
-  /** Bytes of memory for objects, of the 128 MB that an isolate has; default 32 MiB. */
+  /** Bytes of memory for objects, of the 128 MB that an isolate has; default 32 MiB. A resource that needs more is held without bodies, and not at all if that needs more still. */
   memoryBytes?: number;
+  /** Bytes of storage, of the 10 GB that an object has; default 1 GiB. What has no room there is held in memory alone. */
+  storageBytes?: number;
+  /** What changed is stored after this long without a change, default 1000; and while it goes on changing, this often, default 10,000. */
+  quietMillis?: number;
+  keepMillis?: number;
+  /** Where to read from, instead of being fed. */
+  upstream?: Upstream | undefined;
+}
+
+/** Another object that is read from for as long as there are readers here. */
+export interface Upstream {
+  object: Fetcher;
+  cluster: string;
+  resources: string[];
 }
 
 export type Settings = Required<EdgeOptions>;
@@ -11,10 +27,16 @@ export type Settings = Required<EdgeOptions>;
 const defaults: Settings = {
   progressMillis: 60_000,
   memoryBytes: 32 << 20,
+  storageBytes: 1 << 30,
+  quietMillis: 1_000,
+  keepMillis: 10_000,
+  upstream: undefined,
 };
 
 export function withDefaults(options: EdgeOptions): Settings {
-  const settings = { ...defaults };
-  for (const name of Object.keys(defaults) as (keyof Settings)[]) settings[name] = options[name] || defaults[name];
+  const settings = { ...defaults, upstream: options.upstream };
+  for (const name of ["progressMillis", "memoryBytes", "storageBytes", "quietMillis", "keepMillis"] as const) {
+    settings[name] = options[name] || defaults[name];
+  }
   return settings;
 }

@@ -1,55 +1,86 @@
 import { idsPerMember, type Engine, type Seat } from "../engine.js";
-import { closeReason } from "../transport.js";
+import type { Status } from "../types.js";
 import { maxMessage, Writer, type Frame } from "../wire/codec.js";
 import { writeCommand, type Command } from "../wire/commands.js";
 import { readOutput } from "../wire/outputs.js";
+import { refuseSubscriptions, writeSubscriptionStatus } from "./frames.js";
 import { scopes, type Grant } from "./grant.js";
+import type { Holdings } from "./holdings.js";
 import type { Settings } from "./options.js";
 import { socketPair, type HibernatableSocket, type ObjectState } from "./platform.js";
-import { upgraded, upgradeRefused } from "./upgrade.js";
+import { status } from "./refusal.js";
+import { closeSocket, expired, protocolBroken, upgraded, upgradeRefused } from "./sockets.js";
 
 const tag = "reader";
 
-/** Bytes that are sent to a reader before it says anything. */
+/** Bytes that are sent to a reader before it says anything. One that has taken them all is not reading, or has subscribed to too much at a time. */
 const roomBytes = 16 << 20;
 
 /** What stays with a reader's socket while the object is not in memory. */
 interface Attachment {
-  id: number;
+  /** Counts the readers of this object. */
+  serial: number;
   grant: Grant;
+  /** How far it has been served; nothing when that is not known. */
+  kept?: Uint8Array;
 }
 
 interface Reader {
   readonly id: number;
+  readonly serial: number;
   readonly socket: HibernatableSocket;
+  readonly grant: Grant;
   /** Bytes sent since it last said something. */
   sent: number;
+  /** It was told something, or said something, since it was kept. */
+  stirred: boolean;
 }
 
 /** Those who read from an object. The engine serves them; this has their sockets. */
 export class Readers {
   readonly #state: ObjectState;
   readonly #settings: Settings;
+  readonly #holdings: Holdings;
   readonly #seat: Seat;
   readonly #writer = new Writer();
   readonly #byId = new Map<number, Reader>();
   readonly #bySocket = new Map<HibernatableSocket, Reader>();
-  #lastId = 0;
+  #lastSerial = 0;
 
-  constructor(state: ObjectState, engine: Engine, settings: Settings) {
+  constructor(state: ObjectState, engine: Engine, settings: Settings, holdings: Holdings) {
     this.#state = state;
     this.#settings = settings;
+    this.#holdings = holdings;
+    const restart = (message: string): void => this.#endAll(status(503, "ServiceUnavailable", `connect again: ${message}`));
     this.#seat = engine.attach({
       frames: () => {},
       frame: (frame) => this.#told(frame),
-      restarted: () => this.#endAll("the engine broke and was restarted: connect again"),
-      failed: (message) => this.#endAll(message),
+      restarted: restart,
+      failed: restart,
       token: async () => "",
     });
   }
 
+  /** Goes on with the readers that have stayed connected. */
+  start(): void {
+    for (const socket of this.#state.getWebSockets(tag)) {
+      if (socket.readyState === 1) this.#attach(socket, socket.deserializeAttachment() as Attachment);
+    }
+  }
+
   get count(): number {
     return this.#bySocket.size;
+  }
+
+  /** When the first of them has to go; zero for never. */
+  get expiry(): number {
+    let first = 0;
+    for (const { grant } of this.#bySocket.values()) if (first === 0 || grant.expires < first) first = grant.expires;
+    return first * 1000;
+  }
+
+  has(socket: HibernatableSocket): boolean {
+    return this.#bySocket.has(socket);
   }
 
   accept(request: Request, grant: Grant): Response {
@@ -57,34 +88,50 @@ export class Readers {
     if (refused) return refused;
     const [client, server] = socketPair();
     this.#state.acceptWebSocket(server, [tag]);
-    const attachment: Attachment = { id: this.#newId(), grant };
+    const attachment: Attachment = { serial: this.#newSerial(), grant };
     server.serializeAttachment(attachment);
     this.#attach(server, attachment);
     return upgraded(client);
   }
 
   message(socket: HibernatableSocket, message: string | Uint8Array): void {
-    const reader = this.#bySocket.get(socket);
-    if (!reader) return;
+    const reader = this.#bySocket.get(socket)!;
     if (typeof message === "string" || message.length > maxMessage) {
-      this.#end(reader, 1002, "a message that is text or too long: every message of the protocol is binary");
-      return;
+      return this.#end(reader, protocolBroken("a message that is text or too long: every message of the protocol is binary"));
     }
     // Whoever speaks has heard: there is room again for what it was sent.
     const { id, sent } = reader;
     reader.sent = 0;
-    this.#command({ type: "GrantReader", reader: id, bytes: sent }, { type: "ReaderMessage", reader: id, data: message });
+    reader.stirred = true;
+    this.#command({ type: "GrantReader", reader: id, bytes: sent }, { type: "ReaderMessage", reader: id, data: this.#answerable(reader, message) });
   }
 
   closed(socket: HibernatableSocket): void {
     const reader = this.#bySocket.get(socket);
     if (!reader) return;
-    this.#forget(reader);
     this.#command({ type: "DetachReader", reader: reader.id });
+    this.#close(reader, status(503, "ServiceUnavailable", "goodbye"));
   }
 
-  #attach(socket: HibernatableSocket, { id, grant }: Attachment): void {
-    const reader: Reader = { id, socket, sent: 0 };
+  expire(now: number): void {
+    for (const reader of [...this.#bySocket.values()]) {
+      if (reader.grant.expires * 1000 <= now) this.#end(reader, expired());
+    }
+  }
+
+  /** Leaves with each socket how far its reader is. */
+  keep(): void {
+    for (const reader of this.#bySocket.values()) {
+      if (!reader.stirred) continue;
+      reader.stirred = false;
+      writeCommand(this.#writer, { type: "KeepReader", reader: reader.id });
+    }
+    if (this.#writer.length > 0) this.#seat.send(this.#writer.take());
+  }
+
+  #attach(socket: HibernatableSocket, { serial, grant, kept }: Attachment): void {
+    const id = this.#id(serial);
+    const reader: Reader = { id, serial, socket, grant, sent: 0, stirred: kept === undefined };
     this.#byId.set(id, reader);
     this.#bySocket.set(socket, reader);
     this.#command({
@@ -94,20 +141,45 @@ export class Readers {
       progressMillis: this.#settings.progressMillis,
       maxSubscriptions: 0,
       room: roomBytes,
+      kept: kept ?? new Uint8Array(),
     });
   }
 
   /** What the engine has for a reader. */
   #told(frame: Frame): void {
     const output = readOutput(frame);
-    if (output?.type === "SendReader") {
-      const reader = this.#byId.get(output.reader);
-      if (!reader) return;
-      reader.sent += output.data.length;
-      reader.socket.send(output.data);
-    } else if (output?.type === "CloseReader") {
-      const reader = this.#byId.get(output.reader);
-      if (reader) this.#end(reader, 1002, output.status?.message ?? "");
+    if (output?.type !== "SendReader" && output?.type !== "CloseReader" && output?.type !== "KeptReader") return;
+    const reader = this.#byId.get(output.reader);
+    if (!reader) return;
+    switch (output.type) {
+      case "SendReader":
+        reader.sent += output.data.length;
+        reader.stirred = true;
+        return this.#send(reader, output.data);
+      case "CloseReader":
+        return this.#close(reader, output.status ?? protocolBroken("no reason was given"));
+      case "KeptReader":
+        return keep(reader, output.data.slice());
+    }
+  }
+
+  #send(reader: Reader, data: Uint8Array): void {
+    try {
+      reader.socket.send(data);
+    } catch {
+      // It is gone, and its end is about to be told.
+    }
+  }
+
+  /** What is left of a message for the engine, when some of what it asks for is more than there is memory for. */
+  #answerable(reader: Reader, message: Uint8Array): Uint8Array {
+    if (!this.#holdings.scarce) return message;
+    try {
+      const { left, answers } = refuseSubscriptions(message, (resource, metadataOnly) => this.#holdings.refused(resource, metadataOnly));
+      if (answers.length > 0) this.#send(reader, answers);
+      return left;
+    } catch {
+      return message; // it breaks the protocol, and the engine says how
     }
   }
 
@@ -116,29 +188,42 @@ export class Readers {
     this.#seat.send(this.#writer.take());
   }
 
-  #newId(): number {
-    const base = this.#seat.member * idsPerMember;
+  #id(serial: number): number {
+    return this.#seat.member * idsPerMember + serial;
+  }
+
+  #newSerial(): number {
     do {
-      this.#lastId = (this.#lastId + 1) % idsPerMember;
-    } while (this.#byId.has(base + this.#lastId));
-    return base + this.#lastId;
+      this.#lastSerial = (this.#lastSerial + 1) % idsPerMember;
+    } while (this.#byId.has(this.#id(this.#lastSerial)));
+    return this.#lastSerial;
   }
 
-  #endAll(reason: string): void {
-    for (const reader of [...this.#bySocket.values()]) this.#end(reader, 1012, reason);
+  #endAll(why: Status): void {
+    for (const reader of [...this.#bySocket.values()]) this.#close(reader, why);
   }
 
-  #end(reader: Reader, code: number, reason: string): void {
-    this.#forget(reader);
-    try {
-      reader.socket.close(code, closeReason(reason));
-    } catch {
-      // It is closed already.
-    }
+  /** Ends a reader that the engine would go on with. */
+  #end(reader: Reader, why: Status): void {
+    this.#command({ type: "DetachReader", reader: reader.id });
+    const w = new Writer();
+    writeSubscriptionStatus(w, 0, why);
+    this.#send(reader, w.take());
+    this.#close(reader, why);
   }
 
-  #forget({ id, socket }: Reader): void {
+  #close({ id, socket }: Reader, why: Status): void {
     this.#byId.delete(id);
     this.#bySocket.delete(socket);
+    closeSocket(socket, why);
+  }
+}
+
+function keep({ socket, serial, grant }: Reader, kept: Uint8Array): void {
+  try {
+    socket.serializeAttachment({ serial, grant, kept } satisfies Attachment);
+  } catch {
+    // More subscriptions than can be kept: when the object wakes up, the reader is told to connect again.
+    socket.serializeAttachment({ serial, grant } satisfies Attachment);
   }
 }

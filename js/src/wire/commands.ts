@@ -70,10 +70,12 @@ export type Command =
       progressMillis: number;
       maxSubscriptions: number;
       room: number | bigint;
+      kept: Uint8Array;
     }
   | { type: "ReaderMessage"; reader: number; data: Uint8Array }
   | { type: "GrantReader"; reader: number; bytes: number | bigint }
-  | { type: "DetachReader"; reader: number };
+  | { type: "DetachReader"; reader: number }
+  | { type: "KeepReader"; reader: number };
 
 /** The type byte of every command. */
 export const commandTypes: Readonly<Record<Command["type"], number>> = {
@@ -103,6 +105,7 @@ export const commandTypes: Readonly<Record<Command["type"], number>> = {
   ReaderMessage: 0x58,
   GrantReader: 0x59,
   DetachReader: 0x5a,
+  KeepReader: 0x5b,
 };
 
 /** Appends a command as one frame. */
@@ -217,7 +220,8 @@ function writePayload(w: Writer, c: Command): void {
       }
       w.uvarint(c.progressMillis);
       w.uvarint(c.maxSubscriptions);
-      return w.uvarint(c.room);
+      w.uvarint(c.room);
+      return w.bytes(c.kept);
     case "ReaderMessage":
       w.uvarint(c.reader);
       return w.bytes(c.data);
@@ -225,6 +229,7 @@ function writePayload(w: Writer, c: Command): void {
       w.uvarint(c.reader);
       return w.uvarint(c.bytes);
     case "DetachReader":
+    case "KeepReader":
       return w.uvarint(c.reader);
   }
 }

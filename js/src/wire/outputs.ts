@@ -54,7 +54,8 @@ export type Output =
   | { type: "ObjectState"; handle: number; state: State; status: Status | undefined }
   | { type: "SnapshotChunk"; request: number; whole: boolean; last: boolean; resourceVersion: ResourceVersion; source: string; data: Uint8Array }
   | { type: "SendReader"; reader: number; data: Uint8Array }
-  | { type: "CloseReader"; reader: number; status: Status | undefined };
+  | { type: "CloseReader"; reader: number; status: Status | undefined }
+  | { type: "KeptReader"; reader: number; data: Uint8Array };
 
 const states: readonly State[] = ["connecting", "syncing", "live", "reconnecting", "stale", "forbidden", "closed"];
 const kinds: readonly Column["kind"][] = ["null", "bool", "integer", "number", "date", "string"];
@@ -123,6 +124,7 @@ const parsers: { readonly [type: number]: readonly [name: string, parse: (r: Rea
   ],
   0x72: ["SendReader", (r) => ({ type: "SendReader", reader: r.uint32(), data: r.bytes() })],
   0x73: ["CloseReader", (r) => ({ type: "CloseReader", reader: r.uint32(), status: status(r) })],
+  0x74: ["KeptReader", (r) => ({ type: "KeptReader", reader: r.uint32(), data: r.bytes() })],
 };
 
 /** Parses a frame of the engine; undefined for one of a type that may be skipped. */
@@ -212,7 +214,7 @@ function status(r: Reader): Status | undefined {
   return s.code === 0 ? undefined : s;
 }
 
-function schema(r: Reader): Schema {
+export function schema(r: Reader): Schema {
   return {
     group: r.text(),
     version: r.text(),

@@ -1,0 +1,24 @@
+package wire
+
+// KeptReader answers [KeepReader]. The data is for [AttachReader], and is true
+// until the reader is told or says something.
+type KeptReader struct {
+	Reader uint32
+	Data   []byte
+}
+
+// Append writes the whole frame.
+func (f *KeptReader) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeKeptReader)
+	dst = appendUvarint(dst, uint64(f.Reader))
+	dst = appendBytes(dst, f.Data)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *KeptReader) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Reader = r.uint32()
+	f.Data = r.bytes()
+	return r.done("KeptReader")
+}

@@ -1,0 +1,70 @@
+// The few frames of the reader's protocol that an object looks into, or writes,
+// itself. Everything else is between the engine, its connector and its readers.
+
+import type { Status } from "../types.js";
+import { Reader, split, Writer } from "../wire/codec.js";
+import { schema } from "../wire/outputs.js";
+
+const subscribe = 0x02;
+const schemaFrame = 0x11;
+const subscriptionStatus = 0x19;
+
+/** Which histories the messages of a connector speak of, by resource. */
+export function* sources(message: Uint8Array): Generator<{ resource: string; source: string }, void, void> {
+  for (const { type, payload } of split(message)) {
+    if (type !== schemaFrame) continue;
+    const r = new Reader(payload, "Schema");
+    r.uint32();
+    const { group, version, resource } = schema(r);
+    r.uvarint();
+    yield { resource: `${group && `${group}/`}${version}/${resource}`, source: r.text() };
+  }
+}
+
+/** Takes those subscriptions out of a reader's message that are refused. */
+export function refuseSubscriptions(message: Uint8Array, refused: (resource: string, metadataOnly: boolean) => Status | undefined): { left: Uint8Array; answers: Uint8Array } {
+  const answers = new Writer();
+  const left: Uint8Array[] = [];
+  for (const { type, payload, bytes } of split(message)) {
+    const status = type === subscribe ? refusedBy(payload, refused) : undefined;
+    if (status) writeSubscriptionStatus(answers, new Reader(payload, "Subscribe").uint32(), status);
+    else left.push(bytes);
+  }
+  return { left: answers.length > 0 ? concat(left) : message, answers: answers.take() };
+}
+
+function refusedBy(payload: Uint8Array, refused: (resource: string, metadataOnly: boolean) => Status | undefined): Status | undefined {
+  const r = new Reader(payload, "Subscribe");
+  r.uint32();
+  const resource = r.text();
+  for (let i = 0; i < 3; i++) r.text();
+  r.resourceVersion();
+  r.resourceVersion();
+  r.text();
+  r.resourceVersion();
+  r.resourceVersion();
+  return refused(resource, r.bool());
+}
+
+/** Ends a subscription, or with number zero the connection. */
+export function writeSubscriptionStatus(w: Writer, subscription: number, status: Status): void {
+  w.frame(subscriptionStatus, () => {
+    w.uvarint(subscription);
+    w.uvarint(status.code);
+    w.text(status.reason);
+    w.text(status.message);
+    w.text("");
+    w.uvarint(status.retryAfterSeconds ?? 0);
+    w.text("");
+  });
+}
+
+function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((n, part) => n + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

@@ -1,0 +1,44 @@
+import { closeReason, subprotocol } from "../transport.js";
+import type { Status } from "../types.js";
+import type { HibernatableSocket } from "./platform.js";
+import { refuse, status } from "./refusal.js";
+
+/** Says what is wrong with a request that is to become a WebSocket. */
+export function upgradeRefused(request: Request): Response | undefined {
+  if (request.headers.get("Upgrade")?.toLowerCase() !== "websocket") {
+    return refuse(status(426, "UpgradeRequired", `this is a WebSocket endpoint: connect with subprotocol ${subprotocol}`));
+  }
+  const offered = (request.headers.get("Sec-WebSocket-Protocol") ?? "").split(",").map((name) => name.trim());
+  if (!offered.includes(subprotocol)) return refuse(status(400, "BadRequest", `the WebSocket subprotocol must be ${subprotocol}`));
+  return undefined;
+}
+
+/** Answers such a request with the client's end. */
+export function upgraded(client: HibernatableSocket): Response {
+  const init = { status: 101, webSocket: client, headers: { "Sec-WebSocket-Protocol": subprotocol } };
+  return new Response(null, init);
+}
+
+/** Closes a socket, if that was not done, and says why: by the code as a connector would, and in words. */
+export function closeSocket(socket: HibernatableSocket, why: Status): void {
+  try {
+    socket.close(closeCode(why), closeReason(`${why.code} ${why.reason}: ${why.message}`));
+  } catch {
+    // It is closed already.
+  }
+}
+
+function closeCode({ code, reason }: Status): number {
+  if (reason === "ProtocolError") return 1002;
+  if (code === 503) return 1001;
+  if (code === 429) return 1013;
+  return code >= 400 && code < 500 ? 1008 : 1011;
+}
+
+export function expired(): Status {
+  return status(401, "Unauthorized", "the token has expired");
+}
+
+export function protocolBroken(message: string): Status {
+  return status(400, "ProtocolError", message);
+}

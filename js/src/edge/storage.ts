@@ -1,0 +1,111 @@
+import type { Position } from "../types.js";
+import type { ObjectStorage } from "./platform.js";
+
+/** What is kept of a resource. */
+export interface Kept {
+  resource: string;
+  position: Position;
+  metadataOnly: boolean;
+  /** Which of the chunks are it; others are of a state that was not completed. */
+  generation: number;
+  /** How many chunks, and their bytes; of those that a whole state had, and of the changes since. */
+  chunks: number;
+  wholeBytes: number;
+  changeBytes: number;
+}
+
+interface Row {
+  resource: string;
+  version: string;
+  source: string;
+  metadata_only: number;
+  generation: number;
+  chunks: number;
+  whole_bytes: number;
+  change_bytes: number;
+}
+
+/** The storage has no room. */
+export class StorageFull extends Error {}
+
+/**
+ * The states that an object keeps, in its SQLite storage: a row for each chunk,
+ * and one for the resource that says which of them count. That one is written
+ * last, with the changes or after all of a whole state, so that a state is there
+ * as a whole or as it was before.
+ */
+export class Storage {
+  readonly #storage: ObjectStorage;
+  readonly #limit: number;
+
+  constructor(storage: ObjectStorage, limit: number) {
+    this.#storage = storage;
+    this.#limit = limit;
+    storage.sql.exec(`CREATE TABLE IF NOT EXISTS resources (resource TEXT PRIMARY KEY, version TEXT, source TEXT,
+      metadata_only INTEGER, generation INTEGER, chunks INTEGER, whole_bytes INTEGER, change_bytes INTEGER)`);
+    storage.sql.exec(`CREATE TABLE IF NOT EXISTS chunks (resource TEXT, generation INTEGER, number INTEGER, data BLOB,
+      PRIMARY KEY (resource, generation, number))`);
+  }
+
+  /** Bytes that it takes. */
+  get bytes(): number {
+    return this.#storage.sql.databaseSize;
+  }
+
+  resources(): Kept[] {
+    return this.#storage.sql
+      .exec<Row>("SELECT * FROM resources ORDER BY resource")
+      .toArray()
+      .map((row) => ({
+        resource: row.resource,
+        position: { resourceVersion: row.version, source: row.source },
+        metadataOnly: row.metadata_only === 1,
+        generation: row.generation,
+        chunks: row.chunks,
+        wholeBytes: row.whole_bytes,
+        changeBytes: row.change_bytes,
+      }));
+  }
+
+  /** The chunks of a resource, read one at a time. */
+  *read({ resource, generation }: Kept): Generator<Uint8Array, void, void> {
+    const rows = this.#storage.sql.exec<{ data: ArrayBuffer }>(
+      "SELECT data FROM chunks WHERE resource = ? AND generation = ? ORDER BY number", resource, generation);
+    for (const { data } of rows) yield new Uint8Array(data);
+  }
+
+  /** Writes a chunk of a whole state, which does not count before {@link commit}. Throws {@link StorageFull}. */
+  write(resource: string, generation: number, number: number, data: Uint8Array): void {
+    if (this.bytes + data.length > this.#limit) {
+      throw new StorageFull(`${this.bytes} bytes are stored and ${data.length} more are to be, of ${this.#limit} that are allowed`);
+    }
+    try {
+      this.#storage.sql.exec("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?)", resource, generation, number, data);
+    } catch (error) {
+      throw new StorageFull(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** Makes what was written count, together with some more chunks. Throws {@link StorageFull}, and nothing has changed. */
+  commit(kept: Kept, more: readonly Uint8Array[] = []): void {
+    const { resource, position, metadataOnly, generation, chunks, wholeBytes, changeBytes } = kept;
+    this.#storage.transactionSync(() => {
+      more.forEach((data, i) => this.write(resource, generation, chunks - more.length + i, data));
+      this.#storage.sql.exec("INSERT OR REPLACE INTO resources VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        resource, position.resourceVersion, position.source, metadataOnly ? 1 : 0, generation, chunks, wholeBytes, changeBytes);
+      this.#storage.sql.exec("DELETE FROM chunks WHERE resource = ? AND generation <> ?", resource, generation);
+    });
+  }
+
+  /** Throws away a whole state that was not completed. */
+  abandon(resource: string, generation: number): void {
+    this.#storage.sql.exec("DELETE FROM chunks WHERE resource = ? AND generation = ?", resource, generation);
+  }
+
+  forget(resource: string): void {
+    this.#storage.transactionSync(() => {
+      this.#storage.sql.exec("DELETE FROM resources WHERE resource = ?", resource);
+      this.#storage.sql.exec("DELETE FROM chunks WHERE resource = ?", resource);
+    });
+  }
+}
