@@ -66,7 +66,7 @@ func feed(t *testing.T, source *memory.Source, address, name string) {
 	c := connector.New(connector.Config{Source: source})
 	p, err := push.New(push.Config{
 		Connector: c, URL: "ws://" + address + "/" + name + "/feed", Resources: []api.Resource{{Version: "v1", Name: "pods"}},
-		Source: func(context.Context) (string, error) { return "memory", nil },
+		Source: source.Identity,
 		Token:  func() (string, error) { return grant, nil },
 	})
 	require.NoError(t, err)
