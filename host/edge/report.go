@@ -31,22 +31,14 @@ type report struct {
 const live = "live"
 
 func (b *backend) report(ctx context.Context, shard *Shard) (*report, error) {
-	object := objectName(b.name, shard.Name)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://object/status", nil)
+	response, err := b.fetch(ctx, shard, "/status")
 	if err != nil {
 		return nil, err
-	}
-	response, err := b.object(object).RoundTrip(request)
-	if err != nil {
-		return nil, unanswered(object, err)
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, refusal(object, response)
 	}
 	defer response.Body.Close()
 	var r report
 	if err := json.NewDecoder(io.LimitReader(response.Body, maxReport)).Decode(&r); err != nil {
-		return nil, unanswered(object, err)
+		return nil, unanswered(objectName(b.name, shard.Name), err)
 	}
 	return &r, nil
 }

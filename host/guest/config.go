@@ -57,7 +57,7 @@ func (c *Config) validate() error {
 		if err := checkURL(c.URL); err != nil {
 			return err
 		}
-		c.Dial = dialer(c.URL)
+		c.Dial = dialer(c.URL, c.Token)
 	}
 	if c.Tap != nil {
 		c.Dial = tapped(c.Dial, c.Tap)

@@ -2,8 +2,10 @@ package guest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"unicode/utf8"
 
 	"github.com/coder/websocket"
@@ -11,12 +13,17 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// dialer connects to a URL with a WebSocket.
-func dialer(url string) func(ctx context.Context) (Conn, error) {
+// dialer connects to a URL with a WebSocket. The token goes into the header as
+// well as into the protocol: an edge wants to know before it lets anybody in.
+func dialer(url, token string) func(ctx context.Context) (Conn, error) {
+	header := http.Header{}
+	if token != "" {
+		header.Set("Authorization", "Bearer "+token)
+	}
 	return func(ctx context.Context) (Conn, error) {
-		conn, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{Subprotocols: []string{wire.Subprotocol}})
+		conn, response, err := websocket.Dial(ctx, url, &websocket.DialOptions{Subprotocols: []string{wire.Subprotocol}, HTTPHeader: header})
 		if err != nil {
-			return nil, err
+			return nil, refusal(response, err)
 		}
 		if conn.Subprotocol() != wire.Subprotocol {
 			_ = conn.CloseNow()
@@ -25,6 +32,18 @@ func dialer(url string) func(ctx context.Context) (Conn, error) {
 		conn.SetReadLimit(wire.MaxMessage)
 		return socket{conn}, nil
 	}
+}
+
+// refusal says what a server answered instead, if it said so in a Status.
+func refusal(response *http.Response, err error) error {
+	if response == nil || response.Body == nil {
+		return err
+	}
+	var status struct{ Message string }
+	if json.NewDecoder(response.Body).Decode(&status) != nil || status.Message == "" {
+		return err
+	}
+	return fmt.Errorf("the server answered %s: %s", response.Status, status.Message)
 }
 
 // socket is a Conn over a WebSocket.

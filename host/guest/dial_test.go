@@ -23,7 +23,7 @@ func serveSocket(t *testing.T, subprotocol string, f func(ctx context.Context, c
 		}
 	}))
 	t.Cleanup(server.Close)
-	return dialer("ws" + strings.TrimPrefix(server.URL, "http"))
+	return dialer("ws"+strings.TrimPrefix(server.URL, "http"), "")
 }
 
 func dialContext(t *testing.T) context.Context {
@@ -74,4 +74,14 @@ func TestTextMessagesAreRefused(t *testing.T) {
 	_, err = conn.Read(dialContext(t))
 	require.ErrorContains(t, err, "the protocol is binary")
 	_ = conn.Close("done")
+}
+
+func TestDialBringsTheTokenAndSaysWhyItWasRefused(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = w.Write([]byte(`{"kind":"Status","message":"` + r.Header.Get("Authorization") + ` has expired","code":401}`))
+	}))
+	t.Cleanup(server.Close)
+	_, err := dialer("ws"+strings.TrimPrefix(server.URL, "http"), "t0ken")(dialContext(t))
+	require.EqualError(t, err, "the server answered 401 Unauthorized: Bearer t0ken has expired")
 }

@@ -25,7 +25,7 @@ func (t Tree) OnWorkerd(ctx context.Context, module []byte, transcripts []*coret
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	server, err := workerd.Start(ctx, binary, filepath.Join(dir, "workerd.capnp"))
+	server, err := workerd.Start(ctx, workerd.Config{Binary: binary, Path: filepath.Join(dir, "workerd.capnp")})
 	if err != nil {
 		return nil, err
 	}

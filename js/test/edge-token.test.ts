@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { lastWords } from "../src/edge/farewell.js";
 import { parseClusters, place, route } from "../src/edge/places.js";
 import { parseKeys, verify, type Claims } from "../src/edge/token.js";
 import { testdata } from "./paths.js";
@@ -58,4 +59,12 @@ test("paths name a cluster, or mean the default one", () => {
   ] as const) {
     assert.deepEqual(route(path), { cluster, rest });
   }
+});
+
+test("the last words of a refusal are a frame that readers know", () => {
+  const { hex, value } = read("wire", "SubscriptionStatus.json") as { hex: string; value: { Status: Record<string, never> } };
+  const { Code: code, Reason: reason, Message: message, Cause: cause, RetryAfterSeconds: retryAfterSeconds } = value.Status;
+  const frame = Buffer.from(lastWords({ code, reason, message, cause, retryAfterSeconds } as never));
+  frame[2] = 1; // the pinned one is of subscription 1
+  assert.equal(frame.toString("hex"), hex);
 });

@@ -40,16 +40,24 @@ type Process struct {
 	port      int
 }
 
-// Start runs a configuration with one socket. The process ends with ctx, or by
-// Stop, which the caller owes it in any case.
-func Start(ctx context.Context, binary, config string, flags ...string) (*Process, error) {
+// Config is what to run: the binary, a configuration with one socket, more flags
+// and more environment than this process has.
+type Config struct {
+	Binary, Path string
+	Flags, Env   []string
+}
+
+// Start runs a configuration. The process ends with ctx, or by Stop, which the
+// caller owes it in any case.
+func Start(ctx context.Context, config Config) (*Process, error) {
 	control, theirs, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	ctx, kill := context.WithCancel(ctx)
-	arguments := append([]string{"serve", config, "--control-fd=3"}, flags...)
-	p := &Process{command: exec.CommandContext(ctx, binary, arguments...), kill: kill, control: control, done: make(chan struct{})}
+	arguments := append([]string{"serve", config.Path, "--control-fd=3"}, config.Flags...)
+	p := &Process{command: exec.CommandContext(ctx, config.Binary, arguments...), kill: kill, control: control, done: make(chan struct{})}
+	p.command.Env = append(os.Environ(), config.Env...)
 	p.command.ExtraFiles = []*os.File{theirs}
 	p.command.Stderr = &p.complaint
 	err = p.command.Start()

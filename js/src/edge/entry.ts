@@ -1,5 +1,6 @@
 import { bearerProtocol, subprotocol } from "../transport.js";
 import type { Status } from "../types.js";
+import { turnAway } from "./farewell.js";
 import { grantHeader, type Grant } from "./grant.js";
 import { parseClusters, place, route } from "./places.js";
 import type { Fetcher } from "./platform.js";
@@ -46,11 +47,12 @@ export function edgeEntry<Env extends EdgeEnv>(others: Handler<Env>): { fetch: H
 
 async function takeIn(request: Request, env: EdgeEnv, url: URL, cluster: string, path: "/watch" | "/feed"): Promise<Response> {
   const claims = await verify(await parseKeys(env.WATCHGLASS_KEY ?? ""), presented(request.headers), Date.now());
-  if ("code" in claims) return refuse(claims);
+  const no = path === "/watch" ? turnAway : (_: Request, refused: Status) => refuse(refused);
+  if ("code" in claims) return no(request, claims);
   const forbidden = mayNot(claims, cluster, path);
-  if (forbidden) return refuse(forbidden);
+  if (forbidden) return no(request, forbidden);
   const object = place(parseClusters(env.WATCHGLASS_CLUSTERS), cluster, asked(url.searchParams));
-  if (typeof object !== "string") return refuse(object);
+  if (typeof object !== "string") return no(request, object);
   const inner = new Request(`http://object${path}${url.search}`, request);
   inner.headers.delete("Authorization");
   // Only the protocol itself: what else was offered is the token.

@@ -4,6 +4,8 @@
 /** The server's end of a WebSocket, which outlives the object in memory. */
 export interface HibernatableSocket {
   readonly readyState: number;
+  /** Takes it in here, which keeps this isolate alive; {@link ObjectState.acceptWebSocket} does not. */
+  accept(): void;
   send(message: string | Uint8Array): void;
   close(code?: number, reason?: string): void;
   /** Keeps a value with the socket while the object is not in memory. */

@@ -58,6 +58,8 @@ class Program {
     this.#failed.catch((error) => broken.abort(error));
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     response.body.pipeTo(writable, { signal: broken.signal }).catch(() => {}); // the reader of the other end is told
-    return new Response(readable, response);
+    // What the program has compressed is to be sent as it is.
+    const init = { status: response.status, headers: response.headers, encodeBody: "manual" };
+    return new Response(readable, init);
   }
 }

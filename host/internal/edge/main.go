@@ -1,0 +1,168 @@
+// Command edge runs a whole edge on this machine: an etcd with a simulated
+// cluster in it, a connector that dials out, and Cloudflare's runtime with the
+// worker and the Durable Object that is deployed. Start it with "make edge".
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/watchglass/watchglass/host/access/token"
+	"github.com/watchglass/watchglass/host/clustersim"
+	"github.com/watchglass/watchglass/host/edge"
+	"github.com/watchglass/watchglass/host/embedetcd"
+	"github.com/watchglass/watchglass/host/internal/workerd"
+	"github.com/watchglass/watchglass/host/source/etcd"
+)
+
+// tokenTTL is how long one may play with it.
+const tokenTTL = 12 * time.Hour
+
+type config struct {
+	root   string
+	listen string
+	pods   int
+	rate   float64
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var c config
+	flag.StringVar(&c.root, "root", ".", "root of the repository, where everything has been built")
+	flag.StringVar(&c.listen, "listen", "127.0.0.1:8787", "address of the edge; port 0 takes a free one")
+	flag.IntVar(&c.pods, "pods", 2000, "pods in the simulated cluster")
+	flag.Float64Var(&c.rate, "rate", 20, "changes per second")
+	flag.Parse()
+	if err := run(ctx, c, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		os.Exit(1)
+	}
+}
+
+// run runs until ctx ends.
+func run(ctx context.Context, c config, stdout io.Writer) (failed error) {
+	fmt.Fprintf(stdout, "populating an etcd with %d pods\n", c.pods)
+	d, err := open(ctx, c)
+	if err != nil {
+		return quiet(ctx, err)
+	}
+	defer func() { failed = errors.Join(failed, d.close()) }()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return d.feed(ctx) })
+	group.Go(func() error {
+		if err := d.announce(ctx, stdout); err != nil {
+			return quiet(ctx, err)
+		}
+		return quiet(ctx, d.cluster.Run(ctx))
+	})
+	group.Go(func() error {
+		select {
+		case <-d.runtime.Done():
+			return quiet(ctx, errors.New("workerd ended: "+d.runtime.Stop()))
+		case <-ctx.Done():
+			return nil
+		}
+	})
+	return group.Wait()
+}
+
+// demo is everything that runs, but for what feeds it and changes it.
+type demo struct {
+	dir     string // of the objects
+	store   *embedetcd.Server
+	cluster *clustersim.Cluster
+	keys    token.Keys
+	runtime *workerd.Process
+}
+
+// open fills an etcd and starts the runtime. The caller closes it.
+func open(ctx context.Context, c config) (opened *demo, err error) {
+	d := &demo{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.close())
+		}
+	}()
+	if d.dir, err = os.MkdirTemp("", "watchglass-edge"); err != nil {
+		return nil, err
+	}
+	if d.store, err = embedetcd.Start(embedetcd.Config{UnsafeNoFsync: true, Retention: 10 * time.Minute}); err != nil {
+		return nil, err
+	}
+	writer, err := etcd.NewWriter(d.store.Client(), etcd.Config{})
+	if err != nil {
+		return nil, err
+	}
+	if d.cluster, err = clustersim.New(writer, clustersim.Config{Pods: c.pods, Rate: c.rate, Seed: 1}); err != nil {
+		return nil, err
+	}
+	if err := d.cluster.Populate(ctx, func(int, int) {}); err != nil {
+		return nil, err
+	}
+	key := rand.Text() + rand.Text()
+	if d.keys, err = token.ParseKeys(key); err != nil {
+		return nil, err
+	}
+	if d.runtime, err = startRuntime(c, d.dir, key); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// close ends what was started.
+func (d *demo) close() error {
+	var errs []error
+	if d.runtime != nil {
+		d.runtime.Stop()
+	}
+	if d.store != nil {
+		errs = append(errs, d.store.Close())
+	}
+	return errors.Join(append(errs, os.RemoveAll(d.dir))...)
+}
+
+// quiet makes the failure that an interrupt causes none.
+func quiet(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// startRuntime starts the runtime with what is deployed.
+func startRuntime(c config, dir, key string) (*workerd.Process, error) {
+	binary, err := workerd.Find(c.root)
+	if err != nil {
+		return nil, err
+	}
+	page, err := filepath.Abs(filepath.Join(c.root, "examples/dashboard/dist"))
+	if err != nil {
+		return nil, err
+	}
+	return workerd.Start(context.Background(), workerd.Config{
+		Binary: binary, Path: filepath.Join(c.root, "examples/edge/local/config.capnp"),
+		Flags: []string{"--socket-addr=http=" + c.listen, "--directory-path=objects=" + dir, "--directory-path=page=" + page},
+		Env:   []string{"WATCHGLASS_KEY=" + key, "WATCHGLASS_CLUSTERS="},
+	})
+}
+
+// mint makes a token for everything.
+func (d *demo) mint(feed bool) (string, error) {
+	now := time.Now()
+	return d.keys.Sign(token.Claims{
+		User: "make edge", Cluster: edge.DefaultCluster, Resources: []string{token.Any}, Namespaces: []string{token.Any},
+		Feed: feed, Expires: now.Add(tokenTTL),
+	}, now)
+}

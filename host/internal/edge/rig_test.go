@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/host/access/token"
+	"github.com/watchglass/watchglass/host/edge"
+)
+
+// within is how long anything that must happen may take on a loaded machine. It
+// bounds a failing test; no passing test waits for it.
+const within = 2 * time.Minute
+
+// rig is a whole edge whose cluster is at rest until a test changes it.
+type rig struct {
+	*testing.T
+	*demo
+}
+
+func start(t *testing.T, pods int) *rig {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("runs an edge")
+	}
+	const root = "../../.."
+	_, err := os.Stat(root + "/examples/edge/dist/worker.js")
+	require.NoError(t, err, `build the worker first: "make worker dashboard"`)
+	d, err := open(t.Context(), config{root: root, listen: "127.0.0.1:0", pods: pods})
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	fed := make(chan error, 1)
+	go func() { fed <- d.feed(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, <-fed)
+		require.NoError(t, d.close())
+	})
+	r := &rig{t, d}
+	bounded, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	require.NoError(t, ready(bounded, r.url("/readyz"), r.everything()))
+	return r
+}
+
+func (r *rig) url(path string) string { return "http://" + r.runtime.Address() + path }
+
+// sign mints a token that differs from one for everything.
+func (r *rig) sign(change func(*token.Claims)) string {
+	r.Helper()
+	now := time.Now()
+	c := token.Claims{
+		User: "test", Cluster: edge.DefaultCluster, Resources: []string{token.Any}, Namespaces: []string{token.Any}, Expires: now.Add(time.Hour),
+	}
+	change(&c)
+	text, err := r.keys.Sign(c, now)
+	require.NoError(r, err)
+	return text
+}
+
+func (r *rig) everything() string { return r.sign(func(*token.Claims) {}) }
+
+// ask sends a request. Headers are pairs; the caller closes the body.
+func (r *rig) ask(method, path, bearer string, headers ...string) *http.Response {
+	r.Helper()
+	request, err := http.NewRequestWithContext(r.Context(), method, r.url(path), nil)
+	require.NoError(r, err)
+	if bearer != "" {
+		request.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(r, err)
+	return response
+}
+
+// get returns the answer to a GET.
+func (r *rig) get(path, bearer string, headers ...string) (code int, body []byte) {
+	r.Helper()
+	response := r.ask(http.MethodGet, path, bearer, headers...)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(r, err)
+	return response.StatusCode, body
+}
+
+// list is a list, as far as tests look at it; status what comes instead.
+type list struct {
+	Kind     string
+	Metadata struct {
+		ResourceVersion, Continue string
+		RemainingItemCount        int
+	}
+	Items []struct{ Metadata meta }
+	Rows  []struct{ Cells []any }
+
+	Reason  string
+	Message string
+	Code    int
+}
+
+type meta struct{ Name, Namespace, ResourceVersion string }
+
+func (r *rig) list(path string, headers ...string) *list {
+	r.Helper()
+	_, body := r.get(path, r.everything(), headers...)
+	var l list
+	require.NoError(r, json.Unmarshal(body, &l), string(body))
+	return &l
+}
+
+// watch is the stream of one.
+type watch struct {
+	*rig
+	lines *bufio.Scanner
+}
+
+func (r *rig) watch(path, bearer string) *watch {
+	r.Helper()
+	response := r.ask(http.MethodGet, path, bearer)
+	r.Cleanup(func() { _ = response.Body.Close() })
+	require.Equal(r, http.StatusOK, response.StatusCode)
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, 1<<20)
+	return &watch{r, lines}
+}
+
+// event is one event of a watch.
+type event struct {
+	Type   string
+	Object struct {
+		Metadata meta
+		Code     int
+		Message  string
+	}
+}
+
+// next waits for an event; the zero one is the end.
+func (w *watch) next() event {
+	w.Helper()
+	if !w.lines.Scan() {
+		require.NoError(w, w.lines.Err())
+		return event{}
+	}
+	var e event
+	require.NoError(w, json.Unmarshal(w.lines.Bytes(), &e), w.lines.Text())
+	return e
+}
+
+// change makes the cluster change, and returns some version that it has then.
+func (r *rig) change() {
+	r.Helper()
+	for changed := 0; changed < 20; {
+		n, err := r.cluster.Step(r.Context())
+		require.NoError(r, err)
+		changed += max(n, 1)
+	}
+}
