@@ -21,7 +21,10 @@ func TestDiscovery(t *testing.T) {
 		for _, g := range list["groups"].([]any) {
 			groups = append(groups, g.(map[string]any)["name"].(string))
 		}
-		assert.Equal(t, []string{"apps", "batch", "networking.k8s.io"}, groups)
+		assert.Equal(t, []string{
+			"apiextensions.k8s.io", "apps", "autoscaling", "batch", "coordination.k8s.io", "discovery.k8s.io",
+			"networking.k8s.io", "policy", "rbac.authorization.k8s.io", "storage.k8s.io",
+		}, groups)
 
 		assert.JSONEq(t, `{"kind":"APIGroup","apiVersion":"v1","name":"apps","versions":[{"groupVersion":"apps/v1","version":"v1"}],`+
 			`"preferredVersion":{"groupVersion":"apps/v1","version":"v1"}}`, w.get("/apis/apps").text)
@@ -56,7 +59,7 @@ func TestAggregatedDiscovery(t *testing.T) {
 		list := decode(t, a.text)
 		assert.Equal(t, "APIGroupDiscoveryList", list["kind"])
 		assert.Equal(t, "apidiscovery.k8s.io/v2", list["apiVersion"])
-		require.Len(t, list["items"], 3)
+		require.Len(t, list["items"], 10)
 
 		core := decode(t, w.get("/api").text)["items"].([]any)
 		require.Len(t, core, 1)

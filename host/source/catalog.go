@@ -10,13 +10,20 @@ import (
 // Catalog describes the well-known Kubernetes resources: the fields Kubernetes
 // lets one select on and columns like those of kubectl. It is a fresh copy.
 //
+// A column is the value at a path, so what kubectl's server puts together is
+// missing, such as the status of a pod, the data of a config map or the selector of
+// a network policy, or is several columns here: a volume's claim, the reference of
+// an autoscaler, the role of a binding. A value that is not there is null, where the
+// server has words or zeros.
+//
 // Declared fields whose value is not what lies at the path of that name are
 // left out, so that selecting on one is refused instead of answered wrongly:
 // spec.hostNetwork of Pods and spec.unschedulable of Nodes (absent means
 // "false"), source of Events (is source.component), status.successful of Jobs
 // (is status.succeeded).
 func Catalog() []api.Schema {
-	return slices.Concat(coreCatalog(), appsCatalog(), batchCatalog(), networkingCatalog())
+	return slices.Concat(coreCatalog(), appsCatalog(), batchCatalog(), networkingCatalog(),
+		storageCatalog(), rbacCatalog(), platformCatalog())
 }
 
 // Lookup finds a resource among schemas, or returns a 404 *api.Status that
@@ -192,6 +199,8 @@ func networkingCatalog() []api.Schema {
 				text("Address", ".status.loadBalancer.ingress[*].ip"),
 				age(),
 			)),
+		namespaced("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy",
+			columns(text("Policy Types", ".spec.policyTypes[*]"), age())),
 	}
 }
 
