@@ -2,10 +2,19 @@ package apiserver
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/source"
+	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
 func watchDeletions(client *clientv3.Client) *deletions {
@@ -25,4 +34,86 @@ func watchDeletions(client *clientv3.Client) *deletions {
 		}
 	}()
 	return d
+}
+
+// specs make an object of each resource of the catalog that has none by itself.
+var specs = map[string]string{
+	"v1/pods":                                   `"spec":{"containers":[{"name":"c","image":"example.com/c"}]}`,
+	"v1/nodes":                                  `"spec":{}`,
+	"v1/services":                               `"spec":{"ports":[{"port":80}]}`,
+	"v1/configmaps":                             `"data":{"a":"b"}`,
+	"v1/secrets":                                `"data":{}`,
+	"v1/events":                                 `"involvedObject":{"kind":"Pod","namespace":"all","name":"x"},"type":"Warning","reason":"Why","message":"what","count":3,"source":{"component":"me"},"firstTimestamp":"2026-01-02T03:04:05Z","lastTimestamp":"2026-01-02T03:04:05Z"`,
+	"v1/persistentvolumeclaims":                 `"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}`,
+	"v1/serviceaccounts":                        `"secrets":[]`,
+	"v1/persistentvolumes":                      `"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"hostPath":{"path":"/x"}}`,
+	"apps/v1/deployments":                       `"spec":{"selector":{"matchLabels":{"a":"b"}},"template":` + template + `}`,
+	"apps/v1/replicasets":                       `"spec":{"selector":{"matchLabels":{"a":"b"}},"template":` + template + `}`,
+	"apps/v1/statefulsets":                      `"spec":{"serviceName":"x","selector":{"matchLabels":{"a":"b"}},"template":` + template + `}`,
+	"apps/v1/daemonsets":                        `"spec":{"selector":{"matchLabels":{"a":"b"}},"template":` + template + `}`,
+	"batch/v1/jobs":                             `"spec":{"template":` + once + `}`,
+	"batch/v1/cronjobs":                         `"spec":{"schedule":"* * * * *","jobTemplate":{"spec":{"template":` + once + `}}}`,
+	"networking.k8s.io/v1/ingresses":            `"spec":{"defaultBackend":{"service":{"name":"x","port":{"number":80}}}}`,
+	"networking.k8s.io/v1/networkpolicies":      `"spec":{"podSelector":{},"policyTypes":["Ingress"]}`,
+	"storage.k8s.io/v1/storageclasses":          `"provisioner":"example.com/p"`,
+	"rbac.authorization.k8s.io/v1/roles":        `"rules":[]`,
+	"rbac.authorization.k8s.io/v1/rolebindings": `"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"x"}`,
+	"discovery.k8s.io/v1/endpointslices":        `"addressType":"IPv4","endpoints":[{"addresses":["10.1.2.3"]}],"ports":[{"port":80,"protocol":"TCP","name":""}]`,
+	"autoscaling/v2/horizontalpodautoscalers":   `"spec":{"scaleTargetRef":{"kind":"Deployment","name":"x","apiVersion":"apps/v1"},"minReplicas":2,"maxReplicas":5}`,
+	"policy/v1/poddisruptionbudgets":            `"spec":{"minAvailable":1,"selector":{"matchLabels":{"a":"b"}}}`,
+	"coordination.k8s.io/v1/leases":             `"spec":{"holderIdentity":"me"}`,
+	"apiextensions.k8s.io/v1/customresourcedefinitions": `"spec":{"group":"example.org","scope":"Cluster","names":{"plural":"things","singular":"thing","kind":"Thing"},` +
+		`"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}`,
+}
+
+const (
+	template = `{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"example.com/c"}]}}`
+	once     = `{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"example.com/c"}]}}`
+)
+
+// fill makes an object of every resource of the catalog, if there is none. They
+// stay, for some cannot be deleted where no controllers run; but other tests count
+// pods.
+func fill(t *testing.T) {
+	t.Helper()
+	_, err := shared.put(api.Resource{Version: "v1", Name: "namespaces"}, "all", []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"all"}}`))
+	require.NoError(t, err)
+	for _, s := range source.Catalog() {
+		key, spec := api.NewKey("all", "x"), specs[s.Resource.String()]
+		if !s.Namespaced {
+			key = "x"
+		}
+		if s.Kind == "CustomResourceDefinition" {
+			key = "things.example.org"
+		}
+		path := collectionPath(s.Resource, key.Namespace()) + "/" + key.Name()
+		code, _, err := shared.request(http.MethodGet, path, nil)
+		require.NoError(t, err)
+		if spec == "" || code == http.StatusOK {
+			continue
+		}
+		head := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"namespace":%q},`,
+			s.Resource.APIVersion(), s.Kind, key.Name(), key.Namespace())
+		_, err = shared.put(s.Resource, key, []byte(head+spec+"}"))
+		require.NoError(t, err, s.Resource.String())
+		if s.Resource == pods {
+			t.Cleanup(func() { shared.must(t, http.MethodDelete, path+"?gracePeriodSeconds=0", "") })
+		}
+	}
+}
+
+// The etcd of a kube-apiserver that stores JSON can be read as it is, without a
+// word about where what lies.
+func TestTheEtcdOfAServerIsReadAsItIs(t *testing.T) {
+	fill(t)
+	src, err := etcd.New(shared.etcd.Client(), etcd.Config{Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	for _, s := range source.Catalog() {
+		var sink listSink
+		require.ErrorIs(t, src.Stream(t.Context(), s.Resource, 0, &sink), errListed)
+		names := shared.names(t, s.Resource, "")
+		slices.Sort(names)
+		assert.Equal(t, names, sink.keys, s.Resource.String())
+		assert.NotEmpty(t, names, s.Resource.String())
+	}
 }

@@ -30,7 +30,8 @@ type Config struct {
 	// Resources are what is served. Empty means source.Catalog.
 	Resources []api.Schema
 	// Paths says below which path under Prefix a resource lies, when that is
-	// not "<resource>" (core group) or "<group>/<resource>".
+	// not "<resource>" (core group) or "<group>/<resource>". Nil means
+	// KubernetesPaths.
 	Paths map[api.Resource]string
 	// PageSize is the number of objects a list asks for at once: memory
 	// against round trips. Zero means DefaultPageSize.
@@ -58,6 +59,9 @@ func (c Config) withDefaults() (Config, error) {
 	c.Prefix = strings.TrimRight(c.Prefix, "/")
 	if len(c.Resources) == 0 {
 		c.Resources = source.Catalog()
+	}
+	if c.Paths == nil {
+		c.Paths = KubernetesPaths()
 	}
 	if c.PageSize == 0 {
 		c.PageSize = DefaultPageSize

@@ -1,7 +1,7 @@
 // Package etcd is the source that reads an etcd v3 cluster: a paged list
 // pinned to one revision, then a watch from the next one. Values are taken as
 // they are; a Kubernetes API server must therefore be told to store JSON
-// (--storage-media-type=application/json), and see [KubernetesPaths].
+// (--storage-media-type=application/json).
 //
 // # What it guarantees, and how
 //

@@ -239,9 +239,8 @@ func TestStrangeKeysArePassedOverAndLoggedOnce(t *testing.T) {
 	assert.Equal(t, 4, strings.Count(log.String(), "level=WARN"))
 }
 
-func TestPathsMoveAResource(t *testing.T) {
+func TestResourcesLieWhereKubernetesKeepsThem(t *testing.T) {
 	config := fresh()
-	config.Paths = etcd.KubernetesPaths()
 	src, _ := open(t, config)
 	put(t, config.Prefix+"/minions/node-1", "1")
 	put(t, config.Prefix+"/deployments/a/web", "1")
@@ -251,9 +250,19 @@ func TestPathsMoveAResource(t *testing.T) {
 
 func TestOtherGroupsLieBelowTheirGroup(t *testing.T) {
 	config := fresh()
+	gadgets := api.Resource{Group: "example.com", Version: "v1", Name: "gadgets"}
+	config.Resources = []api.Schema{{Resource: gadgets, Namespaced: true}}
 	src, _ := open(t, config)
-	put(t, config.Prefix+"/apps/deployments/a/web", "1")
-	assert.Equal(t, []api.Key{"a/web"}, list(t, src, api.Resource{Group: "apps", Version: "v1", Name: "deployments"}))
+	put(t, config.Prefix+"/example.com/gadgets/a/web", "1")
+	assert.Equal(t, []api.Key{"a/web"}, list(t, src, gadgets))
+}
+
+func TestPathsMoveAResource(t *testing.T) {
+	config := fresh()
+	config.Paths = map[api.Resource]string{configMaps: "elsewhere"}
+	src, _ := open(t, config)
+	put(t, config.Prefix+"/elsewhere/a/map", "1")
+	assert.Equal(t, []api.Key{"a/map"}, list(t, src, configMaps))
 }
 
 func list(t *testing.T, src *etcd.Source, resource api.Resource) (keys []api.Key) {

@@ -7,19 +7,20 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// KubernetesPaths is Config.Paths for an etcd that kube-apiserver writes: its
-// built-in resources lie there under names of their own.
+// KubernetesPaths is where kube-apiserver keeps its built-in resources: below
+// their names, whatever their group, with a few names of old. Only those of
+// groups that came later lie below their group, as custom resources do.
 func KubernetesPaths() map[api.Resource]string {
 	paths := map[api.Resource]string{
 		{Version: "v1", Name: "nodes"}:                                 "minions",
 		{Version: "v1", Name: "services"}:                              "services/specs",
 		{Group: "networking.k8s.io", Version: "v1", Name: "ingresses"}: "ingress",
 	}
-	for _, name := range []string{"deployments", "replicasets", "statefulsets", "daemonsets"} {
-		paths[api.Resource{Group: "apps", Version: "v1", Name: name}] = name
-	}
-	for _, name := range []string{"jobs", "cronjobs"} {
-		paths[api.Resource{Group: "batch", Version: "v1", Name: name}] = name
+	for _, s := range source.Catalog() {
+		_, special := paths[s.Resource]
+		if !special && s.Resource.Group != "" && s.Resource.Group != "apiextensions.k8s.io" {
+			paths[s.Resource] = s.Resource.Name
+		}
 	}
 	return paths
 }
