@@ -36,6 +36,7 @@ type Cacher struct {
 	heap    *store.Heap
 	state   *store.Store
 	window  *history.Window
+	patches patches
 	staging *staging
 	source  string
 	listed  string // the source of the state

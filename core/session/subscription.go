@@ -280,7 +280,7 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 		}
 		last = key
 		if matches {
-			message = s.addObject(message, api.Added, ref, 0)
+			message = s.addObject(message, api.Added, ref, 0, 0)
 			room -= s.lastSize()
 		}
 		return true
@@ -331,7 +331,7 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 			room -= 64
 			continue
 		}
-		message = s.addObject(message, t, content, s.held(t, e))
+		message = s.addObject(message, t, content, s.held(t, e), position)
 		room -= s.lastSize()
 	}
 	s.follower.MoveTo(position)
@@ -353,8 +353,9 @@ func (s *subscription) mustSplit(ref store.Ref) bool {
 
 // addObject adds a version to the frame being built, as the difference from the
 // version that the reader holds of it, if any, and defines its label set to the
-// reader first if that is new.
-func (s *subscription) addObject(message []byte, t api.EventType, ref, held store.Ref) []byte {
+// reader first if that is new. The version held is the previous one of the event
+// at position.
+func (s *subscription) addObject(message []byte, t api.EventType, ref, held store.Ref, position int) []byte {
 	heap := s.cacher.Heap()
 	if len(s.changes) == 0 && s.otherDictionary(ref) {
 		message = s.describe(message, heap.Dictionary(ref), s.cacher.Dictionary(ref))
@@ -368,18 +369,19 @@ func (s *subscription) addObject(message []byte, t api.EventType, ref, held stor
 		body = heap.Envelope(ref).Body()
 		c.Base = s.base(ref, held)
 	}
-	s.setEnvelope(&c, ref, held, body)
+	s.setEnvelope(&c, ref, held, position, body)
 	s.changes = append(s.changes, c)
 	return message
 }
 
 // setEnvelope writes the envelope, or a patch of the version that the reader
 // holds.
-func (s *subscription) setEnvelope(c *wire.Change, ref, held store.Ref, body api.Body) {
+func (s *subscription) setEnvelope(c *wire.Change, ref, held store.Ref, position int, body api.Body) {
 	heap := s.cacher.Heap()
 	if held != 0 {
-		at, ok := len(s.scratch), false
-		if s.scratch, ok = wire.AppendPatch(s.scratch, heap.Envelope(held), heap.Envelope(ref), body); ok {
+		if patch := s.cacher.Patch(position, !s.metadataOnly); patch != nil {
+			at := len(s.scratch)
+			s.scratch = append(s.scratch, patch...)
 			c.Patch, c.Previous = s.scratch[at:], heap.ResourceVersion(held)
 			return
 		}

@@ -1,0 +1,64 @@
+package cacher_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// A patch is remembered, but only for its own position, form and list.
+func TestPatchIsThatOfThePositionAndTheFormAskedFor(t *testing.T) {
+	w := listed(t, 1, "ns/a rv=1 phase=Pending")
+	for list := range 2 {
+		rv := 100 * list
+		for i := range 40 { // more than are remembered
+			w.Apply(withBody("ns/a rv="+strconv.Itoa(rv+i+2)+" phase=phase-"+strconv.Itoa(i), "body "+strconv.Itoa(rv+i)), w.now)
+		}
+		for _, bodies := range []bool{true, false, true} {
+			for position := w.Window().Start(); position < w.Window().End(); position++ {
+				assertPatch(t, w, position, bodies)
+				assertPatch(t, w, position, !bodies)
+			}
+		}
+		w.list(api.ResourceVersion(rv+99), "ns/a rv="+strconv.Itoa(rv+99))
+	}
+}
+
+func assertPatch(t *testing.T, w *world, position int, bodies bool) {
+	t.Helper()
+	e := w.Window().At(position)
+	if e.Current == 0 || e.Previous == 0 {
+		assert.Nil(t, w.Patch(position, bodies))
+		return
+	}
+	current := w.Heap().Envelope(e.Current)
+	var body api.Body
+	if bodies {
+		body = current.Body()
+	}
+	want, ok := wire.AppendPatch(nil, w.Heap().Envelope(e.Previous), current, body)
+	require.True(t, ok)
+	assert.Equal(t, wire.Patch(want), w.Patch(position, bodies))
+}
+
+// A body as long as an object is not kept, and told all the same.
+func TestPatchThatIsLong(t *testing.T) {
+	w := listed(t, 1, "ns/a rv=1")
+	w.Apply(withBody("ns/a rv=2 phase=Running", string(make([]byte, 100_000))), w.now)
+	for range 2 {
+		assertPatch(t, w, w.Window().Start(), true)
+	}
+}
+
+func withBody(text, body string) *cacher.Put {
+	o := objects.Object(text)
+	o.Body = api.Body{Codec: api.JSON, Data: []byte(body)}
+	return objects.PutOf(o)
+}
