@@ -86,11 +86,11 @@ func (r *reader) content(c *Change) {
 	var codec api.Codec
 	if marks&markPatch != 0 {
 		c.Previous = r.before(c.ResourceVersion)
-		c.Patch = r.patch()
-		c.Key, codec = c.Patch.Key(), c.Patch.Body().Codec
+		c.Patch, codec = r.patch()
+		c.Key = c.Patch.Key()
 	} else {
-		c.Envelope = r.envelope()
-		c.Key, codec = c.Envelope.Key(), c.Envelope.Body().Codec
+		c.Envelope, codec = r.envelope()
+		c.Key = c.Envelope.Key()
 	}
 	if r.err == nil && (codec == api.Delta) != (marks&markBase != 0) {
 		r.fail("difference without a base, or base without a difference")

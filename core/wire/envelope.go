@@ -26,23 +26,33 @@ func AppendEnvelope(dst []byte, o *api.Object) []byte {
 	return append(dst, o.Body.Data...)
 }
 
-// envelope reads and validates a length-prefixed envelope.
-func (r *reader) envelope() Envelope {
+// envelope reads and validates a length-prefixed envelope, and tells the codec of
+// its body.
+func (r *reader) envelope() (Envelope, api.Codec) {
 	at := r.off
 	e := Envelope(r.bytes())
 	if r.err != nil {
-		return nil
+		return nil, 0
 	}
-	if err := e.Validate(); err != nil {
+	codec, err := e.validate()
+	if err != nil {
 		r.off = at
-		r.fail("envelope: " + err.(*api.Status).Message)
-		return nil
+		r.fail("envelope: " + err.Message)
+		return nil, 0
 	}
-	return e
+	return e, codec
 }
 
 // Validate checks the whole structure.
 func (e Envelope) Validate() error {
+	if _, err := e.validate(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// validate does so, and tells the codec of the body.
+func (e Envelope) validate() (api.Codec, *api.Status) {
 	r := reader{b: e}
 	if len(r.bytes()) == 0 && r.err == nil {
 		r.fail("empty key")
@@ -53,15 +63,13 @@ func (e Envelope) Validate() error {
 	cells.skipFields(fields)
 	cells.skipColumns(cells.count(1), fields)
 	if err := cells.done("cells"); err != nil && r.err == nil {
-		return err
+		return 0, api.AsStatus(err)
 	}
-	if codec := api.Codec(r.byte()); r.err == nil && codec > api.Delta {
+	codec := api.Codec(r.byte())
+	if r.err == nil && codec > api.Delta {
 		r.fail("unknown codec")
 	}
-	if r.err != nil {
-		return r.err
-	}
-	return nil
+	return codec, r.err
 }
 
 // Key aliases the envelope.

@@ -25,7 +25,7 @@ func (r *reader) item(it *Item) {
 	it.ResourceVersion = r.rv()
 	it.Flags = api.Flags(r.byte())
 	it.Labels = r.labels(it.Labels)
-	it.Envelope = r.envelope()
+	it.Envelope, _ = r.envelope()
 }
 
 func appendLabels(dst []byte, labels api.Labels) []byte {

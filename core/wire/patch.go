@@ -107,22 +107,24 @@ func (c *cells) next() bool {
 	return c.err == nil
 }
 
-// patch reads and validates a length-prefixed patch.
-func (r *reader) patch() Patch {
+// patch reads and validates a length-prefixed patch, and tells the codec of its
+// body.
+func (r *reader) patch() (Patch, api.Codec) {
 	at := r.off
 	p := Patch(r.bytes())
 	if r.err != nil {
-		return nil
+		return nil, 0
 	}
-	if err := p.validate(); err != nil {
+	codec, err := p.validate()
+	if err != nil {
 		r.off = at
 		r.fail("patch: " + err.Message)
-		return nil
+		return nil, 0
 	}
-	return p
+	return p, codec
 }
 
-func (p Patch) validate() *api.Status {
+func (p Patch) validate() (api.Codec, *api.Status) {
 	r := reader{b: p}
 	if len(r.bytes()) == 0 && r.err == nil {
 		r.fail("empty key")
@@ -131,10 +133,11 @@ func (p Patch) validate() *api.Status {
 		r.uint32()
 		r.skipColumns(1, maxShared)
 	}
-	if codec := api.Codec(r.byte()); r.err == nil && codec > api.Delta {
+	codec := api.Codec(r.byte())
+	if r.err == nil && codec > api.Delta {
 		r.fail("unknown codec")
 	}
-	return r.err
+	return codec, r.err
 }
 
 // Key aliases the patch.

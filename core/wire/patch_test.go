@@ -19,7 +19,9 @@ func TestPatchMakesTheEnvelope(t *testing.T) {
 		b, ok := AppendPatch([]byte("before"), c.previous, c.current, c.current.Body())
 		require.True(t, ok)
 		p := Patch(b[len("before"):])
-		require.Nil(t, p.validate())
+		codec, err := p.validate()
+		require.Nil(t, err)
+		require.Equal(t, c.current.Body().Codec, codec)
 		require.Equal(t, c.current.Key(), p.Key())
 		require.Equal(t, c.current.Body(), p.Body())
 		e, unchanged, status := p.Apply([]byte("before"), c.previous)
@@ -95,7 +97,8 @@ func FuzzPatch(f *testing.F) {
 		if previous.Validate() != nil {
 			return
 		}
-		if p := Patch(patch); p.validate() == nil {
+		p := Patch(patch)
+		if _, err := p.validate(); err == nil {
 			e, unchanged, status := p.Apply(nil, previous)
 			if status == nil && e.Validate() != nil {
 				t.Fatalf("%x applied to %x is no envelope: %x", patch, before, e)
@@ -111,8 +114,8 @@ func FuzzPatch(f *testing.F) {
 		if !ok {
 			return
 		}
-		p := Patch(b)
-		if err := p.validate(); err != nil {
+		p = Patch(b)
+		if _, err := p.validate(); err != nil {
 			t.Fatalf("patch from %x to %x: %v", before, after, err)
 		}
 		e, unchanged, status := p.Apply(nil, previous)

@@ -161,6 +161,11 @@ export class Reader {
     return this.#bytes.subarray(at, at + n);
   }
 
+  /** Passes over bytes with their length in front of them. */
+  skip(): void {
+    this.#skip(this.uvarint());
+  }
+
   text(n?: number): string {
     return decoder.decode(this.bytes(n));
   }

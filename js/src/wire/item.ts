@@ -29,28 +29,30 @@ export interface Envelope {
 export class Item {
   readonly resourceVersion: ResourceVersion;
   readonly flags: number;
-  readonly #labels: Uint8Array;
-  readonly #envelope: Uint8Array;
+  /** The labels and, from a place on, the envelope. */
+  readonly #content: Uint8Array;
+  readonly #envelope: number;
 
   constructor(r: Reader) {
     this.resourceVersion = r.resourceVersion();
     this.flags = r.byte();
     const start = r.at;
     for (let n = r.count(2); n > 0; n--) {
-      r.bytes();
-      r.bytes();
+      r.skip();
+      r.skip();
     }
-    this.#labels = r.since(start);
-    this.#envelope = r.bytes();
+    this.#envelope = r.at - start;
+    r.skip();
+    this.#content = r.since(start);
   }
 
   labels(): Record<string, string> {
-    const r = new Reader(this.#labels, "labels of an item");
+    const r = new Reader(this.#content, "labels of an item");
     return Object.fromEntries(r.list(2, (): [string, string] => [r.text(), r.text()]));
   }
 
   envelope(): Envelope {
-    const r = new Reader(this.#envelope, "envelope of an item");
+    const r = new Reader(new Reader(this.#content.subarray(this.#envelope), "item").bytes(), "envelope of an item");
     const key = r.text();
     const uid = readUID(r);
     const cells = new Reader(r.bytes(), "cells of an item");
