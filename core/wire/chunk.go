@@ -4,7 +4,7 @@ import "github.com/watchglass/watchglass/core/api"
 
 // ChunkFormat is the format of [Chunk]. A program that finds another one in what
 // it kept throws it away.
-const ChunkFormat = 2
+const ChunkFormat = 3
 
 // Chunk is a piece of a collection's state at rest, with a checksum over all of
 // it. Programs get it in a [SnapshotChunk], keep it as the bytes it is, and hand

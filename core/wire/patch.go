@@ -8,8 +8,15 @@ import "github.com/watchglass/watchglass/core/api"
 // Layout: key, number of cells that changed, position and value of each in
 // ascending order, codec, body to the end. Positions count the fields, whose
 // values are strings, and then the columns, which are written as an envelope
-// writes them.
+// writes them. A text of which something stays is written as [editedText], how
+// many bytes stay at its beginning and at its end, and what comes between.
 type Patch []byte
+
+// editedText is the kind of a cell that exists in patches alone.
+const editedText = sameAsField + maxShared
+
+// minKept is how much has to stay of a text for an edit to be shorter than it.
+const minKept = 3
 
 // AppendPatch appends the patch that makes current out of previous, with
 // another body in the place of current's. It reports false, and appends
@@ -53,17 +60,40 @@ func appendCellChanges(dst []byte, key api.Key, previous, current []byte) ([]byt
 			continue
 		}
 		changed = appendUvarint(changed, uint64(i-last))
-		if b.isField {
-			changed = appendValue(changed, api.Value{Kind: api.String, Text: b.text})
-		} else {
-			changed = append(changed, b.raw...)
-		}
+		changed = appendCellChange(changed, &a, &b)
 		last, n = i, n+1
 	}
 	if a.next() || a.err != nil || b.err != nil {
 		return dst, false
 	}
 	return append(appendUvarint(dst, n), changed...), true
+}
+
+func appendCellChange(dst []byte, previous, current *cells) []byte {
+	is, isText := current.ownText()
+	if !isText {
+		return append(dst, current.raw...)
+	}
+	was, _ := previous.ownText()
+	head, tail := kept(was, is)
+	if head+tail < minKept {
+		return appendValue(dst, api.Value{Kind: api.String, Text: is})
+	}
+	dst = appendUvarint(append(dst, editedText), uint64(head))
+	dst = appendUvarint(dst, uint64(tail))
+	return appendBytes(dst, is[head:len(is)-tail])
+}
+
+// kept is how much of a text begins and ends another, none of it counted twice.
+func kept(was, is string) (head, tail int) {
+	most := min(len(was), len(is))
+	for head < most && was[head] == is[head] {
+		head++
+	}
+	for tail < most-head && was[len(was)-1-tail] == is[len(is)-1-tail] {
+		tail++
+	}
+	return head, tail
 }
 
 // cells steps over the cells of an envelope.
@@ -107,6 +137,19 @@ func (c *cells) next() bool {
 	return c.err == nil
 }
 
+// ownText is the text of the cell, false for a number or what is written as the
+// text of another cell.
+func (c *cells) ownText() (string, bool) {
+	if c.isField {
+		return c.text, true
+	}
+	r := reader{b: c.raw}
+	if api.ValueKind(r.byte()) != api.String {
+		return "", false
+	}
+	return r.string(), true
+}
+
 // patch reads and validates a length-prefixed patch, and tells the codec of its
 // body.
 func (r *reader) patch() (Patch, api.Codec) {
@@ -131,13 +174,44 @@ func (p Patch) validate() (api.Codec, *api.Status) {
 	}
 	for n := r.count(2); n > 0; n-- {
 		r.uint32()
-		r.skipColumns(1, maxShared)
+		r.skipCellChange()
 	}
 	codec := api.Codec(r.byte())
 	if r.err == nil && codec > api.Delta {
 		r.fail("unknown codec")
 	}
 	return codec, r.err
+}
+
+func (r *reader) skipCellChange() {
+	if r.edits() {
+		r.uvarint()
+		r.uvarint()
+		r.bytes()
+		return
+	}
+	r.skipColumns(1, maxShared)
+}
+
+// edits reads the start of a text of which something stays, and leaves any other
+// cell alone.
+func (r *reader) edits() bool {
+	if r.err != nil || r.off >= len(r.b) || r.b[r.off] != editedText {
+		return false
+	}
+	r.off++
+	return true
+}
+
+// edited appends what an edit makes of a text.
+func (r *reader) edited(dst []byte, was string) []byte {
+	head, tail, between := r.uvarint(), r.uvarint(), r.bytes()
+	if size := uint64(len(was)); head > size || tail > size-head {
+		r.fail("more text kept than there is")
+		return dst
+	}
+	dst = append(append(dst, was[:head]...), between...)
+	return append(dst, was[len(was)-int(tail):]...)
 }
 
 // Key aliases the patch.
@@ -149,7 +223,7 @@ func (p Patch) Body() api.Body {
 	r.bytes()
 	for n := r.count(2); n > 0; n-- {
 		r.uvarint()
-		r.skipColumns(1, maxShared)
+		r.skipCellChange()
 	}
 	codec := api.Codec(r.byte())
 	if r.err != nil {
@@ -204,23 +278,37 @@ func (r *reader) applyCells(dst []byte, key api.Key, before []byte, n int) ([]by
 		}
 		end := old.end
 		dst = append(dst, before[copied:end-len(old.raw)]...)
-		from := r.off
-		var value api.Value
-		shared, sharing := r.sharing()
-		if !sharing {
-			value = r.value()
-		}
-		switch {
-		case !old.isField && (!sharing || shared < old.total):
-			dst = append(dst, r.b[from:r.off]...)
-			unchanged = unchanged.WithoutColumn(at - old.total)
-		case old.isField && value.Kind == api.String:
-			dst = appendField(dst, key, value.Text)
-			unchanged = unchanged.WithoutField(at)
-		default:
+		var ok bool
+		if dst, ok = r.appendChanged(dst, &old); !ok {
 			return nil, 0, false
+		}
+		if old.isField {
+			unchanged = unchanged.WithoutField(at)
+		} else {
+			unchanged = unchanged.WithoutColumn(at - old.total)
 		}
 		copied = end
 	}
 	return append(dst, before[copied:]...), unchanged, r.err == nil && old.err == nil
+}
+
+// appendChanged reads what a cell is now and appends it. It reports false for
+// what such a cell cannot be.
+func (r *reader) appendChanged(dst []byte, old *cells) ([]byte, bool) {
+	if field, ok := r.sharing(); ok {
+		return append(dst, sameAsField+byte(field)), !old.isField && field < old.total
+	}
+	var text [256]byte
+	var value api.Value
+	if was, isText := old.ownText(); !r.edits() {
+		value = r.value()
+	} else if isText {
+		value = api.Value{Kind: api.String, Text: borrow(r.edited(text[:0], was))}
+	} else {
+		return dst, false
+	}
+	if !old.isField {
+		return appendValue(dst, value), true
+	}
+	return appendField(dst, old.key, value.Text), value.Kind == api.String
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -66,6 +67,31 @@ func TestPatchKnowsWhatItLeavesAlone(t *testing.T) {
 	require.Equal(t, api.AllCells.WithoutField(0), unchanged)
 	require.True(t, unchanged.Has(api.FieldCell(1)))
 	require.False(t, unchanged.Has(api.ColumnCell(1)))
+}
+
+// Of a text only what changed travels, whatever it was before.
+func TestPatchEditsTexts(t *testing.T) {
+	object := func(text string) Envelope {
+		return envelope(api.Object{Key: "default/a", Fields: []string{text}, Columns: []api.Value{
+			{Kind: api.String, Text: "<" + text + ">"}, {Kind: api.String, Text: text},
+		}})
+	}
+	long := strings.Repeat("x", 300)
+	texts := []string{"", "a", "aa", "aaa", "aaaa", "aaab", "baaa", "aabaa", "shop/web:1.9.9", "shop/web:1.10.9", long, long + "y" + long, "default", "é", "è"}
+	for _, was := range texts {
+		for _, is := range texts {
+			p, ok := AppendPatch(nil, object(was), object(is), api.Body{})
+			require.True(t, ok)
+			e, unchanged, status := Patch(p).Apply(nil, object(was))
+			require.Nil(t, status)
+			require.Equal(t, object(is), e)
+			requireUnchanged(t, unchanged, object(was), e)
+		}
+	}
+	p, _ := AppendPatch(nil, object(long+"y"+long), object(long+long), api.Body{})
+	require.Less(t, len(p), 40)
+	_, _, status := Patch(p).Apply(nil, object("short"))
+	require.EqualError(t, status, "400 ProtocolError: a patch of default/a changes cells that it does not have")
 }
 
 func TestPatchOfOtherObjects(t *testing.T) {

@@ -36,7 +36,7 @@ func Decode(dst []byte, body api.Body, dictionary, base []byte) ([]byte, error) 
 		if !ok && len(dictionary) > 0 {
 			return dst, noDictionary(dictionary)
 		}
-		return decodeS2(dst, body.Data, s2Block{shared: content, dict: base, offset: len(base), reach: MaxDecoded})
+		return decodeS2(dst, body.Data, s2Block{shared: content, dict: base, offset: len(base), reach: MaxDecoded, delta: true, shift: len(base)})
 	case api.NoBody:
 		return dst, api.Internal("object has no body: its collection holds metadata only")
 	}

@@ -34,7 +34,7 @@ type DeltaEncoder struct {
 	inTarget [1 << ownBits]int32
 
 	offset int // of the last copy
-	shift  int // of the last copy out of the base
+	shift  int // of the last copy out of the base, where it goes on
 }
 
 // NewDeltaEncoder makes an encoder for differences that may also refer to the
@@ -131,14 +131,18 @@ func (e *DeltaEncoder) find(i int) match {
 // aligned looks where the last copies would go on: a value that is replaced by
 // another of the same length leaves everything behind it in step.
 func (e *DeltaEncoder) aligned(i int) match {
+	if from := i - e.shift; e.isInBase(from) {
+		if n := e.length(from, i); n > goOnLeast {
+			return match{i, from, n}
+		}
+	}
 	if n := e.length(i-e.offset, i); n >= 4 {
 		return match{i, i - e.offset, n}
 	}
-	if n := e.length(i-e.shift, i); n >= deltaGram {
-		return match{i, i - e.shift, n}
-	}
 	return match{}
 }
+
+func (e *DeltaEncoder) isInBase(from int) bool { return from >= e.shared && from < e.base }
 
 // search looks for what saves most.
 func (e *DeltaEncoder) search(i int) (best match) {
@@ -256,43 +260,79 @@ func appendLiteral(dst, literal []byte) []byte {
 	return append(dst, literal...)
 }
 
-// appendCopy writes a copy: as much as goes with the offset, and the rest as a
-// repetition of it, which has at least four bytes.
+// appendCopy writes a copy: as much as goes with the offset, and the rest as what
+// goes on in the base, or as a repetition of the offset, which has at least four
+// bytes.
 func (e *DeltaEncoder) appendCopy(dst []byte, m match) []byte {
 	n, offset := m.n, m.at-m.from
-	if m.from >= e.shared && m.from < e.base {
+	known, least := e.offset, 4
+	if e.isInBase(m.from) {
+		known, least = e.shift, goOnLeast
 		e.shift = offset
 	}
-	if offset != e.offset {
-		e.offset = offset
-		longest := 64
-		if offset < 1<<11 {
-			longest = 11
+	if e.offset = offset; offset != known {
+		first := min(n, longestCopy(offset))
+		if rest := n - first; rest > 0 && rest < least {
+			first = n - least
 		}
-		first := min(n, longest)
-		if rest := n - first; rest > 0 && rest < 4 {
-			first = n - 4
-		}
-		switch {
-		case offset < 1<<11:
-			dst = append(dst, byte(offset>>8)<<5|byte(first-4)<<2|1, byte(offset))
-		case offset < 1<<16:
-			dst = append(dst, byte(first-1)<<2|2, byte(offset), byte(offset>>8))
-		default:
-			dst = append(dst, byte(first-1)<<2|3, byte(offset), byte(offset>>8), byte(offset>>16), 0)
-		}
+		dst = appendOffset(dst, first, offset)
 		n -= first
 	}
+	if least == goOnLeast {
+		return appendGoOn(dst, n)
+	}
+	return appendRepeat(dst, n)
+}
+
+// longestCopy is how much goes with an offset.
+func longestCopy(offset int) int {
+	switch {
+	case offset < 1<<11:
+		return 11
+	case offset < 1<<16:
+		return 64
+	}
+	return 256
+}
+
+func appendOffset(dst []byte, n, offset int) []byte {
+	switch {
+	case offset < 1<<11:
+		return append(dst, byte(offset>>8)<<5|byte(n-4)<<2|1, byte(offset))
+	case offset < 1<<16:
+		return append(dst, byte(n-1)<<2|2, byte(offset), byte(offset>>8))
+	}
+	return append(dst, farCopy<<2|3, byte(n-1), byte(offset), byte(offset>>8), byte(offset>>16))
+}
+
+func appendGoOn(dst []byte, n int) []byte {
+	n -= goOnLeast
+	switch {
+	case n < 0:
+		return dst
+	case n < goOnShort:
+		return append(dst, byte(n)<<2|3)
+	}
+	n -= goOnShort
+	switch {
+	case n < 1<<8:
+		return append(dst, goOnShort<<2|3, byte(n))
+	case n < 1<<16:
+		return append(dst, (goOnShort+1)<<2|3, byte(n), byte(n>>8))
+	}
+	return append(dst, (goOnShort+2)<<2|3, byte(n), byte(n>>8), byte(n>>16))
+}
+
+func appendRepeat(dst []byte, n int) []byte {
 	switch {
 	case n == 0:
+		return dst
 	case n <= 8:
-		dst = append(dst, byte(n-4)<<2|1, 0)
+		return append(dst, byte(n-4)<<2|1, 0)
 	case n < 260:
-		dst = append(dst, 5<<2|1, 0, byte(n-8))
+		return append(dst, 5<<2|1, 0, byte(n-8))
 	case n < 65540:
-		dst = append(dst, 6<<2|1, 0, byte(n-260), byte((n-260)>>8))
-	default:
-		dst = append(dst, 7<<2|1, 0, byte(n-65540), byte((n-65540)>>8), byte((n-65540)>>16))
+		return append(dst, 6<<2|1, 0, byte(n-260), byte((n-260)>>8))
 	}
-	return dst
+	return append(dst, 7<<2|1, 0, byte(n-65540), byte((n-65540)>>8), byte((n-65540)>>16))
 }

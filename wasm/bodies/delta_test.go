@@ -2,6 +2,7 @@ package bodies_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -102,8 +103,7 @@ func TestDeltaAllocatesNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { e.Encode(dst, pod, changed, 1000) }))
 }
 
-// FuzzDelta: what the encoder makes decodes to what it was made of, here and
-// upstream, where base and dictionary are one dictionary.
+// FuzzDelta: what the encoder makes decodes to what it was made of.
 func FuzzDelta(f *testing.F) {
 	dictionary := s2.MakeDict(pod[:600], pod[:20]).Bytes()
 	for _, u := range updates {
@@ -113,25 +113,20 @@ func FuzzDelta(f *testing.F) {
 	f.Add([]byte("aaaaaaaaaaaaaaaaaaaaaaaa"), bytes.Repeat([]byte("a"), 900), true)
 	encoders := map[bool]*bodies.DeltaEncoder{true: deltaEncoder(f, dictionary), false: deltaEncoder(f, nil)}
 	f.Fuzz(func(t *testing.T, base, text []byte, shared bool) {
-		dict, upstream := []byte(nil), base
+		var dict []byte
 		if shared {
-			dict, upstream = dictionary, append(append([]byte(nil), pod[:600]...), base...)
+			dict = dictionary
 		}
 		body, ok := encoders[shared].Encode(nil, base, text, 1<<20)
 		require.True(t, ok)
 		plain, err := bodies.Decode(nil, body, dict, base)
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(text, plain))
-		first := len(upstream) - len(base)
-		if d := s2.MakeDictManual(upstream, uint16(min(first, 65535))); d != nil {
-			plain, err = d.Decode(nil, body.Data)
-			require.NoError(t, err)
-			require.True(t, bytes.Equal(text, plain))
-		}
 	})
 }
 
-// FuzzDecodeDelta: no block harms the decoder, whatever its base.
+// FuzzDecodeDelta: no block harms the decoder, whatever its base, and what it
+// makes of one has the length that the block says.
 func FuzzDecodeDelta(f *testing.F) {
 	body, _ := deltaEncoder(f, nil).Encode(nil, pod[:500], pod[100:900], 1<<20)
 	f.Add(body.Data, pod[:500])
@@ -139,10 +134,10 @@ func FuzzDecodeDelta(f *testing.F) {
 		if n, err := s2.DecodedLen(block); err == nil && n > 1<<18 {
 			return
 		}
-		got, gotErr := bodies.Decode(nil, api.Body{Codec: api.Delta, Data: block}, nil, base)
-		if d := s2.MakeDictManual(base, 0); d != nil && gotErr == nil && len(got) < 64<<10 {
-			want, wantErr := d.Decode(nil, block)
-			agree(t, got, gotErr, want, wantErr)
+		plain, err := bodies.Decode(nil, api.Body{Codec: api.Delta, Data: block}, nil, base)
+		if err == nil {
+			n, _ := binary.Uvarint(block)
+			require.EqualValues(t, n, len(plain))
 		}
 	})
 }

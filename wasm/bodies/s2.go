@@ -15,7 +15,8 @@ func splitDictionary(dictionary []byte) (content []byte, repeat int, ok bool) {
 }
 
 // s2Block decodes one S2 block: Snappy's block format with repeated offsets and
-// dictionaries that stand in front of the output: shared, then dict.
+// dictionaries that stand in front of the output: shared, then dict. A difference
+// has [s2Block.goOn] in the place of copies with offsets of four bytes.
 type s2Block struct {
 	src    []byte
 	s      int // read up to here
@@ -25,6 +26,8 @@ type s2Block struct {
 	dict   []byte
 	offset int // of the last copy
 	reach  int // bytes of output after which the dictionaries are out of reach
+	delta  bool
+	shift  int // of a difference: the offset of the last copy that began in dict
 }
 
 // decode fills dst exactly. It reports false for anything else than a valid
@@ -47,8 +50,12 @@ func (b *s2Block) decode() bool {
 			n = 1 + int(tag>>2)
 			b.offset, ok = b.number(2)
 		case 3:
-			n = 1 + int(tag>>2)
-			b.offset, ok = b.number(4)
+			if b.delta {
+				n, ok = b.goOn(tag)
+			} else {
+				n = 1 + int(tag>>2)
+				b.offset, ok = b.number(4)
+			}
 		}
 		if !ok || !b.copy(n) {
 			return false
@@ -107,6 +114,33 @@ func (b *s2Block) shortCopy(tag byte) (n int, ok bool) {
 	return base + n, ok
 }
 
+// What the tag of goOn says beyond a short length: that the length follows, in 1
+// to 3 bytes, or that a far copy does.
+const (
+	goOnShort = 60 // lengths of goOnLeast on
+	goOnLeast = 2
+	farCopy   = 63 // a byte of length and three of offset
+)
+
+// goOn reads the copy that a difference is mostly made of: from where the base
+// goes on behind the last copy out of it, and behind what was put in the place of
+// some of it. The largest tag is for offsets that are too large for two bytes.
+func (b *s2Block) goOn(tag byte) (n int, ok bool) {
+	n, b.offset = int(tag>>2), b.shift
+	switch {
+	case n < goOnShort:
+		return n + goOnLeast, true
+	case n < farCopy:
+		n, ok = b.number(n - goOnShort + 1)
+		return n + goOnShort + goOnLeast, ok
+	}
+	if n, ok = b.number(1); !ok {
+		return 0, false
+	}
+	b.offset, ok = b.number(3)
+	return n + 1, ok
+}
+
 // copy repeats n bytes from offset bytes back. The dictionaries stand before
 // the output; a copy that starts in one ends in it.
 func (b *s2Block) copy(n int) bool {
@@ -116,6 +150,7 @@ func (b *s2Block) copy(n int) bool {
 	if back := b.offset - b.d; back > len(b.dict) {
 		return b.copyFrom(b.shared, back-len(b.dict), n)
 	} else if back > 0 {
+		b.shift = b.offset
 		return b.copyFrom(b.dict, back, n)
 	}
 	for n > 0 { // an overlapping copy repeats what it has written
