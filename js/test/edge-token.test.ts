@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { lastWords } from "../src/edge/farewell.js";
+import { writeSubscriptionStatus } from "../src/edge/frames.js";
 import { parseClusters, place, route } from "../src/edge/places.js";
 import { parseKeys, verify, type Claims } from "../src/edge/token.js";
+import { Writer } from "../src/wire/codec.js";
 import { testdata } from "./paths.js";
 
 const read = (...path: string[]) => JSON.parse(readFileSync(testdata(...path), "utf8"));
@@ -62,9 +63,9 @@ test("paths name a cluster, or mean the default one", () => {
 });
 
 test("the last words of a refusal are a frame that readers know", () => {
-  const { hex, value } = read("wire", "SubscriptionStatus.json") as { hex: string; value: { Status: Record<string, never> } };
+  const { hex, value } = read("wire", "SubscriptionStatus.json") as { hex: string; value: { Subscription: number; Status: Record<string, never> } };
   const { Code: code, Reason: reason, Message: message, Cause: cause, RetryAfterSeconds: retryAfterSeconds } = value.Status;
-  const frame = Buffer.from(lastWords({ code, reason, message, cause, retryAfterSeconds } as never));
-  frame[2] = 1; // the pinned one is of subscription 1
-  assert.equal(frame.toString("hex"), hex);
+  const w = new Writer();
+  writeSubscriptionStatus(w, value.Subscription, { code, reason, message, cause, retryAfterSeconds } as never);
+  assert.equal(Buffer.from(w.take()).toString("hex"), hex);
 });

@@ -4,6 +4,7 @@ import type { Status } from "../types.js";
 import { Reader, Writer, type Frame } from "../wire/codec.js";
 import { writeCommand, type Command } from "../wire/commands.js";
 import { readOutput, type Output } from "../wire/outputs.js";
+import type { Holdings } from "./holdings.js";
 import { status } from "./refusal.js";
 
 // The other side of host/edge, whose doc.go tells the questions and answers.
@@ -40,7 +41,7 @@ interface Held {
 
 /** Answers the HTTP face of the edge out of the object's engine. */
 export class Backend {
-  readonly #resources: () => readonly string[];
+  readonly #holdings: Pick<Holdings, "resources" | "refused">;
   readonly #seat: Seat;
   readonly #writer = new Writer();
   readonly #held = new Map<string, Held>();
@@ -48,9 +49,8 @@ export class Backend {
   readonly #watches = new Map<number, WatchStream>();
   #lastId = 0;
 
-  /** Resources are those that the object holds at the moment. */
-  constructor(engine: Engine, resources: () => readonly string[]) {
-    this.#resources = resources;
+  constructor(engine: Engine, holdings: Pick<Holdings, "resources" | "refused">) {
+    this.#holdings = holdings;
     this.#seat = engine.attach({
       frames: () => {},
       frame: (frame) => this.#told(frame),
@@ -77,7 +77,7 @@ export class Backend {
 
   async #schemas(query: URLSearchParams): Promise<Response> {
     const one = query.get("resource");
-    const resources = one === null ? this.#resources() : [one];
+    const resources = one === null ? this.#holdings.resources : [one];
     if (resources.length === 0) throw unfed();
     const schemas = await within(Promise.all(resources.map((resource) => this.#hold(resource).schema)));
     return reply(...schemas);
@@ -154,7 +154,7 @@ export class Backend {
 
   /** The collection of a resource that the object holds; the engine shares its store. */
   #hold(resource: string): Held {
-    const resources = this.#resources();
+    const { resources } = this.#holdings;
     for (const [other, { id }] of this.#held) {
       if (resources.includes(other)) continue;
       this.#held.delete(other);
@@ -164,6 +164,9 @@ export class Backend {
     if (!resources.includes(resource)) {
       throw new WatchglassError(status(404, "NotFound", `resource ${resource} is not held here; there are: ${resources.join(", ")}`));
     }
+    // Without bodies there is nothing to answer with.
+    const refused = this.#holdings.refused(resource, false);
+    if (refused) throw new WatchglassError(refused);
     let held = this.#held.get(resource);
     if (!held) {
       let described!: Waiting;

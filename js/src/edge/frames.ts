@@ -53,9 +53,9 @@ export function writeSubscriptionStatus(w: Writer, subscription: number, status:
     w.uvarint(status.code);
     w.text(status.reason);
     w.text(status.message);
-    w.text("");
+    w.text(status.cause ?? "");
     w.uvarint(status.retryAfterSeconds ?? 0);
-    w.text("");
+    w.text(status.continue ?? "");
   });
 }
 

@@ -111,7 +111,7 @@ export class WatchglassObject {
     this.#client = await Client.attach((events) => this.#engine.attach(events), async () => "");
     this.#holdings = new Holdings(this.#client, this.#storage);
     this.#readers = new Readers(this.#state, this.#engine, this.#settings, this.#holdings);
-    this.#backend = new Backend(this.#engine, () => this.#holdings.resources);
+    this.#backend = new Backend(this.#engine, this.#holdings);
     await this.#holdings.restore();
     this.#feeds.start(this.#engine, this.#client, this.#holdings);
     this.#readers.start();
