@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -27,7 +28,9 @@ type sender struct {
 	bulk  bool        // the last message was long, and so the next may be
 	alarm *time.Timer // wakes the reader at a time
 	at    time.Time   // that time; zero when it is past
-	stall *time.Timer // runs while a message is being written
+	// began is when the message began that is being written, in nanoseconds of
+	// the connector's clock; zero when none is.
+	began atomic.Int64
 }
 
 // buffers are for messages, of which there is one for each reader that is being
@@ -53,9 +56,7 @@ func (r *reader) send(ctx, working context.Context) error {
 	s := &sender{reader: r, bulk: true}
 	s.alarm = time.AfterFunc(idle, r.wake)
 	defer s.alarm.Stop()
-	s.stall = time.AfterFunc(idle, func() { cancel(errStalled) })
-	defer s.stall.Stop()
-	s.stall.Stop()
+	defer s.guard(writing, cancel)()
 	for {
 		if over, err := s.over(ctx, working); over {
 			return err
@@ -120,13 +121,36 @@ func (s *sender) sendNext(ctx context.Context) (wait time.Duration, err error) {
 	if len(message) == 0 {
 		return wait, nil
 	}
-	s.stall.Reset(s.connector.config.WriteTimeout)
+	s.began.Store(int64(time.Since(s.connector.start)) | 1)
 	err = s.conn.Write(ctx, message)
-	s.stall.Stop()
+	s.began.Store(0)
 	if err != nil && context.Cause(ctx) == errStalled {
 		err = errStalled
 	}
 	return wait, err
+}
+
+// guard cancels ctx when a message takes too long to be written. It looks when
+// one could have, rather than set a timer for each of them. What it returns stops
+// it, or the end of ctx does if it is looking just then.
+func (s *sender) guard(ctx context.Context, cancel context.CancelCauseFunc) (stop func() bool) {
+	timeout := s.connector.config.WriteTimeout
+	var timer *time.Timer
+	look := func() {
+		left := timeout
+		if began := s.began.Load(); began != 0 {
+			left -= time.Since(s.connector.start) - time.Duration(began)
+		}
+		switch {
+		case left <= 0:
+			cancel(errStalled)
+		case ctx.Err() == nil:
+			timer.Reset(left)
+		}
+	}
+	timer = time.AfterFunc(idle, look)
+	timer.Reset(timeout)
+	return timer.Stop
 }
 
 // wakeAfter sees to it that the reader is woken after a time at the latest.
