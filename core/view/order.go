@@ -62,6 +62,14 @@ func (o *order) key(ref store.Ref) sortKey {
 	return sortKeyOf(o.value(ref)) ^ o.reversed
 }
 
+// isText reports whether a sort key is that of a text.
+func (o *order) isText(key sortKey) bool { return (key^o.reversed)>>valueBits == sortKey(api.String) }
+
+// textKey is the sort key of what the text of a version goes on with from a byte.
+func (o *order) textKey(ref store.Ref, from int) sortKey {
+	return sortKeyOf(text(o.value(ref).Text[from:])) ^ o.reversed
+}
+
 // compare orders two versions by their values: zero when only their keys
 // decide.
 func (o *order) compare(a, b store.Ref) int {

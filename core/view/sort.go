@@ -6,9 +6,14 @@ import (
 )
 
 // sort puts objects that come in key order in the order of the view: by the
-// digits of their sort keys, which keeps key order among equals, and then by
-// comparison where keys do not say everything.
-func (v *View) sort(ids []store.ID) {
+// digits of their sort keys, which keeps key order among equals; then, where keys
+// do not say everything, texts by what comes next in them, and anything else by
+// comparison.
+func (v *View) sort(ids []store.ID) { v.sortFrom(make([]store.ID, len(ids)), ids, 0) }
+
+// sortFrom does so for objects whose keys say how their texts go on from a byte.
+// The scratch is as long as the objects are many.
+func (v *View) sortFrom(scratch, ids []store.ID, from int) {
 	var all, differ sortKey
 	for i, id := range ids {
 		if i == 0 {
@@ -16,16 +21,13 @@ func (v *View) sort(ids []store.ID) {
 		}
 		differ |= v.keys[id] ^ all
 	}
-	if differ != 0 {
-		scratch := make([]store.ID, len(ids))
-		for shift := 0; shift < 64; shift += 8 {
-			if differ>>shift&0xff != 0 {
-				v.sortByDigit(scratch, ids, shift)
-				copy(ids, scratch)
-			}
+	for shift := 0; shift < 64; shift += 8 {
+		if differ>>shift&0xff != 0 {
+			v.sortByDigit(scratch, ids, shift)
+			copy(ids, scratch)
 		}
 	}
-	v.sortRuns(ids)
+	v.sortRuns(scratch, ids, from)
 }
 
 // sortByDigit is one pass of a radix sort, from one slice to the other.
@@ -46,18 +48,38 @@ func (v *View) sortByDigit(to, from []store.ID, shift int) {
 	}
 }
 
-func (v *View) sortRuns(ids []store.ID) {
+// fewRows are sorted by comparison, which for more takes longer than to take
+// their texts apart.
+const fewRows = 32
+
+func (v *View) sortRuns(scratch, ids []store.ID, from int) {
 	state := v.cacher.State()
 	for len(ids) > 0 {
 		key, n := v.keys[ids[0]], 1
 		for n < len(ids) && v.keys[ids[n]] == key {
 			n++
 		}
-		if n > 1 && !v.order.exact(key) {
+		switch {
+		case n == 1 || v.order.exact(key):
+		case n > fewRows && v.order.isText(key):
+			v.sortRest(scratch[:n], ids[:n], from+textBytes)
+		default:
 			api.Sort(ids[:n], func(a, b *store.ID) bool {
 				return v.order.compare(state.Version(*a), state.Version(*b)) < 0
 			})
 		}
 		ids = ids[n:]
+	}
+}
+
+// sortRest sorts objects of one sort key by how their texts go on from a byte.
+func (v *View) sortRest(scratch, ids []store.ID, from int) {
+	key, state := v.keys[ids[0]], v.cacher.State()
+	for _, id := range ids {
+		v.keys[id] = v.order.textKey(state.Version(id), from)
+	}
+	v.sortFrom(scratch, ids, from)
+	for _, id := range ids {
+		v.keys[id] = key
 	}
 }

@@ -17,7 +17,8 @@ const (
 	valueBits = 61
 	middle    = 1 << (valueBits - 1)
 	textShift = valueBits - 56
-	longText  = 8 // stands for every length beyond seven
+	textBytes = 7 // of a text that a key has
+	longText  = 8 // stands for every length beyond those
 )
 
 func sortKeyOf(v api.Value) sortKey {
@@ -49,7 +50,7 @@ func (k sortKey) exact() bool {
 
 func textKey(s string) sortKey {
 	var key sortKey
-	for i := range min(len(s), 7) {
+	for i := range min(len(s), textBytes) {
 		key |= sortKey(s[i]) << (valueBits - 8 - 8*i)
 	}
 	return key | sortKey(min(len(s), longText))
