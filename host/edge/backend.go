@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/kubeapi"
@@ -184,7 +185,7 @@ func (b *backend) Schema(ctx context.Context, resource api.Resource) (*api.Schem
 	if err != nil {
 		return nil, err
 	}
-	return source.Lookup(schemas, resource)
+	return catalog.Lookup(schemas, resource)
 }
 
 // Get implements kubeapi.Backend. The engine's own get knows no versions, so one

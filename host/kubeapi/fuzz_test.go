@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/host/kubeapi"
 	"github.com/watchglass/watchglass/host/source"
 )
@@ -22,14 +23,14 @@ type still struct{}
 
 func (still) Resources(context.Context) ([]kubeapi.Resource, error) {
 	var all []kubeapi.Resource
-	for _, s := range source.Catalog() {
+	for _, s := range catalog.All() {
 		all = append(all, kubeapi.Resource(source.Describe(&s)))
 	}
 	return all, nil
 }
 
 func (still) Schema(_ context.Context, resource api.Resource) (*api.Schema, error) {
-	return source.Lookup(source.Catalog(), resource)
+	return catalog.Lookup(catalog.All(), resource)
 }
 
 func (still) Get(context.Context, api.Resource, api.Key, string) (kubeapi.Object, error) {

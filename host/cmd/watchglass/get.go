@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/guest"
 	"github.com/watchglass/watchglass/host/source"
@@ -130,7 +131,7 @@ func read(cmd *cobra.Command, f *readFlags, args []string, run func(context.Cont
 // schema to say; where it has none, the collection is opened again without.
 func (r *reading) open(ctx context.Context, client *guest.Client, resource api.Resource) error {
 	namespace := r.flags.namespace
-	if schema, err := source.Lookup(source.Catalog(), resource); r.flags.allNamespaces || err == nil && !schema.Namespaced {
+	if schema, err := catalog.Lookup(catalog.All(), resource); r.flags.allNamespaces || err == nil && !schema.Namespaced {
 		namespace = ""
 	}
 	for {
@@ -259,7 +260,7 @@ func resolve(text string) (api.Resource, error) {
 		return api.ParseResource(text)
 	}
 	name, group, grouped := strings.Cut(strings.ToLower(text), ".")
-	for _, s := range source.Catalog() {
+	for _, s := range catalog.All() {
 		named := s.Resource.Name == name || strings.ToLower(s.Kind) == name ||
 			slices.Contains(source.Describe(&s).ShortNames, name)
 		if named && (!grouped || s.Resource.Group == group) {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/host/source"
+	"github.com/watchglass/watchglass/core/catalog"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -52,7 +52,7 @@ var printedPods = []object{
 }
 
 func newPrinter(t *testing.T, out *bytes.Buffer, format string) *printer {
-	schema, err := source.Lookup(source.Catalog(), api.Resource{Version: "v1", Name: "pods"})
+	schema, err := catalog.Lookup(catalog.All(), api.Resource{Version: "v1", Name: "pods"})
 	require.NoError(t, err)
 	return &printer{out: out, format: format, schema: *schema, now: func() time.Time { return printedAt }}
 }

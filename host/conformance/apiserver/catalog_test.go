@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/watchglass/watchglass/host/source"
+	"github.com/watchglass/watchglass/core/catalog"
 )
 
 // otherwise are the columns of the catalog that have the name of one of the
@@ -61,7 +61,7 @@ func TestColumnsOfTheCatalogShowWhatTheServersDo(t *testing.T) {
 	fill(t)
 	p := newTwins(t)
 	compared := 0
-	for _, s := range source.Catalog() {
+	for _, s := range catalog.All() {
 		namespace := ""
 		if s.Namespaced {
 			namespace = "all"
@@ -79,5 +79,5 @@ func TestColumnsOfTheCatalogShowWhatTheServersDo(t *testing.T) {
 		}
 	}
 	t.Logf("%d cells", compared)
-	assert.Greater(t, compared, 2*len(source.Catalog()), "name and age at the least")
+	assert.Greater(t, compared, 2*len(catalog.All()), "name and age at the least")
 }

@@ -28,10 +28,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
 	modules "github.com/watchglass/watchglass/host/conformance/internal/rig"
 	"github.com/watchglass/watchglass/host/guest/backend"
 	"github.com/watchglass/watchglass/host/kubeapi"
-	"github.com/watchglass/watchglass/host/source"
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
@@ -209,7 +209,7 @@ func TestClientsOfTheModuleHaveWhatTheServerHas(t *testing.T) {
 		t.Run(fmt.Sprintf("WatchList=%t", watchList), func(t *testing.T) {
 			featurestesting.SetFeatureDuringTest(t, features.WatchListClient, watchList)
 			w := newWorld(t, newSource(t, admin, kube.Config{WatchTimeout: 4 * time.Second}), nil)
-			b := backend.New(modules.Client(t, w.connector), source.Catalog())
+			b := backend.New(modules.Client(t, w.connector), catalog.All())
 			handler := kubeapi.New(kubeapi.Config{Backend: b})
 			server := httptest.NewServer(handler)
 			t.Cleanup(func() {

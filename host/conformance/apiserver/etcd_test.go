@@ -13,7 +13,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/host/source"
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
@@ -78,7 +78,7 @@ func fill(t *testing.T) {
 	t.Helper()
 	_, err := shared.put(api.Resource{Version: "v1", Name: "namespaces"}, "all", []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"all"}}`))
 	require.NoError(t, err)
-	for _, s := range source.Catalog() {
+	for _, s := range catalog.All() {
 		key, spec := api.NewKey("all", "x"), specs[s.Resource.String()]
 		if !s.Namespaced {
 			key = "x"
@@ -108,7 +108,7 @@ func TestTheEtcdOfAServerIsReadAsItIs(t *testing.T) {
 	fill(t)
 	src, err := etcd.New(shared.etcd.Client(), etcd.Config{Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	for _, s := range source.Catalog() {
+	for _, s := range catalog.All() {
 		var sink listSink
 		require.ErrorIs(t, src.Stream(t.Context(), s.Resource, 0, &sink), errListed)
 		names := shared.names(t, s.Resource, "")

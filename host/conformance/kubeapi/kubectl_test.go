@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/host/source"
+	"github.com/watchglass/watchglass/core/catalog"
 )
 
 // kubectlPath is where make conformance leaves kubectl.
@@ -233,7 +233,7 @@ func TestKubectlDescribe(t *testing.T) {
 func TestKubectlDiscovery(t *testing.T) {
 	kubectlRig(t, func(r *rig) {
 		resources := columns(r.says("api-resources", "--no-headers", "--sort-by=name"))
-		assert.Len(r, resources, len(source.Catalog()))
+		assert.Len(r, resources, len(catalog.All()))
 		assert.Contains(r, resources, []string{"pods", "po", "v1", "true", "Pod"})
 		assert.Contains(r, resources, []string{"nodes", "no", "v1", "false", "Node"})
 		assert.Contains(r, resources, []string{"secrets", "v1", "true", "Secret"})

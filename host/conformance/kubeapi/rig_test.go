@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/core/history"
 	modules "github.com/watchglass/watchglass/host/conformance/internal/rig"
 	"github.com/watchglass/watchglass/host/connector"
@@ -103,7 +104,7 @@ func (r *rig) connector() *connector.Connector {
 }
 
 func (r *rig) module() serving.Backend {
-	b := backend.New(modules.Client(r.T, r.connector()), source.Catalog())
+	b := backend.New(modules.Client(r.T, r.connector()), catalog.All())
 	r.Cleanup(func() { require.NoError(r, b.Close()) })
 	return b
 }

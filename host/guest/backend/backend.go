@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/guest"
@@ -88,7 +89,7 @@ func (b *Backend) collection(ctx context.Context, resource api.Resource) (*guest
 }
 
 func (b *Backend) open(ctx context.Context, resource api.Resource) (*guest.Collection, error) {
-	if _, err := source.Lookup(b.schemas, resource); err != nil {
+	if _, err := catalog.Lookup(b.schemas, resource); err != nil {
 		return nil, err
 	}
 	b.mu.Lock()

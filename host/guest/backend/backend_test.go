@@ -12,13 +12,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 	"github.com/watchglass/watchglass/host/guest"
 	"github.com/watchglass/watchglass/host/guest/backend"
 	"github.com/watchglass/watchglass/host/kubeapi"
 	"github.com/watchglass/watchglass/host/kubeapi/kubeapitest"
-	"github.com/watchglass/watchglass/host/source"
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
@@ -32,7 +32,7 @@ func TestBackend(t *testing.T) {
 		dial := serve(t, memory)
 		client, err := guest.Open(t.Context(), guest.Config{Module: module, CacheDir: dir, Dial: dial})
 		require.NoError(t, err)
-		b := backend.New(client, source.Catalog())
+		b := backend.New(client, catalog.All())
 		t.Cleanup(func() {
 			require.NoError(t, b.Close())
 			require.NoError(t, client.Close())

@@ -1,7 +1,7 @@
 // Package backend lets host/kubeapi serve from the module: kubectl and informers
 // then read what the engine under wazero keeps.
 //
-//	api := kubeapi.New(kubeapi.Config{Backend: backend.New(client, source.Catalog())})
+//	api := kubeapi.New(kubeapi.Config{Backend: backend.New(client, catalog.All())})
 //
 // A resource's collection is opened when somebody first asks for it, and stays
 // open until [Backend.Close].

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/host/clustersim"
 	"github.com/watchglass/watchglass/host/source"
 )
@@ -51,7 +52,7 @@ func newWorld(resource api.Resource, config clustersim.Config) (*world, error) {
 		batches: make(chan []source.Change),
 		taken:   make(chan struct{}),
 	}
-	schema, err := source.Lookup(source.Catalog(), resource)
+	schema, err := catalog.Lookup(catalog.All(), resource)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +126,7 @@ func (w *world) hand(ctx context.Context, n int) error {
 
 // Schema implements source.Source.
 func (w *world) Schema(_ context.Context, resource api.Resource) (*api.Schema, error) {
-	return source.Lookup([]api.Schema{*w.schema}, resource)
+	return catalog.Lookup([]api.Schema{*w.schema}, resource)
 }
 
 // Resources implements source.Source.

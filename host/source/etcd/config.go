@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/host/source"
+	"github.com/watchglass/watchglass/core/catalog"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 type Config struct {
 	// Prefix is what all keys begin with. Empty means DefaultPrefix.
 	Prefix string
-	// Resources are what is served. Empty means source.Catalog.
+	// Resources are what is served. Empty means catalog.All.
 	Resources []api.Schema
 	// Paths says below which path under Prefix a resource lies, when that is
 	// not "<resource>" (core group) or "<group>/<resource>". Nil means
@@ -58,7 +58,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.Prefix = strings.TrimRight(c.Prefix, "/")
 	if len(c.Resources) == 0 {
-		c.Resources = source.Catalog()
+		c.Resources = catalog.All()
 	}
 	if c.Paths == nil {
 		c.Paths = KubernetesPaths()

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/host/source"
+	"github.com/watchglass/watchglass/core/catalog"
 )
 
 // KubernetesPaths is where kube-apiserver keeps its built-in resources: below
@@ -16,7 +16,7 @@ func KubernetesPaths() map[api.Resource]string {
 		{Version: "v1", Name: "services"}:                              "services/specs",
 		{Group: "networking.k8s.io", Version: "v1", Name: "ingresses"}: "ingress",
 	}
-	for _, s := range source.Catalog() {
+	for _, s := range catalog.All() {
 		_, special := paths[s.Resource]
 		if !special && s.Resource.Group != "" && s.Resource.Group != "apiextensions.k8s.io" {
 			paths[s.Resource] = s.Resource.Name
@@ -32,7 +32,7 @@ type place struct {
 }
 
 func (c *Config) place(resource api.Resource) (place, error) {
-	schema, err := source.Lookup(c.Resources, resource)
+	schema, err := catalog.Lookup(c.Resources, resource)
 	if err != nil {
 		return place{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/host/source"
 )
 
@@ -41,12 +42,12 @@ func New(client *clientv3.Client, config Config) (*Source, error) {
 
 // Schema implements source.Source.
 func (s *Source) Schema(_ context.Context, resource api.Resource) (*api.Schema, error) {
-	return source.Lookup(s.config.Resources, resource)
+	return catalog.Lookup(s.config.Resources, resource)
 }
 
 // Resources implements source.Source.
 func (s *Source) Resources(context.Context) ([]api.Resource, error) {
-	return source.Names(s.config.Resources), nil
+	return catalog.Names(s.config.Resources), nil
 }
 
 // Identity implements source.Identifier.

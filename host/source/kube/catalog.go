@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/host/internal/apiversion"
 	"github.com/watchglass/watchglass/host/source"
 )
@@ -30,8 +31,8 @@ type resource struct {
 	described  source.Description
 }
 
-// catalog is what the server has, asked again when it is old or lacks something.
-type catalog struct {
+// directory is what the server has, asked again when it is old or lacks something.
+type directory struct {
 	source *Source
 
 	mu    sync.Mutex // held while asking: those who come meanwhile wait for the answer
@@ -42,7 +43,7 @@ type catalog struct {
 }
 
 // find returns a resource, or a 404 that names the ones there are.
-func (c *catalog) find(ctx context.Context, name api.Resource) (*resource, error) {
+func (c *directory) find(ctx context.Context, name api.Resource) (*resource, error) {
 	all, err := c.resources(ctx, func(r *resource) bool { return r.Resource == name })
 	if err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func (c *catalog) find(ctx context.Context, name api.Resource) (*resource, error
 
 // resources are all there are, sorted by name. They are asked for anew when
 // none satisfies wanted.
-func (c *catalog) resources(ctx context.Context, wanted func(*resource) bool) ([]*resource, error) {
+func (c *directory) resources(ctx context.Context, wanted func(*resource) bool) ([]*resource, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	age := time.Since(c.asked)
@@ -77,7 +78,7 @@ func (c *catalog) resources(ctx context.Context, wanted func(*resource) bool) ([
 
 // discover asks the server. A group that does not answer, as an aggregated one
 // whose server is down, does not hide the others.
-func (c *catalog) discover(ctx context.Context) ([]*resource, error) {
+func (c *directory) discover(ctx context.Context) ([]*resource, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.source.config.RequestTimeout,
 		fmt.Errorf("no answer within %v", c.source.config.RequestTimeout))
 	defer cancel()
@@ -173,7 +174,7 @@ func (s *Source) Schema(ctx context.Context, name api.Resource) (*api.Schema, er
 	if err != nil {
 		return nil, err
 	}
-	if known, err := source.Lookup(source.Catalog(), name); err == nil {
+	if known := catalog.Find(name); known != nil {
 		return known, nil
 	}
 	d, err := s.catalog.define(ctx, r)

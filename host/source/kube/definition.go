@@ -34,7 +34,7 @@ type crd struct {
 }
 
 // define reads the definition of a custom resource and remembers it.
-func (c *catalog) define(ctx context.Context, r *resource) (*definition, error) {
+func (c *directory) define(ctx context.Context, r *resource) (*definition, error) {
 	d, err := c.read(ctx, r)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (c *catalog) define(ctx context.Context, r *resource) (*definition, error) 
 
 // changed reports whether a resource is described differently than when its
 // schema was last asked for.
-func (c *catalog) changed(ctx context.Context, r *resource) (bool, error) {
+func (c *directory) changed(ctx context.Context, r *resource) (bool, error) {
 	c.mu.Lock()
 	known := c.definitions[r.Resource]
 	c.mu.Unlock()
@@ -61,7 +61,7 @@ func (c *catalog) changed(ctx context.Context, r *resource) (bool, error) {
 	return err == nil && now.generation != known.generation, err
 }
 
-func (c *catalog) read(ctx context.Context, r *resource) (*definition, error) {
+func (c *directory) read(ctx context.Context, r *resource) (*definition, error) {
 	if !strings.Contains(r.Group, ".") {
 		return &definition{}, nil // the groups of custom resources are domains
 	}
@@ -83,7 +83,7 @@ func (c *catalog) read(ctx context.Context, r *resource) (*definition, error) {
 
 // translate takes over what we can compute. A column whose path we cannot
 // follow is left out, which is better than none of the resource.
-func (c *catalog) translate(r *resource, found *crd) *definition {
+func (c *directory) translate(r *resource, found *crd) *definition {
 	d := &definition{generation: found.Metadata.Generation}
 	for _, v := range found.Spec.Versions {
 		if v.Name != r.Version {

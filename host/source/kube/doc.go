@@ -40,7 +40,7 @@
 //
 // # What a resource looks like
 //
-// Well-known resources have the fields and columns of [source.Catalog]. Those
+// Well-known resources have the fields and columns of [catalog.All]. Those
 // of a custom resource come from its definition: selectableFields and
 // additionalPrinterColumns, and its streams end when the definition changes.
 // Any other resource has its name, its namespace and its age: the server's own

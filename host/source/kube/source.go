@@ -21,7 +21,7 @@ type Source struct {
 	config  Config
 	client  *http.Client
 	base    *url.URL
-	catalog *catalog
+	catalog *directory
 
 	mu     sync.Mutex
 	memory map[api.Resource]*memory
@@ -59,7 +59,7 @@ func New(config Config) (*Source, error) {
 		return nil, fmt.Errorf("kube source: address %q: %w", config.REST.Host, err)
 	}
 	s := &Source{config: config, client: client, base: base, memory: map[api.Resource]*memory{}}
-	s.catalog = &catalog{source: s}
+	s.catalog = &directory{source: s}
 	return s, nil
 }
 

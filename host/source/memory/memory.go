@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/host/source"
 )
 
@@ -48,7 +49,7 @@ var (
 // catalog.
 func New(schemas ...api.Schema) *Source {
 	if len(schemas) == 0 {
-		schemas = source.Catalog()
+		schemas = catalog.All()
 	}
 	return &Source{
 		schemas:  schemas,
@@ -62,12 +63,12 @@ func New(schemas ...api.Schema) *Source {
 
 // Schema implements source.Source.
 func (s *Source) Schema(_ context.Context, resource api.Resource) (*api.Schema, error) {
-	return source.Lookup(s.schemas, resource)
+	return catalog.Lookup(s.schemas, resource)
 }
 
 // Resources implements source.Source.
 func (s *Source) Resources(context.Context) ([]api.Resource, error) {
-	return source.Names(s.schemas), nil
+	return catalog.Names(s.schemas), nil
 }
 
 // Identity implements source.Identifier.
@@ -117,7 +118,7 @@ func (s *Source) check(writes []source.Write) error {
 	}
 	seen := map[name]bool{}
 	for _, w := range writes {
-		if _, err := source.Lookup(s.schemas, w.Resource); err != nil {
+		if _, err := catalog.Lookup(s.schemas, w.Resource); err != nil {
 			return err
 		}
 		n := name{w.Resource, w.Key}

@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/host/source"
 )
 
 // Stream implements source.Source.
 func (s *Source) Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink source.Sink) error {
-	if _, err := source.Lookup(s.schemas, resource); err != nil {
+	if _, err := catalog.Lookup(s.schemas, resource); err != nil {
 		return err
 	}
 	if err := sink.Identify(s.name); err != nil {

@@ -1,4 +1,4 @@
-package source
+package catalog
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ import (
 
 func TestCatalogIsConsistent(t *testing.T) {
 	seen := map[api.Resource]bool{}
-	for _, s := range Catalog() {
+	for _, s := range All() {
 		t.Run(s.Resource.String(), func(t *testing.T) {
 			assert.False(t, seen[s.Resource], "listed twice")
 			seen[s.Resource] = true
@@ -29,31 +29,13 @@ func TestCatalogIsConsistent(t *testing.T) {
 }
 
 func TestCatalogIsAFreshCopy(t *testing.T) {
-	Catalog()[0].Fields[0] = "changed"
-	assert.Equal(t, "metadata.name", Catalog()[0].Fields[0])
+	All()[0].Fields[0] = "changed"
+	assert.Equal(t, "metadata.name", All()[0].Fields[0])
 }
 
 func TestLookupNamesWhatThereIs(t *testing.T) {
-	_, err := Lookup(Catalog(), api.Resource{Version: "v1", Name: "pod"})
+	_, err := Lookup(All(), api.Resource{Version: "v1", Name: "pod"})
 	assert.ErrorIs(t, err, api.NotFound(""))
 	assert.ErrorContains(t, err, "v1/pod is not served")
 	assert.ErrorContains(t, err, "v1/pods")
-}
-
-func TestShortNamesAreOfTheCatalogAndUnique(t *testing.T) {
-	seen := map[string]api.Resource{}
-	for resource := range known {
-		schema, err := Lookup(Catalog(), resource)
-		assert.NoError(t, err)
-		for _, short := range Describe(schema).ShortNames {
-			assert.Zero(t, seen[short], short)
-			seen[short] = resource
-		}
-	}
-	assert.Equal(t, api.Resource{Version: "v1", Name: "pods"}, seen["po"])
-}
-
-func TestDescribe(t *testing.T) {
-	gadgets := api.Schema{Resource: api.Resource{Group: "example.com", Version: "v1", Name: "gadgets"}, Kind: "Gadget"}
-	assert.Equal(t, Description{Resource: gadgets.Resource, Kind: "Gadget", Singular: "gadget"}, Describe(&gadgets))
 }

@@ -1,0 +1,126 @@
+// Package catalog describes the well-known Kubernetes resources to whoever has
+// nobody to ask: a connector on etcd, and an engine that reads Kubernetes itself.
+package catalog
+
+import "github.com/watchglass/watchglass/core/api"
+
+// All describes the well-known Kubernetes resources: the fields Kubernetes
+// lets one select on and columns like those of kubectl. It is a fresh copy.
+//
+// A column is the value at a path, so what kubectl's server puts together is
+// missing, such as the status of a pod, the data of a config map or the selector of
+// a network policy, or is several columns here: a volume's claim, the reference of
+// an autoscaler, the role of a binding. A value that is not there is null, where the
+// server has words or zeros.
+//
+// Declared fields whose value is not what lies at the path of that name are
+// left out, so that selecting on one is refused instead of answered wrongly:
+// spec.hostNetwork of Pods and spec.unschedulable of Nodes (absent means
+// "false"), source of Events (is source.component), status.successful of Jobs
+// (is status.succeeded).
+func All() []api.Schema {
+	var all []api.Schema
+	each(func(_ string, read func() api.Schema) bool {
+		all = append(all, read())
+		return true
+	})
+	return all
+}
+
+// Find describes a resource, or returns nil.
+func Find(resource api.Resource) (found *api.Schema) {
+	name := resource.String()
+	each(func(entry string, read func() api.Schema) bool {
+		if entry == name {
+			s := read()
+			found = &s
+		}
+		return found == nil
+	})
+	return found
+}
+
+// Lookup finds a resource among schemas, or returns a 404 *api.Status that
+// names the ones there are. The result points into schemas and is read-only.
+func Lookup(schemas []api.Schema, resource api.Resource) (*api.Schema, error) {
+	for i := range schemas {
+		if schemas[i].Resource == resource {
+			return &schemas[i], nil
+		}
+	}
+	var names []string
+	for _, r := range Names(schemas) {
+		names = append(names, r.String())
+	}
+	return nil, api.NotFound("resource " + resource.String() + " is not served here; there are: " + api.Join(names, ", "))
+}
+
+// Names are the resources of schemas, sorted by their text form.
+func Names(schemas []api.Schema) []api.Resource {
+	resources := make([]api.Resource, len(schemas))
+	for i := range schemas {
+		resources[i] = schemas[i].Resource
+	}
+	api.Sort(resources, func(a, b *api.Resource) bool { return a.String() < b.String() })
+	return resources
+}
+
+// each offers every entry of the table by name until it is told to stop.
+func each(offer func(name string, read func() api.Schema) bool) {
+	rest := table
+	for rest != "" {
+		var head string
+		head, rest, _ = api.Cut(rest, '\n')
+		name, words, _ := api.Cut(head, ' ')
+		columns := rest
+		for line := " "; line != ""; {
+			line, rest, _ = api.Cut(rest, '\n')
+		}
+		if !offer(name, func() api.Schema { return parse(name, words, columns) }) {
+			return
+		}
+	}
+}
+
+// parse reads an entry: the words behind its name, and the lines with columns.
+func parse(name, words, columns string) api.Schema {
+	s := api.Schema{Fields: []string{"metadata.name"}}
+	s.Resource, _ = api.ParseResource(name)
+	var scope, field string
+	s.Kind, words, _ = api.Cut(words, ' ')
+	if scope, words, _ = api.Cut(words, ' '); scope == "namespaced" {
+		s.Namespaced, s.Fields = true, append(s.Fields, "metadata.namespace")
+	}
+	for words != "" {
+		field, words, _ = api.Cut(words, ' ')
+		s.Fields = append(s.Fields, field)
+	}
+	for {
+		var line string
+		if line, columns, _ = api.Cut(columns, '\n'); line == "" {
+			return s
+		}
+		var c api.Column
+		var word, width string
+		c.Name, line, _ = api.Cut(line, '|')
+		word, line, _ = api.Cut(line, '|')
+		c.Path, width, _ = api.Cut(line, '|')
+		c.Kind = kind(word)
+		if width == "wide" {
+			c.Priority = 1
+		}
+		s.Columns = append(s.Columns, c)
+	}
+}
+
+func kind(word string) api.ValueKind {
+	switch word {
+	case "bool":
+		return api.Bool
+	case "integer":
+		return api.Integer
+	case "date":
+		return api.Date
+	}
+	return api.String
+}
