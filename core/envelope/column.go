@@ -1,7 +1,6 @@
 package envelope
 
 import (
-	"bytes"
 	"math"
 	"strconv"
 
@@ -41,12 +40,12 @@ func (s *Scanner) integerCell(c int) api.Value {
 	var sum api.Value
 	for ; c >= 0; c = s.captures[c].link {
 		json := s.json(c)
-		if !isNumber(json) || bytes.ContainsAny(json, ".eE") {
+		if text := string(json); !isNumber(json) || api.HasAny(text, ".eE") {
 			continue
 		}
-		n, err := strconv.ParseInt(string(json), 10, 64)
+		n, ok := api.ParseInt(string(json))
 		total := sum.Int + n
-		if overflows := (total < sum.Int) != (n < 0); err != nil || overflows {
+		if overflows := (total < sum.Int) != (n < 0); !ok || overflows {
 			return api.Value{}
 		}
 		sum = api.Value{Kind: api.Integer, Int: total}

@@ -182,7 +182,6 @@ func skipString(b []byte, i int) (int, fault) {
 // time: in each of the three terms a byte that matters gets its highest bit
 // set. A borrow may set the bit of a higher byte too, hence the lowest is taken.
 func skipOrdinary(b []byte, i int) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for ; len(b)-i >= 8; i += 8 {
 		c := b[i : i+8 : i+8]
 		x := uint64(c[0]) | uint64(c[1])<<8 | uint64(c[2])<<16 | uint64(c[3])<<24 |

@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -159,12 +160,12 @@ func (p *pathParser) index() (step, bool) {
 	for isDigit(p.peek()) {
 		p.pos++
 	}
-	n, err := strconv.Atoi(p.text[start:p.pos])
-	if err != nil {
+	n, ok := api.ParseInt(p.text[start:p.pos])
+	if !ok || n > math.MaxInt32 {
 		p.pos = start
 		return step{}, p.fail("a position that fits an integer")
 	}
-	return step{kind: toElement, index: n}, true
+	return step{kind: toElement, index: int(n)}, true
 }
 
 func (p *pathParser) quoted(quote byte) (step, bool) {

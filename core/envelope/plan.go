@@ -53,15 +53,15 @@ type element struct {
 
 // member finds the node of a member by its name, given as JSON without quotes.
 func (n *node) member(quoted []byte) int {
-	if !isPlain(quoted) {
-		return slices.IndexFunc(n.names, func(name string) bool { return sameEscaped(quoted, name) })
-	}
 	for k, name := range n.names {
-		if string(quoted) == name {
+		if len(quoted) == len(name) && string(quoted) == name && isPlain(quoted) {
 			return k
 		}
 	}
-	return -1
+	if isPlain(quoted) {
+		return -1
+	}
+	return slices.IndexFunc(n.names, func(name string) bool { return sameEscaped(quoted, name) })
 }
 
 // element finds the node of an array's element, or nil.

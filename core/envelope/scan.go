@@ -8,6 +8,9 @@ type Options struct {
 	KeepManagedFields bool
 	KeepLastApplied   bool
 	KeepSecretData    bool
+	// Unchecked steps over objects and arrays that nobody wants by their quotes
+	// and brackets alone: they are kept as they came, sound or not.
+	Unchecked bool
 }
 
 // Scanner extracts the envelope of one resource's objects. It is not safe for
@@ -20,6 +23,7 @@ type Scanner struct {
 
 	// Of the Scan under way:
 	body     editor
+	skip     func(b []byte, i, depth int) (int, fault)
 	omit     part // what to cut from the body
 	withhold part // what, in addition, not even a column may show
 	captures []capture
@@ -91,6 +95,10 @@ func (s *Scanner) reset(raw []byte, opts Options) {
 	for slot := range s.heads {
 		s.heads[slot] = -1
 	}
+	s.skip = skipValue
+	if opts.Unchecked {
+		s.skip = skipUnchecked
+	}
 	s.omit, s.withhold = partResourceVersion, 0
 	if !opts.KeepManagedFields {
 		s.omit |= partManagedFields
@@ -109,13 +117,13 @@ func (s *Scanner) reset(raw []byte, opts Options) {
 func (s *Scanner) value(i int, n *node, depth int) (end int, f fault) {
 	switch c := at(s.body.raw, i); {
 	case n.part&s.withhold != 0:
-		return skipValue(s.body.raw, i, depth)
+		return s.skip(s.body.raw, i, depth)
 	case c == '{' && (n.labels || len(n.names) > 0):
 		end, f = s.members(i, n, depth)
 	case c == '[' && n.wantsElements():
 		end, f = s.elements(i, n, depth)
 	default:
-		end, f = skipValue(s.body.raw, i, depth)
+		end, f = s.skip(s.body.raw, i, depth)
 	}
 	if f == sound {
 		s.capture(n.slots, i, end)
@@ -146,7 +154,7 @@ func (s *Scanner) members(i int, n *node, depth int) (int, fault) {
 		}
 		child, end := s.child(n, raw[name+1:nameEnd-1], &o), 0
 		if child == nil {
-			end, f = skipValue(raw, value, depth+1)
+			end, f = s.skip(raw, value, depth+1)
 		} else {
 			end, f = s.value(value, child, depth+1)
 		}
@@ -213,7 +221,7 @@ func (s *Scanner) elements(i int, n *node, depth int) (int, fault) {
 		if child := n.element(index); child != nil {
 			i, f = s.value(i, child, depth+1)
 		} else {
-			i, f = skipValue(raw, i, depth+1)
+			i, f = s.skip(raw, i, depth+1)
 		}
 		if f != sound {
 			return i, f

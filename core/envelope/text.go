@@ -5,6 +5,15 @@ import "unicode/utf8"
 // isPlain reports whether what stands between the quotes of a JSON string is
 // already its text: no escapes, nothing but ASCII.
 func isPlain(quoted []byte) bool {
+	for len(quoted) >= 8 {
+		c := quoted[:8:8]
+		x := uint64(c[0]) | uint64(c[1])<<8 | uint64(c[2])<<16 | uint64(c[3])<<24 |
+			uint64(c[4])<<32 | uint64(c[5])<<40 | uint64(c[6])<<48 | uint64(c[7])<<56
+		if equal(x, '\\')|x&highs != 0 {
+			return false
+		}
+		quoted = quoted[8:]
+	}
 	for _, c := range quoted {
 		if c == '\\' || c >= utf8.RuneSelf {
 			return false
