@@ -5,6 +5,7 @@ SHELL := /bin/bash
 
 BUILD   := build
 WASM    := $(BUILD)/watchglass.wasm
+DIRECT  := $(BUILD)/watchglass-direct.wasm
 BINARY  := $(BUILD)/watchglass
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
@@ -55,10 +56,10 @@ sim: ## Run the simulation: SEEDS of them (default 1000) from SEED on (default 1
 sim-mutants: ## See that the simulation notices deliberate bugs
 	@go test -count=1 -tags mutant -timeout 30m -run TestMutants -v ./core/sim | grep -v '^=== \|^--- \|^PASS\|^ok '
 
-bench: $(WASM) js/build/bench ## Compare with what else there is, all figures or BENCH=P1,P9
+bench: $(WASM) $(DIRECT) js/build/bench ## Compare with what else there is, all figures or BENCH=P1,P9
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/bench -only '$(BENCH)'
 
-bench-json: $(WASM) js/build/bench ## The same, written to build/bench.json as well
+bench-json: $(WASM) $(DIRECT) js/build/bench ## The same, written to build/bench.json as well
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/bench -only '$(BENCH)' -json $(BUILD)/bench.json
 
 fuzz: ## Fuzz every parser, and the core against Kubernetes, for FUZZTIME each (default 30s)
@@ -86,14 +87,16 @@ clean: ## Remove everything that was built
 	find host/guest/module host/server/page -type f ! -name .gitignore ! -name .gitkeep -delete
 
 ##@ Parts
-wasm: $(WASM) ## Build the module: build/watchglass.wasm
+wasm: $(WASM) $(DIRECT) ## Build the module: build/watchglass.wasm, and the one that reads Kubernetes itself
 js: js/dist/index.js ## Build the npm package: js/dist
 dashboard: examples/dashboard/dist/index.html ## Build the dashboard: examples/dashboard/dist
 worker: examples/edge/dist/worker.js ## Build the worker of the edge: examples/edge/dist
 
-$(WASM): $(filter core/% wasm/% go.%,$(GO_SRC))
+$(WASM) $(DIRECT): $(filter core/% wasm/% go.%,$(GO_SRC))
 	@mkdir -p $(BUILD)
-	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags='-s -w' -o $@ ./wasm/guest
+	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags='-s -w' -tags '$(TAGS)' -o $@ ./wasm/guest
+
+$(DIRECT): TAGS := direct
 
 $(BUILD)/edge.wasm: $(filter core/% wasm/edge/% host/edge/% host/kubeapi/% host/access/% host/source/% host/internal/% go.%,$(GO_SRC))
 	@mkdir -p $(BUILD)
@@ -107,7 +110,7 @@ js/node_modules: js/package-lock.json
 	cd js && npm ci --no-audit --no-fund
 	@touch $@
 
-js/dist/index.js: js/node_modules $(WASM) $(JS_SRC)
+js/dist/index.js: js/node_modules $(WASM) $(DIRECT) $(JS_SRC)
 	cd js && npm run --silent build
 
 examples/dashboard/dist/index.html: js/dist/index.js $(PAGE_SRC)

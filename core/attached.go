@@ -52,7 +52,7 @@ func (e *Engine) attachReader(f *wire.AttachReader) {
 	}
 	// It cannot be promised more often than it comes.
 	r.session = session.New(session.Config{
-		Server: e.cfg.Client, ProgressMillis: max(progress, e.conn.period), MaxSubscriptions: int(min(f.MaxSubscriptions, 1<<16)),
+		Server: e.cfg.Client, ProgressMillis: max(progress, e.origin.period()), MaxSubscriptions: int(min(f.MaxSubscriptions, 1<<16)),
 	}, r)
 	r.grant(f.Room)
 	e.readers = append(e.readers, r)
@@ -139,7 +139,7 @@ func (r *attached) Collection(resource api.Resource, f *wire.Subscribe) (*cacher
 	if b == nil {
 		b, _ = e.back(reflector.Scope{Resource: strings.Clone(f.Resource), Namespace: strings.Clone(f.Namespace)}, objcache.Version{})
 		b.connect(e)
-		e.conn.need()
+		e.origin.need()
 		b.idleSince = e.now
 	}
 	if denied := b.reflector.Denied(); denied != nil {

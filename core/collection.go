@@ -24,7 +24,8 @@ type backing struct {
 	// pending are requests that wait for the schema; each is called once, with
 	// the reason if it will not come.
 	pending []func(*api.Status)
-	restore *restore // while kept state is handed in
+	restore *restore     // while kept state is handed in
+	columns []api.Column // those that the program chose, of Kubernetes itself
 }
 
 // collection is one that the program has opened.
@@ -43,16 +44,21 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 		e.reject(wire.ObjectCollection, f.Collection, api.AsStatus(err))
 		return
 	}
+	if status := e.origin.accept(f); status != nil {
+		e.reject(wire.ObjectCollection, f.Collection, status)
+		return
+	}
 	scope := reflector.Scope{
 		Resource: strings.Clone(f.Resource), Namespace: strings.Clone(f.Namespace),
 		LabelSelector: strings.Clone(f.LabelSelector), FieldSelector: strings.Clone(f.FieldSelector),
-		MetadataOnly: f.MetadataOnly,
+		MetadataOnly: f.MetadataOnly, Columns: columnsText(f.Columns),
 	}
 	b, fresh := e.back(scope, objcache.Version{})
 	b.users++
 	c := &collection{id: f.Collection, backing: b}
 	e.collections = append(e.collections, c)
 	if fresh {
+		b.columns = f.Columns
 		if f.Restore {
 			b.restore = &restore{collection: c}
 		}
@@ -61,7 +67,7 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 	if b.reflector.SchemaKnown() {
 		c.describe(e)
 	}
-	e.conn.need()
+	e.origin.need()
 }
 
 // back returns the backing of a scope, a fresh one if there is none, which is
@@ -84,8 +90,8 @@ func (e *Engine) back(scope reflector.Scope, floor objcache.Version) (b *backing
 // connect lets the backing subscribe if there is a connection, unless it may
 // have something to resume from soon.
 func (b *backing) connect(e *Engine) {
-	if e.conn.phase == connected && b.restore == nil {
-		b.reflector.Connected(e.conn.period)
+	if e.origin.connected() && b.restore == nil {
+		b.reflector.Connected(e.origin.period())
 	}
 }
 
@@ -120,7 +126,7 @@ func (b *backing) renew(e *Engine) {
 func (e *Engine) newReflector(scope reflector.Scope, floor objcache.Version) *reflector.Reflector {
 	return reflector.New(reflector.Config{
 		Scope: scope, Floor: floor.ResourceVersion, Source: floor.History,
-		Credit: e.cfg.Credit, Rand: e.rand, NextSubscription: e.conn.nextSubscription,
+		Credit: e.cfg.Credit, Rand: e.rand, NextSubscription: e.origin.nextSubscription,
 	}, cacher.New(cacher.Config{
 		Seed:    e.rand.Uint64(),
 		History: history.Limits{MinCapacity: min(100, e.cfg.MaxHistory), MaxCapacity: e.cfg.MaxHistory},
@@ -215,7 +221,7 @@ func (e *Engine) dropIdle() {
 			return false
 		}
 		b.reflector.Close()
-		e.conn.send = append(e.conn.send, b.reflector.Outgoing()...)
+		e.origin.leave(b)
 		gone := api.Unavailable("the collection was closed")
 		b.settle(gone)
 		b.cacher.FailWaits(gone)
@@ -223,7 +229,7 @@ func (e *Engine) dropIdle() {
 	})
 	e.whole = slices.DeleteFunc(e.whole, func(b *backing) bool { return !slices.Contains(e.backings, b) })
 	if len(e.backings) == 0 {
-		e.conn.close(api.Unavailable("nothing is open any more"))
+		e.origin.close(api.Unavailable("nothing is open any more"))
 	}
 }
 
@@ -297,4 +303,14 @@ func (e *Engine) reportFault(b *backing, f *wire.ObjectError) {
 
 func (e *Engine) reject(object wire.Object, id uint32, status *api.Status) {
 	e.out = (&wire.Rejected{Object: object, ID: id, Status: status}).Append(e.out)
+}
+
+// columnsText tells columns apart.
+func columnsText(columns []api.Column) string {
+	text := ""
+	for i := range columns {
+		c := &columns[i]
+		text += c.Name + "\n" + c.Path + "\n" + string([]byte{'0' + byte(c.Kind), '0' + c.Priority, '\n'})
+	}
+	return text
 }

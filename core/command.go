@@ -57,6 +57,8 @@ func decodeCommand(t wire.Type, payload []byte, e *Engine) error {
 		return command(e, payload, &wire.StreamData{}, (*Engine).streamData)
 	case wire.TypeStreamClosed:
 		return command(e, payload, &wire.StreamClosed{}, (*Engine).streamClosed)
+	case wire.TypeFetched:
+		return command(e, payload, &wire.Fetched{}, (*Engine).fetched)
 	case wire.TypeReconnect:
 		return command(e, payload, &wire.Reconnect{}, (*Engine).reconnect)
 	}

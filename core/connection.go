@@ -38,7 +38,7 @@ type connection struct {
 	subscription uint32
 	retryAt      int64
 	deadline     int64 // for the next sign of life
-	period       int64 // of progress
+	progress     int64 // period of it
 	backoff      reflector.Backoff
 	dictionaries []wire.Dictionary
 	send         []byte
@@ -51,8 +51,8 @@ type connection struct {
 	reconnects, refusals uint64
 }
 
-func newConnection(e *Engine) connection {
-	return connection{engine: e, backoff: reflector.NewBackoff(e.rand)}
+func newConnection(e *Engine) *connection {
+	return &connection{engine: e, backoff: reflector.NewBackoff(e.rand)}
 }
 
 // need sees to it that there is a connection: now, or with the first Tick when
@@ -150,26 +150,46 @@ func (c *connection) silentAt() int64 {
 	if asked == 0 {
 		return 0
 	}
-	return max(c.deadline, asked+silentPeriods*c.period)
+	return max(c.deadline, asked+silentPeriods*c.progress)
 }
 
-func (e *Engine) reconnect(*wire.Reconnect) {
-	if e.conn.phase == backingOff {
-		e.conn.open()
+func (c *connection) accept(f *wire.OpenCollection) *api.Status {
+	if len(f.Columns) > 0 {
+		return api.BadRequest("columns can be chosen where Kubernetes is read directly; a connector has its own")
+	}
+	return nil
+}
+
+func (c *connection) connected() bool { return c.phase == connected }
+
+func (c *connection) period() int64 { return c.progress }
+
+func (c *connection) leave(b *backing) { c.send = append(c.send, b.reflector.Outgoing()...) }
+
+func (c *connection) reconnect() {
+	if c.phase == backingOff {
+		c.open()
 	}
 }
 
-func (e *Engine) streamOpened(f *wire.StreamOpened) {
-	c := &e.conn
+func (c *connection) fetched(*wire.Fetched) {}
+
+func (c *connection) inspect(add func(string, int)) {
+	add("reconnects", int(c.reconnects))
+	add("refusals", int(c.refusals))
+}
+
+func (c *connection) opened(f *wire.StreamOpened) {
 	if f.Stream != c.stream || c.phase != opening {
 		return
 	}
+	e := c.engine
 	c.phase, c.deadline = greeting, e.now+openMillis
 	c.send = (&wire.Hello{Version: wire.Version, Token: f.Token, Client: e.cfg.Client}).Append(c.send)
 }
 
-func (e *Engine) streamClosed(f *wire.StreamClosed) {
-	if c := &e.conn; f.Stream == c.stream && c.phase >= opening {
+func (c *connection) closed(f *wire.StreamClosed) {
+	if f.Stream == c.stream && c.phase >= opening {
 		why := "the connection to the connector is gone"
 		if f.Message != "" {
 			why += ": " + f.Message
@@ -179,10 +199,9 @@ func (e *Engine) streamClosed(f *wire.StreamClosed) {
 	}
 }
 
-// streamData takes a message from the connector. One that breaks the protocol
-// ends the stream, and nothing of it applies.
-func (e *Engine) streamData(f *wire.StreamData) {
-	c := &e.conn
+// data takes a message from the connector. One that breaks the protocol ends the
+// stream, and nothing of it applies.
+func (c *connection) data(f *wire.StreamData) {
 	if f.Stream != c.stream || c.phase < greeting {
 		return
 	}
@@ -195,7 +214,6 @@ func (e *Engine) streamData(f *wire.StreamData) {
 		c.refusals++
 		c.retry(api.AsStatus(err))
 	}
-	e.keepBudget()
 }
 
 // parseMessage takes all of a message apart before any of it applies.
@@ -225,7 +243,7 @@ func (c *connection) apply(frames []func() error) error {
 
 func (c *connection) heard() {
 	if c.phase == connected {
-		c.deadline = c.engine.now + silentPeriods*c.period
+		c.deadline = c.engine.now + silentPeriods*c.progress
 	}
 }
 
@@ -257,7 +275,7 @@ func (c *connection) welcome(f *wire.Welcome) error {
 	}
 	const maxPeriod = 1 << 31
 	c.cutOff = 0
-	c.phase, c.period = connected, int64(min(max(f.ProgressMillis, 1), maxPeriod))
+	c.phase, c.progress = connected, int64(min(max(f.ProgressMillis, 1), maxPeriod))
 	c.heard()
 	for _, b := range c.engine.backings {
 		b.connect(c.engine)

@@ -81,6 +81,7 @@ func rooms() map[string][]string {
 	keepers := append(slices.Clone(stores), "core/cacher")
 	return map[string][]string{
 		"core/api":       nil,
+		"core/catalog":   leaf,
 		"core/selector":  leaf,
 		"core/envelope":  append(slices.Clone(leaf), "core/wire"), // it makes what wire carries
 		"core/wire":      leaf,
@@ -90,10 +91,11 @@ func rooms() map[string][]string {
 		"core/cacher":    stores,
 		"core/view":      keepers, // these four work on one cacher each
 		"core/reflector": keepers,
+		"core/direct":    append(slices.Clone(keepers), "core/catalog", "core/reflector"), // it feeds one
 		"core/objcache":  keepers,
 		"core/session":   keepers,
 		"core": append(slices.Clone(keepers),
-			"core/view", "core/reflector", "core/objcache", "core/session"),
+			"core/view", "core/reflector", "core/direct", "core/objcache", "core/session"),
 	}
 }
 

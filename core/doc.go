@@ -27,6 +27,14 @@
 //	CloseStream  close; a StreamClosed in return is not needed
 //	WakeAt       call Tick no later than then; the newest one counts
 //
+// An engine that NewDirect made, and whose Config names a Kubernetes API, has no
+// connector and reads that itself:
+//
+//	Fetch        GET the path, then Step a Fetched with the code of the answer, a
+//	             StreamData for each piece of its body, and a StreamClosed, whose
+//	             message is empty when the body ended in order
+//	CloseStream  abandon it
+//
 // Every message that comes in is handed on as one StreamData; the end of a
 // stream, for whatever reason, as one StreamClosed. Frames for a stream that
 // the engine has given up are ignored, so the program need not care which of

@@ -35,7 +35,7 @@ type Engine struct {
 	tick int64 // the last time told
 	skew int64 // how far now is ahead of tick, from clocks that went back
 
-	conn        connection
+	origin      origin
 	backings    []*backing
 	whole       []*backing // those without selectors and with bodies
 	collections []*collection
@@ -57,9 +57,18 @@ type Engine struct {
 	patch   wire.ViewPatch
 }
 
-// New opens an engine. config is one wire.Config frame; decode may be nil for
-// an engine that never hands out bodies.
-func New(config []byte, decode Decoder) (*Engine, error) {
+// New opens an engine on a connector. config is one wire.Config frame; decode may
+// be nil for an engine that never hands out bodies.
+func New(config []byte, decode Decoder) (*Engine, error) { return newEngine(config, decode, nil) }
+
+// NewDirect opens an engine that can also read a Kubernetes API itself, if the
+// Config names one. That takes a tenth more of code, which a module that has a
+// connector anyway does not carry.
+func NewDirect(config []byte, decode Decoder) (*Engine, error) {
+	return newEngine(config, decode, newKubernetes)
+}
+
+func newEngine(config []byte, decode Decoder, kubernetes func(*Engine) origin) (*Engine, error) {
 	t, payload, rest, err := wire.Next(config)
 	if err != nil {
 		return nil, err
@@ -82,7 +91,15 @@ func New(config []byte, decode Decoder) (*Engine, error) {
 		e.cfg.Credit = defaultCredit
 	}
 	e.rand = api.NewRand(e.cfg.Seed)
-	e.conn = newConnection(e)
+	e.cfg.Kubernetes = string([]byte(e.cfg.Kubernetes))
+	switch {
+	case e.cfg.Kubernetes == "":
+		e.origin = newConnection(e)
+	case kubernetes == nil:
+		return nil, api.BadRequest("this module reads from connectors alone; to read Kubernetes itself use watchglass-direct.wasm")
+	default:
+		e.origin = kubernetes(e)
+	}
 	e.objects = objcache.New(objcache.Config{}, objectSources{e})
 	return e, nil
 }
@@ -118,7 +135,7 @@ func (e *Engine) Tick(nowMillis int64) {
 	}
 	e.tick = nowMillis
 	e.now = nowMillis + e.skew
-	e.conn.tick()
+	e.origin.tick()
 	for _, b := range e.backings {
 		b.reflector.Tick(e.now)
 		b.cacher.Tick(e.now)
@@ -134,7 +151,7 @@ func (e *Engine) Ready() []byte {
 		return e.ready
 	}
 	e.objects.Settle()
-	e.conn.flush()
+	e.origin.flush()
 	for _, c := range e.collections {
 		c.report(e)
 	}
@@ -168,7 +185,7 @@ func (e *Engine) Advance() { e.ready = e.ready[:0] }
 
 // appendWake asks for the next Tick if that is another time than last asked.
 func (e *Engine) appendWake(out []byte) []byte {
-	next := earlier(e.conn.nextTick(), e.objects.NextTick())
+	next := earlier(e.origin.nextTick(), e.objects.NextTick())
 	for _, b := range e.backings {
 		next = earlier(next, b.nextTick())
 	}

@@ -10,8 +10,7 @@ func (e *Engine) inspect(f *wire.Inspect) {
 	add := func(name string, value int) {
 		reply.Entries = append(reply.Entries, wire.InspectEntry{Name: name, Value: int64(value)})
 	}
-	add("reconnects", int(e.conn.reconnects))
-	add("refusals", int(e.conn.refusals))
+	e.origin.inspect(add)
 	add("collections", len(e.collections))
 	add("subscriptions", len(e.backings))
 	add("watches", len(e.watches.byID))

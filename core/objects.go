@@ -171,7 +171,7 @@ func (s objectSources) Open(id objcache.ID, floor objcache.Version) objcache.Sou
 		b.connect(e)
 	}
 	b.users++
-	e.conn.need()
+	e.origin.need()
 	return b
 }
 

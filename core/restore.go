@@ -77,8 +77,8 @@ func (r *restore) take(e *Engine, b *backing, data []byte) *api.Status {
 // place checks that a chunk belongs behind those that came before it.
 func (r *restore) place(e *Engine, b *backing, chunk *wire.Chunk) *api.Status {
 	switch {
-	case scopeOf(chunk) != b.scope:
-		return api.BadRequest("a chunk is of " + scopeText(scopeOf(chunk)) + ", and the collection of " + scopeText(b.scope))
+	case scopeOf(chunk, b.scope.Columns) != b.scope:
+		return api.BadRequest("a chunk is of " + scopeText(scopeOf(chunk, "")) + ", and the collection of " + scopeText(b.scope))
 	case chunk.Previous != r.previous:
 		return api.BadRequest("a chunk does not follow the one before it: one is missing, or they are of different snapshots")
 	case r.previous != 0:

@@ -111,10 +111,10 @@ func (x *export) report(e *Engine) {
 	e.out = reply.Append(e.out)
 }
 
-// scopeOf is what a chunk is of.
-func scopeOf(c *wire.Chunk) reflector.Scope {
+// scopeOf is what a chunk is of. What its columns are its schema says.
+func scopeOf(c *wire.Chunk, columns string) reflector.Scope {
 	return reflector.Scope{
 		Resource: c.Resource, Namespace: c.Namespace, LabelSelector: c.LabelSelector,
-		FieldSelector: c.FieldSelector, MetadataOnly: c.MetadataOnly,
+		FieldSelector: c.FieldSelector, MetadataOnly: c.MetadataOnly, Columns: columns,
 	}
 }

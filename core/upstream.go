@@ -98,11 +98,8 @@ func (c *connection) to(subscription uint32, handle func(*backing) error) error 
 func (c *connection) schema(f *wire.Schema) error {
 	return c.to(f.Subscription, func(b *backing) error {
 		dictionary, err := c.findDictionary(f.Dictionary)
-		if err == nil && !b.reflector.Schema(f, dictionary) {
-			b.reflector.Close()
-			c.send = append(c.send, b.reflector.Outgoing()...)
-			b.renew(c.engine)
-			b.reflector.Connected(c.period)
+		if err == nil {
+			c.engine.describe(b, f, dictionary)
 		}
 		return err
 	})

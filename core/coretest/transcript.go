@@ -70,7 +70,7 @@ type recorded struct {
 }
 
 func open(config []byte) (*recorded, error) {
-	e, err := core.New(config, bodies.Decode)
+	e, err := core.NewDirect(config, bodies.Decode)
 	if err != nil {
 		return nil, err
 	}

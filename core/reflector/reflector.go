@@ -13,6 +13,8 @@ type Scope struct {
 	LabelSelector string
 	FieldSelector string
 	MetadataOnly  bool
+	// Columns tells scopes of other columns apart, where the reader chooses them.
+	Columns string
 }
 
 // Config of a reflector.

@@ -57,6 +57,7 @@ var blank = map[Type]func() frame{
 	TypeGrantReader:     func() frame { return new(GrantReader) },
 	TypeDetachReader:    func() frame { return new(DetachReader) },
 	TypeKeepReader:      func() frame { return new(KeepReader) },
+	TypeFetched:         func() frame { return new(Fetched) },
 
 	TypeOpenStream:       func() frame { return new(OpenStream) },
 	TypeSendStream:       func() frame { return new(SendStream) },
@@ -79,4 +80,5 @@ var blank = map[Type]func() frame{
 	TypeSendReader:       func() frame { return new(SendReader) },
 	TypeCloseReader:      func() frame { return new(CloseReader) },
 	TypeKeptReader:       func() frame { return new(KeptReader) },
+	TypeFetch:            func() frame { return new(Fetch) },
 }

@@ -28,9 +28,9 @@
 //     [ReleaseObject], [GetObject], [Inspect], [TakeSnapshot], [NextChunk],
 //     [RestoreChunk], [AttachReader], [ReaderMessage], [GrantReader],
 //     [DetachReader], [KeepReader]; results of I/O: [StreamOpened],
-//     [StreamData], [StreamClosed], [Reconnect]
+//     [StreamData], [StreamClosed], [Fetched], [Reconnect]
 //   - engine to program, intents: [OpenStream], [SendStream], [CloseStream],
-//     [WakeAt]; deliveries: [CollectionState], [CollectionSchema],
+//     [Fetch], [WakeAt]; deliveries: [CollectionState], [CollectionSchema],
 //     [CollectionError], [WatchEvents], [WatchClosed], [ViewPatch],
 //     [ObjectChanged], [ObjectState], [Rejected], [ObjectReply], [ListReply],
 //     [InspectReply], [ErrorReply], [SnapshotChunk], [SendReader],

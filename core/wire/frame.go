@@ -73,6 +73,7 @@ const (
 	TypeGrantReader     Type = 0x59
 	TypeDetachReader    Type = 0x5a
 	TypeKeepReader      Type = 0x5b
+	TypeFetched         Type = 0x5c
 
 	TypeOpenStream       Type = 0x60
 	TypeSendStream       Type = 0x61
@@ -95,6 +96,7 @@ const (
 	TypeSendReader       Type = 0x72
 	TypeCloseReader      Type = 0x73
 	TypeKeptReader       Type = 0x74
+	TypeFetch            Type = 0x75
 )
 
 // Next splits the first frame off a message. The payload aliases the message.

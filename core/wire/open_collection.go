@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/watchglass/watchglass/core/api"
+
 // OpenCollection makes a resource, or a part of it, present. Collections of
 // equal scope share one store and one subscription.
 //
@@ -13,6 +15,9 @@ type OpenCollection struct {
 	FieldSelector string
 	MetadataOnly  bool // no bodies
 	Restore       bool // the state that the program kept comes next
+	// Columns are those of the objects, where the engine reads Kubernetes itself;
+	// none stand for the usual ones. A connector has its own.
+	Columns []api.Column
 }
 
 // Append writes the whole frame.
@@ -25,6 +30,7 @@ func (f *OpenCollection) Append(dst []byte) []byte {
 	dst = appendBytes(dst, f.FieldSelector)
 	dst = appendBool(dst, f.MetadataOnly)
 	dst = appendBool(dst, f.Restore)
+	dst = appendColumns(dst, f.Columns)
 	return end(dst, start)
 }
 
@@ -38,5 +44,6 @@ func (f *OpenCollection) Parse(payload []byte) error {
 	f.FieldSelector = r.string()
 	f.MetadataOnly = r.bool()
 	f.Restore = r.bool()
+	f.Columns = r.columns()
 	return r.done("OpenCollection")
 }

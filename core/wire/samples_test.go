@@ -156,9 +156,9 @@ var samples = []sample{
 	{"", keptSubscription},
 	{"zero", &KeptSubscription{}},
 
-	{"", &Config{Seed: math.MaxUint64, Client: "test", MaxBytes: 512 << 20, MaxHistory: 1024, Credit: 4 << 20}},
+	{"", &Config{Seed: math.MaxUint64, Client: "test", MaxBytes: 512 << 20, MaxHistory: 1024, Credit: 4 << 20, Kubernetes: "https://10.0.0.1:6443"}},
 	{"zero", &Config{}},
-	{"", &OpenCollection{Collection: 1, Resource: "v1/pods", Namespace: "default", LabelSelector: "app=web", FieldSelector: "status.phase=Running", MetadataOnly: true, Restore: true}},
+	{"", &OpenCollection{Collection: 1, Resource: "v1/pods", Namespace: "default", LabelSelector: "app=web", FieldSelector: "status.phase=Running", MetadataOnly: true, Restore: true, Columns: podSchema.Columns}},
 	{"zero", &OpenCollection{}},
 	{"", &CloseCollection{Collection: 1}},
 	{"", &OpenWatch{Watch: 128, Collection: 1, Namespace: "default", LabelSelector: "app=web", FieldSelector: "metadata.name=x", ResourceVersion: "18446744073709551615", Match: MatchNotOlderThan, SendInitialEvents: True, Bookmarks: true, TimeoutSeconds: 300, Bodies: true, Policy: PolicyConflate, Credit: 1000}},
@@ -194,6 +194,7 @@ var samples = []sample{
 	{"", &GrantReader{Reader: 9, Bytes: math.MaxUint64}},
 	{"", &DetachReader{Reader: 9}},
 	{"", &KeepReader{Reader: 9}},
+	{"", &Fetched{Stream: 3, Code: 429, RetryAfterSeconds: 7}},
 
 	{"", &OpenStream{Stream: 1}},
 	{"", &SendStream{Stream: 1, Data: (&Hello{Version: Version}).Append(nil)}},
@@ -234,6 +235,7 @@ var samples = []sample{
 	{"forbidden", &ObjectState{Handle: 5, State: Forbidden, Status: api.Forbidden("secrets is forbidden")}},
 	{"", &SnapshotChunk{Request: 7, Whole: true, Last: true, ResourceVersion: maxRV, Source: "etcd-1", Data: keptChunk.Append(nil)}},
 	{"zero", &SnapshotChunk{}},
+	{"", &Fetch{Stream: 3, Path: "/api/v1/pods?watch=1&labelSelector=app%3Dweb"}},
 	{"", &SendReader{Reader: 9, Data: (&Progress{Subscription: 1, ResourceVersion: 43}).Append(nil)}},
 	{"", &CloseReader{Reader: 9, Status: bad}},
 	{"", &KeptReader{Reader: 9, Data: keptSession}},

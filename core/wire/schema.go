@@ -48,8 +48,12 @@ func appendSchema(dst []byte, s *api.Schema) []byte {
 	for _, f := range s.Fields {
 		dst = appendBytes(dst, f)
 	}
-	dst = appendUvarint(dst, uint64(len(s.Columns)))
-	for _, c := range s.Columns {
+	return appendColumns(dst, s.Columns)
+}
+
+func appendColumns(dst []byte, columns []api.Column) []byte {
+	dst = appendUvarint(dst, uint64(len(columns)))
+	for _, c := range columns {
 		dst = appendBytes(dst, c.Name)
 		dst = append(dst, byte(c.Kind))
 		dst = appendBytes(dst, c.Path)
@@ -68,8 +72,16 @@ func (r *reader) schema(s *api.Schema) {
 	for i := range s.Fields {
 		s.Fields[i] = text()
 	}
-	s.Columns = make([]api.Column, r.count(4))
-	for i := range s.Columns {
-		s.Columns[i] = api.Column{Name: text(), Kind: api.ValueKind(r.enum(byte(api.String))), Path: text(), Priority: r.byte()}
+	s.Columns = r.columns()
+}
+
+// columns copies their strings.
+func (r *reader) columns() []api.Column {
+	columns := make([]api.Column, r.count(4))
+	for i := range columns {
+		columns[i] = api.Column{
+			Name: string(r.bytes()), Kind: api.ValueKind(r.enum(byte(api.String))), Path: string(r.bytes()), Priority: r.byte(),
+		}
 	}
+	return columns
 }

@@ -48,3 +48,13 @@ test("sync prints how long it took and what a pod weighs", async (t) => {
   assert.ok(Number(pods) > 100);
   assert.ok(Number(bytes) > 0);
 });
+
+test("direct prints the pods of a Kubernetes API by node", async (t) => {
+  const lines = start(t, at("../../build/watchglass"), "demo", "--pods", "200", "--listen", "127.0.0.1:0", "--kube-api", "127.0.0.1:0");
+  const [, url] = await lineWith(lines, /--server (\S+)/);
+  const direct = start(t, process.execPath, at("direct.mjs"), url);
+  const [, total] = await lineWith(direct, /^live, (\d+) pods$/);
+  assert.ok(Number(total) > 100);
+  const [, count] = await lineWith(direct, /^  node-\S+ (\d+)$/);
+  assert.ok(Number(count) > 0);
+});

@@ -1,4 +1,4 @@
-// node ingest-chromium.js MODULE DATA: steady ingest in pages of a headless
+// node ingest-chromium.js MODULE DATA OURS: steady ingest in pages of a headless
 // Chromium, which is $CHROMIUM. Each side has a page, and a process, of its own.
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
@@ -8,7 +8,7 @@ import { ingest } from "./ingest.mjs";
 import { report } from "./rounds.mjs";
 
 const { chromium } = createRequire(new URL("../../package.json", import.meta.url))("playwright-core");
-const [module, data] = process.argv.slice(2);
+const [module, data, ours] = process.argv.slice(2);
 const page = join(import.meta.dirname, "ingest-page.js");
 const files = { "/page.js": page, "/watchglass.wasm": module };
 const types = { ".js": "text/javascript", ".wasm": "application/wasm" };
@@ -34,14 +34,14 @@ const browser = await chromium.launch({
 });
 try {
   const pages = {};
-  for (const name of ["ours", "peer"]) {
+  for (const name of [ours, "peer"]) {
     pages[name] = await (await browser.newContext()).newPage();
     await pages[name].goto(`http://127.0.0.1:${server.address().port}/`);
     await pages[name].evaluate((name) => globalThis.open(name), name);
   }
   const { updates } = JSON.parse(readFileSync(join(data, "manifest.json")));
   const ask = (name, method, ...args) => pages[name].evaluate(([method, args]) => globalThis.side[method](...args), [method, args]);
-  report(await ingest("chromium", updates, ask));
+  report(await ingest("chromium", updates, ours, ask));
 } finally {
   await browser.close();
   server.close();

@@ -1,5 +1,5 @@
-// node ingest-node.js MODULE DATA: steady ingest in Node, each side in a process
-// of its own.
+// node ingest-node.js MODULE DATA OURS: steady ingest in Node, each side in a process
+// of its own. Ours is "ours", from a connector, or "direct".
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { compile } from "../src/guest.ts";
 import { ingest, openSide } from "./ingest.mjs";
 import { report } from "./rounds.mjs";
 
-const [module, data, side] = process.argv.slice(2);
+const [module, data, ours, side] = process.argv.slice(2);
 const { updates } = JSON.parse(readFileSync(join(data, "manifest.json")));
 
 if (side) {
@@ -18,12 +18,12 @@ if (side) {
   process.send("open");
 } else {
   const children = {};
-  for (const name of ["ours", "peer"]) {
-    children[name] = fork(process.argv[1], [module, data, name]);
+  for (const name of [ours, "peer"]) {
+    children[name] = fork(process.argv[1], [module, data, ours, name]);
     await answer(children[name]);
   }
   report(
-    await ingest("node", updates, async (name, ...call) => {
+    await ingest("node", updates, ours, async (name, ...call) => {
       children[name].send(call);
       const [[result]] = await answer(children[name]);
       return result;

@@ -1,4 +1,5 @@
 import { chunks } from "./chunks.mjs";
+import { Direct } from "./direct.mjs";
 import { Ours } from "./ours.mjs";
 import { Peer } from "./peer.mjs";
 import { compare } from "./rounds.mjs";
@@ -10,15 +11,11 @@ const open = {
   async ours({ module, read }) {
     const ours = await Ours.open(module);
     for (const message of chunks(await read("snapshot.bin"))) ours.receive(message);
-    if (!ours.live) throw new Error("the snapshot did not make the guest live");
-    ours.attach({ watch: "app=web", sort: "-Restarts" });
-    return {
-      parts: chunks(await read("updates.bin")),
-      receive: (message) => ours.receive(message),
-      check() {
-        if (!(ours.frames.WatchEvents > 0 && ours.frames.ViewPatch > 0)) throw new Error("the watch or the view said nothing");
-      },
-    };
+    return guest(ours, await read("updates.bin"));
+  },
+
+  async direct({ module, read }) {
+    return guest(await Direct.open(module, await read("list.json")), await read("watch.bin"));
   },
 
   async peer({ read, updates }) {
@@ -32,6 +29,19 @@ const open = {
     };
   },
 };
+
+/** A guest that has its first state. */
+function guest(ours, updates) {
+  if (!ours.live) throw new Error("the first state did not make the guest live");
+  ours.attach({ watch: "app=web", sort: "-Restarts" });
+  return {
+    parts: chunks(updates),
+    receive: (message) => ours.receive(message),
+    check() {
+      if (!(ours.frames.WatchEvents > 0 && ours.frames.ViewPatch > 0)) throw new Error("the watch or the view said nothing");
+    },
+  };
+}
 
 /**
  * One side, with all objects, in the process that this runs in. The other has its
@@ -55,10 +65,10 @@ export async function openSide(name, data) {
 /**
  * Lets both sides take the same changes, a round each in turn, and compares the
  * events per second of the rounds that count. ask calls a method of a side where
- * that is.
+ * that is. Ours is read from a connector, or "direct".
  */
-export async function ingest(name, updates, ask) {
-  const speeds = { ours: [], peer: [] };
+export async function ingest(name, updates, ours, ask) {
+  const speeds = { [ours]: [], peer: [] };
   for (let round = 0; round < rounds; round++) {
     for (const side of Object.keys(speeds)) {
       const millis = await ask(side, "take", round);
@@ -66,5 +76,5 @@ export async function ingest(name, updates, ask) {
     }
   }
   for (const side of Object.keys(speeds)) await ask(side, "check");
-  return compare(name, speeds.ours, speeds.peer, "/s", (ours, peer) => ours / peer);
+  return compare(name, speeds[ours], speeds.peer, "/s", (ours, peer) => ours / peer);
 }

@@ -20,15 +20,16 @@ export class Ours {
   frames = {};
 
   #deaf = false;
+  #fetches = [];
 
   /** A deaf one does not read what comes out. */
-  static async open(module, { metadataOnly = false, deaf = false } = {}) {
+  static async open(module, { metadataOnly = false, deaf = false, kubernetes = "" } = {}) {
     const ours = new Ours();
     ours.#deaf = deaf;
-    const config = { type: "Config", seed: 1, client: "bench", maxBytes: 2 ** 31, maxHistory: 0, credit: 0 };
+    const config = { type: "Config", seed: 1, client: "bench", maxBytes: 2 ** 31, maxHistory: 0, credit: 0, kubernetes };
     ours.#memory = await memoryOf(async () => (ours.#guest = await openGuest(module, config)));
-    ours.#send({ type: "OpenCollection", collection, resource: "v1/pods", metadataOnly, ...everything });
-    ours.#send({ type: "StreamOpened", stream, token: "" });
+    ours.send({ type: "OpenCollection", collection, resource: "v1/pods", metadataOnly, columns: [], ...everything });
+    if (!kubernetes) ours.send({ type: "StreamOpened", stream, token: "" });
     return ours;
   }
 
@@ -39,26 +40,42 @@ export class Ours {
 
   /** One message as it came from the connector. */
   receive(data) {
-    this.#send({ type: "StreamData", stream, data });
+    this.send({ type: "StreamData", stream, data });
+  }
+
+  /** The request that was asked for, of those whose path begins like this. */
+  fetched(path) {
+    const request = this.#fetches.find((f) => f.path.startsWith(path));
+    if (!request) throw new Error(`the guest did not ask for ${path}, but for ${this.#fetches.map((f) => f.path)}`);
+    return request;
   }
 
   /** What a page with a table and a counter for one label has open. */
   attach({ watch, sort }) {
     if (watch) {
-      this.#send({
+      this.send({
         type: "OpenWatch", watch: 1, collection, ...everything, labelSelector: watch, resourceVersion: "", match: 0,
         sendInitialEvents: 0, bookmarks: false, timeoutSeconds: 0, bodies: false, policy: 0, credit: 0,
       });
     }
-    this.#send({ type: "OpenView", view: 1, collection, ...everything, sort, offset: 0, limit: 50, countBy: "" });
+    this.send({ type: "OpenView", view: 1, collection, ...everything, sort, offset: 0, limit: 50, countBy: "" });
   }
 
-  #send(command) {
+  send(command) {
     writeCommand(this.#writer, command);
     const frames = this.#writer.take();
+    this.#step((guest) => guest.step(frames));
+  }
+
+  /** Bytes of a stream, which are copied once. */
+  pass(stream, data) {
+    this.#step((guest) => guest.stepData(stream, data));
+  }
+
+  #step(act) {
     this.#timed(() => {
       this.#guest.tick(this.#clock);
-      this.#guest.step(frames);
+      act(this.#guest);
     });
     for (let out; (out = this.#timed(() => this.#guest.take())); ) {
       if (!this.#deaf) for (const frame of split(out)) this.#read(readOutput(frame));
@@ -67,6 +84,7 @@ export class Ours {
 
   #read(output) {
     this.frames[output.type] = (this.frames[output.type] ?? 0) + 1;
+    if (output.type === "Fetch") this.#fetches.push(output);
     if (output.type === "CollectionState") this.live = output.state === "live";
     if (output.type === "Rejected") throw new Error(`the guest refused: ${output.status?.message}`);
   }

@@ -212,6 +212,7 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
       ...selection(this.#options),
       metadataOnly: this.metadataOnly,
       restore,
+      columns: (this.#options.columns ?? []).map((column) => ({ priority: 0, ...column })),
     });
   }
 

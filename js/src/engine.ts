@@ -1,6 +1,7 @@
 import { Clock } from "./clock.js";
 import { internalError, messageOf } from "./errors.js";
 import { GuestError, type Guest } from "./guest.js";
+import type { AnswerEvents, Ask } from "./kubernetes.js";
 import type { Dial, Stream, StreamEvents } from "./transport.js";
 import { Reader, split, Writer, type Frame } from "./wire/codec.js";
 import { commandTypes, writeCommand, type Command } from "./wire/commands.js";
@@ -50,6 +51,8 @@ export interface Seat {
 export interface EngineOptions {
   url: string;
   dial: Dial;
+  /** For a guest that reads Kubernetes itself. */
+  ask?: Ask;
   /** Makes a guest; called again after one broke. */
   guest: () => Promise<Guest>;
   /** Sees to it that {@link Engine.tick} is called by then, in milliseconds since the epoch; the newest time counts. Default: a timer. */
@@ -202,6 +205,10 @@ export class Engine {
         this.#streams.set(intent.stream, undefined);
         void this.#open(intent.stream);
         return;
+      case "Fetch":
+        this.#streams.set(intent.stream, undefined);
+        void this.#fetch(intent.stream, intent.path);
+        return;
       case "SendStream":
         this.#streams.get(intent.stream)?.send(intent.data);
         return;
@@ -218,26 +225,44 @@ export class Engine {
   }
 
   async #open(stream: number): Promise<void> {
+    await this.#begin(stream, (token, current) => {
+      const events: StreamEvents = {
+        opened: () => current() && this.#hear({ type: "StreamOpened", stream, token }),
+        data: (data) => current() && this.#hear({ type: "StreamData", stream, data }),
+        closed: (message) => current() && this.#ended(stream, message),
+      };
+      return this.#options.dial(this.#options.url, events, token);
+    });
+  }
+
+  async #fetch(stream: number, path: string): Promise<void> {
+    await this.#begin(stream, (token, current) => {
+      const events: AnswerEvents = {
+        head: (code, retryAfterSeconds) => current() && this.#hear({ type: "Fetched", stream, code, retryAfterSeconds }),
+        data: (piece) => current() && this.#pass(stream, piece),
+        closed: (message) => current() && this.#ended(stream, message),
+      };
+      return this.#options.ask?.(this.#options.url, path, token, events);
+    });
+  }
+
+  /** Begins a stream with a token, unless it is not wanted any more by then. */
+  async #begin(stream: number, begin: (token: string, current: () => boolean) => Stream | undefined): Promise<void> {
     const guest = this.#guest;
     const current = (): boolean => this.#guest === guest && this.#streams.has(stream);
     let token: string;
     try {
       token = await this.#token();
     } catch (error) {
-      if (current()) this.#hear({ type: "StreamClosed", stream, message: `no token to connect with: ${messageOf(error)}` });
+      if (current()) this.#ended(stream, `no token to connect with: ${messageOf(error)}`);
       return;
     }
-    if (!current()) return;
-    const events: StreamEvents = {
-      opened: () => current() && this.#hear({ type: "StreamOpened", stream, token }),
-      data: (data) => current() && this.#hear({ type: "StreamData", stream, data }),
-      closed: (message) => {
-        if (!current()) return;
-        this.#hear({ type: "StreamClosed", stream, message });
-        this.#streams.delete(stream);
-      },
-    };
-    this.#streams.set(stream, this.#options.dial(this.#options.url, events, token));
+    if (current()) this.#streams.set(stream, begin(token, current));
+  }
+
+  #ended(stream: number, message: string): void {
+    this.#hear({ type: "StreamClosed", stream, message });
+    this.#streams.delete(stream);
   }
 
   /** Whoever came last has the freshest token; a member that is gone cannot answer. */
@@ -259,6 +284,12 @@ export class Engine {
     if (this.#inbox.length + (command.type === "StreamData" ? command.data.length : 0) > stepBytes) this.flush();
     writeCommand(this.#inbox, command);
     this.#schedule.run();
+  }
+
+  /** Hands a piece of a body to the guest as it is, behind what was heard before. */
+  #pass(stream: number, piece: Uint8Array): void {
+    this.flush();
+    this.#run((guest) => guest.stepData(stream, piece));
   }
 
   /** Tells the engine the time, and what was heard of streams. */

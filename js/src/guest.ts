@@ -1,7 +1,7 @@
 import { internalError, messageOf, protocolError } from "./errors.js";
 import { Wasi } from "./wasi.js";
 import { split, Writer } from "./wire/codec.js";
-import { writeCommand, type Command } from "./wire/commands.js";
+import { streamDataHead, writeCommand, type Command } from "./wire/commands.js";
 import { readOutput } from "./wire/outputs.js";
 
 /** The version of the module's interface that this package speaks. */
@@ -25,6 +25,8 @@ export class GuestError extends Error {
 export interface Guest {
   /** Applies whole frames, all or none. */
   step(frames: Uint8Array): void;
+  /** Applies one StreamData frame, whose data is copied once, into the guest. */
+  stepData(stream: number, data: Uint8Array): void;
   /** Tells the time, in milliseconds since the epoch; it must not go back. */
   tick(now: number): void;
   /** The output so far, which is the caller's from then on; undefined when there is none. */
@@ -111,6 +113,11 @@ class WasmGuest implements Guest {
     this.#input("step", frames, (n) => this.#exports.wg_step(n));
   }
 
+  stepData(stream: number, data: Uint8Array): void {
+    const head = streamDataHead(stream, data.length);
+    this.#input("step", head, (n) => this.#exports.wg_step(n), data);
+  }
+
   tick(now: number): void {
     this.#checked("tick", () => this.#exports.wg_tick(BigInt(now)));
   }
@@ -128,11 +135,14 @@ class WasmGuest implements Guest {
     if (!this.#broken) this.#checked("close", () => this.#exports.wg_close());
   }
 
-  #input(what: string, frames: Uint8Array, call: (n: number) => number): void {
-    const at = this.#call("reserve", () => this.#exports.wg_reserve(frames.length)) >>> 0;
-    if (at === 0) throw new GuestError(`${frames.length} bytes are too many for one ${what}`, false);
-    new Uint8Array(this.#exports.memory.buffer, at, frames.length).set(frames);
-    this.#checked(what, () => call(frames.length));
+  #input(what: string, frames: Uint8Array, call: (n: number) => number, more?: Uint8Array): void {
+    const length = frames.length + (more?.length ?? 0);
+    const at = this.#call("reserve", () => this.#exports.wg_reserve(length)) >>> 0;
+    if (at === 0) throw new GuestError(`${length} bytes are too many for one ${what}`, false);
+    const arena = new Uint8Array(this.#exports.memory.buffer, at, length);
+    arena.set(frames);
+    if (more) arena.set(more, frames.length);
+    this.#checked(what, () => call(length));
   }
 
   #output(n: number): Uint8Array<ArrayBuffer> {

@@ -8,7 +8,8 @@ export { WatchglassError } from "./errors.js";
 export type * from "./types.js";
 
 /**
- * Connects to a connector, or joins the connection that another page has.
+ * Connects to a connector, or joins the connection that another page has. To read
+ * Kubernetes without one, see `connectKubernetes` in `watchglass/direct`.
  *
  * Resolves once there is an engine; whether and how the connector is reached
  * shows in the state of each collection. Rejects with a WatchglassError when
@@ -17,7 +18,7 @@ export type * from "./types.js";
  * @param url `wss://host/path`, or `https:` or relative to the page for the same.
  */
 export async function connect(url: string | URL, options: ConnectOptions = {}): Promise<Watchglass> {
-  const target = webSocketURL(url);
+  const target = options.kubernetes ? kubernetesURL(url) : webSocketURL(url);
   const { token = "" } = options;
   const client = await Client.attach(attachTo(target, options), async () => (typeof token === "function" ? token() : token));
   reconnectWhenOnline(client);
@@ -25,7 +26,7 @@ export async function connect(url: string | URL, options: ConnectOptions = {}): 
 }
 
 function attachTo(url: string, options: ConnectOptions): Attach {
-  const { wasm, maxBytes } = options;
+  const { wasm, maxBytes, kubernetes } = options;
   const where = options.worker ?? (typeof document === "object" ? "shared" : "inline");
   if (where === "inline") {
     return async (events) => {
@@ -44,7 +45,7 @@ function attachTo(url: string, options: ConnectOptions): Attach {
   const shared = where === "shared" && typeof SharedWorker === "function" && !(wasm instanceof WebAssembly.Module);
   const identity = options.identity ?? (typeof options.token === "string" ? options.token : "");
   const worker = shared ? () => sharedWorker(options.workerURL) : () => dedicatedWorker(options.workerURL);
-  return (events) => attachWorker({ url, identity, wasm: absolute(wasm), maxBytes, worker }, events);
+  return (events) => attachWorker({ url, identity, wasm: absolute(wasm), maxBytes, kubernetes, worker }, events);
 }
 
 // Bundlers find the worker by the expression "new Worker(new URL(…))" and read
@@ -89,17 +90,30 @@ function absolute(wasm: ConnectOptions["wasm"]): string | BufferSource | WebAsse
 }
 
 function webSocketURL(url: string | URL): string {
-  let target: URL;
-  try {
-    target = new URL(url, typeof location === "object" ? location.href : undefined);
-  } catch {
-    throw badRequest(`${url} is not a URL; expected one such as "wss://host/watch"`);
-  }
-  if (target.username || target.password) throw badRequest('the URL carries credentials; pass them as the "token" option');
+  const target = parseURL(url, "wss://host/watch");
   target.protocol = target.protocol.replace(/^http/, "ws");
   if (!/^wss?:$/.test(target.protocol)) throw badRequest(`${url} is not a WebSocket URL; expected "wss:" or "ws:"`);
   target.hash = "";
   return target.href;
+}
+
+/** Without a slash at its end: the paths that are asked for begin with one. */
+function kubernetesURL(url: string | URL): string {
+  const target = parseURL(url, "http://127.0.0.1:8001");
+  if (!/^https?:$/.test(target.protocol)) throw badRequest(`${url} is not the URL of a Kubernetes API; expected "https:" or "http:"`);
+  if (target.search) throw badRequest(`${url} has a query; expected the address of a Kubernetes API, such as "http://127.0.0.1:8001"`);
+  return target.origin + target.pathname.replace(/\/+$/, "");
+}
+
+function parseURL(url: string | URL, example: string): URL {
+  let target: URL;
+  try {
+    target = new URL(url, typeof location === "object" ? location.href : undefined);
+  } catch {
+    throw badRequest(`${url} is not a URL; expected one such as "${example}"`);
+  }
+  if (target.username || target.password) throw badRequest('the URL carries credentials; pass them as the "token" option');
+  return target;
 }
 
 /** A page that gets its network back need not wait for a back-off to pass. */

@@ -14,6 +14,7 @@ export type ToWorker =
       identity: string;
       wasm: string | BufferSource | WebAssembly.Module | undefined;
       maxBytes: number | undefined;
+      kubernetes: boolean | undefined;
       /** A lock that is held for as long as the page lives; empty where there are no locks. */
       lock: string;
       /** The number to have again, for a page that lost its worker. */
@@ -56,6 +57,7 @@ export interface PortOptions {
   identity: string;
   wasm: string | BufferSource | WebAssembly.Module | undefined;
   maxBytes: number | undefined;
+  kubernetes: boolean | undefined;
   /** Makes the worker, or joins it. */
   worker: () => WorkerPort;
 }
@@ -134,8 +136,8 @@ class WorkerSeat implements Seat {
             return void this.#token(data.request);
         }
       };
-      const { url, identity, wasm, maxBytes } = this.#options;
-      this.#post({ op: "attach", url, identity, wasm, maxBytes, lock: this.#page.name, member: this.#member });
+      const { url, identity, wasm, maxBytes, kubernetes } = this.#options;
+      this.#post({ op: "attach", url, identity, wasm, maxBytes, kubernetes, lock: this.#page.name, member: this.#member });
     });
   }
 

@@ -1,6 +1,7 @@
 import { Engine } from "./engine.js";
 import { compile, openGuest, type ModuleSource } from "./guest.js";
-import { findWebSocket, webSocketDial, type WebSocketClass } from "./transport.js";
+import { fetchAsk } from "./kubernetes.js";
+import { findWebSocket, webSocketDial, type Dial, type WebSocketClass } from "./transport.js";
 
 /** What it takes to run an engine in this thread. */
 export interface StartOptions {
@@ -8,6 +9,9 @@ export interface StartOptions {
   /** Default: beside this script. */
   wasm?: ModuleSource | undefined;
   maxBytes?: number | undefined;
+  /** The URL is that of a Kubernetes API, and not of a connector. */
+  kubernetes?: boolean | undefined;
+  fetch?: typeof globalThis.fetch | undefined;
   WebSocket?: WebSocketClass | undefined;
 }
 
@@ -15,17 +19,24 @@ export interface StartOptions {
 const client = "watchglass-js/0.1.0";
 
 /** Loads the module and runs an engine on it. Rejects when it cannot be loaded. */
-export async function startEngine({ url, wasm, maxBytes = 0, WebSocket }: StartOptions): Promise<Engine> {
-  const [module, Socket] = await Promise.all([
+export async function startEngine({ url, wasm, maxBytes = 0, kubernetes = false, fetch, WebSocket }: StartOptions): Promise<Engine> {
+  const [module, dial] = await Promise.all([
     compile(wasm ?? new URL("./watchglass.wasm", import.meta.url)),
-    WebSocket ?? findWebSocket(),
+    kubernetes ? noDial : Promise.resolve(WebSocket ?? findWebSocket()).then(webSocketDial),
   ]);
   return Engine.start({
     url,
-    dial: webSocketDial(Socket),
+    dial,
+    ask: fetchAsk(fetch ?? ((input, init) => globalThis.fetch(input, init))),
     guest: () => {
       const seed = crypto.getRandomValues(new BigUint64Array(1))[0]!;
-      return openGuest(module, { type: "Config", seed, client, maxBytes, maxHistory: 0, credit: 0 });
+      return openGuest(module, { type: "Config", seed, client, maxBytes, maxHistory: 0, credit: 0, kubernetes: kubernetes ? url : "" });
     },
   });
 }
+
+/** An engine that reads Kubernetes asks for no connection. */
+const noDial: Dial = (_url, events) => {
+  queueMicrotask(() => events.closed("there is no connector"));
+  return { send() {}, close() {} };
+};

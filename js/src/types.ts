@@ -106,6 +106,12 @@ export interface CollectionOptions extends Selectors {
   /** Leave bodies out: rows and metadata only. */
   metadataOnly?: boolean;
   /**
+   * The columns of the objects, where Kubernetes is read without a connector,
+   * which has its own: what each is called, what its cells are, and the JSONPath
+   * where they are found. Default: those of a well-known resource, else the age.
+   */
+  columns?: readonly (Pick<Column, "name" | "kind" | "path"> & { priority?: number })[];
+  /**
    * The chunks that were kept of {@link Collection.snapshot}: those of a whole
    * state, then those of the changes after it. The collection has that state at
    * once, says since when it is not current, and resumes from there. See
@@ -286,6 +292,13 @@ export interface ConnectOptions {
    * the same for all pages of the origin.
    */
   identity?: string;
+  /**
+   * The URL is that of a Kubernetes API, which is read without a connector. It
+   * takes another module: `connectKubernetes` of `watchglass/direct` brings it.
+   */
+  kubernetes?: boolean;
+  /** For an inline engine that reads Kubernetes: the function to ask with, such as one that knows the cluster's certificate. Default: the platform's. */
+  fetch?: typeof globalThis.fetch;
   /** For an inline engine where the platform has no WebSocket of its own. Default: that of the package `ws`. */
   WebSocket?: new (url: string, protocols: string[]) => WebSocket;
 }

@@ -14,7 +14,7 @@ const lock = holdLock();
 
 type Attach = ToWorker & { op: "attach" };
 
-const keyOf = ({ url, identity }: Attach): string => JSON.stringify([url, identity]);
+const keyOf = ({ url, identity, kubernetes }: Attach): string => JSON.stringify([url, identity, kubernetes]);
 
 /** The engine for a page: the first one brings it up, with its options. */
 function engineFor(attach: Attach): Promise<Engine> {

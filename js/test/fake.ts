@@ -4,7 +4,7 @@ import { GuestError, type Guest } from "../src/guest.js";
 import type { Dial, StreamEvents } from "../src/transport.js";
 import type { Cell } from "../src/types.js";
 import { Reader, split, Writer } from "../src/wire/codec.js";
-import { commandTypes, type Command } from "../src/wire/commands.js";
+import { commandTypes, writeCommand, type Command } from "../src/wire/commands.js";
 
 /** A command as a fake guest sees it: its name and its leading ids. */
 export interface Heard {
@@ -44,6 +44,12 @@ export class FakeGuest implements Guest {
       n++;
     }
     this.steps.push(n);
+  }
+
+  stepData(stream: number, data: Uint8Array): void {
+    const w = new Writer();
+    writeCommand(w, { type: "StreamData", stream, data });
+    this.step(w.take());
   }
 
   tick(): void {}

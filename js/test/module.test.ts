@@ -15,7 +15,7 @@ import { built } from "./paths.js";
 
 const wasm = pathToFileURL(built("watchglass.wasm"));
 const skip = existsSync(wasm) ? false : "build/watchglass.wasm is missing";
-const config: Command & { type: "Config" } = { type: "Config", seed: 1, client: "test", maxBytes: 0, maxHistory: 0, credit: 0 };
+const config: Command & { type: "Config" } = { type: "Config", seed: 1, client: "test", maxBytes: 0, maxHistory: 0, credit: 0, kubernetes: "" };
 
 async function setup(t: TestContext, token: string | (() => string) = "t0ken") {
   const connector = await TestConnector.start();

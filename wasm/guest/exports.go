@@ -5,14 +5,13 @@ package main
 import (
 	"unsafe"
 
-	"github.com/watchglass/watchglass/core"
 	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
 // instance is the one guest of this module. It keeps the arenas alive that
 // the caller holds addresses of; Go's collector does not move them.
 var instance = guest{newEngine: func(config []byte) (engine, error) {
-	return core.New(config, bodies.Decode)
+	return newEngine(config, bodies.Decode)
 }}
 
 //go:wasmexport wg_abi

@@ -21,6 +21,9 @@ var figures = []figure{
 	{"P3", "memory per object after that, against client-node's heap", []target{
 		{name: "bodies", atMost: 1.0 / 6}, {name: "metadata", atMost: 1.0 / 25},
 	}, runMemory},
+	{"P4", "the same from raw watch JSON, without a connector, against client-node", []target{
+		{name: "node", atLeast: 2.5}, {name: "chromium", atLeast: 2.5},
+	}, runDirect},
 	{"P5", "an event among 10,000 watches of distinct selectors of which ten match, against 10, and against kube-apiserver's cacher", []target{
 		{name: "labels", atMost: 2}, {name: "fields", atMost: 2}, {name: "mixed", atMost: 2}, {name: "upstream", atLeast: 50},
 	}, runDispatch},

@@ -17,12 +17,26 @@ func runIngest(ctx context.Context, b *bench) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	inNode, err := b.script(ctx, "ingest-node.js", modulePath, dir)
+	return b.inBoth(ctx, modulePath, dir, "ours")
+}
+
+// runDirect is P4.
+func runDirect(ctx context.Context, b *bench) ([]Result, error) {
+	dir, err := b.data(ctx, ingested)
+	if err != nil {
+		return nil, err
+	}
+	return b.inBoth(ctx, directPath, dir, "direct")
+}
+
+// inBoth ingests in Node and in Chromium.
+func (b *bench) inBoth(ctx context.Context, args ...string) ([]Result, error) {
+	inNode, err := b.script(ctx, "ingest-node.js", args...)
 	if err != nil {
 		return nil, err
 	}
 	b.logf("  and in Chromium")
-	inChromium, err := b.script(ctx, "ingest-chromium.js", modulePath, dir)
+	inChromium, err := b.script(ctx, "ingest-chromium.js", args...)
 	return append(inNode, inChromium...), err
 }
 

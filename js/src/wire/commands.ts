@@ -1,4 +1,6 @@
+import type { Column } from "../types.js";
 import type { Writer } from "./codec.js";
+import { columnKinds } from "./outputs.js";
 
 /** resourceVersionMatch on the wire. */
 export const Match = { unset: 0, NotOlderThan: 1, Exact: 2 } as const;
@@ -20,8 +22,8 @@ interface Select {
  * bits; the meaning of every member is told in core/wire.
  */
 export type Command =
-  | { type: "Config"; seed: number | bigint; client: string; maxBytes: number | bigint; maxHistory: number; credit: number | bigint }
-  | ({ type: "OpenCollection"; collection: number; resource: string; metadataOnly: boolean; restore: boolean } & Select)
+  | { type: "Config"; seed: number | bigint; client: string; maxBytes: number | bigint; maxHistory: number; credit: number | bigint; kubernetes?: string }
+  | ({ type: "OpenCollection"; collection: number; resource: string; metadataOnly: boolean; restore: boolean; columns?: readonly Column[] } & Select)
   | { type: "CloseCollection"; collection: number }
   | ({
       type: "OpenWatch";
@@ -59,6 +61,7 @@ export type Command =
   | { type: "StreamOpened"; stream: number; token: string }
   | { type: "StreamData"; stream: number; data: Uint8Array }
   | { type: "StreamClosed"; stream: number; message: string }
+  | { type: "Fetched"; stream: number; code: number; retryAfterSeconds: number }
   | { type: "Reconnect" }
   | { type: "TakeSnapshot"; request: number; collection: number; resourceVersion: string; source: string; chunkBytes: number }
   | { type: "NextChunk"; request: number; stop: boolean }
@@ -106,11 +109,25 @@ export const commandTypes: Readonly<Record<Command["type"], number>> = {
   GrantReader: 0x59,
   DetachReader: 0x5a,
   KeepReader: 0x5b,
+  Fetched: 0x5c,
 };
 
 /** Appends a command as one frame. */
 export function writeCommand(w: Writer, command: Command): void {
   w.frame(commandTypes[command.type], () => writePayload(w, command));
+}
+
+/** What comes before the data of a StreamData frame, for who does not want the data copied. */
+export function streamDataHead(stream: number, bytes: number): Uint8Array {
+  const payload = varint(stream);
+  const length = varint(bytes);
+  return Uint8Array.from([commandTypes.StreamData, ...varint(payload.length + length.length + bytes), ...payload, ...length]);
+}
+
+function varint(v: number): number[] {
+  const bytes: number[] = [];
+  for (; v >= 0x80; v = Math.floor(v / 0x80)) bytes.push((v % 0x80) | 0x80);
+  return [...bytes, v];
 }
 
 function writePayload(w: Writer, c: Command): void {
@@ -120,13 +137,15 @@ function writePayload(w: Writer, c: Command): void {
       w.text(c.client);
       w.uvarint(c.maxBytes);
       w.uvarint(c.maxHistory);
-      return w.uvarint(c.credit);
+      w.uvarint(c.credit);
+      return w.text(c.kubernetes ?? "");
     case "OpenCollection":
       w.uvarint(c.collection);
       w.text(c.resource);
       writeSelect(w, c);
       w.bool(c.metadataOnly);
-      return w.bool(c.restore);
+      w.bool(c.restore);
+      return writeColumns(w, c.columns ?? []);
     case "CloseCollection":
       return w.uvarint(c.collection);
     case "OpenWatch":
@@ -196,6 +215,10 @@ function writePayload(w: Writer, c: Command): void {
     case "StreamClosed":
       w.uvarint(c.stream);
       return w.text(c.message);
+    case "Fetched":
+      w.uvarint(c.stream);
+      w.uvarint(c.code);
+      return w.uvarint(c.retryAfterSeconds);
     case "Reconnect":
       return;
     case "TakeSnapshot":
@@ -238,4 +261,14 @@ function writeSelect(w: Writer, c: Select): void {
   w.text(c.namespace);
   w.text(c.labelSelector);
   w.text(c.fieldSelector);
+}
+
+function writeColumns(w: Writer, columns: readonly Column[]): void {
+  w.uvarint(columns.length);
+  for (const { name, kind, path, priority } of columns) {
+    w.text(name);
+    w.byte(columnKinds.indexOf(kind));
+    w.text(path);
+    w.byte(priority);
+  }
 }

@@ -18,6 +18,7 @@ export type Output =
   | { type: "SendStream"; stream: number; data: Uint8Array }
   | { type: "CloseStream"; stream: number; message: string }
   | { type: "WakeAt"; millis: number }
+  | { type: "Fetch"; stream: number; path: string }
   | {
       type: "CollectionState";
       collection: number;
@@ -58,7 +59,8 @@ export type Output =
   | { type: "KeptReader"; reader: number; data: Uint8Array };
 
 const states: readonly State[] = ["connecting", "syncing", "live", "reconnecting", "stale", "forbidden", "closed"];
-const kinds: readonly Column["kind"][] = ["null", "bool", "integer", "number", "date", "string"];
+/** The kinds of columns, in the order of their numbers on the wire. */
+export const columnKinds: readonly Column["kind"][] = ["null", "bool", "integer", "number", "date", "string"];
 const eventTypes = [undefined, "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"] as const;
 const rejectables: readonly Rejectable[] = ["collection", "watch", "view", "object", "restore", "reader"];
 
@@ -125,6 +127,7 @@ const parsers: { readonly [type: number]: readonly [name: string, parse: (r: Rea
   0x72: ["SendReader", (r) => ({ type: "SendReader", reader: r.uint32(), data: r.bytes() })],
   0x73: ["CloseReader", (r) => ({ type: "CloseReader", reader: r.uint32(), status: status(r) })],
   0x74: ["KeptReader", (r) => ({ type: "KeptReader", reader: r.uint32(), data: r.bytes() })],
+  0x75: ["Fetch", (r) => ({ type: "Fetch", stream: r.uint32(), path: r.text() })],
 };
 
 /** Parses a frame of the engine; undefined for one of a type that may be skipped. */
@@ -145,7 +148,7 @@ export function readOutput(frame: Frame): Output | undefined {
  * Undefined for an intent, which is for the driver itself.
  */
 export function recipient(frame: Frame): number | undefined {
-  if (frame.type < 0x64) return undefined;
+  if (frame.type < 0x64 || frame.type === 0x75) return undefined;
   const r = new Reader(frame.payload, parsers[frame.type]?.[0] ?? "unknown");
   if (frame.type === 0x6a) r.byte();
   return r.uint32();
@@ -222,6 +225,6 @@ export function schema(r: Reader): Schema {
     kind: r.text(),
     namespaced: r.bool(),
     fields: r.list(1, () => r.text()),
-    columns: r.list(4, () => ({ name: r.text(), kind: kinds[r.option(kinds.length)]!, path: r.text(), priority: r.byte() })),
+    columns: r.list(4, () => ({ name: r.text(), kind: columnKinds[r.option(columnKinds.length)]!, path: r.text(), priority: r.byte() })),
   };
 }

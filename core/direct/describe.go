@@ -1,0 +1,102 @@
+package direct
+
+import (
+	"slices"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
+	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// identified takes the answer to who the cluster is: the uid of its kube-system
+// namespace, as the source that a connector has for Kubernetes names it. Where
+// that may not be read the address has to do.
+func (f *Feed) identified(r *request) {
+	name := "kube-" + f.cfg.Cluster
+	if r.code == 200 {
+		d, err := envelope.ParseDocument(r.body)
+		if err != nil {
+			f.fail(r, broken(err.Error()))
+			return
+		}
+		if uid := d.Member("metadata", "uid").Text(); uid != "" {
+			name = "kube-" + uid
+		}
+	}
+	if f.source != "" && f.source != name {
+		f.from, f.at, f.floor = 0, 0, 0 // versions of another history
+	}
+	f.source = name
+	switch known := catalog.Find(f.cfg.Resource); {
+	case f.schema != nil:
+		f.describe(f.schema)
+	case known != nil:
+		f.describe(f.layout(known))
+	default:
+		f.ask(discovery, groupPath(f.cfg.Resource))
+	}
+}
+
+// discovered takes what the server has to say of the resources of the group.
+func (f *Feed) discovered(r *request) {
+	d, err := envelope.ParseDocument(r.body)
+	if err != nil {
+		f.fail(r, broken(err.Error()))
+		return
+	}
+	for _, resource := range d.Member("resources").Elements() {
+		if resource.Member("name").Text() == f.cfg.Resource.Name {
+			f.describe(f.layout(&api.Schema{
+				Kind: resource.Member("kind").Text(), Namespaced: resource.Member("namespaced").True(),
+			}))
+			return
+		}
+	}
+	f.fail(r, api.NotFound("the server has no resource "+f.cfg.Resource.String()))
+}
+
+// layout is how the objects of a resource are described that is known, at least
+// by its kind.
+func (f *Feed) layout(known *api.Schema) *api.Schema {
+	s := &api.Schema{Resource: f.cfg.Resource, Columns: f.cfg.Columns}
+	if known != nil {
+		s.Kind, s.Namespaced, s.Fields = known.Kind, known.Namespaced, slices.Clone(known.Fields)
+		if len(s.Columns) == 0 {
+			s.Columns = known.Columns
+		}
+	}
+	if len(s.Fields) == 0 {
+		s.Fields = []string{"metadata.name"}
+		if s.Namespaced {
+			s.Fields = append(s.Fields, "metadata.namespace")
+		}
+	}
+	if len(s.Columns) == 0 {
+		s.Columns = []api.Column{{Name: "Age", Kind: api.Date, Path: ".metadata.creationTimestamp"}}
+	}
+	return s
+}
+
+// describe hands the description on, and goes on from the version that is here
+// or with a new list.
+func (f *Feed) describe(schema *api.Schema) {
+	if f.schema == nil {
+		scanned := *schema
+		scanned.Fields = append(slices.Clone(schema.Fields), "apiVersion", "kind")
+		scanner, err := envelope.NewScanner(&scanned)
+		if err != nil {
+			f.end(api.AsStatus(err))
+			return
+		}
+		f.schema, f.scanner = schema, scanner
+	}
+	described := &wire.Schema{Schema: *f.schema, Source: f.source}
+	switch {
+	case !f.cfg.Describe(described): // the subscription has ended
+	case f.from != 0:
+		f.watch(shortWatch)
+	default:
+		f.list()
+	}
+}

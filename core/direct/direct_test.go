@@ -1,0 +1,67 @@
+package direct_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+func fill(s *server, n int) {
+	for i := range n {
+		s.put(fmt.Sprintf("ns-%d/pod-%d", i%3, i), []string{"web", "db"}[i%2], i)
+	}
+}
+
+func TestTheStateThenChanges(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 7)
+	r.collection()
+	r.converged()
+	require.Equal(t, []wire.State{wire.Connecting, wire.Syncing, wire.Live}, r.states)
+	require.Equal(t, "Pod", r.schema.Schema.Kind)
+	r.step(&wire.OpenWatch{Watch: 1, Collection: 1, LabelSelector: "app=web"})
+	r.events = nil
+	r.server.put("ns-0/pod-0", "web", 3)
+	r.server.put("ns-0/pod-0", "db", 3)
+	r.server.put("ns-9/new", "web", 0)
+	r.server.delete("ns-9/new")
+	r.settle()
+	r.converged()
+	require.Equal(t, []string{"MODIFIED ns-0/pod-0", "DELETED ns-0/pod-0", "ADDED ns-9/new", "DELETED ns-9/new"}, r.events)
+	r.pass(120_000)
+	r.converged()
+	require.Equal(t, []wire.State{wire.Connecting, wire.Syncing, wire.Live}, r.states, "it stays live while nothing happens")
+}
+
+// A transaction of several objects has one version (G4): none of its events is
+// taken for a repetition, and a cut in their midst loses none.
+func TestG4ATransactionIsTakenWhole(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 4)
+	r.collection()
+	r.pass(1_000)
+	for _, parts := range []int{2, 1} {
+		before := len(r.server.log)
+		rv := r.server.rv
+		for i := range 3 {
+			r.server.rv = rv
+			r.server.put(fmt.Sprintf("ns-%d/pod-%d", i, i), "txn", parts)
+		}
+		events := r.server.log[before:]
+		watch := r.watching()
+		for _, e := range events[:parts] {
+			r.step(&wire.StreamData{Stream: watch, Data: watchEvent(e.kind, typed(e.body))})
+		}
+		if parts == 2 {
+			r.step(&wire.StreamData{Stream: watch, Data: watchEvent(events[2].kind, typed(events[2].body))})
+			r.server.open[watch].at = r.server.rv
+		} else {
+			r.cut(func() {})
+		}
+		r.pass(5_000)
+		r.converged()
+	}
+}

@@ -1,0 +1,353 @@
+package direct_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// count is how many requests were made whose path contains all of the words.
+func (s *server) count(words ...string) int {
+	n := 0
+	for _, path := range s.paths {
+		all := true
+		for _, word := range words {
+			all = all && strings.Contains(path, word)
+		}
+		if all {
+			n++
+		}
+	}
+	return n
+}
+
+const (
+	initial = "sendInitialEvents=true"
+	watches = "watch=1&resourceVersion="
+)
+
+// paged reports a request for a list, and not for the newest version alone.
+func paged(path string) bool {
+	return !strings.Contains(path, "watch=1") && strings.HasPrefix(path, "/api/v1/pods") && !strings.Contains(path, "limit=1&") && !strings.HasSuffix(path, "limit=1")
+}
+
+func TestR4AServerThatRefusesInitialEventsIsListedInPages(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 10)
+	r.server.refusesInitialEvents, r.server.pageSize = true, 4
+	r.collection()
+	r.converged()
+	require.Equal(t, 2, r.server.pages, "the two after the first")
+	r.cut(func() {
+		r.server.put("ns-0/pod-0", "web", 9)
+		r.server.log, r.server.compacted = nil, r.server.rv
+	})
+	r.pass(2_000) // the next watch is told that it is too old
+	r.converged()
+	require.Equal(t, 1, r.server.count(initial), "it is not asked again for what it refused")
+}
+
+func TestR4AServerThatNeverMarksTheEndIsListed(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 5)
+	r.server.ignoresInitialEvents = true
+	r.collection()
+	r.pass(29_000)
+	require.Equal(t, wire.Syncing, r.state.State)
+	r.pass(5_000)
+	r.converged()
+}
+
+func TestR4ChangesAmongTheInitialEventsAreNone(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 5)
+	r.server.ignoresInitialEvents = true
+	r.collection()
+	r.server.delete("ns-0/pod-0")
+	r.pass(3_000)
+	r.converged()
+}
+
+func TestR3ATokenThatExpiresLeadsToOneListWithoutPages(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 10)
+	r.server.refusesInitialEvents, r.server.pageSize, r.server.expirePage = true, 4, 2
+	r.collection()
+	r.converged()
+	require.Equal(t, 2, r.server.pages)
+}
+
+func TestP18AnExpiredWatchIsListedAnew(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 6)
+	r.collection()
+	r.step(&wire.OpenWatch{Watch: 1, Collection: 1})
+	r.events = nil
+	r.cut(func() {
+		r.server.put("ns-0/pod-0", "web", 1)
+		r.server.delete("ns-1/pod-1")
+		r.server.log, r.server.compacted = nil, r.server.rv
+	})
+	r.pass(2_000)
+	r.converged()
+	require.ElementsMatch(t, []string{"MODIFIED ns-0/pod-0", "DELETED ns-1/pod-1"}, r.events)
+	require.NotContains(t, r.states, wire.Stale)
+}
+
+func TestR10AnOverloadedServerIsLeftAloneAsLongAsItAsks(t *testing.T) {
+	r := newRig(t)
+	r.server.fail = func(path string) *answer {
+		if !paged(path) && !strings.Contains(path, initial) {
+			return nil
+		}
+		a := refuse(429, "TooManyRequests", "slow down")
+		a.retry = 7
+		return a
+	}
+	r.collection()
+	r.pass(6_900)
+	require.Equal(t, 1, r.server.count(initial))
+	require.Equal(t, 429, r.state.Status.Code)
+	r.server.fail = nil
+	r.pass(2_000)
+	r.converged()
+}
+
+func TestAVersionThatTheServerForgetsAtOnceIsNoReasonToHurry(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 3)
+	r.server.compacted = 1_000_000
+	r.collection()
+	r.pass(60_000)
+	require.Less(t, r.server.count(initial), 12)
+	require.Equal(t, r.server.versions(), r.list())
+	r.server.compacted = 0
+	r.pass(60_000)
+	r.converged()
+}
+
+// failWatches makes every watch fail inside.
+func failWatches(path string) *answer {
+	if strings.Contains(path, watches) {
+		return &answer{code: 200, data: watchEvent("ERROR", string(status(500, "InternalError", "etcdserver: no leader"))), end: true}
+	}
+	return nil
+}
+
+func TestR9InternalErrorsAreRetriedForHalfAMinuteThenListed(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 3)
+	r.server.fail = failWatches
+	r.collection()
+	r.pass(29_000)
+	require.Equal(t, 1, r.server.count(initial))
+	require.Less(t, r.server.count(watches), 12, "attempts are spaced")
+	r.pass(60_000)
+	require.Greater(t, r.server.count(initial), 1)
+	r.server.fail = nil
+	r.pass(70_000)
+	r.converged()
+}
+
+func TestR8AWatchThatEndsAtOnceIsNotRepeatedInALoop(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 3)
+	r.server.fail = func(path string) *answer {
+		if strings.Contains(path, watches) {
+			return &answer{code: 200, end: true}
+		}
+		return nil
+	}
+	r.collection()
+	r.pass(60_000)
+	require.Less(t, r.server.count(watches), 12)
+	require.Contains(t, r.states, wire.Stale)
+	require.Contains(t, r.state.Status.Message, "at once and without a word")
+	require.Equal(t, r.server.versions(), r.list(), "what was there stays")
+	r.server.fail = nil
+	r.pass(60_000)
+	r.converged()
+}
+
+func TestP10AWatchGoesOnWhereTheLastOneEnded(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 3)
+	r.collection()
+	for i := range 40 {
+		r.pass(1_500)
+		r.server.put("ns-0/pod-0", "web", i)
+		if i%3 == 0 {
+			r.server.put("ns-1/pod-1", "web", i)
+			r.server.delete("ns-1/pod-1")
+		}
+	}
+	r.pass(1_000)
+	r.converged()
+	require.Equal(t, 1, r.server.count(initial))
+	require.NotContains(t, r.states, wire.Reconnecting)
+}
+
+func TestAnEndWithinAnObjectIsResumed(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 3)
+	r.collection()
+	first := true
+	r.server.fail = func(path string) *answer {
+		if first && strings.Contains(path, watches) {
+			first = false
+			event := watchEvent("MODIFIED", typed(r.server.objects["ns-0/pod-0"].body))
+			return &answer{code: 200, data: event[:len(event)-20], end: true}
+		}
+		return nil
+	}
+	r.pass(10_000)
+	require.Contains(t, r.states, wire.Reconnecting)
+	r.pass(5_000)
+	r.converged()
+	require.Equal(t, 1, r.server.count(initial), "no list is needed")
+}
+
+func TestBrokenJSONIsSaidAndWaitedFor(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 3)
+	r.collection()
+	want := r.list()
+	r.server.fail = func(path string) *answer {
+		if strings.Contains(path, watches) {
+			return &answer{code: 200, data: []byte(`{"type":"ADDED","object":{"metadata":{"name":,}}}` + "\n")}
+		}
+		return nil
+	}
+	r.pass(60_000)
+	require.Equal(t, wire.Stale, r.state.State)
+	require.Contains(t, r.state.Status.Message, "watch of v1/pods: the server's answer is broken")
+	require.Contains(t, r.state.Status.Message, "expected a value, found ','")
+	require.Equal(t, want, r.list())
+	r.server.fail = nil
+	r.pass(60_000)
+	r.converged()
+}
+
+// A server that lags behind, or was put back, is never believed: the data stays
+// and is called stale.
+func TestNothingGoesBackInTime(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 5)
+	r.collection()
+	want, at := r.list(), r.state.ResourceVersion
+	r.server.frozen = 101
+	r.pass(120_000)
+	require.Equal(t, wire.Stale, r.state.State)
+	require.Contains(t, r.state.Status.Message, "lags behind")
+	require.Equal(t, want, r.list())
+	r.server.log, r.server.compacted = nil, r.server.rv // and when it wants a list from us
+	r.pass(120_000)
+	require.Equal(t, want, r.list())
+	require.Equal(t, at, r.state.ResourceVersion)
+	r.server.frozen = 0
+	r.pass(60_000)
+	r.converged()
+}
+
+func TestAServerThatFallsSilentIsNotBelievedForLong(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 5)
+	r.collection()
+	r.server.fail = func(string) *answer { return &answer{} }
+	r.pass(45_000)
+	require.Equal(t, wire.Stale, r.state.State)
+	r.server.fail = nil
+	r.pass(45_000)
+	r.converged()
+}
+
+func TestMissingRightsAreAskedForNowAndThen(t *testing.T) {
+	for _, code := range []int{401, 403} {
+		r := newRig(t)
+		r.server.fail = func(path string) *answer {
+			if strings.HasPrefix(path, "/api/v1/pods") {
+				return refuse(code, "Forbidden", "pods is forbidden: you cannot list")
+			}
+			return nil
+		}
+		r.collection()
+		require.Equal(t, wire.Forbidden, r.state.State)
+		require.Contains(t, r.state.Status.Message, "you cannot list")
+		r.pass(29_000)
+		require.Equal(t, 1, r.server.count(initial))
+		r.server.fail = nil
+		r.pass(2_000)
+		r.converged()
+	}
+}
+
+func TestAClusterThatMayNotSayWhoItIs(t *testing.T) {
+	r := newRig(t)
+	r.server.fail = func(path string) *answer {
+		if strings.Contains(path, "kube-system") {
+			return refuse(403, "Forbidden", "no")
+		}
+		return nil
+	}
+	fill(r.server, 2)
+	r.collection()
+	r.converged()
+}
+
+// Another cluster at the same address has other versions: everything begins anew.
+func TestAnotherClusterStartsOver(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 9)
+	r.collection()
+	r.cut(func() {
+		r.server = newServer()
+		r.server.uid, r.server.rv = "cluster-2", 7
+		fill(r.server, 2)
+	})
+	r.pass(10_000)
+	r.converged()
+}
+
+func TestAResourceThatTheServerLacks(t *testing.T) {
+	r := newRig(t)
+	r.collection(func(f *wire.OpenCollection) { f.Resource = "example.com/v1/gadgets" })
+	require.Equal(t, wire.Closed, r.state.State)
+	require.Equal(t, 404, r.state.Status.Code)
+	require.Equal(t, []string{"/api/v1/namespaces/kube-system", "/apis/example.com/v1"}, r.server.paths)
+}
+
+func TestR6EventsOfOtherKindsArePassedOver(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 2)
+	r.collection()
+	for stream, a := range r.server.open {
+		if !a.watch {
+			continue
+		}
+		for _, event := range [][]byte{
+			watchEvent("ADDED", `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"name":"t","resourceVersion":"999"}}`),
+			watchEvent("RENAMED", `{}`),
+		} {
+			r.step(&wire.StreamData{Stream: stream, Data: event})
+		}
+	}
+	r.converged()
+	r.step(&wire.Inspect{Request: 4})
+	var reply wire.InspectReply
+	require.NoError(t, reply.Parse(r.seen[wire.TypeInspectReply][0]))
+	require.Contains(t, reply.Entries, wire.InspectEntry{Name: "passedOver", Value: 2})
+}
+
+func TestReconnectDoesNotWait(t *testing.T) {
+	r := newRig(t)
+	r.server.fail = func(string) *answer { return refuse(503, "ServiceUnavailable", "starting") }
+	r.collection()
+	r.pass(20_000)
+	r.server.fail = nil
+	r.step(&wire.Reconnect{})
+	r.settle()
+	r.converged()
+}

@@ -1,0 +1,224 @@
+package direct_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// program is what a server sends in a run with a few lists and changes.
+func program(r *rig) {
+	fill(r.server, 6)
+	r.server.refusesInitialEvents = true
+	r.collection()
+	r.step(&wire.OpenWatch{Watch: 1, Collection: 1})
+	for i := range 5 {
+		r.server.put("ns-0/pod-0", "web", i)
+		r.server.put(fmt.Sprintf("ns-1/new-%d", i), "db", i)
+		if i > 2 {
+			r.server.delete(fmt.Sprintf("ns-1/new-%d", i))
+		}
+		r.settle()
+		r.pass(4_000)
+	}
+	r.converged()
+}
+
+// Where the pieces of a body end means nothing (rule P2): at every byte of all
+// bodies in turn, and at chance.
+func TestP2BodiesComeInPiecesOfAnySize(t *testing.T) {
+	whole := newRig(t)
+	program(whole)
+	for cut := 1; cut < 700; cut++ {
+		r := newRig(t)
+		r.piece = func(int) int { return cut }
+		program(r)
+		require.Equal(t, whole.events, r.events, "pieces of %d bytes", cut)
+	}
+	for seed := range uint64(100) {
+		r, chance := newRig(t), rand.New(rand.NewPCG(seed, 1))
+		r.piece = func(n int) int { return 1 + chance.IntN(n) }
+		program(r)
+		require.Equal(t, whole.events, r.events, "seed %d", seed)
+	}
+}
+
+// Two pieces, the border at every byte of an event and of the next.
+func TestP2AnEventMayBeCutAnywhere(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 1)
+	r.collection()
+	stream := r.watching()
+	text := func() (all []byte) {
+		for range 2 {
+			r.server.put("ns-0/pod-0", "web", 1)
+			all = append(all, watchEvent("MODIFIED", typed(r.server.objects["ns-0/pod-0"].body))...)
+		}
+		return all
+	}
+	for cut := range len(text()) {
+		events := text()
+		r.step(&wire.StreamData{Stream: stream, Data: events[:cut]})
+		r.step(&wire.StreamData{Stream: stream, Data: events[cut:]})
+		require.Equal(t, r.server.rv, r.list()["ns-0/pod-0"], "cut at %d", cut)
+	}
+}
+
+// Neither lines nor blanks mean anything: what other servers write is understood.
+func TestP2EventsInAnyForm(t *testing.T) {
+	for name, form := range map[string]func(event []byte) []byte{
+		"indented":           func(event []byte) []byte { return indented(event) },
+		"without line feeds": func(event []byte) []byte { return bytes.TrimSpace(event) },
+		"carriage returns":   func(event []byte) []byte { return append(bytes.TrimSpace(event), "\r\n\r\n"...) },
+		"in another order": func(event []byte) []byte {
+			var e struct {
+				Type   string          `json:"type"`
+				Object json.RawMessage `json:"object"`
+			}
+			if err := json.Unmarshal(event, &e); err != nil {
+				panic(err)
+			}
+			return fmt.Appendf(nil, `{"object":%s,"more":[1,{"type":"x"}],"type":%q}`+"\n", e.Object, e.Type)
+		},
+	} {
+		for _, size := range []int{1, 7, 1 << 20} {
+			r := newRig(t)
+			fill(r.server, 2)
+			r.collection()
+			stream := r.watching()
+			for i := range 4 {
+				r.server.put("ns-0/pod-0", "web", i)
+				event := form(watchEvent("MODIFIED", typed(r.server.objects["ns-0/pod-0"].body)))
+				if i == 1 { // the usual form between others
+					event = watchEvent("MODIFIED", typed(r.server.objects["ns-0/pod-0"].body))
+				}
+				for len(event) > 0 {
+					n := min(size, len(event))
+					r.step(&wire.StreamData{Stream: stream, Data: append([]byte(nil), event[:n]...)})
+					event = event[n:]
+				}
+			}
+			require.Equal(t, r.server.rv, r.list()["ns-0/pod-0"], "%s, %d at a time", name, size)
+		}
+	}
+}
+
+func indented(event []byte) []byte {
+	var b bytes.Buffer
+	if err := json.Indent(&b, event, "", "  "); err != nil {
+		panic(err)
+	}
+	return append(b.Bytes(), '\n')
+}
+
+// P5: a document without an end does not take memory without end.
+func TestP5ADocumentHasALimit(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 2)
+	r.collection()
+	stream := r.watching()
+	piece := bytes.Repeat([]byte("x"), 1<<20)
+	for i := range 20 {
+		if r.server.open[stream] == nil {
+			require.Greater(t, i, 15)
+			require.Contains(t, r.state.Status.Message, "more than 16 MiB")
+			r.pass(10_000)
+			r.converged()
+			return
+		}
+		r.step(&wire.StreamData{Stream: stream, Data: bytes.Clone(piece)})
+	}
+	t.Fatal("twenty megabytes were taken for one document")
+}
+
+func TestWhatIsAskedFor(t *testing.T) {
+	r := newRig(t)
+	r.collection(func(f *wire.OpenCollection) {
+		f.Resource, f.Namespace = "apps/v1/deployments", "a b"
+		f.LabelSelector, f.FieldSelector = "app in (web,ü)", "metadata.name!=x"
+	})
+	require.Equal(t, "/apis/apps/v1/namespaces/a%20b/deployments?labelSelector=app%20in%20%28web%2C%C3%BC%29&fieldSelector=metadata.name%21%3Dx"+
+		"&resourceVersionMatch=NotOlderThan&watch=1&sendInitialEvents=true&allowWatchBookmarks=true&timeoutSeconds=600", r.server.paths[1])
+}
+
+func TestColumnsOfOnesOwn(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 2)
+	columns := []api.Column{{Name: "App", Kind: api.String, Path: ".metadata.labels.app"}}
+	r.collection(func(f *wire.OpenCollection) { f.Columns = columns })
+	r.converged()
+	require.Equal(t, columns, r.schema.Schema.Columns)
+	r.step(&wire.OpenCollection{Collection: 2, Resource: "v1/pods", Columns: []api.Column{{Name: "X", Kind: api.String, Path: ".a[-1]"}}})
+	var f wire.Rejected
+	require.NoError(t, f.Parse(r.seen[wire.TypeRejected][0]))
+	require.Contains(t, f.Status.Message, `".a[-1]"`)
+	r.step(&wire.OpenCollection{Collection: 3, Resource: "v1/pods"})
+	r.settle()
+	require.Equal(t, "Phase", r.schema.Schema.Columns[0].Name, "another layout has another store")
+}
+
+func TestMetadataOnlyHasNoBodies(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 2)
+	r.collection(func(f *wire.OpenCollection) { f.MetadataOnly = true })
+	r.step(&wire.OpenView{View: 1, Collection: 1, Limit: 10})
+	r.step(&wire.Get{Request: 1, Collection: 1, Key: "ns-0/pod-0"})
+	var reply wire.ObjectReply
+	require.NoError(t, reply.Parse(r.seen[wire.TypeObjectReply][0]))
+	require.Equal(t, api.NoBody, reply.Item.Envelope.Body().Codec)
+	require.Equal(t, "Running", reply.Item.Envelope.Column(0).Text)
+}
+
+// FuzzAnswers: whatever bytes a server sends, in whatever pieces, nothing
+// breaks: afterwards a sound server is followed again.
+func FuzzAnswers(f *testing.F) {
+	f.Add([]byte(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a","resourceVersion":"3"}}]}`), uint8(5))
+	f.Add(append(watchEvent("ADDED", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"3"}}`), bookmarkEvent(9, true)...), uint8(200))
+	f.Add([]byte(`{"items":[],"metadata":{}}`), uint8(1))
+	f.Add([]byte(`{"type":"ERROR","object":{"code":410}}`), uint8(3))
+	f.Add([]byte("]"), uint8(3))
+	f.Fuzz(func(t *testing.T, body []byte, size uint8) {
+		for _, classic := range []bool{false, true} {
+			r := newRig(t)
+			r.server.refusesInitialEvents = classic
+			r.piece = func(int) int { return int(size) }
+			fill(r.server, 2)
+			r.server.fail = func(path string) *answer {
+				if classic && !paged(path) {
+					return nil
+				}
+				return &answer{code: 200, data: bytes.Clone(body), end: true}
+			}
+			r.collection()
+			r.pass(20_000)
+			r.server.fail = nil
+			r.server.rv += 1 << 40 // it may have told any version
+			r.server.put("ns-0/pod-0", "web", 1)
+			r.pass(100_000)
+			r.step(&wire.List{Request: 9, Collection: 1, Bodies: true})
+			said := r.state.State == wire.Closed || r.state.State == wire.Forbidden || int(r.state.ResourceVersion) < 0 ||
+				r.state.ResourceVersion > api.ResourceVersion(r.server.rv)
+			if !said { // a server may refuse for good, or tell a version that nobody gets to
+				require.Equal(t, wire.Live, r.state.State, "%v", r.state.Status)
+				var reply wire.ListReply
+				require.NoError(t, reply.Parse(r.seen[wire.TypeListReply][0]))
+				require.Contains(t, keys(&reply), "ns-0/pod-0")
+			}
+		}
+	})
+}
+
+func keys(reply *wire.ListReply) []string {
+	var all []string
+	for i := range reply.Items {
+		all = append(all, string(reply.Items[i].Envelope.Key()))
+	}
+	return all
+}

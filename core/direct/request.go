@@ -1,0 +1,275 @@
+package direct
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/envelope"
+)
+
+// about is what a request is about.
+type about uint8
+
+const (
+	nothing       about = iota
+	identity            // of the cluster
+	discovery           // of the resource
+	initialEvents       // a watch that begins with the state
+	page                // of a list
+	changes             // a watch
+	newest              // the newest version there is
+)
+
+var doing = [...]string{"", "asking the cluster who it is", "discovery", "watch list", "list", "watch", "asking for the newest version"}
+
+// request is one that is under way.
+type request struct {
+	about  about
+	stream uint32
+	code   int // of the answer, zero before it
+	retry  int
+	body   []byte // of a small answer
+}
+
+// maxSmall bounds what is kept of an answer that is read as a whole.
+const maxSmall = 4 << 20
+
+func (f *Feed) ask(what about, path string) {
+	f.request = request{about: what, stream: f.cfg.Fetch(path)}
+}
+
+func (f *Feed) drop(r *request) {
+	if r.stream != 0 {
+		f.cfg.Cancel(r.stream)
+	}
+	*r = request{}
+}
+
+// find is the request that an answer belongs to, nil for one that was dropped.
+func (f *Feed) find(stream uint32) *request {
+	switch {
+	case stream == 0:
+	case stream == f.request.stream:
+		return &f.request
+	case stream == f.probe.stream:
+		return &f.probe
+	}
+	return nil
+}
+
+// Asks reports whether an answer is for this feed.
+func (f *Feed) Asks(stream uint32) bool { return f.find(stream) != nil }
+
+// Fetched takes the head of an answer.
+func (f *Feed) Fetched(stream uint32, code, retryAfterSeconds int) {
+	r := f.find(stream)
+	r.code, r.retry = code, retryAfterSeconds
+	if code == 200 && (r.about == initialEvents || r.about == page && !f.listing) {
+		f.beginList()
+	}
+}
+
+// Data takes a piece of its body.
+func (f *Feed) Data(stream uint32, piece []byte) {
+	r := f.find(stream)
+	var err error
+	switch {
+	case r.code != 200, r.about == identity, r.about == discovery:
+		if r.body = append(r.body, piece...); len(r.body) > maxSmall {
+			err = broken("it is longer than 4 MiB")
+		}
+	case r.about == initialEvents, r.about == changes:
+		err = f.lines.feed(piece, f.event)
+	case r.about == page:
+		err = f.items.feed(piece, f.listed)
+	case r.about == newest:
+		err = f.newestItems.feed(piece, func([]byte) error { return nil })
+	}
+	// What came may have ended the request.
+	if err != nil && f.Asks(stream) {
+		f.fail(r, api.AsStatus(err))
+	}
+}
+
+// Closed takes its end, with a message when that was not in order.
+func (f *Feed) Closed(stream uint32, message string) {
+	r := f.find(stream)
+	about := r.about
+	r.stream = 0
+	switch {
+	case message != "":
+		f.fail(r, api.Unavailable(message))
+	case r.code != 200 && !(about == identity && (r.code == 403 || r.code == 404)):
+		f.fail(r, refusal(r))
+	case about == identity:
+		f.identified(r)
+	case about == discovery:
+		f.discovered(r)
+	case about == initialEvents:
+		f.fail(r, api.Unavailable("the server ended the initial events too early"))
+	case about == page:
+		f.listedPage()
+	case about == changes:
+		f.watched()
+	case about == newest:
+		f.probed()
+	}
+}
+
+// fail ends the subscription, unless there is another way.
+func (f *Feed) fail(r *request, status *api.Status) {
+	status.Message = "Kubernetes: " + doing[r.about] + " of " + f.cfg.Resource.String() + ": " + status.Message
+	switch {
+	case r.about == newest:
+		// Progress will be missed, and the state says so.
+		f.drop(r)
+		return
+	case r.about == initialEvents && refusesInitialEvents(status):
+		f.classic = true
+		f.drop(&f.request)
+		if !f.listing {
+			f.list()
+			return
+		}
+		status = api.Unavailable(status.Message)
+	case r.about == page && f.items.next != "" && status.Code == 410:
+		f.unpaged = true
+	}
+	f.end(status)
+}
+
+// refusesInitialEvents tells a server without the feature, which calls the
+// options invalid, from one that fails.
+func refusesInitialEvents(s *api.Status) bool {
+	return s.Code == 400 || s.Code == 422 || s.Code == 405 || s.Code == 406
+}
+
+// refusal reads an answer that is not 200.
+func refusal(r *request) *api.Status {
+	d, err := envelope.ParseDocument(r.body)
+	s := &api.Status{}
+	if err == nil && d.Member("kind").Text() == "Status" {
+		s = statusOf(d)
+	}
+	if s.Code == 0 {
+		s = &api.Status{
+			Code: r.code, Reason: reasonOf(r.code),
+			Message: "the server answers " + strconv.Itoa(r.code) + ": " + api.Quote(beginning(r.body)),
+		}
+	}
+	if r.retry > 0 {
+		s.RetryAfterSeconds = r.retry
+	}
+	if s.Code == 401 {
+		s.Message += ": the credentials are missing, wrong or expired"
+	}
+	return s
+}
+
+// statusOf reads a Kubernetes Status.
+func statusOf(d envelope.Document) *api.Status {
+	details := d.Member("details")
+	s := &api.Status{
+		Code: d.Member("code").Int(), Reason: api.Reason(d.Member("reason").Text()), Message: d.Member("message").Text(),
+		RetryAfterSeconds: max(details.Member("retryAfterSeconds").Int(), 0),
+	}
+	for _, cause := range details.Member("causes").Elements() {
+		s.Cause = cause.Member("reason").Text()
+		break
+	}
+	if s.Code == 410 {
+		s.Reason = api.ReasonExpired // servers also say Gone (rule P18)
+	}
+	return s
+}
+
+func beginning(body []byte) string { return string(body[:min(len(body), 300)]) }
+
+func reasonOf(code int) api.Reason {
+	switch code {
+	case 400:
+		return api.ReasonBadRequest
+	case 401:
+		return api.ReasonUnauthorized
+	case 403:
+		return api.ReasonForbidden
+	case 404:
+		return api.ReasonNotFound
+	case 410:
+		return api.ReasonExpired
+	case 429:
+		return api.ReasonTooManyRequests
+	case 500:
+		return api.ReasonInternalError
+	case 504:
+		return api.ReasonTimeout
+	}
+	return api.ReasonUnavailable
+}
+
+// query is a path with what is asked of it.
+type query struct {
+	b   strings.Builder
+	any bool
+}
+
+func (q *query) set(name, value string) {
+	if value == "" {
+		return
+	}
+	sign := byte('?')
+	if q.any {
+		sign = '&'
+	}
+	q.any = true
+	q.b.WriteByte(sign)
+	q.b.WriteString(name)
+	q.b.WriteByte('=')
+	escape(&q.b, value)
+}
+
+// collection begins a query of the collection.
+func (f *Feed) collection() *query {
+	q := &query{}
+	q.b.WriteString(groupPath(f.cfg.Resource))
+	if f.cfg.Namespace != "" {
+		q.b.WriteString("/namespaces/")
+		escape(&q.b, f.cfg.Namespace)
+	}
+	q.b.WriteByte('/')
+	escape(&q.b, f.cfg.Resource.Name)
+	q.set("labelSelector", f.cfg.LabelSelector)
+	q.set("fieldSelector", f.cfg.FieldSelector)
+	return q
+}
+
+// groupPath is where a group's resources are.
+func groupPath(r api.Resource) string {
+	var b strings.Builder
+	b.WriteString("/api/")
+	if r.Group != "" {
+		b.Reset()
+		b.WriteString("/apis/")
+		escape(&b, r.Group)
+		b.WriteByte('/')
+	}
+	escape(&b, r.Version)
+	return b.String()
+}
+
+// escape writes what may stand in a path or a query as it is, and everything
+// else in hexadecimal.
+func escape(b *strings.Builder, text string) {
+	const digits = "0123456789ABCDEF"
+	for i := range len(text) {
+		c := text[i]
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~' {
+			b.WriteByte(c)
+			continue
+		}
+		b.WriteByte('%')
+		b.WriteByte(digits[c>>4])
+		b.WriteByte(digits[c&15])
+	}
+}

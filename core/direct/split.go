@@ -1,0 +1,128 @@
+package direct
+
+import (
+	"bytes"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/envelope"
+)
+
+// maxDocument is the most bytes that one document may have (rule P5).
+const maxDocument = 16 << 20
+
+// keptRest is how much memory a splitter keeps for documents that come in pieces.
+const keptRest = 1 << 20
+
+// splitter cuts the body of a watch into documents (rule P2).
+//
+// Kubernetes ends each document with a line feed and has none inside, and whoever
+// takes a document checks it anyway. So a line is offered as it is; only when it
+// is refused are brackets and quotes counted, from then on, and a document that
+// is refused then is broken.
+type splitter struct {
+	rest    []byte // of a document that has begun
+	careful bool
+	span    envelope.Span
+	scanned int // bytes of rest that span has seen
+}
+
+// feed takes the next piece of the body. What take gets it must not keep; its
+// error, and whether it may mean that the document is not a whole one.
+func (s *splitter) feed(piece []byte, take func(document []byte, careful bool) error) error {
+	for !s.careful {
+		end := bytes.IndexByte(piece, '\n')
+		if end < 0 {
+			return s.keep(piece)
+		}
+		line := piece[:end]
+		if len(s.rest) > 0 {
+			s.rest = append(s.rest, line...)
+			line = s.rest
+		}
+		if blanks(line) < len(line) {
+			if err := take(line, false); err == errNotPlain {
+				s.careful = true
+				if len(s.rest) == 0 {
+					s.rest = append(s.rest, line...)
+				}
+				piece = piece[end:]
+				break
+			} else if err != nil {
+				return err
+			}
+		}
+		s.forget(len(s.rest))
+		piece = piece[end+1:]
+	}
+	if err := s.keep(piece); err != nil {
+		return err
+	}
+	return s.count(take)
+}
+
+// count offers what lies between matching brackets.
+func (s *splitter) count(take func([]byte, bool) error) error {
+	done := 0
+	for {
+		if s.scanned == done {
+			done += blanks(s.rest[done:])
+			if s.scanned = done; done == len(s.rest) {
+				break
+			}
+			if s.rest[done] != '{' {
+				return broken("expected an event, found " + api.Quote(string(s.rest[done:done+1])))
+			}
+		}
+		end, complete := s.span.Find(s.rest, s.scanned)
+		s.scanned = end
+		if !complete {
+			break
+		}
+		if err := take(s.rest[done:end], true); err != nil {
+			return err
+		}
+		done = end
+	}
+	s.scanned -= done
+	s.forget(done)
+	return nil
+}
+
+// errNotPlain is for a line that is no document of the usual form.
+var errNotPlain = broken("not an event on a line of its own")
+
+func (s *splitter) keep(piece []byte) error {
+	if len(s.rest)+len(piece) > maxDocument {
+		return broken("one object of more than 16 MiB")
+	}
+	s.rest = append(s.rest, piece...)
+	return nil
+}
+
+func (s *splitter) forget(n int) {
+	if n == len(s.rest) && cap(s.rest) > keptRest {
+		s.rest = nil
+		return
+	}
+	s.rest = s.rest[:copy(s.rest, s.rest[n:])]
+}
+
+// end says whether the body may end here.
+func (s *splitter) end() bool { return blanks(s.rest) == len(s.rest) }
+
+// broken is the error for a body that is not what was asked for. It may be
+// better next time, as an aggregated API's often is.
+func broken(message string) *api.Status {
+	return &api.Status{Code: 502, Reason: api.ReasonInternalError, Message: "the server's answer is broken: " + message}
+}
+
+// blanks counts those at the front.
+func blanks(b []byte) int {
+	n := 0
+	for n < len(b) && isBlank(b[n]) {
+		n++
+	}
+	return n
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }

@@ -1,0 +1,163 @@
+package direct
+
+import (
+	"strconv"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+const (
+	// usualWatch is how many seconds a watch lasts: its bookmark and its end are
+	// the progress that a reader wants to hear of every ten.
+	usualWatch = 9
+	// shortWatch is the first one after a cut, whose end soon says that nothing
+	// is missing.
+	shortWatch = 2
+	// veryShort is how soon a watch may end without a single event before that
+	// is taken for a failure (rule R8).
+	veryShort = 1000
+)
+
+// Period is how often there is progress, in milliseconds.
+const Period = 10_000
+
+// watch asks for what comes after f.at, and beside it how far the server is.
+func (f *Feed) watch(seconds int) {
+	q := f.collection()
+	q.set("watch", "1")
+	q.set("resourceVersion", f.at.String())
+	q.set("allowWatchBookmarks", "true")
+	q.set("timeoutSeconds", strconv.Itoa(seconds))
+	f.lines = splitter{rest: f.lines.rest[:0]}
+	f.events, f.begun = 0, f.now
+	f.ask(changes, q.b.String())
+
+	f.drop(&f.probe)
+	f.sure, f.asked = false, f.at
+	q = f.collection()
+	q.set("limit", "1")
+	f.newestItems = items{}
+	f.probe = request{about: newest, stream: f.cfg.Fetch(q.b.String())}
+}
+
+// event takes one document of a watch.
+func (f *Feed) event(document []byte, careful bool) error {
+	kind, object, ok := envelope.PlainEvent(document)
+	if careful || !ok {
+		var err error
+		if kind, object, err = envelope.Event(document); err != nil {
+			return f.refuse(err, careful)
+		}
+	}
+	take := f.changed
+	if f.request.about == initialEvents {
+		take = f.initial
+	}
+	return f.refuse(take(kind, object), careful)
+}
+
+// refuse gives a line that was taken for a document another chance.
+func (f *Feed) refuse(err error, careful bool) error {
+	if _, ok := err.(*envelope.SyntaxError); !ok {
+		return err
+	}
+	if !careful {
+		return errNotPlain
+	}
+	return asBroken(err)
+}
+
+// changed takes one event of a watch that goes on (rules R6, R7).
+func (f *Feed) changed(kind string, object []byte) error {
+	f.events++
+	switch kind {
+	case "ADDED", "MODIFIED", "DELETED":
+		return f.change(kind, object)
+	case "BOOKMARK":
+		mark, err := readBookmark(object)
+		if err != nil {
+			return err
+		}
+		f.at = max(f.at, mark.rv)
+		f.whole = f.at
+		return f.progress(f.at >= f.target)
+	case "ERROR":
+		return errorEvent(object)
+	}
+	f.PassedOver++
+	return nil
+}
+
+// change takes one change. One that is older than what was handed over is a
+// repetition, or comes from a server that has gone back. One of the same version
+// is of the same transaction: kube-apiserver has none of several objects, others
+// that speak its language do. So a version counts as whole when another follows.
+func (f *Feed) change(kind string, raw []byte) error {
+	o, err := f.read(raw)
+	switch {
+	case err != nil:
+		return err
+	case o.foreign:
+		f.PassedOver++
+		return nil
+	case o.put.ResourceVersion < f.at:
+		return nil
+	case o.put.ResourceVersion > f.at:
+		f.whole, f.failing = f.at, 0
+		f.at = o.put.ResourceVersion
+	}
+	if kind == "DELETED" {
+		return f.reflector.Removed(o.key, o.put.ResourceVersion)
+	}
+	return f.reflector.Object(&o.put)
+}
+
+// progress says how far the feed is, if the server has said how far it is and
+// nothing lies between.
+func (f *Feed) progress(complete bool) error {
+	if !f.sure || !complete {
+		return nil
+	}
+	f.advance(f.at)
+	return f.reflector.Progress(&wire.Progress{ResourceVersion: f.at})
+}
+
+// watched is the orderly end of a watch: everything that the server had was sent.
+func (f *Feed) watched() {
+	r := &f.request
+	switch {
+	case !f.lines.end():
+		f.fail(r, api.Unavailable("the server ended the watch within an event"))
+	case f.events == 0 && f.now-f.begun < veryShort:
+		f.fail(r, api.Unavailable("the server ends the watch at once and without a word"))
+	default:
+		f.whole = f.at
+		if err := f.progress(true); err != nil {
+			f.fail(r, api.AsStatus(err))
+			return
+		}
+		f.watch(usualWatch)
+	}
+}
+
+// probed takes the server's word for how far it is.
+func (f *Feed) probed() {
+	rv, err := api.ParseResourceVersion(f.newestItems.version)
+	switch {
+	case err != nil || rv == 0 || !f.newestItems.end():
+		return // progress will be missed, and the state says so
+	case rv < f.asked:
+		f.end(&api.Status{
+			Code: 504, Reason: api.ReasonTimeout, Cause: "ResourceVersionTooLarge",
+			Message: "Kubernetes: the server is at " + rv.String() + " and " + f.cfg.Resource.String() + " at " + f.asked.String() +
+				": it lags behind, or the cluster was restored from a backup",
+		})
+		return
+	}
+	f.sure, f.target = true, rv
+	if err := f.progress(f.at >= rv); err != nil {
+		f.fail(&f.probe, api.AsStatus(err))
+	}
+}

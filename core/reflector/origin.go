@@ -1,0 +1,55 @@
+package reflector
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+)
+
+// An engine that reads Kubernetes itself has no connector: it hands over one
+// object after the other. All else it says with the frames' methods.
+
+// Object takes an object, in the list while one is under way. An error means
+// that it came when nothing was asked for.
+func (r *Reflector) Object(p *cacher.Put) error {
+	if r.phase == listing {
+		r.asked = r.now
+		r.cacher.ListObject(p) // it has no base that could be missing
+		return nil
+	}
+	if err := r.follow("a change"); err != nil {
+		return err
+	}
+	r.Events++
+	r.cacher.Apply(p, r.now)
+	r.progress()
+	return nil
+}
+
+// Removed takes a deletion.
+func (r *Reflector) Removed(key api.Key, rv api.ResourceVersion) error {
+	if err := r.follow("a deletion"); err != nil {
+		return err
+	}
+	r.Events++
+	r.cacher.Delete(key, rv, r.now)
+	r.progress()
+	return nil
+}
+
+// follow notes that a subscription is answered.
+func (r *Reflector) follow(what string) error {
+	switch r.phase {
+	case subscribed:
+		return r.resumed(what)
+	case following:
+		return nil
+	}
+	return api.Protocol(what + " came before the subscription was answered")
+}
+
+// Retry does not wait any longer to subscribe again.
+func (r *Reflector) Retry() {
+	if r.phase == waiting {
+		r.subscribe()
+	}
+}

@@ -1,0 +1,26 @@
+package wire
+
+// Fetch asks the program to GET a path of the Kubernetes API that the engine
+// reads itself. It answers with [Fetched], with [StreamData] for each piece of
+// the body, and with [StreamClosed] at its end, whose message is empty when the
+// body ended in order. A [CloseStream] abandons it.
+type Fetch struct {
+	Stream uint32
+	Path   string // with its query, such as "/api/v1/pods?watch=1"
+}
+
+// Append writes the whole frame.
+func (f *Fetch) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeFetch)
+	dst = appendUvarint(dst, uint64(f.Stream))
+	dst = appendBytes(dst, f.Path)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *Fetch) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Stream = r.uint32()
+	f.Path = r.string()
+	return r.done("Fetch")
+}

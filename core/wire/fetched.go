@@ -1,0 +1,27 @@
+package wire
+
+// Fetched is the head of the answer to a [Fetch].
+type Fetched struct {
+	Stream uint32
+	Code   int
+	// RetryAfterSeconds is what the header of that name says, zero for nothing.
+	RetryAfterSeconds int
+}
+
+// Append writes the whole frame.
+func (f *Fetched) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeFetched)
+	dst = appendUvarint(dst, uint64(f.Stream))
+	dst = appendUvarint(dst, uint64(f.Code))
+	dst = appendUvarint(dst, uint64(f.RetryAfterSeconds))
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *Fetched) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Stream = r.uint32()
+	f.Code = r.int()
+	f.RetryAfterSeconds = r.int()
+	return r.done("Fetched")
+}

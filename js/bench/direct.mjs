@@ -1,0 +1,50 @@
+import { Ours } from "./ours.mjs";
+
+/** How much a network hands over at a time. */
+const pieceBytes = 64 << 10;
+
+/**
+ * Feeds what a Kubernetes API answers to a guest that reads it itself: a classic
+ * list, as the peer makes it, then the bytes of one watch.
+ */
+export class Direct {
+  #ours;
+  #watch;
+
+  static async open(module, list) {
+    const direct = new Direct();
+    const ours = (direct.#ours = await Ours.open(module, { kubernetes: "http://127.0.0.1:8001" }));
+    direct.#answer("/api/v1/namespaces/kube-system", 404);
+    direct.#answer("/api/v1/pods?resourceVersionMatch=NotOlderThan&watch=1&", 422);
+    direct.#answer("/api/v1/pods?limit=500", 200, list);
+    direct.#watch = ours.fetched("/api/v1/pods?watch=1&").stream;
+    ours.send({ type: "Fetched", stream: direct.#watch, code: 200, retryAfterSeconds: 0 });
+    return direct;
+  }
+
+  get live() {
+    return this.#ours.live;
+  }
+
+  get frames() {
+    return this.#ours.frames;
+  }
+
+  attach(options) {
+    this.#ours.attach(options);
+  }
+
+  /** Some bytes of the watch. */
+  receive(data) {
+    this.#ours.pass(this.#watch, data);
+  }
+
+  #answer(path, code, body = new Uint8Array()) {
+    const { stream } = this.#ours.fetched(path);
+    this.#ours.send({ type: "Fetched", stream, code, retryAfterSeconds: 0 });
+    for (let at = 0; at < body.length; at += pieceBytes) {
+      this.#ours.send({ type: "StreamData", stream, data: body.subarray(at, at + pieceBytes) });
+    }
+    this.#ours.send({ type: "StreamClosed", stream, message: "" });
+  }
+}

@@ -1,0 +1,226 @@
+// A guest that reads Kubernetes itself, over HTTP: against a server that does as
+// it is told, and against that of build/watchglass.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { EventEmitter, once } from "node:events";
+import { existsSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createInterface } from "node:readline";
+import { test, type TestContext } from "node:test";
+import { connect } from "../src/index.js";
+import type { Collection, KubeObject, State, Watchglass } from "../src/types.js";
+import { built } from "./paths.js";
+
+const module = built("watchglass-direct.wasm");
+const skip = existsSync(module) ? false : "build/watchglass-direct.wasm is missing";
+
+function connectDirect(t: TestContext, url: string, token = ""): Promise<Watchglass> {
+  const connection = connect(url, { kubernetes: true, worker: "inline", wasm: `file://${module}`, token });
+  t.after(async () => (await connection).close());
+  return connection;
+}
+
+const pod = (name: string, rv: number, phase = "Running"): object => ({
+  kind: "Pod",
+  apiVersion: "v1",
+  metadata: { name, namespace: "default", uid: `u-${name}`, resourceVersion: String(rv), labels: { app: "web" }, managedFields: [{}] },
+  status: { phase },
+});
+
+const bookmark = (rv: number): object => ({
+  kind: "Pod",
+  apiVersion: "v1",
+  metadata: { resourceVersion: String(rv), annotations: { "k8s.io/initial-events-end": "true" } },
+});
+
+/** A server of one pod, whose watch stays open. */
+class Kubernetes {
+  readonly requests: IncomingMessage[] = [];
+  readonly #watches: ServerResponse[] = [];
+  readonly #watched = new EventEmitter();
+  /** Answers a request in another way, if it returns true. */
+  instead: (request: IncomingMessage, response: ServerResponse) => boolean = () => false;
+  #server = createServer((request, response) => {
+    this.requests.push(request);
+    if (!this.instead(request, response)) this.#answer(request, response);
+  });
+
+  static async start(t: TestContext): Promise<Kubernetes> {
+    const kubernetes = new Kubernetes();
+    await new Promise<void>((resolve) => kubernetes.#server.listen(0, "127.0.0.1", resolve));
+    t.after(() => {
+      kubernetes.#server.closeAllConnections();
+      kubernetes.#server.close();
+    });
+    return kubernetes;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/k8s/`;
+  }
+
+  #answer({ url = "" }: IncomingMessage, response: ServerResponse): void {
+    const query = new URL(url, this.url).searchParams;
+    if (url.endsWith("/namespaces/kube-system")) return void response.end(JSON.stringify({ metadata: { uid: "cluster-1" } }));
+    if (!query.has("watch")) return void response.end(JSON.stringify({ kind: "PodList", metadata: { resourceVersion: "7" }, items: [] }));
+    if (query.has("sendInitialEvents")) {
+      this.send(response, "ADDED", pod("web-1", 5));
+      this.send(response, "BOOKMARK", bookmark(7));
+      return;
+    }
+    response.flushHeaders();
+    this.#watches.push(response);
+    this.#watched.emit("watch");
+  }
+
+  /** The watch with this number, once it was asked for. */
+  async watch(n: number): Promise<ServerResponse> {
+    while (this.#watches.length <= n) await once(this.#watched, "watch");
+    return this.#watches[n]!;
+  }
+
+  send(response: ServerResponse, type: string, object: object): void {
+    response.write(`${JSON.stringify({ type, object })}\n`);
+  }
+}
+
+/** Resolves when a collection's status is as wanted. */
+function until(pods: Collection, wanted: () => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (!wanted()) return;
+      stop();
+      resolve();
+    };
+    const stop = pods.subscribe(look);
+    look();
+  });
+}
+
+const inState = (pods: Collection, state: State): Promise<void> => until(pods, () => pods.status.state === state);
+
+test("the state, then changes, with the token on every request", { skip, timeout: 60_000 }, async (t) => {
+  const kubernetes = await Kubernetes.start(t);
+  const wg = await connectDirect(t, kubernetes.url, "s3cret");
+  const pods = wg.collection("v1/pods", { namespace: "default", labelSelector: "app=web" });
+  await pods.synced;
+  assert.equal(pods.schema?.columns[0]?.name, "Phase");
+  const { metadata, ...rest } = await pods.get("default/web-1");
+  assert.deepEqual(rest, { kind: "Pod", apiVersion: "v1", status: { phase: "Running" } });
+  assert.equal(metadata.resourceVersion, "5");
+  assert.equal("managedFields" in metadata, false);
+  const events = pods.watch({ resourceVersion: "7" })[Symbol.asyncIterator]();
+  const watch = await kubernetes.watch(0);
+  const line = JSON.stringify({ type: "MODIFIED", object: pod("web-1", 9, "Failed") });
+  watch.write(line.slice(0, 60));
+  await until(pods, () => true);
+  watch.write(`${line.slice(60)}\n`);
+  const { value } = await events.next();
+  assert.equal(value.type, "MODIFIED");
+  assert.equal((value as { object: { metadata: { resourceVersion: string } } }).object.metadata.resourceVersion, "9");
+  for (const { headers, url } of kubernetes.requests) {
+    assert.equal(headers.authorization, "Bearer s3cret");
+    assert.equal(headers.accept, "application/json");
+    assert.match(url!, /^\/k8s\/api\/v1\//);
+    assert.doesNotMatch(url!, /s3cret/);
+  }
+  const ended = once(watch, "close");
+  wg.close();
+  await ended; // nobody reads it any more
+});
+
+test("columns of one's own", { skip, timeout: 60_000 }, async (t) => {
+  const kubernetes = await Kubernetes.start(t);
+  const wg = await connectDirect(t, kubernetes.url);
+  const pods = wg.collection("v1/pods", { columns: [{ name: "App", kind: "string", path: ".metadata.labels.app" }] });
+  const view = pods.view({ countBy: "App" });
+  await view.ready;
+  assert.deepEqual(view.snapshot.rows[0]?.columns, ["web"]);
+  assert.deepEqual(view.snapshot.counts, [["web", 1]]);
+  const broken = wg.collection("v1/pods", { columns: [{ name: "X", kind: "string", path: ".a[-1]" }] });
+  await assert.rejects(broken.synced, /column "X": path ".a\[-1\]"/);
+});
+
+test("a refusal is told with what the server says", { skip, timeout: 60_000 }, async (t) => {
+  const kubernetes = await Kubernetes.start(t);
+  kubernetes.instead = (_request, response) => {
+    response.writeHead(401, { "retry-after": "3" });
+    response.end(JSON.stringify({ kind: "Status", code: 401, reason: "Unauthorized", message: "Unauthorized" }));
+    return true;
+  };
+  const wg = await connectDirect(t, kubernetes.url, "wrong");
+  const pods = wg.collection("v1/pods");
+  await inState(pods, "forbidden");
+  assert.match(pods.status.error!.message, /the credentials are missing, wrong or expired/);
+  assert.equal(pods.status.error!.retryAfterSeconds, 3);
+});
+
+test("a connection that breaks is made again, and the watch goes on", { skip, timeout: 60_000 }, async (t) => {
+  const kubernetes = await Kubernetes.start(t);
+  const wg = await connectDirect(t, kubernetes.url);
+  const pods = wg.collection("v1/pods");
+  await pods.synced;
+  (await kubernetes.watch(0)).destroy();
+  await inState(pods, "reconnecting");
+  assert.match(pods.status.error!.message, /watch of v1\/pods: cannot read from http/);
+  wg.reconnect();
+  const second = await kubernetes.watch(1);
+  assert.match(kubernetes.requests.at(-2)!.url! + kubernetes.requests.at(-1)!.url!, /watch=1&resourceVersion=7&/);
+  kubernetes.send(second, "DELETED", pod("web-1", 12));
+  await inState(pods, "live");
+  assert.equal(pods.status.objects, 0);
+  const inspected = await wg.inspect();
+  assert.equal(inspected["collection.1.relists"], 1);
+  assert.equal(inspected["collection.1.resumes"], 1);
+});
+
+test("addresses that are none of a Kubernetes API", async () => {
+  const direct = { kubernetes: true, worker: "inline", wasm: new Uint8Array() } as const;
+  await assert.rejects(connect("ws://127.0.0.1:1", direct), /is not the URL of a Kubernetes API/);
+  await assert.rejects(connect("http://a:b@127.0.0.1:1", direct), /the URL carries credentials/);
+  await assert.rejects(connect("http://127.0.0.1:1/?x", direct), /has a query/);
+  await assert.rejects(connect("nothing", direct), /is not a URL/);
+});
+
+test("a module for connectors says which one it takes", { skip, timeout: 60_000 }, async () => {
+  const wasm = `file://${built("watchglass.wasm")}`;
+  await assert.rejects(connect("http://127.0.0.1:1", { kubernetes: true, worker: "inline", wasm }), /use watchglass-direct\.wasm/);
+});
+
+const binary = process.env["WATCHGLASS"] ?? built("watchglass");
+const noBinary = skip || (existsSync(binary) ? false : "build/watchglass is missing");
+
+test("what it has in the end is what the server lists", { skip: noBinary, timeout: 120_000 }, async (t) => {
+  const args = ["demo", "--pods", "300", "--rate", "300", "--listen", "127.0.0.1:0", "--kube-api", "127.0.0.1:0"];
+  const demo = spawn(binary, args, { stdio: ["ignore", "pipe", "inherit"] });
+  t.after(async () => {
+    demo.kill("SIGINT");
+    if (demo.exitCode === null) await once(demo, "exit");
+  });
+  let url = "";
+  for await (const line of createInterface(demo.stdout)) {
+    url ||= /--server (http:\/\/\S+)/.exec(line)?.[1] ?? "";
+    if (line.startsWith("watchglass demo:")) break;
+  }
+  const wg = await connectDirect(t, url);
+  for (const [resource, path] of [["v1/pods", "/api/v1/pods"], ["apps/v1/deployments", "/apis/apps/v1/deployments"]] as const) {
+    const collection = wg.collection(resource);
+    await collection.synced;
+    const start = BigInt(collection.status.resourceVersion);
+    await until(collection, () => BigInt(collection.status.resourceVersion) > start + 200n);
+    // The server's own list at the version that is here, which is old by then.
+    const ours = await collection.list();
+    const query = `resourceVersion=${ours.resourceVersion}&resourceVersionMatch=Exact`;
+    const theirs = (await (await fetch(`${url}${path}?${query}`)).json()) as { items: KubeObject[] };
+    assert.equal(theirs.items.length, ours.items.length);
+    assert.deepEqual(byKey(ours.items), byKey(theirs.items));
+    collection.close();
+  }
+});
+
+/** Objects by key, without what the items of a list lack. */
+function byKey(items: KubeObject[]): Map<string, object> {
+  return new Map(items.map(({ kind: _kind, apiVersion: _apiVersion, ...item }) => [`${item.metadata.namespace}/${item.metadata.name}`, item]));
+}
