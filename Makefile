@@ -34,6 +34,10 @@ build: $(BINARY) ## Build the watchglass binary with module and dashboard inside
 test: $(BINARY) js/build/test examples/edge/dist/worker.js ## Run every test: Go, wazero, Node, Chromium, workerd
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum
 
+test-edge: js/build/test ## Run the tests of the edge alone: Durable Objects in workerd, and what feeds them
+	cd js && node --test --test-reporter=spec $$(ls build/test/edge*.test.js)
+	go test ./host/push ./host/edge/... ./host/access/...
+
 lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript, the import rules and the size of the module
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt would change:"; echo "$$out"; exit 1; }
 	go vet ./...
@@ -135,6 +139,6 @@ js/build/bench: js/node_modules js/bench/node_modules $(JS_SRC) $(shell git ls-f
 	@touch $@
 
 help: ## List the targets
-	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: demo edge build test lint scenarios sim sim-mutants bench bench-json fuzz conformance golden clean wasm js dashboard worker help
+.PHONY: demo edge build test test-edge lint scenarios sim sim-mutants bench bench-json fuzz conformance golden clean wasm js dashboard worker help

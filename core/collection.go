@@ -227,6 +227,7 @@ func (e *Engine) dropIdle() {
 		b.cacher.FailWaits(gone)
 		return true
 	})
+	e.used = min(e.used, e.usedBytes())
 	e.whole = slices.DeleteFunc(e.whole, func(b *backing) bool { return !slices.Contains(e.backings, b) })
 	if len(e.backings) == 0 {
 		e.origin.close(api.Unavailable("nothing is open any more"))

@@ -35,11 +35,17 @@ export class TestConnector {
   readonly hellos: string[] = [];
   readonly subscribes: number[] = [];
   rv = 100;
+  progressMillis = 10_000;
+  /** Names the history of its versions. */
+  source = "test";
+  /** Makes bodies larger. */
+  padding = "";
   /** How many connections are refused before one is accepted. */
   refusals = 0;
   readonly #pods = new Map<string, Stored>();
   readonly #history: Change[] = [];
-  readonly #subscribers = new Map<WebSocket, Set<number>>();
+  /** Of each connection: its subscriptions, and whether bodies are left out. */
+  readonly #subscribers = new Map<WebSocket, Map<number, boolean>>();
   readonly #http: Server;
 
   private constructor(http: Server) {
@@ -102,6 +108,11 @@ export class TestConnector {
     for (const socket of this.#subscribers.keys()) socket.send(message);
   }
 
+  /** Says that nothing is missing. */
+  progress(): void {
+    for (const [socket, ids] of this.#subscribers) this.#send(socket, (w) => ids.forEach((_, id) => this.#progress(w, id)));
+  }
+
   /** Cuts every connection. */
   cut(): void {
     for (const socket of this.#subscribers.keys()) socket.terminate();
@@ -119,33 +130,38 @@ export class TestConnector {
       if (type === 0x01) {
         r.uvarint();
         this.hellos.push(r.text());
-        this.#subscribers.set(socket, new Set());
+        this.#subscribers.set(socket, new Map());
         this.#send(socket, (w) =>
           w.frame(0x10, () => {
             w.uvarint(1);
             w.text("test");
-            w.uvarint(10_000);
+            w.uvarint(this.progressMillis);
           }),
         );
       } else if (type === 0x02) {
         const id = r.uint32();
         for (let i = 0; i < 4; i++) r.text();
-        this.#subscribe(socket, id, r.uvarint());
+        const from = r.uvarint();
+        r.uvarint();
+        r.text();
+        r.resourceVersion();
+        r.resourceVersion();
+        this.#subscribe(socket, id, from, r.bool());
       } else if (type === 0x03) {
         this.#subscribers.get(socket)?.delete(r.uint32());
       }
     }
   }
 
-  #subscribe(socket: WebSocket, id: number, from: number): void {
+  #subscribe(socket: WebSocket, id: number, from: number, metadataOnly: boolean): void {
     this.subscribes.push(from);
-    this.#subscribers.get(socket)!.add(id);
+    this.#subscribers.get(socket)!.set(id, metadataOnly);
     this.#send(socket, (w) => {
       w.frame(0x11, () => {
         w.uvarint(id);
         writeSchema(w);
         w.uvarint(0);
-        w.text("test");
+        w.text(this.source);
         w.uvarint(0);
       });
       for (const [app, set] of Object.entries(labelSets)) {
@@ -155,16 +171,20 @@ export class TestConnector {
           w.text(app);
         });
       }
-      if (from === 0) this.#snapshot(w, id);
-      else for (const change of this.#history.filter((c) => c.rv > from)) this.#event(w, id, change);
-      w.frame(0x18, () => {
-        w.uvarint(id);
-        w.uvarint(this.rv);
-      });
+      if (from === 0) this.#snapshot(w, id, metadataOnly);
+      else for (const change of this.#history.filter((c) => c.rv > from)) this.#event(w, id, change, metadataOnly);
+      this.#progress(w, id);
     });
   }
 
-  #snapshot(w: Writer, id: number): void {
+  #progress(w: Writer, id: number): void {
+    w.frame(0x18, () => {
+      w.uvarint(id);
+      w.uvarint(this.rv);
+    });
+  }
+
+  #snapshot(w: Writer, id: number, metadataOnly: boolean): void {
     w.frame(0x14, () => {
       for (const n of [id, this.rv, this.#pods.size]) w.uvarint(n);
     });
@@ -173,7 +193,7 @@ export class TestConnector {
       w.uvarint(this.#pods.size);
       for (const key of [...this.#pods.keys()].sort()) {
         w.uvarint(this.#pods.get(key)!.rv);
-        this.#content(w, key);
+        this.#content(w, key, metadataOnly);
       }
     });
     w.frame(0x16, () => {
@@ -184,26 +204,26 @@ export class TestConnector {
 
   #tell(change: Change): void {
     this.#history.push(change);
-    for (const [socket, ids] of this.#subscribers) this.#send(socket, (w) => ids.forEach((id) => this.#event(w, id, change)));
+    for (const [socket, ids] of this.#subscribers) this.#send(socket, (w) => ids.forEach((metadataOnly, id) => this.#event(w, id, change, metadataOnly)));
   }
 
-  #event(w: Writer, id: number, { rv, type, key }: Change): void {
+  #event(w: Writer, id: number, { rv, type, key }: Change, metadataOnly: boolean): void {
     w.frame(0x17, () => {
       for (const n of [id, rv, 1]) w.uvarint(n);
       w.byte(type);
       w.uvarint(0);
       if (type === 3) w.text(key);
-      else this.#content(w, key);
+      else this.#content(w, key, metadataOnly);
     });
   }
 
-  #content(w: Writer, key: string): void {
+  #content(w: Writer, key: string, metadataOnly: boolean): void {
     const { phase, app } = this.#pods.get(key)!;
     const [namespace, name] = key.split("/") as [string, string];
     w.byte(0);
     w.uvarint(labelSets[app as keyof typeof labelSets]);
-    const body = { apiVersion: "v1", kind: "Pod", metadata: { name, namespace, uid: `uid-${key}`, labels: { app } }, status: { phase } };
-    writeEnvelope(w, { key, fields: [name, namespace], cells: [phase], body });
+    const body = { apiVersion: "v1", kind: "Pod", metadata: { name, namespace, uid: `uid-${key}`, labels: { app } }, spec: { padding: this.padding }, status: { phase } };
+    writeEnvelope(w, { key, fields: [name, namespace], cells: [phase], ...(!metadataOnly && { body }) });
   }
 
   #send(socket: WebSocket, write: (w: Writer) => void): void {

@@ -5,7 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import type { TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import { WebSocket as Socket } from "ws";
-import { connect, type Watchglass } from "../src/index.js";
+import { connect, type Collection, type CollectionStatus, type Watchglass } from "../src/index.js";
 import { TestConnector, type Feed } from "./connector.js";
 import { built, packaged } from "./paths.js";
 import { serveWorkerd, type Workerd } from "./workerd.js";
@@ -36,6 +36,10 @@ export class Edge {
     this.#workerd = await serveWorkerd(packaged("test", "edge", "config.capnp"), `--directory-path=objects=${this.#objects}`);
   }
 
+  get pid(): number {
+    return this.#workerd.pid;
+  }
+
   async restart(): Promise<void> {
     await this.#workerd.kill();
     await this.serve();
@@ -44,6 +48,15 @@ export class Edge {
   /** Waits until the objects that nobody stirs are out of memory: workerd gives them ten seconds. They tell nobody, and asking would stir them. */
   async evicted(): Promise<void> {
     await setTimeout(12_000);
+  }
+
+  /** Asks until the answer is as wanted. */
+  async until(path: string, wanted: (body: any) => boolean): Promise<any> {
+    for (;;) {
+      const { body } = await this.get(path);
+      if (wanted(body)) return body;
+      await setTimeout(50);
+    }
   }
 
   url(path: string, scheme = "http"): string {
@@ -55,8 +68,8 @@ export class Edge {
     return { code: response.status, body: await response.json() };
   }
 
-  feed(connector: TestConnector, { object = "one", grant = { ...everything, feed: true } as object, source = "test", resources = "v1/pods" } = {}): Promise<Feed> {
-    const query = new URLSearchParams({ resources, source });
+  feed(connector: TestConnector, { object = "one", grant = { ...everything, feed: true } as object, source = connector.source, resources = "v1/pods", replace = false } = {}): Promise<Feed> {
+    const query = new URLSearchParams({ resources, source, ...(replace && { replace: "true" }) });
     return connector.feed(this.url(`${object}/feed?${query}`, "ws"), { "x-watchglass-grant": JSON.stringify(grant) });
   }
 
@@ -73,4 +86,17 @@ export class Edge {
     this.#t.after(() => wg.close());
     return wg;
   }
+}
+
+/** Waits until a collection's status is as wanted. */
+export function until(pods: Collection, wanted: (status: CollectionStatus) => boolean): Promise<CollectionStatus> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (!wanted(pods.status)) return;
+      stop();
+      resolve(pods.status);
+    };
+    const stop = pods.subscribe(look);
+    look();
+  });
 }

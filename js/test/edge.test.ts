@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test, type TestContext } from "node:test";
 import { TestConnector } from "./connector.js";
-import { Edge, everything } from "./edge-fixture.js";
+import { Edge, everything, until } from "./edge-fixture.js";
 import { packaged } from "./paths.js";
 
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
@@ -61,4 +61,48 @@ test("an object that was out of memory wakes up with an event, and its readers h
   assert.deepEqual(connector.subscribes, [0, 102], "it resumes from what it kept");
   const { reconnects, "collection.1.relists": relists } = await wg.inspect();
   assert.deepEqual({ reconnects, relists }, { reconnects: 0, relists: 1 });
+});
+
+test("a region reads from home for as long as it has readers", { skip, timeout: 120_000 }, async (t) => {
+  const { edge, connector } = await setup(t);
+  await edge.feed(connector, { object: "home" });
+  await edge.until("home/status", ({ resources }) => resources["v1/pods"].state === "live");
+  assert.equal((await edge.get("home/status")).body.readers, 0);
+  const readers = await Promise.all([1, 2, 3].map(() => edge.read({ object: "region" })));
+  const all = readers.map((wg) => wg.collection("v1/pods"));
+  await Promise.all(all.map((pods) => pods.synced));
+  connector.put("default/web-2", "web", "Running");
+  for (const pods of all) {
+    await until(pods, ({ objects }) => objects === 3);
+    assert.equal((await pods.get("default/web-2")).kind, "Pod");
+  }
+  assert.deepEqual(connector.subscribes, [0], "the connector is asked once");
+  assert.equal((await edge.get("home/status")).body.readers, 1);
+  await assert.rejects(edge.feed(connector, { object: "region" }), /409/);
+
+  readers.push(await edge.read({ object: "region" }));
+  const stranger = readers.at(-1)!.collection("v1/nodes");
+  await until(stranger, ({ state }) => state === "forbidden"); // home was asked for pods alone
+
+  // What the region kept is there for the next reader, before home is heard of.
+  await edge.until("region/status", ({ resources }) => resources["v1/pods"].kept?.resourceVersion === "103");
+  for (const wg of readers) wg.close();
+  await edge.until("home/status", ({ readers }) => readers === 0);
+  const next = (await edge.read({ object: "region" })).collection("v1/pods");
+  await next.synced;
+  assert.equal(next.status.objects, 3);
+});
+
+test("an object that is out of memory wakes up by itself to say that nothing is missing", { skip, timeout: 120_000 }, async (t) => {
+  const { edge, connector } = await setup(t);
+  connector.progressMillis = 20_000;
+  await edge.feed(connector, { object: "seldom" });
+  const pods = (await edge.read({ object: "seldom" })).collection("v1/pods");
+  await pods.synced;
+  const before = pods.status.lastProgress;
+  assert.ok(before > 0);
+  await until(pods, ({ lastProgress }) => lastProgress !== before);
+  assert.equal(pods.status.state, "live");
+  const { body } = await edge.get("seldom/status");
+  assert.ok(body.awakeSince > before + 10_000, "it was not there in between");
 });

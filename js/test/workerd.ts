@@ -10,6 +10,7 @@ const binary = createRequire(import.meta.url)("workerd").default as string;
 export interface Workerd {
   /** host:port of its one socket. */
   readonly address: string;
+  readonly pid: number;
   /** Ends it, and waits for that. */
   kill(): Promise<void>;
 }
@@ -22,6 +23,7 @@ export async function serveWorkerd(config: string, ...flags: string[]): Promise<
   const gone = once(child, "close");
   const [said] = await Promise.race([once(createInterface(child.stdio[3] as Readable), "line"), gone.then(() => Promise.reject(new Error(complaint)))]);
   return {
+    pid: child.pid!,
     address: `127.0.0.1:${JSON.parse(said).port}`,
     async kill() {
       child.kill("SIGKILL");

@@ -74,7 +74,7 @@ func suites() ([]suite, error) {
 		{"Go", []string{"go", "test", "-json", "./..."}, countGo},
 		// The packages with goroutines of their own, but without etcd, whose
 		// race build alone takes minutes.
-		{"Go, race detector", []string{"go", "test", "-json", "-race", "./host/connector", "./host/kubeapi", "./host/server", "./host/guest"}, countGo},
+		{"Go, race detector", []string{"go", "test", "-json", "-race", "./host/connector", "./host/kubeapi", "./host/push", "./host/server", "./host/guest"}, countGo},
 		// The rest of that module takes minutes to build.
 		{"selectors against Kubernetes", []string{"go", "-C", "host/conformance", "test", "-json", "./selectors"}, countGo},
 		{"the npm package in Node, Chromium and workerd", slices.Concat(nodeTest, node), countTAP},

@@ -51,8 +51,9 @@ export class WatchglassObject {
     this.#state = state;
     this.#settings = withDefaults(options);
     this.#storage = new Storage(state.storage, this.#settings.storageBytes);
-    // When nobody brings anything, and nobody reads, there is nothing to wake up for.
-    this.#alarm = new Alarm(state.storage, () => this.#tick(), () => this.#feeds.count > 0 || this.#readers.count > 0);
+    // An object that is fed has nothing to wake up for when nobody brings anything, and nobody reads.
+    const wanted = (): boolean => options.upstream !== undefined || this.#feeds.count > 0 || this.#readers.count > 0;
+    this.#alarm = new Alarm(state.storage, () => this.#tick(), wanted);
     this.#keeper = new Keeper(this.#settings.quietMillis, this.#settings.keepMillis, () => this.#keep());
     void state.blockConcurrencyWhile(() => this.#start(module));
   }
@@ -64,9 +65,6 @@ export class WatchglassObject {
       return await this.#route(request, grant);
     } catch (error) {
       return refusal(error);
-    } finally {
-      this.#watchExpiry();
-      this.#stirred();
     }
   }
 
@@ -126,13 +124,20 @@ export class WatchglassObject {
     switch (pathname) {
       case "/feed":
         if (this.#settings.upstream) return refuse(status(409, "Conflict", "this object reads from another, and is not fed"));
-        return this.#feeds.accept(request, grant);
+        return this.#came(this.#feeds.accept(request, grant));
       case "/watch":
-        return this.#readers.accept(request, grant);
+        return this.#came(this.#readers.accept(request, grant));
       case "/status":
         return Response.json(this.#report());
     }
     return refuse(status(404, "NotFound", `there is nothing at ${pathname}; there are /feed, /watch and /status`));
+  }
+
+  /** Somebody may have connected. */
+  #came(response: Response): Response {
+    this.#watchExpiry();
+    this.#stirred();
+    return response;
   }
 
   #tick(): void {

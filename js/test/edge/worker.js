@@ -3,11 +3,32 @@
 // but a token, says it as that.
 import { WatchglassObject } from "./edge.js";
 
-export class Edge extends WatchglassObject {
-  constructor(state, env) {
-    super(state, env, { progressMillis: 60_000 });
-  }
-}
+const kind = (options) =>
+  class extends WatchglassObject {
+    #sql;
+
+    constructor(state, env) {
+      super(state, env, typeof options === "function" ? options(env) : options);
+      this.#sql = state.storage.sql;
+    }
+
+    async fetch(request) {
+      if (new URL(request.url).pathname !== "/damage") return super.fetch(request);
+      this.#sql.exec("UPDATE chunks SET data = zeroblob(length(data)) WHERE number = 0");
+      return Response.json({});
+    }
+  };
+
+// An object is of the kind that its name says, or else like those in production.
+export const Edge = kind({});
+export const Full = kind({ storageBytes: 30_000 });
+export const Scarce = kind({ memoryBytes: 50_000 });
+export const Tiny = kind({ memoryBytes: 1_000 });
+export const Seldom = kind({ progressMillis: 20_000 });
+export const Lively = kind({ progressMillis: 3_000 });
+export const Region = kind((env) => ({
+  upstream: { object: env.EDGE.get(env.EDGE.idFromName("home")), cluster: "test", resources: ["v1/pods"] },
+}));
 
 export default {
   fetch(request, env) {
@@ -17,6 +38,8 @@ export default {
     const inner = new Request(url, request);
     const [, token] = /^Bearer (.+)$/.exec(request.headers.get("Authorization") ?? "") ?? [];
     if (token) inner.headers.set("x-watchglass-grant", token);
-    return env.EDGE.get(env.EDGE.idFromName(name)).fetch(inner);
+    const { EDGE, FULL: full, SCARCE: scarce, TINY: tiny, LIVELY: lively, SELDOM: seldom, REGION: region } = env;
+    const objects = { full, scarce, tiny, lively, seldom, region }[name] ?? EDGE;
+    return objects.get(objects.idFromName(name)).fetch(inner);
   },
 };

@@ -1,0 +1,287 @@
+// What goes wrong at the edge, in workerd: connectors and objects that go away,
+// bytes that are none, rooms that are full.
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { setTimeout } from "node:timers/promises";
+import { describe, test, type TestContext } from "node:test";
+import { WebSocket } from "ws";
+import type { Collection, Watchglass } from "../src/index.js";
+import { Reader, split, Writer } from "../src/wire/codec.js";
+import { TestConnector, type Feed } from "./connector.js";
+import { Edge, everything, until } from "./edge-fixture.js";
+import { packaged } from "./paths.js";
+
+const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
+const options = { skip, timeout: 120_000 };
+
+interface Setup {
+  edge: Edge;
+  connector: TestConnector;
+  feed: Feed;
+  wg: Watchglass;
+  pods: Collection;
+}
+
+/** An object that is fed, with a reader that has all of it. */
+async function setup(t: TestContext, object = "one"): Promise<Setup> {
+  const connector = await TestConnector.start();
+  t.after(() => connector.close());
+  for (let i = 0; i < 30; i++) connector.put(`default/web-${i}`, i % 2 ? "web" : "api", "Running");
+  const edge = await Edge.start(t);
+  const feed = await edge.feed(connector, { object });
+  await edge.until(`${object}/status`, ({ resources }) => resources["v1/pods"].state === "live");
+  const wg = await edge.read({ object });
+  const pods = wg.collection("v1/pods");
+  await pods.synced;
+  return { edge, connector, feed, wg, pods };
+}
+
+/** Waits until a reader has what the connector has. */
+async function caughtUp({ connector, pods }: Setup): Promise<void> {
+  await until(pods, ({ resourceVersion }) => resourceVersion === String(connector.rv));
+}
+
+async function relists(wg: Watchglass): Promise<number | undefined> {
+  return (await wg.inspect())["collection.1.relists"];
+}
+
+describe("the edge", { concurrency: 3 }, () => {
+  test("a redeploy: the object restores what it kept, and resumes from there", options, async (t) => {
+    const s = await setup(t);
+    s.connector.put("default/web-1", "web", "Failed");
+    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept?.resourceVersion === "131");
+    await s.edge.restart();
+    s.connector.put("default/web-2", "web", "Failed");
+    assert.match(await s.feed.closed, /^1006/);
+    await s.edge.feed(s.connector);
+    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].resourceVersion === "132");
+    assert.deepEqual(s.connector.subscribes, [0, 131]);
+    // The reader knows another address; one that comes now has it all.
+    const late = (await s.edge.read()).collection("v1/pods");
+    await late.synced;
+    assert.equal(late.status.objects, 30);
+  });
+
+  test("of two connectors one stands by, and goes on where the other stopped", options, async (t) => {
+    const s = await setup(t);
+    const second = await s.edge.feed(s.connector);
+    const seen: string[] = [];
+    const watching = (async () => {
+      for await (const event of s.pods.watch({ resourceVersion: "130" })) {
+        if (event.type === "MODIFIED") seen.push(event.object.metadata.resourceVersion);
+        if (seen.length === 20) return;
+      }
+    })();
+    const states = new Set<string>();
+    s.pods.subscribe(() => states.add(s.pods.status.state));
+    for (let i = 0; i < 20; i++) {
+      s.connector.put("default/web-1", "web", `phase-${i}`);
+      if (i === 9) s.feed.socket.terminate();
+      if (i === 9) assert.equal(second.begun, 0);
+      await setTimeout(20);
+    }
+    await watching;
+    assert.deepEqual(seen, Array.from({ length: 20 }, (_, i) => String(131 + i)), "each once, in order");
+    assert.equal(second.begun, 1);
+    assert.equal(s.connector.subscribes.length, 2);
+    assert.ok(s.connector.subscribes[1]! >= 130, "without a snapshot");
+    assert.deepEqual([...states], ["live"]);
+  });
+
+  test("a feed that is lost: readers see reconnecting, then stale, and keep what they have", options, async (t) => {
+    const connector = await TestConnector.start();
+    connector.progressMillis = 3_000;
+    t.after(() => connector.close());
+    connector.put("default/web-1", "web", "Running");
+    const edge = await Edge.start(t);
+    const object = "lively";
+    const beat = setInterval(() => connector.progress(), 1_000);
+    t.after(() => clearInterval(beat));
+    const feed = await edge.feed(connector, { object });
+    await edge.until("lively/status", ({ resources }) => resources["v1/pods"].state === "live");
+    const pods = (await edge.read({ object })).collection("v1/pods");
+    await pods.synced;
+    const states: string[] = [];
+    pods.subscribe(() => states.at(-1) !== pods.status.state && states.push(pods.status.state));
+    feed.socket.terminate();
+    const { error, objects } = await until(pods, ({ state }) => state === "stale");
+    assert.match(error!.message, /cut off from its connector/);
+    assert.equal(objects, 1);
+    assert.equal((await pods.list({ resourceVersion: "0" })).items.length, 1);
+    await edge.feed(connector, { object });
+    connector.put("default/web-2", "web", "Running");
+    await until(pods, ({ state, objects }) => state === "live" && objects === 2);
+    assert.deepEqual(states.filter((state) => state !== "live"), ["reconnecting", "stale"]);
+  });
+
+  test("a feed that sends garbage is closed, and nothing is lost", options, async (t) => {
+    const s = await setup(t);
+    for (const [i, garbage] of [Buffer.from([0x17, 3, 1]), Buffer.from([0x7f, 0]), "what is this"].entries()) {
+      const feed = i === 0 ? s.feed : await s.edge.feed(s.connector);
+      await s.edge.until("one/status", ({ feeds }) => feeds.connected[0]?.active);
+      feed.socket.send(garbage);
+      assert.match(await feed.closed, /^1002/);
+      assert.equal((await s.edge.get("one/status")).body.resources["v1/pods"].objects, 30);
+    }
+    await s.edge.feed(s.connector);
+    s.connector.put("default/web-1", "web", "Failed");
+    await caughtUp(s);
+    assert.equal(await relists(s.wg), 1);
+    assert.ok(s.connector.subscribes.slice(1).every((rv) => rv >= 130));
+  });
+
+  test("another cluster is refused, unless it is said to take its place", options, async (t) => {
+    const s = await setup(t);
+    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept);
+    const other = await TestConnector.start();
+    t.after(() => other.close());
+    other.source = "other";
+    other.put("default/strange", "web", "Running");
+    await assert.rejects(s.edge.feed(other), /409/, "while the first is here");
+    await assert.rejects(s.edge.feed(s.connector, { resources: "v1/nodes" }), /409/, "or brings something else");
+    s.feed.socket.terminate();
+    await s.edge.until("one/status", ({ feeds }) => feeds.connected.length === 0);
+    await assert.rejects(s.edge.feed(other), /409/, "and when it is gone");
+    const liar = await s.edge.feed(other, { source: "test" });
+    assert.match(await liar.closed, /^1008 409 Conflict: v1\/pods came from cluster other/);
+    const unnamed = await s.edge.feed(other, { source: "" });
+    assert.match(await unnamed.closed, /^1008 409 Conflict/);
+    assert.equal((await s.edge.get("one/status")).body.resources["v1/pods"].objects, 30);
+    await s.edge.feed(other, { replace: true });
+    await until(s.pods, ({ objects, state }) => objects === 1 && state === "live");
+    await assert.rejects(s.edge.feed(s.connector), /409/);
+  });
+
+  test("who comes with a token that expires goes when it does", options, async (t) => {
+    const s = await setup(t);
+    const expires = Math.floor(Date.now() / 1000) + 3;
+    const standby = await s.edge.feed(s.connector, { grant: { ...everything, feed: true, expires } });
+    const reader = await rawReader(s.edge, { ...everything, expires });
+    const last = new Promise<number>((resolve) => reader.on("message", (data: Buffer) => {
+      for (const { type, payload } of split(data)) {
+        if (type !== 0x19) continue;
+        const r = new Reader(payload, "SubscriptionStatus");
+        assert.equal(r.uvarint(), 0, "of the whole connection");
+        resolve(r.uvarint());
+      }
+    }));
+    const closed = new Promise<string>((resolve) => reader.on("close", (code, reason) => resolve(`${code} ${reason}`)));
+    const w = new Writer();
+    hello(w);
+    subscribe(w, { id: 1, credit: 1 << 20 });
+    reader.send(w.take());
+    assert.equal(await last, 401);
+    assert.match(await closed, /^1008 401 Unauthorized: the token has expired/);
+    assert.match(await standby.closed, /^1008 401/);
+    s.connector.put("default/web-1", "web", "Failed");
+    await caughtUp(s);
+    assert.equal(s.pods.status.state, "live", "the others stay");
+  });
+
+  test("a reader that takes nothing costs the others nothing, and starts over when it does", options, async (t) => {
+    const s = await setup(t);
+    const slow = await rawReader(s.edge, everything);
+    let bytes = 0;
+    const ended = new Promise<number>((resolve) => {
+      slow.on("message", (data: Buffer) => {
+        bytes += data.length;
+        for (const { type } of split(data)) if (type === 0x19) resolve(bytes);
+      });
+    });
+    const w = new Writer();
+    hello(w);
+    subscribe(w, { id: 1, credit: 8_000 });
+    slow.send(w.take());
+    for (let i = 0; i < 1_500; i++) s.connector.put(`default/web-${i % 30}`, "web", `phase-${i}`);
+    await caughtUp(s);
+    assert.equal(s.pods.status.objects, 30);
+    assert.ok(bytes < 20_000, `${bytes} bytes were sent to who takes 8,000`);
+    w.frame(0x04, () => (w.uvarint(1), w.uvarint(1 << 20)));
+    slow.send(w.take());
+    await ended;
+    slow.close();
+  });
+
+  test("a storage that is full: the object says so, and goes on from memory", options, async (t) => {
+    const s = await setup(t, "full");
+    for (let i = 0; i < 300; i++) s.connector.put(`default/more-${i}`, "web", "Running");
+    const body = await s.edge.until("full/status", ({ resources }) => resources["v1/pods"].keepingFailed);
+    assert.match(body.resources["v1/pods"].keepingFailed, /the storage is full/);
+    assert.ok(body.storage.bytes <= 60_000, `${body.storage.bytes} bytes`);
+    s.connector.put("default/web-1", "web", "Failed");
+    await caughtUp(s);
+    assert.equal(s.pods.status.objects, 330);
+    await s.edge.restart();
+    await s.edge.feed(s.connector, { object: "full" });
+    const late = (await s.edge.read({ object: "full" })).collection("v1/pods");
+    await late.synced;
+    assert.equal(late.status.objects, 330);
+  });
+
+  test("a memory that is full: without bodies first, then not at all", options, async (t) => {
+    const connector = await TestConnector.start();
+    t.after(() => connector.close());
+    connector.padding = "x".repeat(400);
+    for (let i = 0; i < 100; i++) connector.put(`default/web-${i}`, "web", "Running");
+    const edge = await Edge.start(t);
+    await edge.feed(connector, { object: "scarce" });
+    await edge.until("scarce/status", ({ resources: { "v1/pods": pods } }) => pods.metadataOnly && pods.state === "live");
+    const wg = await edge.read({ object: "scarce" });
+    const rows = wg.collection("v1/pods", { metadataOnly: true });
+    await rows.synced;
+    assert.equal(rows.status.objects, 100);
+    const whole = wg.collection("v1/pods");
+    await assert.rejects(whole.synced, { code: 413, message: /held without bodies/ });
+    connector.put("default/web-100", "web", "Running");
+    await until(rows, ({ objects }) => objects === 101);
+
+    await edge.feed(connector, { object: "tiny" });
+    await edge.until("tiny/status", ({ resources: { "v1/pods": pods } }) => pods.metadataOnly && pods.state === "closed");
+    const none = (await edge.read({ object: "tiny" })).collection("v1/pods", { metadataOnly: true });
+    await assert.rejects(none.synced, { code: 413, message: /divide them by namespace/ });
+  });
+
+  test("rows that are damaged are thrown away, and asked for anew", options, async (t) => {
+    const s = await setup(t);
+    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept);
+    await s.edge.get("one/damage");
+    await s.edge.restart();
+    const { body } = await s.edge.get("one/status");
+    assert.deepEqual([body.resources["v1/pods"].objects, body.resources["v1/pods"].kept], [0, undefined]);
+    await s.edge.feed(s.connector);
+    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept?.resourceVersion === "130");
+    assert.deepEqual(s.connector.subscribes, [0, 0]);
+    await s.edge.restart();
+    assert.equal((await s.edge.get("one/status")).body.resources["v1/pods"].objects, 30);
+  });
+});
+
+/** A reader that does what the test says. */
+async function rawReader(edge: Edge, grant: object): Promise<WebSocket> {
+  const socket = new WebSocket(edge.url("one/watch", "ws"), "watchglass.v1", { headers: { "x-watchglass-grant": JSON.stringify(grant) } });
+  await new Promise((resolve) => socket.on("open", resolve));
+  return socket;
+}
+
+function hello(w: Writer): void {
+  w.frame(0x01, () => {
+    w.uvarint(1);
+    w.text("");
+    w.text("test");
+  });
+}
+
+function subscribe(w: Writer, { id, credit }: { id: number; credit: number }): void {
+  w.frame(0x02, () => {
+    w.uvarint(id);
+    for (const text of ["v1/pods", "", "", ""]) w.text(text);
+    w.uvarint(0);
+    w.uvarint(0);
+    w.text("");
+    w.uvarint(0);
+    w.uvarint(0);
+    w.bool(false);
+    w.uvarint(credit);
+  });
+}
