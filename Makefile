@@ -24,19 +24,19 @@ SEED    ?= 1
 demo: $(BINARY) ## Start etcd, a cluster simulator, the connector and the dashboard on http://127.0.0.1:8080
 	@exec $(BINARY) demo $(DEMO_FLAGS)
 
-edge: $(BINARY) examples/edge/dist/worker.js ## Run an edge on http://127.0.0.1:8787: etcd, a connector that dials out, Cloudflare's runtime
-	@go build -o $(BUILD)/edge ./host/internal/edge
+edge: $(BINARY) $(BUILD)/edge ## Run an edge on http://127.0.0.1:8787: etcd, a connector that dials out, Cloudflare's runtime
 	@exec $(BUILD)/edge $(EDGE_FLAGS)
 
 build: $(BINARY) ## Build the watchglass binary with module and dashboard inside: build/watchglass
 
 ##@ Develop
-test: $(BINARY) js/build/test examples/edge/dist/worker.js ## Run every test: Go, wazero, Node, Chromium, workerd
+test: $(BINARY) $(BUILD)/edge js/build/test ## Run every test: Go, wazero, Node, Chromium, workerd
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum
 
-test-edge: js/build/test ## Run the tests of the edge alone: Durable Objects in workerd, and what feeds them
+test-edge: $(BINARY) $(BUILD)/edge js/build/test ## Run the tests of the edge alone: Durable Objects in workerd, and what feeds them
 	cd js && node --test --test-reporter=spec $$(ls build/test/edge*.test.js)
-	go test ./host/push ./host/edge/... ./host/access/...
+	go test ./host/push ./host/edge/... ./host/access/... ./host/internal/edge
+	CHROMIUM="$$(sh js/scripts/chromium.sh)" go test -run TestEdge ./host/e2e
 
 lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript, the import rules and the size of the module
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt would change:"; echo "$$out"; exit 1; }
@@ -106,6 +106,9 @@ $(BUILD)/edge.wasm: $(filter core/% wasm/edge/% host/edge/% host/kubeapi/% host/
 	@mkdir -p $(BUILD)
 	GOOS=js GOARCH=wasm go build -trimpath -ldflags='-s -w' -o $@ ./wasm/edge
 	cp "$$(go env GOROOT)/lib/wasm/wasm_exec.js" $(BUILD)
+
+$(BUILD)/edge: examples/edge/dist/worker.js examples/dashboard/dist/index.html $(GO_SRC)
+	go build -o $@ ./host/internal/edge
 
 examples/edge/dist/worker.js: js/dist/index.js $(BUILD)/edge.wasm $(EDGE_SRC)
 	node examples/edge/build.mjs

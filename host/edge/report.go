@@ -16,15 +16,20 @@ const maxReport = 1 << 20
 
 // report is what an object says at /status, as far as it matters here.
 type report struct {
-	Feeds []struct {
-		Active bool `json:"active"`
+	Feeds struct {
+		Connected []struct {
+			Active bool `json:"active"`
+		} `json:"connected"`
 	} `json:"feeds"`
-	Collections map[string]struct {
-		State           string `json:"state"`
-		ResourceVersion string `json:"resourceVersion"`
-		Objects         int    `json:"objects"`
-	} `json:"collections"`
+	Resources map[string]struct {
+		State        string `json:"state"`
+		Objects      int    `json:"objects"`
+		MetadataOnly bool   `json:"metadataOnly"`
+	} `json:"resources"`
 	Readers int `json:"readers"`
+	Storage struct {
+		Bytes int `json:"bytes"`
+	} `json:"storage"`
 }
 
 // live is the state of a collection that is current.
@@ -67,8 +72,8 @@ func (r *report) lacking(shard string) []string {
 	if r.active() == 0 {
 		reasons = append(reasons, "no connector feeds "+shard)
 	}
-	for _, resource := range slices.Sorted(maps.Keys(r.Collections)) {
-		if state := r.Collections[resource].State; state != live {
+	for _, resource := range slices.Sorted(maps.Keys(r.Resources)) {
+		if state := r.Resources[resource].State; state != live {
 			reasons = append(reasons, resource+" is "+state)
 		}
 	}
@@ -77,7 +82,7 @@ func (r *report) lacking(shard string) []string {
 
 func (r *report) active() int {
 	n := 0
-	for _, f := range r.Feeds {
+	for _, f := range r.Feeds.Connected {
 		if f.Active {
 			n++
 		}
@@ -112,20 +117,28 @@ func (c *cluster) metrics(w http.ResponseWriter, r *http.Request) {
 	}
 	perResource := func(name, help string, value func(r *report, resource string) int) {
 		gauge(name, help, func(shard string, r *report) {
-			for _, resource := range slices.Sorted(maps.Keys(r.Collections)) {
+			for _, resource := range slices.Sorted(maps.Keys(r.Resources)) {
 				fmt.Fprintf(&b, "watchglass_edge_%s{cluster=%q,shard=%q,resource=%q} %d\n", name, c.backend.name, shard, resource, value(r, resource))
 			}
 		})
 	}
 	perObject("readers", "Connected readers.", func(r *report) int { return r.Readers })
-	perObject("feeds", "Connected connectors.", func(r *report) int { return len(r.Feeds) })
+	perObject("feeds", "Connected connectors.", func(r *report) int { return len(r.Feeds.Connected) })
 	perObject("feeds_active", "Connectors that deliver; the others stand by.", (*report).active)
-	perResource("objects", "Objects held.", func(r *report, resource string) int { return r.Collections[resource].Objects })
+	perResource("objects", "Objects held.", func(r *report, resource string) int { return r.Resources[resource].Objects })
 	perResource("live", "Whether the resource is current.", func(r *report, resource string) int {
-		if r.Collections[resource].State == live {
-			return 1
-		}
-		return 0
+		return number(r.Resources[resource].State == live)
 	})
+	perResource("metadata_only", "Whether the resource is held without bodies, for lack of memory.", func(r *report, resource string) int {
+		return number(r.Resources[resource].MetadataOnly)
+	})
+	perObject("storage_bytes", "Bytes of storage taken.", func(r *report) int { return r.Storage.Bytes })
 	plain(w, http.StatusOK, b.String())
+}
+
+func number(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
 }

@@ -1,0 +1,130 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// edge is what "make edge" runs.
+type edge struct {
+	cmd     *exec.Cmd
+	out     *logged
+	address string
+	token   string
+}
+
+func startEdge(t *testing.T, flags ...string) *edge {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	path := filepath.Join(root, "build", "edge")
+	_, err = os.Stat(path)
+	require.NoError(t, err, `build it first: "make build/edge"`)
+	e := &edge{cmd: exec.Command(path, append([]string{"-root", root, "-listen", "127.0.0.1:0"}, flags...)...), out: &logged{}}
+	e.cmd.Stdout, e.cmd.Stderr = e.out, e.out
+	require.NoError(t, e.cmd.Start())
+	t.Cleanup(func() {
+		_ = e.cmd.Process.Signal(syscall.SIGINT)
+		_ = e.cmd.Wait() // what came of it is for the test that asks
+		if t.Failed() {
+			t.Log(e.out.String())
+		}
+	})
+	said := regexp.MustCompile(`(?s)TOKEN=(\S+)\n.*watchglass edge: http://(\S+) `)
+	require.Eventually(t, func() bool { return said.MatchString(e.out.String()) }, within, 50*time.Millisecond, "the edge did not become ready")
+	found := said.FindStringSubmatch(e.out.String())
+	e.token, e.address = found[1], found[2]
+	return e
+}
+
+// The three readers of an edge, live at the same time: a page, the terminal, and
+// whatever speaks to the Kubernetes API.
+func TestEdge_serves_three_readers_live(t *testing.T) {
+	const pods = 300
+	e := startEdge(t, "-pods", "300", "-rate", "50")
+
+	page := openPage(t, "http://"+e.address+"/")
+	waitFor(t, page, `document.querySelector("#overlay .ask input")`)
+	signIn := `(() => { const form = document.querySelector("#overlay .ask"); form.querySelector("input").value = "` + e.token + `"; form.requestSubmit(); return true })()`
+	mustEvaluate[bool](t, page, signIn)
+	waitFor(t, page, state("live"))
+	waitFor(t, page, `Number(document.querySelector("[data-total]")?.dataset.total) > `+itoa(pods/2))
+	version := mustEvaluate[string](t, page, `watchglassDashboard.snapshot.resourceVersion`)
+	waitFor(t, page, `watchglassDashboard.snapshot.resourceVersion !== "`+version+`"`)
+
+	ctx, stop := context.WithTimeout(t.Context(), within)
+	defer stop()
+	terminal := exec.CommandContext(ctx, binary(t), "watch", "pods", "-A", "--server", "ws://"+e.address+"/watch", "--token", e.token)
+	events := lines(t, terminal)
+	for range pods + 20 { // those that are there, and some that change
+		require.NotEmpty(t, <-events, "the terminal's watch ended")
+	}
+
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+e.address+"/api/v1/pods?watch=true", nil)
+	require.NoError(t, err)
+	request.Header.Set("Authorization", "Bearer "+e.token)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	stream := bufio.NewScanner(response.Body)
+	stream.Buffer(nil, 1<<20)
+	for modified := 0; modified < 10; {
+		require.True(t, stream.Scan(), "the watch ended: %v", stream.Err())
+		if strings.HasPrefix(stream.Text(), `{"type":"MODIFIED"`) {
+			modified++
+		}
+	}
+	waitFor(t, page, state("live"))
+}
+
+// An interrupt ends everything in order.
+func TestEdge_ends_when_interrupted(t *testing.T) {
+	e := startEdge(t, "-pods", "20", "-rate", "0")
+	require.NoError(t, e.cmd.Process.Signal(syscall.SIGINT))
+	require.NoError(t, e.cmd.Wait(), e.out.String())
+	assert.NotContains(t, e.out.String(), "Error")
+	_, err := http.Get("http://" + e.address + "/healthz")
+	require.Error(t, err, "the runtime is still there")
+}
+
+// lines runs a command and hands out its output line by line.
+func lines(t *testing.T, cmd *exec.Cmd) <-chan string {
+	t.Helper()
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	complaint := &logged{}
+	cmd.Stderr = complaint
+	require.NoError(t, cmd.Start())
+	all := make(chan string)
+	ended := make(chan struct{})
+	go func() { // ends with the command
+		defer close(all)
+		for s := bufio.NewScanner(out); s.Scan(); {
+			select {
+			case all <- s.Text():
+			case <-ended:
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		close(ended)
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Log(complaint.String())
+		}
+	})
+	return all
+}

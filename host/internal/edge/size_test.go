@@ -1,0 +1,54 @@
+package main
+
+import (
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What is uploaded fits the strictest plan that there was, 3 MB after gzip. The
+// limit of the program itself is what it has, and a little: raise it on purpose.
+func TestWorkerIsSmall(t *testing.T) {
+	const (
+		maxProgram = 2_020_000
+		maxUpload  = 3_000_000
+	)
+	if testing.Short() {
+		t.Skip("needs the built worker")
+	}
+	total := 0
+	for _, name := range []string{"worker.js", "watchglass.wasm", "edge.wasm"} {
+		raw, packed := sizes(t, filepath.Join("../../../examples/edge/dist", name))
+		t.Logf("%-15s %9d bytes, %9d after gzip", name, raw, packed)
+		total += packed
+		if name == "edge.wasm" {
+			assert.Less(t, packed, maxProgram)
+		}
+	}
+	assert.Less(t, total, maxUpload)
+}
+
+func sizes(t *testing.T, path string) (raw, packed int) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	require.NoError(t, err, `build the worker first: "make worker"`)
+	var n counter
+	w, err := gzip.NewWriterLevel(&n, gzip.BestCompression)
+	require.NoError(t, err)
+	_, err = w.Write(content)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return len(content), int(n)
+}
+
+// counter counts what is written to it.
+type counter int
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
