@@ -45,6 +45,7 @@ func (w *Watcher) merge(earlier, later *input) {
 	w.heap.Release(earlier.event.Current)
 	w.heap.Release(later.event.Previous)
 	later.event.Previous = earlier.event.Previous
+	later.event.Unchanged &= earlier.event.Unchanged
 	earlier.event.Current, earlier.event.Previous = 0, 0
 }
 

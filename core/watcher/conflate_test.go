@@ -62,6 +62,19 @@ func TestConflate(t *testing.T) {
 	}
 }
 
+// Of two changes that become one, the second left alone what the first changed.
+func TestRegression707124_ConflateForgetsWhatOneOfTheChangesLeftAlone(t *testing.T) {
+	f := newFeed(t, 1000)
+	f.do("ns/a phase=Pending")
+	w := f.watch(watcher.Options{QueueSize: 2, Policy: wire.PolicyConflate, Filter: f.filter("", "", "status.phase=Running"), Watermark: f.rv})
+	for _, change := range []string{"ns/a phase=Running", "ns/a phase=Running nodeName=n1"} {
+		require.True(t, w.TryAdd(f.do(change)))
+	}
+	w.Conflate()
+	assert.Equal(t, []string{"ADDED ns/a@4"}, f.take(w))
+	f.assertNoLeak()
+}
+
 // A bookmark says that everything up to its version was delivered. Once the
 // changes that it spoke of have moved behind it, it would lie.
 func TestG9_ConflateDropsOvertakenBookmarks(t *testing.T) {
