@@ -34,6 +34,7 @@ const maxNodes = 4096
 
 // node is a place in the document that someone wants, or that lies on the way.
 type node struct {
+	guesses  []guess  // the members that were seen here, wanted or not
 	names    []string // of the members below, parallel to members
 	members  []*node
 	elements []element

@@ -146,17 +146,31 @@ func (s *Scanner) members(i int, n *node, depth int) (int, fault) {
 	raw, o := s.body.raw, overriding{since: len(s.captures)}
 	kept := -1
 	i, more := open(raw, i, '}')
-	for more {
+	for g := 0; more; g++ {
 		name := i
-		nameEnd, value, f := member(raw, i)
-		if f != sound {
+		var nameEnd, value, k, end int
+		var f fault
+		if hit := n.guess(raw, i, g); hit >= 0 {
+			g, k = hit, n.guesses[hit].member
+			nameEnd = i + len(n.guesses[hit].text) - 1
+			value = skipSpace(raw, nameEnd+1)
+		} else if nameEnd, value, f = member(raw, i); f != sound {
 			return value, f
-		}
-		child, end := s.child(n, raw[name+1:nameEnd-1], &o), 0
-		if child == nil {
-			end, f = s.skip(raw, value, depth+1)
 		} else {
+			k = n.member(raw[name+1 : nameEnd-1])
+			g = min(g, len(n.guesses))
+			if raw[nameEnd] == ':' {
+				n.learn(g, raw[name:nameEnd+1], k)
+			}
+		}
+		child := s.child(n, k, &o)
+		switch {
+		case child != nil:
 			end, f = s.value(value, child, depth+1)
+		case at(raw, value) == '"':
+			end, f = skipString(raw, value)
+		default:
+			end, f = s.skip(raw, value, depth+1)
 		}
 		if f != sound {
 			return end, f
@@ -182,10 +196,9 @@ type overriding struct {
 	seen  uint64 // by position in node.names; further ones always count as seen
 }
 
-// child finds the node of a member, taking back what an earlier member of the
+// child finds the node of a wanted member, taking back what an earlier member of the
 // same name left: the last one counts.
-func (s *Scanner) child(n *node, quoted []byte, o *overriding) *node {
-	k := n.member(quoted)
+func (s *Scanner) child(n *node, k int, o *overriding) *node {
 	if k < 0 {
 		return nil
 	}
