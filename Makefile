@@ -51,7 +51,7 @@ lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript,
 	go test -run 'Imports' ./core
 	@go run ./host/internal/bench -only P7 -check
 
-scenarios: $(WASM) js/node_modules ## Replay the scenarios in five runtimes and compare every byte
+scenarios: $(WASM) $(DIRECT) js/node_modules ## Replay the scenarios in five runtimes and compare every byte
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/scenarios/cmd/scenarios
 
 sim: ## Run the simulation: SEEDS of them (default 1000) from SEED on (default 1)

@@ -62,6 +62,8 @@ func (p *printer) frame(t wire.Type, payload []byte, now int64) error {
 		return show(payload, &wire.OpenStream{}, func(f *wire.OpenStream) { p.line("open stream %d", f.Stream) })
 	case wire.TypeCloseStream:
 		return show(payload, &wire.CloseStream{}, func(f *wire.CloseStream) { p.line("close stream %d: %s", f.Stream, f.Message) })
+	case wire.TypeFetch:
+		return show(payload, &wire.Fetch{}, func(f *wire.Fetch) { p.line("fetch %d %s", f.Stream, f.Path) })
 	case wire.TypeSendStream:
 		var f wire.SendStream
 		if err := f.Parse(payload); err != nil {

@@ -15,7 +15,9 @@ import (
 type Transcript struct {
 	Name  string
 	Steps int
-	Calls []Call
+	// Direct: the engine reads Kubernetes itself, which takes the module that can.
+	Direct bool
+	Calls  []Call
 }
 
 // Call is one call. Exactly one of Open, Tick, Step, Ready and Advance is set;

@@ -12,7 +12,7 @@ var verbs map[string]func(*harness, *verb) error
 func init() {
 	verbs = map[string]func(*harness, *verb) error{
 		// The set-up, before everything else.
-		"config": doConfig, // seed= client= max-bytes= max-history= credit= connector-history= bases= progress= message= subscriptions=
+		"config": doConfig, // seed= client= max-bytes= max-history= credit= connector-history= bases= progress= message= subscriptions= kubernetes=
 
 		// The source behind the connector.
 		"load":     doLoad,     // RESOURCE rv= source=, then objects: the first list
@@ -44,6 +44,11 @@ func init() {
 		"replica":           doReplica,          // RESOURCE rv= columns= source= bases=, then objects: another connector takes over, with this state
 		"tap":               doTap,              // from now on it is printed how bodies travel
 		"send-garbage":      doSendGarbage,      // HEX: the connector sends these bytes
+
+		// A Kubernetes API that the engine reads itself. The scenario says what it answers.
+		"answer": doAnswer, // STREAM CODE retry=: the head of an answer
+		"body":   doBody,   // STREAM pieces= open, then lines: some of its body, so many bytes at a time; open leaves the last line feed out
+		"end":    doEnd,    // STREAM MESSAGE: its end, in order if there is no message
 
 		// The clock.
 		"tick":  doTick,  // DURATION: time passes, and what is due happens

@@ -18,6 +18,7 @@ func doConfig(h *harness, v *verb) error {
 	if seed := v.optionNumber("seed"); seed != 0 {
 		c.Seed = seed
 	}
+	c.Kubernetes = v.option("kubernetes")
 	c.MaxBytes = v.optionNumber("max-bytes")
 	c.MaxHistory = int(v.optionNumber("max-history"))
 	c.Credit = v.optionNumber("credit")
