@@ -19,6 +19,11 @@ type Clusters map[string]Cluster
 // holds all of it.
 type Cluster struct {
 	Shards []Shard `json:"shards"`
+	// Regions is how many objects in each part of the world serve readers of
+	// each shard, which must say what it holds then; zero for none. The
+	// JavaScript entry sends readers there; what this package asks is asked of
+	// the object that is fed.
+	Regions int `json:"regions"`
 }
 
 // Shard is an object that holds some resources of a cluster, or with no resources
@@ -54,6 +59,9 @@ func ParseClusters(text string) (Clusters, error) {
 func (c Cluster) check(cluster string) error {
 	if !isName(cluster) {
 		return fmt.Errorf("cluster %q: expected lower case letters, digits, '-' and '.'", cluster)
+	}
+	if c.Regions < 0 || c.Regions > 0 && slices.ContainsFunc(c.shards(), func(s Shard) bool { return len(s.Resources) == 0 }) {
+		return fmt.Errorf("cluster %s has %d regions: expected none, or shards that all name their resources", cluster, c.Regions)
 	}
 	for i, s := range c.Shards {
 		if !isName(s.Name) {

@@ -41,6 +41,8 @@ func TestParseClusters(t *testing.T) {
 		`{"a": {"b": 1}}`:                      "unknown field",
 		`{"A": {}}`:                            `cluster "A": expected lower case`,
 		`{"": {}}`:                             `cluster "": expected`,
+		`{"a": {"regions": 1}}`:                "cluster a has 1 regions: expected none, or shards that all name",
+		`{"a": {"regions": -1}}`:               "cluster a has -1 regions",
 		`{"a": {"shards": [{}]}}`:              `cluster a, shard 1: the name ""`,
 		`{"a": {"shards": [{"name": "x/y"}]}}`: `the name "x/y"`,
 		`{"a": {"shards": [{"name": "x"}, {"name": "x"}]}}`:         "cluster a: two shards are called x",

@@ -1,7 +1,9 @@
 // The entry for Cloudflare's Durable Objects, which loads modules by import alone.
 import { WatchglassObject as WithModule } from "./edge/object.js";
 import type { EdgeOptions } from "./edge/options.js";
+import type { EdgeEnv } from "./edge/entry.js";
 import type { ObjectState } from "./edge/platform.js";
+import { upstreamOf } from "./edge/regions.js";
 import module from "./watchglass.wasm";
 
 export { edgeEntry, type EdgeEnv, type Handler } from "./edge/entry.js";
@@ -15,5 +17,12 @@ export { refuse, status } from "./edge/refusal.js";
 export class WatchglassObject extends WithModule {
   constructor(state: ObjectState, env: unknown, options: EdgeOptions = {}) {
     super(state, env, module, options);
+  }
+}
+
+/** An object that reads from the one that is fed, for readers near it, and is found by the names of {@link edgeEntry}. */
+export class WatchglassRegion extends WithModule {
+  constructor(state: ObjectState, env: EdgeEnv, options: EdgeOptions = {}) {
+    super(state, env, module, { ...options, upstream: upstreamOf(state.id.name, env) });
   }
 }

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { writeSubscriptionStatus } from "../src/edge/frames.js";
 import { parseClusters, place, route } from "../src/edge/places.js";
+import { region, upstreamOf } from "../src/edge/regions.js";
 import { parseKeys, verify, type Claims } from "../src/edge/token.js";
 import { Writer } from "../src/wire/codec.js";
 import { testdata } from "./paths.js";
@@ -48,6 +49,19 @@ test("resources are where host/edge looks for them", () => {
   });
   for (const name of ["none", "", "constructor", "__proto__"]) assert.equal((place(clusters, name, []) as { code: number }).code, 404);
   assert.equal(place(parseClusters(undefined), "default", []), "default/all");
+});
+
+test("readers are sent to a region of their part of the world", () => {
+  const clusters = { default: { shards: [{ name: "pods", resources: ["v1/pods"] }], regions: 4 }, other: {} };
+  assert.deepEqual(region(clusters, "default/pods", "EU", 0.99), { name: "default/pods@weur-3", hint: "weur" });
+  assert.deepEqual(region(clusters, "default/pods", undefined, 0), { name: "default/pods@any-0", hint: undefined });
+  assert.equal(region(clusters, "other/all", "EU", 0.5), undefined);
+  const asked: string[] = [];
+  const WATCHGLASS = { idFromName: (name: string) => asked.push(name), get: () => "home" as never };
+  const env = { WATCHGLASS, WATCHGLASS_CLUSTERS: JSON.stringify(clusters) };
+  assert.deepEqual(upstreamOf("default/pods@weur-3", env), { object: "home", cluster: "default", resources: ["v1/pods"] });
+  assert.deepEqual(asked, ["default/pods"]);
+  for (const name of [undefined, "default/pods", "default/none@weur-3", "other/all@weur-3"]) assert.throws(() => upstreamOf(name, env), /is not the name of a regional object/);
 });
 
 test("paths name a cluster, or mean the default one", () => {

@@ -22,11 +22,15 @@ const edge :Workerd.Worker = (
   ],
   bindings = [
     (name = "WATCHGLASS", durableObjectNamespace = "ClusterObject"),
+    (name = "WATCHGLASS_REGIONS", durableObjectNamespace = "RegionObject"),
     (name = "WATCHGLASS_KEY", fromEnvironment = "WATCHGLASS_KEY"),
     (name = "WATCHGLASS_CLUSTERS", fromEnvironment = "WATCHGLASS_CLUSTERS"),
     (name = "ASSETS", service = "assets"),
   ],
-  durableObjectNamespaces = [(className = "ClusterObject", uniqueKey = "watchglass", enableSql = true)],
+  durableObjectNamespaces = [
+    (className = "ClusterObject", uniqueKey = "watchglass", enableSql = true),
+    (className = "RegionObject", uniqueKey = "watchglass-regions", enableSql = true),
+  ],
   durableObjectStorage = (localDisk = "objects"),
 );
 

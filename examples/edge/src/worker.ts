@@ -1,9 +1,12 @@
-import { edgeEntry, goProgram, WatchglassObject, type EdgeEnv, type Fetcher, type GoClass } from "watchglass/edge";
+import { edgeEntry, goProgram, WatchglassObject, WatchglassRegion, type EdgeEnv, type Fetcher, type GoClass } from "watchglass/edge";
 import program from "./edge.wasm";
 import "../../../build/wasm_exec.js";
 
 /** The Durable Object: one holds a cluster, or a part of one. */
 export class ClusterObject extends WatchglassObject {}
+
+/** One that reads from those, for readers near it. */
+export class RegionObject extends WatchglassRegion {}
 
 interface Env extends EdgeEnv {
   /** The files of the dashboard. */

@@ -34,6 +34,8 @@ type config struct {
 	listen string
 	pods   int
 	rate   float64
+	// clusters is how objects are divided; empty for one of everything.
+	clusters string
 }
 
 func main() {
@@ -44,6 +46,7 @@ func main() {
 	flag.StringVar(&c.listen, "listen", "127.0.0.1:8787", "address of the edge; port 0 takes a free one")
 	flag.IntVar(&c.pods, "pods", 2000, "pods in the simulated cluster")
 	flag.Float64Var(&c.rate, "rate", 20, "changes per second")
+	flag.StringVar(&c.clusters, "clusters", "", "WATCHGLASS_CLUSTERS: how clusters are divided over objects")
 	flag.Parse()
 	if err := run(ctx, c, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "Error:", err)
@@ -154,7 +157,7 @@ func startRuntime(c config, dir, key string) (*workerd.Process, error) {
 	return workerd.Start(context.Background(), workerd.Config{
 		Binary: binary, Path: filepath.Join(c.root, "examples/edge/local/config.capnp"),
 		Flags: []string{"--socket-addr=http=" + c.listen, "--directory-path=objects=" + dir, "--directory-path=page=" + page},
-		Env:   []string{"WATCHGLASS_KEY=" + key, "WATCHGLASS_CLUSTERS="},
+		Env:   []string{"WATCHGLASS_KEY=" + key, "WATCHGLASS_CLUSTERS=" + c.clusters},
 	})
 }
 

@@ -28,13 +28,19 @@ type rig struct {
 
 func start(t *testing.T, pods int) *rig {
 	t.Helper()
+	return startDivided(t, pods, "")
+}
+
+// startDivided is an edge whose objects are divided in some way.
+func startDivided(t *testing.T, pods int, clusters string) *rig {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("runs an edge")
 	}
 	const root = "../../.."
 	_, err := os.Stat(root + "/examples/edge/dist/worker.js")
 	require.NoError(t, err, `build the worker first: "make worker dashboard"`)
-	d, err := open(t.Context(), config{root: root, listen: "127.0.0.1:0", pods: pods})
+	d, err := open(t.Context(), config{root: root, listen: "127.0.0.1:0", pods: pods, clusters: clusters})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	fed := make(chan error, 1)

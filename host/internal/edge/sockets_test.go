@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -111,13 +113,72 @@ func TestSockets(t *testing.T) {
 		for _, values := range response.Header {
 			assert.NotContains(t, strings.Join(values, " "), presented)
 		}
-		hello := (&wire.Hello{Version: wire.Version, Client: "test"}).Append(nil)
-		hello = (&wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 20}).Append(hello)
-		require.NoError(t, conn.Write(t.Context(), websocket.MessageBinary, hello))
+		subscribe(r, conn)
 		_, message, err := conn.Read(t.Context())
 		require.NoError(t, err)
 		kind, _, _, err := wire.Next(message)
 		require.NoError(t, err)
 		assert.Equal(t, wire.TypeWelcome, kind)
 	})
+}
+
+// subscribe says what every reader says first.
+func subscribe(r *rig, conn *websocket.Conn) {
+	hello := (&wire.Hello{Version: wire.Version, Client: "test"}).Append(nil)
+	hello = (&wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 20}).Append(hello)
+	require.NoError(r, conn.Write(r.Context(), websocket.MessageBinary, hello))
+}
+
+// Two levels: readers are served by regional objects, and home by as many
+// connections as there are of those.
+func TestRegions(t *testing.T) {
+	const readers, regions = 8, 2
+	r := startDivided(t, 50, `{"default": {"regions": 2, "shards": [{"name": "all",
+		"resources": ["v1/pods", "v1/nodes", "v1/configmaps", "apps/v1/deployments"]}]}}`)
+	var conns []*websocket.Conn
+	for range readers {
+		conn, _, err := r.dial("/watch", []string{wire.Subprotocol}, "Authorization", "Bearer "+r.everything())
+		require.NoError(t, err)
+		defer func() { _ = conn.CloseNow() }()
+		conn.SetReadLimit(wire.MaxMessage)
+		subscribe(r, conn)
+		conns = append(conns, conn)
+	}
+	for _, conn := range conns {
+		await(r, conn, wire.TypeSnapshotEnd)
+	}
+	_, metrics := r.get("/metrics", r.everything())
+	found := regexp.MustCompile(`watchglass_edge_readers\{.*\} (\d+)`).FindSubmatch(metrics)
+	require.NotNil(t, found, string(metrics))
+	assert.LessOrEqual(t, string(found[1]), strconv.Itoa(regions))
+	assert.NotEqual(t, "0", string(found[1]))
+	r.change()
+	for _, conn := range conns {
+		await(r, conn, wire.TypeEvents)
+	}
+}
+
+// await reads until a frame of a type comes. A subscription that comes too early
+// is made anew, as every reader does.
+func await(r *rig, conn *websocket.Conn, wanted wire.Type) {
+	r.Helper()
+	for {
+		_, message, err := conn.Read(r.Context())
+		require.NoError(r, err)
+		for len(message) > 0 {
+			kind, payload, rest, err := wire.Next(message)
+			require.NoError(r, err)
+			if kind == wanted {
+				return
+			}
+			if kind == wire.TypeSubscriptionStatus {
+				var ended wire.SubscriptionStatus
+				require.NoError(r, ended.Parse(payload))
+				require.Equal(r, 503, ended.Status.Code, ended.Status)
+				again := wire.Subscribe{Subscription: ended.Subscription + 1, Resource: "v1/pods", Credit: 1 << 20}
+				require.NoError(r, conn.Write(r.Context(), websocket.MessageBinary, again.Append(nil)))
+			}
+			message = rest
+		}
+	}
 }

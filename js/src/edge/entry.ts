@@ -5,12 +5,15 @@ import { grantHeader, type Grant } from "./grant.js";
 import { parseClusters, place, route } from "./places.js";
 import type { Fetcher } from "./platform.js";
 import { refuse, status } from "./refusal.js";
+import { region, type Objects } from "./regions.js";
 import { parseKeys, verify, type Claims } from "./token.js";
 
 /** What an edge is given by the runtime. */
 export interface EdgeEnv {
-  /** The Durable Objects. */
-  WATCHGLASS: { idFromName(name: string): unknown; get(id: never): Fetcher };
+  /** The Durable Objects that are fed. */
+  WATCHGLASS: Objects;
+  /** Those that read from them, where a cluster has regions. */
+  WATCHGLASS_REGIONS?: Objects;
   /** The keys that tokens are signed with; a secret. */
   WATCHGLASS_KEY: string;
   /** The clusters as JSON; see host/edge. Default: one, called "default". */
@@ -51,15 +54,24 @@ async function takeIn(request: Request, env: EdgeEnv, url: URL, cluster: string,
   if ("code" in claims) return no(request, claims);
   const forbidden = mayNot(claims, cluster, path);
   if (forbidden) return no(request, forbidden);
-  const object = place(parseClusters(env.WATCHGLASS_CLUSTERS), cluster, asked(url.searchParams));
-  if (typeof object !== "string") return no(request, object);
+  const clusters = parseClusters(env.WATCHGLASS_CLUSTERS);
+  const home = place(clusters, cluster, asked(url.searchParams));
+  if (typeof home !== "string") return no(request, home);
   const inner = new Request(`http://object${path}${url.search}`, request);
   inner.headers.delete("Authorization");
   // Only the protocol itself: what else was offered is the token.
   if (offered(request.headers).includes(subprotocol)) inner.headers.set("Sec-WebSocket-Protocol", subprotocol);
   else inner.headers.delete("Sec-WebSocket-Protocol");
   inner.headers.set(grantHeader, ascii(JSON.stringify(claims satisfies Grant)));
-  return env.WATCHGLASS.get(env.WATCHGLASS.idFromName(object) as never).fetch(inner);
+  const { continent } = (request as { cf?: { continent?: string } }).cf ?? {};
+  const near = path === "/watch" ? region(clusters, home, continent, Math.random()) : undefined;
+  return find(env, home, near).fetch(inner);
+}
+
+function find({ WATCHGLASS: homes, WATCHGLASS_REGIONS: regions }: EdgeEnv, home: string, near: ReturnType<typeof region>): Fetcher {
+  if (!near) return homes.get(homes.idFromName(home) as never);
+  if (!regions) throw new Error("a cluster has regions, and the binding WATCHGLASS_REGIONS is missing");
+  return regions.get(regions.idFromName(near.name) as never, near.hint ? { locationHint: near.hint } : {});
 }
 
 function mayNot({ feed, cluster: granted }: Claims, cluster: string, path: "/watch" | "/feed"): Status | undefined {

@@ -13,8 +13,11 @@ export interface Shard {
   resources?: string[];
 }
 
-/** The clusters of an edge. A cluster without shards is in one object. */
-export type Clusters = Record<string, { shards?: Shard[] }>;
+/**
+ * The clusters of an edge. A cluster without shards is in one object. Regions are
+ * how many objects in each part of the world serve the readers of each shard.
+ */
+export type Clusters = Record<string, { shards?: Shard[]; regions?: number }>;
 
 /** Reads the configuration, which host/edge checks. Nothing at all is one cluster in one object. */
 export function parseClusters(text: string | undefined): Clusters {

@@ -33,6 +33,8 @@ export interface ObjectStorage {
 }
 
 export interface ObjectState {
+  /** Of an object that was found by its name. */
+  readonly id: { readonly name?: string };
   readonly storage: ObjectStorage;
   blockConcurrencyWhile<T>(act: () => Promise<T>): Promise<T>;
   acceptWebSocket(socket: HibernatableSocket, tags?: string[]): void;

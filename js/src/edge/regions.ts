@@ -1,0 +1,32 @@
+import type { Upstream } from "./options.js";
+import { parseClusters, type Clusters } from "./places.js";
+import type { Fetcher } from "./platform.js";
+
+// The second level of the tree: regional objects that read from the object that
+// is fed, which is home, and serve readers near them. The name of one is that of
+// its home, the part of the world, and a number: "default/pods@weur-3".
+
+/** The objects of one class. */
+export interface Objects {
+  idFromName(name: string): unknown;
+  get(id: never, options?: { locationHint?: string }): Fetcher;
+}
+
+/** Where the platform is asked to make the objects for readers on a continent. */
+const hints: Readonly<Record<string, string>> = { AF: "afr", AS: "apac", EU: "weur", NA: "enam", OC: "oc", SA: "sam" };
+
+/** The regional object for a reader on a continent, if the cluster has such. Random is in [0, 1). */
+export function region(clusters: Clusters, home: string, continent: string | undefined, random: number): { name: string; hint: string | undefined } | undefined {
+  const { regions = 0 } = clusters[home.slice(0, home.indexOf("/"))]!;
+  if (regions === 0) return undefined;
+  const hint = hints[continent ?? ""];
+  return { name: `${home}@${hint ?? "any"}-${Math.floor(random * regions)}`, hint };
+}
+
+/** What a regional object of this name reads from. */
+export function upstreamOf(name: string | undefined, env: { WATCHGLASS: Objects; WATCHGLASS_CLUSTERS?: string }): Upstream {
+  const [, home, cluster, shard] = /^(([^/]*)\/([^@]*))@/.exec(name ?? "") ?? [];
+  const resources = home && parseClusters(env.WATCHGLASS_CLUSTERS)[cluster!]?.shards?.find(({ name }) => name === shard)?.resources;
+  if (!resources) throw new Error(`${name} is not the name of a regional object whose home says what it holds`);
+  return { object: env.WATCHGLASS.get(env.WATCHGLASS.idFromName(home) as never), cluster: cluster!, resources };
+}
