@@ -13,6 +13,7 @@ import { after, test, type TestContext } from "node:test";
 import { chromium, type Browser, type Page } from "playwright-core";
 import type * as api from "../src/index.js";
 import { TestConnector } from "./connector.js";
+import { Kubernetes, pod as kubernetesPod } from "./kubernetes.js";
 import { built, packaged } from "./paths.js";
 
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
@@ -58,8 +59,8 @@ interface Setup {
   browser: Browser;
 }
 
-async function setup(t: TestContext): Promise<Setup> {
-  const connector = await TestConnector.start(serve);
+async function setup(t: TestContext, handler = serve): Promise<Setup> {
+  const connector = await TestConnector.start(handler);
   connector.put("default/web-1", "web", "Running");
   connector.put("default/web-2", "web", "Pending");
   const browser = await (launched ??= chromium.launch({ executablePath, args }));
@@ -172,6 +173,36 @@ test("a worker that cannot be loaded is an error that says so", { skip }, async 
     assert.match(message, /cannot (be )?load/);
   }
 });
+
+const noDirect = skip || (existsSync(join(dist, "watchglass-direct.wasm")) ? false : "dist/ has no watchglass-direct.wasm");
+
+for (const worker of ["shared", "dedicated", "inline"] as const) {
+  test(`a page with a ${worker} engine reads Kubernetes through a backend of its origin`, { skip: noDirect }, async (t) => {
+    const kubernetes = new Kubernetes();
+    const { open } = await setup(t, (request, response) => {
+      if (!request.url!.startsWith("/k8s/")) return serve(request, response);
+      assert.equal(request.headers.authorization, "Bearer t0ken");
+      kubernetes.answer(request, response);
+    });
+    const page = await open();
+    await page.evaluate(async (worker) => {
+      const name = "./direct.js";
+      const { connectKubernetes } = (await import(name)) as typeof import("../src/direct.js");
+      globalThis.wg = await connectKubernetes("/k8s", { token: "t0ken", worker });
+      globalThis.pods = wg.collection("v1/pods");
+      globalThis.view = pods.view({ sort: "name" });
+      await view.ready;
+    }, worker);
+    await shows(page, "web-1 Running");
+    kubernetes.send(await kubernetes.watch(0), "ADDED", kubernetesPod("web-2", 9, "Pending"));
+    await shows(page, "web-1 Running, web-2 Pending");
+    (await kubernetes.watch(0)).destroy();
+    await page.waitForFunction(() => pods.status.state === "reconnecting");
+    await page.evaluate(() => wg.reconnect());
+    kubernetes.send(await kubernetes.watch(1), "DELETED", kubernetesPod("web-1", 12));
+    await shows(page, "web-2 Pending");
+  });
+}
 
 const binary = built("watchglass");
 const real = process.env.WATCHGLASS_URL;

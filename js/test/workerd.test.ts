@@ -8,6 +8,7 @@ import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
 import { test, type TestContext } from "node:test";
 import { TestConnector } from "./connector.js";
+import { Kubernetes, pod } from "./kubernetes.js";
 import { packaged } from "./paths.js";
 import { serveWorkerd } from "./workerd.js";
 
@@ -34,14 +35,7 @@ test("a view streamed by a worker follows the connector, over a cut too", { skip
   const { connector, ask } = await setup(t);
   const response = await ask("/follow");
   assert.equal(response.status, 200);
-  const states = createInterface(Readable.fromWeb(response.body as ReadableStream))[Symbol.asyncIterator]();
-  const shows = async (rows: string) => {
-    for (;;) {
-      const { value, done } = await states.next();
-      if (done) assert.fail(`the stream ended before it showed ${rows}`);
-      if (value === rows) return;
-    }
-  };
+  const shows = showing(response);
   await shows("web-1 Running, web-2 Pending");
   connector.put("default/web-2", "web", "Running");
   await shows("web-1 Running, web-2 Running");
@@ -52,12 +46,34 @@ test("a view streamed by a worker follows the connector, over a cut too", { skip
   assert.deepEqual(connector.subscribes, [0, 104]);
 });
 
+test("a view streamed by a worker follows Kubernetes without a connector", { skip, timeout: 60_000 }, async (t) => {
+  const kubernetes = await Kubernetes.start(t);
+  const { ask } = await setup(t);
+  const response = await ask("/direct", { kubernetes: kubernetes.url });
+  const shows = showing(response);
+  await shows("web-1 Running");
+  kubernetes.send(await kubernetes.watch(0), "MODIFIED", pod("web-1", 9, "Failed"));
+  await shows("web-1 Failed");
+});
+
 test("a Durable Object reads for many requests over one connection", { skip, timeout: 60_000 }, async (t) => {
   const { connector, ask } = await setup(t);
-  const pod = (await (await ask("/get", { key: "default/web-1" })).json()) as { kind: string; metadata: { resourceVersion: string } };
-  assert.deepEqual([pod.kind, pod.metadata.resourceVersion], ["Pod", "101"]);
+  const web = (await (await ask("/get", { key: "default/web-1" })).json()) as { kind: string; metadata: { resourceVersion: string } };
+  assert.deepEqual([web.kind, web.metadata.resourceVersion], ["Pod", "101"]);
   const none = await ask("/get", { key: "default/none" });
   assert.equal(none.status, 404);
   assert.deepEqual(await none.json(), { name: "WatchglassError", code: 404, reason: "NotFound" });
   assert.equal(connector.hellos.length, 1);
 });
+
+/** Waits for a line of a streamed answer. */
+function showing(response: Response): (rows: string) => Promise<void> {
+  const states = createInterface(Readable.fromWeb(response.body as ReadableStream))[Symbol.asyncIterator]();
+  return async (rows) => {
+    for (;;) {
+      const { value, done } = await states.next();
+      if (done) assert.fail(`the stream ended before it showed ${rows}`);
+      if (value === rows) return;
+    }
+  };
+}

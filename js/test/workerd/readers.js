@@ -1,12 +1,12 @@
-// Two ways to read in a worker: for as long as a response lasts, and in a
-// Durable Object that outlives its requests.
+// Ways to read in a worker: for as long as a response lasts, from a connector or
+// from Kubernetes itself, and in a Durable Object that outlives its requests.
+import { connectKubernetes } from "./workerd-direct.js";
 import { connect } from "./workerd.js";
 
 const lines = (view) => view.snapshot.rows.map((row) => `${row.name} ${row.columns[0]}`).join(", ") + "\n";
 
 /** Streams every state of a view until the reader goes away. */
-async function follow(url) {
-  const wg = await connect(url, { token: "t0ken" });
+async function follow(wg) {
   const view = wg.collection("v1/pods").view({ labelSelector: "app=web", sort: "name" });
   await view.ready;
   const { readable, writable } = new TransformStream();
@@ -38,7 +38,9 @@ export class Reader {
 export default {
   async fetch(request, env) {
     const { pathname, searchParams } = new URL(request.url);
-    if (pathname === "/follow") return follow(searchParams.get("connector"));
+    const options = { token: "t0ken" };
+    if (pathname === "/follow") return follow(await connect(searchParams.get("connector"), options));
+    if (pathname === "/direct") return follow(await connectKubernetes(searchParams.get("kubernetes"), options));
     return env.READER.get(env.READER.idFromName("one")).fetch(request);
   },
 };
