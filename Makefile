@@ -33,10 +33,11 @@ build: $(BINARY) ## Build the watchglass binary with module and dashboard inside
 test: $(BINARY) $(BUILD)/edge js/build/test ## Run every test: Go, wazero, Node, Chromium, workerd
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum
 
-test-edge: $(BINARY) $(BUILD)/edge js/build/test ## Run the tests of the edge alone: Durable Objects in workerd, and what feeds them
+test-edge: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## Run the tests of the edge alone: Durable Objects in workerd, and what feeds them
 	cd js && node --test --test-reporter=spec $$(ls build/test/edge*.test.js)
 	go test ./host/push ./host/edge/... ./host/access/... ./host/internal/edge
 	CHROMIUM="$$(sh js/scripts/chromium.sh)" go test -run TestEdge ./host/e2e
+	cd examples/edge && WRANGLER_SEND_METRICS=false npm run --silent check
 
 lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript, the import rules and the size of the module
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt would change:"; echo "$$out"; exit 1; }
@@ -131,6 +132,10 @@ $(BINARY): $(WASM) examples/dashboard/dist/index.html $(GO_SRC)
 
 js/build/test: js/dist/index.js $(shell git ls-files -co --exclude-standard -- js/test)
 	cd js && node build.mjs --test
+	@touch $@
+
+examples/edge/node_modules: examples/edge/package-lock.json
+	cd examples/edge && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 js/bench/node_modules: js/bench/package-lock.json

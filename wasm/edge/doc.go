@@ -8,7 +8,7 @@
 //	WATCHGLASS_KEY       the keys of tokens, see host/access/token; a secret
 //	WATCHGLASS_CLUSTERS  the clusters, see host/edge; may be missing
 //
-// and is run by js/src/edge/worker.ts. A list that breaks off must not look like
+// and is run by js/src/edge/program.ts. A list that breaks off must not look like
 // a list, and a worker has no connection to cut: the program ends with code 1,
 // upon which its runner breaks the response off.
 package main

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"time"
@@ -68,7 +69,34 @@ func (o object) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return stub.Fetch(r)
+	response, err := stub.Fetch(r)
+	if err != nil {
+		return nil, err
+	}
+	response.Body = &body{ReadCloser: response.Body}
+	return response, nil
+}
+
+// body does not cancel a stream that has ended: nobody would hear what became of
+// that.
+type body struct {
+	io.ReadCloser
+	ended bool
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.ended = b.ended || err != nil
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error {
+	if b.ended {
+		return nil
+	}
+	return b.ReadCloser.Close()
 }
 
 // served fits a handler to the worker's response writer, which takes Flush for

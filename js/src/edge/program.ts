@@ -1,4 +1,3 @@
-import { messageOf } from "../errors.js";
 import type { Handler } from "./entry.js";
 import { refuse, status } from "./refusal.js";
 
@@ -20,7 +19,7 @@ export function goProgram<Env>(module: WebAssembly.Module, Go: GoClass): Handler
       return await program.answer(request);
     } catch (error) {
       console.error("watchglass:", error);
-      return refuse(status(500, "InternalError", messageOf(error)));
+      return refuse({ ...status(503, "ServiceUnavailable", "the edge could not complete its answer; its log says why: try again"), retryAfterSeconds: 1 });
     }
   };
 }

@@ -1,0 +1,131 @@
+// The Go worker by itself, in Node, in front of objects that are made up here:
+// how it starts, and how it fails.
+
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { goProgram, type GoClass } from "../src/edge/program.js";
+import { Writer } from "../src/wire/codec.js";
+import { built, testdata } from "./paths.js";
+
+const skip = existsSync(built("edge.wasm")) ? false : 'build/edge.wasm is missing; run "make worker"';
+
+const { keys, now, vectors } = JSON.parse(readFileSync(testdata("tokens", "vectors.json"), "utf8"));
+// The pinned tokens are of a time to come; only what needs none is asked here, and what a Date moved there allows.
+const { token } = vectors.find(({ name }: { name: string }) => name === "a token of the key before");
+
+type Answer = (path: string, query: URLSearchParams) => Response;
+
+async function worker(answer: Answer, env: object = {}) {
+  await import(pathToFileURL(built("wasm_exec.js")).href);
+  const { Go } = globalThis as unknown as { Go: GoClass };
+  const program = goProgram<object>(await WebAssembly.compile(readFileSync(built("edge.wasm"))), Go);
+  const asked: string[] = [];
+  const objects = {
+    idFromName: (name: string) => name,
+    get: (name: string) => ({
+      async fetch(request: Request) {
+        const { pathname, searchParams } = new URL(request.url);
+        asked.push(`${name}${pathname}`);
+        return answer(pathname, searchParams);
+      },
+    }),
+  };
+  const ask = (path: string) =>
+    program(new Request(`http://edge${path}`, { headers: { Authorization: `Bearer ${token}` } }), { WATCHGLASS: objects, WATCHGLASS_KEY: keys, WATCHGLASS_CLUSTERS: '{"demo":{}}', ...env }, {});
+  return { ask, asked };
+}
+
+/** Moves the clock to where the pinned tokens hold. */
+function atTheTime<T>(act: () => Promise<T>): Promise<T> {
+  const Real = Date;
+  const behind = now * 1000 - Real.now();
+  class Moved extends Real {
+    constructor(...given: []) {
+      super(...(given.length > 0 ? given : ([Real.now() + behind] as unknown as [])));
+    }
+    static override now = () => Real.now() + behind;
+  }
+  globalThis.Date = Moved as DateConstructor;
+  return act().finally(() => (globalThis.Date = Real));
+}
+
+const frame = (type: number, write: (w: Writer) => void): Uint8Array<ArrayBuffer> => {
+  const w = new Writer();
+  w.frame(type, write);
+  return w.take();
+};
+
+/** Pods, without fields and columns. */
+const schema = frame(0x65, (w) => {
+  w.uvarint(1);
+  for (const text of ["", "v1", "pods", "Pod"]) w.text(text);
+  w.bool(true);
+  w.uvarint(0);
+  w.uvarint(0);
+});
+
+/** A page of one pod of some size, with more to come. */
+const page = (size: number) => frame(0x6c, (w) => {
+  w.uvarint(1);
+  w.uvarint(7);
+  w.text("more");
+  w.uvarint(1);
+  w.uvarint(1);
+  w.uvarint(7);
+  w.byte(0);
+  w.uvarint(0);
+  const envelope = new Writer();
+  envelope.text("shop/one");
+  envelope.byte(1); // no uid
+  envelope.bytes(Uint8Array.of(0, 0));
+  envelope.byte(1);
+  const body = new TextEncoder().encode(`{"kind":"Pod","spec":"${"x".repeat(size)}"}`);
+  w.bytes(Buffer.concat([envelope.take(), body]));
+});
+
+/** Answers the first page, and is gone then. */
+const broken = (size: number): Answer => (path) => {
+  if (path === "/backend/schemas") return new Response(schema);
+  let pulled = 0;
+  const pull = (controller: ReadableStreamDefaultController): void => {
+    if (pulled++ === 0) controller.enqueue(page(size));
+    else controller.error(new Error("the object is gone"));
+  };
+  return new Response(new ReadableStream({ pull }));
+};
+
+test("a list that breaks off does not look like a list", { skip, timeout: 60_000 }, async () => {
+  await atTheTime(async () => {
+    const { ask, asked } = await worker(broken(200_000));
+    const begun = await ask("/clusters/demo/api/v1/namespaces/shop/pods");
+    assert.equal(begun.status, 200);
+    await assert.rejects(begun.text());
+    assert.deepEqual(asked, ["demo/all/backend/schemas", "demo/all/backend/list"]);
+    const early = await (await worker(broken(10))).ask("/clusters/demo/api/v1/namespaces/shop/pods");
+    assert.deepEqual([early.status, early.headers.get("Retry-After")], [503, "1"]);
+  });
+});
+
+test("an object that fails is a 503 that says when to come again", { skip, timeout: 60_000 }, async () => {
+  await atTheTime(async () => {
+    for (const answer of [() => new Response("overloaded", { status: 500 }), () => new Response("garbage"), () => { throw new Error("no such object"); }]) {
+      const { ask } = await worker(answer as Answer);
+      const response = await ask("/clusters/demo/api/v1/namespaces/shop/pods");
+      assert.deepEqual([response.status, response.headers.get("Retry-After")], [503, "1"]);
+      assert.equal(((await response.json()) as { kind: string }).kind, "Status");
+    }
+  });
+});
+
+test("an edge that is not set up says so, and not what its key is", { skip, timeout: 60_000 }, async () => {
+  for (const env of [{ WATCHGLASS_KEY: "" }, { WATCHGLASS_KEY: "too-short" }, { WATCHGLASS_CLUSTERS: "{" }]) {
+    const { ask } = await worker(() => new Response(), env);
+    const response = await ask("/healthz");
+    const text = await response.text();
+    assert.equal(response.status, 500);
+    assert.match(text, /"message":"this edge is not set up completely/);
+    assert.doesNotMatch(text, /too-short/);
+  }
+});
