@@ -3,13 +3,44 @@
 // whether it is met. A figure that misses its target is printed like any other.
 //
 // Both sides of a figure run in turn within one command, and in V8 each in a
-// process of its own, on the same changes, which come from one seed: the objects are those of
-// host/clustersim, our side of a recording is what a real connector sent to a
-// real engine, and the peers' side is the same objects as Kubernetes list and
-// watch JSON. A ratio is the median of at least five rounds; absolute numbers
-// say little about another machine.
+// process of its own, on the same changes, which come from one seed: the objects
+// are those of host/clustersim, our side of a recording is what a real connector
+// sent to a real engine, and the peers' side is the same objects as Kubernetes
+// list and watch JSON. A message of ours has about a hundred changes, as it does
+// when a reader is not faster than its cluster. A ratio is the median of at least
+// five rounds; absolute numbers say little about another machine.
 //
 // The figures stand in figures.go, one entry each. What runs in JavaScript is a
 // command of js/bench that prints one [Result] as JSON on a line; any other
 // command that does so can be a figure as well.
+//
+// # Where the time goes
+//
+// P1, by V8's profile of the rounds that count: of an update of one of 30,000 pods
+// in about 2 µs, finding the object by its key is 16 %, storing the new version
+// 15 %, making its envelope out of the patch 10 %, checking the message 9 %, the
+// view 8 %, appending frames for the program 8 %, the watch 7 %, reading them in
+// JavaScript 7 %, and letting the oldest version in the history go 7 %. How much of
+// that is waiting for memory P6 tells: among 1,000 objects an update takes a
+// quarter less than among 100,000. An update allocates 300 bytes, too few for a
+// collector to matter. client-node takes 35 to 70 µs for the same. Tried without a
+// gain worth its price: compiling the module with a profile (as fast, larger), and
+// ten messages to a step (within the noise).
+//
+// P2, the longest call: over seven runs at a busy time the least that the longest
+// call took is 2.9 ms, and its median 12 ms; what is between the two is other
+// processes. A message of a snapshot has 64 kB. A view is not open in P2: it opens
+// in one call, which for 50,000 objects takes 25 to 80 ms by what it is sorted by.
+//
+// P5, of labels and fields mixed: each of the watches that an event concerns is
+// some cache lines, which ten watches find in a cache and 10,000 do not.
+//
+// P7, by the size of functions before compression: of the 980 kB of code beyond
+// the empty reactor the engine is a fifth, the wire format a sixth, the cacher a
+// ninth, and no function is one percent; 620 kB are data, mostly tables for stack
+// traces and for the collector. There is no part to leave out.
+//
+// P8, to 10 of 1,000 readers: what is done once for a change, to scan and compress
+// the object and to make the difference, falls on ten readers and not on a
+// hundred.
 package main
