@@ -27,6 +27,12 @@
 // exact list would find it: forgetting it sooner would help nobody. That etcd has
 // the last word on it here is because the suites ask for that.
 //
+// Three suites get a hand. One writes objects of a namespaced resource without a
+// namespace, which are taken for cluster-scoped ones. One asks for statistics of
+// what the store has read, and is read everything to before. One asserts that the
+// cache does not know a version that nobody has asked for, so there the source says
+// how far it is only when it is asked.
+//
 // The storage layer knows one thing that its clients do not: a watch from version
 // "0" that says nothing of initial events. The module reads that as kube-apiserver
 // reads it from clients (rule C10), so the adapter leaves the end marker out.

@@ -45,7 +45,6 @@ func (a *adapter) Watch(ctx context.Context, key string, opts upstream.ListOptio
 	if deadline, ok := ctx.Deadline(); ok {
 		o.Timeout = time.Until(deadline).Round(time.Second)
 	}
-	flowcontrol.WatchInitialized(ctx)
 	started, err := a.collection().Watch(ctx, o)
 	if ctx.Err() != nil {
 		return watch.NewEmptyWatch(), nil
@@ -53,6 +52,7 @@ func (a *adapter) Watch(ctx context.Context, key string, opts upstream.ListOptio
 	if err != nil {
 		return refused(err)
 	}
+	flowcontrol.WatchInitialized(ctx) // the initial events are in the queue (W39)
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watching{
 		watch: started, cancel: cancel, result: make(chan watch.Event, queue),
