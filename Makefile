@@ -16,6 +16,7 @@ EDGE_SRC := $(shell git ls-files -co --exclude-standard -- examples/edge)
 BENCH   ?=
 KUBERNETES := host/conformance/kubernetes
 KUBERNETES_VERSION := v1.36.3
+VET_CONFORMANCE = go -C host/conformance vet ./... && go -C host/conformance/objcache vet ./...
 FUZZTIME ?= 30s
 SEEDS   ?= 1000
 SEED    ?= 1
@@ -75,9 +76,12 @@ fuzz: ## Fuzz every parser, and the core against Kubernetes, for FUZZTIME each (
 	  done; done
 
 conformance: $(BINARY) $(KUBERNETES)/bin/kube-apiserver-$(KUBERNETES_VERSION) $(KUBERNETES)/bin/kubectl-$(KUBERNETES_VERSION) ## Hold it against Kubernetes itself: its libraries, kube-apiserver, kubectl (the first build takes minutes)
-	go -C host/conformance vet ./...
-	go -C host/conformance/objcache vet ./...
-	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum -conformance
+	$(VET_CONFORMANCE)
+	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum -conformance all
+
+suites: ## The part of conformance that needs no program of Kubernetes: its storage suites, the comparisons with its libraries
+	$(VET_CONFORMANCE)
+	@go run ./host/internal/testsum -conformance libraries
 
 $(KUBERNETES)/bin/%-$(KUBERNETES_VERSION): $(KUBERNETES)/go.mod $(KUBERNETES)/go.sum
 	go -C $(KUBERNETES) build -trimpath -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES_VERSION)' -o bin/$(@F) k8s.io/kubernetes/cmd/$*
@@ -149,4 +153,4 @@ js/build/bench: js/node_modules js/bench/node_modules $(JS_SRC) $(shell git ls-f
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: demo edge build test test-edge lint scenarios sim sim-mutants bench bench-json fuzz conformance golden clean wasm js dashboard worker help
+.PHONY: demo edge build test test-edge lint scenarios sim sim-mutants bench bench-json fuzz conformance suites golden clean wasm js dashboard worker help

@@ -1,7 +1,7 @@
 // Command testsum runs every test suite of the project, shows what fails, and
 // ends with one line that counts them all: "N passed, N failed". With
-// -conformance it runs those that hold the project against Kubernetes itself, and
-// ends with a line for each of them before.
+// -conformance it runs those that hold the project against Kubernetes itself, all
+// of them or those that need its libraries alone, and ends with a line for each.
 package main
 
 import (
@@ -39,21 +39,31 @@ func (t tally) String() string {
 }
 
 // conformance are the suites of host/conformance. They take turns, for the
-// packages there start servers and want the machine for themselves.
-func conformance() []suite {
+// packages there start servers and want the machine for themselves. The first need
+// the libraries of Kubernetes, the others its programs as well.
+func conformance(which string) ([]suite, error) {
 	test := func(name, module string, args ...string) suite {
 		return suite{name, slices.Concat([]string{"go", "-C", module, "test", "-json", "-timeout", "30m"}, args), countGo}
 	}
 	const module = "host/conformance"
-	return []suite{
+	libraries := []suite{
 		test("selectors against apimachinery", module, "./selectors"),
 		test("watch cache against that of kube-apiserver", module, "./cacher"),
 		test("object cache against that of the kubelet", module+"/objcache", "."),
 		test("storage suites", module, "./storage"),
+	}
+	programs := []suite{
 		test("client-go and kubectl", module, "./kubeapi"),
 		test("kube-apiserver", module, "-skip", "^TestRBAC$", "./apiserver"),
 		test("RBAC", module, "-run", "^TestRBAC$", "./apiserver"),
 	}
+	switch which {
+	case "libraries":
+		return libraries, nil
+	case "all":
+		return append(libraries, programs...), nil
+	}
+	return nil, fmt.Errorf("-conformance %q: expected libraries or all", which)
 }
 
 func suites() ([]suite, error) {
@@ -83,11 +93,11 @@ func suites() ([]suite, error) {
 }
 
 func main() {
-	against := flag.Bool("conformance", false, "run the suites that need Kubernetes, and those alone")
+	against := flag.String("conformance", "", `run what holds the project against Kubernetes instead: "libraries" or "all"`)
 	flag.Parse()
 	list, err := suites()
-	if *against {
-		list, err = conformance(), nil
+	if *against != "" {
+		list, err = conformance(*against)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -102,7 +112,7 @@ func main() {
 		total.failed += t.failed
 		total.skipped += t.skipped
 	}
-	if *against {
+	if *against != "" {
 		fmt.Println(strings.Join(lines, "\n"))
 	}
 	fmt.Println(total)
