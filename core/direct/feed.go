@@ -150,7 +150,7 @@ type object struct {
 
 // read scans an object. The result is good until the next one.
 func (f *Feed) read(raw []byte) (object, error) {
-	o, err := f.scanner.Scan(raw, envelope.Options{Unchecked: true})
+	o, err := f.scanner.Scan(raw, envelope.Options{Unchecked: true, Borrowed: true})
 	if err != nil {
 		return object{}, err
 	}

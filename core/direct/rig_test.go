@@ -16,7 +16,7 @@ import (
 
 // rig is an engine that reads a server, in one goroutine and a time of its own.
 type rig struct {
-	t      *testing.T
+	t      testing.TB
 	server *server
 	engine *core.Engine
 	now    int64
@@ -30,7 +30,7 @@ type rig struct {
 	piece func(n int) int
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t testing.TB) *rig {
 	r := &rig{t: t, server: newServer(), now: 1_000_000, seen: map[wire.Type][][]byte{}, piece: func(n int) int { return n }}
 	r.open()
 	return r

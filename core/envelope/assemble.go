@@ -2,6 +2,7 @@ package envelope
 
 import (
 	"bytes"
+	"unsafe"
 
 	"github.com/watchglass/watchglass/core/api"
 )
@@ -187,9 +188,13 @@ type texts struct {
 	all   string
 	from  int // where the next text to take begins
 	taken int
+	// borrowed: all aliases bytes.
+	borrowed bool
 }
 
-func (t *texts) reset() { *t = texts{bytes: t.bytes[:0], ends: t.ends[:0]} }
+func (t *texts) reset() {
+	*t = texts{bytes: t.bytes[:0], ends: t.ends[:0], borrowed: t.borrowed}
+}
 
 // add appends the text of a JSON string, given without quotes.
 func (t *texts) add(quoted []byte) { t.bytes = appendText(t.bytes, quoted) }
@@ -211,7 +216,13 @@ func (t *texts) addScalar(json []byte) bool {
 // end completes a text.
 func (t *texts) end() { t.ends = append(t.ends, len(t.bytes)) }
 
-func (t *texts) seal() { t.all = string(t.bytes) }
+func (t *texts) seal() {
+	if t.borrowed {
+		t.all = unsafe.String(unsafe.SliceData(t.bytes), len(t.bytes))
+		return
+	}
+	t.all = string(t.bytes)
+}
 
 func (t *texts) take() string {
 	end := t.ends[t.taken]

@@ -11,6 +11,9 @@ type Options struct {
 	// Unchecked steps over objects and arrays that nobody wants by their quotes
 	// and brackets alone: they are kept as they came, sound or not.
 	Unchecked bool
+	// Borrowed leaves the strings of the Object in the Scanner's memory, for who has
+	// done with them before the next Scan.
+	Borrowed bool
 }
 
 // Scanner extracts the envelope of one resource's objects. It is not safe for
@@ -67,7 +70,8 @@ func NewScanner(schema *api.Schema) (*Scanner, error) {
 //
 // The Object does not alias raw. Its slices belong to the Scanner until the
 // next Scan; its strings are their own, but share one piece of memory, so
-// whoever keeps a single one for long copies it.
+// whoever keeps a single one for long copies it. With Borrowed they belong to the
+// Scanner as well.
 func (s *Scanner) Scan(raw []byte, opts Options) (api.Object, error) {
 	s.reset(raw, opts)
 	start := skipSpace(raw, 0)
@@ -99,6 +103,7 @@ func (s *Scanner) reset(raw []byte, opts Options) {
 	if opts.Unchecked {
 		s.skip = skipUnchecked
 	}
+	s.texts.borrowed = opts.Borrowed
 	s.omit, s.withhold = partResourceVersion, 0
 	if !opts.KeepManagedFields {
 		s.omit |= partManagedFields
