@@ -89,7 +89,7 @@ $(KUBERNETES)/bin/%-$(KUBERNETES_VERSION): $(KUBERNETES)/go.mod $(KUBERNETES)/go
 golden: $(WASM) ## Rewrite the golden files: wire frames, scenarios, ABI (read the diff before you commit it)
 	go test ./core/wire -update
 	go test ./core/coretest -run TestScenarios -rewrite
-	go test ./wasm/... -update
+	go test ./wasm/guest -update
 
 clean: ## Remove everything that was built
 	rm -rf $(BUILD) js/dist js/build examples/dashboard/dist examples/edge/dist
