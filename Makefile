@@ -68,6 +68,9 @@ bench: $(WASM) $(DIRECT) js/build/bench ## Compare with what else there is, all 
 bench-json: $(WASM) $(DIRECT) js/build/bench ## The same, written to build/bench.json as well
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/bench -only '$(BENCH)' -json $(BUILD)/bench.json
 
+bench-edge: js/dist/index.js ## The figures of the edge, in Cloudflare's runtime
+	@go run ./host/internal/bench -only edge
+
 fuzz: ## Fuzz every parser, and the core against Kubernetes, for FUZZTIME each (default 30s)
 	@go list -f '{{.ImportPath}}{{range .TestGoFiles}} {{.}}{{end}}{{range .XTestGoFiles}} {{.}}{{end}}' ./... >/dev/null
 	@for f in $$(git grep -l '^func Fuzz' -- '*_test.go'); do \
@@ -153,4 +156,4 @@ js/build/bench: js/node_modules js/bench/node_modules $(JS_SRC) $(shell git ls-f
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: demo edge build test test-edge lint scenarios sim sim-mutants bench bench-json fuzz conformance suites golden clean wasm js dashboard worker help
+.PHONY: demo edge build test test-edge lint scenarios sim sim-mutants bench bench-json bench-edge fuzz conformance suites golden clean wasm js dashboard worker help

@@ -219,7 +219,7 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
   #update(status: CollectionStatus): void {
     this.#status = Object.freeze(status);
     // The last word is said at once, since nothing may run after a close.
-    if (status.state !== "closed") return onNextFrame(this.#notify);
+    if (status.state !== "closed") return this.#listeners.empty ? undefined : onNextFrame(this.#notify);
     offNextFrame(this.#notify);
     this.#listeners.call();
     this.#listeners.clear();

@@ -57,6 +57,8 @@ export interface EngineOptions {
   guest: () => Promise<Guest>;
   /** Sees to it that {@link Engine.tick} is called by then, in milliseconds since the epoch; the newest time counts. Default: a timer. */
   wake?: (millis: number) => void;
+  /** The program calls {@link Engine.flush} itself when it has handed over what a stream brought. Default: a task of its own does. */
+  prompt?: boolean;
 }
 
 interface Member {
@@ -283,7 +285,7 @@ export class Engine {
     // A step has room for one message of any size, not for more than that.
     if (this.#inbox.length + (command.type === "StreamData" ? command.data.length : 0) > stepBytes) this.flush();
     writeCommand(this.#inbox, command);
-    this.#schedule.run();
+    if (!this.#options.prompt) this.#schedule.run();
   }
 
   /** Hands a piece of a body to the guest as it is, behind what was heard before. */

@@ -25,6 +25,10 @@ export class Listeners<Args extends unknown[] = []> {
   clear(): void {
     this.#listeners.clear();
   }
+
+  get empty(): boolean {
+    return this.#listeners.size === 0;
+  }
 }
 
 /** Shows an error of the caller's own code the way an uncaught one is shown, without ending the process. */

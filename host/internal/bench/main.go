@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	only := flag.String("only", "", "the figures to run, such as P1,P9; all if empty")
+	only := flag.String("only", "", "the figures to run, such as P1,P9; edge for all of the edge; all others if empty")
 	output := flag.String("json", "", "a file to write the results to as well")
 	keep := flag.String("data", "", "a folder to keep recordings in, for the next run of the same code")
 	check := flag.Bool("check", false, "fail when a figure is further from its target than is allowed")
@@ -72,20 +72,24 @@ func run(ctx context.Context, only, output, keep string, check bool) error {
 
 // choose picks figures by their ids.
 func choose(only string) ([]figure, error) {
-	if only == "" {
+	switch only {
+	case "":
 		return figures, nil
+	case "edge":
+		return edgeFigures, nil
 	}
+	all := slices.Concat(figures, edgeFigures)
 	var chosen []figure
 	for _, id := range strings.Split(only, ",") {
-		i := slices.IndexFunc(figures, func(f figure) bool { return f.id == strings.ToUpper(strings.TrimSpace(id)) })
+		i := slices.IndexFunc(all, func(f figure) bool { return f.id == strings.ToUpper(strings.TrimSpace(id)) })
 		if i < 0 {
 			var ids []string
-			for _, f := range figures {
+			for _, f := range all {
 				ids = append(ids, f.id)
 			}
 			return nil, fmt.Errorf("there is no figure %q; there are %s", id, strings.Join(ids, ", "))
 		}
-		chosen = append(chosen, figures[i])
+		chosen = append(chosen, all[i])
 	}
 	return chosen, nil
 }

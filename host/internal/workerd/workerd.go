@@ -95,6 +95,9 @@ func (p *Process) listening() error {
 // Address is host:port of its socket.
 func (p *Process) Address() string { return fmt.Sprintf("127.0.0.1:%d", p.port) }
 
+// Pid is its process id.
+func (p *Process) Pid() int { return p.command.Process.Pid }
+
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 

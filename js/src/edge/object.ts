@@ -104,6 +104,7 @@ export class WatchglassObject {
         const seed = crypto.getRandomValues(new BigUint64Array(1))[0]!;
         return openGuest(module, { type: "Config", seed, client: clientName, maxBytes: memoryBytes, maxHistory: 0, credit: 0 });
       },
+      prompt: !upstream,
       wake: (millis) => this.#alarm.at("engine", millis),
     });
     this.#client = await Client.attach((events) => this.#engine.attach(events), async () => "");

@@ -1,0 +1,345 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/source"
+)
+
+const (
+	edgeObjects = 10_000
+	edgeRounds  = 3
+	// edgeIdle is longer than an object stays in memory when nothing happens.
+	edgeIdle = 13 * time.Second
+)
+
+// edgeFigures are those of the edge. They wait a lot, and run when they are
+// asked for.
+var edgeFigures = []figure{
+	{"E1", "from waking up with 10,000 objects to the first event, against a cold start with a snapshot of the cluster", []target{
+		{atMost: 1.0 / 3},
+	}, runWake},
+	{"E2", "events delivered per CPU second through an object, against a plain Durable Object that parses and re-serialises", []target{
+		{name: "alone", atLeast: 5}, {name: "burst-1-reader", atLeast: 5},
+		{name: "burst-10-readers", atLeast: 5}, {name: "burst-100-readers", atLeast: 5},
+	}, runDelivery},
+	{"E3", "readers of an object until the 99th percentile of delivery doubles from that of ten", nil, runCrowd},
+	{"E4", "bytes stored per object, against its JSON", []target{
+		{atMost: 1.0 / 4},
+	}, runStored},
+}
+
+// runWake is E1. At a cold start the connector dials, the object takes the
+// snapshot, a reader takes it from there, and then hears of an event. An object
+// that was out of memory is woken by the event, and the reader has been there all
+// the time.
+func runWake(ctx context.Context, b *bench) ([]Result, error) {
+	e, err := startEdge(ctx, b, edgeObjects)
+	if err != nil {
+		return nil, err
+	}
+	defer e.close()
+	var cold, wake []float64
+	for round := range edgeRounds {
+		took, err := e.coldStart(ctx, "edge/cold-"+strconv.Itoa(round))
+		if err != nil {
+			return nil, err
+		}
+		cold = append(cold, took)
+	}
+	arrivals := make(chan time.Time, 1)
+	if err := e.feed(ctx, "edge/wake"); err != nil {
+		return nil, err
+	}
+	if _, err := e.until(ctx, "edge/wake", 10*time.Millisecond, live(e.world.handed)); err != nil {
+		return nil, err
+	}
+	r, err := e.read(ctx, "edge/wake", func(_ api.ResourceVersion, at time.Time) { arrivals <- at })
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	for range edgeRounds {
+		b.logf("  waiting until the object is out of memory")
+		time.Sleep(edgeIdle)
+		start := time.Now()
+		if err := e.change(ctx, 1); err != nil {
+			return nil, err
+		}
+		select {
+		case at := <-arrivals:
+			wake = append(wake, milliseconds(at.Sub(start)))
+		case <-r.done:
+			return nil, fmt.Errorf("the reader was cut off when the object woke up")
+		}
+	}
+	return []Result{{Ratio: median(wake) / median(cold), Sides: []Side{
+		{"wake to event", median(wake), "ms"}, {"cold start", median(cold), "ms"},
+	}}}, nil
+}
+
+// coldStart feeds an object that never was, and returns how many milliseconds it
+// took until a reader heard of an event.
+func (e *edge) coldStart(ctx context.Context, object string) (float64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	start := time.Now()
+	if err := e.feed(ctx, object); err != nil {
+		return 0, err
+	}
+	if _, err := e.until(ctx, object, 2*time.Millisecond, live(e.world.handed)); err != nil {
+		return 0, err
+	}
+	arrivals := make(chan time.Time, 1)
+	r, err := e.read(ctx, object, func(_ api.ResourceVersion, at time.Time) { arrivals <- at })
+	if err != nil {
+		return 0, err
+	}
+	defer r.close()
+	if err := e.change(ctx, 1); err != nil {
+		return 0, err
+	}
+	return milliseconds((<-arrivals).Sub(start)), nil
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// delivery is one case of E2: so many events in a message of the connector, as
+// come in a burst or alone, to so many readers of everything.
+type delivery struct {
+	name             string
+	batch, readers   int
+	messages, warmUp int
+}
+
+var deliveries = []delivery{
+	{"alone", 1, 10, 2000, 1000},
+	{"burst-1-reader", updateBatch, 1, 400, 100},
+	{"burst-10-readers", updateBatch, 10, 400, 100},
+	{"burst-100-readers", updateBatch, 100, 100, 50},
+}
+
+// deliveryPause is between messages, so that each is one.
+const deliveryPause = 2 * time.Millisecond
+
+// runDelivery is E2.
+func runDelivery(ctx context.Context, b *bench) ([]Result, error) {
+	var results []Result
+	for _, d := range deliveries {
+		b.logf("  %s", d.name)
+		ours, err := d.run(ctx, b, (*edge).oursDelivered)
+		if err != nil {
+			return results, err
+		}
+		plain, err := d.run(ctx, b, (*edge).plainDelivered)
+		if err != nil {
+			return results, err
+		}
+		results = append(results, Result{Case: d.name, Ratio: ours / plain, Sides: []Side{
+			{"ours", ours, "/s"}, {"plain", plain, "/s"},
+		}})
+	}
+	return results, nil
+}
+
+// deliverer sends and returns when every reader has everything.
+type deliverer func(messages int) error
+
+// run returns how many events were delivered for each second that the runtime
+// computed, after a warm-up.
+func (d *delivery) run(ctx context.Context, b *bench, side func(*edge, context.Context, *delivery) (deliverer, error)) (float64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // which ends the readers
+	e, err := startEdge(ctx, b, edgeObjects)
+	if err != nil {
+		return 0, err
+	}
+	defer e.close()
+	deliver, err := side(e, ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	if err := deliver(d.warmUp); err != nil {
+		return 0, err
+	}
+	before, err := e.cpu()
+	if err != nil {
+		return 0, err
+	}
+	if err := deliver(d.messages); err != nil {
+		return 0, err
+	}
+	after, err := e.cpu()
+	return float64(d.messages*d.batch*d.readers) / (after - before).Seconds(), err
+}
+
+func (e *edge) oursDelivered(ctx context.Context, d *delivery) (deliverer, error) {
+	if err := e.feed(ctx, "edge/delivery"); err != nil {
+		return nil, err
+	}
+	if _, err := e.until(ctx, "edge/delivery", 10*time.Millisecond, live(e.world.handed)); err != nil {
+		return nil, err
+	}
+	var all []*edgeReader
+	for range d.readers {
+		r, err := e.read(ctx, "edge/delivery", func(api.ResourceVersion, time.Time) {})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return func(messages int) error {
+		for range messages {
+			if err := e.change(ctx, d.batch); err != nil {
+				return err
+			}
+			time.Sleep(deliveryPause)
+		}
+		for _, r := range all {
+			if err := r.until(e.world.handed); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+func (e *edge) plainDelivered(ctx context.Context, d *delivery) (deliverer, error) {
+	feed, err := e.dial(ctx, "plain/delivery", "feed")
+	if err != nil {
+		return nil, err
+	}
+	var lines [][]byte
+	e.world.tap = func(t api.EventType, c source.Change) {
+		if t == api.Modified {
+			lines = append(lines, appendEvent(nil, c))
+		}
+	}
+	got := make(chan struct{}, d.readers)
+	for range d.readers {
+		ws, err := e.dial(ctx, "plain/delivery", "watch")
+		if err != nil {
+			return nil, err
+		}
+		go func() { // ends with ctx
+			for {
+				if _, _, err := ws.Read(ctx); err != nil {
+					return
+				}
+				got <- struct{}{}
+			}
+		}()
+	}
+	return func(messages int) error {
+		for range messages {
+			lines = lines[:0]
+			if err := e.change(ctx, d.batch); err != nil {
+				return err
+			}
+			if err := feed.Write(ctx, websocket.MessageText, bytes.Join(lines, []byte("\n"))); err != nil {
+				return err
+			}
+			for range d.readers {
+				<-got
+			}
+			time.Sleep(deliveryPause)
+		}
+		return nil
+	}, nil
+}
+
+// crowds are the numbers of readers that E3 tries.
+var crowds = []int{10, 30, 100, 200, 300, 500, 700, 1000, 1500, 2000, 3000}
+
+const (
+	crowdEvents = 100
+	crowdPause  = 50 * time.Millisecond
+)
+
+// runCrowd is E3. Readers and object share the machine, and a few thousand
+// sockets are a load of their own.
+func runCrowd(ctx context.Context, b *bench) ([]Result, error) {
+	e, err := startEdge(ctx, b, 1000)
+	if err != nil {
+		return nil, err
+	}
+	defer e.close()
+	if err := e.feed(ctx, "edge/crowd"); err != nil {
+		return nil, err
+	}
+	if _, err := e.until(ctx, "edge/crowd", 10*time.Millisecond, live(e.world.handed)); err != nil {
+		return nil, err
+	}
+	latencies := make(chan float64, 1<<20)
+	var handed time.Time
+	arrived := func(_ api.ResourceVersion, at time.Time) { latencies <- milliseconds(at.Sub(handed)) }
+	var all []*edgeReader
+	defer func() {
+		for _, r := range all {
+			r.close()
+		}
+	}()
+	var first, last float64
+	fit := 0
+	for _, n := range crowds {
+		for len(all) < n {
+			r, err := e.read(ctx, "edge/crowd", arrived)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, r)
+		}
+		var seen []float64
+		for range crowdEvents {
+			handed = time.Now()
+			if err := e.change(ctx, 1); err != nil {
+				return nil, err
+			}
+			for range all {
+				seen = append(seen, <-latencies)
+			}
+			time.Sleep(crowdPause)
+		}
+		slices.Sort(seen)
+		last = seen[len(seen)*99/100]
+		b.logf("  %d readers: %.1f ms", n, last)
+		if first == 0 {
+			first = last
+		}
+		if last > 2*first {
+			break
+		}
+		fit = n
+	}
+	return []Result{{Ratio: float64(fit), Unit: "readers", Sides: []Side{
+		{"10 readers", first, "ms"}, {"beyond", last, "ms"},
+	}}}, nil
+}
+
+// runStored is E4.
+func runStored(ctx context.Context, b *bench) ([]Result, error) {
+	e, err := startEdge(ctx, b, edgeObjects)
+	if err != nil {
+		return nil, err
+	}
+	defer e.close()
+	if err := e.feed(ctx, "edge/stored"); err != nil {
+		return nil, err
+	}
+	status, err := e.until(ctx, "edge/stored", 200*time.Millisecond, func(s *objectStatus) bool {
+		return s.Resources["v1/pods"].Kept != nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	ours, theirs := float64(status.Storage.Bytes)/edgeObjects, float64(e.json)/edgeObjects
+	return []Result{{Ratio: ours / theirs, Sides: []Side{{"stored", ours, "B"}, {"JSON", theirs, "B"}}}}, nil
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// edgeCredit is what an engine grants.
+const edgeCredit = 4 << 20
+
+// edgePatience is how long a reader may take to have everything.
+const edgePatience = 20 * time.Second
+
+// edgeReader takes what an object sends, and looks at no more of it than how far
+// it leads.
+type edgeReader struct {
+	ws       *websocket.Conn
+	rv       atomic.Uint64
+	events   atomic.Int64
+	received uint64 // since the last grant
+	// arrived is called for each message with events, with the newest version.
+	arrived func(api.ResourceVersion, time.Time)
+	done    chan struct{}
+	live    chan struct{} // closed with the end of the snapshot
+}
+
+// read connects a reader of all pods, and returns when it has them.
+func (e *edge) read(ctx context.Context, object string, arrived func(api.ResourceVersion, time.Time)) (*edgeReader, error) {
+	ws, err := e.dial(ctx, object, "watch")
+	if err != nil {
+		return nil, err
+	}
+	r := &edgeReader{ws: ws, arrived: arrived, done: make(chan struct{}), live: make(chan struct{})}
+	hello := (&wire.Hello{Version: wire.Version, Client: "bench"}).Append(nil)
+	hello = (&wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: edgeCredit}).Append(hello)
+	if err := ws.Write(ctx, websocket.MessageBinary, hello); err != nil {
+		return nil, err
+	}
+	go r.run(ctx)
+	select {
+	case <-r.live:
+		return r, nil
+	case <-r.done:
+		return nil, errors.New("the object closed the connection of a reader")
+	}
+}
+
+// until waits until the reader has everything up to a version.
+func (r *edgeReader) until(rv api.ResourceVersion) error {
+	for deadline := time.Now().Add(edgePatience); api.ResourceVersion(r.rv.Load()) < rv; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("a reader is at version %d, and does not get to %s", r.rv.Load(), rv)
+		}
+	}
+	return nil
+}
+
+func (r *edgeReader) close() {
+	r.ws.CloseNow()
+	<-r.done
+}
+
+func (r *edgeReader) run(ctx context.Context) {
+	defer close(r.done)
+	for {
+		_, message, err := r.ws.Read(ctx)
+		if err != nil {
+			return
+		}
+		at := time.Now()
+		if err := r.take(ctx, message, at); err != nil {
+			return
+		}
+	}
+}
+
+func (r *edgeReader) take(ctx context.Context, message []byte, at time.Time) error {
+	for len(message) > 0 {
+		t, payload, rest, err := wire.Next(message)
+		if err != nil {
+			return err
+		}
+		switch t {
+		case wire.TypeSubscriptionStatus:
+			var f wire.SubscriptionStatus
+			if err := f.Parse(payload); err != nil {
+				return err
+			}
+			return f.Status
+		case wire.TypeSnapshotPart, wire.TypeEvents:
+			r.received += uint64(len(message) - len(rest))
+		case wire.TypeSnapshotEnd:
+			close(r.live)
+		}
+		if t == wire.TypeEvents {
+			_, n := binary.Uvarint(payload)
+			rv, m := binary.Uvarint(payload[n:])
+			count, _ := binary.Uvarint(payload[n+m:])
+			r.events.Add(int64(count))
+			r.rv.Store(rv)
+			r.arrived(api.ResourceVersion(rv), at)
+		}
+		message = rest
+	}
+	if r.received < edgeCredit/2 {
+		return nil
+	}
+	credit := (&wire.Credit{Subscription: 1, Bytes: r.received}).Append(nil)
+	r.received = 0
+	return r.ws.Write(ctx, websocket.MessageBinary, credit)
+}

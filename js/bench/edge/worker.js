@@ -1,0 +1,48 @@
+// Two ways to hand a cluster's events on: our object, and what one would write
+// without it.
+import { WatchglassObject } from "./edge.js";
+
+export class Edge extends WatchglassObject {}
+
+/** Keeps the objects that it is told of, and tells them on. */
+export class Plain {
+  #state;
+  #objects = new Map();
+
+  constructor(state) {
+    this.#state = state;
+  }
+
+  fetch(request) {
+    const { 0: client, 1: server } = new WebSocketPair();
+    this.#state.acceptWebSocket(server, [new URL(request.url).pathname.slice(1)]);
+    return new Response(null, { status: 101, webSocket: client, headers: { "Sec-WebSocket-Protocol": "watchglass.v1" } });
+  }
+
+  webSocketMessage(_socket, message) {
+    const lines = message.split("\n").map((line) => {
+      const event = JSON.parse(line);
+      const { namespace, name } = event.object.metadata;
+      if (event.type === "DELETED") this.#objects.delete(`${namespace}/${name}`);
+      else this.#objects.set(`${namespace}/${name}`, event.object);
+      return JSON.stringify(event);
+    });
+    const text = lines.join("\n");
+    for (const reader of this.#state.getWebSockets("watch")) reader.send(text);
+  }
+
+  webSocketClose() {}
+}
+
+export default {
+  fetch(request, env) {
+    const url = new URL(request.url);
+    const [, kind, name, ...rest] = url.pathname.split("/");
+    url.pathname = `/${rest.join("/")}`;
+    const inner = new Request(url, request);
+    const [, token] = /^Bearer (.+)$/.exec(request.headers.get("Authorization") ?? "") ?? [];
+    if (token) inner.headers.set("x-watchglass-grant", token);
+    const objects = kind === "plain" ? env.PLAIN : env.EDGE;
+    return objects.get(objects.idFromName(name)).fetch(inner);
+  },
+};
