@@ -260,7 +260,7 @@ func (e *edge) plainDelivered(ctx context.Context, d *delivery) (deliverer, erro
 var crowds = []int{10, 30, 100, 200, 300, 500, 700, 1000, 1500, 2000, 3000}
 
 const (
-	crowdEvents = 100
+	crowdEvents = 300
 	crowdPause  = 50 * time.Millisecond
 )
 
