@@ -107,7 +107,7 @@ func (c *command) url() string {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range []string{"", "--help", "demo --help", "serve --help"} {
+	for _, args := range []string{"", "--help", "demo --help", "serve --help", "push --help"} {
 		c := start(t, strings.Fields(args)...)
 		<-c.ended
 		assert.Zero(t, c.code)
