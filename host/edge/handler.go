@@ -12,6 +12,10 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
+// reviewInterval is how long a watch may outlast its token. Asking again costs a
+// signature.
+const reviewInterval = 5 * time.Second
+
 // Config of a handler. Everything is required.
 type Config struct {
 	Keys     token.Keys
@@ -27,7 +31,9 @@ func NewHandler(config Config) http.Handler {
 	for name, spread := range config.Clusters {
 		policy := token.Policy(config.Keys, name, config.Now)
 		b := &backend{name, spread, config.Object}
-		h.clusters[name] = &cluster{b, policy, kubeapi.New(kubeapi.Config{Backend: b, Access: policy, Server: "watchglass-edge"})}
+		h.clusters[name] = &cluster{b, policy, kubeapi.New(kubeapi.Config{
+			Backend: b, Access: policy, ReviewInterval: reviewInterval, Server: "watchglass-edge",
+		})}
 	}
 	return h
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -176,6 +177,13 @@ func TestAPIWatches(t *testing.T) {
 		for w.next() != (event{}) {
 			continue
 		}
+	})
+	t.Run("a watch ends when its token does", func(t *testing.T) {
+		r := &rig{t, r.demo}
+		short := r.sign(func(c *token.Claims) { c.Expires = time.Now().Add(2 * time.Second) })
+		w := r.watch("/api/v1/nodes?watch=true&resourceVersion="+r.list("/api/v1/nodes").Metadata.ResourceVersion, short)
+		assert.Equal(t, "ERROR 401", told(w.next()))
+		assert.Equal(t, event{}, w.next())
 	})
 	t.Run("a refusal comes before the stream", func(t *testing.T) {
 		r := &rig{t, r.demo}
