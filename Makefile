@@ -16,7 +16,6 @@ EDGE_SRC := $(shell git ls-files -co --exclude-standard -- examples/edge)
 BENCH   ?=
 KUBERNETES := host/conformance/kubernetes
 KUBERNETES_VERSION := v1.36.3
-VET_CONFORMANCE = go -C host/conformance vet ./... && go -C host/conformance/objcache vet ./...
 FUZZTIME ?= 30s
 SEEDS   ?= 1000
 SEED    ?= 1
@@ -79,12 +78,9 @@ fuzz: ## Fuzz every parser, and the core against Kubernetes, for FUZZTIME each (
 	  done; done
 
 conformance: $(BINARY) $(KUBERNETES)/bin/kube-apiserver-$(KUBERNETES_VERSION) $(KUBERNETES)/bin/kubectl-$(KUBERNETES_VERSION) ## Hold it against Kubernetes itself: its libraries, kube-apiserver, kubectl (the first build takes minutes)
-	$(VET_CONFORMANCE)
-	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum -conformance all
-
-suites: ## The part of conformance that needs no program of Kubernetes: its storage suites, the comparisons with its libraries
-	$(VET_CONFORMANCE)
-	@go run ./host/internal/testsum -conformance libraries
+	go -C host/conformance vet ./...
+	go -C host/conformance/objcache vet ./...
+	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum -conformance
 
 $(KUBERNETES)/bin/%-$(KUBERNETES_VERSION): $(KUBERNETES)/go.mod $(KUBERNETES)/go.sum
 	go -C $(KUBERNETES) build -trimpath -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES_VERSION)' -o bin/$(@F) k8s.io/kubernetes/cmd/$*
@@ -156,4 +152,4 @@ js/build/bench: js/node_modules js/bench/node_modules $(JS_SRC) $(shell git ls-f
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: demo edge build test test-edge lint scenarios sim sim-mutants bench bench-json bench-edge fuzz conformance suites golden clean wasm js dashboard worker help
+.PHONY: demo edge build test test-edge lint scenarios sim sim-mutants bench bench-json bench-edge fuzz conformance golden clean wasm js dashboard worker help

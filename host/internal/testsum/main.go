@@ -1,7 +1,7 @@
 // Command testsum runs every test suite of the project, shows what fails, and
 // ends with one line that counts them all: "N passed, N failed". With
-// -conformance it runs those that hold the project against Kubernetes itself, all
-// of them or those that need its libraries alone, and ends with a line for each.
+// -conformance it runs those that hold the project against Kubernetes itself, and
+// ends with a line for each of them before.
 package main
 
 import (
@@ -39,31 +39,21 @@ func (t tally) String() string {
 }
 
 // conformance are the suites of host/conformance. They take turns, for the
-// packages there start servers and want the machine for themselves. The first need
-// the libraries of Kubernetes, the others its programs as well.
-func conformance(which string) ([]suite, error) {
+// packages there start servers and want the machine for themselves.
+func conformance() []suite {
 	test := func(name, module string, args ...string) suite {
 		return suite{name, slices.Concat([]string{"go", "-C", module, "test", "-json", "-timeout", "30m"}, args), countGo}
 	}
 	const module = "host/conformance"
-	libraries := []suite{
+	return []suite{
 		test("selectors against apimachinery", module, "./selectors"),
 		test("watch cache against that of kube-apiserver", module, "./cacher"),
 		test("object cache against that of the kubelet", module+"/objcache", "."),
 		test("storage suites", module, "./storage"),
-	}
-	programs := []suite{
 		test("client-go and kubectl", module, "./kubeapi"),
 		test("kube-apiserver", module, "-skip", "^TestRBAC$", "./apiserver"),
 		test("RBAC", module, "-run", "^TestRBAC$", "./apiserver"),
 	}
-	switch which {
-	case "libraries":
-		return libraries, nil
-	case "all":
-		return append(libraries, programs...), nil
-	}
-	return nil, fmt.Errorf("-conformance %q: expected libraries or all", which)
 }
 
 func suites() ([]suite, error) {
@@ -93,11 +83,11 @@ func suites() ([]suite, error) {
 }
 
 func main() {
-	against := flag.String("conformance", "", `run what holds the project against Kubernetes instead: "libraries" or "all"`)
+	against := flag.Bool("conformance", false, "run the suites that need Kubernetes, and those alone")
 	flag.Parse()
 	list, err := suites()
-	if *against != "" {
-		list, err = conformance(*against)
+	if *against {
+		list, err = conformance(), nil
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -112,7 +102,7 @@ func main() {
 		total.failed += t.failed
 		total.skipped += t.skipped
 	}
-	if *against != "" {
+	if *against {
 		fmt.Println(strings.Join(lines, "\n"))
 	}
 	fmt.Println(total)
