@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -64,4 +65,56 @@ func TestG4ATransactionIsTakenWhole(t *testing.T) {
 		r.pass(5_000)
 		r.converged()
 	}
+}
+
+// snapshot takes the whole state in chunks.
+func (r *rig) snapshot() (chunks [][]byte) {
+	r.t.Helper()
+	r.step(&wire.TakeSnapshot{Request: 7, Collection: 1})
+	for {
+		var f wire.SnapshotChunk
+		require.NoError(r.t, f.Parse(r.seen[wire.TypeSnapshotChunk][len(chunks)]))
+		if chunks = append(chunks, f.Data); f.Last {
+			return chunks
+		}
+		r.step(&wire.NextChunk{Request: 7})
+	}
+}
+
+// State that was kept is there at once, and followed from where it ended; not if
+// it is of another cluster, or was kept with other columns.
+func TestKeptStateIsResumed(t *testing.T) {
+	first := newRig(t)
+	fill(first.server, 50)
+	first.collection()
+	kept := first.snapshot()
+	for name, resumes := range map[string]bool{"the same": true, "another cluster": false, "other columns": false} {
+		r := newRig(t)
+		r.server = newServer()
+		fill(r.server, 50)
+		r.server.put("ns-0/pod-0", "late", 1)
+		r.server.delete("ns-1/pod-1")
+		open := &wire.OpenCollection{Collection: 1, Resource: "v1/pods", Restore: true}
+		switch name {
+		case "another cluster":
+			r.server.uid = "cluster-2"
+		case "other columns":
+			open.Columns = []api.Column{{Name: "App", Kind: api.String, Path: ".metadata.labels.app"}}
+		}
+		r.step(open)
+		for i, chunk := range kept {
+			r.step(&wire.RestoreChunk{Collection: 1, Data: chunk, End: i == len(kept)-1})
+		}
+		require.Len(t, r.list(), 50, name)
+		r.pass(5_000)
+		r.converged()
+		require.Equal(t, resumes, r.server.count("sendInitialEvents") == 0, "%s: %q", name, r.server.paths)
+	}
+}
+
+func TestAnObjectOfItsOwnIsAskedForByName(t *testing.T) {
+	r := newRig(t)
+	r.step(&wire.AcquireObject{Handle: 1, Resource: "v1/secrets", Key: "ns-0/x y"})
+	r.settle()
+	require.Contains(t, r.server.paths[1], "/api/v1/namespaces/ns-0/secrets?fieldSelector=metadata.name%3Dx%20y&")
 }
