@@ -3,6 +3,8 @@ package e2e
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"net/http"
 	"os"
 	"os/exec"
@@ -23,6 +25,8 @@ type edge struct {
 	out     *logged
 	address string
 	token   string
+	secure  string // its address with TLS, and the file with the certificate
+	caFile  string
 }
 
 func startEdge(t *testing.T, flags ...string) *edge {
@@ -32,7 +36,7 @@ func startEdge(t *testing.T, flags ...string) *edge {
 	path := filepath.Join(root, "build", "edge")
 	_, err = os.Stat(path)
 	require.NoError(t, err, `build it first: "make build/edge"`)
-	e := &edge{cmd: exec.Command(path, append([]string{"-root", root, "-listen", "127.0.0.1:0"}, flags...)...), out: &logged{}}
+	e := &edge{cmd: exec.Command(path, append([]string{"-root", root, "-listen", "127.0.0.1:0", "-tls-listen", "127.0.0.1:0"}, flags...)...), out: &logged{}}
 	e.cmd.Stdout, e.cmd.Stderr = e.out, e.out
 	require.NoError(t, e.cmd.Start())
 	t.Cleanup(func() {
@@ -42,11 +46,23 @@ func startEdge(t *testing.T, flags ...string) *edge {
 			t.Log(e.out.String())
 		}
 	})
-	said := regexp.MustCompile(`(?s)TOKEN=(\S+)\n.*watchglass edge: http://(\S+) `)
+	said := regexp.MustCompile(`(?s)TOKEN=(\S+)\n.*--server https://(\S+) --certificate-authority (\S+) .*watchglass edge: http://(\S+) `)
 	require.Eventually(t, func() bool { return said.MatchString(e.out.String()) }, within, 50*time.Millisecond, "the edge did not become ready")
 	found := said.FindStringSubmatch(e.out.String())
-	e.token, e.address = found[1], found[2]
+	e.token, e.secure, e.caFile, e.address = found[1], found[2], found[3], found[4]
 	return e
+}
+
+// client trusts the edge's certificate, as kubectl is told to.
+func (e *edge) client(t *testing.T) *http.Client {
+	t.Helper()
+	text, err := os.ReadFile(e.caFile)
+	require.NoError(t, err)
+	pool := x509.NewCertPool()
+	require.True(t, pool.AppendCertsFromPEM(text))
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
 }
 
 // The three readers of an edge, live at the same time: a page, the terminal, and
@@ -72,10 +88,10 @@ func TestEdge_serves_three_readers_live(t *testing.T) {
 		require.NotEmpty(t, <-events, "the terminal's watch ended")
 	}
 
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+e.address+"/api/v1/pods?watch=true", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+e.secure+"/api/v1/pods?watch=true", nil)
 	require.NoError(t, err)
 	request.Header.Set("Authorization", "Bearer "+e.token)
-	response, err := http.DefaultClient.Do(request)
+	response, err := e.client(t).Do(request)
 	require.NoError(t, err)
 	defer response.Body.Close()
 	stream := bufio.NewScanner(response.Body)

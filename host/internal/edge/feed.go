@@ -63,12 +63,12 @@ TOKEN=%s
 
 dashboard  http://%[2]s/  (sign in with the token)
 terminal   build/watchglass get pods -A -w --server ws://%[2]s/watch --token $TOKEN
-kubectl    kubectl --server http://%[2]s --token $TOKEN get pods -A -w
+kubectl    kubectl --server https://%[3]s --certificate-authority %[4]s --token $TOKEN get pods -A -w
 curl       curl -H "Authorization: Bearer $TOKEN" 'http://%[2]s/api/v1/pods?limit=2'
            curl -N -H "Authorization: Bearer $TOKEN" 'http://%[2]s/api/v1/pods?watch=true'
 
 watchglass edge: http://%[2]s  (Ctrl-C stops)
-`, reader, address)
+`, reader, address, d.front.listener.Addr(), d.front.caFile)
 	return err
 }
 

@@ -32,6 +32,7 @@ const tokenTTL = 12 * time.Hour
 type config struct {
 	root   string
 	listen string
+	secure string
 	pods   int
 	rate   float64
 	// clusters is how objects are divided; empty for one of everything.
@@ -44,6 +45,7 @@ func main() {
 	var c config
 	flag.StringVar(&c.root, "root", ".", "root of the repository, where everything has been built")
 	flag.StringVar(&c.listen, "listen", "127.0.0.1:8787", "address of the edge; port 0 takes a free one")
+	flag.StringVar(&c.secure, "tls-listen", "127.0.0.1:8788", "address of the same with TLS; port 0 takes a free one")
 	flag.IntVar(&c.pods, "pods", 2000, "pods in the simulated cluster")
 	flag.Float64Var(&c.rate, "rate", 20, "changes per second")
 	flag.StringVar(&c.clusters, "clusters", "", "WATCHGLASS_CLUSTERS: how clusters are divided over objects")
@@ -64,6 +66,7 @@ func run(ctx context.Context, c config, stdout io.Writer) (failed error) {
 	defer func() { failed = errors.Join(failed, d.close()) }()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return d.feed(ctx) })
+	group.Go(func() error { return d.front.run(ctx) })
 	group.Go(func() error {
 		if err := d.announce(ctx, stdout); err != nil {
 			return quiet(ctx, err)
@@ -83,11 +86,12 @@ func run(ctx context.Context, c config, stdout io.Writer) (failed error) {
 
 // demo is everything that runs, but for what feeds it and changes it.
 type demo struct {
-	dir     string // of the objects
+	dir     string // of the objects and the certificate
 	store   *embedetcd.Server
 	cluster *clustersim.Cluster
 	keys    token.Keys
 	runtime *workerd.Process
+	front   *front
 }
 
 // open fills an etcd and starts the runtime. The caller closes it.
@@ -118,7 +122,14 @@ func open(ctx context.Context, c config) (opened *demo, err error) {
 	if d.keys, err = token.ParseKeys(key); err != nil {
 		return nil, err
 	}
-	if d.runtime, err = startRuntime(c, d.dir, key); err != nil {
+	objects := filepath.Join(d.dir, "objects")
+	if err := os.Mkdir(objects, 0o700); err != nil {
+		return nil, err
+	}
+	if d.runtime, err = startRuntime(c, objects, key); err != nil {
+		return nil, err
+	}
+	if d.front, err = newFront(c.secure, d.dir, d.runtime.Address()); err != nil {
 		return nil, err
 	}
 	return d, nil
@@ -127,6 +138,10 @@ func open(ctx context.Context, c config) (opened *demo, err error) {
 // close ends what was started.
 func (d *demo) close() error {
 	var errs []error
+	if d.front != nil {
+		d.front.server.Close()
+		d.front.listener.Close() // closed already if it has served
+	}
 	if d.runtime != nil {
 		d.runtime.Stop()
 	}
@@ -145,7 +160,7 @@ func quiet(ctx context.Context, err error) error {
 }
 
 // startRuntime starts the runtime with what is deployed.
-func startRuntime(c config, dir, key string) (*workerd.Process, error) {
+func startRuntime(c config, objects, key string) (*workerd.Process, error) {
 	binary, err := workerd.Find(c.root)
 	if err != nil {
 		return nil, err
@@ -156,7 +171,7 @@ func startRuntime(c config, dir, key string) (*workerd.Process, error) {
 	}
 	return workerd.Start(context.Background(), workerd.Config{
 		Binary: binary, Path: filepath.Join(c.root, "examples/edge/local/config.capnp"),
-		Flags: []string{"--socket-addr=http=" + c.listen, "--directory-path=objects=" + dir, "--directory-path=page=" + page},
+		Flags: []string{"--socket-addr=http=" + c.listen, "--directory-path=objects=" + objects, "--directory-path=page=" + page},
 		Env:   []string{"WATCHGLASS_KEY=" + key, "WATCHGLASS_CLUSTERS=" + c.clusters},
 	})
 }

@@ -40,7 +40,7 @@ func startDivided(t *testing.T, pods int, clusters string) *rig {
 	const root = "../../.."
 	_, err := os.Stat(root + "/examples/edge/dist/worker.js")
 	require.NoError(t, err, `build the worker first: "make worker dashboard"`)
-	d, err := open(t.Context(), config{root: root, listen: "127.0.0.1:0", pods: pods, clusters: clusters})
+	d, err := open(t.Context(), config{root: root, listen: "127.0.0.1:0", secure: "127.0.0.1:0", pods: pods, clusters: clusters})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	fed := make(chan error, 1)

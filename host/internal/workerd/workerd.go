@@ -60,6 +60,7 @@ func Start(ctx context.Context, config Config) (*Process, error) {
 	p.command.Env = append(os.Environ(), config.Env...)
 	p.command.ExtraFiles = []*os.File{theirs}
 	p.command.Stderr = &p.complaint
+	apart(p.command)
 	err = p.command.Start()
 	_ = theirs.Close()
 	if err != nil {
