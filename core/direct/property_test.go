@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -221,4 +222,36 @@ func keys(reply *wire.ListReply) []string {
 		all = append(all, string(reply.Items[i].Envelope.Key()))
 	}
 	return all
+}
+
+// A server goes on with live events behind the mark, in the same piece: they come
+// again with the watch that follows, and the rest of the old one is nobody's.
+func TestR4WhatFollowsTheMarkIsLeftToTheNextWatch(t *testing.T) {
+	for _, form := range []func([]byte) []byte{bytes.Clone, indented} {
+		r := newRig(t)
+		fill(r.server, 2)
+		r.server.fail = func(path string) *answer {
+			if !strings.Contains(path, initial) {
+				return nil
+			}
+			a := &answer{code: 200, watch: true, at: r.server.rv, deadline: r.server.now + 600_000}
+			for _, key := range []string{"ns-0/pod-0", "ns-1/pod-1"} {
+				a.data = append(a.data, form(watchEvent("ADDED", typed(r.server.objects[key].body)))...)
+			}
+			a.data = append(a.data, form(bookmarkEvent(r.server.rv, true))...)
+			r.server.put("ns-0/pod-0", "late", 1)
+			r.server.put("ns-1/pod-1", "late", 1)
+			a.data = append(a.data, form(watchEvent("MODIFIED", typed(r.server.objects["ns-0/pod-0"].body)))...)
+			event := form(watchEvent("MODIFIED", typed(r.server.objects["ns-1/pod-1"].body)))
+			a.data = append(a.data, event[:len(event)/2]...)
+			return a
+		}
+		r.collection()
+		r.converged()
+		require.NotContains(t, r.states, wire.Reconnecting)
+		require.Equal(t, 1, r.server.count(initial))
+		r.pass(20_000)
+		r.converged()
+		require.NotContains(t, r.states, wire.Reconnecting)
+	}
 }

@@ -80,7 +80,13 @@ func (f *Feed) Data(stream uint32, piece []byte) {
 			err = broken("it is longer than 4 MiB")
 		}
 	case r.about == initialEvents, r.about == changes:
-		err = f.lines.feed(piece, f.event)
+		err = f.lines.feed(piece, func(document []byte, careful bool) error {
+			err := f.event(document, careful)
+			if err == nil && !f.Asks(stream) {
+				return errOver
+			}
+			return err
+		})
 	case r.about == page:
 		err = f.items.feed(piece, f.listed)
 	case r.about == newest:
@@ -91,6 +97,10 @@ func (f *Feed) Data(stream uint32, piece []byte) {
 		f.fail(r, api.AsStatus(err))
 	}
 }
+
+// errOver is for the rest of a body that nobody waits for any more: an event has
+// ended the request.
+var errOver = broken("the request is over")
 
 // Closed takes its end, with a message when that was not in order.
 func (f *Feed) Closed(stream uint32, message string) {
