@@ -208,13 +208,13 @@ func (r *attached) report(e *Engine, out []byte) []byte {
 		r.due = true
 	}
 	for r.due && r.room > 0 && len(out) < readyBytes {
-		message := r.session.Next(int(min(r.room, readerMessageBytes)), e.now)
-		if message == nil {
-			r.due = false
-			break
+		limit := int(min(r.room, readerMessageBytes))
+		e.message = r.session.AppendNext(e.message[:0], limit, e.now)
+		if len(e.message) > 0 {
+			r.room -= int64(len(e.message))
+			out = (&wire.SendReader{Reader: r.id, Data: e.message}).Append(out)
 		}
-		r.room -= int64(len(message))
-		out = (&wire.SendReader{Reader: r.id, Data: message}).Append(out)
+		r.due = len(e.message) >= limit // after a shorter one there is nothing more
 	}
 	if !r.due {
 		r.wakeAt = r.session.Wake()

@@ -51,6 +51,7 @@ type Engine struct {
 	ready []byte // what the last Ready returned
 	woken int64  // the last WakeAt
 
+	message []byte // to an attached reader, on its way out
 	scratch []byte // a body on its way from compressed to plain
 	base    []byte // what it is the difference from
 	plain   []byte
