@@ -7,12 +7,13 @@ import (
 
 // patches are the newest changes as readers are told of them that hold the
 // version before. A change is encoded once and not for each reader, of which
-// there are many and most are told of it one after the other.
-type patches [16]patch
+// there are many and most are told of it one after the other; of a burst each is
+// told as a whole before the next one is.
+type patches [256]patch
 
 // maxKept is how long a patch may be to be kept: patches are differences, and
 // those that are not would take as much memory as the objects.
-const maxKept = 16 << 10
+const maxKept = 4 << 10
 
 type patch struct {
 	position int
