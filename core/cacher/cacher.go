@@ -37,13 +37,15 @@ type Cacher struct {
 	state   *store.Store
 	window  *history.Window
 	patches patches
-	staging *staging
-	source  string
-	listed  string // the source of the state
-	bases   uint64
-	rv      api.ResourceVersion
-	ready   bool
-	now     int64
+	// retelling is what readers of everything are told.
+	retelling Retelling
+	staging   *staging
+	source    string
+	listed    string // the source of the state
+	bases     uint64
+	rv        api.ResourceVersion
+	ready     bool
+	now       int64
 	// generation counts the lists; progressed is when the upstream side was
 	// last heard of.
 	generation int

@@ -312,8 +312,12 @@ func (s *subscription) charge(message []byte, f interface{ Append([]byte) []byte
 func (s *subscription) appendEvents(message []byte, limit int) []byte {
 	window := s.cacher.Window()
 	room := limit - len(message)
+	if message, ok := s.retell(message, room); ok {
+		return message
+	}
 	s.reset()
 	position := s.follower.Position()
+	from, oldest := position, heldByNobody
 	for ; position < window.End(); position++ {
 		e := window.At(position)
 		if (e.ResourceVersion != s.rv || api.Mutated(api.RevisionSplitOnResume)) && (room <= 0 || s.mustSplit(e.Current)) {
@@ -331,14 +335,18 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 			room -= 64
 			continue
 		}
-		message = s.addObject(message, t, content, s.held(t, e), position)
+		held := s.held(t, e)
+		if t == api.Modified {
+			oldest = min(oldest, s.cacher.Heap().ResourceVersion(e.Previous))
+		}
+		message = s.addObject(message, t, content, held, position)
 		room -= s.lastSize()
 	}
 	s.follower.MoveTo(position)
 	if len(s.changes) == 0 {
 		return message
 	}
-	return s.charge(message, &wire.Events{Subscription: s.id, ResourceVersion: s.rv, Changes: s.changes})
+	return s.tell(message, from, position, oldest)
 }
 
 func (s *subscription) reset() {

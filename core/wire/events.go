@@ -13,14 +13,30 @@ type Events struct {
 
 // Append writes the whole frame.
 func (f *Events) Append(dst []byte) []byte {
+	dst, start := f.begin(dst, len(f.Changes))
+	return end(f.AppendChanges(dst), start)
+}
+
+func (f *Events) begin(dst []byte, changes int) ([]byte, int) {
 	dst, start := begin(dst, TypeEvents)
 	dst = appendUvarint(dst, uint64(f.Subscription))
 	dst = appendUvarint(dst, uint64(f.ResourceVersion))
-	dst = appendUvarint(dst, uint64(len(f.Changes)))
+	return appendUvarint(dst, uint64(changes)), start
+}
+
+// AppendChanges writes the changes alone, for AppendTold.
+func (f *Events) AppendChanges(dst []byte) []byte {
 	for i := range f.Changes {
 		dst = f.appendChange(dst, &f.Changes[i])
 	}
-	return end(dst, start)
+	return dst
+}
+
+// AppendTold writes the whole frame with n changes that AppendChanges has written
+// for a frame of the same version.
+func (f *Events) AppendTold(dst []byte, n int, changes []byte) []byte {
+	dst, start := f.begin(dst, n)
+	return end(append(dst, changes...), start)
 }
 
 func (f *Events) appendChange(dst []byte, c *Change) []byte {
