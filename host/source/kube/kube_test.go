@@ -352,6 +352,27 @@ func TestNothingGoesBackInTime(t *testing.T) {
 	assert.NotContains(t, s.text(), "@101")
 }
 
+func TestG6_SeveralChangesOfOneVersion(t *testing.T) {
+	f := newFake(t)
+	f.put("a", "x")
+	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if !isWatch(r) {
+			return false
+		}
+		send(w, "MODIFIED", pod("a", "x", 101, true)) // which the reader has
+		for _, name := range []string{"x", "y", "z"} {
+			send(w, "MODIFIED", pod("a", name, 102, true))
+		}
+		flush(w)
+		<-r.Context().Done()
+		return true
+	})
+	s, ended := stream(t, f.source(kube.Config{}), 101)
+	s.until("put a/z@102", ended)
+	assert.Contains(t, s.text(), "put a/x@102\nput a/y@102\nput a/z@102")
+	assert.NotContains(t, s.text(), "@101")
+}
+
 func TestCredentialsAndRightsAreNamed(t *testing.T) {
 	for code, want := range map[int]string{401: "missing, wrong or expired", 403: `User "eve" cannot list`} {
 		f := newFake(t)

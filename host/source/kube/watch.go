@@ -80,6 +80,7 @@ type watch struct {
 	*stream
 	events  int
 	changes []source.Change
+	changed api.ResourceVersion // by the last of them that came
 	sure    bool // the server was asked, and answered
 	target  api.ResourceVersion
 }
@@ -149,8 +150,10 @@ func (w *watch) handle(ctx context.Context, f frame) (bool, error) {
 	return false, nil
 }
 
-// change notes one change. One that is not newer than what was handed over is a
-// repetition, or comes from a server that has gone back.
+// change notes one change. One that is older than what was handed over comes from
+// a server that has gone back. One as old is a repetition, unless it goes on with
+// the version of the change before it: kube-apiserver gives each change its own,
+// but what serves its API from an etcd with transactions does not.
 func (w *watch) change(f frame) error {
 	o, err := w.identity.read(f.Object)
 	switch {
@@ -161,10 +164,10 @@ func (w *watch) change(f frame) error {
 		return nil
 	case o.rv == 0:
 		return fmt.Errorf("%s: object %q has no resourceVersion", w.about("watch"), o.key)
-	case o.rv <= w.at:
+	case o.rv < w.at || o.rv == w.at && o.rv != w.changed:
 		return nil
 	}
-	w.at = o.rv
+	w.at, w.changed = o.rv, o.rv
 	change := source.Change{Key: o.key, ResourceVersion: o.rv}
 	if f.Type != "DELETED" {
 		change.Value = o.value
