@@ -124,7 +124,7 @@ var deliveries = []delivery{
 	{"alone", 1, 10, 2000, 1000},
 	{"burst-1-reader", updateBatch, 1, 400, 100},
 	{"burst-10-readers", updateBatch, 10, 400, 100},
-	{"burst-100-readers", updateBatch, 100, 100, 50},
+	{"burst-100-readers", updateBatch, 100, 300, 50},
 }
 
 // deliveryPause is between messages, so that each is one.
