@@ -81,7 +81,7 @@ type watch struct {
 	events  int
 	changes []source.Change
 	changed api.ResourceVersion // by the last of them that came
-	sure    bool // the server was asked, and answered
+	sure    bool                // the server was asked, and answered
 	target  api.ResourceVersion
 }
 
