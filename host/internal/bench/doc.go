@@ -27,10 +27,10 @@
 // gain worth its price: compiling the module with a profile (as fast, larger), and
 // ten messages to a step (within the noise).
 //
-// P2, the longest call: over seven runs at a busy time the least that the longest
-// call took is 2.9 ms, and its median 12 ms; what is between the two is other
-// processes. A message of a snapshot has 64 kB. A view is not open in P2: it opens
-// in one call, which for 50,000 objects takes 25 to 80 ms by what it is sorted by.
+// P2, the longest call: 4 ms on a machine that has nothing else to do, and 12 to 20
+// ms on one that has, where other processes come between. A message of a snapshot
+// has 64 kB. A view is not open in P2: it opens in one call, which for 50,000
+// objects takes 25 to 80 ms by what it is sorted by.
 //
 // P5, of labels and fields mixed: each of the watches that an event concerns is
 // some cache lines, which ten watches find in a cache and 10,000 do not.
