@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,38 +17,12 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/edge"
-	"github.com/watchglass/watchglass/host/internal/workerd"
+	"github.com/watchglass/watchglass/host/internal/workerd/workerdtest"
 	"github.com/watchglass/watchglass/host/kubeapi"
 	"github.com/watchglass/watchglass/host/kubeapi/kubeapitest"
 	"github.com/watchglass/watchglass/host/push"
 	"github.com/watchglass/watchglass/host/source/memory"
 )
-
-const grant = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"test","user":"test","feed":true}`
-
-// objects runs the objects of the npm package in workerd. They are reached at
-// /NAME/… of the address, by who says what is granted.
-func objects(t *testing.T) (address string) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("runs workerd")
-	}
-	const root = "../.."
-	_, err := os.Stat(filepath.Join(root, "js/dist/edge.js"))
-	require.NoError(t, err, `build the npm package first: "make js"`)
-	binary, err := workerd.Find(root)
-	require.NoError(t, err)
-	process, err := workerd.Start(context.Background(), workerd.Config{
-		Binary: binary, Path: filepath.Join(root, "js/test/edge/config.capnp"), Flags: []string{"--directory-path=objects=" + t.TempDir()},
-	})
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		if complaint := process.Stop(); t.Failed() {
-			t.Log(complaint)
-		}
-	})
-	return process.Address()
-}
 
 // within reaches objects from outside, as the worker does from inside.
 type within struct{ address, name string }
@@ -68,7 +40,7 @@ func feed(t *testing.T, source *memory.Source, address, name string) {
 	p, err := push.New(push.Config{
 		Connector: c, URL: "ws://" + address + "/" + name + "/feed", Resources: []api.Resource{{Version: "v1", Name: "pods"}},
 		Source: source.Identity,
-		Token:  func() (string, error) { return grant, nil },
+		Token:  func() (string, error) { return workerdtest.Grant, nil },
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -97,7 +69,7 @@ func (f *fed) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func TestBackend(t *testing.T) {
-	address := objects(t)
+	address := workerdtest.Objects(t, "../..")
 	var opened atomic.Int64
 	kubeapitest.Run(t, func(t *testing.T, source *memory.Source) kubeapi.Backend {
 		object := within{address, "test-" + strconv.FormatInt(opened.Add(1), 10)}
@@ -118,7 +90,7 @@ func TestBackend(t *testing.T) {
 
 // What an object says instead of an answer.
 func TestBackendPassesRefusalsOn(t *testing.T) {
-	address := objects(t)
+	address := workerdtest.Objects(t, "../..")
 	b := edge.NewBackend("test", edge.Cluster{}, func(string) http.RoundTripper { return within{address, "nobody-feeds-this"} })
 	_, err := b.Resources(t.Context())
 	var status *api.Status

@@ -13,43 +13,27 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/watchglass/watchglass/host/internal/workerd"
+	"github.com/watchglass/watchglass/host/internal/workerd/workerdtest"
 )
-
-// edgeGrant is what the objects of js/test/edge take for a token.
-const edgeGrant = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"test","user":"test","feed":true}`
 
 // An etcd is pushed to a Durable Object in workerd, which has all that is in it
 // and everything that comes.
 func TestPush(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs workerd")
-	}
-	const root = "../../.."
-	_, err := os.Stat(filepath.Join(root, "js/dist/edge.js"))
-	require.NoError(t, err, `build the npm package first: "make js"`)
-	binary, err := workerd.Find(root)
-	require.NoError(t, err)
-	edge, err := workerd.Start(t.Context(), workerd.Config{
-		Binary: binary, Path: filepath.Join(root, "js/test/edge/config.capnp"), Flags: []string{"--directory-path=objects=" + t.TempDir()},
-	})
-	require.NoError(t, err)
-	t.Cleanup(func() { edge.Stop() })
-
+	address := workerdtest.Objects(t, "../../..")
 	store := startEtcd(t)
 	putPod(t, store, "one")
 	token := filepath.Join(t.TempDir(), "token")
-	require.NoError(t, os.WriteFile(token, []byte(edgeGrant+"\n"), 0o600))
-	c := start(t, "push", "ws://"+edge.Address()+"/pushed/feed", "--resources", "pods", "--token-file", token,
+	require.NoError(t, os.WriteFile(token, []byte(workerdtest.Grant+"\n"), 0o600))
+	c := start(t, "push", "ws://"+address+"/pushed/feed", "--resources", "pods", "--token-file", token,
 		"--etcd-endpoints", strings.Join(store.Endpoints(), ","))
-	awaitPushed(t, edge.Address(), 1)
+	awaitPushed(t, address, 1)
 	putPod(t, store, "two")
-	awaitPushed(t, edge.Address(), 2)
+	awaitPushed(t, address, 2)
 	assert.Zero(t, c.stop(), c.log.String())
 	assert.Contains(t, c.log.String(), "feeding the edge")
 
-	require.NoError(t, os.WriteFile(token, []byte(strings.Replace(edgeGrant, "true", "false", 1)), 0o600))
-	c = start(t, "push", "ws://"+edge.Address()+"/pushed/feed", "--resources", "pods", "--token-file", token,
+	require.NoError(t, os.WriteFile(token, []byte(strings.Replace(workerdtest.Grant, "true", "false", 1)), 0o600))
+	c = start(t, "push", "ws://"+address+"/pushed/feed", "--resources", "pods", "--token-file", token,
 		"--etcd-endpoints", strings.Join(store.Endpoints(), ","))
 	<-c.ended
 	assert.NotZero(t, c.code)
@@ -64,7 +48,7 @@ func awaitPushed(t *testing.T, address string, pods int) {
 	for {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/pushed/status", nil)
 		require.NoError(t, err)
-		req.Header.Set("Authorization", "Bearer "+edgeGrant)
+		req.Header.Set("Authorization", "Bearer "+workerdtest.Grant)
 		resp, err := http.DefaultClient.Do(req)
 		require.NoError(t, err)
 		var status struct {
