@@ -46,25 +46,38 @@ func (f *Feed) discovered(r *request) {
 		return
 	}
 	for _, resource := range d.Member("resources").Elements() {
-		if resource.Member("name").Text() == f.cfg.Resource.Name {
-			f.describe(f.layout(&api.Schema{
-				Kind: resource.Member("kind").Text(), Namespaced: resource.Member("namespaced").True(),
-			}))
+		if resource.Member("name").Text() != f.cfg.Resource.Name {
+			continue
+		}
+		kind := resource.Member("kind").Text()
+		if !isKind(kind) {
+			f.fail(r, broken(api.Quote(kind)+" is no name of a kind"))
 			return
 		}
+		f.describe(f.layout(&api.Schema{Kind: kind, Namespaced: resource.Member("namespaced").True()}))
+		return
 	}
 	f.fail(r, api.NotFound("the server has no resource "+f.cfg.Resource.String()))
+}
+
+// isKind reports whether a text can be a kind, and stand in JSON as it is.
+func isKind(text string) bool {
+	for i := range len(text) {
+		if c := text[i] | 0x20; (c < 'a' || c > 'z') && (text[i] < '0' || text[i] > '9') && text[i] != '-' {
+			return false
+		}
+	}
+	return text != ""
 }
 
 // layout is how the objects of a resource are described that is known, at least
 // by its kind.
 func (f *Feed) layout(known *api.Schema) *api.Schema {
-	s := &api.Schema{Resource: f.cfg.Resource, Columns: f.cfg.Columns}
-	if known != nil {
-		s.Kind, s.Namespaced, s.Fields = known.Kind, known.Namespaced, slices.Clone(known.Fields)
-		if len(s.Columns) == 0 {
-			s.Columns = known.Columns
-		}
+	s := &api.Schema{
+		Resource: f.cfg.Resource, Kind: known.Kind, Namespaced: known.Namespaced, Fields: known.Fields, Columns: f.cfg.Columns,
+	}
+	if len(s.Columns) == 0 {
+		s.Columns = known.Columns
 	}
 	if len(s.Fields) == 0 {
 		s.Fields = []string{"metadata.name"}

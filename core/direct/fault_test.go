@@ -319,6 +319,42 @@ func TestAResourceThatTheServerLacks(t *testing.T) {
 	require.Equal(t, []string{"/api/v1/namespaces/kube-system", "/apis/example.com/v1"}, r.server.paths)
 }
 
+// A resource that is in no catalog is described by the server, also to the items
+// of a list, which do not say what they are.
+func TestAResourceThatTheServerDescribes(t *testing.T) {
+	for kind, known := range map[string]bool{"Gadget": true, `Gad\"get`: false, "": false} {
+		r := newRig(t)
+		r.server.fail = func(path string) *answer {
+			switch {
+			case path == "/apis/example.com/v1":
+				return &answer{code: 200, end: true, data: []byte(`{"resources":[{"name":"gadgets/status","kind":"X"},` +
+					`{"name":"gadgets","kind":"` + kind + `","namespaced":true}]}`)}
+			case strings.Contains(path, initial):
+				return refuse(422, "Invalid", "sendInitialEvents: Forbidden")
+			case strings.HasPrefix(path, "/apis/example.com/v1/gadgets?limit="):
+				return &answer{code: 200, end: true, data: []byte(
+					`{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"namespace":"ns","name":"a","resourceVersion":"3"}}]}`)}
+			case strings.Contains(path, watches):
+				return &answer{code: 200}
+			}
+			return nil
+		}
+		r.collection(func(f *wire.OpenCollection) { f.Resource = "example.com/v1/gadgets" })
+		if !known {
+			require.Equal(t, wire.Connecting, r.state.State)
+			require.Contains(t, r.state.Status.Message, "is no name of a kind")
+			continue
+		}
+		require.Equal(t, wire.Live, r.state.State, "%v", r.state.Status)
+		require.Equal(t, []string{"metadata.name", "metadata.namespace"}, r.schema.Schema.Fields)
+		r.step(&wire.Get{Request: 1, Collection: 1, Key: "ns/a"})
+		var reply wire.ObjectReply
+		require.NoError(t, reply.Parse(r.seen[wire.TypeObjectReply][0]))
+		require.JSONEq(t, `{"kind":"Gadget","apiVersion":"example.com/v1","metadata":{"namespace":"ns","name":"a","resourceVersion":"3"}}`,
+			string(reply.Item.Envelope.Body().Data))
+	}
+}
+
 func TestR6EventsOfOtherKindsArePassedOver(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 2)
@@ -350,4 +386,35 @@ func TestReconnectDoesNotWait(t *testing.T) {
 	r.step(&wire.Reconnect{})
 	r.settle()
 	r.converged()
+}
+
+// A Status is the server's: numbers in it that no Status has must not get into
+// frames, which have no room for them.
+func TestAStatusWithNumbersThatNoneHas(t *testing.T) {
+	for _, numbers := range []string{
+		`"code":99999999999`, `"code":-1`, `"code":7`, `"code":1000`, `"code":1e3`,
+		`"code":503,"details":{"retryAfterSeconds":99999999999}`, `"code":503,"details":{"retryAfterSeconds":-1}`,
+	} {
+		for _, code := range []int{200, 503} {
+			r := newRig(t)
+			fill(r.server, 2)
+			r.server.fail = func(path string) *answer {
+				if !strings.Contains(path, watches) {
+					return nil
+				}
+				failure := `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"odd",` + numbers + `}`
+				if code != 200 {
+					return &answer{code: code, data: []byte(failure), end: true}
+				}
+				return &answer{code: code, data: watchEvent("ERROR", failure), end: true}
+			}
+			r.collection()
+			r.pass(5_000)
+			require.Equal(t, wire.Reconnecting, r.state.State, "%s, answered %d", numbers, code)
+			require.Contains(t, r.state.Status.Message, "odd")
+			r.server.fail = nil
+			r.pass(60_000)
+			r.converged()
+		}
+	}
 }

@@ -177,12 +177,16 @@ func refusal(r *request) *api.Status {
 	return s
 }
 
-// statusOf reads a Kubernetes Status.
+// statusOf reads a Kubernetes Status. One whose code is none of a failure has
+// code zero.
 func statusOf(d envelope.Document) *api.Status {
 	details := d.Member("details")
 	s := &api.Status{
 		Code: d.Member("code").Int(), Reason: api.Reason(d.Member("reason").Text()), Message: d.Member("message").Text(),
-		RetryAfterSeconds: max(details.Member("retryAfterSeconds").Int(), 0),
+		RetryAfterSeconds: details.Member("retryAfterSeconds").Int(),
+	}
+	if s.Code < 400 || s.Code > 599 {
+		s.Code = 0
 	}
 	for _, cause := range details.Member("causes").Elements() {
 		s.Cause = cause.Member("reason").Text()

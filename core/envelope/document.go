@@ -2,6 +2,7 @@ package envelope
 
 import (
 	"bytes"
+	"math"
 
 	"github.com/watchglass/watchglass/core/api"
 )
@@ -28,28 +29,9 @@ func ParseDocument(raw []byte) (Document, error) {
 // Member goes down by member names; of several with one name the last counts.
 func (d Document) Member(names ...string) Document {
 	for _, name := range names {
-		var found Document
-		d.members(func(quoted []byte, value Document) {
-			if sameText(quoted, name) {
-				found = value
-			}
-		})
-		d = found
+		d = Member(d, name)
 	}
 	return d
-}
-
-func (d Document) members(each func(quoted []byte, value Document)) {
-	if at(d, 0) != '{' {
-		return
-	}
-	i, more := open(d, 0, '}')
-	for more {
-		nameEnd, value, _ := member(d, i)
-		end, _ := skipValue(d, value, 0)
-		each(d[i+1:nameEnd-1], d[value:end])
-		i, more, _ = next(d, end, '}')
-	}
 }
 
 // Elements are those of an array; anything else has none.
@@ -76,10 +58,11 @@ func (d Document) Text() string {
 	return string(appendText(nil, quoted))
 }
 
-// Int is a whole number, and zero for anything else.
+// Int is a whole number from zero on that fits 31 bits, and zero for anything
+// else: what frames have room for.
 func (d Document) Int() int {
 	n, ok := api.ParseInt(string(d))
-	if !ok {
+	if !ok || n < 0 || n > math.MaxInt32 {
 		return 0
 	}
 	return int(n)
