@@ -16,6 +16,8 @@ const (
 	// maxGuesses bounds what a place remembers. Places with many names, such as
 	// maps, remember some of them to no avail.
 	maxGuesses = 32
+	// maxGuess is how long a remembered name is at most, with quotes and colon.
+	maxGuess = 64
 	// maxMissed is how many members may be left out between two that are guessed.
 	maxMissed = 3
 )
@@ -34,7 +36,7 @@ func (n *node) guess(b []byte, i, from int) int {
 
 // learn remembers a member for the next time.
 func (n *node) learn(at int, text []byte, member int) {
-	if len(n.guesses) < maxGuesses && !n.labels {
+	if len(n.guesses) < maxGuesses && len(text) <= maxGuess && !n.labels {
 		n.guesses = append(n.guesses, guess{})
 		copy(n.guesses[at+1:], n.guesses[at:])
 		n.guesses[at] = guess{string(text), member}

@@ -262,3 +262,17 @@ func TestScanAllocates(t *testing.T) {
 	})
 	assert.LessOrEqual(t, allocations, 1.0, "the strings of an object are one piece of memory")
 }
+
+// What a scanner remembers of the members it has seen is little, whatever their
+// names are.
+func TestScanRemembersLittle(t *testing.T) {
+	s, err := envelope.NewScanner(podSchema().schema())
+	require.NoError(t, err)
+	for i := range 100 {
+		long := strings.Repeat("x", 10_000+i)
+		_, err := s.Scan([]byte(`{"`+long+`":1,"metadata":{"`+long+`":1,"name":"a","namespace":"b"},"status":{"`+long+`":1}}`), envelope.Options{})
+		require.NoError(t, err)
+	}
+	require.Positive(t, s.Remembered())
+	require.Less(t, s.Remembered(), 10_000)
+}
