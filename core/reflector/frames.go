@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"math"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -144,8 +145,8 @@ func (r *Reflector) SnapshotBegin(f *wire.SnapshotBegin) error {
 	if r.phase != subscribed {
 		return api.Protocol("SnapshotBegin came when no snapshot was asked for")
 	}
-	r.phase, r.total = listing, f.Total
-	r.asked = r.now
+	r.phase, r.asked = listing, r.now
+	r.total = min(f.Total, math.MaxInt32) // an estimate; JavaScript's numbers end at 53 bits
 	r.cacher.BeginList()
 	r.cacher.Expect(f.Total)
 	return nil
@@ -186,16 +187,11 @@ func (r *Reflector) SnapshotEnd(f *wire.SnapshotEnd) error {
 // into the state.
 func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 	r.consumed(bytes)
-	switch r.phase {
-	case listing:
+	if r.phase == listing {
 		return r.listChanges(f)
-	case subscribed:
-		if err := r.resumed("Events"); err != nil {
-			return err
-		}
-	case following:
-	default:
-		return api.Protocol("Events came before the subscription was answered")
+	}
+	if err := r.answered("Events"); err != nil {
+		return err
 	}
 	known := r.cacher.ResourceVersion()
 	r.cacher.Hold() // until Progress: who waits for a version gets all of it
@@ -233,12 +229,17 @@ func (r *Reflector) listChanges(f *wire.Events) error {
 	return nil
 }
 
-// resumed notes that a subscription is answered without a snapshot, which it
+// answered notes that a subscription is answered without a snapshot, which it
 // must not be when there is nothing to resume from: what lies between would be
 // missing for ever.
-func (r *Reflector) resumed(frame string) error {
-	if !r.resumes() {
-		return api.Protocol(frame + " came where a snapshot was asked for")
+func (r *Reflector) answered(what string) error {
+	switch {
+	case r.phase == following:
+		return nil
+	case r.phase != subscribed:
+		return api.Protocol(what + " came before the subscription was answered")
+	case !r.resumes():
+		return api.Protocol(what + " came where a snapshot was asked for")
 	}
 	r.Resumes++
 	return nil
@@ -246,14 +247,8 @@ func (r *Reflector) resumed(frame string) error {
 
 // Progress takes the connector's word that nothing is missing.
 func (r *Reflector) Progress(f *wire.Progress) error {
-	switch r.phase {
-	case subscribed:
-		if err := r.resumed("Progress"); err != nil {
-			return err
-		}
-	case following:
-	default:
-		return api.Protocol("Progress came before the subscription was answered")
+	if err := r.answered("Progress"); err != nil {
+		return err
 	}
 	r.cacher.Progress(f.ResourceVersion, r.now)
 	r.progress()

@@ -16,7 +16,7 @@ func (r *Reflector) Object(p *cacher.Put) error {
 		r.cacher.ListObject(p) // it has no base that could be missing
 		return nil
 	}
-	if err := r.follow("a change"); err != nil {
+	if err := r.answered("a change"); err != nil {
 		return err
 	}
 	r.Events++
@@ -27,24 +27,13 @@ func (r *Reflector) Object(p *cacher.Put) error {
 
 // Removed takes a deletion.
 func (r *Reflector) Removed(key api.Key, rv api.ResourceVersion) error {
-	if err := r.follow("a deletion"); err != nil {
+	if err := r.answered("a deletion"); err != nil {
 		return err
 	}
 	r.Events++
 	r.cacher.Delete(key, rv, r.now)
 	r.progress()
 	return nil
-}
-
-// follow notes that a subscription is answered.
-func (r *Reflector) follow(what string) error {
-	switch r.phase {
-	case subscribed:
-		return r.resumed(what)
-	case following:
-		return nil
-	}
-	return api.Protocol(what + " came before the subscription was answered")
 }
 
 // Retry does not wait any longer to subscribe again.

@@ -360,3 +360,14 @@ func TestDenied(t *testing.T) {
 	require.Nil(t, r.Denied(), "there is a state to read")
 	require.Equal(t, wire.Forbidden, r.state())
 }
+
+// The estimate of a connector gets to programs that have no larger numbers than 53
+// bits.
+func TestEstimateOfASnapshotThatCannotBe(t *testing.T) {
+	r := newRig(t)
+	r.Connected(10_000)
+	r.described()
+	require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{Total: 1 << 60}))
+	require.Equal(t, wire.Syncing, r.State().State)
+	require.Less(t, r.State().Total, uint64(1<<53))
+}
