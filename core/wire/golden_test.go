@@ -2,13 +2,16 @@ package wire
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -64,6 +67,22 @@ func TestGolden(t *testing.T) {
 		if !kept[f] {
 			t.Errorf("%s has no sample", f)
 		}
+	}
+}
+
+// A module and the program that drives it know by this number whether they mean the
+// same by their frames, so it changes with any byte of them.
+func TestFingerprintIsThatOfTheModulesFrames(t *testing.T) {
+	var lines []string
+	for _, s := range samples {
+		if frame := s.frame.Append(nil); frame[0] >= byte(TypeConfig) && frame[0] < byte(Optional) {
+			lines = append(lines, filepath.Base(s.file())+" "+hex.EncodeToString(frame)+"\n")
+		}
+	}
+	slices.Sort(lines)
+	hash := sha256.Sum256([]byte(strings.Join(lines, "")))
+	if want := int(hash[0])<<16 | int(hash[1])<<8 | int(hash[2]); Fingerprint != want {
+		t.Errorf("the frames between engine and program have changed: set Fingerprint to %#06x, and fingerprint of js/src/wire/codec.ts", want)
 	}
 }
 

@@ -12,8 +12,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// abiVersion is the version of wasm/guest/ABI.md that this driver speaks.
-const abiVersion = 1
+// abiVersion is the version of wasm/guest/ABI.md that this driver speaks, and
+// behind it what stands for the frames.
+const abiVersion = 1<<24 | wire.Fingerprint
 
 // The codes of the ABI.
 const (
@@ -77,7 +78,7 @@ func (i *Instance) bind() error {
 	}
 	got, err := i.call(version, 0)
 	if err == nil && got != abiVersion {
-		err = fmt.Errorf("guest: module has ABI version %d, this program speaks %d: use a module of the same release", got, abiVersion)
+		err = fmt.Errorf("guest: the module speaks version %#08x of the interface, this program version %#08x: use the watchglass.wasm of the same release", uint32(got), abiVersion)
 	}
 	return err
 }

@@ -2,6 +2,10 @@ package guest
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -77,6 +81,42 @@ func TestNotAModule(t *testing.T) {
 	defer m.Close(context.Background())
 	_, err = m.NewInstance(context.Background())
 	require.ErrorContains(t, err, "not a watchglass module: export wg_abi is missing")
+}
+
+// A module of another release is refused before anything is asked of it: it might
+// mean something else by its frames, and would be started again for ever.
+func TestModuleOfAnotherRelease(t *testing.T) {
+	for _, version := range []uint32{1, abiVersion + 1<<24, abiVersion ^ 1} {
+		_, err := Open(context.Background(), Config{Module: moduleSaying(version), Dial: func(context.Context) (Conn, error) {
+			return nil, errors.New("nobody is asked")
+		}})
+		require.ErrorContains(t, err, fmt.Sprintf("the module speaks version %#08x of the interface", version))
+		require.ErrorContains(t, err, "use the watchglass.wasm of the same release")
+	}
+}
+
+// moduleSaying is a module with all exports, of which each returns a number.
+func moduleSaying(version uint32) []byte {
+	section := func(id byte, content ...byte) []byte {
+		return append(binary.AppendUvarint([]byte{id}, uint64(len(content))), content...)
+	}
+	names := []string{"_initialize", "wg_abi", "wg_reserve", "wg_open", "wg_step", "wg_tick", "wg_ready", "wg_out", "wg_advance", "wg_error", "wg_close"}
+	exports := []byte{byte(len(names) + 1), 6, 'm', 'e', 'm', 'o', 'r', 'y', 2, 0}
+	for _, name := range names {
+		exports = append(append(append(exports, byte(len(name))), name...), 0, 0)
+	}
+	body := []byte{0, 0x41} // no locals; i32.const
+	for n := int32(version); ; n >>= 7 {
+		if n >= -64 && n < 64 {
+			body = append(body, byte(n)&0x7f, 0x0b)
+			break
+		}
+		body = append(body, byte(n)|0x80)
+	}
+	return slices.Concat([]byte("\x00asm\x01\x00\x00\x00"),
+		section(1, 1, 0x60, 0, 1, 0x7f), // one type: nothing to i32
+		section(3, 1, 0), section(5, 1, 0, 1), section(7, exports...),
+		section(10, append([]byte{1, byte(len(body))}, body...)...))
 }
 
 func TestRestartPausesGrow(t *testing.T) {

@@ -1,11 +1,11 @@
 import { internalError, messageOf, protocolError } from "./errors.js";
 import { Wasi } from "./wasi.js";
-import { split, Writer } from "./wire/codec.js";
+import { fingerprint, split, Writer } from "./wire/codec.js";
 import { streamDataHead, writeCommand, type Command } from "./wire/commands.js";
 import { readOutput } from "./wire/outputs.js";
 
-/** The version of the module's interface that this package speaks. */
-const abi = 1;
+/** The version of the module's interface that this package speaks, and behind it what stands for the frames. */
+export const abi = (1 << 24) | fingerprint;
 
 /** A call that the guest refused. */
 export class GuestError extends Error {
@@ -93,7 +93,8 @@ export async function openGuest(module: WebAssembly.Module, config: Command & { 
   exports._initialize();
   const version = exports.wg_abi();
   if (version !== abi) {
-    throw protocolError(`the module speaks version ${version} of the interface, this package version ${abi}; use the watchglass.wasm of the same release`);
+    const [theirs, ours] = [version, abi].map((v) => `0x${(v >>> 0).toString(16).padStart(8, "0")}`);
+    throw protocolError(`the module speaks version ${theirs} of the interface, this package version ${ours}; use the watchglass.wasm of the same release`);
   }
   return new WasmGuest(exports, config);
 }

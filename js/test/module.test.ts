@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { test, type TestContext } from "node:test";
-import { compile, openGuest } from "../src/guest.js";
+import { abi, compile, openGuest } from "../src/guest.js";
 import { connect, type Collection, type KubeObject, type View, WatchglassError, type WatchEvent } from "../src/index.js";
 import { Wasi } from "../src/wasi.js";
 import { Writer } from "../src/wire/codec.js";
@@ -58,6 +58,30 @@ test("the module's imports are those that the shim has", { skip }, async () => {
   const other = new WebAssembly.Module(Buffer.from("0061736d010000000104016000000209010365 6e7601660000".replace(" ", ""), "hex"));
   assert.throws(() => new Wasi().importsFor(other), /imports function env\.f/);
 });
+
+test("a module of another release is refused by name", async () => {
+  const word = /the module speaks version 0x[0-9a-f]{8} of the interface, .* use the watchglass\.wasm of the same release/;
+  for (const version of [1, abi + (1 << 24), abi ^ 1]) await assert.rejects(openGuest(moduleSaying(version), config), word);
+});
+
+/** A module with all exports, of which each returns a number. */
+function moduleSaying(version: number): WebAssembly.Module {
+  const names = ["_initialize", "wg_abi", "wg_reserve", "wg_open", "wg_step", "wg_tick", "wg_ready", "wg_out", "wg_advance", "wg_error", "wg_close"];
+  const signed = (n: number): number[] => (n >= -64 && n < 64 ? [n & 0x7f] : [(n & 0x7f) | 0x80, ...signed(n >> 7)]);
+  const named = (name: string, kind: number): number[] => [name.length, ...Buffer.from(name), kind, 0];
+  const section = (id: number, ...content: number[]): number[] => [id, (content.length & 0x7f) | 0x80, content.length >> 7, ...content];
+  const body = [0, 0x41, ...signed(version), 0x0b]; // no locals; i32.const
+  return new WebAssembly.Module(
+    new Uint8Array([
+      ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+      ...section(1, 1, 0x60, 0, 1, 0x7f), // one type: nothing to i32
+      ...section(3, 1, 0),
+      ...section(5, 1, 0, 1),
+      ...section(7, names.length + 1, ...named("memory", 2), ...names.flatMap((name) => named(name, 0))),
+      ...section(10, 1, body.length, ...body),
+    ]),
+  );
+}
 
 test("a guest refuses nonsense and goes on", { skip }, async () => {
   const guest = await openGuest(await compile(readFileSync(wasm)), config);

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import { WatchglassError } from "../src/errors.js";
-import { Reader, split, Writer } from "../src/wire/codec.js";
+import { fingerprint, Reader, split, Writer } from "../src/wire/codec.js";
 import { commandTypes, writeCommand, type Command } from "../src/wire/commands.js";
 import { Item } from "../src/wire/item.js";
 import { columnKinds, readOutput, recipient } from "../src/wire/outputs.js";
@@ -147,6 +148,15 @@ test("every command and every output has a golden file", () => {
   for (const name of Object.keys(commandTypes)) assert.ok(frames.has(name), name);
   const outputs = new Set(goldens.map(([, g]) => Number.parseInt(g.hex.slice(0, 2), 16)).filter((t) => t >= 0x60 && t < 0x80));
   assert.equal(outputs.size, 0x76 - 0x60);
+});
+
+test("the fingerprint is that of the module's frames", () => {
+  const lines = goldens.map(([file, { hex }]) => [file, hex, Number.parseInt(hex.slice(0, 2), 16)] as const);
+  const hash = createHash("sha256");
+  for (const [file, hex, type] of lines.sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (type >= 0x40 && type < 0x80) hash.update(`${file} ${hex}\n`);
+  }
+  assert.equal(fingerprint.toString(16), hash.digest("hex").slice(0, 6));
 });
 
 test("numbers survive at every length", () => {

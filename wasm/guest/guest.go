@@ -15,8 +15,9 @@ const (
 	codeNotOpen  = 3 // before open or after close
 )
 
-// abiVersion changes whenever a driver would have to.
-const abiVersion = 1
+// abiVersion changes whenever a driver would have to: the version of the exports,
+// and behind it what stands for the frames.
+const abiVersion = 1<<24 | wire.Fingerprint
 
 const (
 	// maxInput leaves room for what a command adds to a message of the

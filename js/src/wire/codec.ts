@@ -4,6 +4,9 @@ import type { ResourceVersion } from "../types.js";
 /** The most bytes one message to or from a connector may have. */
 export const maxMessage = 16 << 20;
 
+/** Stands for the bytes of the frames to and from the module, as core/wire has it. */
+export const fingerprint = 0xc414ec;
+
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
