@@ -47,6 +47,22 @@ type Column struct {
 	Priority uint8
 }
 
+// ColumnKind is the kind of the cells of a column of a type that a
+// CustomResourceDefinition's printer columns can have.
+func ColumnKind(openAPIType string) ValueKind {
+	switch openAPIType {
+	case "integer":
+		return Integer
+	case "number":
+		return Number
+	case "boolean":
+		return Bool
+	case "date":
+		return Date
+	}
+	return String
+}
+
 // Schema describes one resource to everything that handles its objects without
 // decoding them.
 type Schema struct {

@@ -105,22 +105,10 @@ func parse(name, words, columns string) api.Schema {
 		c.Name, line, _ = api.Cut(line, '|')
 		word, line, _ = api.Cut(line, '|')
 		c.Path, width, _ = api.Cut(line, '|')
-		c.Kind = kind(word)
+		c.Kind = api.ColumnKind(word)
 		if width == "wide" {
 			c.Priority = 1
 		}
 		s.Columns = append(s.Columns, c)
 	}
-}
-
-func kind(word string) api.ValueKind {
-	switch word {
-	case "bool":
-		return api.Bool
-	case "integer":
-		return api.Integer
-	case "date":
-		return api.Date
-	}
-	return api.String
 }

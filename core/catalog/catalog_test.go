@@ -28,6 +28,18 @@ func TestCatalogIsConsistent(t *testing.T) {
 	}
 }
 
+// A type that is misspelt would be that of a string.
+func TestColumnsHaveTypes(t *testing.T) {
+	columns := 0
+	for line := range strings.Lines(table) {
+		if parts := strings.Split(strings.TrimSpace(line), "|"); len(parts) > 1 {
+			columns++
+			assert.Contains(t, []string{"string", "integer", "number", "boolean", "date"}, parts[1], line)
+		}
+	}
+	assert.Greater(t, columns, 100)
+}
+
 func TestCatalogIsAFreshCopy(t *testing.T) {
 	All()[0].Fields[0] = "changed"
 	assert.Equal(t, "metadata.name", All()[0].Fields[0])

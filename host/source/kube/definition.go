@@ -93,7 +93,7 @@ func (c *directory) translate(r *resource, found *crd) *definition {
 			d.fields = append(d.fields, strings.TrimPrefix(f.JSONPath, "."))
 		}
 		for _, column := range v.AdditionalPrinterColumns {
-			translated := api.Column{Name: column.Name, Kind: kindOf(column.Type), Path: column.JSONPath, Priority: uint8(min(max(column.Priority, 0), 255))}
+			translated := api.Column{Name: column.Name, Kind: api.ColumnKind(column.Type), Path: column.JSONPath, Priority: uint8(min(max(column.Priority, 0), 255))}
 			if _, err := envelope.NewScanner(&api.Schema{Resource: r.Resource, Columns: []api.Column{translated}}); err != nil {
 				c.source.config.Logger.Warn("leaving out a column whose path cannot be followed",
 					"resource", r.String(), "column", column.Name, "jsonPath", column.JSONPath, "error", err)
@@ -103,20 +103,6 @@ func (c *directory) translate(r *resource, found *crd) *definition {
 		}
 	}
 	return d
-}
-
-func kindOf(openAPIType string) api.ValueKind {
-	switch openAPIType {
-	case "integer":
-		return api.Integer
-	case "number":
-		return api.Number
-	case "boolean":
-		return api.Bool
-	case "date":
-		return api.Date
-	}
-	return api.String
 }
 
 // schema is what readers are told.
