@@ -10,23 +10,17 @@ import (
 )
 
 // List implements kubeapi.Backend. A list without a limit comes in pages, all as
-// of one version, and a limit above the size of such a page is cut down to it,
-// which a client must expect (rule P16).
+// of one version.
 func (b *backend) List(ctx context.Context, resource api.Resource, o kubeapi.ListOptions) (*kubeapi.List, error) {
 	shard, status := b.cluster.find(resource.String())
 	if status != nil {
 		return nil, status
 	}
-	limited := o.Limit > 0 && o.ResourceVersion != "0" // rule C40
-	if limited {
-		o.Limit = min(o.Limit, pageSize)
-	} else {
-		inPages(&o)
-	}
+	all := o.InPages(pageSize)
 	options := scope(resource, o.Namespace, o.LabelSelector, o.FieldSelector, o.ResourceVersion, o.Match)
 	setNumber(options, "limit", uint64(o.Limit))
 	set(options, "continue", o.Continue)
-	if !limited {
+	if all {
 		options.Set("all", "true")
 	}
 	r, err := b.ask(ctx, shard, "list", options)
@@ -39,27 +33,14 @@ func (b *backend) List(ctx context.Context, resource api.Resource, o kubeapi.Lis
 		return nil, unanswered(r.object, broken(err))
 	}
 	list := &kubeapi.List{ResourceVersion: first.ResourceVersion}
-	if limited {
+	if !all {
 		list.Continue, list.Remaining = first.Continue, first.Remaining
 	}
 	list.Items = func(yield func(kubeapi.Object, error) bool) {
 		defer r.Close()
-		r.items(&first, limited, yield)
+		r.items(&first, !all, yield)
 	}
 	return list, nil
-}
-
-// inPages makes options that ask for everything ask for a first page of the
-// same. A version and a limit together would mean exactly that version, and
-// version zero has no pages; the newest state is as good for both (rule C39).
-func inPages(o *kubeapi.ListOptions) {
-	o.Limit = pageSize
-	switch {
-	case o.ResourceVersion == "0" && o.Match != wire.MatchExact:
-		o.ResourceVersion, o.Match = "", wire.MatchUnset
-	case o.ResourceVersion != "" && o.Match == wire.MatchUnset && o.Continue == "":
-		o.Match = wire.MatchNotOlderThan
-	}
 }
 
 // items yields the objects of a page and of those that follow it.

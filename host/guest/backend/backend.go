@@ -135,40 +135,22 @@ func (b *Backend) List(ctx context.Context, resource api.Resource, o kubeapi.Lis
 	if err != nil {
 		return nil, err
 	}
+	all := o.InPages(pageSize)
 	options := guest.ListOptions{
 		Namespace: o.Namespace, LabelSelector: o.LabelSelector, FieldSelector: o.FieldSelector,
 		ResourceVersion: o.ResourceVersion, ResourceVersionMatch: matches[o.Match], Limit: o.Limit, Continue: o.Continue,
-	}
-	limited := o.Limit > 0 && o.ResourceVersion != "0" // rule C40
-	if limited {
-		options.Limit = min(o.Limit, pageSize)
-	} else {
-		inPages(&options)
 	}
 	first, err := c.List(ctx, options)
 	if err != nil {
 		return nil, err
 	}
 	list := &kubeapi.List{ResourceVersion: first.ResourceVersion}
-	if limited {
+	if !all {
 		list.Continue, list.Remaining = first.Continue, first.Remaining
 		first.Continue = ""
 	}
 	list.Items = func(yield func(kubeapi.Object, error) bool) { ranged(ctx, c, options, first, yield) }
 	return list, nil
-}
-
-// inPages makes options that ask for everything ask for a first page of the
-// same. A version and a limit together would mean exactly that version, and
-// version zero has no pages; the newest state is as good for both (rule C39).
-func inPages(o *guest.ListOptions) {
-	o.Limit = pageSize
-	switch {
-	case o.ResourceVersion == "0" && o.ResourceVersionMatch != guest.Exact:
-		o.ResourceVersion, o.ResourceVersionMatch = "", ""
-	case o.ResourceVersion != "" && o.ResourceVersionMatch == "" && o.Continue == "":
-		o.ResourceVersionMatch = guest.NotOlderThan
-	}
 }
 
 // ranged yields a page and those behind it.
