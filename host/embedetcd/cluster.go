@@ -1,6 +1,7 @@
 package embedetcd
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -40,9 +41,9 @@ func plan(size int) ([]member, error) {
 	if err != nil {
 		return nil, err
 	}
-	members, parts := make([]member, size), make([]string, size)
+	members, parts, token := make([]member, size), make([]string, size), rand.Text()
 	for i := range members {
-		members[i] = member{name: fmt.Sprintf("member-%d", i), peer: peers[i]}
+		members[i] = member{name: fmt.Sprintf("member-%d", i), peer: peers[i], token: token}
 		parts[i] = members[i].name + "=" + peers[i].String()
 	}
 	for i := range members {

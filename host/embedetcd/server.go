@@ -1,6 +1,7 @@
 package embedetcd
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/url"
@@ -46,7 +47,7 @@ type Server struct {
 // it.
 func Start(config Config) (*Server, error) {
 	peer := loopback(config.PeerPort)
-	return start(config, member{name: "watchglass", peer: peer, cluster: "watchglass=" + peer.String()})
+	return start(config, member{name: "watchglass", peer: peer, cluster: "watchglass=" + peer.String(), token: rand.Text()})
 }
 
 // member is a server's part in its cluster.
@@ -54,6 +55,10 @@ type member struct {
 	name    string
 	peer    url.URL
 	cluster string // name=peer of all members
+	// token goes into the id of a cluster that begins, the same for all
+	// members. The port of a peer may be 0 each time, and readers must not take
+	// one cluster's history for another's. A directory with data keeps its id.
+	token string
 }
 
 func start(config Config, m member) (server *Server, err error) {
@@ -82,7 +87,7 @@ func start(config Config, m member) (server *Server, err error) {
 
 func etcdConfig(config Config, m member) *embed.Config {
 	c := embed.NewConfig()
-	c.Name, c.Dir, c.InitialCluster = m.name, config.Dir, m.cluster
+	c.Name, c.Dir, c.InitialCluster, c.InitialClusterToken = m.name, config.Dir, m.cluster, m.token
 	c.ListenPeerUrls, c.AdvertisePeerUrls = []url.URL{m.peer}, []url.URL{m.peer}
 	client := loopback(config.ClientPort)
 	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}

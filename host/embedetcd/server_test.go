@@ -30,6 +30,23 @@ func TestServerRemovesItsTemporaryDirectory(t *testing.T) {
 	require.NoDirExists(t, server.tempDir)
 }
 
+// A reader tells one history of revisions from another by the cluster's id.
+func TestEveryDirectoryIsAClusterOfItsOwn(t *testing.T) {
+	identity := func(config Config) uint64 {
+		config.UnsafeNoFsync = true
+		server, err := Start(config)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, server.Close()) }()
+		resp, err := server.Client().Get(t.Context(), "a")
+		require.NoError(t, err)
+		return resp.Header.ClusterId
+	}
+	kept := Config{Dir: t.TempDir()}
+	first := identity(kept)
+	require.NotEqual(t, first, identity(Config{}), "in a directory of its own")
+	require.Equal(t, first, identity(kept), "in the same directory")
+}
+
 func TestTwoServersRunSideBySide(t *testing.T) {
 	for range 2 {
 		server, err := Start(Config{UnsafeNoFsync: true})

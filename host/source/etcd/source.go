@@ -59,8 +59,9 @@ func (s *Source) Identity(ctx context.Context) (string, error) {
 	return identity(resp), nil
 }
 
-// identity names a cluster by the id that etcd gave it, which is another one
-// after a restore from a backup.
+// identity names a cluster by the id that etcd gave it when it began, out of its
+// initial cluster token and the URLs of its members. After a restore from a
+// backup it is another one if one of these is.
 func identity(resp *clientv3.GetResponse) string {
 	return "etcd-" + strconv.FormatUint(resp.Header.ClusterId, 16)
 }
