@@ -28,6 +28,8 @@ type attached struct {
 	room    int64
 	due     bool
 	wakeAt  int64
+	stalled bool // as the program was told, see wire.ReaderStalled
+	spoke   bool // or took what it was sent, since it stalled
 	serving []serving
 }
 
@@ -42,7 +44,7 @@ func (e *Engine) attachReader(f *wire.AttachReader) {
 		e.reject(wire.ObjectReader, f.Reader, api.BadRequest("a reader with this number is attached"))
 		return
 	}
-	r := &attached{engine: e, id: f.Reader}
+	r := &attached{engine: e, id: f.Reader, stalled: f.Stalled}
 	for _, s := range f.Allowed {
 		r.allowed = append(r.allowed, wire.ReaderScope{Resource: strings.Clone(s.Resource), Namespace: strings.Clone(s.Namespace)})
 	}
@@ -82,7 +84,7 @@ func (e *Engine) readerMessage(f *wire.ReaderMessage) {
 	if r == nil {
 		return
 	}
-	r.due = true
+	r.due, r.spoke = true, true
 	err := r.session.Receive(f.Data, e.now)
 	r.reconcile()
 	if err != nil {
@@ -102,6 +104,7 @@ func (e *Engine) closeReader(r *attached, err error) {
 func (e *Engine) grantReader(f *wire.GrantReader) {
 	if r := e.findReader(f.Reader); r != nil {
 		r.grant(f.Bytes)
+		r.spoke = true
 	}
 }
 
@@ -207,6 +210,7 @@ func (r *attached) report(e *Engine, out []byte) []byte {
 	if r.wakeAt != 0 && e.now >= r.wakeAt {
 		r.due = true
 	}
+	looked := r.due
 	for r.due && r.room > 0 && len(out) < readyBytes {
 		limit := int(min(r.room, readerMessageBytes))
 		e.message = r.session.AppendNext(e.message[:0], limit, e.now)
@@ -220,5 +224,19 @@ func (r *attached) report(e *Engine, out []byte) []byte {
 		r.wakeAt = r.session.Wake()
 	}
 	r.reconcile()
+	if looked {
+		out = r.reportStall(out)
+	}
 	return out
+}
+
+// reportStall says when the reader begins to let data wait, and when it takes
+// some again: only the reader itself ends a stall.
+func (r *attached) reportStall(out []byte) []byte {
+	stalled := r.due && r.room <= 0 || r.session.Starved()
+	if stalled == r.stalled || !stalled && !r.spoke {
+		return out
+	}
+	r.stalled, r.spoke = stalled, false
+	return (&wire.ReaderStalled{Reader: r.id, Stalled: stalled}).Append(out)
 }

@@ -21,6 +21,7 @@ func doAttach(h *harness, v *verb) error {
 	if v.flag("kept") {
 		f.Kept = h.kept[f.Reader]
 	}
+	f.Stalled = v.flag("stalled")
 	for _, scope := range strings.Split(v.option("allow"), ",") {
 		resource, namespace, _ := strings.Cut(scope, "@")
 		f.Allowed = append(f.Allowed, wire.ReaderScope{Resource: resource, Namespace: namespace})
@@ -80,6 +81,14 @@ func (p *printer) readers(t wire.Type, payload []byte) (known bool, err error) {
 		return true, p.served(fmt.Sprintf("reader %d hears", f.Reader), f.Data)
 	case wire.TypeKeptReader:
 		return true, show(payload, &wire.KeptReader{}, func(f *wire.KeptReader) { p.line("reader %d is kept", f.Reader) })
+	case wire.TypeReaderStalled:
+		return true, show(payload, &wire.ReaderStalled{}, func(f *wire.ReaderStalled) {
+			if f.Stalled {
+				p.line("reader %d lets data wait", f.Reader)
+			} else {
+				p.line("reader %d takes data again", f.Reader)
+			}
+		})
 	case wire.TypeCloseReader:
 		return true, show(payload, &wire.CloseReader{}, func(f *wire.CloseReader) {
 			p.line("reader %d is closed: %s", f.Reader, status(f.Status))

@@ -286,6 +286,11 @@ func (s *Session) Wake() int64 {
 	return wake
 }
 
+// Starved reports whether data waits for a subscription that has no credit.
+func (s *Session) Starved() bool {
+	return slices.ContainsFunc(s.subs, (*subscription).starved)
+}
+
 // Close releases every subscription. Next still returns what was said before.
 func (s *Session) Close() {
 	for len(s.subs) > 0 {

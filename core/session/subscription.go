@@ -128,6 +128,11 @@ func (s *subscription) caughtUp() bool {
 	return s.phase == live && s.follower.Position() == s.cacher.Window().End()
 }
 
+// starved: there is something to send, and no credit for it.
+func (s *subscription) starved() bool {
+	return s.credit <= 0 && s.phase != opening && !s.caughtUp()
+}
+
 // begin decides between resuming and a snapshot, once the collection is ready
 // and as new as the reader asked for.
 func (s *subscription) begin(now int64) (ready bool, status *api.Status) {

@@ -80,5 +80,6 @@ var blank = map[Type]func() frame{
 	TypeSendReader:       func() frame { return new(SendReader) },
 	TypeCloseReader:      func() frame { return new(CloseReader) },
 	TypeKeptReader:       func() frame { return new(KeptReader) },
+	TypeReaderStalled:    func() frame { return new(ReaderStalled) },
 	TypeFetch:            func() frame { return new(Fetch) },
 }

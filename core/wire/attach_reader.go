@@ -12,6 +12,7 @@ type AttachReader struct {
 	MaxSubscriptions uint32 // zero for 256
 	Room             uint64 // bytes that its connection takes before [GrantReader]
 	Kept             []byte // of the engine that served it before, see [KeepReader]; empty for a new one
+	Stalled          bool   // as [ReaderStalled] said last
 }
 
 // ReaderScope is a resource, or one namespace of it.
@@ -32,6 +33,7 @@ func (f *AttachReader) Append(dst []byte) []byte {
 	dst = appendUvarint(dst, uint64(f.MaxSubscriptions))
 	dst = appendUvarint(dst, f.Room)
 	dst = appendBytes(dst, f.Kept)
+	dst = appendBool(dst, f.Stalled)
 	return end(dst, start)
 }
 
@@ -47,5 +49,6 @@ func (f *AttachReader) Parse(payload []byte) error {
 	f.MaxSubscriptions = r.uint32()
 	f.Room = r.uvarint()
 	f.Kept = r.bytes()
+	f.Stalled = r.bool()
 	return r.done("AttachReader")
 }

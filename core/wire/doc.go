@@ -34,7 +34,7 @@
 //     [CollectionError], [WatchEvents], [WatchClosed], [ViewPatch],
 //     [ObjectChanged], [ObjectState], [Rejected], [ObjectReply], [ListReply],
 //     [InspectReply], [ErrorReply], [SnapshotChunk], [SendReader],
-//     [CloseReader], [KeptReader]
+//     [CloseReader], [KeptReader], [ReaderStalled]
 //   - at rest: [Chunk], [KeptSubscription]
 //
 // The files in testdata/wire pin the bytes of every frame.

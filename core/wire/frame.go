@@ -97,6 +97,7 @@ const (
 	TypeCloseReader      Type = 0x73
 	TypeKeptReader       Type = 0x74
 	TypeFetch            Type = 0x75
+	TypeReaderStalled    Type = 0x76
 )
 
 // Next splits the first frame off a message. The payload aliases the message.

@@ -26,7 +26,10 @@ type report struct {
 		Objects      int    `json:"objects"`
 		MetadataOnly bool   `json:"metadataOnly"`
 	} `json:"resources"`
-	Readers int `json:"readers"`
+	Readers  int `json:"readers"`
+	Counters struct {
+		ReadersTooSlow int `json:"readersTooSlow"`
+	} `json:"counters"`
 	Storage struct {
 		Bytes int `json:"bytes"`
 	} `json:"storage"`
@@ -104,25 +107,32 @@ func (c *cluster) metrics(w http.ResponseWriter, r *http.Request) {
 		reports = append(reports, report)
 	}
 	var b strings.Builder
-	gauge := func(name, help string, each func(shard string, r *report)) {
-		fmt.Fprintf(&b, "# HELP watchglass_edge_%s %s\n# TYPE watchglass_edge_%[1]s gauge\n", name, help)
+	metric := func(name, help string, each func(shard string, r *report)) {
+		kind := "gauge"
+		if strings.HasSuffix(name, "_total") {
+			kind = "counter"
+		}
+		fmt.Fprintf(&b, "# HELP watchglass_edge_%s %s\n# TYPE watchglass_edge_%[1]s %[3]s\n", name, help, kind)
 		for i, report := range reports {
 			each(shards[i].Name, report)
 		}
 	}
 	perObject := func(name, help string, value func(*report) int) {
-		gauge(name, help, func(shard string, r *report) {
+		metric(name, help, func(shard string, r *report) {
 			fmt.Fprintf(&b, "watchglass_edge_%s{cluster=%q,shard=%q} %d\n", name, c.backend.name, shard, value(r))
 		})
 	}
 	perResource := func(name, help string, value func(r *report, resource string) int) {
-		gauge(name, help, func(shard string, r *report) {
+		metric(name, help, func(shard string, r *report) {
 			for _, resource := range slices.Sorted(maps.Keys(r.Resources)) {
 				fmt.Fprintf(&b, "watchglass_edge_%s{cluster=%q,shard=%q,resource=%q} %d\n", name, c.backend.name, shard, resource, value(r, resource))
 			}
 		})
 	}
 	perObject("readers", "Connected readers.", func(r *report) int { return r.Readers })
+	perObject("readers_too_slow_total", "Readers that were sent away because they took nothing while data waited for them.", func(r *report) int {
+		return r.Counters.ReadersTooSlow
+	})
 	perObject("feeds", "Connected connectors.", func(r *report) int { return len(r.Feeds.Connected) })
 	perObject("feeds_active", "Connectors that deliver; the others stand by.", (*report).active)
 	perResource("objects", "Objects held.", func(r *report, resource string) int { return r.Resources[resource].Objects })

@@ -213,6 +213,7 @@ function idOf(output: Output): number {
     case "SendReader":
     case "CloseReader":
     case "KeptReader":
+    case "ReaderStalled":
       return output.reader;
   }
   return -1;

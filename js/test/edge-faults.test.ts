@@ -4,47 +4,14 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
-import { describe, test, type TestContext } from "node:test";
-import { WebSocket } from "ws";
-import type { Collection, Watchglass } from "../src/index.js";
+import { describe, test } from "node:test";
 import { Reader, split, Writer } from "../src/wire/codec.js";
-import { TestConnector, type Feed } from "./connector.js";
-import { Edge, everything, until } from "./edge-fixture.js";
+import { TestConnector } from "./connector.js";
+import { caughtUp, Edge, everything, hello, rawReader, relists, setup, subscribe, until } from "./edge-fixture.js";
 import { packaged } from "./paths.js";
 
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
 const options = { skip, timeout: 120_000 };
-
-interface Setup {
-  edge: Edge;
-  connector: TestConnector;
-  feed: Feed;
-  wg: Watchglass;
-  pods: Collection;
-}
-
-/** An object that is fed, with a reader that has all of it. */
-async function setup(t: TestContext, object = "one"): Promise<Setup> {
-  const connector = await TestConnector.start();
-  t.after(() => connector.close());
-  for (let i = 0; i < 30; i++) connector.put(`default/web-${i}`, i % 2 ? "web" : "api", "Running");
-  const edge = await Edge.start(t);
-  const feed = await edge.feed(connector, { object });
-  await edge.until(`${object}/status`, ({ resources }) => resources["v1/pods"].state === "live");
-  const wg = await edge.read({ object });
-  const pods = wg.collection("v1/pods");
-  await pods.synced;
-  return { edge, connector, feed, wg, pods };
-}
-
-/** Waits until a reader has what the connector has. */
-async function caughtUp({ connector, pods }: Setup): Promise<void> {
-  await until(pods, ({ resourceVersion }) => resourceVersion === String(connector.rv));
-}
-
-async function relists(wg: Watchglass): Promise<number | undefined> {
-  return (await wg.inspect())["collection.1.relists"];
-}
 
 describe("the edge", { concurrency: 3 }, () => {
   test("a redeploy: the object restores what it kept, and resumes from there", options, async (t) => {
@@ -256,32 +223,3 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.equal((await s.edge.get("one/status")).body.resources["v1/pods"].objects, 30);
   });
 });
-
-/** A reader that does what the test says. */
-async function rawReader(edge: Edge, grant: object): Promise<WebSocket> {
-  const socket = new WebSocket(edge.url("one/watch", "ws"), "watchglass.v1", { headers: { "x-watchglass-grant": JSON.stringify(grant) } });
-  await new Promise((resolve) => socket.on("open", resolve));
-  return socket;
-}
-
-function hello(w: Writer): void {
-  w.frame(0x01, () => {
-    w.uvarint(1);
-    w.text("");
-    w.text("test");
-  });
-}
-
-function subscribe(w: Writer, { id, credit }: { id: number; credit: number }): void {
-  w.frame(0x02, () => {
-    w.uvarint(id);
-    for (const text of ["v1/pods", "", "", ""]) w.text(text);
-    w.uvarint(0);
-    w.uvarint(0);
-    w.text("");
-    w.uvarint(0);
-    w.uvarint(0);
-    w.bool(false);
-    w.uvarint(credit);
-  });
-}

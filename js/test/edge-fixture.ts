@@ -7,6 +7,7 @@ import { pathToFileURL } from "node:url";
 import { WebSocket as Socket } from "ws";
 import { connect, type Collection, type CollectionStatus, type Watchglass } from "../src/index.js";
 import { TestConnector, type Feed } from "./connector.js";
+import { Writer } from "../src/wire/codec.js";
 import { built, packaged } from "./paths.js";
 import { serveWorkerd, type Workerd } from "./workerd.js";
 
@@ -73,10 +74,12 @@ export class Edge {
     return connector.feed(this.url(`${object}/feed?${query}`, "ws"), { "x-watchglass-grant": JSON.stringify(grant) });
   }
 
-  async read({ object = "one", grant = everything as object } = {}): Promise<Watchglass> {
+  /** Connects a reader. Its sockets are put where they can be got at. */
+  async read({ object = "one", grant = everything as object, sockets = [] as Socket[] } = {}): Promise<Watchglass> {
     class Granted extends Socket {
       constructor(url: string, protocols: string[]) {
         super(url, protocols, { headers: { "x-watchglass-grant": JSON.stringify(grant) } });
+        sockets.push(this);
       }
     }
     const wg = await connect(this.url(`${object}/watch`, "ws"), {
@@ -98,5 +101,65 @@ export function until(pods: Collection, wanted: (status: CollectionStatus) => bo
     };
     const stop = pods.subscribe(look);
     look();
+  });
+}
+
+export interface Setup {
+  edge: Edge;
+  connector: TestConnector;
+  feed: Feed;
+  wg: Watchglass;
+  pods: Collection;
+}
+
+/** An object that is fed, with a reader that has all of it. */
+export async function setup(t: TestContext, object = "one"): Promise<Setup> {
+  const connector = await TestConnector.start();
+  t.after(() => connector.close());
+  for (let i = 0; i < 30; i++) connector.put(`default/web-${i}`, i % 2 ? "web" : "api", "Running");
+  const edge = await Edge.start(t);
+  const feed = await edge.feed(connector, { object });
+  await edge.until(`${object}/status`, ({ resources }) => resources["v1/pods"].state === "live");
+  const wg = await edge.read({ object });
+  const pods = wg.collection("v1/pods");
+  await pods.synced;
+  return { edge, connector, feed, wg, pods };
+}
+
+/** Waits until a reader has what the connector has. */
+export async function caughtUp({ connector, pods }: Setup): Promise<void> {
+  await until(pods, ({ resourceVersion }) => resourceVersion === String(connector.rv));
+}
+
+export async function relists(wg: Watchglass): Promise<number | undefined> {
+  return (await wg.inspect())["collection.1.relists"];
+}
+
+/** A reader that does what the test says. */
+export async function rawReader(edge: Edge, grant: object, object = "one"): Promise<Socket> {
+  const socket = new Socket(edge.url(`${object}/watch`, "ws"), "watchglass.v1", { headers: { "x-watchglass-grant": JSON.stringify(grant) } });
+  await new Promise((resolve) => socket.on("open", resolve));
+  return socket;
+}
+
+export function hello(w: Writer): void {
+  w.frame(0x01, () => {
+    w.uvarint(1);
+    w.text("");
+    w.text("test");
+  });
+}
+
+export function subscribe(w: Writer, { id, credit }: { id: number; credit: number }): void {
+  w.frame(0x02, () => {
+    w.uvarint(id);
+    for (const text of ["v1/pods", "", "", ""]) w.text(text);
+    w.uvarint(0);
+    w.uvarint(0);
+    w.text("");
+    w.uvarint(0);
+    w.uvarint(0);
+    w.bool(false);
+    w.uvarint(credit);
   });
 }

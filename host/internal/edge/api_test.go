@@ -138,6 +138,8 @@ func TestAPI(t *testing.T) {
 		_, body = r.get("/metrics", r.everything())
 		assert.Contains(t, string(body), `watchglass_edge_objects{cluster="default",shard="all",resource="v1/pods"} 700`+"\n")
 		assert.Contains(t, string(body), `watchglass_edge_feeds_active{cluster="default",shard="all"} 1`+"\n")
+		assert.Contains(t, string(body), "# TYPE watchglass_edge_readers_too_slow_total counter\n"+
+			`watchglass_edge_readers_too_slow_total{cluster="default",shard="all"} 0`+"\n")
 	})
 }
 

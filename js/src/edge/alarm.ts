@@ -27,6 +27,11 @@ export class Alarm {
     this.#arm();
   }
 
+  /** The time set for a reason; zero for never. */
+  due(reason: string): number {
+    return this.#due.get(reason) ?? 0;
+  }
+
   /** The stored alarm went off. */
   fired(): void {
     this.#stored = 0;

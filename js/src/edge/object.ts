@@ -4,6 +4,7 @@ import { openGuest } from "../guest.js";
 import type { Collection } from "../types.js";
 import { Alarm } from "./alarm.js";
 import { Backend, backendRoot } from "./backend.js";
+import { Counters } from "./counters.js";
 import { Feeds } from "./feeds.js";
 import { readGrant, type Grant } from "./grant.js";
 import { Holdings } from "./holdings.js";
@@ -37,6 +38,7 @@ export class WatchglassObject {
   readonly #state: ObjectState;
   readonly #settings: Settings;
   readonly #storage: Storage;
+  readonly #counters: Counters;
   readonly #alarm: Alarm;
   readonly #keeper: Keeper;
   readonly #awakeSince = Date.now();
@@ -51,6 +53,7 @@ export class WatchglassObject {
     this.#state = state;
     this.#settings = withDefaults(options);
     this.#storage = new Storage(state.storage, this.#settings.storageBytes);
+    this.#counters = new Counters(state.storage);
     // An object that is fed has nothing to wake up for when nobody brings anything, and nobody reads.
     const wanted = (): boolean => options.upstream !== undefined || this.#feeds.count > 0 || this.#readers.count > 0;
     this.#alarm = new Alarm(state.storage, () => this.#tick(), wanted);
@@ -109,7 +112,7 @@ export class WatchglassObject {
     });
     this.#client = await Client.attach((events) => this.#engine.attach(events), async () => "");
     this.#holdings = new Holdings(this.#client, this.#storage);
-    this.#readers = new Readers(this.#state, this.#engine, this.#settings, this.#holdings);
+    this.#readers = new Readers(this.#state, this.#engine, this.#settings, this.#holdings, this.#counters);
     this.#backend = new Backend(this.#engine, this.#holdings);
     await this.#holdings.restore();
     this.#feeds.start(this.#engine, this.#client, this.#holdings);
@@ -155,6 +158,8 @@ export class WatchglassObject {
     const { upstream } = this.#settings;
     if (upstream) this.#holdings.hold(this.#readers.count > 0 ? upstream.resources : [], { keep: true });
     this.#holdings.fitMemory();
+    const { patience } = this.#readers;
+    if (patience !== this.#alarm.due("patience")) this.#alarm.at("patience", patience);
     this.#keeper.stir();
   }
 
@@ -173,6 +178,7 @@ export class WatchglassObject {
       feeds: this.#feeds.report(),
       resources: this.#holdings.report(),
       readers: this.#readers.count,
+      counters: this.#counters.all,
       storage: { bytes: this.#storage.bytes, limit: this.#settings.storageBytes },
     };
   }

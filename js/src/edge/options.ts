@@ -4,6 +4,8 @@ import type { Fetcher } from "./platform.js";
 export interface EdgeOptions {
   /** How often readers are told that nothing is missing, which wakes the object; default 60,000. They call the data stale after three such periods without. */
   progressMillis?: number;
+  /** A reader that takes nothing for this long, while data waits for it, is sent away; default 60,000. */
+  stallMillis?: number;
   /** Bytes of memory for objects, of the 128 MB that an isolate has; default 32 MiB. A resource that needs more is held without bodies, and not at all if that needs more still. */
   memoryBytes?: number;
   /** Bytes of storage, of the 10 GB that an object has; default 1 GiB. What has no room there is held in memory alone. */
@@ -26,6 +28,7 @@ export type Settings = Required<EdgeOptions>;
 
 const defaults: Settings = {
   progressMillis: 60_000,
+  stallMillis: 60_000,
   memoryBytes: 32 << 20,
   storageBytes: 1 << 30,
   quietMillis: 1_000,
@@ -35,7 +38,7 @@ const defaults: Settings = {
 
 export function withDefaults(options: EdgeOptions): Settings {
   const settings = { ...defaults, upstream: options.upstream };
-  for (const name of ["progressMillis", "memoryBytes", "storageBytes", "quietMillis", "keepMillis"] as const) {
+  for (const name of ["progressMillis", "stallMillis", "memoryBytes", "storageBytes", "quietMillis", "keepMillis"] as const) {
     settings[name] = options[name] || defaults[name];
   }
   return settings;

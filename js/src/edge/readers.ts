@@ -4,6 +4,7 @@ import { maxMessage, Writer, type Frame } from "../wire/codec.js";
 import { writeCommand, type Command } from "../wire/commands.js";
 import { readOutput } from "../wire/outputs.js";
 import { refuseSubscriptions, writeSubscriptionStatus } from "./frames.js";
+import type { Counters } from "./counters.js";
 import { scopes, type Grant } from "./grant.js";
 import type { Holdings } from "./holdings.js";
 import type { Settings } from "./options.js";
@@ -23,6 +24,9 @@ interface Attachment {
   grant: Grant;
   /** How far it has been served; nothing when that is not known. */
   kept?: Uint8Array;
+  /** As of {@link Reader}. */
+  sent?: number;
+  stalledAt?: number;
 }
 
 interface Reader {
@@ -32,6 +36,8 @@ interface Reader {
   readonly grant: Grant;
   /** Bytes sent since it last said something. */
   sent: number;
+  /** Since when data waits for it that it gives no credit for, or leaves no room; zero when none does. */
+  stalledAt: number;
   /** It was told something, or said something, since it was kept. */
   stirred: boolean;
 }
@@ -41,13 +47,16 @@ export class Readers {
   readonly #state: ObjectState;
   readonly #settings: Settings;
   readonly #holdings: Holdings;
+  readonly #counters: Counters;
   readonly #seat: Seat;
   readonly #writer = new Writer();
   readonly #byId = new Map<number, Reader>();
   readonly #bySocket = new Map<HibernatableSocket, Reader>();
+  readonly #stalled = new Set<Reader>();
   #lastSerial = 0;
 
-  constructor(state: ObjectState, engine: Engine, settings: Settings, holdings: Holdings) {
+  constructor(state: ObjectState, engine: Engine, settings: Settings, holdings: Holdings, counters: Counters) {
+    this.#counters = counters;
     this.#state = state;
     this.#settings = settings;
     this.#holdings = holdings;
@@ -77,6 +86,13 @@ export class Readers {
     let first = 0;
     for (const { grant } of this.#bySocket.values()) if (first === 0 || grant.expires < first) first = grant.expires;
     return first * 1000;
+  }
+
+  /** When the first of those that take nothing has to go; zero for never. */
+  get patience(): number {
+    let first = 0;
+    for (const { stalledAt } of this.#stalled) if (first === 0 || stalledAt < first) first = stalledAt;
+    return first && first + this.#settings.stallMillis;
   }
 
   has(socket: HibernatableSocket): boolean {
@@ -117,6 +133,11 @@ export class Readers {
     for (const reader of [...this.#bySocket.values()]) {
       if (reader.grant.expires * 1000 <= now) this.#end(reader, expired());
     }
+    for (const reader of [...this.#stalled]) {
+      if (reader.stalledAt + this.#settings.stallMillis > now) continue;
+      this.#counters.add("readersTooSlow");
+      this.#end(reader, tooSlow(this.#settings.stallMillis));
+    }
   }
 
   /** Leaves with each socket how far its reader is. */
@@ -129,26 +150,28 @@ export class Readers {
     if (this.#writer.length > 0) this.#seat.send(this.#writer.take());
   }
 
-  #attach(socket: HibernatableSocket, { serial, grant, kept }: Attachment): void {
+  #attach(socket: HibernatableSocket, { serial, grant, kept, sent = 0, stalledAt = 0 }: Attachment): void {
     const id = this.#id(serial);
-    const reader: Reader = { id, serial, socket, grant, sent: 0, stirred: kept === undefined };
+    const reader: Reader = { id, serial, socket, grant, sent, stalledAt, stirred: kept === undefined };
     this.#byId.set(id, reader);
     this.#bySocket.set(socket, reader);
+    if (stalledAt !== 0) this.#stalled.add(reader);
     this.#command({
       type: "AttachReader",
       reader: id,
       allowed: scopes(grant),
       progressMillis: this.#settings.progressMillis,
       maxSubscriptions: 0,
-      room: roomBytes,
+      room: Math.max(0, roomBytes - sent),
       kept: kept ?? new Uint8Array(),
+      stalled: stalledAt !== 0,
     });
   }
 
   /** What the engine has for a reader. */
   #told(frame: Frame): void {
     const output = readOutput(frame);
-    if (output?.type !== "SendReader" && output?.type !== "CloseReader" && output?.type !== "KeptReader") return;
+    if (!output || !("reader" in output)) return;
     const reader = this.#byId.get(output.reader);
     if (!reader) return;
     switch (output.type) {
@@ -160,7 +183,17 @@ export class Readers {
         return this.#close(reader, output.status ?? protocolBroken("no reason was given"));
       case "KeptReader":
         return keep(reader, output.data.slice());
+      case "ReaderStalled":
+        return this.#stall(reader, output.stalled);
     }
+  }
+
+  /** One that lets data wait costs nothing but its socket, for which there is an end as well. */
+  #stall(reader: Reader, stalled: boolean): void {
+    reader.stirred = true;
+    reader.stalledAt = stalled ? Date.now() : 0;
+    if (stalled) this.#stalled.add(reader);
+    else this.#stalled.delete(reader);
   }
 
   #send(reader: Reader, data: Uint8Array): void {
@@ -212,18 +245,24 @@ export class Readers {
     this.#close(reader, why);
   }
 
-  #close({ id, socket }: Reader, why: Status): void {
-    this.#byId.delete(id);
-    this.#bySocket.delete(socket);
-    closeSocket(socket, why);
+  #close(reader: Reader, why: Status): void {
+    this.#byId.delete(reader.id);
+    this.#bySocket.delete(reader.socket);
+    this.#stalled.delete(reader);
+    closeSocket(reader.socket, why);
   }
 }
 
-function keep({ socket, serial, grant }: Reader, kept: Uint8Array): void {
+function keep({ socket, serial, grant, sent, stalledAt }: Reader, kept: Uint8Array): void {
   try {
-    socket.serializeAttachment({ serial, grant, kept } satisfies Attachment);
+    socket.serializeAttachment({ serial, grant, kept, sent, stalledAt } satisfies Attachment);
   } catch {
     // More subscriptions than can be kept: when the object wakes up, the reader is told to connect again.
-    socket.serializeAttachment({ serial, grant } satisfies Attachment);
+    socket.serializeAttachment({ serial, grant, sent, stalledAt } satisfies Attachment);
   }
+}
+
+function tooSlow(millis: number): Status {
+  const text = `this reader took nothing for ${millis / 1000} s while data waited for it: connect again and go on from there`;
+  return { ...status(429, "TooManyRequests", text), retryAfterSeconds: 1 };
 }

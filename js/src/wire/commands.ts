@@ -74,6 +74,7 @@ export type Command =
       maxSubscriptions: number;
       room: number | bigint;
       kept: Uint8Array;
+      stalled: boolean;
     }
   | { type: "ReaderMessage"; reader: number; data: Uint8Array }
   | { type: "GrantReader"; reader: number; bytes: number | bigint }
@@ -244,7 +245,8 @@ function writePayload(w: Writer, c: Command): void {
       w.uvarint(c.progressMillis);
       w.uvarint(c.maxSubscriptions);
       w.uvarint(c.room);
-      return w.bytes(c.kept);
+      w.bytes(c.kept);
+      return w.bool(c.stalled);
     case "ReaderMessage":
       w.uvarint(c.reader);
       return w.bytes(c.data);

@@ -56,7 +56,8 @@ export type Output =
   | { type: "SnapshotChunk"; request: number; whole: boolean; last: boolean; resourceVersion: ResourceVersion; source: string; data: Uint8Array }
   | { type: "SendReader"; reader: number; data: Uint8Array }
   | { type: "CloseReader"; reader: number; status: Status | undefined }
-  | { type: "KeptReader"; reader: number; data: Uint8Array };
+  | { type: "KeptReader"; reader: number; data: Uint8Array }
+  | { type: "ReaderStalled"; reader: number; stalled: boolean };
 
 const states: readonly State[] = ["connecting", "syncing", "live", "reconnecting", "stale", "forbidden", "closed"];
 /** The kinds of columns, in the order of their numbers on the wire. */
@@ -128,6 +129,7 @@ const parsers: { readonly [type: number]: readonly [name: string, parse: (r: Rea
   0x73: ["CloseReader", (r) => ({ type: "CloseReader", reader: r.uint32(), status: status(r) })],
   0x74: ["KeptReader", (r) => ({ type: "KeptReader", reader: r.uint32(), data: r.bytes() })],
   0x75: ["Fetch", (r) => ({ type: "Fetch", stream: r.uint32(), path: r.text() })],
+  0x76: ["ReaderStalled", (r) => ({ type: "ReaderStalled", reader: r.uint32(), stalled: r.bool() })],
 };
 
 /** Parses a frame of the engine; undefined for one of a type that may be skipped. */

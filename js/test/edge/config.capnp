@@ -24,6 +24,8 @@ const edge :Workerd.Worker = (
     (name = "TINY", durableObjectNamespace = "Tiny"),
     (name = "LIVELY", durableObjectNamespace = "Lively"),
     (name = "SELDOM", durableObjectNamespace = "Seldom"),
+    (name = "IMPATIENT", durableObjectNamespace = "Impatient"),
+    (name = "PATIENT", durableObjectNamespace = "Patient"),
     (name = "REGION", durableObjectNamespace = "Region"),
   ],
   durableObjectNamespaces = [
@@ -33,6 +35,8 @@ const edge :Workerd.Worker = (
     (className = "Tiny", uniqueKey = "tiny", enableSql = true),
     (className = "Lively", uniqueKey = "lively", enableSql = true),
     (className = "Seldom", uniqueKey = "seldom", enableSql = true),
+    (className = "Impatient", uniqueKey = "impatient", enableSql = true),
+    (className = "Patient", uniqueKey = "patient", enableSql = true),
     (className = "Region", uniqueKey = "region", enableSql = true),
   ],
   durableObjectStorage = (localDisk = "objects"),

@@ -1,0 +1,85 @@
+// Readers that stop reading, in workerd, which does not tell what a socket still
+// has to send.
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { describe, test } from "node:test";
+import type { WebSocket } from "ws";
+import { caughtUp, everything, hello, rawReader, relists, setup, subscribe, until } from "./edge-fixture.js";
+import { packaged } from "./paths.js";
+import { split, Writer } from "../src/wire/codec.js";
+
+const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
+const options = { skip, timeout: 120_000 };
+
+describe("a reader that stops reading", { concurrency: 3 }, () => {
+  test("is sent away, disturbs nobody, and goes on where it stopped", options, async (t) => {
+    const object = "impatient";
+    const s = await setup(t, object);
+    const sockets: WebSocket[] = [];
+    const slow = await s.edge.read({ object, sockets });
+    const pods = slow.collection("v1/pods");
+    await pods.synced;
+    const reasons = new Set<string>();
+    pods.subscribe(() => pods.status.error && reasons.add(pods.status.error.message));
+    sockets[0]!.pause();
+    s.connector.padding = "x".repeat(100_000);
+    for (let i = 0; i < 60; i++) s.connector.put(`default/web-${i % 30}`, "web", `phase-${i}`);
+    await caughtUp(s);
+    await s.edge.until(`${object}/status`, ({ counters }) => counters.readersTooSlow === 1);
+    assert.equal((await s.edge.get(`${object}/status`)).body.readers, 1);
+    sockets[0]!.resume();
+    await until(pods, ({ resourceVersion, state }) => state === "live" && resourceVersion === String(s.connector.rv));
+    assert.match([...reasons].join(), /took nothing for 5 s/);
+    assert.equal((await slow.inspect()).reconnects, 1);
+    assert.equal(await relists(slow), 1, "it needed no new snapshot");
+    assert.equal(s.pods.status.state, "live");
+    assert.equal(await relists(s.wg), 1);
+  });
+
+  test("and allowed everything beforehand is sent no more than there is room for", options, async (t) => {
+    const object = "impatient";
+    const s = await setup(t, object);
+    const slow = await rawReader(s.edge, everything, object);
+    const closed = new Promise<string>((resolve) => slow.on("close", (code, reason) => resolve(`${code} ${reason}`)));
+    let bytes = 0;
+    const begun = new Promise<void>((resolve) => slow.on("message", (data: Buffer) => {
+      bytes += data.length;
+      if ([...split(data)].some(({ type }) => type === 0x16)) resolve();
+    }));
+    const w = new Writer();
+    hello(w);
+    subscribe(w, { id: 1, credit: 2 ** 40 });
+    slow.send(w.take());
+    await begun;
+    slow.pause();
+    s.connector.padding = "x".repeat(100_000);
+    for (let i = 0; i < 200; i++) s.connector.put(`default/web-${i % 30}`, "web", `phase-${i}`);
+    await caughtUp(s);
+    await s.edge.until(`${object}/status`, ({ counters }) => counters.readersTooSlow === 1);
+    slow.resume();
+    assert.match(await closed, /^1013 429 TooManyRequests: this reader took nothing/);
+    assert.ok(bytes > 15 << 20 && bytes < 17 << 20, `${bytes} bytes of 20 million`);
+  });
+
+  test("while the object is out of memory is sent away by its alarm", options, async (t) => {
+    const object = "patient";
+    const s = await setup(t, object);
+    const slow = await rawReader(s.edge, everything, object);
+    const closed = new Promise<string>((resolve) => slow.on("close", (code, reason) => resolve(`${code} ${reason}`)));
+    const w = new Writer();
+    hello(w);
+    subscribe(w, { id: 1, credit: 8_000 });
+    slow.send(w.take());
+    for (let i = 0; i < 200; i++) s.connector.put(`default/web-${i % 30}`, "web", `phase-${i}`);
+    await caughtUp(s);
+    const stalled = Date.now();
+    assert.match(await closed, /^1013 429 TooManyRequests: this reader took nothing for 20 s/);
+    const { body } = await s.edge.get(`${object}/status`);
+    assert.ok(body.awakeSince > stalled + 10_000, "it was not there in between");
+    assert.deepEqual([body.counters.readersTooSlow, body.readers], [1, 1]);
+    s.connector.put("default/web-1", "web", "Failed");
+    await caughtUp(s);
+    assert.equal(await relists(s.wg), 1, "the others stay");
+  });
+});
