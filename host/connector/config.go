@@ -67,7 +67,7 @@ type Config struct {
 	// after a burst of as many. Those beyond wait in the network, and hold back
 	// nobody but the reader.
 	MaxMessageRate int
-	// HelloTimeout is how long a new connection may stay silent.
+	// HelloTimeout is how long a new connection may go without a Hello.
 	HelloTimeout time.Duration
 	// LookupTimeout is how long the source may take to describe a resource, and
 	// Access to decide.

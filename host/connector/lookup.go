@@ -63,6 +63,7 @@ func (r *reader) identify(ctx context.Context, payload []byte, found *lookups) {
 	if found.greeting || hello.Parse(payload) != nil {
 		return
 	}
+	r.silence.Stop()
 	ctx, cancel := context.WithTimeout(ctx, r.connector.config.LookupTimeout)
 	defer cancel()
 	found.greeting, found.token = true, strings.Clone(hello.Token)

@@ -38,7 +38,7 @@ type reader struct {
 	connector *Connector
 	conn      MessageConn
 	signal    chan struct{} // cap 1: there may be something to send
-	silence   *time.Timer   // runs until the first message
+	silence   *time.Timer   // runs until the Hello
 	silent    atomic.Bool   // and it ran out
 
 	ended    chan struct{}    // closed when receiving ended
@@ -141,7 +141,6 @@ func (r *reader) receive(ctx context.Context) error {
 		if err := limiter.Wait(ctx); err != nil {
 			return err
 		}
-		r.silence.Stop()
 		if err := r.accept(ctx, message); err != nil {
 			return err
 		}

@@ -99,6 +99,28 @@ func TestSilentConnectionIsClosed(t *testing.T) {
 	})
 }
 
+func TestMessagesWithoutHelloAreSilence(t *testing.T) {
+	for name, message := range map[string]raw{
+		"empty":                         {},
+		"a frame that may be skipped":   {0xf0, 0x00},
+		"a request for progress, alone": (&wire.RequestProgress{}).Append(nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, connector.Config{}, func(t *testing.T, w *world) {
+				r, _, _ := w.connect()
+				begun := time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				require.NoError(t, r.Send(ctx, message))
+				require.ErrorIs(t, r.UntilEnd(ctx), io.EOF)
+				assert.Equal(t, connector.DefaultHelloTimeout, time.Since(begun))
+				require.NotNil(t, r.Status)
+				assert.Equal(t, api.ReasonTimeout, r.Status.Reason)
+			})
+		})
+	}
+}
+
 func TestOneReaderTooManyIsTurnedAway(t *testing.T) {
 	run(t, connector.Config{MaxReaders: 2}, func(t *testing.T, w *world) {
 		w.reader()
