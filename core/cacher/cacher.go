@@ -36,16 +36,14 @@ type Cacher struct {
 	heap    *store.Heap
 	state   *store.Store
 	window  *history.Window
-	patches patches
-	// retelling is what readers of everything are told.
-	retelling Retelling
-	staging   *staging
-	source    string
-	listed    string // the source of the state
-	bases     uint64
-	rv        api.ResourceVersion
-	ready     bool
-	now       int64
+	encoded encoded
+	staging *staging
+	source  string
+	listed  string // the source of the state
+	bases   uint64
+	rv      api.ResourceVersion
+	ready   bool
+	now     int64
 	// generation counts the lists; progressed is when the upstream side was
 	// last heard of.
 	generation int

@@ -29,3 +29,14 @@ func (c *Cacher) Watches() int { return len(c.watches) }
 
 // Waiting is how many reads wait for a version.
 func (c *Cacher) Waiting() int { return len(c.waits) }
+
+// MaxPatches is how many changes are remembered as patches.
+const MaxPatches = maxPatches
+
+// PatchBytes is what the patches that are remembered take.
+func (c *Cacher) PatchBytes() (bytes int) {
+	for i := range c.encoded.patches {
+		bytes += cap(c.encoded.patches[i].of)
+	}
+	return bytes
+}

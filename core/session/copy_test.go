@@ -124,7 +124,7 @@ func (c *collection) change(i int) {
 		c.Delete(api.Key(fmt.Sprintf("ns/%03d", i)), c.rv, 1000)
 		return
 	}
-	c.Apply(objects.Put(fmt.Sprintf("ns/%03d rv=%d app=%d body={}", i, c.rv, i%5)), 1000)
+	c.Apply(objects.Put(fmt.Sprintf("ns/%03d rv=%d app=%d body={}", i, c.rv, c.rv%7)), 1000)
 }
 
 // whole is what a program should hold that has everything.

@@ -314,7 +314,7 @@ func (s *subscription) charge(message []byte, f interface{ Append([]byte) []byte
 func (s *subscription) appendEvents(message []byte, limit int) []byte {
 	window := s.cacher.Window()
 	room := limit - len(message)
-	if message, ok := s.retell(message, room); ok {
+	if message, ok := s.appendEncoded(message, room); ok {
 		return message
 	}
 	s.reset()
@@ -348,7 +348,7 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 	if len(s.changes) == 0 {
 		return message
 	}
-	return s.tell(message, from, position, oldest)
+	return s.encode(message, from, position, oldest)
 }
 
 func (s *subscription) reset() {

@@ -24,7 +24,7 @@ func (f *Events) begin(dst []byte, changes int) ([]byte, int) {
 	return appendUvarint(dst, uint64(changes)), start
 }
 
-// AppendChanges writes the changes alone, for AppendTold.
+// AppendChanges writes the changes alone, for AppendEncoded.
 func (f *Events) AppendChanges(dst []byte) []byte {
 	for i := range f.Changes {
 		dst = f.appendChange(dst, &f.Changes[i])
@@ -32,9 +32,9 @@ func (f *Events) AppendChanges(dst []byte) []byte {
 	return dst
 }
 
-// AppendTold writes the whole frame with n changes that AppendChanges has written
+// AppendEncoded writes the whole frame with n changes that AppendChanges has written
 // for a frame of the same version.
-func (f *Events) AppendTold(dst []byte, n int, changes []byte) []byte {
+func (f *Events) AppendEncoded(dst []byte, n int, changes []byte) []byte {
 	dst, start := f.begin(dst, n)
 	return end(append(dst, changes...), start)
 }

@@ -24,39 +24,56 @@ func (one) Wake()                {}
 
 func (c *collection) session(t *testing.T, f wire.Subscribe) *session.Session {
 	s := session.New(session.Config{}, one{c.Cacher})
-	f.Subscription, f.Resource, f.Source, f.Credit = 1, "v1/pods", "here", 1<<40
+	f.Resource, f.Source, f.Credit = "v1/pods", "here", 1<<40
 	message := f.Append((&wire.Hello{Version: wire.Version}).Append(nil))
 	require.NoError(t, s.Receive(message, 1000))
 	return s
 }
 
+// twins are one reader twice: of a collection that many read, and of one like it
+// that nobody else does.
+type twins struct{ shared, alone *session.Session }
+
 // What a reader is told does not depend on who else is told of it: it is the same
 // to the byte with companions and without, whatever they have and how far they are.
-func TestG3_WhatIsToldAgain(t *testing.T) {
+func TestG3_WhatIsEncodedForManyReaders(t *testing.T) {
+	const most = 8
 	for seed := range int64(30) {
 		random := rand.New(rand.NewSource(seed))
-		alone, shared := newCollection(20), newCollection(20)
-		reader, same := alone.session(t, wire.Subscribe{}), shared.session(t, wire.Subscribe{})
-		var others []*session.Session
-		for i := range 200 {
-			if random.Intn(10) == 0 {
-				from := api.ResourceVersion(random.Intn(2)) * shared.rv
-				others = append(others, shared.session(t, wire.Subscribe{ResourceVersion: from, MetadataOnly: random.Intn(4) == 0}))
+		shared, all := newCollection(20), make([]*collection, most+1)
+		for i := range most {
+			all[i] = newCollection(20)
+		}
+		all[most] = shared
+		var readers []twins
+		join := func() {
+			f := wire.Subscribe{Subscription: uint32(len(readers) + 1), MetadataOnly: random.Intn(4) == 0}
+			if random.Intn(2) == 0 {
+				f.ResourceVersion = shared.rv
+			}
+			readers = append(readers, twins{shared.session(t, f), all[len(readers)].session(t, f)})
+		}
+		for step := range 200 {
+			if len(readers) < most && random.Intn(10) == 0 {
+				join()
 			}
 			for range random.Intn(4) {
 				n := random.Intn(20)
-				alone.change(n)
-				shared.change(n)
-			}
-			limit := []int{1, 300, 1 << 20}[random.Intn(3)]
-			for _, other := range others {
-				if random.Intn(3) > 0 {
-					other.Next(limit, 1000)
+				for _, c := range all {
+					c.change(n)
 				}
 			}
-			if random.Intn(3) > 0 {
-				want := reader.Next(limit, 1000)
-				require.Equal(t, fmt.Sprintf("%x", want), fmt.Sprintf("%x", same.Next(limit, 1000)), "seed %d, step %d", seed, i)
+			if step == 150 {
+				for _, c := range all {
+					c.relist(20)
+				}
+			}
+			limit := []int{1, 300, 1 << 20}[random.Intn(3)]
+			for i, r := range readers {
+				if random.Intn(3) > 0 {
+					want := fmt.Sprintf("%x", r.alone.Next(limit, 1000))
+					require.Equal(t, want, fmt.Sprintf("%x", r.shared.Next(limit, 1000)), "seed %d, step %d, reader %d", seed, step, i)
+				}
 			}
 		}
 	}

@@ -17,8 +17,8 @@ import (
 func TestPatchIsThatOfThePositionAndTheFormAskedFor(t *testing.T) {
 	w := listed(t, 1, "ns/a rv=1 phase=Pending")
 	for list := range 2 {
-		rv := 100 * list
-		for i := range 40 { // more than are remembered
+		rv := 1000 * list
+		for i := range cacher.MaxPatches + 40 { // more than are remembered
 			w.Apply(withBody("ns/a rv="+strconv.Itoa(rv+i+2)+" phase=phase-"+strconv.Itoa(i), "body "+strconv.Itoa(rv+i)), w.now)
 		}
 		for _, bodies := range []bool{true, false, true} {
@@ -27,7 +27,7 @@ func TestPatchIsThatOfThePositionAndTheFormAskedFor(t *testing.T) {
 				assertPatch(t, w, position, !bodies)
 			}
 		}
-		w.list(api.ResourceVersion(rv+99), "ns/a rv="+strconv.Itoa(rv+99))
+		w.list(api.ResourceVersion(rv+999), "ns/a rv="+strconv.Itoa(rv+999))
 	}
 }
 
@@ -55,6 +55,10 @@ func TestPatchThatIsLong(t *testing.T) {
 	for range 2 {
 		assertPatch(t, w, w.Window().Start(), true)
 	}
+	assert.Zero(t, w.PatchBytes())
+	w.Apply(withBody("ns/a rv=3 phase=Failed", "short"), w.now)
+	assertPatch(t, w, w.Window().Start()+1, true)
+	assert.Positive(t, w.PatchBytes())
 }
 
 func withBody(text, body string) *cacher.Put {
