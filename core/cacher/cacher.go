@@ -169,9 +169,11 @@ type Put struct {
 	// heap, for who knows it; it is in use, and Labels are not looked at.
 	LabelSet uint32
 	Envelope wire.Envelope
-	// Object, unless it is zero, is the number of the object in the state, and
-	// Unchanged are cells that are the same in the version held, for who knows.
-	Object    store.ID
+	// Object, unless it is zero, is the number of the object in the state, for
+	// who knows it.
+	Object store.ID
+	// Unchanged, unless it is empty, are cells that are the same in the version
+	// held. Apply finds them out where nobody knows.
 	Unchanged api.Cells
 	// Base, of a body of codec Delta. Its own body can be left out when the
 	// version held has or is that base.
@@ -220,6 +222,10 @@ func (c *Cacher) Apply(p *Put, now int64) *api.Status {
 	if status != nil {
 		return status
 	}
+	unchanged := p.Unchanged
+	if unchanged == 0 && previous != 0 {
+		unchanged = p.Envelope.SameCells(c.heap.Envelope(previous))
+	}
 	c.mend(key, p.ResourceVersion, "replaced")
 	if c.heap.Retain(current); id != 0 {
 		c.state.Replace(id, current)
@@ -227,7 +233,7 @@ func (c *Cacher) Apply(p *Put, now int64) *api.Status {
 		id = c.state.Add(current)
 	}
 	c.commit(id, history.Event{
-		ResourceVersion: p.ResourceVersion, Current: current, Previous: previous, Millis: now, Unchanged: p.Unchanged,
+		ResourceVersion: p.ResourceVersion, Current: current, Previous: previous, Millis: now, Unchanged: unchanged,
 	})
 	return nil
 }

@@ -25,15 +25,13 @@ import (
 type Index[T any] struct {
 	heap   *store.Heap
 	places map[place]*bucket[T]
-	// The rest counts places by what they are, so that an object is only
-	// looked up under what somebody asks for.
-	namespaced int
-	fields     []int
-	labels     map[string]int
-	order      uint64
-	all        bucket[T]
-	found      []*Entry[T] // scratch
-	spare      []*Entry[T]
+	// An object is only looked up under what somebody asks for: of any
+	// namespace, or of one.
+	anywhere, namespaced tally
+	order                uint64
+	all                  bucket[T]
+	found                []*Entry[T] // scratch
+	spare                []*Entry[T]
 }
 
 // fewEntries is how many are not worth looking for.
@@ -57,6 +55,41 @@ const (
 	withKey               // the key of a label
 )
 
+// tally counts places by what they are.
+type tally struct {
+	all        int
+	everything int
+	fields     []int
+	labels     map[string]labelTally
+}
+
+// labelTally counts the places of a label's key: those of its values, and that
+// of its presence.
+type labelTally struct{ values, presence int }
+
+func (t *tally) count(p place, n int) {
+	t.all += n
+	switch p.kind {
+	case everyObject:
+		t.everything += n
+	case withField:
+		for len(t.fields) <= p.field {
+			t.fields = append(t.fields, 0)
+		}
+		t.fields[p.field] += n
+	case withLabel, withKey:
+		of := t.labels[p.key]
+		if p.kind == withLabel {
+			of.values += n
+		} else {
+			of.presence += n
+		}
+		if t.labels[p.key] = of; of == (labelTally{}) {
+			delete(t.labels, p.key)
+		}
+	}
+}
+
 // Entry is one filter in an index. It is its owner's, and in one index at most.
 type Entry[T any] struct {
 	Value  T
@@ -70,7 +103,10 @@ func (e *Entry[T]) Before(other *Entry[T]) bool { return e.order < other.order }
 
 // NewIndex returns an index of filters on the versions of a heap.
 func NewIndex[T any](heap *store.Heap) Index[T] {
-	return Index[T]{heap: heap, places: map[place]*bucket[T]{}, labels: map[string]int{}}
+	return Index[T]{
+		heap: heap, places: map[place]*bucket[T]{},
+		anywhere: tally{labels: map[string]labelTally{}}, namespaced: tally{labels: map[string]labelTally{}},
+	}
 }
 
 // Add puts a filter in, as an entry that is in no index.
@@ -105,19 +141,10 @@ func (x *Index[T]) Remove(e *Entry[T]) {
 }
 
 func (x *Index[T]) count(p place, n int) {
-	if p.namespace != "" {
-		x.namespaced += n
-	}
-	switch p.kind {
-	case withField:
-		for len(x.fields) <= p.field {
-			x.fields = append(x.fields, 0)
-		}
-		x.fields[p.field] += n
-	case withLabel, withKey:
-		if x.labels[p.key] += n; x.labels[p.key] == 0 {
-			delete(x.labels, p.key)
-		}
+	if p.namespace == "" {
+		x.anywhere.count(p, n)
+	} else {
+		x.namespaced.count(p, n)
 	}
 }
 
@@ -177,30 +204,32 @@ func (x *Index[T]) Find(e *history.Event) []*Entry[T] {
 	if either == 0 {
 		either = e.Previous
 	}
-	x.findIn("", e)
-	if x.namespaced > 0 {
+	x.findIn("", &x.anywhere, e)
+	if x.namespaced.all > 0 {
 		if namespace := x.heap.Key(either).Namespace(); namespace != "" {
-			x.findIn(namespace, e)
+			x.findIn(namespace, &x.namespaced, e)
 		}
 	}
 	return x.found
 }
 
-func (x *Index[T]) findIn(namespace string, e *history.Event) {
+func (x *Index[T]) findIn(namespace string, asked *tally, e *history.Event) {
 	if e.Current != 0 {
-		x.findVersion(namespace, e.Current, 0, 0)
+		x.findVersion(namespace, asked, e.Current, 0, 0)
 	}
 	if e.Previous != 0 && (e.Current == 0 || !api.Mutated(api.DispatchMissesWatcher)) {
-		x.findVersion(namespace, e.Previous, e.Current, e.Unchanged)
+		x.findVersion(namespace, asked, e.Previous, e.Current, e.Unchanged)
 	}
-	x.look(place{kind: everyObject, namespace: namespace})
+	if asked.everything > 0 {
+		x.look(place{kind: everyObject, namespace: namespace})
+	}
 }
 
 // findVersion finds the filters at the places of a version, except those that it
 // shares with another version of the object, by which they were found. The cells
 // are among what the two share.
-func (x *Index[T]) findVersion(namespace string, ref, found store.Ref, shared api.Cells) {
-	for i, n := range x.fields {
+func (x *Index[T]) findVersion(namespace string, asked *tally, ref, found store.Ref, shared api.Cells) {
+	for i, n := range asked.fields {
 		if n == 0 || shared.Has(api.FieldCell(i)) {
 			continue
 		}
@@ -209,12 +238,15 @@ func (x *Index[T]) findVersion(namespace string, ref, found store.Ref, shared ap
 			x.look(place{kind: withField, namespace: namespace, field: i, value: value})
 		}
 	}
-	if len(x.labels) == 0 || found != 0 && x.heap.LabelSet(found) == x.heap.LabelSet(ref) {
+	if len(asked.labels) == 0 || found != 0 && x.heap.LabelSet(found) == x.heap.LabelSet(ref) {
 		return
 	}
 	for _, l := range x.heap.LabelsOf(ref) {
-		if x.labels[l.Key] > 0 {
+		of := asked.labels[l.Key]
+		if of.values > 0 {
 			x.look(place{kind: withLabel, namespace: namespace, key: l.Key, value: l.Value})
+		}
+		if of.presence > 0 {
 			x.look(place{kind: withKey, namespace: namespace, key: l.Key})
 		}
 	}

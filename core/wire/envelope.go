@@ -122,6 +122,20 @@ func (e Envelope) Column(i int) api.Value {
 	return r.value()
 }
 
+// SameCells are the cells that are plainly the same in another version of the
+// object: all of them, if the two begin with the same bytes as far as the cells
+// go, and else none.
+func (e Envelope) SameCells(other Envelope) api.Cells {
+	r := reader{b: e}
+	r.bytes()
+	r.skipUID()
+	r.bytes()
+	if r.err != nil || len(other) < r.off || string(e[:r.off]) != string(other[:r.off]) {
+		return 0
+	}
+	return api.AllCells
+}
+
 // Body aliases the envelope.
 func (e Envelope) Body() api.Body {
 	r := reader{b: e}

@@ -94,6 +94,45 @@ func checkEnvelope(t *testing.T, o *api.Object) {
 	}
 }
 
+func TestSameCells(t *testing.T) {
+	envelope := func(change func(*api.Object)) Envelope {
+		o := api.Object{
+			Key: "ns/a", UID: "u", Fields: []string{"a", "ns", "Running"},
+			Columns: []api.Value{{Kind: api.Integer, Int: 3}}, Body: api.Body{Codec: api.JSON, Data: []byte("{}")},
+		}
+		change(&o)
+		return AppendEnvelope(nil, &o)
+	}
+	plain := envelope(func(*api.Object) {})
+	for name, c := range map[string]struct {
+		change func(*api.Object)
+		same   bool
+	}{
+		"nothing":      {func(*api.Object) {}, true},
+		"the body":     {func(o *api.Object) { o.Body = api.Body{Codec: api.Delta, Data: []byte("longer")} }, true},
+		"no body":      {func(o *api.Object) { o.Body = api.Body{} }, true},
+		"a field":      {func(o *api.Object) { o.Fields[2] = "Pending" }, false},
+		"a last field": {func(o *api.Object) { o.Fields = append(o.Fields, "") }, false},
+		"a column":     {func(o *api.Object) { o.Columns[0].Int++ }, false},
+		"no columns":   {func(o *api.Object) { o.Columns = nil }, false},
+		"the uid":      {func(o *api.Object) { o.UID = "v" }, false},
+	} {
+		want := api.Cells(0)
+		if c.same {
+			want = api.AllCells
+		}
+		other := envelope(c.change)
+		if plain.SameCells(other) != want || other.SameCells(plain) != want {
+			t.Errorf("%s: %x and %x, want %x", name, plain.SameCells(other), other.SameCells(plain), want)
+		}
+	}
+	for n := range len(plain) - len("{}") - 1 {
+		if plain[:n].SameCells(plain[:n]) != 0 {
+			t.Errorf("%d bytes of an envelope have cells", n)
+		}
+	}
+}
+
 func TestFrameLengths(t *testing.T) {
 	for _, n := range append(lengths, 0x1fffff, 0x200000) {
 		want := Dictionary{ID: 1, Data: bytes.Repeat([]byte{'x'}, n)}
