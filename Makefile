@@ -102,7 +102,9 @@ worker: examples/edge/dist/worker.js ## Build the worker of the edge: examples/e
 
 $(WASM) $(DIRECT): $(filter core/% wasm/% go.%,$(GO_SRC))
 	@mkdir -p $(BUILD)
-	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags='-s -w' -tags '$(TAGS)' -o $@ ./wasm/guest
+	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags='-s -w' -tags '$(TAGS)' -o $@.linked ./wasm/guest
+	go run ./wasm/strip/cmd/wasmstrip $@.linked $@
+	@rm $@.linked
 
 $(DIRECT): TAGS := direct
 

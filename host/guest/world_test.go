@@ -19,6 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 	"github.com/watchglass/watchglass/host/source/memory"
+	"github.com/watchglass/watchglass/wasm/strip"
 )
 
 var (
@@ -57,7 +58,9 @@ func testModule(t testing.TB) []byte {
 			buildErr = fmt.Errorf("%w: %s", buildErr, text)
 			return
 		}
-		built, buildErr = os.ReadFile(path)
+		if buildErr = strip.File(path, path); buildErr == nil {
+			built, buildErr = os.ReadFile(path)
+		}
 	})
 	require.NoError(t, buildErr)
 	return built

@@ -1,7 +1,11 @@
 // Command guest is watchglass as a WebAssembly module: the engine of package
 // core behind ten exports, built as a wasip1 reactor.
 //
-//	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -ldflags="-s -w" -o watchglass.wasm ./wasm/guest
+//	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -ldflags="-s -w" -o linked.wasm ./wasm/guest
+//	go run ./wasm/strip/cmd/wasmstrip linked.wasm watchglass.wasm
+//
+// The second step takes what Go prints stack traces from, and a quarter of the size
+// (package strip).
 //
 // With the build tag direct it can also read a Kubernetes API itself, without a
 // connector. That is watchglass-direct.wasm: a tenth larger, which whoever has a

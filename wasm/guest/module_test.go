@@ -18,6 +18,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/wasm/strip"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata/abi")
@@ -49,7 +50,9 @@ func buildModule() {
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if text, err := build.CombinedOutput(); err != nil {
 		built.err = fmt.Errorf("%w: %s", err, text)
+		return
 	}
+	built.err = strip.File(built.path, built.path)
 }
 
 // compiled is the built module. The interpreter is slow and starts at once,

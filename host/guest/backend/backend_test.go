@@ -20,6 +20,7 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 	"github.com/watchglass/watchglass/host/kubeapi/kubeapitest"
 	"github.com/watchglass/watchglass/host/source/memory"
+	"github.com/watchglass/watchglass/wasm/strip"
 )
 
 func TestBackend(t *testing.T) {
@@ -49,6 +50,7 @@ func build(t *testing.T, dir string) []byte {
 	command.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	text, err := command.CombinedOutput()
 	require.NoError(t, err, string(text))
+	require.NoError(t, strip.File(path, path))
 	module, err := os.ReadFile(path)
 	require.NoError(t, err)
 	compiled, err := guest.Compile(t.Context(), module, dir)

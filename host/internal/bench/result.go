@@ -16,7 +16,7 @@ type Result struct {
 	Sides  []Side  `json:"sides"`          // what the ratio is made of
 	Target string  `json:"target,omitempty"`
 	Met    *bool   `json:"met,omitempty"`
-	tooFar bool    // beyond what is allowed until the target is met
+	tooFar bool    // beyond what is allowed
 }
 
 // Side is one of the numbers behind a ratio.
@@ -31,8 +31,9 @@ type target struct {
 	name    string // of the case
 	atLeast float64
 	atMost  float64
-	// allowed is beyond atMost while the target is missed: what -check fails
-	// at, so that the distance does not grow unseen. Lower it with every gain.
+	// allowed is what -check fails beyond, near what was reached last, so that
+	// it does not grow unseen: more than atMost while the target is missed, less
+	// once it is met. Lower it with every gain.
 	allowed float64
 }
 

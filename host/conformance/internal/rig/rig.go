@@ -17,6 +17,7 @@ import (
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/wasm/strip"
 )
 
 // Guest starts a connector and a client of it. Both end with the test.
@@ -70,6 +71,9 @@ var build = sync.OnceValues(func() ([]byte, error) {
 	command.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if text, err := command.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, text)
+	}
+	if err := strip.File(path, path); err != nil {
+		return nil, err
 	}
 	return os.ReadFile(path)
 })

@@ -1,0 +1,38 @@
+// Package strip makes a module that Go built smaller, by what no run of it needs.
+// It is a step of the build, after the linker:
+//
+//	go run ./wasm/strip/cmd/wasmstrip linked.wasm small.wasm
+//
+// The code stays as it is, byte for byte, and so does every address. Two things
+// change, both in the data section:
+//
+//   - What the runtime reads to print a stack trace is blanked: names of
+//     functions, files and lines, what was inlined where, how arguments are laid
+//     out; and what it never reads on WebAssembly: where a goroutine may be
+//     preempted by a signal, and fifteen of sixteen buckets of the table that
+//     finds a function. What it reads to grow a stack, to collect garbage, to
+//     run deferred calls and to recover stays.
+//   - Data is cut into segments at long runs of zeros, and not at every run of
+//     eight. The linker's 38,000 segments cost more, once the module is
+//     compressed, than the zeros that they leave out.
+//
+// # What is lost
+//
+// A stack trace of Go's has neither names nor lines: a fatal error says what
+// happened and not where, as does a panic that nobody recovers. Texts of panics are
+// complete. A trace of the engine that runs the module has the numbers of functions
+// (wasm-function[1234]), which are those of the same source linked without -s, a
+// module that has the names.
+//
+// A program that asks where it is (runtime.Callers, runtime.Caller, log.Lshortfile,
+// pprof) is told nothing. The guest does not ask.
+//
+// # What it knows of Go
+//
+// The layout of the runtime's tables is no API. tables.go has that of [Release],
+// from runtime/symtab.go, and holds every table and every function's entry against
+// it: a module of another release, or one in which anything is not where it should
+// be, is refused and not changed. For a new release, compare runtime/symtab.go,
+// runtime/symtabinl.go, internal/abi/symtab.go and who calls funcname, pcdatavalue
+// and funcdata in the runtime, then raise Release.
+package strip

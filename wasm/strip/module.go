@@ -1,0 +1,209 @@
+package strip
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+const (
+	customSection = 0
+	dataSection   = 11
+
+	i32Const = 0x41
+	end      = 0x0b
+)
+
+// gap is how many zeros in a row end a segment. Fewer cost more in segments than
+// they save; more make the module larger before it is compressed.
+const gap = 64
+
+var header = []byte("\x00asm\x01\x00\x00\x00")
+
+// section is one of a module's, its content as it stands in the file.
+type section struct {
+	id      byte
+	content []byte
+}
+
+// module is a module taken apart, its data as the memory that it fills.
+type module struct {
+	sections []section
+	memory   []byte
+}
+
+// reader takes what a section consists of from its front. It stays at the first
+// error.
+type reader struct {
+	rest []byte
+	err  error
+}
+
+func (r *reader) fail(text string) {
+	if r.err == nil {
+		r.err = errors.New(text)
+	}
+	r.rest = nil
+}
+
+func (r *reader) byte() byte {
+	if b := r.bytes(1); len(b) == 1 {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *reader) bytes(n uint64) []byte {
+	if n > uint64(len(r.rest)) {
+		r.fail("the module is cut short")
+		return nil
+	}
+	b := r.rest[:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+func (r *reader) unsigned() uint64 {
+	v, n := binary.Uvarint(r.rest)
+	if n <= 0 {
+		r.fail("the module is cut short")
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+// address is a signed number that must be an address of 31 bits.
+func (r *reader) address() uint64 {
+	v, n := binary.Uvarint(r.rest)
+	if n <= 0 || v >= 1<<31 || v>>(7*n-1) != 0 {
+		r.fail("a data segment is at no address below 2 GiB")
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+// parse takes a module apart that has one memory, filled from its data section.
+func parse(file []byte) (*module, error) {
+	rest, ok := bytes.CutPrefix(file, header)
+	if !ok {
+		return nil, errors.New("not a WebAssembly module of version 1")
+	}
+	m := &module{}
+	r := &reader{rest: rest}
+	for len(r.rest) > 0 {
+		s := section{id: r.byte()}
+		s.content = r.bytes(r.unsigned())
+		if s.id == dataSection {
+			if m.memory != nil {
+				return nil, errors.New("the module has two data sections")
+			}
+			if m.memory, r.err = fill(s.content); r.err != nil {
+				return nil, r.err
+			}
+		}
+		m.sections = append(m.sections, s)
+	}
+	if r.err == nil && m.memory == nil {
+		r.err = errors.New("the module has no data")
+	}
+	return m, r.err
+}
+
+// fill is the memory as a data section leaves it, up to the last byte that it sets.
+func fill(data []byte) ([]byte, error) {
+	r := &reader{rest: data}
+	var memory []byte
+	for range r.unsigned() {
+		if r.byte() != 0 || r.byte() != i32Const {
+			r.fail("a data segment is not at a constant address of the first memory")
+		}
+		at := r.address()
+		if r.byte() != end {
+			r.fail("a data segment is not at a constant address of the first memory")
+		}
+		content := r.bytes(r.unsigned())
+		if r.err != nil {
+			return nil, r.err
+		}
+		if beyond := int(at) + len(content) - len(memory); beyond > 0 {
+			memory = append(memory, make([]byte, beyond)...)
+		}
+		copy(memory[at:], content)
+	}
+	return memory, r.err
+}
+
+// encode puts the module together again.
+func (m *module) encode() []byte {
+	out := bytes.Clone(header)
+	for _, s := range m.sections {
+		if s.id == dataSection {
+			s.content = m.data()
+		}
+		out = append(out, s.id)
+		out = binary.AppendUvarint(out, uint64(len(s.content)))
+		out = append(out, s.content...)
+	}
+	return out
+}
+
+// data is a data section that fills the memory.
+func (m *module) data() []byte {
+	var segments []byte
+	count := uint64(0)
+	for at := 0; at < len(m.memory); {
+		rest := m.memory[at:]
+		if zeros := leadingZeros(rest); zeros > 0 {
+			at += zeros
+			continue
+		}
+		content := rest
+		if n := bytes.Index(rest, make([]byte, gap)); n >= 0 {
+			content = rest[:n]
+		}
+		content = bytes.TrimRight(content, "\x00")
+		segments = append(segments, 0, i32Const)
+		segments = appendSigned(segments, uint64(at))
+		segments = append(segments, end)
+		segments = binary.AppendUvarint(segments, uint64(len(content)))
+		segments = append(segments, content...)
+		at += len(content)
+		count++
+	}
+	return append(binary.AppendUvarint(nil, count), segments...)
+}
+
+func leadingZeros(b []byte) int { return len(b) - len(bytes.TrimLeft(b, "\x00")) }
+
+// appendSigned appends a number that is not negative as a signed one: its last
+// byte leaves the sign's bit clear.
+func appendSigned(b []byte, v uint64) []byte {
+	for ; v >= 1<<6; v >>= 7 {
+		b = append(b, byte(v)|0x80)
+	}
+	return append(b, byte(v))
+}
+
+// goRelease is the release of Go that built the module, "go1.26.8", from the
+// custom section producers.
+func (m *module) goRelease() (string, error) {
+	for _, s := range m.sections {
+		r := &reader{rest: s.content}
+		if s.id != customSection || string(r.bytes(r.unsigned())) != "producers" {
+			continue
+		}
+		for range r.unsigned() {
+			r.bytes(r.unsigned()) // the field
+			for range r.unsigned() {
+				name, version := r.bytes(r.unsigned()), r.bytes(r.unsigned())
+				if string(name) == "Go" {
+					return string(version), r.err
+				}
+			}
+		}
+	}
+	return "", fmt.Errorf("the module does not say that Go built it, and by which release")
+}

@@ -1,0 +1,149 @@
+package strip
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// File reads a module from a file and writes it stripped to another, or to the
+// same.
+func File(from, to string) error {
+	module, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if module, err = Module(module); err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	return os.WriteFile(to, module, 0o644)
+}
+
+// Module returns the module without what no run of it needs. It fails when the
+// file is no module of Go's, or of a release other than [Release].
+func Module(file []byte) ([]byte, error) {
+	m, err := parse(file)
+	if err != nil {
+		return nil, err
+	}
+	t, err := find(m)
+	if err != nil {
+		return nil, err
+	}
+	names := newNameTable()
+	tables := make(map[uint32]bool) // that are still read
+	for _, at := range t.entries {
+		f := t.function(at)
+		names.rename(&f, t.name(f.Name))
+		t.dropInlined(at, f)
+		t.dropPositions(at, &f)
+		t.write(at, f)
+		for _, offset := range t.pcTables(at, f) {
+			tables[offset] = true
+		}
+	}
+	if err := t.keepNames(names); err != nil {
+		return nil, err
+	}
+	t.keepTables(tables)
+	t.shortenFindFunc()
+	clear(t.memory[t.Units.Data : t.Files.Data+t.Files.Len])
+	return m.encode(), nil
+}
+
+// nameTable collects the names that the runtime compares or takes apart.
+type nameTable struct{ text []byte }
+
+// All other functions share a name: those of the runtime one that begins alike,
+// for a goroutine is the runtime's own when its first function is called so.
+const (
+	otherName   = 1
+	runtimeName = 3
+)
+
+func newNameTable() *nameTable { return &nameTable{[]byte("\x00_\x00runtime._\x00")} }
+
+// rename gives a function its name in the table. Of a wrapper the runtime tells
+// the name when a value method was called by a nil pointer; reflect's assembly
+// functions it knows by name.
+func (n *nameTable) rename(f *function, name string) {
+	switch {
+	case f.ID == wrapper || strings.HasPrefix(name, "reflect."):
+		f.Name = uint32(len(n.text))
+		n.text = append(append(n.text, name...), 0)
+	case strings.HasPrefix(name, "runtime."):
+		f.Name = runtimeName
+	default:
+		f.Name = otherName
+	}
+}
+
+func (t *tables) keepNames(n *nameTable) error {
+	old := t.memory[t.Names.Data:][:t.Names.Len]
+	if len(n.text) > len(old) {
+		return unknown("the names that stay are longer than all names")
+	}
+	clear(old)
+	copy(old, n.text)
+	return nil
+}
+
+// dropPositions takes from an entry what leads to files, lines and arguments, and
+// to where a signal may preempt.
+func (t *tables) dropPositions(at uint64, f *function) {
+	f.File, f.Line, f.Unit, f.StartLine = 0, 0, 0, 0
+	for _, kind := range []uint32{pcUnsafePoint, pcLiveArgs} {
+		if kind < f.PCData {
+			t.write(f.pcData(at, kind), uint32(0))
+		}
+	}
+	for _, kind := range []uint32{dataArgs, dataLiveArgs, dataWrapped} {
+		if kind < uint32(f.FuncData) {
+			t.write(f.funcData(at, kind), none)
+		}
+	}
+}
+
+// dropInlined takes what was inlined from a function. To recover, the runtime
+// counts the functions between a panic and the call of recover, inlined ones too,
+// but not wrappers. A function that calls recover is never inlined itself, and any
+// other is one too many, with or without what is inlined in it. In a wrapper,
+// however, that is the one that counts: there all stays but its names.
+func (t *tables) dropInlined(at uint64, f function) {
+	start, n := t.inlined(at, f)
+	if n == 0 {
+		return
+	}
+	for i := range n {
+		inlined := t.memory[start+i*inlinedSize:][:inlinedSize]
+		clear(inlined[4:8])   // its name
+		clear(inlined[12:16]) // its first line
+	}
+	if f.ID == wrapper {
+		return
+	}
+	clear(t.memory[start : start+n*inlinedSize])
+	t.write(f.pcData(at, pcInlined), uint32(0))
+	t.write(f.funcData(at, dataInlined), none)
+}
+
+// keepTables blanks all but some of the tables by program counter.
+func (t *tables) keepTables(offsets map[uint32]bool) {
+	old := t.memory[t.PCs.Data:][:t.PCs.Len]
+	kept := make([]byte, len(old))
+	for offset := range offsets {
+		end, _, _ := t.pcTable(offset)
+		copy(kept[min(uint64(offset), end):end], old[offset:])
+	}
+	copy(old, kept)
+}
+
+// shortenFindFunc blanks what the runtime never looks at in the table that finds
+// functions.
+func (t *tables) shortenFindFunc() {
+	const stride = functionBuckets * bucketSize
+	for i := range uint64(len(t.entries)) {
+		at := t.FindFunc + i*stride
+		clear(t.memory[at+bucketUsed : min(at+stride, t.End)])
+	}
+}

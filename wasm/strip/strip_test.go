@@ -1,0 +1,184 @@
+package strip
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+	"github.com/tetratelabs/wazero/sys"
+)
+
+// linked is a program as the linker makes it.
+func linked(t *testing.T) []byte {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds a wasm module")
+	}
+	file, err := link()
+	require.NoError(t, err)
+	return bytes.Clone(file)
+}
+
+var link = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "strip")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "program.wasm")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "./testdata/program")
+	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	if text, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, text)
+	}
+	return os.ReadFile(path)
+})
+
+// program runs a module.
+type program struct {
+	runtime  wazero.Runtime
+	compiled wazero.CompiledModule
+}
+
+func compile(t *testing.T, file []byte) program {
+	t.Helper()
+	ctx := context.Background()
+	// What the program does with all memory needs a bound.
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithMemoryLimitPages(4096))
+	t.Cleanup(func() { require.NoError(t, r.Close(ctx)) })
+	wasi_snapshot_preview1.MustInstantiate(ctx, r)
+	compiled, err := r.CompileModule(ctx, file)
+	require.NoError(t, err)
+	return program{r, compiled}
+}
+
+func (p program) run(t *testing.T, environment map[string]string, argument string) (stdout, stderr string, code uint32) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	config := wazero.NewModuleConfig().WithName("").WithArgs("program", argument).WithStdout(&out).WithStderr(&errs).
+		WithSysNanotime().WithSysWalltime().WithSysNanosleep()
+	for name, value := range environment {
+		config = config.WithEnv(name, value)
+	}
+	m, err := p.runtime.InstantiateModule(context.Background(), p.compiled, config)
+	var exit *sys.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		require.NoError(t, err, errs.String())
+		require.NoError(t, m.Close(context.Background()))
+	}
+	return out.String(), errs.String(), code
+}
+
+func TestAStrippedModule(t *testing.T) {
+	file := linked(t)
+	small, err := Module(file)
+	require.NoError(t, err)
+	require.Less(t, len(small), len(file)*85/100)
+	before, after := compile(t, file), compile(t, small)
+
+	check := map[string]string{"GODEBUG": "gccheckmark=1,clobberfree=1"}
+	for name, environment := range map[string]map[string]string{"recover": nil, "collect": check, "goroutines": check} {
+		t.Run("does what it did: "+name, func(t *testing.T) {
+			want, _, _ := before.run(t, nil, name)
+			got, errs, code := after.run(t, environment, name)
+			require.Zero(t, code, errs)
+			require.Equal(t, want, got)
+			require.NotEmpty(t, got)
+		})
+	}
+	for name, word := range map[string]string{
+		"panic":    "panic: value method main.value.Name called using nil *value pointer",
+		"overflow": "stack overflow",
+		"deadlock": "all goroutines are asleep - deadlock!",
+		"memory":   "out of memory",
+	} {
+		t.Run("dies as it did: "+name, func(t *testing.T) {
+			_, want, wantCode := before.run(t, nil, name)
+			_, got, code := after.run(t, nil, name)
+			require.Equal(t, wantCode, code, got)
+			require.Equal(t, uint32(2), code)
+			require.Contains(t, want, word)
+			require.Contains(t, got, word)
+			require.Contains(t, want, "program/main.go")
+			require.NotContains(t, got, "main.go")
+		})
+	}
+	// Which goroutines are the runtime's own it tells by the name of a function:
+	// they do not count among a program's, in a deadlock least of all.
+	t.Run("knows its own goroutines", func(t *testing.T) {
+		_, errs, _ := after.run(t, nil, "deadlock")
+		require.Equal(t, 2, strings.Count(errs, "\ngoroutine "), errs)
+	})
+}
+
+func TestWhatIsNotKnownIsRefused(t *testing.T) {
+	file := linked(t)
+	refused := func(file []byte, text string) {
+		t.Helper()
+		_, err := Module(file)
+		require.ErrorContains(t, err, text)
+	}
+	refused(nil, "not a WebAssembly module")
+	refused(file[:8], "the module has no data")
+	refused(file[:len(file)/2], "cut short")
+	refused(bytes.ReplaceAll(file, []byte("\x08go1.26"), []byte("\x08go1.99")), "only the tables of go1.26 are known")
+	refused(bytes.Replace(file, magic, []byte("\xf0\xff\xff\xff\x00\x00\x01\x08"), 1), "the magic number f1ffffff00000108 is not there once")
+	small, err := Module(file)
+	require.NoError(t, err)
+	refused(small, "was it stripped before?")
+}
+
+// A module that is damaged anywhere in its tables is refused, or made into
+// another: it is never the end of the program that reads it.
+func TestDamageIsNoPanic(t *testing.T) {
+	file := linked(t)
+	m, err := parse(file)
+	require.NoError(t, err)
+	found, err := find(m)
+	require.NoError(t, err)
+	random := rand.New(rand.NewPCG(1, 2))
+	refused := 0
+	for range 100 {
+		m, err := parse(file)
+		require.NoError(t, err)
+		start := found.Names.Data - 72 // the header's size
+		if random.IntN(2) == 0 {
+			start = found.PCs.Data
+		}
+		for range 1 + random.IntN(4) {
+			m.memory[start+random.Uint64N(min(found.End-start, 1<<random.IntN(20)+1))] = byte(random.Uint32())
+		}
+		if _, err := Module(m.encode()); err != nil {
+			refused++
+		}
+	}
+	require.NotZero(t, refused)
+}
+
+func TestTheMemoryStaysAsItWas(t *testing.T) {
+	file := linked(t)
+	m, err := parse(file)
+	require.NoError(t, err)
+	again, err := parse(m.encode())
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(m.memory, again.memory))
+	require.Len(t, again.sections, len(m.sections))
+	for i, s := range m.sections {
+		if s.id != dataSection {
+			require.True(t, bytes.Equal(s.content, again.sections[i].content))
+		}
+	}
+}

@@ -1,0 +1,299 @@
+package strip
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strings"
+)
+
+// Release is the one of Go whose tables are known here, in each of its patches.
+const Release = "go1.26"
+
+// The types below are those of Go's runtime on WebAssembly, where a word has
+// eight bytes. Addresses are those of the linear memory.
+
+// pcHeader starts the tables.
+type pcHeader struct {
+	Magic          uint32
+	_              [2]byte
+	MinLC, PtrSize uint8
+	Functions      uint64 // how many
+	Files          uint64 // how many
+	_              uint64
+	// Offsets from the header.
+	NameOffset, UnitOffset, FileOffset, PCOffset, FunctionOffset uint64
+}
+
+var magic = []byte{0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8}
+
+// slice is a slice of Go's.
+type slice struct{ Data, Len, Cap uint64 }
+
+// moduleData is the beginning of runtime.firstmoduledata.
+type moduleData struct {
+	Header    uint64
+	Names     slice // of functions, each ended by a zero
+	Units     slice // of 4 bytes: the files of each compilation unit, as offsets into Files
+	Files     slice // names, each ended by a zero
+	PCs       slice // tables of what holds from which program counter on
+	Functions slice // a functab, then function entries
+	FuncTab   slice // of 8 bytes, at the same address: a function's number and the offset of its entry
+	FindFunc  uint64
+	_         [20]uint64 // bounds of program counters and of what the linker put elsewhere
+	FuncData  uint64
+	End       uint64 // of the tables
+}
+
+// function is the fixed part of an entry. Behind it are PCData offsets into PCs
+// and FuncData offsets from moduleData.FuncData.
+type function struct {
+	Number      uint32
+	Name        uint32 // offset into Names
+	Args        int32
+	DeferReturn uint32
+	SP          uint32 // offset into PCs
+	File, Line  uint32 // offsets into PCs
+	PCData      uint32 // how many
+	Unit        uint32
+	StartLine   int32
+	ID, Flag    uint8
+	_           uint8
+	FuncData    uint8 // how many
+}
+
+const (
+	functionSize = 44
+	// Indexes of PCData.
+	pcUnsafePoint, pcInlined, pcLiveArgs, pcKinds = 0, 2, 3, 5
+	// Indexes of FuncData.
+	dataInlined, dataArgs, dataLiveArgs, dataWrapped, dataKinds = 3, 5, 6, 7, 8
+
+	none = ^uint32(0) // FuncData that is not there
+
+	inlinedSize = 16 // of an entry of dataInlined
+	// Of the table that finds a function: a bucket has the number of the first
+	// function and sixteen bytes to add to it, and a function has sixteen
+	// buckets. The runtime looks for the start of a function alone, and so at
+	// the first byte of the first bucket.
+	bucketSize, bucketUsed, functionBuckets = 20, 5, 16
+)
+
+// Functions that the runtime tells by ID; wrapper is the last.
+const (
+	gopanic, systemstackSwitch, wrapper = 10, 22, 23
+)
+
+// tables are those of a module whose layout is known.
+type tables struct {
+	memory []byte
+	moduleData
+	entries []uint64 // addresses of functions' entries, by number
+}
+
+func unknown(format string, args ...any) error {
+	return fmt.Errorf("these are not the tables of "+Release+": "+format, args...)
+}
+
+// find finds the tables and holds all that is relied on against what is there.
+func find(m *module) (*tables, error) {
+	release, err := m.goRelease()
+	if err != nil {
+		return nil, err
+	}
+	if release != Release && !strings.HasPrefix(release, Release+".") {
+		return nil, fmt.Errorf("%s built the module, and only the tables of %s are known: build with GOTOOLCHAIN=%s.0, or see the documentation of wasm/strip for what to compare", release, Release, Release)
+	}
+	t := &tables{memory: m.memory}
+	if err := t.findModuleData(); err != nil {
+		return nil, err
+	}
+	if err := t.findEntries(); err != nil {
+		return nil, err
+	}
+	return t, t.checkFindFunc()
+}
+
+func (t *tables) findModuleData() error {
+	at := bytes.Index(t.memory, magic)
+	if at < 0 || at%8 != 0 || bytes.Contains(t.memory[at+1:], magic) {
+		return unknown("the magic number %x is not there once", magic)
+	}
+	var h pcHeader
+	t.read(uint64(at), &h)
+	found := 0
+	for word := 0; word+binary.Size(moduleData{}) <= len(t.memory); word += 8 {
+		if binary.LittleEndian.Uint64(t.memory[word:]) != uint64(at) {
+			continue
+		}
+		var d moduleData
+		t.read(uint64(word), &d)
+		if d.belongsTo(uint64(at), h) && d.End <= uint64(len(t.memory)) {
+			t.moduleData = d
+			found++
+		}
+	}
+	if found != 1 {
+		return unknown("of the words that point to them %d begin the module's data", found)
+	}
+	return nil
+}
+
+// belongsTo says whether all tables are where the header at an address has them,
+// each before the next.
+func (d *moduleData) belongsTo(at uint64, h pcHeader) bool {
+	before := func(s slice, size, next uint64) bool {
+		return s.Len == s.Cap && s.Data <= next && s.Len <= (next-s.Data)/size
+	}
+	return d.Names.Data == at+h.NameOffset && before(d.Names, 1, d.Units.Data) &&
+		d.Units.Data == at+h.UnitOffset && before(d.Units, 4, d.Files.Data) &&
+		d.Files.Data == at+h.FileOffset && before(d.Files, 1, d.PCs.Data) &&
+		d.PCs.Data == at+h.PCOffset && before(d.PCs, 1, d.Functions.Data) &&
+		d.Functions.Data == at+h.FunctionOffset && before(d.Functions, 1, d.FuncData) &&
+		d.FuncTab.Data == d.Functions.Data && before(d.FuncTab, 8, d.FuncData) &&
+		d.FuncTab.Len == h.Functions+1 && h.Functions > 0 &&
+		d.FuncData < d.FindFunc && d.FindFunc < d.End
+}
+
+// findEntries lists the functions' entries, and checks each.
+func (t *tables) findEntries() error {
+	ids := map[string]uint8{"runtime.gopanic": gopanic, "runtime.systemstack_switch": systemstackSwitch}
+	first := t.word(t.FuncTab.Data)
+	for i := range t.FuncTab.Len - 1 {
+		number, offset := t.word(t.FuncTab.Data+8*i), uint64(t.word(t.FuncTab.Data+8*i+4))
+		if number != first+uint32(i) || offset < 8*t.FuncTab.Len-4 || offset+functionSize > t.Functions.Len {
+			return unknown("function %d has number %d and its entry at %d", i, number, offset)
+		}
+		at := t.Functions.Data + offset
+		f := t.function(at)
+		if f.Number != number || f.PCData > pcKinds || f.FuncData > dataKinds || f.ID > wrapper || uint64(f.Name) >= t.Names.Len {
+			return unknown("the entry of function %d is %+v", i, f)
+		}
+		if err := t.checkEntry(at, f); err != nil {
+			return fmt.Errorf("function %d (%s): %w", i, t.name(f.Name), err)
+		}
+		name := t.name(f.Name)
+		if id, ok := ids[name]; ok && id != f.ID {
+			return unknown("%s has ID %d, not %d", name, f.ID, id)
+		}
+		delete(ids, name)
+		t.entries = append(t.entries, at)
+	}
+	for name := range ids {
+		return unknown("no function is called %s (was it stripped before?)", name)
+	}
+	return nil
+}
+
+func (t *tables) checkEntry(at uint64, f function) error {
+	if at+functionSize+4*uint64(f.PCData)+4*uint64(f.FuncData) > t.Functions.Data+t.Functions.Len {
+		return unknown("the entry ends beyond the last")
+	}
+	for _, offset := range t.pcTables(at, f) {
+		if _, _, err := t.pcTable(offset); err != nil {
+			return err
+		}
+	}
+	for i := range uint32(f.FuncData) {
+		if offset := t.word(f.funcData(at, i)); offset != none && t.FuncData+uint64(offset) >= t.FindFunc {
+			return unknown("data %d is beyond all data", i)
+		}
+	}
+	if start, n := t.inlined(at, f); start+n*inlinedSize > t.FindFunc {
+		return unknown("what is inlined ends beyond all data")
+	}
+	return nil
+}
+
+// inlined is where the list of what is inlined in a function is, and how long.
+func (t *tables) inlined(at uint64, f function) (start, length uint64) {
+	if f.FuncData <= dataInlined || f.PCData <= pcInlined || t.word(f.funcData(at, dataInlined)) == none {
+		return 0, 0
+	}
+	_, last, _ := t.pcTable(t.word(f.pcData(at, pcInlined)))
+	return t.FuncData + uint64(t.word(f.funcData(at, dataInlined))), uint64(last + 1)
+}
+
+// checkFindFunc holds the table that finds functions against their numbers.
+func (t *tables) checkFindFunc() error {
+	for i := range uint64(len(t.entries)) {
+		bucket := t.FindFunc + i*functionBuckets*bucketSize
+		if bucket+bucketUsed > t.End || uint64(t.word(bucket)) != i || t.memory[bucket+4] != 0 {
+			return unknown("function %d is not found by the bucket of its number", i)
+		}
+	}
+	return nil
+}
+
+// pcTables are the offsets of all tables of a function in PCs.
+func (t *tables) pcTables(at uint64, f function) []uint32 {
+	list := []uint32{f.SP, f.File, f.Line}
+	for i := range f.PCData {
+		list = append(list, t.word(f.pcData(at, i)))
+	}
+	return list
+}
+
+// pcTable returns where the table at an offset ends, and its greatest value. It
+// is pairs of varints, the differences of a value, which begins at -1, and of a
+// program counter, up to a value that does not change. Offset 0 is no table.
+func (t *tables) pcTable(offset uint32) (end uint64, greatest int64, err error) {
+	if offset == 0 {
+		return 0, -1, nil
+	}
+	if uint64(offset) >= t.PCs.Len {
+		return 0, 0, unknown("a table is at %d, beyond the last", offset)
+	}
+	rest := t.memory[t.PCs.Data:][:t.PCs.Len][offset:]
+	greatest = -1
+	for value, first := int64(-1), true; ; first = false {
+		change, n := binary.Varint(rest)
+		if n > 0 && change == 0 && !first {
+			return t.PCs.Len - uint64(len(rest)-n), greatest, nil
+		}
+		_, k := binary.Uvarint(rest[max(n, 0):])
+		if n <= 0 || k <= 0 {
+			return 0, 0, unknown("the table at %d does not end", offset)
+		}
+		value += change
+		if value != int64(int32(value)) {
+			return 0, 0, unknown("the table at %d has %d", offset, value)
+		}
+		greatest = max(greatest, value)
+		rest = rest[n+k:]
+	}
+}
+
+func (t *tables) name(offset uint32) string {
+	name, _, _ := bytes.Cut(t.memory[t.Names.Data:][:t.Names.Len][offset:], []byte{0})
+	return string(name)
+}
+
+func (t *tables) function(at uint64) function {
+	var f function
+	t.read(at, &f)
+	return f
+}
+
+// pcData is where an entry at an address has an offset into PCs.
+func (f function) pcData(at uint64, kind uint32) uint64 { return at + functionSize + 4*uint64(kind) }
+
+// funcData is where an entry at an address has an offset from FuncData.
+func (f function) funcData(at uint64, kind uint32) uint64 {
+	return f.pcData(at, f.PCData) + 4*uint64(kind)
+}
+
+// read reads a structure that lies within the memory: whoever calls has seen to it.
+func (t *tables) read(at uint64, into any) {
+	if _, err := binary.Decode(t.memory[at:], binary.LittleEndian, into); err != nil {
+		panic(err)
+	}
+}
+
+func (t *tables) write(at uint64, from any) {
+	if _, err := binary.Encode(t.memory[at:], binary.LittleEndian, from); err != nil {
+		panic(err)
+	}
+}
+
+func (t *tables) word(at uint64) uint32 { return binary.LittleEndian.Uint32(t.memory[at:]) }
