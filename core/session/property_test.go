@@ -129,6 +129,7 @@ func (w *world) at(rv api.ResourceVersion) rows {
 type reader struct {
 	*world
 	subscribe wire.Subscribe
+	shard     api.Shard
 	session   *session.Session
 	queue     [][]byte // on their way
 	credit    int64
@@ -149,6 +150,9 @@ func (w *world) newReader() *reader {
 	r.subscribe.LabelSelector = pick("", "app=web", "app!=web")
 	r.subscribe.FieldSelector = pick("", "spec.nodeName=n1", "spec.nodeName=")
 	r.subscribe.MetadataOnly = w.rand.Intn(2) == 0
+	if w.rand.Intn(2) == 0 {
+		r.shard = api.Shard{Index: uint32(w.rand.Intn(2)), Count: 2}
+	}
 	r.connect()
 	return r
 }
@@ -156,7 +160,7 @@ func (w *world) newReader() *reader {
 // matches is the dumb reading of the reader's scope.
 func (r *reader) matches(key api.Key, x *row) bool {
 	s := &r.subscribe
-	return x != nil && (s.Namespace == "" || strings.HasPrefix(string(key), s.Namespace+"/")) &&
+	return x != nil && (r.shard.Whole() || api.ShardOf(key.Namespace(), 2) == r.shard) && (s.Namespace == "" || strings.HasPrefix(string(key), s.Namespace+"/")) &&
 		(s.LabelSelector == "" || (x.app == "web") == (s.LabelSelector == "app=web")) &&
 		(s.FieldSelector == "" || (x.node == "n1" && s.FieldSelector == "spec.nodeName=n1") || (x.node == "" && s.FieldSelector == "spec.nodeName="))
 }
@@ -165,7 +169,7 @@ func (r *reader) connect() {
 	if r.session != nil {
 		r.session.Close()
 	}
-	r.session, r.queue, r.staged, r.labels = session.New(session.Config{ProgressMillis: 1000}, r.world), nil, nil, map[uint32]string{}
+	r.session, r.queue, r.staged, r.labels = session.New(session.Config{ProgressMillis: 1000, Shard: r.shard}, r.world), nil, nil, map[uint32]string{}
 	r.send((&wire.Hello{Version: wire.Version}).Append(nil))
 	r.open()
 }

@@ -32,6 +32,8 @@ type Config struct {
 	ProgressMillis int64
 	// MaxSubscriptions a reader may have open; default 256.
 	MaxSubscriptions int
+	// Shard is what there is of each resource for this reader; zero for all.
+	Shard api.Shard
 	// Authenticate checks the token of a Hello; nil lets everyone in.
 	Authenticate func(token string) *api.Status
 }

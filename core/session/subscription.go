@@ -66,6 +66,12 @@ func newSubscription(session *Session, f *wire.Subscribe, resource api.Resource,
 	if status != nil {
 		return nil, status
 	}
+	if shard := session.cfg.Shard; !shard.Whole() {
+		if !c.Schema().Namespaced {
+			return nil, api.BadRequest(resource.String() + " has no namespaces, and what is served here is divided by namespace")
+		}
+		filter.Within(shard)
+	}
 	sub := &subscription{
 		session: session, id: f.Subscription, resource: resource, cacher: c, filter: filter, namespace: namespace,
 		labels: labels, fields: fields, metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
@@ -428,7 +434,7 @@ func (s *subscription) appendFaults(message []byte) []byte {
 		// resumes knows what happened before, and an event brings what matches.
 		known := f.TakenBack() && (first && (s.from == 0 || f.ResourceVersion <= s.from) ||
 			s.filter.Matches(s.cacher.Get(f.Key)))
-		if f.Key.InNamespace(s.namespace) && !known {
+		if s.filter.Covers(f.Key) && !known {
 			message = (&wire.ObjectError{
 				Subscription: s.id, Key: f.Key, ResourceVersion: f.ResourceVersion, Status: f.Status,
 			}).Append(message)

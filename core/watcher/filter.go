@@ -8,15 +8,18 @@ import (
 )
 
 // Filter is a namespace with a label and a field selector, bound to the
-// resource's fields. It caches verdicts by label set.
+// resource's fields, and a shard of the namespaces. It caches verdicts by label
+// set.
 type Filter struct {
 	// What every event looks at comes first.
 	heap     *store.Heap
+	placed   bool // there is a namespace or a shard
 	labelled bool // there is a label selector
 	// freed is how many numbers of label sets had been freed when the cached
 	// verdicts were last looked through.
 	freed     int
 	namespace string
+	shard     api.Shard
 	labels    selector.Memo
 	fields    selector.BoundFields
 }
@@ -27,7 +30,7 @@ func NewFilter(heap *store.Heap, schema *api.Schema, namespace, labelSelector, f
 	if namespace != "" && !schema.Namespaced {
 		return nil, api.BadRequest(schema.Resource.String() + " is not namespaced; leave the namespace out")
 	}
-	f := &Filter{heap: heap, namespace: namespace, freed: heap.Labels.Freed()}
+	f := &Filter{heap: heap, namespace: namespace, placed: namespace != "", freed: heap.Labels.Freed()}
 	if labelSelector != "" {
 		labels, err := selector.ParseLabels(labelSelector)
 		if err != nil {
@@ -54,19 +57,29 @@ func statusOf(err error) *api.Status {
 	return api.AsStatus(err)
 }
 
+// Within keeps out what does not lie in a shard (rule W30).
+func (f *Filter) Within(shard api.Shard) {
+	f.shard, f.placed = shard, f.placed || !shard.Whole()
+}
+
 // Everything reports whether the filter lets every object through.
 func (f *Filter) Everything() bool { return f.namespace == "" && !f.Selective() }
 
-// Selective reports whether there is a selector that could keep out an object
-// of the namespace.
-func (f *Filter) Selective() bool { return f.labelled || !f.fields.Empty() }
+// Selective reports whether there is a selector or a shard that could keep out
+// an object of the namespace.
+func (f *Filter) Selective() bool { return f.labelled || !f.fields.Empty() || !f.shard.Whole() }
+
+// Covers reports whether an object of this name can match.
+func (f *Filter) Covers(key api.Key) bool {
+	return key.InNamespace(f.namespace) && f.shard.Has(key.Namespace())
+}
 
 // Matches decides about one version; zero, no object, never matches.
 func (f *Filter) Matches(ref store.Ref) bool {
 	if ref == 0 {
 		return false
 	}
-	if f.namespace != "" && !f.heap.Key(ref).InNamespace(f.namespace) {
+	if f.placed && !f.Covers(f.heap.Key(ref)) {
 		return false
 	}
 	if f.labelled && !f.matchesLabels(ref) {

@@ -65,6 +65,32 @@ func TestW30_FilterMatches(t *testing.T) {
 	}
 }
 
+// A shard keeps out whatever lies in another, whatever a selector says.
+func TestW30_FilterMatchesWithinAShard(t *testing.T) {
+	f := newFeed(t, 100)
+	shop, web := api.ShardOf("shop", 16), api.ShardOf("web", 16)
+	require.NotEqual(t, shop, web)
+	ref := objects.Version(f.heap, "shop/a rv=1 app=web")
+	for _, c := range []struct {
+		shard             api.Shard
+		namespace, labels string
+		want              bool
+	}{
+		{api.Shard{}, "", "", true},
+		{shop, "", "", true},
+		{shop, "shop", "app=web", true},
+		{shop, "shop", "app=db", false},
+		{shop, "web", "", false},
+		{web, "", "", false},
+		{web, "shop", "app=web", false},
+	} {
+		filter := f.filter(c.namespace, c.labels, "")
+		filter.Within(c.shard)
+		assert.Equal(t, c.want, filter.Matches(ref), "%+v", c)
+		assert.Equal(t, c.shard.Whole() && c.namespace+c.labels == "", filter.Everything())
+	}
+}
+
 // A number of a label set that is used for another set must not be judged by
 // its old one.
 func TestFilterForgetsLabelSets(t *testing.T) {

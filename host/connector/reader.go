@@ -3,6 +3,7 @@ package connector
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -37,6 +38,7 @@ type MessageConn interface {
 type reader struct {
 	connector *Connector
 	conn      MessageConn
+	part      Part
 	signal    chan struct{} // cap 1: there may be something to send
 	silence   *time.Timer   // runs until the Hello
 	silent    atomic.Bool   // and it ran out
@@ -57,10 +59,23 @@ type reader struct {
 	rights  map[uint32]access.Request // of subscriptions that were granted
 }
 
+// Part is what there is for a reader at most, whatever the policy allows. The zero
+// Part is everything.
+type Part struct {
+	Resources []api.Resource // none for all; not to be changed
+	Shard     api.Shard      // of the namespaces of each
+}
+
 // Serve serves one reader until it leaves, breaks the protocol, ctx ends or the
 // connector closes; then it closes conn. It returns nil when the reader left, a
 // *api.Status when the connector ended it, and else what conn failed with.
 func (c *Connector) Serve(ctx context.Context, conn MessageConn) error {
+	return c.ServePart(ctx, conn, Part{})
+}
+
+// ServePart serves a reader of a part, like Serve. However many parts there are,
+// they share the upstream watch of a resource.
+func (c *Connector) ServePart(ctx context.Context, conn MessageConn, part Part) error {
 	if status := c.admit(); status != nil {
 		sayGoodbye(ctx, conn, status)
 		conn.Close(status)
@@ -70,13 +85,14 @@ func (c *Connector) Serve(ctx context.Context, conn MessageConn) error {
 	r := &reader{
 		connector: c,
 		conn:      conn,
+		part:      part,
 		signal:    make(chan struct{}, 1),
 		ended:     make(chan struct{}),
 		expelled:  make(chan *api.Status, 1),
 		rights:    map[uint32]access.Request{},
 	}
 	config := c.config.Session
-	config.Authenticate = r.authenticate
+	config.Authenticate, config.Shard = r.authenticate, part.Shard
 	r.session = session.New(config, r)
 	r.silence = time.AfterFunc(c.config.HelloTimeout, func() {
 		r.silent.Store(true)
@@ -188,6 +204,8 @@ func (r *reader) Collection(resource api.Resource, f *wire.Subscribe) (*cacher.C
 	refused, asked := r.found.rights[request]
 	found := r.found.schemas[resource]
 	switch {
+	case len(r.part.Resources) > 0 && !slices.Contains(r.part.Resources, resource):
+		return nil, api.NotFound("this connector does not bring " + resource.String() + " here")
 	case !asked:
 		return nil, api.TooManyRequests("too many subscriptions in one message: send them in several", 1)
 	case refused != nil:

@@ -1,0 +1,122 @@
+package connector_test
+
+import (
+	"fmt"
+	"math/rand"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/connector/connectortest"
+)
+
+// part is a reader of a part of the pods.
+func (w *world) part(part connector.Part) *connectortest.Reader {
+	served, end := connectortest.Pipe()
+	w.serving.Go(func() { _ = w.connector.ServePart(w.t.Context(), served, part) })
+	r := connectortest.NewReader(end)
+	require.NoError(w.t, r.Hello(w.t.Context(), ""))
+	return r
+}
+
+// Readers of shards have together what there is, each its own objects and not one
+// of another's, from one upstream watch: at first, after random changes, and
+// after a namespace is gone (rules W26 to W30).
+func TestW30_ShardsDivideWhatThereIs(t *testing.T) {
+	const shards, namespaces = 5, 23
+	run(t, connector.Config{}, func(t *testing.T, w *world) {
+		rng := rand.New(rand.NewSource(1))
+		inSource := map[api.Key]bool{}
+		name := func() api.Key {
+			return api.NewKey(fmt.Sprint("team-", rng.Intn(namespaces)), fmt.Sprint("pod-", rng.Intn(6)))
+		}
+		put := func(key api.Key) {
+			w.source.Put(pods, key, fmt.Appendf(nil, `{"metadata":{"name":%q,"namespace":%q,"uid":"u"}}`, key.Name(), key.Namespace()))
+			inSource[key] = true
+		}
+		remove := func(key api.Key) {
+			w.source.Delete(pods, key)
+			delete(inSource, key)
+		}
+		for range 100 {
+			put(name())
+		}
+		var readers []*connectortest.Reader
+		var held []*connectortest.Subscription
+		for index := range uint32(shards) {
+			r := w.part(connector.Part{Resources: []api.Resource{pods}, Shard: api.Shard{Index: index, Count: shards}})
+			s := w.subscribe(r, wire.Subscribe{})
+			require.NoError(t, r.UntilSynced(t.Context(), s))
+			readers, held = append(readers, r), append(held, s)
+		}
+		check := func() {
+			together := map[api.Key]bool{}
+			for index, s := range held {
+				w.until(readers[index], func() bool { return s.ResourceVersion == w.source.Revision() })
+				for key := range s.Objects {
+					require.EqualValues(t, index, api.ShardOf(key.Namespace(), shards).Index, key)
+					together[key] = true
+				}
+			}
+			require.Equal(t, inSource, together)
+		}
+		check()
+		for range 200 {
+			if key := name(); inSource[key] && rng.Intn(3) == 0 {
+				remove(key)
+			} else {
+				put(key)
+			}
+		}
+		check()
+		for key := range inSource {
+			if key.Namespace() == "team-7" {
+				remove(key)
+			}
+		}
+		check()
+		events := 0
+		for _, s := range held {
+			assert.Equal(t, 1, s.Snapshots)
+			events += s.Events
+		}
+		assert.GreaterOrEqual(t, events, 200, "each change went to one of them")
+		assert.EqualValues(t, 1, w.connector.Stats().Totals.Streams)
+		assert.EqualValues(t, 1, w.connector.Stats().Totals.Lists)
+	})
+}
+
+// What cannot be read is named to those whose shard it lies in.
+func TestFaultsStayInTheirShard(t *testing.T) {
+	run(t, connector.Config{}, func(t *testing.T, w *world) {
+		broken := api.NewKey("shop", "broken")
+		w.source.Put(pods, broken, []byte(`{"metadata":`))
+		shop := api.ShardOf("shop", 2)
+		for index := range uint32(2) {
+			r := w.part(connector.Part{Shard: api.Shard{Index: index, Count: 2}})
+			s := w.subscribe(r, wire.Subscribe{})
+			require.NoError(t, r.UntilSynced(t.Context(), s))
+			_, told := s.Faults[broken]
+			assert.Equal(t, shop.Index == index, told)
+		}
+	})
+}
+
+func TestWhatIsNoPartIsRefused(t *testing.T) {
+	run(t, connector.Config{}, func(t *testing.T, w *world) {
+		nodes := api.Resource{Version: "v1", Name: "nodes"}
+		r := w.part(connector.Part{Resources: []api.Resource{pods, nodes}, Shard: api.Shard{Index: 1, Count: 2}})
+		for resource, want := range map[string]*api.Status{
+			"v1/services": api.NotFound("this connector does not bring v1/services here"),
+			"v1/nodes":    api.BadRequest("v1/nodes has no namespaces, and what is served here is divided by namespace"),
+		} {
+			s := w.subscribe(r, wire.Subscribe{Resource: resource})
+			w.until(r, func() bool { return s.Status != nil })
+			assert.Equal(t, want, s.Status)
+		}
+	})
+}
