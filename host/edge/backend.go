@@ -53,16 +53,16 @@ type reply struct {
 
 func (r *reply) Close() { _ = r.body.Close() } // the answer has been read, or is not wanted any more
 
-// fetch asks the object of a shard, which is told that this may be: who may
+// fetch asks an object of the cluster, which is told that this may be: who may
 // read what has been decided before.
-func (b *backend) fetch(ctx context.Context, shard *Shard, path string) (*http.Response, error) {
+func (b *backend) fetch(ctx context.Context, object, path string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://object"+path, nil)
 	if err != nil {
 		return nil, err
 	}
 	request.Header.Set(grantHeader, fmt.Sprintf(`{"resources":["*"],"namespaces":["*"],"expires":%d,"cluster":%q,"user":"edge"}`,
 		time.Now().Add(time.Minute).Unix(), b.name))
-	object := objectName(b.name, shard.Name)
+	object = objectName(b.name, object)
 	response, err := b.object(object).RoundTrip(request)
 	if err != nil {
 		return nil, unanswered(object, err)
@@ -73,13 +73,13 @@ func (b *backend) fetch(ctx context.Context, shard *Shard, path string) (*http.R
 	return response, nil
 }
 
-// ask asks the object of a shard a question.
-func (b *backend) ask(ctx context.Context, shard *Shard, question string, options url.Values) (*reply, error) {
-	response, err := b.fetch(ctx, shard, Root+question+"?"+options.Encode())
+// ask asks an object a question.
+func (b *backend) ask(ctx context.Context, object, question string, options url.Values) (*reply, error) {
+	response, err := b.fetch(ctx, object, Root+question+"?"+options.Encode())
 	if err != nil {
 		return nil, err
 	}
-	return &reply{objectName(b.name, shard.Name), response.Body, newFrames(response.Body)}, nil
+	return &reply{objectName(b.name, object), response.Body, newFrames(response.Body)}, nil
 }
 
 // refusal reads the Status that an object answers instead.
@@ -121,8 +121,8 @@ func unanswered(object string, err error) *api.Status {
 }
 
 // one asks for a single frame.
-func (b *backend) one(ctx context.Context, shard *Shard, question string, options url.Values, want wire.Type, frame interface{ Parse([]byte) error }) error {
-	r, err := b.ask(ctx, shard, question, options)
+func (b *backend) one(ctx context.Context, object, question string, options url.Values, want wire.Type, frame interface{ Parse([]byte) error }) error {
+	r, err := b.ask(ctx, object, question, options)
 	if err != nil {
 		return err
 	}
@@ -133,12 +133,13 @@ func (b *backend) one(ctx context.Context, shard *Shard, question string, option
 	return nil
 }
 
-// Resources implements kubeapi.Backend: those of all shards.
+// Resources implements kubeapi.Backend: those of all shards. The objects of a shard
+// have the same, so the first one is asked.
 func (b *backend) Resources(ctx context.Context) ([]kubeapi.Resource, error) {
 	var all []kubeapi.Resource
 	known := map[api.Resource]bool{}
 	for _, shard := range b.cluster.shards() {
-		schemas, err := b.schemas(ctx, &shard, "")
+		schemas, err := b.schemas(ctx, shard.object(0), "")
 		if err != nil {
 			return nil, err
 		}
@@ -152,11 +153,11 @@ func (b *backend) Resources(ctx context.Context) ([]kubeapi.Resource, error) {
 	return all, nil
 }
 
-// schemas are those of the resources of a shard, or that of one.
-func (b *backend) schemas(ctx context.Context, shard *Shard, resource string) ([]api.Schema, error) {
+// schemas are those of the resources of an object, or that of one.
+func (b *backend) schemas(ctx context.Context, object, resource string) ([]api.Schema, error) {
 	options := url.Values{}
 	set(options, "resource", resource)
-	r, err := b.ask(ctx, shard, "schemas", options)
+	r, err := b.ask(ctx, object, "schemas", options)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +182,7 @@ func (b *backend) Schema(ctx context.Context, resource api.Resource) (*api.Schem
 	if status != nil {
 		return nil, status
 	}
-	schemas, err := b.schemas(ctx, shard, resource.String())
+	schemas, err := b.schemas(ctx, shard.object(0), resource.String())
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +192,7 @@ func (b *backend) Schema(ctx context.Context, resource api.Resource) (*api.Schem
 // Get implements kubeapi.Backend. The engine's own get knows no versions, so one
 // that must not be too old is a list of one.
 func (b *backend) Get(ctx context.Context, resource api.Resource, key api.Key, version string) (kubeapi.Object, error) {
-	shard, status := b.cluster.find(resource.String())
+	object, status := b.cluster.place(resource.String(), key.Namespace())
 	if status != nil {
 		return nil, status
 	}
@@ -202,7 +203,7 @@ func (b *backend) Get(ctx context.Context, resource api.Resource, key api.Key, v
 	set(options, "resource", resource.String())
 	set(options, "key", string(key))
 	var frame wire.ObjectReply
-	if err := b.one(ctx, shard, "get", options, wire.TypeObjectReply, &frame); err != nil {
+	if err := b.one(ctx, object, "get", options, wire.TypeObjectReply, &frame); err != nil {
 		return nil, err
 	}
 	return open(frame.Item)

@@ -26,12 +26,21 @@ type Cluster struct {
 	Regions int `json:"regions"`
 }
 
-// Shard is an object that holds some resources of a cluster, or with no resources
-// named all that the shards before it do not hold.
+// Shard is what holds some resources of a cluster, or with no resources named all
+// that the shards before it do not hold: one object, or several with a part of the
+// namespaces each.
 type Shard struct {
 	Name      string   `json:"name"`
 	Resources []string `json:"resources"`
+	// NamespaceShards is how many objects the namespaces are divided over, by
+	// [api.ShardOf]; zero for one object with all of them. Resources without
+	// namespaces have no place in such a shard.
+	NamespaceShards uint32 `json:"namespaceShards"`
 }
+
+// maxNamespaceShards bounds the objects that /readyz and /metrics ask, and the
+// connections of a connector.
+const maxNamespaceShards = 256
 
 // whole is the shard of a cluster that is not split.
 const whole = "all"
@@ -70,6 +79,9 @@ func (c Cluster) check(cluster string) error {
 		if slices.ContainsFunc(c.Shards[:i], func(other Shard) bool { return other.Name == s.Name }) {
 			return fmt.Errorf("cluster %s: two shards are called %s", cluster, s.Name)
 		}
+		if err := s.checkDivision(cluster); err != nil {
+			return err
+		}
 		for _, r := range s.Resources {
 			if _, err := api.ParseResource(r); err != nil {
 				return fmt.Errorf("cluster %s, shard %s: %w", cluster, s.Name, err)
@@ -98,10 +110,61 @@ func (c Cluster) find(resource string) (*Shard, *api.Status) {
 	return nil, api.NotFound("resource " + resource + " is not kept at this edge")
 }
 
+// checkDivision: namespaces are divided over several objects or not at all.
+func (s *Shard) checkDivision(cluster string) error {
+	switch n := s.NamespaceShards; {
+	case n == 0:
+		return nil
+	case n == 1 || n > maxNamespaceShards:
+		return fmt.Errorf("cluster %s, shard %s: %d namespaceShards, expected 2 to %d, or none for one object", cluster, s.Name, n, maxNamespaceShards)
+	case len(s.Resources) == 0:
+		return fmt.Errorf("cluster %s, shard %s: it is divided by namespace, so it must name its resources: some have no namespaces", cluster, s.Name)
+	}
+	return nil
+}
+
+// objects are the names of the objects of all shards, within the cluster.
+func (c Cluster) objects() []string {
+	var names []string
+	for _, s := range c.shards() {
+		for i := range max(s.NamespaceShards, 1) {
+			names = append(names, s.object(i))
+		}
+	}
+	return names
+}
+
+// object is the name of the i-th object of the shard, within the cluster. How many
+// there are is part of it: divided otherwise, they are other objects, and what the
+// former hold is served to nobody.
+func (s *Shard) object(i uint32) string {
+	if s.NamespaceShards == 0 {
+		return s.Name
+	}
+	return s.Name + "/" + api.Shard{Index: i, Count: s.NamespaceShards}.String()
+}
+
+// place returns the object that holds a namespace of a resource, or with an empty
+// one all of the resource. No object holds all of what is divided by namespace,
+// and answers of several are not put together: each is at a version of its own.
+func (c Cluster) place(resource, namespace string) (string, *api.Status) {
+	s, status := c.find(resource)
+	switch {
+	case status != nil:
+		return "", status
+	case s.NamespaceShards == 0:
+		return s.Name, nil
+	case namespace == "":
+		return "", api.BadRequest(fmt.Sprintf("%s is divided by namespace over %d objects of this edge, which do not answer together: ask for one namespace",
+			resource, s.NamespaceShards))
+	}
+	return s.object(api.ShardOf(namespace, s.NamespaceShards).Index), nil
+}
+
 // isName reports whether a text can stand in a path and in the name of an object.
 func isName(text string) bool {
 	return text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == ""
 }
 
-// objectName is the name of the object of a shard.
-func objectName(cluster, shard string) string { return cluster + "/" + shard }
+// objectName is the name of an object of a cluster.
+func objectName(cluster, object string) string { return cluster + "/" + object }

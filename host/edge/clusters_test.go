@@ -16,20 +16,27 @@ func TestPlaces(t *testing.T) {
 	require.NoError(t, err)
 	var file struct {
 		Clusters json.RawMessage
-		Places   []struct{ Cluster, Resource, Object, Message string }
+		Places   []struct{ Cluster, Resource, Namespace, Object, Message string }
 	}
 	require.NoError(t, json.Unmarshal(text, &file))
 	clusters, err := ParseClusters(string(file.Clusters))
 	require.NoError(t, err)
 	for _, p := range file.Places {
-		shard, status := clusters[p.Cluster].find(p.Resource)
+		object, status := clusters[p.Cluster].place(p.Resource, p.Namespace)
 		if p.Message != "" {
 			assert.Equal(t, api.NotFound(p.Message), status)
 			continue
 		}
 		require.Nil(t, status)
-		assert.Equal(t, p.Object, objectName(p.Cluster, shard.Name))
+		assert.Equal(t, p.Object, objectName(p.Cluster, object))
 	}
+}
+
+func TestNoObjectHasAllOfWhatIsDivided(t *testing.T) {
+	c := Cluster{Shards: []Shard{{Name: "pods", Resources: []string{"v1/pods"}, NamespaceShards: 2}, {Name: "rest"}}}
+	_, status := c.place("v1/pods", "")
+	assert.Equal(t, api.BadRequest("v1/pods is divided by namespace over 2 objects of this edge, which do not answer together: ask for one namespace"), status)
+	assert.Equal(t, []string{"pods/0-of-2", "pods/1-of-2", "rest"}, c.objects())
 }
 
 func TestParseClusters(t *testing.T) {
@@ -45,8 +52,12 @@ func TestParseClusters(t *testing.T) {
 		`{"a": {"regions": -1}}`:               "cluster a has -1 regions",
 		`{"a": {"shards": [{}]}}`:              `cluster a, shard 1: the name ""`,
 		`{"a": {"shards": [{"name": "x/y"}]}}`: `the name "x/y"`,
-		`{"a": {"shards": [{"name": "x"}, {"name": "x"}]}}`:         "cluster a: two shards are called x",
-		`{"a": {"shards": [{"name": "x", "resources": ["pods"]}]}}`: `cluster a, shard x: 400 BadRequest: invalid resource "pods"`,
+		`{"a": {"shards": [{"name": "x"}, {"name": "x"}]}}`:                                    "cluster a: two shards are called x",
+		`{"a": {"shards": [{"name": "x", "resources": ["pods"]}]}}`:                            `cluster a, shard x: 400 BadRequest: invalid resource "pods"`,
+		`{"a": {"shards": [{"name": "x", "resources": ["v1/pods"], "namespaceShards": 1}]}}`:   "cluster a, shard x: 1 namespaceShards, expected 2 to 256, or none for one object",
+		`{"a": {"shards": [{"name": "x", "resources": ["v1/pods"], "namespaceShards": 257}]}}`: "257 namespaceShards, expected 2 to 256",
+		`{"a": {"shards": [{"name": "x", "resources": ["v1/pods"], "namespaceShards": -1}]}}`:  "the clusters are not what is expected",
+		`{"a": {"shards": [{"name": "x", "namespaceShards": 2}]}}`:                             "cluster a, shard x: it is divided by namespace, so it must name its resources",
 	} {
 		_, err := ParseClusters(text)
 		require.ErrorContains(t, err, want, text)

@@ -12,6 +12,16 @@
 // (js/src/edge/entry.ts) takes in the WebSockets and finds their objects by the
 // same rules, which testdata/edge/places.json holds both to.
 //
+// # Namespaces
+//
+// A shard of resources may be divided by namespace over several objects
+// ([Shard]). A request for one namespace goes to its object, and everything about
+// it is as if there were no other. A request for all of them is refused with a 400,
+// because no answer to it would be right: each object is at a version of its own, a
+// list of several would be of no version that a watch could go on from, and its
+// pages would have to be cut anew for each. Who needs all namespaces reads the
+// objects one by one, over WebSockets.
+//
 // # What is asked of an object
 //
 // Four questions, each a GET on [Root] with the options as the query. A reply is a
@@ -39,5 +49,7 @@
 // # Limits
 //
 // Every object is asked for the schema before it is asked for the data, so a
-// request costs the worker two subrequests, and discovery one per shard.
+// request costs the worker two subrequests, and discovery one per shard. Where a
+// shard is divided by namespace its first object is asked for the schema, so that
+// one has to be fed too. Health and metrics ask every object.
 package edge

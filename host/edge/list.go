@@ -12,7 +12,7 @@ import (
 // List implements kubeapi.Backend. A list without a limit comes in pages, all as
 // of one version.
 func (b *backend) List(ctx context.Context, resource api.Resource, o kubeapi.ListOptions) (*kubeapi.List, error) {
-	shard, status := b.cluster.find(resource.String())
+	object, status := b.cluster.place(resource.String(), o.Namespace)
 	if status != nil {
 		return nil, status
 	}
@@ -23,7 +23,7 @@ func (b *backend) List(ctx context.Context, resource api.Resource, o kubeapi.Lis
 	if all {
 		options.Set("all", "true")
 	}
-	r, err := b.ask(ctx, shard, "list", options)
+	r, err := b.ask(ctx, object, "list", options)
 	if err != nil {
 		return nil, err
 	}

@@ -38,15 +38,15 @@ type report struct {
 // live is the state of a collection that is current.
 const live = "live"
 
-func (b *backend) report(ctx context.Context, shard *Shard) (*report, error) {
-	response, err := b.fetch(ctx, shard, "/status")
+func (b *backend) report(ctx context.Context, object string) (*report, error) {
+	response, err := b.fetch(ctx, object, "/status")
 	if err != nil {
 		return nil, err
 	}
 	defer response.Body.Close()
 	var r report
 	if err := json.NewDecoder(io.LimitReader(response.Body, maxReport)).Decode(&r); err != nil {
-		return nil, unanswered(objectName(b.name, shard.Name), err)
+		return nil, unanswered(objectName(b.name, object), err)
 	}
 	return &r, nil
 }
@@ -54,13 +54,13 @@ func (b *backend) report(ctx context.Context, shard *Shard) (*report, error) {
 // ready answers /readyz: every object is fed and current.
 func (c *cluster) ready(w http.ResponseWriter, r *http.Request) {
 	var reasons []string
-	for _, shard := range c.backend.cluster.shards() {
-		report, err := c.backend.report(r.Context(), &shard)
+	for _, object := range c.backend.cluster.objects() {
+		report, err := c.backend.report(r.Context(), object)
 		if err != nil {
 			reasons = append(reasons, err.Error())
 			continue
 		}
-		reasons = append(reasons, report.lacking(shard.Name)...)
+		reasons = append(reasons, report.lacking(object)...)
 	}
 	if len(reasons) > 0 {
 		plain(w, http.StatusServiceUnavailable, "not ready: "+strings.Join(reasons, "; ")+"\n")
@@ -70,14 +70,14 @@ func (c *cluster) ready(w http.ResponseWriter, r *http.Request) {
 }
 
 // lacking says why an object is not ready.
-func (r *report) lacking(shard string) []string {
+func (r *report) lacking(object string) []string {
 	var reasons []string
 	if r.active() == 0 {
-		reasons = append(reasons, "no connector feeds "+shard)
+		reasons = append(reasons, "no connector feeds "+object)
 	}
 	for _, resource := range slices.Sorted(maps.Keys(r.Resources)) {
 		if state := r.Resources[resource].State; state != live {
-			reasons = append(reasons, resource+" is "+state)
+			reasons = append(reasons, resource+" of "+object+" is "+state)
 		}
 	}
 	return reasons
@@ -97,9 +97,9 @@ func (r *report) active() int {
 // are at this moment: the worker itself forgets everything with each request.
 func (c *cluster) metrics(w http.ResponseWriter, r *http.Request) {
 	var reports []*report
-	shards := c.backend.cluster.shards()
-	for i := range shards {
-		report, err := c.backend.report(r.Context(), &shards[i])
+	objects := c.backend.cluster.objects()
+	for _, object := range objects {
+		report, err := c.backend.report(r.Context(), object)
 		if err != nil {
 			plain(w, http.StatusServiceUnavailable, err.Error()+"\n")
 			return
@@ -114,7 +114,7 @@ func (c *cluster) metrics(w http.ResponseWriter, r *http.Request) {
 		}
 		fmt.Fprintf(&b, "# HELP watchglass_edge_%s %s\n# TYPE watchglass_edge_%[1]s %[3]s\n", name, help, kind)
 		for i, report := range reports {
-			each(shards[i].Name, report)
+			each(objects[i], report)
 		}
 	}
 	perObject := func(name, help string, value func(*report) int) {

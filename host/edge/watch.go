@@ -11,7 +11,7 @@ import (
 
 // Watch implements kubeapi.Backend.
 func (b *backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.WatchOptions) (kubeapi.Watch, error) {
-	shard, status := b.cluster.find(resource.String())
+	object, status := b.cluster.place(resource.String(), o.Namespace)
 	if status != nil {
 		return nil, status
 	}
@@ -23,7 +23,7 @@ func (b *backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wa
 	}
 	// The context of the call does not bound the watch: Close ends it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	r, err := b.ask(ctx, shard, "watch", options)
+	r, err := b.ask(ctx, object, "watch", options)
 	if err != nil {
 		cancel()
 		return nil, err

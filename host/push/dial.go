@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/connector"
 )
 
 const (
@@ -52,26 +53,25 @@ func (e *RefusedError) hint() string {
 	return ""
 }
 
-// final: another attempt would be answered alike.
-func (e *RefusedError) final() bool { return e.hint() != "" }
+// isFinal: another attempt would be answered alike.
+func isFinal(err error) bool {
+	var refused *RefusedError
+	return errors.As(err, &refused) && refused.hint() != ""
+}
 
 // dial connects with a token and with what is brought.
-func (p *Pusher) dial(ctx context.Context) (*websocket.Conn, error) {
+func (p *Pusher) dial(ctx context.Context, part connector.Part) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	source, err := p.config.Source(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("the source does not say which cluster it is: %w", err)
 	}
-	token, err := p.config.Token()
+	header, err := p.header()
 	if err != nil {
 		return nil, err
 	}
-	header := http.Header{}
-	if token != "" {
-		header.Set("Authorization", "Bearer "+token)
-	}
-	ws, resp, err := websocket.Dial(ctx, p.target(source), &websocket.DialOptions{
+	ws, resp, err := websocket.Dial(ctx, p.target(source, part), &websocket.DialOptions{
 		Subprotocols: []string{wire.Subprotocol}, HTTPHeader: header,
 	})
 	if err != nil {
@@ -88,16 +88,35 @@ func (p *Pusher) dial(ctx context.Context) (*websocket.Conn, error) {
 	return ws, nil
 }
 
-// target is the URL with the query that says what is brought.
-func (p *Pusher) target(source string) string {
-	names := make([]string, len(p.config.Resources))
-	for i, r := range p.config.Resources {
+// header has the token.
+func (p *Pusher) header() (http.Header, error) {
+	token, err := p.config.Token()
+	if err != nil {
+		return nil, err
+	}
+	header := http.Header{}
+	if token != "" {
+		header.Set("Authorization", "Bearer "+token)
+	}
+	return header, nil
+}
+
+// target is the URL with the query that says what is brought. Without a source
+// nothing is, yet.
+func (p *Pusher) target(source string, part connector.Part) string {
+	names := make([]string, len(part.Resources))
+	for i, r := range part.Resources {
 		names[i] = r.String()
 	}
 	u := *p.url
 	query := u.Query()
 	query.Set("resources", strings.Join(names, ","))
-	query.Set("source", source)
+	if source != "" {
+		query.Set("source", source)
+	}
+	if !part.Shard.Whole() {
+		query.Set("shard", part.Shard.String())
+	}
 	if p.config.Replace {
 		query.Set("replace", "true")
 	}

@@ -24,6 +24,7 @@ const controlTimeout = 10 * time.Second
 type feed struct {
 	ws        *websocket.Conn
 	connector *connector.Connector
+	part      connector.Part
 	log       *slog.Logger
 	session   atomic.Pointer[session] // nil while none was begun; only serve changes it
 }
@@ -74,7 +75,7 @@ func (f *feed) obey(ctx context.Context, text string) error {
 	f.session.Store(s)
 	go func() {
 		defer close(s.over)
-		err := f.connector.Serve(ctx, s)
+		err := f.connector.ServePart(ctx, s, f.part)
 		if s.stopped() || ctx.Err() != nil {
 			return
 		}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/internal/backoff"
@@ -43,11 +45,10 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Pusher feeds one edge object.
+// Pusher feeds one edge: each of its objects over a connection of its own.
 type Pusher struct {
-	config   Config
-	url      *url.URL
-	accepted bool // a connection was, at least once
+	config Config
+	url    *url.URL
 }
 
 // New makes a pusher. The error is a mistake in the config.
@@ -101,16 +102,56 @@ func loopback(host string) bool {
 }
 
 // Run keeps the edge fed until ctx ends, and then returns nil. It gives up when
-// the edge refuses the very first connection for good, with a [*RefusedError].
+// the edge, or one of its objects, refuses the very first connection for good, with
+// a [*RefusedError].
 func (p *Pusher) Run(ctx context.Context) error {
+	first := true
+	for {
+		var parts []connector.Part
+		err := p.insist(ctx, func() (done bool, err error) {
+			parts, err = p.plan(ctx)
+			return err == nil || first && isFinal(err), err
+		})
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+		first = false
+		if err := p.feedAll(ctx, parts); !errors.Is(err, errDivided) {
+			return err
+		}
+		p.config.Logger.Info("connecting anew", "edge", p.url.Host, "reason", errDivided)
+	}
+}
+
+// feedAll feeds all objects until ctx ends, one refuses for good, or there are
+// others.
+func (p *Pusher) feedAll(ctx context.Context, parts []connector.Part) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, part := range parts {
+		group.Go(func() error {
+			accepted := false
+			return p.insist(ctx, func() (done bool, err error) {
+				err = p.connect(ctx, part, &accepted)
+				if p.moved(ctx, err, parts) {
+					return true, errDivided
+				}
+				return !accepted && isFinal(err), err
+			})
+		})
+	}
+	return group.Wait()
+}
+
+// insist does something until it is done, with growing pauses, and returns its
+// last error; nil when ctx ended.
+func (p *Pusher) insist(ctx context.Context, act func() (done bool, err error)) error {
 	var pauses backoff.Pauses
 	for {
-		err := p.connect(ctx)
+		done, err := act()
 		if ctx.Err() != nil {
 			return nil
 		}
-		var refused *RefusedError
-		if errors.As(err, &refused) && refused.final() && !p.accepted {
+		if done {
 			return err
 		}
 		wait := pauses.Next(time.Now())
@@ -132,15 +173,18 @@ func describe(err error) error {
 	return err
 }
 
-// connect feeds the edge over one connection until it ends, and says why it did.
-func (p *Pusher) connect(ctx context.Context) error {
-	ws, err := p.dial(ctx)
+// connect feeds one object over one connection until it ends, and says why it did.
+func (p *Pusher) connect(ctx context.Context, part connector.Part, accepted *bool) error {
+	ws, err := p.dial(ctx, part)
 	if err != nil {
 		return err
 	}
-	p.accepted = true
+	*accepted = true
 	log := p.config.Logger.With("edge", p.url.Host)
+	if !part.Shard.Whole() {
+		log = log.With("shard", part.Shard)
+	}
 	log.Info("connected to the edge, standing by")
-	f := &feed{ws: ws, connector: p.config.Connector, log: log}
+	f := &feed{ws: ws, connector: p.config.Connector, part: part, log: log}
 	return f.serve(ctx, p.config.PingInterval)
 }

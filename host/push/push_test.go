@@ -32,6 +32,7 @@ type edge struct {
 	http   *httptest.Server
 	feeds  chan *edgeFeed
 	refuse func(*http.Request) (code int, body string) // zero lets it in
+	plan   func() (body string)                        // nil for one object
 }
 
 // edgeFeed is a connection as the edge sees it.
@@ -48,6 +49,10 @@ func startEdge(t *testing.T) *edge {
 	e.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if code, body := e.refuse(r); code != 0 {
 			http.Error(w, body, code)
+			return
+		}
+		if r.Header.Get("Upgrade") == "" && e.plan != nil {
+			fmt.Fprint(w, e.plan())
 			return
 		}
 		ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{wire.Subprotocol}})
@@ -174,7 +179,7 @@ func TestEdgeReadsOverAConnectionThatTheConnectorOpened(t *testing.T) {
 	name, err := source.Identity(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, url.Values{"resources": {"v1/pods"}, "source": {name}}, f.query)
-	assert.Equal(t, "Bearer token-1", f.token)
+	assert.Equal(t, "Bearer token-2", f.token, "the first was to ask which objects there are")
 	r := f.begin(7)
 	s := synced(t, r)
 	assert.Len(t, s.Objects, 20)
@@ -218,7 +223,7 @@ func TestAnEdgeThatIsGoneIsDialledAgainWithAFreshToken(t *testing.T) {
 	f.close()
 	last := put(source, "meanwhile")
 	f = e.next(t)
-	assert.Equal(t, "Bearer token-2", f.token)
+	assert.Equal(t, "Bearer token-3", f.token)
 	r := f.begin(1)
 	require.NoError(t, r.Hello(t.Context(), ""))
 	require.NoError(t, r.Resume(t.Context(), s, all))
@@ -268,7 +273,10 @@ func TestRefusals(t *testing.T) {
 func TestALaterRefusalIsWaitedFor(t *testing.T) {
 	e := startEdge(t)
 	attempts := 0 // one at a time
-	e.refuse = func(*http.Request) (int, string) {
+	e.refuse = func(r *http.Request) (int, string) {
+		if r.Header.Get("Upgrade") == "" {
+			return 426, "this is one object"
+		}
 		if attempts++; attempts == 2 {
 			return 401, "expired"
 		}

@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { writeSubscriptionStatus } from "../src/edge/frames.js";
-import { parseClusters, place, route } from "../src/edge/places.js";
+import { feeds, inPart, parseClusters, place, route, type Place, type Wanted } from "../src/edge/places.js";
 import { region, upstreamOf } from "../src/edge/regions.js";
 import { parseKeys, verify, type Claims } from "../src/edge/token.js";
+import type { Status } from "../src/types.js";
 import { Writer } from "../src/wire/codec.js";
 import { testdata } from "./paths.js";
 
@@ -39,29 +40,71 @@ test("keys that cannot protect are refused, and not shown", async () => {
 
 test("resources are where host/edge looks for them", () => {
   const { clusters, places } = read("edge", "places.json");
-  for (const { cluster, resource, object, message } of places) {
-    assert.deepEqual(place(clusters, cluster, [resource]), object ?? { code: 404, reason: "NotFound", message });
+  const objectOf = (cluster: string, ...resources: string[]) => {
+    const found = place(clusters, cluster, { resources });
+    return "code" in found ? found : found.object;
+  };
+  for (const { cluster, resource, namespace, object, message } of places) {
+    const found = place(clusters, cluster, { resources: [resource], namespace });
+    assert.deepEqual("code" in found ? found : found.object, object ?? { code: 404, reason: "NotFound", message });
   }
-  assert.equal(place(clusters, "split", []), "split/pods");
-  assert.equal(place(clusters, "split", ["apps/v1/deployments", "apps/v1/replicasets"]), "split/apps");
-  assert.deepEqual(place(clusters, "split", ["v1/pods", "v1/nodes"]), {
+  assert.equal(objectOf("split"), "split/pods");
+  assert.equal(objectOf("split", "apps/v1/deployments", "apps/v1/replicasets"), "split/apps");
+  assert.deepEqual(objectOf("split", "v1/pods", "v1/nodes"), {
     code: 400, reason: "BadRequest", message: "v1/pods and v1/nodes are kept in different objects of this edge: connect once for each",
   });
-  for (const name of ["none", "", "constructor", "__proto__"]) assert.equal((place(clusters, name, []) as { code: number }).code, 404);
-  assert.equal(place(parseClusters(undefined), "default", []), "default/all");
+  for (const name of ["none", "", "constructor", "__proto__"]) assert.equal((objectOf(name) as Status).code, 404);
+  assert.deepEqual(place(parseClusters(undefined), "default", { resources: [] }), { object: "default/all" });
+});
+
+test("what is divided by namespace is asked for by namespace, or by shard", () => {
+  const { clusters } = read("edge", "places.json");
+  const resources = ["v1/pods"];
+  const refused = (wanted: Wanted, cluster = "divided") => place(clusters, cluster, wanted) as Status;
+  assert.deepEqual(place(clusters, "divided", { resources, namespace: "web" }), { object: "divided/pods/1-of-3", part: "1-of-3" });
+  assert.deepEqual(place(clusters, "divided", { resources, part: "2-of-3" }), { object: "divided/pods/2-of-3", part: "2-of-3" });
+  assert.deepEqual(refused({ resources }), {
+    code: 400, reason: "BadRequest",
+    message: "v1/pods is divided by namespace over 3 objects of this edge, 0-of-3 to 2-of-3: connect with ?resource=v1/pods&namespace=NAME, or once for each of them with &shard=",
+  });
+  assert.deepEqual(refused({ resources: [] }), refused({ resources }), "the first shard of the cluster");
+  for (const part of ["3-of-3", "0-of-16", "00-of-3", "-1-of-3", "x", "1-of-3 "]) {
+    const { code, message } = refused({ resources, part });
+    assert.equal(code, 404, part);
+    assert.match(message, /^there is no shard .*: v1\/pods is divided by namespace over 3 objects/);
+  }
+  const { code, message } = refused({ resources, part: "0-of-3" }, "default");
+  assert.deepEqual([code, message], [404, "v1/pods is not divided by namespace at this edge, so there is no shard 0-of-3: connect without"]);
+  for (let i = 0; i < 100; i++) {
+    const { part } = place(clusters, "divided", { resources, namespace: `team-${i}` }) as Place;
+    assert.deepEqual(["0-of-3", "1-of-3", "2-of-3"].filter((other) => inPart(`team-${i}`, other)), [part]);
+  }
+});
+
+test("a connector is told which objects it has to feed", () => {
+  const { clusters } = read("edge", "places.json");
+  assert.deepEqual(feeds(clusters, "divided", ["v1/pods", "v1/nodes", "v1/events", "v1/configmaps"]), [
+    ...["0-of-3", "1-of-3", "2-of-3"].map((shard) => ({ resources: ["v1/pods", "v1/events"], shard })),
+    { resources: ["v1/nodes", "v1/configmaps"] },
+  ]);
+  assert.deepEqual(feeds(clusters, "default", ["v1/pods", "v1/nodes"]), [{ resources: ["v1/pods", "v1/nodes"] }]);
+  assert.equal((feeds(clusters, "some", ["v1/nodes"]) as Status).code, 404);
+  assert.equal((feeds(clusters, "none", ["v1/nodes"]) as Status).code, 404);
 });
 
 test("readers are sent to a region of their part of the world", () => {
-  const clusters = { default: { shards: [{ name: "pods", resources: ["v1/pods"] }], regions: 4 }, other: {} };
+  const clusters = { default: { shards: [{ name: "pods", resources: ["v1/pods"] }], regions: 4 }, other: {}, divided: { shards: [{ name: "pods", resources: ["v1/pods"], namespaceShards: 3 }], regions: 1 } };
   assert.deepEqual(region(clusters, "default/pods", "EU", 0.99), { name: "default/pods@weur-3", hint: "weur" });
   assert.deepEqual(region(clusters, "default/pods", undefined, 0), { name: "default/pods@any-0", hint: undefined });
   assert.equal(region(clusters, "other/all", "EU", 0.5), undefined);
   const asked: string[] = [];
   const WATCHGLASS = { idFromName: (name: string) => asked.push(name), get: () => "home" as never };
   const env = { WATCHGLASS, WATCHGLASS_CLUSTERS: JSON.stringify(clusters) };
-  assert.deepEqual(upstreamOf("default/pods@weur-3", env), { object: "home", cluster: "default", resources: ["v1/pods"] });
-  assert.deepEqual(asked, ["default/pods"]);
-  for (const name of [undefined, "default/pods", "default/none@weur-3", "other/all@weur-3"]) assert.throws(() => upstreamOf(name, env), /is not the name of a regional object/);
+  assert.deepEqual(upstreamOf("default/pods@weur-3", env), { object: "home", cluster: "default", resources: ["v1/pods"], part: "" });
+  assert.deepEqual(upstreamOf("divided/pods/1-of-3@any-0", env), { object: "home", cluster: "divided", resources: ["v1/pods"], part: "1-of-3" });
+  assert.deepEqual(asked, ["default/pods", "divided/pods/1-of-3"]);
+  const strangers = ["default/pods", "default/none@weur-3", "other/all@weur-3", "default/pods/0-of-3@any-0", "divided/pods@any-0", "divided/pods/0-of-2@any-0", "divided/pods/3-of-3@any-0"];
+  for (const name of [undefined, ...strangers]) assert.throws(() => upstreamOf(name, env), /is not the name of a regional object/);
 });
 
 test("paths name a cluster, or mean the default one", () => {

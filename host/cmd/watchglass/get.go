@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -109,7 +110,7 @@ func read(cmd *cobra.Command, f *readFlags, args []string, run func(context.Cont
 	}
 	ctx := cmd.Context()
 	client, err := guest.Open(ctx, guest.Config{
-		URL: f.server, Token: f.token, Client: "watchglass/" + versionText(), Logger: warnings(r.stderr), Tap: r.recorder.tap(),
+		URL: f.url(resource), Token: f.token, Client: "watchglass/" + versionText(), Logger: warnings(r.stderr), Tap: r.recorder.tap(),
 	})
 	if err != nil {
 		return err
@@ -127,13 +128,37 @@ func read(cmd *cobra.Command, f *readFlags, args []string, run func(context.Cont
 	return nil
 }
 
+// url is the endpoint, with what is to be read there unless it says that itself:
+// an edge has it in one of several objects. What is no URL is for others to refuse.
+func (f *readFlags) url(resource api.Resource) string {
+	u, err := url.Parse(f.server)
+	if err != nil {
+		return f.server
+	}
+	query := u.Query()
+	if !query.Has("resource") {
+		query.Set("resource", resource.String())
+	}
+	if namespace := f.within(resource); namespace != "" && !query.Has("namespace") && !query.Has("shard") {
+		query.Set("namespace", namespace)
+	}
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+// within is the namespace to look at; empty for all, and where it is known that
+// there are none.
+func (f *readFlags) within(resource api.Resource) string {
+	if schema, err := catalog.Lookup(catalog.All(), resource); f.allNamespaces || err == nil && !schema.Namespaced {
+		return ""
+	}
+	return f.namespace
+}
+
 // open opens the collection. Whether a resource has namespaces is for its
 // schema to say; where it has none, the collection is opened again without.
 func (r *reading) open(ctx context.Context, client *guest.Client, resource api.Resource) error {
-	namespace := r.flags.namespace
-	if schema, err := catalog.Lookup(catalog.All(), resource); r.flags.allNamespaces || err == nil && !schema.Namespaced {
-		namespace = ""
-	}
+	namespace := r.flags.within(resource)
 	for {
 		options := guest.CollectionOptions{
 			Namespace: namespace, LabelSelector: r.flags.labels, FieldSelector: r.fieldSelector(),

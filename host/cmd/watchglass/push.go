@@ -41,8 +41,14 @@ number of readers from there. It dials out, so the cluster needs no address of
 its own, and dials again whenever the connection is lost. It keeps no state: the
 edge says from which resource version to go on.
 
-Several may feed the same edge. One is active, the others stand by and take over
-where it stopped.`,
+What the edge holds may lie in several objects, divided by resource, or by
+namespace where one resource outgrows an object; its variable WATCHGLASS_CLUSTERS
+says how, and push asks. It connects to each object and brings it what lies there,
+out of one watch per resource. When the edge is divided in another way, push
+connects anew. A resource without namespaces cannot be divided by namespace.
+
+Several may feed the same edge. For each object one is active, the others stand by
+and take over where it stopped.`,
 		Example: `  watchglass push wss://edge.example.com/feed --resources pods,deployments \
     --kubeconfig ~/.kube/config --token-file token`,
 		Args: cobra.ExactArgs(1),

@@ -2,7 +2,7 @@ import { bearerProtocol, subprotocol } from "../transport.js";
 import type { Status } from "../types.js";
 import { turnAway } from "./farewell.js";
 import { grantHeader, type Grant } from "./grant.js";
-import { parseClusters, place, route } from "./places.js";
+import { feeds, parseClusters, place, route, type Wanted } from "./places.js";
 import type { Fetcher } from "./platform.js";
 import { refuse, status } from "./refusal.js";
 import { region, type Objects } from "./regions.js";
@@ -29,8 +29,10 @@ export type Handler<Env> = (request: Request, env: Env, context: unknown) => Res
  * hands everything else to `others`.
  *
  * A WebSocket goes to the object that holds what its URL asks for: `?resource=` of
- * a reader, `?resources=` of a connector; see {@link place}. The object is told
- * what the token grants, whatever the request said of that itself.
+ * a reader, with `&namespace=` or `&shard=` where the resource is divided by
+ * namespace; `?resources=` and `&shard=` of a connector; see {@link place}. The
+ * object is told what the token grants, whatever the request said of that itself. A
+ * connector that asks without an upgrade is told which objects it has to feed.
  */
 export function edgeEntry<Env extends EdgeEnv>(others: Handler<Env>): { fetch: Handler<Env> } {
   return {
@@ -52,11 +54,14 @@ async function takeIn(request: Request, env: EdgeEnv, url: URL, cluster: string,
   const claims = await verify(await parseKeys(env.WATCHGLASS_KEY ?? ""), presented(request.headers), Date.now());
   const no = path === "/watch" ? turnAway : (_: Request, refused: Status) => refuse(refused);
   if ("code" in claims) return no(request, claims);
-  const forbidden = mayNot(claims, cluster, path);
+  const wanted = asked(url.searchParams);
+  const forbidden = mayNot(claims, cluster, path, wanted);
   if (forbidden) return no(request, forbidden);
   const clusters = parseClusters(env.WATCHGLASS_CLUSTERS);
-  const home = place(clusters, cluster, asked(url.searchParams));
-  if (typeof home !== "string") return no(request, home);
+  if (path === "/feed" && !request.headers.has("Upgrade")) return told(feeds(clusters, cluster, wanted.resources));
+  const home = place(clusters, cluster, wanted);
+  if ("code" in home) return no(request, home);
+  if (home.part) url.searchParams.set("shard", home.part);
   const inner = new Request(`http://object${path}${url.search}`, request);
   inner.headers.delete("Authorization");
   // Only the protocol itself: what else was offered is the token.
@@ -64,8 +69,8 @@ async function takeIn(request: Request, env: EdgeEnv, url: URL, cluster: string,
   else inner.headers.delete("Sec-WebSocket-Protocol");
   inner.headers.set(grantHeader, ascii(JSON.stringify(claims satisfies Grant)));
   const { continent } = (request as { cf?: { continent?: string } }).cf ?? {};
-  const near = path === "/watch" ? region(clusters, home, continent, Math.random()) : undefined;
-  return find(env, home, near).fetch(inner);
+  const near = path === "/watch" ? region(clusters, home.object, continent, Math.random()) : undefined;
+  return find(env, home.object, near).fetch(inner);
 }
 
 function find({ WATCHGLASS: homes, WATCHGLASS_REGIONS: regions }: EdgeEnv, home: string, near: ReturnType<typeof region>): Fetcher {
@@ -74,16 +79,25 @@ function find({ WATCHGLASS: homes, WATCHGLASS_REGIONS: regions }: EdgeEnv, home:
   return regions.get(regions.idFromName(near.name) as never, near.hint ? { locationHint: near.hint } : {});
 }
 
-function mayNot({ feed, cluster: granted }: Claims, cluster: string, path: "/watch" | "/feed"): Status | undefined {
+/** Tells a connector which objects it has to feed, and how each is asked for. */
+function told(objects: ReturnType<typeof feeds>): Response {
+  return "code" in objects ? refuse(objects) : Response.json({ objects }, { headers: { "Cache-Control": "no-store" } });
+}
+
+function mayNot({ feed, cluster: granted, namespaces }: Claims, cluster: string, path: "/watch" | "/feed", { namespace }: Wanted): Status | undefined {
   if (feed && path === "/watch") return status(403, "Forbidden", "the token is for feeding, and this is for reading: mint one without --feed");
   if (!feed && path === "/feed") return status(403, "Forbidden", "the token is for reading, and this is for feeding: mint one with --feed");
   if (granted !== cluster) return status(403, "Forbidden", `the token is for another cluster than ${JSON.stringify(cluster)}`);
+  if (namespace && !namespaces.includes("*") && !namespaces.includes(namespace)) {
+    return status(403, "Forbidden", `the token does not grant to read in namespace ${JSON.stringify(namespace)}`);
+  }
   return undefined;
 }
 
-/** The resources that a URL names. */
-function asked(query: URLSearchParams): string[] {
-  return [...query.getAll("resource"), ...query.getAll("resources").flatMap((list) => list.split(","))].filter(Boolean);
+/** What a URL names. */
+function asked(query: URLSearchParams): Wanted {
+  const resources = [...query.getAll("resource"), ...query.getAll("resources").flatMap((list) => list.split(","))].filter(Boolean);
+  return { resources, namespace: query.get("namespace"), part: query.get("shard") };
 }
 
 const offered = (headers: Headers): string[] => (headers.get("Sec-WebSocket-Protocol") ?? "").split(",").map((name) => name.trim());

@@ -21,29 +21,37 @@ export function* sources(message: Uint8Array): Generator<{ resource: string; sou
   }
 }
 
+/** What a subscription is to. */
+export interface Subscribed {
+  resource: string;
+  /** Empty for all. */
+  namespace: string;
+  metadataOnly: boolean;
+}
+
 /** Takes those subscriptions out of a reader's message that are refused. */
-export function refuseSubscriptions(message: Uint8Array, refused: (resource: string, metadataOnly: boolean) => Status | undefined): { left: Uint8Array; answers: Uint8Array } {
+export function refuseSubscriptions(message: Uint8Array, refused: (subscribed: Subscribed) => Status | undefined): { left: Uint8Array; answers: Uint8Array } {
   const answers = new Writer();
   const left: Uint8Array[] = [];
   for (const { type, payload, bytes } of split(message)) {
-    const status = type === subscribe ? refusedBy(payload, refused) : undefined;
+    const status = type === subscribe ? refused(subscribed(payload)) : undefined;
     if (status) writeSubscriptionStatus(answers, new Reader(payload, "Subscribe").uint32(), status);
     else left.push(bytes);
   }
   return { left: answers.length > 0 ? concat(left) : message, answers: answers.take() };
 }
 
-function refusedBy(payload: Uint8Array, refused: (resource: string, metadataOnly: boolean) => Status | undefined): Status | undefined {
+function subscribed(payload: Uint8Array): Subscribed {
   const r = new Reader(payload, "Subscribe");
   r.uint32();
-  const resource = r.text();
-  for (let i = 0; i < 3; i++) r.text();
+  const [resource, namespace] = [r.text(), r.text()];
+  for (let i = 0; i < 2; i++) r.text();
   r.resourceVersion();
   r.resourceVersion();
   r.text();
   r.resourceVersion();
   r.resourceVersion();
-  return refused(resource, r.bool());
+  return { resource, namespace, metadataOnly: r.bool() };
 }
 
 /** Ends a subscription, or with number zero the connection. */

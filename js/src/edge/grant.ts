@@ -41,9 +41,9 @@ export function scopes({ resources, namespaces }: Grant): { resource: string; na
   return resources.flatMap((resource) => namespaces.map((namespace) => ({ resource, namespace: namespace === "*" ? "" : namespace })));
 }
 
-/** Whether a grant allows all of a resource. */
-export function covers({ resources, namespaces }: Grant, resource: string): boolean {
-  return (resources.includes("*") || resources.includes(resource)) && namespaces.includes("*");
+/** Whether a grant allows a namespace of a resource, or all of it. */
+export function covers({ resources, namespaces }: Grant, resource: string, namespace = ""): boolean {
+  return (resources.includes("*") || resources.includes(resource)) && (namespaces.includes("*") || namespaces.includes(namespace));
 }
 
 function isNames(value: unknown): value is string[] {

@@ -22,6 +22,8 @@ export interface Upstream {
   object: Fetcher;
   cluster: string;
   resources: string[];
+  /** Which part of the namespaces the object has; nothing for all. */
+  part?: string;
 }
 
 export type Settings = Required<EdgeOptions>;

@@ -3,11 +3,12 @@ import type { Status } from "../types.js";
 import { maxMessage, Writer, type Frame } from "../wire/codec.js";
 import { writeCommand, type Command } from "../wire/commands.js";
 import { readOutput } from "../wire/outputs.js";
-import { refuseSubscriptions, writeSubscriptionStatus } from "./frames.js";
+import { refuseSubscriptions, writeSubscriptionStatus, type Subscribed } from "./frames.js";
 import type { Counters } from "./counters.js";
-import { scopes, type Grant } from "./grant.js";
+import { covers, scopes, type Grant } from "./grant.js";
 import type { Holdings } from "./holdings.js";
 import type { Settings } from "./options.js";
+import { inPart } from "./places.js";
 import { socketPair, type HibernatableSocket, type ObjectState } from "./platform.js";
 import { status } from "./refusal.js";
 import { closeSocket, expired, protocolBroken, upgraded, upgradeRefused } from "./sockets.js";
@@ -22,6 +23,10 @@ interface Attachment {
   /** Counts the readers of this object. */
   serial: number;
   grant: Grant;
+  /** Which part of the namespaces the object has; nothing for all. */
+  part?: string;
+  /** The reader asked for that part, and takes it for all there is. */
+  whole?: boolean;
   /** How far it has been served; nothing when that is not known. */
   kept?: Uint8Array;
   /** As of {@link Reader}. */
@@ -34,6 +39,8 @@ interface Reader {
   readonly serial: number;
   readonly socket: HibernatableSocket;
   readonly grant: Grant;
+  readonly part: string | undefined;
+  readonly whole: boolean;
   /** Bytes sent since it last said something. */
   sent: number;
   /** Since when data waits for it that it gives no credit for, or leaves no room; zero when none does. */
@@ -104,7 +111,9 @@ export class Readers {
     if (refused) return refused;
     const [client, server] = socketPair();
     this.#state.acceptWebSocket(server, [tag]);
-    const attachment: Attachment = { serial: this.#newSerial(), grant };
+    const query = new URL(request.url).searchParams;
+    const part = query.get("shard");
+    const attachment: Attachment = { serial: this.#newSerial(), grant, ...(part && { part, whole: !query.get("namespace") }) };
     server.serializeAttachment(attachment);
     this.#attach(server, attachment);
     return upgraded(client);
@@ -150,9 +159,9 @@ export class Readers {
     if (this.#writer.length > 0) this.#seat.send(this.#writer.take());
   }
 
-  #attach(socket: HibernatableSocket, { serial, grant, kept, sent = 0, stalledAt = 0 }: Attachment): void {
+  #attach(socket: HibernatableSocket, { serial, grant, part, whole = false, kept, sent = 0, stalledAt = 0 }: Attachment): void {
     const id = this.#id(serial);
-    const reader: Reader = { id, serial, socket, grant, sent, stalledAt, stirred: kept === undefined };
+    const reader: Reader = { id, serial, socket, grant, part, whole, sent, stalledAt, stirred: kept === undefined };
     this.#byId.set(id, reader);
     this.#bySocket.set(socket, reader);
     if (stalledAt !== 0) this.#stalled.add(reader);
@@ -204,11 +213,12 @@ export class Readers {
     }
   }
 
-  /** What is left of a message for the engine, when some of what it asks for is more than there is memory for. */
+  /** What is left of a message for the engine, when some of what it asks for is not here, or is more than there is memory for. */
   #answerable(reader: Reader, message: Uint8Array): Uint8Array {
-    if (!this.#holdings.scarce) return message;
+    if (!this.#holdings.scarce && !reader.part) return message;
     try {
-      const { left, answers } = refuseSubscriptions(message, (resource, metadataOnly) => this.#holdings.refused(resource, metadataOnly));
+      const { left, answers } = refuseSubscriptions(message, (subscribed) =>
+        misplaced(reader, subscribed) ?? this.#holdings.refused(subscribed.resource, subscribed.metadataOnly));
       if (answers.length > 0) this.#send(reader, answers);
       return left;
     } catch {
@@ -253,13 +263,21 @@ export class Readers {
   }
 }
 
-function keep({ socket, serial, grant, sent, stalledAt }: Reader, kept: Uint8Array): void {
+function keep({ socket, serial, grant, part, whole, sent, stalledAt }: Reader, kept: Uint8Array): void {
+  const attachment: Attachment = { serial, grant, ...(part && { part, whole }), sent, stalledAt };
   try {
-    socket.serializeAttachment({ serial, grant, kept, sent, stalledAt } satisfies Attachment);
+    socket.serializeAttachment({ ...attachment, kept } satisfies Attachment);
   } catch {
     // More subscriptions than can be kept: when the object wakes up, the reader is told to connect again.
-    socket.serializeAttachment({ serial, grant, sent, stalledAt } satisfies Attachment);
+    socket.serializeAttachment(attachment);
   }
+}
+
+/** Why a subscription is not answered where it would get less than it asks for. Who may not have it at all is told that, by the engine. */
+function misplaced({ grant, part, whole }: Reader, { resource, namespace }: Subscribed): Status | undefined {
+  if (!part || (namespace ? inPart(namespace, part) : whole) || !covers(grant, resource, namespace)) return undefined;
+  const lacks = namespace ? `${namespace} is not among them` : "a subscription has to name one of them";
+  return status(400, "BadRequest", `the namespaces are divided over several objects of this edge, this one has shard ${part}, and ${lacks}: connect with ?resource=${resource}&namespace=NAME, or once for each object with &shard=`);
 }
 
 function tooSlow(millis: number): Status {

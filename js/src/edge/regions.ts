@@ -1,10 +1,11 @@
 import type { Upstream } from "./options.js";
-import { parseClusters, type Clusters } from "./places.js";
+import { isPart, parseClusters, type Clusters } from "./places.js";
 import type { Fetcher } from "./platform.js";
 
 // The second level of the tree: regional objects that read from the object that
 // is fed, which is home, and serve readers near them. The name of one is that of
-// its home, the part of the world, and a number: "default/pods@weur-3".
+// its home, the part of the world, and a number: "default/pods@weur-3", or
+// "default/pods/0-of-16@weur-3" where a part of the namespaces is at home.
 
 /** The objects of one class. */
 export interface Objects {
@@ -25,8 +26,10 @@ export function region(clusters: Clusters, home: string, continent: string | und
 
 /** What a regional object of this name reads from. */
 export function upstreamOf(name: string | undefined, env: { WATCHGLASS: Objects; WATCHGLASS_CLUSTERS?: string }): Upstream {
-  const [, home, cluster, shard] = /^(([^/]*)\/([^@]*))@/.exec(name ?? "") ?? [];
-  const resources = home && parseClusters(env.WATCHGLASS_CLUSTERS)[cluster!]?.shards?.find(({ name }) => name === shard)?.resources;
-  if (!resources) throw new Error(`${name} is not the name of a regional object whose home says what it holds`);
-  return { object: env.WATCHGLASS.get(env.WATCHGLASS.idFromName(home) as never), cluster: cluster!, resources };
+  const [, home, cluster, shard, part = ""] = /^(([^/]*)\/([^/@]*)(?:\/([^@]*))?)@/.exec(name ?? "") ?? [];
+  const { resources, namespaceShards: count = 0 } = (home && parseClusters(env.WATCHGLASS_CLUSTERS)[cluster!]?.shards?.find(({ name }) => name === shard)) || {};
+  if (!resources || (count === 0 ? part !== "" : !isPart(part, count))) {
+    throw new Error(`${name} is not the name of a regional object whose home says what it holds`);
+  }
+  return { object: env.WATCHGLASS.get(env.WATCHGLASS.idFromName(home!) as never), cluster: cluster!, resources, part };
 }

@@ -1,0 +1,106 @@
+package push
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/connector"
+)
+
+// maxPlan is how long an edge's answer about its objects may be.
+const maxPlan = 1 << 20
+
+// plan asks the edge which objects the resources lie in. One that only takes
+// WebSockets is an object by itself.
+func (p *Pusher) plan(ctx context.Context) ([]connector.Part, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	header, err := p.header()
+	if err != nil {
+		return nil, err
+	}
+	everything := connector.Part{Resources: p.config.Resources}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http"+strings.TrimPrefix(p.target("", everything), "ws"), nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header = header
+	resp, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusOK:
+		return p.parsePlan(io.LimitReader(resp.Body, maxPlan))
+	case http.StatusUpgradeRequired:
+		return []connector.Part{everything}, nil
+	}
+	return nil, refusedBy(resp)
+}
+
+// parsePlan reads which objects there are. Together they must be of just what is
+// brought.
+func (p *Pusher) parsePlan(body io.Reader) ([]connector.Part, error) {
+	var said struct {
+		Objects []struct {
+			Resources []string
+			Shard     string
+		}
+	}
+	if err := json.NewDecoder(body).Decode(&said); err != nil {
+		return nil, fmt.Errorf("the edge does not say which objects it has: %w; is it a watchglass edge?", err)
+	}
+	missing := map[api.Resource]bool{}
+	for _, r := range p.config.Resources {
+		missing[r] = true
+	}
+	var parts []connector.Part
+	for _, object := range said.Objects {
+		shard, status := api.ParseShard(object.Shard)
+		if status != nil {
+			return nil, fmt.Errorf("the edge names an object that is none: %w", status)
+		}
+		part := connector.Part{Shard: shard}
+		for _, text := range object.Resources {
+			resource, err := api.ParseResource(text)
+			if err != nil || !slices.Contains(p.config.Resources, resource) {
+				return nil, fmt.Errorf("the edge wants %s, which is not brought", api.Quote(text))
+			}
+			part.Resources = append(part.Resources, resource)
+			delete(missing, resource)
+		}
+		parts = append(parts, part)
+	}
+	for resource := range missing {
+		return nil, fmt.Errorf("the edge has no object for %s", resource)
+	}
+	return parts, nil
+}
+
+// samePlan reports whether two plans are of the same objects.
+func samePlan(a, b []connector.Part) bool {
+	return slices.EqualFunc(a, b, func(a, b connector.Part) bool {
+		return a.Shard == b.Shard && slices.Equal(a.Resources, b.Resources)
+	})
+}
+
+// errDivided: the edge has other objects than it had.
+var errDivided = errors.New("the edge divides what it holds in another way now")
+
+// moved reports whether an object was refused because there are others now.
+func (p *Pusher) moved(ctx context.Context, err error, known []connector.Part) bool {
+	var refused *RefusedError
+	if !errors.As(err, &refused) {
+		return false
+	}
+	parts, err := p.plan(ctx)
+	return err == nil && !samePlan(parts, known)
+}

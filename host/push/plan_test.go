@@ -1,0 +1,189 @@
+package push_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/connector/connectortest"
+	"github.com/watchglass/watchglass/host/source/memory"
+)
+
+const shards = 3
+
+// divided is a plan of so many objects.
+func divided(count int) string {
+	plan := ""
+	for i := range count {
+		plan += fmt.Sprintf(`{"resources": ["v1/pods"], "shard": "%d-of-%d"},`, i, count)
+	}
+	return `{"objects": [` + plan[:len(plan)-1] + `]}`
+}
+
+func scattered(pods int) *memory.Source {
+	s := memory.New()
+	for i := range pods {
+		putIn(s, fmt.Sprint("team-", i), "one")
+	}
+	return s
+}
+
+func putIn(s *memory.Source, namespace, name string) api.ResourceVersion {
+	return s.Put(pods, api.NewKey(namespace, name), fmt.Appendf(nil, `{"metadata":{"name":%q,"namespace":%q,"uid":"u"}}`, name, namespace))
+}
+
+// nextOf are the connections that come next, by shard.
+func (e *edge) nextOf(t *testing.T, count int) map[string]*edgeFeed {
+	feeds := map[string]*edgeFeed{}
+	for range count {
+		f := e.next(t)
+		assert.Equal(t, []string{"v1/pods"}, f.query["resources"])
+		feeds[f.query.Get("shard")] = f
+	}
+	require.Len(t, feeds, count)
+	return feeds
+}
+
+// One connector feeds every object the edge names, each over a connection of its
+// own that tells of its namespaces alone, from one upstream watch.
+func TestEveryObjectIsFedItsNamespaces(t *testing.T) {
+	t.Parallel() // the end of a connection that nobody reads takes seconds
+	e, source := startEdge(t), scattered(30)
+	e.plan = func() string { return divided(shards) }
+	c := startCluster(t, e, source).run(t)
+	held := map[string]*connectortest.Subscription{}
+	for shard, f := range e.nextOf(t, shards) {
+		r := f.begin(1)
+		held[shard] = synced(t, r)
+		last := putIn(source, "team-7", "two") // in one of them, and the others hear how far they are
+		require.NoError(t, r.Send(t.Context(), &wire.RequestProgress{Subscription: 1}))
+		require.NoError(t, r.Until(t.Context(), func() bool { return held[shard].ResourceVersion >= last }))
+	}
+	total := 0
+	for shard, s := range held {
+		total += len(s.Objects)
+		for key := range s.Objects {
+			assert.Equal(t, shard, api.ShardOf(key.Namespace(), shards).String(), key)
+		}
+	}
+	assert.Equal(t, 31, total)
+	assert.EqualValues(t, 1, c.config.Connector.Stats().Totals.Streams, "upstream")
+	c.stop()
+	require.NoError(t, <-c.done)
+}
+
+// An edge that is deployed with another division refuses what was right before.
+func TestAnEdgeThatDividesAnewIsFedAnew(t *testing.T) {
+	t.Parallel() // the end of a connection that nobody reads takes seconds
+	e, source := startEdge(t), scattered(30)
+	var mu sync.Mutex
+	count := 2
+	is := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return count
+	}
+	e.plan = func() string { return divided(is()) }
+	e.refuse = func(r *http.Request) (int, string) {
+		shard, status := api.ParseShard(r.URL.Query().Get("shard"))
+		if status != nil || !shard.Whole() && int(shard.Count) != is() {
+			return 404, "there is no such shard"
+		}
+		return 0, ""
+	}
+	c := startCluster(t, e, source).run(t)
+	before := e.nextOf(t, 2)
+	mu.Lock()
+	count = shards
+	mu.Unlock()
+	before["0-of-2"].close()
+	total := 0
+	for _, f := range e.nextOf(t, shards) {
+		total += len(synced(t, f.begin(1)).Objects)
+	}
+	assert.Equal(t, 30, total)
+	_, _, err := before["1-of-2"].ws.Read(t.Context())
+	assert.ErrorContains(t, err, "StatusGoingAway", "the others are left")
+	c.stop()
+	require.NoError(t, <-c.done)
+}
+
+// A refusal of one object alone is waited for, once it has let us in, and the
+// others stay.
+func TestAnObjectThatRefusesForNowCostsTheOthersNothing(t *testing.T) {
+	t.Parallel() // the end of a connection that nobody reads takes seconds
+	e := startEdge(t)
+	e.plan = func() string { return divided(2) }
+	refusals := make(chan struct{}, 1)
+	e.refuse = func(r *http.Request) (int, string) {
+		if r.URL.Query().Get("shard") == "1-of-2" {
+			select {
+			case <-refusals:
+				return 409, "another cluster"
+			default:
+			}
+		}
+		return 0, ""
+	}
+	c := startCluster(t, e, scattered(30)).run(t)
+	feeds := e.nextOf(t, 2)
+	stays := feeds["0-of-2"].begin(1)
+	synced(t, stays)
+	refusals <- struct{}{}
+	feeds["1-of-2"].close()
+	again := e.next(t)
+	assert.Equal(t, "1-of-2", again.query.Get("shard"))
+	assert.Empty(t, refusals)
+	synced(t, again.begin(1))
+	require.NoError(t, stays.Send(t.Context(), &wire.RequestProgress{Subscription: 1}), "it is connected")
+	c.stop()
+	require.NoError(t, <-c.done)
+}
+
+func TestPlansThatMakeNoSense(t *testing.T) {
+	for plan, complaint := range map[string]string{
+		`hello`:           "is it a watchglass edge?",
+		`{"objects": []}`: "the edge has no object for v1/pods",
+		`{"objects": [{"resources": ["v1/nodes"]}]}`:                   `the edge wants "v1/nodes", which is not brought`,
+		`{"objects": [{"resources": ["pods"]}]}`:                       `the edge wants "pods"`,
+		`{"objects": [{"resources": ["v1/pods"], "shard": "2-of-2"}]}`: "the edge names an object that is none: 400 BadRequest: invalid shard",
+	} {
+		e := startEdge(t)
+		e.plan = func() string { return plan }
+		log := &lines{}
+		c := startCluster(t, e, newSource())
+		c.config.Logger = slog.New(slog.NewTextHandler(log, nil))
+		c.run(t)
+		require.Eventually(t, func() bool { return strings.Contains(log.String(), "trying again") }, 10*time.Second, time.Millisecond)
+		c.stop()
+		require.NoError(t, <-c.done)
+		assert.Contains(t, strings.ReplaceAll(log.String(), `\"`, `"`), complaint)
+	}
+}
+
+// lines is a log.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
