@@ -79,16 +79,23 @@ func (e *Engine) list(f *wire.List) {
 	})
 }
 
+// pageBytes ends a page before its limit does (rule P16): what a page of large
+// objects once needed, the engine's memory would keep.
+const pageBytes = 1 << 20
+
 func (e *Engine) replyList(c *collection, cache *cacher.Cacher, request uint32, r *cacher.ListResult, bodies bool) {
 	e.plain = e.plain[:0]
-	reply := wire.ListReply{
-		Request: request, ResourceVersion: r.ResourceVersion, Continue: r.Continue, Remaining: r.Remaining,
-		Items: make([]wire.Item, len(r.Items)),
-	}
+	items := make([]wire.Item, 0, len(r.Items))
 	for i, ref := range r.Items {
-		reply.Items[i] = e.item(c, cache, ref, cache.Heap().ResourceVersion(ref), bodies)
+		if r.Paged && len(e.plain) >= pageBytes {
+			r.Cut(i, cache.Heap().Key(r.Items[i-1]))
+			break
+		}
+		items = append(items, e.item(c, cache, ref, cache.Heap().ResourceVersion(ref), bodies))
 	}
-	e.out = reply.Append(e.out)
+	e.out = (&wire.ListReply{
+		Request: request, ResourceVersion: r.ResourceVersion, Continue: r.Continue, Remaining: r.Remaining, Items: items,
+	}).Append(e.out)
 }
 
 // item prepares a version for the program, its body decoded and with its

@@ -30,6 +30,21 @@ type ListResult struct {
 	// Remaining is how many items come after this page; zero when that is not
 	// known, which it is not under a selector (rules C42, C43).
 	Remaining uint64
+	// Paged: less than all may be answered, as a limit was given.
+	Paged  bool
+	prefix string // of the keys, which a token leaves out
+	counts bool   // Remaining
+}
+
+// Cut leaves out all but the first items of a page, of which the last has the
+// key: there is always at least one, and a page may be shorter than its limit
+// (rule P16).
+func (r *ListResult) Cut(n int, last api.Key) {
+	if r.counts {
+		r.Remaining += uint64(len(r.Items) - n)
+	}
+	r.Items = r.Items[:n]
+	r.Continue = formatContinue(r.ResourceVersion, string(last)[len(r.prefix):]+"\x00")
 }
 
 const expiredContinue = "The provided continue parameter is too old to display a consistent list result. " +
@@ -109,7 +124,7 @@ func (o *ListOptions) validate(rv api.ResourceVersion) *api.Status {
 }
 
 func (c *Cacher) list(p *listPlan, filter *watcher.Filter) (*ListResult, *api.Status) {
-	r := &ListResult{ResourceVersion: c.rv}
+	r := &ListResult{ResourceVersion: c.rv, Paged: p.limit > 0, prefix: p.prefix, counts: !filter.Selective()}
 	ascend := c.Ascend
 	if p.exact != 0 {
 		r.ResourceVersion = p.exact

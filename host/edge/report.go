@@ -29,7 +29,12 @@ type report struct {
 	Readers  int `json:"readers"`
 	Counters struct {
 		ReadersTooSlow int `json:"readersTooSlow"`
+		Restarts       int `json:"restarts"`
 	} `json:"counters"`
+	Memory struct {
+		Module  int `json:"module"`
+		Buffers int `json:"buffers"`
+	} `json:"memory"`
 	Storage struct {
 		Bytes int `json:"bytes"`
 	} `json:"storage"`
@@ -142,6 +147,10 @@ func (c *cluster) metrics(w http.ResponseWriter, r *http.Request) {
 	perResource("metadata_only", "Whether the resource is held without bodies, for lack of memory.", func(r *report, resource string) int {
 		return number(r.Resources[resource].MetadataOnly)
 	})
+	perObject("memory_bytes", "Bytes of memory that the module takes, with answers that wait for those who asked.", func(r *report) int {
+		return r.Memory.Module + r.Memory.Buffers
+	})
+	perObject("restarts_total", "How often the module was replaced to set memory free.", func(r *report) int { return r.Counters.Restarts })
 	perObject("storage_bytes", "Bytes of storage taken.", func(r *report) int { return r.Storage.Bytes })
 	plain(w, http.StatusOK, b.String())
 }

@@ -97,6 +97,11 @@ export class Engine {
     return new Engine(options, await options.guest());
   }
 
+  /** Bytes of memory that the guest has taken. */
+  get memoryBytes(): number {
+    return this.#guest?.memoryBytes ?? 0;
+  }
+
   get members(): number {
     return this.#members.size;
   }

@@ -31,6 +31,8 @@ export interface Guest {
   tick(now: number): void;
   /** The output so far, which is the caller's from then on; undefined when there is none. */
   take(): Uint8Array<ArrayBuffer> | undefined;
+  /** Bytes of memory that the module has taken. It gives none back. */
+  readonly memoryBytes: number;
   close(): void;
 }
 
@@ -130,6 +132,10 @@ class WasmGuest implements Guest {
     const output = this.#output(n);
     this.#checked("advance", () => this.#exports.wg_advance());
     return output;
+  }
+
+  get memoryBytes(): number {
+    return this.#exports.memory.buffer.byteLength;
   }
 
   close(): void {

@@ -17,6 +17,7 @@ const commandNames = new Map(Object.entries(commandTypes).map(([name, type]) => 
 
 /** A guest that writes down what it hears and says what it is told to. */
 export class FakeGuest implements Guest {
+  readonly memoryBytes = 0;
   readonly heard: Heard[] = [];
   readonly steps: number[] = [];
   out = new Writer();

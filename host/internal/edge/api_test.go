@@ -140,6 +140,7 @@ func TestAPI(t *testing.T) {
 		assert.Contains(t, string(body), `watchglass_edge_feeds_active{cluster="default",shard="all"} 1`+"\n")
 		assert.Contains(t, string(body), "# TYPE watchglass_edge_readers_too_slow_total counter\n"+
 			`watchglass_edge_readers_too_slow_total{cluster="default",shard="all"} 0`+"\n")
+		assert.Regexp(t, `watchglass_edge_memory_bytes\{cluster="default",shard="all"\} [1-9][0-9]{6,7}\n`, string(body))
 	})
 }
 

@@ -4,6 +4,7 @@ import type { Status } from "../types.js";
 import { Reader, Writer, type Frame } from "../wire/codec.js";
 import { writeCommand, type Command } from "../wire/commands.js";
 import { readOutput, type Output } from "../wire/outputs.js";
+import { PageStream, WatchStream, type Page } from "./answers.js";
 import type { Holdings } from "./holdings.js";
 import { status } from "./refusal.js";
 
@@ -17,6 +18,11 @@ const readyMillis = 10_000;
 
 /** Events that a watch delivers ahead of its reader. */
 const watchCredit = 100;
+
+/** Bytes of answers that may wait for those who asked. */
+const maxWaiting = 16 << 20;
+/** About as much a page takes that the engine is asked for. */
+const pageBytes = 1 << 20;
 
 type List = Command & { type: "List" };
 
@@ -47,6 +53,9 @@ export class Backend {
   readonly #held = new Map<string, Held>();
   readonly #waiting = new Map<number, Waiting>();
   readonly #watches = new Map<number, WatchStream>();
+  readonly #lists = new Set<PageStream>();
+  /** That the engine was asked for. */
+  #pages = 0;
   #lastId = 0;
 
   constructor(engine: Engine, holdings: Pick<Holdings, "resources" | "refused">) {
@@ -58,6 +67,20 @@ export class Backend {
       failed: (message) => this.#fail(message),
       token: async () => "",
     });
+  }
+
+  /** Bytes of answers that wait for those who asked. */
+  get bytes(): number {
+    let bytes = this.#pages * pageBytes;
+    for (const { bytes: waiting } of this.#watches.values()) bytes += waiting;
+    for (const { bytes: waiting } of this.#lists) bytes += waiting;
+    return bytes;
+  }
+
+  /** Answers nothing more. */
+  leave(why: string): void {
+    this.#fail(why);
+    this.#seat.leave();
   }
 
   /** Throws a {@link WatchglassError} where the answer is a refusal. */
@@ -102,24 +125,24 @@ export class Backend {
       bodies: true,
     };
     const first = await this.#page(options);
-    if (query.get("all") !== "true" || first.next === "") return reply(first);
-    let page: typeof first | undefined = first;
-    let next = first.next;
-    const stream = new ReadableStream<Uint8Array>({
-      pull: async (controller) => {
-        page ??= await this.#page({ ...options, resourceVersion: "", match: 0, continue: next });
-        controller.enqueue(page.bytes);
-        next = page.next;
-        page = undefined;
-        if (next === "") controller.close();
-      },
+    const all = query.get("all") === "true";
+    const stream = new PageStream(all ? first : { ...first, next: "" }, {
+      follow: (next) => this.#page({ ...options, resourceVersion: "", match: 0, continue: next }),
+      done: () => this.#lists.delete(stream),
     });
-    return new Response(stream);
+    this.#lists.add(stream);
+    return new Response(stream.readable);
   }
 
-  async #page(options: List): Promise<Answer & { next: string }> {
-    const answer = await within(this.#ask((request) => ({ ...options, request })));
-    return { ...answer, next: (answer.output as Output & { type: "ListReply" }).continue };
+  async #page(options: List): Promise<Page> {
+    if (this.bytes > maxWaiting) throw new WatchglassError(crowded());
+    this.#pages++;
+    try {
+      const { bytes, output } = await within(this.#ask((request) => ({ ...options, request })));
+      return { bytes, next: (output as Output & { type: "ListReply" }).continue };
+    } finally {
+      this.#pages--;
+    }
   }
 
   #watch(query: URLSearchParams): Response {
@@ -224,6 +247,18 @@ export class Backend {
     const r = new Reader(frame.payload, "WatchEvents");
     const stream = this.#watches.get(r.uint32());
     stream?.add(frame.bytes.slice(), r.uvarint());
+    if (this.bytes > maxWaiting) this.#endLongest();
+  }
+
+  /** Of the watches the one that most waits for is ended, and its client goes on in another. */
+  #endLongest(): void {
+    const [longest] = [...this.#watches].sort(([, a], [, b]) => b.bytes - a.bytes);
+    if (!longest) return;
+    const [watch, stream] = longest;
+    this.#watches.delete(watch);
+    stream.fail(new WatchglassError(crowded()));
+    // Not from within what the engine says.
+    queueMicrotask(() => this.#send({ type: "CloseWatch", watch }));
   }
 
   #take(request: number): Waiting | undefined {
@@ -255,7 +290,7 @@ export class Backend {
 
   /** Nothing that was asked for is going to be answered. */
   #fail(message: string): void {
-    const error = new WatchglassError({ ...status(503, "ServiceUnavailable", `the engine of the object broke: ${message}`), retryAfterSeconds: 1 });
+    const error = new WatchglassError({ ...status(503, "ServiceUnavailable", `the object starts anew: ${message}`), retryAfterSeconds: 1 });
     for (const { described } of this.#held.values()) described.reject(error);
     for (const { reject } of this.#waiting.values()) reject(error);
     for (const stream of this.#watches.values()) stream.fail(error);
@@ -279,44 +314,6 @@ export class Backend {
   }
 }
 
-/** The answer to a watch: the engine is granted as many events as its reader has taken. */
-class WatchStream {
-  readonly readable: ReadableStream<Uint8Array>;
-  failure: WatchglassError | undefined;
-  #controller!: ReadableStreamDefaultController<Uint8Array>;
-  #delivered = 0;
-
-  constructor({ grant, cancel }: { grant(events: number): void; cancel(): void }) {
-    this.readable = new ReadableStream({
-      start: (controller) => {
-        this.#controller = controller;
-      },
-      pull: async () => {
-        await undefined; // the engine is just now handing out what there is
-        const events = this.#delivered;
-        this.#delivered = 0;
-        if (events > 0) grant(events);
-      },
-      cancel,
-    });
-  }
-
-  add(frame: Uint8Array, events: number): void {
-    this.#delivered += events;
-    this.#controller.enqueue(frame);
-  }
-
-  close(last: Uint8Array): void {
-    this.#controller.enqueue(last);
-    this.#controller.close();
-  }
-
-  fail(error: WatchglassError): void {
-    this.failure = error;
-    this.#controller.error(error);
-  }
-}
-
 /** Gives up on what is not there in time. */
 async function within<T>(answer: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -332,6 +329,10 @@ async function within<T>(answer: Promise<T>): Promise<T> {
 
 function reply(...answers: Answer[]): Response {
   return new Response(new Blob(answers.map(({ bytes }) => bytes)));
+}
+
+function crowded(): Status {
+  return { ...status(429, "TooManyRequests", "more is asked of the object than it has memory to answer; try again"), retryAfterSeconds: 1 };
 }
 
 function unfed(): WatchglassError {

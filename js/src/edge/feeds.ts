@@ -59,6 +59,12 @@ export class Feeds {
     if (this.#stream) this.#begin();
   }
 
+  /** Lets the connectors be, for another to go on with. */
+  leave(): void {
+    this.#stream = undefined;
+    this.#active = undefined;
+  }
+
   get count(): number {
     return this.#sockets().length;
   }
@@ -194,7 +200,7 @@ export class Feeds {
     const [socket] = this.#sockets();
     if (!socket) return;
     // Above every number used before, also by an object that has forgotten.
-    this.#session = Math.max(Date.now(), this.#session + 1);
+    this.#session = Math.max(Date.now(), feedOf(socket).session + 1, this.#session + 1);
     this.#active = socket;
     this.#begun = false;
     socket.serializeAttachment({ ...feedOf(socket), session: this.#session });

@@ -1,6 +1,8 @@
 import type { Client } from "../client.js";
+import type { CollectionHandle } from "../collection.js";
+import { idsPerMember } from "../engine.js";
 import { messageOf, WatchglassError } from "../errors.js";
-import type { Collection, CollectionStatus, Position, Status } from "../types.js";
+import type { Collection, CollectionStatus, KubeObject, Position, Status } from "../types.js";
 import { StorageFull, type Kept, type Storage } from "./storage.js";
 
 /** Changes are kept behind a whole state until they take this share of it; then the state is kept anew. */
@@ -10,24 +12,32 @@ const changeBytes = 64 << 10;
 /** A storage without room is tried again after this long. */
 const retryMillis = 60_000;
 
+/** What was given up of a resource for lack of memory: its bodies, and with a status all of it. */
+export interface Shed {
+  ended?: Status;
+}
+
 /** A resource that the object holds: in the engine, and what is kept of it in storage. */
 export class Holding {
   readonly resource: string;
   readonly #client: Client;
   readonly #storage: Storage;
-  #collection!: Collection;
+  #collection!: CollectionHandle<KubeObject>;
   #kept: Kept | undefined;
   #metadataOnly: boolean;
+  #ended: Status | undefined;
   /** Why the last attempt to keep it failed, and when that was. */
   #failure: { message: string; at: number } | undefined;
 
-  constructor(client: Client, storage: Storage, resource: string, kept?: Kept) {
+  constructor(client: Client, storage: Storage, resource: string, kept: Kept | undefined, shed: Shed | undefined) {
     this.resource = resource;
     this.#client = client;
     this.#storage = storage;
     this.#kept = kept;
-    this.#metadataOnly = kept?.metadataOnly ?? false;
+    this.#metadataOnly = kept?.metadataOnly ?? shed !== undefined;
+    this.#ended = shed?.ended;
     this.#open();
+    if (this.#ended) this.close();
   }
 
   get collection(): Collection {
@@ -65,6 +75,7 @@ export class Holding {
 
   /** Why it is not followed any more, for good; undefined while it is. */
   get ended(): Status | undefined {
+    if (this.#ended) return this.#ended;
     const { state, error } = this.#collection.status;
     return state === "closed" ? error : undefined;
   }
@@ -73,7 +84,20 @@ export class Holding {
   withoutBodies(): void {
     this.#metadataOnly = true;
     this.forget();
+    this.close();
     this.#open();
+  }
+
+  /** Holds nothing of it from now on. */
+  end(why: Status): void {
+    this.#ended = why;
+    this.forget();
+    this.close();
+  }
+
+  /** Bytes that it takes in the module, as the engine says of all collections. */
+  used(inspected: Record<string, number>): number {
+    return inspected[`collection.${this.#collection.id % idsPerMember}.usedBytes`] ?? 0;
   }
 
   report(): CollectionStatus & { metadataOnly: boolean; kept?: object; keepingFailed?: string } {
@@ -81,6 +105,7 @@ export class Holding {
     const kept = this.#kept && { resourceVersion: this.#kept.position.resourceVersion, chunks: this.#kept.chunks, bytes: this.#kept.wholeBytes + this.#kept.changeBytes };
     return {
       ...status,
+      ...(this.#ended && { error: this.#ended }),
       metadataOnly: this.#metadataOnly,
       ...(kept && { kept }),
       ...(this.#failure && { keepingFailed: this.#failure.message }),
@@ -105,38 +130,26 @@ export class Holding {
   }
 
   async #take(): Promise<void> {
-    const kept = this.#kept;
-    const goesOn = kept && kept.changeBytes < Math.max(changeBytes, changeShare * kept.wholeBytes);
-    const generation = (kept?.generation ?? 0) + 1;
-    const changes: Uint8Array[] = [];
+    const before = this.#kept ?? { resource: this.resource, generation: 0, chunks: 0, wholeBytes: 0, changeBytes: 0 };
+    const goesOn = this.#kept && before.changeBytes < Math.max(changeBytes, changeShare * before.wholeBytes);
     let position: Position | undefined;
-    let whole = true;
-    let chunks = 0;
-    let bytes = 0;
+    let next = before;
     try {
-      for await (const chunk of this.#collection.snapshot({ since: goesOn ? kept.position : undefined })) {
-        ({ whole, position } = chunk);
-        if (whole) this.#storage.write(this.resource, generation, chunks, chunk.data);
-        else changes.push(chunk.data);
-        chunks++;
-        bytes += chunk.data.length;
+      for await (const chunk of this.#collection.snapshot({ since: goesOn ? this.#kept?.position : undefined })) {
+        if (next === before && chunk.whole) next = { ...before, generation: before.generation + 1, chunks: 0, wholeBytes: 0, changeBytes: 0 };
+        position = chunk.position;
+        this.#storage.write(this.resource, next.generation, next.chunks, chunk.data);
+        const bytes = chunk.whole ? "wholeBytes" : "changeBytes";
+        next = { ...next, chunks: next.chunks + 1, [bytes]: next[bytes] + chunk.data.length };
       }
       if (!position) return;
-      const metadataOnly = this.#metadataOnly;
-      if (whole || !kept) {
-        this.#commit({ resource: this.resource, position, metadataOnly, generation, chunks, wholeBytes: bytes, changeBytes: 0 });
-      } else {
-        this.#commit({ ...kept, position, chunks: kept.chunks + chunks, changeBytes: kept.changeBytes + bytes }, changes);
-      }
+      const kept = { ...next, position, metadataOnly: this.#metadataOnly };
+      this.#storage.commit(kept);
+      this.#kept = kept;
     } catch (error) {
-      this.#storage.abandon(this.resource, generation);
+      this.#storage.clean(before);
       throw error;
     }
-  }
-
-  #commit(kept: Kept, changes: Uint8Array[] = []): void {
-    this.#storage.commit(kept, changes);
-    this.#kept = kept;
   }
 
   #open(): void {
@@ -144,6 +157,6 @@ export class Holding {
     this.#collection = this.#client.collection(this.resource, {
       metadataOnly: this.#metadataOnly,
       ...(kept && { restore: this.#storage.read(kept) }),
-    });
+    }) as CollectionHandle<KubeObject>;
   }
 }

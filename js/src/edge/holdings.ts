@@ -1,23 +1,26 @@
 import type { Client } from "../client.js";
 import type { Collection, Status } from "../types.js";
-import { Holding } from "./holding.js";
+import { Holding, type Shed } from "./holding.js";
 import { status } from "./refusal.js";
-import type { Storage } from "./storage.js";
+import type { Kept, Storage } from "./storage.js";
 
 /** The resources that an object holds. */
 export class Holdings {
   readonly #client: Client;
   readonly #storage: Storage;
+  readonly #shed: Map<string, Shed>;
   readonly #held = new Map<string, Holding>();
 
-  constructor(client: Client, storage: Storage) {
+  /** What was shed is noted down in the map, and stays so. */
+  constructor(client: Client, storage: Storage, shed: Map<string, Shed>) {
     this.#client = client;
     this.#storage = storage;
+    this.#shed = shed;
   }
 
   /** Holds what was kept. Resolves when it is there. */
   async restore(): Promise<void> {
-    for (const kept of this.#storage.resources()) this.#held.set(kept.resource, new Holding(this.#client, this.#storage, kept.resource, kept));
+    for (const kept of this.#storage.resources()) this.#held.set(kept.resource, this.#holding(kept.resource, kept));
     await Promise.all([...this.#held.values()].map((holding) => holding.restored()));
   }
 
@@ -45,7 +48,7 @@ export class Holdings {
     for (const resource of resources) {
       if (this.#held.has(resource)) continue;
       const kept = keep ? this.#storage.resources().find((kept) => kept.resource === resource) : undefined;
-      const holding = new Holding(this.#client, this.#storage, resource, kept);
+      const holding = this.#holding(resource, kept);
       this.#held.set(resource, holding);
       void holding.restored();
     }
@@ -62,8 +65,29 @@ export class Holdings {
   /** Those that need more memory than there is go on without bodies, if that helps. */
   fitMemory(): void {
     for (const holding of this.#held.values()) {
-      if (holding.ended?.code === 413 && !holding.metadataOnly) holding.withoutBodies();
+      if (holding.ended?.code === 413 && !holding.metadataOnly) this.#withoutBodies(holding);
     }
+  }
+
+  /** Bytes that each resource takes in the module. */
+  async used(): Promise<Map<Holding, number>> {
+    const inspected = await this.#client.inspect();
+    return new Map([...this.#held.values()].map((holding) => [holding, holding.used(inspected)]));
+  }
+
+  /** Gives up the bodies of what takes most; when nothing has any, all of that. False when nothing is left to give up. */
+  shed(used: ReadonlyMap<Holding, number>): boolean {
+    const held = [...used.keys()].filter(({ ended }) => !ended).sort((a, b) => used.get(b)! - used.get(a)!);
+    const holding = held.find(({ metadataOnly }) => !metadataOnly) ?? held[0];
+    if (!holding) return false;
+    if (holding.metadataOnly) {
+      const ended = tooMuch(holding.resource);
+      this.#shed.set(holding.resource, { ended });
+      holding.end(ended);
+    } else {
+      this.#withoutBodies(holding);
+    }
+    return true;
   }
 
   /** Something does not fit the memory. */
@@ -75,9 +99,8 @@ export class Holdings {
   refused(resource: string, metadataOnly: boolean): Status | undefined {
     const holding = this.#held.get(resource);
     if (!holding?.metadataOnly) return undefined;
-    const text = `the ${resource} of this cluster need more memory than an object has`;
-    if (holding.ended) return status(413, "RequestEntityTooLarge", `${text}, even without bodies: divide them by namespace over several objects`);
-    if (!metadataOnly) return status(413, "RequestEntityTooLarge", `${text}, so they are held without bodies: subscribe to metadata only`);
+    if (holding.ended) return tooMuch(resource);
+    if (!metadataOnly) return status(413, "RequestEntityTooLarge", `${needsMore(resource)}, so they are held without bodies: subscribe to metadata only`);
     return undefined;
   }
 
@@ -88,4 +111,19 @@ export class Holdings {
   report(): unknown {
     return Object.fromEntries([...this.#held].map(([resource, holding]) => [resource, holding.report()]));
   }
+
+  #withoutBodies(holding: Holding): void {
+    this.#shed.set(holding.resource, {});
+    holding.withoutBodies();
+  }
+
+  #holding(resource: string, kept: Kept | undefined): Holding {
+    return new Holding(this.#client, this.#storage, resource, kept, this.#shed.get(resource));
+  }
+}
+
+const needsMore = (resource: string): string => `the ${resource} of this cluster need more memory than an object has`;
+
+function tooMuch(resource: string): Status {
+  return status(413, "RequestEntityTooLarge", `${needsMore(resource)}, even without bodies: divide them by namespace over several objects`);
 }

@@ -1,5 +1,6 @@
 import { Client } from "../client.js";
 import { Engine } from "../engine.js";
+import { messageOf } from "../errors.js";
 import { openGuest } from "../guest.js";
 import type { Collection } from "../types.js";
 import { Alarm } from "./alarm.js";
@@ -7,8 +8,10 @@ import { Backend, backendRoot } from "./backend.js";
 import { Counters } from "./counters.js";
 import { Feeds } from "./feeds.js";
 import { readGrant, type Grant } from "./grant.js";
+import type { Shed } from "./holding.js";
 import { Holdings } from "./holdings.js";
 import { Keeper } from "./keeper.js";
+import { relief, restartMillis } from "./memory.js";
 import { withDefaults, type EdgeOptions, type Settings } from "./options.js";
 import type { HibernatableSocket, ObjectState } from "./platform.js";
 import { Readers } from "./readers.js";
@@ -41,7 +44,12 @@ export class WatchglassObject {
   readonly #counters: Counters;
   readonly #alarm: Alarm;
   readonly #keeper: Keeper;
+  readonly #module: WebAssembly.Module;
+  /** What memory was too small for, by resource; forgotten when the object is taken out of memory, and so tried again. */
+  readonly #shed = new Map<string, Shed>();
   readonly #awakeSince = Date.now();
+  #restartedAt = 0;
+  #relieving = false;
   #engine!: Engine;
   #client!: Client;
   #holdings!: Holdings;
@@ -51,14 +59,15 @@ export class WatchglassObject {
 
   constructor(state: ObjectState, _env: unknown, module: WebAssembly.Module, options: EdgeOptions = {}) {
     this.#state = state;
+    this.#module = module;
     this.#settings = withDefaults(options);
     this.#storage = new Storage(state.storage, this.#settings.storageBytes);
     this.#counters = new Counters(state.storage);
     // An object that is fed has nothing to wake up for when nobody brings anything, and nobody reads.
     const wanted = (): boolean => options.upstream !== undefined || this.#feeds.count > 0 || this.#readers.count > 0;
     this.#alarm = new Alarm(state.storage, () => this.#tick(), wanted);
-    this.#keeper = new Keeper(this.#settings.quietMillis, this.#settings.keepMillis, () => this.#keep());
-    void state.blockConcurrencyWhile(() => this.#start(module));
+    this.#keeper = new Keeper(this.#settings.quietMillis, this.#settings.keepMillis, () => this.#settle());
+    void state.blockConcurrencyWhile(() => this.#start());
   }
 
   async fetch(request: Request): Promise<Response> {
@@ -92,12 +101,12 @@ export class WatchglassObject {
     this.#alarm.fired();
   }
 
-  /** A resource that the object holds, for endpoints of its own. */
+  /** A resource that the object holds, for endpoints of its own. Ask each time: it may be another one later. */
   protected collection(resource: string): Collection | undefined {
     return this.#holdings.collection(resource);
   }
 
-  async #start(module: WebAssembly.Module): Promise<void> {
+  async #start(): Promise<void> {
     const { memoryBytes, upstream } = this.#settings;
     this.#feeds = new Feeds(this.#state);
     this.#engine = await Engine.start({
@@ -105,13 +114,13 @@ export class WatchglassObject {
       dial: upstream ? upstreamDial(upstream) : this.#feeds.dial,
       guest: () => {
         const seed = crypto.getRandomValues(new BigUint64Array(1))[0]!;
-        return openGuest(module, { type: "Config", seed, client: clientName, maxBytes: memoryBytes, maxHistory: 0, credit: 0 });
+        return openGuest(this.#module, { type: "Config", seed, client: clientName, maxBytes: memoryBytes, maxHistory: 0, credit: 0 });
       },
       prompt: !upstream,
       wake: (millis) => this.#alarm.at("engine", millis),
     });
     this.#client = await Client.attach((events) => this.#engine.attach(events), async () => "");
-    this.#holdings = new Holdings(this.#client, this.#storage);
+    this.#holdings = new Holdings(this.#client, this.#storage, this.#shed);
     this.#readers = new Readers(this.#state, this.#engine, this.#settings, this.#holdings, this.#counters);
     this.#backend = new Backend(this.#engine, this.#holdings);
     await this.#holdings.restore();
@@ -161,6 +170,47 @@ export class WatchglassObject {
     const { patience } = this.#readers;
     if (patience !== this.#alarm.due("patience")) this.#alarm.at("patience", patience);
     this.#keeper.stir();
+    if (this.#takenBytes() > this.#settings.isolateBytes) {
+      this.#relieve().catch((error) => console.error(`watchglass: the memory could not be relieved: ${messageOf(error)}`));
+    }
+  }
+
+  #takenBytes(): number {
+    return this.#engine.memoryBytes + this.#backend.bytes;
+  }
+
+  /** Sees to it that the memory of the isolate is enough, see {@link relief}. */
+  async #relieve(): Promise<void> {
+    if (this.#relieving) return;
+    this.#relieving = true;
+    try {
+      const used = await this.#holdings.used();
+      const what = relief({
+        moduleBytes: this.#engine.memoryBytes,
+        bufferBytes: this.#backend.bytes,
+        usedBytes: [...used.values()].reduce((sum, bytes) => sum + bytes, 0),
+        limit: this.#settings.isolateBytes,
+        restarted: Date.now() < this.#restartedAt + restartMillis,
+      });
+      if (what === "none" || (what === "shed" && !this.#holdings.shed(used))) return;
+      // What they read may not be there any more, which they are told when they ask for it again.
+      if (what === "shed") this.#readers.endAll(status(503, "ServiceUnavailable", "the object is short of memory: connect again"));
+      await this.#state.blockConcurrencyWhile(() => this.#restart());
+    } finally {
+      this.#relieving = false;
+    }
+  }
+
+  /** Goes on with a new instance of the module, as after the object was out of memory. */
+  async #restart(): Promise<void> {
+    this.#counters.add("restarts");
+    this.#restartedAt = Date.now();
+    await this.#keep();
+    this.#feeds.leave();
+    this.#backend.leave("its memory is set free; ask again");
+    this.#client.close();
+    this.#engine.close();
+    await this.#start();
   }
 
   #watchExpiry(): void {
@@ -172,6 +222,11 @@ export class WatchglassObject {
     this.#readers.keep();
   }
 
+  async #settle(): Promise<void> {
+    await this.#keep();
+    if (this.#engine.memoryBytes > this.#settings.isolateBytes / 2) await this.#relieve();
+  }
+
   #report(): unknown {
     return {
       awakeSince: this.#awakeSince,
@@ -179,6 +234,7 @@ export class WatchglassObject {
       resources: this.#holdings.report(),
       readers: this.#readers.count,
       counters: this.#counters.all,
+      memory: { module: this.#engine.memoryBytes, buffers: this.#backend.bytes, limit: this.#settings.isolateBytes },
       storage: { bytes: this.#storage.bytes, limit: this.#settings.storageBytes },
     };
   }

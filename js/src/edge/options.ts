@@ -6,8 +6,10 @@ export interface EdgeOptions {
   progressMillis?: number;
   /** A reader that takes nothing for this long, while data waits for it, is sent away; default 60,000. */
   stallMillis?: number;
-  /** Bytes of memory for objects, of the 128 MB that an isolate has; default 32 MiB. A resource that needs more is held without bodies, and not at all if that needs more still. */
+  /** Bytes of memory for objects; default 32 MiB. A resource that needs more is held without bodies, and not at all if that needs more still. */
   memoryBytes?: number;
+  /** Bytes that the module, with its garbage, and what is being sent may take of the 128 MB that an isolate has; default 96 MiB. Beyond that, and beyond what a new instance of the module helps, it is the same. */
+  isolateBytes?: number;
   /** Bytes of storage, of the 10 GB that an object has; default 1 GiB. What has no room there is held in memory alone. */
   storageBytes?: number;
   /** What changed is stored after this long without a change, default 1000; and while it goes on changing, this often, default 10,000. */
@@ -32,6 +34,7 @@ const defaults: Settings = {
   progressMillis: 60_000,
   stallMillis: 60_000,
   memoryBytes: 32 << 20,
+  isolateBytes: 96 << 20,
   storageBytes: 1 << 30,
   quietMillis: 1_000,
   keepMillis: 10_000,
@@ -40,7 +43,7 @@ const defaults: Settings = {
 
 export function withDefaults(options: EdgeOptions): Settings {
   const settings = { ...defaults, upstream: options.upstream };
-  for (const name of ["progressMillis", "stallMillis", "memoryBytes", "storageBytes", "quietMillis", "keepMillis"] as const) {
+  for (const name of ["progressMillis", "stallMillis", "memoryBytes", "isolateBytes", "storageBytes", "quietMillis", "keepMillis"] as const) {
     settings[name] = options[name] || defaults[name];
   }
   return settings;

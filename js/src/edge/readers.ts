@@ -67,7 +67,7 @@ export class Readers {
     this.#state = state;
     this.#settings = settings;
     this.#holdings = holdings;
-    const restart = (message: string): void => this.#endAll(status(503, "ServiceUnavailable", `connect again: ${message}`));
+    const restart = (message: string): void => this.endAll(status(503, "ServiceUnavailable", `connect again: ${message}`));
     this.#seat = engine.attach({
       frames: () => {},
       frame: (frame) => this.#told(frame),
@@ -147,6 +147,11 @@ export class Readers {
       this.#counters.add("readersTooSlow");
       this.#end(reader, tooSlow(this.#settings.stallMillis));
     }
+  }
+
+  /** Ends all of them, whatever the engine goes on with. */
+  endAll(why: Status): void {
+    for (const reader of [...this.#bySocket.values()]) this.#close(reader, why);
   }
 
   /** Leaves with each socket how far its reader is. */
@@ -242,9 +247,6 @@ export class Readers {
     return this.#lastSerial;
   }
 
-  #endAll(why: Status): void {
-    for (const reader of [...this.#bySocket.values()]) this.#close(reader, why);
-  }
 
   /** Ends a reader that the engine would go on with. */
   #end(reader: Reader, why: Status): void {

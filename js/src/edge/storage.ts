@@ -31,8 +31,7 @@ export class StorageFull extends Error {}
 /**
  * The states that an object keeps, in its SQLite storage: a row for each chunk,
  * and one for the resource that says which of them count. That one is written
- * last, with the changes or after all of a whole state, so that a state is there
- * as a whole or as it was before.
+ * last, so that a state is there as a whole or as it was before.
  */
 export class Storage {
   readonly #storage: ObjectStorage;
@@ -68,13 +67,13 @@ export class Storage {
   }
 
   /** The chunks of a resource, read one at a time. */
-  *read({ resource, generation }: Kept): Generator<Uint8Array, void, void> {
+  *read({ resource, generation, chunks }: Kept): Generator<Uint8Array, void, void> {
     const rows = this.#storage.sql.exec<{ data: ArrayBuffer }>(
-      "SELECT data FROM chunks WHERE resource = ? AND generation = ? ORDER BY number", resource, generation);
+      "SELECT data FROM chunks WHERE resource = ? AND generation = ? AND number < ? ORDER BY number", resource, generation, chunks);
     for (const { data } of rows) yield new Uint8Array(data);
   }
 
-  /** Writes a chunk of a whole state, which does not count before {@link commit}. Throws {@link StorageFull}. */
+  /** Writes a chunk of a whole state, or of the changes since, which does not count before {@link commit}. Throws {@link StorageFull}. */
   write(resource: string, generation: number, number: number, data: Uint8Array): void {
     if (this.bytes + data.length > this.#limit) {
       throw new StorageFull(`${this.bytes} bytes are stored and ${data.length} more are to be, of ${this.#limit} that are allowed`);
@@ -86,20 +85,19 @@ export class Storage {
     }
   }
 
-  /** Makes what was written count, together with some more chunks. Throws {@link StorageFull}, and nothing has changed. */
-  commit(kept: Kept, more: readonly Uint8Array[] = []): void {
+  /** Makes what was written count. */
+  commit(kept: Kept): void {
     const { resource, position, metadataOnly, generation, chunks, wholeBytes, changeBytes } = kept;
     this.#storage.transactionSync(() => {
-      more.forEach((data, i) => this.write(resource, generation, chunks - more.length + i, data));
       this.#storage.sql.exec("INSERT OR REPLACE INTO resources VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         resource, position.resourceVersion, position.source, metadataOnly ? 1 : 0, generation, chunks, wholeBytes, changeBytes);
-      this.#storage.sql.exec("DELETE FROM chunks WHERE resource = ? AND generation <> ?", resource, generation);
+      this.clean(kept);
     });
   }
 
-  /** Throws away a whole state that was not completed. */
-  abandon(resource: string, generation: number): void {
-    this.#storage.sql.exec("DELETE FROM chunks WHERE resource = ? AND generation = ?", resource, generation);
+  /** Throws away what does not count. */
+  clean({ resource, generation, chunks }: Pick<Kept, "resource" | "generation" | "chunks">): void {
+    this.#storage.sql.exec("DELETE FROM chunks WHERE resource = ? AND (generation <> ? OR number >= ?)", resource, generation, chunks);
   }
 
   forget(resource: string): void {

@@ -27,6 +27,9 @@ export const Tiny = kind({ memoryBytes: 1_000 });
 export const Seldom = kind({ progressMillis: 20_000 });
 export const Impatient = kind({ stallMillis: 5_000 });
 export const Patient = kind({ stallMillis: 20_000 });
+export const Outgrown = kind({ isolateBytes: 32 << 20 });
+export const Tight = kind({ isolateBytes: 8 << 20 });
+export const Tightest = kind({ isolateBytes: 3 << 20 });
 export const Lively = kind({ progressMillis: 3_000 });
 export const Region = kind((env) => ({
   upstream: { object: env.EDGE.get(env.EDGE.idFromName("home")), cluster: "test", resources: ["v1/pods"] },
@@ -40,8 +43,7 @@ export default {
     const inner = new Request(url, request);
     const [, token] = /^Bearer (.+)$/.exec(request.headers.get("Authorization") ?? "") ?? [];
     if (token) inner.headers.set("x-watchglass-grant", token);
-    const { EDGE, FULL: full, SCARCE: scarce, TINY: tiny, LIVELY: lively, SELDOM: seldom, IMPATIENT: impatient, PATIENT: patient, REGION: region } = env;
-    const objects = { full, scarce, tiny, lively, seldom, impatient, patient, region }[name] ?? EDGE;
+    const { [name.toUpperCase()]: objects = env.EDGE } = env;
     return objects.get(objects.idFromName(name)).fetch(inner);
   },
 };

@@ -1,0 +1,127 @@
+// The memory of an object, in workerd, which does not enforce what the platform
+// does: an isolate has 128 MB.
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { get } from "node:http";
+import { setTimeout } from "node:timers/promises";
+import { describe, test } from "node:test";
+import { TestConnector } from "./connector.js";
+import { caughtUp, Edge, everything, relists, setup, until } from "./edge-fixture.js";
+import { packaged } from "./paths.js";
+import { relief, restartMillis } from "../src/edge/memory.js";
+
+const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
+const options = { skip, timeout: 120_000 };
+const MiB = 1 << 20;
+
+test("what is done about memory", () => {
+  const limit = 96 * MiB;
+  const what = (moduleMiB: number, usedMiB: number, { bufferMiB = 0, restarted = false } = {}): string =>
+    relief({ moduleBytes: moduleMiB * MiB, bufferBytes: bufferMiB * MiB, usedBytes: usedMiB * MiB, limit, restarted });
+  assert.equal(what(95, 30), "none", "full, and needed");
+  assert.equal(what(97, 20), "restart", "there is room for all of it");
+  assert.equal(what(97, 20, { restarted: true }), "shed", "there should have been");
+  assert.equal(what(97, 32), "shed", "there is not");
+  assert.equal(what(80, 28, { bufferMiB: 17 }), "shed", "together they are too much");
+  assert.equal(what(60, 2), "restart", "most of it is not needed any more");
+  assert.equal(what(60, 2, { restarted: true }), "none", "but that has time");
+  assert.equal(what(40, 0), "none", "or is no harm");
+  assert.ok(restartMillis > 0);
+});
+
+describe("the memory of an object", { concurrency: 3 }, () => {
+  test("is given back when it is not needed any more, and nobody notices", options, async (t) => {
+    const object = "outgrown";
+    const connector = await TestConnector.start();
+    t.after(() => connector.close());
+    connector.padding = "x".repeat(700);
+    for (let i = 0; i < 6000; i++) connector.put(`default/web-${i}`, "web", "Running");
+    const edge = await Edge.start(t);
+    const feed = await edge.feed(connector, { object });
+    const wg = await edge.read({ object });
+    const pods = wg.collection("v1/pods");
+    await pods.synced;
+    const grown = await edge.until(`${object}/status`, ({ resources, memory }) => resources["v1/pods"].objects === 6000 && memory.module > 17 * MiB);
+    assert.ok(grown.memory.module + grown.memory.buffers < 32 * MiB);
+    const states = new Set<string>();
+    pods.subscribe(() => states.add(pods.status.state));
+    for (let i = 300; i < 6000; i++) connector.delete(`default/web-${i}`);
+    for (let i = 0; i < 1100; i++) connector.put("default/web-0", "web", `phase-${i}`); // which leave the window to themselves
+    const { memory, counters } = await edge.until(`${object}/status`, ({ counters }) => counters.restarts > 0);
+    assert.ok(memory.module < 12 * MiB, `${memory.module} bytes`);
+    assert.equal(counters.restarts, 1);
+    connector.put("default/web-1", "web", "Failed");
+    await until(pods, ({ resourceVersion }) => resourceVersion === String(connector.rv));
+    assert.equal(pods.status.objects, 300);
+    assert.deepEqual([...states], ["live"]);
+    assert.equal((await wg.inspect()).reconnects, 0);
+    assert.equal(await relists(wg), 1);
+    assert.equal(feed.begun, 2, "on the same socket");
+    assert.ok(connector.subscribes[1]! > 6000, "the cluster is not asked for all of it again");
+  });
+
+  test("that is too small for bodies: it goes on without", options, async (t) => {
+    const object = "tight";
+    const connector = await TestConnector.start();
+    t.after(() => connector.close());
+    connector.padding = "x".repeat(30_000);
+    for (let i = 0; i < 150; i++) connector.put(`default/web-${i}`, "web", "Running");
+    const edge = await Edge.start(t);
+    await edge.feed(connector, { object });
+    const { memory } = await edge.until(`${object}/status`, ({ resources: { "v1/pods": pods } }) => pods.metadataOnly && pods.objects === 150 && pods.state === "live");
+    assert.ok(memory.module < 8 * MiB, `${memory.module} bytes`);
+    const wg = await edge.read({ object });
+    const rows = wg.collection("v1/pods", { metadataOnly: true });
+    await rows.synced;
+    assert.equal(rows.status.objects, 150);
+    await assert.rejects(wg.collection("v1/pods").synced, { code: 413, message: /held without bodies/ });
+    connector.put("default/web-1", "web", "Failed");
+    await until(rows, ({ resourceVersion }) => resourceVersion === String(connector.rv));
+  });
+
+  test("that is too small for anything: a status says so", options, async (t) => {
+    const object = "tightest";
+    const connector = await TestConnector.start();
+    t.after(() => connector.close());
+    connector.put("default/web-1", "web", "Running");
+    const edge = await Edge.start(t);
+    await edge.feed(connector, { object });
+    const { resources } = await edge.until(`${object}/status`, ({ resources: { "v1/pods": pods } }) => pods?.state === "closed");
+    assert.equal(resources["v1/pods"].error.code, 413);
+    const none = (await edge.read({ object })).collection("v1/pods", { metadataOnly: true });
+    await assert.rejects(none.synced, { code: 413, message: /divide them by namespace/ });
+  });
+
+  test("bounds what waits for those who do not take their answers", options, async (t) => {
+    const s = await setup(t);
+    const path = "one/backend/watch?resource=v1/pods&resourceVersion=130";
+    const ended: boolean[] = [];
+    const watches = Array.from({ length: 4 }, () =>
+      new Promise<import("node:http").IncomingMessage>((resolve) => {
+        const request = get(s.edge.url(path), { headers: { "x-watchglass-grant": JSON.stringify(everything) }, agent: false }, (response) => {
+          response.pause();
+          response.on("error", () => ended.push(true));
+          resolve(response);
+        });
+        t.after(() => request.destroy());
+      }),
+    );
+    const responses = await Promise.all(watches);
+    s.connector.padding = "x".repeat(100_000);
+    let most = 0;
+    for (let i = 0; i < 220; i++) {
+      s.connector.put(`default/web-${i % 30}`, "web", `phase-${i}`);
+      if (i % 20 === 0) await caughtUp(s);
+      most = Math.max(most, (await s.edge.get("one/status")).body.memory.buffers);
+    }
+    await caughtUp(s);
+    assert.ok(most > MiB, `${most} bytes waited`);
+    assert.ok(most < 17 * MiB, `${most} bytes waited`);
+    for (const response of responses) response.resume();
+    while (ended.length === 0) await setTimeout(20);
+    const list = await fetch(s.edge.url("one/backend/list?resource=v1/pods&limit=500&all=true"), { headers: { "x-watchglass-grant": JSON.stringify(everything) } });
+    assert.ok((await list.arrayBuffer()).byteLength > 3_000_000, "answers come again");
+    assert.equal((await s.edge.get("one/status")).body.memory.buffers, 0);
+  });
+});
