@@ -11,6 +11,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/server"
 )
 
 // inspection is what the admin address says, and inspect shows.
@@ -70,7 +71,10 @@ func newAdmin(c *connector.Connector, source string) *admin {
 	return a
 }
 
-func (a *admin) serve(listener net.Listener) error {
+// serve answers until shutdown. A page whose name leads to this machine is kept
+// away by the guard, as it is from the main server.
+func (a *admin) serve(listener net.Listener, guard *server.Server) error {
+	a.http.Handler = guard.Guard(a.http.Handler)
 	if err := a.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

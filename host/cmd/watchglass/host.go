@@ -137,7 +137,7 @@ func (h *host) run(ctx context.Context) error {
 	}
 	if h.admin != nil {
 		serving++
-		go func() { served <- h.admin.serve(h.listeners.admin) }()
+		go func() { served <- h.admin.serve(h.listeners.admin, h.server) }()
 	}
 	var errs []error
 	select {

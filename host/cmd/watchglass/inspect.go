@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -22,13 +23,13 @@ func newInspectCommand() *cobra.Command {
 resource with its objects, version, memory and the time since its source was
 heard of, and each reader with what it follows and how far it was sent.`,
 		Example: `  watchglass serve --kubeconfig ~/.kube/config --admin 127.0.0.1:8082
-  watchglass inspect --admin http://127.0.0.1:8082`,
+  watchglass inspect --admin 127.0.0.1:8082`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return inspect(cmd.Context(), address, output, cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&address, "admin", "http://127.0.0.1:8082", "the connector's admin address")
+	cmd.Flags().StringVar(&address, "admin", "127.0.0.1:8082", "the connector's admin address")
 	cmd.Flags().StringVarP(&output, "output", "o", "", `"json" for all there is`)
 	return cmd
 }
@@ -37,11 +38,15 @@ func inspect(ctx context.Context, address, output string, stdout io.Writer) erro
 	if output != "" && output != "json" {
 		return fmt.Errorf("--output %q: expected json, or nothing for a table", output)
 	}
+	target, err := inspectURL(address)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(address, "/")+"/inspect", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
-		return fmt.Errorf("--admin %s: %w", address, err)
+		return err
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -60,6 +65,19 @@ func inspect(ctx context.Context, address, output string, stdout io.Writer) erro
 		return fmt.Errorf("%s: the answer is not a connector's: %w", address, err)
 	}
 	return i.print(stdout, time.Now())
+}
+
+// inspectURL takes what serve --admin takes, and a URL.
+func inspectURL(address string) (string, error) {
+	whole := address
+	if !strings.Contains(address, "://") {
+		whole = "http://" + address
+	}
+	u, err := url.Parse(whole)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", fmt.Errorf("--admin %q: expected an address such as 127.0.0.1:8082", address)
+	}
+	return u.JoinPath("inspect").String(), nil
 }
 
 func (i *inspection) print(stdout io.Writer, now time.Time) error {

@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"net"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -42,6 +44,12 @@ func TestInspectShowsWhoReadsWhat(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(all.out.String()), &i))
 	assert.Equal(t, "shop", i.Readers[0].Subscriptions[0].Namespace)
 	hangUp(r)
+	foreign := request(t, "http://"+admin+"/inspect", func(r *http.Request) { r.Host = "evil.example.com" })
+	assert.Equal(t, 403, foreign.StatusCode, "a page whose name leads here")
+
+	short := start(t, "inspect", "--admin", admin)
+	<-short.ended
+	assert.Zero(t, short.code, "an address as serve --admin takes it: %s", short.log)
 
 	wrong := start(t, "inspect", "--admin", "http://"+freeAddress(t))
 	<-wrong.ended
@@ -52,8 +60,16 @@ func TestInspectShowsWhoReadsWhat(t *testing.T) {
 	assert.Contains(t, page.log.String(), "is it the address of serve --admin?")
 }
 
-func TestInspectNamesAnOutputThatThereIsNot(t *testing.T) {
-	c := start(t, "inspect", "--output", "yaml")
-	<-c.ended
-	assert.Contains(t, c.log.String(), `--output "yaml": expected json, or nothing for a table`)
+func TestInspectNamesMistakes(t *testing.T) {
+	for args, message := range map[string]string{
+		"--output yaml":       `--output "yaml": expected json, or nothing for a table`,
+		"--admin=":            `--admin "": expected an address such as 127.0.0.1:8082`,
+		"--admin ftp://x:1":   `--admin "ftp://x:1": expected an address such as 127.0.0.1:8082`,
+		"--admin 127.0.0.1:x": `--admin "127.0.0.1:x": expected an address such as 127.0.0.1:8082`,
+	} {
+		c := start(t, append([]string{"inspect"}, strings.Fields(args)...)...)
+		<-c.ended
+		assert.Equal(t, 1, c.code)
+		assert.Contains(t, c.log.String(), message)
+	}
 }
