@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/url"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/coder/websocket"
@@ -13,37 +16,46 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// dialer connects to a URL with a WebSocket. The token goes into the header as
+// dialer connects to an endpoint with a WebSocket. The token goes into the header as
 // well as into the protocol: an edge wants to know before it lets anybody in.
-func dialer(url, token string) func(ctx context.Context) (Conn, error) {
+func dialer(endpoint, token string) func(ctx context.Context) (Conn, error) {
 	header := http.Header{}
 	if token != "" {
 		header.Set("Authorization", "Bearer "+token)
 	}
 	return func(ctx context.Context) (Conn, error) {
-		conn, response, err := websocket.Dial(ctx, url, &websocket.DialOptions{Subprotocols: []string{wire.Subprotocol}, HTTPHeader: header})
+		conn, response, err := websocket.Dial(ctx, endpoint, &websocket.DialOptions{Subprotocols: []string{wire.Subprotocol}, HTTPHeader: header})
 		if err != nil {
 			return nil, refusal(response, err)
 		}
 		if conn.Subprotocol() != wire.Subprotocol {
 			_ = conn.CloseNow()
-			return nil, fmt.Errorf("%s does not speak %s: is it a watchglass connector's watch endpoint?", url, wire.Subprotocol)
+			return nil, fmt.Errorf("%s does not speak %s: is it a watchglass connector's watch endpoint?", endpoint, wire.Subprotocol)
 		}
 		conn.SetReadLimit(wire.MaxMessage)
 		return socket{conn}, nil
 	}
 }
 
-// refusal says what a server answered instead, if it said so in a Status.
+// refusal says why there is no connection: that of the network, or what a server
+// answered instead, in a Status or in plain text.
 func refusal(response *http.Response, err error) error {
-	if response == nil || response.Body == nil {
+	var network *url.Error
+	switch {
+	case errors.As(err, &network):
+		return network.Err
+	case response == nil || response.Body == nil || response.StatusCode == http.StatusSwitchingProtocols:
 		return err
 	}
+	text, _ := io.ReadAll(response.Body) // of which the library keeps a little
 	var status struct{ Message string }
-	if json.NewDecoder(response.Body).Decode(&status) != nil || status.Message == "" {
-		return err
+	said := "is it a watchglass connector's watch endpoint?"
+	if json.Unmarshal(text, &status) == nil && status.Message != "" {
+		said = status.Message
+	} else if plain := strings.TrimSpace(string(text)); plain != "" && strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {
+		said = plain
 	}
-	return fmt.Errorf("the server answered %s: %s", response.Status, status.Message)
+	return fmt.Errorf("the server answered %s: %s", response.Status, said)
 }
 
 // socket is a Conn over a WebSocket.

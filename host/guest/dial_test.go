@@ -63,6 +63,24 @@ func TestDialRefusesWhatIsNoConnector(t *testing.T) {
 	require.ErrorContains(t, err, "does not speak watchglass.v1")
 }
 
+func TestDialSaysWhatAnsweredInstead(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		want   string
+	}{
+		"a page":       {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "the server answered 200 OK: is it a watchglass connector's watch endpoint?"},
+		"a plain text": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "not from here", http.StatusForbidden) }, "the server answered 403 Forbidden: not from here"},
+		"nothing":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, "the server answered 502 Bad Gateway: is it a watchglass connector's watch endpoint?"},
+	} {
+		server := httptest.NewServer(c.answer)
+		_, err := dialer("ws"+strings.TrimPrefix(server.URL, "http"), "")(dialContext(t))
+		server.Close()
+		require.EqualError(t, err, c.want, name)
+	}
+	_, err := dialer("ws://127.0.0.1:1/watch", "")(dialContext(t))
+	require.EqualError(t, err, "dial tcp 127.0.0.1:1: connect: connection refused")
+}
+
 func TestTextMessagesAreRefused(t *testing.T) {
 	dial := serveSocket(t, wire.Subprotocol, func(ctx context.Context, conn *websocket.Conn) {
 		_ = conn.Write(ctx, websocket.MessageText, []byte("hello"))

@@ -54,7 +54,7 @@ func (f *authFlags) policy(up *upstream, public []string) (access.Policy, error)
 	case authNone:
 		if public != nil {
 			return nil, fmt.Errorf("everyone who can reach %s could read the cluster: give --token-file FILE or --auth kube, "+
-				"or listen on loopback, such as --listen 127.0.0.1:8080", strings.Join(public, " and "))
+				"or listen on loopback, such as 127.0.0.1:8080", strings.Join(public, " and "))
 		}
 		return access.Everyone(), nil
 	case authToken:

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"golang.org/x/sync/errgroup"
 
@@ -68,8 +69,11 @@ it only reads.`,
 
   # With the Kubernetes API, for kubectl --server http://127.0.0.1:8081 get pods -A
   watchglass demo --kube-api 127.0.0.1:8081`,
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.exclude(cmd.Flags()); err != nil {
+				return err
+			}
 			return demo(cmd.Context(), &f, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -157,6 +161,16 @@ func (f *demoFlags) showCluster(ctx context.Context, log *slog.Logger, stdout io
 	h.announce(stdout)
 	fmt.Fprintf(stdout, "watchglass demo: %s  (%s; Ctrl-C stops)\n", h.url(), up.name)
 	return h.run(ctx)
+}
+
+// exclude refuses what would have no effect on a real cluster.
+func (f *demoFlags) exclude(flags *pflag.FlagSet) error {
+	for _, name := range []string{"pods", "rate", "seed", "data-dir", "etcd-listen", "etcd-endpoint-file"} {
+		if f.kubeFlags.given() && flags.Changed(name) {
+			return fmt.Errorf("--%s is for the simulated cluster, and --kubeconfig, --context or --in-cluster shows another", name)
+		}
+	}
+	return nil
 }
 
 func (f *demoFlags) check() error {

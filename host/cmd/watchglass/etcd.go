@@ -6,7 +6,9 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,8 +34,42 @@ func (f *etcdFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.key, "etcd-key", "", "file with the key of --etcd-cert")
 }
 
+// detail is the first flag that says how to read etcd, or empty.
+func (f *etcdFlags) detail() string {
+	switch {
+	case f.prefix != etcd.DefaultPrefix:
+		return "--etcd-prefix"
+	case f.cacert != "":
+		return "--etcd-cacert"
+	case f.cert != "":
+		return "--etcd-cert"
+	case f.key != "":
+		return "--etcd-key"
+	}
+	return ""
+}
+
+// check finds what could never be reached, which the client would look for
+// without end.
+func (f *etcdFlags) check() error {
+	for _, endpoint := range f.endpoints {
+		address, found := endpoint, true
+		if scheme, rest, isURL := strings.Cut(endpoint, "://"); isURL {
+			address, found = rest, scheme == "http" || scheme == "https"
+		}
+		host, port, err := net.SplitHostPort(address)
+		if _, bad := strconv.ParseUint(port, 10, 16); !found || host == "" || err != nil || bad != nil {
+			return fmt.Errorf("--etcd-endpoints %q: expected host:port or a URL such as https://10.0.0.1:2379", endpoint)
+		}
+	}
+	return nil
+}
+
 // client does not connect yet: etcd may come later.
 func (f *etcdFlags) client() (*clientv3.Client, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
 	config, err := f.tls()
 	if err != nil {
 		return nil, err

@@ -29,6 +29,7 @@ type readFlags struct {
 	fields        string
 	output        string
 	noHeaders     bool
+	watch         bool
 	events        bool
 	record        string
 }
@@ -47,7 +48,6 @@ func (f *readFlags) add(cmd *cobra.Command) {
 
 func newGetCommand() *cobra.Command {
 	var f readFlags
-	var watch bool
 	cmd := &cobra.Command{
 		Use:   "get RESOURCE [NAME]",
 		Short: "Print objects",
@@ -59,17 +59,11 @@ plural with its group (deployments.apps), or group/version/plural
 		Example: `  watchglass get pods -A
   watchglass get po -n shop -l app=web -o wide
   watchglass get deploy web -o json`,
-		Args: cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			run := getObjects
-			if watch {
-				run = watchObjects
-			}
-			return read(cmd, &f, args, run)
-		},
+		Args: arguments(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error { return read(cmd, &f, args) },
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "then print every change, as the watch command does")
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "then print every change, as the watch command does")
 	return cmd
 }
 
@@ -84,8 +78,8 @@ type reading struct {
 	recorder   *recorder // nil when nothing is recorded
 }
 
-// read opens what the flags ask for, waits until it is complete, and runs.
-func read(cmd *cobra.Command, f *readFlags, args []string, run func(context.Context, *reading) error) (failed error) {
+// read opens what the flags ask for, waits until it is complete, and prints it.
+func read(cmd *cobra.Command, f *readFlags, args []string) (failed error) {
 	r := &reading{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	resource, err := resolve(args[0])
 	if err != nil {
@@ -116,16 +110,24 @@ func read(cmd *cobra.Command, f *readFlags, args []string, run func(context.Cont
 		return err
 	}
 	defer client.Close()
+	err = r.run(ctx, client, resource)
+	switch {
+	case err != nil && ctx.Err() != nil && f.watch:
+		return nil // which is how a watch ends
+	case err != nil && ctx.Err() != nil:
+		return errors.New("interrupted before all objects were here")
+	}
+	return err
+}
+
+func (r *reading) run(ctx context.Context, client *guest.Client, resource api.Resource) error {
 	if err := r.open(ctx, client, resource); err != nil {
-		if ctx.Err() != nil {
-			return nil // interrupted
-		}
 		return err
 	}
-	if err := run(ctx, r); err != nil && ctx.Err() == nil {
-		return err
+	if r.flags.watch {
+		return watchObjects(ctx, r)
 	}
-	return nil
+	return getObjects(ctx, r)
 }
 
 // url is the endpoint, with what is to be read there unless it says that itself:
@@ -205,7 +207,7 @@ func firstSync(ctx context.Context, c *guest.Collection, server string) error {
 	for {
 		status, changed := c.StatusChange()
 		if status.State == wire.Connecting && status.Err != nil {
-			return fmt.Errorf("no answer from %s: %w", server, status.Err)
+			return fmt.Errorf("--server %s: no answer: %w", server, status.Err)
 		}
 		if status.State != wire.Connecting && status.State != wire.Syncing {
 			return c.WaitForSync(ctx)

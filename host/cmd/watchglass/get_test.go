@@ -155,7 +155,7 @@ func TestGetSaysWhatIsWrong(t *testing.T) {
 
 	nobody := &cluster{url: "ws://127.0.0.1:1/watch"}
 	_, _, err = nobody.command(t, newGetCommand(), "pods")
-	require.ErrorContains(t, err, "no answer from ws://127.0.0.1:1/watch")
+	require.ErrorContains(t, err, "--server ws://127.0.0.1:1/watch: no answer")
 	require.ErrorContains(t, err, "refused")
 }
 
@@ -176,7 +176,30 @@ func TestRegression1_GetSaysWhyThereIsNothing(t *testing.T) {
 	require.NoError(t, err)
 	c.serving.Store(handler)
 	_, _, err = c.command(t, newGetCommand(), "pods")
-	require.ErrorContains(t, err, "no answer from "+c.url+": 503 ServiceUnavailable: the connector gets no v1/pods: etcd 10.0.0.1:2379: connection refused")
+	require.ErrorContains(t, err, "--server "+c.url+": no answer: 503 ServiceUnavailable: the connector gets no v1/pods: etcd 10.0.0.1:2379: connection refused")
+}
+
+// Regression 2: an interrupted get printed nothing and succeeded.
+func TestRegression2_AnInterruptedGetFails(t *testing.T) {
+	if _, err := guest.EmbeddedModule(); err != nil {
+		t.Skip(err)
+	}
+	asked := make(chan struct{})
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer silent.Close()
+	for command, code := range map[string]int{"get": 1, "watch": 0} {
+		c := start(t, command, "pods", "--server", silent.URL)
+		select {
+		case <-asked:
+		case <-c.ended:
+			require.Fail(t, "the command ended", c.log)
+		}
+		assert.Equal(t, code, c.stop(), command)
+		assert.Equal(t, code != 0, strings.Contains(c.log.String(), "Error: interrupted"), c.log)
+	}
 }
 
 // follow starts a command and returns its output and how to end it.

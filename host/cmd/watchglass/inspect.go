@@ -24,7 +24,7 @@ resource with its objects, version, memory and the time since its source was
 heard of, and each reader with what it follows and how far it was sent.`,
 		Example: `  watchglass serve --kubeconfig ~/.kube/config --admin 127.0.0.1:8082
   watchglass inspect --admin 127.0.0.1:8082`,
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return inspect(cmd.Context(), address, output, cmd.OutOrStdout())
 		},

@@ -51,7 +51,7 @@ Several may feed the same edge. For each object one is active, the others stand 
 and take over where it stopped.`,
 		Example: `  watchglass push wss://edge.example.com/feed --resources pods,deployments \
     --kubeconfig ~/.kube/config --token-file token`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return pushTo(cmd.Context(), &f, args[0], cmd.ErrOrStderr())
 		},

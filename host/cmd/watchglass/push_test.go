@@ -67,7 +67,7 @@ func awaitPushed(t *testing.T, address string, pods int) {
 
 func TestMistakesOfPushAreNamed(t *testing.T) {
 	for args, message := range map[string]string{
-		"push":                                               "accepts 1 arg(s), received 0",
+		"push":                                               "too few arguments, expected: watchglass push URL",
 		"push wss://edge/feed":                               "say what to bring: --resources pods,deployments",
 		"push wss://edge/feed --resources pods":              "say what to read: --kubeconfig FILE",
 		"push wss://edge/feed --resources podz":              `resource "podz" is not known by name`,

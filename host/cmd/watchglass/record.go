@@ -25,7 +25,7 @@ etcd or kube-apiserver tell it and without a connector, until it is interrupted.
 It is the witness that "watchglass verify" judges a reader's recording by: start
 it before the reader, and stop it after.`,
 		Example: `  watchglass record pods source.jsonl --etcd-endpoints 127.0.0.1:2379`,
-		Args:    cobra.ExactArgs(2),
+		Args:    arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return record(cmd.Context(), &f, args[0], args[1], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},

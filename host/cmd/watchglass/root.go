@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -21,12 +22,42 @@ of readers, and every reader resumes where it stopped.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		Args:              cobra.NoArgs,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:              noSuchCommand,
+
+		SuggestionsMinimumDistance: 2,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w\nSee '%s --help' for usage", err, cmd.CommandPath())
+		return misused(cmd, err.Error())
 	})
 	root.AddCommand(newDemoCommand(), newServeCommand(), newGetCommand(), newWatchCommand(), newInspectCommand(), newRecordCommand(), newVerifyCommand(), newPushCommand(), newTokenCommand(), newVersionCommand())
 	return root
+}
+
+func misused(cmd *cobra.Command, what string) error {
+	return fmt.Errorf("%s\nSee '%s --help' for usage", what, cmd.CommandPath())
+}
+
+func noSuchCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	what := fmt.Sprintf("unknown command %q for %q", args[0], root.CommandPath())
+	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+		what += ": did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return misused(root, what)
+}
+
+// arguments says what a command takes when it is given fewer or more.
+func arguments(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return misused(cmd, "too few arguments, expected: "+cmd.UseLine())
+		case len(args) > most:
+			return misused(cmd, fmt.Sprintf("argument %q is one too many, expected: %s", args[most], cmd.UseLine()))
+		}
+		return nil
+	}
 }

@@ -49,7 +49,7 @@ load balancer. Readers resume by resource version.`,
 
   # For kubectl as well: kubectl --server http://127.0.0.1:8081 get pods -A -w
   watchglass serve --etcd-endpoints 127.0.0.1:2379 --kube-api 127.0.0.1:8081`,
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return serve(cmd.Context(), &f, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -105,9 +105,9 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 // warnUnreachable tells at once about a source that is not there, which is no
 // reason to give up: it is asked again as long as there are readers.
 func warnUnreachable(ctx context.Context, h *host, up *upstream) {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	bounded, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	if err := up.ready(ctx); err != nil {
+	if err := up.ready(bounded); err != nil && ctx.Err() == nil {
 		h.log.Warn("the source cannot be read; serving anyway, readers wait until it can", "source", up.name, "error", err)
 	}
 }

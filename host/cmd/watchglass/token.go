@@ -43,7 +43,7 @@ text; the file may hold several, of which the first one signs.`,
 
   # For a connector: watchglass push --token-file feed.token wss://edge.example.com/feed
   watchglass token --key-file edge.key --feed --ttl 720h --resources '*' > feed.token`,
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return mint(&f, time.Now(), cmd.OutOrStdout())
 		},

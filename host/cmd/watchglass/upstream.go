@@ -29,6 +29,8 @@ func (f *upstreamFlags) open(log *slog.Logger) (*upstream, error) {
 	switch {
 	case f.kubeFlags.given() && len(f.endpoints) > 0:
 		return nil, errors.New("--etcd-endpoints and --kubeconfig, --context or --in-cluster exclude each other: read either etcd or kube-apiserver")
+	case len(f.endpoints) == 0 && f.detail() != "":
+		return nil, errors.New(f.detail() + " is for --etcd-endpoints, which are not given")
 	case f.kubeFlags.given():
 		return f.openKube(log)
 	case len(f.endpoints) > 0:
@@ -54,6 +56,9 @@ func (f *upstreamFlags) openEtcd(log *slog.Logger) (*upstream, error) {
 }
 
 func (f *kubeFlags) openKube(log *slog.Logger) (*upstream, error) {
+	if f.inCluster && (f.kubeconfig != "" || f.context != "") {
+		return nil, errors.New("--in-cluster and --kubeconfig or --context exclude each other")
+	}
 	rest, err := kube.Load(f.access())
 	if err != nil {
 		return nil, err

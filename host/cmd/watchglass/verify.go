@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ It exits with 1, and says which guarantee was broken where, when one was.`,
   watchglass watch pods -A -o json --record reader.jsonl
   kill %1
   watchglass verify reader.jsonl source.jsonl`,
-		Args: cobra.MinimumNArgs(1),
+		Args: arguments(1, math.MaxInt),
 		RunE: func(cmd *cobra.Command, args []string) error { return verify(args, cmd.OutOrStdout()) },
 	}
 }
@@ -41,8 +42,8 @@ func verify(names []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "verified: %s\n", summary)
-	return nil
+	_, err = fmt.Fprintf(out, "verified: %s\n", summary)
+	return err
 }
 
 func load(h *recording.History, name string) error {

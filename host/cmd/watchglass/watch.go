@@ -15,7 +15,7 @@ import (
 )
 
 func newWatchCommand() *cobra.Command {
-	var f readFlags
+	f := readFlags{watch: true}
 	cmd := &cobra.Command{
 		Use:   "watch RESOURCE [NAME]",
 		Short: "Print objects and then every change",
@@ -28,8 +28,8 @@ terminal takes them are shown in their newest state.`,
 		Example: `  watchglass watch pods -A
   watchglass watch po -l app=web -o json | jq -r .object.status.phase
   watchglass watch pods -A --record pods.jsonl`,
-		Args: cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error { return read(cmd, &f, args, watchObjects) },
+		Args: arguments(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error { return read(cmd, &f, args) },
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&f.events, "output-watch-events", false, "show the type of event in a table")
