@@ -118,7 +118,7 @@ func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
 		return err
 	}
 	h, err := newHost(listeners, "a simulated cluster", connector.Config{Source: src, Logger: log},
-		server.Config{Logger: log, AllowOrigins: f.allowOrigins, Ready: reachable(store.Client(), etcd.DefaultPrefix)})
+		server.Config{Logger: log, AllowOrigins: f.allowOrigins, Ready: src.Ready})
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -115,18 +114,4 @@ func (f *etcdFlags) tls() (*tls.Config, error) {
 		config.Certificates = []tls.Certificate{pair}
 	}
 	return config, nil
-}
-
-// reachable asks etcd for a quorum read, which is what a list needs.
-func reachable(client *clientv3.Client, prefix string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		_, err := client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithLimit(1))
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = errors.New("no answer in time")
-		}
-		if err != nil {
-			return fmt.Errorf("etcd %s: %w", strings.Join(client.Endpoints(), ","), err)
-		}
-		return nil
-	}
 }

@@ -51,7 +51,7 @@ func (f *upstreamFlags) openEtcd(log *slog.Logger) (*upstream, error) {
 	}
 	return &upstream{
 		source: src, name: "etcd " + strings.Join(f.endpoints, ","),
-		ready: reachable(client, f.prefix), close: func() { client.Close() },
+		ready: src.Ready, close: func() { client.Close() },
 	}, nil
 }
 

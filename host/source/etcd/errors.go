@@ -38,7 +38,7 @@ func is(err, target error) bool {
 }
 
 func (st *stream) about(doing string) string {
-	return fmt.Sprintf("etcd %s: %s of %q", strings.Join(st.client.Endpoints(), ","), doing, st.place.prefix)
+	return fmt.Sprintf("%s: %s of %q", st.name(), doing, st.place.prefix)
 }
 
 // expired is the 410; compacted is zero when etcd does not say where.

@@ -334,8 +334,27 @@ func TestAStoppedServerEndsTheStream(t *testing.T) {
 	require.ErrorContains(t, err, "/registry/configmaps/")
 
 	err = src.Stream(t.Context(), configMaps, 0, &sink{})
-	require.ErrorContains(t, err, "no answer within 100ms")
+	require.ErrorContains(t, err, "cannot connect: does etcd listen there, and does it want TLS or not?")
 	assert.NotErrorIs(t, err, context.DeadlineExceeded, "the caller's context did not end")
+}
+
+func TestReady(t *testing.T) {
+	src, err := etcd.New(server.Client(), etcd.Config{})
+	require.NoError(t, err)
+	require.NoError(t, src.Ready(t.Context()))
+
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{"127.0.0.1:1"}, Logger: zap.NewNop()})
+	require.NoError(t, err)
+	defer client.Close()
+	src, err = etcd.New(client, etcd.Config{RequestTimeout: 100 * time.Millisecond})
+	require.NoError(t, err)
+	require.EqualError(t, src.Ready(t.Context()),
+		"etcd 127.0.0.1:1: cannot connect: does etcd listen there, and does it want TLS or not?")
+	_, err = src.Identity(t.Context())
+	require.ErrorContains(t, err, "cannot connect")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, src.Ready(ctx), context.Canceled)
 }
 
 func TestConfigIsChecked(t *testing.T) {

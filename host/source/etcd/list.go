@@ -3,7 +3,6 @@ package etcd
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -53,12 +52,9 @@ func (st *stream) page(ctx context.Context, start string, revision int64) (*clie
 }
 
 func (st *stream) get(ctx context.Context, doing, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
-	bounded, cancel := context.WithTimeoutCause(ctx, st.config.RequestTimeout,
-		fmt.Errorf("no answer within %v", st.config.RequestTimeout))
-	defer cancel()
-	resp, err := st.client.Get(bounded, key, opts...)
+	resp, err := st.request(ctx, key, opts...)
 	if err != nil {
-		return nil, st.explain(ctx, doing, causeOr(bounded, err))
+		return nil, st.explain(ctx, doing, err)
 	}
 	return resp, nil
 }

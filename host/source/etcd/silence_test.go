@@ -88,7 +88,7 @@ func TestASilentConnectionEndsTheStream(t *testing.T) {
 	require.NoError(t, err)
 	defer client.Close()
 	config := fresh()
-	config.ProgressInterval = 100 * time.Millisecond
+	config.ProgressInterval, config.RequestTimeout = 100*time.Millisecond, time.Second
 	src, err := etcd.New(client, config)
 	require.NoError(t, err)
 	err = src.Stream(t.Context(), configMaps, 0, &sink{progress: func(api.ResourceVersion) error {
@@ -96,6 +96,9 @@ func TestASilentConnectionEndsTheStream(t *testing.T) {
 		return nil
 	}})
 	require.ErrorContains(t, err, "no word for "+(4*config.ProgressInterval).String())
+
+	_, err = src.Identity(t.Context())
+	require.EqualError(t, err, "etcd "+hole.Addr().String()+": no answer within 1s")
 }
 
 // The time a sink takes is not etcd's silence.

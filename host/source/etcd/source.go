@@ -3,11 +3,14 @@ package etcd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/connectivity"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/catalog"
@@ -52,12 +55,45 @@ func (s *Source) Resources(context.Context) ([]api.Resource, error) {
 
 // Identity implements source.Identifier.
 func (s *Source) Identity(ctx context.Context) (string, error) {
-	resp, err := s.client.Get(ctx, s.config.Prefix, clientv3.WithCountOnly())
+	resp, err := s.request(ctx, s.config.Prefix, clientv3.WithCountOnly())
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%s: %w", s.name(), err)
 	}
 	return identity(resp), nil
 }
+
+// Ready asks for a quorum read, which is what a list needs.
+func (s *Source) Ready(ctx context.Context) error {
+	_, err := s.request(ctx, s.config.Prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithLimit(1))
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.unanswered("in time")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.name(), err)
+	}
+	return nil
+}
+
+// request reads keys, in RequestTimeout at most.
+func (s *Source) request(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	bounded, cancel := context.WithTimeout(ctx, s.config.RequestTimeout)
+	defer cancel()
+	resp, err := s.client.Get(bounded, key, opts...)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		err = s.unanswered("within " + s.config.RequestTimeout.String())
+	}
+	return resp, err
+}
+
+// unanswered says what etcd's client, which goes on trying, does not.
+func (s *Source) unanswered(when string) error {
+	if s.client.ActiveConnection().GetState() != connectivity.Ready {
+		return errors.New("cannot connect: does etcd listen there, and does it want TLS or not?")
+	}
+	return errors.New("no answer " + when)
+}
+
+func (s *Source) name() string { return "etcd " + strings.Join(s.client.Endpoints(), ",") }
 
 // identity names a cluster by the id that etcd gave it when it began, out of its
 // initial cluster token and the URLs of its members. After a restore from a
