@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/selector"
@@ -17,6 +18,8 @@ type User struct {
 	UID    string
 	Groups []string
 	Extra  map[string][]string
+	// Expires is when the token does; zero when that is not known.
+	Expires time.Time
 }
 
 // Request is what somebody wants to list and watch. An empty namespace means

@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// reviewInterval is how long a watch may outlast its token. Asking again costs a
-// signature.
+// reviewInterval is how long a watch may outlast the key of its token; the token
+// itself it does not outlast. Asking again costs a signature.
 const reviewInterval = 5 * time.Second
 
 // Config of a handler. Everything is required.

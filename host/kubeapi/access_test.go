@@ -19,6 +19,8 @@ import (
 type book struct {
 	mu     sync.Mutex
 	rights map[string][]string
+	// expires is when all tokens do, unless it is zero.
+	expires time.Time
 }
 
 func (b *book) Authenticate(_ context.Context, token string) (*access.User, *api.Status) {
@@ -27,7 +29,10 @@ func (b *book) Authenticate(_ context.Context, token string) (*access.User, *api
 	if _, ok := b.rights[token]; !ok {
 		return nil, api.Unauthorized("the token is not known")
 	}
-	return &access.User{Name: token}, nil
+	if !b.expires.IsZero() && !b.expires.After(time.Now()) {
+		return nil, api.Unauthorized("the token has expired")
+	}
+	return &access.User{Name: token, Expires: b.expires}, nil
 }
 
 func (b *book) Authorize(_ context.Context, user *access.User, r access.Request) *api.Status {
@@ -109,6 +114,20 @@ func TestAWatchEndsWithTheRightToIt(t *testing.T) {
 		begun := time.Now()
 		assert.Equal(t, "ERROR 403 Forbidden", watch.told())
 		assert.LessOrEqual(t, time.Since(begun), time.Minute)
+		watch.ends()
+	})
+}
+
+func TestAWatchEndsWhenItsTokenExpires(t *testing.T) {
+	rules := &book{rights: map[string][]string{"ben": {"watch v1/pods"}}}
+	run(t, kubeapi.Config{Access: rules}, func(t *testing.T, w *world) {
+		rules.expires = time.Now().Add(100 * time.Second) // of virtual time
+		w.header.Set("Authorization", "Bearer ben")
+		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
+		w.put("a/x", "web")
+		assert.Equal(t, "ADDED x 2", watch.told())
+		assert.Equal(t, "ERROR 401 Unauthorized", watch.told())
+		assert.Zero(t, time.Since(rules.expires))
 		watch.ends()
 	})
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // reviewed is a watch that ends with a 403 when the right to it is withdrawn,
-// and with a 401 when the token is.
+// and with a 401 when the token is, or expires: its clients then list or watch
+// anew, with the token that they have by then.
 type reviewed struct {
 	Watch
 	handler *Handler
@@ -22,7 +23,18 @@ func (h *Handler) reviewed(w Watch, r *request) Watch {
 	if h.config.Access == access.Everyone() {
 		return w
 	}
-	return &reviewed{Watch: w, handler: h, request: r, next: time.Now().Add(h.config.ReviewInterval)}
+	reviewed := &reviewed{Watch: w, handler: h, request: r}
+	reviewed.schedule(r.user)
+	return reviewed
+}
+
+// schedule sets the time of the next review: no later than the token expires.
+func (w *reviewed) schedule(user *access.User) {
+	now := time.Now()
+	w.next = now.Add(w.handler.config.ReviewInterval)
+	if user != nil && user.Expires.After(now) && user.Expires.Before(w.next) {
+		w.next = user.Expires
+	}
 }
 
 // Next implements Watch. It asks again when it is time, whether there are
@@ -47,9 +59,9 @@ func (w *reviewed) Next(ctx context.Context) ([]Event, error) {
 }
 
 func (w *reviewed) review(ctx context.Context) *api.Status {
-	w.next = time.Now().Add(w.handler.config.ReviewInterval)
 	policy := w.handler.config.Access
 	user, status := policy.Authenticate(ctx, w.request.token)
+	w.schedule(user)
 	if status == nil {
 		status = policy.Authorize(ctx, user, w.request.asks())
 	}

@@ -36,7 +36,7 @@ func (p policy) Authenticate(_ context.Context, presented string) (*access.User,
 	if status := claims.mayRead(p.cluster); status != nil {
 		return nil, status
 	}
-	return &access.User{Name: claims.User, Extra: map[string][]string{
+	return &access.User{Name: claims.User, Expires: claims.Expires, Extra: map[string][]string{
 		extraResources: claims.Resources, extraNamespaces: claims.Namespaces,
 	}}, nil
 }
