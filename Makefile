@@ -77,7 +77,7 @@ fuzz: ## Fuzz every parser, and the core against Kubernetes, for FUZZTIME each (
 	    echo "== $$name ($$(dirname $$f))"; (cd $$(dirname $$f) && go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x .); \
 	  done; done
 
-conformance: $(BINARY) $(KUBERNETES)/bin/kube-apiserver-$(KUBERNETES_VERSION) $(KUBERNETES)/bin/kubectl-$(KUBERNETES_VERSION) ## Hold it against Kubernetes itself: its libraries, kube-apiserver, kubectl (the first build takes minutes)
+conformance: $(BINARY) examples/edge/dist/worker.js $(KUBERNETES)/bin/kube-apiserver-$(KUBERNETES_VERSION) $(KUBERNETES)/bin/kubectl-$(KUBERNETES_VERSION) ## Hold it against Kubernetes itself: its libraries, kube-apiserver, kubectl (the first build takes minutes)
 	go -C host/conformance vet ./...
 	go -C host/conformance/objcache vet ./...
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum -conformance

@@ -2,8 +2,10 @@
 // reflector, informers of three kinds, pager and discovery of client-go, and
 // kubectl.
 //
-// They read from the connector directly, and from the module under wazero behind
-// a connector, while a source changes and connections break. In the end each
+// They read from the connector directly, from the module under wazero behind a
+// connector, and from an edge that a connector feeds: the worker that is deployed
+// and its Durable Object, in workerd. Meanwhile a source changes and connections
+// break. In the end each
 // client's store must be what the source has, object by object. The churn is
 // longer with WATCHGLASS_CHURN=2m.
 package kubeapi

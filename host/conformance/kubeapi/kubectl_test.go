@@ -239,7 +239,7 @@ func TestKubectlDiscovery(t *testing.T) {
 		assert.Contains(r, resources, []string{"secrets", "v1", "true", "Secret"})
 		assert.Equal(r, strings.Join(versions(), "\n")+"\n", r.says("api-versions"))
 		assert.Contains(r, r.says("get", "all", "-n", "a"), "pod/one")
-		assert.Contains(r, r.says("get", "--raw", "/version"), `"gitVersion":"v1.37.2+watchglass"`)
+		assert.Contains(r, r.says("get", "--raw", "/version"), `"gitVersion":"v1.37.2+watchglass`)
 		assert.Contains(r, r.says("get", "--raw", "/api/v1/namespaces/a/pods/one"), `"name":"one"`)
 		assert.Contains(r, r.says("version"), "Server Version: v1.37.2+watchglass")
 	})

@@ -44,7 +44,7 @@ var (
 type rig struct {
 	*testing.T
 	source  *memory.Source
-	handler *serving.Handler
+	handler http.Handler
 	url     string
 	rough   atomic.Bool  // watches are cut at random
 	watches atomic.Int64 // in rough times
@@ -63,30 +63,37 @@ type write struct {
 	value    []byte
 }
 
-// behind are the two ways to the source.
-var behind = map[string]func(*rig) serving.Backend{
-	"connector": func(r *rig) serving.Backend { return r.connector().Backend() },
-	"module":    func(r *rig) serving.Backend { return r.module() },
+// behind are the ways to the source.
+var behind = map[string]func(*rig) http.Handler{
+	"connector": func(r *rig) http.Handler { return r.serve(r.connector().Backend()) },
+	"module":    func(r *rig) http.Handler { return r.serve(r.module()) },
+	"edge":      atTheEdge,
 }
 
-// eachBackend runs a test on both.
+// eachBackend runs a test on all of them.
 func eachBackend(t *testing.T, test func(r *rig)) {
 	for name, open := range behind {
 		t.Run(name, func(t *testing.T) { test(newRig(t, open)) })
 	}
 }
 
-func newRig(t *testing.T, open func(*rig) serving.Backend) *rig {
+func newRig(t *testing.T, open func(*rig) http.Handler) *rig {
 	r := &rig{T: t, source: memory.New()}
-	r.handler = serving.New(serving.Config{Backend: open(r)})
+	r.handler = open(r)
 	server := httptest.NewServer(r)
 	r.url = server.URL
 	t.Cleanup(func() {
-		r.handler.Stop()
 		server.CloseClientConnections()
 		server.Close()
 	})
 	return r
+}
+
+// serve answers out of a backend, until the server ends.
+func (r *rig) serve(b serving.Backend) http.Handler {
+	handler := serving.New(serving.Config{Backend: b})
+	r.Cleanup(handler.Stop)
+	return handler
 }
 
 // connector has a history so short that clients fall out of it.
