@@ -6,6 +6,7 @@ SHELL := /bin/bash
 BUILD   := build
 WASM    := $(BUILD)/watchglass.wasm
 DIRECT  := $(BUILD)/watchglass-direct.wasm
+EMBEDDED := host/guest/module/watchglass.wasm
 BINARY  := $(BUILD)/watchglass
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
@@ -95,7 +96,7 @@ clean: ## Remove everything that was built
 	find host/guest/module host/server/page -type f ! -name .gitignore ! -name .gitkeep -delete
 
 ##@ Parts
-wasm: $(WASM) $(DIRECT) ## Build the module: build/watchglass.wasm, and the one that reads Kubernetes itself
+wasm: $(EMBEDDED) $(DIRECT) ## Build the module: build/watchglass.wasm, and the one that reads Kubernetes itself
 js: js/dist/index.js ## Build the npm package: js/dist
 dashboard: examples/dashboard/dist/index.html ## Build the dashboard: examples/dashboard/dist
 worker: examples/edge/dist/worker.js ## Build the worker of the edge: examples/edge/dist
@@ -129,9 +130,12 @@ js/dist/index.js: js/node_modules $(WASM) $(DIRECT) $(JS_SRC)
 examples/dashboard/dist/index.html: js/dist/index.js $(PAGE_SRC)
 	node examples/dashboard/build.mjs
 
-$(BINARY): $(WASM) examples/dashboard/dist/index.html $(GO_SRC)
-	@mkdir -p host/guest/module host/server/page
-	cp $(WASM) host/guest/module/watchglass.wasm
+$(EMBEDDED): $(WASM)
+	@mkdir -p $(@D)
+	cp $< $@
+
+$(BINARY): $(EMBEDDED) examples/dashboard/dist/index.html $(GO_SRC)
+	@mkdir -p host/server/page
 	cp -r examples/dashboard/dist/. host/server/page/
 	go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./host/cmd/watchglass
 

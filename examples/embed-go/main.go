@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"os"
 	"os/signal"
 
@@ -24,7 +25,7 @@ func main() {
 }
 
 func run(ctx context.Context, url string, out io.Writer) error {
-	client, err := guest.Open(ctx, guest.Config{URL: url})
+	client, err := guest.Open(ctx, guest.Config{URL: url, Logger: slog.Default()})
 	if err != nil {
 		return err
 	}

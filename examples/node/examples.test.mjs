@@ -7,15 +7,18 @@ import { fileURLToPath } from "node:url";
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 
-/** Starts a program and yields its lines; it is stopped when the test ends. */
-function start(t, command, ...args) {
-  const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
+/** Starts a program, which is stopped when the test ends, and yields the lines of one of its streams. */
+function lines(t, stream, command, ...args) {
+  const stdio = stream === "stderr" ? ["ignore", "ignore", "pipe"] : ["ignore", "pipe", "inherit"];
+  const child = spawn(command, args, { stdio });
   t.after(async () => {
     child.kill("SIGINT");
     if (child.exitCode === null) await once(child, "exit");
   });
-  return createInterface(child.stdout)[Symbol.asyncIterator]();
+  return createInterface(child[stream])[Symbol.asyncIterator]();
 }
+
+const start = (t, command, ...args) => lines(t, "stdout", command, ...args);
 
 async function lineWith(lines, pattern) {
   for (;;) {
@@ -48,6 +51,13 @@ test("sync prints how long it took and what a pod weighs", async (t) => {
   assert.ok(Number(pods) > 100);
   assert.ok(Number(bytes) > 0);
 });
+
+for (const program of ["top.mjs", "sync.mjs", "direct.mjs"]) {
+  test(`${program} says that there is nobody to talk to`, async (t) => {
+    const address = program === "direct.mjs" ? "http://127.0.0.1:1" : "ws://127.0.0.1:1/watch";
+    await lineWith(lines(t, "stderr", process.execPath, at(program), address), /^connecting: .*127\.0\.0\.1:1/);
+  });
+}
 
 test("direct prints the pods of a Kubernetes API by node", async (t) => {
   const lines = start(t, at("../../build/watchglass"), "demo", "--pods", "200", "--listen", "127.0.0.1:0", "--kube-api", "127.0.0.1:0");

@@ -6,6 +6,7 @@ const pods = wg.collection("v1/pods");
 const view = pods.view({ labelSelector: "app in (web,api)", sort: "-Restarts", limit: 5 });
 
 const restarts = (row) => row.columns[pods.schema.columns.findIndex((c) => c.name === "Restarts")];
+pods.subscribe(() => pods.status.error && console.error(`${pods.status.state}: ${pods.status.error.message}`));
 view.subscribe(() => {
   console.log(`${pods.status.state}, ${view.snapshot.total} pods match`);
   for (const row of view.snapshot.rows) console.log(`  ${row.key} ${restarts(row)}`);
