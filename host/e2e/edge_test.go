@@ -105,6 +105,40 @@ func TestEdge_serves_three_readers_live(t *testing.T) {
 	waitFor(t, page, state("live"))
 }
 
+// Where pods are divided by namespace, the terminal finds those of one, or those of
+// one shard, and is told so of all.
+func TestEdge_divided_by_namespace(t *testing.T) {
+	e := startEdge(t, "-pods", "60", "-rate", "0.001", "-clusters",
+		`{"default": {"shards": [{"name": "pods", "resources": ["v1/pods"], "namespaceShards": 3}, {"name": "rest"}]}}`)
+	get := func(query string, args ...string) (string, error) {
+		args = append([]string{"get", "--server", "ws://" + e.address + "/watch" + query, "--token", e.token, "--no-headers"}, args...)
+		said, err := exec.CommandContext(t.Context(), binary(t), args...).CombinedOutput()
+		return string(said), err
+	}
+	perNamespace := map[string]int{}
+	for _, shard := range []string{"0-of-3", "1-of-3", "2-of-3"} {
+		said, err := get("?shard="+shard, "pods", "-A")
+		require.NoError(t, err, said)
+		for line := range strings.Lines(said) {
+			perNamespace[strings.Fields(line)[0]]++
+		}
+	}
+	total := 0
+	for namespace, pods := range perNamespace {
+		said, err := get("", "pods", "-n", namespace)
+		require.NoError(t, err, said)
+		assert.Equal(t, pods, strings.Count(said, "\n"), namespace)
+		total += pods
+	}
+	assert.Equal(t, 60, total)
+	said, err := get("", "pods", "-A")
+	require.Error(t, err)
+	assert.Contains(t, said, "v1/pods is divided by namespace over 3 objects of this edge, 0-of-3 to 2-of-3: connect with ?resource=v1/pods&namespace=NAME")
+	said, err = get("", "nodes")
+	require.NoError(t, err, said)
+	assert.NotEmpty(t, said)
+}
+
 // An interrupt ends everything in order.
 func TestEdge_ends_when_interrupted(t *testing.T) {
 	e := startEdge(t, "-pods", "20", "-rate", "0")

@@ -56,7 +56,7 @@ func (e *RefusedError) hint() string {
 // isFinal: another attempt would be answered alike.
 func isFinal(err error) bool {
 	var refused *RefusedError
-	return errors.As(err, &refused) && refused.hint() != ""
+	return errors.As(err, &refused) && refused.hint() != "" || errors.Is(err, errIndivisible)
 }
 
 // dial connects with a token and with what is brought.

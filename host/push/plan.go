@@ -39,7 +39,11 @@ func (p *Pusher) plan(ctx context.Context) ([]connector.Part, error) {
 	defer resp.Body.Close()
 	switch resp.StatusCode {
 	case http.StatusOK:
-		return p.parsePlan(io.LimitReader(resp.Body, maxPlan))
+		parts, err := p.parsePlan(io.LimitReader(resp.Body, maxPlan))
+		if err != nil {
+			return nil, err
+		}
+		return parts, p.checkPlan(ctx, parts)
 	case http.StatusUpgradeRequired:
 		return []connector.Part{everything}, nil
 	}
@@ -83,6 +87,28 @@ func (p *Pusher) parsePlan(body io.Reader) ([]connector.Part, error) {
 		return nil, fmt.Errorf("the edge has no object for %s", resource)
 	}
 	return parts, nil
+}
+
+// errIndivisible: the edge is set up in a way that cannot be.
+var errIndivisible = errors.New("it has no namespaces: take it out of the shard with namespaceShards in WATCHGLASS_CLUSTERS")
+
+// checkPlan sees to it that what is divided by namespace has namespaces.
+func (p *Pusher) checkPlan(ctx context.Context, parts []connector.Part) error {
+	for _, part := range parts {
+		for _, resource := range part.Resources {
+			if part.Shard.Whole() {
+				continue
+			}
+			schema, err := p.config.Connector.Backend().Schema(ctx, resource)
+			if err != nil {
+				return err
+			}
+			if !schema.Namespaced {
+				return fmt.Errorf("the edge divides %s by namespace, and %w", resource, errIndivisible)
+			}
+		}
+	}
+	return nil
 }
 
 // samePlan reports whether two plans are of the same objects.

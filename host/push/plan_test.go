@@ -149,6 +149,18 @@ func TestAnObjectThatRefusesForNowCostsTheOthersNothing(t *testing.T) {
 	require.NoError(t, <-c.done)
 }
 
+// Where there are no namespaces there is nothing to divide.
+func TestWhatHasNoNamespacesIsNotDivided(t *testing.T) {
+	e := startEdge(t)
+	e.plan = func() string {
+		return `{"objects": [{"resources": ["v1/nodes"], "shard": "0-of-2"}, {"resources": ["v1/nodes"], "shard": "1-of-2"}]}`
+	}
+	c := startCluster(t, e, newSource())
+	c.config.Resources = []api.Resource{{Version: "v1", Name: "nodes"}}
+	err := <-c.run(t).done
+	assert.EqualError(t, err, "the edge divides v1/nodes by namespace, and it has no namespaces: take it out of the shard with namespaceShards in WATCHGLASS_CLUSTERS")
+}
+
 func TestPlansThatMakeNoSense(t *testing.T) {
 	for plan, complaint := range map[string]string{
 		`hello`:           "is it a watchglass edge?",

@@ -103,7 +103,7 @@ func loopback(host string) bool {
 
 // Run keeps the edge fed until ctx ends, and then returns nil. It gives up when
 // the edge, or one of its objects, refuses the very first connection for good, with
-// a [*RefusedError].
+// a [*RefusedError], or when it divides at first what cannot be divided.
 func (p *Pusher) Run(ctx context.Context) error {
 	first := true
 	for {

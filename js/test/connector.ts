@@ -46,6 +46,8 @@ export class TestConnector {
   readonly #history: Change[] = [];
   /** Of each connection: its subscriptions, and whether bodies are left out. */
   readonly #subscribers = new Map<WebSocket, Map<number, boolean>>();
+  /** Which keys a connection is told of, where that is not all. */
+  readonly #has = new WeakMap<WebSocket, (key: string) => boolean>();
   readonly #http: Server;
 
   private constructor(http: Server) {
@@ -83,9 +85,10 @@ export class TestConnector {
     this.#tell({ rv: ++this.rv, type: 3, key });
   }
 
-  /** Dials an edge and feeds it, as `watchglass push` does. Rejects with the HTTP status of a refusal. */
-  feed(url: string, headers: Record<string, string>): Promise<Feed> {
+  /** Dials an edge and feeds it what it may be told of, as `watchglass push` does. Rejects with the HTTP status of a refusal. */
+  feed(url: string, headers: Record<string, string>, has = (_key: string): boolean => true): Promise<Feed> {
     const socket = new WebSocket(url, "watchglass.v1", { headers });
+    this.#has.set(socket, has);
     socket.binaryType = "arraybuffer";
     const feed = { socket, begun: 0, closed: new Promise<string>((resolve) => socket.on("close", (code, reason) => resolve(`${code} ${reason}`))) };
     socket.on("message", (data, binary) => {
@@ -155,6 +158,7 @@ export class TestConnector {
 
   #subscribe(socket: WebSocket, id: number, from: number, metadataOnly: boolean): void {
     this.subscribes.push(from);
+    const has = this.#hasOf(socket);
     this.#subscribers.get(socket)!.set(id, metadataOnly);
     this.#send(socket, (w) => {
       w.frame(0x11, () => {
@@ -171,10 +175,14 @@ export class TestConnector {
           w.text(app);
         });
       }
-      if (from === 0) this.#snapshot(w, id, metadataOnly);
-      else for (const change of this.#history.filter((c) => c.rv > from)) this.#event(w, id, change, metadataOnly);
+      if (from === 0) this.#snapshot(w, id, metadataOnly, has);
+      else for (const change of this.#history.filter((c) => c.rv > from && has(c.key))) this.#event(w, id, change, metadataOnly);
       this.#progress(w, id);
     });
+  }
+
+  #hasOf(socket: WebSocket): (key: string) => boolean {
+    return this.#has.get(socket) ?? (() => true);
   }
 
   #progress(w: Writer, id: number): void {
@@ -184,14 +192,15 @@ export class TestConnector {
     });
   }
 
-  #snapshot(w: Writer, id: number, metadataOnly: boolean): void {
+  #snapshot(w: Writer, id: number, metadataOnly: boolean, has: (key: string) => boolean): void {
+    const keys = [...this.#pods.keys()].filter(has).sort();
     w.frame(0x14, () => {
-      for (const n of [id, this.rv, this.#pods.size]) w.uvarint(n);
+      for (const n of [id, this.rv, keys.length]) w.uvarint(n);
     });
     w.frame(0x15, () => {
       w.uvarint(id);
-      w.uvarint(this.#pods.size);
-      for (const key of [...this.#pods.keys()].sort()) {
+      w.uvarint(keys.length);
+      for (const key of keys) {
         w.uvarint(this.#pods.get(key)!.rv);
         this.#content(w, key, metadataOnly);
       }
@@ -204,7 +213,9 @@ export class TestConnector {
 
   #tell(change: Change): void {
     this.#history.push(change);
-    for (const [socket, ids] of this.#subscribers) this.#send(socket, (w) => ids.forEach((metadataOnly, id) => this.#event(w, id, change, metadataOnly)));
+    for (const [socket, ids] of this.#subscribers) {
+      if (this.#hasOf(socket)(change.key)) this.#send(socket, (w) => ids.forEach((metadataOnly, id) => this.#event(w, id, change, metadataOnly)));
+    }
   }
 
   #event(w: Writer, id: number, { rv, type, key }: Change, metadataOnly: boolean): void {

@@ -6,6 +6,7 @@ import type { TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import { WebSocket as Socket } from "ws";
 import { connect, type Collection, type CollectionStatus, type Watchglass } from "../src/index.js";
+import { inPart } from "../src/edge/places.js";
 import { TestConnector, type Feed } from "./connector.js";
 import { Writer } from "../src/wire/codec.js";
 import { built, packaged } from "./paths.js";
@@ -69,20 +70,21 @@ export class Edge {
     return { code: response.status, body: await response.json() };
   }
 
-  feed(connector: TestConnector, { object = "one", grant = { ...everything, feed: true } as object, source = connector.source, resources = "v1/pods", replace = false } = {}): Promise<Feed> {
-    const query = new URLSearchParams({ resources, source, ...(replace && { replace: "true" }) });
-    return connector.feed(this.url(`${object}/feed?${query}`, "ws"), { "x-watchglass-grant": JSON.stringify(grant) });
+  feed(connector: TestConnector, { object = "one", grant = { ...everything, feed: true } as object, source = connector.source, resources = "v1/pods", replace = false, part = "" } = {}): Promise<Feed> {
+    const query = new URLSearchParams({ resources, source, ...(replace && { replace: "true" }), ...(part && { shard: part }) });
+    const has = (key: string): boolean => part === "" || inPart(key.slice(0, key.indexOf("/")), part);
+    return connector.feed(this.url(`${object}/feed?${query}`, "ws"), { "x-watchglass-grant": JSON.stringify(grant) }, has);
   }
 
   /** Connects a reader. Its sockets are put where they can be got at. */
-  async read({ object = "one", grant = everything as object, sockets = [] as Socket[] } = {}): Promise<Watchglass> {
+  async read({ object = "one", query = "", grant = everything as object, sockets = [] as Socket[] } = {}): Promise<Watchglass> {
     class Granted extends Socket {
       constructor(url: string, protocols: string[]) {
         super(url, protocols, { headers: { "x-watchglass-grant": JSON.stringify(grant) } });
         sockets.push(this);
       }
     }
-    const wg = await connect(this.url(`${object}/watch`, "ws"), {
+    const wg = await connect(this.url(`${object}/watch?${query}`, "ws"), {
       wasm: pathToFileURL(built("watchglass.wasm")),
       WebSocket: Granted as unknown as typeof WebSocket,
     });

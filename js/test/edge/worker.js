@@ -19,7 +19,7 @@ const kind = (options) =>
     }
   };
 
-// An object is of the kind that its name says, or else like those in production.
+// An object is of the kind that its name begins with, or else like those in production.
 export const Edge = kind({});
 export const Full = kind({ storageBytes: 30_000 });
 export const Scarce = kind({ memoryBytes: 50_000 });
@@ -43,7 +43,7 @@ export default {
     const inner = new Request(url, request);
     const [, token] = /^Bearer (.+)$/.exec(request.headers.get("Authorization") ?? "") ?? [];
     if (token) inner.headers.set("x-watchglass-grant", token);
-    const { [name.toUpperCase()]: objects = env.EDGE } = env;
+    const { [name.split("-")[0].toUpperCase()]: objects = env.EDGE } = env;
     return objects.get(objects.idFromName(name)).fetch(inner);
   },
 };

@@ -1,0 +1,97 @@
+// Objects that have a part of the namespaces each, in workerd. How they are found,
+// and with a real connector, is for the tests in host/internal/edge.
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { describe, test, type TestContext } from "node:test";
+import { partOf } from "../src/edge/places.js";
+import { TestConnector } from "./connector.js";
+import { Edge, until } from "./edge-fixture.js";
+import { packaged } from "./paths.js";
+
+const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
+const options = { skip, timeout: 120_000 };
+
+const parts = ["0-of-2", "1-of-2"];
+const namespaces = Array.from({ length: 10 }, (_, i) => `team-${i}`);
+const [here, there] = parts.map((part) => namespaces.find((namespace) => partOf(namespace, 2) === part)!) as [string, string];
+
+async function setup(t: TestContext, padding = ""): Promise<{ edge: Edge; connector: TestConnector }> {
+  const connector = await TestConnector.start();
+  t.after(() => connector.close());
+  connector.padding = padding;
+  for (let i = 0; i < 100; i++) connector.put(`${namespaces[i % namespaces.length]}/web-${i}`, "web", "Running");
+  return { edge: await Edge.start(t), connector };
+}
+
+const live = (objects: number) => ({ resources: { "v1/pods": pods } }: any): boolean => pods?.state === "live" && pods.objects === objects;
+const countOf = (part: string): number => 10 * namespaces.filter((namespace) => partOf(namespace, 2) === part).length;
+
+describe("objects that are divided by namespace", { concurrency: 3 }, () => {
+  test("what one has no memory for, two have", options, async (t) => {
+    const { edge, connector } = await setup(t, "x".repeat(400));
+    await edge.feed(connector, { object: "scarce" });
+    await edge.until("scarce/status", ({ resources: { "v1/pods": pods } }) => pods.metadataOnly && pods.state === "live");
+    for (const part of parts) {
+      const object = `scarce-${part}`;
+      await edge.feed(connector, { object, part });
+      const { resources } = await edge.until(`${object}/status`, live(countOf(part)));
+      assert.equal(resources["v1/pods"].metadataOnly, false, part);
+    }
+    // One grows, and the other has the room it had.
+    for (let i = 0; i < 60; i++) connector.put(`${here}/more-${i}`, "web", "Running");
+    await edge.until(`scarce-${parts[0]}/status`, ({ resources: { "v1/pods": pods } }) => pods.metadataOnly && pods.state === "live");
+    const { body } = await edge.get(`scarce-${parts[1]}/status`);
+    assert.ok(live(countOf(parts[1]!))(body) && !body.resources["v1/pods"].metadataOnly);
+    // What is deleted is gone from there.
+    for (let i = 0; i < 60; i++) connector.delete(`${here}/more-${i}`);
+    await edge.until(`scarce-${parts[0]}/status`, live(countOf(parts[0]!)));
+  });
+
+  test("each has its own standby, and restores what it kept", options, async (t) => {
+    const { edge, connector } = await setup(t);
+    const feeds = await Promise.all(parts.map((part) => edge.feed(connector, { object: part, part })));
+    for (const part of parts) await edge.until(`${part}/status`, live(countOf(part)));
+    const standby = await Promise.all(parts.map((part) => edge.feed(connector, { object: part, part })));
+    feeds[0]!.socket.terminate();
+    connector.put(`${here}/late`, "web", "Running");
+    await edge.until(`${parts[0]}/status`, live(countOf(parts[0]!) + 1));
+    assert.deepEqual([standby[0]!.begun, feeds[1]!.begun, standby[1]!.begun], [1, 1, 0], "the other object goes on as before");
+    assert.deepEqual(connector.subscribes.slice(0, 2), [0, 0]);
+    assert.ok(connector.subscribes.length === 3 && connector.subscribes[2]! >= 200, "without a snapshot");
+    const { rv } = connector;
+    for (const part of parts) await edge.until(`${part}/status`, ({ resources }) => Number(resources["v1/pods"].kept?.resourceVersion) >= (part === parts[0] ? rv : 200));
+
+    await edge.restart();
+    connector.put(`${there}/later`, "web", "Running");
+    for (const part of parts) await edge.feed(connector, { object: part, part });
+    await edge.until(`${parts[1]}/status`, live(countOf(parts[1]!) + 1));
+    await edge.until(`${parts[0]}/status`, live(countOf(parts[0]!) + 1));
+    assert.ok(connector.subscribes.slice(3).every((from) => from >= 200), `both resume: ${connector.subscribes}`);
+  });
+
+  test("a reader gets all that it asks for or is refused, also when the object was out of memory meanwhile", options, async (t) => {
+    const { edge, connector } = await setup(t);
+    const [part] = parts as [string];
+    await edge.feed(connector, { object: "one", part });
+    await edge.until("one/status", live(countOf(part)));
+    const wg = await edge.read({ query: `namespace=${here}&shard=${part}` });
+    const narrow = wg.collection("v1/pods", { namespace: here });
+    await narrow.synced;
+    assert.equal(narrow.status.objects, 10);
+    const whole = await edge.read({ query: `shard=${part}` });
+    const all = whole.collection("v1/pods");
+    await all.synced;
+    assert.equal(all.status.objects, countOf(part));
+    await edge.evicted();
+    for (const namespace of ["", there]) {
+      const none = wg.collection("v1/pods", { namespace });
+      await assert.rejects(none.synced, { code: 400, message: /divided over several objects of this edge, this one has shard 0-of-2/ });
+    }
+    await assert.rejects(whole.collection("v1/pods", { namespace: there }).synced, { code: 400, message: /is not among them: connect with \?resource=v1\/pods&namespace=NAME/ });
+    connector.put(`${here}/late`, "web", "Running");
+    connector.put(`${there}/late`, "web", "Running");
+    await until(narrow, ({ objects }) => objects === 11);
+    await until(all, ({ objects }) => objects === countOf(part) + 1);
+  });
+});
