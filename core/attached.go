@@ -16,6 +16,9 @@ const (
 	// readerMessageBytes is about how large a message to an attached reader is.
 	readerMessageBytes    = 64 << 10
 	defaultProgressMillis = 10_000
+	// comeAgainMillis is how long a collection is kept for a reader that was asked
+	// to come again: longer than any reader backs off.
+	comeAgainMillis = 90_000
 )
 
 // attached is a reader that the engine serves. It is looked at when something
@@ -143,12 +146,12 @@ func (r *attached) Collection(resource api.Resource, f *wire.Subscribe) (*cacher
 		b, _ = e.back(reflector.Scope{Resource: strings.Clone(f.Resource), Namespace: strings.Clone(f.Namespace)}, objcache.Version{})
 		b.connect(e)
 		e.origin.need()
-		b.idleSince = e.now
 	}
 	if denied := b.reflector.Denied(); denied != nil {
 		return nil, denied
 	}
 	if !b.reflector.SchemaKnown() {
+		b.idleSince = e.now + comeAgainMillis - lingerMillis
 		status := api.Unavailable("the collection is being opened; subscribe again in a moment")
 		status.RetryAfterSeconds = 1
 		return nil, status

@@ -81,3 +81,28 @@ func TestRegression4_ListWhileTheSourceChanges(t *testing.T) {
 	}))
 	require.True(t, answered)
 }
+
+// Regression 5: a collection that an engine had opened for one of its readers was
+// closed again before a reader came back whose back-off had grown, and so each
+// time anew.
+func TestRegression5_AReaderComesAgainLate(t *testing.T) {
+	r := newRig(t)
+	r.load(10)
+	l := r.leaf(7, 1<<20)
+	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	require.Equal(t, wire.Connecting, l.state().State)
+	for range 60 {
+		l.now += 1000
+		r.now += 1000
+		r.backend.pods.Progress(r.backend.pods.ResourceVersion(), r.now)
+		r.engine.Tick(r.now)
+		r.settle()
+	}
+	l.engine.Tick(l.now)
+	l.settle()
+	require.Equal(t, wire.Live, l.state().State)
+	require.EqualValues(t, 1, r.inspect("subscriptions"))
+	r.step(&wire.DetachReader{Reader: 7})
+	r.later(lingerMillis + 1)
+	require.Zero(t, r.inspect("subscriptions"))
+}

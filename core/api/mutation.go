@@ -24,6 +24,7 @@ const (
 	StaleLabelSet
 	BackInTime
 	ForeignBases
+	KeptTooFar
 	mutations
 )
 
@@ -33,7 +34,7 @@ var mutationNames = [mutations]string{
 	"drain that drops the end marker", "window boundary off by one", "view rank off by one", "reference leak",
 	"dispatch missing a watcher", "conflation that reorders", "staleness unsaid", "stale label set on the wire",
 	"snapshot of an older replica taken",
-	"difference from a base of another connector",
+	"difference from a base of another connector", "kept session that claims what was not sent",
 }
 
 // String says what is wrong.

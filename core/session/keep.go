@@ -40,7 +40,7 @@ func (s *subscription) keep(kept []byte) []byte {
 			Source: s.source, Bases: s.bases, BasesSince: s.basesSince,
 			MetadataOnly: s.metadataOnly, Credit: uint64(max(s.credit, 0)),
 		},
-		Live: s.phase == live, ReportedMillis: s.reported,
+		Live: s.phase == live, ReportedMillis: s.reported, Debt: uint64(max(-s.credit, 0)),
 	}
 	if f.Live {
 		f.ResourceVersion = s.sent()
@@ -54,7 +54,7 @@ func (s *subscription) sent() api.ResourceVersion {
 	switch {
 	case s.generation != s.cacher.Generation():
 		return max(s.rv, s.follower.Rested())
-	case s.caughtUp():
+	case s.caughtUp() || api.Mutated(api.KeptTooFar):
 		return max(s.rv, s.cacher.ResourceVersion())
 	}
 	return s.rv
@@ -92,7 +92,12 @@ func decodeKept(t wire.Type, payload []byte, s *Session) error {
 
 func (s *Session) resubscribe(f *wire.KeptSubscription) *api.Status {
 	status := s.subscribe(&f.Subscribe)
-	if sub := s.find(f.Subscription); sub != nil && f.Live {
+	sub := s.find(f.Subscription)
+	if sub == nil {
+		return status
+	}
+	sub.credit -= int64(min(f.Debt, math.MaxInt64/2))
+	if f.Live {
 		sub.introduced = true
 		sub.reported = min(f.ReportedMillis, s.now)
 	}

@@ -91,4 +91,9 @@ func (r *reader) collectionError(f *wire.CollectionError) {
 	if strings.Contains(f.Status.Message, "cannot be decoded: ") {
 		r.world.fail(ErrBody, "reader %d: %v", r.id, f.Status)
 	}
+	if f.Status.Code == 413 {
+		r.world.saw(Oversized)
+	} else {
+		r.world.saw(Unreadable)
+	}
 }

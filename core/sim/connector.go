@@ -60,11 +60,7 @@ func (c *connector) start() {
 
 // restart loses everything, connections too.
 func (c *connector) restart() {
-	for _, r := range c.world.readers {
-		if r.link.connector == c {
-			r.link.lose("the connector restarts")
-		}
-	}
+	c.world.hangUp(c, "the connector restarts")
 	c.checkHeaps()
 	c.start()
 	c.restarts++
@@ -108,6 +104,9 @@ func (c *connector) follow(kind int, f *feed) bool {
 	n := c.visible()
 	lost := f.next < len(s.revisions) && s.revisions[f.next].rv <= s.compacted
 	if f.source != s || f.broken || lost && f.next < n {
+		if f.source == s && !f.broken {
+			w.saw(SourceCompacted)
+		}
 		c.list(kind, f, max(n, f.position(s), s.compactedIndex()))
 		return true
 	}
@@ -266,6 +265,18 @@ func (c *connector) checkHeaps() {
 	}
 }
 
+func (c *connector) at(kind int) (*source, api.ResourceVersion) {
+	f := c.feeds[kind]
+	if f.source == nil {
+		return nil, 0
+	}
+	return f.source, f.rv()
+}
+
+func (c *connector) blind() int64 { return c.cutOff + staleMillis }
+
+func (c *connector) levels() int64 { return 1 }
+
 // Collection implements session.Backend.
 func (c *connector) Collection(name api.Resource, _ *wire.Subscribe) (*cacher.Cacher, *api.Status) {
 	for k, f := range c.feeds {
@@ -280,8 +291,11 @@ func (c *connector) Collection(name api.Resource, _ *wire.Subscribe) (*cacher.Ca
 // Release implements session.Backend.
 func (c *connector) Release(api.Resource) { c.open-- }
 
-// newSession starts one that a link asks only when it has reason to.
-func (c *connector) newSession(l *link) *session.Session {
+// accept starts a session that the link asks only when it has reason to.
+func (c *connector) accept(l *link) peer {
+	if c.world.now < c.downUntil {
+		return nil
+	}
 	l.woken = true
 	return session.New(session.Config{Server: "sim", ProgressMillis: progressMillis}, backend{c, l})
 }

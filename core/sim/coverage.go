@@ -24,12 +24,20 @@ const (
 	ImmutableStop
 	IdleRestart
 	CutInMessage
-	MessageDropped
-	ReaderResumed
 	RevisionCut
+	MessageDropped
+	MessageRepeated
+	Stalled
+	SlowReader
+	ClockAhead
+	ClockBack
+	ReaderResumed
 	HalfOpen
 	SaidStale
 	SourceReplaced
+	SourceCompacted
+	Unreadable
+	Oversized
 	LeaderLost
 	ReasonTold
 	ConnectorRestarted
@@ -39,16 +47,57 @@ const (
 	SnapshotRestored
 	SnapshotOfChanges
 	SnapshotRefused
+	ObjectSlept
+	ObjectRestored
+	ObjectRestarted
+	KeptReaderResumed
+	StandbyTookOver
 	situations
 )
 
 var situationNames = [situations]string{
-	"relist", "resume without relist", "410 for a subscription", "410 for a watch", "watch resumed by version",
-	"overflow-terminate", "conflation", "graceful drain", "end-marker race", "failover to an older replica",
-	"budget reached", "immutable stop", "idle restart", "connection cut in a message", "message dropped", "reader reopened, watch resumed", "revision cut between batches",
-	"half-open connection", "stale, and said so", "another source", "leader loss", "the source's error told", "connector restart",
-	"body told as a difference", "base brought along in a snapshot", "base brought along for a resumed reader",
-	"snapshot restore", "snapshot of changes", "damaged snapshot refused",
+	Relisted:           "relist",
+	Resumed:            "resume without relist",
+	Expired:            "410 for a subscription",
+	WatchExpired:       "410 for a watch",
+	WatchResumed:       "watch resumed by version",
+	OverflowTerminated: "overflow-terminate",
+	Conflated:          "conflation",
+	GracefulDrain:      "graceful drain",
+	EndMarkerRace:      "end-marker race",
+	OlderReplica:       "failover to an older replica",
+	BudgetReached:      "budget reached",
+	ImmutableStop:      "immutable stop",
+	IdleRestart:        "idle restart",
+	CutInMessage:       "connection cut in a frame",
+	RevisionCut:        "revision cut between its changes",
+	MessageDropped:     "message dropped",
+	MessageRepeated:    "message repeated",
+	Stalled:            "connection stalled with messages",
+	SlowReader:         "slow reader with messages",
+	ClockAhead:         "clock jumps ahead",
+	ClockBack:          "clock jumps back",
+	ReaderResumed:      "reader reopened, watch resumed",
+	HalfOpen:           "half-open connection",
+	SaidStale:          "stale, and said so",
+	SourceReplaced:     "another source",
+	SourceCompacted:    "source compacted ahead of a connector",
+	Unreadable:         "object that cannot be read",
+	Oversized:          "object that is too large",
+	LeaderLost:         "leader loss",
+	ReasonTold:         "the source's error told",
+	ConnectorRestarted: "connector restart",
+	DifferenceTold:     "body told as a difference",
+	BaseInSnapshot:     "base brought along in a snapshot",
+	BaseForResumed:     "base brought along for a resumed reader",
+	SnapshotRestored:   "snapshot restore",
+	SnapshotOfChanges:  "snapshot of changes",
+	SnapshotRefused:    "damaged snapshot refused",
+	ObjectSlept:        "edge: object out of memory",
+	ObjectRestored:     "edge: collection restored from storage",
+	ObjectRestarted:    "edge: object restarted",
+	KeptReaderResumed:  "edge: kept reader gone on with",
+	StandbyTookOver:    "edge: standby connector took over",
 }
 
 // Coverage counts situations.
@@ -76,7 +125,7 @@ func (c *Coverage) Missing() []string {
 func (c *Coverage) String() string {
 	var b strings.Builder
 	for i, n := range c {
-		fmt.Fprintf(&b, "  %-30s %d\n", situationNames[i], n)
+		fmt.Fprintf(&b, "  %-39s %d\n", situationNames[i], n)
 	}
 	return b.String()
 }

@@ -36,15 +36,15 @@ var opKinds = []kindOfOp{
 	{"lag", 4, (*world).opLag},
 	{"restart-connector", 3, (*world).opRestartConnector},
 	{"connector-down", 2, (*world).opConnectorDown},
-	{"cut", 5, onReader(cut)},
-	{"tear", 3, onReader(tear)},
-	{"drop", 3, onReader(drop)},
-	{"half-open", 3, onReader(halfOpen)},
-	{"stall", 3, onReader(stall)},
-	{"latency", 4, onReader(latency)},
-	{"duplicate", 3, onReader(duplicate)},
-	{"fail-over", 5, onReader(failOver)},
-	{"clock", 3, onReader(clock)},
+	{"cut", 5, onLink(cut)},
+	{"tear", 3, onLink(tear)},
+	{"drop", 3, onLink(drop)},
+	{"half-open", 3, onLink(halfOpen)},
+	{"stall", 3, onLink(stall)},
+	{"latency", 4, onLink(latency)},
+	{"duplicate", 3, onLink(duplicate)},
+	{"fail-over", 5, onLink(failOver)},
+	{"clock", 3, onLink(clock)},
 	{"busy", 3, onReader(busy)},
 	{"reopen", 2, onReader(reopen)},
 	{"open-collection", 8, onReader(openCollection)},
@@ -61,7 +61,7 @@ var opKinds = []kindOfOp{
 	{"get-object", 8, onReader(getObject)},
 	{"list", 5, onReader(list)},
 	{"get", 2, onReader(get)},
-	{"reconnect", 1, onReader(reconnect)},
+	{"reconnect", 1, onLink(reconnect)},
 	{"snapshot", 8, onReader(snapshot)},
 	{"restore", 2, onReader(restore)},
 	{"wait", 8, (*world).opWait},
@@ -72,13 +72,17 @@ var opKinds = []kindOfOp{
 func Program(seed uint64) []Op {
 	r := api.NewRand(seed ^ 0x5eed)
 	total := int64(0)
-	for _, k := range opKinds {
+	possible := opKinds
+	if ShapeOf(seed) == Edge {
+		possible = slices.Concat(opKinds, edgeOps)
+	}
+	for _, k := range possible {
 		total += int64(k.weight)
 	}
 	ops := []Op{{"open-collection", r.Uint64()}, {"open-watch", r.Uint64()}, {"open-view", r.Uint64()}}
 	for range 40 + r.Int63n(120) {
 		n := r.Int63n(total)
-		for _, k := range opKinds {
+		for _, k := range possible {
 			if n -= int64(k.weight); n < 0 {
 				ops = append(ops, Op{k.name, r.Uint64()})
 				break
@@ -102,7 +106,7 @@ func WithoutTiming(ops []Op) []Op {
 func (w *world) do(op Op) {
 	r := api.NewRand(op.Seed)
 	w.pass(pick[int64](r, 0, 0, 10, 100, 300, 1000) + r.Int63n(50))
-	for _, k := range opKinds {
+	for _, k := range slices.Concat(opKinds, edgeOps) {
 		if k.name == op.Kind {
 			k.do(w, r)
 			w.settle()

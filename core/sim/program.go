@@ -19,65 +19,6 @@ func onReader(f func(*reader, *api.Rand)) func(*world, *api.Rand) {
 	}
 }
 
-// Faults.
-
-func cut(rd *reader, r *api.Rand)       { rd.link.cut(r) }
-func duplicate(rd *reader, _ *api.Rand) { rd.link.duplicate() }
-func reopen(rd *reader, r *api.Rand)    { rd.reload(r.Int63n(3) > 0) }
-func reconnect(rd *reader, _ *api.Rand) { rd.step(&wire.Reconnect{}) }
-func stall(rd *reader, r *api.Rand)     { rd.link.stalled = rd.world.now + 500 + r.Int63n(20_000) }
-func busy(rd *reader, r *api.Rand)      { rd.busyUntil = rd.world.now + 100 + r.Int63n(20_000) }
-func latency(rd *reader, r *api.Rand) {
-	rd.link.latency, rd.link.room = pick[int64](r, 0, 5, 100, 3000), pick(r, 1, 4, 50)
-}
-
-func halfOpen(rd *reader, _ *api.Rand) {
-	if rd.link.stream != 0 {
-		rd.link.silent, rd.link.up, rd.link.down = true, nil, nil
-		rd.world.saw(HalfOpen)
-	}
-}
-
-// drop loses a message in one direction, and with it everything after it, until
-// the network notices.
-func drop(rd *reader, r *api.Rand) {
-	l := &rd.link
-	if l.stream == 0 || l.breaks != 0 {
-		return
-	}
-	l.breaks = rd.world.now + pick[int64](r, 1000, 10_000, 40_000, 120_000)
-	l.deaf = r.Int63n(2) == 0
-	queue := &l.up
-	if l.deaf {
-		queue = &l.down
-	}
-	if n := len(*queue); n > 0 {
-		*queue = (*queue)[:r.Int63n(int64(n))]
-	}
-	rd.world.saw(MessageDropped)
-}
-
-// tear cuts the connection while a revision of several changes is under way.
-func tear(rd *reader, r *api.Rand) {
-	latency := rd.link.latency
-	rd.link.latency = max(latency, 100)
-	rd.world.opTransaction(r)
-	rd.world.settle()
-	rd.link.cut(r)
-	rd.link.latency = latency
-}
-
-func failOver(rd *reader, r *api.Rand) {
-	rd.link.target = rd.world.connector(r)
-	rd.link.cut(r)
-}
-
-func clock(rd *reader, r *api.Rand) {
-	rd.tick()
-	rd.skew += pick[int64](r, 1000, 20_000, 3_600_000, -1000, -20_000, -3_600_000)
-	rd.tick()
-}
-
 // What programs do.
 
 var namespaces = []string{"", "", "", "ns0", "ns1"}

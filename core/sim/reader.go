@@ -18,16 +18,9 @@ const (
 
 // reader is a real engine, its link, and the program that uses it.
 type reader struct {
-	world     *world
-	id        int
-	config    wire.Config
-	engine    Engine
-	link      link
-	skew      int64 // of the engine's clock
-	wake      int64 // when it wants a tick, on the world's clock
-	busyUntil int64
-	batch     int
-	lastID    uint32
+	driver
+	id     int
+	lastID uint32
 
 	collections []*collection
 	watches     []*watch
@@ -43,14 +36,8 @@ type reader struct {
 }
 
 func (r *reader) open() {
-	open := r.world.setup.Engine
-	if open == nil {
-		open = r.world.setup.native
-	}
-	engine, err := open(r.config.Append(nil))
-	must(err)
-	r.engine, r.wake, r.inspected = engine, 0, map[string]int64{}
-	r.tick()
+	r.inspected = map[string]int64{}
+	r.start()
 }
 
 // reopen throws the engine away, as a page does that is loaded anew.
@@ -63,93 +50,13 @@ func (r *reader) reopen() {
 	r.open()
 }
 
-func (r *reader) busy() bool { return r.world.now < r.busyUntil }
-
 func (r *reader) id32() uint32 {
 	r.lastID++
 	return r.lastID
 }
 
-type frame interface{ Append([]byte) []byte }
-
-func (r *reader) tick() { r.engine.Tick(r.world.now + r.skew) }
-
-// step gives the engine a frame and spoils the buffer it came in.
-func (r *reader) step(f frame) {
-	r.tick()
-	data := f.Append(nil)
-	if err := r.engine.Step(data); err != nil {
-		r.world.fail(ErrProtocol, "reader %d refused %T: %v", r.id, f, err)
-	}
-	for i := range data {
-		data[i] = 0xee
-	}
-}
-
-// run ticks the engine when that is due, and takes what it has to say.
-func (r *reader) run() bool {
-	if r.busy() {
-		return false
-	}
-	if r.overdue() {
-		r.wake = 0
-		r.tick()
-	}
-	return r.drain()
-}
-
-func (r *reader) overdue() bool { return r.wake != 0 && r.world.now >= r.wake }
-
-func (r *reader) drain() bool {
-	moved := false
-	for out := r.engine.Ready(); out != nil; out = r.engine.Ready() {
-		moved = true
-		r.batch++
-		r.world.trace(out)
-		frames(append([]byte(nil), out...), r.output)
-		r.engine.Advance()
-	}
-	if moved {
-		r.settled()
-	}
-	return moved
-}
-
-func (r *reader) output(t wire.Type, payload []byte) {
-	l := &r.link
-	switch t {
-	case wire.TypeWakeAt:
-		f := parse(payload, &wire.WakeAt{})
-		if r.wake = 0; f.Millis != 0 {
-			r.wake = max(f.Millis-r.skew, r.world.now)
-		}
-	case wire.TypeOpenStream:
-		f := parse(payload, &wire.OpenStream{})
-		l.forget()
-		l.opening = f.Stream
-	case wire.TypeCloseStream:
-		l.forget()
-		l.opening = 0
-	case wire.TypeSendStream:
-		f := parse(payload, &wire.SendStream{})
-		if f.Stream != l.stream {
-			r.world.fail(ErrProtocol, "reader %d sends on stream %d, and %d is open", r.id, f.Stream, l.stream)
-			return
-		}
-		l.tap.asked(f.Data)
-		l.send(&l.up, f.Data)
-	default:
-		r.told(t, payload)
-	}
-}
-
-func parse[F interface{ Parse([]byte) error }](payload []byte, f F) F {
-	must(f.Parse(payload))
-	return f
-}
-
 // told takes what the engine tells the program.
-func (r *reader) told(t wire.Type, payload []byte) {
+func (r *reader) hear(t wire.Type, payload []byte) {
 	switch t {
 	case wire.TypeCollectionState:
 		r.collectionState(parse(payload, &wire.CollectionState{}))
@@ -246,21 +153,14 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	c.told, c.epoch = *f, e
 }
 
-// settled judges what the program holds after all was told.
-func (r *reader) settled() {
+// judgeHeld judges what the program holds after all was told.
+func (r *reader) judgeHeld() {
 	for _, w := range r.watches {
 		r.bind(w)
 	}
 	r.resume()
 	for _, v := range r.views {
 		r.checkView(v)
-	}
-}
-
-// heardOf is called when a message has been taken in.
-func (r *reader) heardOf() {
-	if !r.world.setup.Batched {
-		r.drain()
 	}
 }
 
@@ -275,9 +175,7 @@ func (r *reader) checkFresh() {
 		return
 	}
 	w := r.world
-	if r.link.latency >= slowMillis {
-		r.link.slow = w.now
-	}
+	oldest := oldestMillis * r.link.target.levels()
 	for _, c := range r.collections {
 		r.checkReason(c)
 		if c.told.State != wire.Live || !c.ready() {
@@ -286,10 +184,10 @@ func (r *reader) checkFresh() {
 		if w.now > c.epoch.heard+staleMillis {
 			w.fail(ErrStale, "reader %d, collection %d says live, and heard nothing for %d ms", r.id, c.id, w.now-c.epoch.heard)
 		}
-		settled := w.now > max(c.epoch.asked+staleMillis, r.link.slow+oldestMillis, r.link.target.cutOff+staleMillis)
-		if settled && c.epoch.source == w.source && c.told.ResourceVersion < w.versionAt(w.now-oldestMillis) {
+		settled := w.now > max(c.epoch.asked+staleMillis, r.link.blind())
+		if settled && c.epoch.source == w.source && c.told.ResourceVersion < w.versionAt(w.now-oldest) {
 			w.fail(ErrStale, "reader %d, collection %d says live at version %d, and the source was at %d more than %d ms ago",
-				r.id, c.id, c.told.ResourceVersion, w.versionAt(w.now-oldestMillis), oldestMillis)
+				r.id, c.id, c.told.ResourceVersion, w.versionAt(w.now-oldest), oldest)
 		}
 	}
 }
@@ -299,10 +197,11 @@ func (r *reader) checkFresh() {
 // neither asked nor heard anything meanwhile.
 func (r *reader) checkReason(c *collection) {
 	w, l := r.world, &r.link
-	if l.connector == nil || l.connector.failing == 0 || l.silent || l.breaks != 0 || c.told.State != wire.Connecting && c.told.State != wire.Stale {
+	from, ok := l.server.(*connector)
+	if !ok || from.failing == 0 || l.silent || l.breaks != 0 || c.told.State != wire.Connecting && c.told.State != wire.Stale {
 		return
 	}
-	since := max(l.connector.failing, l.since, c.opened, l.stalled, l.slow+slowMillis, r.busyUntil)
+	since := max(from.failing, l.since, c.opened, l.stalled, l.slow+slowMillis, r.busyUntil)
 	if w.now <= since+staleMillis {
 		return
 	}
@@ -312,13 +211,4 @@ func (r *reader) checkReason(c *collection) {
 		w.fail(ErrReason, "reader %d, collection %d is %v: %v", r.id, c.id, c.told.State, status)
 	}
 	w.saw(ReasonTold)
-}
-
-func (r *reader) nextEvent() int64 {
-	now := r.world.now
-	next := earlier(r.link.nextEvent(), r.busyUntil, now)
-	if r.wake != 0 {
-		next = earlier(next, r.wake, now)
-	}
-	return next
 }

@@ -62,9 +62,9 @@ func (w *world) heal(r *api.Rand) {
 	for _, c := range w.connectors {
 		c.lag, c.cutOff, c.downUntil = 0, 0, 0
 	}
-	for _, rd := range w.readers {
-		rd.busyUntil = 0
-		rd.link.latency, rd.link.stalled, rd.link.room = 0, 0, 4
+	for _, d := range w.drivers() {
+		d.busyUntil = 0
+		d.link.latency, d.link.stalled, d.link.room = 0, 0, 4
 	}
 	w.pass(10_000)
 	for _, rd := range w.readers {
@@ -92,6 +92,9 @@ func (w *world) heal(r *api.Rand) {
 // the guarantees.
 func (w *world) judge() {
 	w.quiet = true
+	for _, o := range w.objects {
+		o.judge()
+	}
 	for _, rd := range w.readers {
 		for _, c := range rd.collections {
 			rd.judgeCollection(c)
@@ -237,6 +240,9 @@ func (w *world) close() {
 	for _, rd := range w.readers {
 		rd.checkEmpty()
 	}
+	for _, o := range slices.Backward(w.objects) {
+		o.close()
+	}
 	for _, c := range w.connectors {
 		c.checkHeaps()
 		if c.open != 0 {
@@ -276,7 +282,7 @@ func (r *reader) checkMemory() {
 			r.world.fail(ErrMemory, "reader %d, collection %d keeps %d events, more than %d", r.id, c.id, value("history"), r.config.MaxHistory)
 		}
 		used += value("usedBytes") / max(value("sharedBy"), 1)
-		budget += int64(2*r.world.setup.Message + largestRevision)
+		budget += int64(2*max(r.world.setup.Message, r.link.largest) + largestRevision)
 	}
 	if r.config.MaxBytes > 0 && used > budget {
 		r.world.fail(ErrMemory, "reader %d holds %d bytes, and %d are allowed", r.id, used, r.config.MaxBytes)

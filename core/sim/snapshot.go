@@ -115,11 +115,7 @@ func (r *reader) keep(t *taking, f *wire.SnapshotChunk) {
 	}
 	k.chunks = append(k.chunks, t.fresh...)
 	k.rv, k.heard = f.ResourceVersion, r.scope(c).heard
-	for _, s := range r.world.sources {
-		if s.name == string(f.Source) {
-			k.source = s
-		}
-	}
+	k.source = r.world.sourceNamed(f.Source)
 	if k.source == nil || f.ResourceVersion != c.told.ResourceVersion {
 		r.world.fail(ErrRestore, "reader %d: a snapshot of %s is of %q at %d, and the collection at %d",
 			r.id, t.key, f.Source, f.ResourceVersion, c.told.ResourceVersion)

@@ -100,7 +100,7 @@ func (t *tap) asked(data []byte) {
 
 // up reads what arrives at the connector.
 func (t *tap) up(data []byte) {
-	w := t.link.reader.world
+	w := t.link.driver.world
 	frames(data, func(kind wire.Type, payload []byte) {
 		if kind == wire.TypeCredit {
 			f := parse(payload, &wire.Credit{})
@@ -113,8 +113,8 @@ func (t *tap) up(data []byte) {
 		must(f.Parse(payload))
 		t.credit[f.Subscription] = int64(f.Credit)
 		for k, name := range resourceNames {
-			feed := t.link.connector.feeds[k]
-			if name == f.Resource && feed.source != nil && feed.source.name == f.Source && feed.rv() < f.NotOlderThan {
+			source, rv := t.link.server.at(k)
+			if name == f.Resource && source != nil && source.name == f.Source && rv < f.NotOlderThan {
 				w.saw(OlderReplica)
 			}
 		}
@@ -168,7 +168,7 @@ func (t *tap) down(data []byte) {
 			var f wire.SubscriptionStatus
 			must(f.Parse(payload))
 			if f.Status != nil && f.Status.Code == 410 {
-				t.link.reader.world.saw(Expired)
+				t.link.driver.world.saw(Expired)
 			}
 			if sub := t.find(f.Subscription); sub != nil {
 				sub.dead = true
@@ -185,11 +185,11 @@ func (t *tap) schema(f *wire.Schema) {
 	if e := sub.scope.epoch; e.source != nil && e.source.name != f.Source {
 		sub.scope.renew()
 		sub.dead = true // the engine starts over with another subscription
-		t.link.reader.world.saw(SourceReplaced)
+		t.link.driver.world.saw(SourceReplaced)
 		return
 	}
-	sub.scope.asked = t.link.reader.world.now
-	for _, s := range t.link.reader.world.sources {
+	sub.scope.asked = t.link.driver.world.now
+	for _, s := range t.link.driver.world.sources {
 		if s.name == f.Source {
 			sub.scope.source = s
 		}
@@ -203,10 +203,10 @@ func (t *tap) snapshot(f *wire.SnapshotEnd) {
 	}
 	sub.listing = false
 	e := sub.scope.epoch
-	e.asked = t.link.reader.world.now
+	e.asked = t.link.driver.world.now
 	if e.ready {
 		e.relists = append(e.relists, check.Relist{From: e.rv, To: f.ResourceVersion})
-		t.link.reader.world.saw(Relisted)
+		t.link.driver.world.saw(Relisted)
 	} else {
 		e.ready, e.first = true, f.ResourceVersion
 	}
@@ -222,7 +222,7 @@ func (t *tap) events(f *wire.Events) {
 // sent checks what a session says, before anything happens to it: a revision
 // is never split over two frames, and nothing is overtaken by progress.
 func (t *tap) sent(data []byte) {
-	w := t.link.reader.world
+	w := t.link.driver.world
 	frames(data, func(kind wire.Type, payload []byte) {
 		switch kind {
 		case wire.TypeSnapshotPart:
@@ -260,14 +260,14 @@ func (t *tap) sent(data []byte) {
 // than that and one frame is ever under way.
 func (t *tap) charge(subscription uint32, payload int) {
 	if t.credit[subscription] <= 0 {
-		t.link.reader.world.fail(ErrCredit, "data of subscription %d, which has used its credit up", subscription)
+		t.link.driver.world.fail(ErrCredit, "data of subscription %d, which has used its credit up", subscription)
 	}
 	t.credit[subscription] -= int64(wire.Size(payload))
 }
 
 // difference notes how a body is told.
 func (t *tap) difference(subscription uint32, c *wire.Change) {
-	w := t.link.reader.world
+	w := t.link.driver.world
 	switch sub := t.find(subscription); {
 	case c.Base.ResourceVersion == 0:
 	case c.Base.Body.Codec == api.NoBody:
@@ -286,26 +286,21 @@ func (t *tap) reached(sub *subscription, rv api.ResourceVersion) {
 		e.rv = rv
 	}
 	if sub.resumed {
-		sub.resumed, e.asked = false, t.link.reader.world.now
-		t.link.reader.world.saw(Resumed)
+		sub.resumed, e.asked = false, t.link.driver.world.now
+		t.link.driver.world.saw(Resumed)
 	}
-	e.heard = t.link.reader.world.now
+	e.heard = t.link.driver.world.now
 }
 
-// multiKey reports that a message has several changes of one revision.
-func multiKey(data []byte) bool {
-	found := false
-	frames(data, func(kind wire.Type, payload []byte) {
-		if kind != wire.TypeEvents {
-			return
+// multiKey reports that a frame of events has several changes of one revision.
+func multiKey(payload []byte) bool {
+	f := parse(payload, &wire.Events{})
+	for i := 1; i < len(f.Changes); i++ {
+		if f.Changes[i].ResourceVersion == f.Changes[i-1].ResourceVersion {
+			return true
 		}
-		var f wire.Events
-		must(f.Parse(payload))
-		for i := 1; i < len(f.Changes); i++ {
-			found = found || f.Changes[i].ResourceVersion == f.Changes[i-1].ResourceVersion
-		}
-	})
-	return found
+	}
+	return false
 }
 
 func frames(data []byte, f func(wire.Type, []byte)) {

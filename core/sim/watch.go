@@ -181,7 +181,7 @@ func (r *reader) watchClosed(id uint32) {
 		r.world.fail(ErrProtocol, "reader %d: end of watch %d, which is not open", r.id, id)
 		return
 	}
-	if w.drained && w.marked {
+	if w.drained && w.marked && w.status == nil && w.open.TimeoutSeconds == 0 {
 		r.world.saw(GracefulDrain)
 	}
 	r.checkDrained(w)

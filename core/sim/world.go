@@ -42,11 +42,30 @@ type Setup struct {
 	Budget     uint64 // bytes a reader may hold; 1 for the default
 	Readers    int
 	Connectors int
+	Shape      Shape
 	Batched    bool // engines are asked for output only when there is no more input
 	// Engine makes the engine of a reader; by default one of package core.
 	Engine func(config []byte) (Engine, error)
 	Codec  Codec
 	Whole  bool // connectors make no differences of bodies
+}
+
+// Shape is what lies between the readers and the source.
+type Shape uint8
+
+// The shapes.
+const (
+	AnyShape   Shape = iota // that of the seed
+	Connectors              // readers of connectors
+	Edge                    // readers of objects at the edge, which connectors feed
+)
+
+// ShapeOf is the shape of a seed's world.
+func ShapeOf(seed uint64) Shape {
+	if api.NewRand(seed^0x5a9e).Int63n(4) == 0 {
+		return Edge
+	}
+	return Connectors
 }
 
 // startMillis and the first version are not small, so that nothing works by
@@ -68,6 +87,7 @@ type world struct {
 	source     *source
 	sources    []*source
 	connectors []*connector
+	objects    []*edgeObject
 	readers    []*reader
 	queued     []func() // what programs do next
 	quiet      bool     // faults are over
@@ -119,18 +139,55 @@ func newWorld(seed uint64, setup Setup, result *Result) *world {
 		c.start()
 		w.connectors = append(w.connectors, c)
 	}
+	servers := make([]server, len(w.connectors))
+	for i, c := range w.connectors {
+		servers[i] = c
+	}
+	if setup.Shape == Edge || setup.Shape == AnyShape && ShapeOf(seed) == Edge {
+		servers = w.buildEdge(servers, api.NewRand(seed^0xed6e))
+	}
 	for i := range setup.Readers {
-		rd := &reader{world: w, id: i}
+		rd := &reader{id: i}
+		rd.world, rd.name, rd.told, rd.settled = w, fmt.Sprintf("reader %d", i), rd.hear, rd.judgeHeld
 		rd.config = wire.Config{Seed: r.Uint64(), Client: "sim", MaxHistory: setup.Window, Credit: setup.Credit}
 		if setup.Budget > 1 {
 			rd.config.MaxBytes = setup.Budget
 		}
-		rd.link = link{reader: rd, target: pick(r, w.connectors...), room: 4}
-		rd.link.tap.link = &rd.link
+		rd.lead(servers, r)
 		rd.open()
 		w.readers = append(w.readers, rd)
 	}
 	return w
+}
+
+func (w *world) sourceNamed(name string) *source {
+	for _, s := range w.sources {
+		if s.name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// drivers are those of all engines.
+func (w *world) drivers() []*driver {
+	var all []*driver
+	for _, o := range w.objects {
+		all = append(all, &o.driver)
+	}
+	for _, r := range w.readers {
+		all = append(all, &r.driver)
+	}
+	return all
+}
+
+// hangUp breaks the streams that lead to a server.
+func (w *world) hangUp(s server, why string) {
+	for _, d := range w.drivers() {
+		if d.link.server == s {
+			d.link.lose(why)
+		}
+	}
 }
 
 // guard runs f and turns what it panics with into the violation of the run.
@@ -171,13 +228,11 @@ func (w *world) move() bool {
 	for _, c := range w.connectors {
 		moved = c.pull() || moved
 	}
-	for _, r := range w.readers {
-		l := &r.link
-		moved = (!r.busy() && l.answer()) || moved
-		moved = l.timeout() || moved
-		moved = l.pull() || moved
-		moved = l.deliver() || moved
-		moved = r.run() || moved
+	for _, o := range w.objects {
+		moved = o.move() || moved
+	}
+	for _, rd := range w.readers {
+		moved = rd.move() || moved
 	}
 	queued := w.queued
 	w.queued = nil
@@ -196,8 +251,11 @@ func (w *world) pass(millis int64) {
 		for _, c := range w.connectors {
 			next = earlier(next, c.nextEvent(), w.now)
 		}
-		for _, r := range w.readers {
-			next = earlier(next, r.nextEvent(), w.now)
+		for _, o := range w.objects {
+			next = earlier(next, o.nextEvent(), w.now)
+		}
+		for _, rd := range w.readers {
+			next = earlier(next, rd.nextEvent(), w.now)
 		}
 		if next == 0 || next > end {
 			break

@@ -6,6 +6,8 @@ type KeptSubscription struct {
 	Subscribe            // as the reader would resume it, with the credit that is left
 	Live           bool  // the reader has the whole state, and its schema
 	ReportedMillis int64 // when it was last told how far it is; zero for never
+	// Debt is how many bytes it was sent beyond its credit.
+	Debt uint64
 }
 
 // Append writes the whole frame.
@@ -14,6 +16,7 @@ func (f *KeptSubscription) Append(dst []byte) []byte {
 	dst = f.appendPayload(dst)
 	dst = appendBool(dst, f.Live)
 	dst = appendVarint(dst, f.ReportedMillis)
+	dst = appendUvarint(dst, f.Debt)
 	return end(dst, start)
 }
 
@@ -23,5 +26,6 @@ func (f *KeptSubscription) Parse(payload []byte) error {
 	f.read(&r)
 	f.Live = r.bool()
 	f.ReportedMillis = r.varint()
+	f.Debt = r.uvarint()
 	return r.done("KeptSubscription")
 }

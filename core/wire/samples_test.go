@@ -101,7 +101,7 @@ func patch(previous, current Envelope, body api.Body) Patch {
 var (
 	keptSubscription = &KeptSubscription{
 		Subscribe: Subscribe{Subscription: 1, Resource: "v1/pods", ResourceVersion: 42, NotOlderThan: 42, Source: "etcd-1", Credit: 4 << 20},
-		Live:      true, ReportedMillis: 1_700_000_000_123,
+		Live:      true, ReportedMillis: 1_700_000_000_123, Debt: 700,
 	}
 	keptSession = keptSubscription.Append((&Dictionary{ID: 7}).Append((&Hello{Version: Version}).Append(nil)))
 )

@@ -1,0 +1,156 @@
+package sim
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// driver runs an engine: its clock, its connection, and what it asks for.
+type driver struct {
+	world     *world
+	name      string
+	config    wire.Config
+	engine    Engine
+	link      link
+	skew      int64 // of the engine's clock
+	wake      int64 // when it wants a tick, on the world's clock
+	busyUntil int64
+	batch     int
+	// told takes what the engine tells its program, and settled is called when
+	// all of it was told.
+	told    func(wire.Type, []byte)
+	settled func()
+	// An engine may be out of memory, and is nil then: rouse brings another. lost
+	// is called when the stream has broken.
+	rouse, lost func()
+	stepped     int   // how often the engine was given something
+	steppedAt   int64 // and when it last was
+}
+
+// start opens an engine in the place of the last one.
+func (d *driver) start() {
+	open := d.world.setup.Engine
+	if open == nil {
+		open = d.world.setup.native
+	}
+	engine, err := open(d.config.Append(nil))
+	must(err)
+	d.engine, d.wake = engine, 0
+	d.tick()
+}
+
+// lead connects the driver to one of several servers.
+func (d *driver) lead(servers []server, r *api.Rand) {
+	d.link = link{driver: d, servers: servers, target: pick(r, servers...), room: 4}
+	d.link.tap.link = &d.link
+}
+
+// move lets happen what can happen on the driver's link and in its engine.
+func (d *driver) move() bool {
+	l := &d.link
+	if l.latency >= slowMillis {
+		l.slow = d.world.now
+	}
+	moved := !d.busy() && l.answer()
+	moved = l.timeout() || moved
+	moved = l.pull() || moved
+	moved = l.deliver() || moved
+	return d.run() || moved
+}
+
+func (d *driver) busy() bool { return d.world.now < d.busyUntil }
+
+func (d *driver) tick() { d.engine.Tick(d.world.now + d.skew) }
+
+type frame interface{ Append([]byte) []byte }
+
+// step gives the engine a frame and spoils the buffer it came in.
+func (d *driver) step(f frame) {
+	d.tick()
+	d.stepped, d.steppedAt = d.stepped+1, d.world.now
+	data := f.Append(nil)
+	if err := d.engine.Step(data); err != nil {
+		d.world.fail(ErrProtocol, "%s refused %T: %v", d.name, f, err)
+	}
+	for i := range data {
+		data[i] = 0xee
+	}
+}
+
+// run ticks the engine when that is due, and takes what it has to say.
+func (d *driver) run() bool {
+	if d.busy() {
+		return false
+	}
+	if d.overdue() {
+		d.wake = 0
+		d.tick()
+	}
+	return d.drain()
+}
+
+func (d *driver) overdue() bool { return d.wake != 0 && d.world.now >= d.wake }
+
+func (d *driver) drain() bool {
+	moved := false
+	for out := d.engine.Ready(); out != nil; out = d.engine.Ready() {
+		moved = true
+		d.batch++
+		d.world.trace(out)
+		frames(append([]byte(nil), out...), d.output)
+		d.engine.Advance()
+	}
+	if moved {
+		d.settled()
+	}
+	return moved
+}
+
+func (d *driver) output(t wire.Type, payload []byte) {
+	l := &d.link
+	switch t {
+	case wire.TypeWakeAt:
+		f := parse(payload, &wire.WakeAt{})
+		if d.wake = 0; f.Millis != 0 {
+			d.wake = max(f.Millis-d.skew, d.world.now)
+		}
+	case wire.TypeOpenStream:
+		f := parse(payload, &wire.OpenStream{})
+		l.forget()
+		l.opening = f.Stream
+	case wire.TypeCloseStream:
+		l.forget()
+		l.opening = 0
+	case wire.TypeSendStream:
+		f := parse(payload, &wire.SendStream{})
+		if f.Stream != l.stream {
+			d.world.fail(ErrProtocol, "%s sends on stream %d, and %d is open", d.name, f.Stream, l.stream)
+			return
+		}
+		l.tap.asked(f.Data)
+		l.send(&l.up, f.Data)
+	default:
+		d.told(t, payload)
+	}
+}
+
+func parse[F interface{ Parse([]byte) error }](payload []byte, f F) F {
+	must(f.Parse(payload))
+	return f
+}
+
+// heardOf is called when a message has been taken in.
+func (d *driver) heardOf() {
+	if !d.world.setup.Batched {
+		d.drain()
+	}
+}
+
+func (d *driver) nextEvent() int64 {
+	now := d.world.now
+	next := earlier(d.link.nextEvent(), d.busyUntil, now)
+	if d.wake != 0 {
+		next = earlier(next, d.wake, now)
+	}
+	return next
+}

@@ -1,0 +1,448 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// edgeObject is an object at the edge: an engine that connectors feed, one at a
+// time while the others stand by, or that reads from another object; and that
+// serves readers out of what it holds. When it is quiet it may be taken out of
+// memory. Its sockets stay, what it held is in storage, and how far its readers
+// are is with their sockets; the next message wakes it.
+type edgeObject struct {
+	driver
+	regional bool // it reads from another, for as long as it has readers
+	held     [kinds]bool
+	open     [kinds]uint32 // its collections; zero for one that is not open
+	states   [kinds]wire.CollectionState
+	stored   [kinds]*kept
+	readers  []*attachment
+	lastID   uint32
+	rand     *api.Rand
+
+	steps   int   // of the engine when it was kept last
+	since   int64 // when it first was ahead of what is kept; zero while it is not
+	alarm   int64 // when it is to be awake again
+	awoke   int64
+	chunk   *wire.SnapshotChunk // the answer to the present question
+	refused *api.Status
+}
+
+// How long an object waits before it keeps what happened.
+const (
+	quietMillis = 1000
+	keepMillis  = 10_000
+)
+
+func newEdgeObject(w *world, name string, regional bool, r *api.Rand) *edgeObject {
+	o := &edgeObject{regional: regional, rand: api.NewRand(r.Uint64())}
+	o.world, o.name, o.told, o.rouse, o.lost, o.settled = w, name, o.hear, o.awaken, o.standBy, func() {}
+	o.config = wire.Config{Seed: r.Uint64(), Client: name, MaxHistory: w.setup.Window, Credit: w.setup.Credit}
+	o.held[pods], o.held[secrets] = true, r.Int63n(3) > 0
+	return o
+}
+
+// awaken opens an engine with what was kept, and goes on with the sockets that
+// are open: upstream in a new session.
+func (o *edgeObject) awaken() {
+	o.link.forget()
+	o.link.opening, o.link.tap.scopes = 0, nil
+	o.awoke, o.since, o.alarm = o.world.now, 0, 0
+	o.open, o.states = [kinds]uint32{}, [kinds]wire.CollectionState{}
+	o.start()
+	o.hold()
+	for _, a := range o.readers {
+		o.attach(a)
+	}
+	o.drain()
+	o.steps = o.stepped
+}
+
+// hold opens the collections that the object is to have, and closes the others.
+func (o *edgeObject) hold() {
+	for kind, held := range o.held {
+		wanted := held && (!o.regional || len(o.readers) > 0)
+		switch {
+		case wanted && o.open[kind] == 0:
+			o.lastID++
+			o.open[kind] = o.lastID
+			o.restore(kind)
+		case !wanted && o.open[kind] != 0:
+			o.step(&wire.CloseCollection{Collection: o.open[kind]})
+			o.open[kind], o.states[kind] = 0, wire.CollectionState{}
+		}
+	}
+}
+
+func (o *edgeObject) restore(kind int) {
+	k := o.stored[kind]
+	o.step(&wire.OpenCollection{Collection: o.open[kind], Resource: resourceNames[kind], Restore: k != nil})
+	if k == nil {
+		return
+	}
+	for _, chunk := range k.chunks {
+		o.step(&wire.RestoreChunk{Collection: o.open[kind], Data: append([]byte(nil), chunk...)})
+	}
+	o.step(&wire.RestoreChunk{Collection: o.open[kind], End: true})
+	o.drain()
+	// What was closed a moment ago may still be there, and further on.
+	if rv := o.states[kind].ResourceVersion; o.refused != nil || rv != k.rv && o.awoke == o.world.now {
+		o.world.fail(ErrRestore, "%s: %s was kept at version %d and is restored as %+v: %v", o.name, resourceNames[kind], k.rv, o.states[kind], o.refused)
+	}
+	o.world.saw(ObjectRestored)
+}
+
+// hear takes what the engine says.
+func (o *edgeObject) hear(t wire.Type, payload []byte) {
+	switch t {
+	case wire.TypeCollectionState:
+		f := parse(payload, &wire.CollectionState{})
+		for kind, id := range o.open {
+			if id == f.Collection {
+				o.states[kind] = *f
+			}
+		}
+	case wire.TypeSendReader:
+		f := parse(payload, &wire.SendReader{})
+		if a := o.attachment(f.Reader); a != nil {
+			a.out = append(a.out, append([]byte(nil), f.Data...))
+			a.stirred, a.link.woken = true, true
+		}
+	case wire.TypeKeptReader:
+		f := parse(payload, &wire.KeptReader{})
+		if a := o.attachment(f.Reader); a != nil {
+			a.kept, a.stirred = append([]byte{}, f.Data...), false
+		}
+	case wire.TypeSnapshotChunk:
+		f := parse(payload, &wire.SnapshotChunk{})
+		f.Data = append([]byte(nil), f.Data...)
+		f.Source = string([]byte(f.Source))
+		o.chunk = f
+	case wire.TypeErrorReply:
+		o.refused = parse(payload, &wire.ErrorReply{}).Status
+	case wire.TypeRejected:
+		o.refused = parse(payload, &wire.Rejected{}).Status
+	case wire.TypeCloseReader:
+		f := parse(payload, &wire.CloseReader{})
+		o.world.fail(ErrProtocol, "%s sends reader %d away: %v", o.name, f.Reader, f.Status)
+	}
+}
+
+// move lets happen what can happen. What comes for an object that is out of
+// memory wakes it, and is of a session that is over by then.
+func (o *edgeObject) move() bool {
+	if o.engine == nil {
+		moved := o.link.pull()
+		if !o.link.due(o.link.down) && (o.alarm == 0 || o.world.now < o.alarm) {
+			return moved
+		}
+		o.awaken()
+	}
+	o.hold()
+	moved := o.driver.move()
+	if o.keepAt() != 0 && o.world.now >= o.keepAt() {
+		o.keep()
+		return true
+	}
+	return moved
+}
+
+// keepAt is when what happened is to be kept; zero for never.
+func (o *edgeObject) keepAt() int64 {
+	if o.engine == nil || o.steps == o.stepped {
+		return 0
+	}
+	if o.since == 0 {
+		o.since = o.world.now
+	}
+	return min(o.steppedAt+quietMillis, o.since+keepMillis)
+}
+
+func (o *edgeObject) nextEvent() int64 {
+	if o.engine == nil {
+		return earlier(o.link.nextEvent(), o.alarm, o.world.now)
+	}
+	return earlier(o.driver.nextEvent(), o.keepAt(), o.world.now)
+}
+
+// keep stores what changed, and then, at once or a moment later, how far each
+// reader is.
+func (o *edgeObject) keep() {
+	for kind := range kinds {
+		if rv := o.states[kind].ResourceVersion; rv != 0 && (o.stored[kind] == nil || o.stored[kind].rv != rv) {
+			o.store(kind)
+		}
+	}
+	o.since = 0
+	if o.rand.Int63n(3) == 0 {
+		engine := o.engine
+		o.world.later(func() {
+			if o.engine == engine {
+				o.keepReaders()
+			}
+		})
+	} else {
+		o.keepReaders()
+	}
+	o.steps = o.stepped
+}
+
+func (o *edgeObject) keepReaders() {
+	for _, a := range o.readers {
+		if a.stirred {
+			o.step(&wire.KeepReader{Reader: a.id})
+		}
+	}
+	o.drain()
+}
+
+// store takes the state of a collection, or what changed in it.
+func (o *edgeObject) store(kind int) {
+	o.lastID++
+	f := wire.TakeSnapshot{Request: o.lastID, Collection: o.open[kind], ChunkBytes: uint32(pick(o.rand, 300, 3000, 0))}
+	next := &kept{kind: kind, key: resourceNames[kind]}
+	if k := o.stored[kind]; k != nil && len(k.chunks) < 20 {
+		f.ResourceVersion, f.Source, next.chunks = k.rv, k.source.name, k.chunks[:len(k.chunks):len(k.chunks)]
+	}
+	for o.ask(&f); o.refused == nil; o.ask(&wire.NextChunk{Request: f.Request}) {
+		c := o.chunk
+		if c == nil {
+			o.world.fail(ErrRestore, "%s: a snapshot of %s goes on with nothing", o.name, next.key)
+		}
+		if c.Whole && f.ResourceVersion != 0 {
+			next.chunks, f.ResourceVersion = nil, 0
+		}
+		next.chunks = append(next.chunks, c.Data)
+		if c.Last {
+			next.rv, next.source = c.ResourceVersion, o.world.sourceNamed(c.Source)
+			o.stored[kind] = next
+			return
+		}
+	}
+	o.refused = nil // it was listed anew meanwhile, and is kept the next time
+}
+
+func (o *edgeObject) ask(f frame) {
+	o.chunk, o.refused = nil, nil
+	o.step(f)
+	o.drain()
+}
+
+// sleep takes the object out of memory. One that holds a connection of its own
+// is not.
+func (o *edgeObject) sleep() {
+	if o.engine == nil || o.regional && (o.link.stream != 0 || o.link.opening != 0) {
+		return
+	}
+	o.keep()
+	o.keepReaders()
+	o.engine, o.alarm = nil, o.wake
+	o.world.saw(ObjectSlept)
+}
+
+// restart loses the engine and all sockets; the storage stays.
+func (o *edgeObject) restart() {
+	o.engine = nil
+	o.world.hangUp(o, "the object restarts")
+	o.readers = nil
+	o.awaken()
+	o.world.saw(ObjectRestarted)
+}
+
+// standBy lets the next connector take over at once.
+func (o *edgeObject) standBy() {
+	if len(o.link.servers) < 2 || o.regional {
+		return
+	}
+	for i, s := range o.link.servers {
+		if s == o.link.target {
+			o.link.target = o.link.servers[(i+1)%len(o.link.servers)]
+			break
+		}
+	}
+	o.step(&wire.Reconnect{})
+	o.world.saw(StandbyTookOver)
+}
+
+func (o *edgeObject) at(kind int) (*source, api.ResourceVersion) {
+	for _, s := range o.link.tap.scopes {
+		if s.kind == kind && s.source != nil {
+			return s.source, o.states[kind].ResourceVersion
+		}
+	}
+	return nil, 0
+}
+
+func (o *edgeObject) blind() int64 {
+	last := max(o.link.blind(), o.awoke+oldestMillis)
+	for _, s := range o.link.tap.scopes {
+		last = max(last, s.asked+staleMillis)
+	}
+	return last + staleMillis
+}
+
+func (o *edgeObject) levels() int64 { return 1 + o.link.target.levels() }
+
+// judge: an object that has readers, or is fed, is where the source is.
+func (o *edgeObject) judge() {
+	if o.engine == nil {
+		o.awaken()
+		o.world.pass(30_000)
+	}
+	for kind, id := range o.open {
+		want := len(o.world.source.state[kind])
+		if s := &o.states[kind]; id != 0 && (s.State != wire.Live || s.ResourceVersion != o.world.source.rv || int(s.Objects) != want) {
+			o.world.fail(ErrConverge, "%s: %s is %+v, and the source is at %d with %d objects", o.name, resourceNames[kind], *s, o.world.source.rv, want)
+		}
+	}
+}
+
+// close ends what the object holds, and looks for what is left.
+func (o *edgeObject) close() {
+	o.held = [kinds]bool{}
+	o.hold()
+	o.world.pass(90_000)
+	if o.engine == nil {
+		o.awaken()
+	}
+	inspected := map[string]int64{}
+	hear := o.told
+	o.told = func(t wire.Type, payload []byte) {
+		if t == wire.TypeInspectReply {
+			for _, e := range parse(payload, &wire.InspectReply{}).Entries {
+				inspected[e.Name] = e.Value
+			}
+		}
+		hear(t, payload)
+	}
+	o.step(&wire.Inspect{Request: 1})
+	o.drain()
+	for _, name := range []string{"collections", "subscriptions", "readers", "snapshots"} {
+		if n := inspected[name]; n != 0 {
+			o.world.fail(ErrLeak, "%s: %d %s are left", o.name, n, name)
+		}
+	}
+}
+
+// attachment is a reader's socket at an object, with what is kept of its session.
+type attachment struct {
+	object  *edgeObject
+	id      uint32
+	link    *link
+	out     [][]byte // said by the engine, and not under way yet
+	kept    []byte
+	stirred bool // it was told something, or said something, since it was kept
+}
+
+func (o *edgeObject) attachment(id uint32) *attachment {
+	for _, a := range o.readers {
+		if a.id == id {
+			return a
+		}
+	}
+	return nil
+}
+
+func (o *edgeObject) accept(l *link) peer {
+	if o.engine == nil {
+		o.awaken()
+	}
+	o.lastID++
+	a := &attachment{object: o, id: o.lastID, link: l}
+	o.readers = append(o.readers, a)
+	o.attach(a)
+	return a
+}
+
+// attach begins the session of a reader, or goes on with it.
+func (o *edgeObject) attach(a *attachment) {
+	a.stirred = a.kept == nil
+	if len(a.kept) > 0 {
+		o.world.saw(KeptReaderResumed)
+	}
+	o.step(&wire.AttachReader{
+		Reader: a.id, Allowed: []wire.ReaderScope{{Resource: "*"}}, ProgressMillis: progressMillis,
+		Room: pick[uint64](o.rand, 1, 3000, 16<<20), Kept: a.kept,
+	})
+	o.drain()
+}
+
+func (a *attachment) Receive(message []byte, _ int64) error {
+	if a.object.engine == nil {
+		a.object.awaken()
+	}
+	a.stirred = true
+	a.object.step(&wire.ReaderMessage{Reader: a.id, Data: message})
+	a.object.drain()
+	return nil
+}
+
+// Next takes the oldest message, and lets the engine say as much again.
+func (a *attachment) Next(int, int64) []byte {
+	if len(a.out) == 0 {
+		return nil
+	}
+	message := a.out[0]
+	a.out = a.out[1:]
+	if a.object.engine != nil {
+		a.object.step(&wire.GrantReader{Reader: a.id, Bytes: uint64(len(message))})
+	}
+	return message
+}
+
+func (a *attachment) Wake() int64 {
+	if len(a.out) > 0 {
+		return a.object.world.now
+	}
+	return 0
+}
+
+func (a *attachment) Close() {
+	o := a.object
+	o.readers = without(o.readers, a)
+	if o.engine != nil {
+		o.step(&wire.DetachReader{Reader: a.id})
+		o.drain()
+	}
+}
+
+// edgeOps are what happens to objects at the edge.
+var edgeOps = []kindOfOp{
+	{"evict", 8, onObject((*edgeObject).sleep)},
+	{"restart-object", 4, onObject((*edgeObject).restart)},
+}
+
+func onObject(f func(*edgeObject)) func(*world, *api.Rand) {
+	return func(w *world, r *api.Rand) {
+		if len(w.objects) > 0 {
+			f(pick(r, w.objects...))
+		}
+	}
+}
+
+// buildEdge makes homes, which connectors feed, and regions, which read from
+// homes, and returns what readers may connect to.
+func (w *world) buildEdge(connectors []server, r *api.Rand) []server {
+	var servers []server
+	build := func(name string, regional bool, from []server) {
+		o := newEdgeObject(w, name, regional, r)
+		o.lead(from, r)
+		o.awaken()
+		w.objects = append(w.objects, o)
+		servers = append(servers, o)
+	}
+	for i := range 1 + r.Int63n(2) {
+		build(fmt.Sprintf("home %d", i), false, connectors)
+	}
+	homes := servers[:len(servers):len(servers)]
+	for i := range r.Int63n(3) {
+		build(fmt.Sprintf("region %d", i), true, homes)
+	}
+	if r.Int63n(3) == 0 {
+		servers = append(servers, connectors...)
+	}
+	return servers
+}

@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// onLink is a fault of the network, between any engine and its server.
+func onLink(f func(*driver, *api.Rand)) func(*world, *api.Rand) {
+	return func(w *world, r *api.Rand) {
+		d := pick(r, w.drivers()...)
+		if !d.busy() && d.engine != nil {
+			d.drain()
+			f(d, r)
+			d.drain()
+		}
+	}
+}
+
+func cut(d *driver, r *api.Rand) { d.link.cut(r) }
+
+func duplicate(d *driver, _ *api.Rand) { d.link.duplicate() }
+
+func stall(d *driver, r *api.Rand) { d.link.stalled = d.world.now + 500 + r.Int63n(20_000) }
+
+func latency(d *driver, r *api.Rand) {
+	d.link.latency, d.link.room = pick[int64](r, 0, 5, 100, 3000), pick(r, 1, 4, 50)
+}
+
+func halfOpen(d *driver, _ *api.Rand) {
+	if d.link.stream != 0 {
+		d.link.silent, d.link.up, d.link.down = true, nil, nil
+		d.world.saw(HalfOpen)
+	}
+}
+
+// drop loses a message in one direction, and with it everything after it, until
+// the network notices.
+func drop(d *driver, r *api.Rand) {
+	l := &d.link
+	if l.stream == 0 || l.breaks != 0 {
+		return
+	}
+	l.breaks = d.world.now + pick[int64](r, 1000, 10_000, 40_000, 120_000)
+	l.deaf = r.Int63n(2) == 0
+	queue := &l.up
+	if l.deaf {
+		queue = &l.down
+	}
+	if n := len(*queue); n > 0 {
+		*queue = (*queue)[:r.Int63n(int64(n))]
+		d.world.saw(MessageDropped)
+	}
+}
+
+// tear cuts the connection while a revision of several changes is under way.
+func tear(d *driver, r *api.Rand) {
+	latency := d.link.latency
+	d.link.latency = max(latency, 100)
+	d.world.opTransaction(r)
+	d.world.settle()
+	d.link.cut(r)
+	d.link.latency = latency
+}
+
+func failOver(d *driver, r *api.Rand) {
+	d.link.target = pick(r, d.link.servers...)
+	d.link.cut(r)
+}
+
+func clock(d *driver, r *api.Rand) {
+	d.tick()
+	by := pick[int64](r, 1000, 20_000, 3_600_000, -1000, -20_000, -3_600_000)
+	d.skew += by
+	d.tick()
+	if by > 0 {
+		d.world.saw(ClockAhead)
+	} else {
+		d.world.saw(ClockBack)
+	}
+}
+
+// busy keeps a program from its engine.
+func busy(rd *reader, r *api.Rand) { rd.busyUntil = rd.world.now + 100 + r.Int63n(20_000) }
+
+func reopen(rd *reader, r *api.Rand) { rd.reload(r.Int63n(3) > 0) }
+
+func reconnect(d *driver, _ *api.Rand) { d.step(&wire.Reconnect{}) }
