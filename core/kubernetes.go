@@ -116,8 +116,10 @@ func (k *kubernetes) reconnect() {
 	}
 }
 
-// to finds the feed that asked; an answer that nobody waits for is nobody's.
+// to finds the feed that asked; an answer that nobody waits for is nobody's. A
+// collection that has given its subscription up waits for none that is of it.
 func (k *kubernetes) to(stream uint32, take func(*direct.Feed)) {
+	k.flush()
 	for _, b := range k.engine.backings {
 		if feed := k.feeds[b]; feed != nil && feed.Asks(stream) {
 			take(feed)

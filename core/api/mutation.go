@@ -25,6 +25,8 @@ const (
 	BackInTime
 	ForeignBases
 	KeptTooFar
+	ExpiredSwallowed
+	ProgressUnproved
 	mutations
 )
 
@@ -35,6 +37,7 @@ var mutationNames = [mutations]string{
 	"dispatch missing a watcher", "conflation that reorders", "staleness unsaid", "stale label set on the wire",
 	"snapshot of an older replica taken",
 	"difference from a base of another connector", "kept session that claims what was not sent",
+	"410 of Kubernetes taken for an outage", "progress of Kubernetes without asking how far it is",
 }
 
 // String says what is wrong.

@@ -418,3 +418,19 @@ func TestAStatusWithNumbersThatNoneHas(t *testing.T) {
 		}
 	}
 }
+
+// Regression 1: a watch that ended just when its collection had waited for too
+// long and asked anew ended the new subscription. The answer to that came when
+// none was expected, and the collection was given up for good.
+func TestRegression1_AWatchEndsJustWhenItIsGivenUp(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 3)
+	r.collection()
+	stream := r.watching()
+	delete(r.server.open, stream)
+	r.now += 60_000 // while the program was kept from it
+	r.step(&wire.StreamClosed{Stream: stream, Message: "connection reset"})
+	r.server.delete("ns-0/pod-0")
+	r.settle()
+	r.converged()
+}

@@ -116,6 +116,8 @@ const reasonStorageRead api.Reason = "StorageReadError"
 // no list can end an error to wait for.
 func (f *Feed) judge(status *api.Status) *api.Status {
 	switch {
+	case status.Code == 410 && api.Mutated(api.ExpiredSwallowed):
+		return api.Unavailable(status.Message)
 	case status.Code == 410 && f.listedAt != 0 && f.now-f.listedAt < veryShort:
 		return api.Unavailable("the server does not know the version of its own list any more: " + status.Message)
 	case status.Code != 500:

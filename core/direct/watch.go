@@ -117,7 +117,7 @@ func (f *Feed) change(kind string, raw []byte) error {
 // progress says how far the feed is, if the server has said how far it is and
 // nothing lies between.
 func (f *Feed) progress(complete bool) error {
-	if !f.sure || !complete {
+	if !f.sure && !api.Mutated(api.ProgressUnproved) || !complete {
 		return nil
 	}
 	f.advance(f.at)

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -17,15 +18,31 @@ type bodyKey struct {
 	rv   api.ResourceVersion
 }
 
-// randomBody is the JSON of one version: no two are alike, and from one version
-// to the next some of it stays.
-func randomBody(r *api.Rand, kind string, key api.Key, padding int) []byte {
+// bodyOf is the JSON of one version, but for its resource version. No two are
+// alike, and from one version to the next some of it stays.
+func bodyOf(r *api.Rand, schema api.Schema, o *api.Object, padding int) []byte {
 	words := make([]string, 1+r.Int63n(6))
 	for i := range words {
 		words[i] = pick(r, "alpha", "beta", "gamma", "delta")
 	}
-	return []byte(`{"kind":"` + kind + `","metadata":{"name":"` + key.Name() + `"},"spec":"` + strings.Join(words, " ") +
-		`","status":"` + strconv.FormatUint(r.Uint64(), 36) + `","data":"` + strings.Repeat("=", padding) + `"}`)
+	value := func(field string) string {
+		if i := schema.Field(field); i >= 0 {
+			return o.Fields[i]
+		}
+		return ""
+	}
+	restarts := int64(0)
+	if i := schema.Column("Restarts"); i >= 0 {
+		restarts = o.Columns[i].Int
+	}
+	labels := []string{}
+	for _, l := range o.Labels {
+		labels = append(labels, strconv.Quote(l.Key)+":"+strconv.Quote(l.Value))
+	}
+	return fmt.Appendf(nil, `{"kind":%q,"apiVersion":"v1","metadata":{"name":%q,"namespace":%q,"uid":%q,"labels":{%s}},`+
+		`"immutable":%v,"spec":{"nodeName":%q,"words":%q},"status":{"phase":%q,"restarts":%d,"nonce":%q},"padding":%q}`,
+		schema.Kind, o.Key.Name(), o.Key.Namespace(), o.UID, strings.Join(labels, ","), o.Flags&api.Immutable != 0,
+		value("spec.nodeName"), strings.Join(words, " "), value("status.phase"), restarts, strconv.FormatUint(r.Uint64(), 36), strings.Repeat("=", padding))
 }
 
 // encode makes the body of a version the difference from its base, more often

@@ -273,7 +273,12 @@ func (c *connector) at(kind int) (*source, api.ResourceVersion) {
 	return f.source, f.rv()
 }
 
-func (c *connector) blind() int64 { return c.cutOff + staleMillis }
+func (c *connector) blind() int64 {
+	if c.world.now < c.cutOff {
+		return 0 // this it has to notice
+	}
+	return c.cutOff + staleMillis
+}
 
 func (c *connector) levels() int64 { return 1 }
 
@@ -309,18 +314,19 @@ type backend struct {
 // Wake implements session.Backend.
 func (b backend) Wake() { b.link.woken = true }
 
-// versionOf reads an object for the validators.
-func versionOf(schema api.Schema, rv api.ResourceVersion, labels api.Labels, e envelope) *check.Object {
+// versionOf reads an object for the validators: what is declared, out of an
+// envelope that may declare more.
+func versionOf(declared, schema api.Schema, rv api.ResourceVersion, labels api.Labels, e envelope) *check.Object {
 	o := &check.Object{UID: string([]byte(e.UID())), ResourceVersion: rv, Labels: map[string]string{}, Fields: map[string]string{}}
 	for _, l := range labels {
 		o.Labels[string([]byte(l.Key))] = string([]byte(l.Value))
 	}
-	for i, name := range schema.Fields {
-		o.Fields[name] = string([]byte(e.Field(i)))
+	for _, name := range declared.Fields {
+		o.Fields[name] = string([]byte(e.Field(schema.Field(name))))
 	}
-	for i, c := range schema.Columns {
+	for _, c := range declared.Columns {
 		if c.Kind == api.Integer {
-			o.Fields[c.Name] = e.Column(i).String()
+			o.Fields[c.Name] = e.Column(schema.Column(c.Name)).String()
 		}
 	}
 	return o

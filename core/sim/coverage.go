@@ -52,6 +52,19 @@ const (
 	ObjectRestarted
 	KeptReaderResumed
 	StandbyTookOver
+	APIRelisted
+	APIResumed
+	APIExpired
+	APIPaged
+	APIPageExpired
+	APIClassic
+	APITrouble
+	APIBehind
+	APIOlder
+	APICareless
+	APISilent
+	APIPiece
+	APICutInLine
 	situations
 )
 
@@ -98,6 +111,19 @@ var situationNames = [situations]string{
 	ObjectRestarted:    "edge: object restarted",
 	KeptReaderResumed:  "edge: kept reader gone on with",
 	StandbyTookOver:    "edge: standby connector took over",
+	APIRelisted:        "direct: listed anew",
+	APIResumed:         "direct: watch resumed",
+	APIExpired:         "direct: 410",
+	APIPaged:           "direct: list in pages",
+	APIPageExpired:     "direct: continue token expired",
+	APIClassic:         "direct: server without initial events",
+	APITrouble:         "direct: 429 or 5xx",
+	APIBehind:          "direct: 504 of a server that lags behind",
+	APIOlder:           "direct: watch from the future of a server",
+	APICareless:        "direct: state that is too old",
+	APISilent:          "direct: server without its storage",
+	APIPiece:           "direct: answer in pieces",
+	APICutInLine:       "direct: cut in a line",
 }
 
 // Coverage counts situations.

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"strings"
+
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -12,8 +14,9 @@ type driver struct {
 	config    wire.Config
 	engine    Engine
 	link      link
-	skew      int64 // of the engine's clock
-	wake      int64 // when it wants a tick, on the world's clock
+	fetches   *fetches // of an engine that reads Kubernetes itself
+	skew      int64    // of the engine's clock
+	wake      int64    // when it wants a tick, on the world's clock
 	busyUntil int64
 	batch     int
 	// told takes what the engine tells its program, and settled is called when
@@ -30,7 +33,7 @@ type driver struct {
 // start opens an engine in the place of the last one.
 func (d *driver) start() {
 	open := d.world.setup.Engine
-	if open == nil {
+	if open == nil || d.fetches != nil {
 		open = d.world.setup.native
 	}
 	engine, err := open(d.config.Append(nil))
@@ -55,6 +58,9 @@ func (d *driver) move() bool {
 	moved = l.timeout() || moved
 	moved = l.pull() || moved
 	moved = l.deliver() || moved
+	if d.fetches != nil {
+		moved = d.fetches.move() || moved
+	}
 	return d.run() || moved
 }
 
@@ -119,8 +125,15 @@ func (d *driver) output(t wire.Type, payload []byte) {
 		l.forget()
 		l.opening = f.Stream
 	case wire.TypeCloseStream:
+		if d.fetches != nil {
+			d.fetches.abandon(parse(payload, &wire.CloseStream{}).Stream)
+			return
+		}
 		l.forget()
 		l.opening = 0
+	case wire.TypeFetch:
+		f := parse(payload, &wire.Fetch{})
+		d.fetches.ask(f.Stream, strings.Clone(f.Path))
 	case wire.TypeSendStream:
 		f := parse(payload, &wire.SendStream{})
 		if f.Stream != l.stream {
@@ -151,6 +164,9 @@ func (d *driver) nextEvent() int64 {
 	next := earlier(d.link.nextEvent(), d.busyUntil, now)
 	if d.wake != 0 {
 		next = earlier(next, d.wake, now)
+	}
+	if d.fetches != nil {
+		next = earlier(next, d.fetches.nextEvent(), now)
 	}
 	return next
 }

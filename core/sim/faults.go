@@ -28,6 +28,9 @@ func latency(d *driver, r *api.Rand) {
 }
 
 func halfOpen(d *driver, _ *api.Rand) {
+	if d.fetches != nil {
+		d.fetches.halfOpen()
+	}
 	if d.link.stream != 0 {
 		d.link.silent, d.link.up, d.link.down = true, nil, nil
 		d.world.saw(HalfOpen)
@@ -38,6 +41,9 @@ func halfOpen(d *driver, _ *api.Rand) {
 // the network notices.
 func drop(d *driver, r *api.Rand) {
 	l := &d.link
+	if d.fetches != nil {
+		d.fetches.drop(r)
+	}
 	if l.stream == 0 || l.breaks != 0 {
 		return
 	}
@@ -53,18 +59,26 @@ func drop(d *driver, r *api.Rand) {
 	}
 }
 
-// tear cuts the connection while a revision of several changes is under way.
-func tear(d *driver, r *api.Rand) {
-	latency := d.link.latency
-	d.link.latency = max(latency, 100)
-	d.world.opTransaction(r)
-	d.world.settle()
-	d.link.cut(r)
-	d.link.latency = latency
+// opTear commits a revision of several changes, and cuts a connection while it is
+// under way.
+func (w *world) opTear(r *api.Rand) {
+	d := pick(r, w.drivers()...)
+	before := d.link.latency
+	d.link.latency = max(before, 100)
+	w.opTransaction(r)
+	w.settle()
+	if !d.busy() && d.engine != nil {
+		d.link.cut(r)
+		d.drain()
+	}
+	d.link.latency = before
 }
 
 func failOver(d *driver, r *api.Rand) {
 	d.link.target = pick(r, d.link.servers...)
+	if d.fetches != nil {
+		d.fetches.target = pick(r, d.fetches.servers...)
+	}
 	d.link.cut(r)
 }
 

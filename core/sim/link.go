@@ -182,6 +182,9 @@ func (l *link) hand(data []byte) {
 
 // cut breaks the stream, in the middle of the next message if there is one.
 func (l *link) cut(r *api.Rand) {
+	if l.driver.fetches != nil {
+		l.driver.fetches.cut()
+	}
 	if l.stream == 0 {
 		return
 	}
@@ -260,13 +263,22 @@ func (l *link) forget() {
 	if l.session != nil {
 		l.session.Close()
 	}
+	if l.driver.fetches != nil {
+		l.driver.fetches.open = nil
+	}
 	l.stream, l.session, l.server, l.silent, l.breaks, l.up, l.down = 0, nil, nil, false, 0, nil, nil
 }
 
 // blind is until when what comes over the link may be old without anybody having
 // noticed.
 func (l *link) blind() int64 {
-	return max(l.slow+oldestMillis, l.target.blind())
+	last := max(l.slow+oldestMillis, l.target.blind())
+	if f := l.driver.fetches; f != nil {
+		for _, k := range f.servers {
+			last = max(last, k.blind())
+		}
+	}
+	return last
 }
 
 func (l *link) nextEvent() int64 {

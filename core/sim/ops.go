@@ -37,7 +37,7 @@ var opKinds = []kindOfOp{
 	{"restart-connector", 3, (*world).opRestartConnector},
 	{"connector-down", 2, (*world).opConnectorDown},
 	{"cut", 5, onLink(cut)},
-	{"tear", 3, onLink(tear)},
+	{"tear", 3, (*world).opTear},
 	{"drop", 3, onLink(drop)},
 	{"half-open", 3, onLink(halfOpen)},
 	{"stall", 3, onLink(stall)},
@@ -73,8 +73,11 @@ func Program(seed uint64) []Op {
 	r := api.NewRand(seed ^ 0x5eed)
 	total := int64(0)
 	possible := opKinds
-	if ShapeOf(seed) == Edge {
+	switch ShapeOf(seed) {
+	case Edge:
 		possible = slices.Concat(opKinds, edgeOps)
+	case Direct:
+		possible = slices.Concat(opKinds, kubeOps)
 	}
 	for _, k := range possible {
 		total += int64(k.weight)
@@ -106,7 +109,7 @@ func WithoutTiming(ops []Op) []Op {
 func (w *world) do(op Op) {
 	r := api.NewRand(op.Seed)
 	w.pass(pick[int64](r, 0, 0, 10, 100, 300, 1000) + r.Int63n(50))
-	for _, k := range slices.Concat(opKinds, edgeOps) {
+	for _, k := range slices.Concat(opKinds, edgeOps, kubeOps) {
 		if k.name == op.Kind {
 			k.do(w, r)
 			w.settle()
@@ -132,6 +135,12 @@ func (w *world) opTransaction(r *api.Rand) {
 			taken[id] = true
 			changes = append(changes, w.source.randomChange(r, kind, key))
 		}
+	}
+	if w.setup.Single {
+		for i := range changes {
+			w.source.commit(w.now, changes[i:i+1:i+1])
+		}
+		return
 	}
 	w.source.commit(w.now, changes)
 }
@@ -171,6 +180,11 @@ func (w *world) opNewSource(r *api.Rand) {
 	s := newSource(name, pick(r, firstVersion, w.source.rv, w.source.rv/2+1, w.source.rv+500), w.setup.Codec.Padding)
 	w.source = s
 	w.sources = append(w.sources, s)
+	for _, rd := range w.readers {
+		if rd.fetches != nil {
+			rd.fetches.hangUp(nil)
+		}
+	}
 	for range 1 + r.Int63n(20) {
 		w.opWrite(r)
 	}

@@ -39,12 +39,21 @@ func openCollection(rd *reader, r *api.Rand) {
 		c.filter = randomFilter(r, c.kind)
 		c.filter.Fields = ""
 	}
-	c.meta = r.Int63n(8) == 0
+	c.meta = r.Int63n(8) == 0 && rd.fetches == nil // whose requests do not tell the two apart
 	rd.collections = append(rd.collections, c)
-	rd.step(&wire.OpenCollection{
+	rd.stepOpen(c, false)
+}
+
+// stepOpen opens a collection. Who reads Kubernetes itself chooses the columns.
+func (rd *reader) stepOpen(c *collection, restore bool) {
+	f := &wire.OpenCollection{
 		Collection: c.id, Resource: resourceNames[c.kind], Namespace: c.filter.Namespace,
-		LabelSelector: c.filter.Labels, MetadataOnly: c.meta,
-	})
+		LabelSelector: c.filter.Labels, MetadataOnly: c.meta, Restore: restore,
+	}
+	if rd.fetches != nil {
+		f.Columns = schemaOf(c.kind).Columns
+	}
+	rd.step(f)
 }
 
 func (rd *reader) anyCollection(r *api.Rand) *collection {

@@ -3,6 +3,8 @@ package sim
 import (
 	"strings"
 
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/core/sim/check"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -125,6 +127,31 @@ func (r *reader) collection(id uint32) *collection {
 	return nil
 }
 
+// patience is how long a reader says live without having heard anything.
+func (r *reader) patience() int64 {
+	if r.fetches != nil {
+		return 3 * directPeriod
+	}
+	return staleMillis
+}
+
+// schema is how the objects of a kind are described to the reader.
+func (r *reader) schema(kind int) api.Schema {
+	schema := schemaOf(kind)
+	if r.fetches != nil {
+		schema.Fields = catalog.Find(schema.Resource).Fields
+	}
+	return schema
+}
+
+// sourceName is what a source is known by.
+func (r *reader) sourceName(s *source) string {
+	if r.fetches != nil {
+		return "kube-" + s.name
+	}
+	return s.name
+}
+
 func (r *reader) scope(c *collection) *scope {
 	return r.link.tap.scope(resourceNames[c.kind], c.filter, c.meta)
 }
@@ -138,7 +165,9 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 		return
 	}
 	e := r.scope(c).epoch
-	if c.epoch == e && f.ResourceVersion < c.told.ResourceVersion {
+	// Versions of another cluster are not known for that before they are listed.
+	anew := r.fetches != nil && f.ResourceVersion == 0 && e.source != nil && e.source != r.world.source
+	if c.epoch == e && f.ResourceVersion < c.told.ResourceVersion && !anew {
 		r.world.fail(ErrBack, "reader %d, collection %d: from version %d to %d", r.id, c.id, c.told.ResourceVersion, f.ResourceVersion)
 	}
 	if f.State == wire.Closed && f.Status != nil && f.Status.Code == 413 {
@@ -181,10 +210,10 @@ func (r *reader) checkFresh() {
 		if c.told.State != wire.Live || !c.ready() {
 			continue
 		}
-		if w.now > c.epoch.heard+staleMillis {
+		if w.now > c.epoch.heard+r.patience() {
 			w.fail(ErrStale, "reader %d, collection %d says live, and heard nothing for %d ms", r.id, c.id, w.now-c.epoch.heard)
 		}
-		settled := w.now > max(c.epoch.asked+staleMillis, r.link.blind())
+		settled := w.now > max(c.epoch.asked+r.patience(), r.link.blind())
 		if settled && c.epoch.source == w.source && c.told.ResourceVersion < w.versionAt(w.now-oldest) {
 			w.fail(ErrStale, "reader %d, collection %d says live at version %d, and the source was at %d more than %d ms ago",
 				r.id, c.id, c.told.ResourceVersion, w.versionAt(w.now-oldest), oldest)

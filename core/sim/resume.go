@@ -28,10 +28,7 @@ func (r *reader) reload(resumed bool) {
 			c := &collection{id: r.id32(), kind: old.kind, filter: old.filter, meta: old.meta, opened: r.world.now}
 			opened[old] = c
 			r.collections = append(r.collections, c)
-			r.step(&wire.OpenCollection{
-				Collection: c.id, Resource: resourceNames[c.kind], Namespace: c.filter.Namespace,
-				LabelSelector: c.filter.Labels, MetadataOnly: c.meta,
-			})
+			r.stepOpen(c, false)
 		}
 		r.resumes = append(r.resumes, resume{w, opened[old]})
 	}

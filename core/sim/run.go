@@ -66,6 +66,9 @@ func (w *world) heal(r *api.Rand) {
 		d.busyUntil = 0
 		d.link.latency, d.link.stalled, d.link.room = 0, 0, 4
 	}
+	for _, k := range w.kubes {
+		k.trouble = 0
+	}
 	w.pass(10_000)
 	for _, rd := range w.readers {
 		for _, watch := range slices.Clone(rd.watches) {
@@ -188,7 +191,9 @@ func (w *world) final() string {
 			s += fmt.Sprintf("reader %d collection %v %d %v\n", rd.id, c.filter, c.told.Objects, c.told.State)
 		}
 		for _, v := range rd.views {
-			s += fmt.Sprintf("reader %d view %v: %d\n", rd.id, v.open, v.total)
+			open := v.open
+			open.View, open.Collection = 0, 0
+			s += fmt.Sprintf("reader %d view %v: %d\n", rd.id, open, v.total)
 			for _, slot := range v.slots {
 				s += fmt.Sprintln(" ", v.rows[slot])
 			}
@@ -298,5 +303,8 @@ func (r *reader) checkEmpty() {
 	}
 	if r.link.stream != 0 || r.link.opening != 0 {
 		r.world.fail(ErrLeak, "reader %d keeps its connection though nothing is open", r.id)
+	}
+	if r.fetches != nil && len(r.fetches.open) > 0 {
+		r.world.fail(ErrLeak, "reader %d waits for %d answers though nothing is open", r.id, len(r.fetches.open))
 	}
 }

@@ -58,6 +58,23 @@ func TestMetamorphic(t *testing.T) {
 	}
 }
 
+// Nor what lies between readers and the source: connectors, objects at the edge
+// before them, or Kubernetes itself.
+func TestMetamorphic_Shapes(t *testing.T) {
+	for seed := uint64(1); seed <= 30; seed++ {
+		ops := sim.WithoutTiming(sim.Program(seed))
+		var want string
+		for _, shape := range []sim.Shape{sim.Connectors, sim.Edge, sim.Direct} {
+			r := sim.Run(seed, ops, sim.Setup{Shape: shape, Single: true, Budget: 1})
+			require.NoError(t, r.Err, "seed %d, shape %d", seed, shape)
+			if shape == sim.Connectors {
+				want = r.Final
+			}
+			require.Equal(t, want, r.Final, "seed %d, shape %d", seed, shape)
+		}
+	}
+}
+
 // Where nothing overflowed and nothing was listed anew, watches that ask for the
 // same see the same sequence, whatever the sizes of buffers are.
 func TestMetamorphic_Sequences(t *testing.T) {

@@ -53,7 +53,7 @@ func snapshot(rd *reader, r *api.Rand) {
 	t := &taking{id: rd.id32(), collection: c, key: key, rand: api.NewRand(r.Uint64())}
 	f := wire.TakeSnapshot{Request: t.id, Collection: c.id, ChunkBytes: uint32(pick(r, 1, 300, 3000, 0))}
 	if k := rd.keptOf(key); k != nil && r.Int63n(3) > 0 {
-		f.ResourceVersion, f.Source = k.rv, k.source.name
+		f.ResourceVersion, f.Source = k.rv, rd.sourceName(k.source)
 	}
 	rd.taken = append(rd.taken, t)
 	rd.step(&f)
@@ -136,10 +136,7 @@ func restore(rd *reader, r *api.Rand) {
 func (rd *reader) restore(k *kept, r *api.Rand) {
 	c := &collection{id: rd.id32(), kind: k.kind, meta: k.meta, filter: k.filter, opened: rd.world.now}
 	rd.collections = append(rd.collections, c)
-	rd.step(&wire.OpenCollection{
-		Collection: c.id, Resource: resourceNames[c.kind], Namespace: c.filter.Namespace,
-		LabelSelector: c.filter.Labels, MetadataOnly: c.meta, Restore: true,
-	})
+	rd.stepOpen(c, true)
 	chunks, refused := k.chunks, rd.refused
 	damaged := r.Int63n(4) == 0
 	if damaged {

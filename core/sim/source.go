@@ -79,7 +79,7 @@ func (s *source) commit(now int64, changes []change) {
 			if c.put != nil {
 				c.put.ResourceVersion = s.rv
 				s.bodies[bodyKey{c.kind, c.key, s.rv}] = string(c.put.Envelope.Body().Data)
-				logged.Object = versionOf(schemaOf(c.kind), s.rv, c.put.Labels, c.put.Envelope)
+				logged.Object = versionOf(schemaOf(c.kind), schemaOf(c.kind), s.rv, c.put.Labels, c.put.Envelope)
 			} else {
 				logged.Object = &check.Object{Faulty: true, ResourceVersion: s.rv}
 			}
@@ -123,7 +123,7 @@ func (s *source) randomPut(r *api.Rand, kind int, key api.Key) *cacher.Put {
 	if kind == secrets && len(key)%2 == 0 && r.Int63n(2) == 0 {
 		o.Flags |= api.Immutable
 	}
-	o.Body = api.Body{Codec: api.JSON, Data: randomBody(own, schema.Kind, key, s.padding)}
+	o.Body = api.Body{Codec: api.JSON, Data: bodyOf(own, schema, &o, s.padding)}
 	return objects.PutOf(o)
 }
 

@@ -145,7 +145,7 @@ func (r *reader) watchEvent(w *watch, f *wire.WatchEvent) {
 		}
 	} else {
 		e.Key = api.Key(string([]byte(f.Item.Envelope.Key())))
-		e.Object = versionOf(schemaOf(w.kind), e.ResourceVersion, f.Item.Labels, f.Item.Envelope)
+		e.Object = versionOf(schemaOf(w.kind), r.schema(w.kind), e.ResourceVersion, f.Item.Labels, f.Item.Envelope)
 		w.apply(e)
 		r.checkBody(w.kind, &f.Item, f.Type == api.Deleted, w.open.Bodies)
 	}

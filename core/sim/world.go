@@ -43,6 +43,7 @@ type Setup struct {
 	Readers    int
 	Connectors int
 	Shape      Shape
+	Single     bool // every revision is one change, as in Kubernetes
 	Batched    bool // engines are asked for output only when there is no more input
 	// Engine makes the engine of a reader; by default one of package core.
 	Engine func(config []byte) (Engine, error)
@@ -58,14 +59,12 @@ const (
 	AnyShape   Shape = iota // that of the seed
 	Connectors              // readers of connectors
 	Edge                    // readers of objects at the edge, which connectors feed
+	Direct                  // readers of Kubernetes itself
 )
 
 // ShapeOf is the shape of a seed's world.
 func ShapeOf(seed uint64) Shape {
-	if api.NewRand(seed^0x5a9e).Int63n(4) == 0 {
-		return Edge
-	}
-	return Connectors
+	return pick(api.NewRand(seed^0x5a9e), Connectors, Connectors, Edge, Direct)
 }
 
 // startMillis and the first version are not small, so that nothing works by
@@ -88,6 +87,7 @@ type world struct {
 	sources    []*source
 	connectors []*connector
 	objects    []*edgeObject
+	kubes      []*kubeAPI
 	readers    []*reader
 	queued     []func() // what programs do next
 	quiet      bool     // faults are over
@@ -146,6 +146,10 @@ func newWorld(seed uint64, setup Setup, result *Result) *world {
 	if setup.Shape == Edge || setup.Shape == AnyShape && ShapeOf(seed) == Edge {
 		servers = w.buildEdge(servers, api.NewRand(seed^0xed6e))
 	}
+	if setup.Shape == Direct || setup.Shape == AnyShape && ShapeOf(seed) == Direct {
+		w.setup.Single = true
+		w.buildKubes(api.NewRand(seed ^ 0xd17e))
+	}
 	for i := range setup.Readers {
 		rd := &reader{id: i}
 		rd.world, rd.name, rd.told, rd.settled = w, fmt.Sprintf("reader %d", i), rd.hear, rd.judgeHeld
@@ -154,13 +158,19 @@ func newWorld(seed uint64, setup Setup, result *Result) *world {
 			rd.config.MaxBytes = setup.Budget
 		}
 		rd.lead(servers, r)
+		if len(w.kubes) > 0 {
+			rd.readKubernetes(api.NewRand(seed + uint64(i)))
+		}
 		rd.open()
 		w.readers = append(w.readers, rd)
 	}
 	return w
 }
 
+// sourceNamed finds a source, by the name that connectors or engines that read
+// Kubernetes know it by.
 func (w *world) sourceNamed(name string) *source {
+	name = strings.TrimPrefix(name, "kube-")
 	for _, s := range w.sources {
 		if s.name == name {
 			return s
@@ -186,6 +196,14 @@ func (w *world) hangUp(s server, why string) {
 	for _, d := range w.drivers() {
 		if d.link.server == s {
 			d.link.lose(why)
+		}
+	}
+	for _, k := range w.kubes {
+		if server(k.connector) == s {
+			k.next = 0
+			for _, rd := range w.readers {
+				rd.fetches.hangUp(k)
+			}
 		}
 	}
 }
@@ -227,6 +245,9 @@ func (w *world) move() bool {
 	moved := false
 	for _, c := range w.connectors {
 		moved = c.pull() || moved
+	}
+	for _, k := range w.kubes {
+		k.follow()
 	}
 	for _, o := range w.objects {
 		moved = o.move() || moved

@@ -1,0 +1,336 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/sim/check"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// directPeriod is how often a reader of Kubernetes itself hears of progress.
+const directPeriod = 10_000
+
+// part is a piece of an answer that means something when it is there whole.
+type part struct {
+	due  int64
+	data string
+	done func()
+}
+
+// answer is one that is under way.
+type answer struct {
+	fetches *fetches
+	kube    *kubeAPI
+	stream  uint32
+	asked
+	source  *source
+	scope   *scope // of what is asked for; nil for the cluster
+	code    int    // zero where the connection fails
+	retry   int
+	due     int64 // of its head
+	begun   bool
+	parts   []part
+	ended   bool // nothing more is said
+	message string
+	// complete is called at an orderly end.
+	complete func()
+	silent   bool // nothing of it arrives
+	breaks   int64
+	over     bool // what follows is of no interest to the reader
+
+	// Of a watch:
+	watching bool
+	next     int // index of the next revision
+	deadline int64
+	marked   bool
+}
+
+// say adds to the answer.
+func (a *answer) say(text string, done func()) {
+	due := a.due
+	if a.fetches != nil {
+		due = max(due, a.fetches.driver.world.now+a.fetches.driver.link.latency)
+	}
+	a.parts = append(a.parts, part{due, text, done})
+}
+
+// fetches is the network between an engine and the API servers: any number of
+// requests at a time, whose answers come in pieces of any size. It knows of each
+// scope which versions have arrived.
+type fetches struct {
+	driver   *driver
+	servers  []*kubeAPI
+	target   *kubeAPI
+	balanced bool // every request may go to another server
+	open     []*answer
+	rand     *api.Rand
+}
+
+// ask sends a request.
+func (f *fetches) ask(stream uint32, path string) {
+	if f.balanced {
+		f.target = pick(f.rand, f.servers...)
+	}
+	q := readPath(path)
+	a := f.target.answer(q, f.rand)
+	a.fetches, a.stream = f, stream
+	a.due += f.driver.link.latency
+	for i := range a.parts {
+		a.parts[i].due = a.due
+	}
+	if q.about != aboutCluster {
+		a.scope = f.driver.link.tap.scope(resourceNames[q.kind], q.filter, false)
+		f.begin(a)
+	}
+	f.open = append(f.open, a)
+}
+
+// begin notes what a request begins: another life of its scope, or going on.
+func (f *fetches) begin(a *answer) {
+	first := a.about == aboutInitial || a.about == aboutList && !a.query.Has("continue")
+	if first && (a.rv == 0 || !a.scope.ready) {
+		a.scope.renew()
+		a.scope.source = a.source
+	}
+	if first {
+		a.scope.asked = f.driver.world.now
+	}
+}
+
+// listed is called when a whole state has arrived.
+func (f *fetches) listed(a *answer, rv api.ResourceVersion) {
+	e := a.scope.epoch
+	if rv < e.rv {
+		return // the reader refuses it
+	}
+	if e.ready {
+		e.relists = append(e.relists, check.Relist{From: e.rv, To: rv})
+		f.driver.world.saw(APIRelisted)
+	} else {
+		e.ready, e.first = true, rv
+	}
+	e.asked = f.driver.world.now
+	f.reached(a, rv)
+	a.over = true // what follows the mark comes with the next watch
+}
+
+// reached is called when everything up to a version has arrived; zero for what
+// was there already.
+func (f *fetches) reached(a *answer, rv api.ResourceVersion) {
+	e := a.scope.epoch
+	e.rv, e.heard = max(e.rv, rv), f.driver.world.now
+	if a.about == aboutWatch && a.query.Get("timeoutSeconds") == "2" && !a.over {
+		e.asked = e.heard
+		f.driver.world.saw(APIResumed)
+	}
+}
+
+// current is called when the server has said how far it is: who has all that has
+// heard of progress.
+func (f *fetches) current(a *answer, rv api.ResourceVersion) {
+	if e := a.scope.epoch; rv <= e.rv {
+		e.heard = f.driver.world.now
+	}
+}
+
+// abandon forgets an answer.
+func (f *fetches) abandon(stream uint32) {
+	f.open = slices.DeleteFunc(f.open, func(a *answer) bool { return a.stream == stream })
+}
+
+func (f *fetches) find(a *answer) bool { return slices.Contains(f.open, a) }
+
+// move lets arrive what can arrive.
+func (f *fetches) move() bool {
+	d := f.driver
+	if d.busy() || d.world.now < d.link.stalled {
+		return false
+	}
+	moved := false
+	for _, a := range slices.Clone(f.open) {
+		if f.find(a) {
+			moved = f.deliver(a) || moved
+		}
+	}
+	return moved
+}
+
+func (f *fetches) deliver(a *answer) bool {
+	d, now := f.driver, f.driver.world.now
+	if d.overdue() { // an engine whose patience is over takes nothing more of it
+		d.tick()
+		d.drain()
+		if !f.find(a) {
+			return true
+		}
+	}
+	if a.watching && !a.silent {
+		a.kube.more(a)
+	}
+	switch {
+	case a.breaks != 0 && now >= a.breaks:
+		f.close(a, "connection reset")
+		return true
+	case a.silent || now < a.due:
+		return false
+	case a.code != 0 && !a.begun:
+		a.begun = true
+		d.step(&wire.Fetched{Stream: a.stream, Code: a.code, RetryAfterSeconds: a.retry})
+		d.heardOf()
+		return true
+	case len(a.parts) > 0:
+		return f.hand(a, now)
+	case a.ended:
+		if a.message == "" && a.code == 200 && a.complete != nil && !a.over {
+			a.complete()
+		}
+		f.close(a, a.message)
+		return true
+	}
+	return false
+}
+
+// hand gives the engine a piece of what is there, which ends anywhere.
+func (f *fetches) hand(a *answer, now int64) bool {
+	there := 0
+	for _, p := range a.parts {
+		if p.due > now {
+			break
+		}
+		there += len(p.data)
+	}
+	if there == 0 {
+		return false
+	}
+	n := there
+	if f.rand.Int63n(3) == 0 {
+		n = 1 + int(f.rand.Int63n(int64(there)))
+		if n < there {
+			f.driver.world.saw(APIPiece)
+		}
+	}
+	f.take(a, n)
+	return true
+}
+
+// take hands over n bytes of an answer.
+func (f *fetches) take(a *answer, n int) {
+	var piece []byte
+	for n > 0 {
+		p := &a.parts[0]
+		if n < len(p.data)-1 {
+			piece = append(piece, p.data[:n]...)
+			p.data = p.data[n:]
+			break
+		}
+		// An event is one before its line ends: the two are never parted.
+		piece = append(piece, p.data...)
+		n -= len(p.data)
+		a.parts = a.parts[1:]
+		if p.done != nil && !a.over {
+			p.done()
+		}
+	}
+	f.driver.link.largest = max(f.driver.link.largest, len(piece))
+	f.driver.step(&wire.StreamData{Stream: a.stream, Data: piece})
+	f.driver.heardOf()
+}
+
+func (f *fetches) close(a *answer, message string) {
+	f.abandon(a.stream)
+	f.driver.step(&wire.StreamClosed{Stream: a.stream, Message: message})
+	f.driver.heardOf()
+}
+
+// hangUp breaks the connections to a server, or to all of them.
+func (f *fetches) hangUp(k *kubeAPI) {
+	for _, a := range slices.Clone(f.open) {
+		if (k == nil || a.kube == k) && f.find(a) {
+			f.close(a, "connection reset")
+		}
+	}
+}
+
+// cut breaks everything that is under way, one of it within a line if there is
+// anything to come.
+func (f *fetches) cut() {
+	for _, a := range f.open {
+		if len(a.parts) > 0 && !a.silent && a.begun && a.code == 200 && !f.driver.busy() && len(a.parts[0].data) > 2 {
+			f.take(a, 1+int(f.rand.Int63n(int64(len(a.parts[0].data)-2))))
+			f.driver.world.saw(APICutInLine)
+			break
+		}
+	}
+	f.hangUp(nil)
+}
+
+// drop loses the rest of one answer, and tells later.
+func (f *fetches) drop(r *api.Rand) {
+	if len(f.open) > 0 {
+		a := pick(r, f.open...)
+		a.silent, a.breaks = true, f.driver.world.now+pick[int64](r, 1000, 10_000, 40_000, 120_000)
+		f.driver.world.saw(MessageDropped)
+	}
+}
+
+// halfOpen loses the rest of all answers, and tells nobody.
+func (f *fetches) halfOpen() {
+	for _, a := range f.open {
+		a.silent = true
+		f.driver.world.saw(HalfOpen)
+	}
+}
+
+func (f *fetches) nextEvent() int64 {
+	d := f.driver
+	next := int64(0)
+	for _, a := range f.open {
+		next = earlier(next, a.breaks, d.world.now)
+		if a.silent {
+			continue
+		}
+		next = earlier(next, max(a.due, d.link.stalled), d.world.now)
+		if len(a.parts) > 0 {
+			next = earlier(next, max(a.parts[0].due, d.link.stalled), d.world.now)
+		}
+		if a.watching {
+			next = earlier(next, a.deadline-2000, d.world.now)
+			next = earlier(next, a.deadline, d.world.now)
+		}
+	}
+	for _, k := range d.world.kubes {
+		if n := k.visible(); n < len(k.source.revisions) && d.world.now >= k.cutOff {
+			next = earlier(next, k.source.revisions[n].at+k.lag, d.world.now)
+		}
+		next = earlier(next, k.cutOff, d.world.now)
+	}
+	return next
+}
+
+// kubeOps are what happens to API servers.
+var kubeOps = []kindOfOp{
+	{"api-trouble", 5, func(w *world, r *api.Rand) {
+		if len(w.kubes) > 0 {
+			pick(r, w.kubes...).trouble = w.now + pick[int64](r, 2000, 20_000, 60_000)
+		}
+	}},
+	{"api-compact", 4, func(w *world, r *api.Rand) {
+		if len(w.kubes) == 0 {
+			return
+		}
+		w.source.compacted = w.source.rv
+		pick(r, w.connectors...).lag = 15_000
+		w.opBurst(r)
+		for _, rd := range w.readers {
+			rd.fetches.target = pick(r, w.kubes...)
+			rd.fetches.hangUp(nil)
+		}
+	}},
+	{"api-upgrade", 2, func(w *world, r *api.Rand) {
+		if len(w.kubes) > 0 {
+			k := pick(r, w.kubes...)
+			k.classic, k.unended, k.page = r.Int63n(3) == 0, r.Int63n(5) == 0, pick(r, 2, 7, 100)
+		}
+	}},
+}
