@@ -148,6 +148,7 @@ func (r *attached) Collection(resource api.Resource, f *wire.Subscribe) (*cacher
 		e.origin.need()
 	}
 	if denied := b.reflector.Denied(); denied != nil {
+		b.idleSince = min(b.idleSince, e.now) // nobody needs to come again
 		return nil, denied
 	}
 	if !b.reflector.SchemaKnown() {

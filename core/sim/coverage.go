@@ -52,6 +52,7 @@ const (
 	ObjectRestarted
 	KeptReaderResumed
 	StandbyTookOver
+	ReaderStalled
 	APIRelisted
 	APIResumed
 	APIExpired
@@ -111,6 +112,7 @@ var situationNames = [situations]string{
 	ObjectRestarted:    "edge: object restarted",
 	KeptReaderResumed:  "edge: kept reader gone on with",
 	StandbyTookOver:    "edge: standby connector took over",
+	ReaderStalled:      "edge: reader that stalls",
 	APIRelisted:        "direct: listed anew",
 	APIResumed:         "direct: watch resumed",
 	APIExpired:         "direct: 410",

@@ -111,6 +111,11 @@ func (o *edgeObject) hear(t wire.Type, payload []byte) {
 			a.out = append(a.out, append([]byte(nil), f.Data...))
 			a.stirred, a.link.woken = true, true
 		}
+	case wire.TypeReaderStalled:
+		f := parse(payload, &wire.ReaderStalled{})
+		if a := o.attachment(f.Reader); a != nil {
+			o.stall(a, f.Stalled)
+		}
 	case wire.TypeKeptReader:
 		f := parse(payload, &wire.KeptReader{})
 		if a := o.attachment(f.Reader); a != nil {
@@ -335,6 +340,7 @@ type attachment struct {
 	out     [][]byte // said by the engine, and not under way yet
 	kept    []byte
 	stirred bool // it was told something, or said something, since it was kept
+	stalled bool // it takes nothing of what there is for it
 }
 
 func (o *edgeObject) attachment(id uint32) *attachment {
@@ -365,9 +371,21 @@ func (o *edgeObject) attach(a *attachment) {
 	}
 	o.step(&wire.AttachReader{
 		Reader: a.id, Allowed: []wire.ReaderScope{{Resource: "*"}}, ProgressMillis: progressMillis,
-		Room: pick[uint64](o.rand, 1, 3000, 16<<20), Kept: a.kept,
+		Room: pick[uint64](o.rand, 1, 3000, 16<<20), Kept: a.kept, Stalled: a.stalled,
 	})
 	o.drain()
+}
+
+// stall notes that a reader lets data wait, or does so no longer. Its word is
+// news every time.
+func (o *edgeObject) stall(a *attachment, stalled bool) {
+	if a.stalled == stalled {
+		o.world.fail(ErrProtocol, "%s says twice of reader %d whether it stalls: %v", o.name, a.id, stalled)
+	}
+	a.stalled = stalled
+	if stalled {
+		o.world.saw(ReaderStalled)
+	}
 }
 
 func (a *attachment) Receive(message []byte, _ int64) error {

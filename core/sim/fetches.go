@@ -307,30 +307,3 @@ func (f *fetches) nextEvent() int64 {
 	}
 	return next
 }
-
-// kubeOps are what happens to API servers.
-var kubeOps = []kindOfOp{
-	{"api-trouble", 5, func(w *world, r *api.Rand) {
-		if len(w.kubes) > 0 {
-			pick(r, w.kubes...).trouble = w.now + pick[int64](r, 2000, 20_000, 60_000)
-		}
-	}},
-	{"api-compact", 4, func(w *world, r *api.Rand) {
-		if len(w.kubes) == 0 {
-			return
-		}
-		w.source.compacted = w.source.rv
-		pick(r, w.connectors...).lag = 15_000
-		w.opBurst(r)
-		for _, rd := range w.readers {
-			rd.fetches.target = pick(r, w.kubes...)
-			rd.fetches.hangUp(nil)
-		}
-	}},
-	{"api-upgrade", 2, func(w *world, r *api.Rand) {
-		if len(w.kubes) > 0 {
-			k := pick(r, w.kubes...)
-			k.classic, k.unended, k.page = r.Int63n(3) == 0, r.Int63n(5) == 0, pick(r, 2, 7, 100)
-		}
-	}},
-}

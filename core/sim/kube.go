@@ -347,3 +347,36 @@ func (rd *reader) readKubernetes(r *api.Rand) {
 	rd.config.Kubernetes = "https://kubernetes.default"
 	rd.fetches = &fetches{driver: &rd.driver, servers: rd.world.kubes, target: pick(r, rd.world.kubes...), balanced: r.Int63n(3) == 0, rand: r}
 }
+
+// kubeOps are what happens to API servers.
+var kubeOps = []kindOfOp{
+	{"api-trouble", 5, onKube(func(k *kubeAPI, r *api.Rand) {
+		k.trouble = k.world.now + pick[int64](r, 2000, 20_000, 60_000)
+	})},
+	{"api-upgrade", 2, onKube(func(k *kubeAPI, r *api.Rand) {
+		k.classic, k.unended, k.page = r.Int63n(3) == 0, r.Int63n(5) == 0, pick(r, 2, 7, 100)
+	})},
+	{"api-compact", 4, (*world).opCompactAPI},
+}
+
+func onKube(f func(*kubeAPI, *api.Rand)) func(*world, *api.Rand) {
+	return func(w *world, r *api.Rand) {
+		if len(w.kubes) > 0 {
+			f(pick(r, w.kubes...), r)
+		}
+	}
+}
+
+// opCompactAPI forgets everything while much happens that not all servers have
+// seen, and breaks all watches.
+func (w *world) opCompactAPI(r *api.Rand) {
+	w.source.compacted = w.source.rv
+	w.connector(r).lag = 15_000
+	w.opBurst(r)
+	for _, rd := range w.readers {
+		if rd.fetches != nil {
+			rd.fetches.target = pick(r, w.kubes...)
+			rd.fetches.hangUp(nil)
+		}
+	}
+}
