@@ -34,6 +34,34 @@ func paged(path string) bool {
 	return !strings.Contains(path, "watch=1") && strings.HasPrefix(path, "/api/v1/pods") && !strings.Contains(path, "limit=1&") && !strings.HasSuffix(path, "limit=1")
 }
 
+// answers makes the server answer requests whose path contains a word otherwise.
+func (s *server) answers(word string, with func() *answer) {
+	s.fail = func(path string) *answer {
+		if strings.Contains(path, word) {
+			return with()
+		}
+		return nil
+	}
+}
+
+// following is a rig whose collection is live with so many objects.
+func following(t *testing.T, objects int) *rig {
+	t.Helper()
+	r := newRig(t)
+	fill(r.server, objects)
+	r.collection()
+	r.converged()
+	return r
+}
+
+// recovers checks that all is well some time after the server is.
+func (r *rig) recovers(millis int64) {
+	r.t.Helper()
+	r.server.fail = nil
+	r.pass(millis)
+	r.converged()
+}
+
 func TestR4AServerThatRefusesInitialEventsIsListedInPages(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 10)
@@ -81,9 +109,7 @@ func TestR3ATokenThatExpiresLeadsToOneListWithoutPages(t *testing.T) {
 }
 
 func TestP18AnExpiredWatchIsListedAnew(t *testing.T) {
-	r := newRig(t)
-	fill(r.server, 6)
-	r.collection()
+	r := following(t, 6)
 	r.step(&wire.OpenWatch{Watch: 1, Collection: 1})
 	r.events = nil
 	r.cut(func() {
@@ -111,9 +137,7 @@ func TestR10AnOverloadedServerIsLeftAloneAsLongAsItAsks(t *testing.T) {
 	r.pass(6_900)
 	require.Equal(t, 1, r.server.count(initial))
 	require.Equal(t, 429, r.state.Status.Code)
-	r.server.fail = nil
-	r.pass(2_000)
-	r.converged()
+	r.recovers(2_000)
 }
 
 func TestAVersionThatTheServerForgetsAtOnceIsNoReasonToHurry(t *testing.T) {
@@ -129,53 +153,36 @@ func TestAVersionThatTheServerForgetsAtOnceIsNoReasonToHurry(t *testing.T) {
 	r.converged()
 }
 
-// failWatches makes every watch fail inside.
-func failWatches(path string) *answer {
-	if strings.Contains(path, watches) {
-		return &answer{code: 200, data: watchEvent("ERROR", string(status(500, "InternalError", "etcdserver: no leader"))), end: true}
-	}
-	return nil
-}
-
 func TestR9InternalErrorsAreRetriedForHalfAMinuteThenListed(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 3)
-	r.server.fail = failWatches
+	r.server.answers(watches, func() *answer {
+		return &answer{code: 200, data: watchEvent("ERROR", string(status(500, "InternalError", "etcdserver: no leader"))), end: true}
+	})
 	r.collection()
 	r.pass(29_000)
 	require.Equal(t, 1, r.server.count(initial))
 	require.Less(t, r.server.count(watches), 12, "attempts are spaced")
 	r.pass(60_000)
 	require.Greater(t, r.server.count(initial), 1)
-	r.server.fail = nil
-	r.pass(70_000)
-	r.converged()
+	r.recovers(70_000)
 }
 
 func TestR8AWatchThatEndsAtOnceIsNotRepeatedInALoop(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 3)
-	r.server.fail = func(path string) *answer {
-		if strings.Contains(path, watches) {
-			return &answer{code: 200, end: true}
-		}
-		return nil
-	}
+	r.server.answers(watches, func() *answer { return &answer{code: 200, end: true} })
 	r.collection()
 	r.pass(60_000)
 	require.Less(t, r.server.count(watches), 12)
 	require.Contains(t, r.states, wire.Stale)
 	require.Contains(t, r.state.Status.Message, "at once and without a word")
 	require.Equal(t, r.server.versions(), r.list(), "what was there stays")
-	r.server.fail = nil
-	r.pass(60_000)
-	r.converged()
+	r.recovers(60_000)
 }
 
 func TestP10AWatchGoesOnWhereTheLastOneEnded(t *testing.T) {
-	r := newRig(t)
-	fill(r.server, 3)
-	r.collection()
+	r := following(t, 3)
 	for i := range 40 {
 		r.pass(1_500)
 		r.server.put("ns-0/pod-0", "web", i)
@@ -191,9 +198,7 @@ func TestP10AWatchGoesOnWhereTheLastOneEnded(t *testing.T) {
 }
 
 func TestAnEndWithinAnObjectIsResumed(t *testing.T) {
-	r := newRig(t)
-	fill(r.server, 3)
-	r.collection()
+	r := following(t, 3)
 	first := true
 	r.server.fail = func(path string) *answer {
 		if first && strings.Contains(path, watches) {
@@ -211,32 +216,23 @@ func TestAnEndWithinAnObjectIsResumed(t *testing.T) {
 }
 
 func TestBrokenJSONIsSaidAndWaitedFor(t *testing.T) {
-	r := newRig(t)
-	fill(r.server, 3)
-	r.collection()
+	r := following(t, 3)
 	want := r.list()
-	r.server.fail = func(path string) *answer {
-		if strings.Contains(path, watches) {
-			return &answer{code: 200, data: []byte(`{"type":"ADDED","object":{"metadata":{"name":,}}}` + "\n")}
-		}
-		return nil
-	}
+	r.server.answers(watches, func() *answer {
+		return &answer{code: 200, data: []byte(`{"type":"ADDED","object":{"metadata":{"name":,}}}` + "\n")}
+	})
 	r.pass(60_000)
 	require.Equal(t, wire.Stale, r.state.State)
 	require.Contains(t, r.state.Status.Message, "watch of v1/pods: the server's answer is broken")
 	require.Contains(t, r.state.Status.Message, "expected a value, found ','")
 	require.Equal(t, want, r.list())
-	r.server.fail = nil
-	r.pass(60_000)
-	r.converged()
+	r.recovers(60_000)
 }
 
 // A server that lags behind, or was put back, is never believed: the data stays
 // and is called stale.
 func TestNothingGoesBackInTime(t *testing.T) {
-	r := newRig(t)
-	fill(r.server, 5)
-	r.collection()
+	r := following(t, 5)
 	want, at := r.list(), r.state.ResourceVersion
 	r.server.frozen = 101
 	r.pass(120_000)
@@ -253,45 +249,29 @@ func TestNothingGoesBackInTime(t *testing.T) {
 }
 
 func TestAServerThatFallsSilentIsNotBelievedForLong(t *testing.T) {
-	r := newRig(t)
-	fill(r.server, 5)
-	r.collection()
+	r := following(t, 5)
 	r.server.fail = func(string) *answer { return &answer{} }
 	r.pass(45_000)
 	require.Equal(t, wire.Stale, r.state.State)
-	r.server.fail = nil
-	r.pass(45_000)
-	r.converged()
+	r.recovers(45_000)
 }
 
 func TestMissingRightsAreAskedForNowAndThen(t *testing.T) {
 	for _, code := range []int{401, 403} {
 		r := newRig(t)
-		r.server.fail = func(path string) *answer {
-			if strings.HasPrefix(path, "/api/v1/pods") {
-				return refuse(code, "Forbidden", "pods is forbidden: you cannot list")
-			}
-			return nil
-		}
+		r.server.answers("/api/v1/pods", func() *answer { return refuse(code, "Forbidden", "pods is forbidden: you cannot list") })
 		r.collection()
 		require.Equal(t, wire.Forbidden, r.state.State)
 		require.Contains(t, r.state.Status.Message, "you cannot list")
 		r.pass(29_000)
 		require.Equal(t, 1, r.server.count(initial))
-		r.server.fail = nil
-		r.pass(2_000)
-		r.converged()
+		r.recovers(2_000)
 	}
 }
 
 func TestAClusterThatMayNotSayWhoItIs(t *testing.T) {
 	r := newRig(t)
-	r.server.fail = func(path string) *answer {
-		if strings.Contains(path, "kube-system") {
-			return refuse(403, "Forbidden", "no")
-		}
-		return nil
-	}
+	r.server.answers("kube-system", func() *answer { return refuse(403, "Forbidden", "no") })
 	fill(r.server, 2)
 	r.collection()
 	r.converged()
@@ -299,9 +279,7 @@ func TestAClusterThatMayNotSayWhoItIs(t *testing.T) {
 
 // Another cluster at the same address has other versions: everything begins anew.
 func TestAnotherClusterStartsOver(t *testing.T) {
-	r := newRig(t)
-	fill(r.server, 9)
-	r.collection()
+	r := following(t, 9)
 	r.cut(func() {
 		r.server = newServer()
 		r.server.uid, r.server.rv = "cluster-2", 7
@@ -356,9 +334,7 @@ func TestAResourceThatTheServerDescribes(t *testing.T) {
 }
 
 func TestR6EventsOfOtherKindsArePassedOver(t *testing.T) {
-	r := newRig(t)
-	fill(r.server, 2)
-	r.collection()
+	r := following(t, 2)
 	for stream, a := range r.server.open {
 		if !a.watch {
 			continue
@@ -398,23 +374,18 @@ func TestAStatusWithNumbersThatNoneHas(t *testing.T) {
 		for _, code := range []int{200, 503} {
 			r := newRig(t)
 			fill(r.server, 2)
-			r.server.fail = func(path string) *answer {
-				if !strings.Contains(path, watches) {
-					return nil
-				}
+			r.server.answers(watches, func() *answer {
 				failure := `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"odd",` + numbers + `}`
 				if code != 200 {
 					return &answer{code: code, data: []byte(failure), end: true}
 				}
 				return &answer{code: code, data: watchEvent("ERROR", failure), end: true}
-			}
+			})
 			r.collection()
 			r.pass(5_000)
 			require.Equal(t, wire.Reconnecting, r.state.State, "%s, answered %d", numbers, code)
 			require.Contains(t, r.state.Status.Message, "odd")
-			r.server.fail = nil
-			r.pass(60_000)
-			r.converged()
+			r.recovers(60_000)
 		}
 	}
 }
