@@ -263,6 +263,7 @@ func TestMissingRightsAreAskedForNowAndThen(t *testing.T) {
 		r.collection()
 		require.Equal(t, wire.Forbidden, r.state.State)
 		require.Contains(t, r.state.Status.Message, "you cannot list")
+		require.Equal(t, code == 401, strings.Contains(r.state.Status.Message, "credentials are missing"))
 		r.pass(29_000)
 		require.Equal(t, 1, r.server.count(initial))
 		r.recovers(2_000)

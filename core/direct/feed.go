@@ -115,10 +115,11 @@ const reasonStorageRead api.Reason = "StorageReadError"
 // judge makes a 410 of an error that only a new list can end, and of a 410 that
 // no list can end an error to wait for.
 func (f *Feed) judge(status *api.Status) *api.Status {
+	justListed := f.listedAt != 0 && f.now-f.listedAt < veryShort
 	switch {
 	case status.Code == 410 && api.Mutated(api.ExpiredSwallowed):
 		return api.Unavailable(status.Message)
-	case status.Code == 410 && f.listedAt != 0 && f.now-f.listedAt < veryShort:
+	case status.Code == 410 && justListed:
 		return api.Unavailable("the server does not know the version of its own list any more: " + status.Message)
 	case status.Code != 500:
 		return status
@@ -130,7 +131,7 @@ func (f *Feed) judge(status *api.Status) *api.Status {
 	case f.now-f.failing > retryWindow:
 		relist, f.failing = true, 0
 	}
-	if !relist || f.at == 0 {
+	if !relist || f.at == 0 || justListed {
 		return status
 	}
 	return api.Expired("list " + f.cfg.Resource.String() + " anew: " + status.Message)

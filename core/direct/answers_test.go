@@ -1,0 +1,185 @@
+package direct_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+const (
+	who   = "kube-system"
+	newer = "limit=1"
+)
+
+func sent(data string) func() *answer {
+	return func() *answer { return &answer{code: 200, data: []byte(data), end: true} }
+}
+
+func object(apiVersion, kind, metadata string) string {
+	return fmt.Sprintf(`{"kind":%q,"apiVersion":%q,"metadata":{"name":"a","namespace":"ns"%s}}`, kind, apiVersion, metadata)
+}
+
+// What is not the answer to the question is said and asked again; nothing of it is
+// taken for the state.
+func TestAnswersThatAreNone(t *testing.T) {
+	const versioned = `,"resourceVersion":"7"`
+	for name, c := range map[string]struct {
+		classic bool
+		word    string
+		with    func() *answer
+		message string
+	}{
+		"an error instead of the cluster's name": {word: who, with: func() *answer { return refuse(500, "InternalError", "no leader") }, message: "who it is"},
+		"a name that is too long":                {word: who, with: sent(`{"a":"` + strings.Repeat("x", 5<<20) + `"}`), message: "longer than 4 MiB"},
+		"an object without a version":            {word: initial, with: sent(string(watchEvent("ADDED", object("v1", "Pod", "")))), message: "has no resourceVersion"},
+		"an object of another kind":              {word: initial, with: sent(string(watchEvent("ADDED", object("v1", "Node", versioned)))), message: "another kind than Pod"},
+		"an object of another group":             {word: initial, with: sent(string(watchEvent("ADDED", object("x/v1", "Pod", versioned)))), message: "another kind than Pod"},
+		"a mark without a version":               {word: initial, with: sent(string(watchEvent("BOOKMARK", `{"metadata":{"annotations":{"k8s.io/initial-events-end":"true"}}}`))), message: "without a resourceVersion"},
+		"a list that is cut off":                 {classic: true, word: "limit=500", with: sent(`{"metadata":{"resourceVersion":"7"},"items":[`), message: "ended the list too early"},
+		"a list without a version":               {classic: true, word: "limit=500", with: sent(`{"metadata":{},"items":[]}`), message: "no resourceVersion that can be watched from"},
+		"a list without a first member":          {classic: true, word: "limit=500", with: sent(`{,"metadata":{"resourceVersion":"7"},"items":[]}`), message: `a list with ","`},
+		"a list of something else":               {classic: true, word: "limit=500", with: sent(`{"metadata":{"resourceVersion":"7"},"items":[` + object("v1", "Node", versioned) + `]}`), message: "another kind than Pod"},
+		"an item without an end":                 {classic: true, word: "limit=500", with: sent(`{"items":["` + strings.Repeat("x", 17<<20)), message: "more than 16 MiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			fill(r.server, 2)
+			r.server.refusesInitialEvents = c.classic
+			r.server.answers(c.word, c.with)
+			r.piece = func(int) int { return 1 << 20 }
+			r.collection()
+			r.pass(1_000)
+			require.NotEqual(t, wire.Live, r.state.State)
+			require.Contains(t, r.state.Status.Message, c.message)
+			require.Zero(t, r.state.Objects)
+			r.recovers(60_000)
+		})
+	}
+}
+
+// Arrays beside the items are no items, wherever they stand.
+func TestAListHasMembersOfAllKinds(t *testing.T) {
+	r := newRig(t)
+	r.server.refusesInitialEvents = true
+	r.server.answers("limit=500", sent(`{"more":[`+object("v1", "Node", "")+`,1,[]],"items":[],"n":-1.5e3,"metadata":{"resourceVersion":"100"},"last":[{}]}`))
+	r.collection()
+	r.converged()
+}
+
+// A state that is older than what was seen is not taken, even from a server that
+// does not look at the version it is asked for.
+func TestAStateFromThePastIsNotTaken(t *testing.T) {
+	r := following(t, 3)
+	want := r.list()
+	r.server.answers(initial, sent(string(bookmarkEvent(50, true))))
+	r.cut(func() { r.server.log, r.server.compacted = nil, r.server.rv+1 })
+	r.pass(5_000)
+	require.Equal(t, want, r.list())
+	require.Contains(t, r.state.Status.Message, "it lags behind")
+	r.server.compacted = 0
+	r.recovers(60_000)
+}
+
+// There is progress when the server says how far it is and everything up to there
+// has come. Neither a watch alone that ends in order says so, nor a version alone.
+func TestProgressTakesTheWatchAndTheNewestVersion(t *testing.T) {
+	for name, c := range map[string]struct {
+		word string
+		with func() *answer
+	}{
+		"the newest version is not told":     {newer, func() *answer { return &answer{} }},
+		"the newest version is cut off":      {newer, sent(`{"metadata":{"resourceVersion":"200"}`)},
+		"the watch brings nothing":           {watches, func() *answer { return &answer{code: 200} }},
+		"the watch has ended with an object": {watches, sent(`{"type":"MODIFIED","object":{`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := following(t, 3)
+			r.server.answers(c.word, c.with)
+			r.pass(12_000)
+			r.server.put("ns-0/pod-0", "web", 1)
+			r.pass(50_000)
+			require.Equal(t, wire.Stale, r.state.State)
+			require.LessOrEqual(t, len(r.server.open), 2, "requests that are not needed any more are abandoned")
+			r.recovers(60_000)
+		})
+	}
+}
+
+// What a watch repeats is older than what was taken, and taken once.
+func TestR7WhatAWatchRepeatsIsPassedOver(t *testing.T) {
+	r := following(t, 3)
+	r.step(&wire.OpenWatch{Watch: 1, Collection: 1})
+	r.server.delete("ns-0/pod-0")
+	r.server.put("ns-0/pod-0", "web", 1)
+	r.server.put("ns-1/pod-1", "web", 1)
+	r.settle()
+	r.events = nil
+	stream := r.watching()
+	for _, e := range r.server.log {
+		r.step(&wire.StreamData{Stream: stream, Data: watchEvent(e.kind, typed(e.body))})
+	}
+	r.step(&wire.StreamData{Stream: stream, Data: bookmarkEvent(50, false)})
+	require.Empty(t, r.events)
+	r.pass(12_000)
+	r.converged()
+	require.Zero(t, r.server.count("resourceVersion=50"))
+}
+
+// Stored bytes that the server cannot read are not waited for (rule R9), but for
+// those that no list gets rid of: each watch was answered with another list at once.
+func TestR9BytesThatCannotBeReadAreListedAnew(t *testing.T) {
+	r := following(t, 3)
+	r.pass(5_000)
+	r.server.answers(watches, sent(string(watchEvent("ERROR", string(status(500, "StorageReadError", "cannot decode"))))))
+	r.cut(func() {})
+	r.pass(2_000)
+	require.Equal(t, 2, r.server.count(initial))
+	r.pass(60_000)
+	require.Less(t, r.server.count(initial), 12)
+	r.recovers(60_000)
+}
+
+// Internal errors now and then are no reason to list anew, however far apart.
+func TestR9InternalErrorsBetweenWatchesThatWork(t *testing.T) {
+	r := following(t, 3)
+	for i := range 5 {
+		failed := false
+		r.server.fail = func(path string) *answer {
+			if failed || !strings.Contains(path, watches) {
+				return nil
+			}
+			failed = true
+			return refuse(500, "InternalError", "etcdserver: leader changed")
+		}
+		r.cut(func() {})
+		r.pass(150_000) // back-offs start over
+		require.True(t, failed)
+		if i%2 == 0 {
+			r.server.put("ns-0/pod-0", "web", i)
+		}
+		r.pass(5_000)
+		r.converged()
+	}
+	require.Equal(t, 1, r.server.count(initial))
+}
+
+// After a list without pages lists have pages again (rule R3).
+func TestR3PagesAfterATokenThatExpired(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 10)
+	r.server.refusesInitialEvents, r.server.pageSize, r.server.expirePage = true, 4, 2
+	r.collection()
+	r.converged()
+	r.server.expirePage, r.server.pages = 0, 0
+	r.cut(func() {
+		r.server.put("ns-0/pod-0", "web", 1)
+		r.server.log, r.server.compacted = nil, r.server.rv
+	})
+	r.pass(10_000)
+	r.converged()
+	require.Equal(t, 2, r.server.pages)
+}
