@@ -1,6 +1,7 @@
+import { checkMatch, columns, uint32 } from "./check.js";
 import { statusError, unexpected, type Client, type Open } from "./client.js";
 import { Deferred } from "./deferred.js";
-import { badRequest, closedError, internalError, WatchglassError } from "./errors.js";
+import { closedError, internalError, WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { freezeSchema, toObject } from "./object.js";
 import { restore, takeSnapshot } from "./snapshot.js";
@@ -8,6 +9,7 @@ import type {
   Collection,
   CollectionOptions,
   CollectionStatus,
+  Column,
   KubeObject,
   ListOptions,
   ListResult,
@@ -32,6 +34,7 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
   readonly client: Client;
   readonly #resource: string;
   readonly #options: CollectionOptions;
+  readonly #columns: readonly Column[];
   readonly #listeners = new Listeners();
   readonly #errorListeners = new Listeners<[key: string, status: Status]>();
   readonly #notify = (): void => this.#listeners.call();
@@ -54,6 +57,7 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
     this.#resource = resource;
     const { restore: chunks, ...rest } = options;
     this.#options = rest;
+    this.#columns = columns(options.columns);
     this.id = client.register(this);
     this.#open(chunks !== undefined);
     // What was rejected by then stays rejected.
@@ -110,6 +114,7 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
   async list(options: ListOptions = {}): Promise<ListResult<T>> {
     this.check();
     const limit = uint32("limit", options.limit ?? 0);
+    checkMatch(options.resourceVersionMatch);
     const reply = await this.client.request((request) => ({
       type: "List",
       request,
@@ -212,7 +217,7 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
       ...selection(this.#options),
       metadataOnly: this.metadataOnly,
       restore,
-      columns: (this.#options.columns ?? []).map((column) => ({ priority: 0, ...column })),
+      columns: this.#columns,
     });
   }
 
@@ -230,10 +235,4 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
 /** Selectors as commands have them. */
 export function selection({ namespace = "", labelSelector = "", fieldSelector = "" }: Selectors): Required<Selectors> {
   return { namespace, labelSelector, fieldSelector };
-}
-
-/** A number that fits 32 bits, or a 400. */
-export function uint32(name: string, value: number): number {
-  if (Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff) return value;
-  throw badRequest(`${name} is ${value}, expected a whole number from 0 to 4294967295`);
 }

@@ -1,3 +1,4 @@
+import { checkWorker } from "./check.js";
 import { Client, type Attach } from "./client.js";
 import { badRequest } from "./errors.js";
 import { attachWorker, type ToPage, type WorkerPort } from "./port.js";
@@ -18,6 +19,7 @@ export type * from "./types.js";
  * @param url `wss://host/path`, or `https:` or relative to the page for the same.
  */
 export async function connect(url: string | URL, options: ConnectOptions = {}): Promise<Watchglass> {
+  checkWorker(options.worker);
   const target = options.kubernetes ? kubernetesURL(url) : webSocketURL(url);
   const { token = "" } = options;
   const client = await Client.attach(attachTo(target, options), async () => (typeof token === "function" ? token() : token));

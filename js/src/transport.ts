@@ -41,7 +41,7 @@ export async function findWebSocket(): Promise<WebSocketClass> {
 
 function protocols(token: string): string[] {
   if (token === "") return [subprotocol];
-  const bytes = String.fromCharCode(...new TextEncoder().encode(token));
+  const bytes = Array.from(new TextEncoder().encode(token), (byte) => String.fromCharCode(byte)).join("");
   return [subprotocol, bearerProtocol + btoa(bytes).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "")];
 }
 

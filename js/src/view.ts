@@ -1,5 +1,6 @@
+import { uint32 } from "./check.js";
 import { statusError, unexpected, type Open } from "./client.js";
-import { selection, uint32, type CollectionHandle } from "./collection.js";
+import { selection, type CollectionHandle } from "./collection.js";
 import { Deferred } from "./deferred.js";
 import { badRequest, closedError, type WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";

@@ -1,5 +1,6 @@
+import { checkMatch, checkPolicy, uint32 } from "./check.js";
 import { statusError, unexpected, type Open } from "./client.js";
-import { selection, uint32, type CollectionHandle } from "./collection.js";
+import { selection, type CollectionHandle } from "./collection.js";
 import type { WatchglassError } from "./errors.js";
 import { toObject } from "./object.js";
 import type { KubeObject, ResourceVersion, Status, WatchEvent, WatchOptions } from "./types.js";
@@ -40,6 +41,8 @@ export class WatchIterator<T extends KubeObject> implements AsyncIterableIterato
     this.#options = { ...options };
     this.#credit = Math.max(1, uint32("credit", options.credit ?? defaultCredit));
     uint32("timeoutSeconds", options.timeoutSeconds ?? 0);
+    checkMatch(options.resourceVersionMatch);
+    checkPolicy(options.policy);
     // Zero and nothing stand for "any state": such a watch begins with events
     // whose order says nothing.
     this.#resumeFrom = options.sendInitialEvents || options.resourceVersion === "0" ? "" : (options.resourceVersion ?? "");

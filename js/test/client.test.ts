@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { WatchglassError } from "../src/errors.js";
+import { connect } from "../src/index.js";
 import type { KubeObject, WatchEvent } from "../src/types.js";
 import { Reader } from "../src/wire/codec.js";
 import { clientAt, fakeEngine, GuestError, say, speak, turn } from "./fake.js";
@@ -45,6 +46,29 @@ test("a collection tells its state, schema and errors", async () => {
   pods.onObjectError((key, status) => errors.push(`${key}: ${status.message}`));
   await speak(client, guest(), (w) => say.objectError(w, id, "default/x", bad));
   assert.deepEqual(errors, ["default/x: unknown column"]);
+});
+
+test("options that mean nothing are refused before the engine sees them", async () => {
+  const { pods, client, guest } = await withCollection();
+  const wrong = (value: unknown): any => value; // as a program without types would pass it
+  const column = (more: object): any => ({ columns: [{ name: "Size", kind: "integer", path: ".spec.size", ...more }] });
+  const before = guest().heard.length;
+  for (const [attempt, message] of [
+    [() => client.collection("v1/pods", column({ kind: "int" })), 'kind of column Size is "int", expected "null" or "bool" or "integer" or "number" or "date" or "string"'],
+    [() => client.collection("v1/pods", column({ kind: undefined })), 'kind of column Size is undefined, expected "null" or "bool" or "integer" or "number" or "date" or "string"'],
+    [() => client.collection("v1/pods", column({ priority: 256 })), "priority of column Size is 256, expected at most 255"],
+    [() => pods.list({ resourceVersionMatch: wrong("exact") }), 'resourceVersionMatch is "exact", expected "NotOlderThan" or "Exact"'],
+    [() => pods.watch({ resourceVersionMatch: wrong("unset") })[Symbol.asyncIterator](), 'resourceVersionMatch is "unset", expected "NotOlderThan" or "Exact"'],
+    [() => pods.watch({ policy: wrong("drop") })[Symbol.asyncIterator](), 'policy is "drop", expected "terminate" or "conflate"'],
+    [() => pods.watch({ credit: 1.5 })[Symbol.asyncIterator](), "credit is 1.5, expected a whole number from 0 to 4294967295"],
+    [() => connect("ws://127.0.0.1:1", { worker: wrong("none") }), 'worker is "none", expected "shared" or "dedicated" or "inline"'],
+    [() => connect("ws://127.0.0.1:1", { worker: "dedicated" }), 'worker is "dedicated", and this platform has none: leave it out'],
+    [() => pods.view({ limit: 10_001 }), "limit is 10001, a view has at most 10000 rows"],
+  ] as const) {
+    await assert.rejects(async () => attempt(), { code: 400, message });
+  }
+  await turn();
+  assert.equal(guest().heard.length, before);
 });
 
 test("listeners are called once for many changes, and one that throws harms no other", async (t) => {
