@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"regexp"
 	"testing"
 	"time"
@@ -250,8 +251,10 @@ type broken struct{}
 func (broken) Txn(context.Context, ...source.Write) (api.ResourceVersion, error) { return 0, errEnough }
 
 func TestConfigIsChecked(t *testing.T) {
-	_, err := New(broken{}, Config{Pods: -1})
-	assert.ErrorContains(t, err, "must not be negative")
+	for _, c := range []Config{{Pods: -1}, {Rate: -1}, {Rate: math.NaN()}, {Rate: math.Inf(1)}} {
+		_, err := New(broken{}, c)
+		assert.ErrorContains(t, err, "expected zero or more of each")
+	}
 }
 
 func TestTenThousandPodsInEtcd(t *testing.T) {

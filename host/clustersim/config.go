@@ -2,6 +2,7 @@ package clustersim
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -25,8 +26,9 @@ type Config struct {
 }
 
 func (c Config) withDefaults() (Config, error) {
-	if c.Pods < 0 || c.Rate < 0 || c.Namespaces < 0 || c.Nodes < 0 {
-		return c, fmt.Errorf("cluster simulation: pods %d, rate %v, namespaces %d and nodes %d must not be negative",
+	rate := c.Rate >= 0 && !math.IsInf(c.Rate, 1) // NaN is neither
+	if c.Pods < 0 || !rate || c.Namespaces < 0 || c.Nodes < 0 {
+		return c, fmt.Errorf("cluster simulation: pods %d, rate %v, namespaces %d and nodes %d: expected zero or more of each",
 			c.Pods, c.Rate, c.Namespaces, c.Nodes)
 	}
 	if c.Pods == 0 {

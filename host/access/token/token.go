@@ -3,6 +3,7 @@ package token
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,13 +76,19 @@ func (k Keys) Sign(c Claims, now time.Time) (string, error) {
 		return "", errors.New("a token without namespaces grants nothing: name some, or " + Any + " for all")
 	case c.Cluster == "":
 		return "", errors.New("a token is for one cluster: name it")
+	case c.Feed && !slices.Equal(c.Namespaces, []string{Any}):
+		return "", errors.New("a connector brings all of its namespaces: a token for feeding cannot be for some")
 	case !c.Expires.After(now):
 		return "", errors.New("the token would have ended before it is signed")
 	}
-	return jwt.NewWithClaims(jwt.SigningMethodHS256, claims{
+	signed, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims{
 		jwt.RegisteredClaims{Issuer: issuer, Subject: c.User, IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(c.Expires)},
 		c.Cluster, c.Resources, c.Namespaces, c.Feed,
 	}).SignedString(k[0])
+	if len(signed) > MaxBytes {
+		return "", fmt.Errorf("the token would have %d bytes, more than the %d that are looked at: grant all with %s, or less", len(signed), MaxBytes, Any)
+	}
+	return signed, err
 }
 
 // Verify returns what a token says, or a 401. Signatures are compared in

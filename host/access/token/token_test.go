@@ -202,11 +202,15 @@ func TestParseKeys(t *testing.T) {
 func TestSignRefusesWhatGrantsNothing(t *testing.T) {
 	good := token.Claims{Cluster: "demo", Resources: []string{"v1/pods"}, Namespaces: []string{"a"}, Expires: now.Add(1)}
 	for want, spoil := range map[string]func(*token.Claims){
-		"invalid resource":   func(c *token.Claims) { c.Resources = []string{"pods"} },
-		"without resources":  func(c *token.Claims) { c.Resources = nil },
-		"without namespaces": func(c *token.Claims) { c.Namespaces = nil },
-		"for one cluster":    func(c *token.Claims) { c.Cluster = "" },
-		"would have ended":   func(c *token.Claims) { c.Expires = now },
+		"invalid resource":             func(c *token.Claims) { c.Resources = []string{"pods"} },
+		"without resources":            func(c *token.Claims) { c.Resources = nil },
+		"without namespaces":           func(c *token.Claims) { c.Namespaces = nil },
+		"for one cluster":              func(c *token.Claims) { c.Cluster = "" },
+		"would have ended":             func(c *token.Claims) { c.Expires = now },
+		"brings all of its namespaces": func(c *token.Claims) { c.Feed = true },
+		"more than the 8192 that are looked at": func(c *token.Claims) {
+			c.Namespaces = slices.Repeat([]string{"namespace"}, 1000)
+		},
 	} {
 		bad := good
 		spoil(&bad)

@@ -50,6 +50,10 @@ func main() {
 	flag.Float64Var(&c.rate, "rate", 20, "changes per second")
 	flag.StringVar(&c.clusters, "clusters", "", "WATCHGLASS_CLUSTERS: how clusters are divided over objects")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "Error: unexpected argument %q: there are only flags, see -help\n", flag.Arg(0))
+		os.Exit(2)
+	}
 	if err := run(ctx, c, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "Error:", err)
 		os.Exit(1)
