@@ -20,10 +20,11 @@ type span struct {
 }
 
 const (
-	minChunk = 64 << 10
-	maxChunk = 256 << 10
-	maxSpan  = 64 << 10
-	minSpan  = 16
+	minChunk  = 64 << 10
+	maxChunk  = 8 << 20
+	chunkPart = 16 // of the live spans' bytes are a chunk
+	maxSpan   = 64 << 10
+	minSpan   = 16
 )
 
 func newSlab() slab { return slab{fill: -1} }
@@ -61,14 +62,12 @@ func (s *slab) alloc(n int) span {
 	return sp
 }
 
-// grow starts a new chunk, each twice the last up to maxChunk, so that a small
-// collection stays small. The rest of the old chunk is lost; it is less than
-// one span.
+// grow starts a new chunk, in proportion to what the spans take: a small
+// collection stays small, and a large one seldom grows. Each time that the memory
+// of a module does, V8 takes all of it for new, and collects the garbage of
+// JavaScript. The rest of the old chunk is lost; it is less than one span.
 func (s *slab) grow() {
-	size := minChunk
-	if s.fill >= 0 {
-		size = min(2*len(s.chunks[s.fill]), maxChunk)
-	}
+	size := min(max(s.used/chunkPart, minChunk), maxChunk)
 	s.fill = s.addChunk(size)
 	s.next = 0
 }
