@@ -12,7 +12,6 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/catalog"
-	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/kubeapi"
 	"github.com/watchglass/watchglass/host/source"
@@ -189,15 +188,14 @@ func (b *backend) Schema(ctx context.Context, resource api.Resource) (*api.Schem
 	return catalog.Lookup(schemas, resource)
 }
 
-// Get implements kubeapi.Backend. The engine's own get knows no versions, so one
-// that must not be too old is a list of one.
+// Get implements kubeapi.Backend. The engine's own get knows no versions.
 func (b *backend) Get(ctx context.Context, resource api.Resource, key api.Key, version string) (kubeapi.Object, error) {
 	object, status := b.cluster.place(resource.String(), key.Namespace())
 	if status != nil {
 		return nil, status
 	}
 	if version != "" && version != "0" {
-		return b.getNotOlder(ctx, resource, key, version)
+		return kubeapi.GetNotOlder(ctx, b, resource, key, version)
 	}
 	options := url.Values{}
 	set(options, "resource", resource.String())
@@ -207,22 +205,6 @@ func (b *backend) Get(ctx context.Context, resource api.Resource, key api.Key, v
 		return nil, err
 	}
 	return open(frame.Item)
-}
-
-func (b *backend) getNotOlder(ctx context.Context, resource api.Resource, key api.Key, version string) (kubeapi.Object, error) {
-	list, err := b.List(ctx, resource, kubeapi.ListOptions{
-		Namespace: key.Namespace(), FieldSelector: "metadata.name=" + selector.EscapeValue(key.Name()),
-		ResourceVersion: version, Match: wire.MatchNotOlderThan,
-	})
-	if err != nil {
-		return nil, err
-	}
-	for o, err := range list.Items {
-		if err != nil || o.Key() == key {
-			return o, err
-		}
-	}
-	return nil, api.NotFound(string(key) + " not found")
 }
 
 // object is a kubeapi.Object.

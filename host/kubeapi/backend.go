@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -28,6 +29,24 @@ type Backend interface {
 	// be read. Everything that turns out later, such as a version that is too
 	// old, is an event of type api.Error.
 	Watch(ctx context.Context, resource api.Resource, options WatchOptions) (Watch, error)
+}
+
+// GetNotOlder answers a Get that names a version for a backend whose own get
+// knows none: with a list of one.
+func GetNotOlder(ctx context.Context, b Backend, resource api.Resource, key api.Key, resourceVersion string) (Object, error) {
+	list, err := b.List(ctx, resource, ListOptions{
+		Namespace: key.Namespace(), FieldSelector: "metadata.name=" + selector.EscapeValue(key.Name()),
+		ResourceVersion: resourceVersion, Match: wire.MatchNotOlderThan,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for o, err := range list.Items {
+		if err != nil || o.Key() == key {
+			return o, err
+		}
+	}
+	return nil, api.NotFound(string(key) + " not found")
 }
 
 // Resource is a resource as discovery shows it.

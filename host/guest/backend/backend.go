@@ -9,7 +9,6 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/catalog"
-	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/guest"
 	"github.com/watchglass/watchglass/host/kubeapi"
@@ -104,29 +103,16 @@ func (b *Backend) open(ctx context.Context, resource api.Resource) (*guest.Colle
 	return c, err
 }
 
-// Get implements kubeapi.Backend. The engine's own get knows no versions, so one
-// that must not be too old is a list of one.
+// Get implements kubeapi.Backend. The engine's own get knows no versions.
 func (b *Backend) Get(ctx context.Context, resource api.Resource, key api.Key, version string) (kubeapi.Object, error) {
+	if version != "" && version != "0" {
+		return kubeapi.GetNotOlder(ctx, b, resource, key, version)
+	}
 	c, err := b.collection(ctx, resource)
 	if err != nil {
 		return nil, err
 	}
-	if version == "" || version == "0" {
-		return c.Get(ctx, key)
-	}
-	list, err := c.List(ctx, guest.ListOptions{
-		Namespace: key.Namespace(), FieldSelector: "metadata.name=" + selector.EscapeValue(key.Name()),
-		ResourceVersion: version, ResourceVersionMatch: guest.NotOlderThan,
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, o := range list.Items {
-		if o.Key() == key {
-			return o, nil
-		}
-	}
-	return nil, api.NotFound(string(key) + " not found")
+	return c.Get(ctx, key)
 }
 
 // List implements kubeapi.Backend.
