@@ -2,6 +2,7 @@ package selector_test
 
 import (
 	"math/rand"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -46,12 +47,30 @@ func TestMemo_AgreesWithSelectorUnderReuse(t *testing.T) {
 	l := parseLabels(t, "a in (1,2),!b")
 	m := selector.NewMemo(l)
 	sets := make([]api.Labels, 200)
+	id, matched, refused := 0, 0, 0
 	for range 20_000 {
-		id := random.Intn(len(sets))
-		if random.Intn(4) == 0 {
-			sets[id] = randomSet(random)
-			m.Forget(uint32(id))
+		if random.Intn(2) == 0 { // else the same again
+			id = random.Intn(len(sets))
 		}
-		assert.Equal(t, l.Matches(sets[id]), m.Matches(uint32(id), sets[id]))
+		switch random.Intn(8) {
+		case 0, 1:
+			sets[id] = labelSet("a", strconv.Itoa(random.Intn(4)))
+			m.Forget(uint32(id))
+		case 2:
+			sets[id] = nil
+			m.Forget(uint32(id))
+		case 3:
+			sets[id] = labelSet("a", "1")
+			m.Clear()
+		}
+		want := l.Matches(sets[id])
+		assert.Equal(t, want, m.Matches(uint32(id), sets[id]))
+		if want {
+			matched++
+		} else {
+			refused++
+		}
 	}
+	assert.Greater(t, matched, 1000)
+	assert.Greater(t, refused, 1000)
 }

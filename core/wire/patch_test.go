@@ -113,6 +113,34 @@ func TestPatchOfOtherObjects(t *testing.T) {
 	require.EqualError(t, status, "400 ProtocolError: a patch of default/web-1 changes cells that it does not have")
 }
 
+// A patch that was made for nothing that is here is an error, whatever it says, and
+// so is one whose texts keep more than there is.
+func TestPatchThatFitsNowhere(t *testing.T) {
+	was := envelope(api.Object{Key: "default/a", Fields: []string{"abcdef"}, Columns: []api.Value{{Kind: api.Integer, Int: 1}}})
+	for name, change := range map[string][]byte{
+		"an integer for a field":           {0, byte(api.Integer), 2},
+		"a field that repeats a field":     {0, sameAsField},
+		"a column that repeats none":       {1, sameAsField + 1},
+		"an edit of a number":              {1, editedText, 0, 0, 1, 'x'},
+		"an edit that keeps too much":      {0, editedText, 7, 0, 0},
+		"an edit that keeps a byte twice":  {0, editedText, 4, 3, 0},
+		"an edit that keeps more than all": {0, editedText, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0},
+		"a cell that there is not":         {2, byte(api.Null)},
+	} {
+		p := append(appendBytes(nil, "default/a"), 1)
+		p = append(append(p, change...), byte(api.NoBody))
+		_, err := Patch(p).validate()
+		require.Nil(t, err, name)
+		e, _, status := Patch(p).Apply(nil, was)
+		require.NotNil(t, status, "%s became %x", name, e)
+	}
+	twice := append(appendBytes(nil, "default/a"), 2, 1, byte(api.Null), 0, byte(api.Null), byte(api.NoBody))
+	_, _, status := Patch(twice).Apply(nil, was)
+	require.NotNil(t, status, "the same cell twice")
+	_, ok := AppendPatch(nil, was, envelope(api.Object{Key: "default/a", Columns: []api.Value{{Kind: api.Integer}, {Kind: api.Integer}}}), api.Body{})
+	require.False(t, ok, "cells of other kinds")
+}
+
 // FuzzPatch: whatever patch meets whatever envelope, the result is an envelope
 // or an error; and a patch between two envelopes leads from one to the other.
 func FuzzPatch(f *testing.F) {
