@@ -48,6 +48,9 @@ func Module(file []byte) ([]byte, error) {
 	t.keepTables(tables)
 	t.shortenFindFunc()
 	clear(t.memory[t.Units.Data : t.Files.Data+t.Files.Len])
+	if err := m.branchForward(); err != nil {
+		return nil, err
+	}
 	return m.encode(), nil
 }
 

@@ -1,0 +1,245 @@
+package strip
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// WebAssembly has no jump to anywhere, so Go makes a function one loop around all
+// of its basic blocks. A table at the top goes to the block whose number is in the
+// first local; a jump sets that number and starts the loop over. An engine compiles
+// it as it stands: every jump goes through the table, past the check that each round
+// of a loop has, and little stays in registers from one block to the next.
+//
+// What the table leaves to reach a block further down is still open there, so that
+// a branch leads to such a block as well. That is what becomes of jumps forward, and
+// of the loop, when no other is left, a block. Jumps back stay. So does the table,
+// by which a function goes on after it was suspended.
+
+const codeSection = 10
+
+// The instructions that are looked at.
+const (
+	opBlock    = 0x02
+	opLoop     = 0x03
+	opIf       = 0x04
+	opBr       = 0x0c
+	opBrIf     = 0x0d
+	opBrTable  = 0x0e
+	opLocalGet = 0x20
+	opLocalSet = 0x21
+	i64Const   = 0x42
+)
+
+func (m *module) branchForward() (err error) {
+	for i := range m.sections {
+		if s := &m.sections[i]; s.id == codeSection && err == nil {
+			s.content, err = branchForward(s.content)
+		}
+	}
+	return err
+}
+
+// branchForward does so in all functions of a code section.
+func branchForward(section []byte) ([]byte, error) {
+	r := &reader{rest: section}
+	functions := r.unsigned()
+	out := binary.AppendUvarint(nil, functions)
+	for i := range functions {
+		code := r.bytes(r.unsigned())
+		if r.err != nil {
+			return nil, r.err
+		}
+		f := &body{reader: reader{rest: code}, code: code}
+		if f.read(); f.err != nil {
+			return nil, fmt.Errorf("function %d of the module: %w", i, f.err)
+		}
+		code = f.rewrite()
+		out = append(binary.AppendUvarint(out, uint64(len(code))), code...)
+	}
+	return out, r.err
+}
+
+// body is a function's code while it is read.
+type body struct {
+	reader
+	code  []byte
+	open  []construct
+	count int            // of instructions that were read
+	last  [2]instruction // of these, the newest at the end
+
+	// loop is where the loop stands in the code, entry its place in open, zero
+	// until its table was found; as many blocks lie around that table.
+	loop, entry, blocks int
+	table               []uint64 // by number of a block, which construct to leave; then for all other numbers
+	jumps               []jump
+	loops               bool // some jump goes back
+	// strange: the loop is started over, or the number of the block read, in a way
+	// that is not known.
+	strange bool
+}
+
+// construct is something that a branch can leave or, when it is a loop, start over.
+type construct struct {
+	op     byte
+	at     int // in the code
+	number int // of its instruction
+}
+
+type instruction struct {
+	op      byte
+	at      int
+	operand uint64
+}
+
+// jump is three instructions of the code that a branch out of so many constructs
+// can take the place of.
+type jump struct{ from, to, depth int }
+
+func (f *body) read() {
+	for range f.unsigned() { // locals of a type
+		f.unsigned()
+		f.byte()
+	}
+	f.open = []construct{{}} // the function itself
+	for f.err == nil && len(f.open) > 0 {
+		f.instruction()
+	}
+	if len(f.rest) > 0 {
+		f.fail("its code goes on behind its end")
+	}
+}
+
+func (f *body) instruction() {
+	i := instruction{at: len(f.code) - len(f.rest), op: f.byte()}
+	switch i.op {
+	case opBlock, opLoop, opIf:
+		f.unsigned() // its type
+		f.open = append(f.open, construct{i.op, i.at, f.count})
+	case end:
+		f.open = f.open[:len(f.open)-1]
+	case opBr, opBrIf:
+		i.operand = f.unsigned()
+		f.branch(i)
+	case opBrTable:
+		f.branchTable()
+	case opLocalGet:
+		i.operand = f.unsigned()
+		f.strange = f.strange || f.entry > 0 && i.operand == 0
+	case opLocalSet, i32Const:
+		i.operand = f.unsigned() // a constant below zero is a number that no block has
+	case i64Const:
+		for f.byte() >= 0x80 {
+		}
+	default:
+		f.operands(i.op)
+	}
+	f.last = [2]instruction{f.last[1], i}
+	f.count++
+}
+
+// branchTable reads a table. The first that goes by the first local, and has
+// nothing around it but blocks that begin with a loop, is the one at the top.
+func (f *body) branchTable() {
+	var table []uint64
+	for range f.unsigned() + 1 {
+		if table = append(table, f.unsigned()); f.err != nil {
+			return
+		}
+	}
+	if f.entry > 0 {
+		for _, depth := range table {
+			f.strange = f.strange || f.reaches(depth) == f.entry
+		}
+		return
+	}
+	if f.last[1].op != opLocalGet || f.last[1].operand != 0 {
+		return
+	}
+	blocks := 0
+	for at := len(f.open) - 1; at > 0 && f.open[at].number == f.count-2-blocks; at-- {
+		if f.open[at].op == opLoop && blocks > 0 {
+			f.loop, f.entry, f.blocks, f.table = f.open[at].at, at, blocks, table
+		}
+		if f.open[at].op != opBlock {
+			return
+		}
+		blocks++
+	}
+}
+
+// reaches is the place in open of what a branch leaves or starts over, -1 for none.
+func (f *body) reaches(depth uint64) int {
+	if depth >= uint64(len(f.open)) {
+		f.fail("it branches out of more than there is")
+		return -1
+	}
+	return len(f.open) - 1 - int(depth)
+}
+
+// branch takes note of a branch to the loop.
+func (f *body) branch(i instruction) {
+	if at := f.reaches(i.operand); f.entry == 0 || at != f.entry {
+		return
+	}
+	number, set := f.last[0], f.last[1]
+	if i.op != opBr || number.op != i32Const || set.op != opLocalSet || set.operand != 0 {
+		f.strange = true
+		return
+	}
+	// The table leaves the innermost block for the first code behind it, and so on.
+	leave := f.table[min(number.operand, uint64(len(f.table)-1))]
+	at := f.entry + f.blocks - int(min(leave, uint64(f.blocks)))
+	if at == f.entry || at >= len(f.open) || f.open[at].number != f.open[f.entry].number+at-f.entry {
+		f.loops = true
+		return
+	}
+	f.jumps = append(f.jumps, jump{number.at, len(f.code) - len(f.rest), len(f.open) - 1 - at})
+}
+
+// operands skips those of any other instruction that Go makes use of.
+func (f *body) operands(op byte) {
+	switch {
+	case op == 0x43: // f32.const
+		f.bytes(4)
+	case op == 0x44: // f64.const
+		f.bytes(8)
+	case op == 0x11 || 0x28 <= op && op <= 0x3e: // call_indirect, loads and stores
+		f.unsigned()
+		f.unsigned()
+	case op == 0x10 || 0x20 <= op && op <= 0x24 || op == 0x3f || op == 0x40: // call, variables, memory.size, memory.grow
+		f.unsigned()
+	case op == 0xfc:
+		switch f.unsigned() {
+		case 0, 1, 2, 3, 4, 5, 6, 7: // conversions
+		case 10: // memory.copy
+			f.bytes(2)
+		case 11: // memory.fill
+			f.bytes(1)
+		default:
+			f.fail("an instruction is not known")
+		}
+	case op <= 0x01 || op == 0x05 || op == 0x0f || op == 0x1a || op == 0x1b || 0x45 <= op && op <= 0xc4:
+	default:
+		f.fail("an instruction is not known")
+	}
+}
+
+// rewrite is the code with its jumps forward made branches.
+func (f *body) rewrite() []byte {
+	if f.strange || f.entry == 0 {
+		return f.code
+	}
+	var out []byte
+	copied := 0
+	for _, j := range f.jumps {
+		out = append(append(out, f.code[copied:j.from]...), opBr)
+		out = binary.AppendUvarint(out, uint64(j.depth))
+		copied = j.to
+	}
+	out = append(out, f.code[copied:]...)
+	if !f.loops {
+		out[f.loop] = opBlock
+	}
+	return out
+}
