@@ -43,8 +43,8 @@ type connection struct {
 	dictionaries []wire.Dictionary
 	send         []byte
 	changes      []wire.Change // memory for those of the next message
-	// cutOff is when attached readers are to be told that there is no connection;
-	// zero while there is one, and when they have been.
+	// cutOff is when attached readers are to be told that there is no connection,
+	// lost or not there yet; zero while there is one, and when they have been.
 	cutOff int64
 	// reconnects counts the streams opened after the first, refusals those
 	// that the connector or the protocol ended.
@@ -68,6 +68,9 @@ func (c *connection) need() {
 }
 
 func (c *connection) open() {
+	if c.phase == disconnected || c.stream == 0 {
+		c.cutOff = c.engine.now + cutOffMillis
+	}
 	if c.stream > 0 {
 		c.reconnects++
 	}

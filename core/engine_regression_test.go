@@ -106,3 +106,68 @@ func TestRegression5_AReaderComesAgainLate(t *testing.T) {
 	r.later(lingerMillis + 1)
 	require.Zero(t, r.inspect("subscriptions"))
 }
+
+// Regression 6: who is served by an engine was not told what the engine knew: that
+// its connector has lost the source.
+func TestRegression6_TheSourceIsGoneTwoStepsAway(t *testing.T) {
+	r := newRig(t)
+	r.load(10)
+	l := r.leaf(7, 1<<20)
+	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	l.wait(1500)
+	require.Equal(t, wire.Live, l.state().State)
+	r.backend.pods.Fail(api.Unavailable("the source has no leader"))
+	for range 40 {
+		l.now += 1000
+		r.now += 1000
+		r.engine.Tick(r.now)
+		r.settle()
+		l.engine.Tick(l.now)
+		l.settle()
+	}
+	require.Equal(t, wire.Stale, l.state().State)
+	require.Equal(t, "the source has no leader", l.state().Status.Message)
+}
+
+// Regression 7: an engine that had never had a connector told its readers nothing
+// of that, such as one that was opened with what another had kept.
+func TestRegression7_NoConnectorFromTheBeginning(t *testing.T) {
+	was := newRig(t)
+	was.load(10)
+	was.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	chunks, _ := was.snapshot(wire.TakeSnapshot{Request: 1, Collection: 1}, func() {})
+	r := was.restart()
+	r.engine.Tick(r.now)
+	require.NoError(t, r.engine.Step((&wire.OpenCollection{Collection: 1, Resource: "v1/pods", Restore: true}).Append(nil)))
+	for _, chunk := range chunks {
+		require.NoError(t, r.engine.Step((&wire.RestoreChunk{Collection: 1, Data: chunk}).Append(nil)))
+	}
+	require.NoError(t, r.engine.Step((&wire.RestoreChunk{Collection: 1, End: true}).Append(nil)))
+	said := (&wire.Hello{Version: wire.Version}).Append(nil)
+	said = (&wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 20}).Append(said)
+	out := (&wire.AttachReader{Reader: 7, Allowed: everything, Room: 1 << 20}).Append(nil)
+	require.NoError(t, r.engine.Step((&wire.ReaderMessage{Reader: 7, Data: said}).Append(out)))
+	told := map[string]int{}
+	for range 10 { // and nobody answers when it wants a stream
+		require.NoError(t, each(r.engine.Ready(), func(kind wire.Type, payload []byte) error {
+			if kind != wire.TypeSendReader {
+				return nil
+			}
+			var f wire.SendReader
+			require.NoError(t, f.Parse(payload))
+			return each(f.Data, func(kind wire.Type, payload []byte) error {
+				if kind != wire.TypeSourceError {
+					return nil
+				}
+				var f wire.SourceError
+				require.NoError(t, f.Parse(payload))
+				told[f.Status.Message]++
+				return nil
+			})
+		}))
+		r.engine.Advance()
+		r.now += 1000
+		r.engine.Tick(r.now)
+	}
+	require.Equal(t, map[string]int{"what serves this is cut off from its connector": 1}, told)
+}

@@ -261,12 +261,17 @@ func (r *Reflector) Fault(f *wire.ObjectError) {
 	r.OnFault(f)
 }
 
-// SourceError takes the reason why there is no news. The connector is there, so
-// the subscription is not given up; how old the data is stays what it is.
+// SourceError takes the reason why there is no news, for those who are served from
+// here, too. The connector is there, so the subscription is not given up; how old
+// the data is stays what it is.
 func (r *Reflector) SourceError(f *wire.SourceError) {
 	r.asked = r.now
-	if f.Status != nil {
-		r.status = f.Status
+	if f.Status == nil {
+		return
+	}
+	r.status = f.Status
+	if known := r.cacher.Failure(); known == nil || *known != *f.Status {
+		r.cacher.Fail(f.Status)
 	}
 }
 

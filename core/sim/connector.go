@@ -34,7 +34,7 @@ type connector struct {
 	feeds     [kinds]*feed
 	lag       int64
 	cutOff    int64 // hears nothing of the source before then
-	failing   int64 // since when it knows that; zero when it does not
+	gone      int64 // since when it knows that; zero when it does not
 	downUntil int64 // takes no connections before then
 	restarts  int
 	open      int // subscriptions that were not released
@@ -64,14 +64,14 @@ func (c *connector) restart() {
 	c.checkHeaps()
 	c.start()
 	c.restarts++
-	if c.failing != 0 {
+	if c.gone != 0 {
 		c.fail()
 	}
 }
 
 // fail makes the connector know that the source is gone.
 func (c *connector) fail() {
-	c.failing = c.world.now
+	c.gone = c.world.now
 	for _, f := range c.feeds {
 		f.cacher.Fail(sourceGone)
 	}
@@ -90,7 +90,7 @@ func (c *connector) pull() bool {
 	if c.world.now < c.cutOff {
 		return false
 	}
-	c.failing = 0
+	c.gone = 0
 	moved := false
 	for k, f := range c.feeds {
 		moved = c.follow(k, f) || moved
@@ -104,7 +104,11 @@ func (c *connector) follow(kind int, f *feed) bool {
 	n := c.visible()
 	lost := f.next < len(s.revisions) && s.revisions[f.next].rv <= s.compacted
 	if f.source != s || f.broken || lost && f.next < n {
-		if f.source == s && !f.broken {
+		switch {
+		case f.source != s:
+		case f.broken:
+			w.saw(SourceRelisted)
+		default:
 			w.saw(SourceCompacted)
 		}
 		c.list(kind, f, max(n, f.position(s), s.compactedIndex()))
@@ -279,6 +283,8 @@ func (c *connector) blind() int64 {
 	}
 	return c.cutOff + staleMillis
 }
+
+func (c *connector) failing() int64 { return c.gone }
 
 func (c *connector) levels() int64 { return 1 }
 

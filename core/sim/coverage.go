@@ -27,6 +27,7 @@ const (
 	RevisionCut
 	MessageDropped
 	MessageRepeated
+	MessageDelayed
 	Stalled
 	SlowReader
 	ClockAhead
@@ -36,6 +37,7 @@ const (
 	SaidStale
 	SourceReplaced
 	SourceCompacted
+	SourceRelisted
 	Unreadable
 	Oversized
 	LeaderLost
@@ -53,6 +55,8 @@ const (
 	KeptReaderResumed
 	StandbyTookOver
 	ReaderStalled
+	StorageLost
+	ReasonPassedOn
 	APIRelisted
 	APIResumed
 	APIExpired
@@ -87,6 +91,7 @@ var situationNames = [situations]string{
 	RevisionCut:        "revision cut between its changes",
 	MessageDropped:     "message dropped",
 	MessageRepeated:    "message repeated",
+	MessageDelayed:     "message delayed",
 	Stalled:            "connection stalled with messages",
 	SlowReader:         "slow reader with messages",
 	ClockAhead:         "clock jumps ahead",
@@ -96,6 +101,7 @@ var situationNames = [situations]string{
 	SaidStale:          "stale, and said so",
 	SourceReplaced:     "another source",
 	SourceCompacted:    "source compacted ahead of a connector",
+	SourceRelisted:     "connector lists the source anew",
 	Unreadable:         "object that cannot be read",
 	Oversized:          "object that is too large",
 	LeaderLost:         "leader loss",
@@ -113,6 +119,8 @@ var situationNames = [situations]string{
 	KeptReaderResumed:  "edge: kept reader gone on with",
 	StandbyTookOver:    "edge: standby connector took over",
 	ReaderStalled:      "edge: reader that stalls",
+	StorageLost:        "edge: object without its storage",
+	ReasonPassedOn:     "edge: error told by an object",
 	APIRelisted:        "direct: listed anew",
 	APIResumed:         "direct: watch resumed",
 	APIExpired:         "direct: 410",

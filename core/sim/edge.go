@@ -35,6 +35,8 @@ type edgeObject struct {
 const (
 	quietMillis = 1000
 	keepMillis  = 10_000
+	// cutOffMillis is how long it does without a connector before it says so.
+	cutOffMillis = 3000
 )
 
 func newEdgeObject(w *world, name string, regional bool, r *api.Rand) *edgeObject {
@@ -108,6 +110,10 @@ func (o *edgeObject) hear(t wire.Type, payload []byte) {
 	case wire.TypeSendReader:
 		f := parse(payload, &wire.SendReader{})
 		if a := o.attachment(f.Reader); a != nil {
+			if a.room <= 0 {
+				o.world.fail(ErrCredit, "%s sends reader %d %d bytes, and there is no room", o.name, a.id, len(f.Data))
+			}
+			a.room -= int64(len(f.Data))
 			a.out = append(a.out, append([]byte(nil), f.Data...))
 			a.stirred, a.link.woken = true, true
 		}
@@ -248,8 +254,13 @@ func (o *edgeObject) sleep() {
 	o.world.saw(ObjectSlept)
 }
 
-// restart loses the engine and all sockets; the storage stays.
+// restart loses the engine and all sockets; the storage stays, more often than
+// not.
 func (o *edgeObject) restart() {
+	if o.rand.Int63n(4) == 0 {
+		o.stored = [kinds]*kept{}
+		o.world.saw(StorageLost)
+	}
 	o.engine = nil
 	o.world.hangUp(o, "the object restarts")
 	o.readers = nil
@@ -287,6 +298,21 @@ func (o *edgeObject) blind() int64 {
 		last = max(last, s.asked+staleMillis)
 	}
 	return last + staleMillis
+}
+
+// failing: an object says so that has been without a stream for a moment, and
+// passes on what it is told.
+func (o *edgeObject) failing() int64 {
+	l := &o.link
+	switch {
+	case o.engine == nil:
+		return 0
+	case l.stream == 0:
+		return max(l.lostAt, o.awoke) + cutOffMillis
+	case l.silent || l.breaks != 0 || l.server.failing() == 0:
+		return 0
+	}
+	return max(l.server.failing(), l.since, l.stalled, l.slow+slowMillis)
 }
 
 func (o *edgeObject) levels() int64 { return 1 + o.link.target.levels() }
@@ -338,6 +364,7 @@ type attachment struct {
 	id      uint32
 	link    *link
 	out     [][]byte // said by the engine, and not under way yet
+	room    int64    // for more of it
 	kept    []byte
 	stirred bool // it was told something, or said something, since it was kept
 	stalled bool // it takes nothing of what there is for it
@@ -369,9 +396,10 @@ func (o *edgeObject) attach(a *attachment) {
 	if len(a.kept) > 0 {
 		o.world.saw(KeptReaderResumed)
 	}
+	a.room = pick[int64](o.rand, 1, 3000, 16<<20)
 	o.step(&wire.AttachReader{
 		Reader: a.id, Allowed: []wire.ReaderScope{{Resource: "*"}}, ProgressMillis: progressMillis,
-		Room: pick[uint64](o.rand, 1, 3000, 16<<20), Kept: a.kept, Stalled: a.stalled,
+		Room: uint64(a.room), Kept: a.kept, Stalled: a.stalled,
 	})
 	o.drain()
 }
@@ -406,6 +434,7 @@ func (a *attachment) Next(int, int64) []byte {
 	message := a.out[0]
 	a.out = a.out[1:]
 	if a.object.engine != nil {
+		a.room += int64(len(message))
 		a.object.step(&wire.GrantReader{Reader: a.id, Bytes: uint64(len(message))})
 	}
 	return message

@@ -232,6 +232,7 @@ func (f *fetches) take(a *answer, n int) {
 			p.done()
 		}
 	}
+	f.driver.world.trace(piece)
 	f.driver.link.largest = max(f.driver.link.largest, len(piece))
 	f.driver.step(&wire.StreamData{Stream: a.stream, Data: piece})
 	f.driver.heardOf()

@@ -20,6 +20,8 @@ type server interface {
 	at(kind int) (*source, api.ResourceVersion)
 	// blind is until when it may hear nothing new without having noticed.
 	blind() int64
+	// failing is since when it knows that it hears nothing; zero when it does not.
+	failing() int64
 	// levels are those between its readers and the source.
 	levels() int64
 }
@@ -43,6 +45,7 @@ type link struct {
 	opening  uint32
 	stream   uint32
 	since    int64 // of the stream
+	lostAt   int64 // when the last one ended
 	up, down []message
 	woken    bool  // the session may have something to say
 	wake     int64 // and at this time it has, too
@@ -84,6 +87,9 @@ func (l *link) send(queue *[]message, data []byte) {
 		return
 	}
 	due := l.driver.world.now + l.latency
+	if l.latency > 0 {
+		l.driver.world.saw(MessageDelayed)
+	}
 	if n := len(*queue); n > 0 {
 		due = max(due, (*queue)[n-1].due)
 	}
@@ -107,6 +113,7 @@ func (l *link) pull() bool {
 		}
 		moved = true
 		l.largest = max(l.largest, len(data))
+		l.driver.world.trace(data)
 		l.tap.sent(data)
 		l.send(&l.down, data)
 		if len(data) < l.driver.world.setup.Message {
@@ -262,6 +269,7 @@ func (l *link) lose(why string) {
 func (l *link) forget() {
 	if l.session != nil {
 		l.session.Close()
+		l.lostAt = l.driver.world.now
 	}
 	if l.driver.fetches != nil {
 		l.driver.fetches.open = nil

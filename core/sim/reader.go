@@ -221,23 +221,28 @@ func (r *reader) checkFresh() {
 	}
 }
 
-// checkReason: who is connected to a connector that knows of its source being
-// gone, and waits or is stale for that, says so. A program that was busy had
-// neither asked nor heard anything meanwhile.
+// checkReason: who is connected to a server that knows of being cut off from the
+// source, and waits or is stale for that, says so; what a connector says is the
+// source's own word. A program that was busy had neither asked nor heard anything
+// meanwhile.
 func (r *reader) checkReason(c *collection) {
 	w, l := r.world, &r.link
-	from, ok := l.server.(*connector)
-	if !ok || from.failing == 0 || l.silent || l.breaks != 0 || c.told.State != wire.Connecting && c.told.State != wire.Stale {
+	if l.server == nil || l.silent || l.breaks != 0 || c.told.State != wire.Connecting && c.told.State != wire.Stale {
 		return
 	}
-	since := max(from.failing, l.since, c.opened, l.stalled, l.slow+slowMillis, r.busyUntil)
-	if w.now <= since+staleMillis {
+	failing := l.server.failing()
+	since := max(failing, l.since, c.opened, l.stalled, l.slow+slowMillis, r.busyUntil)
+	if failing == 0 || w.now <= since+staleMillis*l.server.levels() {
 		return
 	}
 	status := c.told.Status
+	_, own := l.server.(*connector)
 	behind := status != nil && status.Code == 504 // the connector was restarted, and is older than the reader
-	if !behind && (status == nil || status.Message != sourceGone.Message) {
+	if status == nil || own && !behind && status.Message != sourceGone.Message {
 		w.fail(ErrReason, "reader %d, collection %d is %v: %v", r.id, c.id, c.told.State, status)
 	}
 	w.saw(ReasonTold)
+	if !own {
+		w.saw(ReasonPassedOn)
+	}
 }

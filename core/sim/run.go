@@ -18,7 +18,7 @@ type Result struct {
 	Seen  Coverage
 	Err   error
 	Final string // what the readers hold in the end
-	// Trace sums up every byte that engines said, in order.
+	// Trace sums up every byte that engines and servers said, in order.
 	Trace uint64
 	// Watches are those that were judged.
 	Watches []Judged

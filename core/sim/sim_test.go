@@ -27,14 +27,20 @@ func TestCampaign(t *testing.T) {
 	}
 }
 
-// The same seed is the same run, to the last byte that readers are left with.
+// The same seed is the same run, whatever the shape of its world: to the last byte
+// that anyone says, and to what readers are left with.
 func TestRun_is_repeatable(t *testing.T) {
-	for seed := range uint64(5) {
+	shapes := map[sim.Shape]int{}
+	for seed := range uint64(20) {
+		shapes[sim.ShapeOf(seed)]++
 		a := sim.Run(seed, sim.Program(seed), sim.Setup{})
 		b := sim.Run(seed, sim.Program(seed), sim.Setup{})
 		require.Equal(t, a, b)
 		require.NotEmpty(t, a.Final)
+		other := sim.Run(seed+1, sim.Program(seed), sim.Setup{})
+		require.NotEqual(t, a.Trace, other.Trace)
 	}
+	require.Len(t, shapes, 3)
 }
 
 // How much a message, a history or a credit holds is nobody's business, nor
