@@ -109,8 +109,6 @@ func toSet(labels map[string]string) api.Labels {
 	return set
 }
 
-func randomSet(random *rand.Rand) api.Labels { return toSet(randomMap(random)) }
-
 func TestProperty_LabelsAgreeWithDumbEvaluator(t *testing.T) {
 	random := rand.New(rand.NewSource(2))
 	matched, refused := 0, 0
