@@ -5,7 +5,6 @@ SHELL := /bin/bash
 
 BUILD   := build
 WASM    := $(BUILD)/watchglass.wasm
-DIRECT  := $(BUILD)/watchglass-direct.wasm
 EMBEDDED := host/guest/module/watchglass.wasm
 BINARY  := $(BUILD)/watchglass
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -53,7 +52,7 @@ lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript,
 	go test -run 'Imports' ./core
 	@go run ./host/internal/bench -only P7 -check
 
-scenarios: $(WASM) $(DIRECT) js/node_modules ## Replay the scenarios in five runtimes and compare every byte
+scenarios: $(WASM) js/node_modules ## Replay the scenarios in five runtimes and compare every byte
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/scenarios/cmd/scenarios
 
 sim: ## Run the simulation: SEEDS of them (default 1000) from SEED on (default 1)
@@ -62,10 +61,10 @@ sim: ## Run the simulation: SEEDS of them (default 1000) from SEED on (default 1
 sim-mutants: ## See that the simulation notices deliberate bugs
 	@go test -count=1 -tags mutant -timeout 30m -run TestMutants -v ./core/sim | grep -v '^=== \|^--- \|^PASS\|^ok '
 
-bench: $(WASM) $(DIRECT) js/build/bench ## Compare with what else there is, all figures or BENCH=P1,P9
+bench: $(WASM) js/build/bench ## Compare with what else there is, all figures or BENCH=P1,P9
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/bench -only '$(BENCH)'
 
-bench-json: $(WASM) $(DIRECT) js/build/bench ## The same, written to build/bench.json as well
+bench-json: $(WASM) js/build/bench ## The same, written to build/bench.json as well
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/bench -only '$(BENCH)' -json $(BUILD)/bench.json
 
 bench-edge: js/dist/index.js ## The figures of the edge, in Cloudflare's runtime
@@ -96,18 +95,16 @@ clean: ## Remove everything that was built
 	find host/guest/module host/server/page -type f ! -name .gitignore ! -name .gitkeep -delete
 
 ##@ Parts
-wasm: $(EMBEDDED) $(DIRECT) ## Build the module: build/watchglass.wasm, and the one that reads Kubernetes itself
+wasm: $(EMBEDDED) ## Build the module: build/watchglass.wasm
 js: js/dist/index.js ## Build the npm package: js/dist
 dashboard: examples/dashboard/dist/index.html ## Build the dashboard: examples/dashboard/dist
 worker: examples/edge/dist/worker.js ## Build the worker of the edge: examples/edge/dist
 
-$(WASM) $(DIRECT): $(filter core/% wasm/% go.%,$(GO_SRC))
+$(WASM): $(filter core/% wasm/% go.%,$(GO_SRC))
 	@mkdir -p $(BUILD)
-	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags='-s -w' -tags '$(TAGS)' -o $@.linked ./wasm/guest
+	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags='-s -w' -o $@.linked ./wasm/guest
 	go run ./wasm/strip/cmd/wasmstrip $@.linked $@
 	@rm $@.linked
-
-$(DIRECT): TAGS := direct
 
 $(BUILD)/edge.wasm: $(filter core/% wasm/edge/% host/edge/% host/kubeapi/% host/access/% host/source/% host/internal/% go.%,$(GO_SRC))
 	@mkdir -p $(BUILD)
@@ -124,7 +121,7 @@ js/node_modules: js/package-lock.json
 	cd js && npm ci --no-audit --no-fund
 	@touch $@
 
-js/dist/index.js: js/node_modules $(WASM) $(DIRECT) $(JS_SRC)
+js/dist/index.js: js/node_modules $(WASM) $(JS_SRC)
 	cd js && npm run --silent build
 
 examples/dashboard/dist/index.html: js/dist/index.js $(PAGE_SRC)

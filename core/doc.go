@@ -27,8 +27,8 @@
 //	CloseStream  close; a StreamClosed in return is not needed
 //	WakeAt       call Tick no later than then; the newest one counts
 //
-// An engine that NewDirect made, and whose Config names a Kubernetes API, has no
-// connector and reads that itself:
+// An engine whose Config names a Kubernetes API has no connector and reads that
+// itself:
 //
 //	Fetch        GET the path, then Step a Fetched with the code of the answer, a
 //	             StreamData for each piece of its body, and a StreamClosed, whose

@@ -58,18 +58,10 @@ type Engine struct {
 	patch   wire.ViewPatch
 }
 
-// New opens an engine on a connector. config is one wire.Config frame; decode may
-// be nil for an engine that never hands out bodies.
-func New(config []byte, decode Decoder) (*Engine, error) { return newEngine(config, decode, nil) }
-
-// NewDirect opens an engine that can also read a Kubernetes API itself, if the
-// Config names one. That takes a tenth more of code, which a module that has a
-// connector anyway does not carry.
-func NewDirect(config []byte, decode Decoder) (*Engine, error) {
-	return newEngine(config, decode, newKubernetes)
-}
-
-func newEngine(config []byte, decode Decoder, kubernetes func(*Engine) origin) (*Engine, error) {
+// New opens an engine on a connector, or on a Kubernetes API that it reads itself
+// if the Config names one. config is one wire.Config frame; decode may be nil for
+// an engine that never hands out bodies.
+func New(config []byte, decode Decoder) (*Engine, error) {
 	t, payload, rest, err := wire.Next(config)
 	if err != nil {
 		return nil, err
@@ -93,13 +85,10 @@ func newEngine(config []byte, decode Decoder, kubernetes func(*Engine) origin) (
 	}
 	e.rand = api.NewRand(e.cfg.Seed)
 	e.cfg.Kubernetes = string([]byte(e.cfg.Kubernetes))
-	switch {
-	case e.cfg.Kubernetes == "":
+	if e.cfg.Kubernetes == "" {
 		e.origin = newConnection(e)
-	case kubernetes == nil:
-		return nil, api.BadRequest("this module reads from connectors alone; to read Kubernetes itself use watchglass-direct.wasm")
-	default:
-		e.origin = kubernetes(e)
+	} else {
+		e.origin = newKubernetes(e)
 	}
 	e.objects = objcache.New(objcache.Config{}, objectSources{e})
 	return e, nil

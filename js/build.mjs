@@ -25,11 +25,10 @@ if (process.argv.includes("--test")) {
   });
   // The runtime of Durable Objects loads the module by import.
   await build({ ...common, entryPoints: ["src/edge.ts"], outdir: "dist", platform: "neutral", external: ["./watchglass.wasm"] });
-  // The other entries are a few lines over index.js, so they are no bundles.
-  await build({ ...common, bundle: false, entryPoints: ["src/workerd.ts", "src/direct.ts", "src/workerd-direct.ts"], outdir: "dist" });
-  for (const module of ["watchglass.wasm", "watchglass-direct.wasm"]) {
-    if (existsSync(`../build/${module}`)) copyFileSync(`../build/${module}`, `dist/${module}`);
-    else console.warn(`../build/${module} is missing, and dist/ lacks it. Run "make wasm" first.`);
-  }
+  // That of other workers is a few lines over index.js, so it is no bundle.
+  await build({ ...common, bundle: false, entryPoints: ["src/workerd.ts"], outdir: "dist" });
+  const module = "watchglass.wasm";
+  if (existsSync(`../build/${module}`)) copyFileSync(`../build/${module}`, `dist/${module}`);
+  else console.warn(`../build/${module} is missing, and dist/ lacks it. Run "make wasm" first.`);
   execFileSync("node_modules/.bin/tsc", ["-p", "tsconfig.build.json"], { stdio: "inherit" });
 }

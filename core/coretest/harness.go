@@ -60,7 +60,7 @@ func (s *Scenario) Run() (outputs []string, t *Transcript, err error) {
 		}
 		outputs = append(outputs, h.printer.take())
 	}
-	t = &Transcript{Name: s.Name, Steps: len(s.steps), Direct: h.config.Kubernetes != ""}
+	t = &Transcript{Name: s.Name, Steps: len(s.steps)}
 	if h.recorded != nil {
 		t.Calls = h.calls
 	}

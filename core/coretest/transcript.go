@@ -15,9 +15,7 @@ import (
 type Transcript struct {
 	Name  string
 	Steps int
-	// Direct: the engine reads Kubernetes itself, which takes the module that can.
-	Direct bool
-	Calls  []Call
+	Calls []Call
 }
 
 // Call is one call. Exactly one of Open, Tick, Step, Ready and Advance is set;
@@ -72,7 +70,7 @@ type recorded struct {
 }
 
 func open(config []byte) (*recorded, error) {
-	e, err := core.NewDirect(config, bodies.Decode)
+	e, err := core.New(config, bodies.Decode)
 	if err != nil {
 		return nil, err
 	}

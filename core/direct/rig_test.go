@@ -37,7 +37,7 @@ func newRig(t testing.TB) *rig {
 }
 
 func (r *rig) open() {
-	engine, err := core.NewDirect((&wire.Config{Seed: 1, Kubernetes: "http://127.0.0.1:8001"}).Append(nil),
+	engine, err := core.New((&wire.Config{Seed: 1, Kubernetes: "http://127.0.0.1:8001"}).Append(nil),
 		func(dst []byte, b api.Body, _, _ []byte) ([]byte, error) { return append(dst, b.Data...), nil })
 	require.NoError(r.t, err)
 	r.engine = engine

@@ -20,7 +20,7 @@ func (s *Setup) native(config []byte) (Engine, error) {
 	if decode == nil {
 		decode = bodies.Decode
 	}
-	return core.NewDirect(config, decode)
+	return core.New(config, decode)
 }
 
 // Codec compresses the bodies of objects. The zero value leaves them as they

@@ -1,6 +1,6 @@
 // Prints the pods of a Kubernetes API by node, without a connector: first run
 // kubectl proxy.
-import { connectKubernetes } from "../../js/dist/direct.js"; // in your project: from "watchglass/direct"
+import { connectKubernetes } from "../../js/dist/index.js"; // in your project: from "watchglass"
 
 const wg = await connectKubernetes(process.argv[2] ?? "http://127.0.0.1:8001", { token: process.env.TOKEN });
 const pods = wg.collection("v1/pods");

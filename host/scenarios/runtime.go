@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -27,22 +26,9 @@ func (t Tree) Runtimes() []Runtime {
 	return []Runtime{{"wazero", OnWazero}, {"Node", OnNode}, {"Chromium", OnChromium}, {"workerd", t.OnWorkerd}}
 }
 
-// Check replays the transcripts, each on the module that it takes.
-func (r Runtime) Check(ctx context.Context, modules Modules, transcripts []*coretest.Transcript) (map[string]error, error) {
-	isDirect := func(t *coretest.Transcript) bool { return t.Direct }
-	isNot := func(t *coretest.Transcript) bool { return !t.Direct }
-	different, err := r.check(ctx, modules.Connector, slices.DeleteFunc(slices.Clone(transcripts), isDirect))
-	if err != nil {
-		return nil, err
-	}
-	direct, err := r.check(ctx, modules.Direct, slices.DeleteFunc(slices.Clone(transcripts), isNot))
-	maps.Copy(different, direct)
-	return different, err
-}
-
-// check replays transcripts and a forged one. A driver that compares nothing would
+// Check replays transcripts and a forged one. A driver that compares nothing would
 // let that pass, and everything else too.
-func (r Runtime) check(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error) {
+func (r Runtime) Check(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error) {
 	forged, err := forge(transcripts)
 	if err != nil {
 		return nil, err

@@ -14,21 +14,13 @@ import (
 // Tree is where things lie in a checkout.
 type Tree struct{ Root string }
 
-// Modules are the module, and the one that can also read Kubernetes itself.
-type Modules struct{ Connector, Direct []byte }
-
-// Modules reads them, or says how to build them.
-func (t Tree) Modules() (m Modules, err error) {
-	for name, module := range map[string]*[]byte{"watchglass.wasm": &m.Connector, "watchglass-direct.wasm": &m.Direct} {
-		*module, err = os.ReadFile(filepath.Join(t.Root, "build", name))
-		if errors.Is(err, os.ErrNotExist) {
-			return m, fmt.Errorf("build/%s is missing; build it with: make wasm", name)
-		}
-		if err != nil {
-			return m, err
-		}
+// Module reads the module, or says how to build it.
+func (t Tree) Module() ([]byte, error) {
+	module, err := os.ReadFile(filepath.Join(t.Root, "build", "watchglass.wasm"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, errors.New("build/watchglass.wasm is missing; build it with: make wasm")
 	}
-	return m, nil
+	return module, err
 }
 
 // Scenarios is the directory of the scenarios.
@@ -61,13 +53,13 @@ func Run(ctx context.Context, tree Tree, out io.Writer) (differences int, err er
 	if err != nil {
 		return 0, err
 	}
-	modules, err := tree.Modules()
+	module, err := tree.Module()
 	if err != nil {
 		return 0, err
 	}
 	runtimes := tree.Runtimes()
 	for _, r := range runtimes {
-		different, err := r.Check(ctx, modules, transcripts)
+		different, err := r.Check(ctx, module, transcripts)
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", r.Name, err)
 		}

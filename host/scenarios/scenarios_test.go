@@ -29,11 +29,11 @@ func TestScenariosOnWorkerd(t *testing.T) { test(t, tree.OnWorkerd) }
 func test(t *testing.T, replay scenarios.Replay) {
 	transcripts, err := scenarios.Compile(tree.Scenarios())
 	require.NoError(t, err)
-	modules, err := tree.Modules()
+	module, err := tree.Module()
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
-	different, err := scenarios.Runtime{Replay: replay}.Check(ctx, modules, transcripts)
+	different, err := scenarios.Runtime{Replay: replay}.Check(ctx, module, transcripts)
 	require.NoError(t, err)
 	for name, err := range different {
 		t.Errorf("%s: %v\nIf the engine has changed since the module was built: make wasm", name, err)
@@ -51,7 +51,7 @@ func TestADriverThatComparesNothingIsFound(t *testing.T) {
 	blind := func(context.Context, []byte, []*coretest.Transcript) (map[string]error, error) {
 		return map[string]error{}, nil
 	}
-	_, err = scenarios.Runtime{Replay: blind}.Check(t.Context(), scenarios.Modules{}, transcripts)
+	_, err = scenarios.Runtime{Replay: blind}.Check(t.Context(), nil, transcripts)
 	require.ErrorContains(t, err, "does not compare")
 }
 

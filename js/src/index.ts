@@ -10,7 +10,7 @@ export type * from "./types.js";
 
 /**
  * Connects to a connector, or joins the connection that another page has. To read
- * Kubernetes without one, see `connectKubernetes` in `watchglass/direct`.
+ * Kubernetes without one, see {@link connectKubernetes}.
  *
  * Resolves once there is an engine; whether and how the connector is reached
  * shows in the state of each collection. Rejects with a WatchglassError when
@@ -25,6 +25,21 @@ export async function connect(url: string | URL, options: ConnectOptions = {}): 
   const client = await Client.attach(attachTo(target, options), async () => (typeof token === "function" ? token() : token));
   reconnectWhenOnline(client);
   return client;
+}
+
+/**
+ * Reads a Kubernetes API itself: everything else is as with {@link connect}.
+ *
+ * The address is that of `kubectl proxy`, of a backend of the page's own origin
+ * that passes requests on, or of a kube-apiserver, with a token and, for a page,
+ * the CORS headers that it takes. Every collection is one watch and now and then
+ * a small list besides, so browsers, which allow six connections to a host over
+ * HTTP/1.1, want HTTP/2 for more than a few.
+ *
+ * @param url such as "http://127.0.0.1:8001", or relative to the page.
+ */
+export function connectKubernetes(url: string | URL, options: Omit<ConnectOptions, "kubernetes" | "WebSocket"> = {}): Promise<Watchglass> {
+  return connect(url, { ...options, kubernetes: true });
 }
 
 function attachTo(url: string, options: ConnectOptions): Attach {

@@ -292,10 +292,7 @@ export interface ConnectOptions {
    * the same for all pages of the origin.
    */
   identity?: string;
-  /**
-   * The URL is that of a Kubernetes API, which is read without a connector. It
-   * takes another module: `connectKubernetes` of `watchglass/direct` brings it.
-   */
+  /** The URL is that of a Kubernetes API, which is read without a connector: `connectKubernetes` says more. */
   kubernetes?: boolean;
   /** For an inline engine that reads Kubernetes: the function to ask with, such as one that knows the cluster's certificate. Default: the platform's. */
   fetch?: typeof globalThis.fetch;

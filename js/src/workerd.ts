@@ -9,3 +9,8 @@ export * from "./index.js";
 export function connect(url: string | URL, options: ConnectOptions = {}): Promise<Watchglass> {
   return connectWith(url, { wasm: module, ...options, worker: "inline" });
 }
+
+/** Reads a Kubernetes API with an engine in this isolate. Call it inside a handler. */
+export function connectKubernetes(url: string | URL, options: Omit<ConnectOptions, "kubernetes" | "WebSocket"> = {}): Promise<Watchglass> {
+  return connect(url, { ...options, kubernetes: true });
+}

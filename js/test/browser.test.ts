@@ -174,10 +174,8 @@ test("a worker that cannot be loaded is an error that says so", { skip }, async 
   }
 });
 
-const noDirect = skip || (existsSync(join(dist, "watchglass-direct.wasm")) ? false : "dist/ has no watchglass-direct.wasm");
-
 for (const worker of ["shared", "dedicated", "inline"] as const) {
-  test(`a page with a ${worker} engine reads Kubernetes through a backend of its origin`, { skip: noDirect }, async (t) => {
+  test(`a page with a ${worker} engine reads Kubernetes through a backend of its origin`, { skip }, async (t) => {
     const kubernetes = new Kubernetes();
     const { open } = await setup(t, (request, response) => {
       if (!request.url!.startsWith("/k8s/")) return serve(request, response);
@@ -186,9 +184,7 @@ for (const worker of ["shared", "dedicated", "inline"] as const) {
     });
     const page = await open();
     await page.evaluate(async (worker) => {
-      const name = "./direct.js";
-      const { connectKubernetes } = (await import(name)) as typeof import("../src/direct.js");
-      globalThis.wg = await connectKubernetes("/k8s", { token: "t0ken", worker });
+      globalThis.wg = await watchglass.connectKubernetes("/k8s", { token: "t0ken", worker });
       globalThis.pods = wg.collection("v1/pods");
       globalThis.view = pods.view({ sort: "name" });
       await view.ready;

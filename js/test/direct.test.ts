@@ -12,8 +12,8 @@ import type { Collection, KubeObject, State, Watchglass } from "../src/types.js"
 import { Kubernetes, pod } from "./kubernetes.js";
 import { built } from "./paths.js";
 
-const module = built("watchglass-direct.wasm");
-const skip = existsSync(module) ? false : "build/watchglass-direct.wasm is missing";
+const module = built("watchglass.wasm");
+const skip = existsSync(module) ? false : "build/watchglass.wasm is missing";
 
 function connectDirect(t: TestContext, url: string, token = ""): Promise<Watchglass> {
   const connection = connect(url, { kubernetes: true, worker: "inline", wasm: `file://${module}`, token });
@@ -117,11 +117,6 @@ test("addresses that are none of a Kubernetes API", async () => {
   await assert.rejects(connect("http://a:b@127.0.0.1:1", direct), /the URL carries credentials/);
   await assert.rejects(connect("http://127.0.0.1:1/?x", direct), /has a query/);
   await assert.rejects(connect("nothing", direct), /is not a URL/);
-});
-
-test("a module for connectors says which one it takes", { skip, timeout: 60_000 }, async () => {
-  const wasm = `file://${built("watchglass.wasm")}`;
-  await assert.rejects(connect("http://127.0.0.1:1", { kubernetes: true, worker: "inline", wasm }), /use watchglass-direct\.wasm/);
 });
 
 const binary = process.env["WATCHGLASS"] ?? built("watchglass");

@@ -7,10 +7,6 @@
 // The second step takes what Go prints stack traces from, and a quarter of the size
 // (package strip).
 //
-// With the build tag direct it can also read a Kubernetes API itself, without a
-// connector. That is watchglass-direct.wasm: a tenth larger, which whoever has a
-// connector need not load. Exports and imports are the same.
-//
 // ABI.md is the contract with whoever drives the module. This package holds
 // no logic of its own: guest.go keeps the two arenas and the panic guard and
 // runs under go test on every platform; exports.go makes exports of it.

@@ -5,13 +5,14 @@ package main
 import (
 	"unsafe"
 
+	"github.com/watchglass/watchglass/core"
 	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
 // instance is the one guest of this module. It keeps the arenas alive that
 // the caller holds addresses of; Go's collector does not move them.
 var instance = guest{newEngine: func(config []byte) (engine, error) {
-	return newEngine(config, bodies.Decode)
+	return core.New(config, bodies.Decode)
 }}
 
 //go:wasmexport wg_abi

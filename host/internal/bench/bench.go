@@ -17,7 +17,6 @@ import (
 // Where things are, seen from the root of the repository.
 const (
 	modulePath  = "build/watchglass.wasm"
-	directPath  = "build/watchglass-direct.wasm"
 	bundles     = "js/build/bench"
 	peerNode    = "js/bench/node_modules/.bin/node"
 	nodeRelease = 24 // the least that client-node runs on

@@ -26,7 +26,7 @@ func runDirect(ctx context.Context, b *bench) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.inBoth(ctx, directPath, dir, "direct")
+	return b.inBoth(ctx, modulePath, dir, "direct")
 }
 
 // inBoth ingests in Node and in Chromium.

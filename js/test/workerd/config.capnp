@@ -16,8 +16,6 @@ const readers :Workerd.Worker = (
     (name = "readers.js", esModule = embed "readers.js"),
     (name = "workerd.js", esModule = embed "../../dist/workerd.js"),
     (name = "index.js", esModule = embed "../../dist/index.js"),
-    (name = "workerd-direct.js", esModule = embed "../../dist/workerd-direct.js"),
-    (name = "watchglass-direct.wasm", wasm = embed "../../dist/watchglass-direct.wasm"),
     (name = "watchglass.wasm", wasm = embed "../../dist/watchglass.wasm"),
   ],
   globalOutbound = "loopback",

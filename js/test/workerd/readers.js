@@ -1,7 +1,6 @@
 // Ways to read in a worker: for as long as a response lasts, from a connector or
 // from Kubernetes itself, and in a Durable Object that outlives its requests.
-import { connectKubernetes } from "./workerd-direct.js";
-import { connect } from "./workerd.js";
+import { connect, connectKubernetes } from "./workerd.js";
 
 const lines = (view) => view.snapshot.rows.map((row) => `${row.name} ${row.columns[0]}`).join(", ") + "\n";
 
