@@ -1,0 +1,57 @@
+package session_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// types are the frames of a message.
+func types(t *testing.T, message []byte) (all []wire.Type) {
+	t.Helper()
+	for len(message) > 0 {
+		typ, _, rest, err := wire.Next(message)
+		require.NoError(t, err)
+		all, message = append(all, typ), rest
+	}
+	return all
+}
+
+// moved goes on with a reader in another session.
+func (c *collection) moved(t *testing.T, s *session.Session) *session.Session {
+	t.Helper()
+	again := session.New(session.Config{}, one{c.Cacher})
+	require.NoError(t, again.Resume(s.Keep(), 1000))
+	s.Close()
+	return again
+}
+
+// A reader that nothing concerned is where the collection is, however much of the
+// window has gone by since it was told anything (rule C25).
+func TestKeptReaderThatNothingConcerned(t *testing.T) {
+	c := newCollection(20)
+	s := c.session(t, wire.Subscribe{Subscription: 1, FieldSelector: "metadata.name=none"})
+	require.Contains(t, types(t, s.Next(1<<20, 1000)), wire.TypeSnapshotEnd)
+	for i := range 100 { // more than the window holds
+		c.change(i % 20)
+	}
+	s = c.moved(t, s)
+	require.NotContains(t, types(t, s.Next(1<<20, 1000)), wire.TypeSubscriptionStatus)
+}
+
+// A reader has the dictionaries that it was sent, and is told again which of them
+// is meant and what the numbers of label sets stand for.
+func TestKeptReaderHasItsDictionaries(t *testing.T) {
+	c := newCollection(20)
+	s := c.session(t, wire.Subscribe{Subscription: 1})
+	require.Subset(t, types(t, s.Next(1<<20, 1000)), []wire.Type{wire.TypeDictionary, wire.TypeSnapshotEnd})
+	s = c.moved(t, s)
+	require.NotContains(t, types(t, s.Next(1<<20, 1000)), wire.TypeSchema)
+	c.change(0) // the one without a dictionary
+	require.Equal(t, []wire.Type{wire.TypeSchema, wire.TypeLabelSet, wire.TypeEvents}, types(t, s.Next(1<<20, 1000)))
+	c.change(0)
+	require.NotContains(t, types(t, s.Next(1<<20, 1000)), wire.TypeSchema)
+}
