@@ -47,6 +47,9 @@ type Config struct {
 	Metrics func(io.Writer)
 	// Page is what to serve at /. Nil means what was built into the binary.
 	Page fs.FS
+	// HealthOnly serves no readers and no page: health and metrics alone, of a
+	// connector whose readers come another way.
+	HealthOnly bool
 	// MaxMessageBytes is the longest message a reader may send.
 	MaxMessageBytes int64
 	// PingInterval is how often a connection is asked for a sign of life.
@@ -111,11 +114,13 @@ func New(config Config) (*Server, error) {
 
 func (s *Server) routes(page http.Handler) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /watch", s.watch)
 	mux.Handle("GET /healthz", s.logged(http.HandlerFunc(alive)))
 	mux.Handle("GET /readyz", s.logged(http.HandlerFunc(s.ready)))
 	mux.Handle("GET /metrics", s.logged(http.HandlerFunc(s.metrics)))
-	mux.Handle("GET /", s.logged(page))
+	if !s.config.HealthOnly {
+		mux.HandleFunc("GET /watch", s.watch)
+		mux.Handle("GET /", s.logged(page))
+	}
 	return mux
 }
 

@@ -43,7 +43,7 @@ func (f *hostFlags) add(flags *pflag.FlagSet) {
 
 // listeners are the addresses of a host.
 type listeners struct {
-	main    net.Listener
+	main    net.Listener // nil likewise, of push
 	kubeAPI net.Listener // nil when it is not served
 	admin   net.Listener // nil when it is not served
 	secure  bool         // main and kubeAPI speak TLS
@@ -52,12 +52,20 @@ type listeners struct {
 // bind takes the addresses before anything else is started, so that a port in
 // use is known at once.
 func (f *hostFlags) bind() (listeners, error) {
+	if f.listen == "" {
+		return listeners{}, errors.New(`--listen "": expected an address such as 127.0.0.1:8080`)
+	}
+	return f.bindGiven()
+}
+
+// bindGiven takes those addresses that are given.
+func (f *hostFlags) bindGiven() (listeners, error) {
 	var l listeners
 	for _, a := range []struct {
 		flag, address string
 		listener      *net.Listener
 	}{{"--listen", f.listen, &l.main}, {"--kube-api", f.kubeAPI, &l.kubeAPI}, {"--admin", f.admin, &l.admin}} {
-		if a.address == "" && a.flag != "--listen" {
+		if a.address == "" {
 			continue
 		}
 		listener, err := listen(a.flag, a.address)
@@ -128,9 +136,12 @@ func newHost(l listeners, source string, c connector.Config, s server.Config) (*
 
 // run serves until ctx ends, and then tells the readers goodbye.
 func (h *host) run(ctx context.Context) error {
-	serving := 1
+	serving := 0
 	served := make(chan error, 3)
-	go func() { served <- h.server.Serve(h.listeners.main) }()
+	if h.listeners.main != nil {
+		serving++
+		go func() { served <- h.server.Serve(h.listeners.main) }()
+	}
 	if h.kubeAPI != nil {
 		serving++
 		go func() { served <- h.kubeAPI.serve(h.listeners.kubeAPI, h.server) }()

@@ -19,7 +19,7 @@ func newInspectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect",
 		Short: "Show what a connector watches, for whom, and how current it is",
-		Long: `Inspect asks a connector's admin address (serve --admin) what it watches: each
+		Long: `Inspect asks a connector's admin address (serve --admin, push --admin) what it watches: each
 resource with its objects, version, memory and the time since its source was
 heard of, and each reader with what it follows and how far it was sent.`,
 		Example: `  watchglass serve --kubeconfig ~/.kube/config --admin 127.0.0.1:8082
@@ -50,7 +50,7 @@ func inspect(ctx context.Context, address, output string, stdout io.Writer) erro
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return fmt.Errorf("no connector answers: %w; start it with serve --admin, and give that address", err)
+		return fmt.Errorf("no connector answers: %w; start it with serve --admin or push --admin, and give that address", err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/envelope"
@@ -18,11 +19,12 @@ import (
 	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/push"
+	"github.com/watchglass/watchglass/host/server"
 	"github.com/watchglass/watchglass/host/source"
 )
 
 type pushFlags struct {
-	logFlags
+	hostFlags // without the Kubernetes API, and whose pages may connect
 	upstreamFlags
 	resources       []string
 	tokenFile       string
@@ -48,7 +50,10 @@ out of one watch per resource. When the edge is divided in another way, push
 connects anew. A resource without namespaces cannot be divided by namespace.
 
 Several may feed the same edge. For each object one is active, the others stand by
-and take over where it stopped.`,
+and take over where it stopped.
+
+It serves no readers here. With --listen it tells how it is: /healthz, /readyz and
+/metrics, as serve does; and with --admin, inspect shows what it watches and brings.`,
 		Example: `  watchglass push wss://edge.example.com/feed --resources pods,deployments \
     --kubeconfig ~/.kube/config --token-file token`,
 		Args: arguments(1, 1),
@@ -59,6 +64,8 @@ and take over where it stopped.`,
 	f.kubeFlags.add(cmd.Flags())
 	f.etcdFlags.add(cmd.Flags())
 	f.logFlags.add(cmd.Flags())
+	cmd.Flags().StringVar(&f.listen, "listen", "", "address to serve /healthz, /readyz and /metrics on, such as 127.0.0.1:8080")
+	cmd.Flags().StringVar(&f.admin, "admin", "", "loopback address for watchglass inspect, such as 127.0.0.1:8082")
 	cmd.Flags().StringSliceVar(&f.resources, "resources", nil, "what to bring, such as pods or apps/v1/deployments (repeatable)")
 	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the token that the edge wants; it is read anew for every connection")
 	cmd.Flags().DurationVar(&f.progress, "progress", 30*time.Second, "how often to tell the edge that nothing is missing, which wakes it up")
@@ -67,7 +74,7 @@ and take over where it stopped.`,
 	return cmd
 }
 
-func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) (failed error) {
+func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) error {
 	log, err := f.logger(stderr)
 	if err != nil {
 		return err
@@ -81,29 +88,38 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) (fa
 		return err
 	}
 	defer up.close()
-	c := connector.New(connector.Config{
-		Source:  up.source,
-		Logger:  log,
-		Access:  access.Only(resources...),
-		Keep:    envelope.Options{KeepSecretData: f.allowSecretData},
-		Session: session.Config{Server: "watchglass " + versionText(), ProgressMillis: f.progress.Milliseconds()},
-	})
-	defer func() {
-		closing, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
-		defer cancel()
-		failed = errors.Join(failed, c.Close(closing))
-	}()
-	pusher, err := push.New(push.Config{
-		Connector: c, URL: url, Resources: resources, Replace: f.replace, Logger: log,
-		Source: identity(up.source), Token: f.token,
-	})
+	listeners, err := f.bindGiven()
 	if err != nil {
 		return err
 	}
-	if err := hold(ctx, c, resources, log); err != nil || ctx.Err() != nil {
+	h, err := newHost(listeners, up.name,
+		connector.Config{
+			Source:  up.source,
+			Logger:  log,
+			Access:  access.Only(resources...),
+			Keep:    envelope.Options{KeepSecretData: f.allowSecretData},
+			Session: session.Config{ProgressMillis: f.progress.Milliseconds()},
+		},
+		server.Config{Logger: log, HealthOnly: true, Ready: up.ready})
+	if err != nil {
 		return err
 	}
-	return pusher.Run(ctx)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return h.run(ctx) })
+	group.Go(func() error {
+		pusher, err := push.New(push.Config{
+			Connector: h.connector, URL: url, Resources: resources, Replace: f.replace, Logger: log,
+			Source: identity(up.source), Token: f.token,
+		})
+		if err != nil {
+			return err
+		}
+		if err := hold(ctx, h.connector, resources, log); err != nil || ctx.Err() != nil {
+			return err
+		}
+		return pusher.Run(ctx)
+	})
+	return group.Wait()
 }
 
 // hold starts the upstream watches and waits for the first state of each, so

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -24,11 +25,24 @@ func TestPush(t *testing.T) {
 	putPod(t, store, "one")
 	token := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(token, []byte(workerdtest.Grant+"\n"), 0o600))
+	health, admin := freeAddress(t), freeAddress(t)
 	c := start(t, "push", "ws://"+address+"/pushed/feed", "--resources", "pods", "--token-file", token,
-		"--etcd-endpoints", strings.Join(store.Endpoints(), ","))
+		"--etcd-endpoints", strings.Join(store.Endpoints(), ","), "--listen", health, "--admin", admin)
 	awaitPushed(t, address, 1)
 	putPod(t, store, "two")
 	awaitPushed(t, address, 2)
+	for path, want := range map[string]string{
+		"/healthz": "200 ok\n", "/readyz": "200 ready\n", "/": "404 404 page not found\n", "/watch": "404 404 page not found\n",
+	} {
+		code, body := get(t, "http://"+health+path)
+		assert.Equal(t, want, fmt.Sprint(code, " ", body), path)
+	}
+	_, metrics := get(t, "http://"+health+"/metrics")
+	assert.Contains(t, metrics, "watchglass_readers 1\n", "the object at the edge")
+	table := start(t, "inspect", "--admin", admin)
+	<-table.ended
+	assert.Zero(t, table.code, table.log.String())
+	assert.Regexp(t, `(?m)^v1/pods +ready +2 `, table.out.String())
 	assert.Zero(t, c.stop(), c.log.String())
 	assert.Contains(t, c.log.String(), "feeding the edge")
 
