@@ -209,6 +209,24 @@ describe("the edge", { concurrency: 3 }, () => {
     await assert.rejects(none.synced, { code: 413, message: /divide them by namespace/ });
   });
 
+  test("an object that is larger than a row is kept all the same", options, async (t) => {
+    const s = await setup(t);
+    s.connector.padding = "x".repeat(3_000_000);
+    s.connector.put("default/huge", "web", "Running");
+    s.connector.padding = "";
+    s.connector.put("default/small", "web", "Running");
+    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept?.resourceVersion === "132");
+    assert.equal((await s.edge.get("one/largest")).body.bytes < 2_000_000, true);
+    await s.edge.restart();
+    assert.equal((await s.edge.get("one/status")).body.resources["v1/pods"].objects, 32);
+    await s.edge.feed(s.connector);
+    const pods = (await s.edge.read()).collection("v1/pods");
+    await pods.synced;
+    const { spec } = (await pods.get("default/huge")) as unknown as { spec: { padding: string } };
+    assert.equal(spec.padding.length, 3_000_000);
+    assert.deepEqual(s.connector.subscribes, [0, 132]);
+  });
+
   test("rows that are damaged are thrown away, and asked for anew", options, async (t) => {
     const s = await setup(t);
     await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept);

@@ -106,3 +106,17 @@ test("an object that is out of memory wakes up by itself to say that nothing is 
   const { body } = await edge.get("seldom/status");
   assert.ok(body.awakeSince > before + 10_000, "it was not there in between");
 });
+
+test("a reader of more than can be kept with its socket connects again when the object wakes up", { skip, timeout: 120_000 }, async (t) => {
+  const { edge, connector } = await setup(t);
+  await edge.feed(connector);
+  const wg = await edge.read();
+  const many = Array.from({ length: 200 }, (_, i) => wg.collection("v1/pods", { labelSelector: `app!=${"x".repeat(50)}${i}` }));
+  await Promise.all(many.map((pods) => pods.synced));
+  await edge.evicted();
+  connector.put("default/web-2", "web", "Running");
+  await Promise.all(many.map((pods) => until(pods, ({ objects, state }) => objects === 3 && state === "live")));
+  const inspected = await wg.inspect();
+  assert.equal(inspected.reconnects, 1);
+  assert.equal(inspected["collection.1.relists"], 1, "it goes on from what it has");
+});

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import { WatchglassError } from "../src/errors.js";
-import { fingerprint, Reader, split, Writer } from "../src/wire/codec.js";
+import { fingerprint, frameBytes, Reader, split, Writer } from "../src/wire/codec.js";
 import { commandTypes, writeCommand, type Command } from "../src/wire/commands.js";
 import { Item } from "../src/wire/item.js";
 import { columnKinds, readOutput, recipient } from "../src/wire/outputs.js";
@@ -195,4 +195,13 @@ test("a label named __proto__ is a label", () => {
   w.bytes(new Uint8Array([1, 65, 0, 2, 0, 0, 0]));
   const labels = new Item(new Reader(w.take(), "Test")).labels();
   assert.deepEqual(Object.keys(labels), ["__proto__"]);
+});
+
+test("the head of a frame says how long it is", () => {
+  const w = new Writer();
+  w.frame(0x30, () => w.bytes(new Uint8Array(300)));
+  const frame = w.take();
+  assert.equal(frameBytes(frame), frame.length);
+  assert.equal(frameBytes(frame.subarray(0, 4)), frame.length);
+  for (const start of [[], [0x30], [0x30, 0x80], [0x30, ...Array(9).fill(0xff)]]) assert.equal(frameBytes(Uint8Array.from(start)), 0);
 });

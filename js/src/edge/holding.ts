@@ -138,9 +138,9 @@ export class Holding {
       for await (const chunk of this.#collection.snapshot({ since: goesOn ? this.#kept?.position : undefined })) {
         if (next === before && chunk.whole) next = { ...before, generation: before.generation + 1, chunks: 0, wholeBytes: 0, changeBytes: 0 };
         position = chunk.position;
-        this.#storage.write(this.resource, next.generation, next.chunks, chunk.data);
+        const rows = this.#storage.write(this.resource, next.generation, next.chunks, chunk.data);
         const bytes = chunk.whole ? "wholeBytes" : "changeBytes";
-        next = { ...next, chunks: next.chunks + 1, [bytes]: next[bytes] + chunk.data.length };
+        next = { ...next, chunks: next.chunks + rows, [bytes]: next[bytes] + chunk.data.length };
       }
       if (!position) return;
       const kept = { ...next, position, metadataOnly: this.#metadataOnly };

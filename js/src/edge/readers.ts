@@ -77,10 +77,13 @@ export class Readers {
     });
   }
 
-  /** Goes on with the readers that have stayed connected. */
+  /** Goes on with the readers that have stayed connected, if it is known how far they are. */
   start(): void {
     for (const socket of this.#state.getWebSockets(tag)) {
-      if (socket.readyState === 1) this.#attach(socket, socket.deserializeAttachment() as Attachment);
+      if (socket.readyState !== 1) continue;
+      const attachment = socket.deserializeAttachment() as Attachment;
+      if (attachment.kept) this.#attach(socket, attachment);
+      else closeSocket(socket, status(503, "ServiceUnavailable", "connect again: the object starts anew, and has forgotten what this reader reads"));
     }
   }
 
@@ -270,7 +273,7 @@ function keep({ socket, serial, grant, part, whole, sent, stalledAt }: Reader, k
   try {
     socket.serializeAttachment({ ...attachment, kept } satisfies Attachment);
   } catch {
-    // More subscriptions than can be kept: when the object wakes up, the reader is told to connect again.
+    // More subscriptions than can be kept: when the object wakes up, the reader has to connect again.
     socket.serializeAttachment(attachment);
   }
 }

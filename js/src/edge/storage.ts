@@ -1,14 +1,18 @@
 import type { Position } from "../types.js";
+import { frameBytes, maxMessage } from "../wire/codec.js";
 import type { ObjectStorage } from "./platform.js";
+
+/** A row holds 2 MB on the platform; a chunk with a large object in it takes several. */
+const rowBytes = 1 << 20;
 
 /** What is kept of a resource. */
 export interface Kept {
   resource: string;
   position: Position;
   metadataOnly: boolean;
-  /** Which of the chunks are it; others are of a state that was not completed. */
+  /** Which of the rows are it; others are of a state that was not completed. */
   generation: number;
-  /** How many chunks, and their bytes; of those that a whole state had, and of the changes since. */
+  /** How many rows of chunks, and their bytes; of those that a whole state had, and of the changes since. */
   chunks: number;
   wholeBytes: number;
   changeBytes: number;
@@ -29,7 +33,7 @@ interface Row {
 export class StorageFull extends Error {}
 
 /**
- * The states that an object keeps, in its SQLite storage: a row for each chunk,
+ * The states that an object keeps, in its SQLite storage: rows for the chunks,
  * and one for the resource that says which of them count. That one is written
  * last, so that a state is there as a whole or as it was before.
  */
@@ -70,16 +74,27 @@ export class Storage {
   *read({ resource, generation, chunks }: Kept): Generator<Uint8Array, void, void> {
     const rows = this.#storage.sql.exec<{ data: ArrayBuffer }>(
       "SELECT data FROM chunks WHERE resource = ? AND generation = ? AND number < ? ORDER BY number", resource, generation, chunks);
-    for (const { data } of rows) yield new Uint8Array(data);
+    let chunk = new Uint8Array();
+    for (const { data } of rows) {
+      chunk = chunk.length === 0 ? new Uint8Array(data) : concat(chunk, new Uint8Array(data));
+      if (chunk.length < Math.min(frameBytes(chunk), maxMessage)) continue;
+      yield chunk;
+      chunk = new Uint8Array();
+    }
+    if (chunk.length > 0) yield chunk; // the engine says what is wrong with it
   }
 
-  /** Writes a chunk of a whole state, or of the changes since, which does not count before {@link commit}. Throws {@link StorageFull}. */
-  write(resource: string, generation: number, number: number, data: Uint8Array): void {
+  /** Writes a chunk of a whole state, or of the changes since, which does not count before {@link commit}. Returns how many rows that took. Throws {@link StorageFull}. */
+  write(resource: string, generation: number, number: number, data: Uint8Array): number {
     if (this.bytes + data.length > this.#limit) {
       throw new StorageFull(`${this.bytes} bytes are stored and ${data.length} more are to be, of ${this.#limit} that are allowed`);
     }
+    let rows = 0;
     try {
-      this.#storage.sql.exec("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?)", resource, generation, number, data);
+      for (let at = 0; at < data.length; at += rowBytes, rows++) {
+        this.#storage.sql.exec("INSERT OR REPLACE INTO chunks VALUES (?, ?, ?, ?)", resource, generation, number + rows, data.subarray(at, at + rowBytes));
+      }
+      return rows;
     } catch (error) {
       throw new StorageFull(error instanceof Error ? error.message : String(error));
     }
@@ -106,4 +121,11 @@ export class Storage {
       this.#storage.sql.exec("DELETE FROM chunks WHERE resource = ?", resource);
     });
   }
+}
+
+function concat(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(a.length + b.length);
+  whole.set(a);
+  whole.set(b, a.length);
+  return whole;
 }

@@ -245,3 +245,14 @@ export function* split(message: Uint8Array): Generator<Frame, void, void> {
     yield { type, payload: r.bytes(), bytes: r.since(start) };
   }
 }
+
+/** Bytes of the frame that begins with these, as its head says; zero when that is not whole or none. */
+export function frameBytes(start: Uint8Array): number {
+  const r = new Reader(start.subarray(0, 10), "unknown");
+  try {
+    r.byte();
+    return r.uvarint() + r.at;
+  } catch {
+    return 0;
+  }
+}

@@ -13,9 +13,14 @@ const kind = (options) =>
     }
 
     async fetch(request) {
-      if (new URL(request.url).pathname !== "/damage") return super.fetch(request);
-      this.#sql.exec("UPDATE chunks SET data = zeroblob(length(data)) WHERE number = 0");
-      return Response.json({});
+      switch (new URL(request.url).pathname) {
+        case "/damage":
+          this.#sql.exec("UPDATE chunks SET data = zeroblob(length(data)) WHERE number = 0");
+          return Response.json({});
+        case "/largest":
+          return Response.json(this.#sql.exec("SELECT max(length(data)) AS bytes FROM chunks").one());
+      }
+      return super.fetch(request);
     }
   };
 
