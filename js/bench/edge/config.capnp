@@ -19,10 +19,12 @@ const edge :Workerd.Worker = (
   bindings = [
     (name = "EDGE", durableObjectNamespace = "Edge"),
     (name = "PLAIN", durableObjectNamespace = "Plain"),
+    (name = "FORWARD", durableObjectNamespace = "Forward"),
   ],
   durableObjectNamespaces = [
     (className = "Edge", uniqueKey = "edge", enableSql = true),
     (className = "Plain", uniqueKey = "plain", enableSql = true),
+    (className = "Forward", uniqueKey = "forward", enableSql = true),
   ],
   durableObjectStorage = (localDisk = "objects"),
 );

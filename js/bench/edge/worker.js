@@ -1,5 +1,5 @@
-// Two ways to hand a cluster's events on: our object, and what one would write
-// without it.
+// Ways to hand a cluster's events on: our object, what one would write without it,
+// and what the runtime does in any case.
 import { WatchglassObject } from "./edge.js";
 
 export class Edge extends WatchglassObject {}
@@ -34,6 +34,20 @@ export class Plain {
   webSocketClose() {}
 }
 
+/** Hands on what it gets, and looks at none of it. */
+export class Forward extends Plain {
+  #state;
+
+  constructor(state) {
+    super(state);
+    this.#state = state;
+  }
+
+  webSocketMessage(_socket, message) {
+    for (const reader of this.#state.getWebSockets("watch")) reader.send(message);
+  }
+}
+
 export default {
   fetch(request, env) {
     const url = new URL(request.url);
@@ -42,7 +56,7 @@ export default {
     const inner = new Request(url, request);
     const [, token] = /^Bearer (.+)$/.exec(request.headers.get("Authorization") ?? "") ?? [];
     if (token) inner.headers.set("x-watchglass-grant", token);
-    const objects = kind === "plain" ? env.PLAIN : env.EDGE;
+    const objects = { plain: env.PLAIN, forward: env.FORWARD }[kind] ?? env.EDGE;
     return objects.get(objects.idFromName(name)).fetch(inner);
   },
 };
