@@ -7,8 +7,12 @@
 // connection can take one; a reader that is slow is simply further behind, and
 // costs nothing. Nor does one that has caught up, whatever happens to objects that
 // it does not watch: it is woken by the first change that its selectors let
-// through ([Backend].Wake), and by the clock for progress. One that falls out of the window is told so with a 410 and
-// starts over with a snapshot.
+// through ([Backend].Wake), and by the clock for progress. One that falls out of
+// the window is told so with a 410 and starts over with a snapshot.
+//
+// What many readers are told is encoded once, as far as they are told the same
+// (encoded.go). A session can be kept and gone on with elsewhere, without a new
+// list for its reader ([Session.Keep], [Session.Resume]).
 //
 // A snapshot is read from the store in key order, a message at a time, while
 // the store moves on. What changed meanwhile is replayed from the history

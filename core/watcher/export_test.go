@@ -8,3 +8,12 @@ func (w *Watcher) State() string { return [...]string{"waiting", "received", "se
 
 // Conflate makes room as a full input does.
 func (w *Watcher) Conflate() { w.conflate() }
+
+// Held is how many entries the index refers to, once for each place.
+func (x *Index[T]) Held() int {
+	held := len(x.all.entries)
+	for _, b := range x.places {
+		held += len(b.entries)
+	}
+	return held
+}
