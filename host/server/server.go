@@ -152,7 +152,7 @@ func (s *Server) Guard(next http.Handler) http.Handler {
 // scripts, workers and WebAssembly, and talk to the server it came from.
 func secure(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; "+
-		"worker-src 'self' blob:; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "+
+		"worker-src 'self' blob:; style-src 'self'; img-src 'self' data:; "+
 		"object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")

@@ -292,6 +292,7 @@ func TestPage(t *testing.T) {
 	assert.Equal(t, "no-cache", resp.Header.Get("Cache-Control"))
 	assert.Equal(t, "nosniff", resp.Header.Get("X-Content-Type-Options"))
 	assert.Contains(t, resp.Header.Get("Content-Security-Policy"), "'wasm-unsafe-eval'")
+	assert.NotContains(t, resp.Header.Get("Content-Security-Policy"), "unsafe-inline")
 
 	resp, body = r.get(t, "/assets/app-ABCDEFG2.js")
 	assert.Equal(t, script, body)

@@ -22,7 +22,7 @@ const served = /^\/(api|apis|version|healthz|readyz|metrics|clusters)(\/|$)/;
 /** The page may run its own scripts, workers and WebAssembly, and talk to the edge it came from. */
 const pageHeaders = {
   "Content-Security-Policy":
-    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' blob:; style-src 'self' 'unsafe-inline'; " +
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' blob:; style-src 'self'; " +
     "img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   "X-Content-Type-Options": "nosniff",
   "Referrer-Policy": "no-referrer",
