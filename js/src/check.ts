@@ -1,5 +1,5 @@
 // What a program without types may get wrong, found before it gets to the
-// engine: a frame that says nothing sensible ends the engine of all tabs.
+// engine, where a frame that means nothing ends all that the program has open.
 import { badRequest } from "./errors.js";
 import type { CollectionOptions, Column, ConnectOptions, ListOptions, WatchOptions } from "./types.js";
 import { columnKinds } from "./wire/outputs.js";
