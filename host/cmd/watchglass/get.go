@@ -200,13 +200,20 @@ func (r *reading) fieldSelector() string {
 	return r.flags.fields + "," + name
 }
 
+// patience is how long a server is asked again that wants to be.
+const patience = 15 * time.Second
+
 // firstSync waits until a collection is complete. Unlike a program that runs
 // for weeks, a person at a terminal is told at once when there is nobody to
-// talk to.
+// talk to. A region of an edge that nobody has read from yet has to ask for it
+// first, and says when to come again.
 func firstSync(ctx context.Context, c *guest.Collection, server string) error {
+	enough := time.NewTimer(patience)
+	defer enough.Stop()
+	waiting := true
 	for {
 		status, changed := c.StatusChange()
-		if status.State == wire.Connecting && status.Err != nil {
+		if status.State == wire.Connecting && status.Err != nil && !(waiting && wantsToBeAskedAgain(status.Err)) {
 			return fmt.Errorf("--server %s: no answer: %w", server, status.Err)
 		}
 		if status.State != wire.Connecting && status.State != wire.Syncing {
@@ -214,10 +221,17 @@ func firstSync(ctx context.Context, c *guest.Collection, server string) error {
 		}
 		select {
 		case <-changed:
+		case <-enough.C:
+			waiting = false
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+func wantsToBeAskedAgain(err error) bool {
+	var status *api.Status
+	return errors.As(err, &status) && status.RetryAfterSeconds > 0
 }
 
 func getObjects(ctx context.Context, r *reading) error {

@@ -21,7 +21,8 @@ export interface EdgeOptions {
 
 /** Another object that is read from for as long as there are readers here. */
 export interface Upstream {
-  object: Fetcher;
+  /** Finds the object, for every connection anew: what was found stays broken once the object has broken. */
+  object(): Fetcher;
   cluster: string;
   resources: string[];
   /** Which part of the namespaces the object has; nothing for all. */

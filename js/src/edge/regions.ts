@@ -31,5 +31,6 @@ export function upstreamOf(name: string | undefined, env: { WATCHGLASS: Objects;
   if (!resources || (count === 0 ? part !== "" : !isPart(part, count))) {
     throw new Error(`${name} is not the name of a regional object whose home says what it holds`);
   }
-  return { object: env.WATCHGLASS.get(env.WATCHGLASS.idFromName(home!) as never), cluster: cluster!, resources, part };
+  const { WATCHGLASS: homes } = env;
+  return { object: () => homes.get(homes.idFromName(home!) as never), cluster: cluster!, resources, part };
 }

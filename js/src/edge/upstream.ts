@@ -25,7 +25,7 @@ export function upstreamDial({ object, cluster, resources, part }: Upstream): Di
       const expires = Math.floor(Date.now() / 1000) + grantSeconds;
       const grant: Grant = { resources, namespaces: ["*"], expires, cluster, user: "region", feed: false };
       const headers = { Upgrade: "websocket", "Sec-WebSocket-Protocol": subprotocol, [grantHeader]: JSON.stringify(grant) };
-      const response = await object.fetch(`https://object/watch${part ? `?shard=${part}` : ""}`, { headers });
+      const response = await object().fetch(`https://object/watch${part ? `?shard=${part}` : ""}`, { headers });
       socket = (response as { webSocket?: ClientSocket }).webSocket;
       if (!socket) throw new Error(`the object answered ${response.status}: ${(await response.text()).slice(0, 200)}`);
       socket.binaryType = "arraybuffer";

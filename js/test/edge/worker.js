@@ -5,20 +5,23 @@ import { WatchglassObject } from "./edge.js";
 
 const kind = (options) =>
   class extends WatchglassObject {
-    #sql;
+    #state;
 
     constructor(state, env) {
       super(state, env, typeof options === "function" ? options(env) : options);
-      this.#sql = state.storage.sql;
+      this.#state = state;
     }
 
     async fetch(request) {
+      const { sql } = this.#state.storage;
       switch (new URL(request.url).pathname) {
         case "/damage":
-          this.#sql.exec("UPDATE chunks SET data = zeroblob(length(data)) WHERE number = 0");
+          sql.exec("UPDATE chunks SET data = zeroblob(length(data)) WHERE number = 0");
           return Response.json({});
+        case "/break": // it loses its connections, and what it has not stored
+          return this.#state.abort("a test breaks it");
         case "/largest":
-          return Response.json(this.#sql.exec("SELECT max(length(data)) AS bytes FROM chunks").one());
+          return Response.json(sql.exec("SELECT max(length(data)) AS bytes FROM chunks").one());
       }
       return super.fetch(request);
     }
@@ -37,7 +40,7 @@ export const Tight = kind({ isolateBytes: 8 << 20 });
 export const Tightest = kind({ isolateBytes: 3 << 20 });
 export const Lively = kind({ progressMillis: 3_000 });
 export const Region = kind((env) => ({
-  upstream: { object: env.EDGE.get(env.EDGE.idFromName("home")), cluster: "test", resources: ["v1/pods"] },
+  upstream: { object: () => env.EDGE.get(env.EDGE.idFromName("home")), cluster: "test", resources: ["v1/pods"] },
 }));
 
 export default {

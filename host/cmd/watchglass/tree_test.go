@@ -1,0 +1,143 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/host/clustersim"
+	"github.com/watchglass/watchglass/host/embedetcd"
+	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/internal/workerd/workerdtest"
+	"github.com/watchglass/watchglass/host/source/etcd"
+)
+
+// tree is a home object that two connectors feed, and a region that reads from it.
+type tree struct {
+	*testing.T
+	address string
+	token   string // a file with it
+	store   *embedetcd.Server
+	cluster *clustersim.Cluster
+	readers []*command
+	said    int
+}
+
+func startTree(t *testing.T) *tree {
+	if _, err := guest.EmbeddedModule(); err != nil {
+		t.Skip(err)
+	}
+	r := &tree{T: t, address: workerdtest.Objects(t, "../../.."), token: filepath.Join(t.TempDir(), "token"), store: startEtcd(t)}
+	t.Cleanup(func() { assert.NoError(t, r.store.Close()) })
+	require.NoError(t, os.WriteFile(r.token, []byte(workerdtest.Grant), 0o600))
+	writer, err := etcd.NewWriter(r.store.Client(), etcd.Config{})
+	require.NoError(t, err)
+	r.cluster, err = clustersim.New(writer, clustersim.Config{Pods: 60, Seed: 1})
+	require.NoError(t, err)
+	require.NoError(t, r.cluster.Populate(t.Context(), func(int, int) {}))
+	return r
+}
+
+func (r *tree) push() *command {
+	return start(r.T, "push", "ws://"+r.address+"/home/feed", "--resources", "pods", "--token-file", r.token, "--etcd-endpoints", r.store.Endpoints()[0])
+}
+
+// read records what a reader of an object sees.
+func (r *tree) read(object, name string, args ...string) (file string) {
+	file = filepath.Join(r.TempDir(), name+".jsonl")
+	args = append([]string{"watch", "pods", "-o", "json", "--record", file, "--server", "ws://" + r.address + "/" + object + "/watch", "--token", workerdtest.Grant}, args...)
+	c := start(r.T, args...)
+	c.find(`"ADDED"`)
+	r.readers = append(r.readers, c)
+	return file
+}
+
+// change has many changes, and then one that every reader has to hear of.
+func (r *tree) change() {
+	r.Helper()
+	for range 60 {
+		_, err := r.cluster.Step(r.Context())
+		require.NoError(r, err)
+	}
+	r.said++
+	name := fmt.Sprintf("said-%d", r.said)
+	putPod(r.T, r.store, name)
+	for _, reader := range r.readers {
+		reader.find(`"` + name + `"`)
+	}
+}
+
+// ask asks an object, and says what it answers about itself.
+func (r *tree) ask(object, path string) (status struct {
+	AwakeSince int64
+	Feeds      struct{ Connected []struct{ Active bool } }
+	Resources  map[string]struct {
+		ResourceVersion string
+		Kept            struct{ ResourceVersion string }
+	}
+}) {
+	r.Helper()
+	req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, "http://"+r.address+"/"+object+path, nil)
+	require.NoError(r, err)
+	req.Header.Set("Authorization", "Bearer "+workerdtest.Grant)
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(r, err)
+	defer resp.Body.Close()
+	_ = json.NewDecoder(resp.Body).Decode(&status) // an object that breaks says nothing
+	return status
+}
+
+// Readers of two levels, one of them below the other, see every change once and in
+// order, whatever breaks between them and the cluster (rules G1 to G17).
+func TestReadersOfATreeLoseAndRepeatNothing(t *testing.T) {
+	r := startTree(t)
+	atSource := filepath.Join(t.TempDir(), "source.jsonl")
+	source := start(t, "record", "pods", atSource, "--etcd-endpoints", r.store.Endpoints()[0])
+	source.find("recording v1/pods of etcd")
+	active := r.push()
+	require.Eventually(t, func() bool { return len(r.ask("home", "/status").Feeds.Connected) == 1 }, time.Minute, 10*time.Millisecond)
+	r.push()
+	require.Eventually(t, func() bool { return len(r.ask("home", "/status").Feeds.Connected) == 2 }, time.Minute, 10*time.Millisecond)
+	files := []string{r.read("region", "all", "-A"), r.read("region", "one", "-n", "default"), r.read("home", "home", "-A")}
+	r.change()
+
+	assert.Zero(t, active.stop(), active.log)
+	r.change() // which the other connector brings
+
+	awake := r.ask("home", "/status").AwakeSince
+	time.Sleep(12 * time.Second) // workerd takes what nobody stirs out of memory after ten, and asking would stir it
+	r.change()
+	assert.Greater(t, r.ask("home", "/status").AwakeSince, awake, "home was out of memory")
+
+	r.ask("home", "/break") // with what it has not stored
+	r.change()
+	require.Eventually(t, func() bool {
+		pods := r.ask("region", "/status").Resources["v1/pods"]
+		return pods.Kept.ResourceVersion == pods.ResourceVersion
+	}, time.Minute, 10*time.Millisecond, "what a region has stored is of use for as long as home remembers what came next")
+	r.change()
+	r.ask("region", "/break")
+	r.change()
+
+	for _, reader := range r.readers {
+		assert.Zero(t, reader.stop(), reader.log)
+	}
+	require.Eventually(t, func() bool {
+		content, err := os.ReadFile(atSource)
+		return err == nil && strings.Contains(string(content), fmt.Sprintf("said-%d", r.said))
+	}, time.Minute, 10*time.Millisecond)
+	assert.Zero(t, source.stop(), source.log)
+	c := start(t, append([]string{"verify", atSource}, files...)...)
+	<-c.ended
+	require.Zero(t, c.code, c.log)
+	assert.Contains(t, c.out.String(), ": 3 watches, ")
+	assert.Contains(t, c.out.String(), " 3 lists, 0 relists;", "they resumed, each time")
+}
