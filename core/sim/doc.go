@@ -1,7 +1,9 @@
 // Package sim runs the whole system in one goroutine, from one seed: a source
 // with its revisions, connectors (the cachers and sessions of package core),
 // a network, and readers (real engines) with programs that open watches, views
-// and objects at random. The clock is virtual, and so are the faults.
+// and objects at random. Between readers and connectors there may be objects at
+// the edge, which are engines too, and instead of both there may be API servers of
+// Kubernetes. The clock is virtual, and so are the faults.
 //
 // A seed is a program: a list of [Op], each with a seed of its own that decides
 // its particulars, so that leaving ops out leaves the others as they are. [Run]

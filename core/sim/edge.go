@@ -358,107 +358,10 @@ func (o *edgeObject) close() {
 	}
 }
 
-// attachment is a reader's socket at an object, with what is kept of its session.
-type attachment struct {
-	object  *edgeObject
-	id      uint32
-	link    *link
-	out     [][]byte // said by the engine, and not under way yet
-	room    int64    // for more of it
-	kept    []byte
-	stirred bool // it was told something, or said something, since it was kept
-	stalled bool // it takes nothing of what there is for it
-}
-
-func (o *edgeObject) attachment(id uint32) *attachment {
-	for _, a := range o.readers {
-		if a.id == id {
-			return a
-		}
-	}
-	return nil
-}
-
-func (o *edgeObject) accept(l *link) peer {
-	if o.engine == nil {
-		o.awaken()
-	}
-	o.lastID++
-	a := &attachment{object: o, id: o.lastID, link: l}
-	o.readers = append(o.readers, a)
-	o.attach(a)
-	return a
-}
-
-// attach begins the session of a reader, or goes on with it.
-func (o *edgeObject) attach(a *attachment) {
-	a.stirred = a.kept == nil
-	if len(a.kept) > 0 {
-		o.world.saw(KeptReaderResumed)
-	}
-	a.room = pick[int64](o.rand, 1, 3000, 16<<20)
-	o.step(&wire.AttachReader{
-		Reader: a.id, Allowed: []wire.ReaderScope{{Resource: "*"}}, ProgressMillis: progressMillis,
-		Room: uint64(a.room), Kept: a.kept, Stalled: a.stalled,
-	})
-	o.drain()
-}
-
-// stall notes that a reader lets data wait, or does so no longer. Its word is
-// news every time.
-func (o *edgeObject) stall(a *attachment, stalled bool) {
-	if a.stalled == stalled {
-		o.world.fail(ErrProtocol, "%s says twice of reader %d whether it stalls: %v", o.name, a.id, stalled)
-	}
-	a.stalled = stalled
-	if stalled {
-		o.world.saw(ReaderStalled)
-	}
-}
-
-func (a *attachment) Receive(message []byte, _ int64) error {
-	if a.object.engine == nil {
-		a.object.awaken()
-	}
-	a.stirred = true
-	a.object.step(&wire.ReaderMessage{Reader: a.id, Data: message})
-	a.object.drain()
-	return nil
-}
-
-// Next takes the oldest message, and lets the engine say as much again.
-func (a *attachment) Next(int, int64) []byte {
-	if len(a.out) == 0 {
-		return nil
-	}
-	message := a.out[0]
-	a.out = a.out[1:]
-	if a.object.engine != nil {
-		a.room += int64(len(message))
-		a.object.step(&wire.GrantReader{Reader: a.id, Bytes: uint64(len(message))})
-	}
-	return message
-}
-
-func (a *attachment) Wake() int64 {
-	if len(a.out) > 0 {
-		return a.object.world.now
-	}
-	return 0
-}
-
-func (a *attachment) Close() {
-	o := a.object
-	o.readers = without(o.readers, a)
-	if o.engine != nil {
-		o.step(&wire.DetachReader{Reader: a.id})
-		o.drain()
-	}
-}
-
 // edgeOps are what happens to objects at the edge.
 var edgeOps = []kindOfOp{
 	{"evict", 8, onObject((*edgeObject).sleep)},
+	{"evict-behind", 4, (*world).opEvictBehind},
 	{"restart-object", 4, onObject((*edgeObject).restart)},
 }
 
@@ -468,6 +371,22 @@ func onObject(f func(*edgeObject)) func(*world, *api.Rand) {
 			f(pick(r, w.objects...))
 		}
 	}
+}
+
+// opEvictBehind takes an object out of memory whose readers have not had all of it.
+func (w *world) opEvictBehind(r *api.Rand) {
+	burst := api.NewRand(r.Uint64()) // the same in every shape
+	if len(w.objects) == 0 {
+		w.opBurst(burst)
+		return
+	}
+	o := pick(r, w.objects...)
+	for _, a := range o.readers {
+		a.link.stalled, a.link.room = w.now+5000, 1
+	}
+	w.opBurst(burst)
+	w.pass(100)
+	o.sleep()
 }
 
 // buildEdge makes homes, which connectors feed, and regions, which read from

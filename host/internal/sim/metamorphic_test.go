@@ -49,7 +49,9 @@ func TestMetamorphic_ModuleAndNative(t *testing.T) {
 		open = append(open, instance)
 		return module{instance, t}, instance.Open(config)
 	}}
-	for seed := uint64(1); seed <= 6; seed++ {
+	shapes := map[sim.Shape]bool{}
+	for seed := uint64(1); seed <= 8; seed++ {
+		shapes[sim.ShapeOf(seed)] = true
 		want, got := sim.Run(seed, sim.Program(seed), sim.Setup{}), sim.Run(seed, sim.Program(seed), onModule)
 		require.NoError(t, want.Err)
 		require.NoError(t, got.Err, "seed %d", seed)
@@ -60,6 +62,7 @@ func TestMetamorphic_ModuleAndNative(t *testing.T) {
 		}
 		open = nil
 	}
+	require.True(t, shapes[sim.Connectors] && shapes[sim.Edge])
 }
 
 // What bodies are compressed with makes no difference to what readers hold, nor
