@@ -13,13 +13,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/features"
@@ -29,6 +27,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/catalog"
+	"github.com/watchglass/watchglass/host/conformance/internal/clients"
 	modules "github.com/watchglass/watchglass/host/conformance/internal/rig"
 	"github.com/watchglass/watchglass/host/guest/backend"
 	"github.com/watchglass/watchglass/host/kubeapi"
@@ -47,7 +46,7 @@ type follower struct {
 
 // follow starts clients of each kind.
 func follow(t *testing.T, ctx context.Context, ours *rest.Config) []follower {
-	ourClient, theirClient := typed(t, ours), typed(t, shared.config(admin))
+	ourClient, theirClient := clients.Typed(t, ours), clients.Typed(t, shared.config(admin))
 	informer := cache.NewSharedIndexInformer(
 		cache.NewListWatchFromClient(ourClient, "pods", "", fields.Everything()), &corev1.Pod{}, 0, nil)
 	go informer.RunWithContext(ctx)
@@ -66,18 +65,6 @@ func follow(t *testing.T, ctx context.Context, ours *rest.Config) []follower {
 		dynamicFollower(t, ctx, ours, "dynamic informer", metav1.ListOptions{}),
 		dynamicFollower(t, ctx, ours, "dynamic informer with a label selector", metav1.ListOptions{LabelSelector: "parity=1"}),
 	}
-}
-
-// typed is a client of the core group.
-func typed(t *testing.T, config *rest.Config) rest.Interface {
-	scheme := runtime.NewScheme()
-	require.NoError(t, corev1.AddToScheme(scheme))
-	config = rest.CopyConfig(config)
-	config.APIPath, config.GroupVersion = "/api", &corev1.SchemeGroupVersion
-	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	client, err := rest.RESTClientFor(config)
-	require.NoError(t, err)
-	return client
 }
 
 func extract(result rest.Result, into runtime.Object) ([]runtime.Object, error) {
@@ -109,15 +96,11 @@ func dynamicFollower(t *testing.T, ctx context.Context, ours *rest.Config, name 
 
 // comparable is an object without its kind, which a typed client leaves out or
 // not, and without what the connector strips.
-func comparable(o runtime.Object) (key string, object runtime.Object, err error) {
-	object = o.DeepCopyObject()
-	m, err := meta.Accessor(object)
-	if err != nil {
-		return "", nil, err
-	}
-	m.SetManagedFields(nil)
+func comparable(o any) any {
+	object := o.(runtime.Object).DeepCopyObject()
+	object.(metav1.Object).SetManagedFields(nil)
 	object.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
-	return m.GetNamespace() + "/" + m.GetName(), object, nil
+	return object
 }
 
 // difference is what a client's store has that the server has not, or lacks.
@@ -126,32 +109,15 @@ func (f *follower) difference() error {
 	if err != nil {
 		return err
 	}
-	want := map[string]runtime.Object{}
+	want := map[string]any{}
 	for _, o := range truth {
-		key, object, err := comparable(o)
+		key, err := cache.MetaNamespaceKeyFunc(o)
 		if err != nil {
 			return err
 		}
-		want[key] = object
+		want[key] = comparable(o)
 	}
-	for _, o := range f.store.List() {
-		key, object, err := comparable(o.(runtime.Object))
-		if err != nil {
-			return err
-		}
-		expected, ok := want[key]
-		if !ok {
-			return fmt.Errorf("%s: %s is there and should not be", f.name, key)
-		}
-		if !equality.Semantic.DeepEqual(expected, object) {
-			return fmt.Errorf("%s: %s is\n%+v, and should be\n%+v", f.name, key, object, expected)
-		}
-		delete(want, key)
-	}
-	for key := range want {
-		return fmt.Errorf("%s: %s is missing", f.name, key)
-	}
-	return nil
+	return clients.Difference(f.store, want, comparable)
 }
 
 // churn writes at random for as long as WATCHGLASS_CHURN says. Half-way the server
@@ -225,7 +191,7 @@ func TestClientsOfTheModuleHaveWhatTheServerHas(t *testing.T) {
 			for i := range all {
 				f := &all[i]
 				require.EventuallyWithT(t, func(c *assert.CollectT) {
-					assert.NoError(c, f.difference())
+					assert.NoError(c, f.difference(), f.name)
 				}, patience, 100*time.Millisecond)
 				assert.NotEmpty(t, f.store.List(), f.name)
 				t.Logf("%s: %d objects, equal after %d writes", f.name, len(f.store.List()), writes)

@@ -11,35 +11,22 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/features"
 	featurestesting "k8s.io/client-go/features/testing"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatainformer"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/conformance/internal/clients"
 )
-
-// typed is a client of the core group.
-func typed(t *testing.T, config *rest.Config) rest.Interface {
-	scheme := runtime.NewScheme()
-	require.NoError(t, corev1.AddToScheme(scheme))
-	config.APIPath, config.GroupVersion = "/api", &corev1.SchemeGroupVersion
-	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	client, err := rest.RESTClientFor(config)
-	require.NoError(t, err)
-	return client
-}
 
 // reader is a client's store that is to become what the source has.
 type reader struct {
@@ -60,7 +47,7 @@ func readers(r *rig, ctx context.Context) []reader {
 		go informer.RunWithContext(ctx)
 		started = append(started, reader{name, resource, matches, informer.GetStore(), expected})
 	}
-	client := typed(r.T, r.config())
+	client := clients.Typed(r.T, r.config())
 	podsEverywhere := cache.NewListWatchFromClient(client, "pods", "", fields.Everything())
 	start("informer", pods, all, cache.NewSharedIndexInformer(podsEverywhere, &corev1.Pod{}, 0, nil), asPod)
 	podsOfNode := cache.NewListWatchFromClient(client, "pods", "ns-1", fields.OneTermEqualSelector("spec.nodeName", "node-1"))
@@ -136,30 +123,13 @@ func untyped(o any) any {
 
 // difference is what a store has that it should not have, or lacks.
 func (d *reader) difference(r *rig) error {
-	want := map[api.Key]any{}
+	want := map[string]any{}
 	for key, w := range r.now(d.resource) {
 		if d.matches(w) {
-			want[key] = d.expected(r.T, w)
+			want[string(key)] = d.expected(r.T, w)
 		}
 	}
-	for _, o := range d.store.List() {
-		key, err := cache.MetaNamespaceKeyFunc(o)
-		if err != nil {
-			return err
-		}
-		expected, ok := want[api.Key(key)]
-		if !ok {
-			return fmt.Errorf("%s: %s is there and should not be", d.name, key)
-		}
-		if !equality.Semantic.DeepEqual(expected, untyped(o)) {
-			return fmt.Errorf("%s: %s is\n%+v, and should be\n%+v", d.name, key, o, expected)
-		}
-		delete(want, api.Key(key))
-	}
-	for key := range want {
-		return fmt.Errorf("%s: %s is missing", d.name, key)
-	}
-	return nil
+	return clients.Difference(d.store, want, untyped)
 }
 
 // Whatever breaks on the way, in the end every client has what the source has.
@@ -179,7 +149,7 @@ func TestClientsHaveWhatTheSourceHas(t *testing.T) {
 				for i := range all {
 					d := &all[i]
 					require.EventuallyWithT(r, func(c *assert.CollectT) {
-						assert.NoError(c, d.difference(r))
+						assert.NoError(c, d.difference(r), d.name)
 					}, time.Minute, 50*time.Millisecond)
 					assert.NotEmpty(r, d.store.List(), d.name)
 					r.Logf("%s: %d objects, equal", d.name, len(d.store.List()))

@@ -26,6 +26,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/host/access/token"
+	"github.com/watchglass/watchglass/host/conformance/internal/clients"
 	"github.com/watchglass/watchglass/host/edge"
 	"github.com/watchglass/watchglass/host/internal/workerd"
 	"github.com/watchglass/watchglass/host/push"
@@ -173,7 +174,7 @@ func TestInformersGoOnWithAnotherToken(t *testing.T) {
 	})
 	r.putPod("a/one", 1, "web", "Running")
 	edge.bear(edge.sign(3*time.Second, false))
-	informer := cache.NewSharedIndexInformer(cache.NewListWatchFromClient(typed(t, r.config()), "pods", "", fields.Everything()), &corev1.Pod{}, 0, nil)
+	informer := cache.NewSharedIndexInformer(cache.NewListWatchFromClient(clients.Typed(t, r.config()), "pods", "", fields.Everything()), &corev1.Pod{}, 0, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go informer.RunWithContext(ctx)

@@ -1,0 +1,55 @@
+// Package clients has what the tests with client-go as a reader share.
+package clients
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Typed is a client of the core group.
+func Typed(t testing.TB, config *rest.Config) rest.Interface {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	require.NoError(t, corev1.AddToScheme(scheme))
+	config = rest.CopyConfig(config)
+	config.APIPath, config.GroupVersion = "/api", &corev1.SchemeGroupVersion
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	client, err := rest.RESTClientFor(config)
+	require.NoError(t, err)
+	return client
+}
+
+// Difference says what a client's store has that it should not have, or lacks.
+// Of the objects in the store it compares what plain makes of them; what is
+// wanted, by "namespace/name", is plain already.
+func Difference(store cache.Store, want map[string]any, plain func(any) any) error {
+	here := map[string]bool{}
+	for _, o := range store.List() {
+		key, err := cache.MetaNamespaceKeyFunc(o)
+		if err != nil {
+			return err
+		}
+		expected, ok := want[key]
+		if !ok {
+			return fmt.Errorf("%s is there and should not be", key)
+		}
+		if got := plain(o); !equality.Semantic.DeepEqual(expected, got) {
+			return fmt.Errorf("%s is\n%+v, and should be\n%+v", key, got, expected)
+		}
+		here[key] = true
+	}
+	for key := range want {
+		if !here[key] {
+			return fmt.Errorf("%s is missing", key)
+		}
+	}
+	return nil
+}
