@@ -10,6 +10,9 @@ package envelope
 type guess struct {
 	text   string
 	member int
+	// The first eight bytes of the text, as many as there are, and the last, if
+	// it has as many.
+	head, mask, tail uint64
 }
 
 const (
@@ -25,9 +28,20 @@ const (
 // guess returns the position of the guess that b[i:] begins with, from a
 // position on, or -1.
 func (n *node) guess(b []byte, i, from int) int {
+	if len(b)-i < 8 {
+		return -1
+	}
+	head := word(b[i:])
 	for at := from; at < len(n.guesses) && at <= from+maxMissed; at++ {
-		text := n.guesses[at].text
-		if len(b)-i > len(text) && b[i+1] == text[1] && string(b[i:i+len(text)]) == text {
+		g := &n.guesses[at]
+		if head&g.mask != g.head {
+			continue
+		}
+		switch long := len(g.text); {
+		case long <= 8:
+			return at
+		case len(b)-i <= long || word(b[i+long-8:]) != g.tail:
+		case long <= 16 || string(b[i+8:i+long-8]) == g.text[8:long-8]:
 			return at
 		}
 	}
@@ -39,6 +53,18 @@ func (n *node) learn(at int, text []byte, member int) {
 	if len(n.guesses) < maxGuesses && len(text) <= maxGuess && !n.labels {
 		n.guesses = append(n.guesses, guess{})
 		copy(n.guesses[at+1:], n.guesses[at:])
-		n.guesses[at] = guess{string(text), member}
+		n.guesses[at] = newGuess(string(text), member)
 	}
+}
+
+func newGuess(text string, member int) guess {
+	g := guess{text: text, member: member}
+	for i := range min(len(text), 8) {
+		g.head |= uint64(text[i]) << (8 * i)
+		g.mask |= 0xff << (8 * i)
+	}
+	if len(text) >= 8 {
+		g.tail = word([]byte(text[len(text)-8:]))
+	}
+	return g
 }

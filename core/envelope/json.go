@@ -1,7 +1,5 @@
 package envelope
 
-import "math/bits"
-
 // This file knows the grammar of JSON and nothing else. Every function takes
 // the bytes and an offset and returns the offset behind what it read, or the
 // offset of the byte that broke the grammar together with a fault. Offsets in
@@ -159,42 +157,43 @@ func skipArray(b []byte, i, depth int) (int, fault) {
 // skipString steps over the string whose opening quote is at i. Like
 // encoding/json it does not mind what is not UTF-8.
 func skipString(b []byte, i int) (int, fault) {
-	for i++; i < len(b); {
-		i = skipOrdinary(b, i)
-		switch at(b, i) {
-		case '"':
+	for i++; len(b)-i >= 8; i += 8 {
+		if hit := unusual(word(b[i:])); hit != 0 {
+			if i += firstMark(hit); b[i] == '"' {
+				return i + 1, sound
+			}
+			break
+		}
+	}
+	return skipEscaped(b, i)
+}
+
+// skipEscaped steps over the rest of a string, by bytes.
+func skipEscaped(b []byte, i int) (int, fault) {
+	for {
+		switch c := at(b, i); {
+		case c == '"':
 			return i + 1, sound
-		case '\\':
+		case c == '\\':
 			end, f := skipEscape(b, i)
 			if f != sound {
 				return end, f
 			}
 			i = end
-		default:
+		case c < ' ':
 			return i, wantPrintable
+		default:
+			i++
 		}
 	}
-	return i, wantPrintable
 }
 
-// skipOrdinary returns the offset of the next quote, backslash or control
-// character, or len(b). Half of all bytes pass here, so it looks at eight at a
-// time: in each of the three terms a byte that matters gets its highest bit
-// set. A borrow may set the bit of a higher byte too, hence the lowest is taken.
-func skipOrdinary(b []byte, i int) int {
-	for ; len(b)-i >= 8; i += 8 {
-		c := b[i : i+8 : i+8]
-		x := uint64(c[0]) | uint64(c[1])<<8 | uint64(c[2])<<16 | uint64(c[3])<<24 |
-			uint64(c[4])<<32 | uint64(c[5])<<40 | uint64(c[6])<<48 | uint64(c[7])<<56
-		quote, backslash := x^ones*'"', x^ones*'\\'
-		if hit := ((quote-ones)&^quote | (backslash-ones)&^backslash | (x-ones*' ')&^x) & highs; hit != 0 {
-			return i + bits.TrailingZeros64(hit)/8
-		}
-	}
-	for i < len(b) && b[i] != '"' && b[i] != '\\' && b[i] >= ' ' {
-		i++
-	}
-	return i
+// unusual marks the lowest of the quotes, backslashes and control characters, and
+// perhaps some bytes above that: each term marks what it is about, but a borrow may
+// go on to the next byte.
+func unusual(x uint64) uint64 {
+	quote, backslash := x^ones*'"', x^ones*'\\'
+	return ((quote-ones)&^quote | (backslash-ones)&^backslash | (x-ones*' ')&^x) & highs
 }
 
 func skipEscape(b []byte, i int) (int, fault) {

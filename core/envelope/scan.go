@@ -25,13 +25,13 @@ type Scanner struct {
 	secret  bool
 
 	// Of the Scan under way:
-	body     editor
-	skip     func(b []byte, i, depth int) (int, fault)
-	omit     part // what to cut from the body
-	withhold part // what, in addition, not even a column may show
-	captures []capture
-	heads    []int // by slot, its last capture or -1
-	labels   []labelCapture
+	body      editor
+	unchecked bool
+	omit      part // what to cut from the body
+	withhold  part // what, in addition, not even a column may show
+	captures  []capture
+	heads     []int // by slot, its last capture or -1
+	labels    []labelCapture
 
 	// What the returned Object is made of:
 	texts  texts
@@ -99,10 +99,7 @@ func (s *Scanner) reset(raw []byte, opts Options) {
 	for slot := range s.heads {
 		s.heads[slot] = -1
 	}
-	s.skip = skipValue
-	if opts.Unchecked {
-		s.skip = skipUnchecked
-	}
+	s.unchecked = opts.Unchecked
 	s.texts.borrowed = opts.Borrowed
 	s.omit, s.withhold = partResourceVersion, 0
 	if !opts.KeepManagedFields {
@@ -122,18 +119,29 @@ func (s *Scanner) reset(raw []byte, opts Options) {
 func (s *Scanner) value(i int, n *node, depth int) (end int, f fault) {
 	switch c := at(s.body.raw, i); {
 	case n.part&s.withhold != 0:
-		return s.skip(s.body.raw, i, depth)
+		return s.skip(i, depth)
 	case c == '{' && (n.labels || len(n.names) > 0):
 		end, f = s.members(i, n, depth)
 	case c == '[' && n.wantsElements():
 		end, f = s.elements(i, n, depth)
 	default:
-		end, f = s.skip(s.body.raw, i, depth)
+		end, f = s.skip(i, depth)
 	}
 	if f == sound {
 		s.capture(n.slots, i, end)
 	}
 	return end, f
+}
+
+// skip steps over the value at i, which nobody wants to look into.
+func (s *Scanner) skip(i, depth int) (int, fault) {
+	switch c := at(s.body.raw, i); {
+	case c == '"':
+		return skipString(s.body.raw, i)
+	case s.unchecked && (c == '{' || c == '['):
+		return skipUnchecked(s.body.raw, i)
+	}
+	return skipValue(s.body.raw, i, depth)
 }
 
 func (s *Scanner) capture(slots []int, start, end int) {
@@ -169,13 +177,10 @@ func (s *Scanner) members(i int, n *node, depth int) (int, fault) {
 			}
 		}
 		child := s.child(n, k, &o)
-		switch {
-		case child != nil:
+		if child != nil {
 			end, f = s.value(value, child, depth+1)
-		case at(raw, value) == '"':
-			end, f = skipString(raw, value)
-		default:
-			end, f = s.skip(raw, value, depth+1)
+		} else {
+			end, f = s.skip(value, depth+1)
 		}
 		if f != sound {
 			return end, f
@@ -183,7 +188,9 @@ func (s *Scanner) members(i int, n *node, depth int) (int, fault) {
 		if n.labels {
 			s.labels = append(s.labels, labelCapture{name, nameEnd, value, end})
 		}
-		if i, more, f = next(raw, end, '}'); f != sound {
+		if end+1 < len(raw) && raw[end] == ',' && raw[end+1] > ' ' {
+			i = end + 1 // next, for machines
+		} else if i, more, f = next(raw, end, '}'); f != sound {
 			return i, f
 		}
 		if child != nil && child.part&s.omit != 0 {
@@ -239,7 +246,7 @@ func (s *Scanner) elements(i int, n *node, depth int) (int, fault) {
 		if child := n.element(index); child != nil {
 			i, f = s.value(i, child, depth+1)
 		} else {
-			i, f = s.skip(raw, i, depth+1)
+			i, f = s.skip(i, depth+1)
 		}
 		if f != sound {
 			return i, f

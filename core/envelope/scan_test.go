@@ -276,3 +276,25 @@ func TestScanRemembersLittle(t *testing.T) {
 	require.Positive(t, s.Remembered())
 	require.Less(t, s.Remembered(), 10_000)
 }
+
+// A scanner looks for the members that it has seen first, and takes none for
+// another that is nearly the same.
+func TestMembersThatAreNearlyTheSame(t *testing.T) {
+	for n := 1; n < 40; n++ {
+		name := strings.Repeat("abcdefg", 6)[:n]
+		s, err := envelope.NewScanner(&api.Schema{Fields: []string{"spec." + name}})
+		require.NoError(t, err)
+		field := func(member string) string {
+			o, err := s.Scan([]byte(`{"metadata":{"name":"x"},"spec":{"`+member+`":"yes"}}`), envelope.Options{})
+			require.NoError(t, err)
+			return o.Fields[0]
+		}
+		require.Equal(t, "yes", field(name))
+		for i := range n {
+			require.Empty(t, field(name[:i]+"x"+name[i+1:]), "%d of %d", i, n)
+		}
+		require.Empty(t, field(name+"x"))
+		require.Empty(t, field("x"+name))
+		require.Equal(t, "yes", field(name))
+	}
+}

@@ -53,6 +53,29 @@ func TestASpanEndsWithItsValueWhereverItIsCut(t *testing.T) {
 	}
 }
 
+// Words of bytes say the same as the bytes.
+func TestASpanTakesWordsAsItTakesBytes(t *testing.T) {
+	const alphabet = `{{{}}}[[]]""""\\\\ az#|,:` + "\x00\x7f\xfb\xa2"
+	chance := rand.New(rand.NewPCG(1, 5))
+	ended := 0
+	for range 100_000 {
+		text := make([]byte, 1+chance.IntN(80))
+		for i := range text {
+			text[i] = alphabet[chance.IntN(len(alphabet))]
+		}
+		text[0] = '{'
+		at, complete := end(text, func(left int) int { return left })
+		want, sound := end(text, func(int) int { return 1 })
+		if at != want || complete != sound {
+			t.Fatalf("%q ends at %d (%v), and by bytes at %d (%v)", text, at, complete, want, sound)
+		}
+		if complete {
+			ended++
+		}
+	}
+	require.Greater(t, ended, 10_000)
+}
+
 // FuzzSpan: of whatever encoding/json accepts the end is found, byte by byte or
 // at once, and a Span never finds different ends for different cuts.
 func FuzzSpan(f *testing.F) {

@@ -6,9 +6,7 @@ import "unicode/utf8"
 // already its text: no escapes, nothing but ASCII.
 func isPlain(quoted []byte) bool {
 	for len(quoted) >= 8 {
-		c := quoted[:8:8]
-		x := uint64(c[0]) | uint64(c[1])<<8 | uint64(c[2])<<16 | uint64(c[3])<<24 |
-			uint64(c[4])<<32 | uint64(c[5])<<40 | uint64(c[6])<<48 | uint64(c[7])<<56
+		x := word(quoted)
 		if equal(x, '\\')|x&highs != 0 {
 			return false
 		}
