@@ -86,15 +86,19 @@ func (r *Reflector) label(p *cacher.Put, c *wire.Change) error {
 }
 
 // envelop gives an object for the cacher its envelope, which a patch makes out of
-// the one before.
-func (r *Reflector) envelop(p *cacher.Put, c *wire.Change) (status *api.Status) {
+// the one before. That is most likely of the object that was sought, and was so
+// before the changes that came since.
+func (r *Reflector) envelop(p *cacher.Put, c *wire.Change, sought store.ID) (status *api.Status) {
 	if c.Patch == nil {
 		p.Envelope = c.Envelope
 		return nil
 	}
 	heap, state := r.cacher.Heap(), r.cacher.State()
-	object := state.Find(c.Key)
-	previous := state.Version(object)
+	object, previous := sought, state.Version(sought)
+	if previous == 0 || heap.Key(previous) != c.Key {
+		object = state.Find(c.Key)
+		previous = state.Version(object)
+	}
 	if previous == 0 || heap.ResourceVersion(previous) != c.Previous || r.phase == listing {
 		return api.Protocol("version " + c.ResourceVersion.String() + " of " + string(c.Key) +
 			" is told by what changed since version " + c.Previous.String() + ", which is not here")
@@ -108,9 +112,9 @@ func (r *Reflector) envelop(p *cacher.Put, c *wire.Change) (status *api.Status) 
 
 // take stores an object, in the list while one is under way. When what it builds
 // on is not here the subscription starts over.
-func (r *Reflector) take(c *wire.Change) error {
+func (r *Reflector) take(c *wire.Change, sought store.ID) error {
 	p := cacher.Put{ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base}
-	status := r.envelop(&p, c)
+	status := r.envelop(&p, c, sought)
 	if status == nil {
 		if err := r.label(&p, c); err != nil {
 			return err
@@ -160,7 +164,7 @@ func (r *Reflector) SnapshotPart(f *wire.SnapshotPart, bytes int) error {
 	r.asked = r.now
 	r.consumed(bytes)
 	for i := range f.Objects {
-		if err := r.take(&f.Objects[i]); err != nil || r.phase == waiting {
+		if err := r.take(&f.Objects[i], 0); err != nil || r.phase == waiting {
 			return err
 		}
 	}
@@ -183,6 +187,10 @@ func (r *Reflector) SnapshotEnd(f *wire.SnapshotEnd) error {
 	return nil
 }
 
+// soughtAtOnce is how many changes' objects are sought together: what is read of
+// them stays in the processor's nearest cache until they are applied.
+const soughtAtOnce = 64
+
 // Changes takes events: into the snapshot while one is under way, otherwise
 // into the state.
 func (r *Reflector) Changes(f *wire.Events, bytes int) error {
@@ -196,6 +204,9 @@ func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 	known := r.cacher.ResourceVersion()
 	r.cacher.Hold() // until Progress: who waits for a version gets all of it
 	for i := range f.Changes {
+		if i%soughtAtOnce == 0 {
+			r.sought = r.cacher.State().Seek(r.sought[:0], f.Changes[i:min(i+soughtAtOnce, len(f.Changes))])
+		}
 		c := &f.Changes[i]
 		if c.ResourceVersion <= known {
 			continue // a repetition: everything up to there is in
@@ -205,7 +216,7 @@ func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 			r.cacher.Delete(c.Key, c.ResourceVersion, r.now)
 			continue
 		}
-		if err := r.take(c); err != nil || r.phase == waiting {
+		if err := r.take(c, r.sought[i%soughtAtOnce]); err != nil || r.phase == waiting {
 			return err
 		}
 	}
@@ -222,7 +233,7 @@ func (r *Reflector) listChanges(f *wire.Events) error {
 			r.cacher.ListDelete(c.Key, c.ResourceVersion)
 			continue
 		}
-		if err := r.take(c); err != nil || r.phase == waiting {
+		if err := r.take(c, 0); err != nil || r.phase == waiting {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package reflector
 import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -72,6 +73,7 @@ type Reflector struct {
 	// basesSince: versions up to there have other bases.
 	basesSince api.ResourceVersion
 	envelope   wire.Envelope // scratch
+	sought     []store.ID    // of the changes that are being applied
 	out        []byte
 	// requested: progress was asked for, because a read waits for a version, and
 	// has not come since.

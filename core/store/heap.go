@@ -28,7 +28,8 @@ type Heap struct {
 	next   Ref // the first that was never used
 	free   []Ref
 	slab   slab
-	deltas int // versions that have a base
+	deltas int   // versions that have a base
+	warm   uint8 // of what Seek has read
 }
 
 // page is some of the records. A slice of all of them would be copied, and for
