@@ -55,6 +55,11 @@ func (c *Cacher) base(p *Put, previous store.Ref) (store.Ref, *api.Status) {
 	if known := c.baseBeside(previous); known != 0 && c.isBase(known, &p.Base) {
 		return c.heap.Retain(known), nil
 	}
+	return c.makeBase(p)
+}
+
+// makeBase stores the base that was brought along.
+func (c *Cacher) makeBase(p *Put) (store.Ref, *api.Status) {
 	if p.Base.Body.Codec == api.NoBody {
 		return 0, api.Protocol("the body of " + string(p.Envelope.Key()) + " at version " + p.ResourceVersion.String() +
 			" is the difference from version " + p.Base.ResourceVersion.String() + ", which is not here")

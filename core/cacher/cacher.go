@@ -169,6 +169,9 @@ type Put struct {
 	// heap, for who knows it; it is in use, and Labels are not looked at.
 	LabelSet uint32
 	Envelope wire.Envelope
+	// Body, for Apply, is what comes behind the envelope, of one that is in two
+	// parts. Either may alias the heap.
+	Body []byte
 	// Object, unless it is zero, is the number of the object in the state, for
 	// who knows it.
 	Object store.ID
@@ -200,6 +203,7 @@ func (c *Cacher) store(p *Put, held store.Ref) (store.Ref, *api.Status) {
 		Dictionary:      c.dictionary,
 		Base:            base,
 		Envelope:        p.Envelope,
+		Body:            p.Body,
 	}), nil
 }
 
@@ -259,7 +263,9 @@ func (c *Cacher) commit(id store.ID, e history.Event) {
 	for _, o := range c.observers {
 		o.Changed(id, recorded)
 	}
-	c.wakeFollowers(&e, c.window.End()-1)
+	if len(c.followers) > 0 {
+		c.wakeFollowers(&e, c.window.End()-1)
+	}
 	c.advance(e.ResourceVersion)
 	c.dispatch()
 }
@@ -286,11 +292,13 @@ func (c *Cacher) advance(rv api.ResourceVersion) {
 	if c.failure != nil {
 		c.Fail(nil)
 	}
-	if rv > c.rv {
-		c.rv = rv
+	c.rv = max(c.rv, rv)
+	if len(c.awaiting) > 0 {
+		c.wakeAwaiting()
 	}
-	c.wakeAwaiting()
-	c.wakeFresh()
+	if c.ready && !c.held {
+		c.wakeFresh()
+	}
 }
 
 // Observe adds an observer and returns how to remove it.

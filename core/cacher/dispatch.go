@@ -126,7 +126,9 @@ func (c *Cacher) offer(e *history.Event) {
 		}
 		c.run(r)
 	}
-	blocked = c.retry(e, blocked)
+	if len(blocked) > 0 {
+		blocked = c.retry(e, blocked)
+	}
 	if len(blocked) > 0 {
 		c.heap.Retain(e.Current)
 		c.heap.Retain(e.Previous)
@@ -199,6 +201,9 @@ func (c *Cacher) register(w *watcher.Watcher) {
 // run lets a watch deliver, and takes it out of the registry when it has
 // stopped (rules W3, W6).
 func (c *Cacher) run(r *registration) {
+	if r.Idle() {
+		return
+	}
 	r.Run()
 	if r.Stopped() {
 		c.forget(r)

@@ -56,7 +56,7 @@ func (f *faults) drop(key api.Key, rv api.ResourceVersion, all bool) bool {
 // it back: a reader may hold a version of before the fault that does not lead
 // to the new one, and no event would tell it.
 func (c *Cacher) mend(key api.Key, rv api.ResourceVersion, how string) {
-	if c.faults.clear(key, rv) {
+	if len(c.faults.list) > 0 && c.faults.clear(key, rv) {
 		c.faults.add(Fault{key, rv, api.NotFound(string(key) + " was " + how)})
 		c.wakeEveryone()
 	}

@@ -77,9 +77,6 @@ func (r *Follower) AwaitNews() {
 
 // wakeFollowers wakes those whose rest the event at a position ends.
 func (c *Cacher) wakeFollowers(e *history.Event, position int) {
-	if len(c.followers) == 0 {
-		return
-	}
 	for _, found := range c.followed.Find(e) {
 		r := found.Value
 		if !r.resting {
@@ -94,9 +91,6 @@ func (c *Cacher) wakeFollowers(e *history.Event, position int) {
 
 // wakeAwaiting wakes those who await news.
 func (c *Cacher) wakeAwaiting() {
-	if len(c.awaiting) == 0 {
-		return
-	}
 	awaiting := c.awaiting
 	c.awaiting = nil
 	for _, r := range awaiting {

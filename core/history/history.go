@@ -89,8 +89,10 @@ func (w *Window) At(position int) *Event { return &w.ring[position%len(w.ring)] 
 // lies until the next Append. The resource version must not be below that of
 // the event before.
 func (w *Window) Append(e Event) *Event {
-	w.resize(e.Millis)
-	if w.end-w.start == len(w.ring) {
+	if w.full() {
+		w.resize(e.Millis)
+	}
+	if w.full() {
 		w.evict()
 	}
 	at := w.At(w.end)
@@ -98,6 +100,8 @@ func (w *Window) Append(e Event) *Event {
 	w.end++
 	return at
 }
+
+func (w *Window) full() bool { return w.end-w.start == len(w.ring) }
 
 func (w *Window) evict() {
 	e := w.At(w.start)
@@ -112,9 +116,6 @@ func (w *Window) evict() {
 // newer quarter alone spans the window (rule H3).
 func (w *Window) resize(now int64) {
 	size := len(w.ring)
-	if w.end-w.start < size {
-		return
-	}
 	if now-w.At(w.start).Millis < w.limits.WindowMillis {
 		if size < w.limits.MaxCapacity {
 			w.setCapacity(min(2*size, w.limits.MaxCapacity))

@@ -103,10 +103,8 @@ func (r *Reflector) envelop(p *cacher.Put, c *wire.Change, sought store.ID) (sta
 		return api.Protocol("version " + c.ResourceVersion.String() + " of " + string(c.Key) +
 			" is told by what changed since version " + c.Previous.String() + ", which is not here")
 	}
-	p.Envelope, p.Unchanged, status = c.Patch.Apply(r.envelope[:0], heap.Envelope(previous))
-	if status == nil {
-		p.Object, r.envelope = object, p.Envelope
-	}
+	p.Object = object
+	p.Envelope, p.Body, p.Unchanged, status = c.Patch.ApplyInParts(&r.head, heap.Envelope(previous))
 	return status
 }
 

@@ -72,8 +72,8 @@ type Reflector struct {
 	bases    uint64               // of the versions above basesSince, as the connector names them
 	// basesSince: versions up to there have other bases.
 	basesSince api.ResourceVersion
-	envelope   wire.Envelope // scratch
-	sought     []store.ID    // of the changes that are being applied
+	head       []byte     // scratch
+	sought     []store.ID // of the changes that are being applied
 	out        []byte
 	// requested: progress was asked for, because a read waits for a version, and
 	// has not come since.

@@ -58,13 +58,16 @@ type Version struct {
 	// that stands for itself. It has no base of its own.
 	Base     Ref
 	Envelope wire.Envelope
+	// Body is what comes behind the envelope, of one that is in two parts.
+	Body []byte
 }
 
 // Put stores a version and returns it with one count. It takes over the
 // caller's counts of the label set and of the base.
 func (h *Heap) Put(v Version) Ref {
-	at := h.slab.alloc(len(v.Envelope))
-	copy(h.slab.bytes(at), v.Envelope)
+	at := h.slab.alloc(len(v.Envelope) + len(v.Body))
+	b := h.slab.bytes(at)
+	copy(b[copy(b, v.Envelope):], v.Body)
 	ref := h.unused()
 	*h.record(ref) = record{
 		rv: v.ResourceVersion, at: at, refs: 1,
@@ -105,10 +108,13 @@ func (h *Heap) Release(ref Ref) {
 		return
 	}
 	r := h.record(ref)
-	r.refs--
-	if r.refs > 0 {
-		return
+	if r.refs--; r.refs == 0 {
+		h.drop(ref, r)
 	}
+}
+
+// drop lets a version go that nobody counts any more.
+func (h *Heap) drop(ref Ref, r *record) {
 	base := r.base
 	if base != 0 {
 		h.deltas--

@@ -115,11 +115,10 @@ func (f *Filter) requirements() []selector.Requirement {
 // does not see it. A deletion carries the previous content, whose resource
 // version the reader sees replaced by the event's.
 func (f *Filter) Convert(e *history.Event) (t api.EventType, content store.Ref, ok bool) {
-	current := f.Matches(e.Current)
-	previous := current
-	if !f.same(e) {
-		previous = f.Matches(e.Previous)
+	if f.same(e) {
+		return api.Modified, e.Current, f.Matches(e.Current)
 	}
+	current, previous := f.Matches(e.Current), f.Matches(e.Previous)
 	switch {
 	case current && previous:
 		return api.Modified, e.Current, true

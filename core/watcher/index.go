@@ -195,6 +195,9 @@ func (x *Index[T]) choose(f *Filter) []place {
 // Find returns the entries that a change may concern, in the order in which they
 // were added. The list is good until the next Find.
 func (x *Index[T]) Find(e *history.Event) []*Entry[T] {
+	if len(x.all.entries) <= fewEntries && x.all.gone == 0 && !api.Mutated(api.DispatchMissesWatcher) {
+		return x.all.entries
+	}
 	x.found = x.found[:0]
 	if x.all.len() <= fewEntries && !api.Mutated(api.DispatchMissesWatcher) {
 		x.merge(&x.all)

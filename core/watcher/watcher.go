@@ -127,7 +127,7 @@ func (w *Watcher) TryAdd(e *history.Event) bool {
 	if !ok {
 		return true
 	}
-	if w.idle() && w.sink != nil {
+	if w.Idle() && w.sink != nil {
 		w.admitted, w.begun = e.ResourceVersion, e.ResourceVersion
 		if d := w.delivery(e, t, content); !w.sink(d) {
 			w.out.push(d)
@@ -171,8 +171,8 @@ func (w *Watcher) admits(e *history.Event) bool {
 	return !api.Mutated(api.WatermarkOffByOne) || e.ResourceVersion != w.watermark+1
 }
 
-// idle: nothing waits to be delivered.
-func (w *Watcher) idle() bool {
+// Idle reports that nothing waits to be delivered, and that the watch goes on.
+func (w *Watcher) Idle() bool {
 	return w.live && w.in.len() == 0 && w.out.len() == 0 && !w.inClosed
 }
 
@@ -220,7 +220,7 @@ func (w *Watcher) Stop(drain bool) {
 
 // Run delivers what can be delivered now.
 func (w *Watcher) Run() {
-	for !w.idle() {
+	for !w.Idle() {
 		w.flush()
 		if w.outClosed || !w.advance() {
 			return

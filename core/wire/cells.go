@@ -160,6 +160,10 @@ func (r *reader) uid() string {
 }
 
 func (r *reader) skipUID() {
+	if end := r.off + 17; end <= len(r.b) && r.b[r.off] == 0 && r.err == nil {
+		r.off = end
+		return
+	}
 	n := r.uvarint()
 	if n == 0 {
 		n = 16 + 1

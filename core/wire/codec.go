@@ -60,34 +60,32 @@ func (r *reader) fail(what string) {
 func (r *reader) left() int { return len(r.b) - r.off }
 
 func (r *reader) byte() byte {
-	if r.err != nil || r.off >= len(r.b) {
-		r.fail("truncated")
-		return 0
+	if r.err == nil && r.off < len(r.b) {
+		r.off++
+		return r.b[r.off-1]
 	}
-	r.off++
-	return r.b[r.off-1]
+	r.fail("truncated")
+	return 0
 }
 
 func (r *reader) uvarint() uint64 {
-	if r.off < len(r.b) && r.b[r.off] < 0x80 && r.err == nil {
-		r.off++
-		return uint64(r.b[r.off-1])
+	if r.err != nil {
+		return 0
 	}
 	var v uint64
-	for shift := uint(0); shift < 64; shift += 7 {
-		c := r.byte()
-		if r.err != nil {
-			return 0
-		}
+	for shift := uint(0); r.off < len(r.b); shift += 7 {
+		c := r.b[r.off]
+		r.off++
 		if shift == 63 && c > 1 {
-			break
+			r.fail("varint beyond 64 bits")
+			return 0
 		}
 		v |= uint64(c&0x7f) << shift
 		if c < 0x80 {
 			return v
 		}
 	}
-	r.fail("varint beyond 64 bits")
+	r.fail("truncated")
 	return 0
 }
 

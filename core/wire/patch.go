@@ -236,27 +236,37 @@ func (p Patch) Body() api.Body {
 // tells which cells are the same. A patch of another object or of other cells is
 // an error, and dst is as it was.
 func (p Patch) Apply(dst []byte, previous Envelope) (Envelope, api.Cells, *api.Status) {
-	r, before := reader{b: p}, reader{b: previous}
+	var scratch []byte
+	head, body, unchanged, status := p.ApplyInParts(&scratch, previous)
+	if status != nil {
+		return nil, 0, status
+	}
 	start := len(dst)
+	return append(append(dst, head...), body...)[start:], unchanged, nil
+}
+
+// ApplyInParts does so without putting the envelope together: it returns what is
+// before the body, which aliases the previous version or the scratch, and the body
+// with its codec, which aliases the patch.
+func (p Patch) ApplyInParts(scratch *[]byte, previous Envelope) (head, body []byte, unchanged api.Cells, status *api.Status) {
+	r, before := reader{b: p}, reader{b: previous}
 	if key := r.string(); before.string() != key {
-		return nil, 0, api.Protocol("a patch of " + key + " was applied to another object")
+		return nil, nil, 0, api.Protocol("a patch of " + key + " was applied to another object")
 	}
 	before.skipUID()
-	head := before.off
+	at := before.off
 	old := before.bytes()
 	n := r.count(2)
 	if n == 0 {
-		dst = append(dst, previous[:before.off]...)
-		return append(dst, p[r.off:]...)[start:], api.AllCells, nil
+		return previous[:before.off], p[r.off:], api.AllCells, nil
 	}
-	var scratch [512]byte
-	cells, unchanged, ok := r.applyCells(scratch[:0], p.Key(), old, n)
+	var space [512]byte
+	cells, unchanged, ok := r.applyCells(space[:0], p.Key(), old, n)
 	if !ok {
-		return nil, 0, api.Protocol("a patch of " + string(p.Key()) + " changes cells that it does not have")
+		return nil, nil, 0, api.Protocol("a patch of " + string(p.Key()) + " changes cells that it does not have")
 	}
-	dst = append(dst, previous[:head]...)
-	dst = appendBytes(dst, cells)
-	return append(dst, p[r.off:]...)[start:], unchanged, nil
+	*scratch = appendBytes(append((*scratch)[:0], previous[:at]...), cells)
+	return *scratch, p[r.off:], unchanged, nil
 }
 
 // applyCells appends the cells of before with n of them replaced, and tells which
