@@ -73,15 +73,24 @@ func (f *authFlags) tokenPolicy() (access.Policy, error) {
 	if f.tokenFile == "" {
 		return nil, errors.New("--auth token-file needs --token-file FILE")
 	}
-	content, err := os.ReadFile(f.tokenFile)
+	secret, err := readToken(f.tokenFile)
 	if err != nil {
-		return nil, fmt.Errorf("--token-file: %w", err)
-	}
-	secret := strings.TrimSpace(string(content))
-	if secret == "" {
-		return nil, fmt.Errorf("--token-file %s: the file is empty", f.tokenFile)
+		return nil, err
 	}
 	return access.Token(secret), nil
+}
+
+// readToken reads the file of a --token-file.
+func readToken(name string) (string, error) {
+	content, err := os.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("--token-file: %w", err)
+	}
+	token := strings.TrimSpace(string(content))
+	if token == "" {
+		return "", fmt.Errorf("--token-file %s: the file is empty", name)
+	}
+	return token, nil
 }
 
 // protect makes listeners speak TLS, if that is asked for.

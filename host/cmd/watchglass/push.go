@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,6 +79,9 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 	}
 	resources, err := f.resolved()
 	if err != nil {
+		return err
+	}
+	if _, err := f.token(); err != nil { // later it may be under renewal, now it is a mistake
 		return err
 	}
 	up, err := f.upstreamFlags.open(log)
@@ -167,9 +168,5 @@ func (f *pushFlags) token() (string, error) {
 	if f.tokenFile == "" {
 		return "", nil
 	}
-	content, err := os.ReadFile(f.tokenFile)
-	if err != nil {
-		return "", fmt.Errorf("--token-file: %w", err)
-	}
-	return strings.TrimSpace(string(content)), nil
+	return readToken(f.tokenFile)
 }

@@ -86,9 +86,11 @@ func TestMistakesOfPushAreNamed(t *testing.T) {
 		"push wss://edge/feed --resources pods":              "say what to read: --kubeconfig FILE",
 		"push wss://edge/feed --resources podz":              `resource "podz" is not known by name`,
 		"push wss://edge/feed --resources po --progress 1ms": "--progress 1ms: expected a second at least",
-		"push ws://edge.example/feed --resources po --etcd-endpoints x:1":      "in the clear",
-		"push edge/feed --resources po --etcd-endpoints x:1":                   "expected a URL such as wss://",
-		"push wss://u:p@edge.example/feed --resources po --etcd-endpoints x:1": "carries credentials",
+		"push ws://edge.example/feed --resources po --etcd-endpoints x:1":                 "in the clear",
+		"push edge/feed --resources po --etcd-endpoints x:1":                              "expected a URL such as wss://",
+		"push wss://u:p@edge.example/feed --resources po --etcd-endpoints x:1":            "carries credentials",
+		"push wss://edge/feed --resources po --etcd-endpoints x:1 --token-file /no/file":  "--token-file: open /no/file",
+		"push wss://edge/feed --resources po --etcd-endpoints x:1 --token-file /dev/null": "--token-file /dev/null: the file is empty",
 	} {
 		t.Run(args, func(t *testing.T) {
 			c := start(t, strings.Fields(args)...)
