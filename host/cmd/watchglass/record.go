@@ -59,11 +59,15 @@ func record(ctx context.Context, f *recordFlags, name, path string, out, stderr 
 			failed = err
 		}
 	}()
-	first := true
-	return r.recorder.Source(ctx, up.source, resource, func(rv api.ResourceVersion) {
-		if first {
+	begun := false
+	err = r.recorder.Source(ctx, up.source, resource, func(rv api.ResourceVersion) {
+		if !begun {
 			fmt.Fprintf(out, "recording %s of %s from version %d on; Ctrl-C stops\n", resource, up.name, rv)
-			first = false
+			begun = true
 		}
 	})
+	if err == nil && !begun {
+		return fmt.Errorf("interrupted before the first state of %s was here: nothing is recorded", resource)
+	}
+	return err
 }

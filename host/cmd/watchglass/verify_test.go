@@ -176,3 +176,16 @@ func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 	<-c.ended
 	assert.Contains(t, c.log.String(), "is there already")
 }
+
+// Regression 3: a recording in which there was nothing was taken for done.
+func TestRegression3_ARecordingThatDidNotBeginFails(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer silent.Close()
+	c := start(t, "record", "pods", filepath.Join(t.TempDir(), "source.jsonl"), "--etcd-endpoints", silent.Addr().String())
+	conn, err := silent.Accept()
+	require.NoError(t, err)
+	defer conn.Close()
+	assert.Equal(t, 1, c.stop())
+	assert.Contains(t, c.log.String(), "interrupted before the first state of v1/pods was here: nothing is recorded")
+}
