@@ -20,6 +20,7 @@ type broadcastSide struct {
 	share   int
 	message []byte
 	next    int
+	events  int // of the next round
 
 	mu    sync.Mutex
 	conns []*websocket.Conn
@@ -56,9 +57,11 @@ func (b *broadcastSide) accept(w http.ResponseWriter, r *http.Request) {
 	conn.Read(context.Background()) // until the reader leaves
 }
 
-func (b *broadcastSide) round(events int) error {
+func (b *broadcastSide) prepare(events int) { b.events = events }
+
+func (b *broadcastSide) round() error {
 	shards := len(b.conns) / b.share
-	for range events {
+	for range b.events {
 		for i := b.next % shards; i < len(b.conns); i += shards {
 			b.mu.Lock()
 			conn := b.conns[i]

@@ -40,6 +40,7 @@ type connectorSide struct {
 	shards    int
 	pods      []source.Write
 	next      int
+	changes   []source.Write   // of the next round
 	total     connector.Totals // when the readers were ready
 	delivered uint64
 }
@@ -71,7 +72,8 @@ func startConnector(ctx context.Context, shards int) (*connectorSide, error) {
 	}
 	slices.SortFunc(s.pods, func(a, b source.Write) int { return bytes.Compare([]byte(a.Key), []byte(b.Key)) })
 	for i := range s.pods {
-		s.put(i)
+		p := s.change(i)
+		s.source.Put(p.Resource, p.Key, p.Value)
 	}
 	s.connector = connector.New(connector.Config{Source: s.source, Logger: quiet})
 	if s.server, err = server.New(server.Config{Connector: s.connector, Logger: quiet}); err != nil {
@@ -103,23 +105,30 @@ func (c *collector) Txn(_ context.Context, writes ...source.Write) (api.Resource
 	return 1, nil
 }
 
-// put writes a pod with its shard and a label that changes now and then, as the
-// status of a pod does.
-func (s *connectorSide) put(i int) {
+// change is a new version of a pod, with its shard and a number that changes now
+// and then, as the status of a pod does.
+func (s *connectorSide) change(i int) source.Write {
 	p := s.pods[i%len(s.pods)]
 	labels := []byte(`"labels":{"shard":"` + strconv.Itoa(i%len(s.pods)%s.shards) + `",`)
-	value := bytes.Replace(p.Value, []byte(`"labels":{`), labels, 1)
-	value = bytes.Replace(value, []byte(`"restartCount":`), []byte(`"restartCount":`+strconv.Itoa(s.next%9+1)), 1)
-	s.source.Put(pods, p.Key, value)
+	p.Value = bytes.Replace(p.Value, []byte(`"labels":{`), labels, 1)
+	p.Value = bytes.Replace(p.Value, []byte(`"restartCount":`), []byte(`"restartCount":`+strconv.Itoa(s.next%9+1)), 1)
+	return p
 }
 
 // patience is how long a message may take to be written.
 const patience = 30 * time.Second
 
-func (s *connectorSide) round(events int) error {
+func (s *connectorSide) prepare(events int) {
+	s.changes = s.changes[:0]
 	for range events {
-		s.put(s.next * 37)
+		s.changes = append(s.changes, s.change(s.next*37))
 		s.next++
+	}
+}
+
+func (s *connectorSide) round() error {
+	for _, p := range s.changes {
+		s.source.Put(p.Resource, p.Key, p.Value)
 		s.delivered += uint64(s.share)
 		rest()
 		if err := s.settle(); err != nil {

@@ -65,8 +65,11 @@ func measureAll(ctx context.Context, o options) error {
 
 // side is one of the two that are compared.
 type side interface {
-	// round brings events to readers and returns when all are written.
-	round(events int) error
+	// prepare makes the events of a round, which is not part of what it costs to
+	// bring them to readers.
+	prepare(events int)
+	// round does that, and returns when all are written.
+	round() error
 	close()
 }
 
@@ -79,7 +82,8 @@ func measure(ctx context.Context, o options, share int) error {
 	if o.ours {
 		return rounds(o, ours, new([]float64), share)
 	}
-	if err := ours.round(o.events); err != nil { // to know the size of a message, and to warm up
+	ours.prepare(o.events)
+	if err := ours.round(); err != nil { // to know the size of a message, and to warm up
 		return err
 	}
 	plain, err := newBroadcastSide(ctx, o.readers, share, ours.messageBytes())
@@ -104,8 +108,9 @@ func measure(ctx context.Context, o options, share int) error {
 // rounds notes the microseconds of processor time for each delivered event.
 func rounds(o options, s side, into *[]float64, share int) error {
 	for range o.rounds {
+		s.prepare(o.events)
 		before := processorTime()
-		if err := s.round(o.events); err != nil {
+		if err := s.round(); err != nil {
 			return err
 		}
 		spent := processorTime() - before
