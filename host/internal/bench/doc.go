@@ -40,9 +40,9 @@
 //
 // P4, of an event of 5.4 kB in V8: half is the scan, of which stepping over what
 // nobody wants is a third, the members on the way to what is wanted a third, and
-// making texts of it a fifth; a quarter is storing the version, in memory that no
-// cache holds; a twentieth each the envelope, the line feed and what JavaScript
-// does. The scan takes two and a half times as long in a module as natively, for
+// making texts of it a fifth; a quarter is storing the version and telling of it,
+// mostly in memory that no cache holds; the rest is the envelope, the search of
+// the line feed, and JavaScript. The scan takes two and a half times as long in a module as natively, for
 // jumps and calls, of which Go's modules have dear ones. V8 collects its garbage
 // whenever the memory of a module grows, so that seldom happens. Tried without a
 // gain: a line that is all text passed over in words, pieces of 16 and 64 kB
