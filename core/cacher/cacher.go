@@ -230,6 +230,7 @@ func (c *Cacher) Apply(p *Put, now int64) *api.Status {
 	if unchanged == 0 && previous != 0 {
 		unchanged = p.Envelope.SameCells(c.heap.Envelope(previous))
 	}
+	mended := previous != 0 && c.faults.since(key, c.heap.ResourceVersion(previous))
 	c.mend(key, p.ResourceVersion, "replaced")
 	if c.heap.Retain(current); id != 0 {
 		c.state.Replace(id, current)
@@ -237,7 +238,7 @@ func (c *Cacher) Apply(p *Put, now int64) *api.Status {
 		id = c.state.Add(current)
 	}
 	c.commit(id, history.Event{
-		ResourceVersion: p.ResourceVersion, Current: current, Previous: previous, Millis: now, Unchanged: unchanged,
+		ResourceVersion: p.ResourceVersion, Current: current, Previous: previous, Millis: now, Unchanged: unchanged, Mended: mended,
 	})
 	return nil
 }

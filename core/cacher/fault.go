@@ -52,6 +52,11 @@ func (f *faults) drop(key api.Key, rv api.ResourceVersion, all bool) bool {
 	return len(f.list) < before
 }
 
+// since reports whether versions of an object after rv could not be read.
+func (f *faults) since(key api.Key, rv api.ResourceVersion) bool {
+	return slices.ContainsFunc(f.list, func(x Fault) bool { return x.Key == key && x.ResourceVersion > rv })
+}
+
 // mend forgets the fault of a key that was replaced or deleted at rv, and takes
 // it back: a reader may hold a version of before the fault that does not lead
 // to the new one, and no event would tell it.

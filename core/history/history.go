@@ -17,6 +17,9 @@ type Event struct {
 	Millis          int64 // when it was recorded
 	// FinalStateUnknown: a deletion that a relist found out.
 	FinalStateUnknown bool
+	// Mended: there were versions between the two that could not be read here.
+	// Who reads elsewhere too may hold one of them.
+	Mended bool
 	// Unchanged are cells that are the same in both versions; there may be more.
 	Unchanged api.Cells
 }

@@ -18,6 +18,9 @@ import (
 //     After a snapshot that is every version. After a resumption from what other
 //     bases told, of another connector or from before a list, the versions up to
 //     there have bases that are not known here, or none.
+//   - It may hold a newer version, of another connector, if this one could not read
+//     the object in between. It is told such a change whole, so that it need not
+//     start over.
 //   - While a snapshot is under way its parts are newer than the changes that are
 //     replayed behind them, and the reader may not have what a change was made
 //     from. It is told everything whole.
@@ -28,7 +31,7 @@ import (
 // held is the version that the reader holds of an object that has changed, with
 // the base it has here, or zero.
 func (s *subscription) held(t api.EventType, e *history.Event) store.Ref {
-	if s.phase != live || t != api.Modified {
+	if s.phase != live || t != api.Modified || e.Mended {
 		return 0
 	}
 	if s.cacher.Heap().ResourceVersion(e.Previous) <= s.basesSince && !api.Mutated(api.ForeignBases) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/session"
@@ -71,4 +72,52 @@ func TestRegression2_AKeptSessionRemembersWhatItOwes(t *testing.T) {
 	}
 	require.NoError(t, s.Receive((&wire.Credit{Subscription: 1, Bytes: 500}).Append(nil), w.now))
 	require.NotNil(t, s.Next(1<<20, w.now))
+}
+
+// A reader whose connector fell behind while an object could not be read keeps the
+// newer last good version that it has. When the object was well again it was told
+// what had changed since the connector's, which it did not have.
+func TestRegression3_AnObjectThatWasMendedIsToldByItself(t *testing.T) {
+	w := newWorld(t, 1)
+	w.cacher = cacher.New(cacher.Config{Schema: objects.Pods()})
+	w.cacher.BeginList()
+	w.cacher.ListObject(objects.Put("ns/a rv=1 body=one"))
+	w.cacher.ListObject(objects.Put("ns/b rv=2 body=two"))
+	w.cacher.EndList(2, w.now)
+	s := session.New(session.Config{}, w)
+	hello := (&wire.Hello{Version: wire.Version}).Append(nil)
+	require.NoError(t, s.Receive((&wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 20}).Append(hello), w.now))
+	for s.Next(1<<20, w.now) != nil {
+	}
+	w.cacher.Fault("ns/a", 4, api.Internal("not to be read"), w.now)
+	for i, text := range []string{"ns/a rv=5 body=difference", "ns/b rv=6 body=difference", "ns/a rv=7 body=difference"} {
+		o := objects.Object(text)
+		o.Body.Codec = api.Delta
+		put := objects.PutOf(o)
+		put.Base.ResourceVersion = api.ResourceVersion(1 + i%2)
+		require.Nil(t, w.cacher.Apply(put, w.now))
+	}
+	changes := told(t, s.Next(1<<20, w.now))
+	require.Len(t, changes, 3)
+	require.Nil(t, changes[0].Patch, "the reader may have a version in between")
+	require.Equal(t, "one", string(changes[0].Base.Body.Data), "and not the base")
+	for _, c := range changes[1:] {
+		require.NotNil(t, c.Patch, "%s at %d", c.Key, c.ResourceVersion)
+		require.Empty(t, c.Base.Body.Data)
+	}
+}
+
+// told are the changes of a message.
+func told(t *testing.T, message []byte) (changes []wire.Change) {
+	for len(message) > 0 {
+		typ, payload, rest, err := wire.Next(message)
+		require.NoError(t, err)
+		if typ == wire.TypeEvents {
+			var f wire.Events
+			require.NoError(t, f.Parse(payload))
+			changes = append(changes, f.Changes...)
+		}
+		message = rest
+	}
+	return changes
 }
