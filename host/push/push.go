@@ -33,7 +33,8 @@ type Config struct {
 	// Resources are what is brought.
 	Resources []api.Resource
 	// Source names the history that resource versions belong to. An edge that
-	// holds those of another refuses them.
+	// holds those of another refuses them. It and Token may be called by several
+	// goroutines at once: each connection asks for itself.
 	Source func(context.Context) (string, error)
 	// Token is asked for before every attempt, for tokens do not last.
 	Token func() (string, error)

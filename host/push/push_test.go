@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -128,10 +129,10 @@ type cluster struct {
 func startCluster(t *testing.T, e *edge, source *memory.Source) *cluster {
 	quiet := slog.New(slog.DiscardHandler)
 	c := connector.New(connector.Config{Source: source, Logger: quiet, Access: access.Only(pods)})
-	tokens := 0
+	var tokens atomic.Int32
 	cl := &cluster{source: source, done: make(chan error, 1), config: push.Config{
 		Connector: c, URL: e.url(), Resources: []api.Resource{pods}, Logger: quiet, Source: source.Identity,
-		Token: func() (string, error) { tokens++; return fmt.Sprintf("token-%d", tokens), nil },
+		Token: func() (string, error) { return fmt.Sprintf("token-%d", tokens.Add(1)), nil },
 	}}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
