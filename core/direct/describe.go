@@ -9,28 +9,20 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// named reads from the answer to who the cluster is its name: the uid of its
-// kube-system namespace, as the source that a connector has for Kubernetes names
-// it. Where that may not be read the address has to do.
-func (f *Feed) named(r *request) (string, error) {
+// identified takes the answer to who the cluster is: the uid of its kube-system
+// namespace, as the source that a connector has for Kubernetes names it. Where
+// that may not be read the address has to do.
+func (f *Feed) identified(r *request) {
+	name := "kube-" + f.cfg.Cluster
 	if r.code == 200 {
 		d, err := envelope.ParseDocument(r.body)
 		if err != nil {
-			return "", broken(err.Error())
+			f.fail(r, broken(err.Error()))
+			return
 		}
 		if uid := d.Member("metadata", "uid").Text(); uid != "" {
-			return "kube-" + uid, nil
+			name = "kube-" + uid
 		}
-	}
-	return "kube-" + f.cfg.Cluster, nil
-}
-
-// identified takes the answer to who the cluster is.
-func (f *Feed) identified(r *request) {
-	name, err := f.named(r)
-	if err != nil {
-		f.fail(r, api.AsStatus(err))
-		return
 	}
 	if f.source != "" && f.source != name {
 		f.from, f.at, f.floor = 0, 0, 0 // versions of another history
