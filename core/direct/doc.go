@@ -19,10 +19,12 @@
 // seen, so nothing goes back in time.
 //
 // Changes come from watches that follow one another, each from the last version
-// seen (rules R5 to R8). They are short: before its end a server sends a bookmark,
-// and its orderly end says that everything it had was sent. Beside each, one
-// consistent read asks for the newest version that there is, which a server that
-// has lost its storage cannot answer. Progress is reported when both hold.
+// seen (rules R5 to R8). They are short: before its end a server sends a bookmark.
+// Beside each, one consistent read asks for the newest version that there is, which
+// a server that has lost its storage cannot answer. Progress is reported when the
+// watch has got that far, and not because it has ended: behind one address there
+// may be several servers, and the one that answered the read not be the one that
+// was watched.
 //
 // Everything that goes wrong ends the subscription with a status. The reflector
 // knows what to do: 410 lists anew, 429 waits as long as asked, missing rights

@@ -1,6 +1,7 @@
 package direct_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -404,5 +405,33 @@ func TestRegression1_AWatchEndsJustWhenItIsGivenUp(t *testing.T) {
 	r.step(&wire.StreamClosed{Stream: stream, Message: "connection reset"})
 	r.server.delete("ns-0/pod-0")
 	r.settle()
+	r.converged()
+}
+
+// Regression 2: behind one address there are several servers. One that was cut off
+// from its storage had nothing to send and ended its watches in order, another said
+// beside them how far it was, and the collection stayed live without what lay between.
+func TestRegression2_TheServerThatIsWatchedIsNotTheOneThatSaysHowFarItIs(t *testing.T) {
+	r := following(t, 3)
+	r.pass(10_000)
+	r.server.frozen = r.server.rv
+	r.server.put("ns-0/pod-0", "web", 1)
+	r.server.answers(newer, sent(`{"metadata":{"resourceVersion":"`+strconv.Itoa(r.server.rv)+`"},"items":[]}`))
+	r.pass(45_000)
+	require.Equal(t, wire.Stale, r.state.State)
+	r.cut(func() {})
+	r.pass(10_000)
+	require.Equal(t, wire.Stale, r.state.State, "nor does the first watch after a cut say that nothing is missing")
+	r.server.frozen = 0
+	r.recovers(10_000)
+	require.Equal(t, 1, r.server.count(initial), "no list is needed")
+}
+
+// After a cut a bookmark soon says that nothing is missing, although others have
+// moved the cluster on meanwhile.
+func TestAfterACutTheCollectionIsSoonLive(t *testing.T) {
+	r := following(t, 3)
+	r.cut(func() { r.server.rv += 5 })
+	r.pass(5_000)
 	r.converged()
 }

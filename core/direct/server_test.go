@@ -159,7 +159,7 @@ func (s *server) answer(path string) *answer {
 		return a
 	case q.Get("watch") == "1":
 		seconds, _ := strconv.Atoi(q.Get("timeoutSeconds"))
-		a := &answer{code: 200, watch: true, at: asked, deadline: s.now + int64(seconds)*1000}
+		a := &answer{code: 200, watch: true, at: asked, deadline: s.now + int64(seconds)*1000, marked: seconds <= 2} // rule W20
 		if asked < s.compacted {
 			a.data, a.end = watchEvent("ERROR", string(status(410, "Expired", "too old resource version"))), true
 		}

@@ -12,9 +12,9 @@ const (
 	// usualWatch is how many seconds a watch lasts: its bookmark and its end are
 	// the progress that a reader wants to hear of every ten.
 	usualWatch = 9
-	// shortWatch is the first one after a cut, whose end soon says that nothing
-	// is missing.
-	shortWatch = 2
+	// shortWatch is the first one after a cut, which soon says that nothing is
+	// missing: it is just long enough for a bookmark (rules W19, W20).
+	shortWatch = 4
 	// veryShort is how soon a watch may end without a single event before that
 	// is taken for a failure (rule R8).
 	veryShort = 1000
@@ -82,7 +82,7 @@ func (f *Feed) changed(kind string, object []byte) error {
 		}
 		f.at = max(f.at, mark.rv)
 		f.whole = f.at
-		return f.progress(f.at >= f.target)
+		return f.progress()
 	case "ERROR":
 		return errorEvent(object)
 	}
@@ -115,16 +115,18 @@ func (f *Feed) change(kind string, raw []byte) error {
 }
 
 // progress says how far the feed is, if the server has said how far it is and
-// nothing lies between.
-func (f *Feed) progress(complete bool) error {
-	if !f.sure && !api.Mutated(api.ProgressUnproved) || !complete {
+// nothing lies between. The orderly end of a watch that did not get that far proves
+// nothing: the server that had no more to send may be cut off from its storage, and
+// another have said how far it is.
+func (f *Feed) progress() error {
+	if !f.sure && !api.Mutated(api.ProgressUnproved) || f.at < f.target {
 		return nil
 	}
 	f.advance(f.at)
 	return f.reflector.Progress(&wire.Progress{ResourceVersion: f.at})
 }
 
-// watched is the orderly end of a watch: everything that the server had was sent.
+// watched is the orderly end of a watch: everything that this server had was sent.
 func (f *Feed) watched() {
 	r := &f.request
 	switch {
@@ -134,7 +136,7 @@ func (f *Feed) watched() {
 		f.fail(r, api.Unavailable("the server ends the watch at once and without a word"))
 	default:
 		f.whole = f.at
-		if err := f.progress(true); err != nil {
+		if err := f.progress(); err != nil {
 			f.fail(r, api.AsStatus(err))
 			return
 		}
@@ -157,7 +159,7 @@ func (f *Feed) probed() {
 		return
 	}
 	f.sure, f.target = true, rv
-	if err := f.progress(f.at >= rv); err != nil {
+	if err := f.progress(); err != nil {
 		f.fail(&f.probe, api.AsStatus(err))
 	}
 }

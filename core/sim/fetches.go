@@ -120,7 +120,7 @@ func (f *fetches) listed(a *answer, rv api.ResourceVersion) {
 func (f *fetches) reached(a *answer, rv api.ResourceVersion) {
 	e := a.scope.epoch
 	e.rv, e.heard = max(e.rv, rv), f.driver.world.now
-	if a.about == aboutWatch && a.query.Get("timeoutSeconds") == "2" && !a.over {
+	if a.about == aboutWatch && a.query.Get("timeoutSeconds") == "4" && !a.over {
 		e.asked = e.heard
 		f.driver.world.saw(APIResumed)
 	}
