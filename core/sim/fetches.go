@@ -41,7 +41,8 @@ type answer struct {
 
 	// Of a watch:
 	watching bool
-	next     int // index of the next revision
+	next     int                 // index of the next revision
+	backlog  api.ResourceVersion // what was there when it was asked for ends with that
 	deadline int64
 	marked   bool
 }
@@ -124,13 +125,29 @@ func (f *fetches) reached(a *answer, rv api.ResourceVersion) {
 		e.asked = e.heard
 		f.driver.world.saw(APIResumed)
 	}
+	if rv != 0 && rv <= a.backlog {
+		// Progress, like each message of a backlog, whichever watch it comes with:
+		// the one before may have been that of a server that was cut off.
+		e.asked = e.heard
+	}
 }
 
 // current is called when the server has said how far it is: who has all that has
 // heard of progress.
 func (f *fetches) current(a *answer, rv api.ResourceVersion) {
-	if e := a.scope.epoch; rv <= e.rv {
+	e := a.scope.epoch
+	e.newest = rv
+	if rv <= e.rv {
 		e.heard = f.driver.world.now
+	}
+}
+
+// exhausted is called when a server has ended a watch in order. That it had no more
+// to send is progress to who has all that there was when that was last said: another
+// server may have said it.
+func (f *fetches) exhausted(a *answer) {
+	if e := a.scope.epoch; e.newest <= e.rv {
+		f.reached(a, 0)
 	}
 }
 

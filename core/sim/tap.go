@@ -44,8 +44,9 @@ type epoch struct {
 	ready   bool
 	first   api.ResourceVersion
 	rv      api.ResourceVersion
-	heard   int64 // when progress arrived last
-	asked   int64 // when the present subscription was answered
+	heard   int64               // when progress arrived last
+	asked   int64               // when the present subscription was answered
+	newest  api.ResourceVersion // that a server of Kubernetes said there is
 	relists []check.Relist
 }
 
