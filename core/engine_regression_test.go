@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -170,4 +171,42 @@ func TestRegression7_NoConnectorFromTheBeginning(t *testing.T) {
 		r.engine.Tick(r.now)
 	}
 	require.Equal(t, map[string]int{"what serves this is cut off from its connector": 1}, told)
+}
+
+// Regression 8: who is served by an engine was not told what the engine knew: that
+// its connector turns it away, such as one that is behind what is here already.
+func TestRegression8_TurnedAwayTwoStepsAway(t *testing.T) {
+	r := newRig(t)
+	r.load(10)
+	l := r.leaf(7, 1<<20)
+	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	l.wait(1500)
+	require.Equal(t, wire.Live, l.state().State)
+	r.backend.pods = cacher.New(cacher.Config{Schema: podSchema})
+	r.backend.pods.BeginList()
+	r.backend.pods.EndList(50, r.now)
+	r.session = nil
+	r.step(&wire.StreamClosed{Stream: r.stream})
+	pass := func() {
+		l.now += 1000
+		r.now += 1000
+		r.backend.pods.Progress(r.backend.pods.ResourceVersion(), r.now)
+		r.engine.Tick(r.now)
+		r.settle()
+		l.engine.Tick(l.now)
+		l.settle()
+	}
+	for range 60 {
+		pass()
+	}
+	require.Equal(t, wire.Stale, l.state().State)
+	require.Equal(t, 504, l.state().Status.Code)
+	l.do(&wire.Inspect{Request: 1})
+	require.Contains(t, l.inspected(), wire.InspectEntry{Name: "reconnects", Value: 0}, "it is not taken for dead")
+	r.backend.pods.Progress(100, r.now)
+	for range 60 {
+		pass()
+	}
+	require.Equal(t, wire.Live, l.state().State)
+	require.Nil(t, l.state().Status)
 }

@@ -186,9 +186,13 @@ func (r *Reflector) resubscribe() {
 	r.subscribe()
 }
 
-// Tick tells the time and does what has become due.
+// Tick tells the time and does what has become due. Once it is stale for a reason
+// that it knows, those who are served from here are told that, too.
 func (r *Reflector) Tick(now int64) {
 	r.now = now
+	if r.status != nil && r.phase != refused && r.stale() && r.cacher.Failure() == nil {
+		r.cacher.Fail(r.status)
+	}
 	switch {
 	case r.phase == waiting && now >= r.retryAt:
 		r.subscribe()
