@@ -137,3 +137,34 @@ func TestC53_a_list_does_not_take_an_object_back_in_time(t *testing.T) {
 	c.EndList(50, 3)
 	require.EqualValues(t, 14, c.Heap().ResourceVersion(c.Get("default/a")), "another history has versions of its own")
 }
+
+// Regression 7: an object was deleted, and made anew so that it cannot be read. Who had missed
+// the deletion served the version before it as the last good one, and readers that
+// had seen the deletion took it from there.
+func TestC53_what_was_deleted_is_no_last_good_version(t *testing.T) {
+	unreadable := api.Internal("the object cannot be decoded")
+	for _, c := range []struct {
+		why   string
+		fault bool
+		rv    api.ResourceVersion
+		shown bool
+	}{
+		{"it was deleted before version 10", true, 12, false},
+		{"it can be read by now, in the version it had", false, 12, true},
+		{"the state goes back to where it was there", true, 8, true},
+	} {
+		w := cacher.New(cacher.Config{Schema: objects.Pods()})
+		w.BeginList()
+		w.ListObject(objects.Put("ns/b rv=1"))
+		w.EndList(10, 1000)
+		w.BeginList()
+		w.ListObject(objects.Put("ns/a rv=5"))
+		w.ListObject(objects.Put("ns/b rv=1"))
+		if c.fault {
+			w.Fault("ns/a", 11, unreadable, 1000)
+		}
+		w.EndList(c.rv, 1000)
+		require.Equal(t, c.shown, w.State().Get("ns/a") != 0, c.why)
+		require.NotZero(t, w.State().Get("ns/b"), c.why)
+	}
+}

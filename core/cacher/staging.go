@@ -103,6 +103,7 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	if c.listed == c.source { // what was good in another history says nothing about this one
 		c.keepFaulty(old)
 		c.keepNewer(old, rv)
+		c.leaveOutlived(old, rv)
 	}
 	c.listed = c.source
 	c.state, c.faults.list = c.staging.state, c.staging.faults.list
@@ -152,6 +153,22 @@ func (c *Cacher) keepNewer(old *store.Store, rv api.ResourceVersion) {
 		listed, held := c.staging.state.Get(key), old.Get(key)
 		if listed != 0 && held != 0 && c.heap.ResourceVersion(listed) < c.heap.ResourceVersion(held) {
 			c.heap.Release(c.staging.state.Set(c.heap.Retain(held)))
+		}
+	}
+}
+
+// leaveOutlived leaves out last good versions of objects that cannot be read when
+// we know that they were deleted since: our state is of a later version, and had
+// them no more. Whoever made the list did not see the deletion, which lies between
+// that version and the one that cannot be read.
+func (c *Cacher) leaveOutlived(old *store.Store, rv api.ResourceVersion) {
+	if rv < c.rv {
+		return // the whole state goes back
+	}
+	for _, f := range c.staging.faults.list {
+		listed := c.staging.state.Get(f.Key)
+		if listed != 0 && old.Get(f.Key) == 0 && c.heap.ResourceVersion(listed) <= c.rv {
+			c.heap.Release(c.staging.state.Remove(f.Key))
 		}
 	}
 }
