@@ -19,6 +19,8 @@ const bookmark = (rv: number): object => ({
 
 /** A server of one pod, whose watch stays open. */
 export class Kubernetes {
+  /** The version of the last thing sent: a server is never behind what it said. */
+  #newest = 7;
   readonly requests: IncomingMessage[] = [];
   readonly #watches: ServerResponse[] = [];
   readonly #watched = new EventEmitter();
@@ -47,7 +49,7 @@ export class Kubernetes {
   answer({ url = "" }: IncomingMessage, response: ServerResponse): void {
     const query = new URL(url, "http://test").searchParams;
     if (url.endsWith("/namespaces/kube-system")) return void response.end(JSON.stringify({ metadata: { uid: "cluster-1" } }));
-    if (!query.has("watch")) return void response.end(JSON.stringify({ kind: "PodList", metadata: { resourceVersion: "7" }, items: [] }));
+    if (!query.has("watch")) return void response.end(JSON.stringify({ kind: "PodList", metadata: { resourceVersion: `${this.#newest}` }, items: [] }));
     if (query.has("sendInitialEvents")) {
       this.send(response, "ADDED", pod("web-1", 5));
       this.send(response, "BOOKMARK", bookmark(7));
@@ -64,7 +66,8 @@ export class Kubernetes {
     return this.#watches[n]!;
   }
 
-  send(response: ServerResponse, type: string, object: object): void {
+  send(response: ServerResponse, type: string, object: { metadata?: { resourceVersion?: string } }): void {
+    this.#newest = Math.max(this.#newest, Number(object.metadata?.resourceVersion ?? 0));
     response.write(`${JSON.stringify({ type, object })}\n`);
   }
 }
