@@ -9,20 +9,28 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// identified takes the answer to who the cluster is: the uid of its kube-system
-// namespace, as the source that a connector has for Kubernetes names it. Where
-// that may not be read the address has to do.
-func (f *Feed) identified(r *request) {
-	name := "kube-" + f.cfg.Cluster
+// named reads from the answer to who the cluster is its name: the uid of its
+// kube-system namespace, as the source that a connector has for Kubernetes names
+// it. Where that may not be read the address has to do.
+func (f *Feed) named(r *request) (string, error) {
 	if r.code == 200 {
 		d, err := envelope.ParseDocument(r.body)
 		if err != nil {
-			f.fail(r, broken(err.Error()))
-			return
+			return "", broken(err.Error())
 		}
 		if uid := d.Member("metadata", "uid").Text(); uid != "" {
-			name = "kube-" + uid
+			return "kube-" + uid, nil
 		}
+	}
+	return "kube-" + f.cfg.Cluster, nil
+}
+
+// identified takes the answer to who the cluster is.
+func (f *Feed) identified(r *request) {
+	name, err := f.named(r)
+	if err != nil {
+		f.fail(r, api.AsStatus(err))
+		return
 	}
 	if f.source != "" && f.source != name {
 		f.from, f.at, f.floor = 0, 0, 0 // versions of another history

@@ -17,6 +17,10 @@
 // when a continue token expires under way, for one without pages (rule R3). The
 // first state is a consistent read; a later one must not be older than what was
 // seen, so nothing goes back in time.
+// Between two requests another cluster may come to the address, and nothing in an
+// answer says whose it is: when the first watch has begun, or one after a pause, and
+// when a list is to follow an older state, the cluster is asked once more who it is,
+// and what came is held until it has said so.
 //
 // Changes come from watches that follow one another, each from the last version
 // seen (rules R5 to R8). They are short: before its end a server sends a bookmark.

@@ -44,6 +44,7 @@ type Feed struct {
 	whole   api.ResourceVersion // everything up to there was: of at there may be more
 	request request             // the one under way
 	probe   request             // the one beside it, for the newest version
+	confirm request             // another, for who the cluster is
 	lines   splitter
 	items   items
 	// newestItems are those of the probe.
@@ -54,6 +55,10 @@ type Feed struct {
 	asked       api.ResourceVersion // how far we were when it was asked
 	events      int                 // of the present watch
 	begun       int64               // when that was asked for
+	unconfirmed bool                // that may have gone to another cluster
+	held        []byte              // of its answer, until that is known
+	ended       bool                // and it has ended in order
+	state       api.ResourceVersion // of a list that is complete and held likewise
 
 	// What is remembered from one to the next:
 	classic  bool  // the server does not begin watches with the state
@@ -79,7 +84,8 @@ func (f *Feed) Subscribe(r *reflector.Reflector, s *wire.Subscribe) {
 		f.from = f.whole
 	}
 	f.at, f.whole = f.from, f.from
-	f.ask(identity, "/api/v1/namespaces/kube-system")
+	f.unconfirmed = true
+	f.ask(identity, identityPath)
 }
 
 // Unsubscribe ends it.
@@ -91,7 +97,9 @@ func (f *Feed) Unsubscribe() {
 	}
 	f.drop(&f.request)
 	f.drop(&f.probe)
+	f.drop(&f.confirm)
 	f.listing, f.sure, f.reflector = false, false, nil
+	f.held, f.ended, f.state = nil, false, 0
 }
 
 // Tick tells the time.

@@ -95,6 +95,17 @@ func (f *Feed) endList(rv api.ResourceVersion) {
 		})
 		return
 	}
+	if f.floor > 0 {
+		f.drop(&f.request)
+		f.state = rv
+		f.askAgain()
+		return
+	}
+	f.takeList(rv)
+}
+
+// takeList hands a complete list on.
+func (f *Feed) takeList(rv api.ResourceVersion) {
 	if err := f.reflector.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: rv}); err != nil {
 		f.fail(&f.request, api.AsStatus(err))
 		return

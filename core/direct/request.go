@@ -19,9 +19,10 @@ const (
 	page                // of a list
 	changes             // a watch
 	newest              // the newest version there is
+	confirmation        // of the cluster's identity
 )
 
-var doing = [...]string{"", "asking the cluster who it is", "discovery", "watch list", "list", "watch", "asking for the newest version"}
+var doing = [...]string{"", "asking the cluster who it is", "discovery", "watch list", "list", "watch", "asking for the newest version", "asking the cluster once more who it is"}
 
 // request is one that is under way.
 type request struct {
@@ -54,6 +55,8 @@ func (f *Feed) find(stream uint32) *request {
 		return &f.request
 	case stream == f.probe.stream:
 		return &f.probe
+	case stream == f.confirm.stream:
+		return &f.confirm
 	}
 	return nil
 }
@@ -68,6 +71,9 @@ func (f *Feed) Fetched(stream uint32, code, retryAfterSeconds int) {
 	if code == 200 && (r.about == initialEvents || r.about == page && !f.listing) {
 		f.beginList()
 	}
+	if code == 200 && r.about == changes && f.unconfirmed {
+		f.askAgain()
+	}
 }
 
 // Data takes a piece of its body.
@@ -75,9 +81,13 @@ func (f *Feed) Data(stream uint32, piece []byte) {
 	r := f.find(stream)
 	var err error
 	switch {
-	case r.code != 200, r.about == identity, r.about == discovery:
+	case r.code != 200, r.about == identity, r.about == discovery, r.about == confirmation:
 		if r.body = append(r.body, piece...); len(r.body) > maxSmall {
 			err = broken("it is longer than 4 MiB")
+		}
+	case r.about == changes && f.unconfirmed:
+		if f.held = append(f.held, piece...); len(f.held) > maxHeld {
+			err = api.Expired("more has changed than is held until the cluster has said who it is")
 		}
 	case r.about == initialEvents, r.about == changes:
 		err = f.lines.feed(piece, func(document []byte, careful bool) error {
@@ -106,11 +116,15 @@ var errOver = broken("the request is over")
 func (f *Feed) Closed(stream uint32, message string) {
 	r := f.find(stream)
 	about := r.about
+	if about == changes && r.code == 200 && message == "" && f.unconfirmed {
+		f.ended = true // what it brought is held
+		return
+	}
 	r.stream = 0
 	switch {
 	case message != "":
 		f.fail(r, api.Unavailable(message))
-	case r.code != 200 && !(about == identity && (r.code == 403 || r.code == 404)):
+	case r.code != 200 && !(r.identifies() && (r.code == 403 || r.code == 404)):
 		f.fail(r, refusal(r))
 	case about == identity:
 		f.identified(r)
@@ -124,6 +138,8 @@ func (f *Feed) Closed(stream uint32, message string) {
 		f.watched()
 	case about == newest:
 		f.probed()
+	case about == confirmation:
+		f.confirmed(r)
 	}
 }
 

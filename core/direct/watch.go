@@ -34,6 +34,7 @@ func (f *Feed) watch(seconds int) {
 	f.events, f.begun = 0, f.now
 	f.ask(changes, q.b.String())
 
+	f.drop(&f.confirm)
 	f.drop(&f.probe)
 	f.sure, f.asked = false, f.at
 	q = f.collection()
@@ -119,7 +120,7 @@ func (f *Feed) change(kind string, raw []byte) error {
 // nothing: the server that had no more to send may be cut off from its storage, and
 // another have said how far it is.
 func (f *Feed) progress() error {
-	if !f.sure && !api.Mutated(api.ProgressUnproved) || f.at < f.target {
+	if !f.sure && !api.Mutated(api.ProgressUnproved) || f.at < f.target || f.unconfirmed {
 		return nil
 	}
 	f.advance(f.at)
@@ -140,6 +141,9 @@ func (f *Feed) watched() {
 			f.fail(r, api.AsStatus(err))
 			return
 		}
+		// Who hears of the end that late may have slept while the cluster was
+		// replaced by another, without a request that failed.
+		f.unconfirmed = f.unconfirmed || f.now-f.begun > Period
 		f.watch(usualWatch)
 	}
 }

@@ -39,6 +39,11 @@ type answer struct {
 	breaks   int64
 	over     bool // what follows is of no interest to the reader
 
+	// The engine may ask once more who the cluster is before it takes what came:
+	confirms *answer // whose cluster this asks for
+	unproved bool    // the cluster of this is asked for
+	held     []func()
+
 	// Of a watch:
 	watching bool
 	next     int                 // index of the next revision
@@ -66,6 +71,7 @@ type fetches struct {
 	balanced bool // every request may go to another server
 	open     []*answer
 	rand     *api.Rand
+	asking   *answer // what the engine asks for now is for the sake of this
 }
 
 // ask sends a request.
@@ -83,6 +89,8 @@ func (f *fetches) ask(stream uint32, path string) {
 	if q.about != aboutCluster {
 		a.scope = f.driver.link.tap.scope(resourceNames[q.kind], q.filter, false)
 		f.begin(a)
+	} else if f.asking != nil {
+		a.confirms, f.asking.unproved = f.asking, true
 	}
 	f.open = append(f.open, a)
 }
@@ -193,14 +201,13 @@ func (f *fetches) deliver(a *answer) bool {
 		return false
 	case a.code != 0 && !a.begun:
 		a.begun = true
-		d.step(&wire.Fetched{Stream: a.stream, Code: a.code, RetryAfterSeconds: a.retry})
-		d.heardOf()
+		f.give(a, a.watching && a.about == aboutWatch, &wire.Fetched{Stream: a.stream, Code: a.code, RetryAfterSeconds: a.retry})
 		return true
 	case len(a.parts) > 0:
 		return f.hand(a, now)
 	case a.ended:
-		if a.message == "" && a.code == 200 && a.complete != nil && !a.over {
-			a.complete()
+		if a.message == "" && a.code == 200 {
+			f.finish(a)
 		}
 		f.close(a, a.message)
 		return true
@@ -245,20 +252,75 @@ func (f *fetches) take(a *answer, n int) {
 		piece = append(piece, p.data...)
 		n -= len(p.data)
 		a.parts = a.parts[1:]
-		if p.done != nil && !a.over {
-			p.done()
-		}
+		f.note(a, p.done)
 	}
 	f.driver.world.trace(piece)
 	f.driver.link.largest = max(f.driver.link.largest, len(piece))
-	f.driver.step(&wire.StreamData{Stream: a.stream, Data: piece})
-	f.driver.heardOf()
+	f.give(a, a.follows() && a.over, &wire.StreamData{Stream: a.stream, Data: piece})
+}
+
+// give hands the engine a piece of an answer. What it asks for then may be for the
+// sake of that: it is heard at once, and apart from what it had to say before.
+func (f *fetches) give(a *answer, asks bool, piece frame) {
+	d := f.driver
+	if asks {
+		d.tick()
+		d.drain()
+		f.asking = a
+	}
+	d.step(piece)
+	if asks {
+		d.drain()
+		f.asking = nil
+	}
+	d.heardOf()
+}
+
+// follows reports that the answer is a list in the place of an older state. That
+// is taken when its cluster has been asked for once more.
+func (a *answer) follows() bool {
+	switch a.about {
+	case aboutInitial, aboutList:
+		return a.rv != 0 || a.query.Has("continue") && a.scope.ready
+	}
+	return false
+}
+
+// note does what the arrival of a part means, once the engine takes it.
+func (f *fetches) note(a *answer, done func()) {
+	switch {
+	case done == nil || a.over:
+	case a.unproved || a.follows():
+		a.held, a.over = append(a.held, done), a.follows()
+	default:
+		done()
+	}
+}
+
+// finish does what the orderly end of an answer means.
+func (f *fetches) finish(a *answer) {
+	f.note(a, a.complete)
+	of := a.confirms
+	if of == nil || a.source != of.scope.source {
+		return
+	}
+	f.driver.tick()
+	f.driver.drain()
+	if f.find(a) { // otherwise the engine has given it up
+		of.unproved = false
+		for _, done := range of.held {
+			done()
+		}
+		of.held = nil
+		if e := of.scope.epoch; e.newest != 0 && e.newest <= e.rv {
+			e.heard = f.driver.world.now // of progress that waited for this
+		}
+	}
 }
 
 func (f *fetches) close(a *answer, message string) {
 	f.abandon(a.stream)
-	f.driver.step(&wire.StreamClosed{Stream: a.stream, Message: message})
-	f.driver.heardOf()
+	f.give(a, a.follows() && a.over, &wire.StreamClosed{Stream: a.stream, Message: message})
 }
 
 // hangUp breaks the connections to a server, or to all of them.

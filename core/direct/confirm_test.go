@@ -1,0 +1,157 @@
+package direct_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// replace puts another cluster in the place of the server, whose versions lie in
+// the same range.
+func (s *server) replace() {
+	s.uid, s.log, s.compacted = "cluster-2", nil, 0
+	clear(s.objects)
+	s.put("ns-1/other", "web", 1)
+}
+
+// replaceAfter answers so often who the cluster is, and then it is another one.
+func (s *server) replaceAfter(answers int) {
+	s.answers(who, func() *answer {
+		if answers--; answers == 0 {
+			s.fail = nil
+			s.replace()
+		}
+		return sent(`{"metadata":{"uid":"cluster-1"}}`)()
+	})
+}
+
+// Regression 3: the cluster said who it is, another one came to the address before
+// the watch was asked for, and its changes were added to the state of the first
+// for ever. The same happened to who slept while a watch ended in order.
+func TestRegression3_AnotherClusterBetweenTwoRequests(t *testing.T) {
+	for name, happens := range map[string]func(*rig){
+		"before the first watch": func(r *rig) {
+			r.server.replaceAfter(1)
+			r.cut(func() {})
+		},
+		"before a list that follows": func(r *rig) {
+			r.server.replaceAfter(2)
+			r.cut(func() { r.server.compacted = r.server.rv + 1 })
+		},
+		"before a list in pages that follows": func(r *rig) {
+			r.server.refusesInitialEvents = true
+			r.server.replaceAfter(2)
+			r.cut(func() { r.server.compacted = r.server.rv + 1 })
+		},
+		"while the reader slept": func(r *rig) {
+			r.now += 15_000
+			r.server.tick(r.now) // the watch has ended
+			r.server.replace()
+			r.settle()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := following(t, 9)
+			r.step(&wire.OpenWatch{Watch: 1, Collection: 1})
+			r.pass(5_000)
+			r.events = nil
+			happens(r)
+			r.pass(10_000)
+			require.Equal(t, "cluster-2", r.server.uid)
+			r.converged()
+			require.Equal(t, []string{"ERROR "}, r.events, "nothing leads from one cluster to the other")
+		})
+	}
+}
+
+// To be asked once more who it is costs a cluster one request for each
+// subscription.
+func TestAClusterIsAskedTwiceWhoItIs(t *testing.T) {
+	r := following(t, 3)
+	r.pass(120_000)
+	require.Equal(t, 2, r.server.count(who))
+	r.cut(func() {})
+	r.pass(60_000)
+	require.Equal(t, 4, r.server.count(who))
+	r.converged()
+}
+
+// What a watch brings is not taken before the cluster has said again who it is,
+// also when the watch has ended meanwhile.
+func TestAWatchWaitsUntilItsClusterIsConfirmed(t *testing.T) {
+	r := following(t, 3)
+	want := r.list()
+	r.server.answers(who, func() *answer {
+		r.server.answers(who, func() *answer { return &answer{code: 200} })
+		return nil
+	})
+	r.cut(func() {})
+	r.pass(2_000)
+	r.server.put("ns-9/new", "web", 1)
+	r.pass(5_000)
+	for _, a := range r.server.open {
+		require.False(t, a.watch, "it has ended")
+	}
+	require.Equal(t, want, r.list())
+	require.Equal(t, wire.Reconnecting, r.state.State)
+	for _, a := range r.server.open {
+		if a.code == 200 && len(a.data) == 0 && !a.end {
+			*a = *sent(`{"metadata":{"uid":"cluster-1"}}`)()
+			a.begun = true
+		}
+	}
+	r.settle()
+	r.converged()
+	require.Equal(t, 1, r.server.count(initial))
+}
+
+// Without a confirmation the collection says what is missing, and asks again.
+func TestAConfirmationThatFailsIsAskedForAgain(t *testing.T) {
+	for name, fails := range map[string]func() *answer{
+		"silent": func() *answer { return &answer{} },
+		"error":  func() *answer { return refuse(500, "InternalError", "no leader") },
+		"broken": sent(`{`),
+	} {
+		r := newRig(t)
+		fill(r.server, 3)
+		asked := 0
+		r.server.answers(who, func() *answer {
+			if asked++; asked == 2 {
+				return fails()
+			}
+			return nil
+		})
+		r.collection()
+		if name != "silent" {
+			require.Contains(t, r.state.Status.Message, "once more who it is")
+		}
+		r.pass(60_000)
+		r.converged()
+		require.Equal(t, 4, asked, name)
+		require.Equal(t, 1, r.server.count(initial), "no list is needed")
+	}
+}
+
+// More than is held is listed.
+func TestMoreThanIsHeldIsListedAnew(t *testing.T) {
+	r := following(t, 3)
+	r.pass(5_000)
+	r.server.answers(who, func() *answer {
+		r.server.answers(who, func() *answer {
+			r.server.fail = nil
+			return &answer{code: 200} // never ends
+		})
+		return nil
+	})
+	r.cut(func() {})
+	r.pass(1_000)
+	r.server.put("ns-0/pod-0", strings.Repeat("x", 17<<20), 1)
+	r.settle()
+	r.server.put("ns-0/pod-0", "web", 1)
+	r.pass(5_000)
+	r.converged()
+	require.Equal(t, 2, r.server.count(initial))
+}
