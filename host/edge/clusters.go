@@ -135,8 +135,8 @@ func (c Cluster) objects() []string {
 }
 
 // object is the name of the i-th object of the shard, within the cluster. How many
-// there are is part of it: divided otherwise, they are other objects, and what the
-// former hold is served to nobody.
+// there are is part of it: divided otherwise, they are other objects. What the former
+// hold is served to nobody, and they delete it after a while.
 func (s *Shard) object(i uint32) string {
 	if s.NamespaceShards == 0 {
 		return s.Name

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -36,6 +36,12 @@ export class Edge {
 
   async serve(): Promise<void> {
     this.#workerd = await serveWorkerd(packaged("test", "edge", "config.capnp"), `--directory-path=objects=${this.#objects}`);
+  }
+
+  /** Bytes that the objects have on disk. */
+  stored(): number {
+    const files = readdirSync(this.#objects, { recursive: true, encoding: "utf8" }).filter((name) => /[0-9a-f]{64}\.sqlite/.test(name));
+    return files.reduce((sum, name) => sum + statSync(join(this.#objects, name)).size, 0);
   }
 
   get pid(): number {

@@ -7,14 +7,14 @@ const nearMillis = 5_000;
 export class Alarm {
   readonly #storage: ObjectStorage;
   readonly #act: () => void;
-  readonly #wanted: () => boolean;
+  readonly #wanted: (reason: string) => boolean;
   readonly #due = new Map<string, number>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** When the stored alarm goes off; zero when that is not known. */
   #stored = 0;
 
-  /** While it is not wanted it is not set; set it again when it is. */
-  constructor(storage: ObjectStorage, act: () => void, wanted: () => boolean) {
+  /** For a reason that is not wanted it is not set; set it again when it is. */
+  constructor(storage: ObjectStorage, act: () => void, wanted: (reason: string) => boolean) {
     this.#storage = storage;
     this.#act = act;
     this.#wanted = wanted;
@@ -41,13 +41,13 @@ export class Alarm {
 
   #arm(): void {
     clearTimeout(this.#timer);
-    if (this.#due.size === 0) return; // an alarm that goes off for nothing does no harm
+    const wanted = [...this.#due].filter(([reason]) => this.#wanted(reason));
+    if (wanted.length === 0) return; // an alarm that goes off for nothing does no harm
     const now = Date.now();
-    const next = Math.min(...this.#due.values());
+    const next = Math.min(...wanted.map(([, millis]) => millis));
     const near = next - now < nearMillis;
     // One that goes off too early is set again then, so it is written once a period and not with each message.
     if (!near && this.#stored > now && this.#stored <= next) return;
-    if (!this.#wanted()) return;
     if (near) {
       this.#timer = setTimeout(() => this.#ring(), Math.max(0, next - now));
       return;

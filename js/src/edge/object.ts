@@ -6,6 +6,7 @@ import type { Collection } from "../types.js";
 import { Alarm } from "./alarm.js";
 import { Backend, backendRoot } from "./backend.js";
 import { Counters } from "./counters.js";
+import { Disuse } from "./disuse.js";
 import { Feeds } from "./feeds.js";
 import { readGrant, type Grant } from "./grant.js";
 import type { Shed } from "./holding.js";
@@ -42,6 +43,7 @@ export class WatchglassObject {
   readonly #settings: Settings;
   readonly #storage: Storage;
   readonly #counters: Counters;
+  readonly #disuse: Disuse;
   readonly #alarm: Alarm;
   readonly #keeper: Keeper;
   readonly #module: WebAssembly.Module;
@@ -63,8 +65,9 @@ export class WatchglassObject {
     this.#settings = withDefaults(options);
     this.#storage = new Storage(state.storage, this.#settings.storageBytes);
     this.#counters = new Counters(state.storage);
-    // An object that is fed has nothing to wake up for when nobody brings anything, and nobody reads.
-    const wanted = (): boolean => options.upstream !== undefined || this.#feeds.count > 0 || this.#readers.count > 0;
+    this.#disuse = new Disuse(state.storage);
+    // An object that nobody feeds or reads has nothing to wake up for, but for its end.
+    const wanted = (reason: string): boolean => reason === "unused" || options.upstream !== undefined || this.#used;
     this.#alarm = new Alarm(state.storage, () => this.#tick(), wanted);
     this.#keeper = new Keeper(this.#settings.quietMillis, this.#settings.keepMillis, () => this.#settle());
     void state.blockConcurrencyWhile(() => this.#start());
@@ -90,6 +93,7 @@ export class WatchglassObject {
   webSocketClose(socket: HibernatableSocket, code: number, reason: string): void {
     if (this.#readers.has(socket)) this.#readers.closed(socket);
     else this.#feeds.closed(socket, reason || `WebSocket code ${code}`);
+    this.#watchTimes();
     this.#stirred();
   }
 
@@ -126,19 +130,23 @@ export class WatchglassObject {
     await this.#holdings.restore();
     this.#feeds.start(this.#engine, this.#client, this.#holdings);
     this.#readers.start();
-    this.#watchExpiry();
+    this.#watchTimes();
     this.#stirred();
   }
 
   async #route(request: Request, grant: Grant): Promise<Response> {
     const url = new URL(request.url);
     const { pathname } = url;
-    if (pathname.startsWith(backendRoot)) return this.#backend.answer(url);
+    if (pathname.startsWith(backendRoot)) {
+      this.#disuse.again(Date.now());
+      return this.#backend.answer(url);
+    }
     switch (pathname) {
       case "/feed":
         if (this.#settings.upstream) return refuse(status(409, "Conflict", "this object reads from another, and is not fed"));
         return this.#came(this.#feeds.accept(request, grant));
       case "/watch":
+        if (this.#settings.upstream?.resources.length === 0) return refuse(status(404, "NotFound", "there is no object any more that this one could read from"));
         return this.#came(this.#readers.accept(request, grant));
       case "/status":
         return Response.json(this.#report());
@@ -148,17 +156,19 @@ export class WatchglassObject {
 
   /** Somebody may have connected. */
   #came(response: Response): Response {
-    this.#watchExpiry();
+    this.#watchTimes();
     this.#stirred();
     return response;
   }
 
   #tick(): void {
     const now = Date.now();
+    const { since } = this.#disuse;
+    if (since !== 0 && since + this.#settings.unusedMillis <= now) return this.#end();
     this.#feeds.expire(now);
     this.#readers.expire(now);
     this.#engine.tick();
-    this.#watchExpiry();
+    this.#watchTimes();
     this.#stirred();
   }
 
@@ -213,8 +223,23 @@ export class WatchglassObject {
     await this.#start();
   }
 
-  #watchExpiry(): void {
+  #watchTimes(): void {
     this.#alarm.at("expiry", earliest(this.#feeds.expiry, this.#readers.expiry));
+    const now = Date.now();
+    this.#disuse.note(this.#used, now);
+    // Set while it is of use as well: connections may end without a word, such as with a redeploy.
+    this.#alarm.at("unused", (this.#disuse.since || now) + this.#settings.unusedMillis);
+  }
+
+  get #used(): boolean {
+    return this.#feeds.count > 0 || this.#readers.count > 0;
+  }
+
+  /** Leaves nothing behind. Whoever comes all the same finds it new. */
+  #end(): void {
+    this.#alarm.at("unused", 0);
+    const gone = this.#state.storage.deleteAll().then(() => this.#state.abort("nobody fed it or read from it any more"));
+    gone.catch((error) => console.error(`watchglass: what nobody uses could not be deleted: ${messageOf(error)}`));
   }
 
   async #keep(): Promise<void> {

@@ -15,6 +15,8 @@ export interface EdgeOptions {
   /** What changed is stored after this long without a change, default 1000; and while it goes on changing, this often, default 10,000. */
   quietMillis?: number;
   keepMillis?: number;
+  /** What an object stores is deleted when nobody has fed it or read from it for this long; default 7 days. So it is with those of a former division of a cluster. */
+  unusedMillis?: number;
   /** Where to read from, instead of being fed. */
   upstream?: Upstream | undefined;
 }
@@ -24,6 +26,7 @@ export interface Upstream {
   /** Finds the object, for every connection anew: what was found stays broken once the object has broken. */
   object(): Fetcher;
   cluster: string;
+  /** None where there is nothing to read from any more: readers are refused then. */
   resources: string[];
   /** Which part of the namespaces the object has; nothing for all. */
   part?: string;
@@ -39,12 +42,13 @@ const defaults: Settings = {
   storageBytes: 1 << 30,
   quietMillis: 1_000,
   keepMillis: 10_000,
+  unusedMillis: 7 * 24 * 60 * 60 * 1000,
   upstream: undefined,
 };
 
 export function withDefaults(options: EdgeOptions): Settings {
   const settings = { ...defaults, upstream: options.upstream };
-  for (const name of ["progressMillis", "stallMillis", "memoryBytes", "isolateBytes", "storageBytes", "quietMillis", "keepMillis"] as const) {
+  for (const name of ["progressMillis", "stallMillis", "memoryBytes", "isolateBytes", "storageBytes", "quietMillis", "keepMillis", "unusedMillis"] as const) {
     settings[name] = options[name] || defaults[name];
   }
   return settings;

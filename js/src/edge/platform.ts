@@ -30,6 +30,8 @@ export interface ObjectStorage {
   setAlarm(millis: number): Promise<void>;
   getAlarm(): Promise<number | null>;
   deleteAlarm(): Promise<void>;
+  /** Of everything, the alarm included, so that nothing is left of the object. */
+  deleteAll(): Promise<void>;
 }
 
 export interface ObjectState {
@@ -39,6 +41,8 @@ export interface ObjectState {
   blockConcurrencyWhile<T>(act: () => Promise<T>): Promise<T>;
   acceptWebSocket(socket: HibernatableSocket, tags?: string[]): void;
   getWebSockets(tag?: string): HibernatableSocket[];
+  /** Takes the object out of memory at once; whoever comes next finds it new. */
+  abort(reason: string): void;
 }
 
 /** Something that answers requests: another object's stub, or a service. */

@@ -24,13 +24,11 @@ export function region(clusters: Clusters, home: string, continent: string | und
   return { name: `${home}@${hint ?? "any"}-${Math.floor(random * regions)}`, hint };
 }
 
-/** What a regional object of this name reads from. */
+/** What a regional object of this name reads from: no resources where its home is none any more, as of a former division, or does not say what it holds. */
 export function upstreamOf(name: string | undefined, env: { WATCHGLASS: Objects; WATCHGLASS_CLUSTERS?: string }): Upstream {
   const [, home, cluster, shard, part = ""] = /^(([^/]*)\/([^/@]*)(?:\/([^@]*))?)@/.exec(name ?? "") ?? [];
-  const { resources, namespaceShards: count = 0 } = (home && parseClusters(env.WATCHGLASS_CLUSTERS)[cluster!]?.shards?.find(({ name }) => name === shard)) || {};
-  if (!resources || (count === 0 ? part !== "" : !isPart(part, count))) {
-    throw new Error(`${name} is not the name of a regional object whose home says what it holds`);
-  }
+  const { resources = [], namespaceShards: count = 0 } = (home && parseClusters(env.WATCHGLASS_CLUSTERS)[cluster!]?.shards?.find(({ name }) => name === shard)) || {};
+  const divided = count === 0 ? part === "" : isPart(part, count);
   const { WATCHGLASS: homes } = env;
-  return { object: () => homes.get(homes.idFromName(home!) as never), cluster: cluster!, resources, part };
+  return { object: () => homes.get(homes.idFromName(home!) as never), cluster: cluster ?? "", resources: divided ? resources : [], part };
 }

@@ -29,6 +29,8 @@ const edge :Workerd.Worker = (
     (name = "OUTGROWN", durableObjectNamespace = "Outgrown"),
     (name = "TIGHT", durableObjectNamespace = "Tight"),
     (name = "TIGHTEST", durableObjectNamespace = "Tightest"),
+    (name = "UNUSED", durableObjectNamespace = "Unused"),
+    (name = "FORMER", durableObjectNamespace = "Former"),
     (name = "REGION", durableObjectNamespace = "Region"),
   ],
   durableObjectNamespaces = [
@@ -43,6 +45,8 @@ const edge :Workerd.Worker = (
     (className = "Outgrown", uniqueKey = "outgrown", enableSql = true),
     (className = "Tight", uniqueKey = "tight", enableSql = true),
     (className = "Tightest", uniqueKey = "tightest", enableSql = true),
+    (className = "Unused", uniqueKey = "unused", enableSql = true),
+    (className = "Former", uniqueKey = "former", enableSql = true),
     (className = "Region", uniqueKey = "region", enableSql = true),
   ],
   durableObjectStorage = (localDisk = "objects"),

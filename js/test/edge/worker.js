@@ -39,6 +39,8 @@ export const Outgrown = kind({ isolateBytes: 32 << 20 });
 export const Tight = kind({ isolateBytes: 8 << 20 });
 export const Tightest = kind({ isolateBytes: 3 << 20 });
 export const Lively = kind({ progressMillis: 3_000 });
+export const Unused = kind({ unusedMillis: 15_000 });
+export const Former = kind({ unusedMillis: 15_000, upstream: { object: () => undefined, cluster: "test", resources: [] } });
 export const Region = kind((env) => ({
   upstream: { object: () => env.EDGE.get(env.EDGE.idFromName("home")), cluster: "test", resources: ["v1/pods"] },
 }));

@@ -1,0 +1,79 @@
+// Objects that nobody has a use for any more, in workerd, such as those of a former
+// division of a cluster: what they store would stay for ever.
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { setTimeout } from "node:timers/promises";
+import { describe, test } from "node:test";
+import { Edge, everything, setup, type Setup } from "./edge-fixture.js";
+import { packaged } from "./paths.js";
+
+const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
+const options = { skip, timeout: 120_000 };
+const object = "unused";
+const unusedMillis = 15_000;
+/** What SQLite has where nothing is stored. */
+const emptyBytes = 4_096;
+
+async function kept(s: Setup): Promise<void> {
+  await s.edge.until(`${object}/status`, ({ resources }) => resources["v1/pods"].kept);
+  assert.ok(s.edge.stored() > emptyBytes);
+}
+
+/** Looks at the disk, for a question would wake the object. */
+async function deleted(edge: Edge): Promise<void> {
+  while (edge.stored() > emptyBytes) await setTimeout(100);
+}
+
+describe("an object that nobody feeds or reads", { concurrency: 4 }, () => {
+  test("stores nothing after a while, and is new to whoever comes then", options, async (t) => {
+    const s = await setup(t, object);
+    await kept(s);
+    s.wg.close();
+    s.feed.socket.terminate();
+    await deleted(s.edge);
+    await s.edge.evicted();
+    assert.equal(s.edge.stored(), emptyBytes, "it does not wake up any more");
+    await s.edge.feed(s.connector, { object });
+    const pods = (await s.edge.read({ object })).collection("v1/pods");
+    await pods.synced;
+    assert.equal(pods.status.objects, 30);
+    assert.deepEqual(s.connector.subscribes, [0, 0]);
+  });
+
+  test("nor where it was not told that they went", options, async (t) => {
+    const s = await setup(t, object);
+    await kept(s);
+    s.wg.close();
+    await s.edge.restart();
+    await deleted(s.edge);
+  });
+
+  test("nor one that has nothing to read from any more, and refuses readers", options, async (t) => {
+    const edge = await Edge.start(t);
+    const { code, body } = await edge.get("former/watch");
+    assert.deepEqual([code, body.message], [404, "there is no object any more that this one could read from"]);
+    assert.ok(edge.stored() > emptyBytes);
+    await deleted(edge);
+  });
+
+  test("keeps what it has for as long as somebody does, or asks", options, async (t) => {
+    const s = await setup(t, object);
+    await kept(s);
+    s.wg.close();
+    await setTimeout(unusedMillis + 2_000); // it is fed
+    const wg = await s.edge.read({ object });
+    await wg.collection("v1/pods").synced;
+    s.feed.socket.terminate();
+    await setTimeout(unusedMillis + 2_000); // it is read
+    wg.close();
+    for (let i = 0; i < 3; i++) {
+      await setTimeout(unusedMillis / 2);
+      const { status } = await fetch(s.edge.url(`${object}/backend/get?resource=v1/pods&key=default/web-1`), { headers: { "x-watchglass-grant": JSON.stringify(everything) } });
+      assert.equal(status, 200);
+    }
+    await s.edge.feed(s.connector, { object });
+    await s.edge.until(`${object}/status`, ({ feeds }) => feeds.connected[0]?.active);
+    assert.ok(s.connector.subscribes.slice(1).every((rv) => rv >= 130), `it resumes: ${s.connector.subscribes}`);
+  });
+});
