@@ -183,3 +183,51 @@ func TestR3PagesAfterATokenThatExpired(t *testing.T) {
 	r.converged()
 	require.Equal(t, 2, r.server.pages)
 }
+
+// Regression 4: a server whose watches lag behind, and bring changes from long ago,
+// was believed to be current: each change was taken for progress, and so was the
+// first one after a cut, whatever was to follow it.
+func TestRegression4_ChangesFromLongAgoAreNoProgress(t *testing.T) {
+	r := following(t, 3)
+	r.pass(10_000)
+	behind := func() {
+		for range 100 {
+			r.server.put("ns-0/pod-0", "web", 1)
+		}
+		r.server.frozen = r.server.rv - 99
+	}
+	r.server.answers(newer, func() *answer {
+		return sent(fmt.Sprintf(`{"metadata":{"resourceVersion":"%d"},"items":[]}`, r.server.rv))()
+	})
+	r.cut(behind)
+	r.backedOff()
+	require.Equal(t, r.server.frozen, r.list()["ns-0/pod-0"], "it has begun to catch up")
+	require.Equal(t, wire.Reconnecting, r.state.State)
+	for range 50 {
+		r.server.put("ns-0/pod-0", "web", 1)
+		r.server.frozen++
+		r.pass(1_000)
+	}
+	require.Equal(t, r.server.frozen, r.list()["ns-0/pod-0"])
+	require.Equal(t, wire.Stale, r.state.State)
+	require.Equal(t, 4, r.server.count(who), "it is not taken for silent")
+	r.server.frozen = 0
+	r.settle()
+	r.recovers(10_000)
+	require.Equal(t, 1, r.server.count(initial), "no list is needed")
+}
+
+// A collection that others change all the time is live as soon as it has all that
+// there was when that was asked for.
+func TestWhoHasCaughtUpIsLiveAtOnce(t *testing.T) {
+	r := following(t, 3)
+	r.pass(10_000)
+	r.server.answers(newer, sent(fmt.Sprintf(`{"metadata":{"resourceVersion":"%d"},"items":[]}`, r.server.rv+2)))
+	r.cut(func() {
+		for range 3 {
+			r.server.put("ns-0/pod-0", "web", 1)
+		}
+	})
+	r.backedOff()
+	r.converged()
+}

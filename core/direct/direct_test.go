@@ -67,6 +67,32 @@ func TestG4ATransactionIsTakenWhole(t *testing.T) {
 	}
 }
 
+// Regression 5: the newest version that a server says there is may have changes that
+// are still to come, and of a later one more so. Both were taken for whole, and after
+// a cut the rest of the transaction was never asked for.
+func TestRegression5_ATransactionIsNotWholeForAVersionThatWasTold(t *testing.T) {
+	for _, told := range []int{104, 105} {
+		r := newRig(t)
+		fill(r.server, 4) // up to version 104
+		r.collection()
+		r.pass(1_000)
+		for i := range 3 {
+			r.server.rv = 104
+			r.server.put(fmt.Sprintf("ns-%d/pod-%d", i, i), "txn", 1)
+		}
+		all := r.server.log
+		r.server.log = all[:5]
+		r.server.answers(newer, sent(fmt.Sprintf(`{"metadata":{"resourceVersion":"%d"},"items":[]}`, told)))
+		r.cut(func() {})
+		r.backedOff()
+		require.Equal(t, 105, r.list()["ns-0/pod-0"], "one of three has come")
+		r.server.log, r.server.fail = all, nil
+		r.cut(func() {})
+		r.pass(5_000)
+		r.converged()
+	}
+}
+
 // snapshot takes the whole state in chunks.
 func (r *rig) snapshot() (chunks [][]byte) {
 	r.t.Helper()

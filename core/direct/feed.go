@@ -145,13 +145,6 @@ func (f *Feed) judge(status *api.Status) *api.Status {
 	return api.Expired("list " + f.cfg.Resource.String() + " anew: " + status.Message)
 }
 
-// advance notes that everything up to a version has come, which is also the end
-// of trouble.
-func (f *Feed) advance(rv api.ResourceVersion) {
-	f.at = max(f.at, rv)
-	f.whole, f.failing = f.at, 0
-}
-
 // object is one that a list or a watch brought.
 type object struct {
 	put     cacher.Put

@@ -112,7 +112,7 @@ func (f *Feed) takeList(rv api.ResourceVersion) {
 	}
 	f.listing, f.floor, f.items.rest, f.listedAt = false, 0, nil, f.now
 	f.drop(&f.request)
-	f.advance(rv)
+	f.at, f.whole, f.failing = rv, rv, 0
 	f.watch(usualWatch)
 }
 

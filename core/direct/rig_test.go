@@ -162,6 +162,14 @@ func (r *rig) cut(meanwhile func()) {
 	}
 }
 
+// backedOff lets time go by until something is asked for again.
+func (r *rig) backedOff() {
+	r.t.Helper()
+	for len(r.server.open) == 0 {
+		r.pass(250)
+	}
+}
+
 // pass lets time go by, a quarter of a second at a time.
 func (r *rig) pass(millis int64) {
 	r.t.Helper()

@@ -81,8 +81,7 @@ func (f *Feed) changed(kind string, object []byte) error {
 		if err != nil {
 			return err
 		}
-		f.at = max(f.at, mark.rv)
-		f.whole = f.at
+		f.at, f.whole = max(f.at, mark.rv), max(f.whole, mark.rv)
 		return f.progress()
 	case "ERROR":
 		return errorEvent(object)
@@ -110,21 +109,31 @@ func (f *Feed) change(kind string, raw []byte) error {
 		f.at = o.put.ResourceVersion
 	}
 	if kind == "DELETED" {
-		return f.reflector.Removed(o.key, o.put.ResourceVersion)
+		err = f.reflector.Removed(o.key, o.put.ResourceVersion)
+	} else {
+		err = f.reflector.Object(&o.put)
 	}
-	return f.reflector.Object(&o.put)
+	if err != nil {
+		return err
+	}
+	return f.progress()
 }
 
-// progress says how far the feed is, if the server has said how far it is and
-// nothing lies between. The orderly end of a watch that did not get that far proves
-// nothing: the server that had no more to send may be cut off from its storage, and
-// another have said how far it is.
+// progress says how far the feed is, if the server has said how far it is and the
+// feed has got there. Changes by themselves are no progress: they may be from long
+// ago. Nor is the orderly end of a watch that did not get that far: the server that
+// had no more to send may be cut off from its storage, and another have said how far
+// it is. What was said to be there is whole when something newer has come: of a
+// version more may follow.
 func (f *Feed) progress() error {
+	if f.at > f.target {
+		f.whole = max(f.whole, f.target)
+	}
 	if !f.sure && !api.Mutated(api.ProgressUnproved) || f.at < f.target || f.unconfirmed {
 		return nil
 	}
-	f.advance(f.at)
-	return f.reflector.Progress(&wire.Progress{ResourceVersion: f.at})
+	f.failing = 0
+	return f.reflector.Progress(&wire.Progress{ResourceVersion: f.whole})
 }
 
 // watched is the orderly end of a watch: everything that this server had was sent.

@@ -238,10 +238,19 @@ func (r *Reflector) listChanges(f *wire.Events) error {
 	return nil
 }
 
-// answered notes that a subscription is answered without a snapshot, which it
-// must not be when there is nothing to resume from: what lies between would be
-// missing for ever.
+// answered notes that a subscription is answered without a snapshot.
 func (r *Reflector) answered(what string) error {
+	err := r.expected(what)
+	if err == nil && r.phase == subscribed {
+		r.Resumes++
+	}
+	return err
+}
+
+// expected is an error where changes must not come: before a subscription, or when
+// there is nothing that it goes on from, since what lies between would be missing for
+// ever.
+func (r *Reflector) expected(what string) error {
 	switch {
 	case r.phase == following:
 		return nil
@@ -250,7 +259,6 @@ func (r *Reflector) answered(what string) error {
 	case !r.resumes():
 		return api.Protocol(what + " came where a snapshot was asked for")
 	}
-	r.Resumes++
 	return nil
 }
 

@@ -6,7 +6,9 @@ import (
 )
 
 // An engine that reads Kubernetes itself has no connector: it hands over one
-// object after the other. All else it says with the frames' methods.
+// object after the other. All else it says with the frames' methods. What it hands
+// over is no progress yet: unlike a connector's events, which end with all that there
+// is, changes may be from long ago, and Progress tells when they are not.
 
 // Object takes an object, in the list while one is under way. An error means
 // that it came when nothing was asked for.
@@ -16,23 +18,23 @@ func (r *Reflector) Object(p *cacher.Put) error {
 		r.cacher.ListObject(p) // it has no base that could be missing
 		return nil
 	}
-	if err := r.answered("a change"); err != nil {
+	if err := r.expected("a change"); err != nil {
 		return err
 	}
+	r.asked = r.now
 	r.Events++
 	r.cacher.Apply(p, r.now)
-	r.progress()
 	return nil
 }
 
 // Removed takes a deletion.
 func (r *Reflector) Removed(key api.Key, rv api.ResourceVersion) error {
-	if err := r.answered("a deletion"); err != nil {
+	if err := r.expected("a deletion"); err != nil {
 		return err
 	}
+	r.asked = r.now
 	r.Events++
 	r.cacher.Delete(key, rv, r.now)
-	r.progress()
 	return nil
 }
 
