@@ -46,8 +46,7 @@ type answer struct {
 
 	// Of a watch:
 	watching bool
-	next     int                 // index of the next revision
-	backlog  api.ResourceVersion // what was there when it was asked for ends with that
+	next     int // index of the next revision
 	deadline int64
 	marked   bool
 }
@@ -119,44 +118,29 @@ func (f *fetches) listed(a *answer, rv api.ResourceVersion) {
 	} else {
 		e.ready, e.first = true, rv
 	}
-	e.asked = f.driver.world.now
 	f.reached(a, rv)
+	e.asked, e.heard = f.driver.world.now, f.driver.world.now
 	a.over = true // what follows the mark comes with the next watch
 }
 
 // reached is called when everything up to a version has arrived; zero for what
-// was there already.
+// was there already. To who has all that there was when a server last said so it is
+// progress, and to nobody else: the server that it comes from may lag behind.
 func (f *fetches) reached(a *answer, rv api.ResourceVersion) {
 	e := a.scope.epoch
-	e.rv, e.heard = max(e.rv, rv), f.driver.world.now
-	if a.about == aboutWatch && a.query.Get("timeoutSeconds") == "4" && !a.over {
-		e.asked = e.heard
-		f.driver.world.saw(APIResumed)
-	}
-	if rv != 0 && rv <= a.backlog {
-		// Progress, like each message of a backlog, whichever watch it comes with:
-		// the one before may have been that of a server that was cut off.
-		e.asked = e.heard
-	}
-}
-
-// current is called when the server has said how far it is: who has all that has
-// heard of progress.
-func (f *fetches) current(a *answer, rv api.ResourceVersion) {
-	e := a.scope.epoch
-	e.newest = rv
-	if rv <= e.rv {
+	e.rv = max(e.rv, rv)
+	if e.newest <= e.rv {
 		e.heard = f.driver.world.now
 	}
+	if a.about == aboutWatch && a.query.Get("timeoutSeconds") == "4" && !a.over {
+		f.driver.world.saw(APIResumed)
+	}
 }
 
-// exhausted is called when a server has ended a watch in order. That it had no more
-// to send is progress to who has all that there was when that was last said: another
-// server may have said it.
-func (f *fetches) exhausted(a *answer) {
-	if e := a.scope.epoch; e.newest <= e.rv {
-		f.reached(a, 0)
-	}
+// current is called when the server has said how far it is.
+func (f *fetches) current(a *answer, rv api.ResourceVersion) {
+	a.scope.epoch.newest = rv
+	f.reached(a, 0)
 }
 
 // abandon forgets an answer.

@@ -271,7 +271,6 @@ func (k *kubeAPI) watch(a *answer, r *api.Rand) {
 	for a.next < len(k.source.revisions) && k.source.revisions[a.next].rv <= a.rv {
 		a.next++
 	}
-	a.backlog = k.rv()
 	if k.rv() < a.rv {
 		k.world.saw(APIOlder)
 	}
@@ -295,7 +294,7 @@ func (k *kubeAPI) more(a *answer) {
 	}
 	if !a.ended && w.now >= a.deadline {
 		a.ended = true
-		a.complete = func() { a.fetches.exhausted(a) }
+		a.complete = func() { a.fetches.reached(a, 0) }
 	}
 }
 
