@@ -157,7 +157,7 @@ func (f *demoFlags) showCluster(ctx context.Context, log *slog.Logger, stdout io
 	if err != nil {
 		return err
 	}
-	warnUnreachable(ctx, h, up)
+	warnUnreachable(ctx, log, up, servingAnyway)
 	h.announce(stdout)
 	fmt.Fprintf(stdout, "watchglass demo: %s  (%s; Ctrl-C stops)\n", h.url(), up.name)
 	return h.run(ctx)

@@ -51,6 +51,9 @@ func (f *etcdFlags) detail() string {
 // check finds what could never be reached, which the client would look for
 // without end.
 func (f *etcdFlags) check() error {
+	if !strings.HasPrefix(f.prefix, "/") {
+		return fmt.Errorf("--etcd-prefix %q: expected what begins with a slash, as the keys of Kubernetes do, such as %s", f.prefix, etcd.DefaultPrefix)
+	}
 	for _, endpoint := range f.endpoints {
 		address, found := endpoint, true
 		if scheme, rest, isURL := strings.Cut(endpoint, "://"); isURL {

@@ -46,6 +46,30 @@ func (f *readFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "print no table header")
 }
 
+// check completes the flags and finds what no server needs to be asked about.
+func (f *readFlags) check() error {
+	switch f.output {
+	case formatTable, formatWide, formatName, formatJSON:
+	default:
+		return fmt.Errorf("--output %q: expected wide, name or json", f.output)
+	}
+	if f.namespace == "" && !f.allNamespaces {
+		return errors.New(`--namespace "": expected a name; -A looks at all namespaces`)
+	}
+	u, err := url.Parse(f.server)
+	if err != nil || u.Host == "" || !slices.Contains([]string{"ws", "wss", "http", "https"}, u.Scheme) {
+		return fmt.Errorf("--server %q: expected a URL such as ws://127.0.0.1:8080/watch", f.server)
+	}
+	from := "--token"
+	if f.token == "" {
+		from, f.token = "$WATCHGLASS_TOKEN", strings.TrimSpace(os.Getenv("WATCHGLASS_TOKEN"))
+	}
+	if strings.ContainsFunc(f.token, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return fmt.Errorf("%s: expected one word of ASCII characters, without spaces and line breaks", from)
+	}
+	return nil
+}
+
 func newGetCommand() *cobra.Command {
 	var f readFlags
 	cmd := &cobra.Command{
@@ -88,13 +112,8 @@ func read(cmd *cobra.Command, f *readFlags, args []string) (failed error) {
 	if len(args) > 1 {
 		r.name = args[1]
 	}
-	switch f.output {
-	case formatTable, formatWide, formatName, formatJSON:
-	default:
-		return fmt.Errorf("--output %q: expected wide, name or json", f.output)
-	}
-	if f.token == "" {
-		f.token = os.Getenv("WATCHGLASS_TOKEN")
+	if err := f.check(); err != nil {
+		return err
 	}
 	if f.record != "" {
 		if r.recorder, err = newRecorder(f.record, resource); err != nil {
@@ -131,11 +150,11 @@ func (r *reading) run(ctx context.Context, client *guest.Client, resource api.Re
 }
 
 // url is the endpoint, with what is to be read there unless it says that itself:
-// an edge has it in one of several objects. What is no URL is for others to refuse.
+// an edge has it in one of several objects.
 func (f *readFlags) url(resource api.Resource) string {
 	u, err := url.Parse(f.server)
 	if err != nil {
-		return f.server
+		return f.server // which check refuses
 	}
 	query := u.Query()
 	if !query.Has("resource") {

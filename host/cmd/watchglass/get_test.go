@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -157,6 +158,11 @@ func TestGetSaysWhatIsWrong(t *testing.T) {
 	_, _, err = nobody.command(t, newGetCommand(), "pods")
 	require.ErrorContains(t, err, "--server ws://127.0.0.1:1/watch: no answer")
 	require.ErrorContains(t, err, "refused")
+
+	name := filepath.Join(t.TempDir(), "reader.jsonl")
+	_, _, err = nobody.command(t, newWatchCommand(), "pods --record "+name)
+	require.ErrorContains(t, err, "no answer")
+	assert.NoFileExists(t, name, "nothing is recorded, and the command can be given again")
 }
 
 // unreachable is a source that knows its resources and cannot read them.
@@ -190,8 +196,8 @@ func TestRegression2_AnInterruptedGetFails(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer silent.Close()
-	for command, code := range map[string]int{"get": 1, "watch": 0} {
-		c := start(t, command, "pods", "--server", silent.URL)
+	for command, code := range map[string]int{"get pods --server": 1, "watch pods --server": 0, "inspect --admin": 1} {
+		c := start(t, append(strings.Fields(command), silent.URL)...)
 		select {
 		case <-asked:
 		case <-c.ended:

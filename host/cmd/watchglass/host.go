@@ -86,6 +86,10 @@ func listen(flag, address string) (net.Listener, error) {
 		return nil, fmt.Errorf("%s is in use by another program: stop that, or choose another port with %s "+
 			"(%[2]s 127.0.0.1:0 takes a free one)", address, flag)
 	}
+	var malformed *net.AddrError
+	if errors.As(err, &malformed) {
+		return nil, fmt.Errorf("%s %q: expected an address and a port, such as 127.0.0.1:8080", flag, address)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", flag, address, err)
 	}

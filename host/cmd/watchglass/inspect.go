@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,9 +20,9 @@ func newInspectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect",
 		Short: "Show what a connector watches, for whom, and how current it is",
-		Long: `Inspect asks a connector's admin address (serve --admin, push --admin) what it watches: each
-resource with its objects, version, memory and the time since its source was
-heard of, and each reader with what it follows and how far it was sent.`,
+		Long: `Inspect asks a connector's admin address (serve --admin, push --admin) what it
+watches: each resource with its objects, version, memory and the time since its
+source was heard of, and each reader with what it follows and how far it was sent.`,
 		Example: `  watchglass serve --kubeconfig ~/.kube/config --admin 127.0.0.1:8082
   watchglass inspect --admin 127.0.0.1:8082`,
 		Args: arguments(0, 0),
@@ -34,6 +35,9 @@ heard of, and each reader with what it follows and how far it was sent.`,
 	return cmd
 }
 
+// inspectTimeout is how long a connector may take to answer.
+const inspectTimeout = 10 * time.Second
+
 func inspect(ctx context.Context, address, output string, stdout io.Writer) error {
 	if output != "" && output != "json" {
 		return fmt.Errorf("--output %q: expected json, or nothing for a table", output)
@@ -42,14 +46,19 @@ func inspect(ctx context.Context, address, output string, stdout io.Writer) erro
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
 		return err
 	}
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s does not answer within %v: is it the address of serve --admin?", address, inspectTimeout)
+	case ctx.Err() != nil:
+		return errors.New("interrupted before the connector answered")
+	case err != nil:
 		return fmt.Errorf("no connector answers: %w; start it with serve --admin or push --admin, and give that address", err)
 	}
 	defer resp.Body.Close()

@@ -115,6 +115,7 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 		if err != nil {
 			return err
 		}
+		warnUnreachable(ctx, log, up, "it is asked again until it can")
 		if err := hold(ctx, h.connector, resources, log); err != nil || ctx.Err() != nil {
 			return err
 		}

@@ -59,14 +59,14 @@ func record(ctx context.Context, f *recordFlags, name, path string, out, stderr 
 			failed = err
 		}
 	}()
-	begun := false
+	warnUnreachable(ctx, log, up, "it is asked again until it can")
 	err = r.recorder.Source(ctx, up.source, resource, func(rv api.ResourceVersion) {
-		if !begun {
+		if !r.begun {
 			fmt.Fprintf(out, "recording %s of %s from version %d on; Ctrl-C stops\n", resource, up.name, rv)
-			begun = true
+			r.begun = true
 		}
 	})
-	if err == nil && !begun {
+	if err == nil && !r.begun {
 		return fmt.Errorf("interrupted before the first state of %s was here: nothing is recorded", resource)
 	}
 	return err

@@ -16,6 +16,7 @@ type recorder struct {
 	file       *os.File
 	recorder   *recording.Recorder
 	collection *recording.Collection
+	begun      bool // whether there is anything worth keeping
 }
 
 // newRecorder does not overwrite: a recording is evidence.
@@ -30,9 +31,14 @@ func newRecorder(name string, resource api.Resource) (*recorder, error) {
 	return &recorder{file: file, recorder: recording.New(file, resource)}, nil
 }
 
-// Close completes the recording.
+// Close completes the recording. One that has not begun is removed, so that the
+// command can be given again.
 func (r *recorder) Close() error {
-	if err := errors.Join(r.recorder.Close(), r.file.Close()); err != nil {
+	err := errors.Join(r.recorder.Close(), r.file.Close())
+	if !r.begun {
+		err = errors.Join(err, os.Remove(r.file.Name()))
+	}
+	if err != nil {
 		return fmt.Errorf("recording to %s: %w", r.file.Name(), err)
 	}
 	return nil
@@ -47,7 +53,7 @@ func (r *recorder) tap() func(guest.Conn) guest.Conn {
 
 func (r *recorder) opened(schema api.Schema, options guest.CollectionOptions) {
 	if r != nil {
-		r.collection = r.recorder.Collection(schema, options)
+		r.collection, r.begun = r.recorder.Collection(schema, options), true
 	}
 }
 

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func newRootCommand() *cobra.Command {
@@ -28,10 +31,52 @@ of readers, and every reader resumes where it stopped.`,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return misused(cmd, err.Error())
+		return misused(cmd, flagMistake(err))
 	})
+	root.SetHelpCommand(newHelpCommand())
 	root.AddCommand(newDemoCommand(), newServeCommand(), newGetCommand(), newWatchCommand(), newInspectCommand(), newRecordCommand(), newVerifyCommand(), newPushCommand(), newTokenCommand(), newVersionCommand())
 	return root
+}
+
+func newHelpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about any command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			asked, rest, err := cmd.Root().Find(args)
+			if err == nil {
+				err = noSuchCommand(asked, rest)
+			}
+			if err != nil {
+				return err
+			}
+			asked.InitDefaultHelpFlag()
+			return asked.Help()
+		},
+	}
+}
+
+// flagMistake says what a flag takes when it was given something else.
+func flagMistake(err error) string {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err.Error()
+	}
+	flag := invalid.GetFlag()
+	expected, known := map[string]string{
+		"int":      "a whole number",
+		"uint64":   "a whole number, 0 or more",
+		"float64":  "a number",
+		"bool":     "true or false",
+		"duration": "a time with its unit, such as 30s, 5m or 1h30m",
+	}[flag.Value.Type()]
+	if !known {
+		return err.Error()
+	}
+	if errors.Is(err, strconv.ErrRange) {
+		expected += " that is not as large"
+	}
+	return fmt.Sprintf("--%s %q: expected %s", flag.Name, invalid.GetValue(), expected)
 }
 
 func misused(cmd *cobra.Command, what string) error {

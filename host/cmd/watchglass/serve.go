@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -96,18 +95,8 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	warnUnreachable(ctx, h, up)
+	warnUnreachable(ctx, log, up, servingAnyway)
 	h.announce(stdout)
 	fmt.Fprintf(stdout, "watchglass serve: %s  (%s; Ctrl-C stops)\n", h.url(), up.name)
 	return h.run(ctx)
-}
-
-// warnUnreachable tells at once about a source that is not there, which is no
-// reason to give up: it is asked again as long as there are readers.
-func warnUnreachable(ctx context.Context, h *host, up *upstream) {
-	bounded, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	if err := up.ready(bounded); err != nil && ctx.Err() == nil {
-		h.log.Warn("the source cannot be read; serving anyway, readers wait until it can", "source", up.name, "error", err)
-	}
 }

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/watchglass/watchglass/host/access/token"
 )
@@ -75,6 +77,14 @@ func mint(f *tokenFlags, now time.Time, stdout io.Writer) error {
 	}
 	if f.ttl < time.Second {
 		return fmt.Errorf("--ttl %s: expected at least a second", f.ttl)
+	}
+	if strings.ContainsAny(f.cluster, "/ \t\r\n") {
+		return fmt.Errorf("--cluster %q: expected a name as in /clusters/NAME/watch, without slashes and spaces", f.cluster)
+	}
+	for _, namespace := range f.namespaces {
+		if namespace != token.Any && len(validation.IsDNS1123Label(namespace)) > 0 {
+			return fmt.Errorf("--namespaces: %q is no name of a namespace: expected small letters, digits and -, or * for all", namespace)
+		}
 	}
 	claims := token.Claims{User: f.user, Cluster: f.cluster, Namespaces: f.namespaces, Feed: f.feed, Expires: now.Add(f.ttl)}
 	for _, name := range f.resources {

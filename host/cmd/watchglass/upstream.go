@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/watchglass/watchglass/host/source"
 	"github.com/watchglass/watchglass/host/source/etcd"
@@ -68,4 +69,17 @@ func (f *kubeFlags) openKube(log *slog.Logger) (*upstream, error) {
 		return nil, err
 	}
 	return &upstream{source: src, name: "kube-apiserver " + src.Host(), ready: src.Ready, close: src.Close}, nil
+}
+
+// servingAnyway is what a host does about a source that is not there.
+const servingAnyway = "serving anyway, readers wait until it can"
+
+// warnUnreachable tells at once about a source that is not there, which is no
+// reason to give up: it is asked again and again.
+func warnUnreachable(ctx context.Context, log *slog.Logger, up *upstream, meanwhile string) {
+	bounded, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	if err := up.ready(bounded); err != nil && ctx.Err() == nil {
+		log.Warn("the source cannot be read; "+meanwhile, "source", up.name, "error", err)
+	}
 }

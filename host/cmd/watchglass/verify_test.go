@@ -182,10 +182,12 @@ func TestRegression3_ARecordingThatDidNotBeginFails(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer silent.Close()
-	c := start(t, "record", "pods", filepath.Join(t.TempDir(), "source.jsonl"), "--etcd-endpoints", silent.Addr().String())
+	name := filepath.Join(t.TempDir(), "source.jsonl")
+	c := start(t, "record", "pods", name, "--etcd-endpoints", silent.Addr().String())
 	conn, err := silent.Accept()
 	require.NoError(t, err)
 	defer conn.Close()
 	assert.Equal(t, 1, c.stop())
 	assert.Contains(t, c.log.String(), "interrupted before the first state of v1/pods was here: nothing is recorded")
+	assert.NoFileExists(t, name, "the command can be given again")
 }

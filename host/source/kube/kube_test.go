@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -514,6 +515,11 @@ func TestConfigIsChecked(t *testing.T) {
 	_, err = kube.Load(kube.Access{Kubeconfig: "/does/not/exist"})
 	assert.ErrorContains(t, err, "/does/not/exist")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	nowhere := filepath.Join(t.TempDir(), "config")
+	t.Setenv("KUBECONFIG", nowhere)
+	_, err = kube.Load(kube.Access{Context: "shop"})
+	assert.ErrorContains(t, err, "there is no kubeconfig at "+nowhere)
+
 	_, err = kube.Load(kube.Access{InCluster: true})
 	assert.ErrorContains(t, err, "this is no pod of a cluster")
 }

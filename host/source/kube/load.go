@@ -3,6 +3,9 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"os"
+	"slices"
+	"strings"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -45,15 +48,22 @@ func Load(a Access) (*rest.Config, error) {
 func explainLoading(a Access, rules *clientcmd.ClientConfigLoadingRules, err error) error {
 	from := a.Kubeconfig
 	if from == "" {
-		from = fmt.Sprint(rules.Precedence)
+		from = strings.Join(rules.Precedence, " or ")
 	}
 	switch {
+	case a.Kubeconfig == "" && !slices.ContainsFunc(rules.Precedence, exists):
+		return fmt.Errorf("there is no kubeconfig at %s: name one", from)
 	case a.Context != "":
 		return fmt.Errorf("kubeconfig %s, context %q: %w", from, a.Context, err)
 	case clientcmd.IsEmptyConfig(err):
 		return fmt.Errorf("no cluster is configured in %s: name a kubeconfig, or a context with a cluster", from)
 	}
 	return fmt.Errorf("kubeconfig %s: %w", from, err)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // tuned leaves pacing to the connector, which runs one stream per resource and
