@@ -147,9 +147,13 @@ func (r *attached) Collection(resource api.Resource, f *wire.Subscribe) (*cacher
 		b.connect(e)
 		e.origin.need()
 	}
-	if denied := b.reflector.Denied(); denied != nil {
+	why := b.reflector.Denied()
+	if refused := b.reflector.Refused(); refused != nil {
+		why = refused // whatever is still there: nothing follows it
+	}
+	if why != nil {
 		b.idleSince = min(b.idleSince, e.now) // nobody needs to come again
-		return nil, denied
+		return nil, why
 	}
 	if !b.reflector.SchemaKnown() {
 		b.idleSince = e.now + comeAgainMillis - lingerMillis

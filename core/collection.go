@@ -140,6 +140,10 @@ func (b *backing) adopt(e *Engine, r *reflector.Reflector) {
 	b.reflector.Tick(e.now)
 	b.reflector.OnSchema = func() { b.described(e) }
 	b.reflector.OnFault = func(f *wire.ObjectError) { e.reportFault(b, f) }
+	b.reflector.OnRefused = func(why *api.Status) {
+		b.settle(why)
+		e.expireReaders(b.cacher, why)
+	}
 }
 
 // whenDescribed calls f once the schema is known, or with the reason why it
@@ -217,7 +221,8 @@ func (e *Engine) dropIdle() {
 		return
 	}
 	e.backings = slices.DeleteFunc(e.backings, func(b *backing) bool {
-		if b.users > 0 || e.now < b.idleSince+lingerMillis && !b.tooLarge() {
+		awaited := e.now < b.idleSince // by a reader that was asked to come again
+		if b.users > 0 || awaited || e.now < b.idleSince+lingerMillis && !b.tooLarge() {
 			return false
 		}
 		b.reflector.Close()
@@ -260,8 +265,6 @@ func (e *Engine) keepBudget() {
 	largest.reflector.Refuse(api.TooLarge("the objects need more memory than the " +
 		number(e.cfg.MaxBytes) + " bytes allowed; narrow " + largest.scope.Resource +
 		" by namespace or selector, leave bodies out, or allow more"))
-	largest.settle(largest.reflector.Refused())
-	e.expireReaders(largest.cacher, largest.reflector.Refused())
 }
 
 func (e *Engine) findCollection(id uint32) *collection {

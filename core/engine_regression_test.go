@@ -210,3 +210,44 @@ func TestRegression8_TurnedAwayTwoStepsAway(t *testing.T) {
 	require.Equal(t, wire.Live, l.state().State)
 	require.Nil(t, l.state().Status)
 }
+
+// Regression 9: who is served by an engine was left without a word when what the
+// engine reads from refused its collection for good, and was let in afterwards as
+// if more would come.
+func TestRegression9_RefusedTwoStepsAway(t *testing.T) {
+	r := newRig(t)
+	r.load(10)
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	l := r.leaf(7, 1<<20)
+	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	require.Equal(t, wire.Live, l.state().State)
+	refusal := wire.SubscriptionStatus{Subscription: 1, Status: api.TooLarge("it does not fit")}
+	r.step(&wire.StreamData{Stream: r.stream, Data: refusal.Append(nil)})
+	l.settle()
+	require.Equal(t, wire.Closed, r.state().State)
+	require.Equal(t, wire.Closed, l.state().State)
+	require.Equal(t, "it does not fit", l.state().Status.Message)
+
+	late := r.leaf(8, 1<<20)
+	late.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	require.Equal(t, wire.Closed, late.state().State)
+	require.Equal(t, "it does not fit", late.state().Status.Message)
+}
+
+// Regression 10: a collection that an engine opened for one of its readers, and
+// gave up for its memory before the reader had come again, was opened anew each
+// time, and the reader asked to come again for ever.
+func TestRegression10_TooLargeBeforeTheReaderComesAgain(t *testing.T) {
+	r := newRig(t)
+	r.engine.cfg.MaxBytes = 1
+	r.load(10)
+	l := r.leaf(7, 1<<20)
+	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	require.EqualValues(t, 1, r.inspect("subscriptions"))
+	for range 10 {
+		l.wait(1500)
+	}
+	require.Equal(t, wire.Closed, l.state().State)
+	require.Equal(t, 413, l.state().Status.Code)
+	require.Zero(t, r.inspect("subscriptions"))
+}

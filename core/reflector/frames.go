@@ -314,8 +314,7 @@ func (r *Reflector) Ended(status *api.Status) {
 		r.wait(r.now + slowRetryMillis)
 		r.cacher.FailWaits(status)
 	case 400, 404, 413, 422:
-		r.phase = refused
-		r.cacher.FailWaits(status)
+		r.giveUp()
 	default:
 		at := r.backoff.Next(r.now)
 		r.wait(max(at, r.now+int64(status.RetryAfterSeconds)*1000))

@@ -89,6 +89,9 @@ type Reflector struct {
 	// that could not be brought up to date.
 	OnSchema func()
 	OnFault  func(*wire.ObjectError)
+	// OnRefused is called when the collection is given up for good, from either
+	// side: nothing more comes, for those either who are served from here.
+	OnRefused func(why *api.Status)
 }
 
 // New returns a reflector that is not connected. It feeds c, which must be
@@ -96,7 +99,7 @@ type Reflector struct {
 func New(cfg Config, c *cacher.Cacher) *Reflector {
 	return &Reflector{
 		cfg: cfg, cacher: c, source: cfg.Source, backoff: NewBackoff(cfg.Rand), period: 10_000,
-		OnSchema: func() {}, OnFault: func(*wire.ObjectError) {},
+		OnSchema: func() {}, OnFault: func(*wire.ObjectError) {}, OnRefused: func(*api.Status) {},
 	}
 }
 
@@ -273,7 +276,13 @@ func (r *Reflector) Refuse(status *api.Status) {
 	r.Close()
 	r.cacher.AbortList()
 	r.status = status
-	r.cacher.FailWaits(status)
+	r.giveUp()
+}
+
+func (r *Reflector) giveUp() {
+	r.phase = refused
+	r.cacher.FailWaits(r.status)
+	r.OnRefused(r.status)
 }
 
 // Denied is why a read that has to wait for the first state would wait for ever:
