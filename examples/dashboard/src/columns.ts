@@ -82,6 +82,11 @@ export function facetField(schema: Schema): string {
   return ["status.phase", "type", "spec.type"].find((field) => schema.fields.includes(field)) ?? "";
 }
 
+/** Whether there is more to see than in kubectl get without -o wide. */
+export function hasWideColumns(schema: Schema): boolean {
+  return schema.columns.some((column) => column.priority !== 0);
+}
+
 function ownColumns(schema: Schema, wide: boolean): number[] {
   const first = FIRST[schema.resource] ?? [];
   const rank = (name: string) => (name === "Age" ? 1000 : first.includes(name) ? first.indexOf(name) : first.length);

@@ -52,7 +52,7 @@ function progressText(status: CollectionStatus, now: number): string {
 function bannerText(status: CollectionStatus): string {
   const time = new Date(status.lastProgress).toLocaleTimeString();
   const rows = status.lastProgress && status.objects ? ` The rows are as of ${time}.` : "";
-  const why = status.error ? ` ${status.error.message}` : "";
+  const why = status.error ? ` Reason: ${status.error.message}` : "";
   return `${REASONS[status.state] ?? ""}${rows}${why}`;
 }
 

@@ -1,11 +1,11 @@
 import type { Collection, Schema, ViewOptions, Watchglass } from "watchglass";
-import { facetField, firstSort, nextSort, tableColumns } from "./columns.ts";
+import { facetField, firstSort, hasWideColumns, nextSort, tableColumns } from "./columns.ts";
 import { ConnectionState } from "./connection.ts";
 import { Detail } from "./detail.ts";
 import { byId, setAttribute, setText } from "./dom.ts";
 import { Facets } from "./facets.ts";
 import { Filters } from "./filters.ts";
-import { count, resourceName } from "./format.ts";
+import { count, resourceName, words } from "./format.ts";
 import { schedule } from "./frame.ts";
 import { Notices } from "./notices.ts";
 import { type Message, Overlay } from "./overlay.ts";
@@ -14,13 +14,15 @@ import { LiveView } from "./query.ts";
 import { demandedValue, withField, withLabel, withoutField } from "./selectors.ts";
 import { DEFAULT_RESOURCE, type PageState, formatHash, freshState, parseHash } from "./state.ts";
 import { Table } from "./table.ts";
-import { signIn } from "./token.ts";
+import { signIn, storedToken } from "./token.ts";
 
-const SIGN_IN: Message = {
-  title: "This server asks for a token",
-  text: "It is kept until the tab is closed.",
-  ask: { label: "Bearer token", text: "Sign in", submit: signIn },
-};
+function signInMessage(): Message {
+  return {
+    title: storedToken() ? "This server does not accept the token" : "This server asks for a token",
+    text: "It is kept until the tab is closed.",
+    ask: { label: "Bearer token", text: "Sign in", submit: signIn },
+  };
+}
 
 /** The live views of one resource: its rows, its count by phase, and its namespaces. */
 interface Views {
@@ -128,6 +130,7 @@ export class Dashboard {
     this.#notices.clear();
     this.#facets.clear();
     this.#table.setColumns([]);
+    this.#table.setSort("");
     this.#table.setSnapshot(undefined);
     this.#setRefusal(undefined);
   }
@@ -194,7 +197,7 @@ export class Dashboard {
   #showColumns(): void {
     if (!this.#schema) return;
     this.#table.setColumns(tableColumns(this.#schema, this.#state.wide));
-    this.#table.setSort(this.#state.sort);
+    byId("wide").hidden = !hasWideColumns(this.#schema);
   }
 
   #showObject(): void {
@@ -257,8 +260,8 @@ export class Dashboard {
     const loading = state === "connecting" || state === "syncing";
     setAttribute(byId("grid"), "aria-busy", String(loading && !rows));
     if (rows && rows.total > 0) this.#overlay.hide();
-    else if (!rows && error?.code === 401) this.#overlay.showMessage(SIGN_IN);
-    else if (!rows && error) this.#overlay.showMessage({ title: error.reason, text: error.message, action: this.#wayOut() });
+    else if (!rows && error?.code === 401) this.#overlay.showMessage(signInMessage());
+    else if (!rows && error) this.#overlay.showMessage({ title: words(error.reason), text: error.message, action: this.#wayOut() });
     else if (!rows && this.#refusal) this.#overlay.showMessage({ title: "This query was not accepted", text: "Its error is above." });
     else if (!rows || loading) this.#overlay.showLoading(total ? `Loading ${count(loaded)} of ${count(total)}` : "Loading");
     else this.#overlay.showMessage(this.#emptyMessage());

@@ -35,6 +35,11 @@ export function cellText(cell: Cell, isDate: boolean, now: number): string {
   return String(cell);
 }
 
+/** A reason of a Kubernetes Status, such as "NotFound", as a heading. */
+export function words(reason: string): string {
+  return reason.replace(/([a-z])([A-Z])/g, (_, end: string, start: string) => `${end} ${start.toLowerCase()}`);
+}
+
 /** The name of the resource within "group/version/name". */
 export function resourceName(resource: string): string {
   return resource.slice(resource.lastIndexOf("/") + 1);

@@ -12,12 +12,14 @@ declare global {
 /** Runs the page on a connection; says so when there cannot be one. */
 export async function start(connect: () => Promise<Watchglass>): Promise<void> {
   startTheme();
+  const overlay = new Overlay();
+  overlay.showLoading("Loading");
   try {
     globalThis.watchglassDashboard = new Dashboard(await connect());
   } catch (error) {
     setAttribute(byId("pill"), "data-state", "closed");
     setText(byId("pill-state"), "closed");
-    new Overlay().showMessage({
+    overlay.showMessage({
       title: "Could not start", text: String(error), action: { text: "Try again", run: () => location.reload() },
     });
   }

@@ -37,6 +37,7 @@ export class Table {
   /** The row that the keyboard is at: the key follows the object, the index is where it was last seen. */
   #active = { index: -1, key: "" };
   #opened = "";
+  #sort = "";
   #viewport = 0;
   #rowHeight = 1;
 
@@ -64,10 +65,13 @@ export class Table {
     this.#grid.style.setProperty("--table-width", `${width}px`);
     setAttribute(this.#grid, "aria-colcount", String(columns.length));
     this.#head.replaceChildren(...columns.map((column) => this.#headerCell(column)));
+    this.setSort(this.#sort);
     this.#measure();
   }
 
+  /** Marks the column that the rows shown are sorted by. */
   setSort(sort: string): void {
+    this.#sort = sort;
     this.#columns.forEach((column, i) => {
       const sorted = column.sort !== "" && column.sort === sort.replace(/^-/, "");
       const order = isDescending(column, sort) ? "descending" : "ascending";

@@ -67,6 +67,11 @@ describe("table", () => {
     assert.ok(await dashboard.rows.count());
   });
 
+  test("offers no wide columns where there are none", async () => {
+    await open({ hash: "#/v1/nodes" });
+    assert.equal(await dashboard.get("wide").isVisible(), false);
+  });
+
   test("sorts by a click on a header", async () => {
     await open();
     const restarts = async () => (await dashboard.column("Restarts")).map(Number);
@@ -190,6 +195,19 @@ describe("selectors", () => {
     await dashboard.get("selector-error").waitFor();
     assert.match(await dashboard.get("selector-error").textContent(), /unknown field "spec.node"/);
     assert.equal(await dashboard.get("field-selector").getAttribute("aria-invalid"), "true");
+  });
+
+  // Regression 1: the header said Restarts, and the rows were in the order of keys.
+  test("a header does not claim an order that was refused with the rest of the query", async () => {
+    await open();
+    await dashboard.get("field-selector").fill("spec.node=x");
+    await dashboard.get("selector-error").waitFor();
+    await dashboard.page.getByRole("button", { name: "Restarts" }).click();
+    await dashboard.get("wide").click();
+    await dashboard.frames();
+    assert.equal(await dashboard.page.locator("[role=columnheader]:not([aria-sort=none])").count(), 0);
+    await dashboard.get("field-selector").fill("");
+    await dashboard.page.locator("[aria-sort=ascending]").getByText("Restarts").waitFor();
   });
 
   test("a link with a wrong selector says so and can be repaired", async () => {
@@ -329,6 +347,8 @@ describe("connection", () => {
     await Promise.all([dashboard.page.waitForEvent("load"), dashboard.page.getByRole("button", { name: "Sign in" }).click()]);
     assert.equal(await inPage(() => sessionStorage.getItem("watchglass.token")), "s3cret");
     assert.ok(!dashboard.page.url().includes("s3cret"));
+    await inPage(() => fake.pods.setState("forbidden", { code: 401, reason: "Unauthorized", message: "wrong token" }));
+    await dashboard.page.getByText("This server does not accept the token").waitFor();
   });
 
   test("objects that cannot be read are listed and can be dismissed", async () => {
@@ -379,9 +399,11 @@ describe("page", () => {
     assert.equal(await background(), dark);
   });
 
-  test("fits a telephone", async () => {
-    await open({ viewport: { width: 400, height: 760 } });
-    assert.equal(await inPage(() => document.documentElement.scrollWidth), 400);
+  for (const width of [400, 700]) test(`fits ${width} pixels`, async () => {
+    await open({ viewport: { width, height: 760 } });
+    assert.equal(await inPage(() => document.documentElement.scrollWidth), width);
+    const box = await dashboard.get("theme").boundingBox();
+    assert.ok(box.x + box.width <= width, "the last button of the header is in sight");
     assert.ok(await dashboard.rows.count());
   });
 });
