@@ -88,7 +88,7 @@ func (f *fetches) ask(stream uint32, path string) {
 	if q.about != aboutCluster {
 		a.scope = f.driver.link.tap.scope(resourceNames[q.kind], q.filter, false)
 		f.begin(a)
-	} else if f.asking != nil {
+	} else if f.asking != nil && !f.asking.names() {
 		a.confirms, f.asking.unproved = f.asking, true
 	}
 	f.open = append(f.open, a)
@@ -96,6 +96,9 @@ func (f *fetches) ask(stream uint32, path string) {
 
 // begin notes what a request begins: another life of its scope, or going on.
 func (f *fetches) begin(a *answer) {
+	if f.asking != nil && f.asking.names() {
+		a.scope.named = f.asking.source
+	}
 	first := a.about == aboutInitial || a.about == aboutList && !a.query.Has("continue")
 	if first && (a.rv == 0 || !a.scope.ready) {
 		a.scope.renew()
@@ -270,6 +273,10 @@ func (a *answer) follows() bool {
 	return false
 }
 
+// names reports that the answer tells who the cluster is at the beginning of a
+// subscription.
+func (a *answer) names() bool { return a.about == aboutCluster && a.confirms == nil }
+
 // note does what the arrival of a part means, once the engine takes it.
 func (f *fetches) note(a *answer, done func()) {
 	switch {
@@ -285,7 +292,7 @@ func (f *fetches) note(a *answer, done func()) {
 func (f *fetches) finish(a *answer) {
 	f.note(a, a.complete)
 	of := a.confirms
-	if of == nil || a.source != of.scope.source {
+	if of == nil || a.source != of.scope.named {
 		return
 	}
 	f.driver.tick()
@@ -304,7 +311,7 @@ func (f *fetches) finish(a *answer) {
 
 func (f *fetches) close(a *answer, message string) {
 	f.abandon(a.stream)
-	f.give(a, a.follows() && a.over, &wire.StreamClosed{Stream: a.stream, Message: message})
+	f.give(a, a.follows() && a.over || a.names(), &wire.StreamClosed{Stream: a.stream, Message: message})
 }
 
 // hangUp breaks the connections to a server, or to all of them.

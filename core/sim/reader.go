@@ -165,8 +165,9 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 		return
 	}
 	e := r.scope(c).epoch
-	// Versions of another cluster are not known for that before they are listed.
-	anew := r.fetches != nil && f.ResourceVersion == 0 && e.source != nil && e.source != r.world.source
+	// Versions of another cluster are not known for that before they are listed, and
+	// a list may be of another one than was thought.
+	anew := r.fetches != nil && f.ResourceVersion == 0 && e.source != nil && (e.source != r.world.source || e.source != r.scope(c).named)
 	if c.epoch == e && f.ResourceVersion < c.told.ResourceVersion && !anew {
 		r.world.fail(ErrBack, "reader %d, collection %d: from version %d to %d", r.id, c.id, c.told.ResourceVersion, f.ResourceVersion)
 	}

@@ -35,6 +35,9 @@ type scope struct {
 	key  string
 	kind int
 	*epoch
+	// named: the cluster of Kubernetes that the engine takes what comes for. Another
+	// may have come to the address since it was asked who it is.
+	named *source
 }
 
 // epoch is the life of a scope with one source.
