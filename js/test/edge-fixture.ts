@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -146,7 +147,7 @@ export async function relists(wg: Watchglass): Promise<number | undefined> {
 /** A reader that does what the test says. */
 export async function rawReader(edge: Edge, grant: object, object = "one"): Promise<Socket> {
   const socket = new Socket(edge.url(`${object}/watch`, "ws"), "watchglass.v1", { headers: { "x-watchglass-grant": JSON.stringify(grant) } });
-  await new Promise((resolve) => socket.on("open", resolve));
+  await once(socket, "open");
   return socket;
 }
 

@@ -1,7 +1,7 @@
 import type { ObjectStorage } from "./platform.js";
 
-/** Times that are nearer than this are waited for in memory: an alarm costs a write. */
-const nearMillis = 5_000;
+/** Times that are no further away are waited for in memory, where an idle object stays for about as long anyway: an alarm costs a write, and wakes it up also when it is not needed any more. */
+const nearMillis = 10_000;
 
 /** Calls a function at a time, though the object is taken out of memory until then. */
 export class Alarm {
@@ -45,7 +45,7 @@ export class Alarm {
     if (wanted.length === 0) return; // an alarm that goes off for nothing does no harm
     const now = Date.now();
     const next = Math.min(...wanted.map(([, millis]) => millis));
-    const near = next - now < nearMillis;
+    const near = next - now <= nearMillis;
     // One that goes off too early is set again then, so it is written once a period and not with each message.
     if (!near && this.#stored > now && this.#stored <= next) return;
     if (near) {

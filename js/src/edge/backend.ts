@@ -2,7 +2,7 @@ import { idsPerMember, type Engine, type Seat } from "../engine.js";
 import { WatchglassError } from "../errors.js";
 import type { Status } from "../types.js";
 import { Reader, Writer, type Frame } from "../wire/codec.js";
-import { writeCommand, type Command } from "../wire/commands.js";
+import { Match, Policy, Tristate, writeCommand, type Command } from "../wire/commands.js";
 import { readOutput, type Output } from "../wire/outputs.js";
 import { PageStream, WatchStream, type Page } from "./answers.js";
 import type { Holdings } from "./holdings.js";
@@ -107,27 +107,26 @@ export class Backend {
   }
 
   async #get(query: URLSearchParams): Promise<Response> {
-    const { id: collection } = this.#hold(resourceOf(query));
-    return reply(await within(this.#ask((request) => ({ type: "Get", request, collection, key: query.get("key") ?? "" }))));
+    const collection = await this.#described(resourceOf(query));
+    return reply(await this.#ask((request) => ({ type: "Get", request, collection, key: query.get("key") ?? "" })));
   }
 
   async #list(query: URLSearchParams): Promise<Response> {
-    const { id: collection } = this.#hold(resourceOf(query));
-    const options: List = {
+    const options: Omit<List, "collection"> = {
       type: "List",
       request: 0,
-      collection,
       ...select(query),
       resourceVersion: query.get("resourceVersion") ?? "",
-      match: number(query, "match"),
+      match: number(query, "match", Match.Exact),
       limit: number(query, "limit"),
       continue: query.get("continue") ?? "",
       bodies: true,
     };
-    const first = await this.#page(options);
+    const collection = await this.#described(resourceOf(query));
+    const first = await this.#page({ ...options, collection });
     const all = query.get("all") === "true";
     const stream = new PageStream(all ? first : { ...first, next: "" }, {
-      follow: (next) => this.#page({ ...options, resourceVersion: "", match: 0, continue: next }),
+      follow: (next) => this.#page({ ...options, collection, resourceVersion: "", match: 0, continue: next }),
       done: () => this.#lists.delete(stream),
     });
     this.#lists.add(stream);
@@ -138,7 +137,7 @@ export class Backend {
     if (this.bytes > maxWaiting) throw new WatchglassError(crowded());
     this.#pages++;
     try {
-      const { bytes, output } = await within(this.#ask((request) => ({ ...options, request })));
+      const { bytes, output } = await this.#ask((request) => ({ ...options, request }));
       return { bytes, next: (output as Output & { type: "ListReply" }).continue };
     } finally {
       this.#pages--;
@@ -146,6 +145,17 @@ export class Backend {
   }
 
   #watch(query: URLSearchParams): Response {
+    const options = {
+      ...select(query),
+      resourceVersion: query.get("resourceVersion") ?? "",
+      match: number(query, "match", Match.Exact),
+      sendInitialEvents: number(query, "sendInitialEvents", Tristate.true),
+      bookmarks: query.get("bookmarks") === "true",
+      timeoutSeconds: number(query, "timeoutSeconds"),
+      bodies: true,
+      policy: Policy.terminate,
+      credit: watchCredit,
+    };
     const { id: collection } = this.#hold(resourceOf(query));
     const watch = this.#newId();
     const stream = new WatchStream({
@@ -156,20 +166,7 @@ export class Backend {
       },
     });
     this.#watches.set(watch, stream);
-    this.#send({
-      type: "OpenWatch",
-      watch,
-      collection,
-      ...select(query),
-      resourceVersion: query.get("resourceVersion") ?? "",
-      match: number(query, "match"),
-      sendInitialEvents: number(query, "sendInitialEvents"),
-      bookmarks: query.get("bookmarks") === "true",
-      timeoutSeconds: number(query, "timeoutSeconds"),
-      bodies: true,
-      policy: 0,
-      credit: watchCredit,
-    });
+    this.#send({ type: "OpenWatch", watch, collection, ...options });
     // What makes no sense is refused at once.
     if (stream.failure) throw stream.failure;
     return new Response(stream.readable);
@@ -202,12 +199,24 @@ export class Backend {
     return held;
   }
 
-  #ask(question: (request: number) => Command): Promise<Answer> {
+  /** The number of a collection that the engine has an answer for, now or soon: what it is asked before that, it keeps for as long as that takes. */
+  async #described(resource: string): Promise<number> {
+    const { id, schema } = this.#hold(resource);
+    await within(schema);
+    return id;
+  }
+
+  async #ask(question: (request: number) => Command): Promise<Answer> {
     const request = this.#newId();
-    return new Promise((resolve, reject) => {
+    const answer = new Promise<Answer>((resolve, reject) => {
       this.#waiting.set(request, { resolve, reject });
       this.#send(question(request));
     });
+    try {
+      return await within(answer);
+    } finally {
+      this.#waiting.delete(request);
+    }
   }
 
   #told(frame: Frame): void {
@@ -353,8 +362,12 @@ function select(query: URLSearchParams): { namespace: string; labelSelector: str
   return { namespace: query.get("namespace") ?? "", labelSelector: query.get("labelSelector") ?? "", fieldSelector: query.get("fieldSelector") ?? "" };
 }
 
-function number(query: URLSearchParams, name: string): number {
-  const value = Number(query.get(name) ?? "0");
-  if (!Number.isInteger(value) || value < 0 || value > 0xffff_ffff) throw new WatchglassError(status(400, "BadRequest", `${name} is not a number`));
+/** A number as the engine takes it: what it does not take ends the place there. */
+function number(query: URLSearchParams, name: string, most = 0xffff_ffff): number {
+  const text = query.get(name) ?? "0";
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0 || value > most) {
+    throw new WatchglassError(status(400, "BadRequest", `${name} is ${JSON.stringify(text)}, expected a whole number from 0 to ${most}`));
+  }
   return value;
 }

@@ -2,12 +2,13 @@ import type { Client } from "../client.js";
 import type { Engine } from "../engine.js";
 import type { Dial, StreamEvents } from "../transport.js";
 import type { Status } from "../types.js";
+import { maxMessage } from "../wire/codec.js";
 import { sources } from "./frames.js";
 import { covers, type Grant } from "./grant.js";
 import type { Holdings } from "./holdings.js";
 import { socketPair, type HibernatableSocket, type ObjectState } from "./platform.js";
 import { refuse, status } from "./refusal.js";
-import { closeSocket, expired, protocolBroken, upgraded, upgradeRefused } from "./sockets.js";
+import { closeSocket, expired, keepWith, protocolBroken, tooLong, upgraded, upgradeRefused } from "./sockets.js";
 
 const tag = "feed";
 
@@ -98,9 +99,10 @@ export class Feeds {
     const why = this.#mayNot(grant, resources) ?? this.#conflict(resources, source, searchParams.get("replace") === "true");
     if (why) return refuse(why);
     const [client, server] = socketPair();
-    this.#state.acceptWebSocket(server, [tag]);
     const feed: Feed = { since: Date.now(), resources, source, user: grant.user, expires: grant.expires, session: 0 };
-    server.serializeAttachment(feed);
+    const unkept = keepWith(server, feed);
+    if (unkept) return refuse(unkept);
+    this.#state.acceptWebSocket(server, [tag]);
     this.#holdings.hold(resources);
     if (this.#stream && !this.#active) this.#begin();
     this.#client.reconnect();
@@ -110,6 +112,7 @@ export class Feeds {
   message(socket: HibernatableSocket, message: string | Uint8Array): void {
     if (typeof message === "string") return this.#told(socket, message);
     if (socket !== this.#active || !this.#begun) return; // of a session that is over
+    if (message.length > maxMessage) return this.#lost(tooLong(message.length, maxMessage));
     const foreign = this.#foreign(socket, message);
     if (foreign) return this.#lost(foreign);
     this.#stream?.data(message);

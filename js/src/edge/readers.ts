@@ -1,6 +1,6 @@
 import { idsPerMember, type Engine, type Seat } from "../engine.js";
 import type { Status } from "../types.js";
-import { maxMessage, Writer, type Frame } from "../wire/codec.js";
+import { Writer, type Frame } from "../wire/codec.js";
 import { writeCommand, type Command } from "../wire/commands.js";
 import { readOutput } from "../wire/outputs.js";
 import { refuseSubscriptions, writeSubscriptionStatus, type Subscribed } from "./frames.js";
@@ -10,13 +10,19 @@ import type { Holdings } from "./holdings.js";
 import type { Settings } from "./options.js";
 import { inPart } from "./places.js";
 import { socketPair, type HibernatableSocket, type ObjectState } from "./platform.js";
-import { status } from "./refusal.js";
-import { closeSocket, expired, protocolBroken, upgraded, upgradeRefused } from "./sockets.js";
+import { refuse, status } from "./refusal.js";
+import { closeSocket, expired, keepWith, protocolBroken, tooLong, upgraded, upgradeRefused } from "./sockets.js";
 
 const tag = "reader";
 
 /** Bytes that are sent to a reader before it says anything. One that has taken them all is not reading, or has subscribed to too much at a time. */
 const roomBytes = 16 << 20;
+
+/** The longest message of a reader, as at a connector: thousands of frames. What one message takes, the module's memory keeps. */
+const maxMessage = 1 << 20;
+
+/** How long a reader may go without a Hello, as at a connector. */
+const helloMillis = 10_000;
 
 /** What stays with a reader's socket while the object is not in memory. */
 interface Attachment {
@@ -32,6 +38,7 @@ interface Attachment {
   /** As of {@link Reader}. */
   sent?: number;
   stalledAt?: number;
+  silentSince?: number;
 }
 
 interface Reader {
@@ -45,6 +52,8 @@ interface Reader {
   sent: number;
   /** Since when data waits for it that it gives no credit for, or leaves no room; zero when none does. */
   stalledAt: number;
+  /** Since when a Hello is waited for; zero once it came. */
+  silentSince: number;
   /** It was told something, or said something, since it was kept. */
   stirred: boolean;
 }
@@ -59,7 +68,8 @@ export class Readers {
   readonly #writer = new Writer();
   readonly #byId = new Map<number, Reader>();
   readonly #bySocket = new Map<HibernatableSocket, Reader>();
-  readonly #stalled = new Set<Reader>();
+  /** Those that something is waited for from, with an end to it. */
+  readonly #awaited = new Set<Reader>();
   #lastSerial = 0;
 
   constructor(state: ObjectState, engine: Engine, settings: Settings, holdings: Holdings, counters: Counters) {
@@ -98,11 +108,14 @@ export class Readers {
     return first * 1000;
   }
 
-  /** When the first of those that take nothing has to go; zero for never. */
+  /** When the first of those that say nothing, or take nothing, has to go; zero for never. */
   get patience(): number {
     let first = 0;
-    for (const { stalledAt } of this.#stalled) if (first === 0 || stalledAt < first) first = stalledAt;
-    return first && first + this.#settings.stallMillis;
+    for (const reader of this.#awaited) {
+      const until = this.#until(reader);
+      if (first === 0 || until < first) first = until;
+    }
+    return first;
   }
 
   has(socket: HibernatableSocket): boolean {
@@ -113,20 +126,20 @@ export class Readers {
     const refused = upgradeRefused(request);
     if (refused) return refused;
     const [client, server] = socketPair();
-    this.#state.acceptWebSocket(server, [tag]);
     const query = new URL(request.url).searchParams;
     const part = query.get("shard");
-    const attachment: Attachment = { serial: this.#newSerial(), grant, ...(part && { part, whole: !query.get("namespace") }) };
-    server.serializeAttachment(attachment);
+    const attachment: Attachment = { serial: this.#newSerial(), grant, ...(part && { part, whole: !query.get("namespace") }), silentSince: Date.now() };
+    const unkept = keepWith(server, attachment);
+    if (unkept) return refuse(unkept);
+    this.#state.acceptWebSocket(server, [tag]);
     this.#attach(server, attachment);
     return upgraded(client);
   }
 
   message(socket: HibernatableSocket, message: string | Uint8Array): void {
     const reader = this.#bySocket.get(socket)!;
-    if (typeof message === "string" || message.length > maxMessage) {
-      return this.#end(reader, protocolBroken("a message that is text or too long: every message of the protocol is binary"));
-    }
+    if (typeof message === "string") return this.#end(reader, protocolBroken("expected binary messages, not text"));
+    if (message.length > maxMessage) return this.#end(reader, tooLong(message.length, maxMessage));
     // Whoever speaks has heard: there is room again for what it was sent.
     const { id, sent } = reader;
     reader.sent = 0;
@@ -145,8 +158,12 @@ export class Readers {
     for (const reader of [...this.#bySocket.values()]) {
       if (reader.grant.expires * 1000 <= now) this.#end(reader, expired());
     }
-    for (const reader of [...this.#stalled]) {
-      if (reader.stalledAt + this.#settings.stallMillis > now) continue;
+    for (const reader of [...this.#awaited]) {
+      if (this.#until(reader) > now) continue;
+      if (reader.silentSince !== 0) {
+        this.#end(reader, silent());
+        continue;
+      }
       this.#counters.add("readersTooSlow");
       this.#end(reader, tooSlow(this.#settings.stallMillis));
     }
@@ -167,12 +184,12 @@ export class Readers {
     if (this.#writer.length > 0) this.#seat.send(this.#writer.take());
   }
 
-  #attach(socket: HibernatableSocket, { serial, grant, part, whole = false, kept, sent = 0, stalledAt = 0 }: Attachment): void {
+  #attach(socket: HibernatableSocket, { serial, grant, part, whole = false, kept, sent = 0, stalledAt = 0, silentSince = 0 }: Attachment): void {
     const id = this.#id(serial);
-    const reader: Reader = { id, serial, socket, grant, part, whole, sent, stalledAt, stirred: kept === undefined };
+    const reader: Reader = { id, serial, socket, grant, part, whole, sent, stalledAt, silentSince, stirred: kept === undefined };
     this.#byId.set(id, reader);
     this.#bySocket.set(socket, reader);
-    if (stalledAt !== 0) this.#stalled.add(reader);
+    this.#await(reader);
     this.#command({
       type: "AttachReader",
       reader: id,
@@ -195,6 +212,8 @@ export class Readers {
       case "SendReader":
         reader.sent += output.data.length;
         reader.stirred = true;
+        // It is the answer to the Hello, or comes after it.
+        if (reader.silentSince !== 0) this.#await(reader, { silentSince: 0 });
         return this.#send(reader, output.data);
       case "CloseReader":
         return this.#close(reader, output.status ?? protocolBroken("no reason was given"));
@@ -208,9 +227,18 @@ export class Readers {
   /** One that lets data wait costs nothing but its socket, for which there is an end as well. */
   #stall(reader: Reader, stalled: boolean): void {
     reader.stirred = true;
-    reader.stalledAt = stalled ? Date.now() : 0;
-    if (stalled) this.#stalled.add(reader);
-    else this.#stalled.delete(reader);
+    this.#await(reader, { stalledAt: stalled ? Date.now() : 0 });
+  }
+
+  #await(reader: Reader, since: { stalledAt?: number; silentSince?: number } = {}): void {
+    Object.assign(reader, since);
+    if (reader.stalledAt !== 0 || reader.silentSince !== 0) this.#awaited.add(reader);
+    else this.#awaited.delete(reader);
+  }
+
+  /** How long a reader is waited for. */
+  #until({ silentSince, stalledAt }: Reader): number {
+    return silentSince !== 0 ? silentSince + helloMillis : stalledAt + this.#settings.stallMillis;
   }
 
   #send(reader: Reader, data: Uint8Array): void {
@@ -250,7 +278,6 @@ export class Readers {
     return this.#lastSerial;
   }
 
-
   /** Ends a reader that the engine would go on with. */
   #end(reader: Reader, why: Status): void {
     this.#command({ type: "DetachReader", reader: reader.id });
@@ -263,19 +290,15 @@ export class Readers {
   #close(reader: Reader, why: Status): void {
     this.#byId.delete(reader.id);
     this.#bySocket.delete(reader.socket);
-    this.#stalled.delete(reader);
+    this.#awaited.delete(reader);
     closeSocket(reader.socket, why);
   }
 }
 
-function keep({ socket, serial, grant, part, whole, sent, stalledAt }: Reader, kept: Uint8Array): void {
-  const attachment: Attachment = { serial, grant, ...(part && { part, whole }), sent, stalledAt };
-  try {
-    socket.serializeAttachment({ ...attachment, kept } satisfies Attachment);
-  } catch {
-    // More subscriptions than can be kept: when the object wakes up, the reader has to connect again.
-    socket.serializeAttachment(attachment);
-  }
+function keep({ socket, serial, grant, part, whole, sent, stalledAt, silentSince }: Reader, kept: Uint8Array): void {
+  const attachment: Attachment = { serial, grant, ...(part && { part, whole }), sent, stalledAt, silentSince };
+  // With more subscriptions than can be kept the reader has to connect again when the object wakes up.
+  if (keepWith(socket, { ...attachment, kept } satisfies Attachment)) keepWith(socket, attachment);
 }
 
 /** Why a subscription is not answered where it would get less than it asks for. Who may not have it at all is told that, by the engine. */
@@ -283,6 +306,11 @@ function misplaced({ grant, part, whole }: Reader, { resource, namespace }: Subs
   if (!part || (namespace ? inPart(namespace, part) : whole) || !covers(grant, resource, namespace)) return undefined;
   const lacks = namespace ? `${namespace} is not among them` : "a subscription has to name one of them";
   return status(400, "BadRequest", `the namespaces are divided over several objects of this edge, this one has shard ${part}, and ${lacks}: connect with ?resource=${resource}&namespace=NAME, or once for each object with &shard=`);
+}
+
+/** As a connector words it. */
+function silent(): Status {
+  return status(408, "Timeout", "the reader connected and said nothing: the first message must have come by now, and begin with a Hello frame");
 }
 
 function tooSlow(millis: number): Status {

@@ -1,3 +1,4 @@
+import { messageOf } from "../errors.js";
 import { closeReason, subprotocol } from "../transport.js";
 import type { Status } from "../types.js";
 import type { HibernatableSocket } from "./platform.js";
@@ -11,6 +12,16 @@ export function upgradeRefused(request: Request): Response | undefined {
   const offered = (request.headers.get("Sec-WebSocket-Protocol") ?? "").split(",").map((name) => name.trim());
   if (!offered.includes(subprotocol)) return refuse(status(400, "BadRequest", `the WebSocket subprotocol must be ${subprotocol}`));
   return undefined;
+}
+
+/** Leaves with a socket what stays there while the object is not in memory, or says that the platform has no room for it: 16 KiB. */
+export function keepWith(socket: HibernatableSocket, value: unknown): Status | undefined {
+  try {
+    socket.serializeAttachment(value);
+    return undefined;
+  } catch (error) {
+    return status(431, "RequestHeaderFieldsTooLarge", `what the token grants is too long to be kept with a connection, name less in it: ${messageOf(error)}`);
+  }
 }
 
 /** Answers such a request with the client's end. */
@@ -37,6 +48,10 @@ function closeCode({ code, reason }: Status): number {
 
 export function expired(): Status {
   return status(401, "Unauthorized", "the token has expired");
+}
+
+export function tooLong(bytes: number, limit: number): Status {
+  return protocolBroken(`a message of ${bytes} bytes, the limit is ${limit}`);
 }
 
 export function protocolBroken(message: string): Status {

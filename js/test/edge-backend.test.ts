@@ -1,0 +1,25 @@
+// What an object answers the HTTP face of the edge, without an engine behind it.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Engine, MemberEvents } from "../src/engine.js";
+import { Backend } from "../src/edge/backend.js";
+import { split } from "../src/wire/codec.js";
+import { commandTypes } from "../src/wire/commands.js";
+
+const { OpenCollection } = commandTypes;
+
+// Regression: each left something behind at the engine, for as long as the connector had nothing to say.
+test("a question is put to the engine once there can be an answer, and else forgotten", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const commands: number[] = [];
+  const attach = (_: MemberEvents) => ({ member: 1, send: (frames: Uint8Array) => void commands.push(...[...split(frames)].map(({ type }) => type)), leave() {} });
+  const backend = new Backend({ attach } as unknown as Engine, { resources: ["v1/pods"], refused: () => undefined });
+  const ask = (question: string) => backend.answer(new URL(`http://object/backend/${question}`));
+  const answers = ["get?resource=v1/pods&key=default/web-1", "list?resource=v1/pods", "schemas"].map(ask);
+  const refused = Promise.all(answers.map((answer) => assert.rejects(answer, { code: 429, message: "not synchronised yet, try again" })));
+  t.mock.timers.tick(10_000);
+  await refused;
+  assert.deepEqual(commands, [OpenCollection]);
+  assert.equal(backend.bytes, 0);
+});
