@@ -3,6 +3,15 @@
 //
 //	go run ./wasm/strip/cmd/wasmstrip linked.wasm small.wasm
 //
+// It stands beside the module's source and has no part in it: the Makefile runs it on
+// what the linker made, and tests and benchmarks that link a module call it, so that
+// what they run is what is shipped. Nothing else imports it, and it knows nothing of
+// watchglass: any module of Go's can be stripped.
+//
+// It is here because plain Go has a floor, of which a third is what nobody reads: an
+// empty module is 421 kB after brotli, and 291 stripped. "make bench BENCH=P7" has the
+// figures.
+//
 // Every address stays. Three things change, the first two in the data section:
 //
 //   - What the runtime reads to print a stack trace is blanked: names of

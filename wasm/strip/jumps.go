@@ -43,7 +43,7 @@ func (m *module) branchForward() (err error) {
 // branchForward does so in all functions of a code section.
 func branchForward(section []byte) ([]byte, error) {
 	r := &reader{rest: section}
-	functions := r.unsigned()
+	functions := r.vectorLength()
 	out := binary.AppendUvarint(nil, functions)
 	for i := range functions {
 		code := r.bytes(r.unsigned())
@@ -97,7 +97,7 @@ type instruction struct {
 type jump struct{ from, to, depth int }
 
 func (f *body) read() {
-	for range f.unsigned() { // locals of a type
+	for range f.vectorLength() { // locals of a type
 		f.unsigned()
 		f.byte()
 	}
@@ -142,7 +142,7 @@ func (f *body) instruction() {
 // nothing around it but blocks that begin with a loop, is the one at the top.
 func (f *body) branchTable() {
 	var table []uint64
-	for range f.unsigned() + 1 {
+	for range f.vectorLength() + 1 {
 		if table = append(table, f.unsigned()); f.err != nil {
 			return
 		}

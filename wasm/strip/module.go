@@ -74,6 +74,16 @@ func (r *reader) unsigned() uint64 {
 	return v
 }
 
+// vectorLength is how many things follow, each of a byte at the least.
+func (r *reader) vectorLength() uint64 {
+	n := r.unsigned()
+	if n > uint64(len(r.rest)) {
+		r.fail("the module is cut short")
+		return 0
+	}
+	return n
+}
+
 // address is a signed number that must be an address of 31 bits.
 func (r *reader) address() uint64 {
 	v, n := binary.Uvarint(r.rest)
@@ -116,7 +126,7 @@ func parse(file []byte) (*module, error) {
 func fill(data []byte) ([]byte, error) {
 	r := &reader{rest: data}
 	var memory []byte
-	for range r.unsigned() {
+	for range r.vectorLength() {
 		if r.byte() != 0 || r.byte() != i32Const {
 			r.fail("a data segment is not at a constant address of the first memory")
 		}
@@ -195,9 +205,9 @@ func (m *module) goRelease() (string, error) {
 		if s.id != customSection || string(r.bytes(r.unsigned())) != "producers" {
 			continue
 		}
-		for range r.unsigned() {
+		for range r.vectorLength() {
 			r.bytes(r.unsigned()) // the field
-			for range r.unsigned() {
+			for range r.vectorLength() {
 				name, version := r.bytes(r.unsigned()), r.bytes(r.unsigned())
 				if string(name) == "Go" {
 					return string(version), r.err

@@ -168,6 +168,22 @@ func TestDamageIsNoPanic(t *testing.T) {
 	require.NotZero(t, refused)
 }
 
+// Regression 1: a count of more than there is was counted to its end.
+func TestRegression1_ACountOfMoreThanThereIs(t *testing.T) {
+	many := []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}
+	for _, section := range [][]byte{many, section10(many)} {
+		_, err := branchForward(section)
+		require.ErrorContains(t, err, "cut short")
+	}
+	_, err := fill(many)
+	require.ErrorContains(t, err, "cut short")
+	for _, fields := range [][]byte{many, append([]byte{1, 0}, many...)} {
+		m := &module{sections: []section{{customSection, append([]byte("\x09producers"), fields...)}}}
+		_, err := m.goRelease()
+		require.ErrorContains(t, err, "does not say that Go built it")
+	}
+}
+
 func TestTheMemoryStaysAsItWas(t *testing.T) {
 	file := linked(t)
 	m, err := parse(file)
