@@ -78,14 +78,37 @@ func (l *leaf) do(f frame) {
 	l.settle()
 }
 
+// wait lets time go by, in which the source is heard of.
 func (l *leaf) wait(millis int64) {
+	l.trunk.backend.pods.Progress(l.trunk.backend.pods.ResourceVersion(), l.trunk.now+millis)
+	l.silence(millis)
+}
+
+// silence lets time go by, in which it is not.
+func (l *leaf) silence(millis int64) {
+	l.trunk.later(millis)
+	l.later(millis)
+}
+
+// later moves messages between the two, unlike that of a rig.
+func (l *leaf) later(millis int64) {
 	l.now += millis
-	l.trunk.now += millis
-	l.trunk.backend.pods.Progress(l.trunk.backend.pods.ResourceVersion(), l.trunk.now)
-	l.trunk.engine.Tick(l.trunk.now)
-	l.trunk.settle()
 	l.engine.Tick(l.now)
 	l.settle()
+}
+
+func (l *leaf) inspect(name string) int64 {
+	l.do(&wire.Inspect{Request: 1})
+	return l.inspected(name)
+}
+
+// live is a leaf with a collection that is live.
+func (r *rig) live() *leaf {
+	l := r.leaf(7, 1<<20)
+	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	l.wait(1500) // the first answer is to come again
+	require.Equal(r.t, wire.Live, l.state().State)
+	return l
 }
 
 type frame interface{ Append([]byte) []byte }
@@ -132,13 +155,11 @@ func TestG3_ReadersOfAnEngine(t *testing.T) {
 		require.Equal(t, wire.Live, l.state().State)
 
 		// One subscription serves both, and goes with the reader.
-		r.step(&wire.Inspect{Request: 1})
-		require.Contains(t, r.inspected(), wire.InspectEntry{Name: "subscriptions", Value: 1})
-		require.Contains(t, r.inspected(), wire.InspectEntry{Name: "readers", Value: 1})
+		require.EqualValues(t, 1, r.inspect("subscriptions"))
+		require.EqualValues(t, 1, r.inspect("readers"))
 		r.step(&wire.DetachReader{Reader: 7})
-		r.now += lingerMillis + 1
-		r.step(&wire.Inspect{Request: 2})
-		require.Contains(t, r.inspected(), wire.InspectEntry{Name: "subscriptions", Value: 0})
+		r.later(lingerMillis + 1)
+		require.Zero(t, r.inspect("subscriptions"))
 	}
 }
 
@@ -164,13 +185,6 @@ func versions(l *leaf, collection uint32) map[string]uint64 {
 	return all
 }
 
-func (r *rig) inspected() []wire.InspectEntry {
-	all := r.seen[wire.TypeInspectReply]
-	var f wire.InspectReply
-	require.NoError(r.t, f.Parse(all[len(all)-1]))
-	return f.Entries
-}
-
 // A reader without room costs nothing and misses nothing; an engine that hears
 // nothing does not say otherwise to its readers.
 func TestReadersOfAnEngine_thatHearsNothing(t *testing.T) {
@@ -181,12 +195,7 @@ func TestReadersOfAnEngine_thatHearsNothing(t *testing.T) {
 	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	require.Equal(t, wire.Live, l.state().State)
 	for range 8 { // its connector is silent, and so is it
-		l.now += 5000
-		r.now += 5000
-		r.engine.Tick(r.now)
-		r.settle()
-		l.engine.Tick(l.now)
-		l.settle()
+		l.silence(5000)
 	}
 	require.Equal(t, wire.Stale, r.state().State)
 	require.Equal(t, wire.Stale, l.state().State)
@@ -256,9 +265,8 @@ func TestG3_ReadersThatAreKept(t *testing.T) {
 		l.wait(6000)
 		l.wait(6000)
 		require.Equal(t, r.backend.objects(), versions(l, 1))
-		l.do(&wire.Inspect{Request: 1})
-		require.Contains(t, l.inspected(), wire.InspectEntry{Name: "collection.1.relists", Value: 1})
-		require.Contains(t, l.inspected(), wire.InspectEntry{Name: "collection.1.missingBases", Value: 0})
-		require.Contains(t, l.inspected(), wire.InspectEntry{Name: "reconnects", Value: 0})
+		require.EqualValues(t, 1, l.inspect("collection.1.relists"))
+		require.Zero(t, l.inspect("collection.1.missingBases"))
+		require.Zero(t, l.inspect("reconnects"))
 	}
 }

@@ -93,14 +93,10 @@ func TestRegression5_AReaderComesAgainLate(t *testing.T) {
 	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	require.Equal(t, wire.Connecting, l.state().State)
 	for range 60 {
-		l.now += 1000
-		r.now += 1000
-		r.backend.pods.Progress(r.backend.pods.ResourceVersion(), r.now)
-		r.engine.Tick(r.now)
-		r.settle()
+		r.backend.pods.Progress(r.backend.pods.ResourceVersion(), r.now+1000)
+		r.later(1000)
 	}
-	l.engine.Tick(l.now)
-	l.settle()
+	l.later(60_000)
 	require.Equal(t, wire.Live, l.state().State)
 	require.EqualValues(t, 1, r.inspect("subscriptions"))
 	r.step(&wire.DetachReader{Reader: 7})
@@ -113,18 +109,10 @@ func TestRegression5_AReaderComesAgainLate(t *testing.T) {
 func TestRegression6_TheSourceIsGoneTwoStepsAway(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
-	l := r.leaf(7, 1<<20)
-	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
-	l.wait(1500)
-	require.Equal(t, wire.Live, l.state().State)
+	l := r.live()
 	r.backend.pods.Fail(api.Unavailable("the source has no leader"))
 	for range 40 {
-		l.now += 1000
-		r.now += 1000
-		r.engine.Tick(r.now)
-		r.settle()
-		l.engine.Tick(l.now)
-		l.settle()
+		l.silence(1000)
 	}
 	require.Equal(t, wire.Stale, l.state().State)
 	require.Equal(t, "the source has no leader", l.state().Status.Message)
@@ -178,34 +166,21 @@ func TestRegression7_NoConnectorFromTheBeginning(t *testing.T) {
 func TestRegression8_TurnedAwayTwoStepsAway(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
-	l := r.leaf(7, 1<<20)
-	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
-	l.wait(1500)
-	require.Equal(t, wire.Live, l.state().State)
+	l := r.live()
 	r.backend.pods = cacher.New(cacher.Config{Schema: podSchema})
 	r.backend.pods.BeginList()
 	r.backend.pods.EndList(50, r.now)
 	r.session = nil
 	r.step(&wire.StreamClosed{Stream: r.stream})
-	pass := func() {
-		l.now += 1000
-		r.now += 1000
-		r.backend.pods.Progress(r.backend.pods.ResourceVersion(), r.now)
-		r.engine.Tick(r.now)
-		r.settle()
-		l.engine.Tick(l.now)
-		l.settle()
-	}
 	for range 60 {
-		pass()
+		l.wait(1000)
 	}
 	require.Equal(t, wire.Stale, l.state().State)
 	require.Equal(t, 504, l.state().Status.Code)
-	l.do(&wire.Inspect{Request: 1})
-	require.Contains(t, l.inspected(), wire.InspectEntry{Name: "reconnects", Value: 0}, "it is not taken for dead")
+	require.Zero(t, l.inspect("reconnects"), "it is not taken for dead")
 	r.backend.pods.Progress(100, r.now)
 	for range 60 {
-		pass()
+		l.wait(1000)
 	}
 	require.Equal(t, wire.Live, l.state().State)
 	require.Nil(t, l.state().Status)

@@ -25,10 +25,15 @@ func (r *rig) later(millis int64) {
 
 // inspect returns one number.
 func (r *rig) inspect(name string) int64 {
-	r.seen[wire.TypeInspectReply] = nil
 	r.step(&wire.Inspect{Request: 1})
+	return r.inspected(name)
+}
+
+// inspected returns one number of the last reply.
+func (r *rig) inspected(name string) int64 {
+	all := r.seen[wire.TypeInspectReply]
 	var in wire.InspectReply
-	require.NoError(r.t, in.Parse(r.seen[wire.TypeInspectReply][0]))
+	require.NoError(r.t, in.Parse(all[len(all)-1]))
 	for _, e := range in.Entries {
 		if e.Name == name {
 			return e.Value

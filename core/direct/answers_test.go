@@ -167,23 +167,6 @@ func TestR9InternalErrorsBetweenWatchesThatWork(t *testing.T) {
 	require.Equal(t, 1, r.server.count(initial))
 }
 
-// After a list without pages lists have pages again (rule R3).
-func TestR3PagesAfterATokenThatExpired(t *testing.T) {
-	r := newRig(t)
-	fill(r.server, 10)
-	r.server.refusesInitialEvents, r.server.pageSize, r.server.expirePage = true, 4, 2
-	r.collection()
-	r.converged()
-	r.server.expirePage, r.server.pages = 0, 0
-	r.cut(func() {
-		r.server.put("ns-0/pod-0", "web", 1)
-		r.server.log, r.server.compacted = nil, r.server.rv
-	})
-	r.pass(10_000)
-	r.converged()
-	require.Equal(t, 2, r.server.pages)
-}
-
 // Regression 4: a server whose watches lag behind, and bring changes from long ago,
 // was believed to be current: each change was taken for progress, and so was the
 // first one after a cut, whatever was to follow it.

@@ -107,6 +107,14 @@ func TestR3ATokenThatExpiresLeadsToOneListWithoutPages(t *testing.T) {
 	r.collection()
 	r.converged()
 	require.Equal(t, 2, r.server.pages)
+	r.server.expirePage, r.server.pages = 0, 0
+	r.cut(func() {
+		r.server.put("ns-0/pod-0", "web", 1)
+		r.server.log, r.server.compacted = nil, r.server.rv
+	})
+	r.pass(10_000)
+	r.converged()
+	require.Equal(t, 2, r.server.pages, "the next list has pages again")
 }
 
 func TestP18AnExpiredWatchIsListedAnew(t *testing.T) {

@@ -21,7 +21,7 @@ func TestRecordsTakeNoRoom(t *testing.T) {
 // The build that records references is tested with the one that does not.
 func TestWithRefdebug(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the package again")
+		t.Skip("-short: builds the package again and runs all its tests")
 	}
 	out, err := exec.Command("go", "test", "-count=1", "-tags", "refdebug", ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
