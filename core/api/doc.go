@@ -8,7 +8,7 @@
 //     ("v1/pods"), [Schema] says which fields can be selected on and which
 //     columns a table shows.
 //   - [Key] names one object inside a resource, [ResourceVersion] orders the
-//     changes of a resource.
+//     changes of a resource. [Shard] is a part of its namespaces.
 //   - [Object] is an object as the watch machinery sees it: what is needed to
 //     select, sort and route, with the JSON body kept opaque.
 //   - [Status] is the one error type that crosses a boundary. It carries the

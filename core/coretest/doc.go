@@ -25,8 +25,8 @@
 //
 // Verbs are listed in the table of verbs.go, grouped by who acts: the source
 // behind the connector, the network, a Kubernetes API that the engine reads itself,
-// the clock, and the program that uses the engine. A mistake in a scenario is reported with file and line and what was
-// expected.
+// the clock, and the program that uses the engine. A mistake in a scenario is
+// reported with file and line and what was expected.
 //
 //	go test ./core/coretest -run TestScenarios            compare
 //	go test ./core/coretest -run TestScenarios -rewrite   rewrite what was said

@@ -111,9 +111,6 @@ func (s *Scenario) errorAt(line int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", s.path, line+1, fmt.Errorf(format, args...))
 }
 
-// Steps is how many there are.
-func (s *Scenario) Steps() int { return len(s.steps) }
-
 // rewritten is the file with other outputs.
 func (s *Scenario) rewritten(outputs []string) string {
 	var b strings.Builder

@@ -26,9 +26,12 @@
 // seen (rules R5 to R8). They are short: before its end a server sends a bookmark.
 // Beside each, one consistent read asks for the newest version that there is, which
 // a server that has lost its storage cannot answer. Progress is reported when the
-// watch has got that far, and not because it has ended: behind one address there
-// may be several servers, and the one that answered the read not be the one that
-// was watched.
+// watch has got that far, and not because it brings changes or has ended: behind one
+// address there may be several servers, and the one that answered the read not be
+// the one that was watched, which may lag behind.
+//
+// A version may be of several objects, so it counts as whole, and can be gone on
+// from, only when a later one has come, a bookmark, or the end of the watch.
 //
 // Everything that goes wrong ends the subscription with a status. The reflector
 // knows what to do: 410 lists anew, 429 waits as long as asked, missing rights

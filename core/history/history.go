@@ -150,9 +150,6 @@ func (w *Window) Relist(rv api.ResourceVersion) {
 	w.listed, w.evicted = rv, 0
 }
 
-// Listed is the resource version of the last relist, zero before the first.
-func (w *Window) Listed() api.ResourceVersion { return w.listed }
-
 // Oldest is the oldest resource version a watch can start from without a gap,
 // and false before there is any (rule H7). Where events share a version it is
 // one whose events are all in the window or all gone.

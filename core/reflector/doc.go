@@ -16,6 +16,9 @@
 // the name of the connector's bases and the version since which it has those. A
 // difference from something that is not here starts the subscription over.
 //
+// Where Kubernetes is read without a connector, objects come one by one
+// ([Reflector.Object], [Reflector.Removed]), and are no progress by themselves.
+//
 // State that a program kept is replayed before the first connection, with the
 // time at which progress was last heard of when it was kept.
 package reflector

@@ -13,8 +13,9 @@
 // in key order. Each key has a number there, an [ID], that a new version leaves
 // as it is: an update touches neither the order nor the hash index, and whoever
 // keeps something about objects, such as a view its sort keys, keeps it in a
-// slice. Several stores can share a heap, which is how a relist stages the next
-// state beside the present one and pays only for what differs.
+// slice. What an update of many objects reads can be brought close before it
+// ([Store.Seek]). Several stores can share a heap, which is how a relist stages
+// the next state beside the present one and pays only for what differs.
 //
 // An [Ordered] is a sequence of objects by any total order, with positions; the
 // key order of a store and the rows of a view are both one.

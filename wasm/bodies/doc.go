@@ -11,8 +11,8 @@
 // The encoder is klauspost/compress/s2. The decoder is our own, a hundred
 // lines after the format's description: the upstream package brings crypto and
 // os along through its stream writer and adds 124 kB of brotli to a module of
-// 422 kB, ours 8 kB with its error texts. A fuzz test holds the two to the same answers. For the
-// same reason the encoder is left out of wasip1 builds.
+// 422 kB, ours 8 kB with its error texts. A fuzz test holds the two to the same
+// answers. For the same reason the encoder is left out of wasip1 builds.
 //
 // Measured by BenchmarkEncode and BenchmarkDecode on 2,000 pods of 4.6 kB,
 // generated after the one in testdata, with a dictionary (49 kB) trained on 100
