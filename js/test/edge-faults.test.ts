@@ -160,7 +160,7 @@ describe("the edge", { concurrency: 3 }, () => {
     hello(w);
     subscribe(w, { id: 1, credit: 8_000 });
     slow.send(w.take());
-    for (let i = 0; i < 1_500; i++) s.connector.put(`default/web-${i % 30}`, "web", `phase-${i}`);
+    for (let i = 0; i < 5_000; i++) s.connector.put(`default/web-${i % 30}`, "web", `phase-${i}`);
     await caughtUp(s);
     assert.equal(s.pods.status.objects, 30);
     assert.ok(bytes < 20_000, `${bytes} bytes were sent to who takes 8,000`);

@@ -47,7 +47,8 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     const states = new Set<string>();
     pods.subscribe(() => states.add(pods.status.state));
     for (let i = 300; i < 6000; i++) connector.delete(`default/web-${i}`);
-    for (let i = 0; i < 1100; i++) connector.put("default/web-0", "web", `phase-${i}`); // which leave the window to themselves
+    connector.padding = "";
+    for (let i = 0; i < 4200; i++) connector.put("default/web-0", "web", `phase-${i}`); // which leave the window to themselves
     const { memory, counters } = await edge.until(`${object}/status`, ({ counters }) => counters.restarts > 0);
     assert.ok(memory.module < 12 * MiB, `${memory.module} bytes`);
     assert.equal(counters.restarts, 1);

@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test, type TestContext } from "node:test";
+import { split } from "../src/wire/codec.js";
+import { readOutput, type Output } from "../src/wire/outputs.js";
 import { TestConnector } from "./connector.js";
 import { Edge, everything, until } from "./edge-fixture.js";
 import { packaged } from "./paths.js";
@@ -28,6 +30,23 @@ test("readers follow what a connector brings", { skip, timeout: 60_000 }, async 
   assert.deepEqual(items.map(({ metadata }) => metadata.resourceVersion), ["102", "103"]);
   const { body } = await edge.get("one/status");
   assert.deepEqual([body.readers, body.feeds.connected.length, body.feeds.connected[0].active, body.resources["v1/pods"].state], [1, 1, true, "live"]);
+});
+
+test("the pages of a list are of one version, though thousands of changes come in between", { skip, timeout: 60_000 }, async (t) => {
+  const { edge, connector } = await setup(t);
+  await edge.feed(connector);
+  const pods = (await edge.read()).collection("v1/pods");
+  await pods.synced;
+  const page = async (query: string): Promise<Output> => {
+    const response = await fetch(edge.url(`one/backend/list?resource=v1/pods&limit=1${query}`), { headers: { "x-watchglass-grant": JSON.stringify(everything) } });
+    const [frame] = split(new Uint8Array(await response.arrayBuffer()));
+    return readOutput(frame!)!;
+  };
+  const first = (await page("")) as Output & { type: "ListReply" };
+  for (let i = 0; i < 3_000; i++) connector.put("default/api-1", "api", `phase-${i}`);
+  await until(pods, ({ resourceVersion }) => resourceVersion === String(connector.rv));
+  const second = (await page(`&continue=${first.continue}`)) as Output & { type: "ListReply" };
+  assert.deepEqual([second.resourceVersion, second.items.length, second.continue], [first.resourceVersion, 1, ""]);
 });
 
 test("who has no grant, or not this one, is refused with a Status", { skip, timeout: 60_000 }, async (t) => {

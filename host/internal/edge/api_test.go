@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"strings"
@@ -37,6 +38,19 @@ func TestAPI(t *testing.T) {
 		}
 		assert.Len(t, keys, pods)
 		assert.Len(t, r.list("/api/v1/pods").Items, pods, "without a limit, in pages behind the scenes")
+	})
+	t.Run("a token of a version that is forgotten comes back as one to go on with (rule C52)", func(t *testing.T) {
+		r := &rig{t, r.demo}
+		old := base64.RawURLEncoding.EncodeToString([]byte(`{"v":"meta.k8s.io/v1","rv":1,"start":"` + first.Namespace + "/" + first.Name + `\u0000"}`))
+		gone := r.list("/api/v1/pods?limit=300&continue=" + old)
+		assert.Equal(t, []any{410, "Expired"}, []any{gone.Code, gone.Reason})
+		items := 0
+		for next := gone.Metadata.Continue; next != ""; {
+			page := r.list("/api/v1/pods?limit=300&continue=" + next)
+			require.Equal(t, "PodList", page.Kind)
+			items, next = items+len(page.Items), page.Metadata.Continue
+		}
+		assert.Equal(t, pods-1, items, "all but the first")
 	})
 	t.Run("one object, and clusters by name", func(t *testing.T) {
 		r := &rig{t, r.demo}

@@ -24,6 +24,12 @@ import { upstreamDial } from "./upstream.js";
 const clientName = "watchglass-edge/0.1.0";
 
 /**
+ * Changes of a resource that watches and pages of lists may go on from: those of the last 75 seconds, and no more than
+ * this. They count as memory for objects, with about 110 bytes for a pod's new status.
+ */
+const maxHistory = 4_096;
+
+/**
  * A Durable Object that holds resources of one cluster and serves them to
  * readers. It takes requests that carry a {@link Grant}:
  *
@@ -118,7 +124,7 @@ export class WatchglassObject {
       dial: upstream ? upstreamDial(upstream) : this.#feeds.dial,
       guest: () => {
         const seed = crypto.getRandomValues(new BigUint64Array(1))[0]!;
-        return openGuest(this.#module, { type: "Config", seed, client: clientName, maxBytes: memoryBytes, maxHistory: 0, credit: 0 });
+        return openGuest(this.#module, { type: "Config", seed, client: clientName, maxBytes: memoryBytes, maxHistory, credit: 0 });
       },
       prompt: !upstream,
       wake: (millis) => this.#alarm.at("engine", millis),
