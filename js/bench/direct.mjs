@@ -19,6 +19,8 @@ export class Direct {
     direct.#answer("/api/v1/pods?limit=500", 200, list);
     direct.#watch = ours.fetched("/api/v1/pods?watch=1&").stream;
     ours.send({ type: "Fetched", stream: direct.#watch, code: 200, retryAfterSeconds: 0 });
+    // What a watch says waits until the cluster is known to be the one that was listed.
+    direct.#answer("/api/v1/namespaces/kube-system", 404);
     return direct;
   }
 

@@ -34,11 +34,13 @@ const open = {
 function guest(ours, updates) {
   if (!ours.live) throw new Error("the first state did not make the guest live");
   ours.attach({ watch: "app=web", sort: "-Restarts" });
+  const parts = chunks(updates);
   return {
-    parts: chunks(updates),
+    parts,
     receive: (message) => ours.receive(message),
     check() {
-      if (!(ours.frames.WatchEvents > 0 && ours.frames.ViewPatch > 0)) throw new Error("the watch or the view said nothing");
+      const { WatchEvents: told = 0, ViewPatch: patches = 0 } = ours.frames;
+      if (told < parts.length || patches < 2) throw new Error(`of ${parts.length} messages the watch told ${told}, the view ${patches}`);
     },
   };
 }

@@ -43,11 +43,11 @@ export class Ours {
     this.send({ type: "StreamData", stream, data });
   }
 
-  /** The request that was asked for, of those whose path begins like this. */
+  /** The next request that was asked for, of those whose path begins like this. */
   fetched(path) {
-    const request = this.#fetches.find((f) => f.path.startsWith(path));
-    if (!request) throw new Error(`the guest did not ask for ${path}, but for ${this.#fetches.map((f) => f.path)}`);
-    return request;
+    const at = this.#fetches.findIndex((f) => f.path.startsWith(path));
+    if (at < 0) throw new Error(`the guest did not ask for ${path}, but for ${this.#fetches.map((f) => f.path)}`);
+    return this.#fetches.splice(at, 1)[0];
   }
 
   /** What a page with a table and a counter for one label has open. */
