@@ -9,5 +9,6 @@
 //
 // Between two patches any number of changes may have come: a patch is the
 // difference between the window last handed out and the window now, so a view
-// never falls behind, whatever the rate.
+// never falls behind, whatever the rate. What leaves rows, total and counts as
+// they are makes no patch.
 package view

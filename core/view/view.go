@@ -27,10 +27,10 @@ type View struct {
 	countBy func(store.Ref) string // nil for none
 	counts  map[string]*uint64
 	shown   window
-	// changed: there was a change that could be seen. replaced: there was a
-	// list, of which the rows will show what it changed.
-	changed, replaced bool
-	detach            func()
+	// changed: there is news besides the rows of the window. touched: those may
+	// be others, or other versions, which they show when they are asked for.
+	changed, touched bool
+	detach           func()
 }
 
 // New opens a view on a collection whose schema is known, or says what is wrong
@@ -99,7 +99,7 @@ func (v *View) Replaced() {
 	v.load()
 	v.shown.renumber(v.cacher.State())
 	v.changed = v.changed || total != v.rows.Len() || !maps.EqualFunc(counts, v.counts, func(a, b *uint64) bool { return *a == *b })
-	v.replaced = true
+	v.touched = true
 }
 
 // Changed implements cacher.Observer. Most changes leave a row where it is, and
@@ -113,14 +113,16 @@ func (v *View) Changed(id store.ID, e *history.Event) {
 	case api.Modified:
 		v.recount(e.Previous, e.Current)
 		v.update(id, e)
+		v.touched = true
 	case api.Added:
 		v.count(e.Current, 1)
 		v.insert(id, e.Current, v.order.key(e.Current))
+		v.changed = true
 	case api.Deleted:
 		v.count(e.Previous, -1)
 		v.remove(id, e.Previous)
+		v.changed = true
 	}
-	v.changed = true
 }
 
 func (v *View) update(id store.ID, e *history.Event) {
@@ -166,6 +168,7 @@ func (v *View) recount(previous, current store.Ref) {
 	if v.countBy != nil && v.countBy(previous) != v.countBy(current) {
 		v.count(previous, -1)
 		v.count(current, 1)
+		v.changed = true
 	}
 }
 
@@ -210,15 +213,16 @@ func (v *View) Close() {
 }
 
 // Patch fills f with the difference between the window last handed out and the
-// window now, or reports that there is none. The frame aliases the heap and the
+// window now, or reports that there is none: rows beyond the window may have other
+// versions then. The frame aliases the heap and the
 // view's scratch: append it before anything changes.
 func (v *View) Patch(f *wire.ViewPatch) bool {
-	if !v.changed && !v.replaced {
+	if !v.changed && !v.touched {
 		return false
 	}
 	rows := v.visible()
 	news := v.changed || !v.shown.same(rows)
-	v.changed, v.replaced = false, false
+	v.changed, v.touched = false, false
 	if !news {
 		return false
 	}

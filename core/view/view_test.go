@@ -281,8 +281,12 @@ func TestView_sends_only_rows_that_changed(t *testing.T) {
 	require.Equal(t, 12, shown.sent, "one row came in")
 
 	c.Apply(put(objects.Object("a/p50 rv=3 phase=Failed")), 3)
+	require.False(t, shown.apply(t, v), "the change was outside the window")
+
+	c.Apply(put(objects.Object("a/p11 rv=4 phase=Failed")), 4)
+	c.Delete("a/p01", 5, 5)
 	require.True(t, shown.apply(t, v))
-	require.Equal(t, 12, shown.sent, "the change was outside the window")
+	require.Equal(t, 13, shown.sent, "a row came in, in its newest version")
 }
 
 func TestView_errors_name_what_is_wrong(t *testing.T) {

@@ -10,7 +10,7 @@ import "github.com/watchglass/watchglass/core/api"
 // in Slots has left and its slot may come again for another row.
 type ViewPatch struct {
 	View            uint32
-	ResourceVersion api.ResourceVersion // the whole view is as of here
+	ResourceVersion api.ResourceVersion // the whole view is as of here, and is so until the next patch
 	Total           uint64              // rows that match, in the window or not
 	Offset          uint32              // of the first row in the window
 	Counts          []Count             // by value, only where asked for

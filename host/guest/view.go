@@ -24,10 +24,12 @@ const defaultLimit = 100
 
 // Snapshot is the window of a view at one moment. Nothing changes it any more.
 type Snapshot struct {
-	Rows            []Object // without JSON
-	Total           uint64   // rows that match, in the window or not
-	Offset          uint32   // of the first row
-	Counts          []Count  // by value, where CountBy asks for it
+	Rows   []Object // without JSON
+	Total  uint64   // rows that match, in the window or not
+	Offset uint32   // of the first row
+	Counts []Count  // by value, where CountBy asks for it
+	// ResourceVersion is that of the newest change here. What changed since did so
+	// outside of the window.
 	ResourceVersion api.ResourceVersion
 }
 

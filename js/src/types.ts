@@ -80,6 +80,7 @@ export interface ViewSnapshot {
   offset: number;
   /** Rows by value of `countBy`, sorted by value. */
   counts: ReadonlyArray<readonly [value: string, rows: number]>;
+  /** Of the newest change here. What changed since did so outside of the window; the collection's status has its version. */
   resourceVersion: ResourceVersion;
 }
 
