@@ -25,13 +25,17 @@
 //
 // A kube-apiserver sends a bookmark about once a minute, and readers here are to
 // know every ten seconds whether what they see is current. So a watch lasts
-// nine seconds: shortly before its end the server sends a bookmark, and its
-// orderly end says that everything it had was sent. Beside it, one
-// consistent read of a single object asks the server for the newest version that
-// there is, which a server that has lost its etcd cannot answer. Progress is
-// reported when both hold: the read succeeded, and the watch has got as far or
-// ended in good order. That costs the server one small list and one watch per
+// nine seconds: shortly before its end the server sends a bookmark. Beside it, one
+// consistent read of a single object asks for the newest version that there is,
+// which a server that has lost its etcd cannot answer. Progress is reported when
+// the watch has got that far, and not because it has ended: behind one address
+// there may be several servers, and the one that answered the read not be the one
+// that was watched. That costs the server one small list and one watch per
 // resource in ten seconds, whatever the number of readers.
+//
+// A server whose consistent reads do not move its watch cache on may call nothing
+// newer while a resource is at rest and others change. Readers then call their data
+// stale, which it may be.
 //
 // # Whose history it is
 //

@@ -210,9 +210,8 @@ func TestProgressNeedsAServerThatIsCurrent(t *testing.T) {
 	s.until("end 100\nprogress 100\n", ended)
 	f.put("a", "x")
 	s.until("put a/x@101", ended)
-	f.rewind(150) // elsewhere, something happens
 	f.endWatches()
-	s.until("progress 101", ended) // it ended in order: it had nothing more for us
+	s.until("progress 101", ended) // it is as far as the server was when it was asked
 
 	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		if isProbe(r) {
@@ -233,6 +232,45 @@ func TestProgressNeedsAServerThatIsCurrent(t *testing.T) {
 	f.endWatches()
 	change("s")
 	assert.Equal(t, before, strings.Count(s.text(), "progress"), "a server that cannot ask its etcd proves nothing")
+}
+
+// Regression 1: behind one address there are several servers. One that was cut off
+// from its storage ended its watches in order, another said beside them how far it
+// was, and the state was called current without what lay between.
+func TestRegression1_TheServerThatIsWatchedIsNotTheOneThatSaysHowFarItIs(t *testing.T) {
+	f := newFake(t)
+	var watches atomic.Int32
+	probed, enough := make(chan struct{}), make(chan struct{})
+	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case isProbe(r):
+			fmt.Fprint(w, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"150"},"items":[]}`)
+			flush(w)
+			select {
+			case probed <- struct{}{}:
+			case <-r.Context().Done():
+			}
+		case isWatch(r):
+			if watches.Add(1) == 20 {
+				close(enough)
+				<-r.Context().Done()
+				return true
+			}
+			send(w, "MODIFIED", pod("a", "x", 100+int(watches.Load()), true))
+			flush(w)
+			<-probed // and the watch ends in order
+		default:
+			return false
+		}
+		return true
+	})
+	s, ended := stream(t, f.source(kube.Config{}), 0)
+	select {
+	case <-enough:
+	case err := <-ended:
+		require.FailNow(t, "the stream ended", "%v", err)
+	}
+	assert.NotContains(t, s.text(), "progress")
 }
 
 func TestR9_WhatEndsAWatch(t *testing.T) {

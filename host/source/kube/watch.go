@@ -190,8 +190,8 @@ func (w *watch) probed(a answer) error {
 	return w.report()
 }
 
-// report says how far the stream is, if that is as far as the server was when
-// it was asked.
+// report says how far the stream is, if the server has said how far it is and
+// nothing lies between.
 func (w *watch) report() error {
 	if !w.sure || w.at < w.target {
 		return nil
@@ -200,13 +200,15 @@ func (w *watch) report() error {
 	return w.sink.Progress(w.at)
 }
 
-// ended is the orderly end: everything that the server had was sent.
+// ended is the orderly end: everything that this server had was sent. That proves
+// nothing if it is not as far as the probe was told: the server may be cut off from
+// its storage, and another behind the same address have answered the probe.
 func (w *watch) ended() error {
-	if !w.sure {
-		return nil
+	if w.sure && w.at < w.target {
+		w.config.Logger.Warn("the server ended a watch before the version that there is; readers will call their data stale if that goes on",
+			"resource", w.resource.String(), "at", w.at, "newest", w.target)
 	}
-	w.advance(w.at)
-	return w.sink.Progress(w.at)
+	return w.report()
 }
 
 // answer is what a probe found.
