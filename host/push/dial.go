@@ -47,6 +47,8 @@ func (e *RefusedError) hint() string {
 		return "the token must allow bringing these resources, in all namespaces"
 	case http.StatusNotFound:
 		return "is the path right, and the cluster known to the edge?"
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return "a token is taken nowhere else; give the URL of the edge itself"
 	case http.StatusConflict:
 		return "if the cluster was rebuilt, let the edge forget the old one with --replace"
 	}
@@ -56,8 +58,12 @@ func (e *RefusedError) hint() string {
 // isFinal: another attempt would be answered alike.
 func isFinal(err error) bool {
 	var refused *RefusedError
-	return errors.As(err, &refused) && refused.hint() != "" || errors.Is(err, errIndivisible)
+	return errors.As(err, &refused) && refused.hint() != "" || errors.Is(err, errIndivisible) || errors.Is(err, errNoFeed)
 }
+
+// client goes where the URL leads and no further: a redirect might take the token
+// to somebody else, or over the network in the clear.
+var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // dial connects with a token and with what is brought.
 func (p *Pusher) dial(ctx context.Context, part connector.Part) (*websocket.Conn, error) {
@@ -72,7 +78,7 @@ func (p *Pusher) dial(ctx context.Context, part connector.Part) (*websocket.Conn
 		return nil, err
 	}
 	ws, resp, err := websocket.Dial(ctx, p.target(source, part), &websocket.DialOptions{
-		Subprotocols: []string{wire.Subprotocol}, HTTPHeader: header,
+		HTTPClient: client, Subprotocols: []string{wire.Subprotocol}, HTTPHeader: header,
 	})
 	if err != nil {
 		if resp != nil && resp.StatusCode != http.StatusSwitchingProtocols {
@@ -132,6 +138,8 @@ func refusedBy(resp *http.Response) error {
 	var status struct{ Message string }
 	if json.Unmarshal(body, &status) == nil && status.Message != "" {
 		refused.Message = status.Message
+	} else if location := resp.Header.Get("Location"); location != "" {
+		refused.Message = "it is at " + location
 	}
 	return refused
 }

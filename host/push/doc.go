@@ -21,8 +21,9 @@
 //
 // The connection is a WebSocket to /feed with a bearer token, and with what is
 // brought in the query: resources, comma-separated, shard, unless it is all
-// namespaces, and source, the name of the history that resource versions belong to. Text messages speak of sessions,
-// binary ones belong to the one that runs:
+// namespaces, and source, the name of the history that resource versions belong
+// to. Text messages speak of sessions, binary ones belong to the one that runs, and
+// none comes before the first:
 //
 //	edge       begin N         start session N; one that runs ends with it
 //	connector  begun N         binary messages from here on belong to session N
@@ -37,6 +38,7 @@
 // # Failure
 //
 // A connection that ends is dialled again after growing pauses, with the token
-// read anew. A refusal by 401, 403, 404 or 409 ends [Pusher.Run] when it is the
-// first answer of the edge, or of an object: then something is set wrong.
+// read anew. A refusal by 401, 403, 404 or 409, a redirect, and an endpoint that is
+// there for readers end [Pusher.Run] when they are the first answer of the edge, or
+// of an object that it names at first: then something is set wrong.
 package push

@@ -27,7 +27,11 @@ type feed struct {
 	part      connector.Part
 	log       *slog.Logger
 	session   atomic.Pointer[session] // nil while none was begun; only serve changes it
+	begun     bool                    // one was
 }
+
+// errNoFeed: what is there speaks our protocol, and not as an edge that is fed.
+var errNoFeed = errors.New("the other side takes us for a reader: give the URL of an edge's feed, such as wss://edge.example.com/feed")
 
 // serve does what the edge says until the connection or ctx ends.
 func (f *feed) serve(ctx context.Context, ping time.Duration) error {
@@ -40,6 +44,8 @@ func (f *feed) serve(ctx context.Context, ping time.Duration) error {
 		switch {
 		case err != nil:
 			return closedBy(err)
+		case kind == websocket.MessageBinary && !f.begun:
+			return errNoFeed
 		case kind == websocket.MessageBinary:
 			f.session.Load().deliver(message)
 			continue
@@ -66,6 +72,7 @@ func (f *feed) obey(ctx context.Context, text string) error {
 	if _, err := strconv.ParseUint(number, 10, 64); !found || err != nil {
 		return fmt.Errorf("the edge sent a message that is none: %q, expected begin and a number", socket.Clip(text))
 	}
+	f.begun = true
 	f.end()
 	if err := f.say("begun " + number); err != nil {
 		return err

@@ -32,7 +32,7 @@ func (p *Pusher) plan(ctx context.Context) ([]connector.Part, error) {
 		return nil, err
 	}
 	request.Header = header
-	resp, err := http.DefaultClient.Do(request)
+	resp, err := client.Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -62,10 +62,7 @@ func (p *Pusher) parsePlan(body io.Reader) ([]connector.Part, error) {
 	if err := json.NewDecoder(body).Decode(&said); err != nil {
 		return nil, fmt.Errorf("the edge does not say which objects it has: %w; is it a watchglass edge?", err)
 	}
-	missing := map[api.Resource]bool{}
-	for _, r := range p.config.Resources {
-		missing[r] = true
-	}
+	missing := slices.Clone(p.config.Resources)
 	var parts []connector.Part
 	for _, object := range said.Objects {
 		shard, status := api.ParseShard(object.Shard)
@@ -79,12 +76,15 @@ func (p *Pusher) parsePlan(body io.Reader) ([]connector.Part, error) {
 				return nil, fmt.Errorf("the edge wants %s, which is not brought", api.Quote(text))
 			}
 			part.Resources = append(part.Resources, resource)
-			delete(missing, resource)
+			missing = slices.DeleteFunc(missing, func(r api.Resource) bool { return r == resource })
+		}
+		if len(part.Resources) == 0 { // which would mean all
+			return nil, errors.New("the edge names an object without resources")
 		}
 		parts = append(parts, part)
 	}
-	for resource := range missing {
-		return nil, fmt.Errorf("the edge has no object for %s", resource)
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("the edge has no object for %s", missing[0])
 	}
 	return parts, nil
 }

@@ -81,12 +81,13 @@ func TestEveryObjectIsFedItsNamespaces(t *testing.T) {
 	require.NoError(t, <-c.done)
 }
 
-// An edge that is deployed with another division refuses what was right before.
+// An edge that is deployed with another division refuses what was right before, and
+// here and there still what will be right.
 func TestAnEdgeThatDividesAnewIsFedAnew(t *testing.T) {
 	t.Parallel() // the end of a connection that nobody reads takes seconds
 	e, source := startEdge(t), scattered(30)
 	var mu sync.Mutex
-	count := 2
+	count, deployed := 2, false
 	is := func() int {
 		mu.Lock()
 		defer mu.Unlock()
@@ -97,6 +98,12 @@ func TestAnEdgeThatDividesAnewIsFedAnew(t *testing.T) {
 		shard, status := api.ParseShard(r.URL.Query().Get("shard"))
 		if status != nil || !shard.Whole() && int(shard.Count) != is() {
 			return 404, "there is no such shard"
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if r.URL.Query().Get("shard") == "2-of-3" && !deployed {
+			deployed = true
+			return 404, "not everywhere yet"
 		}
 		return 0, ""
 	}
@@ -167,6 +174,7 @@ func TestPlansThatMakeNoSense(t *testing.T) {
 		`{"objects": []}`: "the edge has no object for v1/pods",
 		`{"objects": [{"resources": ["v1/nodes"]}]}`:                   `the edge wants "v1/nodes", which is not brought`,
 		`{"objects": [{"resources": ["pods"]}]}`:                       `the edge wants "pods"`,
+		`{"objects": [{"resources": ["v1/pods"]}, {}]}`:                "the edge names an object without resources",
 		`{"objects": [{"resources": ["v1/pods"], "shard": "2-of-2"}]}`: "the edge names an object that is none: 400 BadRequest: invalid shard",
 	} {
 		e := startEdge(t)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -88,6 +89,8 @@ func parseURL(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("edge %s: a host is missing, as in wss://edge.example.com/feed", text)
 	case u.User != nil:
 		return nil, fmt.Errorf("edge %s: the URL carries credentials; give the token by itself", u.Redacted())
+	case path.Base(u.Path) == "watch":
+		return nil, fmt.Errorf("edge %s: readers connect to /watch; a connector feeds /feed, as in wss://edge.example.com/feed", text)
 	case u.Scheme == "ws" && !loopback(u.Hostname()):
 		return nil, fmt.Errorf("edge %s: the token would go over the network in the clear; use wss://", text)
 	}
@@ -103,10 +106,12 @@ func loopback(host string) bool {
 }
 
 // Run keeps the edge fed until ctx ends, and then returns nil. It gives up when
-// the edge, or one of its objects, refuses the very first connection for good, with
-// a [*RefusedError], or when it divides at first what cannot be divided.
+// the edge, or one of the objects that it names at first, refuses the very first
+// connection for good, with a [*RefusedError], when it divides at first what cannot
+// be divided, or when what is there is no edge.
 func (p *Pusher) Run(ctx context.Context) error {
 	first := true
+	var pauses backoff.Pauses
 	for {
 		var parts []connector.Part
 		err := p.insist(ctx, func() (done bool, err error) {
@@ -116,21 +121,23 @@ func (p *Pusher) Run(ctx context.Context) error {
 		if err != nil || ctx.Err() != nil {
 			return err
 		}
-		first = false
-		if err := p.feedAll(ctx, parts); !errors.Is(err, errDivided) {
+		if err := p.feedAll(ctx, parts, first); !errors.Is(err, errDivided) {
 			return err
 		}
-		p.config.Logger.Info("connecting anew", "edge", p.url.Host, "reason", errDivided)
+		first = false
+		wait := pauses.Next(time.Now()) // while it is deployed, it may say now this and now that
+		p.config.Logger.Info("connecting anew", "edge", p.url.Host, "in", wait.Round(time.Millisecond), "reason", errDivided)
+		backoff.Sleep(ctx, wait)
 	}
 }
 
-// feedAll feeds all objects until ctx ends, one refuses for good, or there are
-// others.
-func (p *Pusher) feedAll(ctx context.Context, parts []connector.Part) error {
+// feedAll feeds all objects until ctx ends, there are others, or one refuses for
+// good, the first time that it is asked, if these are the first.
+func (p *Pusher) feedAll(ctx context.Context, parts []connector.Part, first bool) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, part := range parts {
 		group.Go(func() error {
-			accepted := false
+			accepted := !first
 			return p.insist(ctx, func() (done bool, err error) {
 				err = p.connect(ctx, part, &accepted)
 				if p.moved(ctx, err, parts) {
@@ -175,17 +182,19 @@ func describe(err error) error {
 }
 
 // connect feeds one object over one connection until it ends, and says why it did.
+// Before that, accepted is set if the other side is one that is fed.
 func (p *Pusher) connect(ctx context.Context, part connector.Part, accepted *bool) error {
 	ws, err := p.dial(ctx, part)
 	if err != nil {
 		return err
 	}
-	*accepted = true
 	log := p.config.Logger.With("edge", p.url.Host)
 	if !part.Shard.Whole() {
 		log = log.With("shard", part.Shard)
 	}
 	log.Info("connected to the edge, standing by")
 	f := &feed{ws: ws, connector: p.config.Connector, part: part, log: log}
-	return f.serve(ctx, p.config.PingInterval)
+	err = f.serve(ctx, p.config.PingInterval)
+	*accepted = *accepted || !errors.Is(err, errNoFeed)
+	return err
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 	"github.com/watchglass/watchglass/host/push"
+	"github.com/watchglass/watchglass/host/server"
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
@@ -34,6 +35,8 @@ type edge struct {
 	feeds  chan *edgeFeed
 	refuse func(*http.Request) (code int, body string) // zero lets it in
 	plan   func() (body string)                        // nil for one object
+	// location is where a refusal leads.
+	location string
 }
 
 // edgeFeed is a connection as the edge sees it.
@@ -49,6 +52,9 @@ func startEdge(t *testing.T) *edge {
 	e := &edge{feeds: make(chan *edgeFeed), refuse: func(*http.Request) (int, string) { return 0, "" }}
 	e.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if code, body := e.refuse(r); code != 0 {
+			if e.location != "" {
+				w.Header().Set("Location", e.location)
+			}
 			http.Error(w, body, code)
 			return
 		}
@@ -290,6 +296,40 @@ func TestALaterRefusalIsWaitedFor(t *testing.T) {
 	require.NoError(t, <-c.done)
 }
 
+// Where readers connect there may be another path than /watch.
+func TestWhoTakesUsForAReaderIsNoEdge(t *testing.T) {
+	c := connector.New(connector.Config{Source: newSource(), Logger: slog.New(slog.DiscardHandler), HelloTimeout: time.Millisecond})
+	s, err := server.New(server.Config{Connector: c, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	listening := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.URL.Path = "/watch"
+		s.ServeHTTP(w, r)
+	}))
+	defer listening.Close()
+	e := &edge{http: listening}
+	assert.ErrorContains(t, <-startCluster(t, e, newSource()).run(t).done, "takes us for a reader")
+	require.NoError(t, c.Close(t.Context()))
+}
+
+// A token goes where the URL leads, and nowhere else.
+func TestNobodyIsFollowedToAnotherPlace(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		assert.Fail(t, "the redirect was followed", r.Header.Get("Authorization"))
+	}))
+	defer elsewhere.Close()
+	for _, upgraded := range []bool{false, true} {
+		e := startEdge(t)
+		e.refuse = func(r *http.Request) (int, string) {
+			if upgraded && r.Header.Get("Upgrade") == "" {
+				return http.StatusUpgradeRequired, "this is one object"
+			}
+			return http.StatusTemporaryRedirect, ""
+		}
+		e.location = elsewhere.URL + "/feed"
+		assert.ErrorContains(t, <-startCluster(t, e, newSource()).run(t).done, "the edge answered 307 Temporary Redirect: it is at "+e.location)
+	}
+}
+
 func TestEdgesThatAreNone(t *testing.T) {
 	e := startEdge(t)
 	c := startCluster(t, e, newSource())
@@ -300,7 +340,10 @@ func TestEdgesThatAreNone(t *testing.T) {
 		"wss://a:b@edge.example/feed":  "credentials",
 		"ws://edge.example.com/feed":   "in the clear",
 		"http://edge.example.com/feed": "in the clear",
-		"wss://\x00":                   "invalid",
+
+		"wss://edge.example.com/watch":            "readers connect to /watch",
+		"wss://edge.example.com/clusters/a/watch": "readers connect to /watch",
+		"wss://\x00": "invalid",
 	} {
 		c.config.URL = text
 		_, err := push.New(c.config)
