@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"math"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -24,6 +23,7 @@ import (
 	"github.com/watchglass/watchglass/host/clustersim"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/embedetcd"
+	"github.com/watchglass/watchglass/host/internal/listen"
 	"github.com/watchglass/watchglass/host/server"
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
@@ -197,7 +197,7 @@ func (f *demoFlags) startEtcd(stdout io.Writer) (*embedetcd.Server, error) {
 	if err != nil || address.Addr() != netip.AddrFrom4([4]byte{127, 0, 0, 1}) {
 		return nil, fmt.Errorf("--etcd-listen %q: expected 127.0.0.1 and a port, because this etcd lets everyone in", f.etcdListen)
 	}
-	if err := isFree(f.etcdListen); err != nil {
+	if err := listen.Free("--etcd-listen", f.etcdListen); err != nil {
 		return nil, err
 	}
 	store, err := embedetcd.Start(embedetcd.Config{
@@ -219,15 +219,6 @@ func (f *demoFlags) startEtcd(stdout io.Writer) (*embedetcd.Server, error) {
 		return nil, fmt.Errorf("--etcd-endpoint-file: %w", err)
 	}
 	return store, nil
-}
-
-// isFree gives a better error than an etcd that finds its port taken.
-func isFree(address string) error {
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return fmt.Errorf("etcd cannot listen on %s: choose another port with --etcd-listen: %w", address, err)
-	}
-	return listener.Close()
 }
 
 // writeWhole makes a file appear with all its content.

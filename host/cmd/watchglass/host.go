@@ -11,12 +11,12 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/internal/listen"
 	"github.com/watchglass/watchglass/host/server"
 )
 
@@ -68,7 +68,7 @@ func (f *hostFlags) bindGiven() (listeners, error) {
 		if a.address == "" {
 			continue
 		}
-		listener, err := listen(a.flag, a.address)
+		listener, err := listen.On(a.flag, a.address)
 		if err != nil {
 			return listeners{}, errors.Join(err, l.Close())
 		}
@@ -78,22 +78,6 @@ func (f *hostFlags) bindGiven() (listeners, error) {
 		return listeners{}, errors.Join(fmt.Errorf("--admin %s: expected a loopback address, because it shows everyone who reads what", f.admin), l.Close())
 	}
 	return l, nil
-}
-
-func listen(flag, address string) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is in use by another program: stop that, or choose another port with %s "+
-			"(%[2]s 127.0.0.1:0 takes a free one)", address, flag)
-	}
-	var malformed *net.AddrError
-	if errors.As(err, &malformed) {
-		return nil, fmt.Errorf("%s %q: expected an address and a port, such as 127.0.0.1:8080", flag, address)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", flag, address, err)
-	}
-	return listener, nil
 }
 
 func (l listeners) all() []net.Listener {

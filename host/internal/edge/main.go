@@ -22,6 +22,7 @@ import (
 	"github.com/watchglass/watchglass/host/clustersim"
 	"github.com/watchglass/watchglass/host/edge"
 	"github.com/watchglass/watchglass/host/embedetcd"
+	"github.com/watchglass/watchglass/host/internal/listen"
 	"github.com/watchglass/watchglass/host/internal/workerd"
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
@@ -62,6 +63,11 @@ func main() {
 
 // run runs until ctx ends.
 func run(ctx context.Context, c config, stdout io.Writer) (failed error) {
+	for flag, address := range map[string]string{"-listen": c.listen, "-tls-listen": c.secure} {
+		if err := listen.Free(flag, address); err != nil {
+			return err
+		}
+	}
 	fmt.Fprintf(stdout, "populating an etcd with %d pods\n", c.pods)
 	d, err := open(ctx, c)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,7 +84,11 @@ func (p *Process) listening() error {
 		Event string
 		Port  int
 	}
-	if err := json.NewDecoder(p.control).Decode(&event); err != nil {
+	err := json.NewDecoder(p.control).Decode(&event)
+	if errors.Is(err, io.EOF) {
+		return errors.New("it ended before it listened")
+	}
+	if err != nil {
 		return err
 	}
 	if event.Event != "listen" {

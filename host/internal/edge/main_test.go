@@ -1,0 +1,22 @@
+package main
+
+import (
+	"io"
+	"net"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Regression 1: of an address in use it was said that workerd does not start.
+func TestRegression1_AnAddressInUseIsSaidAtOnce(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	address := taken.Addr().String()
+	err = run(t.Context(), config{listen: address, secure: "127.0.0.1:0"}, io.Discard)
+	assert.ErrorContains(t, err, address+" is in use by another program: stop that, or choose another port with -listen")
+	err = run(t.Context(), config{listen: "127.0.0.1:0", secure: address}, io.Discard)
+	assert.ErrorContains(t, err, "choose another port with -tls-listen")
+}

@@ -1,0 +1,37 @@
+// Package listen takes the addresses that flags of a command name.
+package listen
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+)
+
+// On listens on the address that a flag, such as "--listen", was given. The error
+// names the flag.
+func On(flag, address string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is in use by another program: stop that, or choose another port with %s "+
+			"(%[2]s 127.0.0.1:0 takes a free one)", address, flag)
+	}
+	var malformed *net.AddrError
+	if errors.As(err, &malformed) {
+		return nil, fmt.Errorf("%s %q: expected an address and a port, such as 127.0.0.1:8080", flag, address)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", flag, address, err)
+	}
+	return listener, nil
+}
+
+// Free says what keeps another program, which explains less, from an address that
+// it is about to be given.
+func Free(flag, address string) error {
+	listener, err := On(flag, address)
+	if err != nil {
+		return err
+	}
+	return listener.Close()
+}
