@@ -76,9 +76,9 @@ func TestBackend(t *testing.T) {
 		there := &fed{within: object, feed: func() {
 			feed(t, source, address, object.name)
 			direct := edge.NewBackend("test", edge.Cluster{}, func(string) http.RoundTripper { return object })
-			require.Eventually(t, func() bool {
+			require.EventuallyWithT(t, func(c *assert.CollectT) {
 				_, err := direct.Resources(t.Context())
-				return err == nil
+				require.NoError(c, err)
 			}, time.Minute, 10*time.Millisecond)
 		}}
 		return edge.NewBackend("test", edge.Cluster{}, func(name string) http.RoundTripper {

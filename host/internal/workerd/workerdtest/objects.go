@@ -3,8 +3,11 @@ package workerdtest
 
 import (
 	"context"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,8 +26,7 @@ func Objects(t *testing.T, root string) (address string) {
 	if testing.Short() {
 		t.Skip("runs workerd")
 	}
-	_, err := os.Stat(filepath.Join(root, "js/dist/edge.js"))
-	require.NoError(t, err, `build the npm package first: "make js"`)
+	require.NoError(t, built(root))
 	binary, err := workerd.Find(root)
 	require.NoError(t, err)
 	process, err := workerd.Start(context.Background(), workerd.Config{
@@ -37,4 +39,29 @@ func Objects(t *testing.T, root string) (address string) {
 		}
 	})
 	return process.Address()
+}
+
+// built says what is wrong with the package in js/dist: an object of another time
+// may not understand the connector of this one, and then says nothing at all.
+func built(root string) error {
+	dist, err := os.Stat(filepath.Join(root, "js/dist/edge.js"))
+	if err != nil {
+		return fmt.Errorf(`%w: build the npm package first: "make js"`, err)
+	}
+	for _, dir := range []string{"core", "wasm/guest", "js/src"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			source, err := entry.Info()
+			if err == nil && source.ModTime().After(dist.ModTime()) {
+				err = fmt.Errorf(`%s is newer than the npm package in js/dist: build it anew with "make js"`, path)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,0 +1,35 @@
+package workerdtest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Regression 1: tests hung where the package was older than the connector.
+func TestRegression1_AnOldPackageIsNotRun(t *testing.T) {
+	root := t.TempDir()
+	now := time.Now()
+	write := func(name string, age time.Duration) {
+		path := filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+		require.NoError(t, os.Chtimes(path, now, now.Add(-age)))
+	}
+	write("core/wire/hello.go", 3*time.Hour)
+	write("wasm/guest/main.go", 3*time.Hour)
+	write("js/src/index.ts", 3*time.Hour)
+	require.ErrorContains(t, built(root), `build the npm package first: "make js"`)
+	write("js/dist/edge.js", 2*time.Hour)
+	require.NoError(t, built(root))
+	write("core/wire/hello_test.go", time.Hour)
+	require.NoError(t, built(root), "tests are no part of it")
+	for _, source := range []string{"core/wire/hello.go", "wasm/guest/main.go", "js/src/index.ts"} {
+		write(source, time.Hour)
+		require.ErrorContains(t, built(root), source+` is newer than the npm package in js/dist: build it anew with "make js"`)
+		write(source, 3*time.Hour)
+	}
+}
