@@ -19,7 +19,8 @@
 //	events     a delivery of that watch
 //	closed     the end of that watch
 //
-//	end        the last line: without it the recording was cut short
+//	end        the last line, with how many there are: without it the recording
+//	           was cut short
 //
 // What happened at the source should be recorded by somebody else than the
 // reader that is to be judged, and from before it starts until after it ends.

@@ -8,7 +8,7 @@ import (
 )
 
 // Version is that of the format. A reader refuses any other.
-const Version = 1
+const Version = 2
 
 // Line is one line of a recording. Which fields it has is a matter of its kind.
 type Line struct {
@@ -42,6 +42,8 @@ type Line struct {
 	Limited    bool    `json:"limited,omitempty"`    // watch: deliveries may be held back
 	Events     []Event `json:"events,omitempty"`     // events
 	Reason     string  `json:"reason,omitempty"`     // closed
+
+	Lines int `json:"lines,omitempty"` // end: how many there are, with this one
 }
 
 // Filter is what a request narrows a resource by, as in Kubernetes.

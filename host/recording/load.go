@@ -18,7 +18,7 @@ import (
 var (
 	ErrFormat    = errors.New("format: not a recorded history")
 	ErrTruncated = errors.New("truncated: the recording does not come to its end")
-	ErrGap       = errors.New("gap: the recording of the source has a hole")
+	ErrGap       = errors.New("gap: the recording has a hole")
 	ErrMismatch  = errors.New("mismatch: the recordings do not cover the same")
 )
 
@@ -133,10 +133,19 @@ func (f *file) take(text []byte) error {
 			return f.wrong(ErrFormat, "watch %d was not opened", l.Watch)
 		}
 	case kindEnd:
-		f.ended = true
+		return f.end(&l)
 	default:
 		return f.wrong(ErrFormat, "there is no kind %q", l.Kind)
 	}
+	return nil
+}
+
+// end counts the lines: without one of them, what is left may look all right.
+func (f *file) end(l *Line) error {
+	if l.Lines != f.line {
+		return f.wrong(ErrGap, "the recorder wrote %d lines, and here are %d", l.Lines, f.line)
+	}
+	f.ended = true
 	return nil
 }
 

@@ -10,11 +10,12 @@ import (
 	"github.com/watchglass/watchglass/host/guest"
 )
 
-// Recorder writes one recording, a line at a time. Safe for concurrent use. What goes wrong is
-// kept for Close: recording must not disturb what is recorded.
+// Recorder writes one recording, a line at a time. Safe for concurrent use. What goes
+// wrong is kept for Close: recording must not disturb what is recorded.
 type Recorder struct {
 	mu      sync.Mutex
 	lines   *json.Encoder
+	count   int // of lines
 	err     error
 	watches int
 	source  string
@@ -30,9 +31,9 @@ func New(out io.Writer, resource api.Resource) *Recorder {
 // Close ends the recording and returns what went wrong on the way. It does not
 // close what the recording was written to.
 func (r *Recorder) Close() error {
-	r.write(&Line{Kind: kindEnd})
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.append(&Line{Kind: kindEnd, Lines: r.count + 1})
 	return r.err
 }
 
@@ -44,6 +45,7 @@ func (r *Recorder) write(l *Line) {
 
 // append runs under the lock.
 func (r *Recorder) append(l *Line) {
+	r.count++
 	l.Time = time.Now().UTC()
 	if err := r.lines.Encode(l); err != nil && r.err == nil {
 		r.err = err

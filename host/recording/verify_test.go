@@ -1,6 +1,8 @@
 package recording_test
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -12,7 +14,7 @@ import (
 
 // source is what happened: a and b are there at 10, a changes at 11 and 14, c
 // comes at 12 with a change of b, b goes at 13.
-const source = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":1,"resource":"v1/pods"}
+const source = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":2,"resource":"v1/pods"}
 {"kind":"source","time":"2026-01-01T00:00:00Z","source":"etcd-1"}
 {"kind":"state","time":"2026-01-01T00:00:00Z","resourceVersion":"10","objects":[{"key":"ns/a","uid":"a","resourceVersion":"9","labels":{"app":"web"}},{"key":"ns/b","uid":"b","resourceVersion":"7","labels":{"app":"db"}}]}
 {"kind":"change","time":"2026-01-01T00:00:01Z","resourceVersion":"11","key":"ns/a","object":{"uid":"a","resourceVersion":"11","labels":{"app":"web","v":"2"}}}
@@ -21,11 +23,11 @@ const source = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":1,"res
 {"kind":"change","time":"2026-01-01T00:00:03Z","resourceVersion":"13","key":"ns/b"}
 {"kind":"change","time":"2026-01-01T00:00:04Z","resourceVersion":"14","key":"ns/a","object":{"uid":"a","resourceVersion":"14","labels":{"app":"web","v":"3"}}}
 {"kind":"progress","time":"2026-01-01T00:00:05Z","resourceVersion":"20"}
-{"kind":"end","time":"2026-01-01T00:00:06Z"}
+{"kind":"end","time":"2026-01-01T00:00:06Z","lines":10}
 `
 
 // reader is what was seen of it, all of it rightly.
-const reader = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":1,"resource":"v1/pods"}
+const reader = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":2,"resource":"v1/pods"}
 {"kind":"subscribe","time":"2026-01-01T00:00:00Z","scope":{}}
 {"kind":"source","time":"2026-01-01T00:00:00Z","source":"etcd-1"}
 {"kind":"snapshot","time":"2026-01-01T00:00:00Z","scope":{},"resourceVersion":"10"}
@@ -38,11 +40,11 @@ const reader = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":1,"res
 {"kind":"events","time":"2026-01-01T00:00:04Z","watch":1,"events":[{"type":"MODIFIED","key":"ns/a","resourceVersion":"14","object":{"uid":"a","resourceVersion":"14","labels":{"app":"web","v":"3"}}}]}
 {"kind":"events","time":"2026-01-01T00:00:05Z","watch":1,"events":[{"type":"BOOKMARK","resourceVersion":"18"}]}
 {"kind":"closed","time":"2026-01-01T00:00:05Z","watch":1}
-{"kind":"end","time":"2026-01-01T00:00:06Z"}
+{"kind":"end","time":"2026-01-01T00:00:06Z","lines":14}
 `
 
 // relisted saw the state at 10 and then, across a lost connection, that at 14.
-const relisted = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":1,"resource":"v1/pods"}
+const relisted = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":2,"resource":"v1/pods"}
 {"kind":"subscribe","time":"2026-01-01T00:00:00Z","scope":{}}
 {"kind":"snapshot","time":"2026-01-01T00:00:00Z","scope":{},"resourceVersion":"10"}
 {"kind":"watch","time":"2026-01-01T00:00:00Z","watch":1,"scope":{},"filter":{"labelSelector":"app == web"},"start":"state","bookmarks":true,"limited":true}
@@ -54,13 +56,25 @@ const relisted = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":1,"r
 {"kind":"snapshot","time":"2026-01-01T00:00:03Z","scope":{},"resourceVersion":"14"}
 {"kind":"events","time":"2026-01-01T00:00:04Z","watch":1,"events":[{"type":"MODIFIED","key":"ns/a","resourceVersion":"14","object":{"uid":"a","resourceVersion":"14","labels":{"app":"web","v":"3"}}}]}
 {"kind":"closed","time":"2026-01-01T00:00:05Z","watch":1,"reason":"the program closed it"}
-{"kind":"end","time":"2026-01-01T00:00:06Z"}
+{"kind":"end","time":"2026-01-01T00:00:06Z","lines":13}
 `
 
+// verify judges files that a recorder may have written as they are: the last line
+// counts what was edited.
 func verify(files ...string) (string, error) {
+	for i, content := range files {
+		before, _, _ := strings.Cut(content, `{"kind":"end"`)
+		files[i] = counted.ReplaceAllString(content, fmt.Sprintf(`"lines":%d`, strings.Count(before, "\n")+1))
+	}
+	return verifyAsIs(files...)
+}
+
+var counted = regexp.MustCompile(`"lines":\d+`)
+
+func verifyAsIs(files ...string) (string, error) {
 	var h recording.History
 	for i, content := range files {
-		if err := h.Load([]string{"reader", "source", "another"}[i], strings.NewReader(content)); err != nil {
+		if err := h.Load([]string{"reader", "source"}[i], strings.NewReader(content)); err != nil {
 			return "", err
 		}
 	}
@@ -123,7 +137,7 @@ func TestVerifyRefusesDamage(t *testing.T) {
 		{"another program's lines", []string{"{\"level\":\"info\"}\n"}, recording.ErrFormat, `unknown field "level"`},
 		{"no beginning", []string{edit(t, reader, line(reader, 1), "")}, recording.ErrFormat, `begins with a line of kind "history"`},
 		{"two beginnings", []string{edit(t, reader, line(reader, 2), line(reader, 1))}, recording.ErrFormat, "line 2"},
-		{"another format", []string{edit(t, reader, `"version":1`, `"version":2`)}, recording.ErrFormat, "version 2"},
+		{"another format", []string{edit(t, reader, `"version":2`, `"version":1`)}, recording.ErrFormat, "version 1"},
 		{"an unknown kind", []string{edit(t, reader, `"kind":"closed"`, `"kind":"opened"`)}, recording.ErrFormat, `no kind "opened"`},
 		{"an unknown type", []string{edit(t, reader, `"DELETED"`, `"REMOVED"`)}, recording.ErrFormat, `no type of event "REMOVED"`},
 		{"an unknown start", []string{edit(t, reader, `"start":"version"`, `"start":"anywhere"`)}, recording.ErrFormat, `"anywhere"`},
@@ -148,6 +162,25 @@ func TestVerifyRefusesDamage(t *testing.T) {
 			require.ErrorContains(t, err, test.says)
 		})
 	}
+}
+
+// Regression 1: of a list nothing was missed when its line was taken out.
+func TestRegression1_NoLineIsTakenOutUnnoticed(t *testing.T) {
+	for name, content := range map[string]string{"reader": reader, "relisted": relisted, "source": source} {
+		lines := strings.SplitAfter(strings.TrimSuffix(content, "\n"), "\n")
+		for i := 1; i < len(lines)-1; i++ {
+			files := []string{strings.Join(lines[:i], "") + strings.Join(lines[i+1:], "") + "\n"}
+			if name == "source" {
+				files = []string{reader, files[0]}
+			}
+			_, err := verifyAsIs(files...)
+			require.Error(t, err, "%s without %s", name, lines[i])
+		}
+	}
+	_, err := verifyAsIs(edit(t, reader, line(reader, 5), ""))
+	require.EqualError(t, err, "gap: the recording has a hole: reader, line 13: the recorder wrote 14 lines, and here are 13")
+	_, err = verifyAsIs(reader, source)
+	require.NoError(t, err)
 }
 
 // An object that the source could not read for a while is not judged.

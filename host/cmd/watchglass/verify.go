@@ -15,11 +15,12 @@ func newVerifyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify FILE...",
 		Short: "Judge recorded watches by the guarantees of a Kubernetes watch",
-		Long: `Verify reads what "watchglass watch --record" wrote and checks that every event
-was asked for, that nothing came twice, out of order or beside a bookmark. With a
-recording of the source beside it, made by "watchglass record", it also checks
-that nothing is missing, that every event leads from what was held to what was
-true, and that every list and bookmark is exact.
+		Long: `Verify reads what "watchglass watch --record" wrote and checks that no line of it
+was lost, that every event was asked for, and that nothing came twice, out of
+order or beside a bookmark. With a recording of the source beside it, made by
+"watchglass record", it also checks that nothing is missing, that every event
+leads from what was held to what was true, and that every list and bookmark is
+exact.
 
 It exits with 1, and says which guarantee was broken where, when one was.`,
 		Example: `  watchglass record pods --etcd-endpoints 127.0.0.1:2379 source.jsonl &

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -168,6 +169,15 @@ func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 	}
 	damaged := filepath.Join(dir, "damaged.jsonl")
 	require.NoError(t, os.WriteFile(damaged, []byte(strings.Join(kept, "")), 0o600))
+	c = verify(damaged)
+	assert.Equal(t, 1, c.code)
+	assert.Contains(t, c.log.String(), "Error: gap: the recording has a hole: "+damaged)
+
+	// It was never delivered.
+	counted := func(lines int) string { return fmt.Sprintf(`"lines":%d`, lines) }
+	lines, left := strings.Count(string(content), "\n"), strings.Join(kept, "")
+	left = strings.Replace(left, counted(lines), counted(strings.Count(left, "\n")), 1)
+	require.NoError(t, os.WriteFile(damaged, []byte(left), 0o600))
 	c = verify(damaged, atSource)
 	assert.Equal(t, 1, c.code)
 	assert.Contains(t, c.log.String(), "Error: reliable: what came is not what happened: watch 1 (line ")
