@@ -15,6 +15,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/catalog"
+	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/guest"
 	"github.com/watchglass/watchglass/host/source"
@@ -79,7 +80,8 @@ func newGetCommand() *cobra.Command {
 
 A resource is a name or short name as kubectl knows it (pods, po, deploy), a
 plural with its group (deployments.apps), or group/version/plural
-(example.com/v1/gadgets).`,
+(example.com/v1/gadgets). A name is an argument of its own: get pods web-1, and
+not pods/web-1.`,
 		Example: `  watchglass get pods -A
   watchglass get po -n shop -l app=web -o wide
   watchglass get deploy web -o json`,
@@ -105,7 +107,7 @@ type reading struct {
 // read opens what the flags ask for, waits until it is complete, and prints it.
 func read(cmd *cobra.Command, f *readFlags, args []string) (failed error) {
 	r := &reading{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
-	resource, err := resolve(args[0])
+	resource, err := resolveAlone(cmd, args[0])
 	if err != nil {
 		return err
 	}
@@ -212,7 +214,7 @@ func (r *reading) fieldSelector() string {
 	if r.name == "" {
 		return r.flags.fields
 	}
-	name := "metadata.name=" + r.name
+	name := "metadata.name=" + selector.EscapeValue(r.name)
 	if r.flags.fields == "" {
 		return name
 	}
@@ -312,6 +314,16 @@ func notFound(resource api.Resource, name string) error {
 		plural += "." + resource.Group
 	}
 	return fmt.Errorf("%s %q not found", plural, name)
+}
+
+// resolveAlone explains what kubectl's way of naming an object would be taken for.
+func resolveAlone(cmd *cobra.Command, text string) (api.Resource, error) {
+	if kind, name, slashed := strings.Cut(text, "/"); slashed {
+		if _, err := resolve(kind); err == nil {
+			return api.Resource{}, misused(cmd, fmt.Sprintf("%q: a name is an argument of its own: %s %s %s", text, cmd.CommandPath(), kind, name))
+		}
+	}
+	return resolve(text)
 }
 
 // resolve reads a resource as people write it.

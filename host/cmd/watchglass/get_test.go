@@ -20,7 +20,6 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/connector"
-	"github.com/watchglass/watchglass/host/guest"
 	"github.com/watchglass/watchglass/host/server"
 	"github.com/watchglass/watchglass/host/source"
 	"github.com/watchglass/watchglass/host/source/memory"
@@ -38,9 +37,7 @@ type cluster struct {
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	if _, err := guest.EmbeddedModule(); err != nil {
-		t.Skip(err)
-	}
+	needsModule(t)
 	c := &cluster{Source: memory.New()}
 	c.connect(t)
 	http := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -149,6 +146,9 @@ func TestGetSaysWhatIsWrong(t *testing.T) {
 		"example.com/v1/gadgets":      "example.com/v1/gadgets",
 		"gadgets":                     `resource "gadgets" is not known by name`,
 		"pods --field-selector x.y=1": "x.y",
+		"po/web-1":                    `"po/web-1": a name is an argument of its own: get po web-1`,
+		"deployments.apps/web":        "get deployments.apps web",
+		"pods a,metadata.namespace=x": `pods "a,metadata.namespace=x" not found`,
 	} {
 		_, _, err := c.command(t, newGetCommand(), args)
 		require.ErrorContains(t, err, want, args)
@@ -187,9 +187,7 @@ func TestRegression1_GetSaysWhyThereIsNothing(t *testing.T) {
 
 // Regression 2: an interrupted get printed nothing and succeeded.
 func TestRegression2_AnInterruptedGetFails(t *testing.T) {
-	if _, err := guest.EmbeddedModule(); err != nil {
-		t.Skip(err)
-	}
+	needsModule(t)
 	asked := make(chan struct{})
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		asked <- struct{}{}

@@ -1,12 +1,8 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,8 +19,7 @@ func TestPush(t *testing.T) {
 	address := workerdtest.Objects(t, "../../..")
 	store := startEtcd(t)
 	putPod(t, store, "one")
-	token := filepath.Join(t.TempDir(), "token")
-	require.NoError(t, os.WriteFile(token, []byte(workerdtest.Grant+"\n"), 0o600))
+	token := file(t, "token", workerdtest.Grant+"\n")
 	health, admin := freeAddress(t), freeAddress(t)
 	c := start(t, "push", "ws://"+address+"/pushed/feed", "--resources", "pods", "--token-file", token,
 		"--etcd-endpoints", strings.Join(store.Endpoints(), ","), "--listen", health, "--admin", admin)
@@ -57,26 +52,10 @@ func TestPush(t *testing.T) {
 // awaitPushed waits until the object is live with so many pods.
 func awaitPushed(t *testing.T, address string, pods int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/pushed/status", nil)
-		require.NoError(t, err)
-		req.Header.Set("Authorization", "Bearer "+workerdtest.Grant)
-		resp, err := http.DefaultClient.Do(req)
-		require.NoError(t, err)
-		var status struct {
-			Resources map[string]struct {
-				State   string
-				Objects int
-			}
-		}
-		require.NoError(t, json.NewDecoder(resp.Body).Decode(&status))
-		resp.Body.Close()
-		if s := status.Resources["v1/pods"]; s.State == "live" && s.Objects == pods {
-			return
-		}
-	}
+	require.Eventually(t, func() bool {
+		s := askObject(t, address, "pushed", "/status").Resources["v1/pods"]
+		return s.State == "live" && s.Objects == pods
+	}, time.Minute, 10*time.Millisecond)
 }
 
 func TestMistakesOfPushAreNamed(t *testing.T) {

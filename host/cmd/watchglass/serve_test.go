@@ -211,9 +211,8 @@ func TestServeWaitsForItsEtcd(t *testing.T) {
 func TestServeAsksForTheToken(t *testing.T) {
 	store := startEtcd(t)
 	defer store.Close()
-	file := filepath.Join(t.TempDir(), "token")
-	require.NoError(t, os.WriteFile(file, []byte("s3cret\n"), 0o600))
-	c := start(t, "serve", "--etcd-endpoints", store.Endpoints()[0], "--listen", "127.0.0.1:0", "--token-file", file)
+	token := file(t, "token", "s3cret\n")
+	c := start(t, "serve", "--etcd-endpoints", store.Endpoints()[0], "--listen", "127.0.0.1:0", "--token-file", token)
 	r := dial(t, c.url(), "wrong")
 	require.NotNil(t, r.Status)
 	assert.Equal(t, 401, r.Status.Code)

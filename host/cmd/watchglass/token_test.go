@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,12 +16,7 @@ import (
 // The key of this test, and of nothing else.
 const testKey = "a-key-that-is-for-this-test-and-for-nothing-else"
 
-func keyFile(t *testing.T, content string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "key")
-	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-	return path
-}
+func keyFile(t *testing.T, content string) string { return file(t, "key", content) }
 
 func TestTokenGrantsWhatItsFlagsSay(t *testing.T) {
 	var stdout, stderr bytes.Buffer

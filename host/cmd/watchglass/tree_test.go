@@ -1,23 +1,16 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/http"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/watchglass/watchglass/host/clustersim"
 	"github.com/watchglass/watchglass/host/embedetcd"
-	"github.com/watchglass/watchglass/host/guest"
 	"github.com/watchglass/watchglass/host/internal/workerd/workerdtest"
-	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
 // tree is a home object that two connectors feed, and a region that reads from it.
@@ -26,23 +19,16 @@ type tree struct {
 	address string
 	token   string // a file with it
 	store   *embedetcd.Server
-	cluster *clustersim.Cluster
+	churn   func()
 	readers []*command
 	said    int
 }
 
 func startTree(t *testing.T) *tree {
-	if _, err := guest.EmbeddedModule(); err != nil {
-		t.Skip(err)
-	}
-	r := &tree{T: t, address: workerdtest.Objects(t, "../../.."), token: filepath.Join(t.TempDir(), "token"), store: startEtcd(t)}
+	needsModule(t)
+	r := &tree{T: t, address: workerdtest.Objects(t, "../../.."), token: file(t, "token", workerdtest.Grant), store: startEtcd(t)}
 	t.Cleanup(func() { assert.NoError(t, r.store.Close()) })
-	require.NoError(t, os.WriteFile(r.token, []byte(workerdtest.Grant), 0o600))
-	writer, err := etcd.NewWriter(r.store.Client(), etcd.Config{})
-	require.NoError(t, err)
-	r.cluster, err = clustersim.New(writer, clustersim.Config{Pods: 60, Seed: 1})
-	require.NoError(t, err)
-	require.NoError(t, r.cluster.Populate(t.Context(), func(int, int) {}))
+	r.churn = simulate(t, r.store)
 	return r
 }
 
@@ -63,36 +49,13 @@ func (r *tree) read(object, name string, args ...string) (file string) {
 // change has many changes, and then one that every reader has to hear of.
 func (r *tree) change() {
 	r.Helper()
-	for range 60 {
-		_, err := r.cluster.Step(r.Context())
-		require.NoError(r, err)
-	}
+	r.churn()
 	r.said++
 	name := fmt.Sprintf("said-%d", r.said)
 	putPod(r.T, r.store, name)
 	for _, reader := range r.readers {
 		reader.find(`"` + name + `"`)
 	}
-}
-
-// ask asks an object, and says what it answers about itself.
-func (r *tree) ask(object, path string) (status struct {
-	AwakeSince int64
-	Feeds      struct{ Connected []struct{ Active bool } }
-	Resources  map[string]struct {
-		ResourceVersion string
-		Kept            struct{ ResourceVersion string }
-	}
-}) {
-	r.Helper()
-	req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, "http://"+r.address+"/"+object+path, nil)
-	require.NoError(r, err)
-	req.Header.Set("Authorization", "Bearer "+workerdtest.Grant)
-	resp, err := http.DefaultClient.Do(req)
-	require.NoError(r, err)
-	defer resp.Body.Close()
-	_ = json.NewDecoder(resp.Body).Decode(&status) // an object that breaks says nothing
-	return status
 }
 
 // Readers of two levels, one of them below the other, see every change once and in
@@ -103,37 +66,34 @@ func TestReadersOfATreeLoseAndRepeatNothing(t *testing.T) {
 	source := start(t, "record", "pods", atSource, "--etcd-endpoints", r.store.Endpoints()[0])
 	source.find("recording v1/pods of etcd")
 	active := r.push()
-	require.Eventually(t, func() bool { return len(r.ask("home", "/status").Feeds.Connected) == 1 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(askObject(t, r.address, "home", "/status").Feeds.Connected) == 1 }, time.Minute, 10*time.Millisecond)
 	r.push()
-	require.Eventually(t, func() bool { return len(r.ask("home", "/status").Feeds.Connected) == 2 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(askObject(t, r.address, "home", "/status").Feeds.Connected) == 2 }, time.Minute, 10*time.Millisecond)
 	files := []string{r.read("region", "all", "-A"), r.read("region", "one", "-n", "default"), r.read("home", "home", "-A")}
 	r.change()
 
 	assert.Zero(t, active.stop(), active.log)
 	r.change() // which the other connector brings
 
-	awake := r.ask("home", "/status").AwakeSince
+	awake := askObject(t, r.address, "home", "/status").AwakeSince
 	time.Sleep(12 * time.Second) // workerd takes what nobody stirs out of memory after ten, and asking would stir it
 	r.change()
-	assert.Greater(t, r.ask("home", "/status").AwakeSince, awake, "home was out of memory")
+	assert.Greater(t, askObject(t, r.address, "home", "/status").AwakeSince, awake, "home was out of memory")
 
-	r.ask("home", "/break") // with what it has not stored
+	askObject(t, r.address, "home", "/break") // with what it has not stored
 	r.change()
 	require.Eventually(t, func() bool {
-		pods := r.ask("region", "/status").Resources["v1/pods"]
+		pods := askObject(t, r.address, "region", "/status").Resources["v1/pods"]
 		return pods.Kept.ResourceVersion == pods.ResourceVersion
 	}, time.Minute, 10*time.Millisecond, "what a region has stored is of use for as long as home remembers what came next")
 	r.change()
-	r.ask("region", "/break")
+	askObject(t, r.address, "region", "/break")
 	r.change()
 
 	for _, reader := range r.readers {
 		assert.Zero(t, reader.stop(), reader.log)
 	}
-	require.Eventually(t, func() bool {
-		content, err := os.ReadFile(atSource)
-		return err == nil && strings.Contains(string(content), fmt.Sprintf("said-%d", r.said))
-	}, time.Minute, 10*time.Millisecond)
+	untilRecorded(t, atSource, fmt.Sprintf("said-%d", r.said))
 	assert.Zero(t, source.stop(), source.log)
 	c := start(t, append([]string{"verify", atSource}, files...)...)
 	<-c.ended

@@ -10,14 +10,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/watchglass/watchglass/host/clustersim"
-	"github.com/watchglass/watchglass/host/guest"
-	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
 // relay is a network between a reader and the connector, which can be cut.
@@ -91,22 +86,10 @@ func (r *relay) cut() {
 // a connector that forgot everything, keeps every guarantee; and what is wrong
 // with a recording of it is found.
 func TestVerifyRecordsOfRealProcesses(t *testing.T) {
-	if _, err := guest.EmbeddedModule(); err != nil {
-		t.Skip(err)
-	}
+	needsModule(t)
 	store := startEtcd(t)
 	defer store.Close()
-	writer, err := etcd.NewWriter(store.Client(), etcd.Config{})
-	require.NoError(t, err)
-	cluster, err := clustersim.New(writer, clustersim.Config{Pods: 60, Seed: 1})
-	require.NoError(t, err)
-	require.NoError(t, cluster.Populate(t.Context(), func(int, int) {}))
-	change := func() {
-		for range 60 {
-			_, err := cluster.Step(t.Context())
-			require.NoError(t, err)
-		}
-	}
+	change := simulate(t, store)
 
 	dir := t.TempDir()
 	atSource, atReader := filepath.Join(dir, "source.jsonl"), filepath.Join(dir, "reader.jsonl")
@@ -140,10 +123,7 @@ func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 	putPod(t, store, "the-last")
 	reader.find("the-last")
 	assert.Zero(t, reader.stop(), reader.log)
-	require.Eventually(t, func() bool {
-		content, err := os.ReadFile(atSource)
-		return err == nil && strings.Contains(string(content), "the-last")
-	}, time.Minute, 10*time.Millisecond)
+	untilRecorded(t, atSource, "the-last")
 	assert.Zero(t, source.stop(), source.log)
 
 	verify := func(files ...string) *command {

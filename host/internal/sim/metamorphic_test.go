@@ -33,10 +33,11 @@ func (m module) Ready() []byte {
 
 // The module says the very bytes that package core says, through all faults.
 func TestMetamorphic_ModuleAndNative(t *testing.T) {
-	wasm, err := guest.EmbeddedModule()
-	if err != nil {
-		t.Skip(err)
+	if testing.Short() {
+		t.Skip("compiles the wasm module")
 	}
+	wasm, err := guest.EmbeddedModule()
+	require.NoError(t, err)
 	compiled, err := guest.Compile(t.Context(), wasm, guest.DefaultCacheDir())
 	require.NoError(t, err)
 	defer compiled.Close(t.Context())

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/host/clustersim"
+	"github.com/watchglass/watchglass/host/embedetcd"
+	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/internal/workerd/workerdtest"
+	"github.com/watchglass/watchglass/host/source/etcd"
+)
+
+// needsModule fails a test of what reads when there is nothing to read with.
+func needsModule(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("compiles the wasm module")
+	}
+	_, err := guest.EmbeddedModule()
+	require.NoError(t, err)
+}
+
+// file is one with a content, in a directory of its own.
+func file(t *testing.T, name, content string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+// simulate fills an etcd with a small cluster, in which change does a lot.
+func simulate(t *testing.T, store *embedetcd.Server) (change func()) {
+	t.Helper()
+	writer, err := etcd.NewWriter(store.Client(), etcd.Config{})
+	require.NoError(t, err)
+	cluster, err := clustersim.New(writer, clustersim.Config{Pods: 60, Seed: 1})
+	require.NoError(t, err)
+	require.NoError(t, cluster.Populate(t.Context(), func(int, int) {}))
+	return func() {
+		for range 60 {
+			_, err := cluster.Step(t.Context())
+			require.NoError(t, err)
+		}
+	}
+}
+
+// untilRecorded waits until a text is in a recording.
+func untilRecorded(t *testing.T, path, text string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		content, err := os.ReadFile(path)
+		return err == nil && strings.Contains(string(content), text)
+	}, time.Minute, 10*time.Millisecond)
+}
+
+// objectStatus is what an object of the edge answers about itself.
+type objectStatus struct {
+	AwakeSince int64
+	Feeds      struct{ Connected []struct{ Active bool } }
+	Resources  map[string]struct {
+		State           string
+		Objects         int
+		ResourceVersion string
+		Kept            struct{ ResourceVersion string }
+	}
+}
+
+// askObject asks an object. One that breaks says nothing about itself.
+func askObject(t *testing.T, address, object, path string) (status objectStatus) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/"+object+path, nil)
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+workerdtest.Grant)
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	_ = json.NewDecoder(resp.Body).Decode(&status)
+	return status
+}
