@@ -240,25 +240,26 @@ func TestProgressNeedsAServerThatIsCurrent(t *testing.T) {
 func TestRegression1_TheServerThatIsWatchedIsNotTheOneThatSaysHowFarItIs(t *testing.T) {
 	f := newFake(t)
 	var watches atomic.Int32
-	probed, enough := make(chan struct{}), make(chan struct{})
+	const rounds = 20
+	probed, enough := make(chan struct{}, rounds), make(chan struct{})
 	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		switch {
 		case isProbe(r):
 			fmt.Fprint(w, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"150"},"items":[]}`)
 			flush(w)
-			select {
-			case probed <- struct{}{}:
-			case <-r.Context().Done():
-			}
+			probed <- struct{}{}
 		case isWatch(r):
-			if watches.Add(1) == 20 {
+			if watches.Add(1) == rounds {
 				close(enough)
 				<-r.Context().Done()
 				return true
 			}
 			send(w, "MODIFIED", pod("a", "x", 100+int(watches.Load()), true))
 			flush(w)
-			<-probed // and the watch ends in order
+			select {
+			case <-probed: // and the watch ends in order
+			case <-r.Context().Done():
+			}
 		default:
 			return false
 		}
