@@ -3,7 +3,7 @@ import { internalError, messageOf } from "./errors.js";
 import { GuestError, type Guest } from "./guest.js";
 import type { AnswerEvents, Ask } from "./kubernetes.js";
 import type { Dial, Stream, StreamEvents } from "./transport.js";
-import { Reader, split, Writer, type Frame } from "./wire/codec.js";
+import { concat, Reader, split, Writer, type Frame } from "./wire/codec.js";
 import { commandTypes, writeCommand, type Command } from "./wire/commands.js";
 import { readOutput, recipient, type Output } from "./wire/outputs.js";
 
@@ -383,16 +383,6 @@ function noteOpen({ collections, handles }: Member, type: number, payload: Uint8
   if (type === commandTypes.CloseCollection) collections.delete(new Reader(payload, "CloseCollection").uint32());
   if (type === commandTypes.AcquireObject) handles.add(new Reader(payload, "AcquireObject").uint32());
   if (type === commandTypes.ReleaseObject) handles.delete(new Reader(payload, "ReleaseObject").uint32());
-}
-
-function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(parts.reduce((n, p) => n + p.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
 
 /** Runs a function in a task of its own, however often it is asked for before that. */

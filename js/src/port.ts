@@ -1,5 +1,5 @@
 import type { MemberEvents, Seat } from "./engine.js";
-import { internalError } from "./errors.js";
+import { internalError, messageOf } from "./errors.js";
 
 // How a page and the worker with the engine talk. Frames are transferred, not
 // copied. An epoch counts the engine's restarts: commands of an older one are
@@ -108,43 +108,54 @@ class WorkerSeat implements Seat {
 
   sit(): Promise<Seat> {
     return new Promise((resolve, reject) => {
-      const port = this.#options.worker();
-      this.#port = port;
-      this.#epoch = 0;
       const fail = (message: string): void => {
         reject(internalError(message));
         if (!this.#left) this.#events.failed(message);
         this.leave();
       };
-      port.onfailure = fail;
-      port.onmessage = ({ data }) => {
-        if (this.#left || this.#port !== port) return;
-        switch (data.op) {
-          case "attached":
-            this.#member = data.member;
-            port.onfailure = null; // a running worker reports its errors itself
-            if (data.lock) onRelease(data.lock, () => this.#lost(port));
-            return resolve(this);
-          case "frames":
-            return this.#events.frames(data.frames);
-          case "restarted":
-            this.#epoch = data.epoch;
-            return this.#events.restarted(data.message);
-          case "failed":
-            return fail(data.message);
-          case "token?":
-            return void this.#token(data.request);
-        }
-      };
-      const { url, identity, wasm, maxBytes, kubernetes } = this.#options;
-      this.#post({ op: "attach", url, identity, wasm, maxBytes, kubernetes, lock: this.#page.name, member: this.#member });
+      try {
+        this.#attach(resolve, fail);
+      } catch (error) {
+        this.#port?.close();
+        this.#port = undefined; // there is nobody to take leave of
+        fail(`the worker cannot be started: ${messageOf(error)}`);
+      }
     });
+  }
+
+  #attach(attached: (seat: Seat) => void, fail: (message: string) => void): void {
+    const port = this.#options.worker();
+    this.#port = port;
+    this.#epoch = 0;
+    port.onfailure = fail;
+    port.onmessage = ({ data }) => {
+      if (this.#left || this.#port !== port) return;
+      switch (data.op) {
+        case "attached":
+          this.#member = data.member;
+          port.onfailure = null; // a running worker reports its errors itself
+          if (data.lock) onRelease(data.lock, () => this.#lost(port));
+          return attached(this);
+        case "frames":
+          return this.#events.frames(data.frames);
+        case "restarted":
+          this.#epoch = data.epoch;
+          return this.#events.restarted(data.message);
+        case "failed":
+          return fail(data.message);
+        case "token?":
+          return void this.#token(data.request);
+      }
+    };
+    const { url, identity, wasm, maxBytes, kubernetes } = this.#options;
+    this.#post({ op: "attach", url, identity, wasm, maxBytes, kubernetes, lock: this.#page.name, member: this.#member });
   }
 
   /** The worker died with the engine in it. */
   #lost(port: WorkerPort): void {
     if (this.#left || this.#port !== port) return;
     port.close();
+    this.#port = undefined;
     this.sit().then(
       () => this.#events.restarted("the worker ended"),
       () => {}, // said by failed

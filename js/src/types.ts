@@ -1,4 +1,4 @@
-/** The public types of watchglass. They hold no code; every entry re-exports them. */
+/** The public types of watchglass. They hold no code; the entries for readers re-export them. */
 
 /** A resource version: an unsigned 64-bit integer as a decimal string. */
 export type ResourceVersion = string;

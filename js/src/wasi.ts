@@ -9,7 +9,7 @@ const badDescriptor = 8;
 const notImplemented = 52;
 
 /** The guest ended itself, which a Go runtime does after a fatal error. */
-export class GuestExit extends Error {
+class GuestExit extends Error {
   constructor(code: number) {
     super(`the module exited with code ${code}`);
   }

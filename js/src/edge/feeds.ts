@@ -8,7 +8,7 @@ import { covers, type Grant } from "./grant.js";
 import type { Holdings } from "./holdings.js";
 import { socketPair, type HibernatableSocket, type ObjectState } from "./platform.js";
 import { refuse, status } from "./refusal.js";
-import { closeSocket, expired, keepWith, protocolBroken, tooLong, upgraded, upgradeRefused } from "./sockets.js";
+import { closeSocket, expired, keepWith, protocolBroken, send, tooLong, upgraded, upgradeRefused } from "./sockets.js";
 
 const tag = "feed";
 
@@ -81,7 +81,7 @@ export class Feeds {
     this.#stream = events;
     if (this.#holdings) this.#begin();
     return {
-      send: (message) => this.#active?.send(message),
+      send: (message) => this.#active && send(this.#active, message),
       close: (message) => {
         // The engine gives up what breaks the protocol or says nothing. The connector connects again, or another takes over.
         this.#stream = undefined;
@@ -207,7 +207,7 @@ export class Feeds {
     this.#active = socket;
     this.#begun = false;
     socket.serializeAttachment({ ...feedOf(socket), session: this.#session });
-    socket.send(`begin ${this.#session}`);
+    send(socket, `begin ${this.#session}`);
   }
 
   /** The engine's stream has ended; the next connector takes over at once. */

@@ -2,7 +2,7 @@
 // itself. Everything else is between the engine, its connector and its readers.
 
 import type { Status } from "../types.js";
-import { Reader, split, Writer } from "../wire/codec.js";
+import { concat, Reader, split, Writer } from "../wire/codec.js";
 import { schema } from "../wire/outputs.js";
 
 const subscribe = 0x02;
@@ -65,14 +65,4 @@ export function writeSubscriptionStatus(w: Writer, subscription: number, status:
     w.uvarint(status.retryAfterSeconds ?? 0);
     w.text(status.continue ?? "");
   });
-}
-
-function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((n, part) => n + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }

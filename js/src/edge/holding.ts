@@ -114,7 +114,8 @@ export class Holding {
 
   /** Keeps what changed since it was kept last. */
   async keep(now: number): Promise<void> {
-    const { resourceVersion } = this.#collection.status;
+    const { resourceVersion, state } = this.#collection.status;
+    if (state === "closed") return;
     if (resourceVersion === "0" || resourceVersion === this.#kept?.position.resourceVersion) return;
     if (this.#failure && now < this.#failure.at + retryMillis) return;
     try {

@@ -187,7 +187,7 @@ export class WatchglassObject {
     if (patience !== this.#alarm.due("patience")) this.#alarm.at("patience", patience);
     this.#keeper.stir();
     if (this.#takenBytes() > this.#settings.isolateBytes) {
-      this.#relieve().catch((error) => console.error(`watchglass: the memory could not be relieved: ${messageOf(error)}`));
+      void this.#relieve();
     }
   }
 
@@ -212,6 +212,8 @@ export class WatchglassObject {
       // What they read may not be there any more, which they are told when they ask for it again.
       if (what === "shed") this.#readers.endAll(status(503, "ServiceUnavailable", "the object is short of memory: connect again"));
       await this.#state.blockConcurrencyWhile(() => this.#restart());
+    } catch (error) {
+      console.error(`watchglass: the memory could not be relieved: ${messageOf(error)}`);
     } finally {
       this.#relieving = false;
     }

@@ -5,7 +5,7 @@ import { status } from "./refusal.js";
 // holds both to the same places.
 
 /** The cluster of requests that name none. */
-export const defaultCluster = "default";
+const defaultCluster = "default";
 
 /** What holds some resources, or with none named all that the shards before it do not hold: one object, or several with a part of the namespaces each. */
 export interface Shard {

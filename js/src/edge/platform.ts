@@ -28,8 +28,6 @@ export interface ObjectStorage {
   /** All of what the function writes is stored, or none. */
   transactionSync<T>(act: () => T): T;
   setAlarm(millis: number): Promise<void>;
-  getAlarm(): Promise<number | null>;
-  deleteAlarm(): Promise<void>;
   /** Of everything, the alarm included, so that nothing is left of the object. */
   deleteAll(): Promise<void>;
 }

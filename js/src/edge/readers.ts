@@ -11,7 +11,7 @@ import type { Settings } from "./options.js";
 import { inPart } from "./places.js";
 import { socketPair, type HibernatableSocket, type ObjectState } from "./platform.js";
 import { refuse, status } from "./refusal.js";
-import { closeSocket, expired, keepWith, protocolBroken, tooLong, upgraded, upgradeRefused } from "./sockets.js";
+import { closeSocket, expired, keepWith, protocolBroken, send, tooLong, upgraded, upgradeRefused } from "./sockets.js";
 
 const tag = "reader";
 
@@ -214,7 +214,7 @@ export class Readers {
         reader.stirred = true;
         // It is the answer to the Hello, or comes after it.
         if (reader.silentSince !== 0) this.#await(reader, { silentSince: 0 });
-        return this.#send(reader, output.data);
+        return send(reader.socket, output.data);
       case "CloseReader":
         return this.#close(reader, output.status ?? protocolBroken("no reason was given"));
       case "KeptReader":
@@ -241,21 +241,13 @@ export class Readers {
     return silentSince !== 0 ? silentSince + helloMillis : stalledAt + this.#settings.stallMillis;
   }
 
-  #send(reader: Reader, data: Uint8Array): void {
-    try {
-      reader.socket.send(data);
-    } catch {
-      // It is gone, and its end is about to be told.
-    }
-  }
-
   /** What is left of a message for the engine, when some of what it asks for is not here, or is more than there is memory for. */
   #answerable(reader: Reader, message: Uint8Array): Uint8Array {
     if (!this.#holdings.scarce && !reader.part) return message;
     try {
       const { left, answers } = refuseSubscriptions(message, (subscribed) =>
         misplaced(reader, subscribed) ?? this.#holdings.refused(subscribed.resource, subscribed.metadataOnly));
-      if (answers.length > 0) this.#send(reader, answers);
+      if (answers.length > 0) send(reader.socket, answers);
       return left;
     } catch {
       return message; // it breaks the protocol, and the engine says how
@@ -283,7 +275,7 @@ export class Readers {
     this.#command({ type: "DetachReader", reader: reader.id });
     const w = new Writer();
     writeSubscriptionStatus(w, 0, why);
-    this.#send(reader, w.take());
+    send(reader.socket, w.take());
     this.#close(reader, why);
   }
 

@@ -30,6 +30,15 @@ export function upgraded(client: HibernatableSocket): Response {
   return new Response(null, init);
 }
 
+/** Sends to a socket. One that is gone says so by itself: its end is about to be told. */
+export function send(socket: HibernatableSocket, message: string | Uint8Array): void {
+  try {
+    socket.send(message);
+  } catch {
+    // See above.
+  }
+}
+
 /** Closes a socket, if that was not done, and says why: by the code as a connector would, and in words. */
 export function closeSocket(socket: HibernatableSocket, why: Status): void {
   try {

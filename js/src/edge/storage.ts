@@ -1,5 +1,5 @@
 import type { Position } from "../types.js";
-import { frameBytes, maxMessage } from "../wire/codec.js";
+import { concat, frameBytes, maxMessage } from "../wire/codec.js";
 import type { ObjectStorage } from "./platform.js";
 
 /** A row holds 2 MB on the platform; a chunk with a large object in it takes several. */
@@ -76,7 +76,7 @@ export class Storage {
       "SELECT data FROM chunks WHERE resource = ? AND generation = ? AND number < ? ORDER BY number", resource, generation, chunks);
     let chunk = new Uint8Array();
     for (const { data } of rows) {
-      chunk = chunk.length === 0 ? new Uint8Array(data) : concat(chunk, new Uint8Array(data));
+      chunk = chunk.length === 0 ? new Uint8Array(data) : concat([chunk, new Uint8Array(data)]);
       if (chunk.length < Math.min(frameBytes(chunk), maxMessage)) continue;
       yield chunk;
       chunk = new Uint8Array();
@@ -121,11 +121,4 @@ export class Storage {
       this.#storage.sql.exec("DELETE FROM chunks WHERE resource = ?", resource);
     });
   }
-}
-
-function concat(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(a.length + b.length);
-  whole.set(a);
-  whole.set(b, a.length);
-  return whole;
 }

@@ -37,7 +37,8 @@ export function upstreamDial({ object, cluster, resources, part }: Upstream): Di
     };
     open().catch((error) => end(`cannot read from the other object: ${messageOf(error)}`));
     return {
-      send: (message) => socket?.send(message as Uint8Array<ArrayBuffer>),
+      // A stream that is closing tells so by itself.
+      send: (message) => void (done || socket?.readyState !== 1 || socket.send(message as Uint8Array<ArrayBuffer>)),
       close(message) {
         done = true;
         socket?.close(1000, closeReason(message));

@@ -246,6 +246,17 @@ export function* split(message: Uint8Array): Generator<Frame, void, void> {
   }
 }
 
+/** Pieces as one. */
+export function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(parts.reduce((n, part) => n + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
 /** Bytes of the frame that begins with these, as its head says; zero when that is not whole or none. */
 export function frameBytes(start: Uint8Array): number {
   const r = new Reader(start.subarray(0, 10), "unknown");
