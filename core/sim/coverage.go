@@ -46,6 +46,7 @@ const (
 	DifferenceTold
 	BaseInSnapshot
 	BaseForResumed
+	ListContinued
 	SnapshotRestored
 	SnapshotOfChanges
 	SnapshotRefused
@@ -56,6 +57,8 @@ const (
 	StandbyTookOver
 	ReaderStalled
 	StorageLost
+	StorageDamaged
+	ObjectTooSmall
 	ReasonPassedOn
 	APIRelisted
 	APIResumed
@@ -110,6 +113,7 @@ var situationNames = [situations]string{
 	DifferenceTold:     "body told as a difference",
 	BaseInSnapshot:     "base brought along in a snapshot",
 	BaseForResumed:     "base brought along for a resumed reader",
+	ListContinued:      "list in pages",
 	SnapshotRestored:   "snapshot restore",
 	SnapshotOfChanges:  "snapshot of changes",
 	SnapshotRefused:    "damaged snapshot refused",
@@ -120,6 +124,8 @@ var situationNames = [situations]string{
 	StandbyTookOver:    "edge: standby connector took over",
 	ReaderStalled:      "edge: reader that stalls",
 	StorageLost:        "edge: object without its storage",
+	StorageDamaged:     "edge: damaged storage refused",
+	ObjectTooSmall:     "edge: collection given up for its memory",
 	ReasonPassedOn:     "edge: error told by an object",
 	APIRelisted:        "direct: listed anew",
 	APIResumed:         "direct: watch resumed",

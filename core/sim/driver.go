@@ -16,6 +16,7 @@ type driver struct {
 	link      link
 	fetches   *fetches // of an engine that reads Kubernetes itself
 	skew      int64    // of the engine's clock
+	jumped    bool     // that clock, ever
 	wake      int64    // when it wants a tick, on the world's clock
 	busyUntil int64
 	batch     int
@@ -156,6 +157,21 @@ func parse[F interface{ Parse([]byte) error }](payload []byte, f F) F {
 func (d *driver) heardOf() {
 	if !d.world.setup.Batched {
 		d.drain()
+	}
+}
+
+// patience is how long an engine says live without having heard anything.
+func (d *driver) patience() int64 {
+	if d.fetches != nil {
+		return 3 * directPeriod
+	}
+	return staleMillis
+}
+
+// checkHeard: what is said to be live heard of progress within three periods.
+func (d *driver) checkHeard(what string, heard int64) {
+	if silence := d.world.now - heard; silence > d.patience() {
+		d.world.fail(ErrStale, "%s, %s says live, and heard nothing for %d ms", d.name, what, silence)
 	}
 }
 

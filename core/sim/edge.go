@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/sim/check"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -29,20 +30,19 @@ type edgeObject struct {
 	awoke   int64
 	chunk   *wire.SnapshotChunk // the answer to the present question
 	refused *api.Status
+	inspected
 }
 
-// How long an object waits before it keeps what happened.
-const (
-	quietMillis = 1000
-	keepMillis  = 10_000
-	// cutOffMillis is how long it does without a connector before it says so.
-	cutOffMillis = 3000
-)
+// cutOffMillis is how long an object does without a connector before it says so.
+const cutOffMillis = 3000
 
 func newEdgeObject(w *world, name string, regional bool, r *api.Rand) *edgeObject {
 	o := &edgeObject{regional: regional, rand: api.NewRand(r.Uint64())}
 	o.world, o.name, o.told, o.rouse, o.lost, o.settled = w, name, o.hear, o.awaken, o.standBy, func() {}
 	o.config = wire.Config{Seed: r.Uint64(), Client: name, MaxHistory: w.setup.Window, Credit: w.setup.Credit}
+	if r.Int63n(5) == 0 && w.scarce {
+		o.config.MaxBytes = 6000
+	}
 	o.held[pods], o.held[secrets] = true, r.Int63n(3) > 0
 	return o
 }
@@ -79,24 +79,6 @@ func (o *edgeObject) hold() {
 	}
 }
 
-func (o *edgeObject) restore(kind int) {
-	k := o.stored[kind]
-	o.step(&wire.OpenCollection{Collection: o.open[kind], Resource: resourceNames[kind], Restore: k != nil})
-	if k == nil {
-		return
-	}
-	for _, chunk := range k.chunks {
-		o.step(&wire.RestoreChunk{Collection: o.open[kind], Data: append([]byte(nil), chunk...)})
-	}
-	o.step(&wire.RestoreChunk{Collection: o.open[kind], End: true})
-	o.drain()
-	// What was closed a moment ago may still be there, and further on.
-	if rv := o.states[kind].ResourceVersion; o.refused != nil || rv != k.rv && o.awoke == o.world.now {
-		o.world.fail(ErrRestore, "%s: %s was kept at version %d and is restored as %+v: %v", o.name, resourceNames[kind], k.rv, o.states[kind], o.refused)
-	}
-	o.world.saw(ObjectRestored)
-}
-
 // hear takes what the engine says.
 func (o *edgeObject) hear(t wire.Type, payload []byte) {
 	switch t {
@@ -105,6 +87,9 @@ func (o *edgeObject) hear(t wire.Type, payload []byte) {
 		for kind, id := range o.open {
 			if id == f.Collection {
 				o.states[kind] = *f
+				if givenUp(f) {
+					o.world.saw(ObjectTooSmall)
+				}
 			}
 		}
 	case wire.TypeSendReader:
@@ -132,6 +117,8 @@ func (o *edgeObject) hear(t wire.Type, payload []byte) {
 		f.Data = append([]byte(nil), f.Data...)
 		f.Source = string([]byte(f.Source))
 		o.chunk = f
+	case wire.TypeInspectReply:
+		o.inspected = readInspected(payload)
 	case wire.TypeErrorReply:
 		o.refused = parse(payload, &wire.ErrorReply{}).Status
 	case wire.TypeRejected:
@@ -161,85 +148,11 @@ func (o *edgeObject) move() bool {
 	return moved
 }
 
-// keepAt is when what happened is to be kept; zero for never.
-func (o *edgeObject) keepAt() int64 {
-	if o.engine == nil || o.steps == o.stepped {
-		return 0
-	}
-	if o.since == 0 {
-		o.since = o.world.now
-	}
-	return min(o.steppedAt+quietMillis, o.since+keepMillis)
-}
-
 func (o *edgeObject) nextEvent() int64 {
 	if o.engine == nil {
 		return earlier(o.link.nextEvent(), o.alarm, o.world.now)
 	}
 	return earlier(o.driver.nextEvent(), o.keepAt(), o.world.now)
-}
-
-// keep stores what changed, and then, at once or a moment later, how far each
-// reader is.
-func (o *edgeObject) keep() {
-	for kind := range kinds {
-		if rv := o.states[kind].ResourceVersion; rv != 0 && (o.stored[kind] == nil || o.stored[kind].rv != rv) {
-			o.store(kind)
-		}
-	}
-	o.since = 0
-	if o.rand.Int63n(3) == 0 {
-		engine := o.engine
-		o.world.later(func() {
-			if o.engine == engine {
-				o.keepReaders()
-			}
-		})
-	} else {
-		o.keepReaders()
-	}
-	o.steps = o.stepped
-}
-
-func (o *edgeObject) keepReaders() {
-	for _, a := range o.readers {
-		if a.stirred {
-			o.step(&wire.KeepReader{Reader: a.id})
-		}
-	}
-	o.drain()
-}
-
-// store takes the state of a collection, or what changed in it.
-func (o *edgeObject) store(kind int) {
-	o.lastID++
-	f := wire.TakeSnapshot{Request: o.lastID, Collection: o.open[kind], ChunkBytes: uint32(pick(o.rand, 300, 3000, 0))}
-	next := &kept{kind: kind, key: resourceNames[kind]}
-	if k := o.stored[kind]; k != nil && len(k.chunks) < 20 {
-		f.ResourceVersion, f.Source, next.chunks = k.rv, k.source.name, k.chunks[:len(k.chunks):len(k.chunks)]
-	}
-	for o.ask(&f); o.refused == nil; o.ask(&wire.NextChunk{Request: f.Request}) {
-		c := o.chunk
-		if c == nil {
-			o.world.fail(ErrRestore, "%s: a snapshot of %s goes on with nothing", o.name, next.key)
-		}
-		if c.Whole && f.ResourceVersion != 0 {
-			next.chunks, f.ResourceVersion = nil, 0
-		}
-		next.chunks = append(next.chunks, c.Data)
-		if c.Last {
-			next.rv, next.source = c.ResourceVersion, o.world.sourceNamed(c.Source)
-			o.stored[kind] = next
-			return
-		}
-	}
-	o.refused = nil // it was listed anew meanwhile, and is kept the next time
-}
-
-func (o *edgeObject) ask(f frame) {
-	o.chunk, o.refused = nil, nil
-	o.step(f)
-	o.drain()
 }
 
 // sleep takes the object out of memory. One that holds a connection of its own
@@ -317,18 +230,48 @@ func (o *edgeObject) failing() int64 {
 
 func (o *edgeObject) levels() int64 { return 1 + o.link.target.levels() }
 
+// checkFresh: nor is an object silently stale.
+func (o *edgeObject) checkFresh() {
+	for kind, id := range o.open {
+		if id != 0 && o.engine != nil && o.states[kind].State == wire.Live {
+			o.checkHeard(resourceNames[kind], o.link.tap.scope(resourceNames[kind], check.Filter{}, false).heard)
+		}
+	}
+}
+
 // judge: an object that has readers, or is fed, is where the source is.
 func (o *edgeObject) judge() {
 	if o.engine == nil {
 		o.awaken()
 		o.world.pass(30_000)
 	}
+	for _, a := range o.readers {
+		if a.stalled {
+			o.world.fail(ErrConverge, "%s still says that reader %d lets data wait", o.name, a.id)
+		}
+	}
 	for kind, id := range o.open {
 		want := len(o.world.source.state[kind])
-		if s := &o.states[kind]; id != 0 && (s.State != wire.Live || s.ResourceVersion != o.world.source.rv || int(s.Objects) != want) {
+		if s := &o.states[kind]; id != 0 && !givenUp(s) && (s.State != wire.Live || s.ResourceVersion != o.world.source.rv || int(s.Objects) != want) {
 			o.world.fail(ErrConverge, "%s: %s is %+v, and the source is at %d with %d objects", o.name, resourceNames[kind], *s, o.world.source.rv, want)
 		}
 	}
+}
+
+// checkHeld: what the object holds keeps to its bounds.
+func (o *edgeObject) checkHeld() {
+	o.step(&wire.Inspect{Request: 1})
+	o.drain()
+	var ids []uint32
+	for kind, id := range o.open {
+		if id != 0 {
+			ids = append(ids, id)
+		}
+		if o.states[kind].State == wire.Live { // and none of a new list is there
+			o.checkVersions(o.inspected, id)
+		}
+	}
+	o.checkMemory(o.inspected, ids)
 }
 
 // close ends what the object holds, and looks for what is left.
@@ -339,20 +282,10 @@ func (o *edgeObject) close() {
 	if o.engine == nil {
 		o.awaken()
 	}
-	inspected := map[string]int64{}
-	hear := o.told
-	o.told = func(t wire.Type, payload []byte) {
-		if t == wire.TypeInspectReply {
-			for _, e := range parse(payload, &wire.InspectReply{}).Entries {
-				inspected[e.Name] = e.Value
-			}
-		}
-		hear(t, payload)
-	}
 	o.step(&wire.Inspect{Request: 1})
 	o.drain()
 	for _, name := range []string{"collections", "subscriptions", "readers", "snapshots"} {
-		if n := inspected[name]; n != 0 {
+		if n := o.inspected[name]; n != 0 {
 			o.world.fail(ErrLeak, "%s: %d %s are left", o.name, n, name)
 		}
 	}

@@ -85,7 +85,7 @@ func failOver(d *driver, r *api.Rand) {
 func clock(d *driver, r *api.Rand) {
 	d.tick()
 	by := pick[int64](r, 1000, 20_000, 3_600_000, -1000, -20_000, -3_600_000)
-	d.skew += by
+	d.skew, d.jumped = d.skew+by, true
 	d.tick()
 	if by > 0 {
 		d.world.saw(ClockAhead)

@@ -20,6 +20,9 @@ type handle struct {
 	rv       api.ResourceVersion // of the object
 	at       api.ResourceVersion // everything up to here is in
 	source   string
+	// watched: a Get was answered, and the object is watched since, for as long as
+	// it is not idle.
+	watched bool
 }
 
 // request is one that waits for its answer.
@@ -29,6 +32,9 @@ type request struct {
 	list       wire.List
 	get        api.Key
 	object     *handle
+	// Of a page that is not the first: what came before it, of which version.
+	skip int
+	at   api.ResourceVersion
 }
 
 // take finds the request that an answer is for.
@@ -88,6 +94,7 @@ func (r *reader) objectReply(f *wire.ObjectReply) {
 	}
 	r.checkBody(q.object.kind, &f.Item, false, true)
 	immutable := f.Item.Flags&api.Immutable != 0
+	q.object.watched = !immutable
 	before := r.inspected["objects.watches"] + r.inspected["objects.covered"]
 	r.world.later(func() {
 		r.inspect()
@@ -95,6 +102,13 @@ func (r *reader) objectReply(f *wire.ObjectReply) {
 			r.world.saw(ImmutableStop)
 		}
 	})
+}
+
+// refusedRequest: an object that does not exist is watched like any other.
+func (r *reader) refusedRequest(f *wire.ErrorReply) {
+	if q := r.take(f.Request); q != nil && q.object != nil && f.Status.Code == 404 {
+		q.object.watched = true
+	}
 }
 
 func (r *reader) listReply(f *wire.ListReply) {
@@ -121,6 +135,10 @@ func (r *reader) listReply(f *wire.ListReply) {
 			want = append(want, row{item.Key, item.Object.ResourceVersion})
 		}
 	}
+	if q.skip > 0 && f.ResourceVersion != q.at {
+		r.world.fail(ErrList, "reader %d, list %+v: a page of version %d follows one of %d", r.id, q.list, f.ResourceVersion, q.at)
+	}
+	want = want[min(q.skip, len(want)):]
 	more := q.list.Limit > 0 && q.list.ResourceVersion != "0" && len(want) > int(q.list.Limit)
 	if more {
 		want = want[:q.list.Limit]
@@ -132,6 +150,24 @@ func (r *reader) listReply(f *wire.ListReply) {
 	if !ok {
 		r.world.fail(ErrList, "reader %d, list %+v at version %d: %d items, expected %v", r.id, q.list, f.ResourceVersion, len(f.Items), want)
 	}
+	if f.Continue != "" {
+		r.nextPage(q, f)
+	}
+}
+
+// nextPage asks for the rest of the list, however much later.
+func (r *reader) nextPage(q *request, f *wire.ListReply) {
+	next := &request{collection: q.collection, list: q.list, skip: q.skip + len(f.Items), at: f.ResourceVersion}
+	next.list.ResourceVersion, next.list.Match, next.list.Continue = "", wire.MatchUnset, strings.Clone(f.Continue)
+	r.world.later(func() {
+		if r.collection(q.collection.id) == q.collection {
+			next.id = r.id32()
+			next.list.Request = next.id
+			r.requests = append(r.requests, next)
+			r.step(&next.list)
+			r.world.saw(ListContinued)
+		}
+	})
 }
 
 func (r *reader) rejected(f *wire.Rejected) {

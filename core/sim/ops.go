@@ -227,8 +227,14 @@ func (w *world) opConnectorDown(r *api.Rand) {
 
 func (w *world) opWait(r *api.Rand) { w.pass(1000 + r.Int63n(40_000)) }
 
-// opIdle lets time pass in which nobody asks for single objects, and then asks.
+// opIdle asks for an object, lets time pass in which nobody does, and asks again.
 func (w *world) opIdle(r *api.Rand) {
-	w.pass(6*60_000 + r.Int63n(2*60_000))
-	onReader(getObject)(w, r)
+	onReader(func(rd *reader, r *api.Rand) {
+		h := rd.acquire(r, true)
+		rd.getObject(h)
+		w.pass(6*60_000 + r.Int63n(2*60_000))
+		if rd.inspect(); slices.Contains(rd.handles, h) {
+			rd.getObject(h)
+		}
+	})(w, r)
 }

@@ -177,11 +177,14 @@ func closeView(rd *reader, r *api.Rand) {
 	}
 }
 
-func acquire(rd *reader, r *api.Rand) {
-	h := &handle{id: rd.id32(), onDemand: r.Int63n(2) == 0, kind: pick(r, pods, secrets, secrets)}
+func acquire(rd *reader, r *api.Rand) { rd.acquire(r, r.Int63n(2) == 0) }
+
+func (rd *reader) acquire(r *api.Rand, onDemand bool) *handle {
+	h := &handle{id: rd.id32(), onDemand: onDemand, kind: pick(r, pods, secrets, secrets)}
 	h.key = keyOf(h.kind, int(r.Int63n(6)))
 	rd.handles = append(rd.handles, h)
 	rd.step(&wire.AcquireObject{Handle: h.id, Resource: resourceNames[h.kind], Key: h.key, Owner: pick(r, "a", "b"), OnDemand: h.onDemand})
+	return h
 }
 
 func release(rd *reader, r *api.Rand) {
@@ -197,16 +200,19 @@ func (rd *reader) release(h *handle) {
 
 func getObject(rd *reader, r *api.Rand) {
 	if len(rd.handles) > 0 {
-		h := pick(r, rd.handles...)
-		watches := rd.inspected["objects.watches"] + rd.inspected["objects.covered"]
-		q := &request{id: rd.id32(), object: h}
-		rd.requests = append(rd.requests, q)
-		rd.step(&wire.GetObject{Request: q.id, Resource: resourceNames[h.kind], Key: h.key})
-		rd.drain()
-		rd.inspect()
-		if rd.inspected["objects.watches"]+rd.inspected["objects.covered"] > watches {
-			rd.world.saw(IdleRestart)
-		}
+		rd.getObject(pick(r, rd.handles...))
+	}
+}
+
+func (rd *reader) getObject(h *handle) {
+	was, watches := h.watched, rd.inspected["objects.watches"]+rd.inspected["objects.covered"]
+	q := &request{id: rd.id32(), object: h}
+	rd.requests = append(rd.requests, q)
+	rd.step(&wire.GetObject{Request: q.id, Resource: resourceNames[h.kind], Key: h.key})
+	rd.drain()
+	rd.inspect()
+	if was && rd.inspected["objects.watches"]+rd.inspected["objects.covered"] > watches {
+		rd.world.saw(IdleRestart)
 	}
 }
 

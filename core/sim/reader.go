@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -34,11 +35,11 @@ type reader struct {
 	taken       []*taking
 	kept        []*kept
 	refused     int // kept states
-	inspected   map[string]int64
+	inspected   inspected
 }
 
 func (r *reader) open() {
-	r.inspected = map[string]int64{}
+	r.inspected = inspected{}
 	r.start()
 }
 
@@ -79,7 +80,7 @@ func (r *reader) hear(t wire.Type, payload []byte) {
 	case wire.TypeErrorReply:
 		f := parse(payload, &wire.ErrorReply{})
 		if !r.snapshotFailed(f) {
-			r.take(f.Request)
+			r.refusedRequest(f)
 		}
 	case wire.TypeSnapshotChunk:
 		r.snapshotChunk(parse(payload, &wire.SnapshotChunk{}))
@@ -93,18 +94,26 @@ func (r *reader) hear(t wire.Type, payload []byte) {
 			}
 		}
 	case wire.TypeInspectReply:
-		f := parse(payload, &wire.InspectReply{})
-		r.inspected = map[string]int64{}
-		for _, e := range f.Entries {
-			r.inspected[e.Name] = e.Value
-		}
+		r.inspected = readInspected(payload)
 	}
 }
 
 func (r *reader) inspect() {
 	r.step(&wire.Inspect{Request: r.id32()})
 	r.drain()
-	r.checkMemory()
+	r.checkMemory(r.inspected, r.distinct())
+}
+
+// distinct names one of each of the collections that share a scope.
+func (r *reader) distinct() (ids []uint32) {
+	seen := map[*scope]bool{}
+	for _, c := range r.collections {
+		if s := r.scope(c); !seen[s] {
+			seen[s] = true
+			ids = append(ids, c.id)
+		}
+	}
+	return ids
 }
 
 // collection is one that the program has open.
@@ -125,14 +134,6 @@ func (r *reader) collection(id uint32) *collection {
 		}
 	}
 	return nil
-}
-
-// patience is how long a reader says live without having heard anything.
-func (r *reader) patience() int64 {
-	if r.fetches != nil {
-		return 3 * directPeriod
-	}
-	return staleMillis
 }
 
 // schema is how the objects of a kind are described to the reader.
@@ -171,7 +172,7 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	if c.epoch == e && f.ResourceVersion < c.told.ResourceVersion && !anew {
 		r.world.fail(ErrBack, "reader %d, collection %d: from version %d to %d", r.id, c.id, c.told.ResourceVersion, f.ResourceVersion)
 	}
-	if f.State == wire.Closed && f.Status != nil && f.Status.Code == 413 {
+	if givenUp(f) {
 		r.world.saw(BudgetReached)
 	}
 	if f.Status != nil && strings.Contains(f.Status.Message, "which is not here") {
@@ -179,6 +180,9 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	}
 	if f.State == wire.Stale {
 		r.world.saw(SaidStale)
+	}
+	if said := f.LastProgressMillis; !r.jumped && r.fetches == nil && said > e.heard {
+		r.world.fail(ErrStale, "reader %d, collection %d says that it heard of progress at %d, and that was at %d", r.id, c.id, said, e.heard)
 	}
 	c.told, c.epoch = *f, e
 }
@@ -206,19 +210,37 @@ func (r *reader) checkFresh() {
 	}
 	w := r.world
 	oldest := oldestMillis * r.link.target.levels()
+	r.checkHandles()
+	r.checkTimeouts()
 	for _, c := range r.collections {
 		r.checkReason(c)
-		if c.told.State != wire.Live || !c.ready() {
+		if c.told.State != wire.Live {
 			continue
 		}
-		if w.now > c.epoch.heard+r.patience() {
-			w.fail(ErrStale, "reader %d, collection %d says live, and heard nothing for %d ms", r.id, c.id, w.now-c.epoch.heard)
+		if !c.ready() {
+			w.fail(ErrStale, "reader %d, collection %d says live, and has no state", r.id, c.id)
 		}
+		r.checkHeard(fmt.Sprint("collection ", c.id), c.epoch.heard)
 		settled := w.now > max(c.epoch.asked+r.patience(), r.link.blind())
 		if settled && c.epoch.source == w.source && c.told.ResourceVersion < w.versionAt(w.now-oldest) {
 			w.fail(ErrStale, "reader %d, collection %d says live at version %d, and the source was at %d more than %d ms ago",
 				r.id, c.id, c.told.ResourceVersion, w.versionAt(w.now-oldest), oldest)
 		}
+	}
+}
+
+// checkHandles: an object that is said to be live is in a collection that is: one
+// of its own, of its namespace or of all.
+func (r *reader) checkHandles() {
+	for _, h := range r.handles {
+		if h.state != wire.Live {
+			continue
+		}
+		heard := int64(0)
+		for _, f := range []check.Filter{{}, {Namespace: h.key.Namespace()}, {Namespace: h.key.Namespace(), Fields: "metadata.name=" + h.key.Name()}} {
+			heard = max(heard, r.link.tap.scope(resourceNames[h.kind], f, false).heard)
+		}
+		r.checkHeard("object "+string(h.key), heard)
 	}
 }
 

@@ -115,10 +115,8 @@ func (w *world) judge() {
 	}
 }
 
-// given up for lack of memory.
-func (c *collection) refused() bool {
-	return c.told.State == wire.Closed && c.told.Status != nil && c.told.Status.Code == 413
-}
+// refused: it was given up for lack of memory, here or where it is read from.
+func (c *collection) refused() bool { return givenUp(&c.told) }
 
 func (r *reader) judgeCollection(c *collection) {
 	w := r.world
@@ -173,7 +171,7 @@ func (r *reader) judgeWatch(watch *watch) {
 
 func (r *reader) judgeHandle(h *handle) {
 	w := r.world
-	if h.onDemand || w.setup.Budget > 1 {
+	if h.onDemand || w.setup.Budget > 1 || w.scarcity() {
 		return
 	}
 	o := w.source.logs[h.kind].At(h.key, w.source.rv)
@@ -236,7 +234,10 @@ func (w *world) close() {
 	w.opWrite(api.NewRand(1))
 	w.pass(90_000)
 	for _, rd := range w.readers {
-		rd.checkHeld()
+		rd.inspect()
+		for _, c := range rd.collections {
+			rd.checkVersions(rd.inspected, c.id)
+		}
 		for _, c := range slices.Clone(rd.collections) {
 			rd.closeCollection(c)
 		}
@@ -256,44 +257,6 @@ func (w *world) close() {
 	}
 }
 
-// checkHeld: with no watch and no view open, a collection holds its objects and
-// its history.
-func (r *reader) checkHeld() {
-	r.inspect()
-	for _, c := range r.collections {
-		value := func(name string) int64 { return r.inspected[fmt.Sprintf("collection.%d.%s", c.id, name)] }
-		// Each object and each event needs one version, and its base if it has one.
-		deltas := value("deltas")
-		if most := value("objects") + value("history"); deltas > most || value("versions")-deltas > most {
-			r.world.fail(ErrLeak, "reader %d, collection %d holds %d versions, %d of them differences, for %d objects and %d events",
-				r.id, c.id, value("versions"), deltas, value("objects"), value("history"))
-		}
-		if value("labelSets") > value("versions")+1 { // the empty one is always there
-			r.world.fail(ErrLeak, "reader %d, collection %d has %d label sets for %d versions", r.id, c.id, value("labelSets"), value("versions"))
-		}
-	}
-}
-
-// largestRevision is more than a revision takes, which no message splits.
-const largestRevision = 2000
-
-// checkMemory: the history keeps to its limit, and what all collections hold to
-// the budget, but for what came in one message before a collection was given up.
-func (r *reader) checkMemory() {
-	used, budget := int64(0), int64(r.config.MaxBytes)
-	for _, c := range r.collections {
-		value := func(name string) int64 { return r.inspected[fmt.Sprintf("collection.%d.%s", c.id, name)] }
-		if value("history") > int64(r.config.MaxHistory) {
-			r.world.fail(ErrMemory, "reader %d, collection %d keeps %d events, more than %d", r.id, c.id, value("history"), r.config.MaxHistory)
-		}
-		used += value("usedBytes") / max(value("sharedBy"), 1)
-		budget += int64(2*max(r.world.setup.Message, r.link.largest) + largestRevision)
-	}
-	if r.config.MaxBytes > 0 && used > budget {
-		r.world.fail(ErrMemory, "reader %d holds %d bytes, and %d are allowed", r.id, used, r.config.MaxBytes)
-	}
-}
-
 func (r *reader) checkEmpty() {
 	r.inspect()
 	for _, name := range []string{"collections", "subscriptions", "watches", "views", "objects", "objects.references", "objects.watches", "snapshots"} {
@@ -303,6 +266,9 @@ func (r *reader) checkEmpty() {
 	}
 	if r.link.stream != 0 || r.link.opening != 0 {
 		r.world.fail(ErrLeak, "reader %d keeps its connection though nothing is open", r.id)
+	}
+	if r.wake != 0 {
+		r.world.fail(ErrLeak, "reader %d wants to be woken at %d though nothing is open", r.id, r.wake)
 	}
 	if r.fetches != nil && len(r.fetches.open) > 0 {
 		r.world.fail(ErrLeak, "reader %d waits for %d answers though nothing is open", r.id, len(r.fetches.open))

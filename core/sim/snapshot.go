@@ -138,9 +138,9 @@ func (rd *reader) restore(k *kept, r *api.Rand) {
 	rd.collections = append(rd.collections, c)
 	rd.stepOpen(c, true)
 	chunks, refused := k.chunks, rd.refused
-	damaged := r.Int63n(4) == 0
+	damaged, certain := r.Int63n(4) == 0, false
 	if damaged {
-		chunks = damage(k.chunks, r)
+		chunks, certain = damage(k.chunks, r)
 	}
 	for _, chunk := range chunks {
 		rd.step(&wire.RestoreChunk{Collection: c.id, Data: slices.Clone(chunk)})
@@ -152,31 +152,32 @@ func (rd *reader) restore(k *kept, r *api.Rand) {
 	s.epoch = &epoch{kind: s.kind, source: k.source, ready: true, first: k.rv, rv: k.rv, heard: k.heard}
 	rd.step(&wire.RestoreChunk{Collection: c.id, End: true})
 	rd.drain()
-	rd.judgeRestore(c, k, damaged, rd.refused > refused)
+	rd.judgeRestore(c, k, damaged, certain, rd.refused > refused)
 }
 
-// damage gives chunks back that must not be accepted.
-func damage(chunks [][]byte, r *api.Rand) [][]byte {
+// damage gives chunks back that must not be accepted, unless what was lost of them
+// said nothing.
+func damage(chunks [][]byte, r *api.Rand) (damaged [][]byte, certain bool) {
 	chunks = slices.Clone(chunks)
 	at := int(r.Int63n(int64(len(chunks))))
-	switch r.Int63n(3) {
+	switch lost := len(chunks) > 1 && at < len(chunks)-1; r.Int63n(3) {
 	case 0:
 		chunks[at] = slices.Clone(chunks[at])
 		chunks[at][r.Int63n(int64(len(chunks[at])))] ^= byte(1 << r.Int63n(8))
 	case 1:
 		chunks[at] = chunks[at][:r.Int63n(int64(len(chunks[at]))-1)+1]
-	case 2: // the beginning is lost
-		chunks = chunks[1:]
-		if len(chunks) == 0 {
-			chunks = [][]byte{{1, 2, 3}}
+	default:
+		if lost {
+			return slices.Delete(chunks, at, at+1), false
 		}
+		chunks[at] = []byte{1, 2, 3}
 	}
-	return chunks
+	return chunks, true
 }
 
 // judgeRestore: all of what was kept is there, and not said to be live, or
 // nothing is.
-func (r *reader) judgeRestore(c *collection, k *kept, damaged, refused bool) {
+func (r *reader) judgeRestore(c *collection, k *kept, damaged, certain, refused bool) {
 	w := r.world
 	switch {
 	case refused && !damaged && w.setup.Budget <= 1:
@@ -190,7 +191,7 @@ func (r *reader) judgeRestore(c *collection, k *kept, damaged, refused bool) {
 		}
 		w.saw(SnapshotRefused)
 		return
-	case damaged:
+	case certain:
 		w.fail(ErrRestore, "reader %d: damaged chunks of %s are accepted", r.id, k.key)
 	}
 	w.saw(SnapshotRestored)

@@ -88,7 +88,8 @@ func (t *tap) asked(data []byte) {
 			var f wire.Subscribe
 			must(f.Parse(payload))
 			s := t.scope(f.Resource, check.Filter{Namespace: f.Namespace, Labels: f.LabelSelector, Fields: f.FieldSelector}, f.MetadataOnly)
-			if f.ResourceVersion == 0 && (f.Source == "" || !s.ready) {
+			// The state of a single object may have been let go, with its source.
+			if f.ResourceVersion == 0 && (f.Source == "" || !s.ready || f.FieldSelector != "") {
 				s.renew()
 			}
 			t.subs = append(t.subs, subscription{id: f.Subscription, scope: s, resumed: f.ResourceVersion != 0, again: f.ResourceVersion != 0})

@@ -214,6 +214,16 @@ func (r *reader) checkDrained(w *watch) {
 	}
 }
 
+// checkTimeouts: a watch that nothing holds back ends when its time is over.
+func (r *reader) checkTimeouts() {
+	for _, w := range r.watches {
+		over := w.startedAt + int64(w.open.TimeoutSeconds)*1000
+		if w.started && !w.Limited && w.open.TimeoutSeconds > 0 && r.world.now > over {
+			r.world.fail(ErrTimeout, "%s: it is %d ms over", w.Name, r.world.now-over)
+		}
+	}
+}
+
 func (r *reader) forgetWatch(w *watch) {
 	r.records = append(r.records, w)
 	r.watches = without(r.watches, w)
@@ -255,7 +265,7 @@ func (r *reader) noteTerminated() {
 
 func (r *reader) terminated() (n int64) {
 	for _, c := range r.collections {
-		n += r.inspected[fmt.Sprintf("collection.%d.terminatedWatches", c.id)]
+		n += r.inspected.of(c.id, "terminatedWatches")
 	}
 	return n
 }

@@ -21,6 +21,7 @@ var (
 	ErrView     = errors.New("view: a view is not the filtered, sorted list")
 	ErrList     = errors.New("list: an answer is not the list as of its version")
 	ErrObject   = errors.New("object: a handle does not show the object")
+	ErrTimeout  = errors.New("timeout: a watch outlived the time that it was asked for")
 	ErrCredit   = errors.New("credit: more was delivered than was granted")
 	ErrConverge = errors.New("converge: a reader did not end where the source is")
 	ErrMemory   = errors.New("memory: more is held than the bounds allow")
@@ -91,6 +92,7 @@ type world struct {
 	readers    []*reader
 	queued     []func() // what programs do next
 	quiet      bool     // faults are over
+	scarce     bool     // objects at the edge may have little memory
 	lineage    uint64   // counts the bases of connectors
 	result     *Result
 }
@@ -123,11 +125,12 @@ func newWorld(seed uint64, setup Setup, result *Result) *world {
 	if credit := pick(r, 300, 3000, 1<<20); setup.Credit == 0 {
 		setup.Credit = uint64(credit)
 	}
+	scarce := setup.Budget == 0
 	if budget := pick(r, 1, 1, 1, 1, 1, 6000); setup.Budget == 0 {
 		setup.Budget = uint64(budget)
 	}
 	setup.Batched = r.Int63n(4) == 0 || setup.Batched
-	w := &world{setup: setup, now: startMillis, result: result}
+	w := &world{setup: setup, now: startMillis, result: result, scarce: scarce}
 	w.source = newSource("h1", firstVersion, setup.Codec.Padding)
 	w.sources = []*source{w.source}
 	for range r.Int63n(30) {
@@ -232,6 +235,9 @@ func stack() string {
 func (w *world) settle() {
 	for range maxMoves {
 		if !w.move() {
+			for _, o := range w.objects {
+				o.checkFresh()
+			}
 			for _, r := range w.readers {
 				r.checkFresh()
 			}

@@ -1,0 +1,73 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// inspected is what an engine has said that it holds.
+type inspected map[string]int64
+
+func readInspected(payload []byte) inspected {
+	all := inspected{}
+	for _, e := range parse(payload, &wire.InspectReply{}).Entries {
+		all[e.Name] = e.Value
+	}
+	return all
+}
+
+// of is a number about a collection.
+func (i inspected) of(collection uint32, name string) int64 {
+	return i[fmt.Sprintf("collection.%d.%s", collection, name)]
+}
+
+// givenUp: a collection ended for lack of memory.
+func givenUp(s *wire.CollectionState) bool {
+	return s.State == wire.Closed && s.Status != nil && s.Status.Code == 413
+}
+
+// scarcity: there is an object at the edge that may have to give up what others
+// want of it.
+func (w *world) scarcity() bool {
+	for _, o := range w.objects {
+		if o.config.MaxBytes != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// largestRevision is more than a revision takes, which no message splits.
+const largestRevision = 2000
+
+// checkMemory: the history keeps to its limit, and what all collections hold to
+// the budget, but for what came in one message before a collection was given up.
+// Of collections that share what they hold, one is named.
+func (d *driver) checkMemory(i inspected, collections []uint32) {
+	used, budget := int64(0), int64(d.config.MaxBytes)
+	for _, c := range collections {
+		if n := i.of(c, "history"); n > int64(d.config.MaxHistory) {
+			d.world.fail(ErrMemory, "%s, collection %d keeps %d events, more than %d", d.name, c, n, d.config.MaxHistory)
+		}
+		used += i.of(c, "usedBytes")
+		budget += int64(2*max(d.world.setup.Message, d.link.largest) + largestRevision)
+	}
+	if d.config.MaxBytes > 0 && used > budget {
+		d.world.fail(ErrMemory, "%s holds %d bytes, and %d are allowed", d.name, used, d.config.MaxBytes)
+	}
+}
+
+// checkVersions: with nobody at work on it, a collection holds its objects and its
+// history.
+func (d *driver) checkVersions(i inspected, c uint32) {
+	// Each object and each event needs one version, and its base if it has one.
+	deltas, versions := i.of(c, "deltas"), i.of(c, "versions")
+	if most := i.of(c, "objects") + i.of(c, "history"); deltas > most || versions-deltas > most {
+		d.world.fail(ErrLeak, "%s, collection %d holds %d versions, %d of them differences, for %d objects and %d events",
+			d.name, c, versions, deltas, i.of(c, "objects"), i.of(c, "history"))
+	}
+	if n := i.of(c, "labelSets"); n > versions+1 { // the empty one is always there
+		d.world.fail(ErrLeak, "%s, collection %d has %d label sets for %d versions", d.name, c, n, versions)
+	}
+}

@@ -1,0 +1,133 @@
+package sim
+
+import (
+	"github.com/watchglass/watchglass/core/sim/check"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// How long an object waits before it keeps what happened.
+const (
+	quietMillis = 1000
+	keepMillis  = 10_000
+)
+
+// restore opens a collection with what is stored of it. Some of that has suffered
+// while the object was out of memory: it is refused then and asked for anew, while
+// the readers' sockets say how far they were.
+func (o *edgeObject) restore(kind int) {
+	k := o.stored[kind]
+	o.step(&wire.OpenCollection{Collection: o.open[kind], Resource: resourceNames[kind], Restore: k != nil})
+	if k == nil {
+		return
+	}
+	// What was closed a moment ago may still be there, and further on.
+	fresh := o.awoke == o.world.now
+	chunks, damaged, certain := k.chunks, fresh && o.rand.Int63n(8) == 0, false
+	if damaged {
+		chunks, certain = damage(k.chunks, o.rand)
+	}
+	o.refused = nil
+	if s := o.link.tap.scope(resourceNames[kind], check.Filter{}, false); !s.ready {
+		s.epoch = &epoch{kind: kind, source: k.source, ready: true, first: k.rv, rv: k.rv}
+	}
+	for _, chunk := range chunks {
+		o.step(&wire.RestoreChunk{Collection: o.open[kind], Data: append([]byte(nil), chunk...)})
+	}
+	o.step(&wire.RestoreChunk{Collection: o.open[kind], End: true})
+	o.drain()
+	s := &o.states[kind]
+	switch {
+	case o.refused != nil && (damaged || o.refused.Code == 413 && o.config.MaxBytes != 0):
+		if fresh && (s.ResourceVersion != 0 || s.Objects != 0) {
+			o.world.fail(ErrRestore, "%s: %s is refused, and half of it is there: %+v", o.name, resourceNames[kind], *s)
+		}
+		if fresh {
+			o.link.tap.scope(resourceNames[kind], check.Filter{}, false).renew()
+		}
+		if damaged {
+			o.world.saw(StorageDamaged)
+		}
+		o.stored[kind], o.refused = nil, nil
+		return
+	case certain:
+		o.world.fail(ErrRestore, "%s: damaged chunks of %s are accepted", o.name, resourceNames[kind])
+	case o.refused != nil || fresh && s.ResourceVersion != k.rv:
+		o.world.fail(ErrRestore, "%s: %s was kept at version %d and is restored as %+v: %v", o.name, resourceNames[kind], k.rv, *s, o.refused)
+	}
+	o.world.saw(ObjectRestored)
+}
+
+// keepAt is when what happened is to be kept; zero for never.
+func (o *edgeObject) keepAt() int64 {
+	if o.engine == nil || o.steps == o.stepped {
+		return 0
+	}
+	if o.since == 0 {
+		o.since = o.world.now
+	}
+	return min(o.steppedAt+quietMillis, o.since+keepMillis)
+}
+
+// keep stores what changed, and then, at once or a moment later, how far each
+// reader is.
+func (o *edgeObject) keep() {
+	for kind := range kinds {
+		if rv := o.states[kind].ResourceVersion; rv != 0 && (o.stored[kind] == nil || o.stored[kind].rv != rv) {
+			o.store(kind)
+		}
+	}
+	o.since = 0
+	if o.rand.Int63n(3) == 0 {
+		engine := o.engine
+		o.world.later(func() {
+			if o.engine == engine {
+				o.keepReaders()
+			}
+		})
+	} else {
+		o.keepReaders()
+	}
+	o.checkHeld()
+	o.steps = o.stepped
+}
+
+func (o *edgeObject) keepReaders() {
+	for _, a := range o.readers {
+		if a.stirred {
+			o.step(&wire.KeepReader{Reader: a.id})
+		}
+	}
+	o.drain()
+}
+
+// store takes the state of a collection, or what changed in it.
+func (o *edgeObject) store(kind int) {
+	o.lastID++
+	f := wire.TakeSnapshot{Request: o.lastID, Collection: o.open[kind], ChunkBytes: uint32(pick(o.rand, 300, 3000, 0))}
+	next := &kept{kind: kind, key: resourceNames[kind]}
+	if k := o.stored[kind]; k != nil && len(k.chunks) < 20 {
+		f.ResourceVersion, f.Source, next.chunks = k.rv, k.source.name, k.chunks[:len(k.chunks):len(k.chunks)]
+	}
+	for o.ask(&f); o.refused == nil; o.ask(&wire.NextChunk{Request: f.Request}) {
+		c := o.chunk
+		if c == nil {
+			o.world.fail(ErrRestore, "%s: a snapshot of %s goes on with nothing", o.name, next.key)
+		}
+		if c.Whole && f.ResourceVersion != 0 {
+			next.chunks, f.ResourceVersion = nil, 0
+		}
+		next.chunks = append(next.chunks, c.Data)
+		if c.Last {
+			next.rv, next.source = c.ResourceVersion, o.world.sourceNamed(c.Source)
+			o.stored[kind] = next
+			return
+		}
+	}
+	o.refused = nil // it was listed anew meanwhile, and is kept the next time
+}
+
+func (o *edgeObject) ask(f frame) {
+	o.chunk, o.refused = nil, nil
+	o.step(f)
+	o.drain()
+}
