@@ -259,7 +259,7 @@ func TestConfigIsChecked(t *testing.T) {
 
 func TestTenThousandPodsInEtcd(t *testing.T) {
 	if testing.Short() {
-		t.Skip("writes 50 MB")
+		t.Skip("-short: writes 50 MB into an etcd")
 	}
 	server, err := embedetcd.Start(embedetcd.Config{UnsafeNoFsync: true})
 	require.NoError(t, err)

@@ -47,7 +47,7 @@ var fault = []byte("\xff\x00")
 func testModule(t testing.TB) []byte {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("builds the wasm module")
+		t.Skip("-short: builds the wasm module first")
 	}
 	buildOnce.Do(func() {
 		path := filepath.Join(scratch, "guest.wasm")

@@ -60,7 +60,7 @@ func buildModule() {
 func compiled(t *testing.T) (wazero.Runtime, wazero.CompiledModule) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("builds the wasm module")
+		t.Skip("-short: builds the wasm module first")
 	}
 	built.Do(buildModule)
 	require.NoError(t, built.err)

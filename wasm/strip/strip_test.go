@@ -23,7 +23,7 @@ import (
 func linked(t *testing.T) []byte {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("builds a wasm module")
+		t.Skip("-short: builds a wasm module first")
 	}
 	file, err := link()
 	require.NoError(t, err)

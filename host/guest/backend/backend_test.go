@@ -25,7 +25,7 @@ import (
 
 func TestBackend(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the wasm module")
+		t.Skip("-short: builds the wasm module first")
 	}
 	dir := t.TempDir()
 	module := build(t, dir)

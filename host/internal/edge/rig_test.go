@@ -35,7 +35,7 @@ func start(t *testing.T, pods int) *rig {
 func startDivided(t *testing.T, pods int, clusters string) *rig {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("runs an edge")
+		t.Skip("-short: runs an edge, with etcd and workerd")
 	}
 	const root = "../../.."
 	_, err := os.Stat(root + "/examples/edge/dist/worker.js")

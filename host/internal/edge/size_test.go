@@ -19,7 +19,7 @@ func TestWorkerIsSmall(t *testing.T) {
 		maxUpload  = 3 << 20
 	)
 	if testing.Short() {
-		t.Skip("needs the built worker")
+		t.Skip("-short: needs the worker, which make worker builds")
 	}
 	total := 0
 	for _, name := range []string{"worker.js", "watchglass.wasm", "edge.wasm"} {

@@ -70,7 +70,7 @@ func testUnknownResource(t *testing.T, h Harness) {
 
 func testTransaction(t *testing.T, h Harness) {
 	if h.SingleKey {
-		t.Skip("the store has no transactions")
+		t.Skip("this store changes one object at a time, and has no transactions to keep whole")
 	}
 	s := newStore(t, h, ConfigMaps)
 	s.put("old", "a/update", "a/delete")
@@ -92,7 +92,7 @@ func testTransaction(t *testing.T, h Harness) {
 // at once and has to cut somewhere.
 func testCatchUpWhole(t *testing.T, h Harness) {
 	if h.SingleKey {
-		t.Skip("the store has no transactions")
+		t.Skip("this store changes one object at a time, and has no transactions to keep whole")
 	}
 	s := newStore(t, h, ConfigMaps)
 	first := s.put("first", "a/a")

@@ -24,7 +24,7 @@ const Grant = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"clust
 func Objects(t *testing.T, root string) (address string) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("runs workerd")
+		t.Skip("-short: runs workerd")
 	}
 	require.NoError(t, built(root))
 	binary, err := workerd.Find(root)
