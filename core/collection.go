@@ -142,7 +142,9 @@ func (b *backing) adopt(e *Engine, r *reflector.Reflector) {
 	b.reflector.OnFault = func(f *wire.ObjectError) { e.reportFault(b, f) }
 	b.reflector.OnRefused = func(why *api.Status) {
 		b.settle(why)
-		e.expireReaders(b.cacher, why)
+		if !api.Mutated(api.RefusalUntold) {
+			e.expireReaders(b.cacher, why)
+		}
 	}
 }
 
@@ -259,7 +261,7 @@ func (e *Engine) keepBudget() {
 	}
 	grown := used > e.used
 	e.used = used
-	if used <= e.cfg.MaxBytes || !grown || largest == nil {
+	if used <= e.cfg.MaxBytes || !grown || largest == nil || api.Mutated(api.BudgetIgnored) {
 		return
 	}
 	largest.reflector.Refuse(api.TooLarge("the objects need more memory than the " +

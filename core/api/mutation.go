@@ -27,6 +27,9 @@ const (
 	KeptTooFar
 	ExpiredSwallowed
 	ProgressUnproved
+	BudgetIgnored
+	LostChunkAccepted
+	RefusalUntold
 	mutations
 )
 
@@ -38,6 +41,7 @@ var mutationNames = [mutations]string{
 	"snapshot of an older replica taken",
 	"difference from a base of another connector", "kept session that claims what was not sent",
 	"410 of Kubernetes taken for an outage", "progress of Kubernetes without asking how far it is",
+	"memory beyond the budget", "stored state with a chunk missing taken", "refusal of a collection kept from who is served from it",
 }
 
 // String says what is wrong.
