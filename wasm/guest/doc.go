@@ -4,8 +4,8 @@
 //	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -ldflags="-s -w" -o linked.wasm ./wasm/guest
 //	go run ./wasm/strip/cmd/wasmstrip linked.wasm watchglass.wasm
 //
-// The second step takes what Go prints stack traces from, and a quarter of the size
-// (package strip).
+// The second step takes what Go prints stack traces from, and more than a quarter of
+// the size (package strip).
 //
 // ABI.md is the contract with whoever drives the module. This package holds
 // no logic of its own: guest.go keeps the two arenas and the panic guard and

@@ -53,29 +53,24 @@
 // its first term in the watch's own memory, and a look at all ten watches before
 // the first of them is served.
 //
-// P7: package strip takes 190 kB of 716. The table has what each of its steps
+// P7: package strip takes 234 kB of 796. The table has what each of its steps
 // does to the module after brotli -q 11, each alone but the first two:
 //
-//	as linked                                      716.0 kB
-//	data in few segments, not in 38,000            672.4
-//	and the table that finds functions, thinned    670.2
-//	  lines and files by program counter           -73.1
-//	  what is inlined where                        -35.7
-//	  names of functions                           -22.6
-//	  where a signal may preempt                    -4.3
-//	  names of files                                -3.6
-//	  layout of arguments                           -3.2
-//	all of it                                      526.1
-//	jumps forward made branches, of 528.6          -23.4
+//	as linked                                      795.8 kB
+//	data in few segments, not in 40,000            749.0
+//	and the table that finds functions, thinned    747.4
+//	  lines and files by program counter           -81.6
+//	  what is inlined where                        -39.3
+//	  names of functions                           -21.2
+//	  where a signal may preempt                    -4.6
+//	  names of files                                -4.1
+//	  layout of arguments                           -2.7
+//	all of it                                      590.0
+//	and jumps forward made branches                562.1
 //
-// An empty reactor that is stripped alike has 305 kB, not 421. By the size of
-// functions before compression, of the 990 kB of code beyond the empty reactor the
-// engine is a fifth, the wire format a sixth, the cacher a ninth, and no function
-// is one percent. Of what was stripped, code is three quarters: 393 kB, of which
-// the empty reactor has 228. Types and texts are 59, other tables for the collector
-// and for stacks 62, powers of ten and the like 13.
+// An empty reactor that is stripped alike has 291 kB, not 421.
 //
-// Tried on top, and not done:
+// Tried on top when the module had 526 kB, and not done:
 //
 //	no inlining in our packages                    -15.5   an event a fifth to two fifths slower
 //	no inlining at all                              -9.5
