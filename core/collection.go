@@ -254,8 +254,7 @@ func (b *backing) tooLarge() bool {
 func (e *Engine) keepBudget() {
 	used, largest := e.usedBytes(), (*backing)(nil)
 	for _, b := range e.backings {
-		if b.reflector.Refused() == nil &&
-			(largest == nil || b.cacher.Heap().UsedBytes() > largest.cacher.Heap().UsedBytes()) {
+		if b.reflector.Refused() == nil && (largest == nil || b.usedBytes() > largest.usedBytes()) {
 			largest = b
 		}
 	}

@@ -28,6 +28,9 @@ const (
 	// cutOffMillis without a connection are told to attached readers. Another
 	// connector has usually taken over by then.
 	cutOffMillis = 3000
+	// maxDictionaries is how many bytes of dictionaries a connector may send:
+	// those of a thousand collections, of 64 KiB each.
+	maxDictionaries = 64 << 20
 )
 
 // connection is the one stream to the connector that all collections share.
@@ -289,6 +292,13 @@ func (c *connection) welcome(f *wire.Welcome) error {
 func (c *connection) dictionary(f *wire.Dictionary) error {
 	if f.ID == 0 {
 		return api.Protocol("dictionary 0 stands for none")
+	}
+	sent := len(f.Data)
+	for _, d := range c.dictionaries {
+		sent += len(d.Data)
+	}
+	if sent > maxDictionaries {
+		return api.Protocol("the dictionaries of one connection have more than 64 MiB")
 	}
 	c.dictionaries = append(c.dictionaries, wire.Dictionary{ID: f.ID, Data: slices.Clone(f.Data)})
 	return nil

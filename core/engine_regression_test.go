@@ -1,6 +1,7 @@
 package core
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -225,4 +226,40 @@ func TestRegression10_TooLargeBeforeTheReaderComesAgain(t *testing.T) {
 	require.Equal(t, wire.Closed, l.state().State)
 	require.Equal(t, 413, l.state().Status.Code)
 	require.Zero(t, r.inspect("subscriptions"))
+}
+
+// Regression 11: label sets did not count as memory, neither those of objects nor
+// those that were defined and no object had.
+func TestRegression11_LabelSetsTakeMemory(t *testing.T) {
+	r := newRig(t)
+	r.engine.cfg.MaxBytes = 10 << 20
+	r.load(10)
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	large := strings.Repeat("x", 1<<20)
+	for id := uint32(100); id < 130; id++ {
+		f := wire.LabelSet{Subscription: 1, ID: id, Labels: api.Labels{{Key: "a", Value: large}}}
+		r.step(&wire.StreamData{Stream: r.stream, Data: f.Append(nil)})
+	}
+	require.Equal(t, wire.Closed, r.state().State)
+	require.Equal(t, 413, r.state().Status.Code)
+	require.EqualValues(t, 10, r.state().Objects, "what is there stays")
+	require.Less(t, r.engine.usedBytes(), uint64(1<<20), "and what nobody has is forgotten")
+}
+
+// Regression 12: a connector could send dictionaries without end, and all were kept.
+func TestRegression12_DictionariesWithoutEnd(t *testing.T) {
+	r := newRig(t)
+	r.load(10)
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	send := func(id uint32) {
+		f := wire.Dictionary{ID: id, Data: make([]byte, 8<<20)}
+		r.step(&wire.StreamData{Stream: r.stream, Data: f.Append(nil)})
+	}
+	for id := range uint32(8) {
+		send(id + 1)
+	}
+	require.Equal(t, wire.Live, r.state().State)
+	send(9)
+	require.Equal(t, wire.Reconnecting, r.state().State)
+	require.Contains(t, r.state().Status.Message, "more than 64 MiB")
 }

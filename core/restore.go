@@ -146,9 +146,9 @@ func (b *backing) endRestore(e *Engine) {
 // usedBytes is what the backing's objects take, those included that are being
 // restored.
 func (b *backing) usedBytes() uint64 {
-	used := b.cacher.Heap().UsedBytes()
+	used := b.reflector.UsedBytes()
 	if b.restore != nil && b.restore.reflector != nil {
-		used += b.restore.reflector.Cacher().Heap().UsedBytes()
+		used += b.restore.reflector.UsedBytes()
 	}
 	return uint64(used)
 }

@@ -67,8 +67,25 @@ func (r *Reflector) LabelSet(f *wire.LabelSet) {
 	for i, l := range f.Labels {
 		labels[i] = api.Label{Key: strings.Clone(l.Key), Value: strings.Clone(l.Value)}
 	}
-	r.labels[f.ID] = &labelSet{labels: labels, number: store.NoLabelSet}
+	if was := r.labels[f.ID]; was != nil {
+		r.defined -= was.bytes()
+	}
+	set := &labelSet{labels: labels, number: store.NoLabelSet}
+	r.labels[f.ID] = set
+	r.defined += set.bytes()
 }
+
+// bytes is about what the definition takes.
+func (s *labelSet) bytes() int {
+	n := 100 // with its place in the map
+	for _, l := range s.labels {
+		n += 32 + len(l.Key) + len(l.Value)
+	}
+	return n
+}
+
+// UsedBytes is what its objects take, and the label sets that were defined.
+func (r *Reflector) UsedBytes() int { return r.cacher.Heap().UsedBytes() + r.defined }
 
 // label gives an object for the cacher its label set. It holds a count of that,
 // which done takes back.

@@ -69,6 +69,7 @@ type Reflector struct {
 	schema   bool                 // the schema is known
 	source   string               // of the resource versions, as the connector names it
 	labels   map[uint32]*labelSet // of the present subscription, by its number for them
+	defined  int                  // bytes of these
 	bases    uint64               // of the versions above basesSince, as the connector names them
 	// basesSince: versions up to there have other bases.
 	basesSince api.ResourceVersion
@@ -155,6 +156,7 @@ func (r *Reflector) Close() {
 		r.out = (&wire.Unsubscribe{Subscription: r.sub}).Append(r.out)
 	}
 	r.sub, r.phase = 0, refused
+	r.labels, r.defined = nil, 0
 }
 
 // subscribe asks to resume from what is here, or for a snapshot that is not
@@ -163,7 +165,7 @@ func (r *Reflector) subscribe() {
 	r.cacher.AbortList()
 	r.sub = r.cfg.NextSubscription()
 	r.phase, r.asked, r.received = subscribed, r.now, 0
-	r.labels = map[uint32]*labelSet{}
+	r.labels, r.defined = map[uint32]*labelSet{}, 0
 	f := wire.Subscribe{
 		Subscription: r.sub, Resource: r.cfg.Scope.Resource, Namespace: r.cfg.Scope.Namespace,
 		LabelSelector: r.cfg.Scope.LabelSelector, FieldSelector: r.cfg.Scope.FieldSelector,

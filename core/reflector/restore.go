@@ -87,7 +87,7 @@ func (r *Reflector) replaySchema(f *wire.Schema) error {
 // last, and the reflector waits for its first connection. It reports false when
 // no whole state was replayed.
 func (r *Reflector) Replayed() bool {
-	r.phase, r.labels, r.replayed, r.out = idle, nil, nil, nil
+	r.phase, r.labels, r.defined, r.replayed, r.out = idle, nil, 0, nil, nil
 	r.Relists, r.Resumes, r.Expired, r.Events = 0, 0, 0, 0
 	return r.schema && r.cacher.Ready()
 }

@@ -157,9 +157,9 @@ func (h *Heap) Versions() int { return int(h.next) - 1 - len(h.free) }
 // Deltas is how many of them have a base, which is among the others.
 func (h *Heap) Deltas() int { return h.deltas }
 
-// UsedBytes is the memory that live versions take; ReservedBytes is what the
-// heap has taken from the system for them.
-func (h *Heap) UsedBytes() int { return h.slab.used + h.Versions()*recordSize }
+// UsedBytes is the memory that live versions take with their label sets;
+// ReservedBytes is what the heap has taken from the system for the versions.
+func (h *Heap) UsedBytes() int { return h.slab.used + h.Labels.used + h.Versions()*recordSize }
 
 // ReservedBytes never falls, except when large objects go.
 func (h *Heap) ReservedBytes() int { return h.slab.reserved() + len(h.pages)*pageSize*recordSize }

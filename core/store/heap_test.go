@@ -59,6 +59,7 @@ func TestHeapMemoryComesBack(t *testing.T) {
 	}
 	reserved := h.ReservedBytes()
 	assert.GreaterOrEqual(t, reserved, h.UsedBytes())
+	assert.Greater(t, h.UsedBytes(), h.slab.used+2000*recordSize, "label sets count")
 	assert.Equal(t, 51, h.Labels.Len())
 	for _, ref := range refs {
 		h.Release(ref)

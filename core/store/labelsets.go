@@ -16,6 +16,7 @@ type LabelSets struct {
 	byText map[string]uint32
 	free   []uint32
 	text   []byte // scratch
+	used   int
 	// freed counts the numbers freed so far; the last of them are in recent.
 	freed  int
 	recent []uint32
@@ -61,6 +62,7 @@ func (l *LabelSets) Intern(labels api.Labels) uint32 {
 		l.sets = append(l.sets, set)
 	}
 	l.byText[text] = id
+	l.used += labelSetBytes(text)
 	return id
 }
 
@@ -91,6 +93,7 @@ func (l *LabelSets) Release(id uint32) {
 		return
 	}
 	delete(l.byText, s.text)
+	l.used -= labelSetBytes(s.text)
 	*s = labelSet{generation: s.generation}
 	l.free = append(l.free, id)
 	if len(l.recent) < maxRecent {
@@ -100,6 +103,9 @@ func (l *LabelSets) Release(id uint32) {
 	}
 	l.freed++
 }
+
+// labelSetBytes is about what a set takes: its labels, and once more its text.
+func labelSetBytes(text string) int { return 2 * len(text) }
 
 // Freed counts the numbers that have been freed, and so may stand for another
 // set. It only grows.
