@@ -9,11 +9,11 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/coder/websocket"
 
 	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/internal/closereason"
 )
 
 // dialer connects to an endpoint with a WebSocket. The token goes into the header as
@@ -74,19 +74,5 @@ func (s socket) Write(ctx context.Context, message []byte) error {
 }
 
 func (s socket) Close(reason string) error {
-	return s.conn.Close(websocket.StatusNormalClosure, shorten(reason))
-}
-
-// maxCloseReason is what fits a WebSocket close frame.
-const maxCloseReason = 123
-
-func shorten(reason string) string {
-	if len(reason) <= maxCloseReason {
-		return reason
-	}
-	reason = reason[:maxCloseReason]
-	for !utf8.ValidString(reason) {
-		reason = reason[:len(reason)-1]
-	}
-	return reason
+	return s.conn.Close(websocket.StatusNormalClosure, closereason.Clip(reason))
 }

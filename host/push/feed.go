@@ -14,6 +14,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/internal/closereason"
 	"github.com/watchglass/watchglass/host/socket"
 )
 
@@ -51,7 +52,7 @@ func (f *feed) serve(ctx context.Context, ping time.Duration) error {
 			continue
 		}
 		if err := f.obey(ctx, string(message)); err != nil {
-			f.ws.Close(websocket.StatusProtocolError, socket.Clip(err.Error()))
+			f.ws.Close(websocket.StatusProtocolError, closereason.Clip(err.Error()))
 			return err
 		}
 	}
@@ -70,7 +71,7 @@ func closedBy(err error) error {
 func (f *feed) obey(ctx context.Context, text string) error {
 	number, found := strings.CutPrefix(text, "begin ")
 	if _, err := strconv.ParseUint(number, 10, 64); !found || err != nil {
-		return fmt.Errorf("the edge sent a message that is none: %q, expected begin and a number", socket.Clip(text))
+		return fmt.Errorf("the edge sent a message that is none: %q, expected begin and a number", closereason.Clip(text))
 	}
 	f.begun = true
 	f.end()

@@ -6,12 +6,12 @@ import (
 	"io"
 	"net/http"
 	"sync/atomic"
-	"unicode/utf8"
 
 	"github.com/coder/websocket"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/internal/closereason"
 )
 
 // Conn is a WebSocket as a connector.MessageConn.
@@ -88,7 +88,7 @@ func (c *Conn) Close(reason error) error {
 	if !errors.As(reason, &status) {
 		return c.ws.CloseNow() // the connection is broken, or its reader does not read
 	}
-	return c.ws.Close(closeCode(status), Clip(status.Error()))
+	return c.ws.Close(closeCode(status), closereason.Clip(status.Error()))
 }
 
 func closeCode(s *api.Status) websocket.StatusCode {
@@ -103,17 +103,4 @@ func closeCode(s *api.Status) websocket.StatusCode {
 		return websocket.StatusPolicyViolation
 	}
 	return websocket.StatusInternalError
-}
-
-// Clip shortens a reason to what fits a close frame.
-func Clip(reason string) string {
-	const most = 123
-	if len(reason) <= most {
-		return reason
-	}
-	end := most
-	for !utf8.RuneStart(reason[end]) {
-		end--
-	}
-	return reason[:end]
 }

@@ -30,4 +30,20 @@
 // never given out by this cluster (it was restored from a backup), and a watch
 // from there would keep silent until the cluster happened to get that far; the
 // answer is 410.
+//
+// # Restores from a backup
+//
+// The id of a cluster, by which it identifies itself, is made of its initial
+// cluster token and the URLs of its members. A restore with the same of both, which
+// are the defaults, keeps it. The cluster then goes back in time under its old name:
+//
+//   - Found below the version that was seen, it is listed anew, and what follows is
+//     another history, "restored at" a version: every reader starts over.
+//   - Found at or beyond that version, because it was written to before anybody
+//     looked, it cannot be told from the cluster that it was. Readers go on, and
+//     keep what only the lost history had until it changes or they list anew.
+//
+// Restore with --bump-revision and --mark-compacted, as etcd advises for watchers
+// of every kind: older versions then are gone, and the answer to all is 410. Or
+// give the restored cluster a token of its own (--initial-cluster-token).
 package etcd

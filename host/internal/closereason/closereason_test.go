@@ -1,0 +1,22 @@
+package closereason
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestClip(t *testing.T) {
+	require.Equal(t, "", Clip(""))
+	require.Equal(t, "short", Clip("short"))
+	require.Equal(t, strings.Repeat("a", most), Clip(strings.Repeat("a", most+1)))
+	require.Equal(t, strings.Repeat("a", most-1), Clip(strings.Repeat("a", most-1)+"ü"))
+	require.Equal(t, "ab", Clip("a\xffb"))
+}
+
+// Regression 1: bytes that are the start of no character were gone back over without
+// end, and an edge could end a connector with them.
+func TestRegression1_BytesThatAreNoText(t *testing.T) {
+	require.Equal(t, "", Clip(strings.Repeat("\x80", 2*most)))
+}
