@@ -56,6 +56,27 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.deepEqual([...states], ["live"]);
   });
 
+  test("an object that is taken out of memory at any moment loses and repeats nothing", options, async (t) => {
+    const s = await setup(t);
+    const seen: string[] = [];
+    const watching = (async () => {
+      for await (const event of s.pods.watch({ resourceVersion: "130" })) {
+        if (event.type === "MODIFIED") seen.push(event.object.metadata.resourceVersion);
+        if (seen.length === 60) return;
+      }
+    })();
+    for (let i = 0; i < 60; i++) {
+      s.connector.put(`default/web-${i % 30}`, "web", `phase-${i}`);
+      if (i % 3 === 0) await s.edge.evictNow();
+      if (i % 20 === 0) await s.edge.evict();
+    }
+    await watching;
+    assert.deepEqual(seen, Array.from({ length: 60 }, (_, i) => String(131 + i)), "each once, in order");
+    assert.ok(s.feed.begun > 20, `${s.feed.begun} sessions on the same socket`);
+    assert.equal(s.connector.subscribes.filter((rv) => rv === 0).length, 1, "one snapshot");
+    assert.equal(await relists(s.wg), 1);
+  });
+
   test("a feed that is lost: readers see reconnecting, then stale, and keep what they have", options, async (t) => {
     const connector = await TestConnector.start();
     connector.progressMillis = 3_000;

@@ -83,7 +83,7 @@ describe("objects that are divided by namespace", { concurrency: 3 }, () => {
     const all = whole.collection("v1/pods");
     await all.synced;
     assert.equal(all.status.objects, countOf(part));
-    await edge.evicted();
+    await edge.evict();
     for (const namespace of ["", there]) {
       const none = wg.collection("v1/pods", { namespace });
       await assert.rejects(none.synced, { code: 400, message: /divided over several objects of this edge, this one has shard 0-of-2/ });

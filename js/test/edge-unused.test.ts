@@ -32,7 +32,7 @@ describe("an object that nobody feeds or reads", { concurrency: 4 }, () => {
     s.wg.close();
     s.feed.socket.terminate();
     await deleted(s.edge);
-    await s.edge.evicted();
+    await setTimeout(unusedMillis);
     assert.equal(s.edge.stored(), emptyBytes, "it does not wake up any more");
     await s.edge.feed(s.connector, { object });
     const pods = (await s.edge.read({ object })).collection("v1/pods");

@@ -71,7 +71,7 @@ test("an object that was out of memory wakes up with an event, and its readers h
   await pods.synced;
   const states = new Set<string>();
   pods.subscribe(() => states.add(pods.status.state));
-  await edge.evicted();
+  await edge.evict();
   connector.put("default/web-2", "web", "Running");
   const { items } = await pods.list({ resourceVersion: String(connector.rv), resourceVersionMatch: "NotOlderThan" });
   assert.equal(items.length, 3);
@@ -132,7 +132,7 @@ test("a reader of more than can be kept with its socket connects again when the 
   const wg = await edge.read();
   const many = Array.from({ length: 200 }, (_, i) => wg.collection("v1/pods", { labelSelector: `app!=${"x".repeat(50)}${i}` }));
   await Promise.all(many.map((pods) => pods.synced));
-  await edge.evicted();
+  await edge.evict();
   connector.put("default/web-2", "web", "Running");
   await Promise.all(many.map((pods) => until(pods, ({ objects, state }) => objects === 3 && state === "live")));
   const inspected = await wg.inspect();

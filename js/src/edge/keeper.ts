@@ -15,6 +15,11 @@ export class Keeper {
     this.#act = act;
   }
 
+  /** There is nothing to act on. */
+  get settled(): boolean {
+    return this.#first === 0 && !this.#acting;
+  }
+
   stir(): void {
     this.#last = Date.now();
     this.#first ||= this.#last;

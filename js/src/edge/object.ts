@@ -263,6 +263,7 @@ export class WatchglassObject {
   #report(): unknown {
     return {
       awakeSince: this.#awakeSince,
+      settled: this.#keeper.settled,
       feeds: this.#feeds.report(),
       resources: this.#holdings.report(),
       readers: this.#readers.count,

@@ -12,6 +12,8 @@ const config :Workerd.Config = (
 
 const edge :Workerd.Worker = (
   compatibilityDate = "2026-10-01",
+  # For taking objects out of memory; workerd wants --experimental for it.
+  compatibilityFlags = ["unsafe_module"],
   modules = [
     (name = "worker.js", esModule = embed "worker.js"),
     (name = "edge.js", esModule = embed "../../dist/edge.js"),

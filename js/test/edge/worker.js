@@ -1,6 +1,7 @@
 // Routes /NAME/… to the object of that name, and trusts what a request says of
 // its grant: tests are who checks tokens here. A connector, which can say nothing
 // but a token, says it as that.
+import unsafe from "workerd:unsafe";
 import { WatchglassObject } from "./edge.js";
 
 const kind = (options) =>
@@ -46,7 +47,7 @@ export const Region = kind((env) => ({
 }));
 
 export default {
-  fetch(request, env) {
+  async fetch(request, env) {
     const url = new URL(request.url);
     const [, name, ...rest] = url.pathname.split("/");
     url.pathname = `/${rest.join("/")}`;
@@ -54,6 +55,11 @@ export default {
     const [, token] = /^Bearer (.+)$/.exec(request.headers.get("Authorization") ?? "") ?? [];
     if (token) inner.headers.set("x-watchglass-grant", token);
     const { [name.split("-")[0].toUpperCase()]: objects = env.EDGE } = env;
-    return objects.get(objects.idFromName(name)).fetch(inner);
+    const object = objects.get(objects.idFromName(name));
+    if (url.pathname === "/evict") {
+      await unsafe.evict(object, { webSockets: "hibernate" });
+      return Response.json({});
+    }
+    return object.fetch(inner);
   },
 };
