@@ -258,10 +258,14 @@ func (o *edgeObject) judge() {
 	}
 }
 
-// checkHeld: what the object holds keeps to its bounds.
-func (o *edgeObject) checkHeld() {
+func (o *edgeObject) inspect() {
 	o.step(&wire.Inspect{Request: 1})
 	o.drain()
+}
+
+// checkHeld: what the object holds keeps to its bounds.
+func (o *edgeObject) checkHeld() {
+	o.inspect()
 	var ids []uint32
 	for kind, id := range o.open {
 		if id != 0 {
@@ -282,8 +286,7 @@ func (o *edgeObject) close() {
 	if o.engine == nil {
 		o.awaken()
 	}
-	o.step(&wire.Inspect{Request: 1})
-	o.drain()
+	o.inspect()
 	for _, name := range []string{"collections", "subscriptions", "readers", "snapshots"} {
 		if n := o.inspected[name]; n != 0 {
 			o.world.fail(ErrLeak, "%s: %d %s are left", o.name, n, name)

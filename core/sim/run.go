@@ -208,6 +208,24 @@ func (w *world) final() string {
 	return s
 }
 
+// checkSubscriptions: a connector serves no more than its readers have open.
+func (w *world) checkSubscriptions() {
+	open := map[server]int64{}
+	for _, o := range w.objects {
+		o.inspect()
+		open[o.link.server] += o.inspected["subscriptions"]
+	}
+	for _, rd := range w.readers {
+		rd.inspect()
+		open[rd.link.server] += rd.inspected["subscriptions"]
+	}
+	for _, c := range w.connectors {
+		if int64(c.open) > open[c] {
+			w.fail(ErrLeak, "connector %d serves %d subscriptions, and its readers have %d", c.id, c.open, open[c])
+		}
+	}
+}
+
 // close takes everything down and looks for what is left behind.
 func (w *world) close() {
 	for _, rd := range w.readers {
@@ -228,6 +246,7 @@ func (w *world) close() {
 		rd.taken = nil
 	}
 	w.pass(10_000)
+	w.checkSubscriptions()
 	for _, c := range w.connectors {
 		c.restart() // so that readers list anew, and hold nothing but that
 	}
