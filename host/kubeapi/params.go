@@ -88,13 +88,10 @@ func (p *params) pin(name string) *api.Status {
 	if err != nil {
 		return api.BadRequest("fieldSelector: " + err.Error())
 	}
-	if fields.Empty() {
-		p.fieldSelector = "metadata.name=" + selector.EscapeValue(name)
-		return nil
+	if fields, err = selector.PinName(fields, name); err != nil {
+		return api.AsStatus(err)
 	}
-	if pinned, ok := fields.RequiresExactMatch("metadata.name"); !ok || pinned != name {
-		return api.BadRequest("fieldSelector: metadata.name must be " + strconv.Quote(name) + ", the name in the path")
-	}
+	p.fieldSelector = fields.String()
 	return nil
 }
 
