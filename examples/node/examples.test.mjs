@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -45,11 +46,12 @@ test("top prints the pods with the most restarts", async (t) => {
   assert.deepEqual(rows, rows.toSorted((a, b) => b - a));
 });
 
-test("sync prints how long it took and what a pod weighs", async (t) => {
-  const sync = start(t, process.execPath, at("sync.mjs"), await demo(t));
-  const [, pods, bytes] = await lineWith(sync, /^(\d+) pods in \d+ ms, (\d+) bytes each$/);
+test("sync prints how long it took and what a pod weighs, and nothing else", async (t) => {
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [at("sync.mjs"), await demo(t)]);
+  const [, pods, bytes] = /^(\d+) pods in \d+ ms, (\d+) bytes each\n$/.exec(stdout);
   assert.ok(Number(pods) > 100);
   assert.ok(Number(bytes) > 0);
+  assert.equal(stderr, "");
 });
 
 for (const program of ["top.mjs", "sync.mjs", "direct.mjs"]) {

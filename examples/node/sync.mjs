@@ -4,8 +4,9 @@ import { connect } from "../../js/dist/index.js"; // in your project: from "watc
 const started = performance.now();
 const wg = await connect(process.argv[2] ?? "ws://127.0.0.1:8080/watch");
 const pods = wg.collection("v1/pods");
-pods.subscribe(() => pods.status.error && console.error(`${pods.status.state}: ${pods.status.error.message}`));
+const stop = pods.subscribe(() => pods.status.error && console.error(`${pods.status.state}: ${pods.status.error.message}`));
 await pods.synced;
+stop();
 const millis = Math.round(performance.now() - started);
 const { "collection.1.usedBytes": bytes, "collection.1.objects": objects } = await wg.inspect();
 console.log(`${objects} pods in ${millis} ms, ${Math.round(bytes / objects)} bytes each`);
