@@ -91,6 +91,30 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     await until(rows, ({ resourceVersion }) => resourceVersion === String(connector.rv));
   });
 
+  // Regression: what was kept without bodies stayed without, however much memory there was later.
+  test("that is larger the next time: it goes on with bodies again", options, async (t) => {
+    const object = "growing";
+    const connector = await TestConnector.start();
+    t.after(() => connector.close());
+    connector.padding = "x".repeat(400);
+    for (let i = 0; i < 100; i++) connector.put(`default/web-${i}`, "web", "Running");
+    const edge = await Edge.start(t);
+    const state = (metadataOnly: boolean) => ({ resources: { "v1/pods": pods } }: any): boolean => pods?.metadataOnly === metadataOnly && pods.state === "live" && pods.kept;
+    await edge.feed(connector, { object });
+    await edge.until(`${object}/status`, state(true));
+    await edge.restart();
+    await edge.feed(connector, { object });
+    await edge.until(`${object}/status`, state(true));
+    await edge.get(`${object}/grow`);
+    await edge.restart();
+    await edge.feed(connector, { object });
+    await edge.until(`${object}/status`, state(false));
+    const pods = (await edge.read({ object })).collection("v1/pods");
+    await pods.synced;
+    assert.equal((await pods.get("default/web-1")).kind, "Pod");
+    assert.deepEqual([connector.subscribes.at(-1), connector.subscribes.filter((from) => from > 0).length], [0, 1], "it resumed in between");
+  });
+
   test("that is too small for anything: a status says so", options, async (t) => {
     const object = "tightest";
     const connector = await TestConnector.start();

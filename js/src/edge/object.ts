@@ -53,7 +53,7 @@ export class WatchglassObject {
   readonly #alarm: Alarm;
   readonly #keeper: Keeper;
   readonly #module: WebAssembly.Module;
-  /** What memory was too small for, by resource; forgotten when the object is taken out of memory, and so tried again. */
+  /** What memory was too small for, by resource, beside what the storage knows of that. */
   readonly #shed = new Map<string, Shed>();
   readonly #awakeSince = Date.now();
   #restartedAt = 0;
@@ -69,7 +69,7 @@ export class WatchglassObject {
     this.#state = state;
     this.#module = module;
     this.#settings = withDefaults(options);
-    this.#storage = new Storage(state.storage, this.#settings.storageBytes);
+    this.#storage = new Storage(state.storage, this.#settings.storageBytes, this.#settings.memoryBytes + this.#settings.isolateBytes);
     this.#counters = new Counters(state.storage);
     this.#disuse = new Disuse(state.storage);
     // An object that nobody feeds or reads has nothing to wake up for, but for its end.

@@ -6,7 +6,7 @@ export interface EdgeOptions {
   progressMillis?: number;
   /** A reader that takes nothing for this long, while data waits for it, is sent away; default 60,000. */
   stallMillis?: number;
-  /** Bytes of memory for objects; default 32 MiB. A resource that needs more is held without bodies, and not at all if that needs more still. */
+  /** Bytes of memory for objects; default 32 MiB. A resource that needs more is held without bodies, until an object has more memory, and not at all if that needs more still. */
   memoryBytes?: number;
   /** Bytes that the module, with its garbage, and what is being sent may take of the 128 MB that an isolate has; default 96 MiB. Beyond that, and beyond what a new instance of the module helps, it is the same. */
   isolateBytes?: number;

@@ -9,6 +9,7 @@ const rowBytes = 1 << 20;
 export interface Kept {
   resource: string;
   position: Position;
+  /** Bodies were left out, because they needed more memory than there is. */
   metadataOnly: boolean;
   /** Which of the rows are it; others are of a state that was not completed. */
   generation: number;
@@ -22,6 +23,7 @@ interface Row {
   resource: string;
   version: string;
   source: string;
+  /** The memory that was too small for bodies; zero when they are there. */
   metadata_only: number;
   generation: number;
   chunks: number;
@@ -40,14 +42,20 @@ export class StorageFull extends Error {}
 export class Storage {
   readonly #storage: ObjectStorage;
   readonly #limit: number;
+  readonly #memoryBytes: number;
 
-  constructor(storage: ObjectStorage, limit: number) {
+  /** Takes the bytes that may be stored, and those that there are in memory. */
+  constructor(storage: ObjectStorage, limit: number, memoryBytes: number) {
     this.#storage = storage;
     this.#limit = limit;
+    this.#memoryBytes = memoryBytes;
     storage.sql.exec(`CREATE TABLE IF NOT EXISTS resources (resource TEXT PRIMARY KEY, version TEXT, source TEXT,
       metadata_only INTEGER, generation INTEGER, chunks INTEGER, whole_bytes INTEGER, change_bytes INTEGER)`);
     storage.sql.exec(`CREATE TABLE IF NOT EXISTS chunks (resource TEXT, generation INTEGER, number INTEGER, data BLOB,
       PRIMARY KEY (resource, generation, number))`);
+    // What was kept without bodies is asked for anew once there is more memory than then.
+    const outgrown = storage.sql.exec<Row>("SELECT * FROM resources WHERE metadata_only BETWEEN 1 AND ?", memoryBytes - 1);
+    for (const { resource } of outgrown.toArray()) this.forget(resource);
   }
 
   /** Bytes that it takes. */
@@ -62,7 +70,7 @@ export class Storage {
       .map((row) => ({
         resource: row.resource,
         position: { resourceVersion: row.version, source: row.source },
-        metadataOnly: row.metadata_only === 1,
+        metadataOnly: row.metadata_only > 0,
         generation: row.generation,
         chunks: row.chunks,
         wholeBytes: row.whole_bytes,
@@ -105,7 +113,7 @@ export class Storage {
     const { resource, position, metadataOnly, generation, chunks, wholeBytes, changeBytes } = kept;
     this.#storage.transactionSync(() => {
       this.#storage.sql.exec("INSERT OR REPLACE INTO resources VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        resource, position.resourceVersion, position.source, metadataOnly ? 1 : 0, generation, chunks, wholeBytes, changeBytes);
+        resource, position.resourceVersion, position.source, metadataOnly ? this.#memoryBytes : 0, generation, chunks, wholeBytes, changeBytes);
       this.clean(kept);
     });
   }

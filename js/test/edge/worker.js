@@ -9,7 +9,7 @@ const kind = (options) =>
     #state;
 
     constructor(state, env) {
-      super(state, env, typeof options === "function" ? options(env) : options);
+      super(state, env, typeof options === "function" ? options(env, state) : options);
       this.#state = state;
     }
 
@@ -21,6 +21,9 @@ const kind = (options) =>
           return Response.json({});
         case "/break": // it loses its connections, and what it has not stored
           return this.#state.abort("a test breaks it");
+        case "/grow": // what it has the next time
+          sql.exec("CREATE TABLE grown (here)");
+          return Response.json({});
         case "/largest":
           return Response.json(sql.exec("SELECT max(length(data)) AS bytes FROM chunks").one());
       }
@@ -32,6 +35,9 @@ const kind = (options) =>
 export const Edge = kind({});
 export const Full = kind({ storageBytes: 30_000 });
 export const Scarce = kind({ memoryBytes: 50_000 });
+export const Growing = kind((_env, { storage: { sql } }) => ({
+  memoryBytes: sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'grown'").toArray().length > 0 ? 500_000 : 50_000,
+}));
 export const Tiny = kind({ memoryBytes: 1_000 });
 export const Seldom = kind({ progressMillis: 20_000 });
 export const Impatient = kind({ stallMillis: 5_000 });
