@@ -25,6 +25,8 @@ const server = createServer(({ url }, response) => {
   createReadStream(path).pipe(response);
 });
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+// That pages which nobody looks at are slowed down is switched off by Playwright, for
+// both sides.
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM,
   args: [
