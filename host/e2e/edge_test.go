@@ -72,9 +72,7 @@ func TestEdge_serves_three_readers_live(t *testing.T) {
 	e := startEdge(t, "-pods", "300", "-rate", "50")
 
 	page := openPage(t, "http://"+e.address+"/")
-	waitFor(t, page, `document.querySelector("#overlay .ask input")`)
-	signIn := `(() => { const form = document.querySelector("#overlay .ask"); form.querySelector("input").value = "` + e.token + `"; form.requestSubmit(); return true })()`
-	mustEvaluate[bool](t, page, signIn)
+	signIn(t, page, e.token)
 	waitFor(t, page, state("live"))
 	waitFor(t, page, `Number(document.querySelector("[data-total]")?.dataset.total) > `+itoa(pods/2))
 	version := mustEvaluate[string](t, page, `watchglassDashboard.snapshot.resourceVersion`)
@@ -105,8 +103,14 @@ func TestEdge_serves_three_readers_live(t *testing.T) {
 	waitFor(t, page, state("live"))
 }
 
+func signIn(t *testing.T, page context.Context, token string) {
+	t.Helper()
+	waitFor(t, page, `document.querySelector("#overlay .ask input")`)
+	mustEvaluate[bool](t, page, `(() => { const form = document.querySelector("#overlay .ask"); form.querySelector("input").value = "`+token+`"; form.requestSubmit(); return true })()`)
+}
+
 // Where pods are divided by namespace, the terminal finds those of one, or those of
-// one shard, and is told so of all.
+// one shard; of all it is told so, and so is the page.
 func TestEdge_divided_by_namespace(t *testing.T) {
 	e := startEdge(t, "-pods", "60", "-rate", "0.001", "-clusters",
 		`{"default": {"shards": [{"name": "pods", "resources": ["v1/pods"], "namespaceShards": 3}, {"name": "rest"}]}}`)
@@ -134,6 +138,9 @@ func TestEdge_divided_by_namespace(t *testing.T) {
 	said, err := get("", "pods", "-A")
 	require.Error(t, err)
 	assert.Contains(t, said, "v1/pods is divided by namespace over 3 objects of this edge, 0-of-3 to 2-of-3: connect with ?resource=v1/pods&namespace=NAME")
+	page := openPage(t, "http://"+e.address+"/")
+	signIn(t, page, e.token)
+	waitFor(t, page, `document.body.innerText.includes("v1/pods is divided by namespace over 3 objects")`)
 	said, err = get("", "nodes")
 	require.NoError(t, err, said)
 	assert.NotEmpty(t, said)

@@ -155,8 +155,8 @@ func (c Cluster) place(resource, namespace string) (string, *api.Status) {
 	case s.NamespaceShards == 0:
 		return s.Name, nil
 	case namespace == "":
-		return "", api.BadRequest(fmt.Sprintf("%s is divided by namespace over %d objects of this edge, which do not answer together: ask for one namespace",
-			resource, s.NamespaceShards))
+		return "", api.BadRequest(fmt.Sprintf("%s is divided by namespace over %d objects of this edge, which do not answer together: ask for one namespace, or for all of one object over a WebSocket, as watchglass get does with /watch?shard=0-of-%d",
+			resource, s.NamespaceShards, s.NamespaceShards))
 	}
 	return s.object(api.ShardOf(namespace, s.NamespaceShards).Index), nil
 }

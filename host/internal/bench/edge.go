@@ -39,6 +39,15 @@ type edge struct {
 	cancel    context.CancelFunc
 	keys      []api.Key // in whose order objects change
 	changed   int
+	lost      chan error // the first reader that was cut off
+}
+
+// lose notes that a reader was cut off, after which no figure holds.
+func (e *edge) lose(err error) {
+	select {
+	case e.lost <- err:
+	default:
+	}
 }
 
 func startEdge(ctx context.Context, b *bench, objects int) (*edge, error) {
@@ -54,7 +63,7 @@ func startEdge(ctx context.Context, b *bench, objects int) (*edge, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	e := &edge{cancel: cancel}
+	e := &edge{cancel: cancel, lost: make(chan error, 1)}
 	e.runtime, err = workerd.Start(ctx, workerd.Config{
 		Binary: binary, Path: "js/bench/edge/config.capnp", Flags: []string{"--directory-path=objects=" + dir},
 	})
@@ -128,7 +137,8 @@ func (e *edge) feed(ctx context.Context, object string) error {
 
 // objectStatus is what an object says of itself, as far as it matters here.
 type objectStatus struct {
-	Resources map[string]struct {
+	AwakeSince int64 // milliseconds since the epoch
+	Resources  map[string]struct {
 		State           string
 		ResourceVersion string
 		Kept            *struct{ ResourceVersion string }

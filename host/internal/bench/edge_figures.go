@@ -67,18 +67,28 @@ func runWake(ctx context.Context, b *bench) ([]Result, error) {
 		return nil, err
 	}
 	defer r.close()
-	for range edgeRounds {
+	for tries := 0; len(wake) < edgeRounds; tries++ {
+		if tries == 3*edgeRounds {
+			return nil, fmt.Errorf("the object does not leave memory within %v", edgeIdle)
+		}
 		b.logf("  waiting until the object is out of memory")
 		time.Sleep(edgeIdle)
 		start := time.Now()
 		if err := e.change(ctx, 1); err != nil {
 			return nil, err
 		}
+		var at time.Time
 		select {
-		case at := <-arrivals:
+		case at = <-arrivals:
+		case err := <-e.lost:
+			return nil, err
+		}
+		status, err := e.status(ctx, "edge/wake")
+		if err != nil {
+			return nil, err
+		}
+		if status.AwakeSince >= start.UnixMilli() { // and was not woken by its alarm just before
 			wake = append(wake, milliseconds(at.Sub(start)))
-		case <-r.done:
-			return nil, fmt.Errorf("the reader was cut off when the object woke up")
 		}
 	}
 	return []Result{{Ratio: median(wake) / median(cold), Sides: []Side{
@@ -107,7 +117,12 @@ func (e *edge) coldStart(ctx context.Context, object string) (float64, error) {
 	if err := e.change(ctx, 1); err != nil {
 		return 0, err
 	}
-	return milliseconds((<-arrivals).Sub(start)), nil
+	select {
+	case at := <-arrivals:
+		return milliseconds(at.Sub(start)), nil
+	case err := <-e.lost:
+		return 0, err
+	}
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
@@ -258,6 +273,7 @@ func (e *edge) passed(ctx context.Context, d *delivery, kind string, encoding we
 		go func() { // ends with ctx
 			for {
 				if _, _, err := ws.Read(ctx); err != nil {
+					e.lose(fmt.Errorf("a reader was cut off: %w", err))
 					return
 				}
 				got <- struct{}{}
@@ -274,7 +290,11 @@ func (e *edge) passed(ctx context.Context, d *delivery, kind string, encoding we
 				return err
 			}
 			for range d.readers {
-				<-got
+				select {
+				case <-got:
+				case err := <-e.lost:
+					return err
+				}
 			}
 			time.Sleep(deliveryPause)
 		}
@@ -330,7 +350,12 @@ func runCrowd(ctx context.Context, b *bench) ([]Result, error) {
 				return nil, err
 			}
 			for range all {
-				seen = append(seen, <-latencies)
+				select {
+				case latency := <-latencies:
+					seen = append(seen, latency)
+				case err := <-e.lost:
+					return nil, err
+				}
 			}
 			time.Sleep(crowdPause)
 		}

@@ -29,6 +29,7 @@ type edgeReader struct {
 	received uint64 // since the last grant
 	// arrived is called for each message with events, with the newest version.
 	arrived func(api.ResourceVersion, time.Time)
+	closed  atomic.Bool // from here
 	done    chan struct{}
 	live    chan struct{} // closed with the end of the snapshot
 }
@@ -45,7 +46,12 @@ func (e *edge) read(ctx context.Context, object string, arrived func(api.Resourc
 	if err := ws.Write(ctx, websocket.MessageBinary, hello); err != nil {
 		return nil, err
 	}
-	go r.run(ctx)
+	go func() {
+		defer close(r.done)
+		if err := r.run(ctx); ctx.Err() == nil && !r.closed.Load() {
+			e.lose(fmt.Errorf("a reader was cut off: %w", err))
+		}
+	}()
 	select {
 	case <-r.live:
 		return r, nil
@@ -65,20 +71,20 @@ func (r *edgeReader) until(rv api.ResourceVersion) error {
 }
 
 func (r *edgeReader) close() {
+	r.closed.Store(true)
 	r.ws.CloseNow()
 	<-r.done
 }
 
-func (r *edgeReader) run(ctx context.Context) {
-	defer close(r.done)
+func (r *edgeReader) run(ctx context.Context) error {
 	for {
 		_, message, err := r.ws.Read(ctx)
 		if err != nil {
-			return
+			return err
 		}
 		at := time.Now()
 		if err := r.take(ctx, message, at); err != nil {
-			return
+			return err
 		}
 	}
 }
