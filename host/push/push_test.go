@@ -2,7 +2,6 @@ package push_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -66,7 +65,6 @@ func startEdge(t *testing.T) *edge {
 		if err != nil {
 			return
 		}
-		ws.SetReadLimit(wire.MaxMessage)
 		held, release := context.WithCancel(t.Context())
 		e.feeds <- &edgeFeed{t, ws, r.URL.Query(), r.Header.Get("Authorization"), release}
 		<-held.Done()
@@ -102,27 +100,10 @@ func (f *edgeFeed) begin(number int) *connectortest.Reader {
 		require.NoError(f.t, err)
 		if kind == websocket.MessageText {
 			require.Equal(f.t, fmt.Sprintf("begun %d", number), string(message))
-			return connectortest.NewReader(binary{f.ws})
+			return connectortest.NewReader(connectortest.Over(f.ws))
 		}
 	}
 }
-
-// binary is a session as a connectortest.Conn.
-type binary struct{ ws *websocket.Conn }
-
-func (b binary) Read(ctx context.Context) ([]byte, error) {
-	kind, message, err := b.ws.Read(ctx)
-	if err == nil && kind != websocket.MessageBinary {
-		err = errors.New(string(message))
-	}
-	return message, err
-}
-
-func (b binary) Write(ctx context.Context, message []byte) error {
-	return b.ws.Write(ctx, websocket.MessageBinary, message)
-}
-
-func (b binary) Close(error) error { return nil }
 
 // cluster is a source with its connector and a pusher to an edge.
 type cluster struct {

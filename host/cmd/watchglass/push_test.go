@@ -67,6 +67,7 @@ func TestMistakesOfPushAreNamed(t *testing.T) {
 		"push wss://edge/feed --resources po --progress 1ms": "--progress 1ms: expected a second at least",
 		"push ws://edge.example/feed --resources po --etcd-endpoints x:1":                 "in the clear",
 		"push edge/feed --resources po --etcd-endpoints x:1":                              "expected a URL such as wss://",
+		"push wss://edge/clusters/a/watch --resources po --etcd-endpoints x:1":            "a connector feeds /feed, as in wss://edge.example.com/feed",
 		"push wss://u:p@edge.example/feed --resources po --etcd-endpoints x:1":            "carries credentials",
 		"push wss://edge/feed --resources po --etcd-endpoints x:1 --token-file /no/file":  "--token-file: open /no/file",
 		"push wss://edge/feed --resources po --etcd-endpoints x:1 --token-file /dev/null": "--token-file /dev/null: the file is empty",

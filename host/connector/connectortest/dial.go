@@ -18,8 +18,13 @@ func Dial(ctx context.Context, url string) (Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	return Over(conn), nil
+}
+
+// Over is a connection over a WebSocket that is open.
+func Over(conn *websocket.Conn) Conn {
 	conn.SetReadLimit(wire.MaxMessage)
-	return socket{conn}, nil
+	return socket{conn}
 }
 
 // Read implements Conn. The error of a closed connection is both io.EOF and a
@@ -30,7 +35,7 @@ func (s socket) Read(ctx context.Context) ([]byte, error) {
 		return nil, errors.Join(io.EOF, err)
 	}
 	if err == nil && kind != websocket.MessageBinary {
-		err = errors.New("a message that is not binary")
+		err = errors.New("a message that is not binary: " + string(message))
 	}
 	return message, err
 }
@@ -41,5 +46,5 @@ func (s socket) Write(ctx context.Context, message []byte) error {
 
 func (s socket) Close(error) error { return s.Conn.Close(websocket.StatusNormalClosure, "") }
 
-// Socket is the WebSocket of a connection that Dial made.
+// Socket is the WebSocket of a connection that Dial or Over made.
 func Socket(c Conn) *websocket.Conn { return c.(socket).Conn }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coder/websocket"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -72,28 +70,13 @@ type reader struct {
 	covered func(namespace string) bool // what it may hear of
 }
 
-// binary is a WebSocket as a connectortest.Conn.
-type binary struct{ *websocket.Conn }
-
-func (b binary) Read(ctx context.Context) ([]byte, error) {
-	_, message, err := b.Conn.Read(ctx)
-	return message, err
-}
-
-func (b binary) Write(ctx context.Context, message []byte) error {
-	return b.Conn.Write(ctx, websocket.MessageBinary, message)
-}
-
-func (b binary) Close(error) error { return b.CloseNow() }
-
 // connect opens a connection that has said hello.
 func (r *rig) connect(query, bearer string) *connectortest.Reader {
 	r.Helper()
 	conn, _, err := r.dial("/watch?"+query, []string{wire.Subprotocol}, "Authorization", "Bearer "+bearer)
 	require.NoError(r, err)
 	r.Cleanup(func() { _ = conn.CloseNow() })
-	conn.SetReadLimit(wire.MaxMessage)
-	c := connectortest.NewReader(binary{conn})
+	c := connectortest.NewReader(connectortest.Over(conn))
 	require.NoError(r, c.Hello(r.Context(), ""))
 	return c
 }
