@@ -3,7 +3,6 @@ package edge
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -21,13 +20,9 @@ type report struct {
 			Active bool `json:"active"`
 		} `json:"connected"`
 	} `json:"feeds"`
-	Resources map[string]struct {
-		State        string `json:"state"`
-		Objects      int    `json:"objects"`
-		MetadataOnly bool   `json:"metadataOnly"`
-	} `json:"resources"`
-	Readers  int `json:"readers"`
-	Counters struct {
+	Resources map[string]held `json:"resources"`
+	Readers   int             `json:"readers"`
+	Counters  struct {
 		ReadersTooSlow int `json:"readersTooSlow"`
 		Restarts       int `json:"restarts"`
 	} `json:"counters"`
@@ -38,6 +33,13 @@ type report struct {
 	Storage struct {
 		Bytes int `json:"bytes"`
 	} `json:"storage"`
+}
+
+// held is a resource of an object.
+type held struct {
+	State        string `json:"state"`
+	Objects      int    `json:"objects"`
+	MetadataOnly bool   `json:"metadataOnly"`
 }
 
 // live is the state of a collection that is current.
@@ -96,68 +98,4 @@ func (r *report) active() int {
 		}
 	}
 	return n
-}
-
-// metrics answers /metrics in the Prometheus text format, with what the objects
-// are at this moment: the worker itself forgets everything with each request.
-func (c *cluster) metrics(w http.ResponseWriter, r *http.Request) {
-	var reports []*report
-	objects := c.backend.cluster.objects()
-	for _, object := range objects {
-		report, err := c.backend.report(r.Context(), object)
-		if err != nil {
-			plain(w, http.StatusServiceUnavailable, err.Error()+"\n")
-			return
-		}
-		reports = append(reports, report)
-	}
-	var b strings.Builder
-	metric := func(name, help string, each func(shard string, r *report)) {
-		kind := "gauge"
-		if strings.HasSuffix(name, "_total") {
-			kind = "counter"
-		}
-		fmt.Fprintf(&b, "# HELP watchglass_edge_%s %s\n# TYPE watchglass_edge_%[1]s %[3]s\n", name, help, kind)
-		for i, report := range reports {
-			each(objects[i], report)
-		}
-	}
-	perObject := func(name, help string, value func(*report) int) {
-		metric(name, help, func(shard string, r *report) {
-			fmt.Fprintf(&b, "watchglass_edge_%s{cluster=%q,shard=%q} %d\n", name, c.backend.name, shard, value(r))
-		})
-	}
-	perResource := func(name, help string, value func(r *report, resource string) int) {
-		metric(name, help, func(shard string, r *report) {
-			for _, resource := range slices.Sorted(maps.Keys(r.Resources)) {
-				fmt.Fprintf(&b, "watchglass_edge_%s{cluster=%q,shard=%q,resource=%q} %d\n", name, c.backend.name, shard, resource, value(r, resource))
-			}
-		})
-	}
-	perObject("readers", "Connected readers.", func(r *report) int { return r.Readers })
-	perObject("readers_too_slow_total", "Readers that were sent away because they took nothing while data waited for them.", func(r *report) int {
-		return r.Counters.ReadersTooSlow
-	})
-	perObject("feeds", "Connected connectors.", func(r *report) int { return len(r.Feeds.Connected) })
-	perObject("feeds_active", "Connectors that deliver; the others stand by.", (*report).active)
-	perResource("objects", "Objects held.", func(r *report, resource string) int { return r.Resources[resource].Objects })
-	perResource("live", "Whether the resource is current.", func(r *report, resource string) int {
-		return number(r.Resources[resource].State == live)
-	})
-	perResource("metadata_only", "Whether the resource is held without bodies, for lack of memory.", func(r *report, resource string) int {
-		return number(r.Resources[resource].MetadataOnly)
-	})
-	perObject("memory_bytes", "Bytes of memory that the module takes, with answers that wait for those who asked.", func(r *report) int {
-		return r.Memory.Module + r.Memory.Buffers
-	})
-	perObject("restarts_total", "How often the module was replaced to set memory free.", func(r *report) int { return r.Counters.Restarts })
-	perObject("storage_bytes", "Bytes of storage taken.", func(r *report) int { return r.Storage.Bytes })
-	plain(w, http.StatusOK, b.String())
-}
-
-func number(yes bool) int {
-	if yes {
-		return 1
-	}
-	return 0
 }

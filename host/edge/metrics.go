@@ -1,0 +1,78 @@
+package edge
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// objectMetrics are told of each object. What is counted ends with _total.
+var objectMetrics = []struct {
+	name, help string
+	value      func(*report) int
+}{
+	{"readers", "Connected readers.", func(r *report) int { return r.Readers }},
+	{"readers_too_slow_total", "Readers that were sent away because they took nothing while data waited for them.", func(r *report) int { return r.Counters.ReadersTooSlow }},
+	{"feeds", "Connected connectors.", func(r *report) int { return len(r.Feeds.Connected) }},
+	{"feeds_active", "Connectors that deliver; the others stand by.", (*report).active},
+	{"memory_bytes", "Bytes of memory that the module takes, with answers that wait for those who asked.", func(r *report) int { return r.Memory.Module + r.Memory.Buffers }},
+	{"restarts_total", "How often the module was replaced to set memory free.", func(r *report) int { return r.Counters.Restarts }},
+	{"storage_bytes", "Bytes of storage taken.", func(r *report) int { return r.Storage.Bytes }},
+}
+
+// resourceMetrics are told of each resource of each object.
+var resourceMetrics = []struct {
+	name, help string
+	value      func(held) int
+}{
+	{"objects", "Objects held.", func(h held) int { return h.Objects }},
+	{"live", "Whether the resource is current.", func(h held) int { return number(h.State == live) }},
+	{"metadata_only", "Whether the resource is held without bodies, for lack of memory.", func(h held) int { return number(h.MetadataOnly) }},
+}
+
+func number(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// metrics answers /metrics in the Prometheus text format, with what the objects
+// are at this moment: the worker itself forgets everything with each request.
+func (c *cluster) metrics(w http.ResponseWriter, r *http.Request) {
+	objects := c.backend.cluster.objects()
+	reports := make([]*report, len(objects))
+	for i, object := range objects {
+		var err error
+		if reports[i], err = c.backend.report(r.Context(), object); err != nil {
+			plain(w, http.StatusServiceUnavailable, err.Error()+"\n")
+			return
+		}
+	}
+	var b strings.Builder
+	for _, m := range objectMetrics {
+		begin(&b, m.name, m.help)
+		for i, report := range reports {
+			fmt.Fprintf(&b, "watchglass_edge_%s{cluster=%q,shard=%q} %d\n", m.name, c.backend.name, objects[i], m.value(report))
+		}
+	}
+	for _, m := range resourceMetrics {
+		begin(&b, m.name, m.help)
+		for i, report := range reports {
+			for _, resource := range slices.Sorted(maps.Keys(report.Resources)) {
+				fmt.Fprintf(&b, "watchglass_edge_%s{cluster=%q,shard=%q,resource=%q} %d\n", m.name, c.backend.name, objects[i], resource, m.value(report.Resources[resource]))
+			}
+		}
+	}
+	plain(w, http.StatusOK, b.String())
+}
+
+func begin(b *strings.Builder, name, help string) {
+	kind := "gauge"
+	if strings.HasSuffix(name, "_total") {
+		kind = "counter"
+	}
+	fmt.Fprintf(b, "# HELP watchglass_edge_%s %s\n# TYPE watchglass_edge_%[1]s %[3]s\n", name, help, kind)
+}
