@@ -30,7 +30,7 @@ func Objects(t *testing.T, root string) (address string) {
 	binary, err := workerd.Find(root)
 	require.NoError(t, err)
 	process, err := workerd.Start(context.Background(), workerd.Config{
-		Binary: binary, Path: filepath.Join(root, "js/test/edge/config.capnp"), Flags: []string{"--directory-path=objects=" + t.TempDir()},
+		Binary: binary, Path: filepath.Join(root, "js/test/edge/config.capnp"), Flags: []string{"--experimental", "--directory-path=objects=" + t.TempDir()},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -50,7 +50,7 @@ func built(root string) error {
 	}
 	for _, dir := range []string{"core", "wasm/guest", "js/src"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || strings.HasSuffix(path, "_test.go") {
+			if err != nil || entry.IsDir() || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, ".md") {
 				return err
 			}
 			source, err := entry.Info()
