@@ -193,6 +193,7 @@ func TestRegression4_ChangesFromLongAgoAreNoProgress(t *testing.T) {
 	}
 	require.Equal(t, r.server.frozen, r.list()["ns-0/pod-0"])
 	require.Equal(t, wire.Stale, r.state.State)
+	require.Contains(t, r.state.Status.Message, "it lags behind")
 	require.Equal(t, 4, r.server.count(who), "it is not taken for silent")
 	r.server.frozen = 0
 	r.settle()
@@ -213,4 +214,24 @@ func TestWhoHasCaughtUpIsLiveAtOnce(t *testing.T) {
 	})
 	r.backedOff()
 	r.converged()
+}
+
+// Who is stale because nobody says how far the cluster is, says that.
+func TestWhyThereIsNoProgressIsSaid(t *testing.T) {
+	for word, with := range map[string]func() *answer{
+		"slow down": func() *answer { return refuse(429, "TooManyRequests", "slow down") },
+		"no list":   sent(`{"metadata":{}}`),
+	} {
+		r := following(t, 3)
+		r.server.answers(newer, with)
+		r.pass(25_000)
+		require.Equal(t, wire.Live, r.state.State)
+		require.Nil(t, r.state.Status)
+		r.pass(25_000)
+		require.Equal(t, wire.Stale, r.state.State)
+		require.Contains(t, r.state.Status.Message, "Kubernetes: asking for the newest version of v1/pods: ")
+		require.Contains(t, r.state.Status.Message, word)
+		r.recovers(30_000)
+		require.Nil(t, r.state.Status)
+	}
 }

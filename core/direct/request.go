@@ -148,7 +148,7 @@ func (f *Feed) fail(r *request, status *api.Status) {
 	status.Message = "Kubernetes: " + doing[r.about] + " of " + f.cfg.Resource.String() + ": " + status.Message
 	switch {
 	case r.about == newest:
-		// Progress will be missed, and the state says so.
+		f.reflector.Missed(status)
 		f.drop(r)
 		return
 	case r.about == initialEvents && refusesInitialEvents(status):

@@ -150,6 +150,10 @@ func (f *Feed) watched() {
 			f.fail(r, api.AsStatus(err))
 			return
 		}
+		if f.sure && f.at < f.target {
+			f.reflector.Missed(api.Unavailable("Kubernetes: the server that is watched for " + f.cfg.Resource.String() + " is at " +
+				f.at.String() + ", and there is " + f.target.String() + ": it lags behind"))
+		}
 		// Who hears of the end that late may have slept while the cluster was
 		// replaced by another, without a request that failed.
 		f.unconfirmed = f.unconfirmed || f.now-f.begun > Period
@@ -162,7 +166,8 @@ func (f *Feed) probed() {
 	rv, err := api.ParseResourceVersion(f.newestItems.version)
 	switch {
 	case err != nil || rv == 0 || !f.newestItems.end():
-		return // progress will be missed, and the state says so
+		f.fail(&f.probe, broken("it is no list with a resourceVersion"))
+		return
 	case rv < f.asked:
 		f.end(&api.Status{
 			Code: 504, Reason: api.ReasonTimeout, Cause: "ResourceVersionTooLarge",

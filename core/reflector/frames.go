@@ -315,7 +315,7 @@ func (r *Reflector) Ended(status *api.Status) {
 	if status == nil {
 		status = api.Internal("the connector ended the subscription and gave no reason")
 	}
-	r.sub, r.status = 0, status
+	r.sub, r.status, r.missed = 0, status, nil
 	r.cacher.AbortList()
 	switch status.Code {
 	case 410:

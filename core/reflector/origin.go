@@ -38,6 +38,10 @@ func (r *Reflector) Removed(key api.Key, rv api.ResourceVersion) error {
 	return nil
 }
 
+// Missed says why there is no progress although nothing has failed that ends the
+// subscription: the reason to give if that goes on until the collection is stale.
+func (r *Reflector) Missed(why *api.Status) { r.missed = why }
+
 // Retry does not wait any longer to subscribe again.
 func (r *Reflector) Retry() {
 	if r.phase == waiting {

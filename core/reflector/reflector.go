@@ -62,6 +62,7 @@ type Reflector struct {
 	retryAt  int64 // in phase waiting
 	backoff  Backoff
 	status   *api.Status          // why it is not live
+	missed   *api.Status          // why there is no progress, once that makes it stale
 	total    uint64               // of the snapshot under way, roughly
 	heard    int64                // when progress was last heard of
 	asked    int64                // when the present subscription was made
@@ -195,8 +196,8 @@ func (r *Reflector) resubscribe() {
 // that it knows, those who are served from here are told that, too.
 func (r *Reflector) Tick(now int64) {
 	r.now = now
-	if r.status != nil && r.phase != refused && r.stale() && r.cacher.Failure() == nil {
-		r.cacher.Fail(r.status)
+	if why := r.why(); why != nil && r.phase != refused && r.stale() && r.cacher.Failure() == nil {
+		r.cacher.Fail(why)
 	}
 	switch {
 	case r.phase == waiting && now >= r.retryAt:
@@ -238,12 +239,20 @@ func (r *Reflector) State() wire.CollectionState {
 		Objects: uint64(r.cacher.Len()),
 	}
 	if s.State != wire.Live {
-		s.Status = r.status
+		s.Status = r.why()
 	}
 	if loaded, ok := r.cacher.Listing(); ok {
 		s.Loaded, s.Total = uint64(loaded), r.total
 	}
 	return s
+}
+
+// why is the reason for what state says, as far as it is known.
+func (r *Reflector) why() *api.Status {
+	if r.missed != nil && r.stale() {
+		return r.missed
+	}
+	return r.status
 }
 
 func (r *Reflector) state() wire.State {
@@ -269,7 +278,7 @@ func (r *Reflector) state() wire.State {
 // progress notes that the connector vouches for everything up to now.
 func (r *Reflector) progress() {
 	r.heard = r.now
-	r.phase, r.status, r.relist, r.requested = following, nil, false, false
+	r.phase, r.status, r.missed, r.relist, r.requested = following, nil, nil, false, false
 }
 
 // Refuse gives the collection up for good: what is here stays, and the state
@@ -277,7 +286,7 @@ func (r *Reflector) progress() {
 func (r *Reflector) Refuse(status *api.Status) {
 	r.Close()
 	r.cacher.AbortList()
-	r.status = status
+	r.status, r.missed = status, nil
 	r.giveUp()
 }
 

@@ -371,3 +371,18 @@ func TestEstimateOfASnapshotThatCannotBe(t *testing.T) {
 	require.Equal(t, wire.Syncing, r.State().State)
 	require.Less(t, r.State().Total, uint64(1<<53))
 }
+
+// Why there is no progress is said when that has made the collection stale, and gives
+// way to a reason of more weight.
+func TestMissedProgress(t *testing.T) {
+	r := following(t)
+	why := api.Unavailable("nobody says how far it is")
+	r.Missed(why)
+	require.Nil(t, r.State().Status)
+	r.Tick(1 << 40)
+	require.Equal(t, wire.Stale, r.State().State)
+	require.Equal(t, why, r.State().Status)
+	r.Refuse(api.TooLarge("too many"))
+	require.Equal(t, wire.Closed, r.State().State)
+	require.Equal(t, 413, r.State().Status.Code)
+}
