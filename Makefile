@@ -30,14 +30,14 @@ edge: $(BINARY) $(BUILD)/edge ## Run an edge on http://127.0.0.1:8787: etcd, a c
 build: $(BINARY) ## Build the watchglass binary with module and dashboard inside: build/watchglass
 
 ##@ Develop
-test: $(BINARY) $(BUILD)/edge js/build/test ## Run every test: Go, wazero, Node, Chromium, workerd
+test: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## Run every test: Go, wazero, Node, Chromium, workerd
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum
 
 test-edge: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## Run the tests of the edge alone: Durable Objects in workerd, and what feeds them
 	cd js && node --test --test-reporter=spec $$(ls build/test/edge*.test.js)
 	go test ./host/push ./host/edge/... ./host/access/... ./host/internal/edge
 	CHROMIUM="$$(sh js/scripts/chromium.sh)" go test -run TestEdge ./host/e2e
-	cd examples/edge && WRANGLER_SEND_METRICS=false npm run --silent check
+	node --test --test-reporter=spec examples/edge/*.test.mjs
 
 lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript, the import rules and the size of the module
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt would change:"; echo "$$out"; exit 1; }

@@ -1,0 +1,23 @@
+// What is deployed, as the platform's own tool takes it. It needs no account for that.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const cwd = fileURLToPath(new URL(".", import.meta.url));
+/** What the platform takes, and what it took after gzip on its smallest plan when that was what counted. */
+const maxKiB = 64 * 1024;
+const maxPackedKiB = 3 * 1024;
+
+test("wrangler takes the configuration, and the upload has room", { timeout: 60_000 }, (t) => {
+  assert.ok(existsSync(`${cwd}node_modules`), 'wrangler is missing: "make examples/edge/node_modules"');
+  const env = { ...process.env, WRANGLER_SEND_METRICS: "false" };
+  const said = execFileSync("node_modules/.bin/wrangler", ["deploy", "--dry-run"], { cwd, env, encoding: "utf8" });
+  for (const binding of ["WATCHGLASS (ClusterObject)", "WATCHGLASS_REGIONS (RegionObject)", "ASSETS", "WATCHGLASS_CLUSTERS"]) {
+    assert.ok(said.includes(`env.${binding}`), `${binding} is not among what it says: ${said}`);
+  }
+  const [sizes, whole, packed] = /Total Upload: ([\d.]+) KiB \/ gzip: ([\d.]+) KiB/.exec(said) ?? [];
+  t.diagnostic(`${sizes}, of ${maxKiB} and once ${maxPackedKiB}`);
+  assert.ok(Number(whole) < maxKiB && Number(packed) < maxPackedKiB, said);
+});
