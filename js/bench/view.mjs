@@ -23,6 +23,7 @@ export function costs(views) {
   const batches = Math.floor(Math.min(...sides.map(({ parts }) => parts.length)) / (rounds + warmUps));
   const result = [];
   for (let round = 0; round < rounds + warmUps; round++) {
+    globalThis.gc?.(); // as in ingest.mjs
     const millis = inTurn(sides, round * batches, (round + 1) * batches);
     if (round >= warmUps) result.push(millis.map((m, i) => (1000 * m) / (batches * views[i].updatesPerBatch)));
   }
