@@ -28,6 +28,10 @@ export class Direct {
     return this.#ours.live;
   }
 
+  get version() {
+    return this.#ours.version;
+  }
+
   get frames() {
     return this.#ours.frames;
   }

@@ -14,6 +14,8 @@ export class Ours {
   #writer = new Writer();
   #clock = 1;
   live = false;
+  /** The resource version that the collection has. */
+  version = 0;
   /** Milliseconds of every call into the guest, in order. */
   calls = [];
   /** Output frames by type. */
@@ -85,7 +87,10 @@ export class Ours {
   #read(output) {
     this.frames[output.type] = (this.frames[output.type] ?? 0) + 1;
     if (output.type === "Fetch") this.#fetches.push(output);
-    if (output.type === "CollectionState") this.live = output.state === "live";
+    if (output.type === "CollectionState") {
+      this.live = output.state === "live";
+      this.version = Number(output.resourceVersion);
+    }
     if (output.type === "Rejected") throw new Error(`the guest refused: ${output.status?.message}`);
   }
 
