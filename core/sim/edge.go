@@ -30,7 +30,8 @@ type edgeObject struct {
 	awoke   int64
 	chunk   *wire.SnapshotChunk // the answer to the present question
 	refused *api.Status
-	inspected
+	// inspected is the last answer to what it holds.
+	inspected inspected
 }
 
 // cutOffMillis is how long an object does without a connector before it says so.

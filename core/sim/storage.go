@@ -27,22 +27,19 @@ func (o *edgeObject) restore(kind int) {
 		chunks, certain = damage(k.chunks, o.rand)
 	}
 	o.refused = nil
-	if s := o.link.tap.scope(resourceNames[kind], check.Filter{}, false); !s.ready {
-		s.epoch = &epoch{kind: kind, source: k.source, ready: true, first: k.rv, rv: k.rv}
-	}
 	for _, chunk := range chunks {
 		o.step(&wire.RestoreChunk{Collection: o.open[kind], Data: append([]byte(nil), chunk...)})
 	}
 	o.step(&wire.RestoreChunk{Collection: o.open[kind], End: true})
 	o.drain()
-	s := &o.states[kind]
+	s, scope := &o.states[kind], o.link.tap.scope(resourceNames[kind], check.Filter{}, false)
 	switch {
 	case o.refused != nil && (damaged || o.refused.Code == 413 && o.config.MaxBytes != 0):
 		if fresh && (s.ResourceVersion != 0 || s.Objects != 0) {
 			o.world.fail(ErrRestore, "%s: %s is refused, and half of it is there: %+v", o.name, resourceNames[kind], *s)
 		}
-		if fresh {
-			o.link.tap.scope(resourceNames[kind], check.Filter{}, false).renew()
+		if s.ResourceVersion == 0 {
+			scope.renew()
 		}
 		if damaged {
 			o.world.saw(StorageDamaged)
@@ -53,6 +50,9 @@ func (o *edgeObject) restore(kind int) {
 		o.world.fail(ErrRestore, "%s: damaged chunks of %s are accepted", o.name, resourceNames[kind])
 	case o.refused != nil || fresh && s.ResourceVersion != k.rv:
 		o.world.fail(ErrRestore, "%s: %s was kept at version %d and is restored as %+v: %v", o.name, resourceNames[kind], k.rv, *s, o.refused)
+	}
+	if s.ResourceVersion == k.rv {
+		scope.epoch = &epoch{kind: kind, source: k.source, ready: true, first: k.rv, rv: k.rv, heard: scope.heard, asked: scope.asked}
 	}
 	o.world.saw(ObjectRestored)
 }
