@@ -12,7 +12,7 @@
 //
 // First the cluster is asked who it is, and of a resource that is in no catalog
 // what it looks like. The state comes as a watch that begins with it (rule R4); a
-// server that refuses that, sends something else than initial events, or never
+// server that refuses that, sends something else than initial events, ends them or never
 // marks their end, is asked for a classic list instead, now and from then on, and
 // when a continue token expires under way, for one without pages (rule R3). The
 // first state is a consistent read; a later one must not be older than what was

@@ -90,6 +90,20 @@ func TestR4AServerThatNeverMarksTheEndIsListed(t *testing.T) {
 	r.converged()
 }
 
+// Regression 6: a server ended each watch that was too slow for its initial events,
+// and was asked for the same for ever.
+func TestRegression6_R4AServerThatEndsTheInitialEventsEarlyIsListed(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 5)
+	r.server.answers(initial, func() *answer {
+		return &answer{code: 200, end: true, data: watchEvent("ADDED", typed(r.server.objects["ns-0/pod-0"].body))}
+	})
+	r.collection()
+	r.pass(5_000)
+	r.converged()
+	require.Equal(t, 1, r.server.count(initial))
+}
+
 func TestR4ChangesAmongTheInitialEventsAreNone(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 5)

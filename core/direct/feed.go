@@ -61,7 +61,7 @@ type Feed struct {
 	state       api.ResourceVersion // of a list that is complete and held likewise
 
 	// What is remembered from one to the next:
-	classic  bool  // the server does not begin watches with the state
+	classic  bool  // the server does not begin watches with the state, or not with all of it
 	unpaged  bool  // a continue token expired
 	failing  int64 // since when there have been nothing but internal errors
 	listedAt int64 // when the last list was complete

@@ -131,6 +131,7 @@ func (f *Feed) Closed(stream uint32, message string) {
 	case about == discovery:
 		f.discovered(r)
 	case about == initialEvents:
+		f.classic = true // they were too many for it, or for us: pages are smaller
 		f.fail(r, api.Unavailable("the server ended the initial events too early"))
 	case about == page:
 		f.listedPage()
