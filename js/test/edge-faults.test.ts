@@ -167,6 +167,22 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.equal(s.pods.status.state, "live", "the others stay");
   });
 
+  test("and so while the object is out of memory", options, async (t) => {
+    const s = await setup(t);
+    const reader = await rawReader(s.edge, { ...everything, expires: Math.floor(Date.now() / 1000) + 12 });
+    const closed = new Promise<string>((resolve) => reader.on("close", (code, reason) => resolve(`${code} ${reason}`)));
+    const w = new Writer();
+    hello(w);
+    subscribe(w, { id: 1, credit: 1 << 20 });
+    reader.send(w.take());
+    await s.edge.evict();
+    const evicted = Date.now();
+    assert.match(await closed, /^1008 401 Unauthorized: the token has expired/);
+    const { body } = await s.edge.get("one/status");
+    assert.ok(body.awakeSince >= evicted);
+    assert.equal(body.readers, 1, "the other stays");
+  });
+
   test("a reader that takes nothing costs the others nothing, and starts over when it does", options, async (t) => {
     const s = await setup(t);
     const slow = await rawReader(s.edge, everything);
