@@ -179,6 +179,15 @@ test("numbers survive at every length", () => {
   assert.throws(() => new Reader(new Uint8Array(10).fill(0xff), "Test").resourceVersion(), /varint beyond 64 bits/);
 });
 
+// Regression: half a frame stayed, and took the next command and all that the program had open with it.
+test("a command that cannot be written leaves nothing behind", () => {
+  const w = new Writer();
+  writeCommand(w, { type: "Reconnect" });
+  assert.throws(() => writeCommand(w, { type: "TakeSnapshot", request: 1, collection: 1, resourceVersion: String(2n ** 64n), source: "", chunkBytes: 0 }), /is not an unsigned 64-bit integer/);
+  writeCommand(w, { type: "Reconnect" });
+  assert.deepEqual([...split(w.take())].map(({ type }) => type), [commandTypes.Reconnect, commandTypes.Reconnect]);
+});
+
 test("unknown frames: optional ones are skipped, others refused", () => {
   const [optional, unknown] = split(new Uint8Array([0x80, 1, 9, 0x7f, 0]));
   assert.equal(readOutput(optional!), undefined);

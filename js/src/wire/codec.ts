@@ -26,12 +26,18 @@ export class Writer {
     return this.#end;
   }
 
-  /** Writes one frame, whose payload `write` appends. */
+  /** Writes one frame, whose payload `write` appends. When that throws, nothing was written: the frames of others are in here as well. */
   frame(type: number, write: (w: this) => void): void {
+    const before = this.#end;
     this.byte(type);
     this.byte(0);
     const start = this.#end;
-    write(this);
+    try {
+      write(this);
+    } catch (error) {
+      this.#end = before;
+      throw error;
+    }
     const n = this.#end - start;
     if (n < 0x80) {
       this.#bytes[start - 1] = n;
