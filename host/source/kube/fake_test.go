@@ -255,12 +255,14 @@ func (f *fake) watch(w http.ResponseWriter, r *http.Request) {
 
 // quietWatch has no events but the marker, and a bookmark before its end.
 func (f *fake) quietWatch(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	ended := f.ended // before the answer begins: a test may then end the watch
+	f.mu.Unlock()
 	if r.URL.Query().Get("sendInitialEvents") == "true" {
 		send(w, "BOOKMARK", `{"metadata":{"resourceVersion":"100","annotations":{"k8s.io/initial-events-end":"true"}}}`)
 	}
 	flush(w)
 	f.mu.Lock()
-	ended := f.ended
 	for f.ended == ended {
 		changed := f.changed
 		f.mu.Unlock()
