@@ -7,9 +7,9 @@
 // # How a stream goes
 //
 // The state comes as a watch that begins with it (rule R4: sendInitialEvents,
-// NotOlderThan, bookmarks). A server that refuses that, or never marks the end
-// of the initial events, is asked for the classic paged list instead, now and
-// from then on; a continue token that expires under way leads to one list
+// NotOlderThan, bookmarks). A server that refuses that, or ends the initial
+// events or never marks their end, is asked for the classic paged list instead,
+// now and from then on; a continue token that expires under way leads to one list
 // without pages (rule R3). The first state is a consistent read; a later one is
 // asked to be no older than what was handed over before, so a replica that lags
 // behind answers 504 and is asked again, and nothing goes back in time.

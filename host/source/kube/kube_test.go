@@ -183,6 +183,22 @@ func TestP10_TheEndMarkerNeverComes(t *testing.T) {
 	assert.Contains(t, s.text(), "list\na/x@101\nlist\na/x@101\nend 101\n")
 }
 
+// Regression 2: what a server could not send whole was asked for again, for ever.
+func TestRegression2_InitialEventsThatAreEndedAreListedInPages(t *testing.T) {
+	f := newFake(t)
+	f.put("a", "x")
+	f.put("a", "y")
+	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if isWatchList(r) {
+			send(w, "ADDED", pod("a", "x", 101, true))
+		}
+		return isWatchList(r)
+	})
+	s, ended := stream(t, f.source(kube.Config{}), 0)
+	s.until("end 102", ended)
+	assert.Contains(t, s.text(), "list\na/x@101\nlist\na/x@101\na/y@102\nend 102\n")
+}
+
 func TestP2_FramesAreSplitByValueWhereverTheBytesAreCut(t *testing.T) {
 	f := newFake(t)
 	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {

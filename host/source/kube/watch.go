@@ -239,11 +239,3 @@ func (p *probe) stop() {
 	p.cancel()
 	<-p.done
 }
-
-// unexpectedEnd: the end of a stream that owed something.
-func unexpectedEnd(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -68,8 +69,11 @@ func (st *stream) initial(ctx context.Context, f frame) (done bool, err error) {
 		// A server that does not know the option sends the state, or nothing,
 		// and never the marker.
 		return false, fmt.Errorf("%w: %w", errNoWatchList, context.Cause(ctx))
+	case errors.Is(f.err, io.EOF):
+		// They are too many for it, or for what is between us: pages are smaller.
+		return false, fmt.Errorf("%w: the server ended the initial events too early", errNoWatchList)
 	case f.err != nil:
-		return false, st.explain(ctx, "watch list", unexpectedEnd(f.err))
+		return false, st.explain(ctx, "watch list", f.err)
 	case f.Type == "ADDED":
 		return false, st.unwrap(st.listed(f.Object))
 	case f.Type == "ERROR":
