@@ -236,12 +236,18 @@ func (r *reader) checkHandles() {
 		if h.state != wire.Live {
 			continue
 		}
-		heard := int64(0)
-		for _, f := range []check.Filter{{}, {Namespace: h.key.Namespace()}, {Namespace: h.key.Namespace(), Fields: "metadata.name=" + h.key.Name()}} {
-			heard = max(heard, r.link.tap.scope(resourceNames[h.kind], f, false).heard)
+		namespace := h.key.Namespace()
+		own := r.scopeOf(h.kind, check.Filter{Namespace: namespace, Fields: "metadata.name=" + h.key.Name()})
+		if r.fetches != nil && !own.ready {
+			continue // for whose sake the cluster was asked again is not known of every list
 		}
+		heard := max(own.heard, r.scopeOf(h.kind, check.Filter{}).heard, r.scopeOf(h.kind, check.Filter{Namespace: namespace}).heard)
 		r.checkHeard("object "+string(h.key), heard)
 	}
+}
+
+func (r *reader) scopeOf(kind int, f check.Filter) *scope {
+	return r.link.tap.scope(resourceNames[kind], f, false)
 }
 
 // checkReason: who is connected to a server that knows of being cut off from the
