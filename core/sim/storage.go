@@ -20,7 +20,9 @@ func (o *edgeObject) restore(kind int) {
 	if k == nil {
 		return
 	}
-	// What was closed a moment ago may still be there, and further on.
+	// What was closed a moment ago may still be there, and further on, or of another source.
+	o.drain()
+	there := o.states[kind].ResourceVersion != 0
 	fresh := o.awoke == o.world.now
 	chunks, damaged, certain := k.chunks, fresh && o.rand.Int63n(8) == 0, false
 	if damaged {
@@ -51,7 +53,7 @@ func (o *edgeObject) restore(kind int) {
 	case o.refused != nil || fresh && s.ResourceVersion != k.rv:
 		o.world.fail(ErrRestore, "%s: %s was kept at version %d and is restored as %+v: %v", o.name, resourceNames[kind], k.rv, *s, o.refused)
 	}
-	if s.ResourceVersion == k.rv {
+	if !there && s.ResourceVersion == k.rv {
 		scope.epoch = &epoch{kind: kind, source: k.source, ready: true, first: k.rv, rv: k.rv, heard: scope.heard, asked: scope.asked}
 	}
 	o.world.saw(ObjectRestored)

@@ -214,8 +214,12 @@ func (r *reader) checkDrained(w *watch) {
 	}
 }
 
-// checkTimeouts: a watch that nothing holds back ends when its time is over.
+// checkTimeouts: a watch that nothing holds back ends when its time is over, which
+// nobody can tell whose clock went back.
 func (r *reader) checkTimeouts() {
+	if r.jumped {
+		return
+	}
 	for _, w := range r.watches {
 		over := w.startedAt + int64(w.open.TimeoutSeconds)*1000
 		if w.started && !w.Limited && w.open.TimeoutSeconds > 0 && r.world.now > over {
