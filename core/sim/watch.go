@@ -214,6 +214,10 @@ func (r *reader) checkDrained(w *watch) {
 	}
 }
 
+// standstillMillis is how long everyone waits at the most for a watch that has no
+// room (rule C26).
+const standstillMillis = 100
+
 // checkTimeouts: a watch that nothing holds back ends when its time is over, which
 // nobody can tell whose clock went back.
 func (r *reader) checkTimeouts() {
@@ -221,7 +225,7 @@ func (r *reader) checkTimeouts() {
 		return
 	}
 	for _, w := range r.watches {
-		over := w.startedAt + int64(w.open.TimeoutSeconds)*1000
+		over := w.startedAt + int64(w.open.TimeoutSeconds)*1000 + standstillMillis
 		if w.started && !w.Limited && w.open.TimeoutSeconds > 0 && r.world.now > over {
 			r.world.fail(ErrTimeout, "%s: it is %d ms over", w.Name, r.world.now-over)
 		}
