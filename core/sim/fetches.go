@@ -170,12 +170,11 @@ func (f *fetches) move() bool {
 
 func (f *fetches) deliver(a *answer) bool {
 	d, now := f.driver, f.driver.world.now
-	if d.overdue() { // an engine whose patience is over takes nothing more of it
-		d.tick()
-		d.drain()
-		if !f.find(a) {
-			return true
-		}
+	// An engine whose patience is over takes nothing more of it. Its clock may have
+	// jumped while nothing woke it.
+	d.tick()
+	if d.drain(); !f.find(a) {
+		return true
 	}
 	if a.watching && !a.silent {
 		a.kube.more(a)
