@@ -111,6 +111,15 @@ func (r *rig) live() *leaf {
 	return l
 }
 
+// bothLive opens the collection here first, so that a leaf's is live at once.
+func (r *rig) bothLive() *leaf {
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	l := r.leaf(7, 1<<20)
+	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	require.Equal(r.t, wire.Live, l.state().State)
+	return l
+}
+
 type frame interface{ Append([]byte) []byte }
 
 func (l *leaf) listed(collection uint32) []string {
@@ -190,10 +199,7 @@ func versions(l *leaf, collection uint32) map[string]uint64 {
 func TestReadersOfAnEngine_thatHearsNothing(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
-	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
-	l := r.leaf(7, 1<<20)
-	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
-	require.Equal(t, wire.Live, l.state().State)
+	l := r.bothLive()
 	for range 8 { // its connector is silent, and so is it
 		l.silence(5000)
 	}

@@ -28,9 +28,11 @@ const (
 	// cutOffMillis without a connection are told to attached readers. Another
 	// connector has usually taken over by then.
 	cutOffMillis = 3000
-	// maxDictionaries is how many bytes of dictionaries a connector may send:
-	// those of a thousand collections, of 64 KiB each.
-	maxDictionaries = 64 << 20
+	// maxDictionaries is how many dictionaries a connector may send on one
+	// connection, and maxDictionaryBytes how many bytes they may have together:
+	// 64 KiB each.
+	maxDictionaries    = 1 << 10
+	maxDictionaryBytes = 64 << 20
 )
 
 // connection is the one stream to the connector that all collections share.
@@ -297,7 +299,10 @@ func (c *connection) dictionary(f *wire.Dictionary) error {
 	for _, d := range c.dictionaries {
 		sent += len(d.Data)
 	}
-	if sent > maxDictionaries {
+	switch {
+	case len(c.dictionaries) == maxDictionaries:
+		return api.Protocol("one connection was sent more than 1024 dictionaries")
+	case sent > maxDictionaryBytes:
 		return api.Protocol("the dictionaries of one connection have more than 64 MiB")
 	}
 	c.dictionaries = append(c.dictionaries, wire.Dictionary{ID: f.ID, Data: slices.Clone(f.Data)})

@@ -193,10 +193,7 @@ func TestRegression8_TurnedAwayTwoStepsAway(t *testing.T) {
 func TestRegression9_RefusedTwoStepsAway(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
-	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
-	l := r.leaf(7, 1<<20)
-	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
-	require.Equal(t, wire.Live, l.state().State)
+	l := r.bothLive()
 	refusal := wire.SubscriptionStatus{Subscription: 1, Status: api.TooLarge("it does not fit")}
 	r.step(&wire.StreamData{Stream: r.stream, Data: refusal.Append(nil)})
 	l.settle()
@@ -262,4 +259,21 @@ func TestRegression12_DictionariesWithoutEnd(t *testing.T) {
 	send(9)
 	require.Equal(t, wire.Reconnecting, r.state().State)
 	require.Contains(t, r.state().Status.Message, "more than 64 MiB")
+}
+
+// Regression 13: dictionaries without a byte counted for nothing, so that those
+// were kept without end.
+func TestRegression13_EmptyDictionariesWithoutEnd(t *testing.T) {
+	r := newRig(t)
+	r.load(10)
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	var frames []byte
+	for id := range uint32(1024) {
+		frames = (&wire.Dictionary{ID: id + 1}).Append(frames)
+	}
+	r.step(&wire.StreamData{Stream: r.stream, Data: frames})
+	require.Equal(t, wire.Live, r.state().State)
+	r.step(&wire.StreamData{Stream: r.stream, Data: (&wire.Dictionary{ID: 1025}).Append(nil)})
+	require.Equal(t, wire.Reconnecting, r.state().State)
+	require.Contains(t, r.state().Status.Message, "more than 1024 dictionaries")
 }
