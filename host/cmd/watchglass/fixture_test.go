@@ -22,7 +22,7 @@ import (
 func needsModule(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("compiles the wasm module")
+		t.Skip("-short: compiles the wasm module")
 	}
 	_, err := guest.EmbeddedModule()
 	require.NoError(t, err)

@@ -63,10 +63,11 @@ func main() {
 
 // run runs until ctx ends.
 func run(ctx context.Context, c config, stdout io.Writer) (failed error) {
-	for flag, address := range map[string]string{"-listen": c.listen, "-tls-listen": c.secure} {
-		if err := listen.Free(flag, address); err != nil {
-			return err
-		}
+	if err := listen.Free("-listen", c.listen); err != nil {
+		return err
+	}
+	if err := listen.Free("-tls-listen", c.secure); err != nil {
+		return err
 	}
 	fmt.Fprintf(stdout, "populating an etcd with %d pods\n", c.pods)
 	d, err := open(ctx, c)

@@ -34,7 +34,7 @@ func (m module) Ready() []byte {
 // The module says the very bytes that package core says, through all faults.
 func TestMetamorphic_ModuleAndNative(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiles the wasm module")
+		t.Skip("-short: compiles the wasm module")
 	}
 	wasm, err := guest.EmbeddedModule()
 	require.NoError(t, err)
