@@ -261,3 +261,29 @@ func TestEngine_a_large_relist_does_not_end_a_watch(t *testing.T) {
 	seen.apply(t, r.seen[wire.TypeWatchEvents])
 	require.Equal(t, r.exact(), seen)
 }
+
+// A ping is answered when what came before it has been taken in; a connector
+// skips the answer.
+func TestEngine_answers_a_ping(t *testing.T) {
+	r := newRig(t)
+	r.load(10)
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	message := (&wire.Progress{Subscription: 1, ResourceVersion: 150}).Append(nil)
+	message = (&wire.Ping{Mark: 1 << 60}).Append(message)
+	require.NoError(t, r.engine.Step((&wire.StreamData{Stream: r.stream, Data: message}).Append(nil)))
+	out := append([]byte(nil), r.engine.Ready()...)
+	r.engine.Advance()
+	var said []byte
+	require.NoError(t, each(out, func(typ wire.Type, payload []byte) error {
+		if typ != wire.TypeSendStream {
+			return nil
+		}
+		var f wire.SendStream
+		require.NoError(t, f.Parse(payload))
+		said = f.Data
+		return nil
+	}))
+	require.Equal(t, (&wire.Pong{Mark: 1 << 60}).Append(nil), said)
+	require.NoError(t, r.session.Receive(said, r.now))
+	require.EqualValues(t, 150, r.engine.backings[0].cacher.ResourceVersion())
+}

@@ -51,6 +51,8 @@ func (c *connection) parseUpstream(t wire.Type, payload []byte) (apply func() er
 		return parsed(payload, &wire.SourceError{}, func(f *wire.SourceError) error {
 			return c.to(f.Subscription, func(b *backing) error { b.reflector.SourceError(f); return nil })
 		})
+	case wire.TypePing:
+		return parsed(payload, &wire.Ping{}, c.ping)
 	}
 	if t >= wire.Optional {
 		return nil, nil
@@ -103,6 +105,12 @@ func (c *connection) schema(f *wire.Schema) error {
 		}
 		return err
 	})
+}
+
+// ping is answered when everything before it has been taken in.
+func (c *connection) ping(f *wire.Ping) error {
+	c.send = (&wire.Pong{Mark: f.Mark}).Append(c.send)
+	return nil
 }
 
 // ended takes the end of a subscription, or of the whole connection.

@@ -88,6 +88,8 @@ func (p *printer) sent(message []byte) error {
 			err = show(payload, &wire.RequestProgress{}, func(f *wire.RequestProgress) {
 				p.line("send request for progress of %d", f.Subscription)
 			})
+		case wire.TypePong:
+			err = show(payload, &wire.Pong{}, func(f *wire.Pong) { p.line("send pong %d", f.Mark) })
 		default:
 			err = wire.Unknown(t)
 		}

@@ -13,6 +13,7 @@ var blank = map[Type]func() frame{
 	TypeUnsubscribe:     func() frame { return new(Unsubscribe) },
 	TypeCredit:          func() frame { return new(Credit) },
 	TypeRequestProgress: func() frame { return new(RequestProgress) },
+	TypePong:            func() frame { return new(Pong) },
 
 	TypeWelcome:            func() frame { return new(Welcome) },
 	TypeSchema:             func() frame { return new(Schema) },
@@ -26,6 +27,7 @@ var blank = map[Type]func() frame{
 	TypeSubscriptionStatus: func() frame { return new(SubscriptionStatus) },
 	TypeObjectError:        func() frame { return new(ObjectError) },
 	TypeSourceError:        func() frame { return new(SourceError) },
+	TypePing:               func() frame { return new(Ping) },
 
 	TypeChunk:            func() frame { return new(Chunk) },
 	TypeKeptSubscription: func() frame { return new(KeptSubscription) },

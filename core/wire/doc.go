@@ -18,10 +18,10 @@
 // The frames, by who sends them:
 //
 //   - reader to connector: [Hello], [Subscribe], [Unsubscribe], [Credit],
-//     [RequestProgress]
+//     [RequestProgress], [Pong]
 //   - connector to reader: [Welcome], [Schema], [Dictionary], [LabelSet],
 //     [SnapshotBegin], [SnapshotPart], [SnapshotEnd], [Events], [Progress],
-//     [SubscriptionStatus], [ObjectError], [SourceError]
+//     [SubscriptionStatus], [ObjectError], [SourceError], [Ping]
 //   - program to engine, commands: [Config], [OpenCollection],
 //     [CloseCollection], [OpenWatch], [GrantWatch], [CloseWatch], [Get], [List],
 //     [OpenView], [MoveView], [CloseView], [AcquireObject],

@@ -29,6 +29,7 @@ const (
 	TypeUnsubscribe     Type = 0x03
 	TypeCredit          Type = 0x04
 	TypeRequestProgress Type = 0x05
+	TypePong            Type = Optional | 0x06
 
 	TypeWelcome            Type = 0x10
 	TypeSchema             Type = 0x11
@@ -42,6 +43,7 @@ const (
 	TypeSubscriptionStatus Type = 0x19
 	TypeObjectError        Type = 0x1a
 	TypeSourceError        Type = Optional | 0x1b
+	TypePing               Type = Optional | 0x1c
 
 	TypeChunk            Type = 0x30
 	TypeKeptSubscription Type = 0x31

@@ -121,6 +121,7 @@ var samples = []sample{
 	{"", &Unsubscribe{Subscription: math.MaxUint32}},
 	{"", &Credit{Subscription: 1, Bytes: math.MaxUint64}},
 	{"", &RequestProgress{Subscription: 1}},
+	{"", &Pong{Mark: math.MaxUint64}},
 
 	{"", &Welcome{Version: Version, Server: "watchglass/0.1.0", ProgressMillis: 10_000}},
 	{"", &Schema{Subscription: 1, Schema: podSchema, Dictionary: 7, Source: "etcd-1", Bases: math.MaxUint64}},
@@ -150,6 +151,7 @@ var samples = []sample{
 	{"", &ObjectError{Subscription: 1, Key: "default/huge", ResourceVersion: 44, Status: api.TooLarge("the object has 9 MiB, the limit is 8 MiB")}},
 	{"", &SourceError{Subscription: 1, Status: api.Unavailable("etcd 10.0.0.1:2379 cannot be reached")}},
 	{"waiting", &SourceError{Subscription: 1}},
+	{"", &Ping{Mark: math.MaxUint64}},
 
 	{"", keptChunk},
 	{"zero", &Chunk{}},
