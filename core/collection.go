@@ -290,6 +290,10 @@ func (c *collection) report(e *Engine) {
 	state := r.State()
 	state.Collection = c.id
 	state.LastProgressMillis = e.outside(state.LastProgressMillis)
+	if at := e.origin.retryAt(); at != 0 && state.State != wire.Closed {
+		state.NextAttemptMillis = at
+	}
+	state.NextAttemptMillis = e.outside(state.NextAttemptMillis)
 	if c.told == nil || state != *c.told {
 		c.told = &state
 		e.out = state.Append(e.out)

@@ -12,7 +12,7 @@ type connectionPhase uint8
 
 const (
 	disconnected connectionPhase = iota // nobody needs a connection
-	backingOff                          // until retryAt
+	backingOff                          // until attemptAt
 	opening                             // OpenStream is out
 	greeting                            // Hello is out
 	connected                           // Welcome came
@@ -41,7 +41,7 @@ type connection struct {
 	phase        connectionPhase
 	stream       uint32
 	subscription uint32
-	retryAt      int64
+	attemptAt    int64
 	deadline     int64 // for the next sign of life
 	progress     int64 // period of it
 	backoff      reflector.Backoff
@@ -66,7 +66,7 @@ func (c *connection) need() {
 	switch {
 	case c.phase != disconnected:
 	case c.engine.now == 0:
-		c.phase, c.retryAt = backingOff, 0
+		c.phase, c.attemptAt = backingOff, 0
 	default:
 		c.open()
 	}
@@ -113,13 +113,13 @@ func (c *connection) retry(why *api.Status) {
 }
 
 func (c *connection) backOff() {
-	c.phase, c.retryAt = backingOff, c.backoff.Next(c.engine.now)
+	c.phase, c.attemptAt = backingOff, c.backoff.Next(c.engine.now)
 }
 
 func (c *connection) tick() {
 	now := c.engine.now
 	switch {
-	case c.phase == backingOff && now >= c.retryAt:
+	case c.phase == backingOff && now >= c.attemptAt:
 		c.open()
 	case c.phase >= opening && c.silentAt() != 0 && now >= c.silentAt():
 		c.retry(api.Unavailable("nothing was heard from the connector for too long"))
@@ -135,7 +135,7 @@ func (c *connection) tick() {
 func (c *connection) nextTick() int64 {
 	switch c.phase {
 	case backingOff:
-		return earlier(c.retryAt, c.cutOff)
+		return earlier(c.attemptAt, c.cutOff)
 	case disconnected:
 		return 0
 	}
@@ -173,6 +173,13 @@ func (c *connection) connected() bool { return c.phase == connected }
 func (c *connection) period() int64 { return c.progress }
 
 func (c *connection) leave(b *backing) { c.send = append(c.send, b.reflector.Outgoing()...) }
+
+func (c *connection) retryAt() int64 {
+	if c.phase != backingOff {
+		return 0
+	}
+	return c.attemptAt
+}
 
 func (c *connection) reconnect() {
 	if c.phase == backingOff {

@@ -287,3 +287,30 @@ func TestEngine_answers_a_ping(t *testing.T) {
 	require.NoError(t, r.session.Receive(said, r.now))
 	require.EqualValues(t, 150, r.engine.backings[0].cacher.ResourceVersion())
 }
+
+// Regression: whoever looked at old rows was not told when the next attempt would
+// come, and one that waited for rights could not be made sooner.
+func TestEngine_says_when_it_tries_again(t *testing.T) {
+	r := newRig(t)
+	r.load(10)
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	require.Zero(t, r.state().NextAttemptMillis)
+	r.session = nil
+	r.step(&wire.StreamClosed{Stream: r.stream})
+	at := r.state().NextAttemptMillis
+	require.Equal(t, wire.Reconnecting, r.state().State)
+	require.Greater(t, at, r.now)
+	require.LessOrEqual(t, at, r.now+1600, "the first one comes soon (R10)")
+
+	r.step(&wire.Reconnect{})
+	require.Equal(t, wire.Live, r.state().State)
+	require.Zero(t, r.state().NextAttemptMillis)
+
+	refusal := wire.SubscriptionStatus{Subscription: 1, Status: api.Forbidden("not yours")}
+	r.step(&wire.StreamData{Stream: r.stream, Data: refusal.Append(nil)})
+	require.Equal(t, wire.Forbidden, r.state().State)
+	require.Equal(t, r.now+30_000, r.state().NextAttemptMillis)
+	r.session.End(api.Forbidden("not yours"), func(uint32, *cacher.Cacher) bool { return true })
+	r.step(&wire.Reconnect{})
+	require.NotEqual(t, wire.Forbidden, r.state().State)
+}

@@ -110,11 +110,9 @@ func (k *kubernetes) tick() {
 
 func (k *kubernetes) nextTick() int64 { return 0 }
 
-func (k *kubernetes) reconnect() {
-	for _, b := range k.engine.backings {
-		b.reflector.Retry()
-	}
-}
+func (k *kubernetes) retryAt() int64 { return 0 }
+
+func (k *kubernetes) reconnect() {}
 
 // to finds the feed that asked; an answer that nobody waits for is nobody's. A
 // collection that has given its subscription up waits for none that is of it.

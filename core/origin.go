@@ -23,6 +23,9 @@ type origin interface {
 	flush()
 	tick()
 	nextTick() int64
+	// retryAt is when another attempt to connect comes, zero while none is waited
+	// for, and reconnect makes that now, for whatever waits.
+	retryAt() int64
 	reconnect()
 
 	opened(*wire.StreamOpened)
@@ -33,7 +36,12 @@ type origin interface {
 	inspect(add func(name string, value int))
 }
 
-func (e *Engine) reconnect(*wire.Reconnect) { e.origin.reconnect() }
+func (e *Engine) reconnect(*wire.Reconnect) {
+	e.origin.reconnect()
+	for _, b := range e.backings {
+		b.reflector.Retry()
+	}
+}
 
 func (e *Engine) streamOpened(f *wire.StreamOpened) { e.origin.opened(f) }
 

@@ -137,6 +137,9 @@ func (p *printer) state(f *wire.CollectionState, now int64) {
 	if f.Status != nil {
 		text += ", " + status(f.Status)
 	}
+	if f.NextAttemptMillis != 0 {
+		text += ", next attempt in " + duration(f.NextAttemptMillis-now)
+	}
 	if p.states[f.Collection] != text {
 		p.states[f.Collection] = text
 		p.line("collection %d: %s", f.Collection, text)

@@ -241,6 +241,9 @@ func (r *Reflector) State() wire.CollectionState {
 	if s.State != wire.Live {
 		s.Status = r.why()
 	}
+	if r.phase == waiting {
+		s.NextAttemptMillis = r.retryAt
+	}
 	if loaded, ok := r.cacher.Listing(); ok {
 		s.Loaded, s.Total = uint64(loaded), r.total
 	}

@@ -8,6 +8,7 @@ type CollectionState struct {
 	State              State
 	ResourceVersion    api.ResourceVersion // everything up to here is in
 	LastProgressMillis int64               // when the connector was last heard of, on the clock of Tick
+	NextAttemptMillis  int64               // when it is tried again to become current, on the same clock; zero while nothing is waited for
 	Objects            uint64
 	Loaded             uint64      // objects of a snapshot that is under way
 	Total              uint64      // how many it will be, roughly
@@ -21,6 +22,7 @@ func (f *CollectionState) Append(dst []byte) []byte {
 	dst = append(dst, byte(f.State))
 	dst = appendUvarint(dst, uint64(f.ResourceVersion))
 	dst = appendVarint(dst, f.LastProgressMillis)
+	dst = appendVarint(dst, f.NextAttemptMillis)
 	dst = appendUvarint(dst, f.Objects)
 	dst = appendUvarint(dst, f.Loaded)
 	dst = appendUvarint(dst, f.Total)
@@ -35,6 +37,7 @@ func (f *CollectionState) Parse(payload []byte) error {
 	f.State = State(r.enum(byte(Closed)))
 	f.ResourceVersion = r.rv()
 	f.LastProgressMillis = r.varint()
+	f.NextAttemptMillis = r.varint()
 	f.Objects = r.uvarint()
 	f.Loaded = r.uvarint()
 	f.Total = r.uvarint()

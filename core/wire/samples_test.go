@@ -206,6 +206,7 @@ var samples = []sample{
 	{"", &WakeAt{Millis: 1_700_000_000_123}},
 	{"past", &WakeAt{Millis: -1}},
 	{"", &CollectionState{Collection: 1, State: Live, ResourceVersion: maxRV, LastProgressMillis: 1_700_000_000_123, Objects: 20_000, Loaded: 0, Total: 0}},
+	{"waiting", &CollectionState{Collection: 1, State: Stale, ResourceVersion: 43, LastProgressMillis: 1_700_000_000_123, NextAttemptMillis: 1_700_000_035_123, Objects: 20_000}},
 	{"closed", &CollectionState{Collection: 1, State: Closed, Loaded: 1 << 52, Total: 1<<53 - 1, Status: gone}},
 	{"", &CollectionSchema{Collection: 1, Schema: podSchema}},
 	{"bare", &CollectionSchema{Collection: 1, Schema: bareSchema}},

@@ -34,6 +34,7 @@ type Status struct {
 	State           wire.State
 	ResourceVersion api.ResourceVersion // everything up to here is in
 	LastProgress    time.Time           // when the connector was last heard of; zero for never
+	NextAttempt     time.Time           // when it is tried again to become current; zero while nothing is waited for
 	Objects         uint64
 	Loaded, Total   uint64 // of a snapshot under way; Total is rough
 	Err             error  // why, where the state has a reason
@@ -261,7 +262,7 @@ func (l *loop) dropCollection(c *Collection, err error) {
 			v.finish(err)
 		}
 	}
-	c.status.update(func(s *collectionStatus) { s.State, s.Err = wire.Closed, err })
+	c.status.update(func(s *collectionStatus) { s.State, s.NextAttempt, s.Err = wire.Closed, time.Time{}, err })
 }
 
 // state takes the engine's word for the collection's state.
@@ -274,6 +275,9 @@ func (c *Collection) state(f *wire.CollectionState) {
 		}
 		if f.LastProgressMillis > 0 {
 			s.LastProgress = time.UnixMilli(f.LastProgressMillis)
+		}
+		if f.NextAttemptMillis > 0 {
+			s.NextAttempt = time.UnixMilli(f.NextAttemptMillis)
 		}
 		switch {
 		case f.Status != nil:

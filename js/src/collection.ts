@@ -166,12 +166,13 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
   receive(output: Output): void {
     switch (output.type) {
       case "CollectionState": {
-        const { state, resourceVersion, lastProgressMillis: lastProgress, objects, loaded, total, status } = output;
+        const { state, resourceVersion, lastProgressMillis: lastProgress, nextAttemptMillis: nextAttempt, objects, loaded, total, status } = output;
         if (state === "closed") {
           this.client.send({ type: "CloseCollection", collection: this.id });
           return this.end(statusError(status));
         }
-        this.#update({ state, resourceVersion, lastProgress, objects, loaded, total, ...(status && { error: status }) });
+        const extra = { ...(nextAttempt && { nextAttempt }), ...(status && { error: status }) };
+        this.#update({ state, resourceVersion, lastProgress, objects, loaded, total, ...extra });
         if (state === "live") this.#synced.resolve();
         return;
       }
@@ -188,7 +189,7 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
   }
 
   restarted(error: Status): void {
-    this.#update({ ...this.#status, state: "reconnecting", error });
+    this.#update({ ...settled(this.#status), state: "reconnecting", error });
     this.#restored.reject(new WatchglassError(error)); // if it was not there yet
     this.#open(false);
   }
@@ -206,7 +207,7 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
     this.client.forget(this);
     this.#synced.reject(error);
     this.#restored.reject(error);
-    this.#update({ ...this.#status, state: "closed", error: error.status });
+    this.#update({ ...settled(this.#status), state: "closed", error: error.status });
   }
 
   #open(restore: boolean): void {
@@ -230,6 +231,11 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
     this.#listeners.clear();
     this.#errorListeners.clear();
   }
+}
+
+/** A status without the attempt that does not come any more. */
+function settled({ nextAttempt, ...rest }: CollectionStatus): CollectionStatus {
+  return rest;
 }
 
 /** Selectors as commands have them. */

@@ -89,6 +89,8 @@ export interface CollectionStatus {
   resourceVersion: ResourceVersion;
   /** When the connector was last heard of, in milliseconds since the epoch; 0 for never. */
   lastProgress: number;
+  /** When the next attempt to become current comes, in milliseconds since the epoch; nothing while none is waited for. {@link Watchglass.reconnect} makes it now. */
+  nextAttempt?: number;
   objects: number;
   /** While syncing: objects loaded so far and roughly expected. */
   loaded: number;
@@ -308,7 +310,7 @@ export interface Watchglass {
   object<T extends KubeObject = KubeObject>(resource: string, key: string, options?: ObjectOptions): ObjectHandle<T>;
   /** What the engine holds: named numbers such as "collection.1.objects". */
   inspect(): Promise<Record<string, number>>;
-  /** Cuts a waiting back-off short. */
+  /** Makes the next attempt now, of whatever waits for one. */
   reconnect(): void;
   close(): void;
   [Symbol.dispose](): void;

@@ -48,6 +48,19 @@ test("a collection tells its state, schema and errors", async () => {
   assert.deepEqual(errors, ["default/x: unknown column"]);
 });
 
+test("a collection says when the next attempt comes, for as long as one is waited for", async () => {
+  const { pods, client, guest, id } = await withCollection();
+  await pods.synced;
+  assert.ok(!("nextAttempt" in pods.status));
+  await speak(client, guest(), (w) => say.state(w, id, 4, { next: 1_035_000, status: bad }));
+  assert.equal(pods.status.nextAttempt, 1_035_000);
+  await speak(client, guest(), (w) => say.state(w, id, 4, { status: bad }));
+  assert.ok(!("nextAttempt" in pods.status));
+  await speak(client, guest(), (w) => say.state(w, id, 4, { next: 1_035_000, status: bad }));
+  pods.close();
+  assert.ok(!("nextAttempt" in pods.status), "no attempt is made any more");
+});
+
 test("options that mean nothing are refused before the engine sees them", async () => {
   const { pods, client, guest } = await withCollection();
   const wrong = (value: unknown): any => value; // as a program without types would pass it

@@ -93,12 +93,13 @@ export interface FakeItem {
 
 /** Writes outputs of the engine. */
 export const say = {
-  state(w: Writer, collection: number, state: number, { rv = 1, objects = 0, status }: { rv?: number; objects?: number; status?: Status } = {}): void {
+  state(w: Writer, collection: number, state: number, { rv = 1, next = 0, objects = 0, status }: { rv?: number; next?: number; objects?: number; status?: Status } = {}): void {
     w.frame(0x64, () => {
       w.uvarint(collection);
       w.byte(state);
       w.uvarint(rv);
       w.uvarint(2_000_000);
+      w.uvarint(2 * next);
       w.uvarint(objects);
       w.uvarint(0);
       w.uvarint(0);

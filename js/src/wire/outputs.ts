@@ -25,6 +25,7 @@ export type Output =
       state: State;
       resourceVersion: ResourceVersion;
       lastProgressMillis: number;
+      nextAttemptMillis: number;
       objects: number;
       loaded: number;
       total: number;
@@ -163,6 +164,7 @@ function collectionState(r: Reader): Output {
     state: states[r.option(states.length)]!,
     resourceVersion: r.resourceVersion(),
     lastProgressMillis: r.varint(),
+    nextAttemptMillis: r.varint(),
     objects: r.uvarint(),
     loaded: r.uvarint(),
     total: r.uvarint(),
