@@ -23,6 +23,7 @@ import (
 	"github.com/watchglass/watchglass/host/clustersim"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/embedetcd"
+	"github.com/watchglass/watchglass/host/internal/interrupt"
 	"github.com/watchglass/watchglass/host/internal/listen"
 	"github.com/watchglass/watchglass/host/server"
 	"github.com/watchglass/watchglass/host/source/etcd"
@@ -99,6 +100,8 @@ func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
 	}
+	ctx, stop := interrupt.WhenUnread(ctx)
+	defer stop()
 	listeners, err := f.bind()
 	if err != nil {
 		return err

@@ -5,16 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
+
+	"github.com/watchglass/watchglass/host/internal/interrupt"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal asks for a clean end. After it signals work as usual,
-	// so that a second one kills.
-	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(interrupt.Context(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // run executes one command line and returns the exit code.

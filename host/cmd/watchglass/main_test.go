@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -228,10 +229,9 @@ func TestPortInUseNamesTheFlag(t *testing.T) {
 }
 
 func TestSignalEndsTheDemoCleanly(t *testing.T) {
-	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		temp := t.TempDir()
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "demo", "--pods", "20", "--listen", "127.0.0.1:0")
-		cmd.Env = append(os.Environ(), "WATCHGLASS_MAIN=1", "TMPDIR="+temp)
+		cmd := demoProcess(t, temp)
 		out := newOutput()
 		cmd.Stdout, cmd.Stderr = out, out
 		require.NoError(t, cmd.Start())
@@ -242,11 +242,34 @@ func TestSignalEndsTheDemoCleanly(t *testing.T) {
 			wait = cmd.Wait()
 		}()
 		c.find("watchglass demo: http")
-		require.NoError(t, cmd.Process.Signal(signal))
+		require.NoError(t, cmd.Process.Signal(sig))
 		<-c.ended
 		assert.NoError(t, wait, out)
 		left, err := filepath.Glob(filepath.Join(temp, "*"))
 		require.NoError(t, err)
 		assert.Empty(t, left, "the demo leaves nothing behind")
 	}
+}
+
+// demoProcess is a small demo that keeps its files in temp.
+func demoProcess(t *testing.T, temp string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "demo", "--pods", "20", "--listen", "127.0.0.1:0")
+	cmd.Env = append(os.Environ(), "WATCHGLASS_MAIN=1", "TMPDIR="+temp)
+	return cmd
+}
+
+func TestRegression4_ADemoThatNobodyReadsLeavesNothingBehind(t *testing.T) {
+	temp := t.TempDir()
+	cmd := demoProcess(t, temp)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line := make([]byte, len("etcd:"))
+	_, err = io.ReadFull(out, line)
+	require.NoError(t, err)
+	require.NoError(t, out.Close(), "as head does once it has its lines")
+	assert.NoError(t, cmd.Wait())
+	left, err := filepath.Glob(filepath.Join(temp, "*"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
 }

@@ -11,9 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -22,6 +20,7 @@ import (
 	"github.com/watchglass/watchglass/host/clustersim"
 	"github.com/watchglass/watchglass/host/edge"
 	"github.com/watchglass/watchglass/host/embedetcd"
+	"github.com/watchglass/watchglass/host/internal/interrupt"
 	"github.com/watchglass/watchglass/host/internal/listen"
 	"github.com/watchglass/watchglass/host/internal/workerd"
 	"github.com/watchglass/watchglass/host/source/etcd"
@@ -41,7 +40,7 @@ type config struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interrupt.WhenUnread(interrupt.Context())
 	defer stop()
 	var c config
 	flag.StringVar(&c.root, "root", ".", "root of the repository, where everything has been built")
