@@ -47,14 +47,14 @@ export class Client implements Watchglass {
     return client;
   }
 
-  collection<T extends KubeObject = KubeObject>(resource: string, options: CollectionOptions = {}): Collection<T> {
+  collection<T extends object = KubeObject>(resource: string, options: CollectionOptions = {}): Collection<T> {
     this.#check();
     const collection = new CollectionHandle<T>(this, resource, options);
     this.#collections.add(collection);
     return collection;
   }
 
-  object<T extends KubeObject = KubeObject>(resource: string, key: string, options?: ObjectOptions): ObjectHandle<T> {
+  object<T extends object = KubeObject>(resource: string, key: string, options?: ObjectOptions): ObjectHandle<T> {
     this.#check();
     return openObject<T>(this, resource, key, options);
   }

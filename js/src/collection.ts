@@ -10,7 +10,6 @@ import type {
   CollectionOptions,
   CollectionStatus,
   Column,
-  KubeObject,
   ListOptions,
   ListResult,
   Schema,
@@ -25,11 +24,11 @@ import type {
 } from "./types.js";
 import { ViewHandle } from "./view.js";
 import { WatchIterator } from "./watch.js";
-import { Match } from "./wire/commands.js";
+import { Match, type Command } from "./wire/commands.js";
 import type { Output } from "./wire/outputs.js";
 
 /** An open collection: follows its status, opens watches and views on it. */
-export class CollectionHandle<T extends KubeObject> implements Collection<T>, Open {
+export class CollectionHandle<T extends object> implements Collection<T>, Open {
   readonly id: number;
   readonly client: Client;
   readonly #resource: string;
@@ -105,17 +104,15 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
   }
 
   async get(key: string): Promise<T> {
-    this.check();
-    const reply = await this.client.request((request) => ({ type: "Get", request, collection: this.id, key }));
+    const reply = await this.#request((request) => ({ type: "Get", request, collection: this.id, key }));
     if (reply.type !== "ObjectReply") throw unexpected(reply);
     return toObject<T>(reply.item, this.#schema);
   }
 
   async list(options: ListOptions = {}): Promise<ListResult<T>> {
-    this.check();
     const limit = uint32("limit", options.limit ?? 0);
     checkMatch(options.resourceVersionMatch);
-    const reply = await this.client.request((request) => ({
+    const reply = await this.#request((request) => ({
       type: "List",
       request,
       collection: this.id,
@@ -133,6 +130,16 @@ export class CollectionHandle<T extends KubeObject> implements Collection<T>, Op
       continue: reply.continue,
       ...(reply.remaining > 0 && { remainingItemCount: reply.remaining }),
     };
+  }
+
+  /** Asks the engine. When the collection has ended by the time of the answer, the error is why. */
+  async #request(command: (request: number) => Command): Promise<Output> {
+    this.check();
+    try {
+      return await this.client.request(command);
+    } catch (error) {
+      throw this.#ended ?? error;
+    }
   }
 
   close(): void {

@@ -109,7 +109,7 @@ function absolute(wasm: ConnectOptions["wasm"]): string | BufferSource | WebAsse
 function webSocketURL(url: string | URL): string {
   const target = parseURL(url, "wss://host/watch");
   target.protocol = target.protocol.replace(/^http/, "ws");
-  if (!/^wss?:$/.test(target.protocol)) throw badRequest(`${url} is not a WebSocket URL; expected "wss:" or "ws:"`);
+  if (!/^wss?:$/.test(target.protocol)) throw badRequest(`"${url}" is not a WebSocket URL; expected "wss:" or "ws:"`);
   target.hash = "";
   return target.href;
 }
@@ -117,8 +117,8 @@ function webSocketURL(url: string | URL): string {
 /** Without a slash at its end: the paths that are asked for begin with one. */
 function kubernetesURL(url: string | URL): string {
   const target = parseURL(url, "http://127.0.0.1:8001");
-  if (!/^https?:$/.test(target.protocol)) throw badRequest(`${url} is not the URL of a Kubernetes API; expected "https:" or "http:"`);
-  if (target.search) throw badRequest(`${url} has a query; expected the address of a Kubernetes API, such as "http://127.0.0.1:8001"`);
+  if (!/^https?:$/.test(target.protocol)) throw badRequest(`"${url}" is not the URL of a Kubernetes API; expected "https:" or "http:"`);
+  if (target.search) throw badRequest(`"${url}" has a query; expected the address of a Kubernetes API, such as "http://127.0.0.1:8001"`);
   return target.origin + target.pathname.replace(/\/+$/, "");
 }
 
@@ -127,7 +127,7 @@ function parseURL(url: string | URL, example: string): URL {
   try {
     target = new URL(url, typeof location === "object" ? location.href : undefined);
   } catch {
-    throw badRequest(`${url} is not a URL; expected one such as "${example}"`);
+    throw badRequest(`"${url}" is not a URL; expected one such as "${example}"`);
   }
   if (target.username || target.password) throw badRequest('the URL carries credentials; pass them as the "token" option');
   return target;

@@ -3,7 +3,7 @@ import { Deferred } from "./deferred.js";
 import { closedError, internalError, messageOf, type WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { toObject } from "./object.js";
-import type { KubeObject, ObjectHandle, ObjectOptions, State, Status } from "./types.js";
+import type { ObjectHandle, ObjectOptions, State, Status } from "./types.js";
 import type { Output } from "./wire/outputs.js";
 
 /** Closes the references of handles that were forgotten. Some edge runtimes have none. */
@@ -11,7 +11,7 @@ const forgotten =
   typeof FinalizationRegistry === "function" ? new FinalizationRegistry<Reference<any>>((reference) => reference.close()) : undefined;
 
 /** Takes a reference to an object. */
-export function openObject<T extends KubeObject>(client: Client, resource: string, key: string, options: ObjectOptions = {}): ObjectHandle<T> {
+export function openObject<T extends object>(client: Client, resource: string, key: string, options: ObjectOptions = {}): ObjectHandle<T> {
   const reference = new Reference<T>(client, resource, key, options.owner ?? "");
   const handle = new Handle(reference);
   forgotten?.register(handle, reference, reference);
@@ -19,7 +19,7 @@ export function openObject<T extends KubeObject>(client: Client, resource: strin
 }
 
 /** What the program holds. The client knows the reference alone, so that a handle nobody holds can be collected. */
-class Handle<T extends KubeObject> implements ObjectHandle<T> {
+class Handle<T extends object> implements ObjectHandle<T> {
   readonly #reference: Reference<T>;
 
   constructor(reference: Reference<T>) {
@@ -66,7 +66,7 @@ class Handle<T extends KubeObject> implements ObjectHandle<T> {
 }
 
 /** One reference at the engine, and what the engine says of the object. */
-class Reference<T extends KubeObject> implements Open {
+class Reference<T extends object> implements Open {
   readonly #client: Client;
   readonly #id: number;
   readonly #resource: string;

@@ -5,19 +5,19 @@ import { Codec, type Envelope, type Item } from "./wire/item.js";
 const decoder = new TextDecoder();
 
 /** The object of an item, parsed anew by each call: it is the caller's own. */
-export function toObject<T extends KubeObject>(item: Item, schema: Schema | undefined): T {
+export function toObject<T extends object>(item: Item, schema: Schema | undefined): T {
   const envelope = item.envelope();
-  if (envelope.codec === Codec.none) return metadataOnly(item, envelope, schema) as T;
+  if (envelope.codec === Codec.none) return metadataOnly(item, envelope, schema) as object as T;
   if (envelope.codec !== Codec.json) throw internalError(`${envelope.key}: the engine handed out a body of codec ${envelope.codec}, expected JSON`);
-  let object: T;
+  let object: KubeObject;
   try {
-    object = JSON.parse(decoder.decode(envelope.body)) as T;
+    object = JSON.parse(decoder.decode(envelope.body)) as KubeObject;
   } catch (error) {
     throw internalError(`${envelope.key}: the body is not JSON: ${messageOf(error)}`, error);
   }
   // A body travels without its version, which is that of the event.
   object.metadata.resourceVersion = item.resourceVersion;
-  return object;
+  return object as object as T;
 }
 
 /** What can be said of an object without its body, in the shape of a PartialObjectMetadata. */

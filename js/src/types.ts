@@ -27,7 +27,7 @@ export interface ObjectMeta {
   [member: string]: unknown;
 }
 
-/** Any Kubernetes object. */
+/** Any Kubernetes object. Where there is a type parameter it stands for a type of the program's own, such as V1Pod. */
 export interface KubeObject {
   apiVersion: string;
   kind: string;
@@ -162,7 +162,7 @@ export interface WatchOptions extends Selectors {
   signal?: AbortSignal;
 }
 
-export type WatchEvent<T extends KubeObject = KubeObject> =
+export type WatchEvent<T extends object = KubeObject> =
   | { type: "ADDED" | "MODIFIED" | "DELETED"; object: T; finalStateUnknown?: boolean }
   | { type: "BOOKMARK"; resourceVersion: ResourceVersion; initialEventsEnd: boolean }
   | { type: "ERROR"; status: Status };
@@ -185,7 +185,7 @@ export interface ListOptions extends Selectors {
   continue?: string;
 }
 
-export interface ListResult<T extends KubeObject = KubeObject> {
+export interface ListResult<T extends object = KubeObject> {
   items: T[];
   resourceVersion: ResourceVersion;
   continue: string;
@@ -208,7 +208,7 @@ export interface View {
 }
 
 /** A resource, or part of one, kept present. */
-export interface Collection<T extends KubeObject = KubeObject> {
+export interface Collection<T extends object = KubeObject> {
   readonly status: CollectionStatus;
   /** Known once the collection has been in sync; undefined before. */
   readonly schema: Schema | undefined;
@@ -256,7 +256,7 @@ export interface ObjectOptions {
  * closed when it is collected, which may be late or never; one that somebody
  * listens to or waits for is not forgotten.
  */
-export interface ObjectHandle<T extends KubeObject = KubeObject> {
+export interface ObjectHandle<T extends object = KubeObject> {
   /**
    * The newest version known, frozen, and the same object for as long as it is
    * unchanged. Undefined when there is no object, or nothing is known yet.
@@ -305,9 +305,9 @@ export interface ConnectOptions {
 
 /** A connection to one connector, shared by everything opened on it. */
 export interface Watchglass {
-  collection<T extends KubeObject = KubeObject>(resource: string, options?: CollectionOptions): Collection<T>;
+  collection<T extends object = KubeObject>(resource: string, options?: CollectionOptions): Collection<T>;
   /** Takes a reference to one object: `wg.object("v1/configmaps", "ns/name")`. */
-  object<T extends KubeObject = KubeObject>(resource: string, key: string, options?: ObjectOptions): ObjectHandle<T>;
+  object<T extends object = KubeObject>(resource: string, key: string, options?: ObjectOptions): ObjectHandle<T>;
   /** What the engine holds: named numbers such as "collection.1.objects". */
   inspect(): Promise<Record<string, number>>;
   /** Makes the next attempt now, of whatever waits for one. */

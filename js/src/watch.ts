@@ -3,14 +3,14 @@ import { statusError, unexpected, type Open } from "./client.js";
 import { selection, type CollectionHandle } from "./collection.js";
 import type { WatchglassError } from "./errors.js";
 import { toObject } from "./object.js";
-import type { KubeObject, ResourceVersion, Status, WatchEvent, WatchOptions } from "./types.js";
+import type { ResourceVersion, Status, WatchEvent, WatchOptions } from "./types.js";
 import { Match, Policy, Tristate, type Command } from "./wire/commands.js";
 import { Flag, type Item } from "./wire/item.js";
 import type { Output, WatchEventFrame } from "./wire/outputs.js";
 
 const defaultCredit = 1000;
 
-interface Waiter<T extends KubeObject> {
+interface Waiter<T extends object> {
   resolve(result: IteratorResult<WatchEvent<T>>): void;
   reject(error: unknown): void;
 }
@@ -20,7 +20,7 @@ interface Waiter<T extends KubeObject> {
  * as its credit allows and grants more as they are consumed, so that a slow
  * loop holds a bounded number of them.
  */
-export class WatchIterator<T extends KubeObject> implements AsyncIterableIterator<WatchEvent<T>>, Open {
+export class WatchIterator<T extends object> implements AsyncIterableIterator<WatchEvent<T>>, Open {
   readonly #collection: CollectionHandle<T>;
   readonly #options: WatchOptions;
   readonly #credit: number;

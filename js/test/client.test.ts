@@ -123,6 +123,38 @@ test("a rejected collection ends, and says why to everything on it", async () =>
   await assert.rejects(pods.get("default/x"), is403);
 });
 
+test("what is asked of a collection before it was refused says why it was", async () => {
+  const { client, guest } = await setup();
+  const pods = client.collection("pods");
+  const refused = [assert.rejects(pods.get("a/b"), /invalid resource/), assert.rejects(pods.list(), /invalid resource/)];
+  await turn();
+  const invalid = { code: 400, reason: "BadRequest", message: "invalid resource" };
+  const none = { code: 404, reason: "NotFound", message: "the collection is not open" };
+  await speak(client, guest(), (w) => {
+    say.rejected(w, 0, guest().last("OpenCollection").id, invalid);
+    say.error(w, guest().last("Get").id, none);
+    say.error(w, guest().last("List").id, none);
+  });
+  await Promise.all(refused);
+});
+
+test("objects may have a type of the program's own, as generated clients declare them", async () => {
+  interface Pod {
+    apiVersion?: string;
+    metadata?: { name?: string };
+    spec?: { nodeName?: string };
+  }
+  const { client, guest } = await setup();
+  const pods = client.collection<Pod>("v1/pods");
+  const handle = client.object<Pod>("v1/pods", "default/a");
+  const found = pods.get("default/a");
+  await turn();
+  const body = { ...named("default/a"), spec: { nodeName: "node-1" } };
+  await speak(client, guest(), (w) => say.object(w, guest().last("Get").id, { key: "default/a", rv: 42, body }));
+  assert.equal((await found).spec?.nodeName, "node-1");
+  handle.close();
+});
+
 test("get and inspect answer, or reject with the status", async () => {
   const { pods, client, guest } = await withCollection();
   const found = pods.get("default/a");

@@ -117,7 +117,7 @@ test("addresses that are none of a Kubernetes API", async () => {
   await assert.rejects(connect("ws://127.0.0.1:1", direct), /is not the URL of a Kubernetes API/);
   await assert.rejects(connect("http://a:b@127.0.0.1:1", direct), /the URL carries credentials/);
   await assert.rejects(connect("http://127.0.0.1:1/?x", direct), /has a query/);
-  await assert.rejects(connect("nothing", direct), /is not a URL/);
+  await assert.rejects(connect("nothing", direct), /"nothing" is not a URL/);
 });
 
 const binary = process.env["WATCHGLASS"] ?? built("watchglass");

@@ -20,7 +20,7 @@ export class FakeWatchglass implements Watchglass {
     return this.#pods;
   }
 
-  collection<T extends KubeObject>(resource: string): Collection<T> {
+  collection<T extends object>(resource: string): Collection<T> {
     const found = { "v1/pods": this.#pods, "v1/nodes": this.#nodes }[resource];
     if (found) found.reopen();
     return (found ?? new UnknownCollection(resource)) as unknown as Collection<T>;
