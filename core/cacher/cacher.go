@@ -212,14 +212,13 @@ func (c *Cacher) store(p *Put, held store.Ref) (store.Ref, *api.Status) {
 // base of its body is not here; nothing has changed then.
 func (c *Cacher) Apply(p *Put, now int64) *api.Status {
 	c.now = max(c.now, now)
-	key := p.Envelope.Key()
 	id := p.Object
 	if id == 0 {
-		id = c.state.Find(key)
+		id = c.state.Find(p.Envelope.Key())
 	}
 	previous := c.state.Version(id)
 	if previous != 0 && c.heap.ResourceVersion(previous) >= p.ResourceVersion {
-		c.mend(key, p.ResourceVersion, "replaced")
+		c.mend(p.Envelope.Key(), p.ResourceVersion, "replaced")
 		return nil
 	}
 	current, status := c.store(p, previous)
@@ -230,9 +229,13 @@ func (c *Cacher) Apply(p *Put, now int64) *api.Status {
 	if unchanged == 0 && previous != 0 {
 		unchanged = p.Envelope.SameCells(c.heap.Envelope(previous))
 	}
-	mended := previous != 0 && c.faults.since(key, c.heap.ResourceVersion(previous))
-	c.mend(key, p.ResourceVersion, "replaced")
-	if c.heap.Retain(current); id != 0 {
+	mended := false
+	if len(c.faults.list) > 0 {
+		key := p.Envelope.Key()
+		mended = previous != 0 && c.faults.since(key, c.heap.ResourceVersion(previous))
+		c.mend(key, p.ResourceVersion, "replaced")
+	}
+	if id != 0 {
 		c.state.Replace(id, current)
 	} else {
 		id = c.state.Add(current)
@@ -257,9 +260,11 @@ func (c *Cacher) Delete(key api.Key, rv api.ResourceVersion, now int64) {
 }
 
 // commit records a change of an object that the store already shows (rule H12)
-// and takes over the event's counts.
+// and takes over the event's count of Previous.
 func (c *Cacher) commit(id store.ID, e history.Event) {
-	c.makeRoom()
+	if c.parked != nil {
+		c.makeRoom()
+	}
 	recorded := c.window.Append(e)
 	for _, o := range c.observers {
 		o.Changed(id, recorded)

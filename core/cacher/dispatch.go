@@ -66,7 +66,7 @@ func (c *Cacher) dispatch() {
 // makeRoom ends the wait for slow consumers when too much waits behind it: the
 // window, which may halve, must not evict what is not dispatched.
 func (c *Cacher) makeRoom() {
-	if c.parked != nil && c.window.End()-c.dispatched >= min(maxBehind, c.window.Capacity()/2) {
+	if c.window.End()-c.dispatched >= min(maxBehind, c.window.Capacity()/2) {
 		c.finishDispatch()
 	}
 }
@@ -124,7 +124,9 @@ func (c *Cacher) offer(e *history.Event) {
 		if !r.TryAdd(e) {
 			blocked = append(blocked, r)
 		}
-		c.run(r)
+		if !r.Idle() {
+			c.run(r)
+		}
 	}
 	if len(blocked) > 0 {
 		blocked = c.retry(e, blocked)

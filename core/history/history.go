@@ -8,8 +8,9 @@ import (
 )
 
 // Event is one change of one object. Current is zero for a deletion, Previous
-// is zero for a creation; never both. While an event is in the window the
-// window holds one count of each.
+// is zero for a creation; never both. While an event is in the window the window
+// holds one count of Previous. Current needs none: it is in the state until a later
+// event has it as Previous, and that one leaves the window later.
 type Event struct {
 	ResourceVersion api.ResourceVersion
 	Current         store.Ref
@@ -86,10 +87,12 @@ func (w *Window) Start() int { return w.start }
 func (w *Window) End() int { return w.end }
 
 // At returns the event at a position from Start to End-1, without counts.
-func (w *Window) At(position int) *Event { return &w.ring[position%len(w.ring)] }
+//
+// Unsigned: WebAssembly divides those by itself, and Go what has a sign by a call.
+func (w *Window) At(position int) *Event { return &w.ring[uint(position)%uint(len(w.ring))] }
 
-// Append adds the newest event, takes over its counts, and returns where it
-// lies until the next Append. The resource version must not be below that of
+// Append adds the newest event, takes over its count of Previous, and returns where
+// it lies until the next Append. The resource version must not be below that of
 // the event before.
 func (w *Window) Append(e Event) *Event {
 	if w.full() {
@@ -109,7 +112,6 @@ func (w *Window) full() bool { return w.end-w.start == len(w.ring) }
 func (w *Window) evict() {
 	e := w.At(w.start)
 	w.evicted = e.ResourceVersion
-	w.heap.Release(e.Current)
 	w.heap.Release(e.Previous)
 	*e = Event{}
 	w.start++

@@ -20,10 +20,10 @@ func newWindow(minimum, maximum int) (*store.Heap, *history.Window) {
 	return heap, history.New(heap, history.Limits{MinCapacity: minimum, MaxCapacity: maximum, WindowMillis: window})
 }
 
-// added is the creation of an object at a version and a time.
-func added(heap *store.Heap, rv api.ResourceVersion, millis int64) history.Event {
+// deleted is the deletion of an object at a version and a time.
+func deleted(heap *store.Heap, rv api.ResourceVersion, millis int64) history.Event {
 	ref := objects.Version(heap, "default/"+rv.String()+" rv="+rv.String()+" rev="+rv.String())
-	return history.Event{ResourceVersion: rv, Current: ref, Millis: millis}
+	return history.Event{ResourceVersion: rv, Previous: ref, Millis: millis}
 }
 
 // held lists the resource versions in a window.
@@ -115,7 +115,7 @@ func TestH3_Resize(t *testing.T) {
 				if i >= quarter {
 					at = now - c.newQuarter
 				}
-				w.Append(added(heap, api.ResourceVersion(100+i), at))
+				w.Append(deleted(heap, api.ResourceVersion(100+i), at))
 			}
 			require.Equal(t, c.capacity, w.Capacity())
 			require.Equal(t, c.start, w.Start())
@@ -123,7 +123,7 @@ func TestH3_Resize(t *testing.T) {
 			for p := w.Start(); p < w.End(); p++ {
 				before[p] = w.At(p).ResourceVersion
 			}
-			w.Append(added(heap, 200, now))
+			w.Append(deleted(heap, 200, now))
 			assert.Equal(t, c.want, w.Capacity())
 			assert.Equal(t, c.start+c.dropped, w.Start())
 			assert.Equal(t, c.start+c.count+1, w.End())
@@ -160,9 +160,9 @@ func TestT30_FullRingsOfEvenIntervals(t *testing.T) {
 			heap := store.NewHeap()
 			w := history.NewAt(heap, history.Limits{MinCapacity: c.lo, MaxCapacity: c.hi, WindowMillis: window}, c.capacity, start)
 			for i := range c.capacity {
-				w.Append(added(heap, api.ResourceVersion(100+i), int64(i)*c.interval))
+				w.Append(deleted(heap, api.ResourceVersion(100+i), int64(i)*c.interval))
 			}
-			w.Append(added(heap, 200, int64(c.capacity)*c.interval))
+			w.Append(deleted(heap, 200, int64(c.capacity)*c.interval))
 			dropped := c.dropped
 			if c.want <= c.capacity {
 				dropped++ // the ring is full, so the new event takes the place of one more
@@ -178,10 +178,10 @@ func TestH5_EvictionMovesTheOldest(t *testing.T) {
 	heap, w := newWindow(3, 3)
 	w.Relist(10)
 	for rv := api.ResourceVersion(11); rv <= 13; rv++ {
-		w.Append(added(heap, rv, 0))
+		w.Append(deleted(heap, rv, 0))
 	}
 	assertOldest(t, w, 10)
-	w.Append(added(heap, 20, 0))
+	w.Append(deleted(heap, 20, 0))
 	assert.Equal(t, []api.ResourceVersion{12, 13, 20}, held(w))
 	assertOldest(t, w, 11)
 	assert.Equal(t, 3, heap.Versions())
@@ -197,7 +197,7 @@ func assertOldest(t *testing.T, w *history.Window, want api.ResourceVersion) {
 func TestH6_RelistEmptiesAndForgets(t *testing.T) {
 	heap, w := newWindow(3, 3)
 	for rv := api.ResourceVersion(1); rv <= 5; rv++ {
-		w.Append(added(heap, rv, 0))
+		w.Append(deleted(heap, rv, 0))
 	}
 	end := w.End()
 	w.Relist(50)
@@ -205,11 +205,11 @@ func TestH6_RelistEmptiesAndForgets(t *testing.T) {
 	assert.Equal(t, end, w.End())
 	assert.Zero(t, heap.Versions())
 	assertOldest(t, w, 50)
-	w.Append(added(heap, 55, 0))
+	w.Append(deleted(heap, 55, 0))
 	assertOldest(t, w, 50)
-	w.Append(added(heap, 56, 0))
-	w.Append(added(heap, 57, 0))
-	w.Append(added(heap, 58, 0))
+	w.Append(deleted(heap, 56, 0))
+	w.Append(deleted(heap, 57, 0))
+	w.Append(deleted(heap, 58, 0))
 	assertOldest(t, w, 55)
 	w.Relist(58)
 	assertOldest(t, w, 58)
@@ -222,7 +222,7 @@ func TestH7_Oldest(t *testing.T) {
 	_, status := w.After(5)
 	require.NotNil(t, status)
 	assert.Equal(t, http.StatusInternalServerError, status.Code)
-	w.Append(added(heap, 7, 0))
+	w.Append(deleted(heap, 7, 0))
 	assertOldest(t, w, 6)
 }
 
@@ -230,7 +230,7 @@ func TestH8_After(t *testing.T) {
 	heap, w := newWindow(4, 4)
 	w.Relist(10)
 	for _, rv := range []api.ResourceVersion{20, 30, 30, 40, 50} { // 20 is evicted
-		w.Append(added(heap, rv, 0))
+		w.Append(deleted(heap, rv, 0))
 	}
 	for _, c := range []struct {
 		rv   api.ResourceVersion
@@ -260,13 +260,13 @@ func TestH7_OldestDoesNotSplitARevision(t *testing.T) {
 	heap, w := newWindow(3, 3)
 	w.Relist(10)
 	for _, rv := range []api.ResourceVersion{20, 30, 30, 40} {
-		w.Append(added(heap, rv, 0))
+		w.Append(deleted(heap, rv, 0))
 	}
 	assertOldest(t, w, 29)
-	w.Append(added(heap, 50, 0))
+	w.Append(deleted(heap, 50, 0))
 	assert.Equal(t, []api.ResourceVersion{30, 40, 50}, held(w))
 	assertOldest(t, w, 30)
-	w.Append(added(heap, 60, 0))
+	w.Append(deleted(heap, 60, 0))
 	assertOldest(t, w, 39)
 }
 
@@ -283,16 +283,17 @@ func TestH10_EmptyWindow(t *testing.T) {
 	}
 }
 
-func TestH11_EventsHoldBothVersions(t *testing.T) {
+func TestH11_EventsHoldTheVersionBefore(t *testing.T) {
 	heap, w := newWindow(2, 2)
-	first, second := objects.Version(heap, "a rv=1"), objects.Version(heap, "a rv=2")
-	w.Append(history.Event{ResourceVersion: 1, Current: heap.Retain(first)})
+	first, second := objects.Version(heap, "a rv=1"), objects.Version(heap, "a rv=2") // with the count of the state
+	w.Append(history.Event{ResourceVersion: 1, Current: first})
 	w.Append(history.Event{ResourceVersion: 2, Current: second, Previous: first})
+	assert.Equal(t, "a@1", objects.Ref(heap, w.At(0).Current), "held by the event behind it")
+	w.Append(history.Event{ResourceVersion: 3, Previous: second})
 	assert.Equal(t, "a@1", objects.Ref(heap, w.At(1).Previous))
-	assert.Equal(t, 2, heap.Versions())
-	w.Append(history.Event{ResourceVersion: 3, Previous: heap.Retain(second)})
 	assert.Equal(t, 2, heap.Versions(), "still the previous version of the second event")
-	w.Append(added(heap, 4, 0))
+	w.Append(deleted(heap, 4, 0))
+	assert.Equal(t, "a@2", objects.Ref(heap, w.At(2).Previous))
 	assert.Equal(t, 2, heap.Versions())
 	w.Relist(4)
 	assert.Zero(t, heap.Versions())

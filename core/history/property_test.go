@@ -34,7 +34,7 @@ func TestWindowAgainstModel(t *testing.T) {
 			}
 			rv += api.ResourceVersion(random.Intn(3))
 			now += random.Int63n(pace)
-			w.Append(added(heap, rv, now))
+			w.Append(deleted(heap, rv, now))
 			all = append(all, rv)
 			require.Equal(t, len(all), w.End())
 			require.Equal(t, w.End()-w.Start(), heap.Versions())

@@ -2,7 +2,6 @@ package reflector
 
 import (
 	"math"
-	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
@@ -53,44 +52,16 @@ func sameLayout(a, b *api.Schema) bool {
 	return true
 }
 
-// labelSet is one that the connector has defined. The heap's number for it is
-// remembered, but not held: the set goes with the last object that has it.
-type labelSet struct {
-	labels             api.Labels
-	number, generation uint32
-}
-
-// LabelSet takes the definition of a label set. The numbers may be sparse, so
-// they are kept by number and not by position.
-func (r *Reflector) LabelSet(f *wire.LabelSet) {
-	labels := make(api.Labels, len(f.Labels))
-	for i, l := range f.Labels {
-		labels[i] = api.Label{Key: strings.Clone(l.Key), Value: strings.Clone(l.Value)}
-	}
-	if was := r.labels[f.ID]; was != nil {
-		r.defined -= was.bytes()
-	}
-	set := &labelSet{labels: labels, number: store.NoLabelSet}
-	r.labels[f.ID] = set
-	r.defined += set.bytes()
-}
-
-// bytes is about what the definition takes.
-func (s *labelSet) bytes() int {
-	n := 100 // with its place in the map
-	for _, l := range s.labels {
-		n += 32 + len(l.Key) + len(l.Value)
-	}
-	return n
-}
+// LabelSet takes the definition of a label set.
+func (r *Reflector) LabelSet(f *wire.LabelSet) { r.labels.define(f) }
 
 // UsedBytes is what its objects take, and the label sets that were defined.
-func (r *Reflector) UsedBytes() int { return r.cacher.Heap().UsedBytes() + r.defined }
+func (r *Reflector) UsedBytes() int { return r.cacher.Heap().UsedBytes() + r.labels.bytes }
 
 // label gives an object for the cacher its label set. It holds a count of that,
 // which done takes back.
 func (r *Reflector) label(p *cacher.Put, c *wire.Change) error {
-	set := r.labels[c.LabelSet]
+	set := r.labels.find(c.LabelSet)
 	if set == nil {
 		return api.Protocol("object " + string(c.Key) + " has a label set that was not defined")
 	}
@@ -112,7 +83,7 @@ func (r *Reflector) envelop(p *cacher.Put, c *wire.Change, sought store.ID) (sta
 	}
 	heap, state := r.cacher.Heap(), r.cacher.State()
 	object, previous := sought, state.Version(sought)
-	if previous == 0 || heap.Key(previous) != c.Key {
+	if previous == 0 || !heap.Envelope(previous).IsOf(c.Key) {
 		object = state.Find(c.Key)
 		previous = state.Version(object)
 	}

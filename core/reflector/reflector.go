@@ -61,17 +61,16 @@ type Reflector struct {
 	relist   bool  // the next subscription starts with a snapshot
 	retryAt  int64 // in phase waiting
 	backoff  Backoff
-	status   *api.Status          // why it is not live
-	missed   *api.Status          // why there is no progress, once that makes it stale
-	total    uint64               // of the snapshot under way, roughly
-	heard    int64                // when progress was last heard of
-	asked    int64                // when the present subscription was made
-	received uint64               // bytes of data frames since the last grant
-	schema   bool                 // the schema is known
-	source   string               // of the resource versions, as the connector names it
-	labels   map[uint32]*labelSet // of the present subscription, by its number for them
-	defined  int                  // bytes of these
-	bases    uint64               // of the versions above basesSince, as the connector names them
+	status   *api.Status // why it is not live
+	missed   *api.Status // why there is no progress, once that makes it stale
+	total    uint64      // of the snapshot under way, roughly
+	heard    int64       // when progress was last heard of
+	asked    int64       // when the present subscription was made
+	received uint64      // bytes of data frames since the last grant
+	schema   bool        // the schema is known
+	source   string      // of the resource versions, as the connector names it
+	labels   labelSets   // of the present subscription
+	bases    uint64      // of the versions above basesSince, as the connector names them
 	// basesSince: versions up to there have other bases.
 	basesSince api.ResourceVersion
 	head       []byte     // scratch
@@ -157,7 +156,7 @@ func (r *Reflector) Close() {
 		r.out = (&wire.Unsubscribe{Subscription: r.sub}).Append(r.out)
 	}
 	r.sub, r.phase = 0, refused
-	r.labels, r.defined = nil, 0
+	r.labels = labelSets{}
 }
 
 // subscribe asks to resume from what is here, or for a snapshot that is not
@@ -166,7 +165,7 @@ func (r *Reflector) subscribe() {
 	r.cacher.AbortList()
 	r.sub = r.cfg.NextSubscription()
 	r.phase, r.asked, r.received = subscribed, r.now, 0
-	r.labels, r.defined = map[uint32]*labelSet{}, 0
+	r.labels = labelSets{}
 	f := wire.Subscribe{
 		Subscription: r.sub, Resource: r.cfg.Scope.Resource, Namespace: r.cfg.Scope.Namespace,
 		LabelSelector: r.cfg.Scope.LabelSelector, FieldSelector: r.cfg.Scope.FieldSelector,

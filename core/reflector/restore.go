@@ -15,7 +15,7 @@ import (
 func (r *Reflector) Replay(frames []byte, heard int64) error {
 	r.now = heard
 	if r.phase == idle {
-		r.phase, r.labels = subscribed, map[uint32]*labelSet{}
+		r.phase, r.labels = subscribed, labelSets{}
 	}
 	for len(frames) > 0 {
 		t, payload, rest, err := wire.Next(frames)
@@ -87,7 +87,7 @@ func (r *Reflector) replaySchema(f *wire.Schema) error {
 // last, and the reflector waits for its first connection. It reports false when
 // no whole state was replayed.
 func (r *Reflector) Replayed() bool {
-	r.phase, r.labels, r.defined, r.replayed, r.out = idle, nil, 0, nil, nil
+	r.phase, r.labels, r.replayed, r.out = idle, labelSets{}, nil, nil
 	r.Relists, r.Resumes, r.Expired, r.Events = 0, 0, 0, 0
 	return r.schema && r.cacher.Ready()
 }

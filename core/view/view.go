@@ -19,6 +19,7 @@ type View struct {
 	cacher  *cacher.Cacher
 	heap    *store.Heap
 	filter  *watcher.Filter
+	all     bool // objects pass the filter
 	order   order
 	rows    store.Ordered
 	keys    []sortKey // by object, of those that are in rows
@@ -53,6 +54,7 @@ func New(c *cacher.Cacher, q *wire.OpenView) (*View, *api.Status) {
 	if status != nil {
 		return nil, status
 	}
+	v.all = v.filter.Everything()
 	v.load()
 	v.shown.heap = v.heap
 	v.detach = c.Observe(v)
@@ -105,14 +107,21 @@ func (v *View) Replaced() {
 // Changed implements cacher.Observer. Most changes leave a row where it is, and
 // then cost a comparison of sort keys.
 func (v *View) Changed(id store.ID, e *history.Event) {
-	kind, _, ok := v.filter.Convert(e)
+	kind, ok := api.Modified, true
+	if e.Current == 0 || e.Previous == 0 || !v.all {
+		kind, _, ok = v.filter.Convert(e)
+	}
 	if !ok {
 		return
 	}
 	switch kind {
 	case api.Modified:
-		v.recount(e.Previous, e.Current)
-		v.update(id, e)
+		if v.countBy != nil {
+			v.recount(e.Previous, e.Current)
+		}
+		if !v.order.fixed && !e.Unchanged.Has(v.order.cell) {
+			v.update(id, e)
+		}
 		v.touched = true
 	case api.Added:
 		v.count(e.Current, 1)
@@ -126,9 +135,6 @@ func (v *View) Changed(id store.ID, e *history.Event) {
 }
 
 func (v *View) update(id store.ID, e *history.Event) {
-	if v.order.fixed || e.Unchanged.Has(v.order.cell) {
-		return
-	}
 	key := v.order.key(e.Current)
 	if key == v.keys[id] && v.order.same(key, e.Previous, e.Current) {
 		return
@@ -165,7 +171,7 @@ func (v *View) before(id store.ID, ref store.Ref) func(store.ID) bool {
 
 // recount moves a row from one count to another.
 func (v *View) recount(previous, current store.Ref) {
-	if v.countBy != nil && v.countBy(previous) != v.countBy(current) {
+	if v.countBy(previous) != v.countBy(current) {
 		v.count(previous, -1)
 		v.count(current, 1)
 		v.changed = true

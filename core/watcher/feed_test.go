@@ -46,7 +46,7 @@ func (f *feed) do(text string) *history.Event {
 		require.NotZero(f.t, e.Previous, "%s is not there to be deleted", o.Key)
 	} else {
 		e.Current = objects.Version(f.heap, text)
-		if e.Previous = f.state.Set(f.heap.Retain(e.Current)); e.Previous != 0 {
+		if e.Previous = f.state.Set(e.Current); e.Previous != 0 {
 			e.Unchanged = objects.Unchanged(f.heap.Envelope(e.Previous), f.heap.Envelope(e.Current))
 		}
 	}

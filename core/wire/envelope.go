@@ -88,10 +88,44 @@ func (e Envelope) UID() string {
 	return r.uid()
 }
 
-func (e Envelope) cells() reader {
+// IsOf reports whether the envelope is of the object with a key.
+func (e Envelope) IsOf(key api.Key) bool {
+	n := len(key)
+	if n >= 0x80 {
+		return e.Key() == key
+	}
+	return n < len(e) && int(e[0]) == n && string(e[1:n+1]) == string(key)
+}
+
+// layout is where the cells are, with their length in front, and where the codec
+// comes behind them; both are the length of an envelope that is cut off before.
+func (e Envelope) layout() (cells, codec int) {
+	// Every update asks, and nearly every key is short and every uid a UUID.
+	if len(e) > 0 && e[0] < 0x80 {
+		if cells = int(e[0]) + 1 + 17; cells+1 < len(e) && e[cells-17] == 0 {
+			codec = cells + 1 + int(e[cells])
+			if e[cells] >= 0x80 {
+				codec += 1 - 0x80 + int(e[cells+1])<<7
+			}
+			if codec < len(e) && (e[cells] < 0x80 || e[cells+1] < 0x80) {
+				return cells, codec
+			}
+		}
+	}
 	r := reader{b: e}
 	r.bytes()
 	r.skipUID()
+	cells = r.off
+	r.bytes()
+	if r.err != nil {
+		return len(e), len(e)
+	}
+	return cells, r.off
+}
+
+func (e Envelope) cells() reader {
+	cells, _ := e.layout()
+	r := reader{b: e, off: cells}
 	return reader{b: r.bytes()}
 }
 
@@ -126,11 +160,8 @@ func (e Envelope) Column(i int) api.Value {
 // object: all of them, if the two begin with the same bytes as far as the cells
 // go, and else none.
 func (e Envelope) SameCells(other Envelope) api.Cells {
-	r := reader{b: e}
-	r.bytes()
-	r.skipUID()
-	r.bytes()
-	if r.err != nil || len(other) < r.off || string(e[:r.off]) != string(other[:r.off]) {
+	_, end := e.layout()
+	if end == len(e) || len(other) < end || string(e[:end]) != string(other[:end]) {
 		return 0
 	}
 	return api.AllCells
@@ -138,25 +169,21 @@ func (e Envelope) SameCells(other Envelope) api.Cells {
 
 // Body aliases the envelope.
 func (e Envelope) Body() api.Body {
-	r := reader{b: e}
-	r.bytes()
-	r.skipUID()
-	r.bytes()
-	codec := api.Codec(r.byte())
-	if r.err != nil {
+	_, at := e.layout()
+	if at == len(e) {
 		return api.Body{}
 	}
-	return api.Body{Codec: codec, Data: r.b[r.off:]}
+	return api.Body{Codec: api.Codec(e[at]), Data: e[at+1:]}
 }
 
 // AppendWithBody appends the envelope with its body replaced. The zero Body
 // gives the metadata-only form.
 func (e Envelope) AppendWithBody(dst []byte, body api.Body) []byte {
-	head := len(e) - len(e.Body().Data) - 1
-	if head < 0 {
+	_, at := e.layout()
+	if at == len(e) {
 		return dst
 	}
-	dst = append(dst, e[:head]...)
+	dst = append(dst, e[:at]...)
 	dst = append(dst, byte(body.Codec))
 	return append(dst, body.Data...)
 }

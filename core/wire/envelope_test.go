@@ -94,6 +94,36 @@ func checkEnvelope(t *testing.T, o *api.Object) {
 	}
 }
 
+// The quick way to the parts of an envelope is the long way, wherever it is cut off.
+func TestLayoutOfWhateverThereIs(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	for _, key := range []api.Key{"a", "ns/a", api.Key(long[:127]), api.Key(long[:128]), api.Key(long)} {
+		for _, uid := range []string{"", "u", "0f6a7c1e-5d6b-4f2e-9a44-0123456789ab", long} {
+			for _, fields := range [][]string{nil, {"Running"}, {long}, {strings.Repeat(long, 60)}} {
+				e := Envelope(AppendEnvelope(nil, &api.Object{Key: key, UID: uid, Fields: fields, Body: api.Body{Codec: api.JSON, Data: []byte("{}")}}))
+				for n := 0; n <= len(e); n += 1 + n/500 {
+					r := reader{b: e[:n]}
+					r.bytes()
+					r.skipUID()
+					wantCells := r.off
+					r.bytes()
+					wantCodec := r.off
+					if r.err != nil {
+						wantCells, wantCodec = n, n
+					}
+					cells, codec := e[:n].layout()
+					if cells != wantCells || codec != wantCodec {
+						t.Fatalf("%d bytes of %x: cells at %d and codec at %d, want %d and %d", n, e, cells, codec, wantCells, wantCodec)
+					}
+				}
+				if !e.IsOf(key) || e.IsOf(key+"x") || e.IsOf(key[1:]) || Envelope(nil).IsOf(key) {
+					t.Fatalf("%x is of another object than %s", e, key)
+				}
+			}
+		}
+	}
+}
+
 func TestSameCells(t *testing.T) {
 	envelope := func(change func(*api.Object)) Envelope {
 		o := api.Object{

@@ -168,6 +168,9 @@ func (r *reader) patch() (Patch, api.Codec) {
 }
 
 func (p Patch) validate() (api.Codec, *api.Status) {
+	if at, ok := p.bodyAlone(); ok && p[at] <= byte(api.Delta) {
+		return api.Codec(p[at]), nil
+	}
 	r := reader{b: p}
 	if len(r.bytes()) == 0 && r.err == nil {
 		r.fail("empty key")
@@ -181,6 +184,15 @@ func (p Patch) validate() (api.Codec, *api.Status) {
 		r.fail("unknown codec")
 	}
 	return codec, r.err
+}
+
+// bodyAlone is where the codec is in a patch that changes no cell, as most do.
+func (p Patch) bodyAlone() (codec int, ok bool) {
+	if len(p) == 0 || p[0] == 0 || p[0] >= 0x80 {
+		return 0, false
+	}
+	codec = int(p[0]) + 2
+	return codec, codec < len(p) && p[codec-1] == 0
 }
 
 func (r *reader) skipCellChange() {
@@ -236,6 +248,9 @@ func (p Patch) Body() api.Body {
 // tells which cells are the same. A patch of another object or of other cells is
 // an error, and dst is as it was.
 func (p Patch) Apply(dst []byte, previous Envelope) (Envelope, api.Cells, *api.Status) {
+	if key := p.Key(); !previous.IsOf(key) {
+		return nil, 0, api.Protocol("a patch of " + string(key) + " was applied to another object")
+	}
 	var scratch []byte
 	head, body, unchanged, status := p.ApplyInParts(&scratch, previous)
 	if status != nil {
@@ -247,18 +262,19 @@ func (p Patch) Apply(dst []byte, previous Envelope) (Envelope, api.Cells, *api.S
 
 // ApplyInParts does so without putting the envelope together: it returns what is
 // before the body, which aliases the previous version or the scratch, and the body
-// with its codec, which aliases the patch.
+// with its codec, which aliases the patch. The previous version must be of the same
+// object.
 func (p Patch) ApplyInParts(scratch *[]byte, previous Envelope) (head, body []byte, unchanged api.Cells, status *api.Status) {
-	r, before := reader{b: p}, reader{b: previous}
-	if key := r.string(); before.string() != key {
-		return nil, nil, 0, api.Protocol("a patch of " + key + " was applied to another object")
+	at, end := previous.layout()
+	if codec, ok := p.bodyAlone(); ok {
+		return previous[:end], p[codec:], api.AllCells, nil
 	}
-	before.skipUID()
-	at := before.off
+	r, before := reader{b: p}, reader{b: previous, off: at}
+	r.bytes()
 	old := before.bytes()
 	n := r.count(2)
 	if n == 0 {
-		return previous[:before.off], p[r.off:], api.AllCells, nil
+		return previous[:end], p[r.off:], api.AllCells, nil
 	}
 	var space [512]byte
 	cells, unchanged, ok := r.applyCells(space[:0], p.Key(), old, n)

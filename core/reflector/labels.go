@@ -1,0 +1,65 @@
+package reflector
+
+import (
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// labelSets are those that the connector has defined for a subscription, by its
+// numbers for them, which may be sparse. Those asked for last are at hand.
+type labelSets struct {
+	all   map[uint32]*labelSet
+	near  [256]*labelSet // by the end of the number
+	bytes int            // about what the definitions take
+}
+
+// labelSet is one of them. The heap's number for it is remembered, but not held:
+// the set goes with the last object that has it.
+type labelSet struct {
+	id                 uint32
+	labels             api.Labels
+	number, generation uint32
+}
+
+func (s *labelSets) define(f *wire.LabelSet) {
+	labels := make(api.Labels, len(f.Labels))
+	for i, l := range f.Labels {
+		labels[i] = api.Label{Key: strings.Clone(l.Key), Value: strings.Clone(l.Value)}
+	}
+	if was := s.all[f.ID]; was != nil {
+		s.bytes -= was.bytes()
+	}
+	if s.all == nil {
+		s.all = map[uint32]*labelSet{}
+	}
+	set := &labelSet{id: f.ID, labels: labels, number: store.NoLabelSet}
+	s.all[f.ID], *s.nearest(f.ID) = set, set
+	s.bytes += set.bytes()
+}
+
+// find returns nil for a number that was not defined.
+func (s *labelSets) find(id uint32) *labelSet {
+	near := s.nearest(id)
+	if *near == nil || (*near).id != id {
+		set := s.all[id]
+		if set == nil {
+			return nil
+		}
+		*near = set
+	}
+	return *near
+}
+
+func (s *labelSets) nearest(id uint32) **labelSet { return &s.near[id%uint32(len(s.near))] }
+
+// bytes is about what the definition takes.
+func (s *labelSet) bytes() int {
+	n := 100 // with its place in the map
+	for _, l := range s.labels {
+		n += 32 + len(l.Key) + len(l.Value)
+	}
+	return n
+}
