@@ -22,6 +22,9 @@ type export struct {
 	chunkBytes int
 	wanted     bool   // the next chunk was asked for
 	previous   uint64 // the checksum of the last one
+	// The buffers of one chunk serve the next: what is made anew for each becomes
+	// garbage faster than it is collected, and the module's memory never shrinks.
+	frames, kept []byte
 }
 
 func (e *Engine) takeSnapshot(f *wire.TakeSnapshot) {
@@ -89,7 +92,7 @@ func (x *export) report(e *Engine) {
 		return
 	}
 	x.wanted = false
-	frames, done, status := x.copy.Next(x.chunkBytes)
+	frames, done, status := x.copy.AppendNext(x.frames[:0], x.chunkBytes)
 	if status != nil {
 		x.fail(e, status)
 		return
@@ -101,9 +104,9 @@ func (x *export) report(e *Engine) {
 		Source: b.cacher.Source(), From: x.copy.From(), Previous: x.previous, Last: done, Frames: frames,
 		LastProgressMillis: e.outside(b.reflector.State().LastProgressMillis),
 	}
-	kept := chunk.Append(nil)
-	x.previous = wire.ChunkSum(kept)
-	reply := wire.SnapshotChunk{Request: x.request, Whole: chunk.From == 0, Last: done, Data: kept}
+	x.frames, x.kept = frames, chunk.Append(x.kept[:0])
+	x.previous = wire.ChunkSum(x.kept)
+	reply := wire.SnapshotChunk{Request: x.request, Whole: chunk.From == 0, Last: done, Data: x.kept}
 	if done {
 		reply.ResourceVersion, reply.Source = x.copy.ResourceVersion(), chunk.Source
 		x.close(e)

@@ -43,11 +43,12 @@ func (c *Copy) From() api.ResourceVersion { return c.sub.from }
 // ResourceVersion is how far the copy leads, once it is done.
 func (c *Copy) ResourceVersion() api.ResourceVersion { return c.sub.rv }
 
-// Next returns the next frames, of about limit bytes, and whether they are the
-// last. A status ends the copy: the collection was listed anew meanwhile, or it
-// changes faster than it is read.
-func (c *Copy) Next(limit int) (frames []byte, done bool, status *api.Status) {
-	frames, status = c.sub.fillData(nil, limit)
+// AppendNext appends the next frames to a buffer of length zero that the caller
+// has, about limit bytes, and says whether they are the last. A status ends the
+// copy: the collection was listed anew meanwhile, or it changes faster than it is
+// read.
+func (c *Copy) AppendNext(frames []byte, limit int) (_ []byte, done bool, status *api.Status) {
+	frames, status = c.sub.fillData(frames, limit)
 	if status != nil || !c.sub.caughtUp() {
 		return frames, false, status
 	}

@@ -144,7 +144,7 @@ func (k *kept) copy(c *collection, limit int, between func()) (from api.Resource
 	require.Nil(k.t, status)
 	defer x.Close()
 	for {
-		frames, done, status := x.Next(limit)
+		frames, done, status := x.AppendNext(nil, limit)
 		if status != nil {
 			return x.From(), status
 		}
