@@ -14,10 +14,13 @@ var objectMetrics = []struct {
 	value      func(*report) int
 }{
 	{"readers", "Connected readers.", func(r *report) int { return r.Readers }},
+	{"readers_limit", "Readers that may be connected at a time; more are refused.", func(r *report) int { return r.MaxReaders }},
 	{"readers_too_slow_total", "Readers that were sent away because they took nothing while data waited for them.", func(r *report) int { return r.Counters.ReadersTooSlow }},
+	{"readers_too_fast_total", "Readers that were sent away because they said more than they may.", func(r *report) int { return r.Counters.ReadersTooFast }},
 	{"feeds", "Connected connectors.", func(r *report) int { return len(r.Feeds.Connected) }},
 	{"feeds_active", "Connectors that deliver; the others stand by.", (*report).active},
 	{"memory_bytes", "Bytes of memory that the module takes, with answers that wait for those who asked.", func(r *report) int { return r.Memory.Module + r.Memory.Buffers }},
+	{"unheard_bytes", "Bytes that readers were sent and are not known to have taken.", func(r *report) int { return r.Memory.Unheard }},
 	{"restarts_total", "How often the module was replaced to set memory free.", func(r *report) int { return r.Counters.Restarts }},
 	{"storage_bytes", "Bytes of storage taken.", func(r *report) int { return r.Storage.Bytes }},
 }
@@ -40,29 +43,30 @@ func number(yes bool) int {
 }
 
 // metrics answers /metrics in the Prometheus text format, with what the objects
-// are at this moment: the worker itself forgets everything with each request.
+// are at this moment: the worker itself forgets everything with each request. Of
+// an object that does not answer it says that, and what the others are all the same.
 func (c *cluster) metrics(w http.ResponseWriter, r *http.Request) {
-	objects := c.backend.cluster.objects()
-	reports := make([]*report, len(objects))
-	for i, object := range objects {
-		var err error
-		if reports[i], err = c.backend.report(r.Context(), object); err != nil {
-			plain(w, http.StatusServiceUnavailable, err.Error()+"\n")
-			return
-		}
-	}
+	all := c.backend.reports(r.Context())
 	var b strings.Builder
+	begin(&b, "up", "Whether the object answered in time.")
+	for _, a := range all {
+		if a.err != nil {
+			fmt.Fprintf(&b, "# %q\n", a.err.Error())
+		}
+		fmt.Fprintf(&b, "watchglass_edge_up{cluster=%q,shard=%q} %d\n", c.backend.name, a.object, number(a.err == nil))
+	}
+	all = slices.DeleteFunc(all, func(a answered) bool { return a.err != nil })
 	for _, m := range objectMetrics {
 		begin(&b, m.name, m.help)
-		for i, report := range reports {
-			fmt.Fprintf(&b, "watchglass_edge_%s{cluster=%q,shard=%q} %d\n", m.name, c.backend.name, objects[i], m.value(report))
+		for _, a := range all {
+			fmt.Fprintf(&b, "watchglass_edge_%s{cluster=%q,shard=%q} %d\n", m.name, c.backend.name, a.object, m.value(a.report))
 		}
 	}
 	for _, m := range resourceMetrics {
 		begin(&b, m.name, m.help)
-		for i, report := range reports {
-			for _, resource := range slices.Sorted(maps.Keys(report.Resources)) {
-				fmt.Fprintf(&b, "watchglass_edge_%s{cluster=%q,shard=%q,resource=%q} %d\n", m.name, c.backend.name, objects[i], resource, m.value(report.Resources[resource]))
+		for _, a := range all {
+			for _, resource := range slices.Sorted(maps.Keys(a.report.Resources)) {
+				fmt.Fprintf(&b, "watchglass_edge_%s{cluster=%q,shard=%q,resource=%q} %d\n", m.name, c.backend.name, a.object, resource, m.value(a.report.Resources[resource]))
 			}
 		}
 	}

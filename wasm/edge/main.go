@@ -69,12 +69,27 @@ func (o object) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	response, err := stub.Fetch(r)
-	if err != nil {
-		return nil, err
+	type fetched struct {
+		response *http.Response
+		err      error
 	}
-	response.Body = &body{ReadCloser: response.Body}
-	return response, nil
+	done := make(chan fetched, 1)
+	// What is fetched cannot be given up. It ends with the instance, which has
+	// this one request.
+	go func() {
+		response, err := stub.Fetch(r)
+		done <- fetched{response, err}
+	}()
+	select {
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	case f := <-done:
+		if f.err != nil {
+			return nil, f.err
+		}
+		f.response.Body = &body{ReadCloser: f.response.Body}
+		return f.response, nil
+	}
 }
 
 // body does not cancel a stream that has ended: nobody would hear what became of

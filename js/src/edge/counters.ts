@@ -1,7 +1,7 @@
 import type { ObjectStorage } from "./platform.js";
 
 /** What is counted, for metrics. */
-type Counter = "readersTooSlow" | "restarts";
+type Counter = "readersTooSlow" | "readersTooFast" | "restarts";
 
 /** Counts what happens seldom, also while the object is out of memory in between. */
 export class Counters {

@@ -6,8 +6,10 @@ import { concat, Reader, split, Writer } from "../wire/codec.js";
 import { schema } from "../wire/outputs.js";
 
 const subscribe = 0x02;
+const pong = 0x86;
 const schemaFrame = 0x11;
 const subscriptionStatus = 0x19;
+const ping = 0x9c;
 
 /** Which histories the messages of a connector speak of, by resource. */
 export function* sources(message: Uint8Array): Generator<{ resource: string; source: string }, void, void> {
@@ -65,4 +67,18 @@ export function writeSubscriptionStatus(w: Writer, subscription: number, status:
     w.uvarint(status.retryAfterSeconds ?? 0);
     w.text(status.continue ?? "");
   });
+}
+
+/** Asks a reader how far it has come. */
+export function writePing(w: Writer, mark: number): void {
+  w.frame(ping, () => w.uvarint(mark));
+}
+
+/** The marks that a reader says it has come to. What breaks the protocol is none; the engine says how it does. */
+export function* pongs(message: Uint8Array): Generator<number | bigint, void, void> {
+  try {
+    for (const { type, payload } of split(message)) if (type === pong) yield new Reader(payload, "Pong").uvarint();
+  } catch {
+    // See above.
+  }
 }

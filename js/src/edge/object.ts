@@ -29,6 +29,9 @@ const clientName = "watchglass-edge/0.1.0";
  */
 const maxHistory = 4_096;
 
+/** What may wait for readers however much the module takes. */
+const leastOutputBytes = 8 << 20;
+
 /**
  * A Durable Object that holds resources of one cluster and serves them to
  * readers. It takes requests that carry a {@link Grant}:
@@ -183,12 +186,18 @@ export class WatchglassObject {
     const { upstream } = this.#settings;
     if (upstream) this.#holdings.hold(this.#readers.count > 0 ? upstream.resources : [], { keep: true });
     this.#holdings.fitMemory();
+    this.#readers.fit(this.#outputRoom(), Date.now());
     const { patience } = this.#readers;
     if (patience !== this.#alarm.due("patience")) this.#alarm.at("patience", patience);
     this.#keeper.stir();
     if (this.#takenBytes() > this.#settings.isolateBytes) {
       void this.#relieve();
     }
+  }
+
+  /** Bytes that may wait for readers. */
+  #outputRoom(): number {
+    return Math.max(leastOutputBytes, this.#settings.isolateBytes - this.#takenBytes());
   }
 
   #takenBytes(): number {
@@ -267,8 +276,9 @@ export class WatchglassObject {
       feeds: this.#feeds.report(),
       resources: this.#holdings.report(),
       readers: this.#readers.count,
+      maxReaders: this.#settings.maxReaders,
       counters: this.#counters.all,
-      memory: { module: this.#engine.memoryBytes, buffers: this.#backend.bytes, limit: this.#settings.isolateBytes },
+      memory: { module: this.#engine.memoryBytes, buffers: this.#backend.bytes, unheard: this.#readers.unheard, limit: this.#settings.isolateBytes },
       storage: { bytes: this.#storage.bytes, limit: this.#settings.storageBytes },
     };
   }

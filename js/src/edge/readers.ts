@@ -3,11 +3,14 @@ import type { Status } from "../types.js";
 import { Writer, type Frame } from "../wire/codec.js";
 import { writeCommand, type Command } from "../wire/commands.js";
 import { readOutput } from "../wire/outputs.js";
-import { refuseSubscriptions, writeSubscriptionStatus, type Subscribed } from "./frames.js";
+import { Backlog, type Owing, type Ping } from "./backlog.js";
+import { turnAway } from "./farewell.js";
+import { pongs, refuseSubscriptions, writePing, writeSubscriptionStatus, type Subscribed } from "./frames.js";
 import type { Counters } from "./counters.js";
 import { covers, scopes, type Grant } from "./grant.js";
 import type { Holdings } from "./holdings.js";
 import type { Settings } from "./options.js";
+import { Pace } from "./pace.js";
 import { inPart } from "./places.js";
 import { socketPair, type HibernatableSocket, type ObjectState } from "./platform.js";
 import { refuse, status } from "./refusal.js";
@@ -39,9 +42,11 @@ interface Attachment {
   sent?: number;
   stalledAt?: number;
   silentSince?: number;
+  unheard?: number;
+  ping?: Ping | undefined;
 }
 
-interface Reader {
+interface Reader extends Owing {
   readonly id: number;
   readonly serial: number;
   readonly socket: HibernatableSocket;
@@ -56,6 +61,7 @@ interface Reader {
   silentSince: number;
   /** It was told something, or said something, since it was kept. */
   stirred: boolean;
+  readonly pace: Pace;
 }
 
 /** Those who read from an object. The engine serves them; this has their sockets. */
@@ -70,6 +76,7 @@ export class Readers {
   readonly #bySocket = new Map<HibernatableSocket, Reader>();
   /** Those that something is waited for from, with an end to it. */
   readonly #awaited = new Set<Reader>();
+  readonly #backlog = new Backlog<Reader>();
   #lastSerial = 0;
 
   constructor(state: ObjectState, engine: Engine, settings: Settings, holdings: Holdings, counters: Counters) {
@@ -108,9 +115,25 @@ export class Readers {
     return first * 1000;
   }
 
+  /** Bytes that they were sent and are not known to have taken. */
+  get unheard(): number {
+    return this.#backlog.bytes;
+  }
+
+  /** Asks those who may let much of it wait, where all that waits has no more memory than this. */
+  fit(room: number, now: number): void {
+    this.#backlog.room = room;
+    for (const [reader, mark] of this.#backlog.ask(now)) {
+      const w = new Writer();
+      writePing(w, mark);
+      reader.stirred = true;
+      send(reader.socket, w.take());
+    }
+  }
+
   /** When the first of those that say nothing, or take nothing, has to go; zero for never. */
   get patience(): number {
-    let first = 0;
+    let first = this.#backlog.due;
     for (const reader of this.#awaited) {
       const until = this.#until(reader);
       if (first === 0 || until < first) first = until;
@@ -125,6 +148,7 @@ export class Readers {
   accept(request: Request, grant: Grant): Response {
     const refused = upgradeRefused(request);
     if (refused) return refused;
+    if (this.count >= this.#settings.maxReaders) return turnAway(request, full(this.#settings.maxReaders));
     const [client, server] = socketPair();
     const query = new URL(request.url).searchParams;
     const part = query.get("shard");
@@ -140,11 +164,17 @@ export class Readers {
     const reader = this.#bySocket.get(socket)!;
     if (typeof message === "string") return this.#end(reader, protocolBroken("expected binary messages, not text"));
     if (message.length > maxMessage) return this.#end(reader, tooLong(message.length, maxMessage));
-    // Whoever speaks has heard: there is room again for what it was sent.
-    const { id, sent } = reader;
-    reader.sent = 0;
+    if (!reader.pace.allows(message.length, Date.now())) {
+      this.#counters.add("readersTooFast");
+      return this.#end(reader, tooFast(this.#settings.messagesPerSecond));
+    }
+    if (reader.ping) for (const mark of pongs(message)) this.#backlog.answered(reader, mark);
+    // Whoever speaks has heard, unless it owes an answer: there is room again for what it was sent.
+    const { id } = reader;
+    const heard = reader.ping ? 0 : reader.sent;
+    reader.sent -= heard;
     reader.stirred = true;
-    this.#command({ type: "GrantReader", reader: id, bytes: sent }, { type: "ReaderMessage", reader: id, data: this.#answerable(reader, message) });
+    this.#command({ type: "GrantReader", reader: id, bytes: heard }, { type: "ReaderMessage", reader: id, data: this.#answerable(reader, message) });
   }
 
   closed(socket: HibernatableSocket): void {
@@ -167,6 +197,10 @@ export class Readers {
       this.#counters.add("readersTooSlow");
       this.#end(reader, tooSlow(this.#settings.stallMillis));
     }
+    for (const reader of this.#backlog.overdue(now)) {
+      this.#counters.add("readersTooSlow");
+      this.#end(reader, behind(reader));
+    }
   }
 
   /** Ends all of them, whatever the engine goes on with. */
@@ -184,9 +218,11 @@ export class Readers {
     if (this.#writer.length > 0) this.#seat.send(this.#writer.take());
   }
 
-  #attach(socket: HibernatableSocket, { serial, grant, part, whole = false, kept, sent = 0, stalledAt = 0, silentSince = 0 }: Attachment): void {
+  #attach(socket: HibernatableSocket, { serial, grant, part, whole = false, kept, sent = 0, stalledAt = 0, silentSince = 0, unheard = 0, ping }: Attachment): void {
     const id = this.#id(serial);
-    const reader: Reader = { id, serial, socket, grant, part, whole, sent, stalledAt, silentSince, stirred: kept === undefined };
+    const pace = new Pace(this.#settings.messagesPerSecond, Date.now());
+    const reader: Reader = { id, serial, socket, grant, part, whole, sent, stalledAt, silentSince, unheard, ping, pace, stirred: kept === undefined };
+    this.#backlog.add(reader);
     this.#byId.set(id, reader);
     this.#bySocket.set(socket, reader);
     this.#await(reader);
@@ -214,7 +250,8 @@ export class Readers {
         reader.stirred = true;
         // It is the answer to the Hello, or comes after it.
         if (reader.silentSince !== 0) this.#await(reader, { silentSince: 0 });
-        return send(reader.socket, output.data);
+        send(reader.socket, output.data);
+        return this.#backlog.sent(reader, output.data.length) ? this.#endSlowest() : undefined;
       case "CloseReader":
         return this.#close(reader, output.status ?? protocolBroken("no reason was given"));
       case "KeptReader":
@@ -234,6 +271,17 @@ export class Readers {
     Object.assign(reader, since);
     if (reader.stalledAt !== 0 || reader.silentSince !== 0) this.#awaited.add(reader);
     else this.#awaited.delete(reader);
+  }
+
+  /** Ends a reader before the memory of all does. */
+  #endSlowest(): void {
+    const reader = this.#backlog.slowest;
+    if (!reader) return;
+    this.#counters.add("readersTooSlow");
+    farewell(reader.socket, behind(reader));
+    this.#close(reader, behind(reader));
+    // Not from within what the engine says.
+    queueMicrotask(() => this.#command({ type: "DetachReader", reader: reader.id }));
   }
 
   /** How long a reader is waited for. */
@@ -273,9 +321,7 @@ export class Readers {
   /** Ends a reader that the engine would go on with. */
   #end(reader: Reader, why: Status): void {
     this.#command({ type: "DetachReader", reader: reader.id });
-    const w = new Writer();
-    writeSubscriptionStatus(w, 0, why);
-    send(reader.socket, w.take());
+    farewell(reader.socket, why);
     this.#close(reader, why);
   }
 
@@ -283,12 +329,20 @@ export class Readers {
     this.#byId.delete(reader.id);
     this.#bySocket.delete(reader.socket);
     this.#awaited.delete(reader);
+    this.#backlog.delete(reader);
     closeSocket(reader.socket, why);
   }
 }
 
-function keep({ socket, serial, grant, part, whole, sent, stalledAt, silentSince }: Reader, kept: Uint8Array): void {
-  const attachment: Attachment = { serial, grant, ...(part && { part, whole }), sent, stalledAt, silentSince };
+/** The last word to a reader. */
+function farewell(socket: HibernatableSocket, why: Status): void {
+  const w = new Writer();
+  writeSubscriptionStatus(w, 0, why);
+  send(socket, w.take());
+}
+
+function keep({ socket, serial, grant, part, whole, sent, stalledAt, silentSince, unheard, ping }: Reader, kept: Uint8Array): void {
+  const attachment: Attachment = { serial, grant, ...(part && { part, whole }), sent, stalledAt, silentSince, unheard, ping };
   // With more subscriptions than can be kept the reader has to connect again when the object wakes up.
   if (keepWith(socket, { ...attachment, kept } satisfies Attachment)) keepWith(socket, attachment);
 }
@@ -308,4 +362,17 @@ function silent(): Status {
 function tooSlow(millis: number): Status {
   const text = `this reader took nothing for ${millis / 1000} s while data waited for it: connect again and go on from there`;
   return { ...status(429, "TooManyRequests", text), retryAfterSeconds: 1 };
+}
+
+function behind({ unheard }: Reader): Status {
+  const text = `the object is short of memory, and ${unheard} bytes wait for this reader, which has not said that it takes them: connect again and go on from there`;
+  return { ...status(429, "TooManyRequests", text), retryAfterSeconds: 5 };
+}
+
+function tooFast(perSecond: number): Status {
+  return { ...status(429, "TooManyRequests", `this reader says more than ${perSecond} messages a second: ask for less at a time`), retryAfterSeconds: 10 };
+}
+
+function full(readers: number): Status {
+  return { ...status(503, "ServiceUnavailable", `this object serves ${readers} readers, which is as many as it may (maxReaders): connect later`), retryAfterSeconds: 10 };
 }

@@ -1,0 +1,130 @@
+package edge_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/host/access/token"
+	"github.com/watchglass/watchglass/host/edge"
+)
+
+// objects answers /status for every object, each in its own way.
+type objects struct {
+	answer func(name string, r *http.Request) (*http.Response, error)
+
+	mu      sync.Mutex
+	asked   int
+	atOnce  int
+	highest int // that atOnce was
+}
+
+func (o *objects) count(more int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.atOnce += more
+	o.asked += max(more, 0)
+	o.highest = max(o.highest, o.atOnce)
+}
+
+type oneOf struct {
+	*objects
+	name string
+}
+
+func (o oneOf) RoundTrip(r *http.Request) (*http.Response, error) {
+	o.count(1)
+	defer o.count(-1)
+	return o.answer(o.name, r)
+}
+
+// healthy is the report of an object that is as it should be.
+func healthy(string, *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	fmt.Fprint(w, `{"feeds":{"connected":[{"active":true}]},"resources":{"v1/pods":{"state":"live","objects":3}},
+		"readers":2,"maxReaders":4096,"counters":{"readersTooFast":1},"memory":{"module":5,"unheard":7}}`)
+	return w.Result(), nil
+}
+
+// silent does not answer for as long as somebody waits.
+func silent(_ string, r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// ask asks the face of an edge with 256 objects.
+func ask(t *testing.T, path string, o *objects) *httptest.ResponseRecorder {
+	t.Helper()
+	keys, err := token.ParseKeys(strings.Repeat("k", 48))
+	require.NoError(t, err)
+	signed, err := keys.Sign(token.Claims{Cluster: "default", Resources: []string{"*"}, Namespaces: []string{"*"}, Expires: time.Now().Add(time.Hour)}, time.Now())
+	require.NoError(t, err)
+	clusters, err := edge.ParseClusters(`{"default":{"shards":[{"name":"pods","resources":["v1/pods"],"namespaceShards":256}]}}`)
+	require.NoError(t, err)
+	handler := edge.NewHandler(edge.Config{
+		Keys: keys, Clusters: clusters, Now: time.Now,
+		Object: func(name string) http.RoundTripper { return oneOf{o, name} },
+	})
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.Header.Set("Authorization", "Bearer "+signed)
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	return w
+}
+
+// Regression: objects were asked one after the other, and one that did not answer
+// held up all the rest for as long as the platform let it, or was all there was
+// to read.
+func TestMetricsDoNotWaitForOneObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &objects{}
+		o.answer = func(name string, r *http.Request) (*http.Response, error) {
+			switch {
+			case strings.HasSuffix(name, "/7-of-256"):
+				return silent(name, r)
+			case strings.HasSuffix(name, "/9-of-256"):
+				return nil, errors.New("it broke")
+			}
+			time.Sleep(time.Second) // of the bubble's own time
+			return healthy(name, r)
+		}
+		start := time.Now()
+		w := ask(t, "/metrics", o)
+		assert.Less(t, time.Since(start), 8*time.Second)
+		require.Equal(t, http.StatusOK, w.Code, w.Body)
+		body := w.Body.String()
+		assert.Equal(t, 256, o.asked)
+		assert.Equal(t, 64, o.highest, "side by side, and no more than that")
+		assert.Contains(t, body, `watchglass_edge_up{cluster="default",shard="pods/7-of-256"} 0`)
+		assert.Contains(t, body, "it took more than 2s")
+		assert.Contains(t, body, `watchglass_edge_up{cluster="default",shard="pods/9-of-256"} 0`)
+		assert.Contains(t, body, "it broke")
+		assert.Equal(t, 254, strings.Count(body, "\nwatchglass_edge_readers{"))
+		assert.NotContains(t, body, `readers{cluster="default",shard="pods/7-of-256"}`)
+		for _, line := range []string{"up", "readers_limit", "readers_too_fast_total", "unheard_bytes"} {
+			value := map[string]string{"up": "1", "readers_limit": "4096", "readers_too_fast_total": "1", "unheard_bytes": "7"}[line]
+			assert.Contains(t, body, "watchglass_edge_"+line+`{cluster="default",shard="pods/255-of-256"} `+value+"\n")
+		}
+	})
+}
+
+func TestReadinessDoesNotWaitForOneObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		w := ask(t, "/readyz", &objects{answer: silent})
+		assert.Equal(t, 8*time.Second, time.Since(start), "64 at a time")
+		assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+		assert.Equal(t, 256, strings.Count(w.Body.String(), "it took more than 2s"))
+		w = ask(t, "/readyz", &objects{answer: healthy})
+		assert.Equal(t, http.StatusOK, w.Code, w.Body)
+	})
+}

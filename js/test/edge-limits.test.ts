@@ -1,0 +1,221 @@
+// How much readers may take of an object, in workerd: how many they are, how fast
+// they speak, and how much of what they were sent may wait for them.
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { get } from "node:http";
+import { describe, test } from "node:test";
+import { WebSocket } from "ws";
+import { Backlog, type Owing } from "../src/edge/backlog.js";
+import { withDefaults } from "../src/edge/options.js";
+import { Pace } from "../src/edge/pace.js";
+import { Writer } from "../src/wire/codec.js";
+import { caughtUp, everything, hello, rawReader, relists, setup, subscribe, type Edge, type Setup } from "./edge-fixture.js";
+import { packaged } from "./paths.js";
+
+const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
+const options = { skip, timeout: 120_000 };
+
+const ended = (socket: WebSocket): Promise<string> => new Promise((resolve) => socket.on("close", (code, reason) => resolve(`${code} ${reason}`)));
+
+/** What an upgrade is answered with. */
+function refusal(edge: Edge, object: string): Promise<{ code: number; retryAfter: string | undefined; body: any }> {
+  const headers = {
+    "x-watchglass-grant": JSON.stringify(everything), Connection: "Upgrade", Upgrade: "websocket", "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Protocol": "watchglass.v1",
+  };
+  return new Promise((resolve, reject) =>
+    get(edge.url(`${object}/watch`), { headers }, async (response) => {
+      let body = "";
+      for await (const chunk of response) body += chunk;
+      resolve({ code: response.statusCode!, retryAfter: response.headers["retry-after"], body: JSON.parse(body) });
+    }).on("error", reject),
+  );
+}
+
+/** A reader that has asked for everything and reads nothing. */
+async function deaf(s: Setup, object: string): Promise<WebSocket> {
+  const socket = await rawReader(s.edge, everything, object);
+  const w = new Writer();
+  hello(w);
+  subscribe(w, { id: 1, credit: 2 ** 40 });
+  socket.send(w.take());
+  await once(socket, "message");
+  socket.pause();
+  return socket;
+}
+
+describe("what readers may take of an object", { concurrency: 3 }, () => {
+  // Regression: there was no limit but the platform's.
+  test("one reader more than allowed is refused before the upgrade, and let in when another has gone", options, async (t) => {
+    const object = "crowded";
+    const s = await setup(t, object);
+    const [first] = await Promise.all([rawReader(s.edge, everything, object), rawReader(s.edge, everything, object)]);
+    const { code, retryAfter, body } = await refusal(s.edge, object);
+    assert.deepEqual([code, retryAfter, body.kind, body.reason, body.details.retryAfterSeconds], [503, "10", "Status", "ServiceUnavailable", 10]);
+    assert.match(body.message, /serves 3 readers, which is as many as it may/);
+    const { body: status } = await s.edge.get(`${object}/status`);
+    assert.deepEqual([status.readers, status.maxReaders], [3, 3]);
+    first.close();
+    await s.edge.until(`${object}/status`, ({ readers }) => readers === 2);
+    await rawReader(s.edge, everything, object);
+  });
+
+  test("a page that is one too many is told so by its WebSocket", options, async (t) => {
+    const object = "crowded";
+    const s = await setup(t, object);
+    await Promise.all([rawReader(s.edge, everything, object), rawReader(s.edge, everything, object)]);
+    const headers = { "x-watchglass-grant": JSON.stringify(everything), Origin: "https://example.com" };
+    const page = new WebSocket(s.edge.url(`${object}/watch`, "ws"), "watchglass.v1", { headers });
+    assert.match(await ended(page), /^1001 503 ServiceUnavailable: this object serves 3 readers/);
+  });
+
+  // Regression: a reader could say as much as its line carried.
+  test("a reader that says too much is sent away alone", options, async (t) => {
+    const object = "calm";
+    const s = await setup(t, object);
+    const chatty = await rawReader(s.edge, everything, object);
+    const closed = ended(chatty);
+    const w = new Writer();
+    hello(w);
+    chatty.send(w.take());
+    for (let i = 0; i < 100; i++) chatty.send(new Uint8Array());
+    assert.match(await closed, /^1013 429 TooManyRequests: this reader says more than 5 messages a second/);
+    s.connector.put("default/web-1", "web", "Failed");
+    await caughtUp(s);
+    const { body } = await s.edge.get(`${object}/status`);
+    assert.deepEqual([body.readers, body.counters.readersTooFast], [1, 1]);
+  });
+
+  // Regression: what waited for them was in no budget, and grew for as long as they said anything.
+  test("readers that let too much wait are sent away, and those that read stay", options, async (t) => {
+    const object = "burdened";
+    const s = await setup(t, object);
+    const lazy = await Promise.all(Array.from({ length: 12 }, () => deaf(s, object)));
+    const closed = Promise.race(lazy.map(ended));
+    s.connector.padding = "x".repeat(100_000);
+    const memory = async (): Promise<{ module: number; unheard: number; limit: number }> => (await s.edge.get(`${object}/status`)).body.memory;
+    for (let i = 0; i < 60; i++) {
+      s.connector.put(`default/web-${i % 30}`, "web", `phase-${i}`);
+      for (const socket of lazy) socket.send(new Uint8Array()); // which says that it is there, and nothing else
+      if (i % 5 < 4) continue;
+      await caughtUp(s);
+      const { module, unheard, limit } = await memory();
+      assert.ok(module + unheard < limit + (18 << 20), `${module} and ${unheard} bytes of ${limit}`);
+    }
+    const { body } = await s.edge.get(`${object}/status`);
+    assert.ok(body.counters.readersTooSlow > 0, "there was no time to wait for answers");
+    assert.ok(body.memory.unheard > 20 << 20, "there is a lot that waits");
+    // The others have ten seconds to answer, of which they know nothing.
+    await s.edge.until(`${object}/status`, ({ memory: { module, unheard, limit } }) => module + unheard <= limit);
+    const gone = (await s.edge.get(`${object}/status`)).body.counters.readersTooSlow;
+    assert.ok(gone < lazy.length, "no more went than had to");
+    for (const socket of lazy) socket.resume();
+    assert.match(await closed, /^1013 429 TooManyRequests: the object is short of memory, and \d+ bytes wait for this reader/);
+    assert.equal((await s.wg.inspect()).reconnects, 0, "who reads, answers");
+    assert.equal(await relists(s.wg), 1);
+  });
+});
+
+describe("a backlog", () => {
+  const reader = (unheard = 0): Owing => ({ unheard, ping: undefined });
+
+  test("asks nobody while there is room", () => {
+    const backlog = new Backlog();
+    backlog.room = 1000;
+    const readers = Array.from({ length: 10 }, () => reader());
+    for (const r of readers) backlog.add(r);
+    for (const r of readers) assert.equal(backlog.sent(r, 50), false);
+    assert.equal(backlog.bytes, 500);
+    assert.deepEqual([...backlog.ask(1)], []);
+    assert.deepEqual([backlog.due, [...backlog.overdue(1e9)]], [0, []]);
+  });
+
+  test("asks those with the most, and forgets what they have taken", () => {
+    const backlog = new Backlog();
+    backlog.room = 1000;
+    const readers = [100, 700, 300].map(reader);
+    for (const r of readers) backlog.add(r);
+    const asked = [...backlog.ask(1)];
+    assert.deepEqual(asked.map(([r]) => readers.indexOf(r)), [1, 2]);
+    assert.deepEqual([...backlog.ask(2)], [], "an answer is waited for");
+    backlog.sent(readers[1]!, 50); // after the ping
+    backlog.answered(readers[1]!, asked[0]![1] + 1);
+    assert.equal(backlog.bytes, 1150, "a guess is no answer");
+    backlog.answered(readers[1]!, asked[0]![1]);
+    assert.deepEqual([backlog.bytes, readers[1]!.unheard], [450, 50]);
+    backlog.answered(readers[1]!, asked[0]![1]);
+    assert.equal(backlog.bytes, 450, "it counts once");
+    backlog.delete(readers[2]!);
+    assert.equal(backlog.bytes, 150);
+  });
+
+  // Regression: whoever answered was asked again with each message for as long as others did not answer.
+  test("does not ask those again who have taken everything", () => {
+    const backlog = new Backlog();
+    backlog.room = 1000;
+    const [lazy, prompt] = [reader(900), reader(300)] as const;
+    backlog.add(lazy);
+    backlog.add(prompt);
+    for (const [r, mark] of [...backlog.ask(1)]) if (r === prompt) backlog.answered(r, mark);
+    backlog.sent(lazy, 5000);
+    backlog.sent(prompt, 100);
+    assert.deepEqual([...backlog.ask(2)], []);
+  });
+
+  test("names those that have not answered, with the most first, until there is room", () => {
+    const backlog = new Backlog();
+    backlog.room = 1000;
+    const readers = [600, 900, 700].map(reader);
+    for (const r of readers) backlog.add(r);
+    assert.equal([...backlog.ask(1)].length, 3);
+    assert.equal(backlog.due, 10_001);
+    assert.deepEqual([...backlog.overdue(10_000)], []);
+    const gone = [];
+    for (const r of backlog.overdue(10_001)) {
+      backlog.delete(r);
+      gone.push(readers.indexOf(r));
+    }
+    assert.deepEqual(gone, [1, 2], "600 bytes have room");
+    assert.equal(backlog.due, 0);
+  });
+
+  test("has no time to ask when all comes at once", () => {
+    const backlog = new Backlog();
+    backlog.room = 1000;
+    const [asked, fresh] = [reader(900), reader()] as const;
+    backlog.add(asked);
+    backlog.add(fresh);
+    assert.equal([...backlog.ask(1)].length, 1);
+    assert.equal(backlog.sent(fresh, 32 << 20), true);
+    assert.equal(backlog.slowest, asked, "it had the time");
+    backlog.delete(asked);
+    assert.equal(backlog.slowest, fresh);
+  });
+
+  test("goes on with readers that were asked before", () => {
+    const backlog = new Backlog();
+    backlog.room = 1000;
+    const kept: Owing = { unheard: 2000, ping: { mark: 7, bytes: 1500, at: 1 } };
+    backlog.add(kept);
+    assert.equal(backlog.due, 10_001);
+    backlog.answered(kept, 7);
+    assert.equal(backlog.bytes, 500);
+  });
+});
+
+test("a pace allows ten seconds at once, and then what it says", () => {
+  const pace = new Pace(10, 0);
+  for (let i = 0; i < 100; i++) assert.ok(pace.allows(10, 0));
+  assert.ok(!pace.allows(10, 0));
+  const another = new Pace(10, 0);
+  for (let i = 0; i < 1000; i++) assert.ok(another.allows(10, i * 100), "for as long as one likes");
+  assert.ok(another.allows(90 * 4096, 200_000), "a long message counts more");
+  assert.ok(!another.allows(90 * 4096, 200_000));
+});
+
+test("more readers than the platform has WebSockets cannot be allowed", () => {
+  assert.equal(withDefaults({}).maxReaders, 4096);
+  assert.throws(() => withDefaults({ maxReaders: 40_000 }), /maxReaders is 40000, expected at most 32000/);
+});
