@@ -39,6 +39,7 @@ export class ConnectionState {
     setText(this.#progress, progressText(status, now));
     setAttribute(document.documentElement, "data-outdated", String(outdated));
     this.#reconnect.hidden = state === "live" || state === "syncing";
+    setText(this.#reconnect, status.error?.code === 401 && hasRows ? "Sign in" : "Reconnect");
     this.#banner.hidden = !outdated;
     if (outdated) setText(this.#banner, bannerText(status));
   }

@@ -16,10 +16,11 @@ import { DEFAULT_RESOURCE, type PageState, formatHash, freshState, parseHash } f
 import { Table } from "./table.ts";
 import { signIn, storedToken } from "./token.ts";
 
-function signInMessage(): Message {
+function signInMessage(why: string): Message {
+  const refused = storedToken() !== "";
   return {
-    title: storedToken() ? "This server does not accept the token" : "This server asks for a token",
-    text: "It is kept until the tab is closed.",
+    title: refused ? "This server does not accept the token" : "This server asks for a token",
+    text: `${refused ? `It says: ${why}. A token` : "It"} is kept until the tab is closed.`,
     ask: { label: "Bearer token", text: "Sign in", submit: signIn },
   };
 }
@@ -136,8 +137,10 @@ export class Dashboard {
   }
 
   /** A closed collection does not come back by itself. */
+  /** Whose token has ended signs in on a fresh page: the rows stay until they ask for it. */
   #reconnect(): void {
-    if (this.status?.state === "closed") this.#openCollection();
+    if (this.status?.error?.code === 401) location.reload();
+    else if (this.status?.state === "closed") this.#openCollection();
     else this.connection.reconnect();
   }
 
@@ -260,7 +263,7 @@ export class Dashboard {
     const loading = state === "connecting" || state === "syncing";
     setAttribute(byId("grid"), "aria-busy", String(loading && !rows));
     if (rows && rows.total > 0) this.#overlay.hide();
-    else if (!rows && error?.code === 401) this.#overlay.showMessage(signInMessage());
+    else if (!rows && error?.code === 401) this.#overlay.showMessage(signInMessage(error.message));
     else if (!rows && error) this.#overlay.showMessage({ title: words(error.reason), text: error.message, action: this.#wayOut() });
     else if (!rows && this.#refusal) this.#overlay.showMessage({ title: "This query was not accepted", text: "Its error is above." });
     else if (!rows || loading) this.#overlay.showLoading(total ? `Loading ${count(loaded)} of ${count(total)}` : "Loading");

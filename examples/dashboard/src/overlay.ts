@@ -33,6 +33,8 @@ export class Overlay {
     if (message.ask) card.append(form(message.ask));
     if (message.action) card.append(button("button", message.action.text, message.action.run));
     this.#box.replaceChildren(card);
+    // Who is typing or has chosen a place on the page is not called away from it.
+    if (document.activeElement === document.body) card.querySelector("input")?.focus();
   }
 
   #is(drawn: string): boolean {

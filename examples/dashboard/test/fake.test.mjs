@@ -343,12 +343,22 @@ describe("connection", () => {
   test("a server that asks for a token gets one", async () => {
     await open({ query: "?pods=500&step=never", ready: false });
     await inPage(() => fake.pods.setState("forbidden", { code: 401, reason: "Unauthorized", message: "a token is needed" }));
-    await dashboard.page.getByLabel("Bearer token").fill("s3cret");
-    await Promise.all([dashboard.page.waitForEvent("load"), dashboard.page.getByRole("button", { name: "Sign in" }).click()]);
+    await dashboard.page.getByLabel("Bearer token").waitFor();
+    await dashboard.page.keyboard.type("s3cret");
+    await Promise.all([dashboard.page.waitForEvent("load"), dashboard.page.keyboard.press("Enter")]);
     assert.equal(await inPage(() => sessionStorage.getItem("watchglass.token")), "s3cret");
     assert.ok(!dashboard.page.url().includes("s3cret"));
     await inPage(() => fake.pods.setState("forbidden", { code: 401, reason: "Unauthorized", message: "wrong token" }));
     await dashboard.page.getByText("This server does not accept the token").waitFor();
+    await dashboard.page.getByText("It says: wrong token.").waitFor();
+  });
+
+  test("whose token ends keeps the rows, and can sign in again", async () => {
+    await open();
+    await inPage(() => fake.pods.setState("forbidden", { code: 401, reason: "Unauthorized", message: "the token has ended" }));
+    await dashboard.get("banner").getByText("the token has ended").waitFor();
+    assert.ok((await dashboard.keys()).length > 0);
+    await Promise.all([dashboard.page.waitForEvent("load"), dashboard.page.getByRole("button", { name: "Sign in" }).click()]);
   });
 
   test("objects that cannot be read are listed and can be dismissed", async () => {
