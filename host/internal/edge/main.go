@@ -68,6 +68,9 @@ func run(ctx context.Context, c config, stdout io.Writer) (failed error) {
 	if err := listen.Free("-tls-listen", c.secure); err != nil {
 		return err
 	}
+	if _, err := edge.ParseClusters(c.clusters); err != nil {
+		return fmt.Errorf("-clusters: %w", err)
+	}
 	fmt.Fprintf(stdout, "populating an etcd with %d pods\n", c.pods)
 	d, err := open(ctx, c)
 	if err != nil {

@@ -20,3 +20,10 @@ func TestRegression1_AnAddressInUseIsSaidAtOnce(t *testing.T) {
 	err = run(t.Context(), config{listen: "127.0.0.1:0", secure: address}, io.Discard)
 	assert.ErrorContains(t, err, "choose another port with -tls-listen")
 }
+
+// Regression 2: of clusters that are none it was said that the log of the runtime
+// knows more, which nobody is shown.
+func TestRegression2_ClustersThatAreNoneAreSaidAtOnce(t *testing.T) {
+	err := run(t.Context(), config{listen: "127.0.0.1:0", secure: "127.0.0.1:0", clusters: "{bad"}, io.Discard)
+	assert.ErrorContains(t, err, "-clusters: the clusters are not what is expected, such as")
+}
