@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { packaged } from "./paths.js";
@@ -8,4 +9,15 @@ test("every mention of the version is that of package.json", () => {
   const mentions = ["src/index.ts", "src/start.ts", "src/edge/object.ts"].flatMap((file) => [...readFileSync(packaged(file), "utf8").matchAll(/watchglass(?:-js|-edge)?[-/](\d+\.\d+\.\d+)/g)]);
   assert.equal(mentions.length, 6);
   for (const [, mentioned] of mentions) assert.equal(mentioned, version);
+});
+
+// Regression: the license was not in the package, and its README led to what was not either.
+test("what is packed has a license, and a README that leads nowhere outside of it", () => {
+  const packed = JSON.parse(execFileSync("npm", ["pack", "--dry-run", "--json"], { cwd: packaged("."), encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] })) as [{ files: { path: string }[] }];
+  const files = packed[0].files.map(({ path }) => path);
+  assert.ok(files.includes("LICENSE"), files.join(" "));
+  assert.ok(files.includes("README.md"));
+  const links = [...readFileSync(packaged("README.md"), "utf8").matchAll(/\]\(([^)]+)\)/g)].map(([, to]) => to!);
+  assert.ok(links.length > 0);
+  for (const to of links) assert.ok(/^(https:|#)/.test(to) || files.includes(to), `${to} is not in the package`);
 });
