@@ -45,7 +45,7 @@ lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript,
 	go -C host/conformance vet ./selectors
 	go tool staticcheck ./...
 	GOOS=wasip1 GOARCH=wasm go vet ./wasm/guest
-	GOOS=js GOARCH=wasm go vet ./wasm/edge
+	GOOS=js GOARCH=wasm go vet ./wasm/edge ./host/edge
 	cd js && npm run --silent typecheck
 	js/node_modules/.bin/tsc --noEmit -p examples/dashboard
 	js/node_modules/.bin/tsc --noEmit -p examples/edge

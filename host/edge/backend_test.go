@@ -1,3 +1,8 @@
+// Objects are in a runtime that a program in JavaScript cannot start, and are fed by
+// a connector, which is none.
+
+//go:build !js
+
 package edge_test
 
 import (
