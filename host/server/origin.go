@@ -16,6 +16,12 @@ type origins struct {
 	allowed []string // patterns, lower case
 }
 
+// CheckOrigins says what is wrong with a value for [Config.AllowOrigins].
+func CheckOrigins(patterns []string) error {
+	_, err := parseOrigins(patterns)
+	return err
+}
+
 func parseOrigins(patterns []string) (origins, error) {
 	var o origins
 	for _, p := range patterns {

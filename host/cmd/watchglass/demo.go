@@ -183,6 +183,14 @@ func (f *demoFlags) check() error {
 	if !(f.rate >= 0) || math.IsInf(f.rate, 1) { // NaN is neither
 		return fmt.Errorf("--rate %v: expected 0 or more", f.rate)
 	}
+	if f.endpointFile == "" {
+		return nil
+	}
+	if folder, err := os.Stat(filepath.Dir(f.endpointFile)); err != nil {
+		return fmt.Errorf("--etcd-endpoint-file: %w", err)
+	} else if !folder.IsDir() {
+		return fmt.Errorf("--etcd-endpoint-file: %s is no directory", filepath.Dir(f.endpointFile))
+	}
 	return nil
 }
 

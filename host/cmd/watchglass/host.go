@@ -50,8 +50,11 @@ type listeners struct {
 }
 
 // bind takes the addresses before anything else is started, so that a port in
-// use is known at once.
+// use is known at once, and so is what else is wrong with the flags.
 func (f *hostFlags) bind() (listeners, error) {
+	if err := server.CheckOrigins(f.allowOrigins); err != nil {
+		return listeners{}, fmt.Errorf("--allow-origin: %w", err)
+	}
 	if f.listen == "" {
 		return listeners{}, errors.New(`--listen "": expected an address such as 127.0.0.1:8080`)
 	}

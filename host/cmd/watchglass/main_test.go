@@ -199,6 +199,29 @@ func TestMistakesAreNamed(t *testing.T) {
 	}
 }
 
+// Regression: a wrong origin was refused when all objects had been written, and a
+// file that could not be written when the etcd ran.
+func TestDemoRefusesFlagsBeforeItStarts(t *testing.T) {
+	for args, message := range map[string]string{
+		"--allow-origin nonsense":              `--allow-origin: allowed origin "nonsense": expected scheme and host`,
+		"--kube-api nonsense":                  "--kube-api",
+		"--admin :0":                           "expected a loopback address",
+		"--log-format nonsense":                "--log-format",
+		"--rate -1":                            "--rate -1",
+		"--pods 0":                             "--pods 0",
+		"--etcd-listen nonsense":               "--etcd-listen",
+		"--etcd-endpoint-file /no/such/folder": "--etcd-endpoint-file",
+	} {
+		t.Run(args, func(t *testing.T) {
+			c := start(t, append([]string{"demo", "--listen", "127.0.0.1:0"}, strings.Fields(args)...)...)
+			<-c.ended
+			assert.Equal(t, 1, c.code)
+			assert.Contains(t, c.log.String(), message)
+			assert.Empty(t, c.out.String(), "nothing was started")
+		})
+	}
+}
+
 func listenFlag(args string) []string {
 	command, _, _ := strings.Cut(args, " ")
 	if serves := command == "demo" || command == "serve"; !serves || strings.Contains(args, "--listen") || !strings.Contains(args, "--") {
