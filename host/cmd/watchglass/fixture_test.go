@@ -64,6 +64,7 @@ func untilRecorded(t *testing.T, path, text string) {
 // objectStatus is what an object of the edge answers about itself.
 type objectStatus struct {
 	AwakeSince int64
+	Settled    bool // what it knows is stored
 	Feeds      struct{ Connected []struct{ Active bool } }
 	Resources  map[string]struct {
 		State           string

@@ -76,7 +76,8 @@ func TestReadersOfATreeLoseAndRepeatNothing(t *testing.T) {
 	r.change() // which the other connector brings
 
 	awake := askObject(t, r.address, "home", "/status").AwakeSince
-	time.Sleep(12 * time.Second) // workerd takes what nobody stirs out of memory after ten, and asking would stir it
+	require.Eventually(t, func() bool { return askObject(t, r.address, "home", "/status").Settled }, time.Minute, 10*time.Millisecond)
+	askObject(t, r.address, "home", "/evict") // as the platform does with what nobody stirs
 	r.change()
 	assert.Greater(t, askObject(t, r.address, "home", "/status").AwakeSince, awake, "home was out of memory")
 
