@@ -62,10 +62,12 @@ type Window struct {
 	heap    *store.Heap
 	limits  Limits
 	ring    []Event
+	first   int // where in the ring the oldest event lies
 	start   int
 	end     int
 	listed  api.ResourceVersion // of the last relist
 	evicted api.ResourceVersion // of the last event dropped since then, if any
+	sought  []store.Ref         // scratch
 }
 
 // New returns an empty window over a heap.
@@ -87,9 +89,13 @@ func (w *Window) Start() int { return w.start }
 func (w *Window) End() int { return w.end }
 
 // At returns the event at a position from Start to End-1, without counts.
-//
-// Unsigned: WebAssembly divides those by itself, and Go what has a sign by a call.
-func (w *Window) At(position int) *Event { return &w.ring[uint(position)%uint(len(w.ring))] }
+func (w *Window) At(position int) *Event {
+	i := w.first + position - w.start
+	if i >= len(w.ring) { // cheaper than to divide
+		i -= len(w.ring)
+	}
+	return &w.ring[i]
+}
 
 // Append adds the newest event, takes over its count of Previous, and returns where
 // it lies until the next Append. The resource version must not be below that of
@@ -107,14 +113,27 @@ func (w *Window) Append(e Event) *Event {
 	return at
 }
 
+// Seek brings close what so many calls of Append let go, if the ring has grown as far
+// as it may.
+func (w *Window) Seek(events int) {
+	w.sought = w.sought[:0]
+	for p := w.start; p < min(w.end-w.limits.MaxCapacity+events, w.end); p++ {
+		w.sought = append(w.sought, w.At(p).Previous)
+	}
+	w.heap.Seek(w.sought)
+}
+
 func (w *Window) full() bool { return w.end-w.start == len(w.ring) }
 
 func (w *Window) evict() {
-	e := w.At(w.start)
+	e := &w.ring[w.first]
 	w.evicted = e.ResourceVersion
 	w.heap.Release(e.Previous)
 	*e = Event{}
 	w.start++
+	if w.first++; w.first == len(w.ring) {
+		w.first = 0
+	}
 }
 
 // resize doubles a full ring whose events are all fresh, and halves one whose
@@ -138,9 +157,9 @@ func (w *Window) setCapacity(capacity int) {
 	}
 	ring := make([]Event, capacity)
 	for p := w.start; p < w.end; p++ {
-		ring[p%capacity] = *w.At(p)
+		ring[p-w.start] = *w.At(p)
 	}
-	w.ring = ring
+	w.ring, w.first = ring, 0
 }
 
 // Relist empties the window: the state is that of a list at rv, and nothing

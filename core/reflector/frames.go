@@ -191,7 +191,9 @@ func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 	r.cacher.Hold() // until Progress: who waits for a version gets all of it
 	for i := range f.Changes {
 		if i%soughtAtOnce == 0 {
-			r.sought = r.cacher.State().Seek(r.sought[:0], f.Changes[i:min(i+soughtAtOnce, len(f.Changes))])
+			next := f.Changes[i:min(i+soughtAtOnce, len(f.Changes))]
+			r.sought = r.cacher.State().Seek(r.sought[:0], next)
+			r.cacher.Window().Seek(len(next))
 		}
 		c := &f.Changes[i]
 		if c.ResourceVersion <= known {

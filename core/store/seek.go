@@ -6,9 +6,12 @@ import (
 )
 
 // An update of one object among many reads memory that is in no cache of the
-// processor: the slot of its key, the version held, that one's base and bytes. Each
-// of these steps waits for the one before, and the next object for this one. Taken
-// for many objects step by step, all waits of a step are one.
+// processor: the slot of its key, the version held, that one's base and bytes; and
+// as much again to let the oldest version in the history go. Each of these steps
+// waits for the one before, and the next object for this one. Taken for many objects
+// step by step, all waits of a step are one.
+
+const cacheLine = 64
 
 // Seek appends, for each of many changes, the object that it most likely is of, or
 // zero, and brings close what an update of that object reads.
@@ -21,9 +24,21 @@ func (s *Store) Seek(into []ID, changes []wire.Change) []ID {
 		s.heap.warmRecord(s.versions[id])
 	}
 	for _, id := range into[start:] {
-		s.heap.warmBytes(s.versions[id])
+		const most = 256 // of an envelope, what is before the body
+		s.heap.warmBytes(s.versions[id], most)
 	}
 	return into
+}
+
+// Seek brings close what is read of versions to let them go, and their bytes, which
+// the next versions are put into.
+func (h *Heap) Seek(refs []Ref) {
+	for _, ref := range refs {
+		h.warmRecord(ref)
+	}
+	for _, ref := range refs {
+		h.warmBytes(ref, maxSpan)
+	}
 }
 
 func (h *Heap) warmRecord(ref Ref) {
@@ -32,12 +47,11 @@ func (h *Heap) warmRecord(ref Ref) {
 	}
 }
 
-// warmBytes reads a version's base, and from its envelope what is before the body.
-func (h *Heap) warmBytes(ref Ref) {
+// warmBytes reads a version's base, and of its bytes some.
+func (h *Heap) warmBytes(ref Ref, most int) {
 	if ref == 0 {
 		return
 	}
-	const cacheLine, most = 64, 256
 	r := h.record(ref)
 	b := h.slab.bytes(r.at)
 	for i := 0; i < min(len(b), most); i += cacheLine {
