@@ -35,7 +35,7 @@ func (col *collection) run(ctx context.Context, scanner *envelope.Scanner) {
 				wait = 0
 			}
 		}
-		col.failed(err, from, wait)
+		col.failed(err, s.at, wait)
 		backoff.Sleep(ctx, wait)
 	}
 }
@@ -51,8 +51,9 @@ func retryAfter(err error) time.Duration {
 
 func expired(err error) bool { return errors.Is(err, api.Expired("")) }
 
-// failed notes why the stream ended, for Stats and for whoever reads the log.
-func (col *collection) failed(err error, from api.ResourceVersion, wait time.Duration) {
+// failed notes why the stream ended, for Stats and for whoever reads the log, who
+// is told where it goes on: at zero with a list.
+func (col *collection) failed(err error, next api.ResourceVersion, wait time.Duration) {
 	col.change(func(int64) {
 		if !expired(err) {
 			col.cacher.Fail(api.Unavailable("the connector gets no " + col.resource.String() + ": " + err.Error()))
@@ -65,7 +66,7 @@ func (col *collection) failed(err error, from api.ResourceVersion, wait time.Dur
 		}
 	})
 	col.connector.config.Logger.Warn("upstream watch ended, trying again",
-		"resource", col.resource.String(), "resourceVersion", from.String(), "in", wait, "error", err)
+		"resource", col.resource.String(), "resourceVersion", next.String(), "in", wait, "error", err)
 }
 
 // recovered notes that the source delivers. It runs under the lock.

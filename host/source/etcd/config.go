@@ -21,6 +21,8 @@ const (
 	DefaultProgressInterval = 3 * time.Second
 	// DefaultRequestTimeout is for one page of a list.
 	DefaultRequestTimeout = 30 * time.Second
+	// DefaultConnectTimeout is shorter than readers go without a word.
+	DefaultConnectTimeout = 5 * time.Second
 )
 
 // Config says where in etcd the objects are. The zero value is ready to use.
@@ -44,14 +46,18 @@ type Config struct {
 	// RequestTimeout bounds one request of a list. Zero means
 	// DefaultRequestTimeout.
 	RequestTimeout time.Duration
+	// ConnectTimeout is how long a request may be without a connection to etcd,
+	// one that was never there or one that was lost. Zero means
+	// DefaultConnectTimeout.
+	ConnectTimeout time.Duration
 	// Logger gets keys that are passed over. Nil means slog.Default.
 	Logger *slog.Logger
 }
 
 // withDefaults checks c and fills in what was left out.
 func (c Config) withDefaults() (Config, error) {
-	if c.PageSize < 0 || c.RequestTimeout < 0 {
-		return c, fmt.Errorf("etcd source: page size %d and request timeout %v must not be negative", c.PageSize, c.RequestTimeout)
+	if c.PageSize < 0 || c.RequestTimeout < 0 || c.ConnectTimeout < 0 {
+		return c, fmt.Errorf("etcd source: page size %d, request timeout %v and connect timeout %v must not be negative", c.PageSize, c.RequestTimeout, c.ConnectTimeout)
 	}
 	if c.Prefix == "" {
 		c.Prefix = DefaultPrefix
@@ -71,6 +77,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.RequestTimeout == 0 {
 		c.RequestTimeout = DefaultRequestTimeout
+	}
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = DefaultConnectTimeout
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()

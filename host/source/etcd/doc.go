@@ -11,7 +11,7 @@
 //   - Never silently stale: it asks etcd for progress every few seconds, and at
 //     once when somebody waits for it (rule C35). A stream on which etcd stays
 //     silent for four intervals ends with an error. A member that lost its leader
-//     ends it too (rule E10).
+//     ends it too (rule E10), and so does having no connection for some seconds.
 //   - No unbounded buffer: a sink that blocks holds etcd back through gRPC's
 //     flow control.
 //

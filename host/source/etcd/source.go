@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"google.golang.org/grpc/connectivity"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/catalog"
@@ -66,31 +65,12 @@ func (s *Source) Identity(ctx context.Context) (string, error) {
 func (s *Source) Ready(ctx context.Context) error {
 	_, err := s.request(ctx, s.config.Prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithLimit(1))
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = s.unanswered("in time")
+		err = s.unanswered(ctx, "in time")
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.name(), err)
 	}
 	return nil
-}
-
-// request reads keys, in RequestTimeout at most.
-func (s *Source) request(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
-	bounded, cancel := context.WithTimeout(ctx, s.config.RequestTimeout)
-	defer cancel()
-	resp, err := s.client.Get(bounded, key, opts...)
-	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		err = s.unanswered("within " + s.config.RequestTimeout.String())
-	}
-	return resp, err
-}
-
-// unanswered says what etcd's client, which goes on trying, does not.
-func (s *Source) unanswered(when string) error {
-	if s.client.ActiveConnection().GetState() != connectivity.Ready {
-		return errors.New("cannot connect: does etcd listen there, and does it want TLS or not?")
-	}
-	return errors.New("no answer " + when)
 }
 
 func (s *Source) name() string { return "etcd " + strings.Join(s.client.Endpoints(), ",") }

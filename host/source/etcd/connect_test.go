@@ -1,0 +1,58 @@
+package etcd_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc/connectivity"
+
+	"github.com/watchglass/watchglass/host/source/etcd"
+)
+
+// through reads etcd by way of a listener that can go away, with a patience for
+// answers that no test outlasts.
+func through(t *testing.T, hole *blackhole) (*etcd.Source, *clientv3.Client) {
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{hole.Addr().String()}, Logger: zap.NewNop()})
+	require.NoError(t, err)
+	t.Cleanup(func() { client.Close() })
+	config := fresh()
+	config.RequestTimeout, config.ConnectTimeout = time.Hour, 200*time.Millisecond
+	src, err := etcd.New(client, config)
+	require.NoError(t, err)
+	return src, client
+}
+
+const cannotConnect = "cannot connect: does etcd listen there, and does it want TLS or not?"
+
+// Regression 1: who waited for a list was told only after half a minute that there
+// is nobody to ask.
+func TestRegression1_NobodyToConnectToIsSaidBeforeTheRequestTimesOut(t *testing.T) {
+	hole := newBlackhole(t)
+	hole.close()
+	src, _ := through(t, hole)
+	err := src.Stream(t.Context(), configMaps, 0, &sink{})
+	require.ErrorContains(t, err, cannotConnect)
+}
+
+func TestRegression1_AConnectionLostInTheMiddleOfAListIsSaidBeforeTheRequestTimesOut(t *testing.T) {
+	hole := newBlackhole(t)
+	src, _ := through(t, hole)
+	require.NoError(t, src.Ready(t.Context()))
+	hole.close()
+	_, err := src.Identity(t.Context())
+	require.ErrorContains(t, err, cannotConnect)
+}
+
+func TestAConnectionLostBeforeTheWatchEndsTheStream(t *testing.T) {
+	hole := newBlackhole(t)
+	src, client := through(t, hole)
+	err := src.Stream(t.Context(), configMaps, 0, &sink{endList: func() error {
+		hole.close()
+		client.ActiveConnection().WaitForStateChange(t.Context(), connectivity.Ready)
+		return nil
+	}})
+	require.ErrorContains(t, err, "watch of")
+}

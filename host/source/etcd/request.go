@@ -1,0 +1,66 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/connectivity"
+)
+
+var errCannotConnect = errors.New("cannot connect: does etcd listen there, and does it want TLS or not?")
+
+// request reads keys, in RequestTimeout at most, of which ConnectTimeout at a time
+// without a connection: etcd's client would wait for one as long as for the answer.
+func (s *Source) request(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	bounded, cancel := context.WithTimeout(ctx, s.config.RequestTimeout)
+	defer cancel()
+	connected, giveUp := context.WithCancelCause(bounded)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.watchConnection(connected, giveUp)
+	}()
+	resp, err := s.client.Get(connected, key, opts...)
+	if err != nil && connected.Err() != nil && ctx.Err() == nil {
+		err = s.unanswered(connected, "within "+s.config.RequestTimeout.String())
+	}
+	giveUp(nil)
+	<-done
+	return resp, err
+}
+
+// unanswered says what etcd's client, which goes on trying, does not.
+func (s *Source) unanswered(ctx context.Context, when string) error {
+	if context.Cause(ctx) == errCannotConnect || s.client.ActiveConnection().GetState() != connectivity.Ready {
+		return errCannotConnect
+	}
+	return errors.New("no answer " + when)
+}
+
+// watchConnection gives up when there is no connection for ConnectTimeout. It
+// returns then, or when ctx ends.
+func (s *Source) watchConnection(ctx context.Context, giveUp context.CancelCauseFunc) {
+	connection := s.client.ActiveConnection()
+	for ctx.Err() == nil {
+		if connection.GetState() == connectivity.Ready {
+			connection.WaitForStateChange(ctx, connectivity.Ready)
+			continue
+		}
+		if !s.connects(ctx) && ctx.Err() == nil {
+			giveUp(errCannotConnect)
+		}
+	}
+}
+
+// connects waits for a connection, for ConnectTimeout at most.
+func (s *Source) connects(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, s.config.ConnectTimeout)
+	defer cancel()
+	connection := s.client.ActiveConnection()
+	state := connection.GetState()
+	for state != connectivity.Ready && connection.WaitForStateChange(ctx, state) {
+		state = connection.GetState()
+	}
+	return state == connectivity.Ready
+}
