@@ -377,6 +377,11 @@ func TestConfigIsChecked(t *testing.T) {
 		"localhost:8080":         "scheme must be ws, wss, http or https",
 		"ws://me:secret@host/wg": "carries credentials",
 		"ws://bad\x7f":           "connector URL",
+
+		"ws://me:secret%zz@host/wg":  `"ws://xxxxx@host/wg" carries credentials`,
+		"ws://me:1/secret@host/wg":   `"ws://xxxxx@host/wg" carries credentials`,
+		"me:secret@host/wg":          `"xxxxx@host/wg" carries credentials`,
+		"ws://me:sec/secret@host/wg": `"ws://xxxxx@host/wg" carries credentials`,
 	} {
 		_, err := Open(context.Background(), Config{URL: url})
 		require.ErrorContains(t, err, want, url)

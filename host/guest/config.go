@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+
+	"github.com/watchglass/watchglass/host/internal/redact"
 )
 
 // Config says how to reach a connector. Only URL, or Dial in its place, is
@@ -89,16 +91,16 @@ func checkURL(text string) error {
 		return errors.New(`guest: no connector URL given, such as "ws://localhost:8080/watch"`)
 	}
 	u, err := url.Parse(text)
-	if err != nil {
+	switch shown := redact.URL(text); {
+	case shown != text: // whatever is wrong with it besides, which might be quoted
+		return fmt.Errorf("guest: connector URL %q carries credentials, which end up in logs: use Config.Token", shown)
+	case err != nil:
 		return fmt.Errorf("guest: connector URL: %w", err)
 	}
 	switch u.Scheme {
 	case "ws", "wss", "http", "https":
 	default:
-		return fmt.Errorf("guest: connector URL %q: scheme must be ws, wss, http or https", u.Redacted())
-	}
-	if u.User != nil {
-		return errors.New("guest: connector URL carries credentials, which end up in logs: use Config.Token")
+		return fmt.Errorf("guest: connector URL %q: scheme must be ws, wss, http or https", text)
 	}
 	return nil
 }

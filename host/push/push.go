@@ -17,6 +17,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/internal/backoff"
+	"github.com/watchglass/watchglass/host/internal/redact"
 )
 
 // DefaultPingInterval is how often an idle connection is asked for a sign of
@@ -74,7 +75,11 @@ func New(config Config) (*Pusher, error) {
 // parseURL insists on TLS, but for this machine.
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
-	if err != nil {
+	shown := redact.URL(text)
+	switch {
+	case shown != text: // whatever is wrong with it besides, which might be quoted
+		return nil, fmt.Errorf("edge %s: the URL carries credentials; give the token by itself", shown)
+	case err != nil:
 		return nil, fmt.Errorf("edge %s: %w", text, err)
 	}
 	switch u.Scheme {
@@ -87,8 +92,6 @@ func parseURL(text string) (*url.URL, error) {
 	switch {
 	case u.Host == "":
 		return nil, fmt.Errorf("edge %s: a host is missing, as in wss://edge.example.com/feed", text)
-	case u.User != nil:
-		return nil, fmt.Errorf("edge %s: the URL carries credentials; give the token by itself", u.Redacted())
 	case path.Base(u.Path) == "watch":
 		return nil, fmt.Errorf("edge %s: readers connect to /watch; a connector feeds /feed, as in wss://edge.example.com/feed", text)
 	case u.Scheme == "ws" && !loopback(u.Hostname()):

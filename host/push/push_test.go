@@ -325,10 +325,16 @@ func TestEdgesThatAreNone(t *testing.T) {
 		"wss://edge.example.com/watch":            "readers connect to /watch",
 		"wss://edge.example.com/clusters/a/watch": "readers connect to /watch",
 		"wss://\x00": "invalid",
+
+		"wss://a:hunter2%zz@edge.example/feed":      "edge wss://xxxxx@edge.example/feed: the URL carries credentials",
+		"wss://a:hunter2 @edge.example/feed":        "edge wss://xxxxx@edge.example/feed: the URL carries credentials",
+		"wss://a:hunter2/hunter2@edge.example/feed": "edge wss://xxxxx@edge.example/feed: the URL carries credentials",
+		"wss://a:1/hunter2@edge.example/feed":       "edge wss://xxxxx@edge.example/feed: the URL carries credentials",
 	} {
 		c.config.URL = text
 		_, err := push.New(c.config)
 		assert.ErrorContains(t, err, complaint, text)
+		assert.NotContains(t, err.Error(), "hunter2")
 	}
 	c.config.URL, c.config.Resources = e.url(), nil
 	_, err := push.New(c.config)

@@ -15,6 +15,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
+	"github.com/watchglass/watchglass/host/internal/redact"
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
@@ -61,7 +62,7 @@ func (f *etcdFlags) check() error {
 		}
 		host, port, err := net.SplitHostPort(address)
 		if _, bad := strconv.ParseUint(port, 10, 16); !found || host == "" || err != nil || bad != nil {
-			return fmt.Errorf("--etcd-endpoints %q: expected host:port or a URL such as https://10.0.0.1:2379", endpoint)
+			return fmt.Errorf("--etcd-endpoints %q: expected host:port or a URL such as https://10.0.0.1:2379", redact.URL(endpoint))
 		}
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/internal/redact"
 	"github.com/watchglass/watchglass/host/source"
 )
 
@@ -59,7 +60,7 @@ func (f *readFlags) check() error {
 	}
 	u, err := url.Parse(f.server)
 	if err != nil || u.Host == "" || !slices.Contains([]string{"ws", "wss", "http", "https"}, u.Scheme) {
-		return fmt.Errorf("--server %q: expected a URL such as ws://127.0.0.1:8080/watch", f.server)
+		return fmt.Errorf("--server %q: expected a URL such as ws://127.0.0.1:8080/watch", redact.URL(f.server))
 	}
 	from := "--token"
 	if f.token == "" {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/watchglass/watchglass/host/internal/redact"
 )
 
 func newInspectCommand() *cobra.Command {
@@ -55,7 +57,7 @@ func inspect(ctx context.Context, address, output string, stdout io.Writer) erro
 	resp, err := http.DefaultClient.Do(req)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s does not answer within %v: is it the address of serve --admin?", address, inspectTimeout)
+		return fmt.Errorf("%s does not answer within %v: is it the address of serve --admin?", redact.URL(address), inspectTimeout)
 	case ctx.Err() != nil:
 		return errors.New("interrupted before the connector answered")
 	case err != nil:
@@ -63,7 +65,7 @@ func inspect(ctx context.Context, address, output string, stdout io.Writer) erro
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s: is it the address of serve --admin?", address, resp.Status)
+		return fmt.Errorf("%s answers %s: is it the address of serve --admin?", redact.URL(address), resp.Status)
 	}
 	if output == "json" {
 		_, err := io.Copy(stdout, resp.Body)
@@ -71,7 +73,7 @@ func inspect(ctx context.Context, address, output string, stdout io.Writer) erro
 	}
 	var i inspection
 	if err := json.NewDecoder(resp.Body).Decode(&i); err != nil {
-		return fmt.Errorf("%s: the answer is not a connector's: %w", address, err)
+		return fmt.Errorf("%s: the answer is not a connector's: %w", redact.URL(address), err)
 	}
 	return i.print(stdout, time.Now())
 }
@@ -84,7 +86,7 @@ func inspectURL(address string) (string, error) {
 	}
 	u, err := url.Parse(whole)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", fmt.Errorf("--admin %q: expected an address such as 127.0.0.1:8082", address)
+		return "", fmt.Errorf("--admin %q: expected an address such as 127.0.0.1:8082", redact.URL(address))
 	}
 	return u.JoinPath("inspect").String(), nil
 }

@@ -187,6 +187,12 @@ func TestMistakesAreNamed(t *testing.T) {
 		"serve --etcd-endpoints x:1 --token-file /dev/null":           "the file is empty",
 		"serve --etcd-endpoints x:1 --etcd-cacert main.go":            "there is no certificate",
 		"serve --etcd-endpoints x:1 --allow-origin foo.test":          `allowed origin "foo.test": expected scheme and host`,
+
+		"serve --etcd-endpoints http://a:hunter2@x:1":                          `--etcd-endpoints "http://xxxxx@x:1": expected host:port`,
+		"get pods --server ws://a:hunter2%zz@x/watch":                          `--server "ws://xxxxx@x/watch": expected a URL`,
+		"get pods --server ws://a:hunter2@x/watch":                             `"ws://xxxxx@x/watch?`,
+		"inspect --admin http://a:hunter2%zz@x":                                `--admin "http://xxxxx@x": expected an address`,
+		"push wss://a:hunter2%zz@x/feed --resources pods --etcd-endpoints x:1": `edge wss://xxxxx@x/feed: the URL carries credentials`,
 	} {
 		t.Run(args, func(t *testing.T) {
 			c := start(t, append(strings.Fields(args), listenFlag(args)...)...)
@@ -195,6 +201,7 @@ func TestMistakesAreNamed(t *testing.T) {
 			assert.Contains(t, c.log.String(), "Error: ")
 			assert.Contains(t, c.log.String(), message)
 			assert.NotContains(t, c.log.String(), "Usage:")
+			assert.NotContains(t, c.log.String(), "hunter2", "which is a password")
 		})
 	}
 }
