@@ -32,6 +32,7 @@ type Cluster struct {
 	rand   *rand.Rand
 
 	nodes      []*node
+	namespaces []*namespace
 	workloads  []*workload
 	configMaps []*configMap
 	pods       [terminating + 1]pool // by state
@@ -119,6 +120,9 @@ func (c *Cluster) Planned() []Planned {
 	var all []Planned
 	for _, n := range c.nodes {
 		all = append(all, Planned{nodes, api.Key(n.name), n.render})
+	}
+	for _, n := range c.namespaces {
+		all = append(all, Planned{namespaces, api.Key(n.name), n.render})
 	}
 	for _, m := range c.configMaps {
 		all = append(all, Planned{configMaps, api.NewKey(m.namespace, m.name), m.render})

@@ -84,6 +84,31 @@ func TestSameSeedSameOperations(t *testing.T) {
 	assert.NotEqual(t, a.log, other.log)
 }
 
+// Regression: pods were in namespaces that were not there.
+func TestEveryNamespaceIsThere(t *testing.T) {
+	_, w := simulate(t, 3, 1000)
+	require.Len(t, w.objects[namespaces], 2)
+	for key, raw := range w.objects[namespaces] {
+		var n struct {
+			Kind     string
+			Metadata struct{ Name, UID string }
+			Status   struct{ Phase string }
+		}
+		require.NoError(t, json.Unmarshal(raw, &n))
+		assert.Equal(t, "Namespace", n.Kind)
+		assert.Equal(t, string(key), n.Metadata.Name)
+		assert.NotEmpty(t, n.Metadata.UID)
+		assert.Equal(t, "Active", n.Status.Phase)
+	}
+	for resource, objects := range w.objects {
+		for key := range objects {
+			if namespace := key.Namespace(); namespace != "" {
+				assert.Contains(t, w.objects[namespaces], api.Key(namespace), "%s %s", resource, key)
+			}
+		}
+	}
+}
+
 type podJSON struct {
 	Metadata struct {
 		Name, Namespace, UID string

@@ -1,6 +1,7 @@
 // Package clustersim simulates a busy Kubernetes cluster for the demo, for
-// benchmarks and for tests: Nodes, Deployments with their ReplicaSets, Jobs,
-// Pods, ConfigMaps and Events, written as JSON of realistic shape and size.
+// benchmarks and for tests: Nodes, Namespaces, Deployments with their
+// ReplicaSets, Jobs, Pods, ConfigMaps and Events, written as JSON of realistic
+// shape and size.
 //
 // Populate writes the initial state; Run, or Step in a test, changes it the way
 // a cluster does: containers crash and come back, rollouts replace pods one by

@@ -22,6 +22,9 @@ func (c *Cluster) plan() {
 		}
 	}
 	c.planPods()
+	for i := range c.config.Namespaces {
+		c.namespaces = append(c.namespaces, &namespace{name: namespaceName(i), uid: c.uid(), created: c.ago(90 * 24 * time.Hour)})
+	}
 }
 
 func (c *Cluster) planWorkload(namespace string, a *app) {

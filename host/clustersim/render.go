@@ -15,6 +15,7 @@ import (
 var (
 	pods        = api.Resource{Version: "v1", Name: "pods"}
 	nodes       = api.Resource{Version: "v1", Name: "nodes"}
+	namespaces  = api.Resource{Version: "v1", Name: "namespaces"}
 	configMaps  = api.Resource{Version: "v1", Name: "configmaps"}
 	events      = api.Resource{Version: "v1", Name: "events"}
 	deployments = api.Resource{Group: "apps", Version: "v1", Name: "deployments"}
@@ -99,6 +100,17 @@ func (n *node) status() obj {
 			"bootID": digest(n.uid)[:36], "machineID": digest(n.name)[:32], "systemUUID": n.uid,
 		},
 	}
+}
+
+func (n *namespace) render() source.Write {
+	return encode(namespaces, api.Key(n.name), "Namespace", obj{
+		"metadata": obj{
+			"name": n.name, "uid": n.uid, "creationTimestamp": stamp(n.created),
+			"labels": obj{"kubernetes.io/metadata.name": n.name},
+		},
+		"spec":   obj{"finalizers": arr{"kubernetes"}},
+		"status": obj{"phase": "Active"},
+	})
 }
 
 func (m *configMap) render() source.Write {

@@ -109,6 +109,11 @@ type pod struct {
 
 func (p *pod) namespace() string { return p.set.workload.namespace }
 
+type namespace struct {
+	name, uid string
+	created   time.Time
+}
+
 type configMap struct {
 	namespace, name, uid string
 	created              time.Time
