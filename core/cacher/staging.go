@@ -51,8 +51,11 @@ func (c *Cacher) AbortList() {
 func (c *Cacher) ListObject(p *Put) *api.Status {
 	key := p.Envelope.Key()
 	c.staging.faults.clear(key, p.ResourceVersion)
-	if staged := c.staging.state.Get(key); staged != 0 && c.heap.ResourceVersion(staged) >= p.ResourceVersion {
-		return nil
+	behind := c.staging.state.Behind(key) // as nearly all are: lists come in the order of keys
+	if !behind {
+		if staged := c.staging.state.Get(key); staged != 0 && c.heap.ResourceVersion(staged) >= p.ResourceVersion {
+			return nil
+		}
 	}
 	ref := c.state.Get(key)
 	if ref != 0 && c.heap.ResourceVersion(ref) > p.ResourceVersion {
@@ -66,7 +69,11 @@ func (c *Cacher) ListObject(p *Put) *api.Status {
 			return status
 		}
 	}
-	c.heap.Release(c.staging.state.Set(ref))
+	if behind {
+		c.staging.state.Append(ref)
+	} else {
+		c.heap.Release(c.staging.state.Set(ref))
+	}
 	return nil
 }
 

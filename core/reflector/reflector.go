@@ -80,6 +80,7 @@ type Reflector struct {
 	// has not come since.
 	requested bool
 	replayed  []wire.Dictionary // while kept state is replayed
+	parts     []wire.Change     // of which each part is parsed meanwhile
 
 	// Counters for inspection.
 	Relists, Resumes, Expired, Events uint64

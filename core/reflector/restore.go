@@ -49,7 +49,10 @@ func (r *Reflector) replay(t wire.Type, payload []byte) error {
 	case wire.TypeSnapshotBegin:
 		return parsed(payload, &wire.SnapshotBegin{}, r.SnapshotBegin)
 	case wire.TypeSnapshotPart:
-		return parsed(payload, &wire.SnapshotPart{}, func(f *wire.SnapshotPart) error { return r.SnapshotPart(f, 0) })
+		return parsed(payload, &wire.SnapshotPart{Objects: r.parts}, func(f *wire.SnapshotPart) error {
+			r.parts = f.Objects
+			return r.SnapshotPart(f, 0)
+		})
 	case wire.TypeSnapshotEnd:
 		return parsed(payload, &wire.SnapshotEnd{}, r.SnapshotEnd)
 	case wire.TypeEvents:
@@ -87,7 +90,7 @@ func (r *Reflector) replaySchema(f *wire.Schema) error {
 // last, and the reflector waits for its first connection. It reports false when
 // no whole state was replayed.
 func (r *Reflector) Replayed() bool {
-	r.phase, r.labels, r.replayed, r.out = idle, labelSets{}, nil, nil
+	r.phase, r.labels, r.replayed, r.parts, r.out = idle, labelSets{}, nil, nil, nil
 	r.Relists, r.Resumes, r.Expired, r.Events = 0, 0, 0, 0
 	return r.schema && r.cacher.Ready()
 }

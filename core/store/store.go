@@ -29,7 +29,12 @@ func New(heap *Heap) *Store { return &Store{heap: heap, versions: make([]Ref, 1)
 func (s *Store) Len() int { return s.order.Len() }
 
 // Find returns the number of a key, or zero.
-func (s *Store) Find(key api.Key) ID { return s.index.get(s, key) }
+func (s *Store) Find(key api.Key) ID {
+	if s.Len() == 0 {
+		return 0
+	}
+	return s.index.get(s, key)
+}
 
 // Version returns the version of an object without a count, or zero.
 func (s *Store) Version(id ID) Ref { return s.versions[id] }
@@ -40,6 +45,29 @@ func (s *Store) Get(key api.Key) Ref { return s.versions[s.Find(key)] }
 // Add puts in a version, of which it takes over a count, whose key is not in
 // yet.
 func (s *Store) Add(ref Ref) ID {
+	id := s.number(ref)
+	left, right := s.order.Insert(id, s.before(s.heap.Key(ref)))
+	s.place(id, left, right)
+	return id
+}
+
+// Behind reports whether a key sorts behind those of all objects, and so is not
+// in.
+func (s *Store) Behind(key api.Key) bool { return s.Len() == 0 || s.key(s.order.last()) < key }
+
+// Append is Add of a version whose key sorts behind those of all objects.
+func (s *Store) Append(ref Ref) {
+	var left ID
+	if s.Len() > 0 {
+		left = s.order.last()
+	}
+	id := s.number(ref)
+	s.order.Append(id)
+	s.place(id, left, 0)
+}
+
+// number gives the object of a version a number, by which its key is found.
+func (s *Store) number(ref Ref) ID {
 	id := ID(len(s.versions))
 	if n := len(s.free); n > 0 {
 		id = s.free[n-1]
@@ -48,13 +76,16 @@ func (s *Store) Add(ref Ref) ID {
 	} else {
 		s.versions = append(s.versions, ref)
 	}
-	key := s.heap.Key(ref)
-	s.index.add(s, key, id)
-	left, right := s.order.Insert(id, s.before(key))
+	s.index.add(s, s.heap.Key(ref), id)
+	return id
+}
+
+// place numbers the place of an object that has come between two others, if
+// places are numbered.
+func (s *Store) place(id, left, right ID) {
 	if s.places != nil && !s.places.put(id, left, right) {
 		s.places.renumber(&s.order)
 	}
-	return id
 }
 
 // Expect makes room for so many objects.

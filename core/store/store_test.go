@@ -83,7 +83,15 @@ func (m model) check(t *testing.T, s *Store, from api.Key) {
 
 func (m model) set(t *testing.T, s *Store, key api.Key, rv api.ResourceVersion, size int) {
 	t.Helper()
-	m.checkPrevious(t, s, key, s.Set(put(s.heap, key, rv, size, "rv", rv.String())))
+	ref := put(s.heap, key, rv, size, "rv", rv.String())
+	behind := s.Behind(key)
+	require.Equal(t, len(keys(s, key, 1)) == 0, behind)
+	if behind && rv%2 == 0 {
+		s.Append(ref)
+		m.checkPrevious(t, s, key, 0)
+	} else {
+		m.checkPrevious(t, s, key, s.Set(ref))
+	}
 	m[key] = rv
 }
 
