@@ -102,6 +102,14 @@ func (r *edgeReader) take(ctx context.Context, message []byte, at time.Time) err
 				return err
 			}
 			return f.Status
+		case wire.TypePing:
+			var f wire.Ping
+			if err := f.Parse(payload); err != nil {
+				return err
+			}
+			if err := r.ws.Write(ctx, websocket.MessageBinary, (&wire.Pong{Mark: f.Mark}).Append(nil)); err != nil {
+				return err
+			}
 		case wire.TypeSnapshotPart, wire.TypeEvents:
 			r.received += uint64(len(message) - len(rest))
 		case wire.TypeSnapshotEnd:
