@@ -236,7 +236,7 @@ func TestImportsOfTheKubernetesAPI(t *testing.T) {
 // Kubernetes API is small, and is named here.
 func TestImportsOfTheEdge(t *testing.T) {
 	light := []string{"host/kubeapi", "host/access", "host/access/token", "host/edge", "host/source", "wasm/edge"}
-	theirs := []string{"github.com/golang-jwt/jwt/v5", "github.com/syumai/workers"}
+	theirs := []string{"github.com/golang-jwt/jwt/v5", "github.com/syumai/workers", "golang.org/x/sync/errgroup"}
 	all := list(t, []string{"GOOS=js", "GOARCH=wasm"}, "./wasm/edge")
 	for path, p := range all {
 		mine, ok := strings.CutPrefix(path, module)
