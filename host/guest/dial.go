@@ -12,6 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/internal/closereason"
 )
@@ -48,14 +49,37 @@ func refusal(response *http.Response, err error) error {
 		return err
 	}
 	text, _ := io.ReadAll(response.Body) // of which the library keeps a little
-	var status struct{ Message string }
+	var status struct {
+		Kind, Message string
+		Reason        api.Reason
+		Code          int
+		Details       struct{ RetryAfterSeconds int }
+	}
 	said := "is it a watchglass connector's watch endpoint?"
-	if json.Unmarshal(text, &status) == nil && status.Message != "" {
+	parsed := json.Unmarshal(text, &status) == nil
+	switch {
+	case parsed && status.Kind == "Status" && status.Code == response.StatusCode:
+		return &refused{response.Status, &api.Status{
+			Code: status.Code, Reason: status.Reason, Message: status.Message, RetryAfterSeconds: status.Details.RetryAfterSeconds,
+		}}
+	case parsed && status.Message != "":
 		said = status.Message
-	} else if plain := strings.TrimSpace(string(text)); plain != "" && strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {
+	}
+	if plain := strings.TrimSpace(string(text)); !parsed && plain != "" && strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {
 		said = plain
 	}
 	return fmt.Errorf("the server answered %s: %s", response.Status, said)
+}
+
+// refused is what a server answered that knows what it refuses.
+type refused struct {
+	http   string
+	status *api.Status
+}
+
+// Error implements error.
+func (r *refused) Error() string {
+	return "the server answered " + r.http + ": " + r.status.Message
 }
 
 // socket is a Conn over a WebSocket.

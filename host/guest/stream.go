@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/watchglass/watchglass/core/wire"
 )
 
 const (
@@ -60,10 +62,17 @@ func (s *stream) send(message []byte) {
 
 func (s *stream) run() {
 	conn, err := s.dial()
-	if err == nil {
+	var no *refused
+	switch {
+	case err == nil:
 		s.tell(arrival{kind: streamOpened})
 		s.loop.tasks.Go(func() { s.write(conn) })
 		err = s.read(conn)
+	case errors.As(err, &no):
+		// The engine takes a refusal from a connector alone, as it is told in a
+		// browser, which does not see what an upgrade is answered with.
+		s.tell(arrival{kind: streamOpened})
+		s.tell(arrival{kind: dataArrived, data: (&wire.SubscriptionStatus{Status: no.status}).Append(nil)})
 	}
 	if cause := context.Cause(s.ctx); cause != nil {
 		err = cause

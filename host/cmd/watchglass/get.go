@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -192,7 +193,7 @@ func (r *reading) open(ctx context.Context, client *guest.Client, resource api.R
 		if err != nil {
 			return err
 		}
-		if err := firstSync(ctx, c, r.flags.server); err != nil {
+		if err := firstSync(ctx, c, r.flags); err != nil {
 			return err
 		}
 		schema := c.Schema()
@@ -229,17 +230,17 @@ const patience = 15 * time.Second
 // for weeks, a person at a terminal is told at once when there is nobody to
 // talk to. A region of an edge that nobody has read from yet has to ask for it
 // first, and says when to come again.
-func firstSync(ctx context.Context, c *guest.Collection, server string) error {
+func firstSync(ctx context.Context, c *guest.Collection, f *readFlags) error {
 	enough := time.NewTimer(patience)
 	defer enough.Stop()
 	waiting := true
 	for {
 		status, changed := c.StatusChange()
 		if status.State == wire.Connecting && status.Err != nil && !(waiting && wantsToBeAskedAgain(status.Err)) {
-			return fmt.Errorf("--server %s: no answer: %w", server, status.Err)
+			return fmt.Errorf("--server %s: no answer: %w", f.server, status.Err)
 		}
 		if status.State != wire.Connecting && status.State != wire.Syncing {
-			return c.WaitForSync(ctx)
+			return notLetIn(c.WaitForSync(ctx), f)
 		}
 		select {
 		case <-changed:
@@ -249,6 +250,18 @@ func firstSync(ctx context.Context, c *guest.Collection, server string) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// notLetIn says what to do about a token that is refused, or missing.
+func notLetIn(err error, f *readFlags) error {
+	var status *api.Status
+	switch {
+	case !errors.As(err, &status) || status.Code != http.StatusUnauthorized:
+		return err
+	case f.token == "":
+		return fmt.Errorf("--server %s: %w; give one with --token or in $WATCHGLASS_TOKEN", f.server, status)
+	}
+	return fmt.Errorf("--server %s: the token was refused: %w; give another one with --token or in $WATCHGLASS_TOKEN", f.server, status)
 }
 
 func wantsToBeAskedAgain(err error) bool {

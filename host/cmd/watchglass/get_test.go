@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/server"
 	"github.com/watchglass/watchglass/host/source"
@@ -183,6 +184,50 @@ func TestRegression1_GetSaysWhyThereIsNothing(t *testing.T) {
 	c.serving.Store(handler)
 	_, _, err = c.command(t, newGetCommand(), "pods")
 	require.ErrorContains(t, err, "--server "+c.url+": no answer: 503 ServiceUnavailable: the connector gets no v1/pods: etcd 10.0.0.1:2379: connection refused")
+}
+
+// Regression: that a token was refused was said behind "no answer: 503".
+func TestGetSaysThatTheTokenWasRefused(t *testing.T) {
+	t.Setenv("WATCHGLASS_TOKEN", "")
+	c := newCluster(t)
+	c.close(t)
+	c.connector = connector.New(connector.Config{Source: c.Source, Access: access.Token("right")})
+	handler, err := server.New(server.Config{Connector: c.connector})
+	require.NoError(t, err)
+	c.serving.Store(handler)
+	c.pod("default/a", "Running")
+	stdout, _, err := c.command(t, newGetCommand(), "pods -o name --token right")
+	require.NoError(t, err)
+	require.Equal(t, "pod/a\n", stdout)
+
+	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		said := api.Unauthorized("the token has expired")
+		if r.Header.Get("Authorization") == "" {
+			said = api.Unauthorized("a token is required and none was presented")
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(said.Code)
+		fmt.Fprintf(w, `{"kind":"Status","reason":%q,"message":%q,"code":%d}`, said.Reason, said.Message, said.Code)
+	}))
+	defer refuses.Close()
+	edge := &cluster{url: "ws" + strings.TrimPrefix(refuses.URL, "http") + "/watch"}
+
+	for _, asked := range []struct {
+		of                *cluster
+		why, whyWithToken string
+	}{
+		{c, "a token is required and none was presented", "the token is not the one this connector was started with"},
+		{edge, "a token is required and none was presented", "the token has expired"},
+	} {
+		for _, command := range []func() *cobra.Command{newGetCommand, newWatchCommand} {
+			_, _, err := asked.of.command(t, command(), "pods --token wrong")
+			require.EqualError(t, err, "--server "+asked.of.url+": the token was refused: 401 Unauthorized: "+asked.whyWithToken+
+				"; give another one with --token or in $WATCHGLASS_TOKEN")
+			_, _, err = asked.of.command(t, command(), "pods")
+			require.EqualError(t, err, "--server "+asked.of.url+": 401 Unauthorized: "+asked.why+
+				"; give one with --token or in $WATCHGLASS_TOKEN")
+		}
+	}
 }
 
 // Regression 2: an interrupted get printed nothing and succeeded.

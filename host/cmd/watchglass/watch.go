@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -138,6 +139,10 @@ func stateText(s guest.Status) string {
 	}
 	if s.Err != nil && !errors.Is(s.Err, context.Canceled) {
 		text += ": " + s.Err.Error()
+	}
+	var status *api.Status
+	if errors.As(s.Err, &status) && status.Code == http.StatusUnauthorized {
+		text += "; start again with another --token"
 	}
 	return text + fmt.Sprintf(" (showing what was known at resource version %s)", s.ResourceVersion)
 }
