@@ -1,6 +1,7 @@
 package core
 
 import (
+	"math/rand"
 	"strings"
 	"testing"
 
@@ -276,4 +277,31 @@ func TestRegression13_EmptyDictionariesWithoutEnd(t *testing.T) {
 	r.step(&wire.StreamData{Stream: r.stream, Data: (&wire.Dictionary{ID: 1025}).Append(nil)})
 	require.Equal(t, wire.Reconnecting, r.state().State)
 	require.Contains(t, r.state().Status.Message, "more than 1024 dictionaries")
+}
+
+// Regression 14: changes that came late were taken for progress, so that a collection
+// said that it was live for as long as its connector's source lagged behind.
+func TestRegression14_ChangesFromLongAgo(t *testing.T) {
+	r := newRig(t)
+	r.load(10)
+	l := r.bothLive()
+	random, rv := rand.New(rand.NewSource(1)), uint64(100)
+	for range 3*defaultProgressMillis/1000 + 1 {
+		r.churn(random, &rv)
+		l.silence(1000)
+	}
+	for _, state := range []wire.CollectionState{r.state(), l.state()} {
+		require.Equal(t, wire.Stale, state.State)
+		require.EqualValues(t, rv, state.ResourceVersion, "what comes is taken")
+		require.Contains(t, state.Status.Message, "lags behind")
+	}
+	require.Zero(t, r.inspect("reconnects"), "it is not taken for dead")
+
+	r.churn(random, &rv)
+	r.backend.pods.Progress(api.ResourceVersion(rv), r.now)
+	for range 12 {
+		l.silence(1000)
+	}
+	require.Equal(t, wire.Live, r.state().State)
+	require.Equal(t, wire.Live, l.state().State)
 }

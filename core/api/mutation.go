@@ -30,6 +30,7 @@ const (
 	BudgetIgnored
 	LostChunkAccepted
 	RefusalUntold
+	ChangesAreProgress
 	mutations
 )
 
@@ -42,6 +43,7 @@ var mutationNames = [mutations]string{
 	"difference from a base of another connector", "kept session that claims what was not sent",
 	"410 of Kubernetes taken for an outage", "progress of Kubernetes without asking how far it is",
 	"memory beyond the budget", "stored state with a chunk missing taken", "refusal of a collection kept from who is served from it",
+	"changes from long ago taken for progress",
 }
 
 // String says what is wrong.

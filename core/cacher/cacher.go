@@ -115,8 +115,8 @@ func (c *Cacher) ResourceVersion() api.ResourceVersion { return c.rv }
 // window do not carry over from one to the next.
 func (c *Cacher) Generation() int { return c.generation }
 
-// Progressed is when the upstream side last said that everything up to
-// ResourceVersion is in, in milliseconds.
+// Progressed is when the upstream side last said that nothing was missing, in
+// milliseconds. What it said that of is in since, be it more by now or not.
 func (c *Cacher) Progressed() int64 { return c.progressed }
 
 // Len is the number of objects.
@@ -276,28 +276,42 @@ func (c *Cacher) commit(id store.ID, e history.Event) {
 	c.dispatch()
 }
 
-// Fail says why the upstream side brings nothing, until it brings something.
+// Fail says why there is no progress, until there is.
 func (c *Cacher) Fail(status *api.Status) {
 	c.failure = status
 	c.wakeEveryone()
 }
 
-// Failure is what Fail said, or nil since something was brought.
+// Failure is what Fail said, or nil since there was progress.
 func (c *Cacher) Failure() *api.Status { return c.failure }
 
-// Progress says that everything up to rv has been applied (rule H14).
+// Progress says that there was nothing beyond rv a moment ago, and that everything
+// up to it has been applied (rule H14). Changes by themselves say no such thing:
+// they may be from long ago.
 func (c *Cacher) Progress(rv api.ResourceVersion, now int64) {
+	c.Release(rv, now)
+	c.progress()
+}
+
+// Release says that everything up to rv has been applied, and ends a Hold.
+func (c *Cacher) Release(rv api.ResourceVersion, now int64) {
 	c.now = max(c.now, now)
 	c.bury(rv)
 	c.held = false
 	c.advance(rv)
+	if api.Mutated(api.ChangesAreProgress) {
+		c.progress()
+	}
 }
 
-func (c *Cacher) advance(rv api.ResourceVersion) {
+func (c *Cacher) progress() {
 	c.progressed = c.now
 	if c.failure != nil {
 		c.Fail(nil)
 	}
+}
+
+func (c *Cacher) advance(rv api.ResourceVersion) {
 	c.rv = max(c.rv, rv)
 	if len(c.awaiting) > 0 {
 		c.wakeAwaiting()

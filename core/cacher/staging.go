@@ -135,6 +135,7 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	c.ready, c.held = true, false
 	c.generation++
 	c.advance(rv)
+	c.progress()
 	c.wakeEveryone()
 	c.restartClock()
 }

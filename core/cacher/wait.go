@@ -28,7 +28,7 @@ func (c *Cacher) WhenFresh(rv api.ResourceVersion, done func(*api.Status)) {
 	c.waits = append(c.waits, w)
 }
 
-// Hold puts off the end of waits until the next Progress, EndList or Tick. It is
+// Hold puts off the end of waits until the next Release, Progress, EndList or Tick. It is
 // for feeding in changes that share a resource version: between two of them the
 // collection is at that version and yet not all there.
 func (c *Cacher) Hold() { c.held = true }

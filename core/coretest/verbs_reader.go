@@ -131,7 +131,12 @@ func (p *printer) servedFrame(who string, t wire.Type, payload []byte) error {
 			p.line("%s %d: snapshot ends, rv=%d", who, f.Subscription, f.ResourceVersion)
 		})
 	case wire.TypeEvents:
-		return show(payload, &wire.Events{}, func(f *wire.Events) { p.changes(who, f.Subscription, f.Changes) })
+		return show(payload, &wire.Events{}, func(f *wire.Events) {
+			if len(f.Changes) == 0 {
+				p.line("%s %d: nothing up to rv=%d", who, f.Subscription, f.ResourceVersion)
+			}
+			p.changes(who, f.Subscription, f.Changes)
+		})
 	case wire.TypeProgress:
 		return show(payload, &wire.Progress{}, func(f *wire.Progress) { p.line("%s %d: progress rv=%d", who, f.Subscription, f.ResourceVersion) })
 	case wire.TypeSourceError:

@@ -44,6 +44,7 @@ func (r *rig) give(a answer) {
 	for _, rv := range a.send {
 		all := changes(api.Added, fmt.Sprintf("default/o%d rv=%d", rv, rv))
 		require.NoError(r.t, r.Changes(&wire.Events{ResourceVersion: rv, Changes: all}, 1))
+		require.NoError(r.t, r.Progress(&wire.Progress{ResourceVersion: rv}))
 	}
 	switch {
 	case a.cut:
@@ -220,6 +221,7 @@ func TestListAndWatchWithErrors(t *testing.T) {
 	r.described()
 	change(6, api.Added, "default/baz rv=6")
 	have("default/bar", "default/qux", "default/baz")
+	require.NoError(t, r.Progress(&wire.Progress{ResourceVersion: 6}))
 	require.Equal(t, wire.Live, r.state())
 }
 

@@ -8,7 +8,8 @@
 //
 //   - The resume version moves only with whole revisions.
 //   - A new list replaces the old state in one step, when it is complete.
-//   - A collection that has not heard of progress for three periods says that
+//   - Changes are no progress: they may be from long ago. A collection that has
+//     not heard of progress for three periods says that
 //     it is stale, whatever the connection looks like.
 //
 // Changes come as differences from what is here: a patch of the envelope, and a
@@ -17,7 +18,7 @@
 // difference from something that is not here starts the subscription over.
 //
 // Where Kubernetes is read without a connector, objects come one by one
-// ([Reflector.Object], [Reflector.Removed]), and are no progress by themselves.
+// ([Reflector.Object], [Reflector.Removed]).
 //
 // State that a program kept is replayed before the first connection, with the
 // time at which progress was last heard of when it was kept.

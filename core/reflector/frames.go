@@ -178,7 +178,7 @@ func (r *Reflector) SnapshotEnd(f *wire.SnapshotEnd) error {
 const soughtAtOnce = 64
 
 // Changes takes events: into the snapshot while one is under way, otherwise
-// into the state.
+// into the state. They are no progress: the connector may have them late.
 func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 	r.consumed(bytes)
 	if r.phase == listing {
@@ -188,7 +188,7 @@ func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 		return err
 	}
 	known := r.cacher.ResourceVersion()
-	r.cacher.Hold() // until Progress: who waits for a version gets all of it
+	r.cacher.Hold() // until Release: who waits for a version gets all of it
 	for i := range f.Changes {
 		if i%soughtAtOnce == 0 {
 			next := f.Changes[i:min(i+soughtAtOnce, len(f.Changes))]
@@ -208,8 +208,8 @@ func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 			return err
 		}
 	}
-	r.cacher.Progress(f.ResourceVersion, r.now)
-	r.progress()
+	r.cacher.Release(f.ResourceVersion, r.now)
+	r.changed()
 	return nil
 }
 
@@ -242,7 +242,7 @@ func (r *Reflector) answered(what string) error {
 // ever.
 func (r *Reflector) expected(what string) error {
 	switch {
-	case r.phase == following:
+	case r.follows():
 		return nil
 	case r.phase != subscribed:
 		return api.Protocol(what + " came before the subscription was answered")

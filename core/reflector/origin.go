@@ -6,9 +6,7 @@ import (
 )
 
 // An engine that reads Kubernetes itself has no connector: it hands over one
-// object after the other. All else it says with the frames' methods. What it hands
-// over is no progress yet: unlike a connector's events, which end with all that there
-// is, changes may be from long ago, and Progress tells when they are not.
+// object after the other. All else it says with the frames' methods.
 
 // Object takes an object, in the list while one is under way. An error means
 // that it came when nothing was asked for.

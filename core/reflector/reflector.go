@@ -39,6 +39,7 @@ const (
 	waiting                 // for the time to subscribe again
 	subscribed              // asked, not answered yet
 	listing                 // a snapshot is under way
+	catchingUp              // changes come, and no word yet that they are all
 	following               // in step with the connector
 	refused                 // for good
 )
@@ -65,7 +66,7 @@ type Reflector struct {
 	missed   *api.Status // why there is no progress, once that makes it stale
 	total    uint64      // of the snapshot under way, roughly
 	heard    int64       // when progress was last heard of
-	asked    int64       // when the present subscription was made
+	asked    int64       // when the present subscription was made, or last said anything
 	received uint64      // bytes of data frames since the last grant
 	schema   bool        // the schema is known
 	source   string      // of the resource versions, as the connector names it
@@ -110,7 +111,7 @@ func (r *Reflector) Cacher() *cacher.Cacher { return r.cacher }
 
 // Outgoing returns the frames to send and forgets them.
 func (r *Reflector) Outgoing() []byte {
-	if r.phase == following && !r.requested && r.cacher.Awaiting() {
+	if r.follows() && !r.requested && r.cacher.Awaiting() {
 		r.requested = true
 		r.out = (&wire.RequestProgress{Subscription: r.sub}).Append(r.out)
 	}
@@ -126,7 +127,7 @@ func (r *Reflector) Subscription() uint32 { return r.sub }
 // Source names the history that resource versions belong to, once it is known.
 func (r *Reflector) Source() string { return r.source }
 
-// Asked is when the present subscription was made.
+// Asked is when the present subscription was made, or last said anything.
 func (r *Reflector) Asked() int64 { return r.asked }
 
 // SchemaKnown reports whether the collection's objects have been described.
@@ -186,6 +187,9 @@ func (r *Reflector) subscribe() {
 // not answered, goes on from what is here.
 func (r *Reflector) resumes() bool { return r.cacher.Ready() && !r.relist }
 
+// follows reports whether changes come, be they all or not.
+func (r *Reflector) follows() bool { return r.phase == catchingUp || r.phase == following }
+
 // resubscribe gives up the present subscription and subscribes again at once.
 func (r *Reflector) resubscribe() {
 	r.out = (&wire.Unsubscribe{Subscription: r.sub}).Append(r.out)
@@ -217,7 +221,7 @@ func (r *Reflector) NextTick() int64 {
 	switch r.phase {
 	case waiting:
 		next = r.retryAt
-	case subscribed, listing, following:
+	case subscribed, listing, catchingUp, following:
 		next = r.silentAt()
 	}
 	if r.phase != refused && r.cacher.Ready() && !r.stale() && (next == 0 || r.staleAt() < next) {
@@ -252,11 +256,18 @@ func (r *Reflector) State() wire.CollectionState {
 
 // why is the reason for what state says, as far as it is known.
 func (r *Reflector) why() *api.Status {
-	if r.missed != nil && r.stale() {
+	switch {
+	case !r.stale():
+	case r.missed != nil:
 		return r.missed
+	case r.status == nil && r.follows() && r.asked > r.heard:
+		return lagging
 	}
 	return r.status
 }
+
+// lagging is why a connector's changes are no progress.
+var lagging = api.Unavailable("changes come, and the connector has not said for too long that they are all: what it reads from lags behind")
 
 func (r *Reflector) state() wire.State {
 	switch {
@@ -281,7 +292,17 @@ func (r *Reflector) state() wire.State {
 // progress notes that the connector vouches for everything up to now.
 func (r *Reflector) progress() {
 	r.heard = r.now
-	r.phase, r.status, r.missed, r.relist, r.requested = following, nil, nil, false, false
+	r.phase, r.status, r.missed = following, nil, nil
+	r.relist, r.requested = false, false
+}
+
+// changed notes that the subscription goes on from what is here.
+func (r *Reflector) changed() {
+	r.asked = r.now
+	if r.phase == subscribed {
+		r.phase = catchingUp
+	}
+	r.relist, r.requested = false, false
 }
 
 // Refuse gives the collection up for good: what is here stays, and the state

@@ -1,19 +1,57 @@
 package session
 
-import "github.com/watchglass/watchglass/core/wire"
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
 
 // stalePeriods without progress make a reader call its data stale.
 const stalePeriods = 3
 
-// appendProgress says how far a live subscription is, at the configured pace,
-// provided the collection itself has been heard of since: a connector that is
-// cut off from its source must not make its readers believe in their data.
+// vouch is what the source said of the collection: at the time when that was
+// heard, nothing was missing up to rv.
+type vouch struct {
+	rv    api.ResourceVersion
+	heard int64
+}
+
+// appendProgress says how far a live subscription is, at the configured pace. It is
+// progress when the source has vouched for what was sent: a connector that is cut off
+// from its source, or whose source lags behind, must not make its readers believe in
+// their data. Where the source has not, a frame without events moves the version, for
+// those who wait for it or will resume from it.
 func (s *subscription) appendProgress(message []byte) []byte {
-	if !s.progressDue() || s.session.now < s.nextReport() {
+	now, period := s.session.now, s.session.cfg.ProgressMillis
+	if s.phase != live || now < s.nextReport() {
 		return message
 	}
-	s.rv, s.progressed, s.reported = s.cacher.ResourceVersion(), s.cacher.Progressed(), s.session.now
-	return (&wire.Progress{Subscription: s.id, ResourceVersion: s.rv}).Append(message)
+	sent := s.vouched()
+	switch {
+	case sent.heard > s.progressed && now < sent.heard+stalePeriods*period:
+		s.rv, s.progressed, s.reported = sent.rv, sent.heard, now
+		return (&wire.Progress{Subscription: s.id, ResourceVersion: s.rv}).Append(message)
+	case sent.rv > s.rv && s.credit > 0 && now >= s.moves:
+		s.rv, s.moves = sent.rv, now+period
+		return s.charge(message, &wire.Events{Subscription: s.id, ResourceVersion: s.rv})
+	}
+	return message
+}
+
+// vouched is how far the reader is, and when the source last vouched for all of
+// that. A reader that is always a little behind is not measured by what came since
+// it was last looked at, but by what had come then.
+func (s *subscription) vouched() vouch {
+	all := vouch{s.cacher.ResourceVersion(), s.cacher.Progressed()}
+	if s.caughtUp() {
+		return all
+	}
+	if s.awaited.heard <= s.progressed {
+		s.awaited = all
+	}
+	if s.rv < s.awaited.rv {
+		return vouch{rv: s.rv}
+	}
+	return vouch{s.rv, s.awaited.heard}
 }
 
 // nextReport is when the subscription may say next how far it is.
@@ -22,14 +60,6 @@ func (s *subscription) nextReport() int64 {
 		return 0
 	}
 	return s.reported + s.session.cfg.ProgressMillis
-}
-
-// progressDue: there is news of the source, and not from so long ago that the
-// reader would have to call it stale.
-func (s *subscription) progressDue() bool {
-	heard := s.cacher.Progressed()
-	news := heard > s.progressed || s.cacher.ResourceVersion() > s.rv
-	return s.caughtUp() && news && s.session.now < heard+stalePeriods*s.session.cfg.ProgressMillis
 }
 
 // appendExcuse tells a reader that has to wait what for, and again every period.
@@ -58,10 +88,15 @@ func (s *subscription) waits() bool { return s.cacher.Failure() != nil || !s.cac
 // wake is when the subscription has something to say without a change.
 func (s *subscription) wake() int64 {
 	var at, again int64
-	if s.phase == opening {
+	now := s.session.now
+	switch {
+	case s.phase == opening:
 		at = s.deadline
-	} else if s.caughtUp() && s.session.now < s.nextReport() {
+	case !s.caughtUp():
+	case now < s.nextReport():
 		at = s.nextReport() // by then there may be news, of which nothing else tells
+	case now < s.moves && s.cacher.ResourceVersion() > s.rv:
+		at = s.moves
 	}
 	if s.waits() {
 		again = s.excused + s.session.cfg.ProgressMillis

@@ -50,6 +50,8 @@ type subscription struct {
 	rv         api.ResourceVersion
 	progressed int64 // the cacher's Progressed that was last reported
 	reported   int64 // when that was; zero makes a reader that resumed or asked hear at once
+	awaited    vouch // the next to be reported
+	moves      int64 // when the reader may be told again of a version without changes
 	excused    int64 // when the reader was last told why there is no news; zero while there is
 	excuse     *api.Status
 	introduced bool     // before this session: the reader has the schema and a state

@@ -23,6 +23,7 @@ type feed struct {
 	source *source                         // whose state it shows; nil before the first list
 	next   int                             // index of the next revision
 	beat   int64                           // when progress is due
+	target api.ResourceVersion             // how far the source was then, to who asks
 	broken bool                            // it has to list anew
 }
 
@@ -33,6 +34,7 @@ type connector struct {
 	id        int
 	feeds     [kinds]*feed
 	lag       int64
+	asks      bool  // its source is asked how far it is, and vouches for nothing before
 	cutOff    int64 // hears nothing of the source before then
 	gone      int64 // since when it knows that; zero when it does not
 	downUntil int64 // takes no connections before then
@@ -111,6 +113,9 @@ func (c *connector) follow(kind int, f *feed) bool {
 		default:
 			w.saw(SourceCompacted)
 		}
+		if c.asks {
+			n = len(s.revisions) // its lists are consistent
+		}
 		c.list(kind, f, max(n, f.position(s), s.compactedIndex()))
 		return true
 	}
@@ -125,11 +130,21 @@ func (c *connector) follow(kind int, f *feed) bool {
 		}
 	}
 	if w.now >= f.beat {
-		f.cacher.Progress(f.rv(), w.now)
-		f.beat = w.now + heartbeatMillis
-		moved = true
+		moved = c.vouch(f) || moved
+		f.beat, f.target = w.now+heartbeatMillis, s.rv
 	}
 	return moved
+}
+
+// vouch says that nothing is missing, if that is known: what the source said long
+// ago does not count.
+func (c *connector) vouch(f *feed) bool {
+	if c.asks && (f.rv() < f.target || c.world.now >= f.beat+heartbeatMillis) {
+		c.world.saw(ProgressWithheld)
+		return false
+	}
+	f.cacher.Progress(f.rv(), c.world.now)
+	return true
 }
 
 // position is where the feed stands in a source, if it follows that.
@@ -211,7 +226,7 @@ func (c *connector) list(kind int, f *feed, n int) {
 		}
 	}
 	f.cacher.EndList(f.rv(), c.world.now)
-	f.beat = c.world.now + heartbeatMillis
+	f.beat, f.target = c.world.now+heartbeatMillis, s.rv
 }
 
 // nextEvent is when the connector has something to do by itself.

@@ -41,6 +41,7 @@ const (
 	Unreadable
 	Oversized
 	LeaderLost
+	ProgressWithheld
 	ReasonTold
 	ConnectorRestarted
 	DifferenceTold
@@ -108,6 +109,7 @@ var situationNames = [situations]string{
 	Unreadable:         "object that cannot be read",
 	Oversized:          "object that is too large",
 	LeaderLost:         "leader loss",
+	ProgressWithheld:   "source that lags and says so",
 	ReasonTold:         "the source's error told",
 	ConnectorRestarted: "connector restart",
 	DifferenceTold:     "body told as a difference",

@@ -208,8 +208,19 @@ func (w *world) opLeaderLoss(r *api.Rand) {
 	w.saw(LeaderLost)
 }
 
+// hopelessMillis is a lag of which nobody may make a secret.
+const hopelessMillis = 2*oldestMillis + 30_000
+
 func (w *world) opLag(r *api.Rand) {
-	w.connector(r).lag = pick[int64](r, 0, 0, 200, 2000, 15_000)
+	c := w.connector(r)
+	c.lag = pick[int64](r, 0, 0, 200, 2000, 15_000)
+	if !c.asks || r.Int63n(3) > 0 {
+		return
+	}
+	c.lag = hopelessMillis
+	for begun := w.now; w.now < begun+2*hopelessMillis; w.pass(5000) {
+		w.opWrite(r)
+	}
 }
 
 func (w *world) opRestartConnector(r *api.Rand) {

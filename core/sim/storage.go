@@ -54,7 +54,7 @@ func (o *edgeObject) restore(kind int) {
 		o.world.fail(ErrRestore, "%s: %s was kept at version %d and is restored as %+v: %v", o.name, resourceNames[kind], k.rv, *s, o.refused)
 	}
 	if !there && s.ResourceVersion == k.rv {
-		scope.epoch = &epoch{kind: kind, source: k.source, ready: true, first: k.rv, rv: k.rv, heard: scope.heard, asked: scope.asked}
+		scope.epoch = &epoch{kind: kind, source: k.source, ready: true, first: k.rv, rv: k.rv, heard: k.heard, asked: scope.asked}
 	}
 	o.world.saw(ObjectRestored)
 }
@@ -121,6 +121,7 @@ func (o *edgeObject) store(kind int) {
 		next.chunks = append(next.chunks, c.Data)
 		if c.Last {
 			next.rv, next.source = c.ResourceVersion, o.world.sourceNamed(c.Source)
+			next.heard = o.link.tap.scope(resourceNames[kind], check.Filter{}, false).heard
 			o.stored[kind] = next
 			return
 		}

@@ -166,9 +166,7 @@ func (t *tap) down(data []byte) {
 		case wire.TypeProgress:
 			var f wire.Progress
 			must(f.Parse(payload))
-			if sub := t.find(f.Subscription); sub != nil && !sub.listing {
-				t.reached(sub, f.ResourceVersion)
-			}
+			t.progress(&f)
 		case wire.TypeSubscriptionStatus:
 			var f wire.SubscriptionStatus
 			must(f.Parse(payload))
@@ -215,12 +213,25 @@ func (t *tap) snapshot(f *wire.SnapshotEnd) {
 	} else {
 		e.ready, e.first = true, f.ResourceVersion
 	}
-	t.reached(sub, f.ResourceVersion)
+	t.progressed(sub, f.ResourceVersion)
 }
 
 func (t *tap) events(f *wire.Events) {
 	if sub := t.find(f.Subscription); sub != nil && !sub.listing {
 		t.reached(sub, f.ResourceVersion)
+	}
+}
+
+func (t *tap) progress(f *wire.Progress) {
+	if sub := t.find(f.Subscription); sub != nil && !sub.listing {
+		t.progressed(sub, f.ResourceVersion)
+	}
+}
+
+// progressed: changes alone are no progress, for they may be from long ago.
+func (t *tap) progressed(sub *subscription, rv api.ResourceVersion) {
+	if t.reached(sub, rv); sub.scope.ready {
+		sub.scope.heard = t.link.driver.world.now
 	}
 }
 
@@ -294,7 +305,6 @@ func (t *tap) reached(sub *subscription, rv api.ResourceVersion) {
 		sub.resumed, e.asked = false, t.link.driver.world.now
 		t.link.driver.world.saw(Resumed)
 	}
-	e.heard = t.link.driver.world.now
 }
 
 // multiKey reports that a frame of events has several changes of one revision.

@@ -137,8 +137,9 @@ func newWorld(seed uint64, setup Setup, result *Result) *world {
 		kind, key := w.source.randomKey(r)
 		w.source.commit(w.now, []change{w.source.randomChange(r, kind, key)})
 	}
+	asking := api.NewRand(seed ^ 0xa5c5)
 	for i := range setup.Connectors {
-		c := &connector{world: w, id: i}
+		c := &connector{world: w, id: i, asks: asking.Int63n(2) == 0}
 		c.start()
 		w.connectors = append(w.connectors, c)
 	}

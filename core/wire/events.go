@@ -4,7 +4,8 @@ import "github.com/watchglass/watchglass/core/api"
 
 // Events are the changes of one or more whole revisions, oldest first: a
 // revision is never split over two frames, so that the one at the end of the
-// frame is always safe to resume from.
+// frame is always safe to resume from. They say nothing of how current that is,
+// which Progress does. Without changes they only move the version.
 type Events struct {
 	Subscription    uint32
 	ResourceVersion api.ResourceVersion // of the last revision in the frame

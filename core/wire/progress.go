@@ -3,7 +3,8 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // Progress says that a subscription has been sent every change up to and
-// including ResourceVersion.
+// including ResourceVersion, and that there was no other one a moment ago, as far
+// as the connector's source knows.
 type Progress struct {
 	Subscription    uint32
 	ResourceVersion api.ResourceVersion

@@ -59,7 +59,10 @@ type Sink interface {
 	// Changes are all changes of one or more whole revisions, in order: a
 	// revision is never split over two calls.
 	Changes(changes []Change) error
-	// Progress says that every change up to and including rv was handed over.
+	// Progress says that every change up to and including rv was handed over, and
+	// that there was no other a moment ago. Changes say no such thing: they may
+	// come late, and readers of a source that hands over nothing else call their
+	// data stale.
 	// A source that can reports it at least every ten seconds, idle or not.
 	Progress(rv api.ResourceVersion) error
 	// Wanted receives when somebody waits for progress, every now and then for

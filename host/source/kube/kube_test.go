@@ -250,6 +250,44 @@ func TestProgressNeedsAServerThatIsCurrent(t *testing.T) {
 	assert.Equal(t, before, strings.Count(s.text(), "progress"), "a server that cannot ask its etcd proves nothing")
 }
 
+// Under steady changes the stream need not wait for a bookmark: it is current once
+// it has come to more than there was when the server was asked.
+func TestProgressOfAServerThatCatchesUp(t *testing.T) {
+	f := newFake(t)
+	next := make(chan int)
+	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case isProbe(r):
+			fmt.Fprint(w, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"150"},"items":[]}`)
+		case isWatch(r):
+			flush(w)
+			for {
+				select {
+				case rv := <-next:
+					send(w, "MODIFIED", pod("a", "x", rv, true))
+					flush(w)
+				case <-r.Context().Done():
+					return true
+				}
+			}
+		default:
+			return false
+		}
+		return true
+	})
+	s, ended := stream(t, f.source(kube.Config{}), 0)
+	for _, rv := range []int{120, 150} {
+		next <- rv
+		s.until(fmt.Sprintf("put a/x@%d", rv), ended)
+	}
+	assert.NotContains(t, s.text(), "progress", "of 150 there may be more")
+	for rv := 151; !strings.Contains(s.text(), "progress"); rv++ {
+		next <- rv // the answer about 150 may still be on its way
+		s.until(fmt.Sprintf("put a/x@%d", rv), ended)
+	}
+	s.until("progress 150", ended)
+}
+
 // Regression 1: behind one address there are several servers. One that was cut off
 // from its storage ended its watches in order, another said beside them how far it
 // was, and the state was called current without what lay between.

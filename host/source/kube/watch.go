@@ -82,7 +82,8 @@ type watch struct {
 	changes []source.Change
 	changed api.ResourceVersion // by the last of them that came
 	sure    bool                // the server was asked, and answered
-	target  api.ResourceVersion
+	target  api.ResourceVersion // what it answered
+	told    bool                // that all of this is in
 }
 
 // take hands over a frame and those that have come with it.
@@ -121,7 +122,17 @@ func (w *watch) flush() error {
 		return err
 	}
 	w.advance(w.at)
-	return nil
+	return w.passed()
+}
+
+// passed reports once that the changes have come to more than there was when the
+// server was asked. It need not wait for a bookmark then.
+func (w *watch) passed() error {
+	if !w.sure || w.told || w.at <= w.target {
+		return nil
+	}
+	w.told = true
+	return w.sink.Progress(w.target)
 }
 
 // handle takes one frame in, and reports whether it was a bookmark.

@@ -1,0 +1,112 @@
+package session_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// heard is what a message says of how far a subscription is.
+type heard struct {
+	progress []api.ResourceVersion
+	moved    []api.ResourceVersion // frames without events
+	changes  []api.ResourceVersion
+}
+
+func listen(t *testing.T, message []byte) (h heard) {
+	for len(message) > 0 {
+		kind, payload, rest, err := wire.Next(message)
+		require.NoError(t, err)
+		switch kind {
+		case wire.TypeProgress:
+			var f wire.Progress
+			require.NoError(t, f.Parse(payload))
+			h.progress = append(h.progress, f.ResourceVersion)
+		case wire.TypeEvents:
+			var f wire.Events
+			require.NoError(t, f.Parse(payload))
+			if len(f.Changes) == 0 {
+				h.moved = append(h.moved, f.ResourceVersion)
+			} else {
+				h.changes = append(h.changes, f.ResourceVersion)
+			}
+		}
+		message = rest
+	}
+	return h
+}
+
+// follower is a session whose reader has the state of version 1.
+func follower(t *testing.T, w *world, labels string) *session.Session {
+	w.cacher = cacher.New(cacher.Config{Schema: objects.Pods(), History: history.Limits{MinCapacity: 1000, MaxCapacity: 1000}})
+	w.cacher.BeginList()
+	w.cacher.EndList(1, w.now)
+	s := session.New(session.Config{ProgressMillis: 5000}, w)
+	hello := (&wire.Hello{Version: wire.Version}).Append(nil)
+	f := wire.Subscribe{Subscription: 1, Resource: "v1/pods", LabelSelector: labels, Credit: 1 << 30}
+	require.NoError(t, s.Receive(f.Append(hello), w.now))
+	for s.Next(1<<20, w.now) != nil {
+	}
+	return s
+}
+
+// Changes are no progress: whoever is sent them late must not believe in them. The
+// version moves all the same, once a period for those whom no change concerns.
+func TestProgressIsTheSourcesWord(t *testing.T) {
+	for _, labels := range []string{"app=web", "app=other"} {
+		w := newWorld(t, 1)
+		s := follower(t, w, labels)
+		var got heard
+		const seconds = 60
+		for rv := api.ResourceVersion(2); rv < 2+seconds; rv++ {
+			w.now += 1000
+			w.cacher.Apply(objects.Put(fmt.Sprintf("ns/a rv=%d app=web", rv)), w.now)
+			h := listen(t, s.Next(1<<20, w.now))
+			got = heard{append(got.progress, h.progress...), append(got.moved, h.moved...), append(got.changes, h.changes...)}
+		}
+		require.Empty(t, got.progress)
+		if labels == "app=web" {
+			require.Len(t, got.changes, seconds)
+			require.Empty(t, got.moved)
+		} else {
+			require.InDelta(t, seconds/5, len(got.moved), 1)
+		}
+		w.cacher.Progress(1+seconds, w.now)
+		require.Equal(t, heard{progress: []api.ResourceVersion{1 + seconds}}, listen(t, s.Next(1<<20, w.now)))
+	}
+}
+
+// A reader that is always some seconds behind hears of progress: each time it has
+// come to where the source was when it last vouched.
+func TestProgressOfAReaderThatIsAlwaysBehind(t *testing.T) {
+	w := newWorld(t, 1)
+	s := follower(t, w, "")
+	const behind = 4 // seconds
+	last, rv := w.now, api.ResourceVersion(1)
+	for second := range 120 {
+		w.now += 1000
+		rv++
+		w.cacher.Apply(objects.Put(fmt.Sprintf("ns/a rv=%d app=web", rv)), w.now)
+		if second%3 == 0 {
+			w.cacher.Progress(rv, w.now)
+		}
+		if second < behind {
+			continue
+		}
+		h := listen(t, s.Next(1, w.now))
+		require.Equal(t, []api.ResourceVersion{rv - behind}, h.changes, "one a second")
+		for _, said := range h.progress {
+			require.Equal(t, rv-behind, said)
+			last = w.now
+		}
+		require.Less(t, w.now-last, int64(3*5000), "it must not call its data stale")
+	}
+}
