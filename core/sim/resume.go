@@ -36,6 +36,8 @@ func (r *reader) reload(resumed bool) {
 
 // resume opens the watches whose collections are there again: from the version
 // they had seen if that is one of the same source, and otherwise from the state.
+// Who has seen a part of a revision can do neither with that nor without: what is
+// told from the version before need not take it back.
 func (r *reader) resume() {
 	var waiting []resume
 	for _, p := range r.resumes {
@@ -56,7 +58,7 @@ func (r *reader) takeUp(p resume) {
 	}
 	old, f := p.watch, p.watch.open
 	f.ResourceVersion, f.Match, f.SendInitialEvents = "", wire.MatchUnset, wire.Unset
-	if p.collection.epoch.source == old.epoch.source {
+	if p.collection.epoch.source == old.epoch.source && old.complete == old.last {
 		f.ResourceVersion = old.complete.String()
 		r.world.saw(ReaderResumed)
 	}

@@ -123,6 +123,9 @@ func (r *reader) watchEvents(f *wire.WatchEvents) {
 	for i := range f.Events {
 		r.watchEvent(w, &f.Events[i])
 	}
+	if !w.Limited {
+		w.complete = w.last // what is told at once has whole revisions
+	}
 }
 
 func (r *reader) watchEvent(w *watch, f *wire.WatchEvent) {
