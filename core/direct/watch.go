@@ -129,8 +129,12 @@ func (f *Feed) progress() error {
 	if f.at > f.target {
 		f.whole = max(f.whole, f.target)
 	}
-	if !f.sure && !api.Mutated(api.ProgressUnproved) || f.at < f.target || f.unconfirmed {
+	switch {
+	case f.unconfirmed:
 		return nil
+	case !f.sure && !api.Mutated(api.ProgressUnproved) || f.at < f.target:
+		// It is no progress, and yet what to resume from.
+		return f.reflector.Changes(&wire.Events{ResourceVersion: f.whole}, 0)
 	}
 	f.failing = 0
 	return f.reflector.Progress(&wire.Progress{ResourceVersion: f.whole})
