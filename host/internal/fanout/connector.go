@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/host/clustersim"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/server"
@@ -59,6 +60,10 @@ func newConnectorSide(ctx context.Context, readers, share int) (*connectorSide, 
 	return s, nil
 }
 
+// noProgress is longer than any run: what a reader is told every five seconds,
+// whatever happens, is no part of what a change costs, and settle counts messages.
+const noProgress = 24 * 60 * 60 * 1000
+
 // startConnector serves pods that lie in shards.
 func startConnector(ctx context.Context, shards int) (*connectorSide, error) {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -75,7 +80,7 @@ func startConnector(ctx context.Context, shards int) (*connectorSide, error) {
 		p := s.change(i)
 		s.source.Put(p.Resource, p.Key, p.Value)
 	}
-	s.connector = connector.New(connector.Config{Source: s.source, Logger: quiet})
+	s.connector = connector.New(connector.Config{Source: s.source, Logger: quiet, Session: session.Config{ProgressMillis: noProgress}})
 	if s.server, err = server.New(server.Config{Connector: s.connector, Logger: quiet}); err != nil {
 		return nil, err
 	}

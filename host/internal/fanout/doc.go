@@ -10,8 +10,13 @@
 // loop, without a goroutine, a lock or a look at the data.
 //
 // The time of the connector is that of the whole process and so includes
-// scanning and compressing each object once. Both sides are measured in turns,
-// and the median counts.
+// scanning and compressing each object once, and what the source in memory takes.
+// The reports of progress, which readers get every so often whatever happens, are
+// left out, so that both sides write the same number of messages. Both sides are
+// measured in turns, and the median counts.
+//
+// With -cpuprofile it profiles the connector's rounds alone, without what goes
+// before them.
 //
 // With -reconnect it measures how long somebody waits for the connector's lock
 // while all readers come back at once and are sent the whole state.

@@ -19,7 +19,7 @@ type options struct {
 	shares    []int
 	asJSON    bool
 	reconnect bool
-	ours      bool
+	profile   string
 }
 
 func main() {
@@ -29,9 +29,8 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds of either side; the median counts")
 	flag.BoolVar(&o.asJSON, "json", false, "print one JSON object a line")
 	flag.BoolVar(&o.reconnect, "reconnect", false, "measure what others feel while all readers reconnect")
-	flag.BoolVar(&o.ours, "ours", false, "leave the broadcast out, for profiles")
+	flag.StringVar(&o.profile, "cpuprofile", "", "write a profile of the connector's rounds, and leave the broadcast out; with -share")
 	share := flag.Int("share", 0, "how many readers each change matches; 0 for all cases: 10, 100 and all")
-	profile := flag.String("cpuprofile", "", "write a profile of the connector's rounds")
 	child := flag.String("child", "", "be the readers of the server at this URL; used by the program itself")
 	kind := flag.String("kind", "", "what the readers are told by: "+connectorKind+" or "+broadcastKind)
 	flag.Parse()
@@ -46,7 +45,7 @@ func main() {
 	case o.reconnect:
 		err = measureReconnect(context.Background(), o)
 	default:
-		err = profiled(*profile, func() error { return measureAll(context.Background(), o) })
+		err = measureAll(context.Background(), o)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fanout:", err)
@@ -79,8 +78,8 @@ func measure(ctx context.Context, o options, share int) error {
 		return err
 	}
 	defer ours.close()
-	if o.ours {
-		return rounds(o, ours, new([]float64), share)
+	if o.profile != "" {
+		return profiled(o.profile, func() error { return rounds(o, ours, new([]float64), share) })
 	}
 	ours.prepare(o.events)
 	if err := ours.round(); err != nil { // to know the size of a message, and to warm up

@@ -6,12 +6,8 @@ import (
 	"runtime/pprof"
 )
 
-// profiled runs f, with a profile of the processor written to a file if there is
-// a name for it.
+// profiled runs f, and writes a profile of the processor to a file.
 func profiled(name string, f func() error) error {
-	if name == "" {
-		return f()
-	}
 	file, err := os.Create(name)
 	if err != nil {
 		return err
