@@ -35,7 +35,9 @@
 //
 // A server whose consistent reads do not move its watch cache on may call nothing
 // newer while a resource is at rest and others change. Readers then call their data
-// stale, which it may be.
+// stale, which it may be. Kubernetes is such a server before 1.31, which made the
+// feature gate ConsistentListFromCache the default, and so is one whose etcd cannot
+// be asked for progress.
 //
 // # Whose history it is
 //
