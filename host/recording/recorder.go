@@ -17,13 +17,15 @@ type Recorder struct {
 	lines   *json.Encoder
 	count   int // of lines
 	err     error
+	failed  func()
 	watches int
 	source  string
 }
 
-// New begins a recording of a resource.
-func New(out io.Writer, resource api.Resource) *Recorder {
-	r := &Recorder{lines: json.NewEncoder(out)}
+// New begins a recording of a resource. failed is called once, when it cannot be
+// written: what comes after that is not recorded. It must not wait for anything.
+func New(out io.Writer, resource api.Resource, failed func()) *Recorder {
+	r := &Recorder{lines: json.NewEncoder(out), failed: failed}
 	r.write(&Line{Kind: kindHistory, Version: Version, Resource: resource.String()})
 	return r
 }
@@ -49,6 +51,7 @@ func (r *Recorder) append(l *Line) {
 	l.Time = time.Now().UTC()
 	if err := r.lines.Encode(l); err != nil && r.err == nil {
 		r.err = err
+		r.failed()
 	}
 }
 

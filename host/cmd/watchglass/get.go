@@ -119,13 +119,14 @@ func read(cmd *cobra.Command, f *readFlags, args []string) (failed error) {
 	if err := f.check(); err != nil {
 		return err
 	}
+	ctx, stop := context.WithCancel(cmd.Context())
+	defer stop()
 	if f.record != "" {
-		if r.recorder, err = newRecorder(f.record, resource); err != nil {
+		if r.recorder, err = newRecorder(f.record, resource, stop); err != nil {
 			return err
 		}
 		defer func() { failed = errors.Join(failed, r.recorder.Close()) }()
 	}
-	ctx := cmd.Context()
 	client, err := guest.Open(ctx, guest.Config{
 		URL: f.url(resource), Token: f.token, Client: "watchglass/" + versionText(), Logger: warnings(r.stderr), Tap: r.recorder.tap(),
 	})

@@ -50,12 +50,14 @@ func record(ctx context.Context, f *recordFlags, name, path string, out, stderr 
 		return err
 	}
 	defer up.close()
-	r, err := newRecorder(path, resource)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	r, err := newRecorder(path, resource, stop)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if err := r.Close(); failed == nil {
+		if err := r.Close(); err != nil {
 			failed = err
 		}
 	}()

@@ -19,8 +19,9 @@ type recorder struct {
 	begun      bool // whether there is anything worth keeping
 }
 
-// newRecorder does not overwrite: a recording is evidence.
-func newRecorder(name string, resource api.Resource) (*recorder, error) {
+// newRecorder does not overwrite: a recording is evidence. failed is called when the
+// file cannot be written, and Close says why.
+func newRecorder(name string, resource api.Resource, failed func()) (*recorder, error) {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, os.ErrExist) {
 		return nil, fmt.Errorf("%s is there already: name another file, or remove it", name)
@@ -28,7 +29,7 @@ func newRecorder(name string, resource api.Resource) (*recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &recorder{file: file, recorder: recording.New(file, resource)}, nil
+	return &recorder{file: file, recorder: recording.New(file, resource, failed)}, nil
 }
 
 // Close completes the recording. One that has not begun is removed, so that the

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -180,4 +181,31 @@ func TestRegression3_ARecordingThatDidNotBeginFails(t *testing.T) {
 	assert.Equal(t, 1, c.stop())
 	assert.Contains(t, c.log.String(), "interrupted before the first state of v1/pods was here: nothing is recorded")
 	assert.NoFileExists(t, name, "the command can be given again")
+}
+
+// Regression 5: a recording that could not be written any more went on until
+// somebody stopped it.
+func TestRegression5_ARecordingThatCannotBeWrittenEndsTheCommand(t *testing.T) {
+	needsModule(t)
+	store := startEtcd(t)
+	defer store.Close()
+	simulate(t, store)
+	connector := start(t, "serve", "--etcd-endpoints", store.Endpoints()[0], "--listen", "127.0.0.1:0")
+	server := strings.Replace(connector.url(), "http", "ws", 1) + "/watch"
+	path := filepath.Join(t.TempDir(), "recording.jsonl")
+	for _, args := range [][]string{
+		{"record", "pods", path, "--etcd-endpoints", store.Endpoints()[0]},
+		{"watch", "pods", "-A", "--record", path, "--server", server},
+	} {
+		const limited = `ulimit -f 4; exec "$0" "$@"` // to 4 kB at most, or half of that
+		cmd := exec.CommandContext(t.Context(), "/bin/sh", append([]string{"-c", limited, os.Args[0]}, args...)...)
+		cmd.Env = append(os.Environ(), "WATCHGLASS_MAIN=1")
+		var log strings.Builder
+		cmd.Stderr = &log
+		var exit *exec.ExitError
+		require.ErrorAs(t, cmd.Run(), &exit)
+		assert.Equal(t, 1, exit.ExitCode(), log.String())
+		assert.Equal(t, "Error: recording to "+path+": write "+path+": file too large\n", log.String())
+		require.NoError(t, os.Remove(path))
+	}
 }
