@@ -39,7 +39,7 @@ export class ConnectionState {
     setText(this.#progress, progressText(status, now));
     setAttribute(document.documentElement, "data-outdated", String(outdated));
     this.#reconnect.hidden = state === "live" || state === "syncing";
-    setText(this.#reconnect, status.error?.code === 401 && hasRows ? "Sign in" : "Reconnect");
+    setText(this.#reconnect, wayBack(status, hasRows));
     this.#banner.hidden = !outdated;
     if (outdated) setText(this.#banner, bannerText(status));
   }
@@ -47,7 +47,19 @@ export class ConnectionState {
 
 function progressText(status: CollectionStatus, now: number): string {
   if (status.state === "syncing" && status.total > 0) return `${count(status.loaded)} of ${count(status.total)}`;
-  return status.lastProgress ? `last progress ${age(now - status.lastProgress)} ago` : "";
+  const heard = status.lastProgress && `last progress ${age(now - status.lastProgress)} ago`;
+  return [heard, attemptText(status, now)].filter(Boolean).join(", ");
+}
+
+/** What there is to be done about it. */
+function wayBack({ error, nextAttempt }: CollectionStatus, hasRows: boolean): string {
+  if (error?.code === 401 && hasRows) return "Sign in";
+  return nextAttempt ? "Try now" : "Reconnect";
+}
+
+/** When it is tried again to become current, if that is waited for. */
+function attemptText({ nextAttempt }: CollectionStatus, now: number): string {
+  return nextAttempt ? `next attempt in ${age(nextAttempt - now)}` : "";
 }
 
 function bannerText(status: CollectionStatus): string {

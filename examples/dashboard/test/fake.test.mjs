@@ -333,6 +333,34 @@ describe("connection", () => {
     assert.equal(await inPage(() => fake.reconnects), 1);
   });
 
+  // Regression: after an outage the page was old for as long as the back-off lasted, and said nothing of it.
+  test("says when it is tried again, and does so now when asked", async () => {
+    await open();
+    await inPage(() => fake.pods.setStatus({ state: "stale", nextAttempt: Date.now() + 35_000 }));
+    await dashboard.page.getByText(/next attempt in 3[345]s/).waitFor();
+    assert.equal(await dashboard.get("reconnect").textContent(), "Try now");
+    await dashboard.page.getByText(/next attempt in 3[012]s/).waitFor(); // it counts down
+    await inPage(() => fake.pods.setStatus({ state: "stale", nextAttempt: undefined }));
+    await until(() => !document.body.textContent.includes("next attempt"));
+    assert.equal(await dashboard.get("reconnect").textContent(), "Reconnect");
+    await inPage(() => fake.pods.setStatus({ state: "stale", nextAttempt: Date.now() + 35_000 }));
+    await dashboard.page.getByRole("button", { name: "Try now" }).click();
+    await dashboard.state("live");
+    assert.equal(await inPage(() => fake.reconnects), 1);
+    assert.equal(await dashboard.get("reconnect").isVisible(), false);
+    assert.doesNotMatch(await dashboard.get("pill").textContent(), /next attempt/);
+  });
+
+  test("without rows says when it is tried again", async () => {
+    await open({ query: "?pods=500&step=never", ready: false });
+    const error = { code: 503, reason: "ServiceUnavailable", message: "nobody there" };
+    await inPage((error) => fake.pods.setStatus({ state: "connecting", error, nextAttempt: Date.now() + 35_000 }), error);
+    await dashboard.page.getByText("nobody there").waitFor();
+    await dashboard.page.getByText(/^next attempt in 3[345]s$/).waitFor();
+    await dashboard.page.getByRole("button", { name: "Try now" }).click();
+    await dashboard.state("live");
+  });
+
   test("an unknown resource is an error with a way out", async () => {
     await open({ hash: "#/apps/v1/gizmos", ready: false });
     await dashboard.page.getByText("resource apps/v1/gizmos is not served here").waitFor();
@@ -411,10 +439,14 @@ describe("page", () => {
 
   for (const width of [400, 700]) test(`fits ${width} pixels`, async () => {
     await open({ viewport: { width, height: 760 } });
-    assert.equal(await inPage(() => document.documentElement.scrollWidth), width);
-    const box = await dashboard.get("theme").boundingBox();
-    assert.ok(box.x + box.width <= width, "the last button of the header is in sight");
-    assert.ok(await dashboard.rows.count());
+    for (const status of [{}, { state: "reconnecting", lastProgress: Date.now() - 500_000, nextAttempt: Date.now() + 35_000 }]) {
+      await inPage((status) => fake.pods.setStatus(status), status);
+      await dashboard.frames();
+      assert.equal(await inPage(() => document.documentElement.scrollWidth), width);
+      const box = await dashboard.get("theme").boundingBox();
+      assert.ok(box.x + box.width <= width, "the last button of the header is in sight");
+      assert.ok(await dashboard.rows.count());
+    }
   });
 });
 

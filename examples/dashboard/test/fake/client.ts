@@ -111,7 +111,7 @@ export class FakeCollection implements Collection {
   goLive(): void {
     this.#live = true;
     this.#markSynced();
-    this.setStatus({ state: "live", lastProgress: Date.now(), error: undefined });
+    this.setStatus({ state: "live", lastProgress: Date.now(), nextAttempt: undefined, error: undefined });
     this.#changed();
   }
 
