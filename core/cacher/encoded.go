@@ -13,6 +13,7 @@ import (
 type encoded struct {
 	patches []patch // by position, as far as there is room; nil until the first
 	events  EncodedEvents
+	frame   Frame
 }
 
 const (
@@ -43,6 +44,16 @@ type EncodedEvents struct {
 	Count      int
 	Changes    []byte // as wire.Events has them
 }
+
+// Frame is where the frame of one reader is put together, and then that of the
+// next: what it takes lies in the processor's cache, and is there once.
+type Frame struct {
+	Changes []wire.Change
+	Bytes   []byte // what changes refer to that lies nowhere else
+}
+
+// Frame is that of this collection, to be written anew.
+func (c *Cacher) Frame() *Frame { return &c.encoded.frame }
 
 // LabelSetMark is a label set as it was defined to readers.
 type LabelSetMark struct{ ID, Mark uint32 }

@@ -10,16 +10,17 @@ import (
 // it is woken by the first change that its filter lets through, and costs
 // nothing until then, whatever else happens and falls out of the window.
 type Follower struct {
-	cacher   *Cacher
-	filter   *watcher.Filter
-	wake     func()
+	// What every event looks at comes first.
 	entry    watcher.Entry[*Follower]
-	slot     int // in cacher.followers
 	position int
 	resting  bool
-	rested   api.ResourceVersion
 	awaits   bool
 	closed   bool
+	filter   *watcher.Filter
+	wake     func()
+	cacher   *Cacher
+	slot     int // in cacher.followers
+	rested   api.ResourceVersion
 }
 
 // Follow adds a follower that has read everything. wake is called when it should

@@ -57,6 +57,6 @@ func (s *subscription) base(ref, held store.Ref) wire.Base {
 
 // lastSize is about what the last change takes on the wire.
 func (s *subscription) lastSize() int {
-	c := &s.changes[len(s.changes)-1]
+	c := &s.frame.Changes[len(s.frame.Changes)-1]
 	return len(c.Envelope) + len(c.Patch) + len(c.Base.Body.Data) + 16
 }

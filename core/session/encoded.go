@@ -42,17 +42,17 @@ func (s *subscription) appendEncoded(message []byte, room int) ([]byte, bool) {
 // encode appends the events of a stretch of the window, and remembers them for
 // other readers.
 func (s *subscription) encode(message []byte, from, to int, held api.ResourceVersion) []byte {
-	f := wire.Events{Subscription: s.id, ResourceVersion: s.rv, Changes: s.changes}
+	f := wire.Events{Subscription: s.id, ResourceVersion: s.rv, Changes: s.frame.Changes}
 	if to != s.cacher.Window().End() || held <= s.basesSince || !s.isOneOfMany() {
 		return s.charge(message, &f)
 	}
 	e := s.cacher.EncodedEvents()
 	*e = cacher.EncodedEvents{
 		From: from, To: to, ResourceVersion: s.rv, Held: held, Dictionary: s.dictionary,
-		LabelSets: e.LabelSets[:0], Count: len(s.changes), Changes: f.AppendChanges(e.Changes[:0]),
+		LabelSets: e.LabelSets[:0], Count: len(s.frame.Changes), Changes: f.AppendChanges(e.Changes[:0]),
 	}
-	for i := range s.changes {
-		if c := &s.changes[i]; c.Type != api.Deleted {
+	for i := range s.frame.Changes {
+		if c := &s.frame.Changes[i]; c.Type != api.Deleted {
 			e.LabelSets = append(e.LabelSets, cacher.LabelSetMark{ID: c.LabelSet, Mark: s.labelSets[c.LabelSet]})
 		}
 	}

@@ -50,13 +50,13 @@ func (c Config) withDefaults() Config {
 
 // Session serves one reader.
 type Session struct {
+	now     int64
+	turn    int // whose turn it is to fill a message
+	subs    []*subscription
+	control []byte // frames that answer the reader, to be sent first
 	cfg     Config
 	backend Backend
-	now     int64
 	greeted bool
-	control []byte // frames that answer the reader, to be sent first
-	subs    []*subscription
-	turn    int // whose turn it is to fill a message
 	// dictionaries are those the connection has been sent.
 	dictionaries []uint32
 }

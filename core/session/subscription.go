@@ -26,40 +26,41 @@ const (
 
 // subscription is how far one reader has been sent one collection.
 type subscription struct {
+	// What every message needs comes first: the subscriptions of a thousand readers
+	// are not in the processor's cache.
 	session      *Session
 	id           uint32
-	resource     api.Resource
+	phase        phase
+	metadataOnly bool
+	introduced   bool   // before this session: the reader has the schema and a state
+	dictionary   uint32 // the cacher's number of the one last described
 	cacher       *cacher.Cacher
 	filter       *watcher.Filter
-	namespace    string
-	labels       string // its selectors, as the reader wrote them
-	fields       string
-	metadataOnly bool
-	from         api.ResourceVersion // resume from here; zero for a snapshot
-	notOlderThan api.ResourceVersion
+	follower     *cacher.Follower // at the next event to send
+	frame        *cacher.Frame    // the cacher's
+	credit       int64
+	rv           api.ResourceVersion
+	generation   int    // of the cacher that the follower's position belongs to
 	source       string // of the versions: the reader's, then the cacher's
 	bases        uint64 // that the reader has above basesSince, then the cacher's
 	basesSince   api.ResourceVersion
-	credit       int64
+	progressed   int64    // the cacher's Progressed that was last reported
+	reported     int64    // when that was; zero makes a reader that resumed or asked hear at once
+	awaited      vouch    // the next to be reported
+	moves        int64    // when the reader may be told again of a version without changes
+	excused      int64    // when the reader was last told why there is no news; zero while there is
+	faultMark    int      // faults reported
+	labelSets    []uint32 // by number: the generation that was defined, plus one
+	excuse       *api.Status
 
-	phase      phase
-	deadline   int64            // of waiting for notOlderThan; zero until waiting
-	next       api.Key          // of the snapshot
-	follower   *cacher.Follower // at the next event to send
-	generation int              // of the cacher that its position belongs to
-	rv         api.ResourceVersion
-	progressed int64 // the cacher's Progressed that was last reported
-	reported   int64 // when that was; zero makes a reader that resumed or asked hear at once
-	awaited    vouch // the next to be reported
-	moves      int64 // when the reader may be told again of a version without changes
-	excused    int64 // when the reader was last told why there is no news; zero while there is
-	excuse     *api.Status
-	introduced bool     // before this session: the reader has the schema and a state
-	faultMark  int      // faults reported
-	dictionary uint32   // the cacher's number of the one last described
-	labelSets  []uint32 // by number: the generation that was defined, plus one
-	changes    []wire.Change
-	scratch    []byte
+	resource     api.Resource
+	namespace    string
+	labels       string // its selectors, as the reader wrote them
+	fields       string
+	from         api.ResourceVersion // resume from here; zero for a snapshot
+	notOlderThan api.ResourceVersion
+	deadline     int64   // of waiting for notOlderThan; zero until waiting
+	next         api.Key // of the snapshot
 }
 
 func newSubscription(session *Session, f *wire.Subscribe, resource api.Resource, c *cacher.Cacher, wake func()) (*subscription, *api.Status) {
@@ -75,7 +76,7 @@ func newSubscription(session *Session, f *wire.Subscribe, resource api.Resource,
 		filter.Within(shard)
 	}
 	sub := &subscription{
-		session: session, id: f.Subscription, resource: resource, cacher: c, filter: filter, namespace: namespace,
+		session: session, id: f.Subscription, resource: resource, cacher: c, filter: filter, frame: c.Frame(), namespace: namespace,
 		labels: labels, fields: fields, metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
 		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), source: strings.Clone(f.Source),
 		bases: f.Bases, basesSince: f.BasesSince,
@@ -300,12 +301,12 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 	} else {
 		s.next = api.Key(string(last) + "\x00")
 	}
-	if len(s.changes) == 0 {
+	if len(s.frame.Changes) == 0 {
 		// Nothing in this stretch matched; an empty part keeps the reader's
 		// progress honest and the caller going.
 		return s.charge(message, &wire.SnapshotPart{Subscription: s.id})
 	}
-	return s.charge(message, &wire.SnapshotPart{Subscription: s.id, Objects: s.changes})
+	return s.charge(message, &wire.SnapshotPart{Subscription: s.id, Objects: s.frame.Changes})
 }
 
 // charge appends a data frame and takes it off the credit. The reader counts
@@ -339,7 +340,7 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 			continue
 		}
 		if t == api.Deleted {
-			s.changes = append(s.changes, wire.Change{
+			s.frame.Changes = append(s.frame.Changes, wire.Change{
 				Type: t, ResourceVersion: e.ResourceVersion, Key: s.cacher.Heap().Key(content),
 			})
 			room -= 64
@@ -353,20 +354,20 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 		room -= s.lastSize()
 	}
 	s.follower.MoveTo(position)
-	if len(s.changes) == 0 {
+	if len(s.frame.Changes) == 0 {
 		return message
 	}
 	return s.encode(message, from, position, oldest)
 }
 
 func (s *subscription) reset() {
-	s.changes, s.scratch = s.changes[:0], s.scratch[:0]
+	s.frame.Changes, s.frame.Bytes = s.frame.Changes[:0], s.frame.Bytes[:0]
 }
 
 // mustSplit: the bodies of one frame have one dictionary. Those of one revision
 // do, because they came in one frame.
 func (s *subscription) mustSplit(ref store.Ref) bool {
-	return len(s.changes) > 0 && ref != 0 && s.otherDictionary(ref)
+	return len(s.frame.Changes) > 0 && ref != 0 && s.otherDictionary(ref)
 }
 
 // addObject adds a version to the frame being built, as the difference from the
@@ -375,7 +376,7 @@ func (s *subscription) mustSplit(ref store.Ref) bool {
 // at position.
 func (s *subscription) addObject(message []byte, t api.EventType, ref, held store.Ref, position int) []byte {
 	heap := s.cacher.Heap()
-	if len(s.changes) == 0 && s.otherDictionary(ref) {
+	if len(s.frame.Changes) == 0 && s.otherDictionary(ref) {
 		message = s.describe(message, heap.Dictionary(ref), s.cacher.Dictionary(ref))
 	}
 	c := wire.Change{
@@ -388,7 +389,7 @@ func (s *subscription) addObject(message []byte, t api.EventType, ref, held stor
 		c.Base = s.base(ref, held)
 	}
 	s.setEnvelope(&c, ref, held, position, body)
-	s.changes = append(s.changes, c)
+	s.frame.Changes = append(s.frame.Changes, c)
 	return message
 }
 
@@ -398,17 +399,17 @@ func (s *subscription) setEnvelope(c *wire.Change, ref, held store.Ref, position
 	heap := s.cacher.Heap()
 	if held != 0 {
 		if patch := s.cacher.Patch(position, !s.metadataOnly); patch != nil {
-			at := len(s.scratch)
-			s.scratch = append(s.scratch, patch...)
-			c.Patch, c.Previous = s.scratch[at:], heap.ResourceVersion(held)
+			at := len(s.frame.Bytes)
+			s.frame.Bytes = append(s.frame.Bytes, patch...)
+			c.Patch, c.Previous = s.frame.Bytes[at:], heap.ResourceVersion(held)
 			return
 		}
 	}
 	c.Envelope = heap.Envelope(ref)
 	if s.metadataOnly {
-		at := len(s.scratch)
-		s.scratch = c.Envelope.AppendWithBody(s.scratch, body)
-		c.Envelope = s.scratch[at:]
+		at := len(s.frame.Bytes)
+		s.frame.Bytes = c.Envelope.AppendWithBody(s.frame.Bytes, body)
+		c.Envelope = s.frame.Bytes[at:]
 	}
 }
 

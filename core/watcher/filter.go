@@ -18,10 +18,10 @@ type Filter struct {
 	// freed is how many numbers of label sets had been freed when the cached
 	// verdicts were last looked through.
 	freed     int
+	fields    selector.BoundFields
+	labels    selector.Memo
 	namespace string
 	shard     api.Shard
-	labels    selector.Memo
-	fields    selector.BoundFields
 }
 
 // NewFilter parses and binds. An error is a *api.Status 400 that says what is

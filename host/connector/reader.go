@@ -36,12 +36,19 @@ type MessageConn interface {
 
 // reader is one connection. It is the session's backend.
 type reader struct {
+	// What every message needs comes first: a thousand readers are not in the
+	// processor's cache. session, sent and woken are guarded by connector.mu.
 	connector *Connector
 	conn      MessageConn
-	part      Part
 	signal    chan struct{} // cap 1: there may be something to send
-	silence   *time.Timer   // runs until the Hello
-	silent    atomic.Bool   // and it ran out
+	ending    atomic.Bool   // there is a reason to end the connection
+	woken     bool          // it is in connector.woken
+	session   *session.Session
+	sent      Sent
+
+	part    Part
+	silence *time.Timer // runs until the Hello
+	silent  atomic.Bool // and it ran out
 
 	ended    chan struct{}    // closed when receiving ended
 	cause    error            // why; to be read after ended
@@ -49,14 +56,11 @@ type reader struct {
 
 	// Guarded by connector.mu. The receiving goroutine alone writes token and
 	// user.
-	session *session.Session
-	since   time.Time
-	sent    Sent
-	woken   bool     // it is in connector.woken
-	found   *lookups // for the message being received
-	token   string
-	user    *access.User              // nil before the Hello
-	rights  map[uint32]access.Request // of subscriptions that were granted
+	since  time.Time
+	found  *lookups // for the message being received
+	token  string
+	user   *access.User              // nil before the Hello
+	rights map[uint32]access.Request // of subscriptions that were granted
 }
 
 // Part is what there is for a reader at most, whatever the policy allows. The zero
@@ -96,7 +100,7 @@ func (c *Connector) ServePart(ctx context.Context, conn MessageConn, part Part) 
 	r.session = session.New(config, r)
 	r.silence = time.AfterFunc(c.config.HelloTimeout, func() {
 		r.silent.Store(true)
-		r.wake()
+		r.end()
 	})
 	r.join()
 	defer r.silence.Stop()
@@ -112,7 +116,7 @@ func (r *reader) serve(ctx context.Context) error {
 	go func() {
 		r.cause = r.receive(working)
 		close(r.ended)
-		r.wake()
+		r.end()
 	}()
 	reviewed := make(chan struct{})
 	go func() {

@@ -47,15 +47,15 @@ func (r *reader) reviewOnce(ctx context.Context) {
 		status := c.config.Access.Authorize(ctx, user, request)
 		switch {
 		case access.Decided(status):
-			r.end(id, status)
+			r.withdraw(id, status)
 		case status != nil:
 			c.config.Logger.Warn("a reader's rights cannot be reviewed now", "user", user.Name, "request", request.String(), "error", status)
 		}
 	}
 }
 
-// end ends one subscription; the others go on.
-func (r *reader) end(id uint32, status *api.Status) {
+// withdraw ends one subscription; the others go on.
+func (r *reader) withdraw(id uint32, status *api.Status) {
 	c := r.connector
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +68,7 @@ func (r *reader) end(id uint32, status *api.Status) {
 func (r *reader) expel(status *api.Status) {
 	select {
 	case r.expelled <- status:
-		r.wake()
+		r.end()
 	default:
 	}
 }

@@ -27,9 +27,9 @@ type sender struct {
 	*reader
 	bulk  bool        // the last message was long, and so the next may be
 	alarm *time.Timer // wakes the reader at a time
-	at    time.Time   // that time; zero when it is past
-	// began is when the message began that is being written, in nanoseconds of
-	// the connector's clock; zero when none is.
+	at    int64       // that time, in milliseconds of the connector's clock
+	// began is when the message began that is being written, by the same clock;
+	// zero when none is.
 	began atomic.Int64
 }
 
@@ -45,28 +45,37 @@ func (r *reader) wake() {
 	}
 }
 
+// end tells send that there is a reason to end the connection. Which it is lies
+// where over looks for it.
+func (r *reader) end() {
+	r.ending.Store(true)
+	r.wake()
+}
+
 // send pulls messages out of the session and writes them, until there is a
 // reason to end the connection, which it returns. Writes use working, so that
 // the end of ctx does not cut a message short.
 func (r *reader) send(ctx, working context.Context) error {
-	defer context.AfterFunc(ctx, r.wake)()
-	defer context.AfterFunc(r.connector.stopping, r.wake)()
+	defer context.AfterFunc(ctx, r.end)()
+	defer context.AfterFunc(r.connector.stopping, r.end)()
 	writing, cancel := context.WithCancelCause(working)
 	defer cancel(nil)
 	s := &sender{reader: r, bulk: true}
-	s.alarm = time.AfterFunc(idle, r.wake)
+	s.alarm = time.AfterFunc(idleMillis*time.Millisecond, r.wake)
 	defer s.alarm.Stop()
 	defer s.guard(writing, cancel)()
 	for {
-		if over, err := s.over(ctx, working); over {
-			return err
+		if s.ending.Load() {
+			if over, err := s.over(ctx, working); over {
+				return err
+			}
 		}
-		wait, err := s.sendNext(writing)
+		due, err := s.sendNext(writing)
 		if err != nil {
 			return err
 		}
-		if wait > 0 {
-			s.wakeAfter(wait)
+		if !due.again {
+			s.wakeAt(due)
 			<-r.signal
 		}
 	}
@@ -110,24 +119,24 @@ func errSilent() *api.Status {
 	}
 }
 
-// sendNext writes the next message, if there is one, and returns how long there
-// will be no other.
-func (s *sender) sendNext(ctx context.Context) (wait time.Duration, err error) {
+// sendNext writes the next message, if there is one, and returns when the one
+// after it is due.
+func (s *sender) sendNext(ctx context.Context) (due due, err error) {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
-	message, wait := s.next((*buffer)[:0], s.bulk)
+	message, due := s.next((*buffer)[:0], s.bulk)
 	*buffer = message
 	s.bulk = len(message) >= bulkBytes
 	if len(message) == 0 {
-		return wait, nil
+		return due, nil
 	}
-	s.began.Store(int64(time.Since(s.connector.start)) | 1)
+	s.began.Store(due.now)
 	err = s.conn.Write(ctx, message)
 	s.began.Store(0)
 	if err != nil && context.Cause(ctx) == errStalled {
 		err = errStalled
 	}
-	return wait, err
+	return due, err
 }
 
 // guard cancels ctx when a message takes too long to be written. It looks when
@@ -139,7 +148,7 @@ func (s *sender) guard(ctx context.Context, cancel context.CancelCauseFunc) (sto
 	look := func() {
 		left := timeout
 		if began := s.began.Load(); began != 0 {
-			left -= time.Since(s.connector.start) - time.Duration(began)
+			left -= time.Duration(s.connector.now()-began) * time.Millisecond
 		}
 		switch {
 		case left <= 0:
@@ -148,28 +157,34 @@ func (s *sender) guard(ctx context.Context, cancel context.CancelCauseFunc) (sto
 			timer.Reset(left)
 		}
 	}
-	timer = time.AfterFunc(idle, look)
+	timer = time.AfterFunc(idleMillis*time.Millisecond, look)
 	timer.Reset(timeout)
 	return timer.Stop
 }
 
-// wakeAfter sees to it that the reader is woken after a time at the latest.
-func (s *sender) wakeAfter(wait time.Duration) {
-	now := time.Now()
-	if at := now.Add(wait); !s.at.After(now) || at.Before(s.at) {
-		s.at = at
-		s.alarm.Reset(wait)
+// due is when there is something to send again, unless something happens before.
+type due struct {
+	again bool  // there is more now
+	now   int64 // when that was found out, in milliseconds of the connector's clock
+	at    int64 // by the same clock, and later
+}
+
+// wakeAt sees to it that the reader is woken when the next message is due, at the
+// latest.
+func (s *sender) wakeAt(due due) {
+	if s.at <= due.now || due.at < s.at {
+		s.at = due.at
+		s.alarm.Reset(time.Duration(due.at-s.connector.now()) * time.Millisecond)
 	}
 }
 
-// idle is how long send sleeps when the session has no wish of its own.
-const idle = time.Hour
+// idleMillis is how long send sleeps when the session has no wish of its own.
+const idleMillis = 60 * 60 * 1000
 
-// next appends what to send now to a buffer, and says how long there will be
-// nothing more unless something happens; zero if there is more now. Readers that are sent something long, as a
-// thousand are that come back at once, take turns: whoever else wants the lock
-// waits for one of them and not for all.
-func (r *reader) next(buffer []byte, bulk bool) (message []byte, wait time.Duration) {
+// next appends what to send now to a buffer, and says when there is more. Readers
+// that are sent something long, as a thousand are that come back at once, take
+// turns: whoever else wants the lock waits for one of them and not for all.
+func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	c := r.connector
 	if bulk {
 		c.turn.Lock()
@@ -177,21 +192,20 @@ func (r *reader) next(buffer []byte, bulk bool) (message []byte, wait time.Durat
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := c.now()
-	message = r.session.AppendNext(buffer, c.config.MessageBytes, now)
+	next.now = c.now()
+	message = r.session.AppendNext(buffer, c.config.MessageBytes, next.now)
 	if len(message) > 0 {
 		c.totals.Messages++
 		c.totals.BytesOut += uint64(len(message))
 		r.sent.Messages++
 		r.sent.Bytes += uint64(len(message))
 	}
-	if len(message) >= c.config.MessageBytes {
-		return message, 0
-	}
+	next.again = len(message) >= c.config.MessageBytes
+	next.at = next.now + idleMillis
 	if at := r.session.Wake(); at > 0 {
-		return message, max(time.Duration(at-now)*time.Millisecond, time.Millisecond)
+		next.at = max(at, next.now+1)
 	}
-	return message, idle
+	return message, next
 }
 
 // lastWords ends a connection whose reader left or broke the protocol. The

@@ -16,21 +16,18 @@ import (
 
 // Conn is a WebSocket as a connector.MessageConn.
 type Conn struct {
-	ws       *websocket.Conn
-	deadline *deadline // of the last Write
+	ws *websocket.Conn
+	// The context of the last Write closes the WebSocket if it ends while a message
+	// is being written with it. Between messages its end means nothing: whoever has
+	// said its last words cancels their context, and then closes in good order.
+	ctx     context.Context
+	stop    func() bool
+	number  int32        // of ctx, from one on
+	writing atomic.Int32 // the number of the context that is being written with, or zero
 }
 
 // New makes one of an open WebSocket.
 func New(ws *websocket.Conn) *Conn { return &Conn{ws: ws} }
-
-// deadline closes a WebSocket when a context ends while a message is being
-// written with it. Between messages its end means nothing: whoever has said its
-// last words cancels their context, and then closes in good order.
-type deadline struct {
-	ctx     context.Context
-	writing atomic.Bool
-	stop    func() bool
-}
 
 // Read implements connector.MessageConn.
 func (c *Conn) Read(ctx context.Context) ([]byte, error) {
@@ -48,11 +45,11 @@ func (c *Conn) Read(ctx context.Context) ([]byte, error) {
 // Write implements connector.MessageConn. The library would do with the context
 // what is done here, but anew for every message.
 func (c *Conn) Write(ctx context.Context, message []byte) error {
-	if c.deadline == nil || c.deadline.ctx != ctx {
+	if c.ctx != ctx {
 		c.watch(ctx)
 	}
-	c.deadline.writing.Store(true)
-	defer c.deadline.writing.Store(false)
+	c.writing.Store(c.number)
+	defer c.writing.Store(0)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -61,20 +58,21 @@ func (c *Conn) Write(ctx context.Context, message []byte) error {
 
 func (c *Conn) watch(ctx context.Context) {
 	c.Release()
-	d := &deadline{ctx: ctx}
-	d.stop = context.AfterFunc(ctx, func() {
-		if d.writing.Load() {
+	c.ctx = ctx
+	c.number++
+	number := c.number
+	c.stop = context.AfterFunc(ctx, func() {
+		if c.writing.Load() == number {
 			c.ws.CloseNow()
 		}
 	})
-	c.deadline = d
 }
 
 // Release lets go of the socket and leaves it open. Nothing may be written any
 // more.
 func (c *Conn) Release() {
-	if c.deadline != nil {
-		c.deadline.stop()
+	if c.stop != nil {
+		c.stop()
 	}
 }
 
