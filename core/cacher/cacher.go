@@ -306,6 +306,7 @@ func (c *Cacher) Release(rv api.ResourceVersion, now int64) {
 
 func (c *Cacher) progress() {
 	c.progressed = c.now
+	c.wakeUnsure()
 	if c.failure != nil {
 		c.Fail(nil)
 	}

@@ -14,7 +14,8 @@ type Follower struct {
 	entry    watcher.Entry[*Follower]
 	position int
 	resting  bool
-	awaits   bool
+	awaits   bool // news
+	unsure   bool // awaits progress
 	closed   bool
 	filter   *watcher.Filter
 	wake     func()
@@ -76,6 +77,10 @@ func (r *Follower) AwaitNews() {
 	}
 }
 
+// AwaitProgress has the follower woken when upstream says next that nothing is
+// missing. Changes do not wake it.
+func (r *Follower) AwaitProgress() { r.unsure = true }
+
 // wakeFollowers wakes those whose rest the event at a position ends.
 func (c *Cacher) wakeFollowers(e *history.Event, position int) {
 	for _, found := range c.followed.Find(e) {
@@ -96,6 +101,17 @@ func (c *Cacher) wakeAwaiting() {
 	c.awaiting = nil
 	for _, r := range awaiting {
 		if r.awaits = false; !r.closed {
+			r.wake()
+		}
+	}
+}
+
+// wakeUnsure wakes those who await progress. It comes seldom, and is awaited by many
+// at once or by nobody.
+func (c *Cacher) wakeUnsure() {
+	for _, r := range c.followers {
+		if r.unsure {
+			r.unsure = false
 			r.wake()
 		}
 	}

@@ -85,6 +85,22 @@ func (s *subscription) appendExcuse(message []byte) []byte {
 
 func (s *subscription) waits() bool { return s.cacher.Failure() != nil || !s.cacher.Ready() }
 
+// await sees to it that the subscription is woken by what it has to speak of next,
+// and by nothing else: where the source does not vouch, no change wakes those whom it
+// does not concern but the first of a period.
+func (s *subscription) await() {
+	now := s.session.now
+	switch {
+	case s.phase == opening:
+		s.follower.AwaitNews()
+	case !s.caughtUp() || now < s.nextReport():
+	case now < s.moves || s.credit <= 0:
+		s.follower.AwaitProgress()
+	default:
+		s.follower.AwaitNews()
+	}
+}
+
 // wake is when the subscription has something to say without a change.
 func (s *subscription) wake() int64 {
 	var at, again int64
@@ -95,8 +111,8 @@ func (s *subscription) wake() int64 {
 	case !s.caughtUp():
 	case now < s.nextReport():
 		at = s.nextReport() // by then there may be news, of which nothing else tells
-	case now < s.moves && s.cacher.ResourceVersion() > s.rv:
-		at = s.moves
+	case now < s.moves:
+		at = s.moves // by then there may be changes that nobody told of
 	}
 	if s.waits() {
 		again = s.excused + s.session.cfg.ProgressMillis

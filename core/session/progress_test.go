@@ -84,6 +84,33 @@ func TestProgressIsTheSourcesWord(t *testing.T) {
 	}
 }
 
+// A change costs nothing to readers whom it does not concern, even where the source
+// never vouches: it wakes them once a period, not each time.
+func TestChangesOfOthersWakeNobodyWithoutProgress(t *testing.T) {
+	w := newWorld(t, 1)
+	s := follower(t, w, "app=other")
+	woken := 0
+	var moved []api.ResourceVersion
+	for rv := api.ResourceVersion(2); rv < 602; rv++ { // a minute
+		w.now += 100
+		w.woken = false
+		w.cacher.Apply(objects.Put(fmt.Sprintf("ns/a rv=%d app=web", rv)), w.now)
+		at := s.Wake()
+		if due := at > 0 && at <= w.now; !w.woken && !due {
+			continue
+		}
+		woken++
+		moved = append(moved, listen(t, s.Next(1<<20, w.now)).moved...)
+	}
+	require.LessOrEqual(t, woken, 2*60/5)
+	require.InDelta(t, 60/5, len(moved), 1, "the version moves all the same")
+
+	w.woken = false
+	w.cacher.Progress(601, w.now)
+	require.True(t, w.woken)
+	require.Equal(t, []api.ResourceVersion{601}, listen(t, s.Next(1<<20, w.now)).progress)
+}
+
 // A reader that is always some seconds behind hears of progress: each time it has
 // come to where the source was when it last vouched.
 func TestProgressOfAReaderThatIsAlwaysBehind(t *testing.T) {

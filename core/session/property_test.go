@@ -42,6 +42,7 @@ type world struct {
 	state   rows
 	states  map[api.ResourceVersion]rows     // after each revision
 	changes map[api.ResourceVersion][]change // of each revision
+	woken   bool
 }
 
 func newWorld(t *testing.T, seed int64) *world {
@@ -59,7 +60,7 @@ func (w *world) Collection(api.Resource, *wire.Subscribe) (*cacher.Cacher, *api.
 	return w.cacher, nil
 }
 func (w *world) Release(api.Resource) {}
-func (w *world) Wake()                {}
+func (w *world) Wake()                { w.woken = true }
 
 // revise makes up a revision and applies it to the model.
 func (w *world) revise() []change {

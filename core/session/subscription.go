@@ -47,7 +47,7 @@ type subscription struct {
 	progressed   int64    // the cacher's Progressed that was last reported
 	reported     int64    // when that was; zero makes a reader that resumed or asked hear at once
 	awaited      vouch    // the next to be reported
-	moves        int64    // when the reader may be told again of a version without changes
+	moves        int64    // when the reader may be told next of a version without changes
 	excused      int64    // when the reader was last told why there is no news; zero while there is
 	faultMark    int      // faults reported
 	labelSets    []uint32 // by number: the generation that was defined, plus one
@@ -103,9 +103,7 @@ func (s *subscription) fill(message []byte, limit int) ([]byte, *api.Status) {
 		return message, status
 	}
 	message = s.appendProgress(message)
-	if s.phase == opening || s.caughtUp() && s.session.now >= s.nextReport() {
-		s.follower.AwaitNews()
-	}
+	s.await()
 	return message, nil
 }
 

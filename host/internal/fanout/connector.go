@@ -56,8 +56,16 @@ func newConnectorSide(ctx context.Context, readers, share int) (*connectorSide, 
 		s.close()
 		return nil, err
 	}
-	s.total = s.connector.Stats().Totals
-	return s, nil
+	return s, s.vouch(readers)
+}
+
+// vouch tells every reader how far it is, which is not said again.
+func (s *connectorSide) vouch(readers int) error {
+	s.total, s.delivered = s.connector.Stats().Totals, uint64(readers)
+	s.source.Progress()
+	err := s.settle()
+	s.total, s.delivered = s.connector.Stats().Totals, 0
+	return err
 }
 
 // noProgress is longer than any run: what a reader is told every five seconds,
