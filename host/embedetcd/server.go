@@ -44,7 +44,8 @@ type Server struct {
 }
 
 // Start runs a cluster of one and returns when it serves. The caller closes
-// it.
+// it. An etcd that cannot go on, as on a disk that is full, ends the program, and
+// says why on stderr.
 func Start(config Config) (*Server, error) {
 	peer := loopback(config.PeerPort)
 	return start(config, member{name: "watchglass", peer: peer, cluster: "watchglass=" + peer.String(), token: rand.Text()})
@@ -75,7 +76,9 @@ func start(config Config, m member) (server *Server, err error) {
 		}
 		server.tempDir = config.Dir
 	}
-	if server.etcd, err = embed.StartEtcd(etcdConfig(config, m)); err != nil {
+	c := etcdConfig(config, m)
+	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(silentUntilTheEnd(server.tempDir))
+	if server.etcd, err = embed.StartEtcd(c); err != nil {
 		return server, fmt.Errorf("start embedded etcd in %s: %w", config.Dir, err)
 	}
 	if err = server.awaitReady(); err != nil {
@@ -97,7 +100,6 @@ func etcdConfig(config Config, m member) *embed.Config {
 	if config.Retention > 0 {
 		c.AutoCompactionMode, c.AutoCompactionRetention = embed.CompactorModePeriodic, config.Retention.String()
 	}
-	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	return c
 }
 

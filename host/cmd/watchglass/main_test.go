@@ -303,3 +303,17 @@ func TestRegression4_ADemoThatNobodyReadsLeavesNothingBehind(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, left)
 }
+
+// Regression 6: etcd ended the demo with a stack of calls, or without a word.
+func TestRegression6_ADiskThatIsFullIsSaid(t *testing.T) {
+	temp := t.TempDir()
+	demo := demoProcess(t, temp)
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", append([]string{"-c", `ulimit -f 4; exec "$0" "$@"`}, demo.Args...)...)
+	cmd.Env = demo.Env
+	out, err := cmd.CombinedOutput()
+	assert.Error(t, err)
+	assert.Regexp(t, `^Error: the embedded etcd cannot go on: .*file too large\n$`, string(out))
+	left, err := filepath.Glob(filepath.Join(temp, "*"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}

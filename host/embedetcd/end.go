@@ -1,0 +1,36 @@
+package embedetcd
+
+import (
+	"fmt"
+	"os"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// end ends the program when etcd cannot go on, as on a disk that is full. It logs why,
+// and would then panic, often in a goroutine of its own, or end the program itself:
+// without a log nobody would be told, and its directory would stay.
+type end struct {
+	tempDir string // to remove, or empty
+}
+
+// silentUntilTheEnd logs nothing else.
+func silentUntilTheEnd(tempDir string) *zap.Logger {
+	return zap.NewNop().WithOptions(zap.WithPanicHook(end{tempDir}), zap.WithFatalHook(end{tempDir}))
+}
+
+// OnWrite implements zapcore.CheckWriteHook.
+func (e end) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
+	why := entry.Message
+	for _, field := range fields {
+		if err, is := field.Interface.(error); is {
+			why += ": " + err.Error()
+		}
+	}
+	if e.tempDir != "" {
+		_ = os.RemoveAll(e.tempDir) // the program ends either way
+	}
+	fmt.Fprintln(os.Stderr, "Error: the embedded etcd cannot go on:", why)
+	os.Exit(1)
+}
