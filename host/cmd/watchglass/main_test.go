@@ -119,9 +119,11 @@ func TestHelp(t *testing.T) {
 func TestVersion(t *testing.T) {
 	version = "v1.2.3"
 	defer func() { version = "" }()
-	c := start(t, "version")
-	<-c.ended
-	assert.Regexp(t, `^watchglass v1\.2\.3 \(go1\.\S+, \w+/\w+\)\n$`, c.out.String())
+	for _, args := range []string{"version", "--version"} {
+		c := start(t, args)
+		<-c.ended
+		assert.Regexp(t, `^watchglass v1\.2\.3 \(go1\.\S+, \w+/\w+\)\n$`, c.out.String())
+	}
 }
 
 func TestMistakesAreNamed(t *testing.T) {

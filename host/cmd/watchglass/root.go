@@ -22,6 +22,7 @@ of readers, and every reader resumes where it stopped.`,
 
   # Serve the objects of the cluster that kubectl talks to, with a dashboard
   watchglass serve --kubeconfig ~/.kube/config`,
+		Version:           versionDetails(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
@@ -33,6 +34,7 @@ of readers, and every reader resumes where it stopped.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return misused(cmd, flagMistake(err))
 	})
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetHelpCommand(newHelpCommand())
 	root.AddCommand(newDemoCommand(), newServeCommand(), newGetCommand(), newWatchCommand(), newInspectCommand(), newRecordCommand(), newVerifyCommand(), newPushCommand(), newTokenCommand(), newVersionCommand())
 	return root

@@ -17,11 +17,14 @@ func newVersionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "watchglass %s (%s, %s/%s)\n",
-				versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "watchglass", versionDetails())
 			return err
 		},
 	}
+}
+
+func versionDetails() string {
+	return fmt.Sprintf("%s (%s, %s/%s)", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // versionText is what the linker said, or what the build knows of the module
