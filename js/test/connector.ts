@@ -211,10 +211,17 @@ export class TestConnector {
     });
   }
 
+  /** Tells of a change, and that it is the last one there is: a test may make changes for longer than a reader believes in without that. */
   #tell(change: Change): void {
     this.#history.push(change);
     for (const [socket, ids] of this.#subscribers) {
-      if (this.#hasOf(socket)(change.key)) this.#send(socket, (w) => ids.forEach((metadataOnly, id) => this.#event(w, id, change, metadataOnly)));
+      if (!this.#hasOf(socket)(change.key)) continue;
+      this.#send(socket, (w) =>
+        ids.forEach((metadataOnly, id) => {
+          this.#event(w, id, change, metadataOnly);
+          this.#progress(w, id);
+        }),
+      );
     }
   }
 
