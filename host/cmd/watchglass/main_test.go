@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -261,6 +262,10 @@ func TestPortInUseNamesTheFlag(t *testing.T) {
 }
 
 func TestSignalEndsTheDemoCleanly(t *testing.T) {
+	// A process that is started by one under nohup ignores hangups as well, unless that one heeds them.
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		temp := t.TempDir()
 		cmd := demoProcess(t, temp)

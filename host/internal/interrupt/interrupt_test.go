@@ -10,6 +10,9 @@ import (
 )
 
 func TestAHangupThatIsIgnoredEndsNothing(t *testing.T) {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP) // however this was started
+	defer signal.Stop(hangup)
 	assert.Contains(t, signals(), os.Signal(syscall.SIGHUP))
 	signal.Ignore(syscall.SIGHUP) // as nohup does
 	defer signal.Reset(syscall.SIGHUP)
