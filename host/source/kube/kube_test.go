@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -285,7 +286,9 @@ func TestProgressOfAServerThatCatchesUp(t *testing.T) {
 		next <- rv // the answer about 150 may still be on its way
 		s.until(fmt.Sprintf("put a/x@%d", rv), ended)
 	}
-	s.until("progress 150", ended)
+	said := regexp.MustCompile(`put a/x@(\d+)\nprogress (\d+)\n`).FindStringSubmatch(s.text() + "\n")
+	require.Len(t, said, 3, s.text())
+	assert.Equal(t, said[1], said[2])
 }
 
 // Regression 1: behind one address there are several servers. One that was cut off

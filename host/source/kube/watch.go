@@ -132,7 +132,7 @@ func (w *watch) passed() error {
 		return nil
 	}
 	w.told = true
-	return w.sink.Progress(w.target)
+	return w.sink.Progress(w.at)
 }
 
 // handle takes one frame in, and reports whether it was a bookmark.
