@@ -2,6 +2,7 @@ package clustersim
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"time"
 )
 
@@ -22,9 +23,18 @@ func (c *Cluster) plan() {
 		}
 	}
 	c.planPods()
+	c.planNamespaces()
+}
+
+// planNamespaces draws from numbers of its own, so that all else that a seed makes
+// stays what it was before there were any: benchmarks compare across versions.
+func (c *Cluster) planNamespaces() {
+	others := c.rand
+	c.rand = rand.New(rand.NewPCG(c.config.Seed, 0x6e616d65))
 	for i := range c.config.Namespaces {
 		c.namespaces = append(c.namespaces, &namespace{name: namespaceName(i), uid: c.uid(), created: c.ago(90 * 24 * time.Hour)})
 	}
+	c.rand = others
 }
 
 func (c *Cluster) planWorkload(namespace string, a *app) {

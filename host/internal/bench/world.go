@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -101,10 +102,16 @@ func (w *world) change(key api.Key, value []byte) {
 	w.queue = append(w.queue, source.Change{Key: key, ResourceVersion: w.revised, Value: value})
 }
 
+// maxSteps of the cluster for one change of an object that is still there.
+const maxSteps = 1000
+
 // hand gives the connector the next n changes and returns when it has applied
 // them all.
 func (w *world) hand(ctx context.Context, n int) error {
-	for len(w.queue) < n {
+	for steps := 0; len(w.queue) < n; steps++ {
+		if steps == maxSteps*n {
+			return fmt.Errorf("the simulated cluster changed %d of %d objects in %d steps: it has replaced the others, ask for fewer updates", len(w.queue), n, steps)
+		}
 		if _, err := w.cluster.Step(ctx); err != nil {
 			return err
 		}
