@@ -125,7 +125,7 @@ func (r *reader) listReply(f *wire.ListReply) {
 		return
 	}
 	log := e.source.logs[c.kind]
-	if r.unsure(log) {
+	if r.world.unsure(log) {
 		return
 	}
 	want := []row{}

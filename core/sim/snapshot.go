@@ -197,7 +197,7 @@ func (r *reader) judgeRestore(c *collection, k *kept, damaged, certain, refused 
 	w.saw(SnapshotRestored)
 	log := k.source.logs[k.kind]
 	want := len(log.List(k.rv, k.filter.Match))
-	exact := log.Exact(k.rv) && !r.unsure(log)
+	exact := log.Exact(k.rv) && !r.world.unsure(log)
 	if c.told.ResourceVersion != k.rv || c.told.State == wire.Live || exact && int(c.told.Objects) != want {
 		w.fail(ErrRestore, "reader %d: %s was kept at version %d with %d objects, and restored as %+v", r.id, k.key, k.rv, want, c.told)
 	}

@@ -53,6 +53,9 @@ func (o *edgeObject) restore(kind int) {
 	case o.refused != nil || fresh && s.ResourceVersion != k.rv:
 		o.world.fail(ErrRestore, "%s: %s was kept at version %d and is restored as %+v: %v", o.name, resourceNames[kind], k.rv, *s, o.refused)
 	}
+	if log := k.source.logs[kind]; fresh && log.Exact(k.rv) && !o.world.unsure(log) && int(s.Objects) != len(log.List(k.rv, check.Filter{}.Match)) {
+		o.world.fail(ErrRestore, "%s: %s was kept at version %d and is restored with other objects: %+v", o.name, resourceNames[kind], k.rv, *s)
+	}
 	if !there && s.ResourceVersion == k.rv {
 		scope.epoch = &epoch{kind: kind, source: k.source, ready: true, first: k.rv, rv: k.rv, heard: k.heard, asked: scope.asked}
 	}

@@ -56,7 +56,7 @@ func (r *reader) checkView(v *view) {
 		return
 	}
 	log := c.epoch.source.logs[c.kind]
-	if !log.Exact(c.told.ResourceVersion) || r.unsure(log) {
+	if !log.Exact(c.told.ResourceVersion) || r.world.unsure(log) {
 		return
 	}
 	want, counts, total := v.expected(log)
@@ -73,9 +73,9 @@ func (r *reader) checkView(v *view) {
 
 // unsure: what readers hold of objects that were faulty once is not determined
 // before all faults are over.
-func (r *reader) unsure(log *check.Log) bool {
+func (w *world) unsure(log *check.Log) bool {
 	for _, key := range log.Keys() {
-		if log.Tainted(key) && !r.world.quiet {
+		if log.Tainted(key) && !w.quiet {
 			return true
 		}
 	}
