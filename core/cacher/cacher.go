@@ -116,7 +116,7 @@ func (c *Cacher) ResourceVersion() api.ResourceVersion { return c.rv }
 func (c *Cacher) Generation() int { return c.generation }
 
 // Progressed is when the upstream side last said that nothing was missing, in
-// milliseconds. What it said that of is in since, be it more by now or not.
+// milliseconds. ResourceVersion may have moved on since, by changes.
 func (c *Cacher) Progressed() int64 { return c.progressed }
 
 // Len is the number of objects.
