@@ -305,3 +305,19 @@ func TestRegression14_ChangesFromLongAgo(t *testing.T) {
 	require.Equal(t, wire.Live, r.state().State)
 	require.Equal(t, wire.Live, l.state().State)
 }
+
+// Regression 15: dictionaries did not count as memory, and a collection may need
+// one for each connector that any of its objects came from.
+func TestRegression15_DictionariesTakeMemory(t *testing.T) {
+	r := newRig(t)
+	r.engine.cfg.MaxBytes = 10 << 20
+	r.load(10)
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	r.step(&wire.StreamData{Stream: r.stream, Data: (&wire.Dictionary{ID: 1, Data: make([]byte, 11<<20)}).Append(nil)})
+	require.Equal(t, wire.Live, r.state().State)
+	schema := wire.Schema{Subscription: 1, Schema: podSchema, Dictionary: 1}
+	r.step(&wire.StreamData{Stream: r.stream, Data: schema.Append(nil)})
+	require.Equal(t, wire.Closed, r.state().State)
+	require.Equal(t, 413, r.state().Status.Code)
+	require.EqualValues(t, 10, r.state().Objects, "what is there stays")
+}

@@ -25,7 +25,7 @@ func (c *Cacher) Bases() uint64 {
 // difference from, without a count; zero when it has to stand for itself.
 func (c *Cacher) BaseFor(key api.Key) store.Ref {
 	base := c.baseBeside(c.state.Get(key))
-	if base == 0 || c.heap.Dictionary(base) != c.dictionary {
+	if base == 0 || c.heap.Dictionary(base) != c.dictionaries.current.number {
 		return 0
 	}
 	return base
@@ -67,13 +67,13 @@ func (c *Cacher) makeBase(p *Put) (store.Ref, *api.Status) {
 	c.scratch = wire.AppendEnvelope(c.scratch[:0], &api.Object{Key: p.Envelope.Key(), Body: p.Base.Body})
 	return c.heap.Put(store.Version{
 		ResourceVersion: p.Base.ResourceVersion, LabelSet: c.heap.Labels.Intern(nil),
-		Dictionary: c.dictionary, Envelope: c.scratch,
+		Dictionary: c.dictionaries.current.number, Envelope: c.scratch,
 	}), nil
 }
 
 // isBase: a version is the base meant, with the very bytes if they are given.
 func (c *Cacher) isBase(ref store.Ref, base *wire.Base) bool {
-	if c.heap.ResourceVersion(ref) != base.ResourceVersion || c.heap.Dictionary(ref) != c.dictionary {
+	if c.heap.ResourceVersion(ref) != base.ResourceVersion || c.heap.Dictionary(ref) != c.dictionaries.current.number {
 		return false
 	}
 	if base.Body.Codec == api.NoBody {

@@ -50,9 +50,7 @@ type Cacher struct {
 	progressed int64
 	failure    *api.Status // why nothing is heard since; nil when that is not known
 
-	// dictionary numbers what the bodies being fed in are compressed with.
-	dictionary   uint32
-	dictionaries [][]byte // by number; the first is nil
+	dictionaries dictionaries
 
 	faults    faults
 	observers []Observer
@@ -68,7 +66,7 @@ type Cacher struct {
 
 // New makes an empty cacher, not ready.
 func New(cfg Config) *Cacher {
-	c := &Cacher{schema: cfg.Schema, bases: cfg.Bases, heap: store.NewHeap(), dictionaries: [][]byte{nil}}
+	c := &Cacher{schema: cfg.Schema, bases: cfg.Bases, heap: store.NewHeap()}
 	c.state = store.New(c.heap)
 	c.window = history.New(c.heap, cfg.History)
 	c.followed = watcher.NewIndex[*Follower](c.heap)
@@ -128,28 +126,6 @@ func (c *Cacher) Heap() *store.Heap { return c.heap }
 // Window is the history.
 func (c *Cacher) Window() *history.Window { return c.window }
 
-// SetDictionary says what the bodies that follow are compressed with; nil for
-// nothing. The bytes are kept, and equal ones only once.
-func (c *Cacher) SetDictionary(data []byte) {
-	for i, d := range c.dictionaries {
-		if string(d) == string(data) {
-			c.dictionary = uint32(i)
-			return
-		}
-	}
-	c.dictionaries = append(c.dictionaries, append([]byte(nil), data...))
-	c.dictionary = uint32(len(c.dictionaries) - 1)
-}
-
-// Dictionary returns what the body of a version was compressed with.
-func (c *Cacher) Dictionary(ref store.Ref) []byte { return c.dictionaries[c.heap.Dictionary(ref)] }
-
-// CurrentDictionary is the one last set, and the number that the heap has it
-// under.
-func (c *Cacher) CurrentDictionary() (number uint32, data []byte) {
-	return c.dictionary, c.dictionaries[c.dictionary]
-}
-
 // Get returns the current version of a key without a count, or zero.
 func (c *Cacher) Get(key api.Key) store.Ref { return c.state.Get(key) }
 
@@ -200,7 +176,7 @@ func (c *Cacher) store(p *Put, held store.Ref) (store.Ref, *api.Status) {
 		ResourceVersion: p.ResourceVersion,
 		Flags:           p.Flags,
 		LabelSet:        labels,
-		Dictionary:      c.dictionary,
+		Dictionary:      c.dictionaries.current.number,
 		Base:            base,
 		Envelope:        p.Envelope,
 		Body:            p.Body,

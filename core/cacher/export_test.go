@@ -40,3 +40,6 @@ func (c *Cacher) PatchBytes() (bytes int) {
 	}
 	return bytes
 }
+
+// Dictionaries is how many dictionaries are kept.
+func (c *Cacher) Dictionaries() int { return len(c.dictionaries.known) }

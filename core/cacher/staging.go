@@ -81,7 +81,7 @@ func (c *Cacher) ListObject(p *Put) *api.Status {
 // codec says that it is as useful, since a body may have been left out before.
 func (c *Cacher) sameVersion(ref store.Ref, p *Put) bool {
 	return ref != 0 && c.heap.ResourceVersion(ref) == p.ResourceVersion &&
-		string(c.heap.Envelope(ref)) == string(p.Envelope) && c.heap.Dictionary(ref) == c.dictionary &&
+		string(c.heap.Envelope(ref)) == string(p.Envelope) && c.heap.Dictionary(ref) == c.dictionaries.current.number &&
 		(c.heap.Base(ref) == 0) == (p.Base.ResourceVersion == 0) &&
 		(p.Base.ResourceVersion == 0 || c.isBase(c.heap.Base(ref), &p.Base))
 }

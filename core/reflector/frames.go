@@ -55,8 +55,11 @@ func sameLayout(a, b *api.Schema) bool {
 // LabelSet takes the definition of a label set.
 func (r *Reflector) LabelSet(f *wire.LabelSet) { r.labels.define(f) }
 
-// UsedBytes is what its objects take, and the label sets that were defined.
-func (r *Reflector) UsedBytes() int { return r.cacher.Heap().UsedBytes() + r.labels.bytes }
+// UsedBytes is what its objects take with their dictionaries, and the label sets
+// that were defined.
+func (r *Reflector) UsedBytes() int {
+	return r.cacher.Heap().UsedBytes() + r.cacher.DictionaryBytes() + r.labels.bytes
+}
 
 // label gives an object for the cacher its label set. It holds a count of that,
 // which done takes back.

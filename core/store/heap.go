@@ -138,6 +138,18 @@ func (h *Heap) LabelSet(ref Ref) uint32 { return h.record(ref).labels }
 // Dictionary is the number given in Put.
 func (h *Heap) Dictionary(ref Ref) uint32 { return h.record(ref).dictionary }
 
+// Dictionaries yields those numbers for every version held, and zeros, in no order
+// that means anything.
+func (h *Heap) Dictionaries(yield func(number uint32) bool) {
+	for _, p := range h.pages {
+		for i := range p {
+			if !yield(p[i].dictionary) {
+				return
+			}
+		}
+	}
+}
+
 // Base is the version that a version's body is the difference from, without a
 // count, or zero. It is held for as long as any version refers to it.
 func (h *Heap) Base(ref Ref) Ref { return h.record(ref).base }

@@ -1,0 +1,46 @@
+package cacher_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Regression 1: each connector that a reader came to left its dictionary behind for
+// ever, whether or not there was anything to decode with it.
+func TestDictionaryRegression1_DictionariesOfConnectorsLongGone(t *testing.T) {
+	w := listed(t, 10)
+	w.SetDictionary([]byte("never used"))
+	numbers := map[uint32]bool{}
+	for rv := 11; rv <= 30; rv++ {
+		dictionary := []byte{'d', byte(rv)}
+		w.SetDictionary(dictionary)
+		number, _ := w.CurrentDictionary()
+		assert.False(t, numbers[number], "who was told of a number may still think that it knows it")
+		numbers[number] = true
+		item := "ns/a rv=" + w.ResourceVersion().String() + "0"
+		w.list(w.ResourceVersion()+10, item, "ns/b rv=1")
+		assert.Equal(t, dictionary, w.Dictionary(w.Get("ns/a")))
+		assert.LessOrEqual(t, w.Dictionaries(), 2, "that of the state, and of the one before")
+		assert.LessOrEqual(t, w.DictionaryBytes(), 4)
+	}
+	w.assertNoLeak()
+}
+
+// Whatever holds a version can decode it: the history, and a base that only
+// another version refers to.
+func TestDictionariesOfOldVersionsStay(t *testing.T) {
+	w := listed(t, 10)
+	w.SetDictionary([]byte("one"))
+	w.do("ns/a rv=11")
+	first := w.Get("ns/a")
+	for rv, dictionary := range []string{"two", "three", "four"} {
+		w.SetDictionary([]byte(dictionary))
+		w.do("ns/a rv=2" + string(rune('0'+rv)))
+	}
+	assert.Equal(t, "one", string(w.Dictionary(first)), "the history has it")
+	assert.Equal(t, 4, w.Dictionaries())
+	w.list(30)
+	w.SetDictionary([]byte("five"))
+	assert.Equal(t, 1, w.Dictionaries(), "a list ends the history")
+}
