@@ -54,7 +54,8 @@ type Sink interface {
 	// Object is one object of the list, rv the revision of its last change.
 	Object(key api.Key, rv api.ResourceVersion, value []byte) error
 	// EndList completes the list, which is the state as of revision rv: what
-	// was not named does not exist.
+	// was not named does not exist. It counts as progress: rv was the newest
+	// revision when the list was asked for, or a later one.
 	EndList(rv api.ResourceVersion) error
 	// Changes are all changes of one or more whole revisions, in order: a
 	// revision is never split over two calls.

@@ -10,9 +10,10 @@
 // NotOlderThan, bookmarks). A server that refuses that, or ends the initial
 // events or never marks their end, is asked for the classic paged list instead,
 // now and from then on; a continue token that expires under way leads to one list
-// without pages (rule R3). The first state is a consistent read; a later one is
-// asked to be no older than what was handed over before, so a replica that lags
-// behind answers 504 and is asked again, and nothing goes back in time.
+// without pages (rule R3). Every state is a consistent read (rule C36), since the
+// end of a list says that nothing is missing: a server that lags behind answers
+// 504, and is asked again. One that answers with an older state than what was
+// handed over before is not believed, so nothing goes back in time.
 //
 // Changes come from watches that follow one another, each from the last version
 // handed over (rules R5, R7, R8). A change that is not newer is dropped. What

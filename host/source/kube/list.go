@@ -13,10 +13,12 @@ import (
 )
 
 // list hands over the whole state, as a watch that begins with it or, where the
-// server does not do that, as a classic list.
+// server does not do that, as a classic list. Either names no version, and so is a
+// consistent read: of a state that is only not older than some version nobody
+// knows how old it is.
 func (st *stream) list(ctx context.Context) error {
 	classic := false
-	st.update(func(m *memory) { classic = m.classic })
+	st.update(func(m *memory) { classic, st.floor = m.classic, m.newest })
 	if !classic {
 		err := st.watchList(ctx)
 		if !errors.Is(err, errNoWatchList) {
@@ -41,7 +43,7 @@ func (st *stream) classicList(ctx context.Context, size int) error {
 	if err := st.sink.BeginList(); err != nil {
 		return err
 	}
-	query := st.notOlder()
+	query := url.Values{}
 	if size > 0 {
 		query.Set("limit", strconv.Itoa(size))
 	}
@@ -56,22 +58,8 @@ func (st *stream) classicList(ctx context.Context, size int) error {
 		if page.Continue == "" {
 			return st.endList(page.ResourceVersion)
 		}
-		query.Set("continue", page.Continue)
-		query.Del("resourceVersion") // the token has it (rule P19)
-		query.Del("resourceVersionMatch")
+		query.Set("continue", page.Continue) // it has the version (rule P19)
 	}
-}
-
-// notOlder asks for a consistent read, or for a state that is not older than
-// what was handed over before.
-func (st *stream) notOlder() url.Values {
-	query := url.Values{}
-	st.update(func(m *memory) { st.floor = m.newest })
-	if st.floor > 0 {
-		query.Set("resourceVersion", st.floor.String())
-		query.Set("resourceVersionMatch", "NotOlderThan")
-	}
-	return query
 }
 
 func (st *stream) endList(version string) error {

@@ -149,7 +149,7 @@ type stream struct {
 	resource *resource
 	sink     source.Sink
 	at       api.ResourceVersion // everything up to it was handed over
-	floor    api.ResourceVersion // that a list was asked not to be older than
+	floor    api.ResourceVersion // no list may be older
 	memory   *memory             // guarded by Source.mu
 	identity identity
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -22,13 +23,13 @@ var errNoWatchList = errors.New("no watch list")
 func (st *stream) watchList(ctx context.Context) error {
 	ctx, watchdog := newWatchdog(ctx, st.config.Patience, "the initial events")
 	defer watchdog.stop()
-	query := st.notOlder()
-	query.Set("watch", "1")
-	query.Set("sendInitialEvents", "true")
-	query.Set("resourceVersionMatch", "NotOlderThan")
-	query.Set("allowWatchBookmarks", "true")
-	query.Set("timeoutSeconds", strconv.Itoa(300+rand.IntN(300))) // rule R5
-	resp, err := st.do(ctx, st.about("watch list"), st.resource.path, query, "application/json")
+	resp, err := st.do(ctx, st.about("watch list"), st.resource.path, url.Values{
+		"watch":                {"1"},
+		"sendInitialEvents":    {"true"},
+		"resourceVersionMatch": {"NotOlderThan"}, // the only one allowed (rule C11)
+		"allowWatchBookmarks":  {"true"},
+		"timeoutSeconds":       {strconv.Itoa(300 + rand.IntN(300))}, // rule R5
+	}, "application/json")
 	if err != nil {
 		return watchListRefused(err)
 	}
