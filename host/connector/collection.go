@@ -38,6 +38,7 @@ type collection struct {
 type upstream struct {
 	failures int // in a row
 	err      error
+	since    time.Time // the first of them
 }
 
 // acquire adds a subscription of r, starting the upstream watch if it is the

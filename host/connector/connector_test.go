@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -42,7 +43,9 @@ func run(t *testing.T, config connector.Config, f func(t *testing.T, w *world)) 
 		if config.Source == nil {
 			config.Source = w.source
 		}
-		config.Logger = slog.New(slog.DiscardHandler)
+		if config.Logger == nil {
+			config.Logger = slog.New(slog.DiscardHandler)
+		}
 		w.connector = connector.New(config)
 		defer w.serving.Wait()
 		defer func() { assert.NoError(t, w.connector.Close(t.Context())) }()
@@ -312,14 +315,61 @@ func TestSourceThatIsDownAtFirst(t *testing.T) {
 	})
 }
 
+// Regression 1: the log told of an outage, and never of its end. A list that was only
+// announced was taken for one.
+func TestRegression1_TheEndOfAnOutageIsLogged(t *testing.T) {
+	flaky := &flakySource{Source: memory.New()}
+	flaky.down.Store(true)
+	var log strings.Builder // only the upstream watch writes to it
+	plain := slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}})
+	run(t, connector.Config{Source: flaky, Logger: slog.New(plain)}, func(t *testing.T, w *world) {
+		w.source = flaky.Source
+		w.fill(5)
+		r := w.reader()
+		s := w.subscribe(r, wire.Subscribe{})
+		for i, way := range []string{"by a list", "by a change", "by another list"} {
+			since := time.Now()
+			w.until(r, func() bool { return time.Since(since) > time.Minute })
+			assert.Contains(t, log.String(), "level=WARN", way)
+			assert.NotContains(t, log.String(), "level=INFO", "%s: it is not over yet", way)
+			assert.Positive(t, w.connector.Stats().Resources[0].Failures, way)
+			flaky.down.Store(false)
+			last := w.put("during")
+			w.until(r, func() bool { return s.ResourceVersion == last || s.Status != nil })
+			over := regexp.MustCompile(`level=INFO .*`).FindAllString(log.String(), -1)
+			require.Len(t, over, 1, way)
+			assert.Regexp(t, `msg="upstream watch delivers again" resource=v1/pods after=1m\d+(\.\d+)?s`, over[0], way)
+			log.Reset()
+			flaky.announces.Store(i == 1)
+			flaky.down.Store(true)
+			w.source.Fail(errors.New("connection reset"))
+		}
+	})
+}
+
 // flakySource refuses streams while it is down.
 type flakySource struct {
 	*memory.Source
-	down atomic.Bool
+	down      atomic.Bool
+	announces atomic.Bool // a list, before it fails
 }
 
 func (f *flakySource) Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink source.Sink) error {
 	if f.down.Load() {
+		switch {
+		case !f.announces.Load():
+		case from != 0:
+			return api.Expired("the version is gone")
+		default:
+			if err := sink.BeginList(); err != nil {
+				return err
+			}
+		}
 		return errors.New("the source is down")
 	}
 	return f.Source.Stream(ctx, resource, from, sink)

@@ -58,7 +58,9 @@ func (col *collection) failed(err error, next api.ResourceVersion, wait time.Dur
 		if !expired(err) {
 			col.cacher.Fail(api.Unavailable("the connector gets no " + col.resource.String() + ": " + err.Error()))
 		}
-		col.status.failures++
+		if col.status.failures++; col.status.failures == 1 {
+			col.status.since = time.Now()
+		}
 		col.status.err = err
 		col.connector.totals.Failures++
 		if expired(err) {
@@ -69,7 +71,13 @@ func (col *collection) failed(err error, next api.ResourceVersion, wait time.Dur
 		"resource", col.resource.String(), "resourceVersion", next.String(), "in", wait, "error", err)
 }
 
-// recovered notes that the source delivers. It runs under the lock.
+// recovered notes that the source delivers, not merely that it has begun to. It
+// runs under the lock.
 func (col *collection) recovered() {
+	if col.status.failures == 0 {
+		return
+	}
+	col.connector.config.Logger.Info("upstream watch delivers again",
+		"resource", col.resource.String(), "after", time.Since(col.status.since).Round(time.Millisecond))
 	col.status = upstream{}
 }

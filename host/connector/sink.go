@@ -74,7 +74,6 @@ func (s *sink) BeginList() error {
 
 func (s *sink) beginList() {
 	s.col.update(func(int64) {
-		s.col.recovered()
 		s.col.connector.totals.Lists++
 		s.col.cacher.BeginList()
 	})
@@ -154,6 +153,7 @@ func (s *sink) EndList(rv api.ResourceVersion) error {
 		}
 	}
 	s.col.change(func(now int64) {
+		s.col.recovered()
 		s.col.cacher.SetSource(s.history)
 		s.col.cacher.EndList(rv, now)
 		s.col.wakeEnded()
