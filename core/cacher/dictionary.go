@@ -49,7 +49,7 @@ func (c *Cacher) SetDictionary(data []byte) {
 // costs next to nothing beside all that it sends; counting would be done for each
 // version that comes or goes.
 func (d *dictionaries) forgetUnused(heap *store.Heap) {
-	used := map[uint32]bool{}
+	used := make([]bool, d.last+1)
 	for number := range heap.Dictionaries {
 		used[number] = true
 	}
