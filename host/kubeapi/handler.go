@@ -43,6 +43,9 @@ type Config struct {
 	// MaxWatches is how many watches are open at once, MaxRequests how many
 	// other requests are answered. One more is told 429.
 	MaxWatches, MaxRequests int
+	// Ready says why the source cannot be reached, for /readyz. Nil means that it
+	// always can.
+	Ready func(context.Context) error
 	// Server names this build in /version, as a semantic version's build
 	// metadata.
 	Server string
@@ -129,6 +132,11 @@ func (r *request) about(s *api.Status) statusDetails {
 // serve answers, or says with what to fail. Once something was written it
 // returns nil.
 func (h *Handler) serve(w *output, r *http.Request, req *request) *api.Status {
+	if req.kind == health {
+		req.verb = "health"
+		h.health(w, r, req.name)
+		return nil
+	}
 	if status := h.authenticate(w, r, req); status != nil {
 		return status
 	}

@@ -23,6 +23,7 @@ const (
 	group                  // /apis/GROUP
 	resources              // /api/v1, /apis/GROUP/VERSION
 	version                // /version
+	health                 // /healthz, /livez, /readyz; its name is the place's
 	collection             // objects of a resource
 	object                 // one of them
 )
@@ -40,6 +41,8 @@ func findPlace(path string) place {
 	switch {
 	case root == "version" && len(rest) == 0:
 		return place{kind: version}
+	case (root == "healthz" || root == "livez" || root == "readyz") && len(rest) == 0:
+		return place{kind: health, name: root}
 	case root == "api" && len(rest) == 0:
 		return place{kind: coreVersions}
 	case root == "api":

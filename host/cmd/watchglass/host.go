@@ -111,7 +111,7 @@ func newHost(l listeners, source string, c connector.Config, s server.Config) (*
 	h := &host{connector: connector.New(c), listeners: l, log: s.Logger}
 	s.Connector = h.connector
 	if l.kubeAPI != nil {
-		h.kubeAPI = newKubeAPI(h.connector, c.Access)
+		h.kubeAPI = newKubeAPI(h.connector, c.Access, s.Ready)
 		s.Metrics = h.kubeAPI.handler.WriteMetrics
 	}
 	if l.admin != nil {

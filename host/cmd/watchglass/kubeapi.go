@@ -19,9 +19,9 @@ type kubeAPI struct {
 	http    http.Server
 }
 
-func newKubeAPI(c *connector.Connector, policy access.Policy) *kubeAPI {
+func newKubeAPI(c *connector.Connector, policy access.Policy, ready func(context.Context) error) *kubeAPI {
 	return &kubeAPI{handler: kubeapi.New(kubeapi.Config{
-		Backend: c.Backend(), Access: policy, Server: "watchglass",
+		Backend: c.Backend(), Access: policy, Ready: ready, Server: "watchglass",
 	})}
 }
 

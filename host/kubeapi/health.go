@@ -1,0 +1,55 @@
+package kubeapi
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// readyTimeout is how long the source may take to answer.
+const readyTimeout = 3 * time.Second
+
+// health answers /livez, /readyz and /healthz as kube-apiserver does, and likewise
+// everybody: why a check failed is for whoever runs it. Only /readyz asks the source,
+// because without it a restart would not help.
+func (h *Handler) health(w http.ResponseWriter, r *http.Request, name string) {
+	var told strings.Builder
+	healthy := true
+	check := func(name string, err error) {
+		if err != nil {
+			healthy = false
+			told.WriteString("[-]" + name + " failed: reason withheld\n")
+			return
+		}
+		told.WriteString("[+]" + name + " ok\n")
+	}
+	check("ping", nil)
+	if name == "readyz" {
+		check("source", h.reachSource(r.Context()))
+		check("shutdown", h.stopping.Err())
+	}
+	header := w.Header()
+	header.Set("Content-Type", "text/plain; charset=utf-8")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-cache, private")
+	switch {
+	case !healthy:
+		w.WriteHeader(http.StatusInternalServerError)
+		io.WriteString(w, told.String()+name+" check failed\n")
+	case r.URL.Query().Has("verbose"):
+		io.WriteString(w, told.String()+name+" check passed\n")
+	default:
+		io.WriteString(w, "ok")
+	}
+}
+
+func (h *Handler) reachSource(ctx context.Context) error {
+	if h.config.Ready == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	return h.config.Ready(ctx)
+}
