@@ -12,12 +12,12 @@ import (
 // and would then panic, often in a goroutine of its own, or end the program itself:
 // without a log nobody would be told, and its directory would stay.
 type end struct {
-	tempDir string // to remove, or empty
+	temp *tempDir // to remove, or nil
 }
 
 // silentUntilTheEnd logs nothing else.
-func silentUntilTheEnd(tempDir string) *zap.Logger {
-	return zap.NewNop().WithOptions(zap.WithPanicHook(end{tempDir}), zap.WithFatalHook(end{tempDir}))
+func silentUntilTheEnd(temp *tempDir) *zap.Logger {
+	return zap.NewNop().WithOptions(zap.WithPanicHook(end{temp}), zap.WithFatalHook(end{temp}))
 }
 
 // OnWrite implements zapcore.CheckWriteHook.
@@ -28,8 +28,8 @@ func (e end) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 			why += ": " + err.Error()
 		}
 	}
-	if e.tempDir != "" {
-		_ = os.RemoveAll(e.tempDir) // the program ends either way
+	if e.temp != nil {
+		_ = e.temp.remove() // the program ends either way
 	}
 	fmt.Fprintln(os.Stderr, "Error: the embedded etcd cannot go on:", why)
 	os.Exit(1)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strconv"
 	"time"
 
@@ -24,7 +23,7 @@ const quota = 8 << 30
 // temporary directory that keeps all history.
 type Config struct {
 	// Dir is the data directory. Empty means a temporary one, removed by
-	// Close.
+	// Close, or by the next server's Start if the process is killed.
 	Dir string
 	// ClientPort and PeerPort are the ports on loopback. Zero means a free one.
 	ClientPort, PeerPort int
@@ -38,9 +37,9 @@ type Config struct {
 
 // Server is one running member. Safe for concurrent use.
 type Server struct {
-	etcd    *embed.Etcd
-	client  *clientv3.Client
-	tempDir string // to remove, or empty
+	etcd   *embed.Etcd
+	client *clientv3.Client
+	temp   *tempDir // to remove, or nil
 }
 
 // Start runs a cluster of one and returns when it serves. The caller closes
@@ -71,13 +70,13 @@ func start(config Config, m member) (server *Server, err error) {
 		}
 	}()
 	if config.Dir == "" {
-		if config.Dir, err = os.MkdirTemp("", "embedetcd-"); err != nil {
+		if server.temp, err = newTempDir(); err != nil {
 			return server, err
 		}
-		server.tempDir = config.Dir
+		config.Dir = server.temp.data()
 	}
 	c := etcdConfig(config, m)
-	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(silentUntilTheEnd(server.tempDir))
+	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(silentUntilTheEnd(server.temp))
 	if server.etcd, err = embed.StartEtcd(c); err != nil {
 		return server, fmt.Errorf("start embedded etcd in %s: %w", config.Dir, err)
 	}
@@ -147,8 +146,8 @@ func (s *Server) Close() error {
 	if s.etcd != nil {
 		s.etcd.Close()
 	}
-	if s.tempDir != "" {
-		errs = append(errs, os.RemoveAll(s.tempDir))
+	if s.temp != nil {
+		errs = append(errs, s.temp.remove())
 	}
 	return errors.Join(errs...)
 }

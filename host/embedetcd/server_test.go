@@ -25,9 +25,9 @@ func TestServerKeepsDataInItsDirectory(t *testing.T) {
 func TestServerRemovesItsTemporaryDirectory(t *testing.T) {
 	server, err := Start(Config{UnsafeNoFsync: true})
 	require.NoError(t, err)
-	require.DirExists(t, server.tempDir)
+	require.DirExists(t, server.temp.path)
 	require.NoError(t, server.Close())
-	require.NoDirExists(t, server.tempDir)
+	require.NoDirExists(t, server.temp.path)
 }
 
 // A reader tells one history of revisions from another by the cluster's id.

@@ -1,0 +1,70 @@
+package embedetcd
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+)
+
+// tempDir is a temporary directory. A process that is killed leaves it behind, and
+// the next one that makes such a directory removes it: a file in it is locked for as
+// long as its process lives.
+type tempDir struct {
+	path string
+	lock *fileutil.LockedFile
+}
+
+const (
+	tempPrefix = "embedetcd-"
+	lockName   = "lock"
+)
+
+func newTempDir() (*tempDir, error) {
+	removeLeftovers()
+	path, err := os.MkdirTemp("", tempPrefix)
+	if err != nil {
+		return nil, err
+	}
+	d := &tempDir{path: path}
+	// The file gets its name once it is locked, and before nobody looks at it.
+	unnamed := filepath.Join(path, "unlocked")
+	if d.lock, err = fileutil.TryLockFile(unnamed, os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+		err = os.Rename(unnamed, filepath.Join(path, lockName))
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.remove())
+	}
+	return d, nil
+}
+
+// data is for etcd, which does not want to find files of others.
+func (d *tempDir) data() string { return filepath.Join(d.path, "data") }
+
+func (d *tempDir) remove() error {
+	err := os.RemoveAll(d.path)
+	if d.lock != nil {
+		err = errors.Join(err, d.lock.Close())
+	}
+	return err
+}
+
+// removeLeftovers removes what it can: a directory of another user's, or one that
+// another process is just removing, is none of our business.
+func removeLeftovers() {
+	root := os.TempDir()
+	locks, err := fs.Glob(os.DirFS(root), tempPrefix+"*/"+lockName)
+	if err != nil {
+		panic(err) // the pattern is a constant
+	}
+	for _, name := range locks {
+		path := filepath.Join(root, name)
+		lock, err := fileutil.TryLockFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			continue // its process lives
+		}
+		_ = (&tempDir{path: filepath.Dir(path), lock: lock}).remove()
+	}
+}
