@@ -32,8 +32,12 @@ func Module(file []byte) ([]byte, error) {
 	}
 	names := newNameTable()
 	tables := make(map[uint32]bool) // that are still read
-	for _, at := range t.entries {
+	codes := make(map[uint64]code)  // by number
+	for i, at := range t.entries {
 		f := t.function(at)
+		if other, ok := vectorized[t.name(f.Name)]; ok {
+			codes[uint64(i)] = other
+		}
 		names.rename(&f, t.name(f.Name))
 		t.dropInlined(at, f)
 		t.dropPositions(at, &f)
@@ -49,6 +53,9 @@ func Module(file []byte) ([]byte, error) {
 	t.shortenFindFunc()
 	clear(t.memory[t.Units.Data : t.Files.Data+t.Files.Len])
 	if err := m.branchForward(); err != nil {
+		return nil, err
+	}
+	if err := m.vectorize(codes, len(t.entries)); err != nil {
 		return nil, err
 	}
 	return m.encode(), nil

@@ -90,7 +90,7 @@ func TestAStrippedModule(t *testing.T) {
 	before, after := compile(t, file), compile(t, small)
 
 	check := map[string]string{"GODEBUG": "gccheckmark=1,clobberfree=1"}
-	for name, environment := range map[string]map[string]string{"recover": nil, "collect": check, "goroutines": check} {
+	for name, environment := range map[string]map[string]string{"recover": nil, "collect": check, "goroutines": check, "find": nil} {
 		t.Run("does what it did: "+name, func(t *testing.T) {
 			want, _, _ := before.run(t, nil, name)
 			got, errs, code := after.run(t, environment, name)
@@ -122,6 +122,18 @@ func TestAStrippedModule(t *testing.T) {
 		_, errs, _ := after.run(t, nil, "deadlock")
 		require.Equal(t, 2, strings.Count(errs, "\ngoroutine "), errs)
 	})
+}
+
+// Functions that are called otherwise, or are not there any more, would keep the code
+// that they have, and nobody would notice.
+func TestFunctionsGetTheirVectors(t *testing.T) {
+	file := linked(t)
+	small, err := Module(file)
+	require.NoError(t, err)
+	for name, code := range vectorized {
+		require.Zero(t, bytes.Count(file, code), name)
+		require.Equal(t, 1, bytes.Count(small, code), name)
+	}
 }
 
 func TestWhatIsNotKnownIsRefused(t *testing.T) {

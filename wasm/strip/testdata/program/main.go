@@ -20,6 +20,9 @@ func main() {
 		collect()
 	case "goroutines":
 		goroutines()
+	case "find":
+		findBytes()
+		findEnds()
 	case "panic":
 		var nobody *value
 		nameOf(nobody)

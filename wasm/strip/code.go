@@ -1,0 +1,111 @@
+package strip
+
+import "encoding/binary"
+
+// code is instructions. Here they are put together as expressions, operands first, as
+// a WebAssembly engine wants them.
+type code []byte
+
+// Instructions for whole numbers of 32 bits.
+const (
+	zero   = 0x45
+	same   = 0x46
+	less   = 0x48 // with signs
+	below  = 0x49 // without
+	above  = 0x4b // without
+	ctz    = 0x68
+	popcnt = 0x69
+	add    = 0x6a
+	sub    = 0x6b
+	and    = 0x71
+	or     = 0x72
+	xor    = 0x73
+	shl    = 0x74
+	sar    = 0x75
+	shr    = 0x76
+)
+
+func i32(op byte, operands ...code) code { return append(join(operands...), op) }
+
+func not(value code) code { return i32(xor, value, number(-1)) }
+
+func number(n int) code {
+	c := code{i32Const}
+	for ; n < -1<<6 || n >= 1<<6; n >>= 7 {
+		c = append(c, byte(n)|0x80)
+	}
+	return append(c, byte(n)&0x7f)
+}
+
+// Of vectors of sixteen bytes.
+
+func splat(value code) code   { return vector(0x0f, value) } // a byte to all
+func equal(a, b code) code    { return vector(0x23, a, b) }
+func either(a, b code) code   { return vector(0x50, a, b) }  // or
+func bitmask(value code) code { return vector(0x64, value) } // the highest bit of each byte, as a number
+
+func vector(op byte, operands ...code) code { return append(join(operands...), 0xfd, op) }
+
+// Locals come by number, first the parameters.
+
+func get(local byte) code             { return code{opLocalGet, local} }
+func set(local byte, value code) code { return join(value, code{opLocalSet, local}) }
+
+// What is loaded and stored lies at an offset from where a local points to, at any
+// address. One byte and eight bytes are of numbers without a sign.
+
+func load1(local, offset byte) code { return code{opLocalGet, local, 0x2d, 0, offset} }
+func load4(local, offset byte) code { return code{opLocalGet, local, 0x28, 0, offset} }
+func load16(local byte) code        { return code{opLocalGet, local, 0xfd, 0, 0, 0} }
+
+func store1(local, offset byte, value code) code {
+	return join(get(local), value, code{0x3a, 0, offset})
+}
+
+func store8(local, offset byte, value code) code {
+	return join(get(local), value, code{0xad, 0x37, 0, offset})
+}
+
+// The first global is Go's stack pointer.
+var stackPointer = code{0x23, 0}
+
+func setStackPointer(value code) code { return join(value, code{0x24, 0}) }
+
+// memorySize is how much memory there is, in pages of 64 KiB.
+var memorySize = code{0x3f, 0}
+
+// routine is the code of a function that has so many more locals than parameters,
+// numbers and behind them vectors.
+func routine(numbers, vectors byte, parts ...code) code {
+	return join(code{2, numbers, 0x7f, vectors, 0x7b}, join(parts...), code{end})
+}
+
+var leave = code{0x0f}
+
+func block(parts ...code) code { return enclose(opBlock, parts...) }
+func loop(parts ...code) code  { return enclose(opLoop, parts...) }
+
+func when(condition code, parts ...code) code { return join(condition, enclose(opIf, parts...)) }
+
+func whenElse(condition, then, otherwise code) code {
+	return when(condition, then, code{0x05}, otherwise)
+}
+
+// enclose makes a construct that has no value.
+func enclose(op byte, parts ...code) code { return join(code{op, 0x40}, join(parts...), code{end}) }
+
+// branch leaves constructs, or starts over when the last of them is a loop; so many
+// lie within that one.
+func branch(depth uint64) code { return binary.AppendUvarint(code{opBr}, depth) }
+
+func branchIf(depth uint64, condition code) code {
+	return binary.AppendUvarint(join(condition, code{opBrIf}), depth)
+}
+
+func join(parts ...code) code {
+	var all code
+	for _, part := range parts {
+		all = append(all, part...)
+	}
+	return all
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+
+	"github.com/watchglass/watchglass/core/envelope"
+)
+
+// findBytes looks for bytes in memory that has them before and behind as well.
+func findBytes() {
+	for length := range 70 {
+		digest, found := fnv.New64a(), 0
+		for start := range 18 {
+			for at := range length + 1 {
+				for _, char := range []byte{0, 'x', 0x7f, 0x80, 0xff} {
+					memory := bytes.Repeat([]byte{char ^ 0x80}, start+length+20)
+					text := memory[start : start+length]
+					memory[start+length], memory[start+at] = char, char
+					memory[start+(at+length)/2] = char
+					if start > 0 {
+						memory[start-1] = char
+					}
+					i := bytes.IndexByte(text, char)
+					if i >= 0 {
+						found++
+					}
+					fmt.Fprint(digest, i, " ")
+				}
+			}
+		}
+		fmt.Println("bytes", length, found, digest.Sum64())
+	}
+}
+
+// findEnds looks for the ends of values, sound ones and others, that come in pieces.
+func findEnds() {
+	alphabets := []string{`{{{}}}[[]]""""\\\\ az#|,:` + "\x00\x7f\xfb\xdb\xdd\xa2\xdc", `{}[]"",:`, `{}"\`, `\\\\\"{}`, `{[ab]}`}
+	chance := rand.New(rand.NewPCG(1, 6))
+	for round := range 300 {
+		digest, ended := fnv.New64a(), 0
+		for range 100 {
+			alphabet := alphabets[chance.IntN(len(alphabets))]
+			text := make([]byte, 1+chance.IntN(1+chance.IntN(300)))
+			for i := range text {
+				text[i] = alphabet[chance.IntN(len(alphabet))]
+			}
+			text[0] = '{'
+			if chance.IntN(2) == 0 {
+				text = sound(chance, 5)
+			}
+			end, complete := inPieces(chance, text)
+			if complete {
+				ended++
+			}
+			fmt.Fprint(digest, end, complete, " ")
+		}
+		fmt.Println("ends", round, ended, digest.Sum64())
+	}
+}
+
+// inPieces is where a value ends, of which more is seen each time.
+func inPieces(chance *rand.Rand, text []byte) (end int, complete bool) {
+	var span envelope.Span
+	for at := 0; at < len(text); {
+		n := 1 + chance.IntN(len(text)-at)
+		if end, complete = span.Find(text[:at+n], at); complete {
+			return end, true
+		}
+		at += n
+	}
+	return end, false
+}
+
+// sound is a value, deep and with strings of what is not text.
+func sound(chance *rand.Rand, depth int) []byte {
+	switch chance.IntN(3) {
+	case 0:
+		if depth > 0 {
+			list := []byte{'['}
+			for range chance.IntN(6) {
+				list = append(append(list, sound(chance, depth-1)...), ',')
+			}
+			return append(bytes.TrimSuffix(list, []byte{','}), ']')
+		}
+	case 1:
+		if depth > 0 {
+			object := []byte{'{'}
+			for range chance.IntN(6) {
+				object = append(append(object, text(chance)...), ':')
+				object = append(append(object, sound(chance, depth-1)...), ',')
+			}
+			return append(bytes.TrimSuffix(object, []byte{','}), '}')
+		}
+	}
+	return text(chance)
+}
+
+func text(chance *rand.Rand) []byte {
+	const signs = `"\{}[]ab`
+	var b []byte
+	for range chance.IntN(30) {
+		b = append(b, signs[chance.IntN(len(signs))])
+	}
+	return fmt.Appendf(nil, "%q", b)
+}

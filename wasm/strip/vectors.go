@@ -1,0 +1,178 @@
+package strip
+
+import "encoding/binary"
+
+// WebAssembly has instructions for vectors of sixteen bytes, and Go's compiler makes
+// no use of them. So the code of the two functions by which most bytes of a document
+// pass is written here, and takes the place of what was compiled. It does the same:
+// the tests run both on the same bytes.
+var vectorized = map[string]code{
+	"memchr": memchr(), // what is behind bytes.IndexByte
+	"github.com/watchglass/watchglass/core/envelope.(*Span).words": words(),
+}
+
+// vectorize gives functions, by number, other code than they have. There are as many
+// functions as were told.
+func (m *module) vectorize(codes map[uint64]code, told int) error {
+	for i := range m.sections {
+		s := &m.sections[i]
+		if s.id != codeSection {
+			continue
+		}
+		r := &reader{rest: s.content}
+		functions := r.vectorLength()
+		if functions != uint64(told) {
+			return unknown("the module has %d functions and entries for %d", functions, told)
+		}
+		out := binary.AppendUvarint(nil, functions)
+		for number := range functions {
+			content := r.bytes(r.unsigned())
+			if other, ok := codes[number]; ok {
+				content = other
+			}
+			out = append(binary.AppendUvarint(out, uint64(len(content))), content...)
+		}
+		if r.err != nil {
+			return r.err
+		}
+		s.content = out
+	}
+	return nil
+}
+
+// memchr is called like a function of C: it returns the address of the first byte of
+// some memory that is a given one, or zero. Most of that is short, so what is left of
+// less than sixteen bytes is looked at with what follows, unless memory ends before.
+func memchr() code {
+	const at, char, end, marks, chars = 0, 1, 2, 3, 4
+	left := i32(sub, get(end), get(at))
+	mark := set(marks, bitmask(equal(load16(at), get(chars))))
+	found := i32(add, get(at), i32(ctz, get(marks)))
+	return routine(1, 1,
+		set(end, i32(add, get(at), get(end))), // it was the length
+		set(chars, splat(get(char))),
+		block(loop(
+			branchIf(1, i32(below, left, number(16))),
+			mark,
+			when(get(marks), found, leave),
+			set(at, i32(add, get(at), number(16))),
+			branch(0),
+		)),
+		when(i32(above, memorySize, i32(shr, i32(add, get(at), number(15)), number(16))),
+			mark,
+			set(marks, i32(and, get(marks), i32(sub, i32(shl, number(1), left), number(1)))),
+			whenElse(get(marks), join(found, leave), join(number(0), leave)),
+		),
+		loop(
+			when(i32(same, get(at), get(end)), number(0), leave),
+			when(i32(same, load1(at, 0), get(char)), get(at), leave),
+			set(at, i32(add, get(at), number(1))),
+			branch(0),
+		),
+		number(0), // never reached, as an engine cannot know
+	)
+}
+
+// words is called as Go calls: arguments, and places for results, lie on a stack in
+// memory, behind the address to return to, that the called takes off; what is
+// returned in WebAssembly's own way is zero, for it was not suspended.
+func words() code {
+	const (
+		resume  = iota // where a function that was suspended goes on
+		stack          // where the stack is
+		span           // where the Span is
+		at             // where the bytes are
+		last           // where the last sixteen are
+		depth          // of brackets
+		quoted         // whether the bytes before ended in a string, in every bit
+		escaped        // whether they ended in a backslash that counts, in the lowest
+		// A bit for each byte:
+		backslash
+		inside // a string
+		opening
+		closing
+		brackets
+		rows // of backslashes
+		// Vectors:
+		bytes
+		backslashes
+		quotes
+		blanks
+		opens
+		closes
+
+		locals, vectors = bytes - 1, closes - bytes + 1
+	)
+	const returnSize, argSpan, argBytes, argLength, argAt, resultEnd, resultComplete = 8, 8, 16, 24, 40, 48, 56
+	const fieldDepth, fieldQuoted, fieldEscaped = 0, 8, 9
+	const oddBits = ^0x55555555
+	outside := func(marks code) code { return i32(and, marks, not(get(inside))) }
+	return routine(locals, vectors,
+		set(stack, stackPointer),
+		set(span, load4(stack, argSpan)),
+		set(at, i32(add, load4(stack, argBytes), load4(stack, argAt))),
+		set(last, i32(sub, i32(add, load4(stack, argBytes), load4(stack, argLength)), number(16))),
+		set(depth, load4(span, fieldDepth)),
+		set(quoted, i32(sub, number(0), load1(span, fieldQuoted))),
+		set(escaped, load1(span, fieldEscaped)),
+		set(backslashes, splat(number('\\'))),
+		set(quotes, splat(number('"'))),
+		set(blanks, splat(number(' '))),
+		set(opens, splat(number('{'))),
+		set(closes, splat(number('}'))),
+		block(loop(
+			branchIf(1, i32(above, get(at), get(last))),
+			set(bytes, load16(at)),
+
+			// Of some backslashes in a row, every other one is escaped. Of a row that
+			// begins at an even place that is every odd place, and of one that begins
+			// at an odd place every even one: a sum's carry runs through a row and
+			// turns the odd bits over. The bit behind a row is for what it escapes.
+			set(backslash, bitmask(equal(get(bytes), get(backslashes)))),
+			set(rows, i32(and, get(backslash), not(get(escaped)))),
+			set(rows, i32(xor, number(oddBits), i32(sub, i32(or, number(oddBits), i32(shl, get(rows), number(1))), get(rows)))),
+			set(inside, i32(and, bitmask(equal(get(bytes), get(quotes))), not(i32(xor, get(rows), i32(or, get(backslash), get(escaped)))))),
+			set(escaped, i32(shr, i32(and, get(rows), get(backslash)), number(15))),
+
+			// Inside is what has an odd number of quotes up to it.
+			set(inside, i32(xor, get(inside), i32(shl, get(inside), number(1)))),
+			set(inside, i32(xor, get(inside), i32(shl, get(inside), number(2)))),
+			set(inside, i32(xor, get(inside), i32(shl, get(inside), number(4)))),
+			set(inside, i32(xor, get(inside), i32(shl, get(inside), number(8)))),
+			set(inside, i32(xor, get(inside), get(quoted))),
+			set(quoted, i32(sar, i32(shl, get(inside), number(16)), number(31))),
+
+			set(bytes, either(get(bytes), get(blanks))), // makes a brace of a bracket
+			set(opening, outside(bitmask(equal(get(bytes), get(opens))))),
+			set(closing, outside(bitmask(equal(get(bytes), get(closes))))),
+			whenElse(i32(less, i32(popcnt, get(closing)), get(depth)),
+				set(depth, i32(sub, i32(add, get(depth), i32(popcnt, get(opening))), i32(popcnt, get(closing)))),
+				join( // The end may be here: one bracket after the other.
+					set(brackets, i32(or, get(opening), get(closing))),
+					block(loop(
+						branchIf(1, i32(zero, get(brackets))),
+						whenElse(i32(and, i32(shr, get(closing), i32(ctz, get(brackets))), number(1)),
+							set(depth, i32(sub, get(depth), number(1))),
+							set(depth, i32(add, get(depth), number(1))),
+						),
+						when(i32(zero, get(depth)),
+							set(at, i32(add, i32(add, get(at), i32(ctz, get(brackets))), number(1))),
+							branch(5), // out of all
+						),
+						set(brackets, i32(and, get(brackets), i32(sub, get(brackets), number(1)))),
+						branch(0),
+					)),
+				),
+			),
+			set(at, i32(add, get(at), number(16))),
+			branch(0),
+		)),
+		store8(span, fieldDepth, get(depth)),
+		store1(span, fieldQuoted, i32(and, get(quoted), number(1))),
+		store1(span, fieldEscaped, get(escaped)),
+		store8(stack, resultEnd, i32(sub, get(at), load4(stack, argBytes))),
+		store1(stack, resultComplete, i32(zero, get(depth))),
+		setStackPointer(i32(add, get(stack), number(returnSize))),
+		number(0),
+	)
+}
