@@ -90,6 +90,9 @@ it only reads.`,
 }
 
 func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
+	ctx, watched, stop := interrupt.WhenUnread(ctx)
+	defer stop()
+	stdout, stderr = watched(stdout), watched(stderr)
 	log, err := f.logger(stderr)
 	if err != nil {
 		return err
@@ -100,8 +103,6 @@ func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	ctx, stop := interrupt.WhenUnread(ctx)
-	defer stop()
 	listeners, err := f.bind()
 	if err != nil {
 		return err

@@ -324,3 +324,33 @@ func TestRegression6_ADiskThatIsFullIsSaid(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, left)
 }
+
+// Regression 6: a client that hung up while it was sent something ended the demo: a
+// broken connection was taken for standard output that nobody reads.
+func TestRegression6_AClientThatHangsUpEndsNoDemo(t *testing.T) {
+	cmd := demoProcess(t, t.TempDir())
+	cmd.Args = append(cmd.Args, "--kube-api", "127.0.0.1:0", "--pods", "300", "--rate", "2000")
+	out := newOutput()
+	cmd.Stdout, cmd.Stderr = out, out
+	require.NoError(t, cmd.Start())
+	c := &command{t: t, out: out, log: newOutput(), ended: make(chan struct{})}
+	var wait error
+	go func() {
+		defer close(c.ended)
+		wait = cmd.Wait()
+	}()
+	url := c.kubeURL()
+	for range 100 {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		require.NoError(t, err, out)
+		_, err = io.WriteString(conn, "GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		require.NoError(t, err)
+		_, err = io.ReadFull(conn, make([]byte, 1<<19)) // all there is, and changes have begun
+		require.NoError(t, err, out)
+		require.NoError(t, conn.(*net.TCPConn).SetLinger(0))
+		require.NoError(t, conn.Close())
+	}
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	<-c.ended
+	assert.NoError(t, wait, out)
+}

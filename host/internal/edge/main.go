@@ -40,7 +40,7 @@ type config struct {
 }
 
 func main() {
-	ctx, stop := interrupt.WhenUnread(interrupt.Context())
+	ctx, watched, stop := interrupt.WhenUnread(interrupt.Context())
 	defer stop()
 	var c config
 	flag.StringVar(&c.root, "root", ".", "root of the repository, where everything has been built")
@@ -54,7 +54,7 @@ func main() {
 		fmt.Fprintf(os.Stderr, "Error: unexpected argument %q: there are only flags, see -help\n", flag.Arg(0))
 		os.Exit(2)
 	}
-	if err := run(ctx, c, os.Stdout); err != nil {
+	if err := run(ctx, c, watched(os.Stdout)); err != nil {
 		fmt.Fprintln(os.Stderr, "Error:", err)
 		os.Exit(1)
 	}

@@ -4,6 +4,8 @@ package interrupt
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -28,8 +30,30 @@ func signals() []os.Signal {
 }
 
 // WhenUnread ends as well when nobody reads what the program writes to stdout or
-// stderr any more, as behind "| head", which otherwise kills it on the spot. It is
-// for programs that have something to put away.
-func WhenUnread(ctx context.Context) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(ctx, syscall.SIGPIPE)
+// stderr any more, as behind "| head", which otherwise kills it on the spot. That is
+// noticed by what is written through watched: the signal comes for every connection
+// that a client has broken off, too. It is for programs that have something to put
+// away.
+func WhenUnread(ctx context.Context) (ending context.Context, watched func(io.Writer) io.Writer, stop func()) {
+	ending, cancel := context.WithCancel(ctx)
+	unheard := make(chan os.Signal, 1) // for as long as somebody is told of the signal it does not kill
+	signal.Notify(unheard, syscall.SIGPIPE)
+	watched = func(w io.Writer) io.Writer { return &watchedWriter{w, cancel} }
+	return ending, watched, func() {
+		signal.Stop(unheard)
+		cancel()
+	}
+}
+
+type watchedWriter struct {
+	io.Writer
+	unread func()
+}
+
+func (w *watchedWriter) Write(data []byte) (int, error) {
+	n, err := w.Writer.Write(data)
+	if errors.Is(err, syscall.EPIPE) {
+		w.unread()
+	}
+	return n, err
 }
