@@ -1,12 +1,13 @@
 // Prints the pods of a Kubernetes API by node, without a connector: first run
 // kubectl proxy.
 import { connectKubernetes } from "../../js/dist/index.js"; // in your project: from "watchglass"
+import { tellTrouble } from "./trouble.mjs";
 
 const wg = await connectKubernetes(process.argv[2] ?? "http://127.0.0.1:8001", { token: process.env.TOKEN });
 const pods = wg.collection("v1/pods");
 const view = pods.view({ countBy: "spec.nodeName", limit: 1 });
 
-pods.subscribe(() => pods.status.error && console.error(`${pods.status.state}: ${pods.status.error.message}`));
+tellTrouble(pods);
 view.subscribe(() => {
   console.log(`${pods.status.state}, ${view.snapshot.total} pods`);
   for (const [node, count] of view.snapshot.counts) console.log(`  ${node || "(none)"} ${count}`);

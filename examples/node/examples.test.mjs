@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:net";
 import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -58,6 +60,32 @@ for (const program of ["top.mjs", "sync.mjs", "direct.mjs"]) {
   test(`${program} says that there is nobody to talk to`, async (t) => {
     const address = program === "direct.mjs" ? "http://127.0.0.1:1" : "ws://127.0.0.1:1/watch";
     await lineWith(lines(t, "stderr", process.execPath, at(program), address), /^connecting: .*127\.0\.0\.1:1/);
+  });
+}
+
+for (const program of ["top.mjs", "sync.mjs", "direct.mjs"]) {
+  test(`${program} says once what is wrong, however often it tries`, async (t) => {
+    let attempts = 0;
+    let enough;
+    const tried = new Promise((resolve) => (enough = resolve));
+    const server = createServer((socket) => {
+      socket.on("error", () => {}); // the program ends in the middle of an attempt
+      socket.once("data", () => {
+        socket.end("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 6\r\n\r\nclosed");
+        if (++attempts === 4) enough();
+      });
+    });
+    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+    t.after(() => server.close());
+    const host = `127.0.0.1:${server.address().port}`;
+    const address = program === "direct.mjs" ? `http://${host}` : `ws://${host}/watch`;
+    const child = spawn(process.execPath, [at(program), address], { stdio: ["ignore", "ignore", "pipe"] });
+    const said = text(child.stderr);
+    await tried;
+    child.kill();
+    const lines = (await said).trim().split("\n");
+    assert.deepEqual(lines, [...new Set(lines)]);
+    assert.match(lines[0], /^connecting: /);
   });
 }
 

@@ -1,10 +1,11 @@
 // Prints how long a collection takes to be in sync, and what it weighs.
 import { connect } from "../../js/dist/index.js"; // in your project: from "watchglass"
+import { tellTrouble } from "./trouble.mjs";
 
 const started = performance.now();
 const wg = await connect(process.argv[2] ?? "ws://127.0.0.1:8080/watch");
 const pods = wg.collection("v1/pods");
-const stop = pods.subscribe(() => pods.status.error && console.error(`${pods.status.state}: ${pods.status.error.message}`));
+const stop = tellTrouble(pods);
 await pods.synced;
 stop();
 const millis = Math.round(performance.now() - started);

@@ -1,0 +1,10 @@
+/** Says what is wrong with a collection, but not again with each attempt. Returns how to stop. */
+export function tellTrouble(collection) {
+  let told = "";
+  return collection.subscribe(() => {
+    const { state, error } = collection.status;
+    const trouble = error ? `${state}: ${error.message}` : "";
+    if (trouble && trouble !== told) console.error(trouble);
+    if (trouble || state === "live") told = trouble;
+  });
+}
