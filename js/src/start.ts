@@ -1,6 +1,7 @@
 import { Engine } from "./engine.js";
 import { compile, openGuest, type ModuleSource } from "./guest.js";
 import { fetchAsk } from "./kubernetes.js";
+import { askWhy } from "./refused.js";
 import { findWebSocket, webSocketDial, type Dial, type WebSocketClass } from "./transport.js";
 
 /** What it takes to run an engine in this thread. */
@@ -19,21 +20,24 @@ export interface StartOptions {
 const client = "watchglass-js/0.1.0";
 
 /** Loads the module and runs an engine on it. Rejects when it cannot be loaded. */
-export async function startEngine({ url, wasm, maxBytes = 0, kubernetes = false, fetch, WebSocket }: StartOptions): Promise<Engine> {
+export async function startEngine({ url, wasm, maxBytes = 0, kubernetes = false, fetch = (input, init) => globalThis.fetch(input, init), WebSocket }: StartOptions): Promise<Engine> {
   const [module, dial] = await Promise.all([
     compile(wasm ?? new URL("./watchglass.wasm", import.meta.url)),
-    kubernetes ? noDial : Promise.resolve(WebSocket ?? findWebSocket()).then(webSocketDial),
+    kubernetes ? noDial : Promise.resolve(WebSocket ?? findWebSocket()).then((Socket) => webSocketDial(Socket, inBrowser() ? undefined : askWhy(fetch))),
   ]);
   return Engine.start({
     url,
     dial,
-    ask: fetchAsk(fetch ?? ((input, init) => globalThis.fetch(input, init))),
+    ask: fetchAsk(fetch),
     guest: () => {
       const seed = crypto.getRandomValues(new BigUint64Array(1))[0]!;
       return openGuest(module, { type: "Config", seed, client, maxBytes, maxHistory: 0, credit: 0, kubernetes: kubernetes ? url : "" });
     },
   });
 }
+
+/** Pages and their workers have an address. */
+const inBrowser = (): boolean => typeof location === "object";
 
 /** An engine that reads Kubernetes asks for no connection. */
 const noDial: Dial = (_url, events) => {

@@ -1,4 +1,5 @@
 import { badRequest, messageOf } from "./errors.js";
+import type { AskWhy } from "./refused.js";
 import { maxMessage } from "./wire/codec.js";
 
 /** The name under which both ends of a WebSocket agree on the protocol. */
@@ -45,8 +46,8 @@ function protocols(token: string): string[] {
   return [subprotocol, bearerProtocol + btoa(bytes).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "")];
 }
 
-/** Streams as WebSockets. */
-export function webSocketDial(Socket: WebSocketClass): Dial {
+/** Streams as WebSockets. Where the server cannot tell why it refuses one, it is asked. */
+export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
   return (url, events, token) => {
     let socket: WebSocket;
     try {
@@ -56,7 +57,9 @@ export function webSocketDial(Socket: WebSocketClass): Dial {
       return { send() {}, close() {} };
     }
     let open = false;
+    let failing = false;
     let done = false;
+    const asking = new AbortController();
     const end = (message: string): void => {
       if (done) return;
       done = true;
@@ -79,10 +82,23 @@ export function webSocketDial(Socket: WebSocketClass): Dial {
       if (data.byteLength > maxMessage) return refuse(`protocol error: a message of ${data.byteLength} bytes, the limit is ${maxMessage}`);
       events.data(new Uint8Array(data));
     };
-    // What went wrong a browser does not tell; the close event that follows says what it may.
-    socket.onerror = () => {};
+    const failed = async (why: string): Promise<void> => {
+      if (done || failing) return;
+      failing = true;
+      const told = await askWhy?.(url, token, asking.signal);
+      if (done) return;
+      if (told) {
+        events.opened();
+        events.data(told);
+      }
+      end(`cannot connect to ${url} (${why})`);
+    };
+    // What went wrong a browser does not tell; the close event that follows says what
+    // it may. Node before 24 has none for a connection that was never open.
+    socket.onerror = () => void (open || setTimeout(() => failed("WebSocket error")));
     socket.onclose = ({ code, reason }) => {
-      end(reason || (open ? `the connection was lost (WebSocket code ${code})` : `cannot connect to ${url} (WebSocket code ${code})`));
+      if (open) end(reason || `the connection was lost (WebSocket code ${code})`);
+      else void failed(reason || `WebSocket code ${code}`);
     };
     return {
       send(message) {
@@ -91,6 +107,7 @@ export function webSocketDial(Socket: WebSocketClass): Dial {
       },
       close(message) {
         done = true;
+        asking.abort();
         closeSocket(socket, message);
       },
     };

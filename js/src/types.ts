@@ -297,7 +297,7 @@ export interface ConnectOptions {
   identity?: string;
   /** The URL is that of a Kubernetes API, which is read without a connector: `connectKubernetes` says more. */
   kubernetes?: boolean;
-  /** For an inline engine that reads Kubernetes: the function to ask with, such as one that knows the cluster's certificate. Default: the platform's. */
+  /** For an inline engine: the function to read Kubernetes with, such as one that knows the cluster's certificate, and outside of browsers to ask why a WebSocket is refused. Default: the platform's. */
   fetch?: typeof globalThis.fetch;
   /** For an inline engine where the platform has no WebSocket of its own. Default: that of the package `ws`. */
   WebSocket?: new (url: string, protocols: string[]) => WebSocket;
