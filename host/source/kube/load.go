@@ -3,6 +3,7 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -50,15 +51,39 @@ func explainLoading(a Access, rules *clientcmd.ClientConfigLoadingRules, err err
 	if from == "" {
 		from = strings.Join(rules.Precedence, " or ")
 	}
+	broken := malformed(rules)
 	switch {
 	case a.Kubeconfig == "" && !slices.ContainsFunc(rules.Precedence, exists):
 		return fmt.Errorf("there is no kubeconfig at %s: name one", from)
+	case broken != nil:
+		return broken
 	case a.Context != "":
 		return fmt.Errorf("kubeconfig %s, context %q: %w", from, a.Context, err)
 	case clientcmd.IsEmptyConfig(err):
 		return fmt.Errorf("no cluster is configured in %s: name a kubeconfig, or a context with a cluster", from)
 	}
 	return fmt.Errorf("kubeconfig %s: %w", from, err)
+}
+
+// malformed names the first file that can be read and is no kubeconfig.
+func malformed(rules *clientcmd.ClientConfigLoadingRules) error {
+	paths := rules.Precedence
+	if rules.ExplicitPath != "" {
+		paths = []string{rules.ExplicitPath}
+	}
+	for _, path := range paths {
+		_, err := clientcmd.LoadFromFile(path)
+		var unread *fs.PathError
+		if err == nil || errors.As(err, &unread) {
+			continue
+		}
+		where := ""
+		if _, syntax, found := strings.Cut(err.Error(), "yaml: "); found {
+			where = " (" + syntax + ")"
+		}
+		return fmt.Errorf("%s is no kubeconfig%s: expected YAML or JSON with apiVersion v1 and kind Config, such as kubectl config view --raw prints", path, where)
+	}
+	return nil
 }
 
 func exists(path string) bool {
