@@ -20,7 +20,17 @@ export async function start(connect: () => Promise<Watchglass>): Promise<void> {
     setAttribute(byId("pill"), "data-state", "closed");
     setText(byId("pill-state"), "closed");
     overlay.showMessage({
-      title: "Could not start", text: String(error), action: { text: "Try again", run: () => location.reload() },
+      title: "Could not start", text: await reason(error), action: { text: "Try again", run: () => location.reload() },
     });
+  }
+}
+
+/** What went wrong, for whoever has opened the page: which of its parts a server that is gone did not send is of no interest. */
+async function reason(error: unknown): Promise<string> {
+  try {
+    await fetch(location.href, { method: "HEAD", cache: "no-store" });
+    return String(error);
+  } catch {
+    return "The server stopped answering while the page was loading. Reload the page once it is back.";
   }
 }

@@ -4,11 +4,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { launch } from "./support/browser.mjs";
 import { DashboardPage } from "./support/page.mjs";
+import { serve } from "./support/static.mjs";
 import { Demo, binary, isBuilt, sleep } from "./support/watchglass.mjs";
 
 const PODS = 10_000;
+const dist = fileURLToPath(new URL("../dist", import.meta.url));
 
 describe("served by watchglass", { skip: isBuilt ? false : `${binary} is not built` }, () => {
   let browser, demo;
@@ -102,6 +105,18 @@ describe("a server that is killed and comes back", { skip: isBuilt ? false : `${
       rmSync(dataDir, { recursive: true, force: true });
     }
   });
+});
+
+test("a server that dies while the page loads is no matter for a programmer", async () => {
+  const server = await serve(dist, (path) => path === "/watchglass.wasm" && server.close());
+  const browser = await launch();
+  try {
+    const page = await DashboardPage.open(browser, server.url);
+    await page.page.getByText("Could not start").waitFor();
+    await page.page.getByText("The server stopped answering while the page was loading. Reload the page once it is back.", { exact: true }).waitFor();
+  } finally {
+    await browser.close();
+  }
 });
 
 /** What a page that has just been opened holds. */

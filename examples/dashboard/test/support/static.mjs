@@ -10,10 +10,11 @@ const POLICY = [
   "connect-src 'self'", "worker-src 'self'", "base-uri 'none'", "form-action 'none'",
 ].join("; ");
 
-/** Serves a folder on a free port; resolves with its URL and how to stop. */
-export async function serve(folder) {
+/** Serves a folder on a free port, and tells what it is asked for; resolves with its URL and how to stop. */
+export async function serve(folder, asked = () => {}) {
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url, "http://localhost");
+    asked(pathname);
     const file = normalize(pathname === "/" ? "/index.html" : pathname);
     try {
       const body = await readFile(join(folder, file));
