@@ -2,6 +2,7 @@ package guest
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,7 +43,10 @@ func dialer(endpoint, token string) func(ctx context.Context) (Conn, error) {
 // answered instead, in a Status or in plain text.
 func refusal(response *http.Response, err error) error {
 	var network *url.Error
+	var unknown x509.UnknownAuthorityError
 	switch {
+	case errors.As(err, &unknown): // the rest of it is guesses
+		return errors.New("x509: certificate signed by unknown authority; if it is the right one, name a file with its CA in $SSL_CERT_FILE")
 	case errors.As(err, &network):
 		return network.Err
 	case response == nil || response.Body == nil || response.StatusCode == http.StatusSwitchingProtocols:

@@ -2,6 +2,8 @@ package guest
 
 import (
 	"context"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -79,6 +81,14 @@ func TestDialSaysWhatAnsweredInstead(t *testing.T) {
 	}
 	_, err := dialer("ws://127.0.0.1:1/watch", "")(dialContext(t))
 	require.EqualError(t, err, "dial tcp 127.0.0.1:1: connect: connection refused")
+}
+
+func TestDialSaysHowToTrustAnotherCA(t *testing.T) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	t.Cleanup(server.Close)
+	_, err := dialer("wss"+strings.TrimPrefix(server.URL, "https"), "")(dialContext(t))
+	require.ErrorContains(t, err, "certificate signed by unknown authority; if it is the right one, name a file with its CA in $SSL_CERT_FILE")
 }
 
 func TestTextMessagesAreRefused(t *testing.T) {
