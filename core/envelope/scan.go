@@ -120,6 +120,8 @@ func (s *Scanner) value(i int, n *node, depth int) (end int, f fault) {
 	switch c := at(s.body.raw, i); {
 	case n.part&s.withhold != 0:
 		return s.skip(i, depth)
+	case c == '"':
+		end, f = skipString(s.body.raw, i)
 	case c == '{' && (n.labels || len(n.names) > 0):
 		end, f = s.members(i, n, depth)
 	case c == '[' && n.wantsElements():
@@ -133,15 +135,22 @@ func (s *Scanner) value(i int, n *node, depth int) (end int, f fault) {
 	return end, f
 }
 
-// skip steps over the value at i, which nobody wants to look into.
+// skip steps over the value at i, which nobody wants to look into. An object or an
+// array may be taken on trust.
 func (s *Scanner) skip(i, depth int) (int, fault) {
-	switch c := at(s.body.raw, i); {
-	case c == '"':
-		return skipString(s.body.raw, i)
-	case s.unchecked && (c == '{' || c == '['):
-		return skipUnchecked(s.body.raw, i)
+	raw := s.body.raw
+	if c := at(raw, i); !s.unchecked || c != '{' && c != '[' {
+		return skipValue(raw, i, depth)
 	}
-	return skipValue(s.body.raw, i, depth)
+	span := Span{depth: 1}
+	end, complete := span.words(raw, i+1)
+	if !complete {
+		end, complete = span.Find(raw, end)
+	}
+	if !complete {
+		return end, wantCommaOrBrace
+	}
+	return end, sound
 }
 
 func (s *Scanner) capture(slots []int, start, end int) {
@@ -177,9 +186,12 @@ func (s *Scanner) members(i int, n *node, depth int) (int, fault) {
 			}
 		}
 		child := s.child(n, k, &o)
-		if child != nil {
+		switch {
+		case child != nil:
 			end, f = s.value(value, child, depth+1)
-		} else {
+		case at(raw, value) == '"':
+			end, f = skipString(raw, value) // as skip would, with a call less or two
+		default:
 			end, f = s.skip(value, depth+1)
 		}
 		if f != sound {

@@ -172,16 +172,3 @@ func escapes(backslash, first uint64) (behind, next uint64) {
 	}
 	return behind, next
 }
-
-// skipUnchecked is skipValue for an object or array that is taken on trust.
-func skipUnchecked(b []byte, i int) (int, fault) {
-	s := Span{depth: 1}
-	end, complete := s.words(b, i+1)
-	if !complete {
-		end, complete = s.Find(b, end)
-	}
-	if !complete {
-		return end, wantCommaOrBrace
-	}
-	return end, sound
-}
