@@ -22,7 +22,7 @@
 //	JSON     4655          1.00   -           0.1 µs      0.1 µs      +0 kB
 //	S2       2417          0.52   14 µs       7 µs        60 µs       +8 kB
 //	S2Dict    441          0.09   19 µs       3 µs        17 µs       +8 kB
-//	Delta       20          0.004  11 µs       3.6 µs      -           +8 kB
+//	Delta      20          0.004  11 µs       3.6 µs      -           +8 kB
 //
 // Delta is BenchmarkDelta: one small update of each pod, decoded together with
 // its base. Changes that bring new text along, such as a pod that starts with
