@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/host/guest"
 )
 
 // relay is a network between a reader and the connector, which can be cut.
@@ -187,6 +189,9 @@ func TestRegression3_ARecordingThatDidNotBeginFails(t *testing.T) {
 // somebody stopped it.
 func TestRegression5_ARecordingThatCannotBeWrittenEndsTheCommand(t *testing.T) {
 	needsModule(t)
+	compiled, err := guest.Compile(t.Context(), nil, guest.DefaultCacheDir()) // there is no room for it later
+	require.NoError(t, err)
+	require.NoError(t, compiled.Close(t.Context()))
 	store := startEtcd(t)
 	defer store.Close()
 	simulate(t, store)
