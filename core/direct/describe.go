@@ -117,6 +117,8 @@ func (f *Feed) describe(schema *api.Schema) {
 	case !f.cfg.Describe(described): // the subscription has ended
 	case f.from != 0:
 		f.watch(shortWatch)
+	case f.floor > 0:
+		f.listAnew()
 	default:
 		f.list()
 	}

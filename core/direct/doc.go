@@ -16,7 +16,8 @@
 // marks their end, is asked for a classic list instead, now and from then on, and
 // when a continue token expires under way, for one without pages (rule R3). The
 // first state is a consistent read; a later one must not be older than what was
-// seen, so nothing goes back in time.
+// seen, so that nothing goes back in time, nor than what a consistent read says just
+// before is the newest version, since the end of a list says that nothing is missing.
 // Between two requests another cluster may come to the address, and nothing in an
 // answer says whose it is: when the first watch has begun, or one after a pause, and
 // when a list is to follow an older state, the cluster is asked once more who it is,

@@ -449,6 +449,32 @@ func TestRegression2_TheServerThatIsWatchedIsNotTheOneThatSaysHowFarItIs(t *test
 	require.Equal(t, 1, r.server.count(initial), "no list is needed")
 }
 
+// Regression 7: a list that followed another was asked only not to be older than what
+// was seen. A server that lagged behind had such a state, and with its end the
+// collection was live.
+func TestRegression7_C36_NoListComesFromAServerThatLagsBehind(t *testing.T) {
+	for _, classic := range []bool{false, true} {
+		r := newRig(t)
+		r.server.refusesInitialEvents = classic
+		fill(r.server, 3)
+		r.collection()
+		r.converged()
+		r.cut(func() {
+			r.server.put("ns-0/pod-0", "web", 9)
+			r.server.compacted = r.server.rv // the watch is told that it is too old
+			r.server.frozen = r.server.rv
+			r.server.put("ns-0/pod-0", "web", 10)
+			r.server.answers(newer, sent(`{"metadata":{"resourceVersion":"`+strconv.Itoa(r.server.rv)+`"},"items":[]}`))
+		})
+		r.states = nil
+		r.pass(45_000)
+		require.NotContains(t, r.states, wire.Live)
+		require.Equal(t, wire.Stale, r.state.State)
+		r.server.frozen = 0
+		r.recovers(60_000)
+	}
+}
+
 // After a cut a bookmark soon says that nothing is missing, although others have
 // moved the cluster on meanwhile.
 func TestAfterACutTheCollectionIsSoonLive(t *testing.T) {

@@ -11,6 +11,22 @@ import (
 // pageSize is that of client-go (rule R2).
 const pageSize = 500
 
+// listAnew asks for the state that is to follow an older one. Its end will say that
+// nothing is missing, so it must not be older than the newest version there is now: a
+// server that lags behind may well have one that is not older than what was seen.
+func (f *Feed) listAnew() { f.request = f.askNewest(floor) }
+
+// raiseFloor takes the answer to that.
+func (f *Feed) raiseFloor() {
+	rv := f.newestVersion()
+	if rv == 0 {
+		f.fail(&f.request, broken("it is no list with a resourceVersion"))
+		return
+	}
+	f.floor = max(f.floor, rv)
+	f.list()
+}
+
 // list asks for the whole state.
 func (f *Feed) list() {
 	q := f.collection()

@@ -18,11 +18,13 @@ const (
 	initialEvents       // a watch that begins with the state
 	page                // of a list
 	changes             // a watch
-	newest              // the newest version there is
+	newest              // the newest version there is, beside a watch
+	floor               // the same, before a list
 	confirmation        // of the cluster's identity
 )
 
-var doing = [...]string{"", "asking the cluster who it is", "discovery", "watch list", "list", "watch", "asking for the newest version", "asking the cluster once more who it is"}
+var doing = [...]string{"", "asking the cluster who it is", "discovery", "watch list", "list", "watch", "asking for the newest version",
+	"asking for the newest version", "asking the cluster once more who it is"}
 
 // request is one that is under way.
 type request struct {
@@ -99,7 +101,7 @@ func (f *Feed) Data(stream uint32, piece []byte) {
 		})
 	case r.about == page:
 		err = f.items.feed(piece, f.listed)
-	case r.about == newest:
+	case r.about == newest, r.about == floor:
 		err = f.newestItems.feed(piece, func([]byte) error { return nil })
 	}
 	// What came may have ended the request.
@@ -139,6 +141,8 @@ func (f *Feed) Closed(stream uint32, message string) {
 		f.watched()
 	case about == newest:
 		f.probed()
+	case about == floor:
+		f.raiseFloor()
 	case about == confirmation:
 		f.confirmed(r)
 	}

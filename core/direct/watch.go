@@ -37,10 +37,24 @@ func (f *Feed) watch(seconds int) {
 	f.drop(&f.confirm)
 	f.drop(&f.probe)
 	f.sure, f.asked = false, f.at
-	q = f.collection()
+	f.probe = f.askNewest(newest)
+}
+
+// askNewest asks for a list of one: its version is the newest there is.
+func (f *Feed) askNewest(what about) request {
+	q := f.collection()
 	q.set("limit", "1")
 	f.newestItems = items{}
-	f.probe = request{about: newest, stream: f.cfg.Fetch(q.b.String())}
+	return request{about: what, stream: f.cfg.Fetch(q.b.String())}
+}
+
+// newestVersion is the answer to that, or zero when it is none.
+func (f *Feed) newestVersion() api.ResourceVersion {
+	rv, err := api.ParseResourceVersion(f.newestItems.version)
+	if err != nil || !f.newestItems.end() {
+		return 0
+	}
+	return rv
 }
 
 // event takes one document of a watch.
@@ -167,9 +181,9 @@ func (f *Feed) watched() {
 
 // probed takes the server's word for how far it is.
 func (f *Feed) probed() {
-	rv, err := api.ParseResourceVersion(f.newestItems.version)
+	rv := f.newestVersion()
 	switch {
-	case err != nil || rv == 0 || !f.newestItems.end():
+	case rv == 0:
 		f.fail(&f.probe, broken("it is no list with a resourceVersion"))
 		return
 	case rv < f.asked:
