@@ -106,10 +106,12 @@ func (c *connection) lost(why *api.Status) {
 	}
 }
 
-// retry gives the present stream up and opens another after a while.
+// retry gives the present stream up and opens another after a while, and not before
+// the time that the connector has asked for (rule R9).
 func (c *connection) retry(why *api.Status) {
 	c.close(why)
 	c.backOff()
+	c.attemptAt = max(c.attemptAt, c.engine.now+int64(why.RetryAfterSeconds)*1000)
 }
 
 func (c *connection) backOff() {

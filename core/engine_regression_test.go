@@ -321,3 +321,15 @@ func TestRegression15_DictionariesTakeMemory(t *testing.T) {
 	require.Equal(t, 413, r.state().Status.Code)
 	require.EqualValues(t, 10, r.state().Objects, "what is there stays")
 }
+
+// Regression 16: a connector that ended the connection and asked for time was not
+// given it.
+func TestRegression16_R9_AConnectorThatAsksForTimeGetsIt(t *testing.T) {
+	r := newRig(t)
+	r.load(10)
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	full := api.TooManyRequests("there are too many readers", 20)
+	r.step(&wire.StreamData{Stream: r.stream, Data: (&wire.SubscriptionStatus{Status: full}).Append(nil)})
+	require.Equal(t, wire.Reconnecting, r.state().State)
+	require.Equal(t, r.now+20_000, r.state().NextAttemptMillis)
+}
