@@ -79,7 +79,7 @@ func (e *Engine) back(scope reflector.Scope, floor objcache.Version) (b *backing
 		}
 	}
 	b = &backing{scope: scope, floor: floor}
-	b.renew(e)
+	b.renew(e, nil)
 	e.backings = append(e.backings, b)
 	if b.whole() {
 		e.whole = append(e.whole, b)
@@ -96,10 +96,9 @@ func (b *backing) connect(e *Engine) {
 }
 
 // renew makes the backing an empty one. Watches, and reads that wait, end with
-// a 410, because what was seen no longer leads to what comes; views wait for the
+// that 410, because what was seen no longer leads to what comes; views wait for the
 // new state.
-func (b *backing) renew(e *Engine) {
-	other := api.Expired("the resource is described differently now, or comes from another source; list and watch it anew")
+func (b *backing) renew(e *Engine, other *api.Status) {
 	for _, w := range e.watches.list() {
 		if w.collection.backing == b {
 			w.expire(e, other)
@@ -118,6 +117,18 @@ func (b *backing) renew(e *Engine) {
 	for _, v := range e.views {
 		if v.collection.backing == b {
 			v.reopen(e)
+		}
+	}
+}
+
+// renewDamaged starts over where what was restored turned out not to be whole.
+func (e *Engine) renewDamaged() {
+	for _, b := range e.backings {
+		if damage := b.cacher.Damaged(); damage != nil {
+			b.reflector.Close()
+			e.origin.leave(b)
+			b.renew(e, damage)
+			b.connect(e)
 		}
 	}
 }

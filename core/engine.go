@@ -25,8 +25,16 @@ const (
 	lingerMillis = 5000
 )
 
+// Loader returns the body of a chunk that was left out when it was handed in, by
+// the name that it had in RestoreChunk, and nil if it is not there any more. It has
+// that many bytes, which the engine reads before it calls again.
+type Loader func(name, length uint32) []byte
+
 // Engine is the whole reader's side for one origin.
 type Engine struct {
+	// Load has what RestoreChunk leaves out; nil where nothing ever is.
+	Load Loader
+
 	cfg    wire.Config
 	decode Decoder
 	rand   *api.Rand
@@ -140,6 +148,7 @@ func (e *Engine) Ready() []byte {
 	if len(e.ready) > 0 {
 		return e.ready
 	}
+	e.renewDamaged()
 	e.objects.Settle()
 	e.origin.flush()
 	for _, c := range e.collections {

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"strings"
+
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/objcache"
 	"github.com/watchglass/watchglass/core/reflector"
@@ -27,7 +29,7 @@ func (e *Engine) restoreChunk(f *wire.RestoreChunk) {
 	}
 	var status *api.Status
 	if len(f.Data) > 0 {
-		status = b.restore.take(e, b, f.Data)
+		status = b.restore.take(e, b, f)
 	}
 	if status == nil && f.End {
 		status = b.restore.check()
@@ -44,34 +46,79 @@ func (e *Engine) restoreChunk(f *wire.RestoreChunk) {
 }
 
 // take adds a chunk.
-func (r *restore) take(e *Engine, b *backing, data []byte) *api.Status {
+func (r *restore) take(e *Engine, b *backing, f *wire.RestoreChunk) *api.Status {
 	var chunk wire.Chunk
-	t, payload, rest, err := wire.Next(data)
+	t, payload, rest, err := wire.Next(f.Data)
 	switch {
 	case err != nil:
 		return api.AsStatus(err)
-	case t != wire.TypeChunk || len(rest) > 0:
+	case t != wire.TypeChunk:
 		return api.BadRequest("what was handed in is not one chunk of a snapshot")
 	}
 	if err := chunk.Parse(payload); err != nil {
 		return api.AsStatus(err)
+	}
+	body, status := e.bodyOf(&chunk, f, rest)
+	if status != nil {
+		return status
 	}
 	if status := r.place(e, b, &chunk); status != nil {
 		return status
 	}
 	// A time from the future comes from a clock that was set.
 	heard := min(chunk.LastProgressMillis+e.skew, e.now)
-	if err := r.reflector.Replay(chunk.Frames, heard); err != nil {
+	if err := r.replay(&chunk, body, heard); err != nil {
 		return api.AsStatus(err)
 	}
 	r.previous = 0
 	if !chunk.Last {
-		r.previous = wire.ChunkSum(data)
+		r.previous = wire.ChunkSum(f.Data[:len(f.Data)-len(rest)])
 	}
 	if e.usedBytes() > e.cfg.MaxBytes {
 		return api.TooLarge("its objects need more memory than the " + number(e.cfg.MaxBytes) + " bytes allowed")
 	}
 	return nil
+}
+
+// replay takes in the frames of a chunk, and has its body wait between them.
+func (r *restore) replay(chunk *wire.Chunk, body *reflector.Body, heard int64) error {
+	before, behind := chunk.Split()
+	if err := r.reflector.Replay(before, heard); err != nil {
+		return err
+	}
+	if body != nil {
+		if err := r.reflector.ReplayBody(body); err != nil {
+			return err
+		}
+	}
+	return r.reflector.Replay(behind, heard)
+}
+
+// bodyOf returns the body of a chunk, nil if it has none: as it was handed in, or
+// where it is.
+func (e *Engine) bodyOf(chunk *wire.Chunk, f *wire.RestoreChunk, behind []byte) (*reflector.Body, *api.Status) {
+	info := &chunk.Body
+	body := &reflector.Body{Objects: int(info.Objects), First: api.Key(strings.Clone(string(info.First)))}
+	switch {
+	case info.Objects == 0 && len(behind) == 0:
+		return nil, nil
+	case f.Body != 0 && len(behind) == 0 && info.Objects > 0 && e.Load != nil:
+		name, sum, length := f.Body, info.Sum, info.Bytes
+		body.Load = func() ([]byte, *api.Status) {
+			data := e.Load(name, length)
+			if len(data) != int(length) || wire.BodySum(data) != sum {
+				return nil, api.BadRequest("the body of a chunk is not there, or not as it was kept")
+			}
+			return data, nil
+		}
+	case f.Body == 0 && uint64(len(behind)) == uint64(info.Bytes) && wire.BodySum(behind) == info.Sum:
+		held := append([]byte(nil), behind...)
+		body.Held = len(held)
+		body.Load = func() ([]byte, *api.Status) { return held, nil }
+	default:
+		return nil, api.BadRequest("what was handed in is not one chunk of a snapshot with its body")
+	}
+	return body, nil
 }
 
 // place checks that a chunk belongs behind those that came before it.

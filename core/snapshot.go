@@ -24,7 +24,8 @@ type export struct {
 	previous   uint64 // the checksum of the last one
 	// The buffers of one chunk serve the next: what is made anew for each becomes
 	// garbage faster than it is collected, and the module's memory never shrinks.
-	frames, kept []byte
+	piece session.Piece
+	kept  []byte
 }
 
 func (e *Engine) takeSnapshot(f *wire.TakeSnapshot) {
@@ -92,8 +93,7 @@ func (x *export) report(e *Engine) {
 		return
 	}
 	x.wanted = false
-	frames, done, status := x.copy.AppendNext(x.frames[:0], x.chunkBytes)
-	if status != nil {
+	if status := x.copy.AppendNext(&x.piece, x.chunkBytes); status != nil {
 		x.fail(e, status)
 		return
 	}
@@ -101,13 +101,15 @@ func (x *export) report(e *Engine) {
 	chunk := wire.Chunk{
 		Resource: b.scope.Resource, Namespace: b.scope.Namespace, LabelSelector: b.scope.LabelSelector,
 		FieldSelector: b.scope.FieldSelector, MetadataOnly: b.scope.MetadataOnly,
-		Source: b.cacher.Source(), From: x.copy.From(), Previous: x.previous, Last: done, Frames: frames,
+		Source: b.cacher.Source(), From: x.copy.From(), Previous: x.previous, Last: x.piece.Last,
+		Frames: x.piece.Frames, Body: x.piece.Info,
 		LastProgressMillis: e.outside(b.reflector.State().LastProgressMillis),
 	}
-	x.frames, x.kept = frames, chunk.Append(x.kept[:0])
+	x.kept = chunk.Append(x.kept[:0])
 	x.previous = wire.ChunkSum(x.kept)
-	reply := wire.SnapshotChunk{Request: x.request, Whole: chunk.From == 0, Last: done, Data: x.kept}
-	if done {
+	x.kept = append(x.kept, x.piece.Body...)
+	reply := wire.SnapshotChunk{Request: x.request, Whole: chunk.From == 0, Last: chunk.Last, Data: x.kept}
+	if chunk.Last {
 		reply.ResourceVersion, reply.Source = x.copy.ResourceVersion(), chunk.Source
 		x.close(e)
 	}

@@ -53,6 +53,7 @@ type Cacher struct {
 	dictionaries dictionaries
 
 	faults    faults
+	damage    *api.Status // why what was restored is not whole
 	observers []Observer
 	followers []*Follower
 	followed  watcher.Index[*Follower]
@@ -191,6 +192,9 @@ func (c *Cacher) Apply(p *Put, now int64) *api.Status {
 	id := p.Object
 	if id == 0 {
 		id = c.state.Find(p.Envelope.Key())
+	}
+	if c.damage != nil {
+		return c.damage
 	}
 	previous := c.state.Version(id)
 	if previous != 0 && c.heap.ResourceVersion(previous) >= p.ResourceVersion {

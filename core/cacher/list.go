@@ -151,6 +151,9 @@ func (c *Cacher) list(p *listPlan, filter *watcher.Filter) (*ListResult, *api.St
 		}
 		return true
 	})
+	if c.damage != nil {
+		return nil, c.damage
+	}
 	if r.Remaining > 0 {
 		last := string(c.heap.Key(r.Items[len(r.Items)-1]))
 		r.Continue = formatContinue(r.ResourceVersion, last[len(p.prefix):]+"\x00")

@@ -68,6 +68,9 @@ type Window struct {
 	listed  api.ResourceVersion // of the last relist
 	evicted api.ResourceVersion // of the last event dropped since then, if any
 	sought  []store.Ref         // scratch
+	// Events before the position vacant may be announced only; fill has them filled in.
+	vacant int
+	fill   func() *api.Status
 }
 
 // New returns an empty window over a heap.
@@ -111,6 +114,26 @@ func (w *Window) Append(e Event) *Event {
 	*at = e
 	w.end++
 	return at
+}
+
+// Announce appends an event of which no more than version and time are known yet.
+// Before anyone reads it fill is called, which must have it filled in, or say why
+// that cannot be.
+func (w *Window) Announce(rv api.ResourceVersion, millis int64, fill func() *api.Status) (position int) {
+	w.Append(Event{ResourceVersion: rv, Millis: millis})
+	w.vacant, w.fill = w.end, fill
+	return w.end - 1
+}
+
+// Fill makes an announced event known, and takes over the count of previous, which
+// is let go where the event has left the window meanwhile.
+func (w *Window) Fill(position int, current, previous store.Ref, unchanged api.Cells) {
+	if position < w.start {
+		w.heap.Release(previous)
+		return
+	}
+	e := w.At(position)
+	e.Current, e.Previous, e.Unchanged = current, previous, unchanged
 }
 
 // Seek brings close what so many calls of Append let go, if the ring has grown as far
@@ -199,5 +222,11 @@ func (w *Window) After(rv api.ResourceVersion) (position int, status *api.Status
 		rv--
 	}
 	n := sort.Search(w.end-w.start, func(i int) bool { return w.At(w.start+i).ResourceVersion > rv })
-	return w.start + n, nil
+	if position = w.start + n; position < w.vacant {
+		if status := w.fill(); status != nil {
+			return 0, status
+		}
+		w.vacant = 0
+	}
+	return position, nil
 }

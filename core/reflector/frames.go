@@ -55,58 +55,76 @@ func sameLayout(a, b *api.Schema) bool {
 // LabelSet takes the definition of a label set.
 func (r *Reflector) LabelSet(f *wire.LabelSet) { r.labels.define(f) }
 
-// UsedBytes is what its objects take with their dictionaries, and the label sets
-// that were defined.
+// UsedBytes is what its objects take with their dictionaries, the label sets that
+// were defined, and what waits.
 func (r *Reflector) UsedBytes() int {
-	return r.cacher.Heap().UsedBytes() + r.cacher.DictionaryBytes() + r.labels.bytes
+	return r.cacher.Heap().UsedBytes() + r.cacher.DictionaryBytes() + r.labels.bytes + r.later.bytes
 }
 
 // label gives an object for the cacher its label set. It holds a count of that,
 // which done takes back.
-func (r *Reflector) label(p *cacher.Put, c *wire.Change) error {
+func (r *Reflector) label(p *cacher.Put, c *wire.Change) *api.Status {
 	set := r.labels.find(c.LabelSet)
 	if set == nil {
-		return api.Protocol("object " + string(c.Key) + " has a label set that was not defined")
+		return notDefined(c)
 	}
+	p.LabelSet = r.number(set)
+	return nil
+}
+
+func notDefined(c *wire.Change) *api.Status {
+	return api.Protocol("object " + string(c.Key) + " has a label set that was not defined")
+}
+
+// number counts one more use of a label set in the heap, and returns its number
+// there.
+func (r *Reflector) number(set *labelSet) uint32 {
 	if sets := &r.cacher.Heap().Labels; !sets.RetainAgain(set.number, set.generation) {
 		set.number = sets.Intern(set.labels)
 		set.generation = sets.Generation(set.number)
 	}
-	p.LabelSet = set.number
-	return nil
+	return set.number
 }
 
 // envelop gives an object for the cacher its envelope, which a patch makes out of
 // the one before. That is most likely of the object that was sought, and was so
-// before the changes that came since.
-func (r *Reflector) envelop(p *cacher.Put, c *wire.Change, sought store.ID) (status *api.Status) {
+// before the changes that came since. What it makes lies in head.
+func (r *Reflector) envelop(p *cacher.Put, c *wire.Change, state *store.Store, sought store.ID, head *[]byte) (status *api.Status) {
 	if c.Patch == nil {
 		p.Envelope = c.Envelope
 		return nil
 	}
-	heap, state := r.cacher.Heap(), r.cacher.State()
+	heap := r.cacher.Heap()
 	object, previous := sought, state.Version(sought)
 	if previous == 0 || !heap.Envelope(previous).IsOf(c.Key) {
 		object = state.Find(c.Key)
 		previous = state.Version(object)
 	}
-	if previous == 0 || heap.ResourceVersion(previous) != c.Previous || r.phase == listing {
-		return api.Protocol("version " + c.ResourceVersion.String() + " of " + string(c.Key) +
-			" is told by what changed since version " + c.Previous.String() + ", which is not here")
+	if previous == 0 || heap.ResourceVersion(previous) != c.Previous {
+		return notHere(c)
 	}
 	p.Object = object
-	p.Envelope, p.Body, p.Unchanged, status = c.Patch.ApplyInParts(&r.head, heap.Envelope(previous))
+	p.Envelope, p.Body, p.Unchanged, status = c.Patch.ApplyInParts(head, heap.Envelope(previous))
 	return status
+}
+
+// notHere: a patch is of a version that is not the one held.
+func notHere(c *wire.Change) *api.Status {
+	return api.Protocol("version " + c.ResourceVersion.String() + " of " + string(c.Key) +
+		" is told by what changed since version " + c.Previous.String() + ", which is not here")
 }
 
 // take stores an object, in the list while one is under way. When what it builds
 // on is not here the subscription starts over.
 func (r *Reflector) take(c *wire.Change, sought store.ID) error {
 	p := cacher.Put{ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base}
-	status := r.envelop(&p, c, sought)
+	status := r.inFull(c)
 	if status == nil {
-		if err := r.label(&p, c); err != nil {
-			return err
+		status = r.envelop(&p, c, r.cacher.State(), sought, &r.head)
+	}
+	if status == nil {
+		if status := r.label(&p, c); status != nil {
+			return status
 		}
 		if r.phase == listing {
 			status = r.cacher.ListObject(&p)
@@ -117,6 +135,14 @@ func (r *Reflector) take(c *wire.Change, sought store.ID) error {
 	}
 	if status != nil {
 		r.startOver(status)
+	}
+	return nil
+}
+
+// inFull: nothing in a snapshot is told by what changed.
+func (r *Reflector) inFull(c *wire.Change) *api.Status {
+	if r.phase == listing && c.Patch != nil {
+		return notHere(c)
 	}
 	return nil
 }

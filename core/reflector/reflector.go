@@ -70,7 +70,7 @@ type Reflector struct {
 	received uint64      // bytes of data frames since the last grant
 	schema   bool        // the schema is known
 	source   string      // of the resource versions, as the connector names it
-	labels   labelSets   // of the present subscription
+	labels   *labelSets  // of the present subscription
 	bases    uint64      // of the versions above basesSince, as the connector names them
 	// basesSince: versions up to there have other bases.
 	basesSince api.ResourceVersion
@@ -82,6 +82,8 @@ type Reflector struct {
 	requested bool
 	replayed  []wire.Dictionary // while kept state is replayed
 	parts     []wire.Change     // of which each part is parsed meanwhile
+	// later is what was replayed and not looked at yet.
+	later later
 
 	// Counters for inspection.
 	Relists, Resumes, Expired, Events uint64
@@ -101,7 +103,7 @@ type Reflector struct {
 // empty.
 func New(cfg Config, c *cacher.Cacher) *Reflector {
 	return &Reflector{
-		cfg: cfg, cacher: c, source: cfg.Source, backoff: NewBackoff(cfg.Rand), period: 10_000,
+		cfg: cfg, cacher: c, labels: &labelSets{}, source: cfg.Source, backoff: NewBackoff(cfg.Rand), period: 10_000,
 		OnSchema: func() {}, OnFault: func(*wire.ObjectError) {}, OnRefused: func(*api.Status) {},
 	}
 }
@@ -158,7 +160,7 @@ func (r *Reflector) Close() {
 		r.out = (&wire.Unsubscribe{Subscription: r.sub}).Append(r.out)
 	}
 	r.sub, r.phase = 0, refused
-	r.labels = labelSets{}
+	r.labels = &labelSets{}
 }
 
 // subscribe asks to resume from what is here, or for a snapshot that is not
@@ -167,7 +169,7 @@ func (r *Reflector) subscribe() {
 	r.cacher.AbortList()
 	r.sub = r.cfg.NextSubscription()
 	r.phase, r.asked, r.received = subscribed, r.now, 0
-	r.labels = labelSets{}
+	r.labels = &labelSets{}
 	f := wire.Subscribe{
 		Subscription: r.sub, Resource: r.cfg.Scope.Resource, Namespace: r.cfg.Scope.Namespace,
 		LabelSelector: r.cfg.Scope.LabelSelector, FieldSelector: r.cfg.Scope.FieldSelector,

@@ -15,7 +15,7 @@ import (
 func (r *Reflector) Replay(frames []byte, heard int64) error {
 	r.now = heard
 	if r.phase == idle {
-		r.phase, r.labels = subscribed, labelSets{}
+		r.phase, r.labels = subscribed, &labelSets{}
 	}
 	for len(frames) > 0 {
 		t, payload, rest, err := wire.Next(frames)
@@ -45,6 +45,7 @@ func (r *Reflector) replay(t wire.Type, payload []byte) error {
 	case wire.TypeLabelSet:
 		return parsed(payload, &wire.LabelSet{}, func(f *wire.LabelSet) error { r.LabelSet(f); return nil })
 	case wire.TypeObjectError:
+		r.leaveNothing()
 		return parsed(payload, &wire.ObjectError{}, func(f *wire.ObjectError) error { r.Fault(f); return nil })
 	case wire.TypeSnapshotBegin:
 		return parsed(payload, &wire.SnapshotBegin{}, r.SnapshotBegin)
@@ -56,6 +57,9 @@ func (r *Reflector) replay(t wire.Type, payload []byte) error {
 	case wire.TypeSnapshotEnd:
 		return parsed(payload, &wire.SnapshotEnd{}, r.SnapshotEnd)
 	case wire.TypeEvents:
+		if r.follows() && r.later.waiting > 0 {
+			return r.leaveChanges(payload)
+		}
 		return parsed(payload, &wire.Events{}, func(f *wire.Events) error { return r.Changes(f, 0) })
 	case wire.TypeProgress:
 		return parsed(payload, &wire.Progress{}, r.Progress)
@@ -71,14 +75,9 @@ func parsed[F interface{ Parse([]byte) error }](payload []byte, frame F, handle 
 }
 
 func (r *Reflector) replaySchema(f *wire.Schema) error {
-	var dictionary []byte
-	for _, d := range r.replayed {
-		if d.ID == f.Dictionary {
-			dictionary = d.Data
-		}
-	}
-	if dictionary == nil && f.Dictionary != 0 {
-		return api.Protocol("a schema names a dictionary that was not kept")
+	dictionary, err := dictionaryOf(f, r.replayed)
+	if err != nil {
+		return err
 	}
 	if !r.Schema(f, dictionary) {
 		return api.Protocol("changes were kept of other objects than those that they belong to")
@@ -86,11 +85,24 @@ func (r *Reflector) replaySchema(f *wire.Schema) error {
 	return nil
 }
 
+// dictionaryOf is what the bodies that a schema describes are compressed with.
+func dictionaryOf(f *wire.Schema, known []wire.Dictionary) ([]byte, error) {
+	for _, d := range known {
+		if d.ID == f.Dictionary {
+			return d.Data, nil
+		}
+	}
+	if f.Dictionary != 0 {
+		return nil, api.Protocol("a schema names a dictionary that was not kept")
+	}
+	return nil, nil
+}
+
 // Replayed ends the replay: what is here counts as of the time that was given
 // last, and the reflector waits for its first connection. It reports false when
 // no whole state was replayed.
 func (r *Reflector) Replayed() bool {
-	r.phase, r.labels, r.replayed, r.parts, r.out = idle, labelSets{}, nil, nil, nil
+	r.phase, r.labels, r.replayed, r.parts, r.out = idle, &labelSets{}, nil, nil, nil
 	r.Relists, r.Resumes, r.Expired, r.Events = 0, 0, 0, 0
 	return r.schema && r.cacher.Ready()
 }

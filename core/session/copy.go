@@ -2,6 +2,7 @@ package session
 
 import (
 	"math"
+	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
@@ -43,20 +44,78 @@ func (c *Copy) From() api.ResourceVersion { return c.sub.from }
 // ResourceVersion is how far the copy leads, once it is done.
 func (c *Copy) ResourceVersion() api.ResourceVersion { return c.sub.rv }
 
-// AppendNext appends the next frames to a buffer of length zero that the caller
-// has, about limit bytes, and says whether they are the last. A status ends the
-// copy: the collection was listed anew meanwhile, or it changes faster than it is
-// read.
-func (c *Copy) AppendNext(frames []byte, limit int) (_ []byte, done bool, status *api.Status) {
-	frames, status = c.sub.fillData(frames, limit)
-	if status != nil || !c.sub.caughtUp() {
-		return frames, false, status
+// Piece is what AppendNext has read.
+type Piece struct {
+	Frames []byte
+	Body   []byte // objects that belong between the frames, see wire.Chunk
+	Info   wire.ChunkBody
+	Last   bool
+}
+
+// AppendNext reads the next piece, of about limit bytes, into the buffers of one
+// that the caller is done with. A status ends the copy: the collection was listed
+// anew meanwhile, or it changes faster than it is read.
+func (c *Copy) AppendNext(p *Piece, limit int) (status *api.Status) {
+	p.Frames, p.Body, p.Info, p.Last = p.Frames[:0], p.Body[:0], wire.ChunkBody{}, false
+	// It introduces what comes, and names what cannot be served.
+	if p.Frames, status = c.sub.fillData(p.Frames, 0); status != nil {
+		return status
 	}
-	if rv := c.sub.cacher.ResourceVersion(); rv > c.sub.rv {
-		c.sub.rv = rv
-		frames = (&wire.Progress{Subscription: copySubscription, ResourceVersion: rv}).Append(frames)
+	if c.sub.phase == listing {
+		c.appendBody(p, limit)
 	}
-	return frames, true, nil
+	for before := -1; c.sub.phase != listing && len(p.Frames)+len(p.Body) < limit && len(p.Frames) > before; {
+		before = len(p.Frames)
+		p.Frames = c.sub.advance(p.Frames, limit-len(p.Body))
+	}
+	if p.Last = c.sub.caughtUp(); p.Last {
+		if rv := c.sub.cacher.ResourceVersion(); rv > c.sub.rv {
+			c.sub.rv = rv
+			p.Frames = (&wire.Progress{Subscription: copySubscription, ResourceVersion: rv}).Append(p.Frames)
+		}
+	}
+	return c.sub.cacher.Damaged()
+}
+
+// appendBody reads objects of the snapshot.
+func (c *Copy) appendBody(p *Piece, limit int) {
+	c.sub.describeAnew()
+	for c.sub.phase == listing && len(p.Frames)+len(p.Body) < limit {
+		before := len(p.Body)
+		p.Body = c.sub.advance(p.Body, limit-len(p.Frames))
+		p.moveDictionaries(before)
+		if objects := c.sub.frame.Changes; len(objects) > 0 {
+			if p.Info.Objects == 0 {
+				p.Info.First = api.Key(strings.Clone(string(objects[0].Envelope.Key())))
+			}
+			p.Info.Objects += uint32(len(objects))
+		}
+	}
+	c.sub.describeAnew()
+	if p.Info.Objects == 0 {
+		p.Body = p.Body[:0]
+	}
+	p.Info.At, p.Info.Bytes, p.Info.Sum = uint32(len(p.Frames)), uint32(len(p.Body)), wire.BodySum(p.Body)
+}
+
+// moveDictionaries moves the dictionaries that lie in the body from there on to the
+// frames before it: they are sent once, and other bodies need them, too.
+func (p *Piece) moveDictionaries(from int) {
+	frames := p.Body[from:]
+	p.Body = p.Body[:from]
+	for len(frames) > 0 {
+		t, _, rest, err := wire.Next(frames)
+		if err != nil {
+			return // it was written here
+		}
+		frame := frames[:len(frames)-len(rest)]
+		if t == wire.TypeDictionary {
+			p.Frames = append(p.Frames, frame...)
+		} else {
+			p.Body = append(p.Body, frame...)
+		}
+		frames = rest
+	}
 }
 
 // Close lets go of the collection.

@@ -144,16 +144,33 @@ func (k *kept) copy(c *collection, limit int, between func()) (from api.Resource
 	require.Nil(k.t, status)
 	defer x.Close()
 	for {
-		frames, done, status := x.AppendNext(nil, limit)
-		if status != nil {
+		var p session.Piece // and not the one before: what was taken aliases that
+		if status := x.AppendNext(&p, limit); status != nil {
 			return x.From(), status
 		}
-		k.take(frames)
-		if done {
+		require.EqualValues(k.t, len(p.Body), p.Info.Bytes)
+		k.take(p.Frames[:p.Info.At])
+		k.takeBody(&p)
+		k.take(p.Frames[p.Info.At:])
+		if p.Last {
 			require.Equal(k.t, x.ResourceVersion(), k.rv)
 			return x.From(), nil
 		}
 		between()
+	}
+}
+
+// takeBody takes the body of a piece, whose label sets nobody knows before or behind
+// it, and which nothing can be missing of that its description promises.
+func (k *kept) takeBody(p *session.Piece) {
+	outside, had := k.labels, len(k.objects)
+	k.labels = map[uint32]api.Labels{}
+	k.take(p.Body)
+	k.labels = outside
+	require.Len(k.t, k.objects, had+int(p.Info.Objects))
+	if p.Info.Objects > 0 {
+		require.Contains(k.t, k.objects, p.Info.First)
+		require.Equal(k.t, wire.BodySum(p.Body), p.Info.Sum)
 	}
 }
 

@@ -127,7 +127,7 @@ func (s *subscription) fillData(message []byte, limit int) ([]byte, *api.Status)
 			break
 		}
 	}
-	return message, nil
+	return message, s.cacher.Damaged()
 }
 
 // caughtUp: there is nothing more to send for now.
@@ -206,6 +206,13 @@ func (s *subscription) describe(message []byte, number uint32, dictionary []byte
 		message = s.session.appendDictionary(message, schema.Dictionary, dictionary)
 	}
 	return schema.Append(message)
+}
+
+// describeAnew has whatever comes next described as if nothing had been before, but
+// for dictionaries.
+func (s *subscription) describeAnew() {
+	s.dictionary = undescribed
+	clear(s.labelSets)
 }
 
 // otherDictionary: the body of a version is compressed with something else than

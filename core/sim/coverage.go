@@ -53,6 +53,7 @@ const (
 	SnapshotRefused
 	ObjectSlept
 	ObjectRestored
+	BodyLoaded
 	ObjectRestarted
 	KeptReaderResumed
 	StandbyTookOver
@@ -121,6 +122,7 @@ var situationNames = [situations]string{
 	SnapshotRefused:    "damaged snapshot refused",
 	ObjectSlept:        "edge: object out of memory",
 	ObjectRestored:     "edge: collection restored from storage",
+	BodyLoaded:         "edge: objects loaded when looked at",
 	ObjectRestarted:    "edge: object restarted",
 	KeptReaderResumed:  "edge: kept reader gone on with",
 	StandbyTookOver:    "edge: standby connector took over",

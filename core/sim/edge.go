@@ -20,6 +20,7 @@ type edgeObject struct {
 	open     [kinds]uint32 // its collections; zero for one that is not open
 	states   [kinds]wire.CollectionState
 	stored   [kinds]*kept
+	bodies   [][]byte // that were left out when they were handed in, by their names less one
 	readers  []*attachment
 	lastID   uint32
 	rand     *api.Rand
@@ -54,7 +55,7 @@ func (o *edgeObject) awaken() {
 	o.link.forget()
 	o.link.opening, o.link.tap.scopes = 0, nil
 	o.awoke, o.since, o.alarm = o.world.now, 0, 0
-	o.open, o.states = [kinds]uint32{}, [kinds]wire.CollectionState{}
+	o.open, o.states, o.bodies = [kinds]uint32{}, [kinds]wire.CollectionState{}, nil
 	o.start()
 	o.hold()
 	for _, a := range o.readers {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/watchglass/watchglass/core"
 	"github.com/watchglass/watchglass/core/sim/check"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -30,7 +31,11 @@ func (o *edgeObject) restore(kind int) {
 	}
 	o.refused = nil
 	for _, chunk := range chunks {
-		o.step(&wire.RestoreChunk{Collection: o.open[kind], Data: append([]byte(nil), chunk...)})
+		if damaged {
+			o.step(&wire.RestoreChunk{Collection: o.open[kind], Data: append([]byte(nil), chunk...)})
+		} else {
+			o.step(o.restoreChunk(kind, chunk))
+		}
 	}
 	o.step(&wire.RestoreChunk{Collection: o.open[kind], End: true})
 	o.drain()
@@ -60,6 +65,24 @@ func (o *edgeObject) restore(kind int) {
 		scope.epoch = &epoch{kind: kind, source: k.source, ready: true, first: k.rv, rv: k.rv, heard: k.heard, asked: scope.asked}
 	}
 	o.world.saw(ObjectRestored)
+}
+
+// restoreChunk hands a chunk in, mostly without its body, which the engine loads when
+// something of it is looked at.
+func (o *edgeObject) restoreChunk(kind int, chunk []byte) *wire.RestoreChunk {
+	f := &wire.RestoreChunk{Collection: o.open[kind], Data: append([]byte(nil), chunk...)}
+	_, _, body, err := wire.Next(f.Data)
+	engine, native := o.engine.(*core.Engine)
+	if err != nil || !native || len(body) == 0 || o.rand.Int63n(4) == 0 {
+		return f
+	}
+	o.bodies = append(o.bodies, body)
+	f.Data, f.Body = f.Data[:len(f.Data)-len(body)], uint32(len(o.bodies))
+	engine.Load = func(name, _ uint32) []byte {
+		o.world.saw(BodyLoaded)
+		return o.bodies[name-1]
+	}
+	return f
 }
 
 // keepAt is when what happened is to be kept; zero for never.

@@ -20,17 +20,29 @@ type Store struct {
 	index    index
 	order    Ordered // by key
 	places   places  // nil until somebody asks
+	runs     runs    // what is not in yet
 }
 
 // New returns an empty store over a heap.
 func New(heap *Heap) *Store { return &Store{heap: heap, versions: make([]Ref, 1)} }
 
-// Len is the number of objects.
-func (s *Store) Len() int { return s.order.Len() }
+// Len is the number of objects, those of runs included that wait.
+func (s *Store) Len() int {
+	n := s.order.Len()
+	if s.runs.waiting > 0 {
+		for _, run := range s.runs.run {
+			if run != nil {
+				n += run.Len()
+			}
+		}
+	}
+	return n
+}
 
 // Find returns the number of a key, or zero.
 func (s *Store) Find(key api.Key) ID {
-	if s.Len() == 0 {
+	s.loadFor(key)
+	if s.order.Len() == 0 {
 		return 0
 	}
 	return s.index.get(s, key)
@@ -43,7 +55,7 @@ func (s *Store) Version(id ID) Ref { return s.versions[id] }
 func (s *Store) Get(key api.Key) Ref { return s.versions[s.Find(key)] }
 
 // Add puts in a version, of which it takes over a count, whose key is not in
-// yet.
+// yet, and not in a run that waits.
 func (s *Store) Add(ref Ref) ID {
 	id := s.number(ref)
 	left, right := s.order.Insert(id, s.before(s.heap.Key(ref)))
@@ -53,12 +65,14 @@ func (s *Store) Add(ref Ref) ID {
 
 // Behind reports whether a key sorts behind those of all objects, and so is not
 // in.
-func (s *Store) Behind(key api.Key) bool { return s.Len() == 0 || s.key(s.order.last()) < key }
+func (s *Store) Behind(key api.Key) bool {
+	return s.runs.waiting == 0 && (s.order.Len() == 0 || s.key(s.order.last()) < key)
+}
 
 // Append is Add of a version whose key sorts behind those of all objects.
 func (s *Store) Append(ref Ref) {
 	var left ID
-	if s.Len() > 0 {
+	if s.order.Len() > 0 {
 		left = s.order.last()
 	}
 	id := s.number(ref)
@@ -97,6 +111,7 @@ func (s *Store) Expect(objects int) {
 // NumberPlaces makes Before known, at the cost of eight bytes an object from
 // then on.
 func (s *Store) NumberPlaces() {
+	s.LoadAll()
 	if s.places == nil {
 		s.places = make(places, cap(s.versions))
 		s.places.renumber(&s.order)
@@ -129,6 +144,7 @@ func (s *Store) Set(ref Ref) (previous Ref) {
 
 // Remove takes a key out and returns its version with its count, or zero.
 func (s *Store) Remove(key api.Key) (previous Ref) {
+	s.loadFor(key)
 	id := s.index.remove(s, key)
 	if id == 0 {
 		return 0
@@ -147,13 +163,17 @@ func (s *Store) before(key api.Key) func(ID) bool {
 // Objects calls yield for every object, in key order and without a count, until
 // it returns false. The store must not change meanwhile.
 func (s *Store) Objects(yield func(ID, Ref) bool) {
+	s.LoadAll()
 	s.order.From(0, func(id ID) bool { return yield(id, s.versions[id]) })
 }
 
 // Ascend calls yield for every version from the given key on, in key order and
-// without a count, until it returns false. The store must not change meanwhile.
+// without a count, until it returns false. The store must not change meanwhile,
+// but for runs that are loaded when it is their turn.
 func (s *Store) Ascend(from api.Key, yield func(Ref) bool) {
-	s.order.ascend(s.before(from), func(id ID) bool { return yield(s.versions[id]) })
+	for more := true; more; {
+		from, more = s.ascendTo(from, yield)
+	}
 }
 
 // Clear lets every version go.
@@ -161,5 +181,6 @@ func (s *Store) Clear() {
 	for _, ref := range s.versions {
 		s.heap.Release(ref)
 	}
+	s.runs.drop()
 	*s = *New(s.heap)
 }

@@ -4,7 +4,7 @@ import "github.com/watchglass/watchglass/core/api"
 
 // ChunkFormat is the format of [Chunk]. A program that finds another one in what
 // it kept throws it away.
-const ChunkFormat = 3
+const ChunkFormat = 4
 
 // Chunk is a piece of a collection's state at rest, with a checksum over all of
 // it. Programs get it in a [SnapshotChunk], keep it as the bytes it is, and hand
@@ -16,6 +16,12 @@ const ChunkFormat = 3
 // to the whole scope, with or without a version to resume from: [Dictionary],
 // [Schema], [ObjectError], [LabelSet], [SnapshotBegin], [SnapshotPart],
 // [SnapshotEnd], [Events] and [Progress].
+//
+// Behind the frame of a chunk may lie its body: objects of a snapshot in their order,
+// which belong between its frames. Nobody needs it who does not look at one of them,
+// so it can stay where it is kept, and be loaded when it is asked for. It stands for
+// itself: all label sets that its objects have are defined in it, and the dictionaries
+// that it names in the frames of the chunks up to its own.
 type Chunk struct {
 	Resource           string
 	Namespace          string
@@ -28,6 +34,16 @@ type Chunk struct {
 	Previous           uint64              // the checksum of the chunk before; zero in the first
 	Last               bool                // of its snapshot
 	Frames             []byte
+	Body               ChunkBody
+}
+
+// ChunkBody says what the body of a chunk is; without objects there is none.
+type ChunkBody struct {
+	Objects uint32
+	First   api.Key // of the first
+	At      uint32  // how many bytes of the frames are before it
+	Bytes   uint32
+	Sum     uint64 // see [BodySum]
 }
 
 // checksumBytes stand at the end of a chunk.
@@ -48,6 +64,7 @@ func (f *Chunk) Append(dst []byte) []byte {
 	dst = appendUint64(dst, f.Previous)
 	dst = appendBool(dst, f.Last)
 	dst = appendBytes(dst, f.Frames)
+	dst = f.Body.append(dst)
 	dst = appendUint64(dst, checksum(dst[start:]))
 	return end(dst, start)
 }
@@ -73,9 +90,42 @@ func (f *Chunk) Parse(payload []byte) error {
 	f.Previous = r.uint64()
 	f.Last = r.bool()
 	f.Frames = r.bytes()
+	f.Body.parse(&r, len(f.Frames))
 	r.uint64()
 	return r.done("Chunk")
 }
+
+func (b *ChunkBody) append(dst []byte) []byte {
+	dst = appendUvarint(dst, uint64(b.Objects))
+	if b.Objects == 0 {
+		return dst
+	}
+	dst = appendBytes(dst, b.First)
+	dst = appendUvarint(dst, uint64(b.At))
+	dst = appendUvarint(dst, uint64(b.Bytes))
+	return appendUint64(dst, b.Sum)
+}
+
+func (b *ChunkBody) parse(r *reader, frames int) {
+	*b = ChunkBody{Objects: r.uint32()}
+	if b.Objects == 0 {
+		return
+	}
+	b.First = api.Key(r.string())
+	b.At, b.Bytes = r.uint32(), r.uint32()
+	b.Sum = r.uint64()
+	if int64(b.At) > int64(frames) || b.Bytes == 0 || b.Bytes > MaxMessage || b.First == "" {
+		r.fail("body that cannot be")
+	}
+}
+
+// Split returns what is before and what is behind the body.
+func (f *Chunk) Split() (before, behind []byte) {
+	return f.Frames[:f.Body.At], f.Frames[f.Body.At:]
+}
+
+// BodySum is the checksum of a chunk's body.
+func BodySum(body []byte) uint64 { return checksum(body) }
 
 // ChunkSum is the checksum at the end of a chunk, or zero if it is too short to
 // have one.

@@ -5,10 +5,15 @@ package wire
 // that were kept after it. With End there are no more, and the state is there at
 // once; or, if anything was wrong with it, nothing is, which a [Rejected] frame
 // explains. Either way the collection goes on to follow its connector.
+//
+// The body of a chunk can be left out. It is loaded by its name when something of it
+// is looked at, so it has to stay there until the collection is closed or says that
+// it is of another version altogether.
 type RestoreChunk struct {
 	Collection uint32
-	Data       []byte // a Chunk; may be empty with End
+	Data       []byte // a Chunk, and its body unless Body says where that is; may be empty with End
 	End        bool
+	Body       uint32 // the program's name for the body; zero where it is in Data
 }
 
 // Append writes the whole frame.
@@ -17,6 +22,7 @@ func (f *RestoreChunk) Append(dst []byte) []byte {
 	dst = appendUvarint(dst, uint64(f.Collection))
 	dst = appendBytes(dst, f.Data)
 	dst = appendBool(dst, f.End)
+	dst = appendUvarint(dst, uint64(f.Body))
 	return end(dst, start)
 }
 
@@ -26,5 +32,6 @@ func (f *RestoreChunk) Parse(payload []byte) error {
 	f.Collection = r.uint32()
 	f.Data = r.bytes()
 	f.End = r.bool()
+	f.Body = r.uint32()
 	return r.done("RestoreChunk")
 }

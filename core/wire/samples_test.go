@@ -110,6 +110,7 @@ var keptChunk = &Chunk{
 	Resource: "v1/pods", Namespace: "default", LabelSelector: "app=web", FieldSelector: "status.phase=Running", MetadataOnly: true,
 	Source: "etcd-1", From: maxRV, LastProgressMillis: 1_700_000_000_123, Previous: math.MaxUint64, Last: true,
 	Frames: (&Progress{Subscription: 1, ResourceVersion: 43}).Append(nil),
+	Body:   ChunkBody{Objects: 2, First: "default/a", At: 1, Bytes: 700, Sum: math.MaxUint64},
 }
 
 // samples has every frame at least once, and the values at the edges.
@@ -190,6 +191,7 @@ var samples = []sample{
 	{"stop", &NextChunk{Request: 7, Stop: true}},
 	{"", &RestoreChunk{Collection: 1, Data: keptChunk.Append(nil)}},
 	{"end", &RestoreChunk{Collection: 1, End: true}},
+	{"left-out", &RestoreChunk{Collection: 1, Data: keptChunk.Append(nil), Body: math.MaxUint32}},
 	{"", &AttachReader{Reader: 9, Allowed: []ReaderScope{{Resource: "v1/pods", Namespace: "default"}, {Resource: "*"}}, ProgressMillis: 5000, MaxSubscriptions: 16, Room: math.MaxUint64, Kept: keptSession, Stalled: true}},
 	{"zero", &AttachReader{}},
 	{"", &ReaderMessage{Reader: 9, Data: (&Hello{Version: Version}).Append(nil)}},

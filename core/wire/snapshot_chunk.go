@@ -10,7 +10,7 @@ type SnapshotChunk struct {
 	Last            bool
 	ResourceVersion api.ResourceVersion // in the last one: how far it leads
 	Source          string              // of that version
-	Data            []byte              // a Chunk
+	Data            []byte              // a Chunk, and behind it its body
 }
 
 // Append writes the whole frame.

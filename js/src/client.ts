@@ -1,9 +1,9 @@
 import { Deferred } from "./deferred.js";
 import { closedError, internalError, messageOf, protocolError, WatchglassError } from "./errors.js";
-import { CollectionHandle } from "./collection.js";
+import { CollectionHandle, type OpenOptions } from "./collection.js";
 import { batchBytes, idsPerMember, type MemberEvents, type Seat } from "./engine.js";
 import { openObject } from "./object-handle.js";
-import type { Collection, CollectionOptions, KubeObject, ObjectHandle, ObjectOptions, Status, Watchglass } from "./types.js";
+import type { Collection, KubeObject, ObjectHandle, ObjectOptions, Status, Watchglass } from "./types.js";
 import { split, Writer } from "./wire/codec.js";
 import { writeCommand, type Command } from "./wire/commands.js";
 import { readOutput, type Output } from "./wire/outputs.js";
@@ -47,7 +47,7 @@ export class Client implements Watchglass {
     return client;
   }
 
-  collection<T extends object = KubeObject>(resource: string, options: CollectionOptions = {}): Collection<T> {
+  collection<T extends object = KubeObject>(resource: string, options: OpenOptions = {}): Collection<T> {
     this.#check();
     const collection = new CollectionHandle<T>(this, resource, options);
     this.#collections.add(collection);

@@ -4,7 +4,7 @@ import { Deferred } from "./deferred.js";
 import { closedError, internalError, WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { freezeSchema, toObject } from "./object.js";
-import { restore, takeSnapshot } from "./snapshot.js";
+import { restore, takeSnapshot, type ChunkHead } from "./snapshot.js";
 import type {
   Collection,
   CollectionOptions,
@@ -26,6 +26,11 @@ import { ViewHandle } from "./view.js";
 import { WatchIterator } from "./watch.js";
 import { Match, type Command } from "./wire/commands.js";
 import type { Output } from "./wire/outputs.js";
+
+/** What a collection is opened with inside of the package, where a kept state need not be handed in as a whole. */
+export interface OpenOptions extends Omit<CollectionOptions, "restore"> {
+  restore?: Iterable<Uint8Array | ChunkHead>;
+}
 
 /** An open collection: follows its status, opens watches and views on it. */
 export class CollectionHandle<T extends object> implements Collection<T>, Open {
@@ -51,7 +56,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, Open {
   #schema: Schema | undefined;
   #ended: WatchglassError | undefined;
 
-  constructor(client: Client, resource: string, options: CollectionOptions) {
+  constructor(client: Client, resource: string, options: OpenOptions) {
     this.client = client;
     this.#resource = resource;
     const { restore: chunks, ...rest } = options;

@@ -83,13 +83,22 @@ interface Exports {
 
 const names = ["wg_abi", "wg_reserve", "wg_open", "wg_step", "wg_tick", "wg_ready", "wg_out", "wg_advance", "wg_error", "wg_close"] as const;
 
+/** Hands over the body that was left out of a RestoreChunk, by the name that it had there; empty if it is not there any more. */
+export type Load = (name: number) => Uint8Array;
+
 /** Makes an engine from the module and opens it. */
-export async function openGuest(module: WebAssembly.Module, config: Command & { type: "Config" }): Promise<Guest> {
+export async function openGuest(module: WebAssembly.Module, config: Command & { type: "Config" }, load?: Load): Promise<Guest> {
   const wasi = new Wasi();
-  const instance = await WebAssembly.instantiate(module, wasi.importsFor(module));
+  const instance = await WebAssembly.instantiate(module, wasi.importsFor(module, { watchglass: { load: loading } }));
   const exports = instance.exports as unknown as Exports;
   for (const name of names) {
     if (typeof exports[name] !== "function") throw protocolError(`the module lacks the export ${name}: it is not a watchglass module`);
+  }
+  function loading(name: number, at: number, length: number): number {
+    const data = load?.(name >>> 0);
+    if (data?.length !== length >>> 0) return 0;
+    new Uint8Array(exports.memory.buffer, at >>> 0, data.length).set(data);
+    return data.length;
   }
   wasi.bind(exports.memory);
   exports._initialize();

@@ -61,19 +61,26 @@ export async function* takeSnapshot(collection: CollectionHandle<any>, options: 
   }
 }
 
+/** A kept chunk without its body, which is loaded by that name when something of it is looked at. */
+export interface ChunkHead {
+  data: Uint8Array;
+  body: number;
+}
+
 /** Hands what was kept to a collection that was opened for it. Resolves when the engine has seen all of it; rejects when it cannot be a snapshot. */
-export async function restore(client: Client, collection: number, chunks: Iterable<Uint8Array>): Promise<void> {
+export async function restore(client: Client, collection: number, chunks: Iterable<Uint8Array | ChunkHead>): Promise<void> {
   let refused: WatchglassError | undefined;
-  for (const data of chunks) {
+  for (const chunk of chunks) {
+    const { data, body } = chunk instanceof Uint8Array ? { data: chunk, body: 0 } : chunk;
     // Anything larger is no chunk, and more than one command may be.
     if (data.length > maxMessage - batchBytes) {
       refused = protocolError(`the kept state is not restored: a chunk has ${data.length} bytes, more than any chunk has`);
       break;
     }
-    client.send({ type: "RestoreChunk", collection, data, end: false });
+    client.send({ type: "RestoreChunk", collection, data, end: false, body });
   }
   // Half of it would be refused as well, and nothing is fine.
-  client.send({ type: "RestoreChunk", collection, data: new Uint8Array(), end: true });
+  client.send({ type: "RestoreChunk", collection, data: new Uint8Array(), end: true, body: 0 });
   // Answers come in order: whatever there is to say of the state has been said by then.
   await client.request((request) => ({ type: "Inspect", request }));
   if (refused) throw refused;

@@ -16,7 +16,7 @@ class GuestExit extends Error {
 }
 
 // Each call has the numbers of its own that WASI gives it.
-type Calls = Record<string, (...args: never[]) => number>;
+export type Calls = Record<string, (...args: never[]) => number>;
 
 /** One instance's system interface. Give it the instance's memory once there is one. */
 export class Wasi {
@@ -28,17 +28,17 @@ export class Wasi {
     this.#memory = memory;
   }
 
-  /** What to instantiate the module with. Throws when the module wants something that is not here. */
-  importsFor(module: WebAssembly.Module): WebAssembly.Imports {
-    const calls = this.#calls();
+  /** What to instantiate the module with, besides what is given. Throws when the module wants something that is not here. */
+  importsFor(module: WebAssembly.Module, others: Record<string, Calls> = {}): WebAssembly.Imports {
+    const imports: Record<string, Calls> = { ...others, [namespace]: this.#calls() };
     for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) {
-      if (from !== namespace || kind !== "function" || !(name in calls)) {
+      if (kind !== "function" || !imports[from]?.[name]) {
         throw protocolError(
           `the module imports ${kind} ${from}.${name}, which this version of watchglass does not provide; use the watchglass.wasm of the same release`,
         );
       }
     }
-    return { [namespace]: calls as WebAssembly.ModuleImports };
+    return imports as WebAssembly.Imports;
   }
 
   // Memory may be another buffer after any call into the guest, so a view of it

@@ -12,8 +12,27 @@ import (
 // instance is the one guest of this module. It keeps the arenas alive that
 // the caller holds addresses of; Go's collector does not move them.
 var instance = guest{newEngine: func(config []byte) (engine, error) {
-	return core.New(config, bodies.Decode)
+	e, err := core.New(config, bodies.Decode)
+	if err != nil {
+		return nil, err
+	}
+	e.Load = load
+	return e, nil
 }}
+
+// load has the program hand over the body of a chunk that it left out.
+func load(name, length uint32) []byte {
+	data := make([]byte, length)
+	if hostLoad(name, unsafe.Pointer(unsafe.SliceData(data)), length) != length {
+		return nil
+	}
+	return data
+}
+
+// hostLoad writes that many bytes, and returns how many it has written.
+//
+//go:wasmimport watchglass load
+func hostLoad(name uint32, into unsafe.Pointer, length uint32) uint32
 
 //go:wasmexport wg_abi
 func abi() int32 { return abiVersion }

@@ -70,6 +70,9 @@ func compiled(t *testing.T) (wazero.Runtime, wazero.CompiledModule) {
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
 	t.Cleanup(func() { require.NoError(t, r.Close(ctx)) })
 	wasi_snapshot_preview1.MustInstantiate(ctx, r)
+	_, err = r.NewHostModuleBuilder("watchglass").NewFunctionBuilder().
+		WithFunc(func(_, _, _ uint32) uint32 { return 0 }).Export("load").Instantiate(ctx)
+	require.NoError(t, err)
 	c, err := r.CompileModule(ctx, module)
 	require.NoError(t, err)
 	return r, c

@@ -127,7 +127,8 @@ export class WatchglassObject {
       dial: upstream ? upstreamDial(upstream) : this.#feeds.dial,
       guest: () => {
         const seed = crypto.getRandomValues(new BigUint64Array(1))[0]!;
-        return openGuest(this.#module, { type: "Config", seed, client: clientName, maxBytes: memoryBytes, maxHistory, credit: 0 });
+        const config = { type: "Config", seed, client: clientName, maxBytes: memoryBytes, maxHistory, credit: 0 } as const;
+        return openGuest(this.#module, config, (name) => this.#storage.body(name));
       },
       prompt: !upstream,
       wake: (millis) => this.#alarm.at("engine", millis),

@@ -65,7 +65,7 @@ export type Command =
   | { type: "Reconnect" }
   | { type: "TakeSnapshot"; request: number; collection: number; resourceVersion: string; source: string; chunkBytes: number }
   | { type: "NextChunk"; request: number; stop: boolean }
-  | { type: "RestoreChunk"; collection: number; data: Uint8Array; end: boolean }
+  | { type: "RestoreChunk"; collection: number; data: Uint8Array; end: boolean; body: number }
   | {
       type: "AttachReader";
       reader: number;
@@ -234,7 +234,8 @@ function writePayload(w: Writer, c: Command): void {
     case "RestoreChunk":
       w.uvarint(c.collection);
       w.bytes(c.data);
-      return w.bool(c.end);
+      w.bool(c.end);
+      return w.uvarint(c.body);
     case "AttachReader":
       w.uvarint(c.reader);
       w.uvarint(c.allowed.length);
