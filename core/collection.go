@@ -121,10 +121,16 @@ func (b *backing) renew(e *Engine, other *api.Status) {
 	}
 }
 
-// renewDamaged starts over where what was restored turned out not to be whole.
+// renewDamaged starts over where what was restored turned out not to be whole. Who
+// keeps it is told, and must not hand it in again.
 func (e *Engine) renewDamaged() {
 	for _, b := range e.backings {
 		if damage := b.cacher.Damaged(); damage != nil {
+			for _, c := range e.collections {
+				if c.backing == b {
+					e.reject(wire.ObjectRestore, c.id, damage)
+				}
+			}
 			b.reflector.Close()
 			e.origin.leave(b)
 			b.renew(e, damage)

@@ -115,6 +115,8 @@ func (e *Engine) bodyOf(chunk *wire.Chunk, f *wire.RestoreChunk, behind []byte) 
 		held := append([]byte(nil), behind...)
 		body.Held = len(held)
 		body.Load = func() ([]byte, *api.Status) { return held, nil }
+	case f.Body == 0 && uint64(len(behind)) == uint64(info.Bytes):
+		return nil, api.BadRequest("the body of a chunk is damaged: its checksum does not match")
 	default:
 		return nil, api.BadRequest("what was handed in is not one chunk of a snapshot with its body")
 	}

@@ -31,6 +31,7 @@ const (
 	LostChunkAccepted
 	RefusalUntold
 	ChangesAreProgress
+	LeftChangeForgotten
 	mutations
 )
 
@@ -43,7 +44,7 @@ var mutationNames = [mutations]string{
 	"difference from a base of another connector", "kept session that claims what was not sent",
 	"410 of Kubernetes taken for an outage", "progress of Kubernetes without asking how far it is",
 	"memory beyond the budget", "stored state with a chunk missing taken", "refusal of a collection kept from who is served from it",
-	"changes from long ago taken for progress",
+	"changes from long ago taken for progress", "objects loaded without the changes that were kept of them",
 }
 
 // String says what is wrong.

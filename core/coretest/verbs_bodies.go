@@ -71,12 +71,15 @@ func (p *printer) travel(message []byte, who func(subscription uint32) string) {
 
 // kept prints how the objects of a chunk travel.
 func (p *printer) kept(data []byte) error {
-	_, payload, _, err := wire.Next(data)
+	_, payload, body, err := wire.Next(data)
 	if err != nil {
 		return err
 	}
 	return show(payload, &wire.Chunk{}, func(c *wire.Chunk) {
-		p.travel(c.Frames, func(uint32) string { return "keep" })
+		before, behind := c.Split()
+		for _, frames := range [...][]byte{before, body, behind} {
+			p.travel(frames, func(uint32) string { return "keep" })
+		}
 	})
 }
 

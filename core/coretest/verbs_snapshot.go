@@ -111,11 +111,11 @@ func doDamage(h *harness, v *verb) error {
 	case "bit": // in the middle of the last chunk
 		last[len(last)/2] ^= 4
 	case "format":
-		_, payload, _, err := wire.Next(last)
+		_, payload, body, err := wire.Next(last)
 		if err != nil {
 			return err
 		}
-		last[len(last)-len(payload)]++
+		last[len(last)-len(body)-len(payload)]++
 	case "half": // of the last chunk is there
 		last = last[:len(last)/2]
 	case "lose": // the first

@@ -21,5 +21,6 @@
 // ([Reflector.Object], [Reflector.Removed]).
 //
 // State that a program kept is replayed before the first connection, with the
-// time at which progress was last heard of when it was kept.
+// time at which progress was last heard of when it was kept. Its objects are looked
+// at when somebody asks for them (later.go).
 package reflector

@@ -17,6 +17,9 @@
 // ([Store.Seek]). Several stores can share a heap, which is how a relist stages
 // the next state beside the present one and pays only for what differs.
 //
+// Objects that nobody has looked at yet can wait outside of their store, in a [Run]:
+// what was kept and restored does. Nobody who asks the store can tell.
+//
 // An [Ordered] is a sequence of objects by any total order, with positions; the
 // key order of a store and the rows of a view are both one.
 //

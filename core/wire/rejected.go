@@ -3,7 +3,9 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // Rejected says that a collection, watch, view or handle was not opened, a reader
-// not attached, or a kept state not restored, and why.
+// not attached, or a kept state not restored, and why. That of a kept state can come
+// long after it was handed in, of a body that cannot be loaded: the collection is
+// there, and is taken from its connector anew.
 type Rejected struct {
 	Object Object
 	ID     uint32

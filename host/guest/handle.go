@@ -195,7 +195,7 @@ func (l *loop) rejected(f *wire.Rejected) {
 			v.finish(f.Status)
 		}
 	case wire.ObjectRestore:
-		if c := l.collections[f.ID]; c != nil {
+		if c := l.collections[f.ID]; c != nil && c.restoring != nil {
 			c.restoreErr = f.Status
 		}
 	case wire.ObjectHandle:

@@ -127,6 +127,9 @@ func (c *Collection) hand(ctx context.Context, f *wire.RestoreChunk) error {
 			return nil
 		}
 		err := l.step(f.Append(nil))
+		if f.End {
+			c.restoring = nil
+		}
 		var refusal *api.Status
 		if errors.As(err, &refusal) { // larger than any chunk is
 			c.restoreErr = err

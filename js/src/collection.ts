@@ -30,6 +30,8 @@ import type { Output } from "./wire/outputs.js";
 /** What a collection is opened with inside of the package, where a kept state need not be handed in as a whole. */
 export interface OpenOptions extends Omit<CollectionOptions, "restore"> {
   restore?: Iterable<Uint8Array | ChunkHead>;
+  /** Called when a body that was left out could not be loaded. Nothing that was restored is there any more then, and it must not be kept. */
+  lost?: (why: Status) => void;
 }
 
 /** An open collection: follows its status, opens watches and views on it. */
@@ -45,6 +47,9 @@ export class CollectionHandle<T extends object> implements Collection<T>, Open {
   readonly #synced = new Deferred();
   readonly #restored = new Deferred();
   readonly #children = new Set<Open>();
+  readonly #lost: OpenOptions["lost"];
+  /** All of what was kept has been handed in. */
+  #handedIn = false;
   #status: CollectionStatus = Object.freeze({
     state: "connecting",
     resourceVersion: "0",
@@ -59,14 +64,18 @@ export class CollectionHandle<T extends object> implements Collection<T>, Open {
   constructor(client: Client, resource: string, options: OpenOptions) {
     this.client = client;
     this.#resource = resource;
-    const { restore: chunks, ...rest } = options;
+    const { restore: chunks, lost, ...rest } = options;
+    this.#lost = lost;
     this.#options = rest;
     this.#columns = columns(options.columns);
     this.id = client.register(this);
     this.#open(chunks !== undefined);
     // What was rejected by then stays rejected.
-    if (chunks) restore(client, this.id, chunks).then(this.#restored.resolve, this.#restored.reject);
-    else this.#restored.resolve();
+    if (chunks) {
+      const done = restore(client, this.id, chunks).finally(() => (this.#handedIn = true));
+      done.then(this.#restored.resolve, this.#restored.reject);
+    }
+    if (!chunks) this.#restored.resolve();
   }
 
   get status(): CollectionStatus {
@@ -194,7 +203,10 @@ export class CollectionHandle<T extends object> implements Collection<T>, Open {
       case "CollectionError":
         return this.#errorListeners.call(output.key, output.status ?? internalError("no reason was given").status);
       case "Rejected":
-        if (output.object === "restore") return this.#restored.reject(statusError(output.status));
+        if (output.object === "restore") {
+          const error = statusError(output.status);
+          return this.#handedIn ? this.#lost?.(error.status) : this.#restored.reject(error);
+        }
         return this.end(statusError(output.status));
     }
     throw unexpected(output);

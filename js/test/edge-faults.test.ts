@@ -277,4 +277,27 @@ describe("the edge", { concurrency: 3 }, () => {
     await s.edge.restart();
     assert.equal((await s.edge.get("one/status")).body.resources["v1/pods"].objects, 30);
   });
+
+  // They are not read when the object wakes up, but when somebody looks for what is in them.
+  test("bodies that are damaged are noticed by who looks for them, thrown away, and asked for anew", options, async (t) => {
+    const s = await setup(t);
+    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept);
+    await s.edge.get("one/damage-bodies");
+    await s.edge.restart();
+    assert.equal((await s.edge.get("one/status")).body.resources["v1/pods"].objects, 30);
+    await s.edge.feed(s.connector);
+    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].state === "live");
+    assert.deepEqual(s.connector.subscribes, [0, 130]);
+    const pods = (await s.edge.read()).collection("v1/pods");
+    await pods.synced;
+    assert.equal((await pods.list()).items.length, 30);
+    assert.deepEqual(s.connector.subscribes, [0, 130, 0]);
+    await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept?.resourceVersion === "130");
+    await s.edge.restart();
+    await s.edge.feed(s.connector);
+    const again = (await s.edge.read()).collection("v1/pods");
+    await again.synced;
+    assert.equal((await again.list()).items.length, 30, "of what was kept since");
+    assert.deepEqual(s.connector.subscribes, [0, 130, 0, 130]);
+  });
 });

@@ -58,9 +58,13 @@ export class Holding {
     try {
       await this.#collection.restored;
     } catch (error) {
-      console.error(`watchglass: what was kept of ${this.resource} is asked for anew: ${messageOf(error)}`);
-      this.forget();
+      this.#lost(messageOf(error));
     }
+  }
+
+  #lost(why: string): void {
+    console.error(`watchglass: what was kept of ${this.resource} is asked for anew: ${why}`);
+    this.forget();
   }
 
   /** Throws away what is kept. */
@@ -157,7 +161,7 @@ export class Holding {
     const kept = this.#kept;
     this.#collection = this.#client.collection(this.resource, {
       metadataOnly: this.#metadataOnly,
-      ...(kept && { restore: this.#storage.read(kept) }),
+      ...(kept && { restore: this.#storage.read(kept), lost: (why) => this.#lost(why.message) }),
     }) as CollectionHandle<KubeObject>;
   }
 }

@@ -19,13 +19,16 @@ const kind = (options) =>
         case "/damage":
           sql.exec("UPDATE chunks SET data = zeroblob(length(data)) WHERE number = 0");
           return Response.json({});
+        case "/damage-bodies":
+          sql.exec("UPDATE bodies SET data = zeroblob(length(data))");
+          return Response.json({});
         case "/break": // it loses its connections, and what it has not stored
           return this.#state.abort("a test breaks it");
         case "/grow": // what it has the next time
           sql.exec("CREATE TABLE grown (here)");
           return Response.json({});
         case "/largest":
-          return Response.json(sql.exec("SELECT max(length(data)) AS bytes FROM chunks").one());
+          return Response.json(sql.exec("SELECT max(length(data)) AS bytes FROM (SELECT data FROM chunks UNION ALL SELECT data FROM bodies)").one());
       }
       return super.fetch(request);
     }

@@ -1,0 +1,182 @@
+package core
+
+import (
+	"math/rand"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// shelf is where a program leaves the bodies of chunks.
+type shelf struct {
+	bodies map[uint32][]byte
+	loaded []uint32
+}
+
+// handHeads restores chunks and leaves their bodies on the shelf.
+func (r *rig) handHeads(chunks [][]byte) *shelf {
+	s := &shelf{bodies: map[uint32][]byte{}}
+	r.engine.Load = func(name, _ uint32) []byte {
+		s.loaded = append(s.loaded, name)
+		return s.bodies[name]
+	}
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods", Restore: true})
+	for i, chunk := range chunks {
+		_, _, body, err := wire.Next(chunk)
+		require.NoError(r.t, err)
+		name := uint32(i + 1)
+		s.bodies[name] = slices.Clone(body)
+		r.step(&wire.RestoreChunk{Collection: 1, Data: slices.Clone(chunk[:len(chunk)-len(body)]), Body: name})
+	}
+	r.step(&wire.RestoreChunk{Collection: 1, End: true})
+	return s
+}
+
+// keep keeps a collection of pods and some changes of it, in chunks of about so many
+// bytes.
+func (r *rig) keep(pods, changes int, chunkBytes uint32) (chunks [][]byte, whole, end wire.SnapshotChunk) {
+	r.load(pods)
+	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	chunks, whole = r.snapshot(wire.TakeSnapshot{Collection: 1, ChunkBytes: chunkBytes}, func() {})
+	rv, random := uint64(whole.ResourceVersion), rand.New(rand.NewSource(int64(pods)))
+	for range changes {
+		r.churn(random, &rv)
+	}
+	more, end := r.snapshot(wire.TakeSnapshot{
+		Collection: 1, ChunkBytes: chunkBytes, ResourceVersion: whole.ResourceVersion, Source: whole.Source,
+	}, func() {})
+	return append(chunks, more...), whole, end
+}
+
+// A kept state is there without any of its objects being looked at, and an event
+// looks at those alone that were kept with its own (R11).
+func TestR11_RestoreLooksAtNothing(t *testing.T) {
+	r := newRig(t)
+	chunks, _, end := r.keep(100, 30, 1000)
+	require.Greater(t, len(chunks), 10)
+	again := r.restart()
+	again.cut()
+	s := again.handHeads(chunks)
+	require.Empty(t, again.rejections())
+	require.Empty(t, s.loaded)
+	require.EqualValues(t, r.backend.pods.Len(), again.state().Objects)
+	require.Equal(t, end.ResourceVersion, again.state().ResourceVersion)
+	require.Zero(t, again.inspect("collection.1.versions"))
+
+	again = r.restart()
+	s = again.handHeads(chunks)
+	require.Empty(t, s.loaded, "not even for the connector")
+	rv := uint64(end.ResourceVersion) + 1
+	again.backend.pods.Apply(pod("default/p5", rv, "web", "Running"), again.now)
+	again.settle()
+	require.Len(t, s.loaded, 1)
+	require.Less(t, again.inspect("collection.1.versions"), int64(40))
+	r.settle()
+	require.Equal(t, r.objects(1), again.objects(1))
+	require.Len(t, s.loaded, len(slices.Compact(slices.Sorted(slices.Values(s.loaded)))), "each is loaded once")
+}
+
+// What happened before the restore can be watched from there as if the collection
+// had never been away (H7, R11).
+func TestR11_RestoredHistory(t *testing.T) {
+	for seed := range 20 {
+		r := newRig(t)
+		chunks, whole, _ := r.keep(50+seed, 40, 700)
+		watch := func(r *rig, from api.ResourceVersion) []string {
+			r.seen[wire.TypeWatchEvents] = nil
+			r.step(&wire.OpenWatch{Watch: 7, Collection: 1, ResourceVersion: from.String(), Bodies: true, LabelSelector: "app=web"})
+			var events []string
+			for _, payload := range r.seen[wire.TypeWatchEvents] {
+				var f wire.WatchEvents
+				require.NoError(t, f.Parse(payload))
+				for _, e := range f.Events {
+					events = append(events, strconv.Itoa(int(e.Type))+" "+e.Item.ResourceVersion.String()+" "+string(e.Item.Envelope))
+				}
+			}
+			r.step(&wire.CloseWatch{Watch: 7})
+			return events
+		}
+		again := r.restart()
+		again.handHeads(chunks)
+		rv := uint64(r.backend.pods.ResourceVersion())
+		random := rand.New(rand.NewSource(int64(seed)))
+		for range seed % 4 {
+			again.churn(random, &rv)
+		}
+		r.settle()
+		for from := whole.ResourceVersion + 20; from >= whole.ResourceVersion; from -= 5 {
+			require.Equal(t, watch(r, from), watch(again, from))
+		}
+	}
+}
+
+// A body that is not there any more, or not as it was kept, is noticed by whoever
+// looks for something in it. The collection is then taken from the connector anew;
+// nobody reads what is left (R11, C53).
+func TestR11_BodyThatIsDamaged(t *testing.T) {
+	for name, spoil := range map[string]func(*shelf){
+		"gone":    func(s *shelf) { clear(s.bodies) },
+		"changed": func(s *shelf) { s.bodies[1][len(s.bodies[1])/2] ^= 4 },
+		"shorter": func(s *shelf) { s.bodies[1] = s.bodies[1][1:] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			chunks, _, _ := r.keep(60, 10, 1000)
+			again := r.restart()
+			spoil(again.handHeads(chunks))
+			again.step(&wire.OpenWatch{Watch: 7, Collection: 1, ResourceVersion: again.state().ResourceVersion.String()})
+			again.seen[wire.TypeListReply], again.seen[wire.TypeErrorReply] = nil, nil
+			again.step(&wire.List{Request: 901, Collection: 1, ResourceVersion: "0"})
+			require.Empty(t, again.seen[wire.TypeListReply])
+			require.Len(t, again.seen[wire.TypeErrorReply], 1)
+			var f wire.ErrorReply
+			require.NoError(t, f.Parse(again.seen[wire.TypeErrorReply][0]))
+			require.EqualValues(t, 410, f.Status.Code)
+			require.Contains(t, f.Status.Message, "not as it was kept")
+			require.Equal(t, wire.Live, again.state().State)
+			require.Equal(t, r.objects(1), again.objects(1))
+			require.EqualValues(t, 1, again.inspect("collection.1.relists"))
+			require.Len(t, again.seen[wire.TypeWatchClosed], 1, "the watch cannot go on from there")
+		})
+	}
+}
+
+// An event whose object cannot be loaded is not told as that of a new object.
+func TestR11_EventOfADamagedBody(t *testing.T) {
+	r := newRig(t)
+	chunks, _, end := r.keep(60, 0, 1000)
+	again := r.restart()
+	s := again.handHeads(chunks)
+	again.step(&wire.OpenWatch{Watch: 7, Collection: 1, ResourceVersion: again.state().ResourceVersion.String()})
+	clear(s.bodies)
+	again.seen[wire.TypeWatchEvents] = nil
+	again.backend.pods.Apply(pod("default/p5", uint64(end.ResourceVersion)+1, "web", "Running"), again.now)
+	again.settle()
+	for _, payload := range again.seen[wire.TypeWatchEvents] {
+		var f wire.WatchEvents
+		require.NoError(t, f.Parse(payload))
+		for _, e := range f.Events {
+			require.NotEqual(t, api.Added, e.Type)
+		}
+	}
+	r.settle()
+	require.Equal(t, r.objects(1), again.objects(1))
+}
+
+// Who leaves a body out and cannot hand it over is told so at once.
+func TestR11_BodyLeftOutOfAnEngineThatCannotLoad(t *testing.T) {
+	r := newRig(t)
+	chunks, _, _ := r.keep(20, 0, 1000)
+	again := r.restart()
+	again.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods", Restore: true})
+	_, _, body, err := wire.Next(chunks[0])
+	require.NoError(t, err)
+	again.step(&wire.RestoreChunk{Collection: 1, Data: chunks[0][:len(chunks[0])-len(body)]})
+	require.Len(t, again.rejections(), 1)
+	require.Contains(t, again.rejections()[0], "with its body")
+}

@@ -1,0 +1,141 @@
+package store
+
+import (
+	"fmt"
+	"maps"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// testRun is a run of some keys.
+type testRun struct {
+	keys   []api.Key
+	loaded int
+	gone   bool
+}
+
+func (r *testRun) Len() int { return len(r.keys) }
+
+func (r *testRun) Load(s *Store) {
+	r.loaded++
+	for _, key := range r.keys {
+		if s.Find(key) == 0 { // as whoever loads checks it, which must not load again
+			s.Add(put(s.heap, key, 1, 0))
+		}
+	}
+}
+
+func (r *testRun) Drop() { r.gone = true }
+
+// waiting is a store whose objects wait in runs of some length, and all of its keys.
+func waiting(t *testing.T, length int) (*Store, []*testRun, []api.Key) {
+	s := New(NewHeap())
+	var all []api.Key
+	for i := range 40 {
+		all = append(all, api.Key(fmt.Sprintf("k%02d", 2*i)))
+	}
+	var list []*testRun
+	for keys := range slices.Chunk(all, length) {
+		r := &testRun{keys: keys}
+		require.True(t, s.Wait(keys[0], r))
+		list = append(list, r)
+	}
+	return s, list, all
+}
+
+func loaded(list []*testRun) (n int) {
+	for _, r := range list {
+		n += r.loaded
+	}
+	return n
+}
+
+// Whatever is asked of a store, in whatever order: it is as if all runs had been
+// loaded in the beginning, and each is loaded once.
+func TestRunsCannotBeToldFromObjects(t *testing.T) {
+	for seed := range int64(60) {
+		random := rand.New(rand.NewSource(seed))
+		s, list, all := waiting(t, 1+random.Intn(12))
+		m := model{}
+		for _, key := range all {
+			m[key] = 1
+		}
+		some := func() api.Key { return api.Key(fmt.Sprintf("k%02d", random.Intn(82))) }
+		for range 1 + random.Intn(25) {
+			key := some()
+			switch random.Intn(6) {
+			case 0:
+				m.checkPrevious(t, s, key, s.Set(put(s.heap, key, 2, 0)))
+				m[key] = 2
+			case 1:
+				m.checkPrevious(t, s, key, s.Remove(key))
+				delete(m, key)
+			case 2:
+				_, has := m[key]
+				require.Equal(t, has, s.Get(key) != 0)
+			case 3:
+				limit := 1 + random.Intn(5)
+				var want []api.Key
+				for _, k := range slices.Sorted(maps.Keys(m)) {
+					if k >= key && len(want) < limit {
+						want = append(want, k)
+					}
+				}
+				require.Equal(t, append([]api.Key{}, want...), keys(s, key, limit))
+			case 4:
+				require.Equal(t, len(m), s.Len())
+			case 5:
+				if s.Behind(key) {
+					require.Empty(t, keys(s, key, 1))
+				}
+			}
+		}
+		if random.Intn(2) == 0 {
+			s.NumberPlaces()
+			require.Equal(t, len(list), loaded(list))
+		}
+		var got []api.Key
+		s.Objects(func(id ID, ref Ref) bool { got = append(got, s.heap.Key(ref)); return true })
+		require.Equal(t, slices.Sorted(maps.Keys(m)), got)
+		m.check(t, s, some())
+		for _, r := range list {
+			require.Equal(t, 1, r.loaded)
+		}
+	}
+}
+
+// What is looked at is loaded, and nothing else.
+func TestRunsWaitUntilTheyAreLookedAt(t *testing.T) {
+	s, list, all := waiting(t, 10)
+	require.Equal(t, len(all), s.Len())
+	require.Zero(t, loaded(list))
+	require.NotZero(t, s.Get("k22"))
+	require.NotZero(t, s.Get("k24"))
+	require.Equal(t, 1, loaded(list))
+	require.Zero(t, s.Get("k19"), "which the first run would have")
+	require.Equal(t, []int{1, 1}, []int{list[0].loaded, list[1].loaded})
+	require.Len(t, keys(s, "k42", 3), 3)
+	require.Equal(t, 3, loaded(list))
+	require.Nil(t, s.Waiting("k42"))
+	require.Equal(t, list[3], s.Waiting("k99"))
+	s.Clear()
+	require.Equal(t, []bool{false, false, false, true}, []bool{list[0].gone, list[1].gone, list[2].gone, list[3].gone})
+	require.Zero(t, s.Len())
+	require.Zero(t, s.heap.Versions())
+}
+
+// A run that does not sort behind all others is refused, as is one behind objects.
+func TestRunsOutOfOrder(t *testing.T) {
+	s, _, _ := waiting(t, 10)
+	require.False(t, s.Wait("k59", &testRun{}), "the last run begins behind it")
+	require.False(t, s.Wait("k60", &testRun{}), "or with it")
+	s = New(NewHeap())
+	s.Set(put(s.heap, "a", 1, 0))
+	require.False(t, s.Wait("b", &testRun{}))
+	require.Nil(t, s.Waiting("b"))
+}
