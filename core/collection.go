@@ -131,6 +131,14 @@ func (e *Engine) renewDamaged() {
 					e.reject(wire.ObjectRestore, c.id, damage)
 				}
 			}
+			// What was made out of a part of the objects is told to nobody.
+			for _, w := range e.watches.list() {
+				if w.collection.backing == b {
+					w.discard()
+				}
+			}
+			// Who read from it must not be taken back in time.
+			b.floor = objcache.Version{History: b.reflector.Source(), ResourceVersion: b.cacher.ResourceVersion()}
 			b.reflector.Close()
 			e.origin.leave(b)
 			b.renew(e, damage)

@@ -146,6 +146,23 @@ func TestR11_BodyThatIsDamaged(t *testing.T) {
 	}
 }
 
+// Nobody is told of the objects that are left as if they were all (R11, C19).
+func TestR11_ReadersOfADamagedBody(t *testing.T) {
+	r := newRig(t)
+	chunks, _, _ := r.keep(60, 10, 1000)
+	again := r.restart()
+	s := again.handHeads(chunks)
+	delete(s.bodies, 3)
+	again.seen[wire.TypeWatchEvents] = nil
+	again.step(&wire.OpenWatch{Watch: 7, Collection: 1, ResourceVersion: "0", SendInitialEvents: wire.True, Match: wire.MatchNotOlderThan, Bookmarks: true})
+	require.Len(t, again.seen[wire.TypeWatchEvents], 1)
+	var f wire.WatchEvents
+	require.NoError(t, f.Parse(again.seen[wire.TypeWatchEvents][0]))
+	require.Len(t, f.Events, 1)
+	require.EqualValues(t, 410, f.Events[0].Status.Code)
+	require.Equal(t, r.objects(1), again.objects(1))
+}
+
 // An event whose object cannot be loaded is not told as that of a new object.
 func TestR11_EventOfADamagedBody(t *testing.T) {
 	r := newRig(t)

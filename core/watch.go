@@ -185,11 +185,16 @@ func (e *Engine) dropWatch(w *watch) {
 	if w.watcher != nil {
 		w.cacher.StopWatch(w.watcher)
 	}
+	w.discard()
+	e.removeWatch(w)
+}
+
+// discard drops what the watch had pending.
+func (w *watch) discard() {
 	for _, d := range w.pending {
 		w.cacher.Heap().Release(d.Content)
 	}
 	w.pending = nil
-	e.removeWatch(w)
 }
 
 func (e *Engine) removeWatch(w *watch) { delete(e.watches.byID, w.id) }

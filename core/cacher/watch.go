@@ -99,7 +99,11 @@ func (c *Cacher) startWatch(o *WatchOptions, rv api.ResourceVersion, filter *wat
 // returns the version that they start from.
 func (c *Cacher) initialEvents(o *WatchOptions, rv api.ResourceVersion, filter *watcher.Filter) (watcher.Initial, api.ResourceVersion, *api.Status) {
 	if o.SendInitialEvents == wire.True {
-		return watcher.FromState(c.heap, c.capture(o.Namespace, filter), c.rv), c.rv, nil
+		refs := c.capture(o.Namespace, filter)
+		if c.damage != nil {
+			return watcher.Initial{}, 0, c.damage
+		}
+		return watcher.FromState(c.heap, refs, c.rv), c.rv, nil
 	}
 	if rv == 0 {
 		rv = c.rv

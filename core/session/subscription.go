@@ -107,8 +107,19 @@ func (s *subscription) fill(message []byte, limit int) ([]byte, *api.Status) {
 	return message, nil
 }
 
-// fillData does so for all but progress.
+// fillData does so for all but progress. Nothing is told of a collection that turns
+// out not to be whole while it is read.
 func (s *subscription) fillData(message []byte, limit int) ([]byte, *api.Status) {
+	before, told := len(message), len(s.session.dictionaries)
+	message, status := s.appendData(message, limit)
+	if damage := s.cacher.Damaged(); damage != nil {
+		s.session.dictionaries = s.session.dictionaries[:told]
+		return message[:before], damage
+	}
+	return message, status
+}
+
+func (s *subscription) appendData(message []byte, limit int) ([]byte, *api.Status) {
 	if s.phase == opening {
 		ready, status := s.begin(s.session.now)
 		if !ready || status != nil {
@@ -127,7 +138,7 @@ func (s *subscription) fillData(message []byte, limit int) ([]byte, *api.Status)
 			break
 		}
 	}
-	return message, s.cacher.Damaged()
+	return message, nil
 }
 
 // caughtUp: there is nothing more to send for now.

@@ -54,6 +54,7 @@ const (
 	ObjectSlept
 	ObjectRestored
 	BodyLoaded
+	BodyMissed
 	ObjectRestarted
 	KeptReaderResumed
 	StandbyTookOver
@@ -123,6 +124,7 @@ var situationNames = [situations]string{
 	ObjectSlept:        "edge: object out of memory",
 	ObjectRestored:     "edge: collection restored from storage",
 	BodyLoaded:         "edge: objects loaded when looked at",
+	BodyMissed:         "edge: objects that could not be loaded",
 	ObjectRestarted:    "edge: object restarted",
 	KeptReaderResumed:  "edge: kept reader gone on with",
 	StandbyTookOver:    "edge: standby connector took over",

@@ -20,7 +20,8 @@ type edgeObject struct {
 	open     [kinds]uint32 // its collections; zero for one that is not open
 	states   [kinds]wire.CollectionState
 	stored   [kinds]*kept
-	bodies   [][]byte // that were left out when they were handed in, by their names less one
+	bodies   []leftOut // by their names less one
+	lacks    bool      // one of them was not there
 	readers  []*attachment
 	lastID   uint32
 	rand     *api.Rand

@@ -29,7 +29,7 @@ func (o *edgeObject) restore(kind int) {
 	if damaged {
 		chunks, certain = damage(k.chunks, o.rand)
 	}
-	o.refused = nil
+	o.refused, o.lacks = nil, false
 	for _, chunk := range chunks {
 		if damaged {
 			o.step(&wire.RestoreChunk{Collection: o.open[kind], Data: append([]byte(nil), chunk...)})
@@ -41,7 +41,7 @@ func (o *edgeObject) restore(kind int) {
 	o.drain()
 	s, scope := &o.states[kind], o.link.tap.scope(resourceNames[kind], check.Filter{}, false)
 	switch {
-	case o.refused != nil && (damaged || o.refused.Code == 413 && o.config.MaxBytes != 0):
+	case o.refused != nil && (damaged || o.lacks || o.refused.Code == 413 && o.config.MaxBytes != 0):
 		if fresh && (s.ResourceVersion != 0 || s.Objects != 0) {
 			o.world.fail(ErrRestore, "%s: %s is refused, and half of it is there: %+v", o.name, resourceNames[kind], *s)
 		}
@@ -76,13 +76,36 @@ func (o *edgeObject) restoreChunk(kind int, chunk []byte) *wire.RestoreChunk {
 	if err != nil || !native || len(body) == 0 || o.rand.Int63n(4) == 0 {
 		return f
 	}
-	o.bodies = append(o.bodies, body)
-	f.Data, f.Body = f.Data[:len(f.Data)-len(body)], uint32(len(o.bodies))
+	length := len(f.Data) - len(body)
+	if o.rand.Int63n(30) == 0 {
+		body = nil
+	}
+	o.bodies = append(o.bodies, leftOut{kind, body})
+	f.Data, f.Body = f.Data[:length], uint32(len(o.bodies))
 	engine.Load = func(name, _ uint32) []byte {
+		b := o.bodies[name-1]
+		if b.data == nil {
+			o.missed(b.kind)
+		}
 		o.world.saw(BodyLoaded)
-		return o.bodies[name-1]
+		return b.data
 	}
 	return f
+}
+
+// leftOut is the body of a chunk that was handed in without it; nil for one that was
+// lost.
+type leftOut struct {
+	kind int
+	data []byte
+}
+
+// missed: a body was not there, and so the object gives up the collection that it
+// restored and takes another.
+func (o *edgeObject) missed(kind int) {
+	o.link.tap.scope(resourceNames[kind], check.Filter{}, false).renew()
+	o.stored[kind], o.lacks = nil, true
+	o.world.saw(BodyMissed)
 }
 
 // keepAt is when what happened is to be kept; zero for never.
