@@ -177,8 +177,9 @@ func (col *collection) stopLinger() {
 	}
 }
 
-// change runs f under the lock, and then wakes the readers that the cachers have
-// asked for since the last change. Those that a change does not concern sleep on.
+// change runs f under the lock, and then has the readers told, or wakes them, that
+// the cachers have asked for since the last change. Those that a change does not
+// concern sleep on.
 func (col *collection) change(f func(now int64)) {
 	for _, r := range col.locked(f) {
 		r.wake()
@@ -192,10 +193,7 @@ func (col *collection) locked(f func(now int64)) (woken []*reader) {
 	f(c.now())
 	col.wind()
 	woken, c.woken = c.woken, nil
-	for _, r := range woken {
-		r.woken = false
-	}
-	return woken
+	return c.tell(woken)
 }
 
 // update is change for what no reader needs to look at yet.

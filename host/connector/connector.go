@@ -26,7 +26,8 @@ type Connector struct {
 	collections map[api.Resource]*collection
 	readers     map[*reader]struct{}
 	admitted    int       // readers, and those that are about to be
-	woken       []*reader // to be told that there may be something to send
+	woken       []*reader // by the change under way: there may be something to send
+	tellers     tellers
 	totals      Totals
 }
 
@@ -38,6 +39,7 @@ func New(config Config) *Connector {
 		start:       time.Now(),
 		collections: map[api.Resource]*collection{},
 		readers:     map[*reader]struct{}{},
+		tellers:     newTellers(),
 	}
 	c.stopping, c.stop = context.WithCancel(context.Background())
 	c.killed, c.kill = context.WithCancel(context.Background())

@@ -35,11 +35,22 @@ type world struct {
 	source    *memory.Source
 	connector *connector.Connector
 	serving   sync.WaitGroup
+	tries     bool // its connections can do without waiting
+}
+
+// runBoth runs f with either kind of connection.
+func runBoth(t *testing.T, config connector.Config, f func(t *testing.T, w *world)) {
+	t.Run("waits", func(t *testing.T) { runWith(t, config, false, f) })
+	t.Run("tries", func(t *testing.T) { runWith(t, config, true, f) })
 }
 
 func run(t *testing.T, config connector.Config, f func(t *testing.T, w *world)) {
+	runWith(t, config, false, f)
+}
+
+func runWith(t *testing.T, config connector.Config, tries bool, f func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, source: memory.New()}
+		w := &world{t: t, source: memory.New(), tries: tries}
 		if config.Source == nil {
 			config.Source = w.source
 		}
@@ -58,8 +69,15 @@ func run(t *testing.T, config connector.Config, f func(t *testing.T, w *world)) 
 func (w *world) connect() (*connectortest.Reader, *connectortest.End, func() error) {
 	served, end := connectortest.Pipe()
 	result := make(chan error, 1)
-	w.serving.Go(func() { result <- w.connector.Serve(w.t.Context(), served) })
+	w.serving.Go(func() { result <- w.connector.Serve(w.t.Context(), messages(served, w.tries)) })
 	return connectortest.NewReader(end), served, func() error { return <-result }
+}
+
+func messages(end *connectortest.End, tries bool) connector.MessageConn {
+	if tries {
+		return &connectortest.TryEnd{End: end}
+	}
+	return end
 }
 
 func (w *world) reader() *connectortest.Reader {
@@ -120,7 +138,7 @@ func pod(name, phase string) []byte {
 }
 
 func TestReaderGetsSnapshotThenChanges(t *testing.T) {
-	run(t, connector.Config{}, func(t *testing.T, w *world) {
+	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(200)
 		r, s := w.synced()
 		assert.Len(t, s.Objects, 200)
@@ -154,7 +172,7 @@ func TestBodiesShareADictionaryWhenThereIsEnoughToLearnFrom(t *testing.T) {
 }
 
 func TestOneUpstreamWatchForManyReaders(t *testing.T) {
-	run(t, connector.Config{}, func(t *testing.T, w *world) {
+	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(10)
 		for range 20 {
 			w.synced()
@@ -193,7 +211,7 @@ func TestUpstreamWatchLingersAndThenStops(t *testing.T) {
 }
 
 func TestUnsubscribedResourceStopsWhileTheReaderStays(t *testing.T) {
-	run(t, connector.Config{}, func(t *testing.T, w *world) {
+	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(1)
 		r, _ := w.synced()
 		require.NoError(t, r.Send(t.Context(), &wire.Unsubscribe{Subscription: 1}))
@@ -241,7 +259,7 @@ func TestFaultsStayWithTheirObjects(t *testing.T) {
 }
 
 func TestRevisionArrivesAsOne(t *testing.T) {
-	run(t, connector.Config{MessageBytes: 64}, func(t *testing.T, w *world) {
+	runBoth(t, connector.Config{MessageBytes: 64}, func(t *testing.T, w *world) {
 		w.fill(10)
 		r, s := w.synced()
 		writes := make([]source.Write, 50)
@@ -447,7 +465,7 @@ func TestUnknownResourceIsNamed(t *testing.T) {
 }
 
 func TestHistoryLimitsApply(t *testing.T) {
-	run(t, connector.Config{History: history.Limits{MinCapacity: 4, MaxCapacity: 4}}, func(t *testing.T, w *world) {
+	runBoth(t, connector.Config{History: history.Limits{MinCapacity: 4, MaxCapacity: 4}}, func(t *testing.T, w *world) {
 		w.fill(1)
 		_, s := w.synced()
 		w.fill(100)

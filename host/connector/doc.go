@@ -7,9 +7,12 @@
 // any lock; the change is applied to the resource's cacher under the
 // connector's one lock; the readers whose selectors let it through are woken.
 // Each reader has a goroutine that writes: when it is free it pulls its session's
-// next message under the lock and sends it outside. There is no queue between the
-// two, so a slow reader costs neither memory nor anybody else's time; what it
-// misses is taken from the cacher's history or state when it is ready for it.
+// next message under the lock and sends it outside. While it sleeps, that is done
+// for it by one of a few goroutines (tell.go), if its connection takes a message
+// without waiting ([TryConn]); what there was no room for is left to the reader's
+// own. There is no queue between session and connection, so a slow reader costs
+// neither memory nor anybody else's time; what it misses is taken from the cacher's
+// history or state when it is ready for it.
 //
 // # Differences
 //
@@ -29,9 +32,11 @@
 //
 // [Connector] has one mutex. It guards every cacher, every session and all
 // bookkeeping, for the core is single-threaded; it is never held during I/O,
-// scanning or compression. The goroutines are: one per upstream watch (run.go),
-// and two per reader, of which the caller of [Connector.Serve] is one
-// (reader.go). [Connector.Close] waits for all of them.
+// scanning or compression. Each reader has a second one, which is held by whoever
+// writes to it and is not waited for by anybody but the reader's own goroutine. The
+// goroutines are: one per upstream watch (run.go), two per reader, of which the
+// caller of [Connector.Serve] is one (reader.go), and at most one per processor that
+// tells readers of changes. [Connector.Close] waits for all of them.
 //
 // # Freshness
 //

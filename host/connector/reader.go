@@ -34,6 +34,24 @@ type MessageConn interface {
 	Close(reason error) error
 }
 
+// TryConn is a MessageConn that can do without waiting. Readers that have one are
+// told of a change by few goroutines instead of one each. Claim and Offer come
+// from one goroutine at a time, and not while Write or Flush is under way. What
+// Offer has kept is written before whatever Write or Close says.
+type TryConn interface {
+	MessageConn
+	// Claim reports whether nothing is being written, nor left to be, and keeps it
+	// so until Offer. It does not block.
+	Claim() bool
+	// Offer ends a claim. It writes a message, unless that is empty, as far as there
+	// is room, and reports whether that was all of it; otherwise it keeps the rest,
+	// and a Flush must come. It does not block, and the message is the caller's
+	// again.
+	Offer(message []byte) (sent bool)
+	// Flush writes the rest of what was offered. It is like Write otherwise.
+	Flush(ctx context.Context) error
+}
+
 // reader is one connection. It is the session's backend.
 type reader struct {
 	// What every message needs comes first: a thousand readers are not in the
@@ -45,6 +63,7 @@ type reader struct {
 	woken     bool          // it is in connector.woken
 	session   *session.Session
 	sent      Sent
+	sender    sender
 
 	part    Part
 	silence *time.Timer // runs until the Hello
@@ -98,6 +117,7 @@ func (c *Connector) ServePart(ctx context.Context, conn MessageConn, part Part) 
 	config := c.config.Session
 	config.Authenticate, config.Shard = r.authenticate, part.Shard
 	r.session = session.New(config, r)
+	r.sender.init(r)
 	r.silence = time.AfterFunc(c.config.HelloTimeout, func() {
 		r.silent.Store(true)
 		r.end()
@@ -125,7 +145,7 @@ func (r *reader) serve(ctx context.Context) error {
 			r.review(working)
 		}
 	}()
-	reason := r.send(ctx, working)
+	reason := r.sender.send(ctx, working)
 	r.conn.Close(reason)
 	cancel()
 	<-r.ended

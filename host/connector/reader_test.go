@@ -48,7 +48,7 @@ func TestMalformedFramesCloseThatConnectionOnly(t *testing.T) {
 		"subscribe before hello": subscribe,
 	} {
 		t.Run(name, func(t *testing.T) {
-			run(t, connector.Config{}, func(t *testing.T, w *world) {
+			runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 				w.fill(3)
 				other, s := w.synced()
 				r, served, result := w.connect()
@@ -71,7 +71,7 @@ func TestMalformedFramesCloseThatConnectionOnly(t *testing.T) {
 
 func TestReaderWithoutCredentialsIsToldSo(t *testing.T) {
 	config := connector.Config{Access: access.Token("secret")}
-	run(t, config, func(t *testing.T, w *world) {
+	runBoth(t, config, func(t *testing.T, w *world) {
 		r, _, result := w.connect()
 		require.NoError(t, r.Hello(t.Context(), "wrong"))
 		require.NotNil(t, r.Status)
@@ -85,7 +85,7 @@ func TestReaderWithoutCredentialsIsToldSo(t *testing.T) {
 }
 
 func TestSilentConnectionIsClosed(t *testing.T) {
-	run(t, connector.Config{}, func(t *testing.T, w *world) {
+	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 		r, _, _ := w.connect()
 		begun := time.Now()
 		require.ErrorIs(t, r.UntilEnd(t.Context()), io.EOF)
@@ -106,7 +106,7 @@ func TestMessagesWithoutHelloAreSilence(t *testing.T) {
 		"a request for progress, alone": (&wire.RequestProgress{}).Append(nil),
 	} {
 		t.Run(name, func(t *testing.T) {
-			run(t, connector.Config{}, func(t *testing.T, w *world) {
+			runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 				r, _, _ := w.connect()
 				begun := time.Now()
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -122,7 +122,7 @@ func TestMessagesWithoutHelloAreSilence(t *testing.T) {
 }
 
 func TestOneReaderTooManyIsTurnedAway(t *testing.T) {
-	run(t, connector.Config{MaxReaders: 2}, func(t *testing.T, w *world) {
+	runBoth(t, connector.Config{MaxReaders: 2}, func(t *testing.T, w *world) {
 		w.reader()
 		first := w.reader()
 		r, _, result := w.connect()
@@ -138,7 +138,7 @@ func TestOneReaderTooManyIsTurnedAway(t *testing.T) {
 }
 
 func TestCloseSaysGoodbye(t *testing.T) {
-	run(t, connector.Config{}, func(t *testing.T, w *world) {
+	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(3)
 		r, _ := w.synced()
 		w.serving.Go(func() { assert.NoError(t, w.connector.Close(t.Context())) })
@@ -154,7 +154,7 @@ func TestCloseSaysGoodbye(t *testing.T) {
 }
 
 func TestEndOfContextSaysGoodbye(t *testing.T) {
-	run(t, connector.Config{}, func(t *testing.T, w *world) {
+	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 		ctx, cancel := context.WithCancel(t.Context())
 		served, end := connectortest.Pipe()
 		result := make(chan error, 1)
@@ -169,7 +169,7 @@ func TestEndOfContextSaysGoodbye(t *testing.T) {
 }
 
 func TestCloseCutsOffAReaderThatDoesNotRead(t *testing.T) {
-	run(t, connector.Config{MessageBytes: 1024}, func(t *testing.T, w *world) {
+	runBoth(t, connector.Config{MessageBytes: 1024}, func(t *testing.T, w *world) {
 		w.fill(100)
 		r := w.reader()
 		w.subscribe(r, wire.Subscribe{}) // and never reads again
@@ -184,7 +184,7 @@ func TestCloseCutsOffAReaderThatDoesNotRead(t *testing.T) {
 }
 
 func TestReaderThatStopsReadingIsDropped(t *testing.T) {
-	run(t, connector.Config{MessageBytes: 1024}, func(t *testing.T, w *world) {
+	runBoth(t, connector.Config{MessageBytes: 1024}, func(t *testing.T, w *world) {
 		w.fill(100)
 		r, _, result := w.connect()
 		require.NoError(t, r.Hello(t.Context(), ""))
@@ -197,7 +197,7 @@ func TestReaderThatStopsReadingIsDropped(t *testing.T) {
 // A reader that grants no credit, and one that does not read, hold nobody back
 // and take no memory for what they miss.
 func TestSlowReadersHoldNobodyBack(t *testing.T) {
-	run(t, connector.Config{History: history.Limits{MaxCapacity: 256}}, func(t *testing.T, w *world) {
+	runBoth(t, connector.Config{History: history.Limits{MaxCapacity: 256}}, func(t *testing.T, w *world) {
 		w.fill(50)
 		quick, s := w.synced()
 		broke := w.reader()
@@ -238,7 +238,7 @@ func heap() int {
 }
 
 func TestProgressComesWithoutChanges(t *testing.T) {
-	run(t, connector.Config{}, func(t *testing.T, w *world) {
+	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(3)
 		r, s := w.synced()
 		other := api.Resource{Version: "v1", Name: "nodes"}
@@ -252,7 +252,7 @@ func TestProgressComesWithoutChanges(t *testing.T) {
 }
 
 func TestMessageWithTooManySubscriptions(t *testing.T) {
-	run(t, connector.Config{Session: session.Config{MaxSubscriptions: 4096}}, func(t *testing.T, w *world) {
+	runBoth(t, connector.Config{Session: session.Config{MaxSubscriptions: 4096}}, func(t *testing.T, w *world) {
 		r := w.reader()
 		var frames []connectortest.Frame
 		for i := range 1025 {
@@ -317,8 +317,9 @@ func hammer(t *testing.T, c *connector.Connector, src *memory.Source, seed uint6
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for range 30 {
 		served, end := connectortest.Pipe()
+		conn := messages(served, rng.IntN(2) == 0)
 		done := make(chan error, 1)
-		go func() { done <- c.Serve(t.Context(), served) }()
+		go func() { done <- c.Serve(t.Context(), conn) }()
 		if err := visit(t.Context(), connectortest.NewReader(end), src, rng); err != nil {
 			assert.NoError(t, err)
 		}
@@ -360,7 +361,7 @@ func visit(ctx context.Context, r *connectortest.Reader, src *memory.Source, rng
 }
 
 func TestAReaderThatTalksTooMuchIsHeldBackAlone(t *testing.T) {
-	run(t, connector.Config{MaxMessageRate: 10}, func(t *testing.T, w *world) {
+	runBoth(t, connector.Config{MaxMessageRate: 10}, func(t *testing.T, w *world) {
 		w.fill(1)
 		r, s := w.synced()
 		begun := time.Now()

@@ -25,12 +25,24 @@ const (
 // out when it looks.
 type sender struct {
 	*reader
+	try TryConn // nil if the connection is none
+	// busy is held by whoever writes: the goroutine of send, but for when it sleeps.
+	// Nobody else waits for it. It guards what follows, but for began.
+	busy  sync.Mutex
 	bulk  bool        // the last message was long, and so the next may be
+	left  bool        // something was offered and is to be flushed
 	alarm *time.Timer // wakes the reader at a time
 	at    int64       // that time, in milliseconds of the connector's clock
 	// began is when the message began that is being written, by the same clock;
 	// zero when none is.
 	began atomic.Int64
+}
+
+// init leaves it busy.
+func (s *sender) init(r *reader) {
+	s.reader, s.bulk = r, true
+	s.try, _ = r.conn.(TryConn)
+	s.busy.Lock()
 }
 
 // buffers are for messages, of which there is one for each reader that is being
@@ -53,15 +65,14 @@ func (r *reader) end() {
 }
 
 // send pulls messages out of the session and writes them, until there is a
-// reason to end the connection, which it returns. Writes use working, so that
-// the end of ctx does not cut a message short.
-func (r *reader) send(ctx, working context.Context) error {
-	defer context.AfterFunc(ctx, r.end)()
-	defer context.AfterFunc(r.connector.stopping, r.end)()
+// reason to end the connection, which it returns, and stays busy. Writes use
+// working, so that the end of ctx does not cut a message short.
+func (s *sender) send(ctx, working context.Context) error {
+	defer context.AfterFunc(ctx, s.end)()
+	defer context.AfterFunc(s.connector.stopping, s.end)()
 	writing, cancel := context.WithCancelCause(working)
 	defer cancel(nil)
-	s := &sender{reader: r, bulk: true}
-	s.alarm = time.AfterFunc(idleMillis*time.Millisecond, r.wake)
+	s.alarm = time.AfterFunc(idleMillis*time.Millisecond, s.wake)
 	defer s.alarm.Stop()
 	defer s.guard(writing, cancel)()
 	for {
@@ -76,7 +87,9 @@ func (r *reader) send(ctx, working context.Context) error {
 		}
 		if !due.again {
 			s.wakeAt(due)
-			<-r.signal
+			s.busy.Unlock()
+			<-s.signal
+			s.busy.Lock()
 		}
 	}
 }
@@ -122,21 +135,60 @@ func errSilent() *api.Status {
 // sendNext writes the next message, if there is one, and returns when the one
 // after it is due.
 func (s *sender) sendNext(ctx context.Context) (due due, err error) {
+	if s.left {
+		s.left = false
+		if err := s.write(ctx, s.connector.now(), s.try.Flush); err != nil {
+			return due, err
+		}
+	}
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
-	message, due := s.next((*buffer)[:0], s.bulk)
+	message, due := s.pull(buffer)
+	if len(message) > 0 {
+		err = s.write(ctx, due.now, func(ctx context.Context) error { return s.conn.Write(ctx, message) })
+	}
+	return due, err
+}
+
+func (s *sender) pull(buffer *[]byte) (message []byte, due due) {
+	message, due = s.next((*buffer)[:0], s.bulk)
 	*buffer = message
 	s.bulk = len(message) >= bulkBytes
-	if len(message) == 0 {
-		return due, nil
-	}
-	s.began.Store(due.now)
-	err = s.conn.Write(ctx, message)
+	return message, due
+}
+
+// write does so under the eyes of guard.
+func (s *sender) write(ctx context.Context, now int64, f func(context.Context) error) error {
+	s.began.Store(now)
+	err := f(ctx)
 	s.began.Store(0)
 	if err != nil && context.Cause(ctx) == errStalled {
 		err = errStalled
 	}
-	return due, err
+	return err
+}
+
+// trySend sends the next message in place of the sender's goroutine, if that sleeps
+// and nobody has to wait. It wakes it to what is left to do.
+func (s *sender) trySend() {
+	if !s.busy.TryLock() {
+		s.wake()
+		return
+	}
+	defer s.busy.Unlock()
+	if s.left || s.bulk || s.ending.Load() || !s.try.Claim() {
+		s.wake()
+		return
+	}
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	message, due := s.pull(buffer)
+	s.left = !s.try.Offer(message)
+	if s.left || due.again {
+		s.wake()
+		return
+	}
+	s.wakeAt(due)
 }
 
 // guard cancels ctx when a message takes too long to be written. It looks when

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -161,6 +162,27 @@ func TestMessageOverTheLimitClosesWith1009(t *testing.T) {
 	require.NoError(t, conn.Write(t.Context(), make([]byte, 2000)))
 	_, err = conn.Read(t.Context())
 	assert.Equal(t, websocket.StatusMessageTooBig, websocket.CloseStatus(err), "%v", err)
+}
+
+// A reader that reads nothing until its socket is full costs the others nothing. When
+// it reads again it is told everything in order.
+func TestSlowReaderHoldsNobodyBack(t *testing.T) {
+	r := start(t, server.Config{})
+	slow, behind := r.synced(t)
+	quick, s := r.synced(t)
+	letters := rand.NewChaCha8([32]byte{})
+	var last api.ResourceVersion
+	for i := range 100 {
+		random := make([]byte, 64<<10) // more in all than the sockets between them hold
+		letters.Read(random)
+		name := fmt.Sprintf("large-%d", i)
+		last = r.source.Put(pods, api.NewKey("default", name), fmt.Appendf(nil,
+			`{"metadata":{"name":%q,"namespace":"default","uid":"u","annotations":{"random":"%x"}}}`, name, random))
+		require.NoError(t, quick.Until(t.Context(), func() bool { return s.ResourceVersion == last }))
+	}
+	require.NoError(t, slow.Until(t.Context(), func() bool { return behind.ResourceVersion == last }))
+	assert.Nil(t, behind.Status)
+	assert.Equal(t, s.Objects, behind.Objects)
 }
 
 func TestDeadConnectionIsNoticed(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/socket"
 )
 
@@ -26,7 +27,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.serving.Done()
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+	ws, conn, err := socket.Accept(w, r, websocket.AcceptOptions{
 		Subprotocols:       []string{wire.Subprotocol},
 		InsecureSkipVerify: true, // the origin was checked above
 	})
@@ -35,7 +36,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ws.SetReadLimit(s.config.MaxMessageBytes)
-	s.serve(ws, r)
+	s.serve(ws, conn, r)
 }
 
 // checkUpgrade says what is wrong with a request, for a person with curl.
@@ -60,13 +61,13 @@ func hasToken(h http.Header, name, token string) bool {
 	})
 }
 
-func (s *Server) serve(ws *websocket.Conn, r *http.Request) {
+func (s *Server) serve(ws *websocket.Conn, conn connector.MessageConn, r *http.Request) {
 	log := s.config.Logger.With("remote", r.RemoteAddr)
 	log.Debug("reader connected", "userAgent", r.UserAgent())
 	begun := time.Now()
 
 	stop := socket.KeepAlive(ws, s.config.PingInterval)
-	err := s.config.Connector.Serve(s.stopping, socket.New(ws))
+	err := s.config.Connector.Serve(s.stopping, conn)
 	stop()
 	log.Debug("reader disconnected", "after", time.Since(begun), "reason", err)
 }

@@ -45,16 +45,27 @@ func (c *Conn) Read(ctx context.Context) ([]byte, error) {
 // Write implements connector.MessageConn. The library would do with the context
 // what is done here, but anew for every message.
 func (c *Conn) Write(ctx context.Context, message []byte) error {
+	if err := c.begin(ctx); err != nil {
+		return err
+	}
+	defer c.done()
+	return c.ws.Write(context.Background(), websocket.MessageBinary, message)
+}
+
+// begin lets the end of ctx end what is written until done.
+func (c *Conn) begin(ctx context.Context) error {
 	if c.ctx != ctx {
 		c.watch(ctx)
 	}
 	c.writing.Store(c.number)
-	defer c.writing.Store(0)
-	if err := ctx.Err(); err != nil {
-		return err
+	err := ctx.Err()
+	if err != nil {
+		c.done()
 	}
-	return c.ws.Write(context.Background(), websocket.MessageBinary, message)
+	return err
 }
+
+func (c *Conn) done() { c.writing.Store(0) }
 
 func (c *Conn) watch(ctx context.Context) {
 	c.Release()

@@ -1,0 +1,230 @@
+package socket_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/socket"
+)
+
+// accepted is both ends of a WebSocket.
+type accepted struct {
+	ws   *websocket.Conn // the server's
+	conn connector.MessageConn
+	peer *websocket.Conn
+	over chan struct{} // closed when the server reads no more
+}
+
+// accept connects a client to a server whose sockets have little room.
+func accept(t *testing.T, start func(*httptest.Server)) *accepted {
+	a := &accepted{over: make(chan struct{})}
+	ready := make(chan struct{})
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var err error
+		if a.ws, a.conn, err = socket.Accept(w, r, websocket.AcceptOptions{}); !assert.NoError(t, err) {
+			return
+		}
+		close(ready)
+		a.conn.Read(context.Background())
+		close(a.over)
+	}))
+	server.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		if tcp, ok := c.(*net.TCPConn); ok {
+			assert.NoError(t, tcp.SetWriteBuffer(64<<10))
+		}
+		return ctx
+	}
+	start(server)
+	var err error
+	a.peer, _, err = websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(server.URL, "http"), &websocket.DialOptions{HTTPClient: server.Client()})
+	require.NoError(t, err)
+	a.peer.SetReadLimit(-1)
+	<-ready
+	t.Cleanup(func() {
+		a.peer.CloseNow()
+		a.conn.Close(nil)
+		<-a.over
+		server.Close()
+	})
+	return a
+}
+
+func acceptTCP(t *testing.T) (*accepted, connector.TryConn) {
+	a := accept(t, (*httptest.Server).Start)
+	conn, ok := a.conn.(connector.TryConn)
+	require.True(t, ok)
+	return a, conn
+}
+
+// sequence is the i-th of messages that no two are alike, and short or long.
+func sequence(i int) []byte {
+	size := []int{1, 125, 126, 3000, 65535, 65536, 300_000}[i%7]
+	return append(fmt.Appendf(nil, "%d ", i), bytes.Repeat([]byte{byte(i)}, size)...)
+}
+
+// offer sends a message without waiting if it can, and else waits.
+func offer(ctx context.Context, conn connector.TryConn, message []byte) error {
+	if !conn.Claim() {
+		return conn.Write(ctx, message)
+	}
+	if conn.Offer(message) {
+		return nil
+	}
+	return conn.Flush(ctx)
+}
+
+// Whatever is offered, written and asked at the same time arrives whole and in order.
+func TestMessagesArriveInOrder(t *testing.T) {
+	a, conn := acceptTCP(t)
+	const messages = 350
+	sent := make(chan error, 1)
+	go func() {
+		rng := rand.New(rand.NewPCG(1, 2))
+		for i := range messages {
+			send := func() error { return offer(t.Context(), conn, sequence(i)) }
+			if rng.IntN(4) == 0 {
+				send = func() error { return conn.Write(t.Context(), sequence(i)) }
+			}
+			if err := send(); err != nil {
+				sent <- err
+				return
+			}
+		}
+		sent <- nil
+	}()
+	pings := make(chan error, 1)
+	go func() {
+		for range 50 {
+			if err := a.ws.Ping(t.Context()); err != nil {
+				pings <- err
+				return
+			}
+		}
+		pings <- nil
+	}()
+	for i := range messages {
+		kind, message, err := a.peer.Read(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, websocket.MessageBinary, kind)
+		require.True(t, bytes.Equal(sequence(i), message), "message %d", i)
+	}
+	require.NoError(t, <-sent)
+	ctx := a.peer.CloseRead(t.Context()) // answers the pings that are left
+	require.NoError(t, <-pings)
+	require.NoError(t, ctx.Err())
+}
+
+// A reader that does not read takes what there is room for, and nobody's time: what
+// does not fit is kept and arrives when there is room again.
+func TestOfferDoesNotWait(t *testing.T) {
+	a, conn := acceptTCP(t)
+	offered := 0
+	for full := false; !full; offered++ {
+		require.True(t, conn.Claim())
+		full = !conn.Offer(sequence(offered))
+	}
+	assert.False(t, conn.Claim(), "something is left")
+
+	flushed := make(chan error, 1)
+	go func() { flushed <- conn.Flush(t.Context()) }()
+	for i := range offered {
+		_, message, err := a.peer.Read(t.Context())
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(sequence(i), message), "message %d", i)
+	}
+	require.NoError(t, <-flushed)
+	assert.True(t, conn.Claim(), "there is room again")
+	assert.True(t, conn.Offer(nil), "and nothing to say")
+	assert.True(t, conn.Claim())
+	assert.True(t, conn.Offer([]byte("last")))
+	_, message, err := a.peer.Read(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "last", string(message))
+}
+
+// fill offers messages until there is no room.
+func fill(t *testing.T, conn connector.TryConn) {
+	for full := false; !full; {
+		require.True(t, conn.Claim())
+		full = !conn.Offer(sequence(6))
+	}
+}
+
+func TestClaimDoesNotWaitForWhatIsBeingWritten(t *testing.T) {
+	a, conn := acceptTCP(t)
+	fill(t, conn)
+	ctx, cancel := context.WithCancel(t.Context())
+	flushed, pinged := make(chan error, 1), make(chan error, 1)
+	go func() { flushed <- conn.Flush(ctx) }()
+	go func() { pinged <- a.ws.Ping(ctx) }() // waits for room as well
+	for range 1000 {
+		assert.False(t, conn.Claim())
+	}
+	cancel()
+	assert.Error(t, <-flushed)
+	assert.Error(t, <-pinged)
+}
+
+// A context that ends before there was anything to wait for leaves the connection as
+// it is, as it does with Write.
+func TestEndOfContextEndsAFlush(t *testing.T) {
+	a, conn := acceptTCP(t)
+	fill(t, conn)
+	for open := true; open; {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		assert.Error(t, conn.Flush(ctx))
+		cancel()
+		select {
+		case <-a.over:
+			open = false
+		default:
+		}
+	}
+	assert.Error(t, conn.Write(t.Context(), []byte("more")))
+}
+
+func TestNothingIsOfferedToAReaderThatHasGone(t *testing.T) {
+	a, conn := acceptTCP(t)
+	require.NoError(t, a.peer.CloseNow())
+	<-a.over
+	for conn.Claim() {
+		if !conn.Offer([]byte("message")) {
+			break
+		}
+	}
+	assert.Error(t, conn.Flush(t.Context()))
+	assert.Error(t, conn.Write(t.Context(), []byte("message")))
+}
+
+// RFC 6455, section 5.5.1: nothing follows a close frame, not even if it answers
+// the other side's.
+func TestNoMessageFollowsAClose(t *testing.T) {
+	a, conn := acceptTCP(t)
+	require.NoError(t, a.peer.Close(websocket.StatusNormalClosure, ""))
+	<-a.over
+	assert.False(t, conn.Claim())
+	assert.ErrorIs(t, conn.Write(t.Context(), []byte("message")), net.ErrClosed)
+}
+
+func TestOverTLSEveryMessageWaits(t *testing.T) {
+	a := accept(t, (*httptest.Server).StartTLS)
+	_, ok := a.conn.(connector.TryConn)
+	assert.False(t, ok)
+	require.NoError(t, a.conn.Write(t.Context(), sequence(1)))
+	_, message, err := a.peer.Read(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, sequence(1), message)
+}
