@@ -42,7 +42,10 @@
 //
 // A program that ends, or is put to sleep, can take a snapshot of a collection
 // before, and open the collection with it afterwards: the data is there at once,
-// the state says since when it is not current, and only what changed travels.
+// the state says since when it is not current, and only what changed travels. The
+// objects need not be handed in: an engine with a [Loader] asks for those that
+// somebody looks at, then and there. That and the [Decoder] are all that it asks for
+// in the midst of a call, and both give what follows from what it had before.
 //
 // An engine can also serve readers of its own out of what it holds, with the
 // very sessions that a connector has: AttachReader lets one in, with what it may
