@@ -80,7 +80,7 @@ func (r *restore) take(e *Engine, b *backing, f *wire.RestoreChunk) *api.Status 
 	return nil
 }
 
-// replay takes in the frames of a chunk, and has its body wait between them.
+// replay takes in the frames of a chunk, with its body between them.
 func (r *restore) replay(chunk *wire.Chunk, body *reflector.Body, heard int64) error {
 	before, behind := chunk.Split()
 	if err := r.reflector.Replay(before, heard); err != nil {
@@ -94,8 +94,9 @@ func (r *restore) replay(chunk *wire.Chunk, body *reflector.Body, heard int64) e
 	return r.reflector.Replay(behind, heard)
 }
 
-// bodyOf returns the body of a chunk, nil if it has none: as it was handed in, or
-// where it is.
+// bodyOf returns the body of a chunk, nil if it has none: as it was handed in, which
+// is then put in with the chunk, a step at a time; or where it is, which is then left
+// for later.
 func (e *Engine) bodyOf(chunk *wire.Chunk, f *wire.RestoreChunk, behind []byte) (*reflector.Body, *api.Status) {
 	info := &chunk.Body
 	body := &reflector.Body{Objects: int(info.Objects), First: api.Key(strings.Clone(string(info.First)))}
@@ -112,9 +113,7 @@ func (e *Engine) bodyOf(chunk *wire.Chunk, f *wire.RestoreChunk, behind []byte) 
 			return data, nil
 		}
 	case f.Body == 0 && uint64(len(behind)) == uint64(info.Bytes) && wire.BodySum(behind) == info.Sum:
-		held := append([]byte(nil), behind...)
-		body.Held = len(held)
-		body.Load = func() ([]byte, *api.Status) { return held, nil }
+		body.Frames = behind
 	case f.Body == 0 && uint64(len(behind)) == uint64(info.Bytes):
 		return nil, api.BadRequest("the body of a chunk is damaged: its checksum does not match")
 	default:

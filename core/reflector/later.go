@@ -7,14 +7,15 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// What was kept is mostly of no interest to whoever has it restored: an event, and a
-// reader who is told of it. So the bodies of its chunks wait where they are, as runs
-// of the store, and the changes that were kept of their objects with them.
+// What was kept is mostly of no interest to an object at the edge that wakes up: there
+// is an event, and a reader who is told of it. So the bodies of chunks can wait where
+// they are, as runs of the store, and the changes that were kept of their objects with
+// them.
 
 // later is what waits.
 type later struct {
 	waiting int // bodies
-	bytes   int // that they take in memory
+	bytes   int // that their changes take in memory
 	// all: there is something that can only be understood with all objects at hand,
 	// such as one that could not be read. Nothing is left for later then.
 	all bool
@@ -24,8 +25,8 @@ type later struct {
 type Body struct {
 	Objects int
 	First   api.Key // of the first
-	Held    int     // bytes that it takes in memory
-	// Load returns its frames, or why they are not what was kept.
+	Frames  []byte  // nil where they are to be loaded
+	// Load returns the frames, or why they are not what was kept.
 	Load func() ([]byte, *api.Status)
 }
 
@@ -35,6 +36,7 @@ type run struct {
 	reflector    *Reflector
 	dictionaries []wire.Dictionary // that its frames may name
 	changes      []laterChange
+	bytes        int // that they take in memory
 }
 
 // laterChange is a change of an object of a run.
@@ -53,10 +55,12 @@ func (r *Reflector) ReplayBody(b *Body) error {
 	if r.phase != listing {
 		return api.Protocol("objects of a snapshot were kept outside of one")
 	}
+	if b.Frames != nil {
+		return r.Replay(b.Frames, r.now)
+	}
 	waits := &run{Body: *b, reflector: r, dictionaries: r.replayed}
 	if !r.later.all && r.cacher.WaitInList(b.First, waits) {
 		r.later.waiting++
-		r.later.bytes += b.Held
 		return nil
 	}
 	frames, status := b.Load()
@@ -129,7 +133,7 @@ func (w *run) leave(c *wire.Change) *api.Status {
 	left.position = r.cacher.Announce(c.ResourceVersion, r.now)
 	w.changes = append(w.changes, left)
 	bytes := laterChangeBytes + len(c.Key) + len(c.Envelope) + len(c.Patch) + len(c.Base.Body.Data)
-	w.Held += bytes
+	w.bytes += bytes
 	r.later.bytes += bytes
 	return nil
 }
@@ -151,7 +155,7 @@ func (w *run) Load(state *store.Store) {
 // Drop implements store.Run.
 func (w *run) Drop() {
 	w.reflector.later.waiting--
-	w.reflector.later.bytes -= w.Held
+	w.reflector.later.bytes -= w.bytes
 }
 
 func (w *run) load(state *store.Store) *api.Status {

@@ -30,12 +30,13 @@ func (o *edgeObject) restore(kind int) {
 		chunks, certain = damage(k.chunks, o.rand)
 	}
 	o.refused, o.lacks = nil, false
+	inFull := damaged || o.rand.Int63n(4) == 0
 	for _, chunk := range chunks {
-		if damaged {
-			o.step(&wire.RestoreChunk{Collection: o.open[kind], Data: append([]byte(nil), chunk...)})
-		} else {
-			o.step(o.restoreChunk(kind, chunk))
+		f := &wire.RestoreChunk{Collection: o.open[kind], Data: append([]byte(nil), chunk...)}
+		if !inFull {
+			o.leaveOut(f, kind)
 		}
+		o.step(f)
 	}
 	o.step(&wire.RestoreChunk{Collection: o.open[kind], End: true})
 	o.drain()
@@ -67,14 +68,13 @@ func (o *edgeObject) restore(kind int) {
 	o.world.saw(ObjectRestored)
 }
 
-// restoreChunk hands a chunk in, mostly without its body, which the engine loads when
-// something of it is looked at.
-func (o *edgeObject) restoreChunk(kind int, chunk []byte) *wire.RestoreChunk {
-	f := &wire.RestoreChunk{Collection: o.open[kind], Data: append([]byte(nil), chunk...)}
+// leaveOut leaves the body of a chunk to be loaded when something of it is looked at.
+func (o *edgeObject) leaveOut(f *wire.RestoreChunk, kind int) {
 	_, _, body, err := wire.Next(f.Data)
+	must(err)
 	engine, native := o.engine.(*core.Engine)
-	if err != nil || !native || len(body) == 0 || o.rand.Int63n(4) == 0 {
-		return f
+	if !native || len(body) == 0 {
+		return
 	}
 	length := len(f.Data) - len(body)
 	if o.rand.Int63n(30) == 0 {
@@ -90,7 +90,6 @@ func (o *edgeObject) restoreChunk(kind int, chunk []byte) *wire.RestoreChunk {
 		o.world.saw(BodyLoaded)
 		return b.data
 	}
-	return f
 }
 
 // leftOut is the body of a chunk that was handed in without it; nil for one that was
