@@ -163,6 +163,29 @@ func TestR11_ReadersOfADamagedBody(t *testing.T) {
 	require.Equal(t, r.objects(1), again.objects(1))
 }
 
+// Regression 17: a snapshot for a reader ended where a body was missing, as if there
+// were no more objects, and he took those behind it for deleted.
+func TestRegression17_SnapshotOfADamagedBody(t *testing.T) {
+	r := newRig(t)
+	chunks, _, _ := r.keep(60, 10, 1000)
+	again := r.restart()
+	s := again.handHeads(chunks)
+	delete(s.bodies, 3)
+	l := again.leaf(7, 1<<20)
+	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
+	for range 5 {
+		l.wait(1500)
+	}
+	require.Contains(t, s.loaded, uint32(3))
+	require.Equal(t, wire.Live, l.state().State)
+	require.Equal(t, r.objects(1), l.listed(1))
+	for _, payload := range l.seen[wire.TypeCollectionState] {
+		var f wire.CollectionState
+		require.NoError(t, f.Parse(payload))
+		require.Contains(t, []int{0, r.backend.pods.Len()}, int(f.Objects))
+	}
+}
+
 // An event whose object cannot be loaded is not told as that of a new object.
 func TestR11_EventOfADamagedBody(t *testing.T) {
 	r := newRig(t)
