@@ -32,11 +32,9 @@ type Loader func(name, length uint32) []byte
 
 // Engine is the whole reader's side for one origin.
 type Engine struct {
-	// Load has what RestoreChunk leaves out; nil where nothing ever is.
-	Load Loader
-
 	cfg    wire.Config
 	decode Decoder
+	load   Loader // nil where nothing is left out
 	rand   *api.Rand
 
 	now  int64 // never goes back
@@ -101,6 +99,9 @@ func New(config []byte, decode Decoder) (*Engine, error) {
 	e.objects = objcache.New(objcache.Config{}, objectSources{e})
 	return e, nil
 }
+
+// LoadWith says where what RestoreChunk leaves out is to be had.
+func (e *Engine) LoadWith(load Loader) { e.load = load }
 
 // Step takes commands and results of I/O, one or more whole frames. An error
 // names the frame and what is wrong with it; nothing was applied then. Whatever

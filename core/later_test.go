@@ -21,10 +21,10 @@ type shelf struct {
 // handHeads restores chunks and leaves their bodies on the shelf.
 func (r *rig) handHeads(chunks [][]byte) *shelf {
 	s := &shelf{bodies: map[uint32][]byte{}}
-	r.engine.Load = func(name, _ uint32) []byte {
+	r.engine.LoadWith(func(name, _ uint32) []byte {
 		s.loaded = append(s.loaded, name)
 		return s.bodies[name]
-	}
+	})
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods", Restore: true})
 	for i, chunk := range chunks {
 		_, _, body, err := wire.Next(chunk)

@@ -103,10 +103,10 @@ func (e *Engine) bodyOf(chunk *wire.Chunk, f *wire.RestoreChunk, behind []byte) 
 	switch {
 	case info.Objects == 0 && len(behind) == 0:
 		return nil, nil
-	case f.Body != 0 && len(behind) == 0 && info.Objects > 0 && e.Load != nil:
+	case f.Body != 0 && len(behind) == 0 && info.Objects > 0 && e.load != nil:
 		name, sum, length := f.Body, info.Sum, info.Bytes
 		body.Load = func() ([]byte, *api.Status) {
-			data := e.Load(name, length)
+			data := e.load(name, length)
 			if len(data) != int(length) || wire.BodySum(data) != sum {
 				return nil, api.BadRequest("the body of a chunk is not there, or not as it was kept")
 			}

@@ -12,6 +12,7 @@ type Engine interface {
 	Tick(nowMillis int64)
 	Ready() []byte
 	Advance()
+	LoadWith(core.Loader)
 }
 
 // native makes the engines of package core.

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"github.com/watchglass/watchglass/core"
 	"github.com/watchglass/watchglass/core/sim/check"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -72,8 +71,7 @@ func (o *edgeObject) restore(kind int) {
 func (o *edgeObject) leaveOut(f *wire.RestoreChunk, kind int) {
 	_, _, body, err := wire.Next(f.Data)
 	must(err)
-	engine, native := o.engine.(*core.Engine)
-	if !native || len(body) == 0 {
+	if len(body) == 0 {
 		return
 	}
 	length := len(f.Data) - len(body)
@@ -82,14 +80,16 @@ func (o *edgeObject) leaveOut(f *wire.RestoreChunk, kind int) {
 	}
 	o.bodies = append(o.bodies, leftOut{kind, body})
 	f.Data, f.Body = f.Data[:length], uint32(len(o.bodies))
-	engine.Load = func(name, _ uint32) []byte {
-		b := o.bodies[name-1]
-		if b.data == nil {
-			o.missed(b.kind)
-		}
-		o.world.saw(BodyLoaded)
-		return b.data
+	o.engine.LoadWith(o.load)
+}
+
+func (o *edgeObject) load(name, _ uint32) []byte {
+	b := o.bodies[name-1]
+	if b.data == nil {
+		o.missed(b.kind)
 	}
+	o.world.saw(BodyLoaded)
+	return b.data
 }
 
 // leftOut is the body of a chunk that was handed in without it; nil for one that was

@@ -42,11 +42,17 @@ type Instance struct {
 	reserve, open, step, tick, ready, out, advance, lastError wasm.Function
 
 	stack [1]uint64
+	ctx   context.Context // has the instance itself, for what it imports
+	load  func(name, length uint32) []byte
 }
+
+// instanceKey is where a call's context has its *Instance.
+type instanceKey struct{}
 
 // NewInstance starts an instance; Open makes it usable.
 func (m *Module) NewInstance(ctx context.Context) (*Instance, error) {
 	i := &Instance{}
+	i.ctx = context.WithValue(context.Background(), instanceKey{}, i)
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize").WithStderr(&i.lastGasp)
 	module, err := m.runtime.InstantiateModule(ctx, m.compiled, config)
 	if err != nil {
@@ -85,6 +91,24 @@ func (i *Instance) bind() error {
 
 // Open opens the engine. config is one wire.Config frame.
 func (i *Instance) Open(config []byte) error { return i.send(i.open, config) }
+
+// LoadWith says where the bodies of chunks are to be had that RestoreChunk leaves
+// out, by the names that it gives them: load returns one of so many bytes, which are
+// copied, or nil when it is not there any more. It must not call the instance.
+func (i *Instance) LoadWith(load func(name, length uint32) []byte) { i.load = load }
+
+// load is what the module imports for that: name, where to write, and how much.
+func load(ctx context.Context, module wasm.Module, stack []uint64) {
+	name, at, length := uint32(stack[0]), uint32(stack[1]), uint32(stack[2])
+	stack[0] = 0
+	i, _ := ctx.Value(instanceKey{}).(*Instance)
+	if i == nil || i.load == nil {
+		return
+	}
+	if data := i.load(name, length); len(data) == int(length) && module.Memory().Write(at, data) {
+		stack[0] = uint64(length)
+	}
+}
 
 // Step takes commands and results of I/O, one or more whole frames. The frames
 // stay the caller's.
@@ -151,7 +175,7 @@ func (i *Instance) do(f wasm.Function, arg uint64) error {
 // call is a call of an export with one parameter or none. Its error is a trap.
 func (i *Instance) call(f wasm.Function, arg uint64) (int32, error) {
 	i.stack[0] = arg
-	if err := f.CallWithStack(context.Background(), i.stack[:]); err != nil {
+	if err := f.CallWithStack(i.ctx, i.stack[:]); err != nil {
 		return 0, i.trapped(err)
 	}
 	return int32(i.stack[0]), nil

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/tetratelabs/wazero"
+	wasm "github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
 
@@ -50,9 +51,9 @@ func (m *Module) compile(ctx context.Context, module []byte) (err error) {
 	if _, err = wasi_snapshot_preview1.Instantiate(ctx, m.runtime); err != nil {
 		return fmt.Errorf("guest: %w", err)
 	}
-	// A program in Go hands in what it kept as a whole, so nothing is ever asked for.
+	numbers := []wasm.ValueType{wasm.ValueTypeI32, wasm.ValueTypeI32, wasm.ValueTypeI32}
 	_, err = m.runtime.NewHostModuleBuilder("watchglass").NewFunctionBuilder().
-		WithFunc(func(_, _, _ uint32) uint32 { return 0 }).Export("load").Instantiate(ctx)
+		WithGoModuleFunction(wasm.GoModuleFunc(load), numbers, numbers[:1]).Export("load").Instantiate(ctx)
 	if err != nil {
 		return fmt.Errorf("guest: %w", err)
 	}

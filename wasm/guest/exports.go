@@ -16,7 +16,7 @@ var instance = guest{newEngine: func(config []byte) (engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Load = load
+	e.LoadWith(load)
 	return e, nil
 }}
 

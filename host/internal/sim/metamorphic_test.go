@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchglass/watchglass/core"
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/sim"
 	"github.com/watchglass/watchglass/host/guest"
@@ -21,6 +22,8 @@ type module struct {
 
 func (m module) Tick(now int64) { require.NoError(m.t, m.Instance.Tick(now)) }
 func (m module) Advance()       { require.NoError(m.t, m.Instance.Advance()) }
+
+func (m module) LoadWith(load core.Loader) { m.Instance.LoadWith(load) }
 
 func (m module) Ready() []byte {
 	out, err := m.Instance.Ready()
