@@ -63,7 +63,11 @@ func (e *Engine) attachReader(f *wire.AttachReader) {
 	e.readers = append(e.readers, r)
 	if err := r.session.Resume(f.Kept, e.now); err != nil {
 		e.closeReader(r, err)
+		return
 	}
+	// One that has said its Hello and has nothing open need not speak, and took what
+	// there was as far as anybody knows.
+	r.spoke = len(f.Kept) > 0 && !r.session.Subscribed()
 }
 
 // keepReader tells what another engine needs to go on with a reader.

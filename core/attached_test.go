@@ -276,3 +276,16 @@ func TestG3_ReadersThatAreKept(t *testing.T) {
 		require.Zero(t, l.inspect("reconnects"))
 	}
 }
+
+// Regression 18: a reader that was slow to take the last it had been told, and took it
+// while the object that served it was out of memory, passed for slow for ever: with
+// nothing open it neither hears nor says anything more.
+func TestRegression18_SlowReaderThatHasNothingOpen(t *testing.T) {
+	r := newRig(t)
+	kept := (&wire.Hello{Version: wire.Version}).Append(nil)
+	r.step(&wire.AttachReader{Reader: 7, Allowed: everything, Room: 3000, Kept: kept, Stalled: true})
+	require.Len(t, r.seen[wire.TypeReaderStalled], 1)
+	var f wire.ReaderStalled
+	require.NoError(t, f.Parse(r.seen[wire.TypeReaderStalled][0]))
+	require.False(t, f.Stalled)
+}

@@ -240,6 +240,9 @@ func (s *Session) End(status *api.Status, match func(id uint32, c *cacher.Cacher
 // Has reports whether a subscription is open.
 func (s *Session) Has(id uint32) bool { return s.find(id) != nil }
 
+// Subscribed reports whether any subscription is open.
+func (s *Session) Subscribed() bool { return len(s.subs) > 0 }
+
 func (s *Session) drop(sub *subscription) {
 	sub.close()
 	s.backend.Release(sub.resource)
