@@ -74,8 +74,9 @@ export class CollectionHandle<T extends object> implements Collection<T>, Open {
     if (chunks) {
       const done = restore(client, this.id, chunks).finally(() => (this.#handedIn = true));
       done.then(this.#restored.resolve, this.#restored.reject);
+    } else {
+      this.#restored.resolve();
     }
-    if (!chunks) this.#restored.resolve();
   }
 
   get status(): CollectionStatus {

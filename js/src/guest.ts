@@ -39,9 +39,15 @@ export interface Guest {
 /** Where a module can come from. */
 export type ModuleSource = URL | string | BufferSource | WebAssembly.Module;
 
+/** The smallest module with a vector in it. */
+const vectorModule = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0, 10, 8, 1, 6, 0, 0x41, 0, 0xfd, 0x0f, 0x0b);
+
 /** Compiles the module, which is worth doing once. */
 export async function compile(source: ModuleSource): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return source;
+  if (!WebAssembly.validate(vectorModule)) {
+    throw internalError("the watchglass module cannot run here: it needs WebAssembly with vectors (SIMD), which Chrome has from 91 on, Firefox from 89 and Safari from 16.4");
+  }
   if (typeof source !== "string" && !(source instanceof URL)) return WebAssembly.compile(source);
   const where = String(source);
   try {

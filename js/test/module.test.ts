@@ -181,3 +181,9 @@ test("a connection that is refused is tried again", { skip }, async (t) => {
   await wg.collection("v1/pods").synced;
   assert.equal(connector.refusals, 0);
 });
+
+test("an engine without vectors is told what it lacks, not where the module may be", async (t) => {
+  t.mock.method(WebAssembly, "validate", () => false);
+  await assert.rejects(compile(new URL("file:///nowhere.wasm")), /needs WebAssembly with vectors \(SIMD\).*Safari from 16\.4/);
+  await assert.rejects(compile(new Uint8Array()), /needs WebAssembly with vectors/);
+});
