@@ -93,7 +93,7 @@ func (x *export) report(e *Engine) {
 		return
 	}
 	x.wanted = false
-	if status := x.copy.AppendNext(&x.piece, x.chunkBytes); status != nil {
+	if status := x.copy.Next(&x.piece, x.chunkBytes); status != nil {
 		x.fail(e, status)
 		return
 	}

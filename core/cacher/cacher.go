@@ -205,10 +205,7 @@ func (c *Cacher) Apply(p *Put, now int64) *api.Status {
 	if status != nil {
 		return status
 	}
-	unchanged := p.Unchanged
-	if unchanged == 0 && previous != 0 {
-		unchanged = p.Envelope.SameCells(c.heap.Envelope(previous))
-	}
+	unchanged := c.unchanged(p, previous)
 	mended := false
 	if len(c.faults.list) > 0 {
 		key := p.Envelope.Key()
@@ -224,6 +221,14 @@ func (c *Cacher) Apply(p *Put, now int64) *api.Status {
 		ResourceVersion: p.ResourceVersion, Current: current, Previous: previous, Millis: now, Unchanged: unchanged, Mended: mended,
 	})
 	return nil
+}
+
+// unchanged are cells that are the same in the version before, or zero.
+func (c *Cacher) unchanged(p *Put, previous store.Ref) api.Cells {
+	if p.Unchanged != 0 || previous == 0 {
+		return p.Unchanged
+	}
+	return p.Envelope.SameCells(c.heap.Envelope(previous))
 }
 
 // Delete takes an object out. A key that is not held is invisible to everyone

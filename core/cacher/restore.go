@@ -61,10 +61,7 @@ func (c *Cacher) ChangeRestored(state *store.Store, p *Put, position int) *api.S
 	if status != nil {
 		return status
 	}
-	unchanged := p.Unchanged
-	if unchanged == 0 && previous != 0 {
-		unchanged = p.Envelope.SameCells(c.heap.Envelope(previous))
-	}
+	unchanged := c.unchanged(p, previous)
 	if id != 0 {
 		state.Replace(id, current)
 	} else {
@@ -87,9 +84,9 @@ func notKept(key api.Key, rv api.ResourceVersion) *api.Status {
 	return api.Protocol("the change of " + string(key) + " at version " + rv.String() + " does not lead on from the version kept")
 }
 
-// Damage says that something of what was restored cannot be put in, though its
-// checksum is right: whoever wrote it was wrong. Nothing may be read from here any
-// more; who does gets a 410.
+// Damage says that something of what was restored cannot be put in: it is not there
+// any more, or not as it was kept, or was kept wrongly. Nothing may be read from here
+// any more; who does gets a 410.
 func (c *Cacher) Damage(why *api.Status) {
 	if c.damage == nil {
 		c.damage = api.Expired("what was kept of the collection turned out not to be whole, list it anew: " + why.Message)

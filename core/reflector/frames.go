@@ -118,8 +118,10 @@ func notHere(c *wire.Change) *api.Status {
 // on is not here the subscription starts over.
 func (r *Reflector) take(c *wire.Change, sought store.ID) error {
 	p := cacher.Put{ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base}
-	status := r.inFull(c)
-	if status == nil {
+	var status *api.Status
+	if r.phase == listing && c.Patch != nil { // in a snapshot nothing is told by what changed
+		status = notHere(c)
+	} else {
 		status = r.envelop(&p, c, r.cacher.State(), sought, &r.head)
 	}
 	if status == nil {
@@ -135,14 +137,6 @@ func (r *Reflector) take(c *wire.Change, sought store.ID) error {
 	}
 	if status != nil {
 		r.startOver(status)
-	}
-	return nil
-}
-
-// inFull: nothing in a snapshot is told by what changed.
-func (r *Reflector) inFull(c *wire.Change) *api.Status {
-	if r.phase == listing && c.Patch != nil {
-		return notHere(c)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (c *Copy) From() api.ResourceVersion { return c.sub.from }
 // ResourceVersion is how far the copy leads, once it is done.
 func (c *Copy) ResourceVersion() api.ResourceVersion { return c.sub.rv }
 
-// Piece is what AppendNext has read.
+// Piece is what Next has read.
 type Piece struct {
 	Frames []byte
 	Body   []byte // objects that belong between the frames, see wire.Chunk
@@ -52,10 +52,10 @@ type Piece struct {
 	Last   bool
 }
 
-// AppendNext reads the next piece, of about limit bytes, into the buffers of one
+// Next reads the next piece, of about limit bytes, into the buffers of one
 // that the caller is done with. A status ends the copy: the collection was listed
 // anew meanwhile, or it changes faster than it is read.
-func (c *Copy) AppendNext(p *Piece, limit int) (status *api.Status) {
+func (c *Copy) Next(p *Piece, limit int) (status *api.Status) {
 	p.Frames, p.Body, p.Info, p.Last = p.Frames[:0], p.Body[:0], wire.ChunkBody{}, false
 	// It introduces what comes, and names what cannot be served.
 	if p.Frames, status = c.sub.fillData(p.Frames, 0); status != nil {

@@ -145,7 +145,7 @@ func (k *kept) copy(c *collection, limit int, between func()) (from api.Resource
 	defer x.Close()
 	for {
 		var p session.Piece // and not the one before: what was taken aliases that
-		if status := x.AppendNext(&p, limit); status != nil {
+		if status := x.Next(&p, limit); status != nil {
 			return x.From(), status
 		}
 		require.EqualValues(k.t, len(p.Body), p.Info.Bytes)
