@@ -8,24 +8,18 @@ import (
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/source"
 )
 
 // The defaults of Config.
 const (
-	// DefaultMaxObjectBytes is etcd's own default limit for a request, so
-	// that with such an etcd nothing is refused.
-	DefaultMaxObjectBytes = 3 << 19
-	DefaultMaxReaders     = 10_000
 	DefaultMessageBytes   = 64 << 10
 	DefaultWriteTimeout   = time.Minute
 	DefaultHelloTimeout   = 10 * time.Second
 	DefaultLookupTimeout  = 5 * time.Second
 	DefaultLinger         = 30 * time.Second
 	DefaultReviewInterval = time.Minute
-	// DefaultMaxMessageRate is more than a reader has reason to send: it
-	// answers messages with credit, and people open panels.
-	DefaultMaxMessageRate = 1000
 )
 
 // Config of a connector. Source is required, every other zero takes its
@@ -49,12 +43,9 @@ type Config struct {
 	// Keep says what bodies keep that is stripped by default, the data of
 	// Secrets among it.
 	Keep envelope.Options
-	// MaxObjectBytes is how large an object's raw JSON may be. A larger one
-	// is a fault of that object; the rest goes on.
-	MaxObjectBytes int
-	// MaxReaders is how many connections are served at once. One more is told
-	// 429 and closed.
-	MaxReaders int
+	// Limits holds the resource limits of the server and counts when they act. Nil
+	// means the defaults, uncounted.
+	Limits *limit.Set
 	// MessageBytes is the size of message to aim at: larger is less overhead,
 	// smaller keeps a reader's steps short and lets it show something sooner. One
 	// object or transaction always goes in one message.
@@ -63,10 +54,6 @@ type Config struct {
 	// is slower is taken for dead. A slow but living one is held back by its
 	// own credit long before.
 	WriteTimeout time.Duration
-	// MaxMessageRate is how many messages a second are taken from one reader,
-	// after a burst of as many. Those beyond wait in the network, and hold back
-	// nobody but the reader.
-	MaxMessageRate int
 	// HelloTimeout is how long a new connection may go without a Hello.
 	HelloTimeout time.Duration
 	// LookupTimeout is how long the source may take to describe a resource, and
@@ -89,14 +76,14 @@ func (c Config) withDefaults() Config {
 	if c.Session.Server == "" {
 		c.Session.Server = "watchglass"
 	}
-	setDefault(&c.MaxObjectBytes, DefaultMaxObjectBytes)
-	setDefault(&c.MaxReaders, DefaultMaxReaders)
 	setDefault(&c.MessageBytes, DefaultMessageBytes)
 	setDefault(&c.WriteTimeout, DefaultWriteTimeout)
 	setDefault(&c.HelloTimeout, DefaultHelloTimeout)
 	setDefault(&c.LookupTimeout, DefaultLookupTimeout)
 	setDefault(&c.Linger, DefaultLinger)
-	setDefault(&c.MaxMessageRate, DefaultMaxMessageRate)
+	if c.Limits == nil {
+		c.Limits = limit.NewSet()
+	}
 	setDefault(&c.ReviewInterval, DefaultReviewInterval)
 	return c
 }

@@ -2,11 +2,11 @@ package connector
 
 import (
 	"context"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/limit"
 )
 
 // Connector serves readers from one source. Safe for concurrent use.
@@ -80,6 +80,9 @@ func errClosing() *api.Status {
 	}
 }
 
+// Limits returns the limits in force and their counts.
+func (c *Connector) Limits() *limit.Set { return c.config.Limits }
+
 // admit counts a new reader in, or says why not. Every admitted reader calls
 // c.running.Done when it has left.
 func (c *Connector) admit() *api.Status {
@@ -88,10 +91,9 @@ func (c *Connector) admit() *api.Status {
 	if c.closed {
 		return errClosing()
 	}
-	if c.admitted >= c.config.MaxReaders {
+	if c.admitted >= c.config.Limits.Int(limit.MaxReaders) {
 		c.totals.Refused++
-		return api.TooManyRequests("the connector serves "+strconv.Itoa(c.admitted)+
-			" readers, which is its limit: try again later, or raise the limit", 5)
+		return c.config.Limits.Refuse(limit.MaxReaders, "the connector has as many readers as it serves at once: try again later")
 	}
 	c.admitted++
 	c.totals.Connections++

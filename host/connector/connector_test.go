@@ -21,6 +21,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/connector/connectortest"
+	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/source"
 	"github.com/watchglass/watchglass/host/source/memory"
 )
@@ -222,7 +223,7 @@ func TestUnsubscribedResourceStopsWhileTheReaderStays(t *testing.T) {
 }
 
 func TestFaultsStayWithTheirObjects(t *testing.T) {
-	run(t, connector.Config{MaxObjectBytes: 4096}, func(t *testing.T, w *world) {
+	run(t, connector.Config{Limits: limit.NewSet().With(limit.MaxObjectBytes, 4096)}, func(t *testing.T, w *world) {
 		w.fill(20)
 		w.source.Put(pods, key("broken"), []byte(`{"metadata":{"name":"broken",}`))
 		w.source.Put(pods, key("large"), []byte(`{"metadata":{"name":"large","uid":"`+strings.Repeat("x", 5000)+`"}}`))

@@ -15,6 +15,7 @@ import (
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/limit"
 )
 
 // MessageConn is a connection to one reader: whole messages, in order. Read is
@@ -172,7 +173,8 @@ func (r *reader) leave() {
 
 // receive feeds the session until the reader leaves or breaks the protocol.
 func (r *reader) receive(ctx context.Context) error {
-	limiter := rate.NewLimiter(rate.Limit(r.connector.config.MaxMessageRate), r.connector.config.MaxMessageRate)
+	perSecond := r.connector.config.Limits.Int(limit.MaxMessageRate)
+	limiter := rate.NewLimiter(rate.Limit(perSecond), perSecond)
 	for {
 		message, err := r.conn.Read(ctx)
 		if err != nil {

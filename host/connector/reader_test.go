@@ -24,6 +24,7 @@ import (
 	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/connector/connectortest"
+	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
@@ -122,7 +123,7 @@ func TestMessagesWithoutHelloAreSilence(t *testing.T) {
 }
 
 func TestOneReaderTooManyIsTurnedAway(t *testing.T) {
-	runBoth(t, connector.Config{MaxReaders: 2}, func(t *testing.T, w *world) {
+	runBoth(t, connector.Config{Limits: limit.NewSet().With(limit.MaxReaders, 2)}, func(t *testing.T, w *world) {
 		w.reader()
 		first := w.reader()
 		r, _, result := w.connect()
@@ -361,7 +362,7 @@ func visit(ctx context.Context, r *connectortest.Reader, src *memory.Source, rng
 }
 
 func TestAReaderThatTalksTooMuchIsHeldBackAlone(t *testing.T) {
-	runBoth(t, connector.Config{MaxMessageRate: 10}, func(t *testing.T, w *world) {
+	runBoth(t, connector.Config{Limits: limit.NewSet().With(limit.MaxMessageRate, 10)}, func(t *testing.T, w *world) {
 		w.fill(1)
 		r, s := w.synced()
 		begun := time.Now()

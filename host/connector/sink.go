@@ -6,6 +6,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/source"
 	"github.com/watchglass/watchglass/wasm/bodies"
 )
@@ -45,7 +46,7 @@ func newSink(col *collection, scanner *envelope.Scanner) *sink {
 		resource: col.resource,
 		scanner:  scanner,
 		keep:     config.Keep,
-		limit:    config.MaxObjectBytes,
+		limit:    config.Limits.Int(limit.MaxObjectBytes),
 	}}
 }
 

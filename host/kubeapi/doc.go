@@ -21,8 +21,8 @@
 // history, and when the server stops (rule P10): the client resumes from its
 // last resource version. What waits for a slow client is bounded by the backend,
 // which ends the watch; a client that takes nothing for [Config.WriteTimeout] is
-// taken for dead. Watches and other requests beyond [Config.MaxWatches] and
-// [Config.MaxRequests] are 429.
+// taken for dead. Watches and other requests beyond [limit.MaxWatches] and
+// [limit.MaxRequests] are 429.
 //
 // # What is different from a kube-apiserver
 //

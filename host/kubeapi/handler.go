@@ -12,16 +12,13 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/limit"
 )
 
 // The defaults of Config.
 const (
 	DefaultMinTimeout   = 30 * time.Minute
 	DefaultWriteTimeout = time.Minute
-	// DefaultMaxWatches is as many as a connector serves readers.
-	DefaultMaxWatches = 10_000
-	// DefaultMaxRequests is what kube-apiserver answers at once of its own.
-	DefaultMaxRequests = 400
 	// DefaultReviewInterval is that of connectors.
 	DefaultReviewInterval = time.Minute
 )
@@ -40,9 +37,9 @@ type Config struct {
 	// WriteTimeout is how long a client may take nothing of what is sent to
 	// it, where the server can tell.
 	WriteTimeout time.Duration
-	// MaxWatches is how many watches are open at once, MaxRequests how many
-	// other requests are answered. One more is told 429.
-	MaxWatches, MaxRequests int
+	// Limits holds the resource limits of the server and counts when they act. Nil
+	// means the defaults, uncounted.
+	Limits *limit.Set
 	// Ready says why the source cannot be reached, for /readyz. Nil means that it
 	// always can.
 	Ready func(context.Context) error
@@ -72,12 +69,6 @@ func New(config Config) *Handler {
 	}
 	if config.ReviewInterval == 0 {
 		config.ReviewInterval = DefaultReviewInterval
-	}
-	if config.MaxWatches == 0 {
-		config.MaxWatches = DefaultMaxWatches
-	}
-	if config.MaxRequests == 0 {
-		config.MaxRequests = DefaultMaxRequests
 	}
 	if config.Server == "" {
 		config.Server = "watchglass"
@@ -161,16 +152,16 @@ func (h *Handler) serve(w *output, r *http.Request, req *request) *api.Status {
 		return h.read(w, r, req)
 	}
 	req.verb = "discovery"
-	return within(&h.counts.requests, h.config.MaxRequests, "requests", func() *api.Status {
+	return h.within(&h.counts.requests, limit.MaxRequests, func() *api.Status {
 		return h.discover(w, r, req.place)
 	})
 }
 
 // within answers unless as many answers as are allowed are under way.
-func within(open *atomic.Int64, limit int, what string, answer func() *api.Status) *api.Status {
+func (h *Handler) within(open *atomic.Int64, l *limit.Limit, answer func() *api.Status) *api.Status {
 	defer open.Add(-1)
-	if n := open.Add(1); n > int64(limit) {
-		return api.TooManyRequests("the server has "+strconv.FormatInt(n-1, 10)+" "+what+" under way, which is its limit: try again", 1)
+	if n := open.Add(1); n > h.config.Limits.Value(l) {
+		return h.config.Limits.Refuse(l, "the server answers as many requests as it can at once: try again")
 	}
 	return answer()
 }
@@ -213,9 +204,9 @@ func (h *Handler) read(w *output, r *http.Request, req *request) *api.Status {
 	}
 	req.schema = schema
 	if req.watch {
-		return within(&h.counts.watches, h.config.MaxWatches, "watches", func() *api.Status { return h.watch(w, r, req) })
+		return h.within(&h.counts.watches, limit.MaxWatches, func() *api.Status { return h.watch(w, r, req) })
 	}
-	return within(&h.counts.requests, h.config.MaxRequests, "requests", func() *api.Status {
+	return h.within(&h.counts.requests, limit.MaxRequests, func() *api.Status {
 		if req.kind == object {
 			return h.get(w, r, req)
 		}

@@ -12,10 +12,11 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/kubeapi"
+	"github.com/watchglass/watchglass/host/limit"
 )
 
 func TestWatchesBeyondTheLimitAre429(t *testing.T) {
-	run(t, kubeapi.Config{MaxWatches: 2}, func(t *testing.T, w *world) {
+	run(t, kubeapi.Config{Limits: limit.NewSet().With(limit.MaxWatches, 2)}, func(t *testing.T, w *world) {
 		w.put("a/one", "web")
 		first, second := w.watch("/api/v1/pods?watch=1"), w.watch("/api/v1/pods?watch=1")
 		a := w.get("/api/v1/pods?watch=1")
@@ -44,7 +45,7 @@ func (s slowly) List(ctx context.Context, _ api.Resource, _ kubeapi.ListOptions)
 }
 
 func TestRequestsBeyondTheLimitAre429(t *testing.T) {
-	run(t, kubeapi.Config{Backend: slowly{still{}}, MaxRequests: 1}, func(t *testing.T, w *world) {
+	run(t, kubeapi.Config{Backend: slowly{still{}}, Limits: limit.NewSet().With(limit.MaxRequests, 1)}, func(t *testing.T, w *world) {
 		ctx, cancel := context.WithCancel(t.Context())
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://cluster/api/v1/pods", nil)
 		require.NoError(t, err)

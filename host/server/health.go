@@ -91,6 +91,7 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 	metric("faults_total", "counter", "Objects that could not be served.", t.Faults)
 	metric("messages_total", "counter", "Messages sent to readers.", t.Messages)
 	metric("bytes_total", "counter", "Bytes of messages sent to readers.", t.BytesOut)
+	s.config.Connector.Limits().WriteMetrics(&b)
 	if s.config.Metrics != nil {
 		s.config.Metrics(&b)
 	}

@@ -16,10 +16,7 @@ import (
 
 // The defaults and limits of the HTTP side.
 const (
-	// DefaultMaxMessageBytes has room for thousands of frames of the reader's
-	// side, none of which is long.
-	DefaultMaxMessageBytes = 1 << 20
-	DefaultPingInterval    = 20 * time.Second
+	DefaultPingInterval = 20 * time.Second
 
 	headerTimeout  = 5 * time.Second
 	requestTimeout = 30 * time.Second
@@ -50,8 +47,6 @@ type Config struct {
 	// HealthOnly serves no readers and no page: health and metrics alone, of a
 	// connector whose readers come another way.
 	HealthOnly bool
-	// MaxMessageBytes is the longest message a reader may send.
-	MaxMessageBytes int64
 	// PingInterval is how often a connection is asked for a sign of life.
 	PingInterval time.Duration
 }
@@ -82,9 +77,6 @@ func New(config Config) (*Server, error) {
 	}
 	if config.Page == nil {
 		config.Page = embedded()
-	}
-	if config.MaxMessageBytes == 0 {
-		config.MaxMessageBytes = DefaultMaxMessageBytes
 	}
 	if config.PingInterval == 0 {
 		config.PingInterval = DefaultPingInterval

@@ -25,6 +25,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/connector/connectortest"
+	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/server"
 	"github.com/watchglass/watchglass/host/source/memory"
 )
@@ -41,12 +42,18 @@ type rig struct {
 
 func start(t *testing.T, config server.Config) *rig {
 	t.Helper()
+	return startWithin(t, nil, config)
+}
+
+// startWithin starts a server with limits other than the defaults.
+func startWithin(t *testing.T, limits *limit.Set, config server.Config) *rig {
+	t.Helper()
 	r := &rig{source: memory.New()}
 	for i := range 20 {
 		r.put(fmt.Sprintf("pod-%d", i))
 	}
 	quiet := slog.New(slog.DiscardHandler)
-	r.connector = connector.New(connector.Config{Source: r.source, Logger: quiet})
+	r.connector = connector.New(connector.Config{Source: r.source, Logger: quiet, Limits: limits})
 	config.Connector = r.connector
 	if config.Logger == nil {
 		config.Logger = quiet
@@ -156,7 +163,7 @@ func TestMalformedFramesCloseWith1002(t *testing.T) {
 }
 
 func TestMessageOverTheLimitClosesWith1009(t *testing.T) {
-	r := start(t, server.Config{MaxMessageBytes: 1000})
+	r := startWithin(t, limit.NewSet().With(limit.MaxMessageBytes, 1000), server.Config{})
 	conn, err := connectortest.Dial(t.Context(), r.socket())
 	require.NoError(t, err)
 	require.NoError(t, conn.Write(t.Context(), make([]byte, 2000)))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/socket"
 )
 
@@ -35,7 +36,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 		s.config.Logger.Debug("WebSocket handshake failed", "remote", r.RemoteAddr, "error", err)
 		return
 	}
-	ws.SetReadLimit(s.config.MaxMessageBytes)
+	ws.SetReadLimit(s.config.Connector.Limits().Value(limit.MaxMessageBytes))
 	s.serve(ws, conn, r)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/server"
 )
 
@@ -21,6 +22,15 @@ type inspection struct {
 	Resources []inspectedResource `json:"resources"`
 	Readers   []inspectedReader   `json:"readers"`
 	Totals    connector.Totals    `json:"totals"`
+	Limits    []inspectedLimit    `json:"limits"`
+}
+
+// inspectedLimit is a limit in force and how often it acted.
+type inspectedLimit struct {
+	Name     string `json:"name"`
+	Value    int64  `json:"value"` // a count, bytes, or nanoseconds
+	Text     string `json:"text"`  // the value as the flag takes it
+	Refusals uint64 `json:"refusals"`
 }
 
 type inspectedResource struct {
@@ -96,6 +106,10 @@ func (a *admin) inspection() inspection {
 	i := inspection{
 		Version: versionText(), Source: a.source, Totals: stats.Totals,
 		Resources: []inspectedResource{}, Readers: []inspectedReader{},
+	}
+	limits := a.connector.Limits()
+	for _, l := range limit.All() {
+		i.Limits = append(i.Limits, inspectedLimit{l.Name, limits.Value(l), limit.Format(l.Unit, limits.Value(l)), limits.Refusals(l)})
 	}
 	for _, r := range stats.Resources {
 		one := inspectedResource{

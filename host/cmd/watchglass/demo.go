@@ -121,7 +121,7 @@ func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	h, err := newHost(listeners, "a simulated cluster", connector.Config{Source: src, Logger: log},
+	h, err := newHost(listeners, "a simulated cluster", connector.Config{Source: src, Logger: log, Limits: f.limits},
 		server.Config{Logger: log, AllowOrigins: f.allowOrigins, Ready: src.Ready})
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (f *demoFlags) showCluster(ctx context.Context, log *slog.Logger, stdout io
 		return fmt.Errorf("the demo shows a real cluster to this machine alone, and %s is public: listen on loopback, or use serve with --auth",
 			strings.Join(public, " and "))
 	}
-	h, err := newHost(listeners, up.name, connector.Config{Source: up.source, Logger: log},
+	h, err := newHost(listeners, up.name, connector.Config{Source: up.source, Logger: log, Limits: f.limits},
 		server.Config{Logger: log, AllowOrigins: f.allowOrigins, Ready: up.ready})
 	if err != nil {
 		return err

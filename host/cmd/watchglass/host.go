@@ -17,6 +17,7 @@ import (
 
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/internal/listen"
+	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/server"
 )
 
@@ -30,6 +31,7 @@ type hostFlags struct {
 	kubeAPI      string
 	admin        string
 	allowOrigins []string
+	limits       *limit.Set
 }
 
 func (f *hostFlags) add(flags *pflag.FlagSet) {
@@ -39,6 +41,7 @@ func (f *hostFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.admin, "admin", "", "loopback address for watchglass inspect, such as 127.0.0.1:8082")
 	flags.StringSliceVar(&f.allowOrigins, "allow-origin", nil,
 		`origin whose pages may connect besides our own, such as "https://dashboard.example.com"; "*" allows all (repeatable)`)
+	f.limits = addLimits(flags)
 }
 
 // listeners are the addresses of a host.

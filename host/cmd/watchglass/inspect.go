@@ -109,6 +109,10 @@ func (i *inspection) print(stdout io.Writer, now time.Time) error {
 	if len(i.Readers) == 0 {
 		fmt.Fprintln(w, "(nobody)")
 	}
+	fmt.Fprintln(w, "\nLIMIT\tVALUE\tREFUSALS")
+	for _, l := range i.Limits {
+		fmt.Fprintf(w, "%s\t%s\t%d\n", l.Name, l.Text, l.Refusals)
+	}
 	return w.Flush()
 }
 

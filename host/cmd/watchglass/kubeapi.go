@@ -21,7 +21,7 @@ type kubeAPI struct {
 
 func newKubeAPI(c *connector.Connector, policy access.Policy, ready func(context.Context) error) *kubeAPI {
 	return &kubeAPI{handler: kubeapi.New(kubeapi.Config{
-		Backend: c.Backend(), Access: policy, Ready: ready, Server: "watchglass",
+		Backend: c.Backend(), Access: policy, Ready: ready, Server: "watchglass", Limits: c.Limits(),
 	})}
 }
 

@@ -62,6 +62,7 @@ It serves no readers here. With --listen it tells how it is: /healthz, /readyz a
 	f.kubeFlags.add(cmd.Flags())
 	f.etcdFlags.add(cmd.Flags())
 	f.logFlags.add(cmd.Flags())
+	f.limits = addLimits(cmd.Flags())
 	cmd.Flags().StringVar(&f.listen, "listen", "", "address to serve /healthz, /readyz and /metrics on, such as 127.0.0.1:8080")
 	cmd.Flags().StringVar(&f.admin, "admin", "", "loopback address for watchglass inspect, such as 127.0.0.1:8082")
 	cmd.Flags().StringSliceVar(&f.resources, "resources", nil, "what to bring, such as pods or apps/v1/deployments (repeatable)")
@@ -98,6 +99,7 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 			Source:  up.source,
 			Logger:  log,
 			Access:  access.Only(resources...),
+			Limits:  f.limits,
 			Keep:    envelope.Options{KeepSecretData: f.allowSecretData},
 			Session: session.Config{ProgressMillis: f.progress.Milliseconds()},
 		},

@@ -89,6 +89,7 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 			Source: up.source,
 			Logger: log,
 			Access: policy,
+			Limits: f.limits,
 			Keep:   envelope.Options{KeepSecretData: f.allowSecretData},
 		},
 		server.Config{Logger: log, AllowOrigins: f.allowOrigins, Ready: up.ready})

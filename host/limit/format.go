@@ -1,0 +1,77 @@
+package limit
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var byteUnits = []struct {
+	suffix string
+	size   int64
+}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
+
+// Format writes a value as Parse reads it.
+func Format(u Unit, value int64) string {
+	switch u {
+	case Duration:
+		return time.Duration(value).String()
+	case Bytes:
+		for _, b := range byteUnits {
+			if value >= b.size && value%b.size == 0 {
+				return strconv.FormatInt(value/b.size, 10) + b.suffix
+			}
+		}
+	}
+	return strconv.FormatInt(value, 10)
+}
+
+// Parse reads a positive value: "10000", "16KiB", "1m30s".
+func Parse(u Unit, text string) (int64, error) {
+	switch u {
+	case Duration:
+		d, err := time.ParseDuration(text)
+		if err != nil || d <= 0 {
+			return 0, fmt.Errorf("%q: expected a positive duration such as 30s or 1m30s", text)
+		}
+		return int64(d), nil
+	case Bytes:
+		size := int64(1)
+		digits := text
+		for _, b := range byteUnits {
+			if rest, ok := strings.CutSuffix(text, b.suffix); ok {
+				digits, size = rest, b.size
+				break
+			}
+		}
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || n <= 0 || n > math.MaxInt64/size {
+			return 0, fmt.Errorf("%q: expected a positive size such as 512KiB, 16MiB or 2GiB", text)
+		}
+		return n * size, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || n <= 0 {
+		return 0, fmt.Errorf("%q: expected a whole number from 1 to %d", text, math.MaxInt32)
+	}
+	return n, nil
+}
+
+// WriteMetrics writes the values and counts in the Prometheus text format.
+func (s *Set) WriteMetrics(w io.Writer) {
+	fmt.Fprint(w, "# HELP watchglass_limit The value of each resource limit: a count, bytes or seconds.\n# TYPE watchglass_limit gauge\n")
+	for _, l := range All() {
+		value := float64(s.Value(l))
+		if l.Unit == Duration {
+			value = s.Duration(l).Seconds()
+		}
+		fmt.Fprintf(w, "watchglass_limit{limit=%q} %v\n", l.Name, value)
+	}
+	fmt.Fprint(w, "# HELP watchglass_limit_refusals_total Requests, connections and messages refused, by the limit that acted.\n# TYPE watchglass_limit_refusals_total counter\n")
+	for _, l := range All() {
+		fmt.Fprintf(w, "watchglass_limit_refusals_total{reason=%q} %d\n", l.Name, s.Refusals(l))
+	}
+}

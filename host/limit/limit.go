@@ -1,0 +1,143 @@
+package limit
+
+import (
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// Unit is how the value of a limit is written and read.
+type Unit uint8
+
+const (
+	Count    Unit = iota // a plain number
+	Bytes                // a size: "16KiB", "1.5GiB"
+	Duration             // nanoseconds, written as time.Duration does
+)
+
+// A Limit is one row of the table. Limits are compared by identity and never
+// change.
+type Limit struct {
+	// Name is the flag without its dashes, "max-readers". Clients and metrics see
+	// the same name.
+	Name string
+	// Default is the value of a Set that does not say otherwise.
+	Default int64
+	Unit    Unit
+	// Code is the HTTP status code of a refusal: 413 for one request that is too
+	// large, 429 for too many requests of one client, 503 when the server is full.
+	Code int
+	// Help is the flag's help text. It says what is limited and what happens at the
+	// limit.
+	Help string
+
+	index int
+}
+
+var table []*Limit
+
+// define adds a limit to the table. It runs during package initialization.
+func define(l Limit) *Limit {
+	l.index = len(table)
+	table = append(table, &l)
+	return &l
+}
+
+// All returns every limit, sorted by name.
+func All() []*Limit {
+	all := slices.Clone(table)
+	slices.SortFunc(all, func(a, b *Limit) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return all
+}
+
+// Set is the values in force and the number of refusals of each limit. A nil Set
+// has the defaults and counts nothing. Values are set before the Set is shared;
+// everything else is safe for concurrent use.
+type Set struct {
+	values   []int64
+	refusals []atomic.Uint64
+}
+
+// NewSet returns a Set with the default values.
+func NewSet() *Set {
+	s := &Set{values: make([]int64, len(table)), refusals: make([]atomic.Uint64, len(table))}
+	for i, l := range table {
+		s.values[i] = l.Default
+	}
+	return s
+}
+
+// Value returns the value in force.
+func (s *Set) Value(l *Limit) int64 {
+	if s == nil {
+		return l.Default
+	}
+	return s.values[l.index]
+}
+
+// Int returns the value in force as an int.
+func (s *Set) Int(l *Limit) int { return int(s.Value(l)) }
+
+// Duration returns the value in force of a limit in time.
+func (s *Set) Duration(l *Limit) time.Duration { return time.Duration(s.Value(l)) }
+
+// With changes a value and returns the Set. It must be called before the Set is
+// shared.
+func (s *Set) With(l *Limit, value int64) *Set {
+	s.values[l.index] = value
+	return s
+}
+
+// Refuse counts a refusal and returns its Status. The message is the given text,
+// which says what was refused, followed by the name of the limit. It does not
+// contain the limit's value or the server's load.
+func (s *Set) Refuse(l *Limit, message string) *api.Status {
+	s.Count(l)
+	status := &api.Status{Code: l.Code, Cause: l.Name, Message: message + " (limit: " + l.Name + ")"}
+	switch l.Code {
+	case http.StatusRequestEntityTooLarge:
+		status.Reason = api.ReasonTooLarge
+	case http.StatusTooManyRequests:
+		status.Reason, status.RetryAfterSeconds = api.ReasonTooManyRequests, 1
+	default:
+		status.Reason, status.RetryAfterSeconds = api.ReasonUnavailable, 5
+	}
+	return status
+}
+
+// Count counts a refusal that is reported to the client in another way.
+func (s *Set) Count(l *Limit) {
+	if s != nil {
+		s.refusals[l.index].Add(1)
+	}
+}
+
+// CountStatus counts a refusal that the core made. The Cause of its Status names
+// the limit; a Status with any other Cause is ignored.
+func (s *Set) CountStatus(status *api.Status) {
+	if s == nil || status == nil || status.Cause == "" {
+		return
+	}
+	for _, l := range table {
+		if l.Name == status.Cause {
+			s.Count(l)
+			return
+		}
+	}
+}
+
+// Refusals returns how often a limit has acted since the Set was made.
+func (s *Set) Refusals(l *Limit) uint64 {
+	if s == nil {
+		return 0
+	}
+	return s.refusals[l.index].Load()
+}

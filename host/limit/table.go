@@ -1,0 +1,41 @@
+package limit
+
+import "net/http"
+
+// Limits of connections to /watch.
+var (
+	MaxReaders = define(Limit{
+		Name: "max-readers", Default: 10_000, Unit: Count, Code: http.StatusTooManyRequests,
+		Help: "WebSocket readers served at once; further ones get 429",
+	})
+	MaxMessageBytes = define(Limit{
+		Name: "max-message-bytes", Default: 1 << 20, Unit: Bytes, Code: http.StatusRequestEntityTooLarge,
+		Help: "size of one message from a reader; a larger one closes the connection",
+	})
+	MaxMessageRate = define(Limit{
+		Name: "max-message-rate", Default: 1000, Unit: Count, Code: http.StatusTooManyRequests,
+		Help: "messages per second read from one reader, after a burst of as many; further ones wait in the network",
+	})
+)
+
+// Limits of requests to the Kubernetes API.
+var (
+	MaxWatches = define(Limit{
+		Name: "max-watches", Default: 10_000, Unit: Count, Code: http.StatusTooManyRequests,
+		Help: "watches of the Kubernetes API open at once; further ones get 429",
+	})
+	// kube-apiserver answers as many non-mutating requests at once.
+	MaxRequests = define(Limit{
+		Name: "max-requests", Default: 400, Unit: Count, Code: http.StatusTooManyRequests,
+		Help: "other requests of the Kubernetes API answered at once; further ones get 429",
+	})
+)
+
+// Limits of the source.
+var (
+	// The default is etcd's own limit for a request.
+	MaxObjectBytes = define(Limit{
+		Name: "max-object-bytes", Default: 3 << 19, Unit: Bytes, Code: http.StatusRequestEntityTooLarge,
+		Help: "size of an object's JSON; readers of a larger object get a fault for it and keep its last good version",
+	})
+)
