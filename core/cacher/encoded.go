@@ -40,7 +40,7 @@ type EncodedEvents struct {
 	// the largest there is when there is none.
 	Held       api.ResourceVersion
 	Dictionary uint32
-	LabelSets  []LabelSetMark // that whoever is told must know
+	LabelSets  []uint32 // of the changes, which the events of the window hold
 	Count      int
 	Changes    []byte // as wire.Events has them
 }
@@ -54,9 +54,6 @@ type Frame struct {
 
 // Frame is that of this collection, to be written anew.
 func (c *Cacher) Frame() *Frame { return &c.encoded.frame }
-
-// LabelSetMark is a label set as it was defined to readers.
-type LabelSetMark struct{ ID, Mark uint32 }
 
 // EncodedEvents are the last ones, for the readers of this collection to use and to
 // write anew.

@@ -37,4 +37,7 @@ func TestLabelSetsAreFoundByTheirNumber(t *testing.T) {
 	assert.Equal(t, "d", find(256))
 	assert.Equal(t, "a", find(0))
 	assert.Equal(t, held, sets.bytes, "what a number meant before is let go")
+	define(256, "d")
+	assert.Equal(t, "d", find(256))
+	assert.Equal(t, held, sets.bytes, "a definition that is repeated changes nothing")
 }

@@ -20,6 +20,9 @@ const (
 	known      = 1
 	yes        = 2
 	idsPerWord = 32
+
+	// maxIDs bounds a Memo to 8 KiB.
+	maxIDs = 1 << 15
 )
 
 // NewMemo returns a Memo that knows no verdict yet.
@@ -35,6 +38,9 @@ func (m *Memo) Matches(id uint32, set api.Labels) bool {
 }
 
 func (m *Memo) matches(id uint32, set api.Labels) bool {
+	if id >= maxIDs {
+		return m.labels.Matches(set)
+	}
 	word, shift := place(id)
 	if missing := word + 1 - len(m.verdicts); missing > 0 {
 		m.verdicts = append(m.verdicts, make([]uint64, missing)...)

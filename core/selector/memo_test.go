@@ -74,3 +74,22 @@ func TestMemo_AgreesWithSelectorUnderReuse(t *testing.T) {
 	assert.Greater(t, matched, 1000)
 	assert.Greater(t, refused, 1000)
 }
+
+// A Memo has a fixed size at most, however large the ids are.
+func TestMemoIsBounded(t *testing.T) {
+	l := parseLabels(t, "app=web")
+	web, db := labelSet("app", "web"), labelSet("app", "db")
+	memo := selector.NewMemo(l)
+	memo.Matches(1<<15-1, web)
+	assert.Zero(t, testing.AllocsPerRun(10, func() {
+		for id := uint32(1 << 15); id < 1<<16; id += 1 << 10 {
+			if !memo.Matches(id, web) || memo.Matches(id+1, db) {
+				panic("a verdict is wrong")
+			}
+			memo.Forget(id + 1)
+			if !memo.Matches(id+1, web) {
+				panic("a verdict was not forgotten")
+			}
+		}
+	}))
+}

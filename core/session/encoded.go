@@ -29,10 +29,8 @@ func (s *subscription) appendEncoded(message []byte, room int) ([]byte, bool) {
 		len(e.Changes) > room || e.Dictionary != s.dictionary || e.Held <= s.basesSince || !s.isOneOfMany() {
 		return message, false
 	}
-	for _, l := range e.LabelSets {
-		if int(l.ID) >= len(s.labelSets) || s.labelSets[l.ID] != l.Mark {
-			return message, false
-		}
+	for _, id := range e.LabelSets {
+		message = s.defineLabelSet(message, id)
 	}
 	s.rv = e.ResourceVersion
 	s.follower.MoveTo(e.To)
@@ -53,7 +51,7 @@ func (s *subscription) encode(message []byte, from, to int, held api.ResourceVer
 	}
 	for i := range s.frame.Changes {
 		if c := &s.frame.Changes[i]; c.Type != api.Deleted {
-			e.LabelSets = append(e.LabelSets, cacher.LabelSetMark{ID: c.LabelSet, Mark: s.labelSets[c.LabelSet]})
+			e.LabelSets = append(e.LabelSets, c.LabelSet)
 		}
 	}
 	message = s.charge(message, &encodedFrame{f, e})

@@ -32,6 +32,10 @@ type Config struct {
 	ProgressMillis int64
 	// MaxSubscriptions a reader may have open; default 256.
 	MaxSubscriptions int
+	// LabelSets is how many label sets a subscription remembers to have defined to
+	// its reader; default 1024. It bounds memory; a definition that is forgotten is
+	// sent again.
+	LabelSets int
 	// Shard is what there is of each resource for this reader; zero for all.
 	Shard api.Shard
 	// Authenticate checks the token of a Hello; nil lets everyone in.
@@ -44,6 +48,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxSubscriptions <= 0 {
 		c.MaxSubscriptions = 256
+	}
+	if c.LabelSets <= 0 {
+		c.LabelSets = 1024
 	}
 	return c
 }

@@ -44,13 +44,13 @@ type subscription struct {
 	source       string // of the versions: the reader's, then the cacher's
 	bases        uint64 // that the reader has above basesSince, then the cacher's
 	basesSince   api.ResourceVersion
-	progressed   int64    // the cacher's Progressed that was last reported
-	reported     int64    // when that was; zero makes a reader that resumed or asked hear at once
-	awaited      vouch    // the next to be reported
-	moves        int64    // when the reader may be told next of a version without changes
-	excused      int64    // when the reader was last told why there is no news; zero while there is
-	faultMark    int      // faults reported
-	labelSets    []uint32 // by number: the generation that was defined, plus one
+	progressed   int64 // the cacher's Progressed that was last reported
+	reported     int64 // when that was; zero makes a reader that resumed or asked hear at once
+	awaited      vouch // the next to be reported
+	moves        int64 // when the reader may be told next of a version without changes
+	excused      int64 // when the reader was last told why there is no news; zero while there is
+	faultMark    int   // faults reported
+	labelSets    knownLabelSets
 	excuse       *api.Status
 
 	resource     api.Resource
@@ -427,19 +427,6 @@ func (s *subscription) setEnvelope(c *wire.Change, ref, held store.Ref, position
 		s.frame.Bytes = c.Envelope.AppendWithBody(s.frame.Bytes, body)
 		c.Envelope = s.frame.Bytes[at:]
 	}
-}
-
-func (s *subscription) defineLabelSet(message []byte, id uint32) []byte {
-	sets := &s.cacher.Heap().Labels
-	mark := sets.Generation(id) + 1
-	for len(s.labelSets) <= int(id) {
-		s.labelSets = append(s.labelSets, 0)
-	}
-	if s.labelSets[id] == mark || api.Mutated(api.StaleLabelSet) && s.labelSets[id] != 0 {
-		return message
-	}
-	s.labelSets[id] = mark
-	return (&wire.LabelSet{Subscription: s.id, ID: id, Labels: sets.Labels(id)}).Append(message)
 }
 
 // appendFaults names the objects of the collection that cannot be served and

@@ -3,7 +3,8 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // LabelSet gives a number to a label set, for one subscription and from here
-// on: a number that comes again means another set.
+// on. A number that comes again may mean another set, or the same one: a
+// connector that does not remember a definition repeats it.
 type LabelSet struct {
 	Subscription uint32
 	ID           uint32
