@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchglass/watchglass/host/internal/redact"
+	"github.com/watchglass/watchglass/host/internal/terminal"
 )
 
 func newInspectCommand() *cobra.Command {
@@ -68,7 +69,10 @@ func inspect(ctx context.Context, address, output string, stdout io.Writer) erro
 		return fmt.Errorf("%s answers %s: is it the address of serve --admin?", redact.URL(address), resp.Status)
 	}
 	if output == "json" {
-		_, err := io.Copy(stdout, resp.Body)
+		document, err := io.ReadAll(resp.Body) // because a Write must end with a whole rune
+		if err == nil {
+			_, err = stdout.Write(document)
+		}
 		return err
 	}
 	var i inspection
@@ -93,10 +97,10 @@ func inspectURL(address string) (string, error) {
 
 func (i *inspection) print(stdout io.Writer, now time.Time) error {
 	w := tabwriter.NewWriter(stdout, 0, 0, 3, ' ', 0)
-	fmt.Fprintf(w, "watchglass %s, from %s\n\n", i.Version, i.Source)
+	fmt.Fprintf(w, "watchglass %s, from %s\n\n", terminal.Text(i.Version), terminal.Text(i.Source))
 	fmt.Fprintln(w, "RESOURCE\tSTATE\tOBJECTS\tVERSION\tMEMORY\tHEARD\tREADERS")
 	for _, r := range i.Resources {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%.0fs ago\t%d\n", r.Resource, r.state(), r.Objects, r.ResourceVersion,
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%.0fs ago\t%d\n", terminal.Text(r.Resource), terminal.Text(r.state()), r.Objects, r.ResourceVersion,
 			size(uint64(r.Bytes)), r.BehindSeconds, r.Readers)
 	}
 	if len(i.Resources) == 0 {
@@ -104,7 +108,7 @@ func (i *inspection) print(stdout io.Writer, now time.Time) error {
 	}
 	fmt.Fprintln(w, "\nREADER\tFOR\tSENT\tFOLLOWS")
 	for _, r := range i.Readers {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.User, now.Sub(r.Since).Round(time.Second), size(r.Bytes), r.follows())
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", terminal.Text(r.User), now.Sub(r.Since).Round(time.Second), size(r.Bytes), terminal.Text(r.follows()))
 	}
 	if len(i.Readers) == 0 {
 		fmt.Fprintln(w, "(nobody)")

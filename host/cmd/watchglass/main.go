@@ -7,14 +7,17 @@ import (
 	"os"
 
 	"github.com/watchglass/watchglass/host/internal/interrupt"
+	"github.com/watchglass/watchglass/host/internal/terminal"
 )
 
 func main() {
 	os.Exit(run(interrupt.Context(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run executes one command line and returns the exit code.
+// run executes one command line and returns the exit code. What it prints may
+// come from servers and their readers, and does not control the terminal.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	stdout, stderr = terminal.NewWriter(stdout), terminal.NewWriter(stderr)
 	root := newRootCommand()
 	root.SetArgs(args)
 	root.SetOut(stdout)

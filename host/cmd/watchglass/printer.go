@@ -11,6 +11,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/internal/age"
+	"github.com/watchglass/watchglass/host/internal/terminal"
 )
 
 // The output formats of get and watch.
@@ -102,9 +103,9 @@ func (p *printer) row(t api.EventType, o object) []string {
 		cells = append(cells, t.String())
 	}
 	if p.namespaces {
-		cells = append(cells, printable(o.Key().Namespace()))
+		cells = append(cells, terminal.Text(o.Key().Namespace()))
 	}
-	cells = append(cells, printable(o.Key().Name()))
+	cells = append(cells, terminal.Text(o.Key().Name()))
 	for i, c := range p.schema.Columns {
 		if p.shown(c) {
 			cells = append(cells, p.cell(c, o.Column(i)))
@@ -125,17 +126,7 @@ func (p *printer) cell(c api.Column, v api.Value) string {
 	case v.Kind == api.Null, v.Kind == api.String && v.Text == "":
 		return "<none>"
 	}
-	return printable(v.String())
-}
-
-// printable leaves out what could play tricks on a terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, text)
+	return terminal.Text(v.String())
 }
 
 func (p *printer) table(rows [][]string) error {
@@ -174,7 +165,7 @@ func (p *printer) name(o object) error {
 	if group := p.schema.Resource.Group; group != "" {
 		kind += "." + group
 	}
-	_, err := fmt.Fprintf(p.out, "%s/%s\n", kind, o.Key().Name())
+	_, err := fmt.Fprintf(p.out, "%s/%s\n", kind, terminal.Text(o.Key().Name()))
 	return err
 }
 

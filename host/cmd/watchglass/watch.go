@@ -13,6 +13,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/internal/terminal"
 )
 
 func newWatchCommand() *cobra.Command {
@@ -117,7 +118,7 @@ func reportStates(ctx context.Context, c *guest.Collection, w io.Writer) {
 	for {
 		status, changed := c.StatusChange()
 		if status.State != last && reported(status.State) {
-			fmt.Fprintln(w, "watchglass:", stateText(status))
+			fmt.Fprintln(w, "watchglass:", terminal.Text(stateText(status)))
 			last = status.State
 		}
 		select {

@@ -1,0 +1,81 @@
+// Package terminal keeps text that others chose, such as names and error
+// messages of a server, from controlling the terminal it is shown on.
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// unsafe reports whether a terminal interprets a rune instead of showing it: C0
+// and C1 controls, and the controls that reorder the text around them.
+func unsafe(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+}
+
+// Text returns text for a place within a line, such as a cell of a table. Spaces
+// replace all controls.
+func Text(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unsafe(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// NewWriter returns a writer that escapes controls other than newlines and tabs
+// as JSON does, "\u001b". The value of a JSON document stays the same. Invalid
+// UTF-8 becomes U+FFFD, so each Write must end with a whole rune.
+func NewWriter(w io.Writer) io.Writer { return writer{w} }
+
+type writer struct{ io.Writer }
+
+// Write implements io.Writer.
+func (w writer) Write(text []byte) (int, error) {
+	escaped := text
+	if i := firstUnsafe(text); i < len(text) {
+		escaped = escape(append([]byte(nil), text[:i]...), text[i:])
+	}
+	if _, err := w.Writer.Write(escaped); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// firstUnsafe returns the index of the first rune that is to be escaped, or the
+// length of the text.
+func firstUnsafe(text []byte) int {
+	for i := 0; i < len(text); {
+		if c := text[i]; c >= ' ' && c < 0x7f {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		if mustEscape(r, size) {
+			return i
+		}
+		i += size
+	}
+	return len(text)
+}
+
+func mustEscape(r rune, size int) bool {
+	return unsafe(r) && r != '\n' && r != '\t' || r == utf8.RuneError && size == 1
+}
+
+func escape(dst, text []byte) []byte {
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		text = text[size:]
+		if mustEscape(r, size) && r != utf8.RuneError {
+			dst = fmt.Appendf(dst, `\u%04x`, r)
+			continue
+		}
+		dst = utf8.AppendRune(dst, r)
+	}
+	return dst
+}
