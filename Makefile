@@ -19,6 +19,7 @@ KUBERNETES_VERSION := v1.36.3
 FUZZTIME ?= 30s
 SEEDS   ?= 1000
 SEED    ?= 1
+MUTANTS ?=
 
 ##@ Use
 demo: $(BINARY) ## Start etcd, a cluster simulator, the connector and the dashboard on http://127.0.0.1:8080
@@ -58,8 +59,8 @@ scenarios: $(WASM) js/node_modules ## Replay the scenarios in five runtimes and 
 sim: ## Run the simulation: SEEDS of them (default 1000) from SEED on (default 1)
 	@go run ./host/internal/sim -seeds $(SEEDS) -seed $(SEED)
 
-sim-mutants: ## See that the simulation notices deliberate bugs
-	@go test -count=1 -tags mutant -timeout 30m -run TestMutants -v ./core/sim | grep -v '^=== \|^--- \|^PASS\|^ok '
+mutants: ## Apply each mutant (or MUTANTS=regexp) and check that the tests that claim it fail
+	@go run ./host/internal/rulebook/cmd/mutants -run '$(MUTANTS)'
 
 bench: $(WASM) js/build/bench ## Compare with what else there is, all figures or BENCH=P1,P9
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/bench -only '$(BENCH)'
@@ -155,4 +156,4 @@ js/build/bench: js/node_modules js/bench/node_modules $(JS_SRC) $(shell git ls-f
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: demo edge build test test-edge lint scenarios sim sim-mutants bench bench-json bench-edge fuzz conformance golden clean wasm js dashboard worker help
+.PHONY: demo edge build test test-edge lint scenarios sim mutants bench bench-json bench-edge fuzz conformance golden clean wasm js dashboard worker help

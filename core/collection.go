@@ -167,9 +167,7 @@ func (b *backing) adopt(e *Engine, r *reflector.Reflector) {
 	b.reflector.OnFault = func(f *wire.ObjectError) { e.reportFault(b, f) }
 	b.reflector.OnRefused = func(why *api.Status) {
 		b.settle(why)
-		if !api.Mutated(api.RefusalUntold) {
-			e.expireReaders(b.cacher, why)
-		}
+		e.expireReaders(b.cacher, why)
 	}
 }
 
@@ -285,7 +283,7 @@ func (e *Engine) keepBudget() {
 	}
 	grown := used > e.used
 	e.used = used
-	if used <= e.cfg.MaxBytes || !grown || largest == nil || api.Mutated(api.BudgetIgnored) {
+	if used <= e.cfg.MaxBytes || !grown || largest == nil {
 		return
 	}
 	largest.reflector.Refuse(api.TooLarge("the objects need more memory than the " +

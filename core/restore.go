@@ -127,7 +127,7 @@ func (r *restore) place(e *Engine, b *backing, chunk *wire.Chunk) *api.Status {
 	switch {
 	case scopeOf(chunk, b.scope.Columns) != b.scope:
 		return api.BadRequest("a chunk is of " + scopeText(scopeOf(chunk, "")) + ", and the collection of " + scopeText(b.scope))
-	case chunk.Previous != r.previous && !api.Mutated(api.LostChunkAccepted):
+	case chunk.Previous != r.previous:
 		return api.BadRequest("a chunk does not follow the one before it: one is missing, or they are of different snapshots")
 	case r.previous != 0:
 		return nil

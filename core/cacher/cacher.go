@@ -284,9 +284,6 @@ func (c *Cacher) Release(rv api.ResourceVersion, now int64) {
 	c.bury(rv)
 	c.held = false
 	c.advance(rv)
-	if api.Mutated(api.ChangesAreProgress) {
-		c.progress()
-	}
 }
 
 func (c *Cacher) progress() {

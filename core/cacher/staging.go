@@ -197,7 +197,7 @@ func (c *Cacher) difference(old *store.Store, rv api.ResourceVersion) []history.
 	})
 	api.Sort(changes, func(a, b *history.Event) bool { return a.ResourceVersion < b.ResourceVersion })
 	old.Ascend("", func(ref store.Ref) bool {
-		if c.state.Get(c.heap.Key(ref)) == 0 && !api.Mutated(api.MissedDeletionOnRelist) {
+		if c.state.Get(c.heap.Key(ref)) == 0 {
 			changes = append(changes, history.Event{
 				ResourceVersion: rv, Previous: ref, Millis: c.now, FinalStateUnknown: true,
 			})

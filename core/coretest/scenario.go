@@ -10,7 +10,11 @@ import (
 // Scenario is a parsed file.
 type Scenario struct {
 	// Name is that of the file without its extension.
-	Name  string
+	Name string
+	// Rules and Mutants are those that the header names: the rules that the
+	// scenario shows, and the deliberate bugs that it must notice.
+	Rules, Mutants []string
+
 	path  string
 	lines []string
 	steps []step
@@ -60,6 +64,7 @@ func parse(path, text string) (*Scenario, error) {
 		Name: strings.TrimSuffix(filepath.Base(path), ".txt"), path: path,
 		lines: strings.Split(strings.TrimSuffix(text, "\n"), "\n"),
 	}
+	s.parseHeader()
 	for at := 0; at < len(s.lines); {
 		if line := s.lines[at]; line == "" || strings.HasPrefix(line, "#") {
 			at++
@@ -71,6 +76,25 @@ func parse(path, text string) (*Scenario, error) {
 		}
 	}
 	return s, nil
+}
+
+// parseHeader reads the lines "# Rules: " and "# Mutants: " of the comment that
+// the file begins with.
+func (s *Scenario) parseHeader() {
+	for _, line := range s.lines {
+		text, ok := strings.CutPrefix(line, "#")
+		if !ok {
+			return
+		}
+		key, list, _ := strings.Cut(strings.TrimSpace(text), ": ")
+		names := strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' })
+		switch key {
+		case "Rules":
+			s.Rules = append(s.Rules, names...)
+		case "Mutants":
+			s.Mutants = append(s.Mutants, names...)
+		}
+	}
 }
 
 // parseStep reads the step that begins at a line and returns the line behind.

@@ -125,8 +125,6 @@ const reasonStorageRead api.Reason = "StorageReadError"
 func (f *Feed) judge(status *api.Status) *api.Status {
 	justListed := f.listedAt != 0 && f.now-f.listedAt < veryShort
 	switch {
-	case status.Code == 410 && api.Mutated(api.ExpiredSwallowed):
-		return api.Unavailable(status.Message)
 	case status.Code == 410 && justListed:
 		return api.Unavailable("the server does not know the version of its own list any more: " + status.Message)
 	case status.Code != 500:

@@ -146,7 +146,7 @@ func (f *Feed) progress() error {
 	switch {
 	case f.unconfirmed:
 		return nil
-	case !f.sure && !api.Mutated(api.ProgressUnproved) || f.at < f.target:
+	case !f.sure || f.at < f.target:
 		// It is no progress, and yet what to resume from.
 		return f.reflector.Changes(&wire.Events{ResourceVersion: f.whole}, 0)
 	}

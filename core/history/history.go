@@ -215,11 +215,8 @@ func (w *Window) After(rv api.ResourceVersion) (position int, status *api.Status
 	if !ok {
 		return 0, api.Internal("the collection has not been listed yet, so there is no history to start from")
 	}
-	if rv < oldest && !(api.Mutated(api.WindowOffByOne) && rv+1 == oldest) {
+	if rv < oldest {
 		return 0, api.Expired("too old resource version: " + rv.String() + " (" + oldest.String() + ")")
-	}
-	if api.Mutated(api.DuplicateAfterResume) && rv > oldest {
-		rv--
 	}
 	n := sort.Search(w.end-w.start, func(i int) bool { return w.At(w.start+i).ResourceVersion > rv })
 	if position = w.start + n; position < w.vacant {

@@ -185,7 +185,7 @@ func (r *Reflector) SnapshotEnd(f *wire.SnapshotEnd) error {
 	if r.phase != listing {
 		return api.Protocol("SnapshotEnd came outside of a snapshot")
 	}
-	if f.ResourceVersion < r.cacher.ResourceVersion() && !api.Mutated(api.BackInTime) {
+	if f.ResourceVersion < r.cacher.ResourceVersion() {
 		return api.Protocol("the snapshot is older than what is here already: version " + f.ResourceVersion.String() +
 			" after " + r.cacher.ResourceVersion().String())
 	}

@@ -175,9 +175,6 @@ func (w *run) load(state *store.Store) *api.Status {
 		frames = rest
 	}
 	for i := range w.changes {
-		if api.Mutated(api.LeftChangeForgotten) {
-			break
-		}
 		if status := into.change(&w.changes[i]); status != nil {
 			return status
 		}

@@ -235,7 +235,7 @@ func (r *Reflector) NextTick() int64 {
 func (r *Reflector) staleAt() int64 { return r.heard + stalePeriods*r.period }
 
 func (r *Reflector) stale() bool {
-	return r.now >= r.staleAt() && !api.Mutated(api.StalenessUnsaid)
+	return r.now >= r.staleAt()
 }
 
 // State says how current the collection is.

@@ -34,7 +34,7 @@ func (s *subscription) held(t api.EventType, e *history.Event) store.Ref {
 	if s.phase != live || t != api.Modified || e.Mended {
 		return 0
 	}
-	if s.cacher.Heap().ResourceVersion(e.Previous) <= s.basesSince && !api.Mutated(api.ForeignBases) {
+	if s.cacher.Heap().ResourceVersion(e.Previous) <= s.basesSince {
 		return 0
 	}
 	return e.Previous

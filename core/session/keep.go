@@ -54,7 +54,7 @@ func (s *subscription) sent() api.ResourceVersion {
 	switch {
 	case s.generation != s.cacher.Generation():
 		return max(s.rv, s.follower.Rested())
-	case s.caughtUp() || api.Mutated(api.KeptTooFar):
+	case s.caughtUp():
 		return max(s.rv, s.cacher.ResourceVersion())
 	}
 	return s.rv

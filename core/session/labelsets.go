@@ -1,7 +1,6 @@
 package session
 
 import (
-	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -22,7 +21,7 @@ func (k *knownLabelSets) define(id, generation uint32, most int) (isNew bool) {
 		*k = append(*k, make(knownLabelSets, missing)...)
 	}
 	entry, now := &(*k)[int(id)%most], knownLabelSet{id, generation + 1}
-	isNew = *entry != now && !(api.Mutated(api.StaleLabelSet) && entry.id == id && entry.mark != 0)
+	isNew = *entry != now
 	*entry = now
 	return isNew
 }

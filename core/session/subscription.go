@@ -165,7 +165,7 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 		// Versions of another history say nothing about this one.
 		s.source, s.from, s.notOlderThan = c.Source(), 0, 0
 	}
-	if c.ResourceVersion() < s.notOlderThan && !api.Mutated(api.BackInTime) {
+	if c.ResourceVersion() < s.notOlderThan {
 		if s.deadline == 0 {
 			s.deadline = now + freshnessMillis
 		}
@@ -347,7 +347,7 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 	from, oldest := position, heldByNobody
 	for ; position < window.End(); position++ {
 		e := window.At(position)
-		if (e.ResourceVersion != s.rv || api.Mutated(api.RevisionSplitOnResume)) && (room <= 0 || s.mustSplit(e.Current)) {
+		if e.ResourceVersion != s.rv && (room <= 0 || s.mustSplit(e.Current)) {
 			break
 		}
 		s.rv = e.ResourceVersion

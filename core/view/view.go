@@ -251,9 +251,6 @@ func (v *View) visible() []shownRow {
 		return rows
 	}
 	offset := int(v.offset)
-	if api.Mutated(api.ViewRankOffByOne) && offset > 0 {
-		offset--
-	}
 	v.rows.From(offset, func(id store.ID) bool {
 		rows = append(rows, shownRow{id: id, ref: state.Version(id)})
 		return len(rows) < int(v.limit)

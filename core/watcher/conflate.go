@@ -20,10 +20,6 @@ func (w *Watcher) conflate() {
 		key := w.keyOf(in)
 		if earlier := last[key]; earlier != nil {
 			w.merge(earlier, in)
-			if api.Mutated(api.ConflationReorders) {
-				*earlier, *in = *in, *earlier
-				in = earlier
-			}
 		}
 		last[key] = in
 	}

@@ -95,7 +95,7 @@ func (f *Filter) Matches(ref store.Ref) bool {
 // matchesLabels asks the cache of verdicts, after dropping those on numbers that
 // may stand for another label set by now.
 func (f *Filter) matchesLabels(ref store.Ref) bool {
-	if freed := f.heap.Labels.Freed(); f.freed != freed && !api.Mutated(api.StaleFilterMemo) {
+	if freed := f.heap.Labels.Freed(); f.freed != freed {
 		if !f.heap.Labels.EachFreed(f.freed, f.labels.Forget) {
 			f.labels.Clear()
 		}

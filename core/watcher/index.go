@@ -195,11 +195,11 @@ func (x *Index[T]) choose(f *Filter) []place {
 // Find returns the entries that a change may concern, in the order in which they
 // were added. The list is good until the next Find.
 func (x *Index[T]) Find(e *history.Event) []*Entry[T] {
-	if len(x.all.entries) <= fewEntries && x.all.gone == 0 && !api.Mutated(api.DispatchMissesWatcher) {
+	if len(x.all.entries) <= fewEntries && x.all.gone == 0 {
 		return x.all.entries
 	}
 	x.found = x.found[:0]
-	if x.all.len() <= fewEntries && !api.Mutated(api.DispatchMissesWatcher) {
+	if x.all.len() <= fewEntries {
 		x.merge(&x.all)
 		return x.found
 	}
@@ -220,7 +220,7 @@ func (x *Index[T]) findIn(namespace string, asked *tally, e *history.Event) {
 	if e.Current != 0 {
 		x.findVersion(namespace, asked, e.Current, 0, 0)
 	}
-	if e.Previous != 0 && (e.Current == 0 || !api.Mutated(api.DispatchMissesWatcher)) {
+	if e.Previous != 0 {
 		x.findVersion(namespace, asked, e.Previous, e.Current, e.Unchanged)
 	}
 	if asked.everything > 0 {

@@ -165,10 +165,7 @@ func (w *Watcher) full() bool { return w.in.len()-w.difference >= w.inputLimit }
 
 // admits reports whether the watch is open to an event of that version.
 func (w *Watcher) admits(e *history.Event) bool {
-	if w.inClosed || e.ResourceVersion <= w.watermark {
-		return false
-	}
-	return !api.Mutated(api.WatermarkOffByOne) || e.ResourceVersion != w.watermark+1
+	return !w.inClosed && e.ResourceVersion > w.watermark
 }
 
 // Idle reports that nothing waits to be delivered, and that the watch goes on.
@@ -190,10 +187,6 @@ func (w *Watcher) AddBookmark(rv api.ResourceVersion) bool {
 	if w.inClosed || rv < w.opt.BookmarkAfter || w.full() {
 		return false
 	}
-	if api.Mutated(api.BookmarkOvertakesEvent) && w.bookmark == sent {
-		w.deliverBookmark(rv)
-		return true
-	}
 	w.in.push(input{event: history.Event{ResourceVersion: rv}, bookmark: true})
 	if w.bookmark == waiting {
 		w.bookmark = received
@@ -205,7 +198,7 @@ func (w *Watcher) AddBookmark(rv api.ResourceVersion) bool {
 // bookmark is in the queue, because the consumer would otherwise lose all of
 // its initial events, at once in every other case (rule W13).
 func (w *Watcher) Terminate() {
-	w.Stop(w.bookmark == received && !api.Mutated(api.DrainDropsEndMarker))
+	w.Stop(w.bookmark == received)
 }
 
 // Stop ends the watch. With drain, what was admitted is delivered first; without
@@ -348,7 +341,7 @@ func (w *Watcher) close() {
 // Discard closes the watch and drops what was not taken: the consumer is gone.
 func (w *Watcher) Discard() {
 	w.close()
-	for w.out.len() > 0 && !api.Mutated(api.ReferenceLeak) {
+	for w.out.len() > 0 {
 		w.heap.Release(w.out.pop().Content)
 	}
 }

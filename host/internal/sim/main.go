@@ -14,7 +14,12 @@ func main() {
 	seeds := flag.Int("seeds", 300, "how many seeds to run")
 	first := flag.Uint64("seed", 1, "the first of them")
 	workers := flag.Int("workers", runtime.NumCPU(), "how many at a time")
+	stop := flag.Bool("stop", false, "run one after the other and stop at the first violation, without shortening it")
 	flag.Parse()
+	if *stop {
+		stopAtFirst(*first, *seeds)
+		return
+	}
 	report := sim.Campaign(*first, *seeds, *workers, os.Stdout)
 	fmt.Printf("situations seen\n%s", report.Seen.String())
 	for _, r := range report.Failures[:min(len(report.Failures), sim.MaxFailures)] {
@@ -29,4 +34,14 @@ func main() {
 	if failed {
 		os.Exit(1)
 	}
+}
+
+func stopAtFirst(first uint64, seeds int) {
+	for seed := first; seed < first+uint64(seeds); seed++ {
+		if r := sim.Run(seed, sim.Program(seed), sim.Setup{}); r.Err != nil {
+			fmt.Printf("sim: seed %d: %v\n", seed, r.Err)
+			os.Exit(1)
+		}
+	}
+	fmt.Printf("sim: %d seeds, 0 violations\n", seeds)
 }

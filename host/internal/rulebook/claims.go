@@ -1,0 +1,107 @@
+package rulebook
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/coretest"
+)
+
+// ScenarioDir holds the scenarios, relative to the root of the repository.
+const ScenarioDir = "testdata/scenarios"
+
+// Claims are the mutants with what claims to catch them. A mutant names the Go
+// tests; a scenario names its mutants in its header.
+type Claims struct {
+	Mutants []*Mutant
+	// Scenarios are the names of the scenarios that claim a mutant.
+	Scenarios map[string][]string
+
+	all []*coretest.Scenario
+}
+
+// LoadClaims reads the mutants and the headers of the scenarios under root.
+// Each mutant must be claimed, and each claim must be of a mutant that exists.
+func LoadClaims(root string) (*Claims, error) {
+	c := &Claims{Scenarios: map[string][]string{}}
+	var err error
+	if c.Mutants, err = LoadMutants(root); err != nil {
+		return nil, err
+	}
+	if c.all, err = coretest.LoadAll(filepath.Join(root, filepath.FromSlash(ScenarioDir))); err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, m := range c.Mutants {
+		known[m.Name] = true
+	}
+	for _, s := range c.all {
+		for _, name := range s.Mutants {
+			if !known[name] {
+				return nil, fmt.Errorf("%s/%s.txt claims the mutant %q, and there is no %s/%s.mutant", ScenarioDir, s.Name, name, MutantDir, name)
+			}
+			c.Scenarios[name] = append(c.Scenarios[name], s.Name)
+		}
+	}
+	for _, m := range c.Mutants {
+		if len(m.Tests) == 0 && m.Seeds == 0 && len(c.Scenarios[m.Name]) == 0 {
+			return nil, fmt.Errorf("%s: nothing claims to catch it; add a \"test:\" or \"sim:\" line, or name it in the header of a scenario", m.path)
+		}
+	}
+	return c, nil
+}
+
+// Keep drops the mutants that keep does not accept.
+func (c *Claims) Keep(keep func(*Mutant) bool) {
+	c.Mutants = slices.DeleteFunc(c.Mutants, func(m *Mutant) bool { return !keep(m) })
+}
+
+// ClaimAll makes every scenario claim every mutant, and nothing else claim any.
+func (c *Claims) ClaimAll() {
+	var names []string
+	for _, s := range c.all {
+		names = append(names, s.Name)
+	}
+	for _, m := range c.Mutants {
+		m.Tests, m.Seeds = nil, 0
+		c.Scenarios[m.Name] = names
+	}
+}
+
+// Baseline runs all claimed tests and scenarios without any mutant. They must
+// pass: a test that fails anyway catches nothing.
+func (r *Runner) Baseline(ctx context.Context, c *Claims) error {
+	var tests []Test
+	var scenarios []string
+	for _, m := range c.Mutants {
+		tests = append(tests, m.Tests...)
+		scenarios = append(scenarios, c.Scenarios[m.Name]...)
+	}
+	groups := byPackage(unique(tests), unique(scenarios))
+	for _, pkg := range slices.Sorted(maps.Keys(groups)) {
+		failed, err := r.Failing(ctx, "none", "", pkg, groups[pkg])
+		if err != nil {
+			return err
+		}
+		if len(failed) > 0 {
+			return fmt.Errorf("these fail without any mutant, in %s: %s", pkg, strings.Join(failed, ", "))
+		}
+	}
+	return nil
+}
+
+func unique[T comparable](list []T) []T {
+	seen := map[T]bool{}
+	var kept []T
+	for _, v := range list {
+		if !seen[v] {
+			seen[v] = true
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}

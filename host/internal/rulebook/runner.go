@@ -1,0 +1,235 @@
+package rulebook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	scenarioPackage = "core/coretest"
+	scenarioTest    = "TestScenarios"
+	simCommand      = "./host/internal/sim"
+	// testTimeout ends a test that a mutant keeps from ending. It counts as
+	// failed then.
+	testTimeout = "2m"
+)
+
+// Runner builds and runs what claims to catch mutants.
+type Runner struct {
+	Root string // of the repository
+	Temp string // for overlays and binaries
+}
+
+// ErrBuild reports that a mutant does not compile. That catches nothing.
+var ErrBuild = errors.New("the mutant does not build")
+
+// Result says which claims hold.
+type Result struct {
+	Mutant *Mutant
+	// Caught and Missed are tests, scenarios and the simulation by name.
+	Caught, Missed []string
+}
+
+// Run applies a mutant and runs the tests, scenarios and seeds that claim it.
+func (r *Runner) Run(ctx context.Context, m *Mutant, scenarios []string) (*Result, error) {
+	overlay, err := r.overlay(m)
+	if err != nil {
+		return nil, err
+	}
+	result := &Result{Mutant: m}
+	for pkg, names := range byPackage(m.Tests, scenarios) {
+		failed, err := r.Failing(ctx, m.Name, overlay, pkg, names)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.path, err)
+		}
+		for _, name := range names {
+			result.count(slices.Contains(failed, name), claimName(pkg, name))
+		}
+	}
+	if m.Seeds > 0 {
+		seed, err := r.simulate(ctx, m, overlay)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.path, err)
+		}
+		if seed != "" {
+			result.count(true, "simulation, seed "+seed)
+		} else {
+			result.count(false, fmt.Sprintf("simulation, %d seeds", m.Seeds))
+		}
+	}
+	slices.Sort(result.Caught)
+	slices.Sort(result.Missed)
+	return result, nil
+}
+
+func (r *Result) count(caught bool, claim string) {
+	if caught {
+		r.Caught = append(r.Caught, claim)
+	} else {
+		r.Missed = append(r.Missed, claim)
+	}
+}
+
+// byPackage groups the names of tests, with scenarios as subtests.
+func byPackage(tests []Test, scenarios []string) map[string][]string {
+	groups := map[string][]string{}
+	for _, t := range tests {
+		groups[t.Package] = append(groups[t.Package], t.Name)
+	}
+	for _, s := range scenarios {
+		groups[scenarioPackage] = append(groups[scenarioPackage], scenarioTest+"/"+s)
+	}
+	return groups
+}
+
+func claimName(pkg, name string) string {
+	if scenario, ok := strings.CutPrefix(name, scenarioTest+"/"); ok && pkg == scenarioPackage {
+		return scenario + ".txt"
+	}
+	return pkg + " " + name
+}
+
+// overlay writes the changed files and the list of them for the go command.
+func (r *Runner) overlay(m *Mutant) (file string, err error) {
+	files, err := m.Apply(r.Root)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(r.Temp, m.Name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	root, err := filepath.Abs(r.Root)
+	if err != nil {
+		return "", err
+	}
+	replace := map[string]string{}
+	for name, text := range files {
+		changed := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
+		if err := os.WriteFile(changed, []byte(text), 0o644); err != nil {
+			return "", err
+		}
+		replace[filepath.Join(root, filepath.FromSlash(name))] = changed
+	}
+	list, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	file = filepath.Join(dir, "overlay.json")
+	return file, os.WriteFile(file, list, 0o644)
+}
+
+// Failing builds a package's tests with an overlay, or without one if it is
+// empty, and returns which of the named tests fail. A test that does not exist
+// is an error.
+func (r *Runner) Failing(ctx context.Context, name, overlay, pkg string, tests []string) (failed []string, err error) {
+	binary := filepath.Join(r.Temp, name, strings.ReplaceAll(pkg, "/", "_")+".test")
+	args := []string{"test", "-c", "-ldflags=-s -w", "-o", binary}
+	if overlay != "" {
+		args = append(args, "-overlay", overlay)
+	}
+	if err := r.build(ctx, append(args, "./"+pkg)); err != nil {
+		return nil, err
+	}
+	defer os.Remove(binary)
+	verdicts := map[string]string{}
+	for _, siblings := range byParent(tests) {
+		r.verdicts(ctx, binary, pkg, siblings, verdicts)
+	}
+	for _, test := range tests {
+		if verdicts[test] == "" { // another test ended the process before this one
+			r.verdicts(ctx, binary, pkg, []string{test}, verdicts)
+		}
+		switch verdicts[test] {
+		case "FAIL":
+			failed = append(failed, test)
+		case "PASS":
+		default:
+			return nil, fmt.Errorf("%s has no test %s, or it was skipped", pkg, test)
+		}
+	}
+	return failed, nil
+}
+
+var verdictLine = regexp.MustCompile(`(?m)^\s*--- (PASS|FAIL|SKIP): (\S+)`)
+
+// verdicts runs tests in one process and adds what became of each. A test that
+// was running when the process ended has failed.
+func (r *Runner) verdicts(ctx context.Context, binary, pkg string, siblings []string, verdicts map[string]string) {
+	cmd := exec.CommandContext(ctx, binary, "-test.v", "-test.timeout="+testTimeout, "-test.run="+pattern(siblings))
+	cmd.Dir = filepath.Join(r.Root, filepath.FromSlash(pkg))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	for _, m := range verdictLine.FindAllStringSubmatch(out.String(), -1) {
+		if verdicts[m[2]] != "FAIL" {
+			verdicts[m[2]] = m[1]
+		}
+	}
+	test := siblings[0]
+	if err != nil && len(siblings) == 1 && verdicts[test] == "" && strings.Contains(out.String(), "=== RUN   "+test+"\n") {
+		verdicts[test] = "FAIL"
+	}
+}
+
+// byParent groups tests that one pattern can select: subtests of the same test.
+func byParent(tests []string) map[string][]string {
+	groups := map[string][]string{}
+	for _, t := range tests {
+		groups[path.Dir(t)] = append(groups[path.Dir(t)], t)
+	}
+	return groups
+}
+
+// pattern matches exactly these tests, which have the same parent.
+func pattern(siblings []string) string {
+	var names []string
+	for _, t := range siblings {
+		names = append(names, regexp.QuoteMeta(path.Base(t)))
+	}
+	last := "^(" + strings.Join(names, "|") + ")$"
+	if parent := path.Dir(siblings[0]); parent != "." {
+		return "^" + strings.ReplaceAll(regexp.QuoteMeta(parent), "/", "$/^") + "$/" + last
+	}
+	return last
+}
+
+func (r *Runner) build(ctx context.Context, args []string) error {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = r.Root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: go %s: %w\n%s", ErrBuild, strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+var violationLine = regexp.MustCompile(`(?m)^sim: seed (\d+): `)
+
+// simulate returns the first seed that fails, or the empty string.
+func (r *Runner) simulate(ctx context.Context, m *Mutant, overlay string) (seed string, err error) {
+	binary := filepath.Join(r.Temp, m.Name, "sim")
+	if err := r.build(ctx, []string{"build", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, simCommand}); err != nil {
+		return "", err
+	}
+	defer os.Remove(binary)
+	cmd := exec.CommandContext(ctx, binary, "-seeds", strconv.Itoa(m.Seeds), "-workers", "1", "-stop")
+	out, err := cmd.CombinedOutput()
+	if found := violationLine.FindSubmatch(out); found != nil {
+		return string(found[1]), nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("the simulation ended without a verdict: %w\n%s", err, out)
+	}
+	return "", nil
+}
