@@ -121,6 +121,23 @@ func (c *Cacher) Progressed() int64 { return c.progressed }
 // Len is the number of objects.
 func (c *Cacher) Len() int { return c.state.Len() }
 
+// Count is the number of objects that a filter covers, whether or not its
+// selectors match them.
+func (c *Cacher) Count(f *watcher.Filter) (n int) {
+	if f.CoversAll() {
+		return c.Len()
+	}
+	namespace := f.Scope().Namespace
+	c.Ascend(api.Key(namespacePrefix(namespace)), func(ref store.Ref) bool {
+		key := c.heap.Key(ref)
+		if f.Covers(key) {
+			n++
+		}
+		return key.InNamespace(namespace)
+	})
+	return n
+}
+
 // Heap is where the versions lie.
 func (c *Cacher) Heap() *store.Heap { return c.heap }
 

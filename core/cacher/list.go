@@ -142,6 +142,9 @@ func (c *Cacher) list(p *listPlan, filter *watcher.Filter) (*ListResult, *api.St
 		if !strings.HasPrefix(string(c.heap.Key(ref)), p.prefix) {
 			return false
 		}
+		if !filter.Covers(c.heap.Key(ref)) {
+			return true // neither it nor the number of its like may show
+		}
 		if p.limit > 0 && len(r.Items) == p.limit {
 			r.Remaining++
 			return !filter.Selective()

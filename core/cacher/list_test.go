@@ -231,3 +231,17 @@ func TestG4_HeldWaitsSeeWholeRevisions(t *testing.T) {
 	w.Tick(w.now)
 	assert.Empty(t, items)
 }
+
+// A list of one name has no further pages, whatever else there is: a token would
+// show that there are other objects.
+func TestListOfOneNameSaysNothingOfOtherObjects(t *testing.T) {
+	w := lists(t)
+	for fields, want := range map[string]string{"metadata.name=a": "ns/a@101", "metadata.name=c": "ns/c@102"} {
+		for _, o := range []cacher.ListOptions{{Limit: 1}, {Limit: 1, Namespace: "ns"}, {Limit: 1, ResourceVersion: "102", Match: wire.MatchExact}} {
+			o.FieldSelector = fields
+			p := w.page(o)
+			assert.Equal(t, []string{want}, p.items)
+			assert.Empty(t, p.next)
+		}
+	}
+}

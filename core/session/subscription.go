@@ -202,7 +202,7 @@ func (s *subscription) introduce(message []byte) []byte {
 	number, dictionary := s.cacher.CurrentDictionary()
 	message = s.describe(message, number, dictionary)
 	if s.phase == listing {
-		begin := wire.SnapshotBegin{Subscription: s.id, ResourceVersion: s.rv, Total: uint64(s.cacher.Len())}
+		begin := wire.SnapshotBegin{Subscription: s.id, ResourceVersion: s.rv, Total: uint64(s.cacher.Count(s.filter))}
 		message = begin.Append(message)
 	}
 	return message

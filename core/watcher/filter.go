@@ -7,21 +7,21 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// Filter is a namespace with a label and a field selector, bound to the
-// resource's fields, and a shard of the namespaces. It caches verdicts by label
-// set.
+// Filter is the scope of a request with its label and field selector, bound to
+// the resource's fields, and a shard of the namespaces. It caches verdicts by
+// label set.
 type Filter struct {
 	// What every event looks at comes first.
 	heap     *store.Heap
-	placed   bool // there is a namespace or a shard
+	placed   bool // there is a scope or a shard
 	labelled bool // there is a label selector
 	// freed is how many numbers of label sets had been freed when the cached
 	// verdicts were last looked through.
-	freed     int
-	fields    selector.BoundFields
-	labels    selector.Memo
-	namespace string
-	shard     api.Shard
+	freed  int
+	fields selector.BoundFields
+	labels selector.Memo
+	scope  api.Scope
+	shard  api.Shard
 }
 
 // NewFilter parses and binds. An error is a *api.Status 400 that says what is
@@ -30,7 +30,7 @@ func NewFilter(heap *store.Heap, schema *api.Schema, namespace, labelSelector, f
 	if namespace != "" && !schema.Namespaced {
 		return nil, api.BadRequest(schema.Resource.String() + " is not namespaced; leave the namespace out")
 	}
-	f := &Filter{heap: heap, namespace: namespace, placed: namespace != "", freed: heap.Labels.Freed()}
+	f := &Filter{heap: heap, freed: heap.Labels.Freed()}
 	if labelSelector != "" {
 		labels, err := selector.ParseLabels(labelSelector)
 		if err != nil {
@@ -47,6 +47,8 @@ func NewFilter(heap *store.Heap, schema *api.Schema, namespace, labelSelector, f
 	if f.fields, err = fields.Bind(schema.Fields); err != nil {
 		return nil, statusOf(err)
 	}
+	f.scope = selector.ScopeOf(namespace, fields)
+	f.placed = !f.scope.Whole()
 	return f, nil
 }
 
@@ -63,15 +65,23 @@ func (f *Filter) Within(shard api.Shard) {
 }
 
 // Everything reports whether the filter lets every object through.
-func (f *Filter) Everything() bool { return f.namespace == "" && !f.Selective() }
+func (f *Filter) Everything() bool { return f.CoversAll() && !f.Selective() }
 
 // Selective reports whether there is a selector or a shard that could keep out
 // an object of the namespace.
 func (f *Filter) Selective() bool { return f.labelled || !f.fields.Empty() || !f.shard.Whole() }
 
-// Covers reports whether an object of this name can match.
+// Scope is the part of the resource that the filter was made for.
+func (f *Filter) Scope() api.Scope { return f.scope }
+
+// CoversAll reports whether the scope and the shard cover every object.
+func (f *Filter) CoversAll() bool { return !f.placed }
+
+// Covers reports whether an object lies in the scope and the shard. Whoever may
+// use the filter may read it. Nothing about any other object may reach the client,
+// not even that it exists.
 func (f *Filter) Covers(key api.Key) bool {
-	return key.InNamespace(f.namespace) && f.shard.Has(key.Namespace())
+	return f.scope.Has(key) && f.shard.Has(key.Namespace())
 }
 
 // Matches decides about one version; zero, no object, never matches.

@@ -157,7 +157,7 @@ func (x *Index[T]) choose(f *Filter) []place {
 	offer := func(places ...place) {
 		n := len(places)
 		for i := range places {
-			places[i].namespace = f.namespace
+			places[i].namespace = f.scope.Namespace
 			if b := x.places[places[i]]; b != nil {
 				n += b.len()
 			}

@@ -47,23 +47,11 @@ func (r Request) String() string {
 	return b.String()
 }
 
-// NewRequest reads the scope of a subscription: a field selector that pins
-// metadata.name or metadata.namespace narrows what is asked for (rule C21). A
-// selector that cannot be parsed narrows nothing; what is wrong with it is for
-// others to say.
+// NewRequest is for a list and watch with a field selector. The scope that it
+// asks for is that of package selector, by which answers are filtered as well.
 func NewRequest(resource api.Resource, namespace, fieldSelector string) Request {
-	r := Request{Resource: resource, Namespace: namespace}
-	fields, err := selector.ParseFields(fieldSelector)
-	if err != nil {
-		return r
-	}
-	if name, ok := fields.RequiresExactMatch("metadata.name"); ok {
-		r.Name = name
-	}
-	if pinned, ok := fields.RequiresExactMatch("metadata.namespace"); ok && namespace == "" {
-		r.Namespace = pinned
-	}
-	return r
+	scope := selector.ParseScope(namespace, fieldSelector)
+	return Request{Resource: resource, Namespace: scope.Namespace, Name: scope.Name}
 }
 
 // Policy decides. Its methods may ask others and take their time. A status of

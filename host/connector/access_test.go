@@ -87,7 +87,7 @@ func TestReadersGetWhatTheyMayRead(t *testing.T) {
 		}{
 			{wire.Subscribe{}, 403},
 			{wire.Subscribe{Namespace: "default"}, 0},
-			{wire.Subscribe{FieldSelector: "metadata.namespace=default"}, 0},
+			{wire.Subscribe{FieldSelector: "metadata.namespace=default"}, 403},
 			{wire.Subscribe{FieldSelector: "metadata.name=pod-00002"}, 0},
 			{wire.Subscribe{FieldSelector: "metadata.name!=pod-00002"}, 403},
 			{wire.Subscribe{Namespace: "kube-system"}, 403},

@@ -11,6 +11,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/kubeapi"
@@ -167,7 +168,7 @@ func (b backend) List(ctx context.Context, resource api.Resource, o kubeapi.List
 				answer <- answered[*kubeapi.List]{nil, status}
 				return
 			}
-			answer <- answered[*kubeapi.List]{copyList(c, r, o.Namespace), nil}
+			answer <- answered[*kubeapi.List]{copyList(c, r, selector.ParseScope(o.Namespace, o.FieldSelector)), nil}
 		})
 		if status != nil {
 			answer <- answered[*kubeapi.List]{nil, status}
@@ -176,8 +177,9 @@ func (b backend) List(ctx context.Context, resource api.Resource, o kubeapi.List
 	return await(ctx, b.connector, answer)
 }
 
-// copyList runs under the lock.
-func copyList(c *cacher.Cacher, r *cacher.ListResult, namespace string) *kubeapi.List {
+// copyList runs under the lock. Faults within the scope of the request become
+// warnings.
+func copyList(c *cacher.Cacher, r *cacher.ListResult, scope api.Scope) *kubeapi.List {
 	items := make([]*stored, len(r.Items))
 	for i, ref := range r.Items {
 		items[i] = copyVersion(c, ref, c.Heap().ResourceVersion(ref))
@@ -185,7 +187,7 @@ func copyList(c *cacher.Cacher, r *cacher.ListResult, namespace string) *kubeapi
 	list := &kubeapi.List{ResourceVersion: r.ResourceVersion, Continue: r.Continue, Remaining: r.Remaining}
 	faults, _ := c.Faults()
 	for _, f := range faults {
-		if f.Key.InNamespace(namespace) && !f.TakenBack() {
+		if scope.Has(f.Key) && !f.TakenBack() {
 			list.Warnings = append(list.Warnings, f.Status.Message)
 		}
 	}

@@ -131,11 +131,13 @@ func (w *world) fill(n int) {
 
 func key(name string) api.Key { return api.NewKey("default", name) }
 
-func pod(name, phase string) []byte {
-	return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"namespace":"default",`+
+func pod(name, phase string) []byte { return podIn(key(name), phase) }
+
+func podIn(k api.Key, phase string) []byte {
+	return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"namespace":%q,`+
 		`"uid":"uid-%s","labels":{"app":"web","tier":"front"},"managedFields":[{"manager":"kubelet"}]},`+
 		`"spec":{"nodeName":"node-1","containers":[{"name":"main","image":"registry.example/web:1.2.3"}]},`+
-		`"status":{"phase":%q}}`, name, name, phase)
+		`"status":{"phase":%q}}`, k.Name(), k.Namespace(), k.Name(), phase)
 }
 
 func TestReaderGetsSnapshotThenChanges(t *testing.T) {

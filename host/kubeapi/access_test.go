@@ -81,7 +81,7 @@ func TestRequestsAreWeighedOneByOne(t *testing.T) {
 		w.header.Set("Authorization", "Bearer ben")
 		for path, code := range map[string]int{
 			"/api/v1/namespaces/a/pods":                         200,
-			"/api/v1/pods?fieldSelector=metadata.namespace%3Da": 200,
+			"/api/v1/pods?fieldSelector=metadata.namespace%3Da": 403, // as kube-apiserver does
 			"/api/v1/pods":                                           403,
 			"/api/v1/namespaces/b/pods":                              403,
 			"/api/v1/namespaces/a/pods/x":                            200,

@@ -42,6 +42,7 @@ type Subscription struct {
 	Objects         map[api.Key]Object
 	ResourceVersion api.ResourceVersion // safe to resume from
 	Synced          bool                // a snapshot has ended, or the subscription resumed
+	Total           uint64              // objects that the last snapshot announced
 	Snapshots       int                 // that have ended
 	Parts           int                 // of snapshots
 	Events          int                 // changes, without snapshots

@@ -117,7 +117,7 @@ func takeLabelSet(s *Subscription, f *wire.LabelSet) error {
 }
 
 func takeBegin(s *Subscription, f *wire.SnapshotBegin) error {
-	s.staged, s.stagedRV = map[api.Key]Object{}, f.ResourceVersion
+	s.staged, s.stagedRV, s.Total = map[api.Key]Object{}, f.ResourceVersion, f.Total
 	return nil
 }
 
