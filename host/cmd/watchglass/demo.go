@@ -103,7 +103,7 @@ func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	listeners, err := f.bind()
+	listeners, err := f.bind(log)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (f *demoFlags) showCluster(ctx context.Context, log *slog.Logger, stdout io
 		return err
 	}
 	defer up.close()
-	listeners, err := f.bind()
+	listeners, err := f.bind(log)
 	if err != nil {
 		return err
 	}

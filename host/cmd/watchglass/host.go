@@ -50,22 +50,23 @@ type listeners struct {
 	kubeAPI net.Listener // nil when it is not served
 	admin   net.Listener // nil when it is not served
 	secure  bool         // main and kubeAPI speak TLS
+	guarded []*listen.Guarded
 }
 
 // bind takes the addresses before anything else is started, so that a port in
 // use is known at once, and so is what else is wrong with the flags.
-func (f *hostFlags) bind() (listeners, error) {
+func (f *hostFlags) bind(log *slog.Logger) (listeners, error) {
 	if err := server.CheckOrigins(f.allowOrigins); err != nil {
 		return listeners{}, fmt.Errorf("--allow-origin: %w", err)
 	}
 	if f.listen == "" {
 		return listeners{}, errors.New(`--listen "": expected an address such as 127.0.0.1:8080`)
 	}
-	return f.bindGiven()
+	return f.bindGiven(log)
 }
 
 // bindGiven takes those addresses that are given.
-func (f *hostFlags) bindGiven() (listeners, error) {
+func (f *hostFlags) bindGiven(log *slog.Logger) (listeners, error) {
 	var l listeners
 	for _, a := range []struct {
 		flag, address string
@@ -78,7 +79,9 @@ func (f *hostFlags) bindGiven() (listeners, error) {
 		if err != nil {
 			return listeners{}, errors.Join(err, l.Close())
 		}
-		*a.listener = listener
+		guarded := listen.Guard(listener, log)
+		l.guarded = append(l.guarded, guarded)
+		*a.listener = guarded
 	}
 	if l.admin != nil && !isLoopback(l.admin) {
 		return listeners{}, errors.Join(fmt.Errorf("--admin %s: expected a loopback address, because it shows everyone who reads what", f.admin), l.Close())
@@ -98,6 +101,16 @@ func (l listeners) Close() error {
 	return errors.Join(errs...)
 }
 
+// writeMetrics writes the metrics of the listeners in the Prometheus text format.
+func (l listeners) writeMetrics(w io.Writer) {
+	var failures uint64
+	for _, g := range l.guarded {
+		failures += g.Failures()
+	}
+	fmt.Fprintf(w, "# HELP watchglass_accept_failures_total Connections that could not be accepted, such as without free file descriptors.\n"+
+		"# TYPE watchglass_accept_failures_total counter\nwatchglass_accept_failures_total %d\n", failures)
+}
+
 // host is a connector behind an HTTP server, or two.
 type host struct {
 	connector *connector.Connector
@@ -115,8 +128,8 @@ func newHost(l listeners, source string, c connector.Config, s server.Config) (*
 	s.Connector = h.connector
 	if l.kubeAPI != nil {
 		h.kubeAPI = newKubeAPI(h.connector, c.Access, s.Ready)
-		s.Metrics = h.kubeAPI.handler.WriteMetrics
 	}
+	s.Metrics = h.writeMetrics
 	if l.admin != nil {
 		h.admin = newAdmin(h.connector, source)
 	}
@@ -126,6 +139,14 @@ func newHost(l listeners, source string, c connector.Config, s server.Config) (*
 		return nil, err
 	}
 	return h, nil
+}
+
+// writeMetrics writes what /metrics shows beside the connector's metrics.
+func (h *host) writeMetrics(w io.Writer) {
+	h.listeners.writeMetrics(w)
+	if h.kubeAPI != nil {
+		h.kubeAPI.handler.WriteMetrics(w)
+	}
 }
 
 // run serves until ctx ends, and then tells the readers goodbye.

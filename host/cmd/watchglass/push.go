@@ -90,7 +90,7 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 		return err
 	}
 	defer up.close()
-	listeners, err := f.bindGiven()
+	listeners, err := f.bindGiven(log)
 	if err != nil {
 		return err
 	}

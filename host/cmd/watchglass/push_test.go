@@ -34,6 +34,7 @@ func TestPush(t *testing.T) {
 	}
 	_, metrics := get(t, "http://"+health+"/metrics")
 	assert.Contains(t, metrics, "watchglass_readers 1\n", "the object at the edge")
+	assert.Contains(t, metrics, "watchglass_accept_failures_total 0\n")
 	table := start(t, "inspect", "--admin", admin)
 	<-table.ended
 	assert.Zero(t, table.code, table.log.String())

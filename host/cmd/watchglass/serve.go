@@ -71,7 +71,7 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer up.close()
-	listeners, err := f.bind()
+	listeners, err := f.bind(log)
 	if err != nil {
 		return err
 	}
