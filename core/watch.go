@@ -234,6 +234,9 @@ func (w *watch) report(e *Engine, out []byte) []byte {
 	if len(w.pending) > 0 {
 		return out
 	}
+	if w.watcher != nil && w.watcher.Finished() && w.status == nil {
+		w.status = w.watcher.Status()
+	}
 	if w.status != nil {
 		failed := wire.WatchEvent{Type: api.Error, Status: w.status}
 		out = (&wire.WatchEvents{Watch: w.id, Events: []wire.WatchEvent{failed}}).Append(out)

@@ -100,8 +100,12 @@ func (c *Cacher) SetSource(source string) {
 	c.source = source
 	if c.ready {
 		c.finishDispatch()
-		c.stopWatches(func(*registration) bool { return true })
+		c.failWatches(otherHistory(), func(*registration) bool { return true })
 	}
+}
+
+func otherHistory() *api.Status {
+	return api.Expired("the resource versions of the collection belong to another history now, list anew")
 }
 
 // Ready reports whether a first list has been committed.
@@ -305,6 +309,7 @@ func (c *Cacher) Release(rv api.ResourceVersion, now int64) {
 
 func (c *Cacher) progress() {
 	c.progressed = c.now
+	c.endLost()
 	c.wakeUnsure()
 	if c.failure != nil {
 		c.Fail(nil)
@@ -313,6 +318,9 @@ func (c *Cacher) progress() {
 
 func (c *Cacher) advance(rv api.ResourceVersion) {
 	c.rv = max(c.rv, rv)
+	if len(c.ahead) > 0 {
+		c.forgetReached()
+	}
 	if len(c.awaiting) > 0 {
 		c.wakeAwaiting()
 	}
@@ -345,7 +353,7 @@ func (c *Cacher) Tick(now int64) {
 
 // NextTick is when Tick has something to do, or zero.
 func (c *Cacher) NextTick() int64 {
-	next := c.dispatcher.nextTick()
+	next := c.dispatcher.nextTick(c.now)
 	for i := range c.waits {
 		next = earlier(next, c.waits[i].deadline)
 	}

@@ -1,6 +1,8 @@
 package cacher
 
 import (
+	"slices"
+
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/store"
@@ -23,6 +25,7 @@ type dispatcher struct {
 	jitter     *api.Rand
 	bookmarks  alarms
 	deadlines  alarms
+	ahead      alarms // of watches from a version that has not come; see endLost
 	// bookmarkTick is when bookmarks are handed out next, zero before the
 	// first list.
 	bookmarkTick int64
@@ -37,6 +40,7 @@ type registration struct {
 	entry    watcher.Entry[*registration]
 	bookmark alarm
 	deadline alarm
+	ahead    alarm
 }
 
 // parked is an event that some consumers had no room for. Until they have, or
@@ -97,7 +101,8 @@ func (c *Cacher) sameRevision(a, b store.Ref) bool {
 	return a != 0 && b != 0 && c.heap.ResourceVersion(a) == c.heap.ResourceVersion(b)
 }
 
-func (c *Cacher) stopWatches(which func(*registration) bool) {
+// failWatches ends watches with a status.
+func (c *Cacher) failWatches(status *api.Status, which func(*registration) bool) {
 	var all []*registration
 	for _, r := range c.watches {
 		if which(r) {
@@ -106,9 +111,35 @@ func (c *Cacher) stopWatches(which func(*registration) bool) {
 	}
 	inOrder(all)
 	for _, r := range all {
-		r.Stop(false)
+		r.Fail(status)
 		c.run(r)
 	}
+}
+
+// endLost ends watches from a version beyond the newest that has not come within
+// three seconds, although the source has just confirmed that it is at an older one.
+// Such a version belongs to a history that was lost, as in a restore from a backup.
+// Without progress nothing is known: the source may be disconnected.
+func (c *Cacher) endLost() {
+	for r := c.ahead.take(c.now + 1); r != nil; r = c.ahead.take(c.now + 1) {
+		r.Fail(api.Expired("resource version " + r.Watermark().String() + " is beyond the newest, " + c.rv.String() +
+			": it belongs to a history that the source has lost, list anew"))
+		c.run(r)
+	}
+}
+
+// forgetReached takes watches whose version has come out of those ahead.
+func (c *Cacher) forgetReached() {
+	for _, a := range slices.Clone(c.ahead) {
+		if a.of.Watermark() <= c.rv {
+			c.ahead.set(a, 0)
+		}
+	}
+}
+
+// suspectsLost reports whether progress would end a watch now.
+func (d *dispatcher) suspectsLost(now int64) bool {
+	return len(d.ahead) > 0 && d.ahead.first() <= now
 }
 
 func inOrder(list []*registration) {
@@ -192,11 +223,14 @@ func (c *Cacher) unpark() {
 
 func (c *Cacher) register(w *watcher.Watcher) {
 	r := &registration{Watcher: w}
-	r.entry.Value, r.bookmark.of, r.deadline.of = r, r, r
+	r.entry.Value, r.bookmark.of, r.deadline.of, r.ahead.of = r, r, r, r
 	c.index.Add(w.Filter(), &r.entry)
 	c.watches[w] = r
 	c.schedule(r)
 	c.deadlines.set(&r.deadline, w.Deadline())
+	if w.Watermark() > c.rv {
+		c.ahead.set(&r.ahead, c.now+freshnessMillis)
+	}
 	c.run(r)
 }
 
@@ -217,6 +251,7 @@ func (c *Cacher) forget(r *registration) {
 	delete(c.watches, r.Watcher)
 	c.bookmarks.set(&r.bookmark, 0)
 	c.deadlines.set(&r.deadline, 0)
+	c.ahead.set(&r.ahead, 0)
 }
 
 func (c *Cacher) schedule(r *registration) {
@@ -274,13 +309,16 @@ func (c *Cacher) sendBookmarks() {
 
 // nextTick is when there is something to do. Bookmarks count only while a
 // watch is scheduled for one, and wait while an event is parked.
-func (d *dispatcher) nextTick() int64 {
+func (d *dispatcher) nextTick(now int64) int64 {
 	next := d.deadlines.first()
 	if d.parked != nil {
 		return d.parked.deadline
 	}
 	if bookmark := d.bookmarks.first(); bookmark != 0 {
 		next = earlier(next, max(d.bookmarkTick, bookmark/bookmarkTickMillis*bookmarkTickMillis))
+	}
+	if !d.suspectsLost(now) {
+		next = earlier(next, d.ahead.first())
 	}
 	return next
 }

@@ -202,10 +202,33 @@ func TestT12_SourceThatGoesBackInTime(t *testing.T) {
 	w.list(50, "ns/a rv=40")
 	assert.Equal(t, []string{"ADDED ns/a@90", "BOOKMARK @100 end"}, w.take(x))
 	assert.True(t, x.Finished())
+	assert.Equal(t, 410, x.Status().Code, "a watch that ends in order is resumed from a version that means something else now")
 	assert.EqualValues(t, 50, w.ResourceVersion(), "H6")
 	again := w.start(withMarks)
 	w.do("ns/a rv=51")
 	assert.Equal(t, []string{"ADDED ns/a@40", "BOOKMARK @50 end", "MODIFIED ns/a@51"}, w.take(again))
+	w.assertNoLeak()
+}
+
+// A watch from a version between two lists lay in the future until the second.
+func TestWatchFromBetweenTwoListsEndsWith410(t *testing.T) {
+	w := listed(t, 10, "ns/a rv=5")
+	x := w.start(since("15"))
+	w.list(20, "ns/a rv=12")
+	assert.True(t, x.Finished())
+	assert.Equal(t, 410, x.Status().Code)
+	w.assertNoLeak()
+}
+
+func TestAnotherSourceEndsWatchesWith410(t *testing.T) {
+	w := newWorld(t, history.Limits{})
+	w.SetSource("one")
+	w.list(10, "ns/a rv=5")
+	x := w.start(since("10"))
+	w.SetSource("two")
+	w.list(30, "ns/a rv=25")
+	assert.True(t, x.Finished())
+	assert.Equal(t, 410, x.Status().Code)
 	w.assertNoLeak()
 }
 

@@ -116,7 +116,7 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	c.state, c.faults.list = c.staging.state, c.staging.faults.list
 	c.faults.next += c.staging.faults.next
 	c.staging = nil
-	c.stopWatches(func(r *registration) bool {
+	c.failWatches(otherHistory(), func(r *registration) bool {
 		return rv < c.rv || r.Watermark() > c.rv && r.Watermark() < rv
 	})
 	var changes []history.Event

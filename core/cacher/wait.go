@@ -41,7 +41,9 @@ func (c *Cacher) Prompt() { c.prompted = true }
 
 // Awaiting reports whether a read waits for a version that has not come, here or
 // at somebody who said so since the last news (rule C35).
-func (c *Cacher) Awaiting() bool { return c.ready && (c.prompted || len(c.waits) > 0) }
+func (c *Cacher) Awaiting() bool {
+	return c.ready && (c.prompted || len(c.waits) > 0 || c.suspectsLost(c.now))
+}
 
 func (c *Cacher) wakeFresh() {
 	if !c.ready || c.held {

@@ -198,3 +198,55 @@ func TestStopWatchReleasesEverything(t *testing.T) {
 	assert.True(t, x.Finished())
 	w.assertNoLeak()
 }
+
+func gone(text string) *api.Status { return api.Expired(text) }
+
+// A watch from beyond the newest version waits for it. When three seconds have
+// passed and the source still confirms an older version, the version belongs to a
+// history that was lost.
+func TestWatchFromALostVersionEndsWith410(t *testing.T) {
+	w := listed(t, 23, "ns/a rv=20")
+	x := w.start(since("71"))
+	w.pass(1000)
+	w.Progress(24, w.now)
+	assert.False(t, x.Finished(), "the source may be behind for a moment")
+	assert.False(t, w.Awaiting())
+	assert.EqualValues(t, start+3000, w.NextTick())
+	w.pass(2000)
+	assert.False(t, x.Finished(), "the passage of time alone proves nothing: the source may be disconnected")
+	assert.True(t, w.Awaiting(), "the source is asked for progress")
+	w.do("ns/a rv=30")
+	assert.False(t, x.Finished(), "changes may come late")
+	w.Progress(30, w.now)
+	assert.True(t, x.Finished())
+	assert.Equal(t, gone("resource version 71 is beyond the newest, 30: it belongs to a history that the source has lost, list anew"), x.Status())
+	assert.False(t, w.Awaiting())
+	w.assertNoLeak()
+}
+
+func TestWatchFromAVersionThatIsReachedGoesOn(t *testing.T) {
+	w := listed(t, 23, "ns/a rv=20")
+	slow, soon := w.start(since("26")), w.start(since("24"))
+	w.Progress(25, w.now)
+	w.pass(5000)
+	assert.True(t, w.Awaiting())
+	w.do("ns/a rv=26")
+	assert.False(t, w.Awaiting(), "nothing is left to wait for")
+	w.pass(5000)
+	w.Progress(26, w.now)
+	w.do("ns/a rv=27")
+	assert.Equal(t, []string{"MODIFIED ns/a@26", "MODIFIED ns/a@27"}, w.take(soon))
+	assert.Equal(t, []string{"MODIFIED ns/a@27"}, w.take(slow), "H9: what it has seen is not repeated")
+	assert.Nil(t, soon.Status())
+	assert.Nil(t, slow.Status())
+	assert.False(t, w.Awaiting())
+	w.assertNoLeak()
+}
+
+func TestWatchFromALostVersionThatIsStoppedIsForgotten(t *testing.T) {
+	w := listed(t, 23)
+	w.StopWatch(w.start(since("71")))
+	w.pass(3000)
+	assert.False(t, w.Awaiting())
+	w.assertNoLeak()
+}

@@ -83,6 +83,7 @@ type Watcher struct {
 	opt             Options
 	initial         Initial
 	endSent         bool
+	status          *api.Status // why it failed
 	// inputLimit is QueueSize, except for a conflating watch whose consumer
 	// is behind by more objects than that.
 	inputLimit int
@@ -210,6 +211,19 @@ func (w *Watcher) Stop(drain bool) {
 		w.done = true
 	}
 }
+
+// Fail ends the watch like Stop without drain, with a status to be reported as its
+// last event. The first status stays.
+func (w *Watcher) Fail(status *api.Status) {
+	if w.status == nil && !w.inClosed {
+		w.status = status
+	}
+	w.Stop(false)
+}
+
+// Status returns why the watch failed. It is nil for a watch that ended in order or
+// goes on.
+func (w *Watcher) Status() *api.Status { return w.status }
 
 // Run delivers what can be delivered now.
 func (w *Watcher) Run() {

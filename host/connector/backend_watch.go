@@ -41,11 +41,10 @@ func (b backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wat
 	w := &watch{col: col, wake: make(chan struct{}, 1)}
 	var status *api.Status
 	col.ask(func(c *cacher.Cacher) {
-		col.watches[w] = true
 		status = c.Watch(cacher.WatchOptions{
 			Namespace: o.Namespace, LabelSelector: o.LabelSelector, FieldSelector: o.FieldSelector,
 			ResourceVersion: o.ResourceVersion, Match: o.Match, SendInitialEvents: o.SendInitialEvents,
-			Bookmarks: o.Bookmarks, TimeoutSeconds: o.TimeoutSeconds, Sink: w.take,
+			Bookmarks: o.Bookmarks, TimeoutSeconds: o.TimeoutSeconds, Sink: w.take, Closed: w.signal,
 		}, w.started)
 	})
 	if status != nil {
@@ -130,11 +129,18 @@ func (w *watch) next() ([]taken, error) {
 		w.run()
 		return events, nil
 	case w.status != nil:
-		return []taken{{Event: kubeapi.Event{Type: api.Error, Status: w.status}}}, nil
+		return w.failure(), nil
 	case w.watcher != nil && w.watcher.Finished():
+		if w.status = w.watcher.Status(); w.status != nil {
+			return w.failure(), nil
+		}
 		return nil, io.EOF
 	}
 	return nil, nil
+}
+
+func (w *watch) failure() []taken {
+	return []taken{{Event: kubeapi.Event{Type: api.Error, Status: w.status}}}
 }
 
 // run lets the watcher deliver into the room there is. It runs under the lock.
@@ -182,7 +188,6 @@ func (w *watch) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w.closed = true
-	delete(w.col.watches, w)
 	if w.watcher != nil {
 		w.col.cacher.StopWatch(w.watcher)
 	}

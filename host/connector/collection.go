@@ -26,7 +26,6 @@ type collection struct {
 	cacher    *cacher.Cacher
 	readers   map[*reader]int // subscriptions of each
 	holds     int             // those who use it without being readers
-	watches   map[*watch]bool // of the Kubernetes API
 	idleSince time.Time       // when it was last used
 	linger    *time.Timer     // runs while nobody uses it
 	clock     *time.Timer     // for the cacher's next tick
@@ -82,7 +81,6 @@ func (c *Connector) open(schema *api.Schema, scanner *envelope.Scanner) *collect
 		wanted:    make(chan struct{}, 1),
 		cacher:    cacher.New(cacher.Config{Schema: *schema, History: c.config.History, Seed: rand.Uint64(), Bases: rand.Uint64()}),
 		readers:   map[*reader]int{},
-		watches:   map[*watch]bool{},
 	}
 	c.collections[col.resource] = col
 	c.running.Go(func() { col.run(ctx, scanner) })
@@ -150,16 +148,6 @@ func (col *collection) retire(why error) {
 	}
 }
 
-// wakeEnded tells the watches that the cacher has ended: by the clock, or with
-// the history they were following. The caller holds the lock.
-func (col *collection) wakeEnded() {
-	for w := range col.watches {
-		if w.watcher != nil && w.watcher.Finished() {
-			w.signal()
-		}
-	}
-}
-
 // stopTimers is for the end of the connector. The caller holds the lock.
 func (col *collection) stopTimers() {
 	col.stopLinger()
@@ -224,7 +212,7 @@ func (col *collection) wind() {
 	}
 	wait := max(time.Duration(next-col.connector.now())*time.Millisecond, 0)
 	if col.clock == nil {
-		col.clock = time.AfterFunc(wait, func() { col.ask(func(*cacher.Cacher) { col.wakeEnded() }) })
+		col.clock = time.AfterFunc(wait, func() { col.ask(func(*cacher.Cacher) {}) })
 		return
 	}
 	col.clock.Reset(wait)

@@ -157,7 +157,6 @@ func (s *sink) EndList(rv api.ResourceVersion) error {
 		s.col.recovered()
 		s.col.cacher.SetSource(s.history)
 		s.col.cacher.EndList(rv, now)
-		s.col.wakeEnded()
 		if !s.listed {
 			close(s.col.ready)
 			s.listed = true

@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,7 +19,6 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/kubeapi"
-	"github.com/watchglass/watchglass/host/source/memory"
 )
 
 const initialEvents = "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
@@ -183,19 +181,6 @@ func TestP10_TheEndOfTheServerIsACleanOne(t *testing.T) {
 		watch := w.watch("/api/v1/pods?watch=1")
 		synctest.Wait()
 		w.handler.Stop()
-		watch.ends()
-	})
-}
-
-func TestP10_AnotherHistoryIsACleanEnd(t *testing.T) {
-	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
-		w.put("a/one", "web")
-		w.put("a/one", "web")
-		watch := w.watch("/api/v1/pods?watch=1")
-		assert.Equal(t, "ADDED one 3", watch.told())
-		was := w.source.Source
-		w.source.Source = memory.New()
-		was.Fail(errors.New("replaced by another cluster"))
 		watch.ends()
 	})
 }

@@ -1,0 +1,91 @@
+package connector_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/embedetcd"
+	"github.com/watchglass/watchglass/host/kubeapi"
+	"github.com/watchglass/watchglass/host/source/etcd"
+)
+
+// An etcd that is restored from a copy of its data directory keeps its identity and
+// goes back to older revisions. A watch of the Kubernetes API that knows a revision
+// of the lost history ends with 410, whether it was open during the restore or is
+// opened afterwards.
+func TestWatchesOfARestoredEtcdEndWith410(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	dir, backup := t.TempDir(), t.TempDir()
+	server, err := embedetcd.Start(embedetcd.Config{Dir: dir, UnsafeNoFsync: true})
+	require.NoError(t, err)
+	put(t, server, "one")
+	require.NoError(t, server.Close())
+	require.NoError(t, os.CopyFS(backup, os.DirFS(dir)))
+
+	server, err = embedetcd.Start(embedetcd.Config{Dir: dir, UnsafeNoFsync: true})
+	require.NoError(t, err)
+	defer func() { server.Close() }()
+	client, err := clientv3.New(clientv3.Config{Endpoints: server.Endpoints(), Logger: zap.NewNop()})
+	require.NoError(t, err)
+	defer client.Close()
+	source, err := etcd.New(client, etcd.Config{ConnectTimeout: time.Second, ProgressInterval: 500 * time.Millisecond})
+	require.NoError(t, err)
+	c := connector.New(connector.Config{Source: source, Logger: slog.New(slog.DiscardHandler)})
+	defer func() { assert.NoError(t, c.Close(context.Background())) }()
+
+	listed, err := c.Backend().List(ctx, pods, kubeapi.ListOptions{})
+	require.NoError(t, err)
+	open := watch(t, ctx, c, listed.ResourceVersion)
+	lost := put(t, server, "two")
+	require.Equal(t, api.Added, next(t, ctx, open).Type)
+
+	require.NoError(t, server.Close())
+	server, err = embedetcd.Start(embedetcd.Config{Dir: backup, UnsafeNoFsync: true})
+	require.NoError(t, err)
+	client.SetEndpoints(server.Endpoints()...)
+
+	requireExpired(t, next(t, ctx, open))
+	requireExpired(t, next(t, ctx, watch(t, ctx, c, lost)))
+}
+
+func put(t *testing.T, server *embedetcd.Server, name string) api.ResourceVersion {
+	t.Helper()
+	response, err := server.Client().Put(t.Context(), etcd.DefaultPrefix+"/pods/default/"+name, string(pod(name, "Running")))
+	require.NoError(t, err)
+	return api.ResourceVersion(response.Header.Revision)
+}
+
+func watch(t *testing.T, ctx context.Context, c *connector.Connector, from api.ResourceVersion) kubeapi.Watch {
+	t.Helper()
+	w, err := c.Backend().Watch(ctx, pods, kubeapi.WatchOptions{ResourceVersion: from.String()})
+	require.NoError(t, err)
+	t.Cleanup(w.Close)
+	return w
+}
+
+func next(t *testing.T, ctx context.Context, w kubeapi.Watch) kubeapi.Event {
+	t.Helper()
+	events, err := w.Next(ctx)
+	require.NotErrorIs(t, err, io.EOF, "the watch ended in order: its client would resume from a lost version")
+	require.NoError(t, err)
+	require.Len(t, events, 1)
+	return events[0]
+}
+
+func requireExpired(t *testing.T, e kubeapi.Event) {
+	t.Helper()
+	require.Equal(t, api.Error, e.Type)
+	require.ErrorIs(t, e.Status, api.Expired(""))
+}
