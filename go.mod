@@ -2,6 +2,8 @@ module github.com/watchglass/watchglass
 
 go 1.26.0
 
+toolchain go1.27.2
+
 require (
 	github.com/chromedp/chromedp v0.22.1
 	github.com/coder/websocket v1.8.15

@@ -58,7 +58,7 @@ func testModule(t testing.TB) []byte {
 			buildErr = fmt.Errorf("%w: %s", buildErr, text)
 			return
 		}
-		if buildErr = strip.File(path, path); buildErr == nil {
+		if _, buildErr = strip.File(path, path); buildErr == nil {
 			built, buildErr = os.ReadFile(path)
 		}
 	})

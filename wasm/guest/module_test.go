@@ -52,7 +52,7 @@ func buildModule() {
 		built.err = fmt.Errorf("%w: %s", err, text)
 		return
 	}
-	built.err = strip.File(built.path, built.path)
+	_, built.err = strip.File(built.path, built.path)
 }
 
 // compiled is the built module. The interpreter is slow and starts at once,

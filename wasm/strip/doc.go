@@ -51,16 +51,31 @@
 //
 // # What it knows of Go
 //
-// The layout of the runtime's tables is no API. tables.go has that of [Release],
-// from runtime/symtab.go, and holds every table and every function's entry against
-// it: a module of another release, or one in which anything is not where it should
-// be, is refused and not changed. For a new release, compare runtime/symtab.go,
-// runtime/symtabinl.go, internal/abi/symtab.go and who calls funcname, pcdatavalue
-// and funcdata in the runtime, then raise Release.
+// The layout of the runtime's tables is not an API. tables.go describes it for the
+// releases in layouts, and checks every table and every function's entry against that
+// description. If a module is of another release, or if a check fails, [File] copies
+// the module unmodified and returns a warning, so that a build never depends on the Go
+// release. The module then works as before and is larger and slower.
 //
-// Of a function it knows how jumps look. One that looks otherwise stays as it is. Of
-// calls it knows where arguments lie on Go's stack. A function that gets other code is
-// found by its name, and does not miss it where there is none: what tells that one was
-// renamed, or is called in another way, are the tests, which run a program linked and
-// stripped.
+// To support a new release, compare runtime/symtab.go, runtime/symtabinl.go,
+// internal/abi/symtab.go and the callers of funcname, pcdatavalue and funcdata in the
+// runtime with those of the last release, then add it to layouts.
+//
+// The package also knows how jumps look within a function. It does not change a
+// function in which they look different.
+//
+// # Functions with vectors
+//
+// A function that gets other code is found by its name, and its arguments by their
+// places on Go's stack. A build fails when one of [GuestFunctions] is missing, because
+// a rename would otherwise drop the vectors silently. The tests run a program linked
+// and stripped, and notice when a function is called in another way.
+//
+// Go 1.27 has intrinsics for WebAssembly in simd/archsimd, with GOEXPERIMENT=simd. They
+// were measured in Node 24 and do not replace the code here. The package has no
+// operation for i8x16.bitmask, which the scan needs four times for sixteen bytes, and
+// bytes.IndexByte is assembly of the standard library. With both emulated in Go, the
+// scan takes 0.85 ns a byte instead of 0.35 (1.0 without vectors). The fastest round of
+// P4 took 8 to 73 % longer in nine of nine paired runs on a busy machine, and P1 did not
+// change. Go 1.26 would have no vectors.
 package strip

@@ -74,8 +74,8 @@ type body struct {
 	table               []uint64 // by number of a block, which construct to leave; then for all other numbers
 	jumps               []jump
 	loops               bool // some jump goes back
-	// strange: the loop is started over, or the number of the block read, in a way
-	// that is not known.
+	// strange marks a function to leave as it is: it starts the loop over, or reads
+	// the number of the block, in an unknown way, or has an unknown instruction.
 	strange bool
 }
 
@@ -217,12 +217,17 @@ func (f *body) operands(op byte) {
 		case 11: // memory.fill
 			f.bytes(1)
 		default:
-			f.fail("an instruction is not known")
+			f.skip()
 		}
 	case op <= 0x01 || op == 0x05 || op == 0x0f || op == 0x1a || op == 0x1b || 0x45 <= op && op <= 0xc4:
 	default:
-		f.fail("an instruction is not known")
+		f.skip()
 	}
+}
+
+// skip stops reading a function behind an instruction whose length is unknown.
+func (f *body) skip() {
+	f.strange, f.open, f.rest = true, nil, nil
 }
 
 // rewrite is the code with its jumps forward made branches.

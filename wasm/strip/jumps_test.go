@@ -50,6 +50,7 @@ func TestJumps(t *testing.T) {
 		"the loop starts on a condition":   {was: code(to(1, 2), []byte{i32Const, 1, opLocalSet, 0, i32Const, 1, opBrIf, 2}, ends(4))},
 		"the loop starts by another table": {was: code(to(1, 2), []byte{i32Const, 1, opBrTable, 1, 2, 1}, ends(4))},
 		"no table":                         {was: []byte{0, opLoop, 0x40, opBlock, 0x40, i32Const, 1, opLocalSet, 0, opBr, 1, end, end, end}},
+		"an instruction that is not known": {was: code(to(1, 2), []byte{0xfb, 0, 1}, ends(4))},
 		"another local":                    {was: code([]byte{i32Const, 1, opLocalSet, 3, opBr, 2}, ends(4))},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 )
 
 const (
@@ -215,5 +214,5 @@ func (m *module) goRelease() (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("the module does not say that Go built it, and by which release")
+	return "", &Unrecognized{"an unknown release", "the module does not name the Go release that built it"}
 }

@@ -1,33 +1,56 @@
 package strip
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 )
 
-// File reads a module from a file and writes it stripped to another, or to the
-// same.
-func File(from, to string) error {
-	module, err := os.ReadFile(from)
+// GuestFunctions lists the functions that a build of wasm/guest must contain, because
+// [Module] replaces their code. A missing one was renamed, or is inlined or unused.
+var GuestFunctions = slices.Sorted(maps.Keys(vectorized))
+
+// savings is the share of the linker's output that stripping removes. It was measured
+// with wasm/guest and go1.27.2, and serves for the text of a warning only.
+const savings = 0.22
+
+// File reads a module from a file and writes it stripped to another, or to the same.
+// When it does not recognize the module's runtime tables, it copies the module
+// unmodified and returns a warning. It fails if a required function is missing from a
+// module that it recognizes.
+func File(from, to string, required ...string) (warning string, err error) {
+	linked, err := os.ReadFile(from)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if module, err = Module(module); err != nil {
-		return fmt.Errorf("%s: %w", from, err)
+	stripped, err := Module(linked, required...)
+	if u, ok := errors.AsType[*Unrecognized](err); ok {
+		warning = fmt.Sprintf("%v; %s is the linker's output of %d bytes, unmodified: stripped it would have about %d bytes less",
+			u, to, len(linked), int(savings*float64(len(linked))))
+		stripped, err = linked, nil
 	}
-	return os.WriteFile(to, module, 0o644)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", from, err)
+	}
+	return warning, os.WriteFile(to, stripped, 0o644)
 }
 
-// Module returns the module without what no run of it needs. It fails when the
-// file is no module of Go's, or of a release other than [Release].
-func Module(file []byte) ([]byte, error) {
+// Module returns the module without the data that it never reads. It returns an
+// [Unrecognized] error for a module of an unknown Go release, and another error when
+// the file is not a module or a required function is missing.
+func Module(file []byte, required ...string) ([]byte, error) {
 	m, err := parse(file)
 	if err != nil {
 		return nil, err
 	}
 	t, err := find(m)
 	if err != nil {
+		return nil, err
+	}
+	if err := t.require(required); err != nil {
 		return nil, err
 	}
 	names := newNameTable()
@@ -59,6 +82,21 @@ func Module(file []byte) ([]byte, error) {
 		return nil, err
 	}
 	return m.encode(), nil
+}
+
+// require returns an error unless the module has each of the functions once.
+func (t *tables) require(functions []string) error {
+	count := make(map[string]int)
+	for _, at := range t.entries {
+		count[t.name(t.function(at).Name)]++
+	}
+	for _, name := range functions {
+		if count[name] != 1 {
+			return fmt.Errorf("the module has %d functions named %s, expected one: its vector code in wasm/strip/vectors.go has no function to replace; "+
+				"after a rename, change the name there; otherwise see that the function is called and not inlined", count[name], name)
+		}
+	}
+	return nil
 }
 
 // nameTable collects the names that the runtime compares or takes apart.

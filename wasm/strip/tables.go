@@ -3,12 +3,23 @@ package strip
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strings"
 )
 
-// Release is the one of Go whose tables are known here, in each of its patches.
-const Release = "go1.26"
+// layouts describes the runtime's tables of each known Go release, in all of its
+// patches. Between them only one thing differs: how many words stand in
+// runtime.moduledata between findfunctab and gofunc.
+var layouts = []layout{
+	{"go1.26", 20},
+	{"go1.27", 23},
+}
+
+type layout struct {
+	release string
+	bounds  uint64 // words of moduleData between FindFunc and FuncData
+}
 
 // The types below are those of Go's runtime on WebAssembly, where a word has
 // eight bytes. Addresses are those of the linear memory.
@@ -30,8 +41,14 @@ var magic = []byte{0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8}
 // slice is a slice of Go's.
 type slice struct{ Data, Len, Cap uint64 }
 
-// moduleData is the beginning of runtime.firstmoduledata.
+// moduleData is what is read of runtime.firstmoduledata.
 type moduleData struct {
+	moduleTables
+	moduleEnd
+}
+
+// moduleTables is the beginning of runtime.moduledata.
+type moduleTables struct {
 	Header    uint64
 	Names     slice // of functions, each ended by a zero
 	Units     slice // of 4 bytes: the files of each compilation unit, as offsets into Files
@@ -40,9 +57,18 @@ type moduleData struct {
 	Functions slice // a functab, then function entries
 	FuncTab   slice // of 8 bytes, at the same address: a function's number and the offset of its entry
 	FindFunc  uint64
-	_         [20]uint64 // bounds of program counters and of what the linker put elsewhere
-	FuncData  uint64
-	End       uint64 // of the tables
+}
+
+// moduleEnd follows moduleTables. Between the two stand bounds of program counters
+// and of other linker output, as many words as layout.bounds counts.
+type moduleEnd struct {
+	FuncData uint64
+	End      uint64 // of the tables
+}
+
+// size is that of the part of runtime.moduledata that is read.
+func (l layout) size() uint64 {
+	return uint64(binary.Size(moduleTables{})) + 8*l.bounds + uint64(binary.Size(moduleEnd{}))
 }
 
 // function is the fixed part of an entry. Behind it are PCData offsets into PCs
@@ -91,8 +117,19 @@ type tables struct {
 	entries []uint64 // addresses of functions' entries, by number
 }
 
+// Unrecognized reports that a module's runtime tables are not laid out as in any
+// release that this package knows. Such a module works, and cannot be stripped.
+type Unrecognized struct {
+	Release string // of Go that built the module
+	Reason  string
+}
+
+func (e *Unrecognized) Error() string {
+	return fmt.Sprintf("the runtime tables of %s are not recognized: %s", e.Release, e.Reason)
+}
+
 func unknown(format string, args ...any) error {
-	return fmt.Errorf("these are not the tables of "+Release+": "+format, args...)
+	return &Unrecognized{Reason: fmt.Sprintf(format, args...)}
 }
 
 // find finds the tables and holds all that is relied on against what is there.
@@ -101,20 +138,48 @@ func find(m *module) (*tables, error) {
 	if err != nil {
 		return nil, err
 	}
-	if release != Release && !strings.HasPrefix(release, Release+".") {
-		return nil, fmt.Errorf("%s built the module, and only the tables of %s are known: build with GOTOOLCHAIN=%s.0, or see the documentation of wasm/strip for what to compare", release, Release, Release)
-	}
 	t := &tables{memory: m.memory}
-	if err := t.findModuleData(); err != nil {
+	if err := t.findAll(release); err != nil {
+		if u, ok := errors.AsType[*Unrecognized](err); ok {
+			u.Release = release
+		}
 		return nil, err
 	}
-	if err := t.findEntries(); err != nil {
-		return nil, err
-	}
-	return t, t.checkFindFunc()
+	return t, nil
 }
 
-func (t *tables) findModuleData() error {
+func (t *tables) findAll(release string) error {
+	layout, ok := layoutOf(release)
+	if !ok {
+		return unknown("the known releases are %s", knownReleases())
+	}
+	if err := t.findModuleData(layout); err != nil {
+		return err
+	}
+	if err := t.findEntries(); err != nil {
+		return err
+	}
+	return t.checkFindFunc()
+}
+
+func layoutOf(release string) (layout, bool) {
+	for _, l := range layouts {
+		if release == l.release || strings.HasPrefix(release, l.release+".") {
+			return l, true
+		}
+	}
+	return layout{}, false
+}
+
+func knownReleases() string {
+	var list []string
+	for _, l := range layouts {
+		list = append(list, l.release)
+	}
+	return strings.Join(list, ", ")
+}
+
+func (t *tables) findModuleData(l layout) error {
 	at := bytes.Index(t.memory, magic)
 	if at < 0 || at%8 != 0 || bytes.Contains(t.memory[at+1:], magic) {
 		return unknown("the magic number %x is not there once", magic)
@@ -122,12 +187,11 @@ func (t *tables) findModuleData() error {
 	var h pcHeader
 	t.read(uint64(at), &h)
 	found := 0
-	for word := 0; word+binary.Size(moduleData{}) <= len(t.memory); word += 8 {
+	for word := uint64(0); word+l.size() <= uint64(len(t.memory)); word += 8 {
 		if binary.LittleEndian.Uint64(t.memory[word:]) != uint64(at) {
 			continue
 		}
-		var d moduleData
-		t.read(uint64(word), &d)
+		d := t.moduleDataAt(word, l)
 		if d.belongsTo(uint64(at), h) && d.End <= uint64(len(t.memory)) {
 			t.moduleData = d
 			found++
@@ -137,6 +201,14 @@ func (t *tables) findModuleData() error {
 		return unknown("of the words that point to them %d begin the module's data", found)
 	}
 	return nil
+}
+
+// moduleDataAt reads the module's data at an address where size words are.
+func (t *tables) moduleDataAt(at uint64, l layout) moduleData {
+	var d moduleData
+	t.read(at, &d.moduleTables)
+	t.read(at+l.size()-uint64(binary.Size(d.moduleEnd)), &d.moduleEnd)
+	return d
 }
 
 // belongsTo says whether all tables are where the header at an address has them,

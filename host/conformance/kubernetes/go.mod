@@ -4,6 +4,8 @@ module github.com/watchglass/watchglass/host/conformance/kubernetes
 
 go 1.26.0
 
+toolchain go1.27.2
+
 tool (
 	k8s.io/kubernetes/cmd/kube-apiserver
 	k8s.io/kubernetes/cmd/kubectl

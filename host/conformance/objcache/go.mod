@@ -2,6 +2,8 @@ module github.com/watchglass/watchglass/host/conformance/objcache
 
 go 1.26.0
 
+toolchain go1.27.2
+
 require (
 	github.com/watchglass/watchglass v0.0.0
 	k8s.io/api v0.37.2

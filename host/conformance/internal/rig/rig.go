@@ -72,7 +72,7 @@ var build = sync.OnceValues(func() ([]byte, error) {
 	if text, err := command.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, text)
 	}
-	if err := strip.File(path, path); err != nil {
+	if _, err := strip.File(path, path); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(path)
