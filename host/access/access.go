@@ -18,9 +18,24 @@ type User struct {
 	UID    string
 	Groups []string
 	Extra  map[string][]string
-	// Expires is when the token does; zero when that is not known.
+	// Expires is when the token expires, which ends everything granted on it. Zero
+	// means that it is not known.
 	Expires time.Time
+	// ReviewAt is when to authenticate the token again. Zero leaves it to the
+	// caller, who does so at least every [ReviewInterval].
+	ReviewAt time.Time
 }
+
+const (
+	// ReviewInterval is the longest time between two reviews of what was granted.
+	// With ReviewTimeout it keeps the end of a grant within a minute of its
+	// revocation.
+	ReviewInterval = 50 * time.Second
+	// ReviewTimeout bounds one review.
+	ReviewTimeout = 5 * time.Second
+	// ReviewRetry is how soon a review is repeated that came to no decision.
+	ReviewRetry = 5 * time.Second
+)
 
 // Request is what somebody wants to list and watch. An empty namespace means
 // all of them, an empty name every object.
@@ -54,14 +69,15 @@ func NewRequest(resource api.Resource, namespace, fieldSelector string) Request 
 	return Request{Resource: resource, Namespace: scope.Namespace, Name: scope.Name}
 }
 
-// Policy decides. Its methods may ask others and take their time. A status of
-// 401 or 403 is a decision; any other, such as 503, says that there is none now.
-// Safe for concurrent use.
+// Policy decides who may read what. Its methods may use the network. A status of
+// 401 or 403 is a decision; any other, such as 503, reports that there is none
+// now. The context has the [Client]. Safe for concurrent use.
 type Policy interface {
-	// Authenticate says who presents the token, which may be empty.
+	// Authenticate returns the user who presents the token, which may be empty.
 	Authenticate(ctx context.Context, token string) (*User, *api.Status)
-	// Authorize says whether a user may have what is asked for: nil if so.
-	Authorize(ctx context.Context, user *User, r Request) *api.Status
+	// Authorize returns nil if the user may make the request, and then when to
+	// authorize it again; zero is as for User.ReviewAt.
+	Authorize(ctx context.Context, user *User, r Request) (reviewAt time.Time, refused *api.Status)
 }
 
 // Decided reports whether a status is a decision against the user.
@@ -78,7 +94,9 @@ func (everyone) Authenticate(context.Context, string) (*User, *api.Status) {
 	return &User{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}}, nil
 }
 
-func (everyone) Authorize(context.Context, *User, Request) *api.Status { return nil }
+func (everyone) Authorize(context.Context, *User, Request) (time.Time, *api.Status) {
+	return time.Time{}, nil
+}
 
 // Token lets those read everything who present the secret. It is compared in
 // constant time.
@@ -97,7 +115,9 @@ func (t token) Authenticate(_ context.Context, presented string) (*User, *api.St
 	return &User{Name: "token"}, nil
 }
 
-func (token) Authorize(context.Context, *User, Request) *api.Status { return nil }
+func (token) Authorize(context.Context, *User, Request) (time.Time, *api.Status) {
+	return time.Time{}, nil
+}
 
 // Only lets everyone who connects read these resources, for a connector that
 // chooses itself whom it connects to. There are no others.
@@ -108,9 +128,9 @@ type only struct {
 	resources []api.Resource
 }
 
-func (o only) Authorize(_ context.Context, _ *User, r Request) *api.Status {
+func (o only) Authorize(_ context.Context, _ *User, r Request) (time.Time, *api.Status) {
 	if slices.Contains(o.resources, r.Resource) {
-		return nil
+		return time.Time{}, nil
 	}
-	return api.NotFound("this connector does not bring " + r.Resource.String())
+	return time.Time{}, api.NotFound("this connector does not bring " + r.Resource.String())
 }

@@ -3,7 +3,9 @@ package connector_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/connector/connectortest"
+	"github.com/watchglass/watchglass/host/limit"
 )
 
 // book is a policy by the letter: tokens are names, and each name has the
@@ -39,16 +42,16 @@ func (b *book) Authenticate(_ context.Context, token string) (*access.User, *api
 	return &access.User{Name: token}, nil
 }
 
-func (b *book) Authorize(_ context.Context, user *access.User, r access.Request) *api.Status {
+func (b *book) Authorize(_ context.Context, user *access.User, r access.Request) (time.Time, *api.Status) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.down {
-		return api.Unavailable("nobody can tell")
+		return time.Time{}, api.Unavailable("nobody can tell")
 	}
 	if !slices.Contains(b.rights[user.Name], r.String()) {
-		return api.Forbidden(user.Name + " may not read " + r.String())
+		return time.Time{}, api.Forbidden(user.Name + " may not read " + r.String())
 	}
-	return nil
+	return time.Time{}, nil
 }
 
 func (b *book) timesAsked() int {
@@ -192,5 +195,54 @@ func TestNobodyCanTell(t *testing.T) {
 		require.NotNil(t, r.Status)
 		assert.Equal(t, 503, r.Status.Code)
 		assert.Error(t, result())
+	})
+}
+
+func TestALongTokenIsNotLookedAt(t *testing.T) {
+	limits := limit.NewSet().With(limit.MaxTokenBytes, 1000)
+	rules := &book{rights: map[string][]string{strings.Repeat("x", 1000): {}}}
+	run(t, connector.Config{Access: rules, Limits: limits}, func(t *testing.T, w *world) {
+		r, _ := w.readerAs(strings.Repeat("x", 1000))
+		assert.Nil(t, r.Status)
+		r, result := w.readerAs(strings.Repeat("x", 1001))
+		require.NotNil(t, r.Status)
+		assert.Equal(t, "max-token-bytes", r.Status.Cause)
+		assert.Error(t, result())
+		assert.Equal(t, 1, rules.timesAsked())
+	})
+}
+
+// regrouped is a policy that lets members of a group read, and members change.
+type regrouped struct{ member atomic.Bool }
+
+func (p *regrouped) Authenticate(context.Context, string) (*access.User, *api.Status) {
+	user := &access.User{Name: "ann"}
+	if p.member.Load() {
+		user.Groups = []string{"readers"}
+	}
+	return user, nil
+}
+
+func (p *regrouped) Authorize(_ context.Context, user *access.User, _ access.Request) (time.Time, *api.Status) {
+	if !slices.Contains(user.Groups, "readers") {
+		return time.Time{}, api.Forbidden("not a reader")
+	}
+	return time.Time{}, nil
+}
+
+func TestNewSubscriptionsAreJudgedByTheGroupsOfTheLastReview(t *testing.T) {
+	policy := &regrouped{}
+	policy.member.Store(true)
+	run(t, connector.Config{Access: policy}, func(t *testing.T, w *world) {
+		w.fill(1)
+		ann, _ := w.readerAs("t")
+		first := w.subscribe(ann, wire.Subscribe{Subscription: 1})
+		w.until(ann, func() bool { return first.Synced })
+		policy.member.Store(false)
+		w.until(ann, func() bool { return first.Status != nil })
+		second := w.subscribe(ann, wire.Subscribe{Subscription: 2})
+		w.until(ann, func() bool { return second.Status != nil || second.Synced })
+		require.NotNil(t, second.Status)
+		assert.Equal(t, 403, second.Status.Code)
 	})
 }

@@ -14,12 +14,11 @@ import (
 
 // The defaults of Config.
 const (
-	DefaultMessageBytes   = 64 << 10
-	DefaultWriteTimeout   = time.Minute
-	DefaultHelloTimeout   = 10 * time.Second
-	DefaultLookupTimeout  = 5 * time.Second
-	DefaultLinger         = 30 * time.Second
-	DefaultReviewInterval = time.Minute
+	DefaultMessageBytes  = 64 << 10
+	DefaultWriteTimeout  = time.Minute
+	DefaultHelloTimeout  = 10 * time.Second
+	DefaultLookupTimeout = 5 * time.Second
+	DefaultLinger        = 30 * time.Second
 )
 
 // Config of a connector. Source is required, every other zero takes its
@@ -36,9 +35,12 @@ type Config struct {
 	// Access decides who may connect and what they may read. Nil lets everyone
 	// read everything. It replaces Session.Authenticate.
 	Access access.Policy
-	// ReviewInterval is how often Access is asked again about those who are
-	// connected. A right that was withdrawn ends what was granted on it: 401 the
-	// connection, 403 the subscription.
+	// Observer receives every decision of Access. Nil means none.
+	Observer access.Observer
+	// ReviewInterval is the longest time between two reviews of a connection. A
+	// review comes sooner when a decision of Access expires. A token that is no
+	// longer accepted ends the connection with 401, a withdrawn right the
+	// subscription with 403. Zero means access.ReviewInterval.
 	ReviewInterval time.Duration
 	// Keep says what bodies keep that is stripped by default, the data of
 	// Secrets among it.
@@ -84,7 +86,7 @@ func (c Config) withDefaults() Config {
 	if c.Limits == nil {
 		c.Limits = limit.NewSet()
 	}
-	setDefault(&c.ReviewInterval, DefaultReviewInterval)
+	setDefault(&c.ReviewInterval, access.ReviewInterval)
 	return c
 }
 

@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/limit"
 )
 
 // Connector serves readers from one source. Safe for concurrent use.
 type Connector struct {
 	config Config
-	start  time.Time // of a monotonic clock
+	access access.Policy // Config.Access, enforced
+	start  time.Time     // of a monotonic clock
 
 	// stopping ends when Close begins: upstream watches stop and readers are
 	// told goodbye. killed ends when Close runs out of patience.
@@ -34,8 +36,10 @@ type Connector struct {
 // New makes a connector. It does nothing until somebody reads. The caller
 // closes it.
 func New(config Config) *Connector {
+	config = config.withDefaults()
 	c := &Connector{
-		config:      config.withDefaults(),
+		config:      config,
+		access:      access.Enforce(config.Access, config.Limits, config.Observer),
 		start:       time.Now(),
 		collections: map[api.Resource]*collection{},
 		readers:     map[*reader]struct{}{},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/wire"
@@ -23,7 +24,13 @@ type lookups struct {
 	refused  *api.Status // of the token
 
 	schemas map[api.Resource]schema
-	rights  map[access.Request]*api.Status // nil is granted
+	rights  map[access.Request]right
+}
+
+// right is the decision about a request.
+type right struct {
+	refused  *api.Status // nil if granted
+	reviewAt time.Time
 }
 
 // schema is what the source says of a resource.
@@ -35,8 +42,8 @@ type schema struct {
 // lookUp asks about everything that a message asks for. What is wrong with the
 // message is for the session to say.
 func (r *reader) lookUp(ctx context.Context, message []byte) *lookups {
-	found := &lookups{schemas: map[api.Resource]schema{}, rights: map[access.Request]*api.Status{}}
-	user := r.user // written by this goroutine only
+	found := &lookups{schemas: map[api.Resource]schema{}, rights: map[access.Request]right{}}
+	user := r.currentUser()
 	for len(message) > 0 && len(found.rights) < maxLookups {
 		t, payload, rest, err := wire.Next(message)
 		if err != nil {
@@ -67,7 +74,7 @@ func (r *reader) identify(ctx context.Context, payload []byte, found *lookups) {
 	ctx, cancel := context.WithTimeout(ctx, r.connector.config.LookupTimeout)
 	defer cancel()
 	found.greeting, found.token = true, strings.Clone(hello.Token)
-	found.user, found.refused = r.connector.config.Access.Authenticate(ctx, found.token)
+	found.user, found.refused = r.connector.access.Authenticate(ctx, found.token)
 }
 
 // inquire asks for the right first: who may not read a resource is not told
@@ -87,9 +94,10 @@ func (r *reader) inquire(ctx context.Context, user *access.User, payload []byte,
 	}
 	bounded, cancel := context.WithTimeout(ctx, r.connector.config.LookupTimeout)
 	defer cancel()
-	refused := r.connector.config.Access.Authorize(bounded, user, request)
-	found.rights[request] = refused
-	if _, known := found.schemas[resource]; refused == nil && !known {
+	var decided right
+	decided.reviewAt, decided.refused = r.connector.access.Authorize(bounded, user, request)
+	found.rights[request] = decided
+	if _, known := found.schemas[resource]; decided.refused == nil && !known {
 		found.schemas[resource] = r.connector.schema(ctx, resource)
 	}
 }

@@ -74,13 +74,19 @@ type reader struct {
 	cause    error            // why; to be read after ended
 	expelled chan *api.Status // cap 1: the reader's right to be here has ended
 
-	// Guarded by connector.mu. The receiving goroutine alone writes token and
-	// user.
+	// granted is signaled when something was granted, so that its review can be
+	// scheduled. Its capacity is 1.
+	granted chan struct{}
+
+	// Guarded by connector.mu.
 	since  time.Time
 	found  *lookups // for the message being received
 	token  string
-	user   *access.User              // nil before the Hello
-	rights map[uint32]access.Request // of subscriptions that were granted
+	user   *access.User     // nil before the Hello
+	rights map[uint32]grant // by subscription
+	// tokenReviewAt is when to review the token.
+	tokenReviewAt time.Time
+	expiry        *time.Timer // of the token; nil if it does not expire
 }
 
 // Part is what there is for a reader at most, whatever the policy allows. The zero
@@ -113,7 +119,8 @@ func (c *Connector) ServePart(ctx context.Context, conn MessageConn, part Part) 
 		signal:    make(chan struct{}, 1),
 		ended:     make(chan struct{}),
 		expelled:  make(chan *api.Status, 1),
-		rights:    map[uint32]access.Request{},
+		granted:   make(chan struct{}, 1),
+		rights:    map[uint32]grant{},
 	}
 	config := c.config.Session
 	config.Authenticate, config.Shard = r.authenticate, part.Shard
@@ -167,6 +174,9 @@ func (r *reader) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.session.Close()
+	if r.expiry != nil {
+		r.expiry.Stop()
+	}
 	c.admitted--
 	delete(c.readers, r)
 }
@@ -201,7 +211,7 @@ func (r *reader) accept(ctx context.Context, message []byte) error {
 	if found.prompts {
 		r.prompt()
 	}
-	maps.DeleteFunc(r.rights, func(id uint32, _ access.Request) bool { return !r.session.Has(id) })
+	maps.DeleteFunc(r.rights, func(id uint32, _ grant) bool { return !r.session.Has(id) })
 	if err != nil {
 		c.totals.Malformed++
 	}
@@ -218,30 +228,36 @@ func (r *reader) prompt() {
 	}
 }
 
-// authenticate is the session's question after a Hello. It runs under the lock.
+// authenticate returns to the session what was decided about its Hello. It runs
+// under the lock.
 func (r *reader) authenticate(string) *api.Status {
-	r.token, r.user = r.found.token, r.found.user
+	if r.found.refused == nil {
+		r.token = r.found.token
+		r.become(r.found.user)
+		r.scheduleReview()
+	}
 	return r.found.refused
 }
 
 // Collection implements session.Backend. It runs under the lock.
 func (r *reader) Collection(resource api.Resource, f *wire.Subscribe) (*cacher.Cacher, *api.Status) {
 	request := access.NewRequest(resource, strings.Clone(f.Namespace), strings.Clone(f.FieldSelector))
-	refused, asked := r.found.rights[request]
+	right, asked := r.found.rights[request]
 	found := r.found.schemas[resource]
 	switch {
 	case len(r.part.Resources) > 0 && !slices.Contains(r.part.Resources, resource):
 		return nil, api.NotFound("this connector does not bring " + resource.String() + " here")
 	case !asked:
 		return nil, api.TooManyRequests("too many subscriptions in one message: send them in several", 1)
-	case refused != nil:
-		return nil, refused
+	case right.refused != nil:
+		return nil, right.refused
 	case found.status != nil:
 		return nil, found.status
 	}
 	collection, status := r.connector.acquire(r, found.schema)
 	if status == nil {
-		r.rights[f.Subscription] = request
+		r.rights[f.Subscription] = grant{request, r.connector.reviewBy(right.reviewAt)}
+		r.scheduleReview()
 	}
 	return collection, status
 }

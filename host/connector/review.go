@@ -3,65 +3,187 @@ package connector
 import (
 	"context"
 	"maps"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/host/access"
 )
 
-// review asks again and again whether the reader may still have what it has,
-// until ctx ends. A policy that cannot decide now leaves things as they are: the
-// last decision was for it.
+const (
+	// reviewGap is the shortest time between two reviews of a reader. Decisions
+	// that expire within it are reviewed together.
+	reviewGap = time.Second
+	// reviewsAtOnce is how many rights of one reader are reviewed concurrently.
+	reviewsAtOnce = 8
+)
+
+// grant is a right that a subscription was granted on.
+type grant struct {
+	request  access.Request
+	reviewAt time.Time
+}
+
+// reviewBy returns when to review a decision that expires at a time, or never if
+// that is zero.
+func (c *Connector) reviewBy(expires time.Time) time.Time {
+	latest := time.Now().Add(c.config.ReviewInterval)
+	if expires.IsZero() || expires.After(latest) {
+		return latest
+	}
+	return expires
+}
+
+// currentUser returns the user as of the last review, or nil before the Hello.
+func (r *reader) currentUser() *access.User {
+	r.connector.mu.Lock()
+	defer r.connector.mu.Unlock()
+	return r.user
+}
+
+// scheduleReview makes review look at what is due. It does not block.
+func (r *reader) scheduleReview() {
+	select {
+	case r.granted <- struct{}{}:
+	default:
+	}
+}
+
+// review repeats the decisions that let the reader in when they expire, until ctx
+// ends. If the policy comes to no decision, what was granted stays granted.
 func (r *reader) review(ctx context.Context) {
-	ticker := time.NewTicker(r.connector.config.ReviewInterval)
-	defer ticker.Stop()
+	timer := time.NewTimer(r.connector.config.ReviewInterval)
+	defer timer.Stop()
+	var notBefore time.Time
 	for {
 		select {
-		case <-ticker.C:
-			r.reviewOnce(ctx)
+		case <-timer.C:
+			notBefore = time.Now().Add(r.reviewOnce(ctx))
+		case <-r.granted:
 		case <-ctx.Done():
 			return
 		}
+		timer.Reset(time.Until(r.reviewDue(notBefore)))
 	}
 }
 
-func (r *reader) reviewOnce(ctx context.Context) {
-	c := r.connector
-	c.mu.Lock()
-	greeted, token, rights := r.user != nil, r.token, maps.Clone(r.rights)
-	c.mu.Unlock()
-	if !greeted {
-		return
-	}
-	user, status := c.config.Access.Authenticate(ctx, token)
-	if access.Decided(status) {
-		r.expel(status)
-		return
-	}
-	if status != nil {
-		c.config.Logger.Warn("a reader's token cannot be reviewed now", "error", status)
-		return
-	}
-	for id, request := range rights {
-		status := c.config.Access.Authorize(ctx, user, request)
-		switch {
-		case access.Decided(status):
-			r.withdraw(id, status)
-		case status != nil:
-			c.config.Logger.Warn("a reader's rights cannot be reviewed now", "user", user.Name, "request", request.String(), "error", status)
-		}
-	}
-}
-
-// withdraw ends one subscription; the others go on.
-func (r *reader) withdraw(id uint32, status *api.Status) {
+// reviewDue returns when the first decision expires, but no time before notBefore.
+func (r *reader) reviewDue(notBefore time.Time) time.Time {
 	c := r.connector
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r.session.End(status, func(sub uint32, _ *cacher.Cacher) bool { return sub == id })
-	delete(r.rights, id)
-	r.wake()
+	if r.user == nil {
+		return c.reviewBy(time.Time{})
+	}
+	due := r.tokenReviewAt
+	for _, g := range r.rights {
+		if g.reviewAt.Before(due) {
+			due = g.reviewAt
+		}
+	}
+	if due.Before(notBefore) {
+		return notBefore
+	}
+	return due
+}
+
+// reviewOnce reviews the token and every right. Decisions that have not expired
+// come from the policy's cache. It returns how long to wait at least before the
+// next review.
+func (r *reader) reviewOnce(ctx context.Context) time.Duration {
+	c := r.connector
+	c.mu.Lock()
+	user, token, rights := r.user, r.token, maps.Clone(r.rights)
+	c.mu.Unlock()
+	if user == nil {
+		return 0
+	}
+	ctx = access.Renewing(ctx)
+	user, status := r.renewToken(ctx, token)
+	switch {
+	case access.Decided(status):
+		r.expel(status)
+		return access.ReviewRetry
+	case status != nil:
+		c.config.Logger.Warn("a reader's token cannot be reviewed now", "error", status)
+		return access.ReviewRetry
+	}
+	if !r.renewRights(ctx, user, rights) {
+		return access.ReviewRetry
+	}
+	return reviewGap
+}
+
+func (r *reader) renewToken(ctx context.Context, token string) (*access.User, *api.Status) {
+	c := r.connector
+	bounded, cancel := context.WithTimeout(ctx, c.config.LookupTimeout)
+	defer cancel()
+	user, status := c.access.Authenticate(bounded, token)
+	if status != nil {
+		return nil, status
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.become(user)
+	return user, nil
+}
+
+// become sets the user, whose token ends the connection when it expires. It runs
+// under the lock.
+func (r *reader) become(user *access.User) {
+	r.user, r.tokenReviewAt = user, r.connector.reviewBy(user.ReviewAt)
+	if r.expiry != nil {
+		r.expiry.Stop()
+	}
+	if !user.Expires.IsZero() {
+		r.expiry = time.AfterFunc(time.Until(user.Expires), func() { r.expel(access.TokenExpired()) })
+	}
+}
+
+// renewRights reports whether there was a decision about every right.
+func (r *reader) renewRights(ctx context.Context, user *access.User, rights map[uint32]grant) bool {
+	c := r.connector
+	var mu sync.Mutex
+	decided := true
+	var group errgroup.Group
+	group.SetLimit(reviewsAtOnce)
+	for id, g := range rights {
+		group.Go(func() error {
+			bounded, cancel := context.WithTimeout(ctx, c.config.LookupTimeout)
+			defer cancel()
+			reviewAt, status := c.access.Authorize(bounded, user, g.request)
+			if status == nil || access.Decided(status) {
+				r.renew(id, g.request, reviewAt, status)
+				return nil
+			}
+			c.config.Logger.Warn("a reader's rights cannot be reviewed now", "user", user.Name, "request", g.request.String(), "error", status)
+			mu.Lock()
+			defer mu.Unlock()
+			decided = false
+			return nil
+		})
+	}
+	group.Wait() // there are no errors
+	return decided
+}
+
+// renew extends a right, or ends its subscription; the others go on.
+func (r *reader) renew(id uint32, request access.Request, reviewAt time.Time, refused *api.Status) {
+	c := r.connector
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case r.rights[id].request != request: // the reader has ended it, or reused its number
+	case refused == nil:
+		r.rights[id] = grant{request, c.reviewBy(reviewAt)}
+	default:
+		r.session.End(refused, func(sub uint32, _ *cacher.Cacher) bool { return sub == id })
+		delete(r.rights, id)
+		r.wake()
+	}
 }
 
 // expel ends the connection.

@@ -35,13 +35,13 @@ func (b *book) Authenticate(_ context.Context, token string) (*access.User, *api
 	return &access.User{Name: token, Expires: b.expires}, nil
 }
 
-func (b *book) Authorize(_ context.Context, user *access.User, r access.Request) *api.Status {
+func (b *book) Authorize(_ context.Context, user *access.User, r access.Request) (time.Time, *api.Status) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !slices.Contains(b.rights[user.Name], r.String()) && !slices.Contains(b.rights[user.Name], "*") {
-		return api.Forbidden(user.Name + " may not " + r.String())
+		return time.Time{}, api.Forbidden(user.Name + " may not " + r.String())
 	}
-	return nil
+	return time.Time{}, nil
 }
 
 func (b *book) set(user string, rights ...string) {

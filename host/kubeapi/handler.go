@@ -19,17 +19,20 @@ import (
 const (
 	DefaultMinTimeout   = 30 * time.Minute
 	DefaultWriteTimeout = time.Minute
-	// DefaultReviewInterval is that of connectors.
-	DefaultReviewInterval = time.Minute
 )
 
 // Config of a handler. Backend is required, every other zero takes its default.
 type Config struct {
 	Backend Backend
 	// Access decides who a request is from, by its bearer token, which may be
-	// empty, and what that user may get, list or watch. A watch is asked about
-	// again every ReviewInterval. Nil lets everyone read everything.
-	Access         access.Policy
+	// empty, and what that user may get, list or watch. Nil lets everyone read
+	// everything.
+	Access access.Policy
+	// Observer receives every decision of Access. Nil means none.
+	Observer access.Observer
+	// ReviewInterval is the longest time between two reviews of a watch. A review
+	// comes sooner when a decision of Access expires. Zero means
+	// access.ReviewInterval.
 	ReviewInterval time.Duration
 	// MinTimeout is the least time of a watch that asks for none; it gets up
 	// to twice that, at random (rule P9).
@@ -51,6 +54,7 @@ type Config struct {
 // Handler serves the API. Safe for concurrent use.
 type Handler struct {
 	config   Config
+	access   access.Policy   // Config.Access, enforced
 	stopping context.Context // ends with Stop
 	stop     context.CancelFunc
 	counts   counts
@@ -68,12 +72,12 @@ func New(config Config) *Handler {
 		config.Access = access.Everyone()
 	}
 	if config.ReviewInterval == 0 {
-		config.ReviewInterval = DefaultReviewInterval
+		config.ReviewInterval = access.ReviewInterval
 	}
 	if config.Server == "" {
 		config.Server = "watchglass"
 	}
-	h := &Handler{config: config}
+	h := &Handler{config: config, access: access.Enforce(config.Access, config.Limits, config.Observer)}
 	h.stopping, h.stop = context.WithCancel(context.Background())
 	return h
 }
@@ -110,6 +114,8 @@ type request struct {
 	token  string
 	user   *access.User
 	schema *api.Schema
+	// reviewAt is when to authorize the request again; zero is as for a policy.
+	reviewAt time.Time
 }
 
 // about names what a failure is about.
@@ -128,7 +134,8 @@ func (h *Handler) serve(w *output, r *http.Request, req *request) *api.Status {
 		h.health(w, r, req.name)
 		return nil
 	}
-	if status := h.authenticate(w, r, req); status != nil {
+	status := h.within(&h.counts.deciding, limit.MaxRequests, func() *api.Status { return h.authenticate(w, r, req) })
+	if status != nil {
 		return status
 	}
 	switch r.Method {
@@ -172,7 +179,7 @@ func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request, req *requ
 		req.token = strings.TrimSpace(token)
 	}
 	var status *api.Status
-	req.user, status = h.config.Access.Authenticate(r.Context(), req.token)
+	req.user, status = h.access.Authenticate(r.Context(), req.token)
 	if status != nil && status.Code == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
@@ -191,18 +198,10 @@ func (h *Handler) read(w *output, r *http.Request, req *request) *api.Status {
 	if req.watch {
 		req.verb = "watch"
 	}
-	// Who may not read a resource is not told whether it exists.
-	if status := h.config.Access.Authorize(r.Context(), req.user, req.asks()); status != nil {
+	status = h.within(&h.counts.deciding, limit.MaxRequests, func() *api.Status { return h.admit(r, req) })
+	if status != nil {
 		return status
 	}
-	schema, err := h.config.Backend.Schema(r.Context(), req.resource)
-	if err != nil {
-		return asStatus(err)
-	}
-	if !req.fits(schema) {
-		return notServed(r.URL.Path)
-	}
-	req.schema = schema
 	if req.watch {
 		return h.within(&h.counts.watches, limit.MaxWatches, func() *api.Status { return h.watch(w, r, req) })
 	}
@@ -212,6 +211,23 @@ func (h *Handler) read(w *output, r *http.Request, req *request) *api.Status {
 		}
 		return h.list(w, r, req)
 	})
+}
+
+// admit authorizes a read and finds its schema, in this order: a user without the
+// right does not learn whether the resource exists.
+func (h *Handler) admit(r *http.Request, req *request) (refused *api.Status) {
+	if req.reviewAt, refused = h.access.Authorize(r.Context(), req.user, req.asks()); refused != nil {
+		return refused
+	}
+	schema, err := h.config.Backend.Schema(r.Context(), req.resource)
+	if err != nil {
+		return asStatus(err)
+	}
+	if !req.fits(schema) {
+		return notServed(r.URL.Path)
+	}
+	req.schema = schema
+	return nil
 }
 
 // asks is what the request needs the right to.

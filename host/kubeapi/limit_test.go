@@ -3,6 +3,7 @@ package kubeapi_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/kubeapi"
 	"github.com/watchglass/watchglass/host/limit"
 )
@@ -63,5 +65,47 @@ func TestRequestsBeyondTheLimitAre429(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, 200, w.get("/api/v1/namespaces/a/pods/one").StatusCode)
 		assert.Contains(t, metrics(w), `watchglass_kubeapi_requests_total{verb="list",code="499"} 1`, "the client left")
+	})
+}
+
+// undecided is a policy that takes an hour.
+type undecided struct{ access.Policy }
+
+func (undecided) Authenticate(ctx context.Context, _ string) (*access.User, *api.Status) {
+	<-ctx.Done()
+	return nil, api.Unavailable("the client left")
+}
+
+func TestAuthenticationIsWithinTheRequestLimit(t *testing.T) {
+	run(t, kubeapi.Config{Access: undecided{}, Limits: limit.NewSet().With(limit.MaxRequests, 1)}, func(t *testing.T, w *world) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://cluster/api/v1/pods?watch=1", nil)
+		require.NoError(t, err)
+		left := make(chan error, 1)
+		go func() {
+			_, err := w.client.Do(r)
+			left <- err
+		}()
+		synctest.Wait()
+		a := w.get("/version")
+		requireStatus(t, a, 429, "TooManyRequests")
+		assert.Contains(t, a.text, "max-requests")
+		cancel()
+		require.ErrorIs(t, <-left, context.Canceled)
+	})
+}
+
+func TestALongTokenIsNotLookedAt(t *testing.T) {
+	limits := limit.NewSet().With(limit.MaxTokenBytes, 1000)
+	rules := &book{rights: map[string][]string{strings.Repeat("x", 1000): {"*"}}}
+	run(t, kubeapi.Config{Access: rules, Limits: limits}, func(t *testing.T, w *world) {
+		w.header.Set("Authorization", "Bearer "+strings.Repeat("x", 1000))
+		assert.Equal(t, 200, w.get("/api/v1/pods").StatusCode)
+		w.header.Set("Authorization", "Bearer "+strings.Repeat("x", 1001))
+		a := w.get("/api/v1/pods")
+		requireStatus(t, a, 413, "RequestEntityTooLarge")
+		assert.Contains(t, a.text, "max-token-bytes")
+		assert.EqualValues(t, 1, limits.Refusals(limit.MaxTokenBytes))
 	})
 }

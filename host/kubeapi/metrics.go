@@ -12,6 +12,9 @@ import (
 // counts are what the metrics are made of.
 type counts struct {
 	watches, requests atomic.Int64 // under way; requests are all but watches
+	// deciding is how many wait for Access. They are counted apart, so that
+	// strangers do not take the places of those who were let in.
+	deciding atomic.Int64
 
 	mu       sync.Mutex
 	answered map[answer]uint64

@@ -31,6 +31,27 @@ var (
 	})
 )
 
+// Limits of authentication and authorization.
+var (
+	MaxTokenBytes = define(Limit{
+		Name: "max-token-bytes", Default: 16 << 10, Unit: Bytes, Code: http.StatusRequestEntityTooLarge,
+		Help: "size of a bearer token; a longer one gets 413 and is not looked at",
+	})
+	MaxReviews = define(Limit{
+		Name: "max-reviews", Default: 200, Unit: Count, Code: http.StatusTooManyRequests,
+		Help: "token and access reviews awaited from kube-apiserver at once (--auth kube); clients that need a further one get 429",
+	})
+	MaxReviewsPerAddress = define(Limit{
+		Name: "max-reviews-per-address", Default: 50, Unit: Count, Code: http.StatusTooManyRequests,
+		Help: "token and access reviews awaited at once for clients of one address (--auth kube); further ones get 429",
+	})
+	MaxRefusedTokens = define(Limit{
+		Name: "max-refused-tokens", Default: 600, Unit: Count, Code: http.StatusTooManyRequests,
+		Help: "tokens of one address that kube-apiserver refuses within a minute (--auth kube); " +
+			"further tokens of that address get 429 until the minute is over, unless they were accepted within the last minute",
+	})
+)
+
 // Limits of the source.
 var (
 	// The default is etcd's own limit for a request.

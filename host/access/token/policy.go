@@ -52,11 +52,11 @@ func (c *Claims) mayRead(cluster string) *api.Status {
 }
 
 // Authorize implements access.Policy.
-func (p policy) Authorize(_ context.Context, user *access.User, r access.Request) *api.Status {
+func (p policy) Authorize(_ context.Context, user *access.User, r access.Request) (time.Time, *api.Status) {
 	if covers(user.Extra[extraResources], r.Resource.String()) && covers(user.Extra[extraNamespaces], r.Namespace) {
-		return nil
+		return time.Time{}, nil
 	}
-	return api.Forbidden("the token does not grant to " + r.String() + everywhere(r))
+	return time.Time{}, api.Forbidden("the token does not grant to " + r.String() + everywhere(r))
 }
 
 // covers reports whether a scope has a name. Only Any has the empty one, which

@@ -232,7 +232,7 @@ func TestPolicy(t *testing.T) {
 		user, status := policy.Authenticate(t.Context(), text)
 		if status == nil {
 			assert.Equal(t, "ada", user.Name)
-			status = policy.Authorize(t.Context(), user, r)
+			_, status = policy.Authorize(t.Context(), user, r)
 		}
 		if status == nil {
 			return 200

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
@@ -39,7 +40,7 @@ func (f *authFlags) add(flags *pflag.FlagSet) {
 
 // policy is what --auth asks for. public are the addresses at which others than
 // this machine can connect.
-func (f *authFlags) policy(up *upstream, public []string) (access.Policy, error) {
+func (f *authFlags) policy(up *upstream, public []string, limits *limit.Set) (access.Policy, error) {
 	auth := f.auth
 	switch {
 	case auth == "" && f.tokenFile != "":
@@ -64,7 +65,7 @@ func (f *authFlags) policy(up *upstream, public []string) (access.Policy, error)
 		if !ok {
 			return nil, errors.New("--auth kube asks a kube-apiserver, and an etcd is read: give --kubeconfig or --in-cluster instead of --etcd-endpoints")
 		}
-		return src.Policy(), nil
+		return src.Policy(limits), nil
 	}
 	return nil, fmt.Errorf("--auth %q: expected %s, %s or %s", f.auth, authNone, authToken, authKube)
 }

@@ -75,7 +75,7 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	policy, err := f.policy(up, listeners.public())
+	policy, err := f.policy(up, listeners.public(), f.limits)
 	if err != nil {
 		listeners.Close()
 		return err

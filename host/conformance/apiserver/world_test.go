@@ -141,7 +141,7 @@ func TestTheServerRestarts(t *testing.T) {
 // Every reader sees what RBAC lets it see, of one watch for all.
 func TestRBAC(t *testing.T) {
 	shared.clear(t)
-	w := newWorld(t, newSource(t, admin, kube.Config{}), newSource(t, admin, kube.Config{}).Policy())
+	w := newWorld(t, newSource(t, admin, kube.Config{}), newSource(t, admin, kube.Config{}).Policy(nil))
 	grant(t, "ann", "", "configmaps")
 	grant(t, "ben", "a", "configmaps")
 	w.put("a", "one")

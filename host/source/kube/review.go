@@ -8,130 +8,13 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/access"
 )
-
-// Policy asks the cluster: TokenReview says who presents a token, and
-// SubjectAccessReview, once for list and once for watch, whether that user may
-// have what it asks for. The credentials of the Source need the right to ask,
-// which the ClusterRole system:auth-delegator gives.
-//
-// An answer holds for a little less than a minute, so that many readers with one
-// token ask once. Answers are remembered for a bounded number of questions.
-type Policy struct {
-	source *Source
-
-	mu      sync.Mutex
-	answers map[string]*verdict
-}
-
-var _ access.Policy = (*Policy)(nil)
-
-const (
-	// verdictTTL is below the minute after which connectors ask again.
-	verdictTTL  = 50 * time.Second
-	maxVerdicts = 10_000
-)
-
-// verdict is one answer, being asked for until done is closed.
-type verdict struct {
-	done   chan struct{}
-	until  time.Time
-	user   *access.User
-	status *api.Status
-}
-
-// Policy returns one that asks the source's server.
-func (s *Source) Policy() *Policy { return &Policy{source: s, answers: map[string]*verdict{}} }
-
-// Authenticate implements access.Policy.
-func (p *Policy) Authenticate(ctx context.Context, token string) (*access.User, *api.Status) {
-	if token == "" {
-		return nil, api.Unauthorized("a token is required and none was presented: sign in with a bearer token of the cluster")
-	}
-	v := p.ask(ctx, "token\x00"+token, func(ctx context.Context, v *verdict) {
-		v.user, v.status = p.source.reviewToken(ctx, token)
-	})
-	return v.user, v.status
-}
-
-// Authorize implements access.Policy.
-func (p *Policy) Authorize(ctx context.Context, user *access.User, r access.Request) *api.Status {
-	who, err := json.Marshal(user)
-	if err != nil {
-		return api.AsStatus(err)
-	}
-	key := strings.Join([]string{"access", string(who), r.Resource.String(), r.Namespace, r.Name, r.Verb}, "\x00")
-	return p.ask(ctx, key, func(ctx context.Context, v *verdict) {
-		verbs := []string{r.Verb}
-		if r.Verb == "" {
-			verbs = []string{"list", "watch"}
-		}
-		r.Verb = ""
-		for _, verb := range verbs {
-			if v.status = p.source.reviewAccess(ctx, user, verb, r); v.status != nil {
-				return
-			}
-		}
-	}).status
-}
-
-// ask answers a question from memory, waits for whoever is asking it already,
-// or asks; the asking does not end with ctx, for others may wait for it. What is
-// no decision is not remembered.
-func (p *Policy) ask(ctx context.Context, key string, question func(context.Context, *verdict)) *verdict {
-	p.mu.Lock()
-	v := p.answers[key]
-	if v == nil || !v.until.IsZero() && time.Now().After(v.until) {
-		v = &verdict{done: make(chan struct{})}
-		p.makeRoom()
-		p.answers[key] = v
-		p.mu.Unlock()
-		question(context.WithoutCancel(ctx), v)
-		p.settle(key, v)
-		return v
-	}
-	p.mu.Unlock()
-	select {
-	case <-v.done:
-		return v
-	case <-ctx.Done():
-		return &verdict{status: api.Unavailable("the cluster has not answered in time who may read what")}
-	}
-}
-
-func (p *Policy) settle(key string, v *verdict) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	v.until = time.Now().Add(verdictTTL)
-	if v.status != nil && !access.Decided(v.status) && p.answers[key] == v {
-		delete(p.answers, key)
-	}
-	close(v.done)
-}
-
-// makeRoom forgets what is old, and when that is not enough, anything.
-func (p *Policy) makeRoom() {
-	if len(p.answers) < maxVerdicts {
-		return
-	}
-	now := time.Now()
-	for key, v := range p.answers {
-		if !v.until.IsZero() && now.After(v.until) {
-			delete(p.answers, key)
-		}
-	}
-	for key := range p.answers {
-		if len(p.answers) < maxVerdicts {
-			return
-		}
-		delete(p.answers, key)
-	}
-}
 
 func (s *Source) reviewToken(ctx context.Context, token string) (*access.User, *api.Status) {
 	type spec struct {
@@ -156,7 +39,17 @@ func (s *Source) reviewToken(ctx context.Context, token string) (*access.User, *
 		return nil, api.Unauthorized("the cluster does not accept the token: it is wrong, or has expired")
 	}
 	u := answer.Status.User
-	return &access.User{Name: u.Username, UID: u.UID, Groups: u.Groups, Extra: u.Extra}, nil
+	return &access.User{Name: u.Username, UID: u.UID, Groups: u.Groups, Extra: u.Extra, Expires: expiry(token)}, nil
+}
+
+// expiry returns when a token that the cluster has accepted expires, if it is a
+// JWT. The cluster has verified the signature.
+func expiry(token string) time.Time {
+	var claims jwt.RegisteredClaims
+	if _, _, err := jwt.NewParser().ParseUnverified(token, &claims); err != nil || claims.ExpiresAt == nil {
+		return time.Time{}
+	}
+	return claims.ExpiresAt.Time
 }
 
 func (s *Source) reviewAccess(ctx context.Context, user *access.User, verb string, r access.Request) *api.Status {
@@ -198,7 +91,8 @@ func (s *Source) reviewAccess(ctx context.Context, user *access.User, verb strin
 	return nil
 }
 
-// cannotTell: a failure to ask is no decision, whatever its code.
+// cannotTell returns the status of a review that failed, which is not a decision
+// whatever the code of the failure.
 func cannotTell(err error) *api.Status {
 	return api.Unavailable("the cluster does not say who may read what: " + err.Error())
 }

@@ -54,16 +54,20 @@ func TestPolicyAsksTheCluster(t *testing.T) {
 	reviewing(t, f, func(user, verb, resource, namespace, name string) bool {
 		return user == "ann" && resource == "crontabs.example.com" && namespace == "a" && (name == "" || verb == "list")
 	})
-	p := f.source(kube.Config{}).Policy()
+	p := f.source(kube.Config{}).Policy(nil)
 	ann, status := p.Authenticate(t.Context(), "t-ann")
 	require.Nil(t, status)
-	assert.Equal(t, &access.User{Name: "ann", Groups: []string{"devs"}}, ann)
-	assert.Nil(t, p.Authorize(t.Context(), ann, access.Request{Resource: cronTabs, Namespace: "a"}))
-	status = p.Authorize(t.Context(), ann, access.Request{Resource: cronTabs, Namespace: "a", Name: "x"})
+	assert.Equal(t, &access.User{Name: "ann", Groups: []string{"devs"}, ReviewAt: ann.ReviewAt}, ann)
+	authorize := func(r access.Request) *api.Status {
+		_, status := p.Authorize(t.Context(), ann, r)
+		return status
+	}
+	assert.Nil(t, authorize(access.Request{Resource: cronTabs, Namespace: "a"}))
+	status = authorize(access.Request{Resource: cronTabs, Namespace: "a", Name: "x"})
 	require.ErrorIs(t, status, api.Forbidden(""))
 	assert.Equal(t, `user "ann" may not watch example.com/v1/crontabs x in namespace a: because`, status.Message)
-	assert.ErrorIs(t, p.Authorize(t.Context(), ann, access.Request{Resource: cronTabs}), api.Forbidden(""))
-	assert.ErrorIs(t, p.Authorize(t.Context(), ann, access.Request{Resource: pods, Namespace: "a"}), api.Forbidden(""))
+	assert.ErrorIs(t, authorize(access.Request{Resource: cronTabs}), api.Forbidden(""))
+	assert.ErrorIs(t, authorize(access.Request{Resource: pods, Namespace: "a"}), api.Forbidden(""))
 	for _, token := range []string{"", "nonsense"} {
 		_, status = p.Authenticate(t.Context(), token)
 		assert.ErrorIs(t, status, api.Unauthorized(""), "%q", token)
@@ -73,13 +77,14 @@ func TestPolicyAsksTheCluster(t *testing.T) {
 func TestPolicyAsksOnceForMany(t *testing.T) {
 	f := newFake(t)
 	asked := reviewing(t, f, func(string, string, string, string, string) bool { return true })
-	p := f.source(kube.Config{}).Policy()
+	p := f.source(kube.Config{}).Policy(nil)
 	var readers sync.WaitGroup
 	for range 50 {
 		readers.Go(func() {
 			user, status := p.Authenticate(t.Context(), "t-ann")
 			if assert.Nil(t, status) {
-				assert.Nil(t, p.Authorize(t.Context(), user, access.Request{Resource: pods}))
+				_, status := p.Authorize(t.Context(), user, access.Request{Resource: pods})
+				assert.Nil(t, status)
 			}
 		})
 	}
@@ -93,7 +98,7 @@ func TestAClusterThatDoesNotAnswerIsNoDecision(t *testing.T) {
 		status(w, 403, "Forbidden", "cannot create resource tokenreviews")
 		return true
 	})
-	p := f.source(kube.Config{}).Policy()
+	p := f.source(kube.Config{}).Policy(nil)
 	_, refused := p.Authenticate(t.Context(), "t-ann")
 	require.NotNil(t, refused)
 	assert.Equal(t, 503, refused.Code)

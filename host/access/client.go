@@ -1,0 +1,48 @@
+package access
+
+import (
+	"context"
+	"net/netip"
+)
+
+// Client is where a request comes from. The host puts it in the context of every
+// call of a [Policy].
+type Client struct {
+	// Address is that of the client. It is invalid if the transport has none.
+	Address netip.Addr
+	// Renewal marks a decision that is repeated for a client that has been let in.
+	Renewal bool
+}
+
+// Block is the block of addresses that limits per address count together: one
+// IPv4 address, or the /64 of an IPv6 address, because one host can use all of
+// it. It is invalid if the address is.
+func (c Client) Block() netip.Prefix {
+	bits := 32
+	if c.Address.Is6() {
+		bits = 64
+	}
+	block, _ := c.Address.Prefix(bits) // the zero Prefix for the zero Addr
+	return block
+}
+
+type clientKey struct{}
+
+// WithClient returns a context for calls on behalf of a client.
+func WithClient(ctx context.Context, c Client) context.Context {
+	c.Address = c.Address.Unmap().WithZone("")
+	return context.WithValue(ctx, clientKey{}, c)
+}
+
+// ClientOf returns the client of a context, or the zero Client.
+func ClientOf(ctx context.Context) Client {
+	c, _ := ctx.Value(clientKey{}).(Client)
+	return c
+}
+
+// Renewing returns a context for repeating a decision for the same client.
+func Renewing(ctx context.Context) context.Context {
+	c := ClientOf(ctx)
+	c.Renewal = true
+	return WithClient(ctx, c)
+}

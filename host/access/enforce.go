@@ -1,0 +1,87 @@
+package access
+
+import (
+	"context"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/limit"
+)
+
+// maxRequestBytes is more than Kubernetes allows for the names of a resource, a
+// namespace and an object together.
+const maxRequestBytes = 1 << 10
+
+// Observer receives every decision of an enforced Policy. Its methods are called
+// concurrently, and before the client learns the decision.
+type Observer interface {
+	// Authenticated reports a token that was presented. The user is nil if the
+	// token was refused.
+	Authenticated(ctx context.Context, user *User, refused *api.Status)
+	// Authorized reports a request of an authenticated user.
+	Authorized(ctx context.Context, user *User, r Request, refused *api.Status)
+}
+
+// Enforce returns a Policy that asks p only about tokens and requests of
+// reasonable size, ends the rights of a user when the token expires, and reports
+// every decision to the observer, which may be nil.
+func Enforce(p Policy, limits *limit.Set, observer Observer) Policy {
+	if observer == nil {
+		observer = unobserved{}
+	}
+	return &enforced{policy: p, limits: limits, observer: observer}
+}
+
+type enforced struct {
+	policy   Policy
+	limits   *limit.Set
+	observer Observer
+}
+
+// Authenticate implements Policy.
+func (e *enforced) Authenticate(ctx context.Context, token string) (*User, *api.Status) {
+	user, refused := e.authenticate(ctx, token)
+	e.observer.Authenticated(ctx, user, refused)
+	return user, refused
+}
+
+func (e *enforced) authenticate(ctx context.Context, token string) (*User, *api.Status) {
+	if len(token) > e.limits.Int(limit.MaxTokenBytes) {
+		return nil, e.limits.Refuse(limit.MaxTokenBytes, "the token is too long")
+	}
+	user, refused := e.policy.Authenticate(ctx, token)
+	if refused != nil {
+		return nil, refused
+	}
+	if user.Expired(time.Now()) {
+		return nil, TokenExpired()
+	}
+	return user, nil
+}
+
+// Authorize implements Policy.
+func (e *enforced) Authorize(ctx context.Context, user *User, r Request) (time.Time, *api.Status) {
+	reviewAt, refused := e.authorize(ctx, user, r)
+	e.observer.Authorized(ctx, user, r, refused)
+	return reviewAt, refused
+}
+
+func (e *enforced) authorize(ctx context.Context, user *User, r Request) (time.Time, *api.Status) {
+	if len(r.Resource.Group)+len(r.Resource.Version)+len(r.Resource.Name)+len(r.Namespace)+len(r.Name) > maxRequestBytes {
+		return time.Time{}, api.BadRequest("the names of the resource, namespace and object are longer than Kubernetes allows")
+	}
+	return e.policy.Authorize(ctx, user, r)
+}
+
+// Expired reports whether the user's token has expired.
+func (u *User) Expired(now time.Time) bool { return !u.Expires.IsZero() && !u.Expires.After(now) }
+
+// TokenExpired returns the 401 that ends what was granted on an expired token.
+func TokenExpired() *api.Status {
+	return api.Unauthorized("the token has expired: connect again with a new one")
+}
+
+type unobserved struct{}
+
+func (unobserved) Authenticated(context.Context, *User, *api.Status)       {}
+func (unobserved) Authorized(context.Context, *User, Request, *api.Status) {}

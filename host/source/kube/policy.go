@@ -1,0 +1,286 @@
+package kube
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"math/rand/v2"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/limit"
+)
+
+// Policy asks the cluster: a TokenReview returns the user who presents a token,
+// and SubjectAccessReviews, one for list and one for watch, whether that user may
+// make a request. The credentials of the Source need the right to create reviews,
+// which the ClusterRole system:auth-delegator grants.
+//
+// Verdicts are cached for a short time by the SHA-256 of the question, so that
+// many readers with one token cause one review, and callers are asked to review a
+// grant when its verdict expires. Refusals are cached apart from grants, for a
+// shorter time. The number of reviews in flight is limited, overall and per client
+// address, and so is the number of tokens of one address that the cluster refuses.
+type Policy struct {
+	source  *Source
+	limits  *limit.Set
+	tokens  verdicts
+	rights  verdicts
+	flights singleflight.Group
+
+	inFlight *semaphore.Weighted
+	mu       sync.Mutex
+	waiting  map[netip.Prefix]int // reviews in flight by address
+	refused  *cache[netip.Prefix, *int]
+
+	tokenReviews, accessReviews atomic.Uint64
+}
+
+var _ access.Policy = (*Policy)(nil)
+
+const (
+	// grantTTL and access.ReviewTimeout add up to less than a minute.
+	grantTTL = access.ReviewInterval
+	// refusalTTL is how long a new right may take to be noticed.
+	refusalTTL = 10 * time.Second
+
+	maxGrants   = 10_000
+	maxRefusals = 1_000
+	// maxAddresses bounds the addresses whose refused tokens are counted.
+	maxAddresses = 10_000
+	// refusedWindow is the time over which limit.MaxRefusedTokens counts.
+	refusedWindow = time.Minute
+)
+
+// question is the SHA-256 of a token, or of a user and a request.
+type question [sha256.Size]byte
+
+// verdict is the answer to a question: a user or a right, or why not.
+type verdict struct {
+	user   *access.User
+	status *api.Status
+}
+
+// verdicts caches decisions.
+type verdicts struct {
+	mu               sync.Mutex
+	grants, refusals *cache[question, verdict]
+}
+
+func newVerdicts() verdicts {
+	return verdicts{grants: newCache[question, verdict](maxGrants), refusals: newCache[question, verdict](maxRefusals)}
+}
+
+func (v *verdicts) get(q question, now time.Time) (found verdict, until time.Time, ok bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if found, until, ok = v.grants.get(q, now); !ok {
+		found, until, ok = v.refusals.get(q, now)
+	}
+	return found, until, ok
+}
+
+// put caches a decision from the time of the question on, and returns when the
+// cache forgets it. What is not a decision is not cached.
+func (v *verdicts) put(q question, decided verdict, asked, now time.Time) (until time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch {
+	case decided.status == nil:
+		// Readers that came together, as after a restart, are not reviewed together.
+		until = asked.Add(grantTTL - rand.N(grantTTL/5))
+		v.grants.put(q, decided, until, now)
+	case access.Decided(decided.status):
+		until = asked.Add(refusalTTL)
+		v.refusals.put(q, decided, until, now)
+	}
+	return until
+}
+
+// Policy returns a policy that asks the source's server. Limits may be nil.
+func (s *Source) Policy(limits *limit.Set) *Policy {
+	return &Policy{
+		source: s, limits: limits, tokens: newVerdicts(), rights: newVerdicts(),
+		inFlight: semaphore.NewWeighted(limits.Value(limit.MaxReviews)),
+		waiting:  map[netip.Prefix]int{},
+		refused:  newCache[netip.Prefix, *int](maxAddresses),
+	}
+}
+
+// Authenticate implements access.Policy.
+func (p *Policy) Authenticate(ctx context.Context, token string) (*access.User, *api.Status) {
+	if token == "" {
+		return nil, api.Unauthorized("a token is required and none was presented: sign in with a bearer token of the cluster")
+	}
+	v, until := p.ask(ctx, &p.tokens, sha256.Sum256([]byte(token)), func(ctx context.Context) verdict {
+		p.tokenReviews.Add(1)
+		user, status := p.source.reviewToken(ctx, token)
+		return verdict{user, status}
+	})
+	if v.status != nil {
+		return nil, v.status
+	}
+	user := *v.user
+	user.ReviewAt = until
+	return &user, nil
+}
+
+// Authorize implements access.Policy.
+func (p *Policy) Authorize(ctx context.Context, user *access.User, r access.Request) (time.Time, *api.Status) {
+	who := *user
+	who.ReviewAt, who.Expires = time.Time{}, time.Time{}
+	key, err := json.Marshal([]any{who, r})
+	if err != nil {
+		return time.Time{}, api.AsStatus(err)
+	}
+	v, until := p.ask(ctx, &p.rights, sha256.Sum256(key), func(ctx context.Context) verdict {
+		verbs := []string{r.Verb}
+		if r.Verb == "" {
+			verbs = []string{"list", "watch"}
+		}
+		what := r
+		what.Verb = ""
+		for _, verb := range verbs {
+			p.accessReviews.Add(1)
+			if status := p.source.reviewAccess(ctx, user, verb, what); status != nil {
+				return verdict{status: status}
+			}
+		}
+		return verdict{}
+	})
+	return until, v.status
+}
+
+// outcome is a verdict and until when it is cached.
+type outcome struct {
+	verdict
+	until time.Time
+	// limited marks a refusal for the sake of the client that asked first.
+	limited bool
+}
+
+// ask answers from the cache, or asks the cluster, once for all who ask the same
+// question at the same time. A review does not end with ctx, because others may
+// wait for it.
+func (p *Policy) ask(ctx context.Context, v *verdicts, q question, review func(context.Context) verdict) (verdict, time.Time) {
+	for {
+		if found, until, ok := v.get(q, time.Now()); ok {
+			return found, until
+		}
+		led := false
+		flight := p.flights.DoChan(string(q[:]), func() (any, error) {
+			led = true
+			return p.review(ctx, v, q, review), nil
+		})
+		select {
+		case result := <-flight:
+			if a := result.Val.(outcome); led || !a.limited {
+				return a.verdict, a.until
+			}
+		case <-ctx.Done():
+			return verdict{status: api.Unavailable("the cluster has not answered in time who may read what")}, time.Time{}
+		}
+	}
+}
+
+func (p *Policy) review(ctx context.Context, v *verdicts, q question, review func(context.Context) verdict) outcome {
+	done, status := p.begin(ctx, v == &p.tokens)
+	if status != nil {
+		return outcome{verdict{status: status}, time.Time{}, true}
+	}
+	asked := time.Now()
+	decided := review(context.WithoutCancel(ctx))
+	done(decided.status)
+	return outcome{decided, v.put(q, decided, asked, time.Now()), false}
+}
+
+// begin waits for its turn if the review renews a grant. For a new client it
+// returns the limit that is reached, if there is one, and does not wait. The caller
+// calls done with the outcome.
+func (p *Policy) begin(ctx context.Context, token bool) (done func(*api.Status), refused *api.Status) {
+	client := access.ClientOf(ctx)
+	if client.Renewal {
+		if p.inFlight.Acquire(ctx, 1) != nil {
+			return nil, api.Unavailable("the cluster has not answered in time who may read what")
+		}
+		return func(*api.Status) { p.inFlight.Release(1) }, nil
+	}
+	if !p.inFlight.TryAcquire(1) {
+		return nil, p.limits.Refuse(limit.MaxReviews, "the server checks as many tokens and rights as it can at once: try again")
+	}
+	done, refused = p.beginFor(client.Block(), token)
+	if refused != nil {
+		p.inFlight.Release(1)
+	}
+	return done, refused
+}
+
+// beginFor applies the limits of one address, unless it is not known.
+func (p *Policy) beginFor(block netip.Prefix, token bool) (done func(*api.Status), refused *api.Status) {
+	if !block.IsValid() {
+		return func(*api.Status) { p.inFlight.Release(1) }, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting[block] >= p.limits.Int(limit.MaxReviewsPerAddress) {
+		return nil, p.limits.Refuse(limit.MaxReviewsPerAddress, "too many tokens and rights of your address are being checked: try again")
+	}
+	var tokens *int
+	if token {
+		if tokens = p.refusedTokens(block); *tokens >= p.limits.Int(limit.MaxRefusedTokens) {
+			return nil, p.limits.Refuse(limit.MaxRefusedTokens, "too many tokens of your address were refused: try again in a minute")
+		}
+		*tokens++ // until it turns out to be good
+	}
+	p.waiting[block]++
+	return func(status *api.Status) {
+		p.inFlight.Release(1)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.waiting[block]--; p.waiting[block] == 0 {
+			delete(p.waiting, block)
+		}
+		if tokens != nil && (status == nil || !access.Decided(status)) {
+			*tokens--
+		}
+	}, nil
+}
+
+// refusedTokens returns the count of an address for the current window. It runs
+// under mu.
+func (p *Policy) refusedTokens(block netip.Prefix) *int {
+	now := time.Now()
+	if n, _, ok := p.refused.get(block, now); ok {
+		return n
+	}
+	n := new(int)
+	p.refused.put(block, n, now.Add(refusedWindow), now)
+	return n
+}
+
+// PolicyStats counts what a Policy asked and what it remembers.
+type PolicyStats struct {
+	TokenReviews  uint64 // since the policy was made
+	AccessReviews uint64
+	Grants        int // cached now, of tokens and of rights
+	Refusals      int
+}
+
+// Stats takes a snapshot.
+func (p *Policy) Stats() PolicyStats {
+	s := PolicyStats{TokenReviews: p.tokenReviews.Load(), AccessReviews: p.accessReviews.Load()}
+	for _, v := range []*verdicts{&p.tokens, &p.rights} {
+		v.mu.Lock()
+		s.Grants += v.grants.len()
+		s.Refusals += v.refusals.len()
+		v.mu.Unlock()
+	}
+	return s
+}
