@@ -220,3 +220,9 @@ func oneBased(indices []int) []int {
 	}
 	return lines
 }
+
+// function is the test without its subtests.
+func (t Test) function() Test {
+	name, _, _ := strings.Cut(t.Name, "/")
+	return Test{t.Package, name}
+}

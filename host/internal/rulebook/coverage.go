@@ -1,0 +1,106 @@
+package rulebook
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Coverage says how each rule of the rulebook is proven.
+type Coverage struct {
+	Rules []*Rule
+	// ByName and ByMutant are the proofs of a rule, as SEMANTICS.md defines
+	// them: tests named after it, and claims of mutants by tests that cite it.
+	ByName, ByMutant map[string][]string
+	// Dangling are citations of rules that do not exist.
+	Dangling []Citation
+}
+
+// LoadCoverage reads the rulebook, the mutants, the scenarios and the tests.
+func LoadCoverage(root string) (*Coverage, error) {
+	rules, err := LoadRules(root)
+	if err != nil {
+		return nil, err
+	}
+	claims, err := LoadClaims(root)
+	if err != nil {
+		return nil, err
+	}
+	tests, err := LoadGoTests(root)
+	if err != nil {
+		return nil, err
+	}
+	return cover(rules, claims, tests), nil
+}
+
+func cover(rules []*Rule, claims *Claims, tests *GoTests) *Coverage {
+	c := &Coverage{Rules: rules, ByName: map[string][]string{}, ByMutant: map[string][]string{}}
+	for id, named := range tests.Named {
+		for _, t := range named {
+			c.ByName[id] = append(c.ByName[id], t.String())
+		}
+	}
+	citations := tests.Citations
+	cited := map[string][]string{} // by scenario
+	for _, s := range claims.all {
+		cited[s.Name] = s.Rules
+		for _, id := range s.Rules {
+			citations = append(citations, Citation{id, ScenarioDir + "/" + s.Name + ".txt"})
+		}
+	}
+	for _, m := range claims.Mutants {
+		for _, id := range m.Rules {
+			citations = append(citations, Citation{id, m.path})
+			for _, t := range m.Tests {
+				if slices.Contains(tests.Cited[t.function()], id) {
+					c.ByMutant[id] = append(c.ByMutant[id], t.String()+" notices "+m.Name)
+				}
+			}
+			for _, s := range claims.Scenarios[m.Name] {
+				if slices.Contains(cited[s], id) {
+					c.ByMutant[id] = append(c.ByMutant[id], s+".txt notices "+m.Name)
+				}
+			}
+		}
+	}
+	c.Dangling = dangling(rules, citations)
+	return c
+}
+
+func dangling(rules []*Rule, citations []Citation) (list []Citation) {
+	known := map[string]bool{}
+	for _, r := range rules {
+		known[r.ID] = true
+	}
+	for _, citation := range citations {
+		if !known[citation.Rule] {
+			list = append(list, citation)
+		}
+	}
+	return list
+}
+
+// Unproven returns the rules that are kept, in their way or differently, and
+// that no test proves.
+func (c *Coverage) Unproven() (rules []*Rule) {
+	for _, r := range c.Rules {
+		if r.Applies() && len(c.ByName[r.ID]) == 0 && len(c.ByMutant[r.ID]) == 0 {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+// String is the summary in one line.
+func (c *Coverage) String() string {
+	counts := map[Status]int{}
+	byMutant := 0
+	for _, r := range c.Rules {
+		counts[r.Status]++
+		if r.Applies() && len(c.ByMutant[r.ID]) > 0 {
+			byMutant++
+		}
+	}
+	return fmt.Sprintf("rules: %d kept, %d kept differently, %d not applicable, %d not kept; %d proven by a mutant, %d by a test named after them, %d without a test that fails when they break",
+		counts[Kept], counts[KeptDifferently], counts[NotApplicable], counts[NotKept],
+		byMutant, counts[Kept]+counts[KeptDifferently]-byMutant-len(c.Unproven()), len(c.Unproven()))
+}
