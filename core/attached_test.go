@@ -277,10 +277,10 @@ func TestG3_ReadersThatAreKept(t *testing.T) {
 	}
 }
 
-// Regression 18: a reader that was slow to take the last it had been told, and took it
-// while the object that served it was out of memory, passed for slow for ever: with
-// nothing open it neither hears nor says anything more.
-func TestRegression18_SlowReaderThatHasNothingOpen(t *testing.T) {
+// A reader that was slow, and takes the rest of what it was sent while the object
+// that serves it is restarted, counts as slow no longer. With no subscription open
+// nothing else would say so.
+func TestSlowReaderWithoutSubscriptionsIsNotSlowAfterARestart(t *testing.T) {
 	r := newRig(t)
 	kept := (&wire.Hello{Version: wire.Version}).Append(nil)
 	r.step(&wire.AttachReader{Reader: 7, Allowed: everything, Room: 3000, Kept: kept, Stalled: true})

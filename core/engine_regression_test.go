@@ -12,9 +12,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Regression 2: a view that was moved before its collection was described
-// opened where it was first asked for.
-func TestRegression2_MoveBeforeTheCollectionIsDescribed(t *testing.T) {
+// A view that is moved before the schema of its collection is known opens at the
+// place it was moved to.
+func TestViewMovedBeforeItsSchemaOpensWhereItWasMoved(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	out := (&wire.OpenCollection{Collection: 1, Resource: "v1/pods"}).Append(nil)
@@ -29,9 +29,9 @@ func TestRegression2_MoveBeforeTheCollectionIsDescribed(t *testing.T) {
 	require.Len(t, p.Slots, 2)
 }
 
-// Regression 3: a watch that was closed while it waited for its collection was
-// started all the same, and its initial events were never let go.
-func TestRegression3_CloseAWatchThatWaits(t *testing.T) {
+// A watch that is closed while it waits for its collection is not started, and
+// holds no initial events.
+func TestWatchClosedWhileItWaitsNeverStarts(t *testing.T) {
 	r := newRig(t)
 	receive := func(frames ...interface{ Append([]byte) []byte }) {
 		var data []byte
@@ -58,9 +58,9 @@ func TestRegression3_CloseAWatchThatWaits(t *testing.T) {
 	require.Zero(t, heap.Versions())
 }
 
-// Regression 4: a list that waited for a collection was never answered when the
-// connector turned out to follow another source.
-func TestRegression4_ListWhileTheSourceChanges(t *testing.T) {
+// A list that waits for a collection is answered when the connector follows another
+// source.
+func TestListIsAnsweredWhenTheSourceIsReplaced(t *testing.T) {
 	r := newRig(t)
 	step := func(f interface{ Append([]byte) []byte }) { require.NoError(t, r.engine.Step(f.Append(nil))) }
 	receive := func(f interface{ Append([]byte) []byte }) {
@@ -85,10 +85,9 @@ func TestRegression4_ListWhileTheSourceChanges(t *testing.T) {
 	require.True(t, answered)
 }
 
-// Regression 5: a collection that an engine had opened for one of its readers was
-// closed again before a reader came back whose back-off had grown, and so each
-// time anew.
-func TestRegression5_AReaderComesAgainLate(t *testing.T) {
+// A collection that an engine opens for a reader stays open for as long as the
+// back-off of that reader may last.
+func TestCollectionIsKeptForAReaderThatBacksOff(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	l := r.leaf(7, 1<<20)
@@ -106,9 +105,8 @@ func TestRegression5_AReaderComesAgainLate(t *testing.T) {
 	require.Zero(t, r.inspect("subscriptions"))
 }
 
-// Regression 6: who is served by an engine was not told what the engine knew: that
-// its connector has lost the source.
-func TestRegression6_TheSourceIsGoneTwoStepsAway(t *testing.T) {
+// The readers of an engine learn why its connector has no progress.
+func TestReadersOfAnEngineLearnThatTheSourceIsLost(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	l := r.live()
@@ -120,9 +118,9 @@ func TestRegression6_TheSourceIsGoneTwoStepsAway(t *testing.T) {
 	require.Equal(t, "the source has no leader", l.state().Status.Message)
 }
 
-// Regression 7: an engine that had never had a connector told its readers nothing
-// of that, such as one that was opened with what another had kept.
-func TestRegression7_NoConnectorFromTheBeginning(t *testing.T) {
+// An engine that never had a connector, such as a restored one, reports that to its
+// readers.
+func TestReadersOfAnEngineLearnThatItNeverHadAConnector(t *testing.T) {
 	was := newRig(t)
 	was.load(10)
 	was.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
@@ -163,9 +161,9 @@ func TestRegression7_NoConnectorFromTheBeginning(t *testing.T) {
 	require.Equal(t, map[string]int{"what serves this is cut off from its connector": 1}, told)
 }
 
-// Regression 8: who is served by an engine was not told what the engine knew: that
-// its connector turns it away, such as one that is behind what is here already.
-func TestRegression8_TurnedAwayTwoStepsAway(t *testing.T) {
+// The readers of an engine learn that its connector refuses it, for example because
+// that connector is behind.
+func TestReadersOfAnEngineLearnThatItsConnectorRefusesIt(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	l := r.live()
@@ -188,10 +186,9 @@ func TestRegression8_TurnedAwayTwoStepsAway(t *testing.T) {
 	require.Nil(t, l.state().Status)
 }
 
-// Regression 9: who is served by an engine was left without a word when what the
-// engine reads from refused its collection for good, and was let in afterwards as
-// if more would come.
-func TestRegression9_RefusedTwoStepsAway(t *testing.T) {
+// When a collection is refused for good, its readers end with that reason, and later
+// ones are refused with it.
+func TestReadersOfARefusedCollectionGetTheReason(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	l := r.bothLive()
@@ -208,10 +205,9 @@ func TestRegression9_RefusedTwoStepsAway(t *testing.T) {
 	require.Equal(t, "it does not fit", late.state().Status.Message)
 }
 
-// Regression 10: a collection that an engine opened for one of its readers, and
-// gave up for its memory before the reader had come again, was opened anew each
-// time, and the reader asked to come again for ever.
-func TestRegression10_TooLargeBeforeTheReaderComesAgain(t *testing.T) {
+// A collection that an engine opens for a reader and gives up for its memory, before
+// that reader subscribes again, is refused and not opened again.
+func TestCollectionTooLargeForItsReaderIsNotOpenedAgain(t *testing.T) {
 	r := newRig(t)
 	r.engine.cfg.MaxBytes = 1
 	r.load(10)
@@ -226,9 +222,8 @@ func TestRegression10_TooLargeBeforeTheReaderComesAgain(t *testing.T) {
 	require.Zero(t, r.inspect("subscriptions"))
 }
 
-// Regression 11: label sets did not count as memory, neither those of objects nor
-// those that were defined and no object had.
-func TestRegression11_LabelSetsTakeMemory(t *testing.T) {
+// The label sets of objects count as memory, and so do those that no object has.
+func TestLabelSetsCountAsMemory(t *testing.T) {
 	r := newRig(t)
 	r.engine.cfg.MaxBytes = 10 << 20
 	r.load(10)
@@ -244,8 +239,8 @@ func TestRegression11_LabelSetsTakeMemory(t *testing.T) {
 	require.Less(t, r.engine.usedBytes(), uint64(1<<20), "and what nobody has is forgotten")
 }
 
-// Regression 12: a connector could send dictionaries without end, and all were kept.
-func TestRegression12_DictionariesWithoutEnd(t *testing.T) {
+// The dictionaries of one connection are bounded in bytes.
+func TestDictionariesOfAConnectionAreBounded(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
@@ -262,9 +257,8 @@ func TestRegression12_DictionariesWithoutEnd(t *testing.T) {
 	require.Contains(t, r.state().Status.Message, "more than 64 MiB")
 }
 
-// Regression 13: dictionaries without a byte counted for nothing, so that those
-// were kept without end.
-func TestRegression13_EmptyDictionariesWithoutEnd(t *testing.T) {
+// The dictionaries of one connection are bounded in number, also when they are empty.
+func TestNumberOfDictionariesOfAConnectionIsBounded(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
@@ -279,9 +273,9 @@ func TestRegression13_EmptyDictionariesWithoutEnd(t *testing.T) {
 	require.Contains(t, r.state().Status.Message, "more than 1024 dictionaries")
 }
 
-// Regression 14: changes that came late were taken for progress, so that a collection
-// said that it was live for as long as its connector's source lagged behind.
-func TestRegression14_ChangesFromLongAgo(t *testing.T) {
+// Changes that come late are no progress: a collection whose source lags behind is
+// stale, whatever it receives.
+func TestLateChangesAreNoProgress(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	l := r.bothLive()
@@ -306,9 +300,9 @@ func TestRegression14_ChangesFromLongAgo(t *testing.T) {
 	require.Equal(t, wire.Live, l.state().State)
 }
 
-// Regression 15: dictionaries did not count as memory, and a collection may need
-// one for each connector that any of its objects came from.
-func TestRegression15_DictionariesTakeMemory(t *testing.T) {
+// Dictionaries count as memory. A collection may need one for each connector that one
+// of its objects came from.
+func TestDictionariesCountAsMemory(t *testing.T) {
 	r := newRig(t)
 	r.engine.cfg.MaxBytes = 10 << 20
 	r.load(10)
@@ -322,9 +316,8 @@ func TestRegression15_DictionariesTakeMemory(t *testing.T) {
 	require.EqualValues(t, 10, r.state().Objects, "what is there stays")
 }
 
-// Regression 16: a connector that ended the connection and asked for time was not
-// given it.
-func TestRegression16_R9_AConnectorThatAsksForTimeGetsIt(t *testing.T) {
+// A connector that ends the connection and asks for time gets it.
+func TestR9_ConnectorThatAsksForTimeGetsIt(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})

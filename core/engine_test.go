@@ -180,9 +180,8 @@ func TestEngine_main_job(t *testing.T) {
 	t.Log(in)
 }
 
-// A connector whose source is another one than before, with versions that mean
-// nothing any more: the reader starts over instead of resuming into it, and
-// says so to whoever watches (regression 1: it stayed on the old objects).
+// When the connector's source is another one than before, its versions mean nothing
+// here. The reader starts over instead of resuming, and its watches end.
 func TestEngine_starts_over_on_another_source(t *testing.T) {
 	for name, to := range map[string]uint64{"lower versions": 5, "overlapping versions": 150} {
 		t.Run(name, func(t *testing.T) {
@@ -238,9 +237,8 @@ func TestEngine_starts_over_when_the_source_changes_live(t *testing.T) {
 	require.EqualValues(t, 1, r.state().Objects)
 }
 
-// A relist brings all its differences in one step; a watch whose consumer takes
-// a few at a time gets every one of them (regression 2: it was terminated as
-// too slow, and could only list anew).
+// A relist brings all its differences in one step. A watch whose consumer takes a few
+// at a time gets every one of them.
 func TestEngine_a_large_relist_does_not_end_a_watch(t *testing.T) {
 	r := newRig(t)
 	r.load(10)

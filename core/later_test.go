@@ -163,9 +163,9 @@ func TestR11_ReadersOfADamagedBody(t *testing.T) {
 	require.Equal(t, r.objects(1), again.objects(1))
 }
 
-// Regression 17: a snapshot for a reader ended where a body was missing, as if there
-// were no more objects, and he took those behind it for deleted.
-func TestRegression17_SnapshotOfADamagedBody(t *testing.T) {
+// A snapshot for a reader fails where a body is missing. To end there would tell the
+// reader that the objects behind it were deleted.
+func TestSnapshotForAReaderFailsWhereABodyIsMissing(t *testing.T) {
 	r := newRig(t)
 	chunks, _, _ := r.keep(60, 10, 1000)
 	again := r.restart()

@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Regression 1: each connector that a reader came to left its dictionary behind for
-// ever, whether or not there was anything to decode with it.
-func TestDictionaryRegression1_DictionariesOfConnectorsLongGone(t *testing.T) {
+// A dictionary that no version needs is forgotten, so that a reader that moves from
+// connector to connector does not collect them.
+func TestUnusedDictionariesAreForgotten(t *testing.T) {
 	w := listed(t, 10)
 	w.SetDictionary([]byte("never used"))
 	numbers := map[uint32]bool{}

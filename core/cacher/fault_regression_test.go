@@ -10,9 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/objects"
 )
 
-// Regression 1: a relist that could not read an object's newest version dropped
-// the last good one (C53).
-func TestC53_a_relist_keeps_the_last_good_version_of_a_faulty_object(t *testing.T) {
+// A relist that cannot read the newest version of an object keeps the last good one.
+func TestC53_RelistKeepsTheLastGoodVersionOfAFaultyObject(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.BeginList()
 	c.ListObject(objects.Put("default/a rv=3"))
@@ -26,9 +25,9 @@ func TestC53_a_relist_keeps_the_last_good_version_of_a_faulty_object(t *testing.
 	require.Len(t, list, 1)
 }
 
-// Regression 2: the deletion of an object that was never good took its fault
-// away without a word, and readers showed it for ever.
-func TestC53_the_deletion_of_a_faulty_object_is_told(t *testing.T) {
+// The deletion of an object that was never readable takes its fault back, and readers
+// learn that.
+func TestC53_DeletionOfAFaultyObjectIsReported(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.BeginList()
 	c.EndList(5, 1)
@@ -40,10 +39,9 @@ func TestC53_the_deletion_of_a_faulty_object_is_told(t *testing.T) {
 	require.Equal(t, 404, list[0].Status.Code)
 }
 
-// Regression 3: a reader that had an object's last good version kept it when
-// the faulty object was deleted, because the connector, which never had a good
-// one, could tell that by the fault alone.
-func TestC53_a_fault_that_is_taken_back_takes_the_last_good_version_along(t *testing.T) {
+// A connector that never had a good version of a faulty object reports its deletion by
+// taking the fault back. Readers that have an older good version remove it then.
+func TestC53_FaultTakenBackRemovesTheLastGoodVersion(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.BeginList()
 	c.ListObject(objects.Put("default/a rv=3"))
@@ -72,9 +70,9 @@ func TestC53_a_fault_that_is_taken_back_takes_the_last_good_version_along(t *tes
 	require.Zero(t, c.Get("default/b"), "and this one does not")
 }
 
-// Regression 4: an object that was replaced while it could not be read stayed
-// with readers whose selector the new version does not match.
-func TestC53_the_replacement_of_a_faulty_object_is_told(t *testing.T) {
+// When a faulty object is replaced by a version that does not match a selector, readers
+// with that selector remove their last good version.
+func TestC53_ReplacementOfAFaultyObjectIsReported(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.BeginList()
 	c.Fault("default/a", 4, api.Invalid("garbage"), 1)
@@ -92,9 +90,8 @@ func TestC53_the_replacement_of_a_faulty_object_is_told(t *testing.T) {
 	require.Len(t, list, 1, "whoever was not told yet still has to be")
 }
 
-// Regression 5: the last good version of a faulty object outlived the database
-// that it came from.
-func TestC53_another_source_has_no_last_good_versions(t *testing.T) {
+// The last good version of a faulty object does not outlive its source.
+func TestC53_AnotherSourceHasNoLastGoodVersions(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.SetSource("one")
 	c.BeginList()
@@ -114,10 +111,9 @@ func TestC53_another_source_has_no_last_good_versions(t *testing.T) {
 	require.NotZero(t, c.Get("default/a"))
 }
 
-// Regression 6: an object that could not be read went back to the last good
-// version of a connector that lagged behind, when a reader came to it with a
-// newer one (found by simulation).
-func TestC53_a_list_does_not_take_an_object_back_in_time(t *testing.T) {
+// A list of a connector that lags behind has an older last good version of a faulty
+// object. The newer one that is held stays.
+func TestC53_ListDoesNotTakeAFaultyObjectBackInTime(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.SetSource("one")
 	c.BeginList()
@@ -138,10 +134,9 @@ func TestC53_a_list_does_not_take_an_object_back_in_time(t *testing.T) {
 	require.EqualValues(t, 14, c.Heap().ResourceVersion(c.Get("default/a")), "another history has versions of its own")
 }
 
-// Regression 7: an object was deleted, and made anew so that it cannot be read. Who had missed
-// the deletion served the version before it as the last good one, and readers that
-// had seen the deletion took it from there.
-func TestC53_what_was_deleted_is_no_last_good_version(t *testing.T) {
+// An object that was deleted and created again so that it cannot be read has no last
+// good version, also for readers of a connector that missed the deletion.
+func TestC53_DeletedObjectIsNoLastGoodVersion(t *testing.T) {
 	unreadable := api.Internal("the object cannot be decoded")
 	for _, c := range []struct {
 		why   string

@@ -8,11 +8,11 @@ import (
 	"github.com/watchglass/watchglass/core/cacher"
 )
 
-// Findings of host/conformance/cacher, numbered.
+// Findings of host/conformance/cacher.
 
-// Regression 1: a selector that is there and selects everything, such as a
-// blank one, hid how many items remain (rules C42, LS1, FS1).
-func TestListRegression1_BlankSelectorsAreNone(t *testing.T) {
+// A selector that selects everything, such as a blank one, does not hide how many
+// items remain (rules C42, LS1, FS1).
+func TestC42_BlankSelectorsAreNone(t *testing.T) {
 	for _, opt := range []cacher.ListOptions{
 		{Limit: 2, LabelSelector: " "}, {Limit: 2, FieldSelector: ","}, {Limit: 2, FieldSelector: "="},
 	} {

@@ -325,10 +325,9 @@ func TestDictionaries(t *testing.T) {
 	assert.Equal(t, []string{"one", "two", "one", ""}, got)
 }
 
-// Regression 1: a watch from a version that the collection had not reached was
-// told the difference of a relist that went past it. Its consumer knew objects
-// that neither state had, and was never told that they were gone.
-func TestRelistRegression1_WatchesAheadOfTheirCollection(t *testing.T) {
+// A watch from a version that the collection has not reached ends with a relist that
+// goes past it: its consumer may know objects that neither state has.
+func TestWatchAheadOfItsCollectionEndsWithARelistPastIt(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=5")
 	ahead, further, level := w.start(since("15")), w.start(since("25")), w.start(since("20"))
 	behind := w.start(since("10"))

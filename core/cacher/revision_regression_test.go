@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Regression 1: while a slow watch held back a revision in the middle, another
-// watch reached its deadline and ended after the first of its changes (G8).
-func TestRevisionRegression1_DeadlinesFallBetweenRevisions(t *testing.T) {
+// A watch whose deadline passes while a slow watch holds back the middle of a
+// revision ends on a whole revision (G8).
+func TestG4_DeadlinesFallBetweenRevisions(t *testing.T) {
 	w := listed(t, 10)
 	slow := w.start(since("10"))
 	options := since("10")

@@ -79,6 +79,14 @@ func (w *world) start(opt cacher.WatchOptions) *watcher.Watcher {
 }
 
 func (w *world) tryStart(opt cacher.WatchOptions) (started *watcher.Watcher, status *api.Status) {
+	ended, closed := 0, opt.Closed
+	opt.Closed = func() {
+		ended++
+		require.Equal(w.t, 1, ended, "W7: the end of a watch was reported again")
+		if closed != nil {
+			closed()
+		}
+	}
 	refused := w.Watch(opt, func(x *watcher.Watcher, s *api.Status) { started, status = x, s })
 	if started != nil {
 		w.open = append(w.open, started)

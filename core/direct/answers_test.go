@@ -167,10 +167,9 @@ func TestR9InternalErrorsBetweenWatchesThatWork(t *testing.T) {
 	require.Equal(t, 1, r.server.count(initial))
 }
 
-// Regression 4: a server whose watches lag behind, and bring changes from long ago,
-// was believed to be current: each change was taken for progress, and so was the
-// first one after a cut, whatever was to follow it.
-func TestRegression4_ChangesFromLongAgoAreNoProgress(t *testing.T) {
+// A server whose watches lag behind is not current: neither a change nor the first
+// change after a cut is progress.
+func TestLateChangesAreNoProgress(t *testing.T) {
 	r := following(t, 3)
 	r.pass(10_000)
 	behind := func() {

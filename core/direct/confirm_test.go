@@ -28,10 +28,9 @@ func (s *server) replaceAfter(answers int) {
 	})
 }
 
-// Regression 3: the cluster said who it is, another one came to the address before
-// the watch was asked for, and its changes were added to the state of the first
-// for ever. The same happened to who slept while a watch ended in order.
-func TestRegression3_AnotherClusterBetweenTwoRequests(t *testing.T) {
+// Another cluster may come to the address between the request for the identity and
+// the watch. Its changes are never added to the state of the first.
+func TestAnotherClusterAtTheSameAddressIsNoticed(t *testing.T) {
 	for name, happens := range map[string]func(*rig){
 		"before the first watch": func(r *rig) {
 			r.server.replaceAfter(1)

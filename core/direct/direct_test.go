@@ -67,10 +67,9 @@ func TestG4ATransactionIsTakenWhole(t *testing.T) {
 	}
 }
 
-// Regression 5: the newest version that a server says there is may have changes that
-// are still to come, and of a later one more so. Both were taken for whole, and after
-// a cut the rest of the transaction was never asked for.
-func TestRegression5_ATransactionIsNotWholeForAVersionThatWasTold(t *testing.T) {
+// The newest version of a server says nothing about the changes still to come of that
+// version. After a cut the rest of a transaction is requested.
+func TestNewestVersionDoesNotCompleteATransaction(t *testing.T) {
 	for _, told := range []int{104, 105} {
 		r := newRig(t)
 		fill(r.server, 4) // up to version 104

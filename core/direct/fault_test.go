@@ -90,9 +90,9 @@ func TestR4AServerThatNeverMarksTheEndIsListed(t *testing.T) {
 	r.converged()
 }
 
-// Regression 6: a server ended each watch that was too slow for its initial events,
-// and was asked for the same for ever.
-func TestRegression6_R4AServerThatEndsTheInitialEventsEarlyIsListed(t *testing.T) {
+// A server that ends every watch before its initial events are complete is listed
+// instead.
+func TestR4_InitialEventsThatKeepEndingEarlyAreListed(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 5)
 	r.server.answers(initial, func() *answer {
@@ -414,10 +414,9 @@ func TestAStatusWithNumbersThatNoneHas(t *testing.T) {
 	}
 }
 
-// Regression 1: a watch that ended just when its collection had waited for too
-// long and asked anew ended the new subscription. The answer to that came when
-// none was expected, and the collection was given up for good.
-func TestRegression1_AWatchEndsJustWhenItIsGivenUp(t *testing.T) {
+// A watch that ends just when its subscription is replaced does not end the new
+// subscription.
+func TestWatchThatEndsAsItIsReplacedDoesNotEndItsSuccessor(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 3)
 	r.collection()
@@ -430,10 +429,9 @@ func TestRegression1_AWatchEndsJustWhenItIsGivenUp(t *testing.T) {
 	r.converged()
 }
 
-// Regression 2: behind one address there are several servers. One that was cut off
-// from its storage had nothing to send and ended its watches in order, another said
-// beside them how far it was, and the collection stayed live without what lay between.
-func TestRegression2_TheServerThatIsWatchedIsNotTheOneThatSaysHowFarItIs(t *testing.T) {
+// Of several servers behind one address, the one that is watched may have lost its
+// storage while another reports progress. The collection is not live then.
+func TestProgressOfAnotherServerIsNoProgressOfTheWatch(t *testing.T) {
 	r := following(t, 3)
 	r.pass(10_000)
 	r.server.frozen = r.server.rv
@@ -449,10 +447,9 @@ func TestRegression2_TheServerThatIsWatchedIsNotTheOneThatSaysHowFarItIs(t *test
 	require.Equal(t, 1, r.server.count(initial), "no list is needed")
 }
 
-// Regression 7: a list that followed another was asked only not to be older than what
-// was seen. A server that lagged behind had such a state, and with its end the
-// collection was live.
-func TestRegression7_C36_NoListComesFromAServerThatLagsBehind(t *testing.T) {
+// A list that follows another one must not come from a server that lags behind what
+// is known to exist.
+func TestC36_ListFromALaggingServerIsRefused(t *testing.T) {
 	for _, classic := range []bool{false, true} {
 		r := newRig(t)
 		r.server.refusesInitialEvents = classic

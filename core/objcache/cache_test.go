@@ -105,16 +105,32 @@ func TestK3_RefMapHandlesReferencesCorrectly(t *testing.T) {
 }
 
 func TestK4_AddedAgainIsAFreshItem(t *testing.T) {
-	w := newWorld(t, Config{})
-	id := secret("a")
-	w.put(id, "u", true)
-	w.add(id, "pod")
-	w.finds(id, 1)
-	w.cache.Remove(id, "pod")
-	w.delete(id)
-	w.add(id, "pod")
-	require.Equal(t, 2, w.lists)
-	w.fails(id, "not found")
+	for name, immutable := range map[string]bool{"immutable": true, "mutable": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Config{})
+			id := secret("a")
+			w.put(id, "u", immutable)
+			w.add(id, "pod")
+			w.finds(id, 1)
+
+			w.cache.Remove(id, "pod")
+			require.Zero(t, w.cache.Inspect().Items, "the item is gone")
+			_, known := w.cache.Look(id)
+			require.False(t, known)
+			w.fails(id, "not registered")
+
+			w.delete(id)
+			w.slow = true
+			w.add(id, "another pod")
+			require.Equal(t, 2, w.lists, "it begins with a list")
+			require.Equal(t, 1, w.cache.Inspect().References)
+			waiting := w.get(id)
+			require.False(t, waiting.came, "nothing of the item before is served")
+			w.slow = false
+			w.spread()
+			require.ErrorContains(t, waiting.status, "not found")
+		})
+	}
 }
 
 func TestK5_NotRegisteredIsNotNotFound(t *testing.T) {

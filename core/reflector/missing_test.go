@@ -192,9 +192,9 @@ func TestDifferencesFromWhatIsNotHereAgainAndAgain(t *testing.T) {
 	require.EqualValues(t, 6, r.Missing)
 }
 
-// Regression 2: a kept state that lacked a base was refused for the frame that came
-// next, which has nothing to do with it, instead of for the base.
-func TestRegression2_ReplayOfDifferencesFromWhatWasNotKept(t *testing.T) {
+// A persisted state that lacks a base is refused for that base, and not for the frame
+// after it.
+func TestReplayWithoutABaseIsRefusedForTheBase(t *testing.T) {
 	kept := (&wire.Schema{Subscription: 1, Schema: objects.Pods()}).Append(nil)
 	kept = (&wire.LabelSet{Subscription: 1, ID: 1}).Append(kept)
 	kept = (&wire.SnapshotBegin{Subscription: 1, ResourceVersion: 8}).Append(kept)

@@ -310,10 +310,9 @@ func TestSilence(t *testing.T) {
 	require.Equal(t, wire.Live, r.state())
 }
 
-// Regression 1: a reader whose connector had lost its source waited in vain for
-// any word, gave the connection up, and told the person that nothing was heard of
-// the connector. The source's own error is the reason, and the connection is fine.
-func TestRegression1_WhyTheSourceIsSilent(t *testing.T) {
+// When a connector has lost its source, the error of the source is the reason in the
+// state, and the connection is kept.
+func TestErrorOfTheSourceIsTheReason(t *testing.T) {
 	gone := api.Unavailable("the source is down")
 	r := newRig(t)
 	r.Connected(5000)

@@ -87,7 +87,7 @@ func FuzzEscapeValue(f *testing.F) {
 	f.Add(`a\,=b`)
 	f.Add("é")
 	f.Fuzz(func(t *testing.T, value string) {
-		value = string([]rune(value)) // see regression 4
+		value = string([]rune(value)) // see TestInvalidUTF8InAFieldValue
 		parsed, err := selector.ParseFields("f=" + selector.EscapeValue(value))
 		require.NoError(t, err)
 		got, ok := parsed.RequiresExactMatch("f")

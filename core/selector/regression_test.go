@@ -10,14 +10,14 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// Findings of the differential fuzzing against k8s.io/apimachinery v0.37.2,
-// numbered. "Differs" marks the few places where this package deliberately
+// Findings of the differential fuzzing against k8s.io/apimachinery v0.37.2.
+// "Differs" marks the few places where this package deliberately
 // answers otherwise; the others are oddities on which both agree.
 
 // Differs. A set requirement built from duplicate values prints each once
 // (LS10), and `in` with one distinct value is an exact match; the library
 // de-duplicates only what it parsed from text.
-func TestRegression1_DuplicateValuesInConstructor(t *testing.T) {
+func TestDuplicateValuesAreOneValue(t *testing.T) {
 	r, err := selector.NewRequirement("a", selector.In, []string{"b", "b"})
 	require.NoError(t, err)
 	l := selector.FromRequirements(r)
@@ -30,7 +30,7 @@ func TestRegression1_DuplicateValuesInConstructor(t *testing.T) {
 // Differs. Beyond twelve requirements the library's sort no longer keeps those
 // on one key in the order written; ours always does. Which objects match is the
 // same either way.
-func TestRegression2_ManyRequirementsOnOneKey(t *testing.T) {
+func TestRequirementsOnOneKeyKeepTheirOrder(t *testing.T) {
 	text := strings.Repeat("b=2,a=1,a=3,b!=1,", 8) + "a==2"
 	l := parseLabels(t, text)
 	assert.True(t, strings.HasPrefix(l.String(), "a=1,a=3,a=1,a=3,"))
@@ -42,7 +42,7 @@ func TestRegression2_ManyRequirementsOnOneKey(t *testing.T) {
 
 // Agrees. A field selector's canonical text is not always a fixpoint: "==" took
 // part in the sort and is gone when the text is read back.
-func TestRegression3_FieldOrderAfterReading(t *testing.T) {
+func TestCanonicalFieldsMayChangeOrderOnce(t *testing.T) {
 	first := parseFields(t, "a==z,a=c")
 	assert.Equal(t, "a=z,a=c", first.String())
 	second := parseFields(t, first.String())
@@ -52,7 +52,7 @@ func TestRegression3_FieldOrderAfterReading(t *testing.T) {
 
 // Agrees. Bytes that are not UTF-8 survive in a field value unless an escape
 // stands in the same value.
-func TestRegression4_InvalidUTF8InFieldValue(t *testing.T) {
+func TestInvalidUTF8InAFieldValue(t *testing.T) {
 	for text, want := range map[string]string{"a=\xff": "\xff", "a=\xff\\,": "\ufffd,", "a=\xff\xfe\\=": "\ufffd\ufffd="} {
 		value, ok := parseFields(t, text).RequiresExactMatch("a")
 		assert.True(t, ok)
@@ -62,7 +62,7 @@ func TestRegression4_InvalidUTF8InFieldValue(t *testing.T) {
 
 // Agrees. Doubled commas are an error between requirements and an empty value
 // inside a set, at its end too.
-func TestRegression5_DoubledCommasInSets(t *testing.T) {
+func TestDoubledCommasInASetAreEmptyValues(t *testing.T) {
 	for text, want := range map[string]string{
 		"a in (b,,)": "a in (,b)", "a in (,,)": "a in ()", "a in (,,b)": "a in (,b)", "a in (b,,,c)": "a in (,b,c)",
 	} {
@@ -72,7 +72,7 @@ func TestRegression5_DoubledCommasInSets(t *testing.T) {
 
 // Agrees. NUL is swallowed behind a token, ends the text before one, and needs
 // an end of text that is legal where it stands.
-func TestRegression6_NUL(t *testing.T) {
+func TestNULEndsATokenOrTheText(t *testing.T) {
 	for text, want := range map[string]string{
 		"a,\x00b": "a,b", "a=\x00b": "a=b", "a=\x00\x00": "a=", "a in (b\x00)": "a in (b)", "a \x00b": "a",
 	} {

@@ -14,9 +14,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// When the last of the changes behind a snapshot did not concern its reader, it
-// ended only with one more call, and no one made that.
-func TestRegression1_SnapshotEndsBehindChangesOfOthers(t *testing.T) {
+// A snapshot ends in the same call when the last change behind it does not concern
+// its reader.
+func TestSnapshotEndsAfterChangesOfOtherObjects(t *testing.T) {
 	w := &world{t: t, now: 1000, cacher: cacher.New(cacher.Config{Schema: objects.Pods()})}
 	w.cacher.BeginList()
 	for i := range 3 {
@@ -44,9 +44,9 @@ func TestRegression1_SnapshotEndsBehindChangesOfOthers(t *testing.T) {
 	require.True(t, ended)
 }
 
-// A reader may be sent one frame more than its credit allows. A session that was
-// kept forgot that, and each time more was under way.
-func TestRegression2_AKeptSessionRemembersWhatItOwes(t *testing.T) {
+// A reader may be sent one frame more than its credit allows. A session that is kept
+// remembers that.
+func TestKeptSessionRemembersItsDebt(t *testing.T) {
 	w := newWorld(t, 1)
 	w.cacher = cacher.New(cacher.Config{Schema: objects.Pods()})
 	w.cacher.BeginList()
@@ -74,10 +74,9 @@ func TestRegression2_AKeptSessionRemembersWhatItOwes(t *testing.T) {
 	require.NotNil(t, s.Next(1<<20, w.now))
 }
 
-// A reader whose connector fell behind while an object could not be read keeps the
-// newer last good version that it has. When the object was well again it was told
-// what had changed since the connector's, which it did not have.
-func TestRegression3_AnObjectThatWasMendedIsToldByItself(t *testing.T) {
+// A reader may have a newer last good version of an unreadable object than its
+// connector. When the object can be read again it is sent whole.
+func TestRecoveredObjectIsSentWhole(t *testing.T) {
 	w := newWorld(t, 1)
 	w.cacher = cacher.New(cacher.Config{Schema: objects.Pods()})
 	w.cacher.BeginList()

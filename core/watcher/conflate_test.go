@@ -62,8 +62,8 @@ func TestConflate(t *testing.T) {
 	}
 }
 
-// Of two changes that become one, the second left alone what the first changed.
-func TestRegression707124_ConflateForgetsWhatOneOfTheChangesLeftAlone(t *testing.T) {
+// When two changes become one, cells that only the first changed count as changed.
+func TestConflatedChangeHasTheChangedCellsOfBoth(t *testing.T) {
 	f := newFeed(t, 1000)
 	f.do("ns/a phase=Pending")
 	w := f.watch(watcher.Options{QueueSize: 2, Policy: wire.PolicyConflate, Filter: f.filter("", "", "status.phase=Running"), Watermark: f.rv})

@@ -21,11 +21,12 @@ type feed struct {
 	state  *store.Store
 	window *history.Window
 	rv     api.ResourceVersion
+	closed map[*watcher.Watcher]int // how often a watch reported its end
 }
 
 func newFeed(t *testing.T, capacity int) *feed {
 	heap := store.NewHeap()
-	f := &feed{t: t, heap: heap, state: store.New(heap)}
+	f := &feed{t: t, heap: heap, state: store.New(heap), closed: map[*watcher.Watcher]int{}}
 	f.window = history.New(heap, history.Limits{MinCapacity: capacity, MaxCapacity: capacity})
 	f.window.Relist(1)
 	f.rv = 1
@@ -63,15 +64,24 @@ func (f *feed) filter(namespace, labels, fields string) *watcher.Filter {
 }
 
 // watch opens a watch on everything, with queues of ten, unless options say
-// otherwise.
-func (f *feed) watch(opt watcher.Options) *watcher.Watcher {
+// otherwise. A watch must not report its end twice, in any test (W7).
+func (f *feed) watch(opt watcher.Options) (w *watcher.Watcher) {
 	if opt.Filter == nil {
 		opt.Filter = f.filter("", "", "")
 	}
 	if opt.QueueSize == 0 {
 		opt.QueueSize = 10
 	}
-	return watcher.New(f.heap, opt)
+	closed := opt.Closed
+	opt.Closed = func() {
+		f.closed[w]++
+		assert.Equal(f.t, 1, f.closed[w], "W7: the end was reported again")
+		if closed != nil {
+			closed()
+		}
+	}
+	w = watcher.New(f.heap, opt)
+	return w
 }
 
 // snapshot is an interval of the present state.

@@ -10,10 +10,9 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// Regression 1: a watch that ended inside a revision of several changes left its
-// consumer with a part of it. Consumers resume after the last version they have
-// seen (G8), so they were never told of the rest.
-func TestRevisionRegression1_WatchesEndBetweenRevisions(t *testing.T) {
+// A watch that ends inside a revision delivers the rest of it. Clients resume after
+// the last version they have seen (G8), and would never receive that rest (W38).
+func TestG4_WatchesEndBetweenRevisions(t *testing.T) {
 	t.Run("stopped with the rest admitted", func(t *testing.T) {
 		f := newFeed(t, 100)
 		w := f.watch(watcher.Options{QueueSize: 1})

@@ -1,6 +1,7 @@
 package watcher_test
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 
@@ -89,6 +90,58 @@ func TestW5_StopCutsADrainShort(t *testing.T) {
 	assert.Equal(t, []string{"ADDED ns/a@2"}, f.take(w))
 	assert.True(t, w.Finished())
 	f.assertNoLeak()
+}
+
+// However a watch ends, and whatever is called afterwards, its end is reported once.
+// Only what its output holds then may follow.
+func TestW7_EndIsReportedOnce(t *testing.T) {
+	for name, end := range map[string]func(*feed, *watcher.Watcher){
+		"stopped":                         func(_ *feed, w *watcher.Watcher) { w.Stop(false) },
+		"drained":                         func(_ *feed, w *watcher.Watcher) { w.Stop(true) },
+		"drained, then stopped":           func(_ *feed, w *watcher.Watcher) { w.Stop(true); w.Stop(false) },
+		"terminated":                      func(_ *feed, w *watcher.Watcher) { w.Terminate() },
+		"discarded":                       func(_ *feed, w *watcher.Watcher) { w.Discard() },
+		"stopped, run, and stopped again": func(_ *feed, w *watcher.Watcher) { w.Stop(false); w.Run(); w.Stop(true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFeed(t, 100)
+			var events []string
+			room := 2
+			w := f.watch(watcher.Options{
+				QueueSize: 2,
+				Sink: func(d watcher.Delivery) bool {
+					if room == 0 {
+						return false
+					}
+					room--
+					events = append(events, "event")
+					f.heap.Release(d.Content)
+					return true
+				},
+				Closed: func() { events = append(events, "end") },
+			})
+			w.Run()
+			for i := range 5 {
+				w.TryAdd(f.do("ns/" + strconv.Itoa(i)))
+				w.Run()
+			}
+			assert.NotContains(t, events, "end")
+			end(f, w)
+			room = 100
+			w.Run()
+			assert.Equal(t, 1, f.closed[w])
+			assert.LessOrEqual(t, len(events)-slices.Index(events, "end")-1, 2, "only the output follows: %v", events)
+			w.Run()
+			w.Stop(false)
+			w.Stop(true)
+			w.Terminate()
+			w.Run()
+			w.Discard()
+			w.Discard()
+			assert.Equal(t, 1, f.closed[w])
+			f.assertNoLeak()
+		})
+	}
 }
 
 func TestW8_LoopEndsWhenInputIsClosedAndEmpty(t *testing.T) {

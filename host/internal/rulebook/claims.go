@@ -24,8 +24,8 @@ type Claims struct {
 	all []*coretest.Scenario
 }
 
-// LoadClaims reads the mutants and the headers of the scenarios under root.
-// Each mutant must be claimed, and each claim must be of a mutant that exists.
+// LoadClaims reads the mutants and the headers of the scenarios under root. Each
+// claim must be of a mutant that exists.
 func LoadClaims(root string) (*Claims, error) {
 	c := &Claims{Scenarios: map[string][]string{}}
 	var err error
@@ -47,12 +47,23 @@ func LoadClaims(root string) (*Claims, error) {
 			c.Scenarios[name] = append(c.Scenarios[name], s.Name)
 		}
 	}
+	return c, nil
+}
+
+// Check reports a mutant that nothing claims, and a scenario that claims none.
+func (c *Claims) Check() error {
 	for _, m := range c.Mutants {
 		if len(m.Tests) == 0 && m.Seeds == 0 && len(c.Scenarios[m.Name]) == 0 {
-			return nil, fmt.Errorf("%s: nothing claims to catch it; add a \"test:\" or \"sim:\" line, or name it in the header of a scenario", m.path)
+			return fmt.Errorf("%s: nothing claims to catch it; add a \"test:\" or \"sim:\" line, or name it in the header of a scenario", m.path)
 		}
 	}
-	return c, nil
+	for _, s := range c.all {
+		if len(s.Rules) == 0 || len(s.Mutants) == 0 {
+			return fmt.Errorf("%s/%s.txt: the header must have a line \"# Rules: \" with the rules that it shows and a line \"# Mutants: \" with mutants that it must notice",
+				ScenarioDir, s.Name)
+		}
+	}
+	return nil
 }
 
 // Keep drops the mutants that keep does not accept.

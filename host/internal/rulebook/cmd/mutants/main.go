@@ -44,14 +44,16 @@ func mutants(ctx context.Context, run string, workers int, survey bool) error {
 	if err != nil {
 		return err
 	}
+	claims.Keep(func(m *rulebook.Mutant) bool { return wanted.MatchString(m.Name) })
 	temp, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(temp)
-	claims.Keep(func(m *rulebook.Mutant) bool { return wanted.MatchString(m.Name) })
 	if survey {
 		claims.ClaimAll()
+	} else if err := claims.Check(); err != nil {
+		return err
 	}
 	runner := &rulebook.Runner{Root: ".", Temp: temp}
 	if err := runner.Baseline(ctx, claims); err != nil {
