@@ -20,6 +20,7 @@ FUZZTIME ?= 30s
 SEEDS   ?= 1000
 SEED    ?= 1
 MUTANTS ?=
+RULE    ?=
 
 ##@ Use
 demo: $(BINARY) ## Start etcd, a cluster simulator, the connector and the dashboard on http://127.0.0.1:8080
@@ -39,6 +40,9 @@ test-edge: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## R
 	go test ./host/push ./host/edge/... ./host/access/... ./host/internal/edge
 	CHROMIUM="$$(sh js/scripts/chromium.sh)" go test -run TestEdge ./host/e2e
 	node --test --test-reporter=spec examples/edge/*.test.mjs
+
+rules: ## Check that a test proves every rule of core/SEMANTICS.md (RULE=W13 explains one)
+	@go run ./host/internal/rulebook/cmd/rules -rule "$(RULE)"
 
 lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript, the import rules and the size of the module
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt would change:"; echo "$$out"; exit 1; }
@@ -156,4 +160,4 @@ js/build/bench: js/node_modules js/bench/node_modules $(JS_SRC) $(shell git ls-f
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: demo edge build test test-edge lint scenarios sim mutants bench bench-json bench-edge fuzz conformance golden clean wasm js dashboard worker help
+.PHONY: demo edge build test test-edge lint scenarios sim rules mutants bench bench-json bench-edge fuzz conformance golden clean wasm js dashboard worker help
