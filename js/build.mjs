@@ -1,7 +1,14 @@
 // Builds the package into dist/, or with --test the tests into build/test/.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { build } from "esbuild";
+
+/** Replaces the platform module of browsers by that of Node. */
+const onNode = {
+  name: "node platform",
+  setup: ({ onResolve }) => onResolve({ filter: /^\.\/platform\.js$/ }, ({ resolveDir }) => ({ path: join(resolveDir, "platform-node.ts") })),
+};
 
 const common = { bundle: true, format: "esm", target: "es2022", sourcemap: true, logLevel: "warning" };
 
@@ -12,6 +19,7 @@ if (process.argv.includes("--test")) {
     entryPoints: readdirSync("test").filter((f) => f.endsWith(".test.ts")).map((f) => `test/${f}`),
     outdir: "build/test",
     platform: "node",
+    plugins: [onNode],
     packages: "external",
     sourcemap: "inline",
   });
@@ -23,6 +31,7 @@ if (process.argv.includes("--test")) {
     outdir: "dist",
     platform: "neutral",
   });
+  await build({ ...common, entryPoints: { node: "src/index.ts" }, outdir: "dist", platform: "node", plugins: [onNode], external: ["ws"] });
   // The runtime of Durable Objects loads the module by import.
   await build({ ...common, entryPoints: ["src/edge.ts"], outdir: "dist", platform: "neutral", external: ["./watchglass.wasm"] });
   // That of other workers is a few lines over index.js, so it is no bundle.

@@ -14,6 +14,8 @@ export interface Open {
   receive(output: Output): void;
   /** The engine is a new one and knows nothing of it. */
   restarted(status: Status): void;
+  /** The engine does not answer, and is about to be replaced. What is known may be old. */
+  silent?(status: Status): void;
   /** Its end, from outside. */
   closed(error: WatchglassError): void;
 }
@@ -40,6 +42,7 @@ export class Client implements Watchglass {
     client.#seat = await attach({
       frames: (frames) => client.#receive(frames),
       restarted: (message) => client.#restarted(message),
+      silent: (message) => client.#silent(message),
       failed: (message) => client.#end(internalError(message)),
       token,
     });
@@ -165,6 +168,12 @@ export class Client implements Watchglass {
     } catch (error) {
       this.#end(error instanceof WatchglassError ? error : internalError(messageOf(error), error));
     }
+  }
+
+  #silent(message: string): void {
+    if (this.#closed) return;
+    const status: Status = { code: 504, reason: "Timeout", message };
+    for (const open of [...this.#open.values()]) open.silent?.(status);
   }
 
   #restarted(message: string): void {

@@ -8,6 +8,7 @@ import { restore, takeSnapshot, type ChunkHead } from "./snapshot.js";
 import type {
   Collection,
   CollectionOptions,
+  CollectionProgress,
   CollectionStatus,
   Column,
   ListOptions,
@@ -44,20 +45,17 @@ export class CollectionHandle<T extends object> implements Collection<T>, Open {
   readonly #listeners = new Listeners();
   readonly #errorListeners = new Listeners<[key: string, status: Status]>();
   readonly #notify = (): void => this.#listeners.call();
+  readonly #progressListeners = new Listeners();
+  readonly #notifyProgress = (): void => this.#progressListeners.call();
   readonly #synced = new Deferred();
   readonly #restored = new Deferred();
   readonly #children = new Set<Open>();
+  readonly #views = new Set<ViewHandle>();
   readonly #lost: OpenOptions["lost"];
   /** All of what was kept has been handed in. */
   #handedIn = false;
-  #status: CollectionStatus = Object.freeze({
-    state: "connecting",
-    resourceVersion: "0",
-    lastProgress: 0,
-    objects: 0,
-    loaded: 0,
-    total: 0,
-  });
+  #status: CollectionStatus = Object.freeze({ state: "connecting" });
+  #progress: CollectionProgress = Object.freeze({ resourceVersion: "0", lastProgress: 0, objects: 0, loaded: 0, total: 0 });
   #schema: Schema | undefined;
   #ended: WatchglassError | undefined;
 
@@ -83,6 +81,10 @@ export class CollectionHandle<T extends object> implements Collection<T>, Open {
     return this.#status;
   }
 
+  get progress(): CollectionProgress {
+    return this.#progress;
+  }
+
   get schema(): Schema | undefined {
     return this.#schema;
   }
@@ -101,9 +103,9 @@ export class CollectionHandle<T extends object> implements Collection<T>, Open {
     return { [Symbol.asyncIterator]: () => takeSnapshot(this, { ...options, chunkBytes }) };
   }
 
-  subscribe(listener: () => void): () => void {
-    return this.#listeners.add(listener);
-  }
+  readonly subscribe = (listener: () => void): (() => void) => this.#listeners.add(listener);
+
+  readonly subscribeProgress = (listener: () => void): (() => void) => this.#progressListeners.add(listener);
 
   onObjectError(listener: (key: string, status: Status) => void): () => void {
     return this.#errorListeners.add(listener);
@@ -115,7 +117,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, Open {
 
   view(options: ViewOptions = {}): View {
     this.check();
-    return new ViewHandle(this, options);
+    return new ViewHandle(this, options, this.#views);
   }
 
   async get(key: string): Promise<T> {
@@ -127,24 +129,28 @@ export class CollectionHandle<T extends object> implements Collection<T>, Open {
   async list(options: ListOptions = {}): Promise<ListResult<T>> {
     const limit = uint32("limit", options.limit ?? 0);
     checkMatch(options.resourceVersionMatch);
-    const reply = await this.#request((request) => ({
-      type: "List",
-      request,
-      collection: this.id,
-      ...selection(options),
-      resourceVersion: options.resourceVersion ?? "",
-      match: Match[options.resourceVersionMatch ?? "unset"],
-      limit,
-      continue: options.continue ?? "",
-      bodies: !this.#options.metadataOnly,
-    }));
-    if (reply.type !== "ListReply") throw unexpected(reply);
+    const resourceVersion = options.resourceVersion ?? "";
+    const match = Match[options.resourceVersionMatch ?? "unset"];
+    let page = await this.#page(options, { resourceVersion, match, limit, continue: options.continue ?? "" });
+    const items = [...page.items];
+    // The engine ends a page at about 1 MiB. The pages of one list are of the same version.
+    while (page.continue && items.length < limit) {
+      page = await this.#page(options, { resourceVersion: "", match: Match.unset, limit: limit - items.length, continue: page.continue });
+      for (const item of page.items) items.push(item);
+    }
     return {
-      items: reply.items.map((item) => toObject<T>(item, this.#schema)),
-      resourceVersion: reply.resourceVersion,
-      continue: reply.continue,
-      ...(reply.remaining > 0 && { remainingItemCount: reply.remaining }),
+      items: items.map((item) => toObject<T>(item, this.#schema)),
+      resourceVersion: page.resourceVersion,
+      continue: page.continue,
+      ...(page.remaining > 0 && { remainingItemCount: page.remaining }),
     };
+  }
+
+  async #page(selectors: Selectors, page: { resourceVersion: string; match: number; limit: number; continue: string }): Promise<Output & { type: "ListReply" }> {
+    const bodies = !this.#options.metadataOnly;
+    const reply = await this.#request((request) => ({ type: "List", request, collection: this.id, ...selection(selectors), ...page, bodies }));
+    if (reply.type !== "ListReply") throw unexpected(reply);
+    return reply;
   }
 
   /** Asks the engine. When the collection has ended by the time of the answer, the error is why. */
@@ -193,9 +199,12 @@ export class CollectionHandle<T extends object> implements Collection<T>, Open {
           this.client.send({ type: "CloseCollection", collection: this.id });
           return this.end(statusError(status));
         }
-        const extra = { ...(nextAttempt && { nextAttempt }), ...(status && { error: status }) };
-        this.#update({ state, resourceVersion, lastProgress, objects, loaded, total, ...extra });
+        const recovered = state !== this.#status.state && (state === "syncing" || state === "live");
+        this.#progress = Object.freeze({ resourceVersion, lastProgress, objects, loaded, total });
+        if (!this.#progressListeners.empty) onNextFrame(this.#notifyProgress);
+        this.#update({ state, ...(nextAttempt && { nextAttempt }), ...(status && { error: status }) });
         if (state === "live") this.#synced.resolve();
+        if (recovered) for (const view of this.#views) view.recover();
         return;
       }
       case "CollectionSchema":
@@ -211,6 +220,10 @@ export class CollectionHandle<T extends object> implements Collection<T>, Open {
         return this.end(statusError(output.status));
     }
     throw unexpected(output);
+  }
+
+  silent(error: Status): void {
+    this.#update({ ...settled(this.#status), state: "stale", error });
   }
 
   restarted(error: Status): void {
@@ -248,14 +261,25 @@ export class CollectionHandle<T extends object> implements Collection<T>, Open {
   }
 
   #update(status: CollectionStatus): void {
+    if (sameStatus(status, this.#status)) return;
     this.#status = Object.freeze(status);
     // The last word is said at once, since nothing may run after a close.
     if (status.state !== "closed") return this.#listeners.empty ? undefined : onNextFrame(this.#notify);
     offNextFrame(this.#notify);
+    offNextFrame(this.#notifyProgress);
     this.#listeners.call();
     this.#listeners.clear();
+    this.#progressListeners.clear();
     this.#errorListeners.clear();
   }
+}
+
+function sameStatus(a: CollectionStatus, b: CollectionStatus): boolean {
+  return a.state === b.state && a.nextAttempt === b.nextAttempt && sameError(a.error, b.error);
+}
+
+function sameError(a: Status | undefined, b: Status | undefined): boolean {
+  return a === b || (a !== undefined && b !== undefined && JSON.stringify(a) === JSON.stringify(b));
 }
 
 /** A status without the attempt that does not come any more. */

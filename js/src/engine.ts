@@ -21,6 +21,8 @@ const minRestartDelay = 250;
 /** After this long without breaking, the waiting starts over. */
 const restartReset = 120_000;
 
+const defaultTokenMillis = 2_000;
+
 /** What the engine tells one of the programs that share it. */
 export interface MemberEvents {
   /** Whole frames, which the member owns from then on. */
@@ -34,6 +36,8 @@ export interface MemberEvents {
   restarted(message: string): void;
   /** The member sent something that cannot be understood. It is no longer one. */
   failed(message: string): void;
+  /** The worker with the engine stopped answering, and is replaced: what is known may be old. */
+  silent?(message: string): void;
   /** Asks for the token to connect with. */
   token(): Promise<string>;
 }
@@ -59,6 +63,8 @@ export interface EngineOptions {
   wake?: (millis: number) => void;
   /** The program calls {@link Engine.flush} itself when it has handed over what a stream brought. Default: a task of its own does. */
   prompt?: boolean;
+  /** How long one member may take to return a token, before the next one is asked. Default 2000. */
+  tokenMillis?: number;
 }
 
 interface Member {
@@ -86,6 +92,7 @@ export class Engine {
   #breaks = 0;
   #brokeAt = 0;
   #closed = false;
+  #lastToken: string | undefined;
 
   private constructor(options: EngineOptions, guest: Guest) {
     this.#options = options;
@@ -272,16 +279,23 @@ export class Engine {
     this.#streams.delete(stream);
   }
 
-  /** Whoever came last has the freshest token; a member that is gone cannot answer. */
+  /**
+   * Asks the members for a token, the newest one first, which has the freshest.
+   * A member that does not answer in time, such as a page that shows a dialog, is
+   * passed over. When none answers, the last token that came serves again.
+   */
   async #token(): Promise<string> {
-    let failure: unknown = new Error("nobody is connected");
+    let failure: unknown = new Error("no page is connected");
     for (const member of [...this.#members.values()].reverse()) {
+      const answer = Promise.resolve(member.events.token());
+      answer.then((token) => (this.#lastToken = token)).catch(() => {}); // a late one serves the next connection
       try {
-        return await member.events.token();
+        return await within(answer, this.#options.tokenMillis ?? defaultTokenMillis);
       } catch (error) {
         failure = error;
       }
     }
+    if (this.#lastToken !== undefined) return this.#lastToken;
     throw failure;
   }
 
@@ -383,6 +397,14 @@ function noteOpen({ collections, handles }: Member, type: number, payload: Uint8
   if (type === commandTypes.CloseCollection) collections.delete(new Reader(payload, "CloseCollection").uint32());
   if (type === commandTypes.AcquireObject) handles.add(new Reader(payload, "AcquireObject").uint32());
   if (type === commandTypes.ReleaseObject) handles.delete(new Reader(payload, "ReleaseObject").uint32());
+}
+
+/** Resolves as a promise does, unless that takes too long. */
+function within(answer: Promise<string>, millis: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error(`a page did not return a token within ${millis / 1000} s`)), millis);
+    answer.then(resolve, reject).finally(() => clearTimeout(late));
+  });
 }
 
 /** Runs a function in a task of its own, however often it is asked for before that. */

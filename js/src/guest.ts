@@ -1,4 +1,5 @@
 import { internalError, messageOf, protocolError } from "./errors.js";
+import { readFile } from "./platform.js";
 import { Wasi } from "./wasi.js";
 import { fingerprint, split, Writer } from "./wire/codec.js";
 import { streamDataHead, writeCommand, type Command } from "./wire/commands.js";
@@ -52,9 +53,6 @@ export async function compile(source: ModuleSource): Promise<WebAssembly.Module>
   const where = String(source);
   try {
     if (where.startsWith("file:")) {
-      // Named by a variable and marked, so that bundlers leave it alone.
-      const fs = "node:fs/promises";
-      const { readFile } = (await import(/* webpackIgnore: true */ /* @vite-ignore */ fs)) as typeof import("node:fs/promises");
       return await WebAssembly.compile(await readFile(new URL(where)));
     }
     const response = await fetch(where);
@@ -65,10 +63,11 @@ export async function compile(source: ModuleSource): Promise<WebAssembly.Module>
     }
     return await WebAssembly.compile(await response.arrayBuffer());
   } catch (error) {
-    throw internalError(
-      `cannot load the watchglass module from ${where}: ${messageOf(error)}. Pass its location as the "wasm" option.`,
-      error,
-    );
+    const why = messageOf(error);
+    const remedy = /content security policy|wasm-unsafe-eval/i.test(why)
+      ? "Add 'wasm-unsafe-eval' to script-src of the page's Content-Security-Policy."
+      : 'Pass its location as the "wasm" option.';
+    throw internalError(`cannot load the watchglass module from ${where}: ${why}. ${remedy}`, error);
   }
 }
 

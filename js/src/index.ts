@@ -1,8 +1,10 @@
 import { checkWorker } from "./check.js";
 import { Client, type Attach } from "./client.js";
 import { badRequest } from "./errors.js";
-import { attachWorker, type ToPage, type WorkerPort } from "./port.js";
+import { identify } from "./identity.js";
+import { attachWorker, type ToPage, type WorkerCandidate, type WorkerPort } from "./port.js";
 import { startEngine } from "./start.js";
+import { movedByVite } from "./vite.js";
 import type { ConnectOptions, Watchglass } from "./types.js";
 
 export { WatchglassError } from "./errors.js";
@@ -21,8 +23,7 @@ export type * from "./types.js";
 export async function connect(url: string | URL, options: ConnectOptions = {}): Promise<Watchglass> {
   checkWorker(options.worker);
   const target = options.kubernetes ? kubernetesURL(url) : webSocketURL(url);
-  const { token = "" } = options;
-  const client = await Client.attach(attachTo(target, options), async () => (typeof token === "function" ? token() : token));
+  const client = await (runsInline(options) ? attachInline(target, options) : attachToWorker(target, options));
   reconnectWhenOnline(client);
   return client;
 }
@@ -42,27 +43,42 @@ export function connectKubernetes(url: string | URL, options: Omit<ConnectOption
   return connect(url, { ...options, kubernetes: true });
 }
 
-function attachTo(url: string, options: ConnectOptions): Attach {
-  const { wasm, maxBytes, kubernetes } = options;
-  const where = options.worker ?? (typeof document === "object" ? "shared" : "inline");
-  if (where === "inline") {
-    return async (events) => {
-      const engine = await startEngine({ ...options, url });
-      const seat = engine.attach(events);
-      return {
-        member: seat.member,
-        send: (frames) => seat.send(frames),
-        leave: () => {
-          seat.leave();
-          engine.close();
-        },
-      };
+const runsInline = ({ worker }: ConnectOptions): boolean => (worker ?? (typeof document === "object" && typeof Worker === "function" ? "shared" : "inline")) === "inline";
+
+function attachInline(url: string, options: ConnectOptions): Promise<Client> {
+  const attach: Attach = async (events) => {
+    const engine = await startEngine({ ...options, url });
+    const seat = engine.attach(events);
+    return {
+      member: seat.member,
+      send: (frames) => seat.send(frames),
+      leave: () => {
+        seat.leave();
+        engine.close();
+      },
     };
-  }
-  const shared = where === "shared" && typeof SharedWorker === "function" && !(wasm instanceof WebAssembly.Module);
-  const identity = options.identity ?? (typeof options.token === "string" ? options.token : "");
-  const worker = shared ? () => sharedWorker(options.workerURL) : () => dedicatedWorker(options.workerURL);
-  return (events) => attachWorker({ url, identity, wasm: absolute(wasm), maxBytes, kubernetes, worker }, events);
+  };
+  const { token = "" } = options;
+  return Client.attach(attach, async () => (typeof token === "function" ? token() : token));
+}
+
+async function attachToWorker(url: string, options: ConnectOptions): Promise<Client> {
+  const { wasm, maxBytes, kubernetes } = options;
+  const shared = options.worker !== "dedicated" && typeof SharedWorker === "function" && !(wasm instanceof WebAssembly.Module);
+  const workers = workerCandidates(shared, options.workerURL);
+  const user = await identify(options);
+  const port = { url, identity: user.name, token: user.fixed, wasm: absolute(wasm), maxBytes, kubernetes, workers };
+  return Client.attach((events) => attachWorker(port, events), user.token);
+}
+
+/** Ways to start the worker: the shared one first, if there may be one, then dedicated ones. */
+function workerCandidates(shared: boolean, at: URL | string | undefined): WorkerCandidate[] {
+  const moved = at === undefined ? movedByVite(import.meta.url) : undefined;
+  const locations = moved ? [at, moved] : [at];
+  return [
+    ...(shared ? locations.map((location) => ({ shared: true, start: () => sharedWorker(location) })) : []),
+    ...locations.map((location) => ({ shared: false, start: () => dedicatedWorker(location) })),
+  ];
 }
 
 // Bundlers find the worker by the expression "new Worker(new URL(…))" and read
@@ -93,9 +109,7 @@ function workerPort(pipe: MessagePort | Worker, script: AbstractWorker, close: (
   pipe.onmessage = (event: MessageEvent<ToPage>) => port.onmessage?.(event);
   script.onerror = (event) => {
     const { message, filename } = event as Partial<ErrorEvent>;
-    port.onfailure?.(
-      message ? `the worker failed: ${message} (${filename})` : 'the worker script cannot be loaded; pass its location as the "workerURL" option',
-    );
+    port.onfailure?.(message ? `the worker failed: ${message} (${filename})` : "the worker script cannot be loaded");
   };
   return port;
 }

@@ -47,9 +47,7 @@ class Handle<T extends object> implements ObjectHandle<T> {
     return this.#reference.ready;
   }
 
-  subscribe(listener: () => void): () => void {
-    return this.#reference.subscribe(this, listener);
-  }
+  readonly subscribe = (listener: () => void): (() => void) => this.#reference.subscribe(this, listener);
 
   get(): Promise<T> {
     return this.#reference.hold(this, this.#reference.get());
@@ -156,6 +154,10 @@ class Reference<T extends object> implements Open {
         return this.#end(statusError(output.status));
     }
     throw unexpected(output);
+  }
+
+  silent(error: Status): void {
+    this.#say("stale", error);
   }
 
   restarted(error: Status): void {

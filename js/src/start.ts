@@ -1,8 +1,9 @@
 import { Engine } from "./engine.js";
 import { compile, openGuest, type ModuleSource } from "./guest.js";
 import { fetchAsk } from "./kubernetes.js";
+import { findWebSocket } from "./platform.js";
 import { askWhy } from "./refused.js";
-import { findWebSocket, webSocketDial, type Dial, type WebSocketClass } from "./transport.js";
+import { webSocketDial, type Dial, type WebSocketClass } from "./transport.js";
 
 /** What it takes to run an engine in this thread. */
 export interface StartOptions {

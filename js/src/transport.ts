@@ -1,4 +1,4 @@
-import { badRequest, messageOf } from "./errors.js";
+import { messageOf } from "./errors.js";
 import type { AskWhy } from "./refused.js";
 import { maxMessage } from "./wire/codec.js";
 
@@ -27,18 +27,6 @@ export type Dial = (url: string, events: StreamEvents, token: string) => Stream;
 
 /** The constructor of WebSockets as browsers, Node 22, workerd and the package `ws` have it. */
 export type WebSocketClass = new (url: string, protocols: string[]) => WebSocket;
-
-/** The platform's WebSocket, or that of the package `ws` where the platform has none. */
-export async function findWebSocket(): Promise<WebSocketClass> {
-  if (typeof WebSocket === "function") return WebSocket;
-  try {
-    // Named by a variable and marked, so that bundlers leave it alone.
-    const name = "ws";
-    return ((await import(/* webpackIgnore: true */ /* @vite-ignore */ name)) as { WebSocket: WebSocketClass }).WebSocket;
-  } catch {
-    throw badRequest('this platform has no WebSocket: install the package "ws", or pass a WebSocket class as the "WebSocket" option');
-  }
-}
 
 function protocols(token: string): string[] {
   if (token === "") return [subprotocol];
@@ -78,7 +66,7 @@ export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
     };
     socket.onmessage = ({ data }: MessageEvent<unknown>) => {
       if (done) return;
-      if (!(data instanceof ArrayBuffer)) return refuse("protocol error: a text message where frames were expected");
+      if (!isArrayBuffer(data)) return refuse("protocol error: a text message where frames were expected");
       if (data.byteLength > maxMessage) return refuse(`protocol error: a message of ${data.byteLength} bytes, the limit is ${maxMessage}`);
       events.data(new Uint8Array(data));
     };
@@ -112,6 +100,11 @@ export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
       },
     };
   };
+}
+
+/** Reports whether a value is an ArrayBuffer, of any realm: jsdom, iframes and Electron have several. */
+function isArrayBuffer(data: unknown): data is ArrayBuffer {
+  return Object.prototype.toString.call(data) === "[object ArrayBuffer]";
 }
 
 function closeSocket(socket: WebSocket, message: string): void {

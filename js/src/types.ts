@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /** The public types of watchglass. They hold no code; the entries for readers re-export them. */
 
 /** A resource version: an unsigned 64-bit integer as a decimal string. */
@@ -84,19 +85,24 @@ export interface ViewSnapshot {
   resourceVersion: ResourceVersion;
 }
 
+/** How current a collection is. Frozen, and the same object until one of its members changes. */
 export interface CollectionStatus {
   state: State;
-  resourceVersion: ResourceVersion;
-  /** When the connector was last heard of, in milliseconds since the epoch; 0 for never. */
-  lastProgress: number;
   /** When the next attempt to become current comes, in milliseconds since the epoch; nothing while none is waited for. {@link Watchglass.reconnect} makes it now. */
   nextAttempt?: number;
+  /** Why, where the state has a reason. */
+  error?: Status;
+}
+
+/** How far a collection is. Frozen; a new object for every change, which may be many times a second. */
+export interface CollectionProgress {
+  resourceVersion: ResourceVersion;
+  /** When the connector last confirmed that nothing is missing, in milliseconds since the epoch; 0 for never. */
+  lastProgress: number;
   objects: number;
   /** While syncing: objects loaded so far and roughly expected. */
   loaded: number;
   total: number;
-  /** Why, where the state has a reason. */
-  error?: Status;
 }
 
 export interface Selectors {
@@ -192,11 +198,25 @@ export interface ListResult<T extends object = KubeObject> {
   remainingItemCount?: number;
 }
 
-/** A live window over a collection. */
+/**
+ * What a view shows:
+ *
+ * - `loading`: {@link View.snapshot} is not of the current query yet. It is empty, or of the query before.
+ * - `ready`: the snapshot is of the current query. A snapshot without rows means that no object matches.
+ * - `error`: the query was refused, see {@link View.error}. The last snapshot stays. After a 400, 404 or 422 the view
+ *   waits for another {@link View.query}; after any other error it sends the query again when the collection recovers.
+ * - `closed`: the view or its collection was closed.
+ */
+export type ViewState = "loading" | "ready" | "error" | "closed";
+
+/** A live window over a collection. It survives everything that its collection survives. */
 export interface View {
+  readonly state: ViewState;
+  /** Why the newest query was refused or the view ended; undefined once a query is accepted. */
+  readonly error: Status | undefined;
   readonly snapshot: ViewSnapshot;
-  /** Called after every change of {@link snapshot}, at most once per animation frame. Returns how to stop. */
-  subscribe(listener: () => void): () => void;
+  /** Calls a listener after every change of {@link snapshot}, {@link state} or {@link error}, at most once per animation frame. Returns a function that unsubscribes. Bound to the view. */
+  readonly subscribe: (listener: () => void) => () => void;
   /** Moves the window. */
   move(offset: number, limit: number): void;
   /** Replaces the query; rows of the old one stay until the new ones are there. Rejects with a {@link WatchglassError} when a selector or column is wrong, and the old query stays. */
@@ -210,10 +230,13 @@ export interface View {
 /** A resource, or part of one, kept present. */
 export interface Collection<T extends object = KubeObject> {
   readonly status: CollectionStatus;
+  readonly progress: CollectionProgress;
   /** Known once the collection has been in sync; undefined before. */
   readonly schema: Schema | undefined;
-  /** Called after every change of {@link status} or {@link schema}. */
-  subscribe(listener: () => void): () => void;
+  /** Calls a listener after every change of {@link status} or {@link schema}, at most once per animation frame. Returns a function that unsubscribes. Bound to the collection. */
+  readonly subscribe: (listener: () => void) => () => void;
+  /** The same for {@link progress}. */
+  readonly subscribeProgress: (listener: () => void) => () => void;
   /** Objects whose newest version could not be read; see the error's message. */
   onObjectError(listener: (key: string, status: Status) => void): () => void;
   /** Resolves when the collection is live for the first time. */
@@ -270,8 +293,8 @@ export interface ObjectHandle<T extends object = KubeObject> {
   readonly error: Status | undefined;
   /** Resolves when it is known for the first time whether there is such an object. */
   readonly ready: Promise<void>;
-  /** Called after every change of the above. Returns how to stop. */
-  subscribe(listener: () => void): () => void;
+  /** Calls a listener after every change of the above, at most once per animation frame. Returns a function that unsubscribes. Bound to the handle. */
+  readonly subscribe: (listener: () => void) => () => void;
   /** The object as it is now, the caller's own. Waits up to a second; rejects with a 404 when there is none. */
   get(): Promise<T>;
   close(): void;
@@ -290,9 +313,10 @@ export interface ConnectOptions {
   /** Bytes of memory for objects. Default 512 MiB. Of pages that share an engine, the first decides. */
   maxBytes?: number;
   /**
-   * Who the user is. Pages share an engine, and with it what its token may see,
-   * when URL and identity agree. Default: the token where it is a string, else
-   * the same for all pages of the origin.
+   * Who the user is. Pages share an engine, and with it what its token may read,
+   * when URL and identity are equal. Default: the token if it is a string; the
+   * issuer and subject if a token function returns JWTs; unique to this page if
+   * it returns anything else; common to all pages that pass no token.
    */
   identity?: string;
   /** The URL is that of a Kubernetes API, which is read without a connector: `connectKubernetes` says more. */

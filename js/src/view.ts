@@ -5,7 +5,7 @@ import { Deferred } from "./deferred.js";
 import { badRequest, closedError, type WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { toRow } from "./object.js";
-import type { KubeObject, Row, View, ViewOptions, ViewSnapshot } from "./types.js";
+import type { KubeObject, Row, Status, View, ViewOptions, ViewSnapshot, ViewState } from "./types.js";
 import type { Output } from "./wire/outputs.js";
 
 const defaultLimit = 100;
@@ -26,10 +26,14 @@ const empty: ViewSnapshot = Object.freeze({
   resourceVersion: "0",
 });
 
+/** Codes that say that the query is wrong. After any other refusal the same query is sent again when the collection recovers. */
+const queryErrors = new Set([400, 404, 422]);
+
 /**
  * A live window. Each query is a window of its own at the engine: a new one is
  * opened beside the old, takes its place with its first patch, and is dropped
- * when it is refused.
+ * when it is refused. A view without a window waits for its collection to
+ * recover, or for another query.
  */
 export class ViewHandle implements View {
   readonly #collection: CollectionHandle<KubeObject>;
@@ -39,11 +43,28 @@ export class ViewHandle implements View {
   #next: Window | undefined;
   #settled = new Deferred();
   #snapshot = empty;
+  #options: ViewOptions;
+  #error: WatchglassError | undefined;
   #ended: WatchglassError | undefined;
+  readonly #siblings: Set<ViewHandle>;
 
-  constructor(collection: CollectionHandle<any>, options: ViewOptions) {
+  /** Siblings are the open views of the collection, which the view joins until it ends. */
+  constructor(collection: CollectionHandle<any>, options: ViewOptions, siblings: Set<ViewHandle>) {
     this.#collection = collection;
+    this.#siblings = siblings;
+    this.#options = options;
     this.#open(options);
+    siblings.add(this);
+  }
+
+  get state(): ViewState {
+    if (this.#ended) return "closed";
+    if (this.#next) return "loading";
+    return this.#current ? "ready" : "error";
+  }
+
+  get error(): Status | undefined {
+    return this.#error?.status;
   }
 
   get snapshot(): ViewSnapshot {
@@ -54,12 +75,12 @@ export class ViewHandle implements View {
     return this.#settled.promise;
   }
 
-  subscribe(listener: () => void): () => void {
-    return this.#listeners.add(listener);
-  }
+  // A field, so that it can be passed on without its view, as to useSyncExternalStore.
+  readonly subscribe = (listener: () => void): (() => void) => this.#listeners.add(listener);
 
   move(offset: number, limit: number): void {
     checkRange(offset, limit);
+    this.#options = { ...this.#options, offset, limit };
     this.#current?.move(offset, limit);
     this.#next?.move(offset, limit);
   }
@@ -69,13 +90,20 @@ export class ViewHandle implements View {
     // Whoever waits for a query that is overtaken waits for the newer one.
     if (this.#next) this.#next.close();
     else this.#settled = new Deferred();
+    this.#next = undefined;
     try {
       this.#open(options);
     } catch (error) {
-      this.#next = undefined;
       this.#settled.reject(error);
     }
     return this.#settled.promise;
+  }
+
+  /** Sends the query again that was refused for a reason that may have passed. */
+  recover(): void {
+    if (this.#ended || this.#current || this.#next || !this.#error || queryErrors.has(this.#error.code)) return;
+    this.#settled = new Deferred();
+    this.#open(this.#options);
   }
 
   close(): void {
@@ -93,16 +121,19 @@ export class ViewHandle implements View {
     const window: Window = new Window(this.#collection, options, {
       changed: (snapshot) => this.#changed(window, snapshot),
       refused: (error) => this.#refused(window, error),
+      ended: (error) => this.#end(error),
       previous: () => this.#snapshot.rows,
     });
     this.#next = window;
+    this.#options = options;
+    onNextFrame(this.#notify);
   }
 
   #changed(window: Window, snapshot: ViewSnapshot): void {
     if (window === this.#next) {
       this.#current?.close();
       this.#current = window;
-      this.#next = undefined;
+      this.#next = this.#error = undefined;
       this.#settled.resolve();
     }
     this.#snapshot = snapshot;
@@ -110,27 +141,33 @@ export class ViewHandle implements View {
   }
 
   #refused(window: Window, error: WatchglassError): void {
+    this.#error = error;
     if (window === this.#next) {
       this.#next = undefined;
       this.#settled.reject(error);
     } else {
       this.#current = undefined;
     }
-    if (!this.#next && !this.#current) this.#end(error);
+    onNextFrame(this.#notify);
   }
 
   #end(error: WatchglassError): void {
-    this.#ended ??= error;
+    if (this.#ended) return;
+    this.#ended = this.#error = error;
+    this.#siblings.delete(this);
     this.#settled.reject(error);
-    this.#listeners.clear();
     offNextFrame(this.#notify);
+    this.#listeners.call();
+    this.#listeners.clear();
   }
 }
 
 interface WindowEvents {
   changed(snapshot: ViewSnapshot): void;
-  /** Refused, or ended with its collection. It is closed. */
+  /** The engine refused the query. The window is closed. */
   refused(error: WatchglassError): void;
+  /** The collection ended, and the window with it. */
+  ended(error: WatchglassError): void;
   /** The rows that are shown, to be kept where they are still true. */
   previous(): readonly Row[];
 }
@@ -169,7 +206,8 @@ class Window implements Open {
       case "ViewPatch":
         return this.#events.changed(this.#patch(output));
       case "Rejected":
-        return this.closed(statusError(output.status));
+        this.#release();
+        return this.#events.refused(statusError(output.status));
     }
     throw unexpected(output);
   }
@@ -182,7 +220,7 @@ class Window implements Open {
 
   closed(error: WatchglassError): void {
     this.#release();
-    this.#events.refused(error);
+    this.#events.ended(error);
   }
 
   #open(): void {

@@ -44,6 +44,7 @@ class Page {
   #epoch = 0;
   #requests = 0;
   #left = false;
+  #staticToken: string | undefined;
   #silence: ReturnType<typeof setTimeout> | undefined;
 
   constructor(port: Port<ToWorker, ToPage>) {
@@ -55,6 +56,7 @@ class Page {
     if (this.#silence !== undefined) this.#watchSilence();
     switch (message.op) {
       case "attach":
+        this.#staticToken = message.token;
         if (message.lock) onRelease(message.lock, () => this.#leave());
         else this.#watchSilence();
         return void this.#attach(message);
@@ -65,6 +67,8 @@ class Page {
         return this.#token(message.request)?.resolve(message.token);
       case "no token":
         return this.#token(message.request)?.reject(new Error(message.message));
+      case "ping":
+        return this.#post({ op: "pong" });
       case "leave":
         return this.#leave();
     }
@@ -92,12 +96,14 @@ class Page {
       frames: (frames) => this.#post({ op: "frames", frames }, [frames.buffer]),
       restarted: (message) => this.#post({ op: "restarted", epoch: ++this.#epoch, message }),
       failed: (message) => this.#post({ op: "failed", message }),
-      token: () =>
-        new Promise((resolve, reject) => {
+      token: () => {
+        if (this.#staticToken !== undefined) return Promise.resolve(this.#staticToken);
+        return new Promise((resolve, reject) => {
           const request = ++this.#requests;
           this.#tokens.set(request, { resolve, reject });
           this.#post({ op: "token?", request });
-        }),
+        });
+      },
     };
   }
 

@@ -41,6 +41,7 @@ const types: Record<string, string> = { ".js": "text/javascript", ".wasm": "appl
 function serve(request: IncomingMessage, response: ServerResponse): void {
   const path = normalize(new URL(request.url!, "http://test").pathname);
   const file = join(dist, path);
+  response.setHeader("access-control-allow-origin", "*"); // for sandboxed frames, whose origin is opaque
   if (path === "/") {
     response.setHeader("content-type", "text/html");
     response.end('<!doctype html><link rel="icon" href="data:,"><script type="module">import * as w from "./index.js"; window.watchglass = w</script>');
@@ -164,6 +165,93 @@ test("when the worker dies, the page goes on with a new one", { skip }, async (t
   connector.put("default/web-3", "web", "Running");
   await shows(page, "web-1 Running, web-2 Pending, web-3 Running");
   await page.waitForFunction(() => pods.status.state === "live");
+});
+
+test("pages with token functions share an engine only for the same proven user", { skip }, async (t) => {
+  const { connector, open } = await setup(t);
+  const connectAs = async (claims: object | undefined): Promise<Page> => {
+    const page = await open();
+    await page.evaluate(async (claims) => {
+      const token = claims ? `e30.${btoa(JSON.stringify(claims))}.x` : "opaque";
+      globalThis.wg = await watchglass.connect("/watch", { token: () => token });
+      globalThis.pods = wg.collection("v1/pods");
+      await pods.synced;
+    }, claims);
+    return page;
+  };
+  const ann = { iss: "https://issuer.example.com", sub: "ann" };
+  for (const [claims, connections] of [[ann, 1], [ann, 1], [{ ...ann, sub: "bob" }, 2], [undefined, 3], [undefined, 4]] as const) {
+    await connectAs(claims);
+    assert.equal(connector.hellos.length, connections, JSON.stringify(claims));
+  }
+});
+
+test("a page whose token function waits does not keep another from reconnecting", { skip }, async (t) => {
+  const { connector, open } = await setup(t);
+  const connectPage = async (waits: boolean): Promise<Page> => {
+    const page = await open();
+    await page.evaluate(async (waits) => {
+      let calls = 0;
+      const token = (): string | Promise<string> => (waits && ++calls > 0 ? new Promise<string>(() => {}) : "t0ken");
+      globalThis.wg = await watchglass.connect("/watch", { token, identity: "ann" });
+      globalThis.pods = wg.collection("v1/pods");
+      globalThis.view = pods.view({ sort: "name" });
+      await view.ready;
+    }, waits);
+    return page;
+  };
+  const first = await connectPage(false);
+  await connectPage(true);
+  connector.cut();
+  connector.put("default/web-3", "web", "Running");
+  await first.waitForFunction(() => pods.status.state === "reconnecting");
+  await first.evaluate(() => wg.reconnect());
+  await shows(first, "web-1 Running, web-2 Pending, web-3 Running");
+});
+
+test("a worker that stops answering is called stale and replaced, and a new page does not wait for it", { skip, timeout: 120_000 }, async (t) => {
+  const { connector, open, browser } = await setup(t);
+  const page = await open();
+  await show(page, "/watch");
+  await page.evaluate(() => {
+    const states: string[] = ((globalThis as any).states = []);
+    pods.subscribe(() => states.push(`${pods.status.state} ${pods.status.error?.message ?? ""}`));
+  });
+  const cdp = await browser.newBrowserCDPSession();
+  const { targetInfos } = await cdp.send("Target.getTargets");
+  const worker = targetInfos.find((target) => target.type === "shared_worker" && target.url.includes(connector.address));
+  const { sessionId } = await cdp.send("Target.attachToTarget", { targetId: worker!.targetId });
+  // The worker's thread never becomes free again.
+  await cdp.send("Target.sendMessageToTarget", { sessionId, message: JSON.stringify({ id: 1, method: "Runtime.evaluate", params: { expression: "for (;;) {}" } }) });
+  const other = await open();
+  const late = show(other, "/watch");
+  connector.put("default/web-3", "web", "Running");
+  await shows(page, "web-1 Running, web-2 Pending, web-3 Running");
+  await page.waitForFunction(() => pods.status.state === "live");
+  const states = await page.evaluate(() => (globalThis as any).states as string[]);
+  assert.ok(states.includes("stale the worker has not answered for 15 s"), states.join("; "));
+  await late;
+  await shows(other, "web-1 Running, web-2 Pending, web-3 Running");
+  await cdp.send("Target.closeTarget", { targetId: worker!.targetId });
+});
+
+test("a page in a sandboxed frame, which may not use locks or workers, gets an error of ours", { skip }, async (t) => {
+  const { open } = await setup(t);
+  const page = await open();
+  const state = await page.evaluate(async () => {
+    const frame = document.createElement("iframe");
+    frame.setAttribute("sandbox", "allow-scripts");
+    const answer = new Promise((resolve) => addEventListener("message", ({ data }) => resolve(data), { once: true }));
+    frame.srcdoc = `<script type="module">
+      import("${location.origin}/index.js")
+        .then((w) => w.connect("${location.origin}/watch"))
+        .then(() => "connected", (e) => e.name + ": " + e.message)
+        .then((text) => parent.postMessage(text, "*"));
+    </script>`;
+    document.body.append(frame);
+    return answer;
+  });
+  assert.match(String(state), /^WatchglassError: the worker cannot be started: /);
 });
 
 test("a worker that cannot be loaded is an error that says so", { skip }, async (t) => {

@@ -38,8 +38,8 @@ test("a collection tells its state, schema and errors", async () => {
   const { pods, client, guest, id } = await withCollection();
   await pods.synced;
   assert.equal(pods.status.state, "live");
-  assert.equal(pods.status.resourceVersion, "7");
-  assert.equal(pods.status.lastProgress, 1_000_000);
+  assert.equal(pods.progress.resourceVersion, "7");
+  assert.equal(pods.progress.lastProgress, 1_000_000);
   assert.equal(pods.schema?.columns[0]?.name, "Phase");
   assert.ok(Object.isFrozen(pods.status) && Object.isFrozen(pods.schema));
   const errors: string[] = [];
@@ -89,17 +89,20 @@ test("listeners are called once for many changes, and one that throws harms no o
   const { pods, client, guest, id } = await withCollection();
   await new Promise((resolve) => setTimeout(resolve)); // what is due from before
   let calls = 0;
-  pods.subscribe(() => {
+  pods.subscribeProgress(() => {
     throw new Error("from a listener");
   });
-  const stop = pods.subscribe(() => calls++);
-  const called = new Promise<void>((resolve) => pods.subscribe(resolve));
+  const stop = pods.subscribeProgress(() => calls++);
+  const called = new Promise<void>((resolve) => pods.subscribeProgress(resolve));
+  const { status } = pods;
+  pods.subscribe(() => assert.fail("the status has not changed"));
   await speak(client, guest(), (w) => {
     for (let rv = 10; rv < 20; rv++) say.state(w, id, live, { rv });
   });
   await called;
   assert.equal(calls, 1);
-  assert.equal(pods.status.resourceVersion, "19");
+  assert.equal(pods.progress.resourceVersion, "19");
+  assert.equal(pods.status, status, "counters are no part of the status");
   stop();
   stop();
 });

@@ -27,7 +27,7 @@ describe("the edge", { concurrency: 3 }, () => {
     // The reader knows another address; one that comes now has it all.
     const late = (await s.edge.read()).collection("v1/pods");
     await late.synced;
-    assert.equal(late.status.objects, 30);
+    assert.equal(late.progress.objects, 30);
   });
 
   test("of two connectors one stands by, and goes on where the other stopped", options, async (t) => {
@@ -53,7 +53,7 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.equal(second.begun, 1);
     assert.equal(s.connector.subscribes.length, 2);
     assert.ok(s.connector.subscribes[1]! >= 130, "without a snapshot");
-    assert.deepEqual([...states], ["live"]);
+    assert.deepEqual([...states, s.pods.status.state], ["live"]);
   });
 
   test("an object that is taken out of memory at any moment loses and repeats nothing", options, async (t) => {
@@ -199,7 +199,7 @@ describe("the edge", { concurrency: 3 }, () => {
     slow.send(w.take());
     for (let i = 0; i < 5_000; i++) s.connector.put(`default/web-${i % 30}`, "web", `phase-${i}`);
     await caughtUp(s);
-    assert.equal(s.pods.status.objects, 30);
+    assert.equal(s.pods.progress.objects, 30);
     assert.ok(bytes < 20_000, `${bytes} bytes were sent to who takes 8,000`);
     w.frame(0x04, () => (w.uvarint(1), w.uvarint(1 << 20)));
     slow.send(w.take());
@@ -215,12 +215,12 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.ok(body.storage.bytes <= 60_000, `${body.storage.bytes} bytes`);
     s.connector.put("default/web-1", "web", "Failed");
     await caughtUp(s);
-    assert.equal(s.pods.status.objects, 330);
+    assert.equal(s.pods.progress.objects, 330);
     await s.edge.restart();
     await s.edge.feed(s.connector, { object: "full" });
     const late = (await s.edge.read({ object: "full" })).collection("v1/pods");
     await late.synced;
-    assert.equal(late.status.objects, 330);
+    assert.equal(late.progress.objects, 330);
   });
 
   test("a memory that is full: without bodies first, then not at all", options, async (t) => {
@@ -234,7 +234,7 @@ describe("the edge", { concurrency: 3 }, () => {
     const wg = await edge.read({ object: "scarce" });
     const rows = wg.collection("v1/pods", { metadataOnly: true });
     await rows.synced;
-    assert.equal(rows.status.objects, 100);
+    assert.equal(rows.progress.objects, 100);
     const whole = wg.collection("v1/pods");
     await assert.rejects(whole.synced, { code: 413, message: /held without bodies/ });
     connector.put("default/web-100", "web", "Running");

@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import type { TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 import { WebSocket as Socket } from "ws";
-import { connect, type Collection, type CollectionStatus, type Watchglass } from "../src/index.js";
+import { connect, type Collection, type CollectionProgress, type CollectionStatus, type Watchglass } from "../src/index.js";
 import { inPart } from "../src/edge/places.js";
 import { TestConnector, type Feed } from "./connector.js";
 import { Writer } from "../src/wire/codec.js";
@@ -111,14 +111,15 @@ export class Edge {
 }
 
 /** Waits until a collection's status is as wanted. */
-export function until(pods: Collection, wanted: (status: CollectionStatus) => boolean): Promise<CollectionStatus> {
+export function until(pods: Collection, wanted: (now: CollectionStatus & CollectionProgress) => boolean): Promise<CollectionStatus & CollectionProgress> {
   return new Promise((resolve) => {
     const look = (): void => {
-      if (!wanted(pods.status)) return;
-      stop();
-      resolve(pods.status);
+      const now = { ...pods.status, ...pods.progress };
+      if (!wanted(now)) return;
+      for (const stop of stops) stop();
+      resolve(now);
     };
-    const stop = pods.subscribe(look);
+    const stops = [pods.subscribe(look), pods.subscribeProgress(look)];
     look();
   });
 }

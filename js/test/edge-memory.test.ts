@@ -64,8 +64,8 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     assert.equal(counters.restarts, 1);
     connector.put("default/web-1", "web", "Failed");
     await until(pods, ({ resourceVersion }) => resourceVersion === String(connector.rv));
-    assert.equal(pods.status.objects, 300);
-    assert.deepEqual([...states], ["live"]);
+    assert.equal(pods.progress.objects, 300);
+    assert.deepEqual([...states, pods.status.state], ["live"]);
     assert.equal((await wg.inspect()).reconnects, 0);
     assert.equal(await relists(wg), 1);
     assert.equal(feed.begun, 2, "on the same socket");
@@ -85,7 +85,7 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     const wg = await edge.read({ object });
     const rows = wg.collection("v1/pods", { metadataOnly: true });
     await rows.synced;
-    assert.equal(rows.status.objects, 150);
+    assert.equal(rows.progress.objects, 150);
     await assert.rejects(wg.collection("v1/pods").synced, { code: 413, message: /held without bodies/ });
     connector.put("default/web-1", "web", "Failed");
     await until(rows, ({ resourceVersion }) => resourceVersion === String(connector.rv));

@@ -78,11 +78,11 @@ describe("objects that are divided by namespace", { concurrency: 3 }, () => {
     const wg = await edge.read({ query: `namespace=${here}&shard=${part}` });
     const narrow = wg.collection("v1/pods", { namespace: here });
     await narrow.synced;
-    assert.equal(narrow.status.objects, 10);
+    assert.equal(narrow.progress.objects, 10);
     const whole = await edge.read({ query: `shard=${part}` });
     const all = whole.collection("v1/pods");
     await all.synced;
-    assert.equal(all.status.objects, countOf(part));
+    assert.equal(all.progress.objects, countOf(part));
     await edge.evict();
     for (const namespace of ["", there]) {
       const none = wg.collection("v1/pods", { namespace });

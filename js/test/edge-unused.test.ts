@@ -37,7 +37,7 @@ describe("an object that nobody feeds or reads", { concurrency: 4 }, () => {
     await s.edge.feed(s.connector, { object });
     const pods = (await s.edge.read({ object })).collection("v1/pods");
     await pods.synced;
-    assert.equal(pods.status.objects, 30);
+    assert.equal(pods.progress.objects, 30);
     assert.deepEqual(s.connector.subscribes, [0, 0]);
   });
 

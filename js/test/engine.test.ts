@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Engine } from "../src/engine.js";
 import { split } from "../src/wire/codec.js";
-import { clientAt, fakeEngine, GuestError, say, speak, turn } from "./fake.js";
+import { clientAt, FakeGuest, fakeEngine, GuestError, say, speak, turn } from "./fake.js";
 
 async function connected() {
   const fake = await fakeEngine();
@@ -68,8 +69,8 @@ test("members have ids of their own, and leave nothing behind", async () => {
   const [first, second] = guest().heard.map((h) => h.id);
   assert.notEqual(first! >>> 16, second! >>> 16);
   await speak(a, guest(), (w) => (say.state(w, first!, 2, { rv: 5 }), say.state(w, second!, 2, { rv: 6 })));
-  assert.equal(podsA.status.resourceVersion, "5");
-  assert.equal(podsB.status.resourceVersion, "6");
+  assert.equal(podsA.progress.resourceVersion, "5");
+  assert.equal(podsB.progress.resourceVersion, "6");
   a.close();
   assert.equal(guest().last("CloseCollection").id, first);
   assert.equal(podsB.status.state, "live");
@@ -103,4 +104,37 @@ test("deliveries are split by member without being parsed", async () => {
   say.schema(guest().out, id);
   seat.send(new Uint8Array([0x53, 0]));
   assert.deepEqual(received, [[0x64, 0x65]]);
+});
+
+test("a member that does not return a token is passed over", async (t) => {
+  const dialled: string[] = [];
+  const guest = new FakeGuest();
+  const engine = await Engine.start({
+    url: "wss://test",
+    dial: (_url, _events, token) => (dialled.push(token), { send() {}, close() {} }),
+    guest: async () => guest,
+    tokenMillis: 5,
+  });
+  t.after(() => engine.close());
+  const events = { frames() {}, restarted() {}, failed() {} };
+  let give!: (token: string) => void;
+  const answers = [Promise.resolve("first"), new Promise<string>(() => {})];
+  const seat = engine.attach({ ...events, token: () => answers.shift() ?? Promise.reject(new Error("signed out")) });
+  engine.attach({ ...events, token: () => new Promise((resolve) => (give = resolve)) }); // shows a dialog
+
+  const connect = async (stream: number): Promise<void> => {
+    const before = dialled.length;
+    guest.out.frame(0x60, () => guest.out.uvarint(stream));
+    engine.tick();
+    while (dialled.length === before) await new Promise((resolve) => setTimeout(resolve, 1));
+  };
+  await connect(1);
+  assert.deepEqual(dialled, ["first"]);
+  await connect(2);
+  assert.deepEqual(dialled, ["first", "first"], "the last token serves while no member answers");
+  give("late");
+  await new Promise((resolve) => setImmediate(resolve));
+  await connect(3);
+  assert.equal(dialled[2], "late", "a late answer serves the next connection");
+  seat.leave();
 });

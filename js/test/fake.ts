@@ -179,6 +179,16 @@ export const say = {
       writeItem(w, item);
     });
   },
+  list(w: Writer, request: number, items: FakeItem[], { rv = 1, continue: rest = "" } = {}): void {
+    w.frame(0x6c, () => {
+      w.uvarint(request);
+      w.uvarint(rv);
+      w.text(rest);
+      w.uvarint(0);
+      w.uvarint(items.length);
+      for (const item of items) writeItem(w, item);
+    });
+  },
   inspect(w: Writer, request: number, name: string, value: number): void {
     w.frame(0x6d, () => {
       w.uvarint(request);

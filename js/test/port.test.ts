@@ -1,16 +1,16 @@
 // How a page comes to its worker, without one.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { WatchglassError } from "../src/errors.js";
-import { attachWorker, type WorkerPort } from "../src/port.js";
+import { attachWorker, type ToPage, type ToWorker, type WorkerPort } from "../src/port.js";
 
-const options = { url: "", identity: "", wasm: undefined, maxBytes: undefined, kubernetes: undefined };
+const options = { url: "", identity: "", token: "", wasm: undefined, maxBytes: undefined, kubernetes: undefined };
 const events = { frames() {}, restarted() {}, failed() {}, token: async () => "" };
 const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
 
-// Regression: the platform's own error came, and the page went on saying that it is alive.
-for (const [what, worker] of Object.entries<() => WorkerPort>({
+// The platform's own error used to come, and the page went on saying that it is alive.
+for (const [what, start] of Object.entries<() => WorkerPort>({
   "be made": () => {
     throw new Error("the policy of the page forbids workers");
   },
@@ -25,7 +25,103 @@ for (const [what, worker] of Object.entries<() => WorkerPort>({
 })) {
   test(`a worker that cannot ${what} is an error of ours, and leaves nothing behind`, async () => {
     const before = timers();
-    await assert.rejects(attachWorker({ ...options, worker }, events), (error) => error instanceof WatchglassError && /^the worker cannot be started: (the policy|this cannot)/.test(error.message));
+    const workers = [{ shared: false, start }];
+    await assert.rejects(attachWorker({ ...options, workers }, events), (error) => error instanceof WatchglassError && /^the worker cannot be started: (the policy|this cannot)/.test(error.message));
     assert.equal(timers(), before);
   });
 }
+
+/** A worker that answers as told. */
+class FakeWorker implements WorkerPort {
+  onmessage: ((event: MessageEvent<ToPage>) => void) | null = null;
+  onfailure: ((message: string) => void) | null = null;
+  readonly heard: ToWorker["op"][] = [];
+  attaches = true;
+  pongs = true;
+  closed = false;
+
+  postMessage(message: ToWorker): void {
+    this.heard.push(message.op);
+    if (message.op === "attach" && this.attaches) this.say({ op: "attached", member: 7, lock: "" });
+    if (message.op === "ping" && this.pongs) this.say({ op: "pong" });
+  }
+
+  say(data: ToPage): void {
+    queueMicrotask(() => this.onmessage?.({ data } as MessageEvent<ToPage>));
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+}
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+async function ticks(t: TestContext, n: number): Promise<void> {
+  for (let i = 0; i < n; i++) {
+    t.mock.timers.tick(5000);
+    await settle();
+  }
+}
+
+test("a worker that stops answering is reported and replaced by one that is not shared", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const [shared, dedicated] = [new FakeWorker(), new FakeWorker()];
+  const seen: string[] = [];
+  const workers = [
+    { shared: true, start: () => shared },
+    { shared: false, start: () => dedicated },
+  ];
+  const seat = await attachWorker({ ...options, workers }, {
+    ...events,
+    silent: (message) => seen.push(`silent: ${message}`),
+    restarted: (message) => seen.push(`restarted: ${message}`),
+  });
+  await ticks(t, 20);
+  assert.deepEqual(seen, [], "a worker that answers stays");
+  shared.pongs = false;
+  await ticks(t, 3);
+  assert.deepEqual(seen, []);
+  await ticks(t, 2);
+  const why = "the worker has not answered for 15 s";
+  assert.deepEqual(seen, [`silent: ${why}`, `restarted: ${why}`]);
+  assert.ok(shared.closed && !dedicated.closed);
+  assert.equal(dedicated.heard[0], "attach");
+  await ticks(t, 20);
+  assert.equal(seen.length, 2);
+  seat.leave();
+  assert.equal(dedicated.heard.at(-1), "leave");
+});
+
+test("a page does not wait for a worker that never answers", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const [hung, good] = [new FakeWorker(), new FakeWorker()];
+  hung.attaches = hung.pongs = false;
+  const workers = [
+    { shared: true, start: () => hung },
+    { shared: false, start: () => good },
+  ];
+  const attached = attachWorker({ ...options, workers }, events);
+  await settle();
+  await ticks(t, 4);
+  assert.equal((await attached).member, 7);
+  assert.ok(hung.closed);
+
+  const alone = attachWorker({ ...options, workers: [{ shared: true, start: () => Object.assign(new FakeWorker(), { attaches: false, pongs: false }) }] }, events);
+  alone.catch(() => {});
+  await settle();
+  await ticks(t, 4);
+  await assert.rejects(alone, /has not answered for 15 s/);
+});
+
+test("the next way to start a worker is tried when its script cannot be loaded", async () => {
+  const [missing, good] = [new FakeWorker(), new FakeWorker()];
+  missing.attaches = false;
+  const workers = [missing, good].map((worker) => ({ shared: true, start: () => worker }));
+  const attached = attachWorker({ ...options, workers }, events);
+  await settle();
+  missing.onfailure!("the worker script cannot be loaded");
+  assert.equal((await attached).member, 7);
+  assert.ok(missing.closed);
+  (await attached).leave();
+});

@@ -62,12 +62,12 @@ test("what was kept is there at once, and goes on from where it was", { skip }, 
   connector.put("default/web-20", "web", "Running");
   const pods = (await open(t, connector)).collection("v1/pods", { restore: disk.chunks });
   const states: string[] = [];
-  pods.subscribe(() => states.push(`${pods.status.state} ${pods.status.objects}`));
+  for (const subscribe of [pods.subscribe, pods.subscribeProgress]) subscribe(() => states.push(`${pods.status.state} ${pods.progress.objects}`));
   await pods.restored;
   const list = await pods.list({ resourceVersion: "0" });
   assert.ok(list.items.length >= 20);
   await pods.synced;
-  assert.equal(pods.status.objects, 21);
+  assert.equal(pods.progress.objects, 21);
   assert.ok(!states.some((s) => s.startsWith("syncing")), "nothing is listed again");
 });
 
@@ -83,7 +83,7 @@ test("what is damaged is refused, and listed instead", { skip }, async (t) => {
     const pods = (await open(t, connector)).collection("v1/pods", { restore: chunks });
     await assert.rejects(pods.restored, why);
     await pods.synced;
-    assert.equal(pods.status.objects, 20);
+    assert.equal(pods.progress.objects, 20);
   }
 });
 

@@ -1,4 +1,7 @@
-import type { CollectionStatus, State } from "watchglass";
+import type { CollectionProgress, CollectionStatus, State } from "watchglass";
+
+/** What the page shows of a collection. */
+export type Condition = CollectionStatus & CollectionProgress;
 import { byId, setAttribute, setText } from "./dom.ts";
 import { age, count } from "./format.ts";
 
@@ -20,7 +23,7 @@ export class ConnectionState {
   readonly #banner = byId("banner");
   readonly #reconnect = byId("reconnect");
 
-  #status: CollectionStatus | undefined;
+  #status: Condition | undefined;
 
   constructor(onReconnect: () => void) {
     this.#reconnect.addEventListener("click", onReconnect);
@@ -30,7 +33,7 @@ export class ConnectionState {
   }
 
   /** Without rows there is nothing that could be old, and no banner. */
-  draw(status: CollectionStatus, now: number, hasRows: boolean): void {
+  draw(status: Condition, now: number, hasRows: boolean): void {
     this.#status = status;
     const { state } = status;
     const outdated = OUTDATED.has(state) && hasRows;
@@ -45,31 +48,31 @@ export class ConnectionState {
   }
 }
 
-function progressText(status: CollectionStatus, now: number): string {
+function progressText(status: Condition, now: number): string {
   if (status.state === "syncing" && status.total > 0) return `${count(status.loaded)} of ${count(status.total)}`;
   const heard = status.lastProgress && `last progress ${age(now - status.lastProgress)} ago`;
   return [heard, attemptText(status, now)].filter(Boolean).join(", ");
 }
 
 /** What there is to be done about it. */
-function wayBack({ error, nextAttempt }: CollectionStatus, hasRows: boolean): string {
+function wayBack({ error, nextAttempt }: Condition, hasRows: boolean): string {
   if (error?.code === 401 && hasRows) return "Sign in";
   return nextAttempt ? "Try now" : "Reconnect";
 }
 
 /** When it is tried again to become current, if that is waited for. */
-function attemptText({ nextAttempt }: CollectionStatus, now: number): string {
+function attemptText({ nextAttempt }: Condition, now: number): string {
   return nextAttempt ? `next attempt in ${age(nextAttempt - now)}` : "";
 }
 
-function bannerText(status: CollectionStatus): string {
+function bannerText(status: Condition): string {
   const time = new Date(status.lastProgress).toLocaleTimeString();
   const rows = status.lastProgress && status.objects ? ` The rows are as of ${time}.` : "";
   const why = status.error ? ` Reason: ${status.error.message}` : "";
   return `${REASONS[status.state] ?? ""}${rows}${why}`;
 }
 
-function details(status: CollectionStatus): string {
+function details(status: Condition): string {
   const lines = [`Resource version ${status.resourceVersion || "unknown"}`, `${count(status.objects)} objects`];
   if (status.lastProgress) lines.push(`Last progress ${new Date(status.lastProgress).toLocaleString()}`);
   if (status.error) lines.push(`${status.error.reason}: ${status.error.message}`);

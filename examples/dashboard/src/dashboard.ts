@@ -119,6 +119,7 @@ export class Dashboard {
     const collection = this.connection.collection(this.#state.resource);
     this.#collection = collection;
     collection.subscribe(() => this.#onCollection(collection));
+    collection.subscribeProgress(() => schedule(this.#draw));
     collection.onObjectError((key, status) => this.#notices.add(key, status));
     collection.synced.catch(() => {}); // the status says why
     this.#onCollection(collection);
@@ -248,7 +249,7 @@ export class Dashboard {
   #render(): void {
     const collection = this.#collection;
     if (!collection) return;
-    this.#pill.draw(collection.status, Date.now(), this.snapshot !== undefined);
+    this.#pill.draw({ ...collection.status, ...collection.progress }, Date.now(), this.snapshot !== undefined);
     const facet = this.#schema && facetField(this.#schema);
     const counts = this.#views?.facets.snapshot?.counts;
     if (facet && counts) this.#facets.draw(counts, demandedValue(this.#state.fieldSelector, facet));
@@ -258,7 +259,8 @@ export class Dashboard {
   }
 
   #drawOverlay(collection: Collection): void {
-    const { state, error, loaded, total } = collection.status;
+    const { state, error } = collection.status;
+    const { loaded, total } = collection.progress;
     const rows = this.snapshot;
     const loading = state === "connecting" || state === "syncing";
     setAttribute(byId("grid"), "aria-busy", String(loading && !rows));

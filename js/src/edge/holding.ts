@@ -2,7 +2,7 @@ import type { Client } from "../client.js";
 import type { CollectionHandle } from "../collection.js";
 import { idsPerMember } from "../engine.js";
 import { messageOf, WatchglassError } from "../errors.js";
-import type { Collection, CollectionStatus, KubeObject, Position, Status } from "../types.js";
+import type { Collection, CollectionProgress, CollectionStatus, KubeObject, Position, Status } from "../types.js";
 import { StorageFull, type Kept, type Storage } from "./storage.js";
 
 /** Changes are kept behind a whole state until they take this share of it; then the state is kept anew. */
@@ -104,11 +104,12 @@ export class Holding {
     return inspected[`collection.${this.#collection.id % idsPerMember}.usedBytes`] ?? 0;
   }
 
-  report(): CollectionStatus & { metadataOnly: boolean; kept?: object; keepingFailed?: string } {
-    const { status } = this.#collection;
+  report(): CollectionStatus & CollectionProgress & { metadataOnly: boolean; kept?: object; keepingFailed?: string } {
+    const { status, progress } = this.#collection;
     const kept = this.#kept && { resourceVersion: this.#kept.position.resourceVersion, chunks: this.#kept.chunks, bytes: this.#kept.wholeBytes + this.#kept.changeBytes };
     return {
       ...status,
+      ...progress,
       ...(this.#ended && { error: this.#ended }),
       metadataOnly: this.#metadataOnly,
       ...(kept && { kept }),
@@ -118,8 +119,9 @@ export class Holding {
 
   /** Keeps what changed since it was kept last. */
   async keep(now: number): Promise<void> {
-    const { resourceVersion, state } = this.#collection.status;
-    if (state === "closed") return;
+    const { status, progress } = this.#collection;
+    const { resourceVersion } = progress;
+    if (status.state === "closed") return;
     if (resourceVersion === "0" || resourceVersion === this.#kept?.position.resourceVersion) return;
     if (this.#failure && now < this.#failure.at + retryMillis) return;
     try {

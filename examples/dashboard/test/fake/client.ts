@@ -1,5 +1,5 @@
 import type {
-  Cell, Collection, CollectionStatus, KubeObject, ListResult, Row, Schema, State, Status, View, ViewOptions, ViewSnapshot, WatchEvent, Watchglass,
+  Cell, Collection, CollectionProgress, CollectionStatus, KubeObject, ListResult, Row, Schema, State, Status, View, ViewOptions, ViewSnapshot, WatchEvent, Watchglass,
 } from "watchglass";
 import { type Item, NODES, PODS, makeNode, makePod, objectOf, random } from "./objects.ts";
 import { Refused, parseFields, parseLabels } from "./selectors.ts";
@@ -63,7 +63,8 @@ export class FakeCollection implements Collection {
   readonly #listeners = new Set<() => void>();
   readonly #objectErrors = new Set<(key: string, status: Status) => void>();
   #keys: string[] = [];
-  #status: CollectionStatus = { state: "connecting", resourceVersion: "", lastProgress: 0, objects: 0, loaded: 0, total: 0 };
+  #status: CollectionStatus = { state: "connecting" };
+  #progress: CollectionProgress = { resourceVersion: "", lastProgress: 0, objects: 0, loaded: 0, total: 0 };
   #rv = 1000;
   #live = false;
   #notified = false;
@@ -84,6 +85,7 @@ export class FakeCollection implements Collection {
   }
 
   get status(): CollectionStatus { return this.#status; }
+  get progress(): CollectionProgress { return this.#progress; }
   get schema(): Schema | undefined { return this.#live ? this.#schema : undefined; }
   get size(): number { return this.#items.size; }
   get keys(): readonly string[] { return this.#keys; }
@@ -91,18 +93,27 @@ export class FakeCollection implements Collection {
   item(key: string): Item { return this.#items.get(key)!; }
   get shape(): Schema { return this.#schema; }
 
-  subscribe(listener: () => void): () => void {
+  readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
-  }
+  };
+
+  readonly subscribeProgress = this.subscribe;
 
   onObjectError(listener: (key: string, status: Status) => void): () => void {
     this.#objectErrors.add(listener);
     return () => this.#objectErrors.delete(listener);
   }
 
-  setStatus(part: Partial<CollectionStatus>): void {
-    this.#status = Object.freeze({ ...this.#status, ...part, resourceVersion: String(this.#rv), objects: this.size });
+  setStatus({ lastProgress, loaded, total, ...part }: Partial<CollectionStatus & CollectionProgress>): void {
+    this.#status = Object.freeze({ ...this.#status, ...part });
+    this.#progress = Object.freeze({
+      resourceVersion: String(this.#rv),
+      objects: this.size,
+      lastProgress: lastProgress ?? this.#progress.lastProgress,
+      loaded: loaded ?? this.#progress.loaded,
+      total: total ?? this.#progress.total,
+    });
     for (const listener of this.#listeners) listener();
   }
 
@@ -202,6 +213,8 @@ class FakeView implements View {
   #options: ViewOptions = {};
   #accepts: (row: Row) => boolean = () => true;
   snapshot = EMPTY;
+  readonly state = "ready";
+  readonly error = undefined;
   ready: Promise<void>;
 
   constructor(collection: FakeCollection, options: ViewOptions, onClose: () => void) {
@@ -210,10 +223,10 @@ class FakeView implements View {
     this.ready = this.query(options);
   }
 
-  subscribe(listener: () => void): () => void {
+  readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
-  }
+  };
 
   async query(options: ViewOptions): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 2)); // as far as a worker is away
@@ -241,7 +254,7 @@ class FakeView implements View {
       total: matching.length,
       offset: Math.min(offset, matching.length),
       counts: countBy ? this.#count(matching, countBy) : [],
-      resourceVersion: this.#collection.status.resourceVersion,
+      resourceVersion: this.#collection.progress.resourceVersion,
     });
     for (const listener of this.#listeners) listener();
   }

@@ -1,0 +1,111 @@
+// What becomes of a view whose query is refused.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clientAt, fakeEngine, say, speak, turn } from "./fake.js";
+
+const live = 2;
+const forbidden = 5;
+const unauthorized = { code: 401, reason: "Unauthorized", message: "the token has expired" };
+const unknownColumn = { code: 400, reason: "BadRequest", message: 'unknown column "Nope"' };
+const web = { key: "default/web", rv: 1, cells: ["Running"] };
+
+async function setup() {
+  const fake = await fakeEngine();
+  const client = await clientAt(fake.engine);
+  const pods = client.collection("v1/pods");
+  await turn();
+  const id = fake.guest().last("OpenCollection").id;
+  const hear = (write: Parameters<typeof speak>[2]): Promise<void> => speak(client, fake.guest(), write);
+  const lastView = (): number => fake.guest().last("OpenView").id;
+  return { ...fake, pods, id, hear, lastView };
+}
+
+const notified = (subscribe: (listener: () => void) => () => void): Promise<void> => new Promise((resolve) => void subscribe(resolve));
+
+test("a view that was refused with its collection comes back with it", async () => {
+  const { guest, pods, id, hear, lastView } = await setup();
+  const view = pods.view({ limit: 5 });
+  assert.deepEqual([view.state, view.error], ["loading", undefined]);
+  await turn();
+  const refused = view.ready;
+  const change = notified(view.subscribe);
+  await hear((w) => (say.state(w, id, forbidden, { status: unauthorized }), say.rejected(w, 2, lastView(), unauthorized)));
+  await assert.rejects(refused, { code: 401 });
+  await change;
+  assert.deepEqual([view.state, view.error?.message], ["error", "the token has expired"]);
+  assert.equal(guest().count("OpenView"), 1);
+
+  await hear((w) => say.state(w, id, live));
+  assert.equal(guest().count("OpenView"), 2);
+  assert.equal(view.state, "loading");
+  await hear((w) => say.patch(w, lastView(), [0], [[0, web]]));
+  await view.ready;
+  assert.deepEqual([view.state, view.error, view.snapshot.total], ["ready", undefined, 1]);
+});
+
+test("a query of a refused view is sent, and its own error is reported", async () => {
+  const { guest, pods, id, hear, lastView } = await setup();
+  await hear((w) => (say.schema(w, id), say.state(w, id, live)));
+  const view = pods.view({ sort: "Nope" });
+  await turn();
+  await hear((w) => say.rejected(w, 2, lastView(), unknownColumn));
+  await assert.rejects(view.ready, /unknown column "Nope"/);
+  assert.equal(view.state, "error");
+
+  // The same wrong query would be refused again.
+  await hear((w) => say.state(w, id, 3));
+  await hear((w) => say.state(w, id, live));
+  assert.equal(guest().count("OpenView"), 1);
+
+  const other = assert.rejects(view.query({ sort: "Neither" }), /Neither/);
+  await turn();
+  await hear((w) => say.rejected(w, 2, lastView(), { ...unknownColumn, message: 'unknown column "Neither"' }));
+  await other;
+  const good = view.query({ sort: "name" });
+  await turn();
+  await hear((w) => say.patch(w, lastView(), [0], [[0, web]]));
+  await good;
+  assert.deepEqual([view.state, view.error, view.snapshot.rows.length], ["ready", undefined, 1]);
+});
+
+test("a refused query leaves the rows of the one before, and says why", async () => {
+  const { pods, id, hear, lastView } = await setup();
+  await hear((w) => (say.schema(w, id), say.state(w, id, live)));
+  const view = pods.view();
+  await turn();
+  await hear((w) => say.patch(w, lastView(), [0], [[0, web]]));
+  const refused = assert.rejects(view.query({ sort: "Nope" }), /Nope/);
+  assert.equal(view.state, "loading");
+  await turn();
+  await hear((w) => say.rejected(w, 2, lastView(), unknownColumn));
+  await refused;
+  assert.deepEqual([view.state, view.error?.code, view.snapshot.rows.length], ["ready", 400, 1]);
+});
+
+test("a view ends with its collection, and its listeners are called", async () => {
+  const { guest, pods, id, hear } = await setup();
+  await hear((w) => (say.schema(w, id), say.state(w, id, live)));
+  const view = pods.view();
+  await turn();
+  const end = notified(view.subscribe);
+  pods.close();
+  await end;
+  assert.deepEqual([view.state, view.error?.code], ["closed", 503]);
+  await assert.rejects(view.query({}), { code: 503 });
+  assert.equal(guest().count("OpenView"), 1);
+});
+
+test("list follows continue tokens up to its limit", async () => {
+  const { guest, pods, hear } = await setup();
+  const all = pods.list({ limit: 5 });
+  await turn();
+  const first = guest().last("List").id;
+  await hear((w) => say.list(w, first, [web, { ...web, key: "default/web-2" }], { continue: "more" }));
+  const second = guest().last("List").id;
+  assert.notEqual(second, first, "a page that the engine cut short is continued");
+  await hear((w) => say.list(w, second, [3, 4, 5].map((i) => ({ ...web, key: `default/web-${i}` })), { continue: "rest" }));
+  const { items, continue: rest } = await all;
+  assert.deepEqual([items.length, rest], [5, "rest"]);
+  assert.equal(guest().count("List"), 2);
+});
