@@ -44,6 +44,9 @@ test-edge: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## R
 rules: ## Check that a test proves every rule of core/SEMANTICS.md (RULE=W13 explains one)
 	@go run ./host/internal/rulebook/cmd/rules -rule "$(RULE)"
 
+packaging: js/dist/index.js js/packaging/node_modules ## Install the packed npm tarball into tiny projects: Vite, Node, TypeScript
+	@CHROMIUM="$$(sh js/scripts/chromium.sh)" node --test --test-reporter=spec js/packaging/*.test.mjs
+
 lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript, the import rules and the size of the module
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt would change:"; echo "$$out"; exit 1; }
 	go vet ./...
@@ -149,6 +152,10 @@ examples/edge/node_modules: examples/edge/package-lock.json
 	cd examples/edge && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
+js/packaging/node_modules: js/packaging/package-lock.json
+	cd js/packaging && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
 js/bench/node_modules: js/bench/package-lock.json
 	cd js/bench && npm ci --no-audit --no-fund --loglevel=error >&2
 	@touch $@
@@ -160,4 +167,4 @@ js/build/bench: js/node_modules js/bench/node_modules $(JS_SRC) $(shell git ls-f
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: demo edge build test test-edge lint scenarios sim rules mutants bench bench-json bench-edge fuzz conformance golden clean wasm js dashboard worker help
+.PHONY: demo edge build test test-edge lint scenarios sim rules packaging mutants bench bench-json bench-edge fuzz conformance golden clean wasm js dashboard worker help
