@@ -1,7 +1,6 @@
 package cacher
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -56,11 +55,7 @@ const expiredContinue = "The provided continue parameter is too old to display a
 // then not called. With the 410 for a continue token comes a result that holds
 // a token to go on with all the same (rule C52), and nothing else.
 func (c *Cacher) List(opt ListOptions, done func(*ListResult, *api.Status)) *api.Status {
-	plan, status := opt.plan()
-	if status != nil {
-		return status
-	}
-	filter, status := c.NewFilter(opt.Namespace, opt.LabelSelector, opt.FieldSelector)
+	plan, filter, status := c.planList(&opt)
 	if status != nil {
 		return status
 	}
@@ -72,6 +67,15 @@ func (c *Cacher) List(opt ListOptions, done func(*ListResult, *api.Status)) *api
 		done(c.list(&plan, filter))
 	})
 	return nil
+}
+
+func (c *Cacher) planList(o *ListOptions) (listPlan, *watcher.Filter, *api.Status) {
+	plan, status := o.plan()
+	if status != nil {
+		return plan, nil, status
+	}
+	filter, status := c.NewFilter(o.Namespace, o.LabelSelector, o.FieldSelector)
+	return plan, filter, status
 }
 
 // listPlan is where the decision table of rule C39 leads.
@@ -124,47 +128,62 @@ func (o *ListOptions) validate(rv api.ResourceVersion) *api.Status {
 }
 
 func (c *Cacher) list(p *listPlan, filter *watcher.Filter) (*ListResult, *api.Status) {
-	r := &ListResult{ResourceVersion: c.rv, Paged: p.limit > 0, prefix: p.prefix, counts: !filter.Selective()}
-	ascend := c.Ascend
-	if p.exact != 0 {
-		r.ResourceVersion = p.exact
-		past, status := c.stateAt(p.exact)
-		if status != nil && p.continued {
-			status = api.Expired(expiredContinue)
-			status.Continue = formatContinue(0, p.start)
-		}
-		if status != nil {
-			return nil, status
-		}
-		ascend = past
+	r, state, status := c.openList(p, filter)
+	if status != nil {
+		return nil, status
 	}
-	ascend(api.Key(p.prefix+p.start), func(ref store.Ref) bool {
+	status = c.scan(p, filter, state, r, func(ref store.Ref) { r.Items = append(r.Items, ref) })
+	if status != nil {
+		return nil, status
+	}
+	return r, nil
+}
+
+// openList finds the state to list.
+func (c *Cacher) openList(p *listPlan, filter *watcher.Filter) (*ListResult, *past, *api.Status) {
+	r := &ListResult{ResourceVersion: c.rv, Paged: p.limit > 0, prefix: p.prefix, counts: !filter.Selective()}
+	if p.exact == 0 {
+		return r, c.stateNow(), nil
+	}
+	r.ResourceVersion = p.exact
+	state, status := c.stateAt(p.exact)
+	if status != nil && p.continued {
+		status = api.Expired(expiredContinue)
+		status.Continue = formatContinue(0, p.start)
+	}
+	return r, state, status
+}
+
+// scan yields the items of a list, and finds out whether and where it goes on.
+func (c *Cacher) scan(p *listPlan, filter *watcher.Filter, state *past, r *ListResult, yield func(store.Ref)) *api.Status {
+	items, last := 0, ""
+	from := api.Key(p.prefix + p.start)
+	state.catchUp(from)
+	state.ascend(from, func(ref store.Ref) bool {
 		if !strings.HasPrefix(string(c.heap.Key(ref)), p.prefix) {
 			return false
 		}
 		if !filter.Covers(c.heap.Key(ref)) {
 			return true // neither it nor the number of its like may show
 		}
-		if p.limit > 0 && len(r.Items) == p.limit {
+		if p.limit > 0 && items == p.limit {
 			r.Remaining++
 			return !filter.Selective()
 		}
 		if filter.Matches(ref) {
-			r.Items = append(r.Items, ref)
+			items++
+			last = string(c.heap.Key(ref))
+			yield(ref)
 		}
 		return true
 	})
-	if c.damage != nil {
-		return nil, c.damage
-	}
 	if r.Remaining > 0 {
-		last := string(c.heap.Key(r.Items[len(r.Items)-1]))
 		r.Continue = formatContinue(r.ResourceVersion, last[len(p.prefix):]+"\x00")
 	}
 	if filter.Selective() {
 		r.Remaining = 0
 	}
-	return r, nil
+	return c.damage
 }
 
 // namespacePrefix is what the keys of a namespace begin with.
@@ -173,57 +192,4 @@ func namespacePrefix(namespace string) string {
 		return ""
 	}
 	return namespace + "/"
-}
-
-// stateAt is the collection as it was at a past resource version: the present
-// one with the later events of the window undone.
-func (c *Cacher) stateAt(rv api.ResourceVersion) (func(api.Key, func(store.Ref) bool), *api.Status) {
-	if rv >= c.rv {
-		return c.Ascend, nil
-	}
-	position, status := c.window.After(rv)
-	if status != nil {
-		return nil, status
-	}
-	undone := map[api.Key]store.Ref{}
-	for i := c.window.End() - 1; i >= position; i-- {
-		e := c.window.At(i)
-		undone[c.eventKey(e.Current, e.Previous)] = e.Previous
-	}
-	var keys []api.Key
-	for key, ref := range undone {
-		if ref != 0 {
-			keys = append(keys, key)
-		}
-	}
-	api.SortStrings(keys)
-	return func(from api.Key, yield func(store.Ref) bool) { c.ascendUndone(from, undone, keys, yield) }, nil
-}
-
-func (c *Cacher) eventKey(current, previous store.Ref) api.Key {
-	if current != 0 {
-		return c.heap.Key(current)
-	}
-	return c.heap.Key(previous)
-}
-
-// ascendUndone merges the present objects that did not change with the past
-// versions of those that did; keys names the latter, sorted.
-func (c *Cacher) ascendUndone(from api.Key, undone map[api.Key]store.Ref, keys []api.Key, yield func(store.Ref) bool) {
-	at, _ := slices.BinarySearch(keys, from)
-	more := true
-	past := func(before func(api.Key) bool) {
-		for ; more && at < len(keys) && before(keys[at]); at++ {
-			more = yield(undone[keys[at]])
-		}
-	}
-	c.Ascend(from, func(ref store.Ref) bool {
-		key := c.heap.Key(ref)
-		past(func(k api.Key) bool { return k < key })
-		if _, changed := undone[key]; more && !changed {
-			more = yield(ref)
-		}
-		return more
-	})
-	past(func(api.Key) bool { return true })
 }

@@ -24,6 +24,7 @@ type duel struct {
 	dumb    dumb
 	random  *rand.Rand
 	readers []*reader
+	slow    []*slowList
 	seen    map[string]int // what happened, so that nothing is believed to be tested that never was
 }
 
@@ -70,6 +71,7 @@ func TestModel(t *testing.T) {
 	}
 	for _, what := range []string{
 		"relist", "exact", "too old", "paged", "expired page", "complete", "cut off", "conflated", "bookmark", "history", "fold at bookmark",
+		"list read slowly", "list cut off",
 	} {
 		assert.NotZero(t, seen[what], "%s never happened", what)
 	}
@@ -77,8 +79,12 @@ func TestModel(t *testing.T) {
 
 func (d *duel) step() {
 	switch n := d.random.Intn(100); {
-	case n < 55:
+	case n < 45:
 		d.revision()
+	case n < 47:
+		d.openSlow()
+	case n < 55:
+		d.readSlow()
 	case n < 60:
 		d.dumb.remember(d.dumb.rv + api.ResourceVersion(d.random.Intn(3)))
 		d.Progress(d.dumb.rv, d.now)

@@ -11,7 +11,6 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/envelope"
-	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/kubeapi"
@@ -151,56 +150,6 @@ func find(c *cacher.Cacher, key api.Key, status *api.Status) (*stored, *api.Stat
 	return nil, api.NotFound(c.Schema().Resource.Name + " " + strconv.Quote(string(key)) + " not found")
 }
 
-// List implements kubeapi.Backend.
-func (b backend) List(ctx context.Context, resource api.Resource, o kubeapi.ListOptions) (*kubeapi.List, error) {
-	col, err := b.hold(ctx, resource)
-	if err != nil {
-		return nil, err
-	}
-	defer col.release()
-	answer := make(chan answered[*kubeapi.List], 1)
-	col.ask(func(c *cacher.Cacher) {
-		status := c.List(cacher.ListOptions{
-			Namespace: o.Namespace, LabelSelector: o.LabelSelector, FieldSelector: o.FieldSelector,
-			ResourceVersion: o.ResourceVersion, Match: o.Match, Limit: o.Limit, Continue: o.Continue,
-		}, func(r *cacher.ListResult, status *api.Status) {
-			if status != nil {
-				answer <- answered[*kubeapi.List]{nil, status}
-				return
-			}
-			answer <- answered[*kubeapi.List]{copyList(c, r, selector.ParseScope(o.Namespace, o.FieldSelector)), nil}
-		})
-		if status != nil {
-			answer <- answered[*kubeapi.List]{nil, status}
-		}
-	})
-	return await(ctx, b.connector, answer)
-}
-
-// copyList runs under the lock. Faults within the scope of the request become
-// warnings.
-func copyList(c *cacher.Cacher, r *cacher.ListResult, scope api.Scope) *kubeapi.List {
-	items := make([]*stored, len(r.Items))
-	for i, ref := range r.Items {
-		items[i] = copyVersion(c, ref, c.Heap().ResourceVersion(ref))
-	}
-	list := &kubeapi.List{ResourceVersion: r.ResourceVersion, Continue: r.Continue, Remaining: r.Remaining}
-	faults, _ := c.Faults()
-	for _, f := range faults {
-		if scope.Has(f.Key) && !f.TakenBack() {
-			list.Warnings = append(list.Warnings, f.Status.Message)
-		}
-	}
-	list.Items = func(yield func(kubeapi.Object, error) bool) {
-		for _, item := range items {
-			if o, err := item.open(); !yield(o, err) || err != nil {
-				return
-			}
-		}
-	}
-	return list
-}
-
 // stored is a copy of a version as it lies in the cacher.
 type stored struct {
 	rv         api.ResourceVersion
@@ -215,6 +164,9 @@ func copyVersion(c *cacher.Cacher, ref store.Ref, rv api.ResourceVersion) *store
 	base.Data = slices.Clone(base.Data)
 	return &stored{rv, c.Dictionary(ref), base, slices.Clone(c.Heap().Envelope(ref))}
 }
+
+// size is the memory that the copy takes.
+func (s *stored) size() int { return len(s.base.Data) + len(s.Envelope) }
 
 // open decodes the body.
 func (s *stored) open() (kubeapi.Object, error) {

@@ -31,6 +31,7 @@ type Connector struct {
 	woken       []*reader // by the change under way: there may be something to send
 	tellers     tellers
 	totals      Totals
+	listBytes   int // copied for lists that are being sent
 }
 
 // New makes a connector. It does nothing until somebody reads. The caller

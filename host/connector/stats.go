@@ -14,6 +14,9 @@ type Stats struct {
 	Readers   int             // connections
 	Resources []ResourceStats // one per upstream watch, sorted by name
 	Totals    Totals
+	// ListBytes is the memory that lists of the Kubernetes API hold while they are
+	// being sent.
+	ListBytes int
 }
 
 // Totals count since the connector was made.
@@ -51,7 +54,7 @@ type ResourceStats struct {
 func (c *Connector) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := Stats{Readers: c.admitted, Totals: c.totals}
+	s := Stats{Readers: c.admitted, Totals: c.totals, ListBytes: c.listBytes}
 	for _, col := range c.collections {
 		s.Resources = append(s.Resources, ResourceStats{
 			Resource:        col.resource,

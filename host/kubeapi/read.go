@@ -51,7 +51,7 @@ func groupSuffix(r api.Resource) string {
 const maxWarnings = 10
 
 // list answers with one page of objects.
-func (h *Handler) list(w http.ResponseWriter, r *http.Request, req *request) *api.Status {
+func (h *Handler) list(w *output, r *http.Request, req *request) *api.Status {
 	chosen, status := negotiate(r.Header, table(), metadataList())
 	if status != nil {
 		return status
@@ -67,18 +67,27 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, req *request) *ap
 		w.Header().Add("Warning", "299 - "+string(appendText(nil, text)))
 	}
 	form := req.form(chosen)
-	h.writeList(newBody(w, r), &form, list)
-	return nil
+	body := newBody(w, r)
+	switch err := writeList(body, &form, list); {
+	case err == nil:
+		return nil
+	case !body.begun:
+		return asStatus(err)
+	default:
+		// A part must not look like a list.
+		w.code = asStatus(err).Code
+		panic(http.ErrAbortHandler)
+	}
 }
 
-// writeList writes a list as its items come. One that breaks off must not look
-// like a list: the connection is cut.
-func (h *Handler) writeList(body *body, form *form, list *List) {
+// writeList writes a list as its items come. The error is that of an item: the body
+// is then incomplete.
+func writeList(body *body, form *form, list *List) error {
 	chunk := form.appendListHead(nil, listMeta{list.ResourceVersion.String(), list.Continue, list.Remaining})
 	first := true
 	for o, err := range list.Items {
 		if err != nil {
-			panic(http.ErrAbortHandler)
+			return err
 		}
 		if !first {
 			chunk = append(chunk, ',')
@@ -86,11 +95,12 @@ func (h *Handler) writeList(body *body, form *form, list *List) {
 		first = false
 		if chunk = form.appendItem(chunk, o); len(chunk) >= chunkBytes {
 			if !body.write(chunk) {
-				return // the client is gone
+				return nil // the client is gone
 			}
 			chunk = chunk[:0]
 		}
 	}
 	body.write(append(chunk, "]}\n"...))
 	body.close()
+	return nil
 }

@@ -42,9 +42,14 @@ type world struct {
 }
 
 func run(t *testing.T, config kubeapi.Config, f func(t *testing.T, w *world)) {
+	runOn(t, connector.Config{}, config, f)
+}
+
+func runOn(t *testing.T, below connector.Config, config kubeapi.Config, f func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, source: &flaky{Source: memory.New()}, header: http.Header{}}
-		c := connector.New(connector.Config{Source: w.source, Logger: slog.New(slog.DiscardHandler)})
+		below.Source, below.Logger = w.source, slog.New(slog.DiscardHandler)
+		c := connector.New(below)
 		w.backend = c.Backend()
 		if config.Backend == nil {
 			config.Backend = w.backend

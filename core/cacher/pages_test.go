@@ -1,0 +1,164 @@
+package cacher_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/store"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// open opens a list, which must answer at once.
+func (w *world) openList(opt cacher.ListOptions) (p *cacher.Pages, status *api.Status) {
+	w.t.Helper()
+	refused := w.OpenList(opt, func(opened *cacher.Pages, s *api.Status) { p, status = opened, s })
+	if refused != nil {
+		return nil, refused
+	}
+	require.True(w.t, p != nil || status != nil, "no answer yet")
+	return p, status
+}
+
+// read reads up to so many items.
+func read(p *cacher.Pages, items int) (got []string, done bool, status *api.Status) {
+	done, status = p.Next(func(c *cacher.Cacher, ref store.Ref) bool {
+		got = append(got, fmt.Sprintf("%s@%s", c.Heap().Key(ref), c.Heap().ResourceVersion(ref)))
+		return len(got) < items
+	})
+	return got, done, status
+}
+
+// slowList is a list that is read while the collection changes.
+type slowList struct {
+	*cacher.Pages
+	want       []string
+	generation int
+}
+
+func (d *duel) openSlow() {
+	s := d.selection()
+	opt := cacher.ListOptions{Namespace: s.namespace, LabelSelector: s.labels, FieldSelector: s.fields}
+	rv := d.dumb.rv
+	if d.random.Intn(2) == 0 {
+		rv -= min(api.ResourceVersion(d.random.Intn(20)), rv-1)
+		opt.ResourceVersion, opt.Match = rv.String(), wire.MatchExact
+	}
+	if oldest, _ := d.Window().Oldest(); rv < oldest {
+		return
+	}
+	if d.random.Intn(2) == 0 {
+		opt.Limit = uint32(1 + d.random.Intn(12))
+	}
+	atOnce := d.page(opt)
+	p, status := d.openList(opt)
+	require.Nil(d.t, status)
+	require.Equal(d.t, atOnce, page{atOnce.items, p.ResourceVersion, p.Continue, p.Remaining})
+	d.slow = append(d.slow, &slowList{p, atOnce.items, d.Generation()})
+}
+
+// readSlow reads some more of a list, and compares it with what there was when the
+// list was opened.
+func (d *duel) readSlow() {
+	if len(d.slow) == 0 {
+		return
+	}
+	i := d.random.Intn(len(d.slow))
+	l := d.slow[i]
+	got, done, status := read(l.Pages, 1+d.random.Intn(4))
+	if status != nil {
+		oldest, _ := d.Window().Oldest()
+		require.True(d.t, l.generation != d.Generation() || l.ResourceVersion < oldest, "it is all there")
+		require.Equal(d.t, 410, status.Code)
+		d.seen["list cut off"]++
+		done = true
+	} else {
+		require.Equal(d.t, l.generation, d.Generation())
+		require.LessOrEqual(d.t, len(got), len(l.want))
+		require.Equal(d.t, l.want[:len(got)], append([]string{}, got...))
+		l.want = l.want[len(got):]
+		if done {
+			require.Empty(d.t, l.want)
+			d.seen["list read slowly"]++
+		}
+	}
+	if done {
+		d.slow[i] = d.slow[len(d.slow)-1]
+		d.slow = d.slow[:len(d.slow)-1]
+	}
+}
+
+// A list looks at a bounded number of objects at a time, even if none matches.
+func TestAReadOfAListLooksAtABoundedNumberOfObjects(t *testing.T) {
+	const objects = 10_000
+	var items []string
+	for i := range objects {
+		items = append(items, fmt.Sprintf("ns/p%05d rv=%d", i, i+1))
+	}
+	w := listed(t, objects, items...)
+	p, status := w.openList(cacher.ListOptions{LabelSelector: "app=web"})
+	require.Nil(t, status)
+	for reads := 1; ; reads++ {
+		got, done, status := read(p, 1)
+		require.Nil(t, status)
+		require.Empty(t, got)
+		if done {
+			assert.Equal(t, 3, reads)
+			return
+		}
+	}
+}
+
+// An open list holds no versions: what the window lets go is gone.
+func TestAnOpenListHoldsNoVersions(t *testing.T) {
+	w := newWorld(t, history.Limits{MinCapacity: 4, MaxCapacity: 4})
+	w.list(10, "ns/a rv=1", "ns/b rv=2", "ns/c rv=3")
+	p, status := w.openList(cacher.ListOptions{})
+	require.Nil(t, status)
+	_, done, status := read(p, 1)
+	require.Nil(t, status)
+	require.False(t, done)
+	for rv := 11; rv < 20; rv++ {
+		w.do(fmt.Sprintf("ns/b rv=%d", rv))
+	}
+	assert.Equal(t, 3+4, w.Heap().Versions(), "the state and the window")
+	_, _, status = read(p, 1)
+	require.NotNil(t, status)
+	assert.Equal(t, 410, status.Code)
+	w.assertNoLeak()
+}
+
+func TestAnOpenListOfLimitedLengthEndsThere(t *testing.T) {
+	w := lists(t)
+	p, status := w.openList(cacher.ListOptions{Limit: 2})
+	require.Nil(t, status)
+	w.do("-ns/a rv=106", "ns/aa rv=107")
+	got, done, status := read(p, 10)
+	require.Nil(t, status)
+	assert.True(t, done)
+	assert.Equal(t, []string{"ns/a@101", "ns/b@104"}, got)
+	assert.EqualValues(t, 1, p.Remaining)
+	assert.NotEmpty(t, p.Continue)
+}
+
+func TestAnOpenListIsRefusedLikeAList(t *testing.T) {
+	w := lists(t)
+	for _, c := range []struct {
+		opt  cacher.ListOptions
+		code int
+	}{
+		{cacher.ListOptions{ResourceVersion: "x"}, 400},
+		{cacher.ListOptions{LabelSelector: "in in"}, 400},
+		{cacher.ListOptions{ResourceVersion: "99", Match: wire.MatchExact}, 410},
+		{cacher.ListOptions{Continue: cacher.FormatContinue(99, "a\x00")}, 410},
+	} {
+		_, status := w.openList(c.opt)
+		require.NotNil(t, status)
+		assert.Equal(t, c.code, status.Code)
+	}
+}
