@@ -18,6 +18,9 @@ type User struct {
 	UID    string
 	Groups []string
 	Extra  map[string][]string
+	// Shared marks a user that stands for many clients, because the policy cannot
+	// tell them apart.
+	Shared bool
 	// Expires is when the token expires, which ends everything granted on it. Zero
 	// means that it is not known.
 	Expires time.Time
@@ -91,7 +94,7 @@ func Everyone() Policy { return everyone{} }
 type everyone struct{}
 
 func (everyone) Authenticate(context.Context, string) (*User, *api.Status) {
-	return &User{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}}, nil
+	return &User{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}, Shared: true}, nil
 }
 
 func (everyone) Authorize(context.Context, *User, Request) (time.Time, *api.Status) {
@@ -112,7 +115,7 @@ func (t token) Authenticate(_ context.Context, presented string) (*User, *api.St
 		}
 		return nil, api.Unauthorized("the token is not the one this connector was started with")
 	}
-	return &User{Name: "token"}, nil
+	return &User{Name: "token", Shared: true}, nil
 }
 
 func (token) Authorize(context.Context, *User, Request) (time.Time, *api.Status) {

@@ -3,6 +3,8 @@ package access
 import (
 	"context"
 	"net/netip"
+
+	"github.com/watchglass/watchglass/core/api"
 )
 
 // Client is where a request comes from. The host puts it in the context of every
@@ -12,17 +14,30 @@ type Client struct {
 	Address netip.Addr
 	// Renewal marks a decision that is repeated for a client that has been let in.
 	Renewal bool
+	// Connection is that of the client; nil if connections are not limited.
+	Connection Connection
+}
+
+// Connection is what [Enforce] reports about the authentication of a connection.
+// Safe for concurrent use.
+type Connection interface {
+	// Deciding marks the connection as one whose token is being checked.
+	Deciding()
+	// Admit marks it as one of a user, or returns the limit that it would exceed.
+	Admit(*User) *api.Status
+	// Release marks it as one without a user.
+	Release()
 }
 
 // Block is the block of addresses that limits per address count together: one
 // IPv4 address, or the /64 of an IPv6 address, because one host can use all of
 // it. It is invalid if the address is.
 func (c Client) Block() netip.Prefix {
-	bits := 32
-	if c.Address.Is6() {
+	address, bits := c.Address.Unmap().WithZone(""), 32
+	if address.Is6() {
 		bits = 64
 	}
-	block, _ := c.Address.Prefix(bits) // the zero Prefix for the zero Addr
+	block, _ := address.Prefix(bits) // the zero Prefix for the zero Addr
 	return block
 }
 
@@ -30,7 +45,6 @@ type clientKey struct{}
 
 // WithClient returns a context for calls on behalf of a client.
 func WithClient(ctx context.Context, c Client) context.Context {
-	c.Address = c.Address.Unmap().WithZone("")
 	return context.WithValue(ctx, clientKey{}, c)
 }
 

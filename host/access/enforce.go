@@ -23,8 +23,9 @@ type Observer interface {
 }
 
 // Enforce returns a Policy that asks p only about tokens and requests of
-// reasonable size, ends the rights of a user when the token expires, and reports
-// every decision to the observer, which may be nil.
+// reasonable size, ends the rights of a user when the token expires, applies the
+// limits of connections, and reports every decision to the observer, which may be
+// nil.
 func Enforce(p Policy, limits *limit.Set, observer Observer) Policy {
 	if observer == nil {
 		observer = unobserved{}
@@ -40,7 +41,7 @@ type enforced struct {
 
 // Authenticate implements Policy.
 func (e *enforced) Authenticate(ctx context.Context, token string) (*User, *api.Status) {
-	user, refused := e.authenticate(ctx, token)
+	user, refused := e.admit(ctx, token)
 	e.observer.Authenticated(ctx, user, refused)
 	return user, refused
 }
@@ -55,6 +56,24 @@ func (e *enforced) authenticate(ctx context.Context, token string) (*User, *api.
 	}
 	if user.Expired(time.Now()) {
 		return nil, TokenExpired()
+	}
+	return user, nil
+}
+
+// admit authenticates the client and counts its connection.
+func (e *enforced) admit(ctx context.Context, token string) (*User, *api.Status) {
+	client := ClientOf(ctx)
+	if client.Renewal || client.Connection == nil {
+		return e.authenticate(ctx, token)
+	}
+	client.Connection.Deciding()
+	user, refused := e.authenticate(ctx, token)
+	if refused == nil {
+		refused = client.Connection.Admit(user)
+	}
+	if refused != nil {
+		client.Connection.Release()
+		return nil, refused
 	}
 	return user, nil
 }

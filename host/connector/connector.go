@@ -27,7 +27,8 @@ type Connector struct {
 	closed      bool
 	collections map[api.Resource]*collection
 	readers     map[*reader]struct{}
-	admitted    int       // readers, and those that are about to be
+	connected   int       // readers, from before their Hello on
+	greeted     int       // of them, those with a user
 	woken       []*reader // by the change under way: there may be something to send
 	tellers     tellers
 	totals      Totals
@@ -88,21 +89,28 @@ func errClosing() *api.Status {
 // Limits returns the limits in force and their counts.
 func (c *Connector) Limits() *limit.Set { return c.config.Limits }
 
-// admit counts a new reader in, or says why not. Every admitted reader calls
-// c.running.Done when it has left.
-func (c *Connector) admit() *api.Status {
+// connect counts a new reader, or returns why there is none. Every connected reader
+// calls c.running.Done when it has left.
+func (c *Connector) connect() *api.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return errClosing()
 	}
-	if c.admitted >= c.config.Limits.Int(limit.MaxReaders) {
+	c.connected++
+	c.totals.Connections++
+	c.running.Add(1)
+	return nil
+}
+
+// greet counts a reader whose token was accepted, or returns why it is refused. It
+// runs under the lock.
+func (c *Connector) greet() *api.Status {
+	if c.greeted >= c.config.Limits.Int(limit.MaxReaders) {
 		c.totals.Refused++
 		return c.config.Limits.Refuse(limit.MaxReaders, "the connector has as many readers as it serves at once: try again later")
 	}
-	c.admitted++
-	c.totals.Connections++
-	c.running.Add(1)
+	c.greeted++
 	return nil
 }
 

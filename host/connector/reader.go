@@ -2,6 +2,7 @@ package connector
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -106,7 +107,7 @@ func (c *Connector) Serve(ctx context.Context, conn MessageConn) error {
 // ServePart serves a reader of a part, like Serve. However many parts there are,
 // they share the upstream watch of a resource.
 func (c *Connector) ServePart(ctx context.Context, conn MessageConn, part Part) error {
-	if status := c.admit(); status != nil {
+	if status := c.connect(); status != nil {
 		sayGoodbye(ctx, conn, status)
 		conn.Close(status)
 		return status
@@ -177,7 +178,10 @@ func (r *reader) leave() {
 	if r.expiry != nil {
 		r.expiry.Stop()
 	}
-	c.admitted--
+	c.connected--
+	if r.user != nil {
+		c.greeted--
+	}
 	delete(c.readers, r)
 }
 
@@ -212,7 +216,7 @@ func (r *reader) accept(ctx context.Context, message []byte) error {
 		r.prompt()
 	}
 	maps.DeleteFunc(r.rights, func(id uint32, _ grant) bool { return !r.session.Has(id) })
-	if err != nil {
+	if errors.Is(err, api.Protocol("")) {
 		c.totals.Malformed++
 	}
 	return err
@@ -231,12 +235,19 @@ func (r *reader) prompt() {
 // authenticate returns to the session what was decided about its Hello. It runs
 // under the lock.
 func (r *reader) authenticate(string) *api.Status {
-	if r.found.refused == nil {
-		r.token = r.found.token
-		r.become(r.found.user)
-		r.scheduleReview()
+	switch {
+	case r.found.refused != nil:
+		return r.found.refused
+	case r.found.user == nil: // lookUp has not seen the Hello that the session saw
+		return api.Internal("the token was not checked: send the Hello in a message of its own")
 	}
-	return r.found.refused
+	if status := r.connector.greet(); status != nil {
+		return status
+	}
+	r.token = r.found.token
+	r.become(r.found.user)
+	r.scheduleReview()
+	return nil
 }
 
 // Collection implements session.Backend. It runs under the lock.

@@ -123,14 +123,20 @@ func TestMessagesWithoutHelloAreSilence(t *testing.T) {
 }
 
 func TestOneReaderTooManyIsTurnedAway(t *testing.T) {
-	runBoth(t, connector.Config{Limits: limit.NewSet().With(limit.MaxReaders, 2)}, func(t *testing.T, w *world) {
+	limits := limit.NewSet().With(limit.MaxReaders, 2)
+	runBoth(t, connector.Config{Limits: limits}, func(t *testing.T, w *world) {
+		w.connect() // one that says nothing does not count
 		w.reader()
 		first := w.reader()
 		r, _, result := w.connect()
-		require.ErrorIs(t, r.UntilEnd(t.Context()), io.EOF)
+		require.NoError(t, r.Hello(t.Context(), ""))
 		require.NotNil(t, r.Status)
 		assert.Equal(t, 429, r.Status.Code)
+		assert.Equal(t, "max-readers", r.Status.Cause)
+		assert.NotRegexp(t, `\d`, r.Status.Message, "strangers do not learn how many readers there are")
 		assert.ErrorIs(t, result(), api.TooManyRequests("", 0))
+		assert.EqualValues(t, 1, w.connector.Stats().Totals.Refused)
+		assert.Zero(t, w.connector.Stats().Totals.Malformed)
 
 		require.NoError(t, first.Conn.Close(nil))
 		synctest.Wait()

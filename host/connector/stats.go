@@ -21,9 +21,9 @@ type Stats struct {
 
 // Totals count since the connector was made.
 type Totals struct {
-	Connections uint64 // readers admitted
+	Connections uint64 // of readers, from before their Hello on
 	Refused     uint64 // readers turned away because there were too many
-	Malformed   uint64 // readers closed because they broke the protocol
+	Malformed   uint64 // readers closed because they broke the protocol, tokens apart
 	Streams     uint64 // upstream watches started, resumed ones included
 	Lists       uint64 // of them, or within them, those that listed
 	Failures    uint64 // upstream watches that ended on their own
@@ -54,7 +54,7 @@ type ResourceStats struct {
 func (c *Connector) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := Stats{Readers: c.admitted, Totals: c.totals, ListBytes: c.listBytes}
+	s := Stats{Readers: c.connected, Totals: c.totals, ListBytes: c.listBytes}
 	for _, col := range c.collections {
 		s.Resources = append(s.Resources, ResourceStats{
 			Resource:        col.resource,

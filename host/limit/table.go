@@ -6,7 +6,7 @@ import "net/http"
 var (
 	MaxReaders = define(Limit{
 		Name: "max-readers", Default: 10_000, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "WebSocket readers served at once; further ones get 429",
+		Help: "WebSocket readers served at once, from their Hello on; further ones get 429",
 	})
 	MaxMessageBytes = define(Limit{
 		Name: "max-message-bytes", Default: 1 << 20, Unit: Bytes, Code: http.StatusRequestEntityTooLarge,
@@ -15,6 +15,30 @@ var (
 	MaxMessageRate = define(Limit{
 		Name: "max-message-rate", Default: 1000, Unit: Count, Code: http.StatusTooManyRequests,
 		Help: "messages per second read from one reader, after a burst of as many; further ones wait in the network",
+	})
+)
+
+// Limits of connections. A connection to /watch is authenticated from its Hello on,
+// one to the Kubernetes API while it serves a request with a token, and any other
+// never. Clients behind a proxy share its address, so the limits per address leave
+// room for many users; server.Config.TrustedProxies tells clients apart.
+var (
+	MaxConnectionsPerAddress = define(Limit{
+		Name: "max-connections-per-address", Default: 5000, Unit: Count, Code: http.StatusTooManyRequests,
+		Help: "authenticated connections of one client address (of one /64 network in IPv6); further ones get 429. " +
+			"Clients behind one proxy share its address, unless --trusted-proxy names the proxy",
+	})
+	MaxConnectionsPerUser = define(Limit{
+		Name: "max-connections-per-user", Default: 1000, Unit: Count, Code: http.StatusTooManyRequests,
+		Help: "authenticated connections of one user (--auth kube); further ones get 429",
+	})
+	MaxUnauthenticated = define(Limit{
+		Name: "max-unauthenticated", Default: 1000, Unit: Count, Code: http.StatusTooManyRequests,
+		Help: "connections that are not authenticated, or serve no request; a further one closes the oldest of the address that has the most",
+	})
+	MaxUnauthenticatedPerAddress = define(Limit{
+		Name: "max-unauthenticated-per-address", Default: 500, Unit: Count, Code: http.StatusTooManyRequests,
+		Help: "connections of one client address that are not authenticated, or serve no request; a further one closes the oldest of them",
 	})
 )
 

@@ -22,6 +22,23 @@
 // Requests without an Origin come from programs; tokens are for those
 // (Authenticate in session.Config).
 //
+// # Limits of connections
+//
+// Connections are limited separately before and after authentication, on this
+// server and on those beside it. A connection to /watch is authenticated from its
+// Hello on, one to the Kubernetes API while it serves a request with an accepted
+// token, and one for pages and metrics never. Without a user a connection is cheap
+// to replace: when there are more than max-unauthenticated, the oldest silent one
+// of the address with the most of them is closed, so that silent connections never
+// keep others from presenting a token. With a user it is refused beyond
+// max-connections-per-address and max-connections-per-user, by a status that names
+// the limit and no numbers.
+//
+// Clients behind a proxy share its address, and the defaults leave room for a few
+// thousand of them. [Config.TrustedProxies] names proxies whose X-Forwarded-For
+// tells clients apart. Only name proxies that set the header themselves, or clients
+// choose their own address.
+//
 // # Ends of a connection
 //
 // Every connection that this side ends is told why twice: by a

@@ -78,6 +78,9 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 	}
 	t := stats.Totals
 	metric("readers", "gauge", "Connected readers.", stats.Readers)
+	unauthenticated, authenticated := s.admission.Counts()
+	metric("unauthenticated_connections", "gauge", "Connections that are not authenticated, or wait for a request.", unauthenticated)
+	metric("authenticated_connections", "gauge", "Connections of readers, and of requests to the Kubernetes API.", authenticated)
 	metric("upstream_watches", "gauge", "Resources being watched at the source.", len(stats.Resources))
 	metric("connections_total", "counter", "Readers that were let in.", t.Connections)
 	metric("refused_total", "counter", "Readers that were turned away because there were too many.", t.Refused)

@@ -8,10 +8,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
 	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/internal/admission"
 )
 
 // The defaults and limits of the HTTP side.
@@ -36,6 +38,9 @@ type Config struct {
 	// host may have wildcards for its labels ("https://*.example.com"), and
 	// "*" allows every page there is.
 	AllowOrigins []string
+	// TrustedProxies are addresses of proxies that tell the address of a client in
+	// X-Forwarded-For, for logs and for the limits per address.
+	TrustedProxies []netip.Prefix
 	// Ready says why the source cannot be reached, for /readyz. Nil means
 	// that it always can.
 	Ready func(context.Context) error
@@ -54,10 +59,11 @@ type Config struct {
 // Server is an http.Handler that can also listen by itself. Safe for concurrent
 // use.
 type Server struct {
-	config  Config
-	origins origins
-	mux     http.Handler
-	http    http.Server
+	config    Config
+	origins   origins
+	admission *admission.Control
+	mux       http.Handler
+	http      *http.Server
 
 	stopping context.Context // ends when Shutdown begins
 	stop     context.CancelFunc
@@ -90,17 +96,11 @@ func New(config Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: config, origins: origins}
+	s.admission = admission.New(config.Connector.Limits(), config.TrustedProxies)
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.mux = s.routes(page)
-	s.http = http.Server{
-		Handler:           s,
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       requestTimeout,
-		WriteTimeout:      replyTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
-	}
+	s.http = s.bounded(s)
+	s.http.ReadTimeout, s.http.WriteTimeout = requestTimeout, replyTimeout
 	return s, nil
 }
 
@@ -116,8 +116,27 @@ func (s *Server) routes(page http.Handler) http.Handler {
 	return mux
 }
 
+// bounded returns an HTTP server with the limits that every listener has.
+func (s *Server) bounded(handler http.Handler) *http.Server {
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
+	}
+	s.Attach(server)
+	return server
+}
+
+// Attach applies the limits of connections to an HTTP server of the caller's whose
+// handler is this Server. It sets ConnContext and ConnState.
+func (s *Server) Attach(server *http.Server) { s.admission.Attach(server) }
+
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r, done := s.admission.Identify(r)
+	defer done()
 	secure(w.Header())
 	if err := s.origins.checkHost(r); err != nil {
 		http.Error(w, err.Error(), http.StatusForbidden)
@@ -126,30 +145,39 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// Guard keeps pages of somebody else's away from a handler that listens beside
-// this server, as they are kept away from the server.
-func (s *Server) Guard(next http.Handler) http.Handler {
-	return s.logged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// Beside returns an HTTP server for a handler that listens beside this server. Its
+// connections count with those of this server, and pages that may not connect here
+// may not connect there.
+func (s *Server) Beside(handler http.Handler) *http.Server {
+	return s.bounded(s.logged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r, done := s.admission.Identify(r)
+		defer done()
+		protect(w.Header())
 		for _, check := range []func(*http.Request) error{s.origins.checkHost, s.origins.check} {
 			if err := check(r); err != nil {
 				http.Error(w, err.Error(), http.StatusForbidden)
 				return
 			}
 		}
-		next.ServeHTTP(w, r)
-	}))
+		handler.ServeHTTP(w, r)
+	})))
 }
 
-// secure sets the headers that every answer has. The page may run its own
+// protect sets the headers that keep browsers from misusing an answer.
+func protect(h http.Header) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+}
+
+// secure sets the headers that every answer of this server has. The page may run its own
 // scripts, workers and WebAssembly, and talk to the server it came from.
 func secure(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; "+
 		"worker-src 'self' blob:; style-src 'self'; img-src 'self' data:; "+
 		"object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	protect(h)
 }
 
 // Serve answers on a listener until Shutdown, and then returns nil.

@@ -61,7 +61,9 @@ func startWithin(t *testing.T, limits *limit.Set, config server.Config) *rig {
 	var err error
 	r.server, err = server.New(config)
 	require.NoError(t, err)
-	r.http = httptest.NewServer(r.server)
+	r.http = httptest.NewUnstartedServer(r.server)
+	r.server.Attach(r.http.Config)
+	r.http.Start()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()

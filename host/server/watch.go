@@ -10,7 +10,9 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/internal/admission"
 	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/socket"
 )
@@ -36,6 +38,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 		s.config.Logger.Debug("WebSocket handshake failed", "remote", r.RemoteAddr, "error", err)
 		return
 	}
+	defer admission.ConnOf(r.Context()).Close()
 	ws.SetReadLimit(s.config.Connector.Limits().Value(limit.MaxMessageBytes))
 	s.serve(ws, conn, r)
 }
@@ -68,7 +71,7 @@ func (s *Server) serve(ws *websocket.Conn, conn connector.MessageConn, r *http.R
 	begun := time.Now()
 
 	stop := socket.KeepAlive(ws, s.config.PingInterval)
-	err := s.config.Connector.Serve(s.stopping, conn)
+	err := s.config.Connector.Serve(access.WithClient(s.stopping, access.ClientOf(r.Context())), conn)
 	stop()
 	log.Debug("reader disconnected", "after", time.Since(begun), "reason", err)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/limit"
-	"github.com/watchglass/watchglass/host/server"
 )
 
 // inspection is what the admin address says, and inspect shows.
@@ -67,7 +66,8 @@ type inspectedSubscription struct {
 type admin struct {
 	connector *connector.Connector
 	source    string
-	http      http.Server
+	handler   http.Handler
+	http      *http.Server
 }
 
 func newAdmin(c *connector.Connector, source string) *admin {
@@ -77,14 +77,12 @@ func newAdmin(c *connector.Connector, source string) *admin {
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("there is nothing at %q; there is /inspect", r.URL.Path), http.StatusNotFound)
 	})
-	a.http = http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+	a.handler = mux
 	return a
 }
 
-// serve answers until shutdown. A page whose name leads to this machine is kept
-// away by the guard, as it is from the main server.
-func (a *admin) serve(listener net.Listener, guard *server.Server) error {
-	a.http.Handler = guard.Guard(a.http.Handler)
+// serve answers until shutdown.
+func (a *admin) serve(listener net.Listener) error {
 	if err := a.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

@@ -122,7 +122,7 @@ func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
 		return err
 	}
 	h, err := newHost(listeners, "a simulated cluster", connector.Config{Source: src, Logger: log, Limits: f.limits},
-		server.Config{Logger: log, AllowOrigins: f.allowOrigins, Ready: src.Ready})
+		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Ready: src.Ready})
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (f *demoFlags) showCluster(ctx context.Context, log *slog.Logger, stdout io
 			strings.Join(public, " and "))
 	}
 	h, err := newHost(listeners, up.name, connector.Config{Source: up.source, Logger: log, Limits: f.limits},
-		server.Config{Logger: log, AllowOrigins: f.allowOrigins, Ready: up.ready})
+		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Ready: up.ready})
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ type hostFlags struct {
 	kubeAPI      string
 	admin        string
 	allowOrigins []string
+	proxies      proxies
 	limits       *limit.Set
 }
 
@@ -41,6 +42,8 @@ func (f *hostFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.admin, "admin", "", "loopback address for watchglass inspect, such as 127.0.0.1:8082")
 	flags.StringSliceVar(&f.allowOrigins, "allow-origin", nil,
 		`origin whose pages may connect besides our own, such as "https://dashboard.example.com"; "*" allows all (repeatable)`)
+	flags.Var(&f.proxies, "trusted-proxy", "address or network (10.0.0.0/8) of a proxy that tells the client's address in X-Forwarded-For, "+
+		"for logs and the limits per address (repeatable)")
 	f.limits = addLimits(flags)
 }
 
@@ -138,6 +141,12 @@ func newHost(l listeners, source string, c connector.Config, s server.Config) (*
 		l.Close()
 		return nil, err
 	}
+	if h.kubeAPI != nil {
+		h.kubeAPI.http = h.server.Beside(h.kubeAPI.handler)
+	}
+	if h.admin != nil {
+		h.admin.http = h.server.Beside(h.admin.handler)
+	}
 	return h, nil
 }
 
@@ -159,11 +168,11 @@ func (h *host) run(ctx context.Context) error {
 	}
 	if h.kubeAPI != nil {
 		serving++
-		go func() { served <- h.kubeAPI.serve(h.listeners.kubeAPI, h.server) }()
+		go func() { served <- h.kubeAPI.serve(h.listeners.kubeAPI) }()
 	}
 	if h.admin != nil {
 		serving++
-		go func() { served <- h.admin.serve(h.listeners.admin, h.server) }()
+		go func() { served <- h.admin.serve(h.listeners.admin) }()
 	}
 	var errs []error
 	select {

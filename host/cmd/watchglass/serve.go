@@ -92,7 +92,7 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 			Limits: f.limits,
 			Keep:   envelope.Options{KeepSecretData: f.allowSecretData},
 		},
-		server.Config{Logger: log, AllowOrigins: f.allowOrigins, Ready: up.ready})
+		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Ready: up.ready})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,260 @@
+// Package admission limits the connections of a server, separately before and
+// after authentication, so that strangers cannot take the places of users.
+//
+// A silent connection can be closed without harm: it has not authenticated yet, or
+// waits for its next request. When there are too many connections without a user,
+// the oldest silent one of the address that has the most is closed. A new
+// connection therefore always gets to authenticate, however many silent ones there
+// are. A connection that would exceed a limit for users is refused.
+package admission
+
+import (
+	"container/list"
+	"net/netip"
+	"sync"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/limit"
+)
+
+// Control counts the connections of a server. Safe for concurrent use.
+type Control struct {
+	limits  *limit.Set
+	proxies []netip.Prefix
+	conns   sync.Map // of net.Conn to *Conn, for http.Server
+
+	mu        sync.Mutex
+	opened    uint64
+	strangers int // connections without a user
+	waiting   map[netip.Prefix]*group
+	admitted  int // connections with a user
+	addresses map[netip.Prefix]int
+	users     map[string]int
+}
+
+// group is the connections of one address without a user.
+type group struct {
+	silent   list.List // of *Conn, the oldest first
+	deciding int
+}
+
+func (g *group) len() int { return g.silent.Len() + g.deciding }
+
+// New returns a Control. The proxies are addresses that tell the address of a
+// client in X-Forwarded-For.
+func New(limits *limit.Set, proxies []netip.Prefix) *Control {
+	return &Control{
+		limits: limits, proxies: proxies,
+		waiting: map[netip.Prefix]*group{}, addresses: map[netip.Prefix]int{}, users: map[string]int{},
+	}
+}
+
+// Counts returns the number of connections without and with a user.
+func (c *Control) Counts() (unauthenticated, authenticated int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.strangers, c.admitted
+}
+
+type state uint8
+
+const (
+	opening  state = iota // is not counted yet
+	silent                // has no user, and can be closed
+	deciding              // has no user, and its token is being checked
+	admitted              // has a user
+	closed                // is not counted any more
+)
+
+// Conn is one connection. It implements access.Connection.
+type Conn struct {
+	control *Control
+	shed    func()
+
+	// Guarded by control.mu.
+	state   state
+	block   netip.Prefix
+	since   uint64        // orders silent connections
+	element *list.Element // in group.silent
+	user    string        // empty if the limit per user does not apply
+}
+
+var _ access.Connection = (*Conn)(nil)
+
+// Open counts a new connection of an address, which is invalid if it is not known.
+// Shed closes the connection: it is called at most once, from any goroutine, and
+// must not block. The caller calls Close when the connection has ended.
+func (c *Control) Open(address netip.Addr, shed func()) *Conn {
+	conn := &Conn{control: c, shed: shed, block: access.Client{Address: address}.Block()}
+	conn.change(silent)
+	return conn
+}
+
+// Deciding implements access.Connection.
+func (c *Conn) Deciding() {
+	c.control.mu.Lock()
+	defer c.control.mu.Unlock()
+	if c.state == silent {
+		c.leave()
+		c.enter(deciding)
+	}
+}
+
+// Admit implements access.Connection.
+func (c *Conn) Admit(user *access.User) *api.Status {
+	control := c.control
+	control.mu.Lock()
+	defer control.mu.Unlock()
+	name := user.Name
+	if user.Shared {
+		name = ""
+	}
+	switch {
+	case c.state == closed:
+		return api.TooManyRequests("the connection was closed to make room for others", 1)
+	case c.state == admitted:
+		return nil
+	case c.block.IsValid() && control.addresses[c.block] >= control.limits.Int(limit.MaxConnectionsPerAddress):
+		return control.limits.Refuse(limit.MaxConnectionsPerAddress, "your address has as many connections as it may have: close some, or try again later")
+	case name != "" && control.users[name] >= control.limits.Int(limit.MaxConnectionsPerUser):
+		return control.limits.Refuse(limit.MaxConnectionsPerUser, "you have as many connections as a user may have: close some, or try again later")
+	}
+	c.leave()
+	c.user = name
+	c.enter(admitted)
+	return nil
+}
+
+// Release implements access.Connection.
+func (c *Conn) Release() { c.change(silent) }
+
+// Close forgets the connection. It may be called more than once, and for nil.
+func (c *Conn) Close() {
+	if c != nil {
+		c.change(closed)
+	}
+}
+
+// move attributes a connection to the client of its next request.
+func (c *Conn) move(block netip.Prefix) {
+	c.control.mu.Lock()
+	moved := c.state == silent && c.block != block
+	if moved {
+		c.leave()
+		c.block = block
+		c.enter(silent)
+	}
+	c.control.mu.Unlock()
+}
+
+// change moves a connection to a state, and closes the silent connection that is
+// then too many.
+func (c *Conn) change(to state) {
+	c.control.mu.Lock()
+	var excess *Conn
+	if c.state != closed && c.state != to {
+		c.leave()
+		c.enter(to)
+		excess = c.control.excess(c.block)
+	}
+	c.control.mu.Unlock()
+	if excess != nil {
+		excess.shed()
+	}
+}
+
+// enter counts the connection in a state. It runs under the lock.
+func (c *Conn) enter(to state) {
+	control := c.control
+	c.state = to
+	switch to {
+	case silent:
+		control.opened++
+		c.since = control.opened
+		c.element = control.group(c.block).silent.PushBack(c)
+		control.strangers++
+	case deciding:
+		control.group(c.block).deciding++
+		control.strangers++
+	case admitted:
+		control.admitted++
+		control.addresses[c.block]++
+		if c.user != "" {
+			control.users[c.user]++
+		}
+	}
+}
+
+// leave undoes enter. It runs under the lock.
+func (c *Conn) leave() {
+	control := c.control
+	switch c.state {
+	case silent:
+		control.group(c.block).silent.Remove(c.element)
+		control.strangers--
+	case deciding:
+		control.group(c.block).deciding--
+		control.strangers--
+	case admitted:
+		control.admitted--
+		decrement(control.addresses, c.block)
+		if c.user != "" {
+			decrement(control.users, c.user)
+		}
+	}
+	if g := control.waiting[c.block]; g != nil && g.len() == 0 {
+		delete(control.waiting, c.block)
+	}
+}
+
+func decrement[K comparable](counts map[K]int, key K) {
+	if counts[key]--; counts[key] == 0 {
+		delete(counts, key)
+	}
+}
+
+// group returns the connections of an address. It runs under the lock.
+func (c *Control) group(block netip.Prefix) *group {
+	g := c.waiting[block]
+	if g == nil {
+		g = &group{}
+		c.waiting[block] = g
+	}
+	return g
+}
+
+// excess takes out a silent connection, if there are too many of an address or
+// overall. The caller sheds it. It runs under the lock.
+func (c *Control) excess(block netip.Prefix) *Conn {
+	g, l := c.waiting[block], limit.MaxUnauthenticatedPerAddress
+	if g == nil || !block.IsValid() || g.len() <= c.limits.Int(l) {
+		if l = limit.MaxUnauthenticated; c.strangers <= c.limits.Int(l) {
+			return nil
+		}
+		g = c.heaviest()
+	}
+	if g == nil || g.silent.Len() == 0 {
+		return nil // all are being decided about, which the limits of reviews bound
+	}
+	c.limits.Count(l)
+	conn := g.silent.Front().Value.(*Conn)
+	conn.leave()
+	conn.state = closed
+	return conn
+}
+
+// heaviest returns the address with the most connections among those with a silent
+// one; of several, the one with the oldest.
+func (c *Control) heaviest() *group {
+	var heaviest *group
+	for _, g := range c.waiting {
+		if g.silent.Len() > 0 && (heaviest == nil || g.len() > heaviest.len() || g.len() == heaviest.len() && g.since() < heaviest.since()) {
+			heaviest = g
+		}
+	}
+	return heaviest
+}
+
+// since orders groups by their oldest silent connection.
+func (g *group) since() uint64 { return g.silent.Front().Value.(*Conn).since }

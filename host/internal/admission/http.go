@@ -1,0 +1,101 @@
+package admission
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/watchglass/watchglass/host/access"
+)
+
+type connKey struct{}
+
+// Attach makes the Control count the connections of an HTTP server, from the time
+// they are accepted. One that is hijacked is counted until its handler closes the
+// [Conn].
+func (c *Control) Attach(server *http.Server) {
+	server.ConnContext = func(ctx context.Context, nc net.Conn) context.Context {
+		conn := c.Open(c.untrusted(addressOf(nc.RemoteAddr().String())), func() { cut(nc) })
+		c.conns.Store(nc, conn)
+		return context.WithValue(ctx, connKey{}, conn)
+	}
+	server.ConnState = func(nc net.Conn, state http.ConnState) {
+		if state != http.StateClosed && state != http.StateHijacked {
+			return
+		}
+		if conn, ok := c.conns.LoadAndDelete(nc); ok && state == http.StateClosed {
+			conn.(*Conn).Close()
+		}
+	}
+}
+
+// cut closes the socket, which a TLS connection would not do without waiting.
+func cut(nc net.Conn) {
+	if secure, ok := nc.(*tls.Conn); ok {
+		nc = secure.NetConn()
+	}
+	nc.Close() // it may have ended by itself
+}
+
+// ConnOf returns the connection of a request to an attached server, or nil.
+func ConnOf(ctx context.Context) *Conn {
+	conn, _ := ctx.Value(connKey{}).(*Conn)
+	return conn
+}
+
+// Identify returns the request with its client in the context, and what to do when
+// it has been answered.
+func (c *Control) Identify(r *http.Request) (identified *http.Request, done func()) {
+	client := access.Client{Address: c.clientAddress(r)}
+	conn := ConnOf(r.Context())
+	done = func() {}
+	if conn != nil {
+		conn.move(client.Block())
+		client.Connection, done = conn, conn.Release
+	}
+	return r.WithContext(access.WithClient(r.Context(), client)), done
+}
+
+// clientAddress returns the address that a request comes from: the nearest one that
+// is not that of a trusted proxy.
+func (c *Control) clientAddress(r *http.Request) netip.Addr {
+	address := addressOf(r.RemoteAddr)
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		if !c.trusts(address) {
+			break
+		}
+		before, err := netip.ParseAddr(strings.TrimSpace(hop))
+		if err != nil {
+			break
+		}
+		address = before.Unmap()
+	}
+	return address
+}
+
+// untrusted returns the address, or none for a trusted proxy: limits per address
+// are for its clients.
+func (c *Control) untrusted(address netip.Addr) netip.Addr {
+	if c.trusts(address) {
+		return netip.Addr{}
+	}
+	return address
+}
+
+func (c *Control) trusts(address netip.Addr) bool {
+	return slices.ContainsFunc(c.proxies, func(p netip.Prefix) bool { return p.Contains(address) })
+}
+
+// addressOf returns the IP address of "host:port", or the zero Addr.
+func addressOf(hostport string) netip.Addr {
+	address, err := netip.ParseAddrPort(hostport)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return address.Addr().Unmap().WithZone("")
+}
