@@ -19,6 +19,9 @@ KUBERNETES_VERSION := v1.36.3
 FUZZTIME ?= 30s
 SEEDS   ?= 1000
 SEED    ?= 1
+COUNT   ?= 20
+LOAD    ?= 2
+PKGS    ?=
 MUTANTS ?=
 RULE    ?=
 
@@ -46,6 +49,9 @@ rules: ## Check that a test proves every rule of core/SEMANTICS.md (RULE=W13 exp
 
 packaging: js/dist/index.js js/packaging/node_modules ## Install the packed npm tarball into tiny projects: Vite, Node, TypeScript
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" node --test --test-reporter=spec js/packaging/*.test.mjs
+
+flakes: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## Run each package and test file COUNT times (default 20) beside LOAD busy processes (default 2), all or PKGS='./host/server js/build/test/wire.test.js', and list the tests that failed
+	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum -flakes -count $(COUNT) -load $(LOAD) $(PKGS)
 
 lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript, the import rules and the size of the module
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt would change:"; echo "$$out"; exit 1; }
@@ -167,4 +173,4 @@ js/build/bench: js/node_modules js/bench/node_modules $(JS_SRC) $(shell git ls-f
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: demo edge build test test-edge lint scenarios sim rules packaging mutants bench bench-json bench-edge fuzz conformance golden clean wasm js dashboard worker help
+.PHONY: demo edge build test test-edge flakes lint scenarios sim rules packaging mutants bench bench-json bench-edge fuzz conformance golden clean wasm js dashboard worker help

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+)
+
+// keepBusy uses one processor until in ends, which it does when the parent has ended,
+// however that came about.
+func keepBusy(in io.Reader) {
+	go func() {
+		_, _ = io.Copy(io.Discard, in)
+		os.Exit(0)
+	}()
+	for {
+	}
+}
+
+// startLoad starts n busy processes, and returns how to end them.
+func startLoad(ctx context.Context, n int) (stop func(), err error) {
+	var running []*exec.Cmd
+	var pipes []io.Closer
+	stop = func() {
+		for _, p := range pipes {
+			_ = p.Close() // which ends the process
+		}
+		for _, c := range running {
+			_ = c.Wait()
+		}
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	for range n {
+		c := exec.CommandContext(ctx, program, "-busy")
+		in, err := c.StdinPipe()
+		if err == nil {
+			err = c.Start()
+		}
+		if err != nil {
+			stop()
+			return nil, err
+		}
+		running, pipes = append(running, c), append(pipes, in)
+	}
+	return stop, nil
+}

@@ -1,0 +1,20 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// command returns a command that ends with ctx, as does every process that it starts
+// and leaves in its process group.
+func command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, name, args...)
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	c.WaitDelay = 10 * time.Second
+	return c
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// outputDir has a file with the output of each test that failed.
+const outputDir = "build/flakes"
+
+// unit is what runs in one process: the tests of a Go package, or a file of Node's.
+type unit struct {
+	name string
+	// run runs the tests once. An error without a failed test counts as a failure of
+	// the unit itself.
+	run func(ctx context.Context, messages io.Writer, each func(result)) error
+}
+
+// findFlakes runs units count times each beside some busy processes, and returns the
+// exit code: 1 if a test failed at least once, 2 if the units cannot be run.
+func findFlakes(ctx context.Context, count, load int, patterns []string) int {
+	fail := func(err error) int {
+		fmt.Fprintln(os.Stderr, "flakes:", err)
+		return 2
+	}
+	if count < 1 || load < 0 {
+		return fail(fmt.Errorf("-count %d -load %d: expected a count of at least 1 and a load of at least 0", count, load))
+	}
+	scratch, err := os.MkdirTemp("", "flakes")
+	if err != nil {
+		return fail(err)
+	}
+	defer os.RemoveAll(scratch)
+	units, err := findUnits(ctx, scratch, patterns)
+	if err != nil {
+		return fail(err)
+	}
+	if err := os.RemoveAll(outputDir); err != nil {
+		return fail(err)
+	}
+	stop, err := startLoad(ctx, load)
+	if err != nil {
+		return fail(err)
+	}
+	defer stop()
+	f := flakes{dir: outputDir, out: os.Stdout, tests: map[testID]int{}}
+	for _, u := range units {
+		if err := f.repeat(ctx, u, count); err != nil {
+			return fail(err)
+		}
+	}
+	return f.summary(ctx.Err() != nil)
+}
+
+// testID is a test of a unit or, if test is empty, the unit itself.
+type testID struct{ unit, test string }
+
+// flakes collects the results of many runs.
+type flakes struct {
+	dir   string // for output
+	out   io.Writer
+	runs  int
+	tests map[testID]int // how often each failed
+	lines []string       // of the summary
+}
+
+// repeat runs a unit count times, or until ctx ends: that run does not count.
+func (f *flakes) repeat(ctx context.Context, u unit, count int) error {
+	start := time.Now()
+	runs, bad := 0, 0
+	var flaky []testID
+	for ; runs < count; runs++ {
+		failures := f.once(ctx, u)
+		if ctx.Err() != nil {
+			break
+		}
+		for _, r := range failures {
+			id := testID{u.name, r.test}
+			if f.tests[id]++; f.tests[id] == 1 {
+				flaky = append(flaky, id)
+			}
+			if err := f.write(id, runs+1, r.output); err != nil {
+				return err
+			}
+		}
+		bad += min(1, len(failures))
+	}
+	f.runs += runs
+	for _, id := range flaky {
+		f.lines = append(f.lines, fmt.Sprintf("FLAKY %s: failed in %d of %d runs; output: %s", id, f.tests[id], runs, f.path(id)))
+	}
+	fmt.Fprintf(f.out, "%-60s %d runs in %s, %d failed\n", u.name, runs, time.Since(start).Round(time.Second), bad)
+	return nil
+}
+
+// once runs a unit and returns the failures.
+func (f *flakes) once(ctx context.Context, u unit) []result {
+	var results []result
+	var messages strings.Builder
+	err := u.run(ctx, &messages, func(r result) { results = append(results, r) })
+	for _, r := range results {
+		f.tests[testID{u.name, r.test}] += 0 // it ran
+	}
+	return failuresOf(u.name, results, err, messages.String())
+}
+
+// failuresOf returns the failures of a run that have a cause of their own: not the tests
+// whose subtests failed, and the unit only if no test failed.
+func failuresOf(unit string, results []result, err error, messages string) []result {
+	var failures []result
+	for _, r := range results {
+		if r.outcome == failed && r.test != "" {
+			failures = append(failures, r)
+		}
+	}
+	causes := slices.DeleteFunc(slices.Clone(failures), func(r result) bool {
+		return slices.ContainsFunc(failures, func(sub result) bool {
+			return strings.HasPrefix(sub.test, r.test+"/") || strings.HasPrefix(sub.test, r.test+" > ")
+		})
+	})
+	if len(causes) > 0 || err == nil {
+		return causes
+	}
+	whole := result{unit: unit, output: messages + err.Error() + "\n"}
+	for _, r := range results {
+		if r.test == "" && r.outcome == failed {
+			whole.output = r.output + whole.output
+		}
+	}
+	return []result{whole}
+}
+
+func (id testID) String() string { return strings.TrimSpace(id.unit + " " + id.test) }
+
+var unfit = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// path returns where the output of a test goes. Long names are cut: a file name has at
+// most 255 bytes.
+func (f *flakes) path(id testID) string {
+	name := strings.Trim(unfit.ReplaceAllString(id.String(), "_"), "_.")
+	return filepath.Join(f.dir, name[:min(len(name), 200)]+".txt")
+}
+
+// write adds the output of a run to the file of a test.
+func (f *flakes) write(id testID, run int, output string) error {
+	if err := os.MkdirAll(f.dir, 0o755); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(f.path(id), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(file, "== %s, run %d\n%s\n", id, run, output)
+	return cmp.Or(err, file.Close())
+}
+
+// summary prints a line for each test that failed and one for all, and returns the exit
+// code.
+func (f *flakes) summary(interrupted bool) int {
+	flaky := 0
+	for _, times := range f.tests {
+		if times > 0 {
+			flaky++
+		}
+	}
+	for _, line := range f.lines {
+		fmt.Fprintln(f.out, line)
+	}
+	if interrupted {
+		fmt.Fprintln(f.out, "flakes: interrupted, the figures are those of the runs that ended before")
+	}
+	fmt.Fprintf(f.out, "flakes: %d runs, %d tests, %d flaky\n", f.runs, f.count(), flaky)
+	if flaky > 0 || interrupted {
+		return 1
+	}
+	return 0
+}
+
+// count returns how many tests ran, without the units themselves.
+func (f *flakes) count() int {
+	n := 0
+	for id := range f.tests {
+		if id.test != "" {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// scripted is a unit whose runs give the results of a script, in turn.
+func scripted(name string, runs ...[]result) unit {
+	n := 0
+	return unit{name, func(_ context.Context, messages io.Writer, each func(result)) error {
+		run := runs[n%len(runs)]
+		n++
+		var err error
+		for _, r := range run {
+			if each(r); r.outcome == failed {
+				err = errors.New("exit status 1")
+			}
+		}
+		return err
+	}}
+}
+
+func newFlakes(t *testing.T) (*flakes, *bytes.Buffer) {
+	var out bytes.Buffer
+	return &flakes{dir: t.TempDir(), out: &out, tests: map[testID]int{}}, &out
+}
+
+func lastLines(out *bytes.Buffer, n int) []string {
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	return lines[max(0, len(lines)-n):]
+}
+
+func TestEveryTestThatFailedOnceHasALine(t *testing.T) {
+	f, out := newFlakes(t)
+	good := []result{{test: "TestA"}, {test: "TestB"}, {test: "TestB/sub"}, {}}
+	bad := []result{{test: "TestA"}, {test: "TestB/sub", outcome: failed, output: "cause\n"}, {test: "TestB", outcome: failed, output: "--- FAIL\n"}, {outcome: failed}}
+	require.NoError(t, f.repeat(t.Context(), scripted("host/x", good, bad, good), 6))
+	require.NoError(t, f.repeat(t.Context(), scripted("host/y", []result{{test: "TestC"}, {}}), 6))
+	require.Equal(t, 1, f.summary(false))
+	file := filepath.Join(f.dir, "host_x_TestB_sub.txt")
+	require.Equal(t, []string{
+		"FLAKY host/x TestB/sub: failed in 2 of 6 runs; output: " + file,
+		"flakes: 12 runs, 4 tests, 1 flaky",
+	}, lastLines(out, 2))
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "== host/x TestB/sub, run 2\ncause\n\n== host/x TestB/sub, run 5\ncause\n\n", string(text))
+}
+
+func TestNothingFlakyIsSuccess(t *testing.T) {
+	f, out := newFlakes(t)
+	require.NoError(t, f.repeat(t.Context(), scripted("host/y", []result{{test: "TestC"}, {}}), 3))
+	require.Zero(t, f.summary(false))
+	require.Equal(t, []string{"flakes: 3 runs, 1 tests, 0 flaky"}, lastLines(out, 1))
+}
+
+func TestUnitThatFailsWithoutATestIsFlaky(t *testing.T) {
+	f, out := newFlakes(t)
+	crash := unit{"host/z", func(_ context.Context, messages io.Writer, _ func(result)) error {
+		fmt.Fprintln(messages, "fatal error: no memory")
+		return errors.New("exit status 2")
+	}}
+	require.NoError(t, f.repeat(t.Context(), crash, 2))
+	require.Equal(t, 1, f.summary(false))
+	require.Equal(t, "flakes: 2 runs, 0 tests, 1 flaky", lastLines(out, 1)[0])
+	text, err := os.ReadFile(filepath.Join(f.dir, "host_z.txt"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "fatal error: no memory\nexit status 2\n")
+}
+
+func TestInterruptEndsTheRunsAndDropsTheOneThatWasCutOff(t *testing.T) {
+	f, out := newFlakes(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	runs := 0
+	u := unit{"host/x", func(ctx context.Context, _ io.Writer, each func(result)) error {
+		if runs++; runs == 3 {
+			interrupt()
+			each(result{test: "TestA", outcome: failed})
+			return ctx.Err()
+		}
+		each(result{test: "TestA"})
+		return nil
+	}}
+	require.NoError(t, f.repeat(ctx, u, 10))
+	require.Equal(t, 1, f.summary(true))
+	require.Equal(t, []string{
+		"flakes: interrupted, the figures are those of the runs that ended before",
+		"flakes: 2 runs, 1 tests, 0 flaky",
+	}, lastLines(out, 2))
+}
+
+// TestUnitsOfBothKinds runs a Go package and a file of Node's that fail in every other
+// run: each counts its runs in a file.
+func TestUnitsOfBothKinds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: compiles a package")
+	}
+	dir := t.TempDir()
+	files := map[string]string{
+		"go.mod": "module example.com/flaky\n\ngo 1.26.0\n",
+		"flaky_test.go": `package flaky
+
+import (
+	"os"
+	"testing"
+)
+
+func TestEveryOther(t *testing.T) {
+	t.Run("part", func(t *testing.T) {
+		runs, _ := os.ReadFile("runs")
+		if err := os.WriteFile("runs", append(runs, '.'), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if len(runs)%2 == 1 {
+			t.Fatal("an odd run")
+		}
+	})
+}
+
+func TestNever(*testing.T) {}
+`,
+		"flaky.test.mjs": `import { appendFileSync, statSync } from "node:fs";
+import { test } from "node:test";
+const file = new URL("node-runs", import.meta.url);
+test("every other", async (t) => {
+  await t.test("part", () => {
+    appendFileSync(file, ".");
+    console.log("printed");
+    if (statSync(file).size % 2 === 0) throw new Error("an even run");
+  });
+});
+test("skipped", { skip: "a reason" }, () => {});
+`,
+	}
+	for name, text := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	f, out := newFlakes(t)
+	u := goUnit("example.com/flaky", dir, filepath.Join(dir, "flaky.test"))
+	require.NoError(t, f.repeat(t.Context(), u, 4))
+	node := nodeUnit(filepath.Join(dir, "flaky.test.mjs"), "./reporter.mjs")
+	require.NoError(t, f.repeat(t.Context(), node, 4))
+	require.Equal(t, 1, f.summary(false))
+	lines := lastLines(out, 3)
+	require.Contains(t, lines[0], "FLAKY example.com/flaky TestEveryOther/part: failed in 2 of 4 runs; output: ")
+	require.Contains(t, lines[1], "flaky.test.mjs every other > part: failed in 2 of 4 runs; output: ")
+	require.Equal(t, "flakes: 8 runs, 6 tests, 2 flaky", lines[2])
+	text, err := os.ReadFile(f.path(testID{"example.com/flaky", "TestEveryOther/part"}))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "an odd run")
+	text, err = os.ReadFile(f.path(testID{node.name, "every other > part"}))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "an even run")
+}
+
+// TestInterruptLeavesNoProcess interrupts the program while a test hangs. The test has a
+// connection, and all processes of the program have a pipe: both close when they end.
+func TestInterruptLeavesNoProcess(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: compiles the program")
+	}
+	dir := t.TempDir()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	hangs := filepath.Join(dir, "hangs.test.mjs")
+	require.NoError(t, os.WriteFile(hangs, fmt.Appendf(nil, `import { connect } from "node:net";
+import { test } from "node:test";
+test("hangs", () => new Promise(() => connect(%d, "127.0.0.1")));
+`, listener.Addr().(*net.TCPAddr).Port), 0o600))
+	program := filepath.Join(dir, "testsum")
+	text, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput()
+	require.NoError(t, err, string(text))
+	held, write, err := os.Pipe()
+	require.NoError(t, err)
+	defer held.Close()
+	var out bytes.Buffer
+	flakes := exec.CommandContext(t.Context(), program, "-flakes", "-count=1", "-load=2", hangs)
+	flakes.Dir, flakes.ExtraFiles, flakes.Stdout, flakes.Stderr = dir, []*os.File{write}, &out, &out
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(reporter)), 0o755))
+	script, err := os.ReadFile("reporter.mjs")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, reporter), script, 0o600))
+	require.NoError(t, flakes.Start())
+	require.NoError(t, write.Close())
+	conn, err := listener.Accept()
+	require.NoError(t, err)
+	defer conn.Close()
+
+	require.NoError(t, flakes.Process.Signal(os.Interrupt))
+	require.Error(t, flakes.Wait())
+	require.Equal(t, 1, flakes.ProcessState.ExitCode(), out.String())
+	require.Contains(t, out.String(), "flakes: 0 runs, 0 tests, 0 flaky\n")
+	_, err = conn.Read(make([]byte, 1))
+	require.Error(t, err)
+	_, err = held.Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF)
+}

@@ -1,0 +1,42 @@
+// A reporter for node --test: one JSON object on a line for each test, for each test
+// file, and for what a file prints. nodetest.go reads it.
+import { relative, resolve } from "node:path";
+import { inspect } from "node:util";
+
+export default async function* report(source) {
+  const names = new Map(); // by file: the tests that are open, outermost first
+  for await (const { type, data } of source) {
+    const line = lines[type]?.(data, names);
+    if (line) yield JSON.stringify({ file: data.file && relative("", data.file), ...line }) + "\n";
+  }
+}
+
+const isFile = (data) => data.nesting === 0 && data.file !== undefined && resolve(data.name) === resolve(data.file);
+
+const lines = {
+  "test:start"(data, names) {
+    names.set(data.file, [...(names.get(data.file) ?? []).slice(0, data.nesting), data.name]);
+  },
+  "test:pass"(data, names) {
+    if (data.details.type === "suite") return undefined;
+    const skipped = data.skip !== undefined && data.skip !== false;
+    return { action: skipped ? "skip" : "pass", ...test(data, names), output: skipped ? `    ${data.skip}\n` : "" };
+  },
+  "test:fail"(data, names) {
+    const { error, type } = data.details;
+    if (type === "suite" && error?.failureType === "subtestsFailed") return undefined;
+    const output = error?.failureType === "subtestsFailed" ? "" : inspect(error?.cause ?? error).replace(/^/gm, "    ") + "\n";
+    return { action: "fail", ...test(data, names), output };
+  },
+  "test:complete"(data) {
+    if (!isFile(data)) return undefined;
+    return { action: data.details.passed ? "pass" : "fail", seconds: data.details.duration_ms / 1000 };
+  },
+  "test:stdout": (data) => ({ action: "output", output: data.message }),
+  "test:stderr": (data) => ({ action: "output", output: data.message }),
+};
+
+function test(data, names) {
+  const open = isFile(data) ? ["(the file)"] : [...(names.get(data.file) ?? []).slice(0, data.nesting), data.name];
+  return { test: open.join(" > "), seconds: data.details.duration_ms / 1000 };
+}

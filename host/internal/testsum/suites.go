@@ -1,0 +1,70 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+)
+
+// suite is a command that prints results.
+type suite struct {
+	name    string
+	command []string
+	read    reader
+	suffix  string // tells its packages from those of another suite among the slowest
+}
+
+// reporter makes Node's test runner print what readNode reads.
+const reporter = "./host/internal/testsum/reporter.mjs"
+
+// conformance returns the suites of host/conformance. They take turns, because the
+// packages there start servers and use the whole machine.
+func conformance() []suite {
+	test := func(name, module string, args ...string) suite {
+		return suite{name: name, command: slices.Concat([]string{"go", "-C", module, "test", "-json", "-timeout", "30m"}, args), read: readGo}
+	}
+	const module = "host/conformance"
+	return []suite{
+		test("selectors against apimachinery", module, "./selectors"),
+		test("watch cache against that of kube-apiserver", module, "./cacher"),
+		test("object cache against that of the kubelet", module+"/objcache", "."),
+		test("storage suites", module, "./storage"),
+		test("client-go and kubectl", module, "./kubeapi"),
+		test("kube-apiserver", module, "-skip", "^TestRBAC$", "./apiserver"),
+		test("RBAC", module, "-run", "^TestRBAC$", "./apiserver"),
+	}
+}
+
+// raced are the packages with goroutines of their own, without those that use etcd,
+// whose race build takes minutes.
+var raced = []string{"./host/connector", "./host/kubeapi", "./host/push", "./host/server", "./host/guest"}
+
+func suites() ([]suite, error) {
+	npm, examples, err := nodeFiles()
+	if err != nil {
+		return nil, err
+	}
+	node := []string{"node", "--test", "--test-reporter=" + reporter, "--test-concurrency=1"}
+	return []suite{
+		{name: "Go", command: []string{"go", "test", "-json", "./..."}, read: readGo},
+		{name: "Go, race detector", command: slices.Concat([]string{"go", "test", "-json", "-race"}, raced), read: readGo, suffix: " (race)"},
+		// The other packages of that module take minutes to build.
+		{name: "selectors against Kubernetes", command: []string{"go", "-C", "host/conformance", "test", "-json", "./selectors"}, read: readGo},
+		{name: "the npm package in Node, Chromium and workerd", command: slices.Concat(node, npm), read: readNode},
+		{name: "the examples", command: slices.Concat(node, examples), read: readNode},
+	}, nil
+}
+
+// nodeFiles returns the test files of the npm package and of the examples.
+func nodeFiles() (npm, examples []string, err error) {
+	if npm, err = filepath.Glob("js/build/test/*.test.js"); err != nil {
+		return nil, nil, err
+	}
+	for _, pattern := range []string{"examples/*/*.test.mjs", "examples/dashboard/test/*.test.mjs"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			return nil, nil, err
+		}
+		examples = append(examples, found...)
+	}
+	return npm, examples, nil
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// timeout ends a package that hangs; go test has the same default for a quiet machine.
+const timeout = "20m"
+
+// findUnits returns the units that patterns name: files of Node's by their paths, and Go
+// packages. Without a pattern these are all files and all packages.
+func findUnits(ctx context.Context, scratch string, patterns []string) ([]unit, error) {
+	var packages, files []string
+	for _, p := range patterns {
+		if strings.HasSuffix(p, ".js") || strings.HasSuffix(p, ".mjs") {
+			files = append(files, p)
+		} else {
+			packages = append(packages, p)
+		}
+	}
+	if len(patterns) == 0 {
+		npm, examples, err := nodeFiles()
+		if err != nil {
+			return nil, err
+		}
+		packages, files = []string{"./..."}, slices.Concat(npm, examples)
+	}
+	var units []unit
+	if len(packages) > 0 {
+		found, err := goUnits(ctx, scratch, packages)
+		if err != nil {
+			return nil, err
+		}
+		units = found
+	}
+	for _, file := range files {
+		units = append(units, nodeUnit(file, reporter))
+	}
+	if len(units) == 0 {
+		return nil, fmt.Errorf("%s: no package or file has tests", strings.Join(patterns, " "))
+	}
+	return units, nil
+}
+
+// goUnits returns the packages that have tests.
+func goUnits(ctx context.Context, scratch string, patterns []string) ([]unit, error) {
+	const format = "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}\t{{.Dir}}{{end}}"
+	out, err := exec.CommandContext(ctx, "go", append([]string{"list", "-f", format}, patterns...)...).Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return nil, fmt.Errorf("go list: %s", exit.Stderr)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var units []unit
+	for line := range strings.Lines(string(out)) {
+		if name, dir, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			units = append(units, goUnit(name, dir, filepath.Join(scratch, fmt.Sprint(len(units), ".test"))))
+		}
+	}
+	return units, nil
+}
+
+// goUnit runs the tests of a package, which it compiles before the first run.
+func goUnit(name, dir, binary string) unit {
+	compiled := false
+	return unit{name, func(ctx context.Context, messages io.Writer, each func(result)) error {
+		if !compiled {
+			build := command(ctx, "go", "test", "-c", "-o", binary, name)
+			build.Dir = dir
+			if text, err := build.CombinedOutput(); err != nil {
+				return fmt.Errorf("%s does not compile: %w\n%s", name, err, text)
+			}
+			compiled = true
+		}
+		test := command(ctx, binary, "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+timeout)
+		test.Dir = dir
+		return pipe(ctx, test, messages, func(out io.Reader, messages io.Writer, each func(result)) error {
+			// Not with ctx: it ends with what it reads.
+			convert := exec.Command("go", "tool", "test2json", "-t", "-p", name)
+			convert.Stdin = out
+			return pipe(context.WithoutCancel(ctx), convert, messages, readGo, each)
+		}, each)
+	}}
+}
+
+// nodeUnit runs a file of Node's.
+func nodeUnit(file, reporter string) unit {
+	return unit{file, func(ctx context.Context, messages io.Writer, each func(result)) error {
+		return pipe(ctx, command(ctx, "node", "--test", "--test-reporter="+reporter, file), messages, readNode, each)
+	}}
+}
