@@ -1,8 +1,6 @@
 package cacher
 
 import (
-	"strings"
-
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
@@ -75,7 +73,39 @@ func (c *Cacher) planList(o *ListOptions) (listPlan, *watcher.Filter, *api.Statu
 		return plan, nil, status
 	}
 	filter, status := c.NewFilter(o.Namespace, o.LabelSelector, o.FieldSelector)
-	return plan, filter, status
+	if status != nil {
+		return plan, nil, status
+	}
+	plan.from, plan.to = c.span(filter.Scope())
+	plan.from = max(plan.from, api.Key(plan.prefix+plan.start))
+	return plan, filter, nil
+}
+
+// span is the range of the keys of a scope: from the first up to and without the last.
+// An empty last key is the end.
+func (c *Cacher) span(s api.Scope) (from, to api.Key) {
+	switch {
+	case s.Name != "" && (s.Namespace != "" || !c.schema.Namespaced):
+		key := api.NewKey(s.Namespace, s.Name)
+		return key, key + "\x00"
+	case s.Namespace != "":
+		return api.Key(s.Namespace + "/"), api.Key(s.Namespace + "0") // which follows the slash
+	}
+	return "", ""
+}
+
+// Survey returns what a list will take: the resource version that it waits for, and
+// how many objects it looks at.
+func (c *Cacher) Survey(opt ListOptions) (notOlderThan api.ResourceVersion, objects int, status *api.Status) {
+	plan, filter, status := c.planList(&opt)
+	if status != nil {
+		return 0, 0, status
+	}
+	objects = c.state.Between(plan.from, plan.to)
+	if plan.limit > 0 && !filter.Selective() {
+		objects = min(objects, plan.limit)
+	}
+	return plan.notOlderThan, objects, nil
 }
 
 // listPlan is where the decision table of rule C39 leads.
@@ -86,6 +116,7 @@ type listPlan struct {
 	continued    bool
 	start        string // after the prefix
 	limit        int    // zero for no limit
+	from, to     api.Key
 }
 
 func (o *ListOptions) plan() (listPlan, *api.Status) {
@@ -157,10 +188,9 @@ func (c *Cacher) openList(p *listPlan, filter *watcher.Filter) (*ListResult, *pa
 // scan yields the items of a list, and finds out whether and where it goes on.
 func (c *Cacher) scan(p *listPlan, filter *watcher.Filter, state *past, r *ListResult, yield func(store.Ref)) *api.Status {
 	items, last := 0, ""
-	from := api.Key(p.prefix + p.start)
-	state.catchUp(from)
-	state.ascend(from, func(ref store.Ref) bool {
-		if !strings.HasPrefix(string(c.heap.Key(ref)), p.prefix) {
+	state.catchUp(p.from)
+	state.ascend(p.from, func(ref store.Ref) bool {
+		if p.beyond(c.heap.Key(ref)) {
 			return false
 		}
 		if !filter.Covers(c.heap.Key(ref)) {
@@ -185,6 +215,9 @@ func (c *Cacher) scan(p *listPlan, filter *watcher.Filter, state *past, r *ListR
 	}
 	return c.damage
 }
+
+// beyond reports whether a key comes after those of the list.
+func (p *listPlan) beyond(key api.Key) bool { return p.to != "" && key >= p.to }
 
 // namespacePrefix is what the keys of a namespace begin with.
 func namespacePrefix(namespace string) string {

@@ -14,12 +14,12 @@ import (
 type Pages struct {
 	ListResult // without Items
 
-	cacher  *Cacher
-	filter  *watcher.Filter
-	state   *past
-	next    api.Key // the first that was not read
-	limited bool
-	left    int // items to read of a list that is limited
+	cacher *Cacher
+	plan   listPlan
+	filter *watcher.Filter
+	state  *past
+	next   api.Key // the first that was not read
+	left   int     // items to read of a list that is limited
 }
 
 // maxScanned is how many objects one read looks at.
@@ -46,8 +46,8 @@ func (c *Cacher) openPages(plan *listPlan, filter *watcher.Filter) (*Pages, *api
 	if status != nil {
 		return nil, status
 	}
-	p := &Pages{cacher: c, filter: filter, state: state, next: api.Key(plan.prefix + plan.start), limited: plan.limit > 0}
-	if p.limited {
+	p := &Pages{cacher: c, plan: *plan, filter: filter, state: state, next: plan.from}
+	if plan.limit > 0 {
 		if status := c.scan(plan, filter, state, r, func(store.Ref) { p.left++ }); status != nil {
 			return nil, status
 		}
@@ -70,7 +70,7 @@ func (p *Pages) Next(take func(*Cacher, store.Ref) (more bool)) (done bool, stat
 	p.state.ascend(p.next, func(ref store.Ref) bool {
 		key := c.heap.Key(ref)
 		switch {
-		case !strings.HasPrefix(string(key), p.prefix), p.limited && p.left == 0:
+		case p.plan.beyond(key), p.plan.limit > 0 && p.left == 0:
 			return false
 		case full, scanned == maxScanned:
 			done, p.next = false, api.Key(strings.Clone(string(key)))

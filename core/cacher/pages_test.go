@@ -162,3 +162,32 @@ func TestAnOpenListIsRefusedLikeAList(t *testing.T) {
 		assert.Equal(t, c.code, status.Code)
 	}
 }
+
+func TestSurveySaysHowManyObjectsAListLooksAt(t *testing.T) {
+	w := listed(t, 100, "n1/a rv=1 app=web", "n1/b rv=2", "n1/c rv=3", "n10/a rv=4", "n2/a rv=5", "n2/b rv=6")
+	for _, c := range []struct {
+		opt     cacher.ListOptions
+		objects int
+		rv      api.ResourceVersion
+	}{
+		{cacher.ListOptions{}, 6, 0},
+		{cacher.ListOptions{Namespace: "n1"}, 3, 0},
+		{cacher.ListOptions{Namespace: "n3"}, 0, 0},
+		{cacher.ListOptions{FieldSelector: "metadata.namespace=n2"}, 6, 0},
+		{cacher.ListOptions{Namespace: "n2", FieldSelector: "metadata.name=b"}, 1, 0},
+		{cacher.ListOptions{FieldSelector: "metadata.name=a"}, 6, 0},
+		{cacher.ListOptions{LabelSelector: "app=web", Limit: 1}, 6, 0},
+		{cacher.ListOptions{Limit: 2}, 2, 0},
+		{cacher.ListOptions{Limit: 2, ResourceVersion: "0"}, 6, 0},
+		{cacher.ListOptions{ResourceVersion: "7"}, 6, 7},
+		{cacher.ListOptions{Continue: cacher.FormatContinue(101, "n10/a\x00")}, 2, 101},
+	} {
+		rv, objects, status := w.Survey(c.opt)
+		require.Nil(t, status, "%+v", c.opt)
+		assert.Equal(t, c.objects, objects, "%+v", c.opt)
+		assert.Equal(t, c.rv, rv, "%+v", c.opt)
+	}
+	_, _, status := w.Survey(cacher.ListOptions{ResourceVersion: "x"})
+	require.NotNil(t, status)
+	assert.Equal(t, 400, status.Code)
+}

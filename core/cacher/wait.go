@@ -17,7 +17,7 @@ type wait struct {
 // if it is, or later, with nil; or with a 504 when rv does not come within
 // three seconds of readiness.
 func (c *Cacher) WhenFresh(rv api.ResourceVersion, done func(*api.Status)) {
-	if c.fresh(rv) {
+	if c.Fresh(rv) {
 		done(nil)
 		return
 	}
@@ -33,7 +33,8 @@ func (c *Cacher) WhenFresh(rv api.ResourceVersion, done func(*api.Status)) {
 // collection is at that version and yet not all there.
 func (c *Cacher) Hold() { c.held = true }
 
-func (c *Cacher) fresh(rv api.ResourceVersion) bool { return c.ready && rv <= c.rv }
+// Fresh reports whether the collection is ready and at rv or beyond.
+func (c *Cacher) Fresh(rv api.ResourceVersion) bool { return c.ready && rv <= c.rv }
 
 // Prompt says that somebody who follows this cacher waits for a version that has
 // not come.
@@ -56,7 +57,7 @@ func (c *Cacher) wakeFresh() {
 		if w.deadline == 0 {
 			w.deadline = c.now + freshnessMillis
 		}
-		return c.fresh(w.rv), nil
+		return c.Fresh(w.rv), nil
 	})
 }
 

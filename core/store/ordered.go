@@ -160,6 +160,15 @@ func (o *Ordered) From(at int, yield func(ID) bool) {
 	}
 }
 
+// place counts the entries for which before is true.
+func (o *Ordered) place(before func(ID) bool) int {
+	chunk, n := o.search(before)
+	for _, c := range o.chunks[:chunk] {
+		n += len(c)
+	}
+	return n
+}
+
 // ascend calls yield for the entries for which before is false, in order,
 // until it returns false.
 func (o *Ordered) ascend(before func(ID) bool, yield func(ID) bool) {

@@ -176,6 +176,17 @@ func (s *Store) Ascend(from api.Key, yield func(Ref) bool) {
 	}
 }
 
+// Between counts the objects from one key up to and without another. An empty key is
+// the first or the last. It takes time for a search, not for the objects.
+func (s *Store) Between(from, to api.Key) int {
+	s.LoadAll()
+	end := s.order.Len()
+	if to != "" {
+		end = s.order.place(s.before(to))
+	}
+	return max(end-s.order.place(s.before(from)), 0)
+}
+
 // Clear lets every version go.
 func (s *Store) Clear() {
 	for _, ref := range s.versions {

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"fmt"
 	"maps"
+	"math/rand"
 	"slices"
 	"testing"
 
@@ -54,6 +56,28 @@ func TestC41_StoreAscendsByKey(t *testing.T) {
 	assert.Zero(t, h.Versions())
 	s.Set(put(h, "a", 1, 0))
 	assert.Equal(t, []api.Key{"a"}, keys(s, "", 0), "a cleared store is as good as new")
+}
+
+func TestStoreCountsBetweenKeys(t *testing.T) {
+	h := NewHeap()
+	s := New(h)
+	for i := range 5 * chunkSize {
+		s.Set(put(h, api.Key(fmt.Sprintf("ns/%05d", 2*i)), 1, 0))
+	}
+	random := rand.New(rand.NewSource(1))
+	bound := func() api.Key {
+		return [...]api.Key{"", "a", "z", api.Key(fmt.Sprintf("ns/%05d", random.Intn(10*chunkSize)))}[max(0, random.Intn(8)-4)%4]
+	}
+	for range 1000 {
+		from, to := bound(), bound()
+		n := 0
+		for _, key := range keys(s, from, 0) {
+			if to == "" || key < to {
+				n++
+			}
+		}
+		require.Equal(t, n, s.Between(from, to), "%q %q", from, to)
+	}
 }
 
 // Two stores share what did not change.
