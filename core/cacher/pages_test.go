@@ -163,7 +163,7 @@ func TestAnOpenListIsRefusedLikeAList(t *testing.T) {
 	}
 }
 
-func TestSurveySaysHowManyObjectsAListLooksAt(t *testing.T) {
+func TestC46_SurveySaysHowManyObjectsAListLooksAt(t *testing.T) {
 	w := listed(t, 100, "n1/a rv=1 app=web", "n1/b rv=2", "n1/c rv=3", "n10/a rv=4", "n2/a rv=5", "n2/b rv=6")
 	for _, c := range []struct {
 		opt     cacher.ListOptions

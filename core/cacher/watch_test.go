@@ -204,7 +204,7 @@ func gone(text string) *api.Status { return api.Expired(text) }
 // A watch from beyond the newest version waits for it. When three seconds have
 // passed and the source still confirms an older version, the version belongs to a
 // history that was lost.
-func TestWatchFromALostVersionEndsWith410(t *testing.T) {
+func TestH9_WatchFromALostVersionEndsWith410(t *testing.T) {
 	w := listed(t, 23, "ns/a rv=20")
 	x := w.start(since("71"))
 	w.pass(1000)

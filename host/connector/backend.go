@@ -70,9 +70,13 @@ func (b backend) Schema(ctx context.Context, resource api.Resource) (*api.Schema
 
 // hold holds a collection once it has been listed. The caller releases it.
 func (b backend) hold(ctx context.Context, resource api.Resource) (*collection, error) {
+	return b.holdOnce(ctx, resource, waitFreely)
+}
+
+func (b backend) holdOnce(ctx context.Context, resource api.Resource, waiting func() error) (*collection, error) {
 	bounded, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	col, err := b.connector.hold(bounded, resource)
+	col, err := b.connector.hold(bounded, resource, waiting)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return nil, api.TooManyRequests(resource.String()+" has not been listed yet"+b.connector.excuse(resource)+": try again", 1)
 	}

@@ -2,6 +2,7 @@ package connector
 
 import (
 	"context"
+	"sync"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
@@ -47,6 +48,48 @@ func (b backend) List(ctx context.Context, resource api.Resource, o kubeapi.List
 		}
 	})
 	return await(ctx, b.connector, answer)
+}
+
+// survey is what a list will take.
+type survey struct {
+	objects int
+	rv      api.ResourceVersion
+	fresh   bool // it can be answered now
+}
+
+// Weigh implements kubeapi.Weigher.
+func (b backend) Weigh(ctx context.Context, resource api.Resource, o kubeapi.ListOptions, waiting func() error) (int, error) {
+	waiting = sync.OnceValue(waiting)
+	col, err := b.holdOnce(ctx, resource, waiting)
+	if err != nil {
+		return 0, err
+	}
+	defer col.release()
+	s, err := col.survey(&o)
+	if err != nil || s.fresh {
+		return s.objects, err
+	}
+	if err := waiting(); err != nil {
+		return 0, err
+	}
+	answer := make(chan answered[survey], 1)
+	col.ask(func(c *cacher.Cacher) {
+		c.WhenFresh(s.rv, func(status *api.Status) { answer <- answered[survey]{s, orNil(status)} })
+	})
+	if _, err := await(ctx, b.connector, answer); err != nil {
+		return 0, err
+	}
+	s, err = col.survey(&o)
+	return s.objects, err
+}
+
+func (col *collection) survey(o *kubeapi.ListOptions) (s survey, err error) {
+	col.ask(func(c *cacher.Cacher) {
+		var status *api.Status
+		s.rv, s.objects, status = c.Survey(listOptions(o))
+		s.fresh, err = c.Fresh(s.rv), orNil(status)
+	})
+	return s, err
 }
 
 func listOptions(o *kubeapi.ListOptions) cacher.ListOptions {

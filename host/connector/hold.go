@@ -9,15 +9,18 @@ import (
 // Hold keeps a resource's upstream watch running as if somebody read it, and
 // returns once its first list is complete. release lets it go; call it once.
 func (c *Connector) Hold(ctx context.Context, resource api.Resource) (release func(), err error) {
-	col, err := c.hold(ctx, resource)
+	col, err := c.hold(ctx, resource, waitFreely)
 	if err != nil {
 		return nil, err
 	}
 	return col.release, nil
 }
 
-// hold is Hold for those who use the collection, and release it.
-func (c *Connector) hold(ctx context.Context, resource api.Resource) (*collection, error) {
+func waitFreely() error { return nil }
+
+// hold is Hold for those who use the collection, and release it. It calls waiting
+// before it waits, and gives up if that fails.
+func (c *Connector) hold(ctx context.Context, resource api.Resource, waiting func() error) (*collection, error) {
 	for {
 		col, err := c.take(ctx, resource)
 		if err != nil {
@@ -26,8 +29,17 @@ func (c *Connector) hold(ctx context.Context, resource api.Resource) (*collectio
 		select {
 		case <-col.ready:
 			return col, nil
+		default:
+			err = waiting()
+		}
+		if err != nil {
+			col.release()
+			return nil, err
+		}
+		select {
+		case <-col.ready:
+			return col, nil
 		case <-col.gone: // there is another
-			err = nil
 		case <-ctx.Done():
 			err = ctx.Err()
 		case <-c.stopping.Done():

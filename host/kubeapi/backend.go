@@ -31,6 +31,14 @@ type Backend interface {
 	Watch(ctx context.Context, resource api.Resource, options WatchOptions) (Watch, error)
 }
 
+// Weigher is a Backend that can say what a read will take before it is admitted.
+type Weigher interface {
+	// Weigh waits until a list with these options can be answered without waiting,
+	// and returns how many objects it will look at. It calls waiting once if it has to
+	// wait, and gives up if that fails.
+	Weigh(ctx context.Context, resource api.Resource, options ListOptions, waiting func() error) (objects int, err error)
+}
+
 // GetNotOlder answers a Get that names a version for a backend whose own get
 // knows none: with a list of one.
 func GetNotOlder(ctx context.Context, b Backend, resource api.Resource, key api.Key, resourceVersion string) (Object, error) {

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -58,6 +57,11 @@ type Handler struct {
 	stopping context.Context // ends with Stop
 	stop     context.CancelFunc
 	counts   counts
+
+	// Requests take seats while they wait for Access, wait for objects, and are
+	// answered. Each kind has seats of its own: neither strangers nor those who wait
+	// take the seats of clients that can be served.
+	deciding, waiting, requests, watches *seats
 }
 
 // New makes a handler.
@@ -78,6 +82,11 @@ func New(config Config) *Handler {
 		config.Server = "watchglass"
 	}
 	h := &Handler{config: config, access: access.Enforce(config.Access, config.Limits, config.Observer)}
+	for seats, l := range map[**seats]*limit.Limit{
+		&h.deciding: limit.MaxRequests, &h.waiting: limit.MaxWaitingRequests, &h.requests: limit.MaxRequests, &h.watches: limit.MaxWatches,
+	} {
+		*seats = newSeats(config.Limits, l)
+	}
 	h.stopping, h.stop = context.WithCancel(context.Background())
 	return h
 }
@@ -134,7 +143,7 @@ func (h *Handler) serve(w *output, r *http.Request, req *request) *api.Status {
 		h.health(w, r, req.name)
 		return nil
 	}
-	status := h.within(&h.counts.deciding, limit.MaxRequests, func() *api.Status { return h.authenticate(w, r, req) })
+	status := h.deciding.within(clientOf(r, nil), 1, func() *api.Status { return h.authenticate(w, r, req) })
 	if status != nil {
 		return status
 	}
@@ -159,18 +168,7 @@ func (h *Handler) serve(w *output, r *http.Request, req *request) *api.Status {
 		return h.read(w, r, req)
 	}
 	req.verb = "discovery"
-	return h.within(&h.counts.requests, limit.MaxRequests, func() *api.Status {
-		return h.discover(w, r, req.place)
-	})
-}
-
-// within answers unless as many answers as are allowed are under way.
-func (h *Handler) within(open *atomic.Int64, l *limit.Limit, answer func() *api.Status) *api.Status {
-	defer open.Add(-1)
-	if n := open.Add(1); n > h.config.Limits.Value(l) {
-		return h.config.Limits.Refuse(l, "the server answers as many requests as it can at once: try again")
-	}
-	return answer()
+	return h.requests.within(clientOf(r, req.user), 1, func() *api.Status { return h.discover(w, r, req.place) })
 }
 
 func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request, req *request) *api.Status {
@@ -198,19 +196,54 @@ func (h *Handler) read(w *output, r *http.Request, req *request) *api.Status {
 	if req.watch {
 		req.verb = "watch"
 	}
-	status = h.within(&h.counts.deciding, limit.MaxRequests, func() *api.Status { return h.admit(r, req) })
+	client := clientOf(r, req.user)
+	status = h.deciding.within(client, 1, func() *api.Status { return h.admit(r, req) })
 	if status != nil {
 		return status
 	}
 	if req.watch {
-		return h.within(&h.counts.watches, limit.MaxWatches, func() *api.Status { return h.watch(w, r, req) })
+		return h.watches.within(client, 1, func() *api.Status { return h.watch(w, r, req) })
 	}
-	return h.within(&h.counts.requests, limit.MaxRequests, func() *api.Status {
+	seats, status := h.weigh(r, req, client)
+	if status != nil {
+		return status
+	}
+	return h.requests.within(client, seats, func() *api.Status {
 		if req.kind == object {
 			return h.get(w, r, req)
 		}
 		return h.list(w, r, req)
 	})
+}
+
+// weigh waits until a get or a list can be answered, and returns how many seats that
+// takes.
+func (h *Handler) weigh(r *http.Request, req *request, client string) (int, *api.Status) {
+	weigher, ok := h.config.Backend.(Weigher)
+	if !ok {
+		return 1, nil
+	}
+	options := ListOptions{ResourceVersion: req.resourceVersion}
+	if req.kind == collection {
+		options = req.listOptions()
+	}
+	leave := func() {}
+	defer func() { leave() }()
+	objects, err := weigher.Weigh(r.Context(), req.resource, options, func() error {
+		left, refused := h.waiting.take(client, 1)
+		if refused != nil {
+			return refused
+		}
+		leave = left
+		return nil
+	})
+	if err != nil {
+		return 0, asStatus(err)
+	}
+	if req.kind == object {
+		objects = 1
+	}
+	return seatsOf(objects), nil
 }
 
 // admit authorizes a read and finds its schema, in this order: a user without the

@@ -18,7 +18,7 @@ import (
 )
 
 func TestWatchesBeyondTheLimitAre429(t *testing.T) {
-	run(t, kubeapi.Config{Limits: limit.NewSet().With(limit.MaxWatches, 2)}, func(t *testing.T, w *world) {
+	run(t, kubeapi.Config{Limits: limit.NewSet().With(limit.MaxWatches, 3)}, func(t *testing.T, w *world) {
 		w.put("a/one", "web")
 		first, second := w.watch("/api/v1/pods?watch=1"), w.watch("/api/v1/pods?watch=1")
 		a := w.get("/api/v1/pods?watch=1")

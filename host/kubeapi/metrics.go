@@ -6,16 +6,10 @@ import (
 	"io"
 	"slices"
 	"sync"
-	"sync/atomic"
 )
 
 // counts are what the metrics are made of.
 type counts struct {
-	watches, requests atomic.Int64 // under way; requests are all but watches
-	// deciding is how many wait for Access. They are counted apart, so that
-	// strangers do not take the places of those who were let in.
-	deciding atomic.Int64
-
 	mu       sync.Mutex
 	answered map[answer]uint64
 }
@@ -38,11 +32,15 @@ func (c *counts) add(verb string, code int) {
 // WriteMetrics writes the handler's metrics in the Prometheus text format.
 // Requests are counted when they end.
 func (h *Handler) WriteMetrics(w io.Writer) {
+	gauge := func(name, help string, value int) {
+		fmt.Fprintf(w, "# HELP watchglass_kubeapi_%[1]s %[2]s\n# TYPE watchglass_kubeapi_%[1]s gauge\nwatchglass_kubeapi_%[1]s %[3]d\n", name, help, value)
+	}
+	gauge("watches", "Open watches of the Kubernetes API.", h.watches.inUse())
+	gauge("request_seats", "Seats taken by other requests to the Kubernetes API, of max-requests.", h.requests.inUse())
+	gauge("waiting_requests", "Requests to the Kubernetes API that wait for a list or for a resource version.", h.waiting.inUse())
 	c := &h.counts
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	fmt.Fprintf(w, "# HELP watchglass_kubeapi_watches Open watches of the Kubernetes API.\n"+
-		"# TYPE watchglass_kubeapi_watches gauge\nwatchglass_kubeapi_watches %d\n", c.watches.Load())
 	fmt.Fprint(w, "# HELP watchglass_kubeapi_requests_total Requests to the Kubernetes API that have ended.\n"+
 		"# TYPE watchglass_kubeapi_requests_total counter\n")
 	answers := make([]answer, 0, len(c.answered))

@@ -47,6 +47,13 @@ func groupSuffix(r api.Resource) string {
 	return "." + r.Group
 }
 
+func (r *request) listOptions() ListOptions {
+	return ListOptions{
+		Namespace: r.namespace, LabelSelector: r.labelSelector, FieldSelector: r.fieldSelector,
+		ResourceVersion: r.resourceVersion, Match: r.match, Limit: r.limit, Continue: r.cont,
+	}
+}
+
 // maxWarnings bounds the Warning headers of an answer.
 const maxWarnings = 10
 
@@ -56,10 +63,7 @@ func (h *Handler) list(w *output, r *http.Request, req *request) *api.Status {
 	if status != nil {
 		return status
 	}
-	list, err := h.config.Backend.List(r.Context(), req.resource, ListOptions{
-		Namespace: req.namespace, LabelSelector: req.labelSelector, FieldSelector: req.fieldSelector,
-		ResourceVersion: req.resourceVersion, Match: req.match, Limit: req.limit, Continue: req.cont,
-	})
+	list, err := h.config.Backend.List(r.Context(), req.resource, req.listOptions())
 	if err != nil {
 		return asStatus(err)
 	}

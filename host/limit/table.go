@@ -46,12 +46,18 @@ var (
 var (
 	MaxWatches = define(Limit{
 		Name: "max-watches", Default: 10_000, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "watches of the Kubernetes API open at once; further ones get 429",
+		Help: "watches of the Kubernetes API open at once; further ones get 429, and so does a user or address that has more than are left for others",
 	})
 	// kube-apiserver answers as many non-mutating requests at once.
 	MaxRequests = define(Limit{
 		Name: "max-requests", Default: 400, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "other requests of the Kubernetes API answered at once; further ones get 429",
+		Help: "other requests of the Kubernetes API answered at once; a list counts once for every 1000 objects that it looks at, 10 times at most. " +
+			"Further requests get 429, and so do those of a user or address that has more than are left for others",
+	})
+	MaxWaitingRequests = define(Limit{
+		Name: "max-waiting-requests", Default: 1000, Unit: Count, Code: http.StatusTooManyRequests,
+		Help: "requests of the Kubernetes API that wait for a resource's first list or for a later resource version; " +
+			"further ones get 429, and so do those of a user or address that has more than are left for others",
 	})
 )
 

@@ -1,0 +1,92 @@
+package kubeapi
+
+import (
+	"net/http"
+	"net/netip"
+	"sync"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/limit"
+)
+
+// seats are what requests take while they are answered, a heavy one several. A client
+// may have as many as are left for others. So one client has half of them at most, two
+// have a third each, and the next client always finds some.
+type seats struct {
+	limits *limit.Set
+	limit  *limit.Limit
+
+	mu      sync.Mutex
+	taken   int
+	clients map[string]int // seats of those who have any
+}
+
+func newSeats(limits *limit.Set, l *limit.Limit) *seats {
+	return &seats{limits: limits, limit: l, clients: map[string]int{}}
+}
+
+// take takes seats, or refuses the client. leave gives them back.
+func (s *seats) take(client string, n int) (leave func(), refused *api.Status) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	total := s.limits.Int(s.limit)
+	n = min(n, total)
+	if s.clients[client]+n > total-s.taken {
+		return nil, s.limits.Refuse(s.limit, "the server answers as many requests of this client as it can at once: try again")
+	}
+	s.taken += n
+	s.clients[client] += n
+	return func() { s.leave(client, n) }, nil
+}
+
+func (s *seats) leave(client string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taken -= n
+	if s.clients[client] -= n; s.clients[client] == 0 {
+		delete(s.clients, client)
+	}
+}
+
+// within answers while the client has seats.
+func (s *seats) within(client string, n int, answer func() *api.Status) *api.Status {
+	leave, refused := s.take(client, n)
+	if refused != nil {
+		return refused
+	}
+	defer leave()
+	return answer()
+}
+
+// inUse returns how many seats are taken.
+func (s *seats) inUse() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.taken
+}
+
+const (
+	objectsPerSeat = 1000
+	maxSeats       = 10
+)
+
+// seatsOf returns how many seats a request takes that looks at some objects.
+func seatsOf(objects int) int {
+	return max(1, min((objects+objectsPerSeat-1)/objectsPerSeat, maxSeats))
+}
+
+// clientOf names whom a request counts for: its user, or its address if users are not
+// told apart.
+func clientOf(r *http.Request, user *access.User) string {
+	if user != nil && !user.Shared {
+		return "user " + user.Name
+	}
+	client := access.ClientOf(r.Context())
+	if !client.Address.IsValid() {
+		if address, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+			client.Address = address.Addr()
+		}
+	}
+	return client.Block().String()
+}
