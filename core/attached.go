@@ -136,13 +136,14 @@ func (r *attached) grant(bytes uint64) {
 // Collection implements session.Backend: an open collection that has all that is
 // asked for, or else one of the whole resource or namespace, which is opened for
 // it. Until that is described the reader is asked to come again.
-func (r *attached) Collection(resource api.Resource, f *wire.Subscribe) (*cacher.Cacher, *api.Status) {
+func (r *attached) Collection(asked *session.Request) (*cacher.Cacher, *api.Status) {
+	f := asked.Frame
 	if !r.mayRead(f) {
 		where := ""
 		if f.Namespace != "" {
 			where = " in the namespace " + f.Namespace
 		}
-		return nil, api.Forbidden("this reader may not read " + resource.String() + where)
+		return nil, api.Forbidden("this reader may not read " + asked.Resource.String() + where)
 	}
 	e := r.engine
 	b := e.serves(f)

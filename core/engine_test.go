@@ -20,9 +20,9 @@ var podSchema = api.Schema{
 
 type backend struct{ pods *cacher.Cacher }
 
-func (b backend) Collection(r api.Resource, _ *wire.Subscribe) (*cacher.Cacher, *api.Status) {
-	if r != podSchema.Resource {
-		return nil, api.NotFound("no such resource " + r.String() + "; there is v1/pods")
+func (b backend) Collection(r *session.Request) (*cacher.Cacher, *api.Status) {
+	if r.Resource != podSchema.Resource {
+		return nil, api.NotFound("no such resource " + r.Resource.String() + "; there is v1/pods")
 	}
 	return b.pods, nil
 }

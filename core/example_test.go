@@ -124,7 +124,7 @@ func newConnector() connector {
 	return connector{pods}
 }
 
-func (c connector) Collection(api.Resource, *wire.Subscribe) (*cacher.Cacher, *api.Status) {
+func (c connector) Collection(*session.Request) (*cacher.Cacher, *api.Status) {
 	return c.pods, nil
 }
 func (c connector) Release(api.Resource) {}

@@ -7,6 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -57,13 +58,16 @@ func (e *Engine) list(f *wire.List) {
 		return
 	}
 	request, bodies := f.Request, f.Bodies
+	selection, refused := selector.Limits{}.Parse(strings.Clone(f.LabelSelector), strings.Clone(f.FieldSelector))
 	opt := cacher.ListOptions{
-		Namespace: strings.Clone(f.Namespace), LabelSelector: strings.Clone(f.LabelSelector),
-		FieldSelector: strings.Clone(f.FieldSelector), ResourceVersion: strings.Clone(f.ResourceVersion),
+		Namespace: strings.Clone(f.Namespace), Selection: selection, ResourceVersion: strings.Clone(f.ResourceVersion),
 		Match: f.Match, Limit: f.Limit, Continue: strings.Clone(f.Continue),
 	}
 	c.backing.whenDescribed(func(status *api.Status) {
 		cache := c.backing.cacher
+		if status == nil {
+			status = refused
+		}
 		if status == nil {
 			status = cache.List(opt, func(r *cacher.ListResult, status *api.Status) {
 				if status != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/watcher"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -90,17 +91,22 @@ func (e *Engine) openWatch(f *wire.OpenWatch) {
 		e.reject(wire.ObjectWatch, f.Watch, api.BadRequest("a watch with this number is open"))
 		return
 	}
+	selection, refused := selector.Limits{}.Parse(strings.Clone(f.LabelSelector), strings.Clone(f.FieldSelector))
 	w := &watch{id: f.Watch, collection: c, bodies: f.Bodies, limited: f.Credit > 0, credit: f.Credit}
 	e.watches.add(w)
 	opt := cacher.WatchOptions{
-		Namespace: strings.Clone(f.Namespace), LabelSelector: strings.Clone(f.LabelSelector),
-		FieldSelector: strings.Clone(f.FieldSelector), ResourceVersion: strings.Clone(f.ResourceVersion),
+		Namespace: strings.Clone(f.Namespace), Selection: selection, ResourceVersion: strings.Clone(f.ResourceVersion),
 		Match: f.Match, SendInitialEvents: f.SendInitialEvents, Bookmarks: f.Bookmarks,
 		TimeoutSeconds: f.TimeoutSeconds, Policy: f.Policy,
 		Sink:   func(d watcher.Delivery) bool { return w.take(e, d) },
 		Closed: func() { e.watches.look(w) },
 	}
-	c.backing.whenDescribed(func(status *api.Status) { w.start(e, opt, status) })
+	c.backing.whenDescribed(func(status *api.Status) {
+		if status == nil {
+			status = refused
+		}
+		w.start(e, opt, status)
+	})
 }
 
 // start registers the watch, unless it was closed while it waited.

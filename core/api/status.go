@@ -98,6 +98,21 @@ func Unavailable(message string) *Status {
 	return &Status{Code: 503, Reason: ReasonUnavailable, Message: message}
 }
 
+// LimitReached is the refusal of a request, message or connection by a resource
+// limit: 413 for a single one that is too large, 429 for too many of one client,
+// 503 when the server is full. Its Cause is the name of the limit, which ends the
+// message as well.
+func LimitReached(code int, limit, message string) *Status {
+	s := &Status{Code: code, Reason: ReasonUnavailable, RetryAfterSeconds: 5, Cause: limit, Message: message + " (limit: " + limit + ")"}
+	switch code {
+	case 413:
+		s.Reason, s.RetryAfterSeconds = ReasonTooLarge, 0
+	case 429:
+		s.Reason, s.RetryAfterSeconds = ReasonTooManyRequests, 1
+	}
+	return s
+}
+
 // TooLargeResourceVersion is the 504 for a version from the future (rule C34).
 func TooLargeResourceVersion(asked, current ResourceVersion) *Status {
 	return &Status{

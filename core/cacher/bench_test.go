@@ -61,23 +61,23 @@ var selectors = []struct {
 	watch func(i, of int) cacher.WatchOptions
 }{
 	{"labels", func(i, of int) cacher.WatchOptions {
-		return cacher.WatchOptions{LabelSelector: either(of == 10, "", "app=app-"+strconv.Itoa(i%1000)+",") + "x!=" + strconv.Itoa(i)}
+		return cacher.WatchOptions{Selection: objects.Select(either(of == 10, "", "app=app-"+strconv.Itoa(i%1000)+",")+"x!="+strconv.Itoa(i), "")}
 	}},
 	{"fields", func(i, of int) cacher.WatchOptions {
-		return cacher.WatchOptions{
-			FieldSelector: either(of == 10, "", "spec.nodeName=node-"+strconv.Itoa(i%1000)),
-			LabelSelector: "x!=" + strconv.Itoa(i),
-		}
+		fields := either(of == 10, "", "spec.nodeName=node-"+strconv.Itoa(i%1000))
+		return cacher.WatchOptions{Selection: objects.Select("x!="+strconv.Itoa(i), fields)}
 	}},
 	{"mixed", func(i, of int) cacher.WatchOptions {
-		o := cacher.WatchOptions{Namespace: either(of == 10, "", "ns-"+strconv.Itoa(i%20)), LabelSelector: "x!=" + strconv.Itoa(i)}
+		o := cacher.WatchOptions{Namespace: either(of == 10, "", "ns-"+strconv.Itoa(i%20))}
+		labels, fields := "x!="+strconv.Itoa(i), ""
 		switch {
 		case of == 10:
 		case i%2 == 0:
-			o.LabelSelector += ",app in (app-" + strconv.Itoa(i%1000) + ",y)"
+			labels += ",app in (app-" + strconv.Itoa(i%1000) + ",y)"
 		default:
-			o.FieldSelector = "metadata.name=pod-" + strconv.Itoa(i)
+			fields = "metadata.name=pod-" + strconv.Itoa(i)
 		}
+		o.Selection = objects.Select(labels, fields)
 		return o
 	}},
 }

@@ -3,6 +3,7 @@ package cacher
 import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
 	"github.com/watchglass/watchglass/core/wire"
@@ -336,8 +337,8 @@ func (c *Cacher) Observe(o Observer) (remove func()) {
 }
 
 // NewFilter makes a filter on this collection.
-func (c *Cacher) NewFilter(namespace, labelSelector, fieldSelector string) (*watcher.Filter, *api.Status) {
-	return watcher.NewFilter(c.heap, &c.schema, namespace, labelSelector, fieldSelector)
+func (c *Cacher) NewFilter(namespace string, s selector.Selection) (*watcher.Filter, *api.Status) {
+	return watcher.NewFilter(c.heap, &c.schema, namespace, s)
 }
 
 // Tick tells the time in milliseconds.

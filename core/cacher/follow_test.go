@@ -9,12 +9,13 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/history"
 )
 
 // follow adds a follower and counts how often it is woken.
 func (w *world) follow(labels string) (*cacher.Follower, *int) {
-	filter, status := w.NewFilter("", labels, "")
+	filter, status := w.NewFilter("", objects.Select(labels, ""))
 	require.Nil(w.t, status)
 	woken := new(int)
 	return w.Follow(filter, func() { *woken++ }), woken

@@ -2,6 +2,7 @@ package cacher
 
 import (
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
 	"github.com/watchglass/watchglass/core/wire"
@@ -10,8 +11,7 @@ import (
 // ListOptions are those of a Kubernetes list request.
 type ListOptions struct {
 	Namespace       string
-	LabelSelector   string
-	FieldSelector   string
+	Selection       selector.Selection
 	ResourceVersion string
 	Match           wire.Match
 	Limit           uint32
@@ -72,7 +72,7 @@ func (c *Cacher) planList(o *ListOptions) (listPlan, *watcher.Filter, *api.Statu
 	if status != nil {
 		return plan, nil, status
 	}
-	filter, status := c.NewFilter(o.Namespace, o.LabelSelector, o.FieldSelector)
+	filter, status := c.NewFilter(o.Namespace, o.Selection)
 	if status != nil {
 		return plan, nil, status
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
 )
 
 // Findings of host/conformance/cacher.
@@ -14,7 +15,7 @@ import (
 // items remain (rules C42, LS1, FS1).
 func TestC42_BlankSelectorsAreNone(t *testing.T) {
 	for _, opt := range []cacher.ListOptions{
-		{Limit: 2, LabelSelector: " "}, {Limit: 2, FieldSelector: ","}, {Limit: 2, FieldSelector: "="},
+		{Limit: 2, Selection: objects.Select(" ", "")}, {Limit: 2, Selection: objects.Select("", ",")}, {Limit: 2, Selection: objects.Select("", "=")},
 	} {
 		w := lists(t)
 		p := w.page(opt)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -46,9 +47,9 @@ func TestC39_DecisionTable(t *testing.T) {
 		{"C39 Exact 103", cacher.ListOptions{ResourceVersion: "103", Match: wire.MatchExact}, []string{"ns/a@101", "ns/b@60", "ns/c@102"}, 103, false},
 		{"C44 Exact 105: the version asked for", cacher.ListOptions{ResourceVersion: "105", Match: wire.MatchExact}, latest, 105, false},
 		{"C39 Exact with limit", cacher.ListOptions{ResourceVersion: "102", Match: wire.MatchExact, Limit: 3}, []string{"ns/a@101", "ns/b@60", "ns/c@102"}, 102, true},
-		{"Exact under a selector", cacher.ListOptions{ResourceVersion: "102", Match: wire.MatchExact, LabelSelector: "app"}, []string{"ns/a@101", "ns/d@70"}, 102, false},
-		{"a selector", cacher.ListOptions{LabelSelector: "app=web"}, []string{"ns/a@101", "ns/b@104"}, 105, false},
-		{"C41 nothing matches: empty, not null", cacher.ListOptions{LabelSelector: "app=x"}, []string{}, 105, false},
+		{"Exact under a selector", cacher.ListOptions{ResourceVersion: "102", Match: wire.MatchExact, Selection: objects.Select("app", "")}, []string{"ns/a@101", "ns/d@70"}, 102, false},
+		{"a selector", cacher.ListOptions{Selection: objects.Select("app=web", "")}, []string{"ns/a@101", "ns/b@104"}, 105, false},
+		{"C41 nothing matches: empty, not null", cacher.ListOptions{Selection: objects.Select("app=x", "")}, []string{}, 105, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := lists(t)
@@ -77,8 +78,7 @@ func TestC47_ListRefusals(t *testing.T) {
 		{"C47 match with continue", cacher.ListOptions{Match: wire.MatchExact, ResourceVersion: "102", Continue: token}, 422},
 		{"C47 version with continue", cacher.ListOptions{ResourceVersion: "102", Continue: token}, 400},
 		{"C50 a token that is none", cacher.ListOptions{Continue: "?"}, 400},
-		{"a selector with an error", cacher.ListOptions{LabelSelector: "in in"}, 400},
-		{"an unknown field", cacher.ListOptions{FieldSelector: "x=1"}, 400},
+		{"an unknown field", cacher.ListOptions{Selection: objects.Select("", "x=1")}, 400},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := lists(t)
@@ -129,13 +129,13 @@ func TestC42_PagesOfANamespace(t *testing.T) {
 
 func TestC43_PagesUnderASelector(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1 app=web", "ns/b rv=2", "ns/c rv=3 app=web", "ns/d rv=4")
-	first := w.page(cacher.ListOptions{LabelSelector: "app", Limit: 1})
+	first := w.page(cacher.ListOptions{Selection: objects.Select("app", ""), Limit: 1})
 	assert.Equal(t, []string{"ns/a@1"}, first.items)
 	assert.Zero(t, first.remaining, "not known")
-	second := w.page(cacher.ListOptions{LabelSelector: "app", Limit: 1, Continue: first.next})
+	second := w.page(cacher.ListOptions{Selection: objects.Select("app", ""), Limit: 1, Continue: first.next})
 	assert.Equal(t, []string{"ns/c@3"}, second.items)
 	require.NotEmpty(t, second.next, "something was not looked at")
-	third := w.page(cacher.ListOptions{LabelSelector: "app", Limit: 1, Continue: second.next})
+	third := w.page(cacher.ListOptions{Selection: objects.Select("app", ""), Limit: 1, Continue: second.next})
 	assert.Equal(t, page{[]string{}, 10, "", 0}, third)
 }
 
@@ -238,7 +238,7 @@ func TestListOfOneNameSaysNothingOfOtherObjects(t *testing.T) {
 	w := lists(t)
 	for fields, want := range map[string]string{"metadata.name=a": "ns/a@101", "metadata.name=c": "ns/c@102"} {
 		for _, o := range []cacher.ListOptions{{Limit: 1}, {Limit: 1, Namespace: "ns"}, {Limit: 1, ResourceVersion: "102", Match: wire.MatchExact}} {
-			o.FieldSelector = fields
+			o.Selection = objects.Select("", fields)
 			p := w.page(o)
 			assert.Equal(t, []string{want}, p.items)
 			assert.Empty(t, p.next)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/watcher"
 	"github.com/watchglass/watchglass/core/wire"
@@ -161,7 +162,7 @@ func (d *duel) selection() *selection { return &selections[d.random.Intn(len(sel
 func (d *duel) watch() {
 	s := d.selection()
 	opt := cacher.WatchOptions{
-		Namespace: s.namespace, LabelSelector: s.labels, FieldSelector: s.fields, Bookmarks: d.random.Intn(2) == 0,
+		Namespace: s.namespace, Selection: objects.Select(s.labels, s.fields), Bookmarks: d.random.Intn(2) == 0,
 	}
 	r := &reader{selection: s, position: len(d.dumb.events), after: d.dumb.rv, state: map[string]string{}}
 	if d.random.Intn(3) == 0 {
@@ -313,7 +314,7 @@ func (d *duel) listPast() {
 	rv := d.dumb.rv - min(api.ResourceVersion(d.random.Intn(60)), d.dumb.rv-1)
 	s := d.selection()
 	opt := cacher.ListOptions{
-		Namespace: s.namespace, LabelSelector: s.labels, FieldSelector: s.fields,
+		Namespace: s.namespace, Selection: objects.Select(s.labels, s.fields),
 		ResourceVersion: rv.String(), Match: wire.MatchExact,
 	}
 	if rv < oldest {
@@ -333,7 +334,7 @@ func (d *duel) listPast() {
 
 func (d *duel) listLatest() {
 	s := d.selection()
-	opt := cacher.ListOptions{Namespace: s.namespace, LabelSelector: s.labels, FieldSelector: s.fields}
+	opt := cacher.ListOptions{Namespace: s.namespace, Selection: objects.Select(s.labels, s.fields)}
 	want := s.list(d.dumb.state)
 	require.Equal(d.t, page{want, d.dumb.rv, "", 0}, d.page(opt))
 	opt.Limit = uint32(1 + d.random.Intn(5))

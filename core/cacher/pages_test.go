@@ -9,6 +9,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
@@ -43,7 +44,7 @@ type slowList struct {
 
 func (d *duel) openSlow() {
 	s := d.selection()
-	opt := cacher.ListOptions{Namespace: s.namespace, LabelSelector: s.labels, FieldSelector: s.fields}
+	opt := cacher.ListOptions{Namespace: s.namespace, Selection: objects.Select(s.labels, s.fields)}
 	rv := d.dumb.rv
 	if d.random.Intn(2) == 0 {
 		rv -= min(api.ResourceVersion(d.random.Intn(20)), rv-1)
@@ -95,13 +96,13 @@ func (d *duel) readSlow() {
 
 // A list looks at a bounded number of objects at a time, even if none matches.
 func TestAReadOfAListLooksAtABoundedNumberOfObjects(t *testing.T) {
-	const objects = 10_000
+	const n = 10_000
 	var items []string
-	for i := range objects {
+	for i := range n {
 		items = append(items, fmt.Sprintf("ns/p%05d rv=%d", i, i+1))
 	}
-	w := listed(t, objects, items...)
-	p, status := w.openList(cacher.ListOptions{LabelSelector: "app=web"})
+	w := listed(t, n, items...)
+	p, status := w.openList(cacher.ListOptions{Selection: objects.Select("app=web", "")})
 	require.Nil(t, status)
 	for reads := 1; ; reads++ {
 		got, done, status := read(p, 1)
@@ -153,7 +154,7 @@ func TestAnOpenListIsRefusedLikeAList(t *testing.T) {
 		code int
 	}{
 		{cacher.ListOptions{ResourceVersion: "x"}, 400},
-		{cacher.ListOptions{LabelSelector: "in in"}, 400},
+		{cacher.ListOptions{Selection: objects.Select("", "x=1")}, 400},
 		{cacher.ListOptions{ResourceVersion: "99", Match: wire.MatchExact}, 410},
 		{cacher.ListOptions{Continue: cacher.FormatContinue(99, "a\x00")}, 410},
 	} {
@@ -173,10 +174,10 @@ func TestC46_SurveySaysHowManyObjectsAListLooksAt(t *testing.T) {
 		{cacher.ListOptions{}, 6, 0},
 		{cacher.ListOptions{Namespace: "n1"}, 3, 0},
 		{cacher.ListOptions{Namespace: "n3"}, 0, 0},
-		{cacher.ListOptions{FieldSelector: "metadata.namespace=n2"}, 6, 0},
-		{cacher.ListOptions{Namespace: "n2", FieldSelector: "metadata.name=b"}, 1, 0},
-		{cacher.ListOptions{FieldSelector: "metadata.name=a"}, 6, 0},
-		{cacher.ListOptions{LabelSelector: "app=web", Limit: 1}, 6, 0},
+		{cacher.ListOptions{Selection: objects.Select("", "metadata.namespace=n2")}, 6, 0},
+		{cacher.ListOptions{Namespace: "n2", Selection: objects.Select("", "metadata.name=b")}, 1, 0},
+		{cacher.ListOptions{Selection: objects.Select("", "metadata.name=a")}, 6, 0},
+		{cacher.ListOptions{Selection: objects.Select("app=web", ""), Limit: 1}, 6, 0},
 		{cacher.ListOptions{Limit: 2}, 2, 0},
 		{cacher.ListOptions{Limit: 2, ResourceVersion: "0"}, 6, 0},
 		{cacher.ListOptions{ResourceVersion: "7"}, 6, 7},

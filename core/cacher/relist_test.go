@@ -60,7 +60,7 @@ func TestObserversSeeEveryChange(t *testing.T) {
 
 func TestH6_RelistIsAtomicAndTellsTheDifference(t *testing.T) {
 	w := listed(t, 10, "ns/same rv=1 app=web", "ns/changed rv=2 app=web", "ns/gone rv=3 app=web", "ns/left rv=4 app=web")
-	x, web := w.start(since("10")), w.start(cacher.WatchOptions{ResourceVersion: "10", LabelSelector: "app=web"})
+	x, web := w.start(since("10")), w.start(cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app=web", "")})
 	w.do("ns/a rv=11")
 	w.take(x)
 	w.take(web)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
 	"github.com/watchglass/watchglass/core/wire"
@@ -12,8 +13,7 @@ import (
 // WatchOptions are those of a Kubernetes watch request.
 type WatchOptions struct {
 	Namespace         string
-	LabelSelector     string
-	FieldSelector     string
+	Selection         selector.Selection
 	ResourceVersion   string
 	Match             wire.Match
 	SendInitialEvents wire.Tristate
@@ -33,7 +33,7 @@ func (c *Cacher) Watch(opt WatchOptions, started func(*watcher.Watcher, *api.Sta
 	if status != nil {
 		return status
 	}
-	filter, status := c.NewFilter(opt.Namespace, opt.LabelSelector, opt.FieldSelector)
+	filter, status := c.NewFilter(opt.Namespace, opt.Selection)
 	if status != nil {
 		return status
 	}

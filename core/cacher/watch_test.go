@@ -8,6 +8,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/watcher"
 	"github.com/watchglass/watchglass/core/wire"
@@ -26,8 +27,7 @@ func TestC11_WatchRefusals(t *testing.T) {
 		{"C11 sendInitialEvents with Exact", cacher.WatchOptions{SendInitialEvents: wire.True, Match: wire.MatchExact, ResourceVersion: "5"}, 422},
 		{"C11 match without sendInitialEvents", cacher.WatchOptions{Match: wire.MatchNotOlderThan, ResourceVersion: "5"}, 422},
 		{"C11 Exact without sendInitialEvents", cacher.WatchOptions{Match: wire.MatchExact, ResourceVersion: "5"}, 422},
-		{"a label selector with an error", cacher.WatchOptions{LabelSelector: "a in"}, 400},
-		{"an unknown field", cacher.WatchOptions{FieldSelector: "spec.x=1"}, 400},
+		{"an unknown field", cacher.WatchOptions{Selection: objects.Select("", "spec.x=1")}, 400},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := listed(t, 10)
@@ -147,7 +147,7 @@ func TestC6_WatchBeforeTheFirstList(t *testing.T) {
 
 func TestWatchFilters(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1 app=web", "ns/b rv=2 app=db", "other/a rv=3 app=web", "nsx/a rv=4 app=web")
-	x := w.start(cacher.WatchOptions{Namespace: "ns", LabelSelector: "app=web", FieldSelector: "status.phase!=Failed"})
+	x := w.start(cacher.WatchOptions{Namespace: "ns", Selection: objects.Select("app=web", "status.phase!=Failed")})
 	assert.Equal(t, []string{"ADDED ns/a@1"}, w.take(x))
 	w.do("ns/b rv=11 app=web", "other/a rv=12 app=web", "ns/a rv=13 app=web phase=Failed", "nsx/a rv=14 app=web")
 	assert.Equal(t, []string{"ADDED ns/b@11", "DELETED ns/a@13"}, w.take(x))

@@ -40,19 +40,15 @@ func Find(resource api.Resource) (found *api.Schema) {
 	return found
 }
 
-// Lookup finds a resource among schemas, or returns a 404 *api.Status that
-// names the ones there are. The result points into schemas and is read-only.
+// Lookup finds a resource among schemas, or returns a 404 *api.Status, see
+// NotServed. The result points into schemas and is read-only.
 func Lookup(schemas []api.Schema, resource api.Resource) (*api.Schema, error) {
 	for i := range schemas {
 		if schemas[i].Resource == resource {
 			return &schemas[i], nil
 		}
 	}
-	var names []string
-	for _, r := range Names(schemas) {
-		names = append(names, r.String())
-	}
-	return nil, api.NotFound("resource " + resource.String() + " is not served here; there are: " + api.Join(names, ", "))
+	return nil, NotServed(resource, "here", Names(schemas))
 }
 
 // Names are the resources of schemas, sorted by their text form.

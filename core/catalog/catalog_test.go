@@ -1,10 +1,12 @@
 package catalog
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
 )
@@ -45,9 +47,25 @@ func TestCatalogIsAFreshCopy(t *testing.T) {
 	assert.Equal(t, "metadata.name", All()[0].Fields[0])
 }
 
-func TestLookupNamesWhatThereIs(t *testing.T) {
-	_, err := Lookup(All(), api.Resource{Version: "v1", Name: "pod"})
-	assert.ErrorIs(t, err, api.NotFound(""))
-	assert.ErrorContains(t, err, "v1/pod is not served")
-	assert.ErrorContains(t, err, "v1/pods")
+func TestUnknownResourceIsAShort404(t *testing.T) {
+	for asked, want := range map[string]string{
+		"v1/pod":                      "; did you mean v1/pods?",
+		"v1/Pods":                     "; did you mean v1/pods?",
+		"apps/v2/deployments":         "; did you mean apps/v1/deployments?",
+		"v1/networkpolicy":            "; did you mean networking.k8s.io/v1/networkpolicies?",
+		"v1/po":                       "",
+		"example.com/v1/completelyso": "",
+	} {
+		resource, err := api.ParseResource(asked)
+		require.NoError(t, err)
+		_, err = Lookup(All(), resource)
+		assert.ErrorIs(t, err, api.NotFound(""))
+		assert.EqualError(t, err, "404 NotFound: resource "+asked+" is not served here"+want)
+	}
+	var many []api.Resource
+	for i := range 100 {
+		many = append(many, api.Resource{Group: strconv.Itoa(i), Version: "v1", Name: "pods"})
+	}
+	status := NotServed(api.Resource{Version: "v1", Name: "pod"}, "by it", many)
+	assert.Equal(t, "resource v1/pod is not served by it; did you mean 0/v1/pods, 1/v1/pods, 2/v1/pods?", status.Message)
 }

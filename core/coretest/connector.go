@@ -111,8 +111,8 @@ func (c *connector) progress(now int64) {
 }
 
 // Collection implements session.Backend.
-func (c *connector) Collection(name api.Resource, _ *wire.Subscribe) (*cacher.Cacher, *api.Status) {
-	r, err := c.find(name.String())
+func (c *connector) Collection(asked *session.Request) (*cacher.Cacher, *api.Status) {
+	r, err := c.find(asked.Resource.String())
 	if err != nil {
 		return nil, api.NotFound(err.Error())
 	}

@@ -13,6 +13,8 @@ type Memo struct {
 	lastYes  bool
 	labels   Labels
 	verdicts []uint64 // idsPerWord verdicts in each
+	// evaluations counts how often labels was evaluated.
+	evaluations uint64
 }
 
 // A verdict is two bits: is it known, and is it yes. Zero is "not asked yet".
@@ -39,7 +41,7 @@ func (m *Memo) Matches(id uint32, set api.Labels) bool {
 
 func (m *Memo) matches(id uint32, set api.Labels) bool {
 	if id >= maxIDs {
-		return m.labels.Matches(set)
+		return m.evaluate(set)
 	}
 	word, shift := place(id)
 	if missing := word + 1 - len(m.verdicts); missing > 0 {
@@ -48,13 +50,21 @@ func (m *Memo) matches(id uint32, set api.Labels) bool {
 	verdict := m.verdicts[word] >> shift
 	if verdict&known == 0 {
 		verdict = known
-		if m.labels.Matches(set) {
+		if m.evaluate(set) {
 			verdict |= yes
 		}
 		m.verdicts[word] |= verdict << shift
 	}
 	return verdict&yes != 0
 }
+
+func (m *Memo) evaluate(set api.Labels) bool {
+	m.evaluations++
+	return m.labels.Matches(set)
+}
+
+// Evaluations counts the requirements that were evaluated, at most.
+func (m *Memo) Evaluations() uint64 { return m.evaluations * uint64(len(m.labels.requirements)) }
 
 // Labels is the selector.
 func (m *Memo) Labels() Labels { return m.labels }

@@ -92,6 +92,9 @@ func (r Requirement) Operator() Operator { return r.op }
 // Values is a copy of the operands, sorted, each once.
 func (r Requirement) Values() []string { return slices.Clone(r.values) }
 
+// NumValues is the number of operands.
+func (r Requirement) NumValues() int { return len(r.values) }
+
 // Matches reports whether a label set meets the requirement (LS8, LS9). The
 // zero Requirement is met by none.
 func (r Requirement) Matches(set api.Labels) bool {

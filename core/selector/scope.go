@@ -11,13 +11,3 @@ func ScopeOf(namespace string, fields Fields) api.Scope {
 	name, _ := fields.RequiresExactMatch(nameField)
 	return api.Scope{Namespace: namespace, Name: name}
 }
-
-// ParseScope is ScopeOf for a selector in text form. A selector that does not
-// parse narrows nothing; the request fails elsewhere.
-func ParseScope(namespace, fieldSelector string) api.Scope {
-	fields, err := ParseFields(fieldSelector)
-	if err != nil {
-		return api.Scope{Namespace: namespace}
-	}
-	return ScopeOf(namespace, fields)
-}

@@ -30,7 +30,7 @@ func NewCopy(c *cacher.Cacher, from api.ResourceVersion, source string) (*Copy, 
 	f := wire.Subscribe{
 		Subscription: copySubscription, ResourceVersion: from, Source: c.Source(), Credit: math.MaxUint64,
 	}
-	sub, status := newSubscription(New(Config{}, nil), &f, c.Schema().Resource, c, func() {})
+	sub, status := newSubscription(New(Config{}, nil), &Request{Frame: &f, Resource: c.Schema().Resource}, c, func() {})
 	if status != nil {
 		return nil, status
 	}

@@ -16,7 +16,7 @@ import (
 // one serves sessions from one collection.
 type one struct{ *cacher.Cacher }
 
-func (o one) Collection(api.Resource, *wire.Subscribe) (*cacher.Cacher, *api.Status) {
+func (o one) Collection(*session.Request) (*cacher.Cacher, *api.Status) {
 	return o.Cacher, nil
 }
 func (one) Release(api.Resource) {}

@@ -63,45 +63,68 @@ func (s *subscription) sent() api.ResourceVersion {
 // Resume goes on with a reader that another session was kept of. The session is
 // new; an error ends it like one of Receive.
 func (s *Session) Resume(kept []byte, now int64) error {
-	s.now = max(s.now, now)
-	return s.receive(kept, decodeKept)
+	return s.Apply(parse(kept, math.MaxInt, s.parseKept), now)
 }
 
-func decodeKept(t wire.Type, payload []byte, s *Session) error {
+// keptFrame is a frame of Keep.
+type keptFrame interface{ resume(*Session) *api.Status }
+
+type (
+	keptHello      struct{}
+	keptDictionary struct{ wire.Dictionary }
+	keptStatus     struct{ wire.SubscriptionStatus }
+	keptRequest    struct {
+		*Request
+		frame wire.KeptSubscription
+	}
+)
+
+func (s *Session) parseKept(t wire.Type, payload []byte) (any, error) {
 	switch t {
 	case wire.TypeHello:
-		return apply(s, payload, &wire.Hello{}, func(s *Session, _ *wire.Hello) *api.Status {
-			s.greeted = true
-			return nil
-		})
+		return keptHello{}, (&wire.Hello{}).Parse(payload)
 	case wire.TypeDictionary:
-		return apply(s, payload, &wire.Dictionary{}, func(s *Session, f *wire.Dictionary) *api.Status {
-			s.dictionaries = append(s.dictionaries, f.ID)
-			return nil
-		})
-	case wire.TypeKeptSubscription:
-		return apply(s, payload, &wire.KeptSubscription{}, (*Session).resubscribe)
+		return parsed(payload, &keptDictionary{})
 	case wire.TypeSubscriptionStatus:
-		return apply(s, payload, &wire.SubscriptionStatus{}, func(s *Session, f *wire.SubscriptionStatus) *api.Status {
-			s.control = f.Append(s.control)
-			return nil
-		})
+		return parsed(payload, &keptStatus{})
+	case wire.TypeKeptSubscription:
+		f := &keptRequest{}
+		if err := f.frame.Parse(payload); err != nil {
+			return nil, err
+		}
+		f.Request = s.request(&f.frame.Subscribe)
+		return f, nil
 	}
-	return wire.Unknown(t)
+	return nil, wire.Unknown(t)
 }
 
-func (s *Session) resubscribe(f *wire.KeptSubscription) *api.Status {
-	status := s.subscribe(&f.Subscribe)
-	sub := s.find(f.Subscription)
+func (keptHello) resume(s *Session) *api.Status {
+	s.greeted = true
+	return nil
+}
+
+func (f *keptDictionary) resume(s *Session) *api.Status {
+	s.dictionaries = append(s.dictionaries, f.ID)
+	return nil
+}
+
+func (f *keptStatus) resume(s *Session) *api.Status {
+	s.control = f.Append(s.control)
+	return nil
+}
+
+func (f *keptRequest) resume(s *Session) *api.Status {
+	status := s.subscribe(f.Request)
+	sub := s.find(f.frame.Subscription)
 	if sub == nil {
 		return status
 	}
-	sub.credit -= int64(min(f.Debt, math.MaxInt64/2))
-	if f.Live {
+	sub.credit -= int64(min(f.frame.Debt, math.MaxInt64/2))
+	if f.frame.Live {
 		sub.introduced = true
-		sub.reported = min(f.ReportedMillis, s.now)
+		sub.reported = min(f.frame.ReportedMillis, s.now)
 	}
-	return status
+	return nil
 }
 
 // undescribed is the number of no dictionary: the first object that is sent is

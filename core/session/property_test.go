@@ -56,7 +56,7 @@ func newWorld(t *testing.T, seed int64) *world {
 }
 
 // Collection and Release implement session.Backend.
-func (w *world) Collection(api.Resource, *wire.Subscribe) (*cacher.Cacher, *api.Status) {
+func (w *world) Collection(*session.Request) (*cacher.Cacher, *api.Status) {
 	return w.cacher, nil
 }
 func (w *world) Release(api.Resource) {}

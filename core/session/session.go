@@ -2,7 +2,6 @@ package session
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
@@ -11,48 +10,15 @@ import (
 
 // Backend finds the collections that a session serves from.
 type Backend interface {
-	// Collection returns the cacher of a resource, which may not be ready
-	// yet, or why it cannot be served: 404 names the resources there are, 403
-	// says that this reader may not have what it asks for. The frame is only
-	// to be read, and not to be kept.
-	Collection(resource api.Resource, f *wire.Subscribe) (*cacher.Cacher, *api.Status)
+	// Collection returns the cacher of a resource, which may not be ready yet, or
+	// why it cannot be served: 404 if there is no such resource, 403 if the reader
+	// may not read it. Collection does not change or retain the request's frame.
+	Collection(r *Request) (*cacher.Cacher, *api.Status)
 	// Release says that a subscription that Collection was called for ended.
 	Release(resource api.Resource)
 	// Wake says that Next may have something to say now. It is called while a
 	// collection is being changed, so Next comes later.
 	Wake()
-}
-
-// Config of a session; zeros take defaults.
-type Config struct {
-	// Server is name and version for Welcome.
-	Server string
-	// ProgressMillis is how often a live subscription says how far it is, at
-	// the least; default 5000.
-	ProgressMillis int64
-	// MaxSubscriptions a reader may have open; default 256.
-	MaxSubscriptions int
-	// LabelSets is how many label sets a subscription remembers to have defined to
-	// its reader; default 1024. It bounds memory; a definition that is forgotten is
-	// sent again.
-	LabelSets int
-	// Shard is what there is of each resource for this reader; zero for all.
-	Shard api.Shard
-	// Authenticate checks the token of a Hello; nil lets everyone in.
-	Authenticate func(token string) *api.Status
-}
-
-func (c Config) withDefaults() Config {
-	if c.ProgressMillis <= 0 {
-		c.ProgressMillis = 5000
-	}
-	if c.MaxSubscriptions <= 0 {
-		c.MaxSubscriptions = 256
-	}
-	if c.LabelSets <= 0 {
-		c.LabelSets = 1024
-	}
-	return c
 }
 
 // Session serves one reader.
@@ -61,31 +27,36 @@ type Session struct {
 	turn    int // whose turn it is to fill a message
 	subs    []*subscription
 	control []byte // frames that answer the reader, to be sent first
-	cfg     Config
-	backend Backend
-	greeted bool
+	// requirements is the cost of the selectors of subs.
+	requirements int
+	cfg          Config
+	backend      Backend
+	greeted      bool
 	// dictionaries are those the connection has been sent.
 	dictionaries []uint32
 }
 
 // New starts a session.
 func New(cfg Config, backend Backend) *Session {
-	return &Session{cfg: cfg.withDefaults(), backend: backend}
+	return &Session{cfg: cfg.WithDefaults(), backend: backend}
 }
 
 // Receive takes one message. An error is a *api.Status: the reader broke the
 // protocol or may not come in; send what Next still has, and close. Of a message
 // that does not parse nothing is applied.
 func (s *Session) Receive(message []byte, now int64) error {
-	s.now = max(s.now, now)
-	return s.receive(message, decode)
+	return s.Apply(s.Parse(message), now)
 }
 
-// receive applies all frames of a message, or none when one does not parse.
-func (s *Session) receive(message []byte, decode func(wire.Type, []byte, *Session) error) error {
-	err := s.each(message, func(t wire.Type, payload []byte) error { return decode(t, payload, nil) })
-	if err == nil {
-		err = s.each(message, func(t wire.Type, payload []byte) error { return decode(t, payload, s) })
+// Apply takes a parsed message, like Receive.
+func (s *Session) Apply(m *Message, now int64) error {
+	s.now = max(s.now, now)
+	err := m.err
+	for _, frame := range m.Frames {
+		if status := s.apply(frame); status != nil {
+			err = status
+			break
+		}
 	}
 	if err != nil {
 		s.fail(api.AsStatus(err))
@@ -93,49 +64,20 @@ func (s *Session) receive(message []byte, decode func(wire.Type, []byte, *Sessio
 	return err
 }
 
-func (s *Session) each(message []byte, f func(wire.Type, []byte) error) error {
-	for len(message) > 0 {
-		t, payload, rest, err := wire.Next(message)
-		if err != nil {
-			return err
-		}
-		if err := f(t, payload); err != nil {
-			return err
-		}
-		message = rest
-	}
-	return nil
-}
-
-// decode parses a frame and, given a session, applies it.
-func decode(t wire.Type, payload []byte, s *Session) error {
-	switch t {
-	case wire.TypeHello:
-		return apply(s, payload, &wire.Hello{}, (*Session).hello)
-	case wire.TypeSubscribe:
-		return apply(s, payload, &wire.Subscribe{}, (*Session).subscribe)
-	case wire.TypeUnsubscribe:
-		return apply(s, payload, &wire.Unsubscribe{}, (*Session).unsubscribe)
-	case wire.TypeCredit:
-		return apply(s, payload, &wire.Credit{}, (*Session).credit)
-	case wire.TypeRequestProgress:
-		return apply(s, payload, &wire.RequestProgress{}, (*Session).requestProgress)
-	}
-	if t >= wire.Optional {
-		return nil
-	}
-	return wire.Unknown(t)
-}
-
-func apply[F interface{ Parse([]byte) error }](s *Session, payload []byte, frame F, handle func(*Session, F) *api.Status) error {
-	if err := frame.Parse(payload); err != nil {
-		return err
-	}
-	if s == nil {
-		return nil
-	}
-	if status := handle(s, frame); status != nil {
-		return status
+func (s *Session) apply(frame any) *api.Status {
+	switch f := frame.(type) {
+	case *wire.Hello:
+		return s.hello(f)
+	case *Request:
+		return s.subscribe(f)
+	case *wire.Unsubscribe:
+		return s.unsubscribe(f)
+	case *wire.Credit:
+		return s.credit(f)
+	case *wire.RequestProgress:
+		return s.requestProgress(f)
+	case keptFrame:
+		return f.resume(s)
 	}
 	return nil
 }
@@ -165,39 +107,53 @@ func (s *Session) hello(f *wire.Hello) *api.Status {
 	return nil
 }
 
-func (s *Session) subscribe(f *wire.Subscribe) *api.Status {
+func (s *Session) subscribe(r *Request) *api.Status {
+	id := r.Frame.Subscription
 	switch {
 	case !s.greeted:
 		return api.Protocol("Subscribe came before Hello")
-	case f.Subscription == 0:
+	case id == 0:
 		return api.Protocol("subscription 0 stands for the connection; use another number")
-	case s.find(f.Subscription) != nil:
+	case s.find(id) != nil:
 		return api.Protocol("a subscription with the same number is open")
 	}
-	sub, status := s.open(f)
+	sub, status := s.open(r)
 	if status != nil {
-		s.control = (&wire.SubscriptionStatus{Subscription: f.Subscription, Status: status}).Append(s.control)
-		return nil
+		return s.refuse(id, status)
 	}
 	s.subs = append(s.subs, sub)
+	s.requirements += r.Selection.Cost()
 	return nil
 }
 
-func (s *Session) open(f *wire.Subscribe) (*subscription, *api.Status) {
-	if len(s.subs) >= s.cfg.MaxSubscriptions {
-		return nil, api.TooManyRequests("too many subscriptions on one connection; close some first", 1)
+// refuse answers a subscription that is not opened. When too many such answers
+// wait to be sent it ends the connection.
+func (s *Session) refuse(id uint32, status *api.Status) *api.Status {
+	s.cfg.Refused(status)
+	s.control = (&wire.SubscriptionStatus{Subscription: id, Status: status}).Append(s.control)
+	if len(s.control) > s.cfg.MaxControlBytes {
+		return api.LimitReached(429, LimitControlBytes, "too many subscriptions were refused, and their answers were not read")
 	}
-	resource, err := api.ParseResource(strings.Clone(f.Resource)) // it outlives the frame
-	if err != nil {
-		return nil, api.AsStatus(err)
+	return nil
+}
+
+func (s *Session) open(r *Request) (*subscription, *api.Status) {
+	switch {
+	case r.Refused != nil:
+		return nil, r.Refused
+	case len(s.subs) >= s.cfg.MaxSubscriptions:
+		return nil, api.LimitReached(429, LimitSubscriptions, "too many subscriptions on one connection; close some first")
+	case s.requirements+r.Selection.Cost() > s.cfg.MaxRequirements:
+		return nil, api.LimitReached(429, LimitRequirements,
+			"the selectors of all subscriptions on one connection have too many requirements; close some first")
 	}
-	collection, status := s.backend.Collection(resource, f)
+	collection, status := s.backend.Collection(r)
 	if status != nil {
 		return nil, status
 	}
-	sub, status := newSubscription(s, f, resource, collection, s.backend.Wake)
+	sub, status := newSubscription(s, r, collection, s.backend.Wake)
 	if status != nil {
-		s.backend.Release(resource)
+		s.backend.Release(r.Resource)
 	}
 	return sub, status
 }
@@ -252,6 +208,7 @@ func (s *Session) Subscribed() bool { return len(s.subs) > 0 }
 
 func (s *Session) drop(sub *subscription) {
 	sub.close()
+	s.requirements -= sub.cost
 	s.backend.Release(sub.resource)
 	s.subs = api.Remove(s.subs, sub)
 }

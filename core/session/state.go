@@ -10,6 +10,8 @@ type State struct {
 	MetadataOnly    bool
 	Live            bool                // it has been sent the whole state
 	ResourceVersion api.ResourceVersion // everything up to it was sent
+	Requirements    int                 // of its selectors, see selector.Selection.Cost
+	Evaluations     uint64              // of requirements and fields, for all changes so far
 	Credit          int64               // bytes that the reader takes before it grants more; none holds it back
 }
 
@@ -20,6 +22,7 @@ func (s *Session) States() []State {
 		states[i] = State{
 			Subscription: sub.id, Resource: sub.resource, Namespace: sub.namespace, MetadataOnly: sub.metadataOnly,
 			Live: sub.phase == live, ResourceVersion: sub.rv, Credit: sub.credit,
+			Requirements: sub.cost, Evaluations: sub.filter.Evaluations(),
 		}
 	}
 	return states

@@ -57,27 +57,28 @@ type subscription struct {
 	namespace    string
 	labels       string // its selectors, as the reader wrote them
 	fields       string
+	cost         int                 // of the selectors
 	from         api.ResourceVersion // resume from here; zero for a snapshot
 	notOlderThan api.ResourceVersion
 	deadline     int64   // of waiting for notOlderThan; zero until waiting
 	next         api.Key // of the snapshot
 }
 
-func newSubscription(session *Session, f *wire.Subscribe, resource api.Resource, c *cacher.Cacher, wake func()) (*subscription, *api.Status) {
-	namespace, labels, fields := strings.Clone(f.Namespace), strings.Clone(f.LabelSelector), strings.Clone(f.FieldSelector)
-	filter, status := c.NewFilter(namespace, labels, fields)
+func newSubscription(session *Session, r *Request, c *cacher.Cacher, wake func()) (*subscription, *api.Status) {
+	f, namespace := r.Frame, strings.Clone(r.Frame.Namespace)
+	filter, status := c.NewFilter(namespace, r.Selection)
 	if status != nil {
 		return nil, status
 	}
 	if shard := session.cfg.Shard; !shard.Whole() {
 		if !c.Schema().Namespaced {
-			return nil, api.BadRequest(resource.String() + " has no namespaces, and what is served here is divided by namespace")
+			return nil, api.BadRequest(r.Resource.String() + " has no namespaces, and what is served here is divided by namespace")
 		}
 		filter.Within(shard)
 	}
 	sub := &subscription{
-		session: session, id: f.Subscription, resource: resource, cacher: c, filter: filter, frame: c.Frame(), namespace: namespace,
-		labels: labels, fields: fields, metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
+		session: session, id: f.Subscription, resource: r.Resource, cacher: c, filter: filter, frame: c.Frame(), namespace: namespace,
+		labels: f.LabelSelector, fields: f.FieldSelector, cost: r.Selection.Cost(), metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
 		notOlderThan: max(f.NotOlderThan, f.ResourceVersion), source: strings.Clone(f.Source),
 		bases: f.Bases, basesSince: f.BasesSince,
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/sim/check"
 	"github.com/watchglass/watchglass/core/store"
-	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
@@ -304,9 +303,9 @@ func (c *connector) failing() int64 { return c.gone }
 func (c *connector) levels() int64 { return 1 }
 
 // Collection implements session.Backend.
-func (c *connector) Collection(name api.Resource, _ *wire.Subscribe) (*cacher.Cacher, *api.Status) {
+func (c *connector) Collection(r *session.Request) (*cacher.Cacher, *api.Status) {
 	for k, f := range c.feeds {
-		if resourceNames[k] == name.String() {
+		if resourceNames[k] == r.Resource.String() {
 			c.open++
 			return f.cacher, nil
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
 	"github.com/watchglass/watchglass/core/wire"
@@ -50,8 +51,11 @@ func New(c *cacher.Cacher, q *wire.OpenView) (*View, *api.Status) {
 			return nil, status
 		}
 	}
-	v.filter, status = c.NewFilter(strings.Clone(q.Namespace), strings.Clone(q.LabelSelector), strings.Clone(q.FieldSelector))
+	selection, status := selector.Limits{}.Parse(strings.Clone(q.LabelSelector), strings.Clone(q.FieldSelector))
 	if status != nil {
+		return nil, status
+	}
+	if v.filter, status = c.NewFilter(strings.Clone(q.Namespace), selection); status != nil {
 		return nil, status
 	}
 	v.all = v.filter.Everything()

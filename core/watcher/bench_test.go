@@ -17,7 +17,7 @@ func BenchmarkDeliver(b *testing.B) {
 	for _, selector := range []string{"app=web", "app=db"} {
 		b.Run(selector, func(b *testing.B) {
 			heap, schema := store.NewHeap(), objects.Pods()
-			filter, _ := watcher.NewFilter(heap, &schema, "", selector, "")
+			filter, _ := watcher.NewFilter(heap, &schema, "", objects.Select(selector, ""))
 			w := watcher.New(heap, watcher.Options{Filter: filter, QueueSize: 100, Sink: func(d watcher.Delivery) bool {
 				heap.Release(d.Content)
 				return true
@@ -37,7 +37,7 @@ func BenchmarkConflate(b *testing.B) {
 	for _, n := range []int{10, 1000} {
 		b.Run(strconv.Itoa(n)+" objects", func(b *testing.B) {
 			heap, schema := store.NewHeap(), objects.Pods()
-			filter, _ := watcher.NewFilter(heap, &schema, "", "", "")
+			filter, _ := watcher.NewFilter(heap, &schema, "", objects.Select("", ""))
 			w := watcher.New(heap, watcher.Options{Filter: filter, QueueSize: 100, Policy: wire.PolicyConflate})
 			events := make([]history.Event, n)
 			for i := range events {

@@ -58,7 +58,7 @@ func (f *feed) do(text string) *history.Event {
 
 func (f *feed) filter(namespace, labels, fields string) *watcher.Filter {
 	schema := objects.Pods()
-	filter, status := watcher.NewFilter(f.heap, &schema, namespace, labels, fields)
+	filter, status := watcher.NewFilter(f.heap, &schema, namespace, objects.Select(labels, fields))
 	require.Nil(f.t, status)
 	return filter
 }

@@ -22,41 +22,27 @@ type Filter struct {
 	labels selector.Memo
 	scope  api.Scope
 	shard  api.Shard
+	// evaluations counts the fields that were compared.
+	evaluations uint64
 }
 
-// NewFilter parses and binds. An error is a *api.Status 400 that says what is
-// wrong with the selector and where.
-func NewFilter(heap *store.Heap, schema *api.Schema, namespace, labelSelector, fieldSelector string) (*Filter, *api.Status) {
+// NewFilter binds selectors to a resource. It returns a 400 for a field that the
+// resource does not declare, and for a namespace if it has none.
+func NewFilter(heap *store.Heap, schema *api.Schema, namespace string, s selector.Selection) (*Filter, *api.Status) {
 	if namespace != "" && !schema.Namespaced {
 		return nil, api.BadRequest(schema.Resource.String() + " is not namespaced; leave the namespace out")
 	}
 	f := &Filter{heap: heap, freed: heap.Labels.Freed()}
-	if labelSelector != "" {
-		labels, err := selector.ParseLabels(labelSelector)
-		if err != nil {
-			return nil, statusOf(err)
-		}
-		if !labels.Empty() {
-			f.labelled, f.labels = true, *selector.NewMemo(labels)
-		}
+	if !s.Labels.Empty() {
+		f.labelled, f.labels = true, *selector.NewMemo(s.Labels)
 	}
-	fields, err := selector.ParseFields(fieldSelector)
-	if err != nil {
-		return nil, statusOf(err)
+	var err error
+	if f.fields, err = s.Fields.Bind(schema.Fields); err != nil {
+		return nil, api.AsStatus(err)
 	}
-	if f.fields, err = fields.Bind(schema.Fields); err != nil {
-		return nil, statusOf(err)
-	}
-	f.scope = selector.ScopeOf(namespace, fields)
+	f.scope = selector.ScopeOf(namespace, s.Fields)
 	f.placed = !f.scope.Whole()
 	return f, nil
-}
-
-func statusOf(err error) *api.Status {
-	if s, ok := err.(interface{ Status() *api.Status }); ok {
-		return s.Status()
-	}
-	return api.AsStatus(err)
 }
 
 // Within keeps out what does not lie in a shard (rule W30).
@@ -70,6 +56,10 @@ func (f *Filter) Everything() bool { return f.CoversAll() && !f.Selective() }
 // Selective reports whether there is a selector or a shard that could keep out
 // an object of the namespace.
 func (f *Filter) Selective() bool { return f.labelled || !f.fields.Empty() || !f.shard.Whole() }
+
+// Evaluations counts the requirements and fields that the filter has evaluated, at
+// most. It is what the filter has cost so far.
+func (f *Filter) Evaluations() uint64 { return f.evaluations + f.labels.Evaluations() }
 
 // Scope is the part of the resource that the filter was made for.
 func (f *Filter) Scope() api.Scope { return f.scope }
@@ -98,6 +88,7 @@ func (f *Filter) Matches(ref store.Ref) bool {
 	if f.fields.Empty() {
 		return true
 	}
+	f.evaluations += uint64(f.fields.Len())
 	envelope := f.heap.Envelope(ref)
 	return f.fields.Matches(envelope.Field)
 }

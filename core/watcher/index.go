@@ -173,16 +173,14 @@ func (x *Index[T]) choose(f *Filter) []place {
 	for _, r := range requirements {
 		switch r.Operator() {
 		case selector.Equals, selector.DoubleEquals, selector.In:
-			var places []place
-			for _, value := range r.Values() {
-				places = append(places, place{kind: withLabel, key: r.Key(), value: value})
+			if !manyValues(&r) {
+				offer(labelPlaces(&r)...)
 			}
-			offer(places...)
 		}
 	}
 	for _, r := range requirements {
-		switch r.Operator() {
-		case selector.Exists, selector.GreaterThan, selector.LessThan:
+		switch op := r.Operator(); {
+		case op == selector.Exists, op == selector.GreaterThan, op == selector.LessThan, op == selector.In && manyValues(&r):
 			offer(place{kind: withKey, key: r.Key()})
 		}
 	}
@@ -190,6 +188,20 @@ func (x *Index[T]) choose(f *Filter) []place {
 		offer(place{kind: everyObject})
 	}
 	return best
+}
+
+// maxPlaces is how many places a filter may take. A label with more values counts
+// by its key alone: otherwise a selector of 8 KiB would take a thousand places.
+const maxPlaces = 32
+
+func manyValues(r *selector.Requirement) bool { return r.NumValues() > maxPlaces }
+
+func labelPlaces(r *selector.Requirement) []place {
+	var places []place
+	for _, value := range r.Values() {
+		places = append(places, place{kind: withLabel, key: r.Key(), value: value})
+	}
+	return places
 }
 
 // Find returns the entries that a change may concern, in the order in which they

@@ -43,6 +43,16 @@ func (w *wish) matches(t *testing.T, heap *store.Heap, ref store.Ref) bool {
 
 func pick(random *rand.Rand, texts ...string) string { return texts[random.Intn(len(texts))] }
 
+// manyValues are more than a filter takes places for; every second label has one of
+// them.
+var manyValues = func() string {
+	var values []string
+	for i := range 40 {
+		values = append(values, strconv.Itoa(2*i))
+	}
+	return strings.Join(values, ",")
+}()
+
 func randomWish(random *rand.Rand) wish {
 	w := wish{namespace: pick(random, "", "", "n1", "n2", "n3")}
 	digit := func() string { return strconv.Itoa(random.Intn(4)) }
@@ -50,7 +60,7 @@ func randomWish(random *rand.Rand) wish {
 	for range random.Intn(4) {
 		key := pick(random, "a", "b", "c")
 		labels = append(labels, pick(random,
-			key+"="+digit(), key+"=="+digit(), key+"!="+digit(), key, "!"+key, key+" in ("+digit()+","+digit()+")", key+" in (,"+digit()+")",
+			key+"="+digit(), key+"=="+digit(), key+"!="+digit(), key, "!"+key, key+" in ("+digit()+","+digit()+")", key+" in (,"+digit()+")", key+" in ("+manyValues+")",
 			key+" notin ("+digit()+",9)", key+">"+digit(), key+"<"+digit()))
 	}
 	for range random.Intn(3) {
@@ -127,6 +137,21 @@ func TestC25_IndexLosesNothing(t *testing.T) {
 	}
 	assert.NotZero(t, matched)
 	assert.Less(t, found, 3*matched, "and it does leave out")
+}
+
+// A filter takes few places, however many values it allows.
+func TestFilterOfManyValuesTakesFewPlaces(t *testing.T) {
+	f := newFeed(t, 10)
+	index := watcher.NewIndex[int](f.heap)
+	for i := range 100 {
+		index.Add(f.filter("", "app in ("+manyValues+"),tier=web,zone in ("+manyValues+")", ""), &watcher.Entry[int]{Value: i})
+		index.Add(f.filter("", "app in ("+manyValues+")", ""), &watcher.Entry[int]{Value: i})
+	}
+	assert.Equal(t, 2*200, index.Held(), "each once by its place and once in the list of all")
+	without := objects.Version(f.heap, "ns/a rv=1 tier=db")
+	assert.Empty(t, index.Find(&history.Event{Current: without}))
+	with := objects.Version(f.heap, "ns/b rv=1 app=4")
+	assert.Len(t, index.Find(&history.Event{Current: with}), 100)
 }
 
 // C24: of many filters only those that insist on what the object has are found,

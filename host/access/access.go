@@ -67,8 +67,8 @@ func (r Request) String() string {
 
 // NewRequest is for a list and watch with a field selector. The scope that it
 // asks for is that of package selector, by which answers are filtered as well.
-func NewRequest(resource api.Resource, namespace, fieldSelector string) Request {
-	scope := selector.ParseScope(namespace, fieldSelector)
+func NewRequest(resource api.Resource, namespace string, fields selector.Fields) Request {
+	scope := selector.ScopeOf(namespace, fields)
 	return Request{Resource: resource, Namespace: scope.Namespace, Name: scope.Name}
 }
 

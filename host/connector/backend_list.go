@@ -41,7 +41,7 @@ func (b backend) List(ctx context.Context, resource api.Resource, o kubeapi.List
 				answer <- answered[*kubeapi.List]{nil, status}
 				return
 			}
-			answer <- answered[*kubeapi.List]{b.connector.list(c, p, selector.ParseScope(o.Namespace, o.FieldSelector)), nil}
+			answer <- answered[*kubeapi.List]{b.connector.list(c, p, selector.ScopeOf(o.Namespace, o.Selection.Fields)), nil}
 		})
 		if status != nil {
 			answer <- answered[*kubeapi.List]{nil, status}
@@ -94,7 +94,7 @@ func (col *collection) survey(o *kubeapi.ListOptions) (s survey, err error) {
 
 func listOptions(o *kubeapi.ListOptions) cacher.ListOptions {
 	return cacher.ListOptions{
-		Namespace: o.Namespace, LabelSelector: o.LabelSelector, FieldSelector: o.FieldSelector,
+		Namespace: o.Namespace, Selection: o.Selection,
 		ResourceVersion: o.ResourceVersion, Match: o.Match, Limit: o.Limit, Continue: o.Continue,
 	}
 }

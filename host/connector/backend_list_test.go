@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/connector"
@@ -75,22 +76,22 @@ func TestAListThatIsReadOrLeftHoldsNothing(t *testing.T) {
 		left.next()
 		assert.Positive(t, w.connector.Stats().ListBytes)
 		left.stop()
-		objects, err := read.rest()
+		listed, err := read.rest()
 		require.NoError(t, err)
-		assert.Len(t, objects, 2000)
+		assert.Len(t, listed, 2000)
 		assert.Zero(t, w.connector.Stats().ListBytes)
 	})
 }
 
 // Objects that change, come or go while a list is being read are read as they were.
 func TestAListThatIsReadSlowlyIsOfOneVersion(t *testing.T) {
-	const objects = 2000
+	const n = 2000
 	for name, o := range map[string]kubeapi.ListOptions{
 		"all":        {},
 		"namespace":  {Namespace: "default"},
-		"selector":   {LabelSelector: "app=web"},
+		"selector":   {Selection: objects.Select("app=web", "")},
 		"limit":      {Limit: 1500},
-		"page":       {Limit: 1500, Namespace: "default", FieldSelector: "spec.nodeName=node-1"},
+		"page":       {Limit: 1500, Namespace: "default", Selection: objects.Select("", "spec.nodeName=node-1")},
 		"any":        {ResourceVersion: "0"},
 		"not older":  {ResourceVersion: "7", Match: wire.MatchNotOlderThan},
 		"not newest": {ResourceVersion: "1990", Match: wire.MatchExact},
@@ -100,7 +101,7 @@ func TestAListThatIsReadSlowlyIsOfOneVersion(t *testing.T) {
 				release, err := w.connector.Hold(t.Context(), pods)
 				require.NoError(t, err)
 				defer release()
-				w.fill(objects)
+				w.fill(n)
 				synctest.Wait()
 				atOnce, slowly := w.list(o), w.list(o)
 				want, err := atOnce.rest()
@@ -114,7 +115,7 @@ func TestAListThatIsReadSlowlyIsOfOneVersion(t *testing.T) {
 					require.True(t, ok)
 					got = append(got, describe(o))
 					if i%100 == 99 {
-						w.churn(i/100, objects)
+						w.churn(i/100, n)
 						synctest.Wait()
 					}
 				}
@@ -129,7 +130,7 @@ func TestAListThatIsReadSlowlyIsOfOneVersion(t *testing.T) {
 	}
 }
 
-// churn changes, deletes, creates and replaces some objects all over the list.
+// churn changes, deletes, creates and replaces some n all over the list.
 func (w *world) churn(round, objects int) {
 	for i := round % 3; i < objects; i += 97 {
 		name := fmt.Sprintf("pod-%05d", i)

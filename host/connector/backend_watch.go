@@ -42,7 +42,7 @@ func (b backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wat
 	var status *api.Status
 	col.ask(func(c *cacher.Cacher) {
 		status = c.Watch(cacher.WatchOptions{
-			Namespace: o.Namespace, LabelSelector: o.LabelSelector, FieldSelector: o.FieldSelector,
+			Namespace: o.Namespace, Selection: o.Selection,
 			ResourceVersion: o.ResourceVersion, Match: o.Match, SendInitialEvents: o.SendInitialEvents,
 			Bookmarks: o.Bookmarks, TimeoutSeconds: o.TimeoutSeconds, Sink: w.take, Closed: w.signal,
 		}, w.started)

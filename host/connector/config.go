@@ -30,7 +30,8 @@ type Config struct {
 	// Logger gets connections at debug, faults and failing sources at warn.
 	// Nil means slog.Default.
 	Logger *slog.Logger
-	// Session configures the serving side of every reader's connection.
+	// Session configures the serving side of every reader's connection, except for
+	// what Limits contains.
 	Session session.Config
 	// Access decides who may connect and what they may read. Nil lets everyone
 	// read everything. It replaces Session.Authenticate.
@@ -88,6 +89,18 @@ func (c Config) withDefaults() Config {
 	}
 	setDefault(&c.ReviewInterval, access.ReviewInterval)
 	return c
+}
+
+// session returns the configuration of sessions, with the limits in force.
+func (c Config) session() session.Config {
+	config := c.Session
+	config.MaxSubscriptions = c.Limits.Int(limit.MaxSubscriptions)
+	config.MaxFrames = c.Limits.Int(limit.MaxMessageFrames)
+	config.MaxControlBytes = c.Limits.Int(limit.MaxControlBytes)
+	config.MaxRequirements = c.Limits.Int(limit.MaxConnectionRequirements)
+	config.Selectors = c.Limits.Selectors()
+	config.Refused = c.Limits.CountStatus
+	return config
 }
 
 func setDefault[T comparable](field *T, value T) {

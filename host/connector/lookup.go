@@ -7,12 +7,10 @@ import (
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/access"
 )
-
-// maxLookups is how many subscriptions one message may open.
-const maxLookups = 1024
 
 // lookups are what others had to be asked before a message can be taken in
 // under the lock: asking may need the network.
@@ -41,33 +39,27 @@ type schema struct {
 
 // lookUp asks about everything that a message asks for. What is wrong with the
 // message is for the session to say.
-func (r *reader) lookUp(ctx context.Context, message []byte) *lookups {
+func (r *reader) lookUp(ctx context.Context, message *session.Message) *lookups {
 	found := &lookups{schemas: map[api.Resource]schema{}, rights: map[access.Request]right{}}
 	user := r.currentUser()
-	for len(message) > 0 && len(found.rights) < maxLookups {
-		t, payload, rest, err := wire.Next(message)
-		if err != nil {
-			break
-		}
-		message = rest
-		switch t {
-		case wire.TypeHello:
-			r.identify(ctx, payload, found)
+	for _, frame := range message.Frames {
+		switch f := frame.(type) {
+		case *wire.Hello:
+			r.identify(ctx, f, found)
 			user = found.user
-		case wire.TypeRequestProgress:
+		case *wire.RequestProgress:
 			found.prompts = true
-		case wire.TypeSubscribe:
-			if user != nil {
-				r.inquire(ctx, user, payload, found)
+		case *session.Request:
+			if user != nil && f.Refused == nil {
+				r.inquire(ctx, user, f, found)
 			}
 		}
 	}
 	return found
 }
 
-func (r *reader) identify(ctx context.Context, payload []byte, found *lookups) {
-	var hello wire.Hello
-	if found.greeting || hello.Parse(payload) != nil {
+func (r *reader) identify(ctx context.Context, hello *wire.Hello, found *lookups) {
+	if found.greeting {
 		return
 	}
 	r.silence.Stop()
@@ -79,16 +71,8 @@ func (r *reader) identify(ctx context.Context, payload []byte, found *lookups) {
 
 // inquire asks for the right first: who may not read a resource is not told
 // whether it exists.
-func (r *reader) inquire(ctx context.Context, user *access.User, payload []byte, found *lookups) {
-	var f wire.Subscribe
-	if f.Parse(payload) != nil {
-		return
-	}
-	resource, err := api.ParseResource(strings.Clone(f.Resource))
-	if err != nil {
-		return
-	}
-	request := access.NewRequest(resource, strings.Clone(f.Namespace), strings.Clone(f.FieldSelector))
+func (r *reader) inquire(ctx context.Context, user *access.User, asked *session.Request, found *lookups) {
+	request := accessRequest(asked)
 	if _, known := found.rights[request]; known {
 		return
 	}
@@ -97,9 +81,14 @@ func (r *reader) inquire(ctx context.Context, user *access.User, payload []byte,
 	var decided right
 	decided.reviewAt, decided.refused = r.connector.access.Authorize(bounded, user, request)
 	found.rights[request] = decided
-	if _, known := found.schemas[resource]; decided.refused == nil && !known {
-		found.schemas[resource] = r.connector.schema(ctx, resource)
+	if _, known := found.schemas[asked.Resource]; decided.refused == nil && !known {
+		found.schemas[asked.Resource] = r.connector.schema(ctx, asked.Resource)
 	}
+}
+
+// accessRequest is what a reader needs the right to for a subscription.
+func accessRequest(asked *session.Request) access.Request {
+	return access.NewRequest(asked.Resource, strings.Clone(asked.Frame.Namespace), asked.Selection.Fields)
 }
 
 func (c *Connector) schema(ctx context.Context, resource api.Resource) schema {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/session"
-	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/limit"
 )
@@ -123,7 +121,7 @@ func (c *Connector) ServePart(ctx context.Context, conn MessageConn, part Part) 
 		granted:   make(chan struct{}, 1),
 		rights:    map[uint32]grant{},
 	}
-	config := c.config.Session
+	config := c.config.session()
 	config.Authenticate, config.Shard = r.authenticate, part.Shard
 	r.session = session.New(config, r)
 	r.sender.init(r)
@@ -194,28 +192,32 @@ func (r *reader) receive(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := limiter.Wait(ctx); err != nil {
+		parsed := r.session.Parse(message)
+		if err := limiter.WaitN(ctx, min(parsed.Cost(), perSecond)); err != nil {
 			return err
 		}
-		if err := r.accept(ctx, message); err != nil {
+		if err := r.accept(ctx, parsed); err != nil {
 			return err
 		}
 		r.wake()
 	}
 }
 
-func (r *reader) accept(ctx context.Context, message []byte) error {
+func (r *reader) accept(ctx context.Context, message *session.Message) error {
 	found := r.lookUp(ctx, message)
 	c := r.connector
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.found = found
-	err := r.session.Receive(message, c.now())
+	err := r.session.Apply(message, c.now())
 	r.found = nil
 	if found.prompts {
 		r.prompt()
 	}
 	maps.DeleteFunc(r.rights, func(id uint32, _ grant) bool { return !r.session.Has(id) })
+	if err != nil {
+		c.config.Limits.CountStatus(api.AsStatus(err))
+	}
 	if errors.Is(err, api.Protocol("")) {
 		c.totals.Malformed++
 	}
@@ -251,15 +253,15 @@ func (r *reader) authenticate(string) *api.Status {
 }
 
 // Collection implements session.Backend. It runs under the lock.
-func (r *reader) Collection(resource api.Resource, f *wire.Subscribe) (*cacher.Cacher, *api.Status) {
-	request := access.NewRequest(resource, strings.Clone(f.Namespace), strings.Clone(f.FieldSelector))
-	right, asked := r.found.rights[request]
+func (r *reader) Collection(asked *session.Request) (*cacher.Cacher, *api.Status) {
+	resource, request := asked.Resource, accessRequest(asked)
+	right, known := r.found.rights[request]
 	found := r.found.schemas[resource]
 	switch {
 	case len(r.part.Resources) > 0 && !slices.Contains(r.part.Resources, resource):
 		return nil, api.NotFound("this connector does not bring " + resource.String() + " here")
-	case !asked:
-		return nil, api.TooManyRequests("too many subscriptions in one message: send them in several", 1)
+	case !known:
+		return nil, api.Internal("the right to " + request.String() + " was not looked up")
 	case right.refused != nil:
 		return nil, right.refused
 	case found.status != nil:
@@ -267,7 +269,7 @@ func (r *reader) Collection(resource api.Resource, f *wire.Subscribe) (*cacher.C
 	}
 	collection, status := r.connector.acquire(r, found.schema)
 	if status == nil {
-		r.rights[f.Subscription] = grant{request, r.connector.reviewBy(right.reviewAt)}
+		r.rights[asked.Frame.Subscription] = grant{request, r.connector.reviewBy(right.reviewAt)}
 		r.scheduleReview()
 	}
 	return collection, status

@@ -19,7 +19,6 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
-	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/connector"
@@ -255,23 +254,6 @@ func TestProgressComesWithoutChanges(t *testing.T) {
 		begun := time.Now()
 		w.until(r, func() bool { return s.ResourceVersion == last })
 		assert.LessOrEqual(t, time.Since(begun), 10*time.Second)
-	})
-}
-
-func TestMessageWithTooManySubscriptions(t *testing.T) {
-	runBoth(t, connector.Config{Session: session.Config{MaxSubscriptions: 4096}}, func(t *testing.T, w *world) {
-		r := w.reader()
-		var frames []connectortest.Frame
-		for i := range 1025 {
-			frames = append(frames, &wire.Subscribe{Subscription: uint32(i + 1), Resource: fmt.Sprintf("v1/r%d", i)})
-		}
-		last, err := r.Subscribe(t.Context(), wire.Subscribe{Subscription: 5000, Resource: "v1/x"})
-		require.NoError(t, err)
-		require.NoError(t, r.UntilSynced(t.Context(), last))
-		assert.Equal(t, 404, last.Status.Code)
-		require.NoError(t, r.Send(t.Context(), frames...))
-		w.until(r, func() bool { return r.Messages >= 3 })
-		assert.Equal(t, 1, w.connector.Stats().Readers)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/kubeapi"
@@ -75,7 +76,7 @@ func TestFaultsAreReportedWithinTheAuthorizedScope(t *testing.T) {
 			assert.Equal(t, c.faults, slices.Sorted(maps.Keys(s.Faults)), token)
 
 			list, err := w.connector.Backend().List(t.Context(), pods, kubeapi.ListOptions{
-				Namespace: c.subscribe.Namespace, FieldSelector: c.subscribe.FieldSelector,
+				Namespace: c.subscribe.Namespace, Selection: objects.Select("", c.subscribe.FieldSelector),
 			})
 			require.NoError(t, err)
 			require.Len(t, list.Warnings, len(c.faults), token)

@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
@@ -17,7 +18,7 @@ func (b *backend) List(ctx context.Context, resource api.Resource, o kubeapi.Lis
 		return nil, status
 	}
 	all := o.InPages(pageSize)
-	options := scope(resource, o.Namespace, o.LabelSelector, o.FieldSelector, o.ResourceVersion, o.Match)
+	options := scope(resource, o.Namespace, o.Selection, o.ResourceVersion, o.Match)
 	setNumber(options, "limit", uint64(o.Limit))
 	set(options, "continue", o.Continue)
 	if all {
@@ -63,12 +64,12 @@ func (r *reply) items(page *wire.ListReply, last bool, yield func(kubeapi.Object
 }
 
 // scope are the options that lists and watches have in common.
-func scope(resource api.Resource, namespace, labels, fields, version string, match wire.Match) url.Values {
+func scope(resource api.Resource, namespace string, s selector.Selection, version string, match wire.Match) url.Values {
 	options := url.Values{}
 	set(options, "resource", resource.String())
 	set(options, "namespace", namespace)
-	set(options, "labelSelector", labels)
-	set(options, "fieldSelector", fields)
+	set(options, "labelSelector", s.Labels.String())
+	set(options, "fieldSelector", s.Fields.String())
 	set(options, "resourceVersion", version)
 	setNumber(options, "match", uint64(match))
 	return options

@@ -15,7 +15,7 @@ func (b *backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wa
 	if status != nil {
 		return nil, status
 	}
-	options := scope(resource, o.Namespace, o.LabelSelector, o.FieldSelector, o.ResourceVersion, o.Match)
+	options := scope(resource, o.Namespace, o.Selection, o.ResourceVersion, o.Match)
 	setNumber(options, "sendInitialEvents", uint64(o.SendInitialEvents))
 	setNumber(options, "timeoutSeconds", uint64(o.TimeoutSeconds))
 	if o.Bookmarks {

@@ -42,9 +42,13 @@ type Weigher interface {
 // GetNotOlder answers a Get that names a version for a backend whose own get
 // knows none: with a list of one.
 func GetNotOlder(ctx context.Context, b Backend, resource api.Resource, key api.Key, resourceVersion string) (Object, error) {
+	named, err := selector.PinName(selector.Fields{}, key.Name())
+	if err != nil {
+		return nil, err
+	}
 	list, err := b.List(ctx, resource, ListOptions{
-		Namespace: key.Namespace(), FieldSelector: "metadata.name=" + selector.EscapeValue(key.Name()),
-		ResourceVersion: resourceVersion, Match: wire.MatchNotOlderThan,
+		Namespace: key.Namespace(), Selection: selector.Selection{Fields: named}, ResourceVersion: resourceVersion,
+		Match: wire.MatchNotOlderThan,
 	})
 	if err != nil {
 		return nil, err
@@ -79,8 +83,7 @@ type Object interface {
 // ListOptions are those of a Kubernetes list.
 type ListOptions struct {
 	Namespace       string
-	LabelSelector   string
-	FieldSelector   string
+	Selection       selector.Selection
 	ResourceVersion string
 	Match           wire.Match
 	Limit           uint32 // zero for all
@@ -102,8 +105,7 @@ type List struct {
 // WatchOptions are those of a Kubernetes watch.
 type WatchOptions struct {
 	Namespace         string
-	LabelSelector     string
-	FieldSelector     string
+	Selection         selector.Selection
 	ResourceVersion   string
 	Match             wire.Match
 	SendInitialEvents wire.Tristate

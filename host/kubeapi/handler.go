@@ -190,7 +190,8 @@ func (h *Handler) read(w *output, r *http.Request, req *request) *api.Status {
 		req.verb = "get"
 	}
 	var status *api.Status
-	if req.params, status = parseParams(r.URL.RawQuery); status != nil {
+	if req.params, status = parseParams(r.URL.RawQuery, h.config.Limits.Selectors()); status != nil {
+		h.config.Limits.CountStatus(status)
 		return status
 	}
 	if req.watch {
@@ -265,7 +266,7 @@ func (h *Handler) admit(r *http.Request, req *request) (refused *api.Status) {
 
 // asks is what the request needs the right to.
 func (r *request) asks() access.Request {
-	asked := access.NewRequest(r.resource, r.namespace, r.fieldSelector)
+	asked := access.NewRequest(r.resource, r.namespace, r.selection.Fields)
 	asked.Verb = r.verb
 	if r.kind == object {
 		asked.Name = r.name

@@ -109,3 +109,34 @@ func TestALongTokenIsNotLookedAt(t *testing.T) {
 		assert.EqualValues(t, 1, limits.Refusals(limit.MaxTokenBytes))
 	})
 }
+
+// Selectors are limited for lists and watches alike, and refused before the backend
+// is asked.
+func TestSelectorsBeyondTheLimitsAre413(t *testing.T) {
+	limits := limit.NewSet().With(limit.MaxSelectorBytes, 100).With(limit.MaxSelectorRequirements, 3).With(limit.MaxSelectorValues, 4)
+	run(t, kubeapi.Config{Limits: limits}, func(t *testing.T, w *world) {
+		w.put("a/one", "web")
+		for _, c := range []struct {
+			query string
+			limit *limit.Limit
+		}{
+			{"labelSelector=" + strings.Repeat("a", 101), limit.MaxSelectorBytes},
+			{"fieldSelector=metadata.name!=" + strings.Repeat("a", 100), limit.MaxSelectorBytes},
+			{"labelSelector=a,b,c,d", limit.MaxSelectorRequirements},
+			{"labelSelector=a,b&fieldSelector=metadata.name!=x,metadata.name!=y", limit.MaxSelectorRequirements},
+			{"labelSelector=app+in+(a,b,c,d,e)", limit.MaxSelectorValues},
+		} {
+			for _, path := range []string{"/api/v1/pods?", "/api/v1/pods?watch=1&", "/api/v1/namespaces/a/pods?"} {
+				before := limits.Refusals(c.limit)
+				a := w.get(path + c.query)
+				status := requireStatus(t, a, 413, "RequestEntityTooLarge")
+				assert.Contains(t, status["message"], c.limit.Name)
+				assert.Contains(t, a.text, `"causes":[{"reason":"`+c.limit.Name+`"`)
+				assert.Equal(t, before+1, limits.Refusals(c.limit))
+			}
+		}
+		requireStatus(t, w.get("/api/v1/pods?labelSelector=a+in+b"), 400, "BadRequest")
+		requireStatus(t, w.get("/api/v1/pods?watch=1&fieldSelector=status.phase"), 400, "BadRequest")
+		assert.Equal(t, 200, w.get("/api/v1/pods?labelSelector=app+in+(a,b,c),x&fieldSelector=metadata.name!=x").StatusCode)
+	})
+}

@@ -14,8 +14,7 @@ import (
 // params are the options in a query.
 type params struct {
 	watch             bool
-	labelSelector     string
-	fieldSelector     string
+	selection         selector.Selection
 	resourceVersion   string
 	match             wire.Match
 	limit             uint32
@@ -35,23 +34,23 @@ const (
 	includeObject   include = "Object"
 )
 
-// parseParams reads a query. What is not known is passed over, as Kubernetes
-// does.
-func parseParams(query string) (params, *api.Status) {
+// parseParams reads a query. It ignores unknown parameters, as Kubernetes does.
+func parseParams(query string, limits selector.Limits) (params, *api.Status) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		return params{}, api.BadRequest("the query of the URL cannot be read: " + err.Error())
 	}
 	p := params{
 		watch:           boolean(values, "watch") == wire.True,
-		labelSelector:   values.Get("labelSelector"),
-		fieldSelector:   values.Get("fieldSelector"),
 		resourceVersion: values.Get("resourceVersion"),
 		cont:            values.Get("continue"),
 		bookmarks:       boolean(values, "allowWatchBookmarks") == wire.True,
 	}
 	p.sendInitialEvents = boolean(values, "sendInitialEvents")
 	var status *api.Status
+	if p.selection, status = limits.Parse(values.Get("labelSelector"), values.Get("fieldSelector")); status != nil {
+		return params{}, status
+	}
 	if p.limit, status = number(values, "limit"); status != nil {
 		return params{}, status
 	}
@@ -84,14 +83,11 @@ func (p *params) validate() *api.Status {
 // pin makes the field selector one of a single object. A selector that is given
 // must pin the same name already (rule FS10).
 func (p *params) pin(name string) *api.Status {
-	fields, err := selector.ParseFields(p.fieldSelector)
+	fields, err := selector.PinName(p.selection.Fields, name)
 	if err != nil {
-		return api.BadRequest("fieldSelector: " + err.Error())
-	}
-	if fields, err = selector.PinName(fields, name); err != nil {
 		return api.AsStatus(err)
 	}
-	p.fieldSelector = fields.String()
+	p.selection.Fields = fields
 	return nil
 }
 

@@ -49,7 +49,7 @@ func groupSuffix(r api.Resource) string {
 
 func (r *request) listOptions() ListOptions {
 	return ListOptions{
-		Namespace: r.namespace, LabelSelector: r.labelSelector, FieldSelector: r.fieldSelector,
+		Namespace: r.namespace, Selection: r.selection,
 		ResourceVersion: r.resourceVersion, Match: r.match, Limit: r.limit, Continue: r.cont,
 	}
 }

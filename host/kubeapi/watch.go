@@ -30,7 +30,7 @@ func (h *Handler) watch(out *output, r *http.Request, req *request) *api.Status 
 	defer cancel()
 	defer context.AfterFunc(h.stopping, cancel)()
 	watch, err := h.config.Backend.Watch(ctx, req.resource, WatchOptions{
-		Namespace: req.namespace, LabelSelector: req.labelSelector, FieldSelector: req.fieldSelector,
+		Namespace: req.namespace, Selection: req.selection,
 		ResourceVersion: req.resourceVersion, Match: req.match, SendInitialEvents: req.sendInitialEvents,
 		Bookmarks: req.bookmarks, TimeoutSeconds: uint32(min(timeout/time.Second, math.MaxUint32)),
 	})

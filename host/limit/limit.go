@@ -1,7 +1,6 @@
 package limit
 
 import (
-	"net/http"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -101,16 +100,7 @@ func (s *Set) With(l *Limit, value int64) *Set {
 // contain the limit's value or the server's load.
 func (s *Set) Refuse(l *Limit, message string) *api.Status {
 	s.Count(l)
-	status := &api.Status{Code: l.Code, Cause: l.Name, Message: message + " (limit: " + l.Name + ")"}
-	switch l.Code {
-	case http.StatusRequestEntityTooLarge:
-		status.Reason = api.ReasonTooLarge
-	case http.StatusTooManyRequests:
-		status.Reason, status.RetryAfterSeconds = api.ReasonTooManyRequests, 1
-	default:
-		status.Reason, status.RetryAfterSeconds = api.ReasonUnavailable, 5
-	}
-	return status
+	return api.LimitReached(l.Code, l.Name, message)
 }
 
 // Count counts a refusal that is reported to the client in another way.

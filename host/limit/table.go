@@ -14,7 +14,8 @@ var (
 	})
 	MaxMessageRate = define(Limit{
 		Name: "max-message-rate", Default: 1000, Unit: Count, Code: http.StatusTooManyRequests,
-		Help: "messages per second read from one reader, after a burst of as many; further ones wait in the network",
+		Help: "messages per second read from one reader, after a burst of as many; further ones wait in the network; " +
+			"a message counts once more for each 4KiB, for each subscription, and for each 64 requirements of its selectors",
 	})
 )
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
 	"github.com/watchglass/watchglass/core/wire"
@@ -193,4 +194,13 @@ func Unchanged(previous, current wire.Envelope) api.Cells {
 		panic("objects: " + status.Message)
 	}
 	return unchanged
+}
+
+// Select returns parsed selectors. It panics on a syntax error.
+func Select(labels, fields string) selector.Selection {
+	s, status := selector.Limits{}.Parse(labels, fields)
+	if status != nil {
+		panic(status)
+	}
+	return s
 }

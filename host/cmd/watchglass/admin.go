@@ -59,6 +59,8 @@ type inspectedSubscription struct {
 	Live            bool   `json:"live"`
 	ResourceVersion string `json:"resourceVersion"`
 	HeldBack        bool   `json:"heldBack"` // the reader takes no more for now
+	Requirements    int    `json:"requirements"`
+	Evaluations     uint64 `json:"evaluations"` // of requirements, since the subscription was opened
 }
 
 // admin is an address for those who run the connector, on this machine alone:
@@ -133,6 +135,7 @@ func inspected(states []session.State) []inspectedSubscription {
 		all[i] = inspectedSubscription{
 			Resource: s.Resource.String(), Namespace: s.Namespace, MetadataOnly: s.MetadataOnly, Live: s.Live,
 			ResourceVersion: s.ResourceVersion.String(), HeldBack: s.Credit <= 0,
+			Requirements: s.Requirements, Evaluations: s.Evaluations,
 		}
 	}
 	return all

@@ -17,6 +17,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
@@ -74,7 +75,7 @@ func newCrowd(b *testing.B) *crowd {
 
 func (c *crowd) watch(ctx context.Context, selector string) {
 	rv := strconv.Itoa(manyPods)
-	opt := cacher.WatchOptions{LabelSelector: selector, ResourceVersion: rv, Sink: func(d watcher.Delivery) bool {
+	opt := cacher.WatchOptions{Selection: objects.Select(selector, ""), ResourceVersion: rv, Sink: func(d watcher.Delivery) bool {
 		c.told++
 		c.ours.Heap().Release(d.Content)
 		return true

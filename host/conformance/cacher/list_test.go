@@ -31,7 +31,12 @@ func (a *answer) String() string {
 }
 
 func (w *world) ourList(r *request, done func(answer)) {
-	refused := w.ours.List(r.listOptions(), func(result *cacher.ListResult, status *api.Status) {
+	options, refused := r.listOptions()
+	if refused != nil {
+		done(answer{refused: ourRefusal(refused)})
+		return
+	}
+	refused = w.ours.List(options, func(result *cacher.ListResult, status *api.Status) {
 		if status != nil {
 			done(answer{refused: ourRefusal(status)})
 			return

@@ -21,6 +21,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -49,7 +50,8 @@ var matches = map[metav1.ResourceVersionMatch]wire.Match{
 	"": wire.MatchUnset, metav1.ResourceVersionMatchNotOlderThan: wire.MatchNotOlderThan, metav1.ResourceVersionMatchExact: wire.MatchExact,
 }
 
-func (r *request) watchOptions() cacher.WatchOptions {
+func (r *request) watchOptions() (cacher.WatchOptions, *api.Status) {
+	selection, refused := selector.Limits{}.Parse(r.labels, r.fields)
 	initial := wire.Unset
 	if r.initial != nil {
 		if initial = wire.False; *r.initial {
@@ -57,17 +59,18 @@ func (r *request) watchOptions() cacher.WatchOptions {
 		}
 	}
 	return cacher.WatchOptions{
-		Namespace: r.namespace, LabelSelector: r.labels, FieldSelector: r.fields,
+		Namespace: r.namespace, Selection: selection,
 		ResourceVersion: r.rv, Match: matches[r.match], SendInitialEvents: initial, Bookmarks: r.bookmarks,
 		TimeoutSeconds: r.timeout,
-	}
+	}, refused
 }
 
-func (r *request) listOptions() cacher.ListOptions {
+func (r *request) listOptions() (cacher.ListOptions, *api.Status) {
+	selection, refused := selector.Limits{}.Parse(r.labels, r.fields)
 	return cacher.ListOptions{
-		Namespace: r.namespace, LabelSelector: r.labels, FieldSelector: r.fields,
+		Namespace: r.namespace, Selection: selection,
 		ResourceVersion: r.rv, Match: matches[r.match], Limit: r.limit, Continue: r.next,
-	}
+	}, refused
 }
 
 // storageOptions does what the REST layer does: parse, default, validate, and

@@ -257,7 +257,12 @@ func (w *world) ourWatch(r *request) *pair {
 	if r.timeout > 0 {
 		p.deadline = w.now.Add(time.Duration(r.timeout) * time.Second)
 	}
-	refused := w.ours.Watch(r.watchOptions(), func(started *watcher.Watcher, status *api.Status) {
+	options, refused := r.watchOptions()
+	if refused != nil {
+		p.refused = ourRefusal(refused)
+		return p
+	}
+	refused = w.ours.Watch(options, func(started *watcher.Watcher, status *api.Status) {
 		if p.our = started; status != nil {
 			p.ours.end("ERROR " + ourRefusal(status))
 		}

@@ -123,7 +123,7 @@ func (b *Backend) List(ctx context.Context, resource api.Resource, o kubeapi.Lis
 	}
 	all := o.InPages(pageSize)
 	options := guest.ListOptions{
-		Namespace: o.Namespace, LabelSelector: o.LabelSelector, FieldSelector: o.FieldSelector,
+		Namespace: o.Namespace, LabelSelector: o.Selection.Labels.String(), FieldSelector: o.Selection.Fields.String(),
 		ResourceVersion: o.ResourceVersion, ResourceVersionMatch: matches[o.Match], Limit: o.Limit, Continue: o.Continue,
 	}
 	first, err := c.List(ctx, options)
@@ -170,7 +170,7 @@ func (b *Backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wa
 		return nil, err
 	}
 	options := guest.WatchOptions{
-		Namespace: o.Namespace, LabelSelector: o.LabelSelector, FieldSelector: o.FieldSelector,
+		Namespace: o.Namespace, LabelSelector: o.Selection.Labels.String(), FieldSelector: o.Selection.Fields.String(),
 		ResourceVersion: o.ResourceVersion, ResourceVersionMatch: matches[o.Match],
 		AllowWatchBookmarks: o.Bookmarks, Timeout: time.Duration(o.TimeoutSeconds) * time.Second,
 	}

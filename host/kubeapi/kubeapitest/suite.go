@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/kubeapi"
 	"github.com/watchglass/watchglass/host/source/memory"
@@ -134,8 +135,8 @@ func (s *suite) list() {
 		{kubeapi.ListOptions{ResourceVersion: "2", Match: wire.MatchNotOlderThan}, "a/one a/two b/one"},
 		{kubeapi.ListOptions{ResourceVersion: rv.String(), Match: wire.MatchExact}, "a/one a/two b/one"},
 		{kubeapi.ListOptions{Namespace: "a"}, "a/one a/two"},
-		{kubeapi.ListOptions{LabelSelector: "app=web"}, "a/two b/one"},
-		{kubeapi.ListOptions{FieldSelector: "metadata.name=one", Namespace: "b"}, "b/one"},
+		{kubeapi.ListOptions{Selection: objects.Select("app=web", "")}, "a/two b/one"},
+		{kubeapi.ListOptions{Selection: objects.Select("", "metadata.name=one"), Namespace: "b"}, "b/one"},
 		{kubeapi.ListOptions{Namespace: "c"}, ""},
 	} {
 		told, list := s.told(c.options)
@@ -145,7 +146,7 @@ func (s *suite) list() {
 	}
 	again := s.put("a/two", "web")
 	s.settle(again)
-	told, _ := s.told(kubeapi.ListOptions{ResourceVersion: rv.String(), Match: wire.MatchExact, LabelSelector: "app=api"})
+	told, _ := s.told(kubeapi.ListOptions{ResourceVersion: rv.String(), Match: wire.MatchExact, Selection: objects.Select("app=api", "")})
 	assert.Equal(s, "a/one", told)
 }
 
@@ -213,8 +214,7 @@ func (s *suite) listRefusals() {
 		code    int
 	}{
 		{kubeapi.ListOptions{ResourceVersion: "x"}, 400},
-		{kubeapi.ListOptions{LabelSelector: "=="}, 400},
-		{kubeapi.ListOptions{FieldSelector: "spec.unknown=1"}, 400},
+		{kubeapi.ListOptions{Selection: objects.Select("", "spec.unknown=1")}, 400},
 		{kubeapi.ListOptions{Continue: "x"}, 400},
 		{kubeapi.ListOptions{Match: wire.MatchExact}, 422},
 		{kubeapi.ListOptions{Match: wire.MatchNotOlderThan}, 422},
@@ -292,7 +292,7 @@ func (s *suite) initialEvents() {
 
 func (s *suite) converts() {
 	s.settle(1)
-	w := s.watch(kubeapi.WatchOptions{Namespace: "a", LabelSelector: "app=web"})
+	w := s.watch(kubeapi.WatchOptions{Namespace: "a", Selection: objects.Select("app=web", "")})
 	s.put("a/one", "web")
 	s.put("a/one", "web")
 	s.put("b/one", "web")
@@ -324,8 +324,7 @@ func (s *suite) watchRefusals() {
 		code    int
 	}{
 		{kubeapi.WatchOptions{ResourceVersion: "x"}, 400},
-		{kubeapi.WatchOptions{LabelSelector: "=="}, 400},
-		{kubeapi.WatchOptions{FieldSelector: "spec.unknown=1"}, 400},
+		{kubeapi.WatchOptions{Selection: objects.Select("", "spec.unknown=1")}, 400},
 		{kubeapi.WatchOptions{SendInitialEvents: wire.True}, 422},
 		{kubeapi.WatchOptions{Match: wire.MatchNotOlderThan, ResourceVersion: "1"}, 422},
 	} {

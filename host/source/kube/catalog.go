@@ -42,21 +42,20 @@ type directory struct {
 	definitions map[api.Resource]*definition
 }
 
-// find returns a resource, or a 404 that names the ones there are.
+// find returns a resource, or a 404.
 func (c *directory) find(ctx context.Context, name api.Resource) (*resource, error) {
 	all, err := c.resources(ctx, func(r *resource) bool { return r.Resource == name })
 	if err != nil {
 		return nil, err
 	}
-	var names []string
+	var names []api.Resource
 	for _, r := range all {
 		if r.Resource == name {
 			return r, nil
 		}
-		names = append(names, r.String())
+		names = append(names, r.Resource)
 	}
-	return nil, api.NotFound("resource " + name.String() + " is not served by kube-apiserver " + c.source.base.Host +
-		", or cannot be watched; there are: " + strings.Join(names, ", "))
+	return nil, catalog.NotServed(name, "by kube-apiserver "+c.source.base.Host+", or cannot be watched", names)
 }
 
 // resources are all there are, sorted by name. They are asked for anew when

@@ -603,7 +603,10 @@ func TestResolveTakesTheNamesThatKubectlTakes(t *testing.T) {
 	assert.ErrorIs(t, err, api.NotFound(""))
 	assert.ErrorContains(t, err, `"unicorns"`)
 	_, err = src.Schema(t.Context(), api.Resource{Version: "v1", Name: "bindings"})
-	assert.ErrorContains(t, err, "there are: example.com/v1/crontabs, v1/pods")
+	assert.ErrorContains(t, err, "v1/bindings is not served")
+	assert.NotContains(t, err.Error(), "v1/pods")
+	_, err = src.Schema(t.Context(), api.Resource{Version: "v1", Name: "pod"})
+	assert.ErrorContains(t, err, "did you mean v1/pods?")
 }
 
 func TestAServerThatIsNotThere(t *testing.T) {

@@ -1,0 +1,30 @@
+package catalog
+
+import "github.com/watchglass/watchglass/core/api"
+
+// maxSuggestions bounds a 404: anyone may ask for anything, as often as they like.
+const maxSuggestions = 3
+
+// NotServed returns the 404 for a resource that is not among those served by, or
+// in, a place: "here". It suggests at most three whose names are similar.
+func NotServed(resource api.Resource, where string, served []api.Resource) *api.Status {
+	var similar []string
+	for _, r := range served {
+		if len(similar) < maxSuggestions && alike(r.Name, resource.Name) {
+			similar = append(similar, r.String())
+		}
+	}
+	message := "resource " + resource.String() + " is not served " + where
+	if len(similar) > 0 {
+		message += "; did you mean " + api.Join(similar, ", ") + "?"
+	}
+	return api.NotFound(message)
+}
+
+// alike reports whether two names differ only in their ends, as singular and
+// plural do.
+func alike(a, b string) bool {
+	short, long := min(len(a), len(b)), max(len(a), len(b))
+	common := max(3, short-3)
+	return long-short <= 3 && common <= short && api.EqualFold(a[:common], b[:common])
+}

@@ -1,0 +1,80 @@
+package selector
+
+import "github.com/watchglass/watchglass/core/api"
+
+// The names of the limits, which a refusal carries as its Cause.
+const (
+	LimitBytes        = "max-selector-bytes"
+	LimitRequirements = "max-selector-requirements"
+	LimitValues       = "max-selector-values"
+)
+
+// Limits bound the selectors of one request. Zero means no limit.
+type Limits struct {
+	// Bytes is the length of both texts together.
+	Bytes int
+	// Requirements counts label requirements and field terms.
+	Requirements int
+	// Values counts the values of all label requirements.
+	Values int
+}
+
+// Selection is a label selector and a field selector of one request. The zero
+// value selects everything. It is immutable and safe to copy.
+type Selection struct {
+	Labels Labels
+	Fields Fields
+}
+
+// Parse reads a label selector and a field selector. Text beyond the limit of
+// bytes is refused before it is parsed. A refusal by a limit is a 413, a syntax
+// error a 400.
+func (l Limits) Parse(labels, fields string) (Selection, *api.Status) {
+	if exceeds(len(labels)+len(fields), l.Bytes) {
+		return Selection{}, tooLarge("the label and field selectors are too long", LimitBytes)
+	}
+	var s Selection
+	var err error
+	if s.Labels, err = ParseLabels(labels); err != nil {
+		return Selection{}, statusOf(err)
+	}
+	if s.Fields, err = ParseFields(fields); err != nil {
+		return Selection{}, statusOf(err)
+	}
+	switch {
+	case exceeds(len(s.Labels.requirements)+len(s.Fields.terms), l.Requirements):
+		return Selection{}, tooLarge("the label and field selectors have too many requirements", LimitRequirements)
+	case exceeds(s.Labels.values(), l.Values):
+		return Selection{}, tooLarge("the label selector has too many values", LimitValues)
+	}
+	return s, nil
+}
+
+// Cost is a measure of the memory and time that the selectors take: label
+// requirements, counted once for each of their values, and field terms.
+func (s Selection) Cost() int {
+	cost := len(s.Fields.terms)
+	for i := range s.Labels.requirements {
+		cost += max(1, len(s.Labels.requirements[i].values))
+	}
+	return cost
+}
+
+func (l Labels) values() int {
+	n := 0
+	for i := range l.requirements {
+		n += len(l.requirements[i].values)
+	}
+	return n
+}
+
+func exceeds(n, limit int) bool { return limit > 0 && n > limit }
+
+func tooLarge(message, limit string) *api.Status { return api.LimitReached(413, limit, message) }
+
+func statusOf(err error) *api.Status {
+	if s, ok := err.(*SyntaxError); ok {
+		return s.Status()
+	}
+	return api.AsStatus(err)
+}

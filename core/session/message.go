@@ -1,0 +1,131 @@
+package session
+
+import (
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/selector"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// Message is a message of a reader, parsed and checked against the limits of the
+// session. It refers to the bytes it was parsed from.
+type Message struct {
+	// Frames are the frames of a valid message in order: *wire.Hello, *Request,
+	// *wire.Unsubscribe, *wire.Credit and *wire.RequestProgress.
+	Frames []any
+	bytes  int
+	err    error
+}
+
+// Request is a parsed Subscribe frame.
+type Request struct {
+	Frame     *wire.Subscribe
+	Resource  api.Resource
+	Selection selector.Selection
+	// Refused is why no collection can serve the request, or nil. Resource and
+	// Selection are then not set.
+	Refused *api.Status
+}
+
+const (
+	// maxScopeBytes bounds the names in a Subscribe frame, which a subscription
+	// keeps: resource, namespace and source.
+	maxScopeBytes = 1024
+	// costBytes of a message, and costRequirements of selectors, cost as much as a
+	// message.
+	costBytes        = 4 << 10
+	costRequirements = 64
+)
+
+// Parse reads a message. It uses only the configuration of the session, so it may
+// run while another goroutine uses the session. Apply reports its errors.
+func (s *Session) Parse(message []byte) *Message {
+	return parse(message, s.cfg.MaxFrames, s.parseFrame)
+}
+
+func parse(message []byte, maxFrames int, parseFrame func(wire.Type, []byte) (any, error)) *Message {
+	m := &Message{bytes: len(message)}
+	for rest := message; len(rest) > 0; {
+		if len(m.Frames) == maxFrames {
+			m.err = api.LimitReached(413, LimitFrames, "a message has too many frames")
+			break
+		}
+		var t wire.Type
+		var payload []byte
+		var frame any
+		if t, payload, rest, m.err = wire.Next(rest); m.err == nil {
+			frame, m.err = parseFrame(t, payload)
+		}
+		if m.err != nil {
+			break
+		}
+		m.Frames = append(m.Frames, frame)
+	}
+	if m.err != nil {
+		m.Frames = nil // of a message that is not valid nothing is applied
+	}
+	return m
+}
+
+// parseFrame returns nil for a frame to be skipped.
+func (s *Session) parseFrame(t wire.Type, payload []byte) (any, error) {
+	switch t {
+	case wire.TypeHello:
+		return parsed(payload, &wire.Hello{})
+	case wire.TypeSubscribe:
+		f := &wire.Subscribe{}
+		if err := f.Parse(payload); err != nil {
+			return nil, err
+		}
+		return s.request(f), nil
+	case wire.TypeUnsubscribe:
+		return parsed(payload, &wire.Unsubscribe{})
+	case wire.TypeCredit:
+		return parsed(payload, &wire.Credit{})
+	case wire.TypeRequestProgress:
+		return parsed(payload, &wire.RequestProgress{})
+	}
+	if t >= wire.Optional {
+		return nil, nil
+	}
+	return nil, wire.Unknown(t)
+}
+
+func parsed[F interface{ Parse([]byte) error }](payload []byte, frame F) (any, error) {
+	return frame, frame.Parse(payload)
+}
+
+// request checks a Subscribe frame as far as it can be checked without the
+// collection.
+func (s *Session) request(f *wire.Subscribe) *Request {
+	r := &Request{Frame: f}
+	if len(f.Resource)+len(f.Namespace)+len(f.Source) > maxScopeBytes {
+		r.Refused = api.BadRequest("the resource, namespace and source of a subscription are too long")
+		return r
+	}
+	var err error
+	if r.Resource, err = api.ParseResource(strings.Clone(f.Resource)); err != nil {
+		r.Refused = api.AsStatus(err)
+		return r
+	}
+	limits := s.cfg.Selectors
+	if len(f.LabelSelector)+len(f.FieldSelector) <= limits.Bytes || limits.Bytes <= 0 {
+		f.LabelSelector, f.FieldSelector = strings.Clone(f.LabelSelector), strings.Clone(f.FieldSelector)
+	}
+	r.Selection, r.Refused = limits.Parse(f.LabelSelector, f.FieldSelector)
+	return r
+}
+
+// Cost is what the message counts against a limit of messages per second: one, one
+// more for each 4 KiB, and for each subscription one more and one for each 64
+// requirements of its selectors.
+func (m *Message) Cost() int {
+	cost := 1 + m.bytes/costBytes
+	for _, frame := range m.Frames {
+		if r, ok := frame.(*Request); ok {
+			cost += 1 + r.Selection.Cost()/costRequirements
+		}
+	}
+	return cost
+}

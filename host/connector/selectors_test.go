@@ -1,0 +1,164 @@
+package connector_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/connector/connectortest"
+	"github.com/watchglass/watchglass/host/limit"
+	"github.com/watchglass/watchglass/host/source/memory"
+)
+
+// expensive are subscriptions that take all that one connection may have, and whose
+// selectors fit no object, but for their last term: they are evaluated for every
+// change. Of the fields and labels with unequal terms every object has another value.
+func expensive() []connectortest.Frame {
+	perSubscription := int(limit.MaxSelectorRequirements.Default)
+	var all []connectortest.Frame
+	for i := range int(limit.MaxConnectionRequirements.Default) / perSubscription {
+		all = append(all, &wire.Subscribe{
+			Subscription: uint32(i + 1), Resource: "v1/pods", Credit: 1 << 30,
+			FieldSelector: terms(perSubscription-1, "metadata.name!=%d") + ",status.phase!=Running",
+		})
+	}
+	return all
+}
+
+// What a change costs a reader follows from its own selectors, and for those from
+// the fields that they name and not from the number of terms.
+func TestEvaluationsOfAReaderAreBoundedAndItsOwn(t *testing.T) {
+	const changes = 50
+	measure := func(abusers int) (healthy, abusive uint64) {
+		run(t, connector.Config{}, func(t *testing.T, w *world) {
+			w.fill(1)
+			for range abusers {
+				w.abuse(expensive()...)
+			}
+			r := w.reader()
+			s := w.subscribe(r, wire.Subscribe{LabelSelector: "app=web", FieldSelector: "spec.nodeName=node-1"})
+			w.until(r, func() bool { return s.Synced })
+			for range changes {
+				last := w.put("pod-00000")
+				w.until(r, func() bool { return s.ResourceVersion == last })
+			}
+			synctest.Wait()
+			for _, stats := range w.connector.Readers() {
+				for _, state := range stats.Subscriptions {
+					if state.Requirements == 2 {
+						healthy += state.Evaluations
+					} else {
+						abusive = max(abusive, state.Evaluations)
+					}
+				}
+			}
+		})
+		return healthy, abusive
+	}
+	alone, _ := measure(0)
+	beside, abusive := measure(5)
+	assert.Positive(t, alone)
+	assert.Equal(t, alone, beside)
+	assert.Positive(t, abusive)
+	assert.LessOrEqual(t, abusive, uint64(4*(changes+1)*2), "two fields of both versions, to wake the reader and to send")
+}
+
+// abuse is a reader that opens subscriptions and is there until the end.
+func (w *world) abuse(frames ...connectortest.Frame) {
+	r := w.reader()
+	require.NoError(w.t, r.Send(w.t.Context(), frames...))
+	w.serving.Go(func() { r.UntilEnd(w.t.Context()) }) // which the connector makes
+	synctest.Wait()
+}
+
+// A benchmark of what healthy readers notice of readers with the most expensive
+// selectors that are allowed: the median time from a change to its delivery, with
+// and without them. Changes take turns between the two connectors, so that the load
+// of the machine is the same for both.
+func BenchmarkHealthyReaderBesideExpensiveSelectors(b *testing.B) {
+	for _, abusers := range []int{1, 10, 50} {
+		b.Run(fmt.Sprintf("abusers=%d", abusers), func(b *testing.B) {
+			alone, beside := newDelivery(b, 0), newDelivery(b, abusers)
+			var without, with []time.Duration
+			for b.Loop() {
+				without = append(without, alone.once())
+				with = append(with, beside.once())
+			}
+			b.ReportMetric(float64(median(without).Microseconds()), "p50-alone-µs")
+			b.ReportMetric(float64(median(with).Microseconds()), "p50-beside-µs")
+			b.ReportMetric(float64(median(with))/float64(median(without)), "ratio")
+		})
+	}
+}
+
+func median[T cmp.Ordered](all []T) T {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// delivery is a connector with a healthy reader.
+type delivery struct {
+	b      *testing.B
+	source *memory.Source
+	reader *connectortest.Reader
+	sub    *connectortest.Subscription
+	n      int
+}
+
+func newDelivery(b *testing.B, abusers int) *delivery {
+	d := &delivery{b: b, source: memory.New()}
+	for i := range 1000 {
+		name := fmt.Sprintf("pod-%05d", i)
+		d.source.Put(pods, key(name), pod(name, "Running"))
+	}
+	c := connector.New(connector.Config{Source: d.source, Logger: slog.New(slog.DiscardHandler)})
+	b.Cleanup(func() { require.NoError(b, c.Close(context.Background())) })
+	connect := func() *connectortest.Reader {
+		served, end := connectortest.Pipe()
+		go c.Serve(b.Context(), served)
+		r := connectortest.NewReader(end)
+		require.NoError(b, r.Hello(b.Context(), ""))
+		return r
+	}
+	d.reader = connect()
+	var err error
+	d.sub, err = d.reader.Subscribe(b.Context(), wire.Subscribe{Subscription: 1, Resource: "v1/pods", LabelSelector: "app=web", Credit: connectortest.Endless})
+	require.NoError(b, err)
+	require.NoError(b, d.reader.UntilSynced(b.Context(), d.sub))
+	for range abusers {
+		r := connect()
+		require.NoError(b, r.Send(b.Context(), expensive()...))
+		go r.UntilEnd(b.Context())
+	}
+	require.Eventually(b, func() bool {
+		open := 0
+		for _, r := range c.Readers() {
+			for _, s := range r.Subscriptions {
+				if s.Live {
+					open++
+				}
+			}
+		}
+		return open == 1+abusers*len(expensive())
+	}, time.Minute, time.Millisecond)
+	return d
+}
+
+func (d *delivery) once() time.Duration {
+	d.n++
+	name := fmt.Sprintf("pod-%05d", d.n%1000)
+	begun := time.Now()
+	rv := d.source.Put(pods, key(name), pod(name, "Running"))
+	require.NoError(d.b, d.reader.Until(d.b.Context(), func() bool { return d.sub.ResourceVersion >= rv }))
+	return time.Since(begun)
+}

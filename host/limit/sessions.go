@@ -1,0 +1,24 @@
+package limit
+
+import "net/http"
+
+// Limits of one reader's connection to /watch. The core enforces them by these
+// names, and the edge has the same defaults.
+var (
+	MaxSubscriptions = define(Limit{
+		Name: "max-subscriptions", Default: 256, Unit: Count, Code: http.StatusTooManyRequests,
+		Help: "subscriptions open at once on one connection; further ones are refused",
+	})
+	MaxMessageFrames = define(Limit{
+		Name: "max-message-frames", Default: 1024, Unit: Count, Code: http.StatusRequestEntityTooLarge,
+		Help: "frames in one message from a reader; a message with more closes the connection",
+	})
+	MaxControlBytes = define(Limit{
+		Name: "max-control-bytes", Default: 256 << 10, Unit: Bytes, Code: http.StatusTooManyRequests,
+		Help: "answers to refused subscriptions that wait for one reader to take them; at the limit the connection is closed",
+	})
+	MaxConnectionRequirements = define(Limit{
+		Name: "max-connection-requirements", Default: 2048, Unit: Count, Code: http.StatusTooManyRequests,
+		Help: "label requirements with their values, and field terms, of all subscriptions open on one connection; further subscriptions are refused",
+	})
+)
