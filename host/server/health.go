@@ -27,7 +27,19 @@ type readiness struct {
 // ready answers /readyz: readers that connect now can be served. Whoever
 // accepts JSON gets it.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	answerReady(w, r, s.readiness(r.Context()))
+}
+
+// readyWithoutReasons answers /readyz for strangers.
+func (s *Server) readyWithoutReasons(w http.ResponseWriter, r *http.Request) {
 	state := s.readiness(r.Context())
+	if !state.Ready {
+		state.Reasons = []string{"reason withheld: ask the admin address"}
+	}
+	answerReady(w, r, state)
+}
+
+func answerReady(w http.ResponseWriter, r *http.Request, state readiness) {
 	code := http.StatusOK
 	if !state.Ready {
 		code = http.StatusServiceUnavailable

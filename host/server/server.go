@@ -52,6 +52,9 @@ type Config struct {
 	// HealthOnly serves no readers and no page: health and metrics alone, of a
 	// connector whose readers come another way.
 	HealthOnly bool
+	// Private keeps /metrics, and why /readyz is not ready, for the handler that
+	// Server.Private returns.
+	Private bool
 	// PingInterval is how often a connection is asked for a sign of life.
 	PingInterval time.Duration
 }
@@ -107,8 +110,12 @@ func New(config Config) (*Server, error) {
 func (s *Server) routes(page http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /healthz", s.logged(http.HandlerFunc(alive)))
-	mux.Handle("GET /readyz", s.logged(http.HandlerFunc(s.ready)))
-	mux.Handle("GET /metrics", s.logged(http.HandlerFunc(s.metrics)))
+	if s.config.Private {
+		mux.Handle("GET /readyz", s.logged(http.HandlerFunc(s.readyWithoutReasons)))
+	} else {
+		mux.Handle("GET /readyz", s.logged(http.HandlerFunc(s.ready)))
+		mux.Handle("GET /metrics", s.logged(http.HandlerFunc(s.metrics)))
+	}
 	if !s.config.HealthOnly {
 		mux.HandleFunc("GET /watch", s.watch)
 		mux.Handle("GET /", s.logged(page))
@@ -132,6 +139,15 @@ func (s *Server) bounded(handler http.Handler) *http.Server {
 // Attach applies the limits of connections to an HTTP server of the caller's whose
 // handler is this Server. It sets ConnContext and ConnState.
 func (s *Server) Attach(server *http.Server) { s.admission.Attach(server) }
+
+// Private returns a handler of /readyz with its reasons and of /metrics, for an
+// address that only operators reach.
+func (s *Server) Private() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /readyz", s.ready)
+	mux.HandleFunc("GET /metrics", s.metrics)
+	return mux
+}
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -68,19 +68,23 @@ type inspectedSubscription struct {
 type admin struct {
 	connector *connector.Connector
 	source    string
-	handler   http.Handler
 	http      *http.Server
 }
 
 func newAdmin(c *connector.Connector, source string) *admin {
-	a := &admin{connector: c, source: source}
+	return &admin{connector: c, source: source}
+}
+
+// handler serves /inspect, and what the server keeps from its public address.
+func (a *admin) handler(private http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /inspect", a.inspect)
+	mux.Handle("GET /metrics", private)
+	mux.Handle("GET /readyz", private)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
-		http.Error(w, fmt.Sprintf("there is nothing at %q; there is /inspect", r.URL.Path), http.StatusNotFound)
+		http.Error(w, fmt.Sprintf("there is nothing at %q; there are /inspect, /metrics and /readyz", r.URL.Path), http.StatusNotFound)
 	})
-	a.handler = mux
-	return a
+	return mux
 }
 
 // serve answers until shutdown.

@@ -27,6 +27,7 @@ type authFlags struct {
 	tokenFile string
 	tlsCert   string
 	tlsKey    string
+	weakness  string // of the token
 }
 
 func (f *authFlags) add(flags *pflag.FlagSet) {
@@ -59,7 +60,7 @@ func (f *authFlags) policy(up *upstream, public []string, limits *limit.Set) (ac
 		}
 		return access.Everyone(), nil
 	case authToken:
-		return f.tokenPolicy()
+		return f.tokenPolicy(public)
 	case authKube:
 		src, ok := up.source.(*kube.Source)
 		if !ok {
@@ -70,13 +71,18 @@ func (f *authFlags) policy(up *upstream, public []string, limits *limit.Set) (ac
 	return nil, fmt.Errorf("--auth %q: expected %s, %s or %s", f.auth, authNone, authToken, authKube)
 }
 
-func (f *authFlags) tokenPolicy() (access.Policy, error) {
+func (f *authFlags) tokenPolicy(public []string) (access.Policy, error) {
 	if f.tokenFile == "" {
 		return nil, errors.New("--auth token-file needs --token-file FILE")
 	}
 	secret, err := readToken(f.tokenFile)
 	if err != nil {
 		return nil, err
+	}
+	f.weakness = weakness(secret)
+	if f.weakness != "" && public != nil {
+		return nil, fmt.Errorf("--token-file %s: %s, and everyone who can reach %s can try to guess it: %s",
+			f.tokenFile, f.weakness, strings.Join(public, " and "), makeToken)
 	}
 	return access.Token(secret), nil
 }

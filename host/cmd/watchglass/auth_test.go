@@ -49,7 +49,7 @@ func certificate(t *testing.T) (certFile, keyFile string, pool *x509.CertPool) {
 func TestServeSpeaksTLSToBrowsersAndKubectl(t *testing.T) {
 	cert, key, pool := certificate(t)
 	token := filepath.Join(t.TempDir(), "token")
-	require.NoError(t, os.WriteFile(token, []byte("secret\n"), 0o600))
+	require.NoError(t, os.WriteFile(token, []byte(strongToken+"\n"), 0o600))
 	kubeAPI := freeAddress(t)
 	c := start(t, "serve", "--etcd-endpoints", startEtcd(t).Endpoints()[0], "--listen", "127.0.0.1:0", "--kube-api", kubeAPI,
 		"--token-file", token, "--tls-cert-file", cert, "--tls-private-key-file", key)
@@ -69,7 +69,7 @@ func TestServeSpeaksTLSToBrowsersAndKubectl(t *testing.T) {
 	defer conn.CloseNow()
 	assert.Equal(t, wire.Subprotocol, conn.Subprotocol())
 
-	for presented, code := range map[string]int{"secret": 200, "wrong": 401, "": 401} {
+	for presented, code := range map[string]int{strongToken: 200, "wrong": 401, "": 401} {
 		req, err := http.NewRequest(http.MethodGet, "https://"+kubeAPI+"/api/v1/namespaces/a/pods", nil)
 		require.NoError(t, err)
 		req.Header.Set("Authorization", "Bearer "+presented)

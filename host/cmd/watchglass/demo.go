@@ -108,6 +108,11 @@ func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer listeners.Close()
+	recorder, err := f.recorder(log, stdout)
+	if err != nil {
+		return err
+	}
+	defer recorder.Close()
 	store, err := f.startEtcd(stdout)
 	if err != nil {
 		return err
@@ -121,8 +126,8 @@ func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	h, err := newHost(listeners, "a simulated cluster", connector.Config{Source: src, Logger: log, Limits: f.limits},
-		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Ready: src.Ready})
+	h, err := newHost(listeners, "a simulated cluster", connector.Config{Source: src, Logger: log, Limits: f.limits, Observer: recorder},
+		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Private: f.private, Ready: src.Ready})
 	if err != nil {
 		return err
 	}
@@ -156,8 +161,14 @@ func (f *demoFlags) showCluster(ctx context.Context, log *slog.Logger, stdout io
 		return fmt.Errorf("the demo shows a real cluster to this machine alone, and %s is public: listen on loopback, or use serve with --auth",
 			strings.Join(public, " and "))
 	}
-	h, err := newHost(listeners, up.name, connector.Config{Source: up.source, Logger: log, Limits: f.limits},
-		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Ready: up.ready})
+	recorder, err := f.recorder(log, stdout)
+	if err != nil {
+		listeners.Close()
+		return err
+	}
+	defer recorder.Close()
+	h, err := newHost(listeners, up.name, connector.Config{Source: up.source, Logger: log, Limits: f.limits, Observer: recorder},
+		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Private: f.private, Ready: up.ready})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/watchglass/watchglass/host/audit"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/internal/listen"
 	"github.com/watchglass/watchglass/host/limit"
@@ -32,6 +33,8 @@ type hostFlags struct {
 	admin        string
 	allowOrigins []string
 	proxies      proxies
+	auditLog     string
+	private      bool
 	limits       *limit.Set
 }
 
@@ -44,7 +47,24 @@ func (f *hostFlags) add(flags *pflag.FlagSet) {
 		`origin whose pages may connect besides our own, such as "https://dashboard.example.com"; "*" allows all (repeatable)`)
 	flags.Var(&f.proxies, "trusted-proxy", "address or network (10.0.0.0/8) of a proxy that tells the client's address in X-Forwarded-For, "+
 		"for logs and the limits per address (repeatable)")
+	flags.StringVar(&f.auditLog, "audit-log", "", `file to append the audit log to, who read what as one JSON object a line; "-" for standard output`)
+	flags.BoolVar(&f.private, "metrics-on-admin", false, "serve /metrics, and why /readyz is not ready, on --admin and not on --listen")
 	f.limits = addLimits(flags)
+}
+
+// recorder returns what records who reads what. The caller closes it.
+func (f *hostFlags) recorder(log *slog.Logger, stdout io.Writer) (*audit.Recorder, error) {
+	switch f.auditLog {
+	case "":
+		return audit.New(log, nil), nil
+	case "-":
+		return audit.New(log, audit.To(stdout)), nil
+	}
+	file, err := audit.Open(f.auditLog)
+	if err != nil {
+		return nil, fmt.Errorf("--audit-log: %w", err)
+	}
+	return audit.New(log, file), nil
 }
 
 // listeners are the addresses of a host.
@@ -64,6 +84,9 @@ func (f *hostFlags) bind(log *slog.Logger) (listeners, error) {
 	}
 	if f.listen == "" {
 		return listeners{}, errors.New(`--listen "": expected an address such as 127.0.0.1:8080`)
+	}
+	if f.private && f.admin == "" {
+		return listeners{}, errors.New("--metrics-on-admin needs --admin ADDRESS, such as 127.0.0.1:8082")
 	}
 	return f.bindGiven(log)
 }
@@ -122,7 +145,11 @@ type host struct {
 	admin     *admin   // likewise
 	listeners listeners
 	log       *slog.Logger
+	metrics   []metricsWriter // beside the connector's
 }
+
+// metricsWriter writes metrics in the Prometheus text format.
+type metricsWriter interface{ WriteMetrics(io.Writer) }
 
 // newHost takes the listeners over, even when it fails.
 func newHost(l listeners, source string, c connector.Config, s server.Config) (*host, error) {
@@ -130,7 +157,12 @@ func newHost(l listeners, source string, c connector.Config, s server.Config) (*
 	h := &host{connector: connector.New(c), listeners: l, log: s.Logger}
 	s.Connector = h.connector
 	if l.kubeAPI != nil {
-		h.kubeAPI = newKubeAPI(h.connector, c.Access, s.Ready)
+		h.kubeAPI = newKubeAPI(h.connector, c, s.Ready)
+	}
+	for _, part := range []any{c.Access, c.Observer} {
+		if m, ok := part.(metricsWriter); ok {
+			h.metrics = append(h.metrics, m)
+		}
 	}
 	s.Metrics = h.writeMetrics
 	if l.admin != nil {
@@ -145,7 +177,7 @@ func newHost(l listeners, source string, c connector.Config, s server.Config) (*
 		h.kubeAPI.http = h.server.Beside(h.kubeAPI.handler)
 	}
 	if h.admin != nil {
-		h.admin.http = h.server.Beside(h.admin.handler)
+		h.admin.http = h.server.Beside(h.admin.handler(h.server.Private()))
 	}
 	return h, nil
 }
@@ -153,6 +185,9 @@ func newHost(l listeners, source string, c connector.Config, s server.Config) (*
 // writeMetrics writes what /metrics shows beside the connector's metrics.
 func (h *host) writeMetrics(w io.Writer) {
 	h.listeners.writeMetrics(w)
+	for _, m := range h.metrics {
+		m.WriteMetrics(w)
+	}
 	if h.kubeAPI != nil {
 		h.kubeAPI.handler.WriteMetrics(w)
 	}

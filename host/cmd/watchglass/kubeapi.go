@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 
-	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
@@ -17,9 +16,9 @@ type kubeAPI struct {
 	http    *http.Server
 }
 
-func newKubeAPI(c *connector.Connector, policy access.Policy, ready func(context.Context) error) *kubeAPI {
+func newKubeAPI(c *connector.Connector, config connector.Config, ready func(context.Context) error) *kubeAPI {
 	return &kubeAPI{handler: kubeapi.New(kubeapi.Config{
-		Backend: c.Backend(), Access: policy, Ready: ready, Server: "watchglass", Limits: c.Limits(),
+		Backend: c.Backend(), Access: config.Access, Observer: config.Observer, Ready: ready, Server: "watchglass", Limits: c.Limits(),
 	})}
 }
 

@@ -36,11 +36,11 @@ func TestServeTheKubernetesAPI(t *testing.T) {
 	defer store.Close()
 	rv := putPod(t, store, "one")
 	file := filepath.Join(t.TempDir(), "token")
-	require.NoError(t, os.WriteFile(file, []byte("s3cret\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(strongToken+"\n"), 0o600))
 	c := start(t, "serve", "--etcd-endpoints", store.Endpoints()[0],
 		"--listen", "127.0.0.1:0", "--kube-api", "127.0.0.1:0", "--token-file", file)
 	url := c.kubeURL()
-	withToken := func(r *http.Request) { r.Header.Set("Authorization", "Bearer s3cret") }
+	withToken := func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+strongToken) }
 
 	code, body := get(t, url+"/api/v1/pods")
 	assert.Equal(t, 401, code)
@@ -62,11 +62,13 @@ func TestServeTheKubernetesAPI(t *testing.T) {
 	_, metrics := get(t, strings.Fields(c.find(`watchglass serve: http://[0-9.:]+`))[2]+"/metrics")
 	assert.Contains(t, metrics, "watchglass_kubeapi_watches 1\n")
 	assert.Contains(t, metrics, `watchglass_kubeapi_requests_total{verb="other",code="401"}`)
+	assert.Contains(t, metrics, `watchglass_authentications_total{result="refused"} 1`)
 
 	assert.Zero(t, c.stop(), c.log)
 	_, err = lines.ReadString('\n')
 	assert.ErrorIs(t, err, io.EOF, "the watch ended in order")
-	assert.Empty(t, c.log.String())
+	assert.Regexp(t, `^.*msg="token refused" remote=127.0.0.1.*\n$`, c.log.String())
+	assert.NotContains(t, c.log.String(), strongToken)
 }
 
 func TestDemoServesTheKubernetesAPI(t *testing.T) {

@@ -188,6 +188,9 @@ func TestMistakesAreNamed(t *testing.T) {
 		"serve --etcd-endpoints x:1 --etcd-cacert /no/file":           "--etcd-cacert: open /no/file",
 		"serve --etcd-endpoints x:1 --token-file /no/file":            "--token-file: open /no/file",
 		"serve --etcd-endpoints x:1 --token-file /dev/null":           "the file is empty",
+		"serve --etcd-endpoints x:1 --metrics-on-admin":               "--metrics-on-admin needs --admin ADDRESS",
+		"serve --etcd-endpoints x:1 --audit-log /no/file":             "--audit-log: audit log: open /no/file",
+		"serve --etcd-endpoints x:1 --trusted-proxy proxy":            `"proxy": expected an address such as 10.0.0.1`,
 		"serve --etcd-endpoints x:1 --etcd-cacert main.go":            "there is no certificate",
 		"serve --etcd-endpoints x:1 --allow-origin foo.test":          `allowed origin "foo.test": expected scheme and host`,
 

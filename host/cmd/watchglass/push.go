@@ -85,6 +85,9 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 	if _, err := f.token(); err != nil { // later it may be under renewal, now it is a mistake
 		return err
 	}
+	if f.tokenFile != "" {
+		warnReadable(log, "--token-file", f.tokenFile)
+	}
 	up, err := f.upstreamFlags.open(log)
 	if err != nil {
 		return err

@@ -84,15 +84,22 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 		listeners.Close()
 		return err
 	}
+	f.authFlags.warn(log, listeners)
+	recorder, err := f.recorder(log, stdout)
+	if err != nil {
+		listeners.Close()
+		return err
+	}
+	defer recorder.Close()
 	h, err := newHost(listeners, up.name,
 		connector.Config{
 			Source: up.source,
 			Logger: log,
-			Access: policy,
+			Access: policy, Observer: recorder,
 			Limits: f.limits,
 			Keep:   envelope.Options{KeepSecretData: f.allowSecretData},
 		},
-		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Ready: up.ready})
+		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Private: f.private, Ready: up.ready})
 	if err != nil {
 		return err
 	}

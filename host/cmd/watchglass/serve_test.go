@@ -211,12 +211,12 @@ func TestServeWaitsForItsEtcd(t *testing.T) {
 func TestServeAsksForTheToken(t *testing.T) {
 	store := startEtcd(t)
 	defer store.Close()
-	token := file(t, "token", "s3cret\n")
+	token := file(t, "token", strongToken+"\n")
 	c := start(t, "serve", "--etcd-endpoints", store.Endpoints()[0], "--listen", "127.0.0.1:0", "--token-file", token)
 	r := dial(t, c.url(), "wrong")
 	require.NotNil(t, r.Status)
 	assert.Equal(t, 401, r.Status.Code)
-	r = dial(t, c.url(), "s3cret")
+	r = dial(t, c.url(), strongToken)
 	assert.Nil(t, r.Status)
 	hangUp(r)
 }

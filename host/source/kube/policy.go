@@ -191,6 +191,9 @@ func (p *Policy) ask(ctx context.Context, v *verdicts, q question, review func(c
 }
 
 func (p *Policy) review(ctx context.Context, v *verdicts, q question, review func(context.Context) verdict) outcome {
+	if found, until, ok := v.get(q, time.Now()); ok { // another flight has just landed
+		return outcome{found, until, false}
+	}
 	done, status := p.begin(ctx, v == &p.tokens)
 	if status != nil {
 		return outcome{verdict{status: status}, time.Time{}, true}

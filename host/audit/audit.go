@@ -1,0 +1,195 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
+)
+
+const (
+	// refusedPerSecond is how many refused tokens are logged, and written to the
+	// audit log, after a burst of refusedBurst. The others are counted.
+	refusedPerSecond = 1
+	refusedBurst     = 20
+	// failureInterval is the least time between two log lines about an audit log
+	// that cannot be written.
+	failureInterval = 10 * time.Second
+)
+
+// Recorder records decisions. It implements access.Observer. Safe for concurrent
+// use.
+type Recorder struct {
+	logger *slog.Logger
+	log    *Log // nil for none
+
+	authentications [results]atomic.Uint64
+	authorizations  [results]atomic.Uint64
+	events          atomic.Uint64
+	failures        atomic.Uint64
+
+	refused    *rate.Limiter
+	suppressed atomic.Uint64
+	report     rate.Sometimes
+}
+
+var _ access.Observer = (*Recorder)(nil)
+
+// New returns a Recorder. The log may be nil.
+func New(logger *slog.Logger, log *Log) *Recorder {
+	return &Recorder{
+		logger: logger, log: log,
+		refused: rate.NewLimiter(refusedPerSecond, refusedBurst), report: rate.Sometimes{Interval: failureInterval},
+	}
+}
+
+// Reopen opens the file of the audit log again, after it has been renamed.
+func (r *Recorder) Reopen() error {
+	if r.log == nil {
+		return nil
+	}
+	return r.log.Reopen()
+}
+
+// Close closes the file of the audit log.
+func (r *Recorder) Close() {
+	if r.log == nil {
+		return
+	}
+	if err := r.log.Close(); err != nil {
+		r.logger.Error("the audit log cannot be closed", "error", err)
+	}
+}
+
+// result classifies a decision.
+type result uint8
+
+const (
+	accepted  result = iota
+	refused          // 401, 403 and whatever else says no
+	limited          // by a limit
+	undecided        // because the policy could not tell
+	withdrawn        // after it had been granted
+	results
+)
+
+var resultNames = [results]string{"accepted", "refused", "limited", "undecided", "withdrawn"}
+
+func resultOf(c access.Client, status *api.Status) result {
+	switch {
+	case status == nil:
+		return accepted
+	case c.Renewal && access.Decided(status):
+		return withdrawn
+	case status.Code == 429 || status.Code == 413:
+		return limited
+	case status.Code >= 500:
+		return undecided
+	}
+	return refused
+}
+
+// Authenticated implements access.Observer.
+func (r *Recorder) Authenticated(ctx context.Context, user *access.User, status *api.Status) {
+	client := access.ClientOf(ctx)
+	result := resultOf(client, status)
+	if client.Renewal && result != withdrawn {
+		return // it has been recorded, and goes on
+	}
+	r.authentications[result].Add(1)
+	if status == nil {
+		return
+	}
+	if !r.refused.Allow() {
+		r.suppressed.Add(1)
+		return
+	}
+	suppressed := r.suppressed.Swap(0)
+	level, message := slog.LevelInfo, "token refused"
+	if result == undecided {
+		level, message = slog.LevelWarn, "token cannot be checked"
+	}
+	r.logger.Log(ctx, level, message, "remote", addressOf(client), "result", resultNames[result], "reason", status.Message, "suppressed", suppressed)
+	r.write(&Event{
+		Address: addressOf(client), Verb: "authenticate", Decision: "denied", Reason: status.Message,
+		Review: client.Renewal, Suppressed: suppressed,
+	})
+}
+
+// Authorized implements access.Observer.
+func (r *Recorder) Authorized(ctx context.Context, user *access.User, request access.Request, status *api.Status) {
+	client := access.ClientOf(ctx)
+	result := resultOf(client, status)
+	if client.Renewal && result != withdrawn {
+		return
+	}
+	r.authorizations[result].Add(1)
+	if r.log == nil {
+		return
+	}
+	e := &Event{
+		User: user.Name, Groups: user.Groups, Address: addressOf(client),
+		Verb: request.Verb, Resource: request.Resource.String(), Namespace: request.Namespace, Name: request.Name,
+		Decision: "allowed", Review: client.Renewal,
+	}
+	if e.Verb == "" {
+		e.Verb = "list,watch"
+	}
+	if status != nil {
+		e.Decision, e.Reason = "denied", status.Message
+	}
+	r.write(e)
+}
+
+func (r *Recorder) write(e *Event) {
+	if r.log == nil {
+		return
+	}
+	e.Time = time.Now().UTC()
+	if err := r.log.write(e); err != nil {
+		failures := r.failures.Add(1)
+		r.report.Do(func() {
+			r.logger.Error("an event of the audit log cannot be written and is lost", "error", err, "lost", failures)
+		})
+		return
+	}
+	r.events.Add(1)
+}
+
+// addressOf is the address of a client, or empty.
+func addressOf(c access.Client) string {
+	if !c.Address.IsValid() {
+		return ""
+	}
+	return c.Address.String()
+}
+
+// WriteMetrics writes the counts in the Prometheus text format.
+func (r *Recorder) WriteMetrics(w io.Writer) {
+	for _, vector := range []struct {
+		name, help string
+		counts     *[results]atomic.Uint64
+	}{
+		{"authentications", "Tokens presented, by what was decided. Withdrawn are those of connected clients.", &r.authentications},
+		{"authorizations", "Reads requested by users, by what was decided. Withdrawn are those that had been accepted.", &r.authorizations},
+	} {
+		fmt.Fprintf(w, "# HELP watchglass_%s_total %s\n# TYPE watchglass_%[1]s_total counter\n", vector.name, vector.help)
+		for i := range vector.counts {
+			fmt.Fprintf(w, "watchglass_%s_total{result=%q} %d\n", vector.name, resultNames[i], vector.counts[i].Load())
+		}
+	}
+	if r.log == nil {
+		return
+	}
+	fmt.Fprintf(w, "# HELP watchglass_audit_events_total Lines written to the audit log.\n"+
+		"# TYPE watchglass_audit_events_total counter\nwatchglass_audit_events_total %d\n", r.events.Load())
+	fmt.Fprintf(w, "# HELP watchglass_audit_failures_total Events that could not be written to the audit log.\n"+
+		"# TYPE watchglass_audit_failures_total counter\nwatchglass_audit_failures_total %d\n", r.failures.Load())
+}

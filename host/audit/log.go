@@ -1,0 +1,125 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Event is one line of the audit log.
+type Event struct {
+	Time time.Time `json:"time"`
+	// User and Groups are empty if no token was accepted.
+	User   string   `json:"user,omitempty"`
+	Groups []string `json:"groups,omitempty"`
+	// Address is that of the client, if it is known.
+	Address string `json:"address,omitempty"`
+	// Verb is get, list or watch; "list,watch" for a subscription of a reader; or
+	// "authenticate" for a refused token.
+	Verb      string `json:"verb"`
+	Resource  string `json:"resource,omitempty"` // "apps/v1/deployments"
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Decision  string `json:"decision"` // allowed or denied
+	Reason    string `json:"reason,omitempty"`
+	// Review marks the withdrawal of what was allowed before.
+	Review bool `json:"review,omitempty"`
+	// Suppressed is the number of refused tokens since the last line that have no
+	// line of their own.
+	Suppressed uint64 `json:"suppressed,omitempty"`
+}
+
+const (
+	maxText   = 256
+	maxReason = 512
+	maxGroups = 32
+)
+
+// bound clips texts that clients choose.
+func (e *Event) bound() {
+	for _, text := range []*string{&e.User, &e.Resource, &e.Namespace, &e.Name} {
+		*text = clip(*text, maxText)
+	}
+	e.Reason = clip(e.Reason, maxReason)
+	groups := make([]string, min(len(e.Groups), maxGroups))
+	for i := range groups {
+		groups[i] = clip(e.Groups[i], maxText)
+	}
+	e.Groups = groups
+}
+
+// clip shortens a text to about n bytes of whole characters.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "…"
+}
+
+// Log writes events to a file or a stream. Safe for concurrent use.
+type Log struct {
+	path string // empty for a stream
+
+	mu   sync.Mutex
+	out  io.Writer
+	file *os.File // out, if it is a file
+}
+
+// Open opens a file for appending. Only its owner may read a file that is created.
+func Open(path string) (*Log, error) {
+	l := &Log{path: path}
+	return l, l.Reopen()
+}
+
+// To returns a Log that writes to a stream, which the caller closes.
+func To(w io.Writer) *Log { return &Log{out: w} }
+
+// Reopen opens the file again, after it has been renamed. If that fails, events go
+// to the renamed file.
+func (l *Log) Reopen() error {
+	if l.path == "" {
+		return nil
+	}
+	file, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("audit log: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	old := l.file
+	l.out, l.file = file, file
+	if old == nil {
+		return nil
+	}
+	return old.Close()
+}
+
+// Close closes the file.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Close()
+}
+
+// write appends an event in one piece.
+func (l *Log) write(e *Event) error {
+	e.bound()
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(e); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err := l.out.Write(line.Bytes())
+	return err
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+)
+
+const (
+	// A token of 16 random characters, such as one of "openssl rand -hex 16" or of
+	// kubeadm, cannot be found by trying.
+	minTokenChars = 16
+	// minTokenKinds is how many different characters such a token has at least.
+	minTokenKinds = 6
+)
+
+// weakness returns why a token can be guessed, or nothing.
+func weakness(token string) string {
+	kinds := map[rune]bool{}
+	for _, r := range token {
+		kinds[r] = true
+	}
+	switch {
+	case len(token) < minTokenChars:
+		return fmt.Sprintf("the token is shorter than %d characters", minTokenChars)
+	case len(kinds) < minTokenKinds:
+		return fmt.Sprintf("the token has fewer than %d different characters", minTokenKinds)
+	}
+	return ""
+}
+
+const makeToken = "make one with: openssl rand -base64 32"
+
+// warnReadable logs that others on this machine can read a file with a secret.
+func warnReadable(log *slog.Logger, flag, path string) {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return // who opens the file reports the error
+	}
+	log.Warn("other users of this machine can read a secret; chmod 600 the file, or mount it with mode 0400",
+		"flag", flag, "file", path, "mode", fmt.Sprintf("%04o", info.Mode().Perm()))
+}
+
+// warn logs what is allowed and risky about the way tokens are kept and sent.
+func (f *authFlags) warn(log *slog.Logger, l listeners) {
+	if f.weakness != "" {
+		log.Warn("the token can be guessed; "+makeToken, "flag", "--token-file", "reason", f.weakness)
+	}
+	if f.tokenFile != "" {
+		warnReadable(log, "--token-file", f.tokenFile)
+	}
+	if f.tlsKey != "" {
+		warnReadable(log, "--tls-private-key-file", f.tlsKey)
+	}
+	if public := l.public(); public != nil && !l.secure {
+		log.Warn("tokens arrive over plain HTTP, and whoever is on the way can read them; "+
+			"give --tls-cert-file and --tls-private-key-file, unless a proxy on this machine or in this pod speaks TLS",
+			"address", strings.Join(public, " "))
+	}
+}
