@@ -3,6 +3,8 @@ package sim_test
 import (
 	"flag"
 	"io"
+	"os"
+	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +17,13 @@ var (
 	seeds     = flag.Int("seeds", 300, "how many seeds to run")
 	firstSeed = flag.Uint64("seed", 1, "the first of them")
 )
+
+// A simulation makes much garbage and keeps little, so that the collector takes a
+// quarter of its time at the default of 100.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
 
 func TestCampaign(t *testing.T) {
 	report := sim.Campaign(*firstSeed, *seeds, 1, io.Discard)

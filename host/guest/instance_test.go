@@ -12,12 +12,13 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/wasm/guesttest"
 )
 
 func newInstance(t testing.TB) *Instance {
 	t.Helper()
 	ctx := context.Background()
-	m, err := Compile(ctx, testModule(t), scratch)
+	m, err := Compile(ctx, testModule(t), cacheDir(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, m.Close(ctx)) })
 	i, err := m.NewInstance(ctx)
@@ -58,7 +59,7 @@ func TestInstanceRefusesWithAStatus(t *testing.T) {
 func TestInstanceStaysPoisoned(t *testing.T) {
 	i := newInstance(t)
 	require.NoError(t, i.Open(config))
-	err := i.Step(fault)
+	err := i.Step(guesttest.Fault)
 	require.ErrorIs(t, err, ErrPoisoned)
 	require.ErrorContains(t, err, "panic in wg_step: runtime error")
 	require.Equal(t, err, i.Tick(2))

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -19,51 +16,26 @@ import (
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 	"github.com/watchglass/watchglass/host/source/memory"
-	"github.com/watchglass/watchglass/wasm/strip"
+	"github.com/watchglass/watchglass/wasm/guesttest"
 )
 
-var (
-	scratch   string // of the test run: the module and its compiled form
-	built     []byte // the module, with the frame that makes it panic
-	buildOnce sync.Once
-	buildErr  error
-)
-
-func TestMain(m *testing.M) {
-	var err error
-	if scratch, err = os.MkdirTemp("", "watchglass-host-guest"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(scratch)
-	os.Exit(code)
-}
-
-// fault is the frame on which the built module panics.
-var fault = []byte("\xff\x00")
-
-// testModule builds the module of this source tree, once per test run.
+// testModule returns the module of this source tree, with the frame that makes it panic.
 func testModule(t testing.TB) []byte {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("-short: builds the wasm module first")
 	}
-	buildOnce.Do(func() {
-		path := filepath.Join(scratch, "guest.wasm")
-		build := exec.Command("go", "build", "-tags=guestfault", "-buildmode=c-shared", "-ldflags=-s -w", "-o", path, "../../wasm/guest")
-		build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
-		var text []byte
-		if text, buildErr = build.CombinedOutput(); buildErr != nil {
-			buildErr = fmt.Errorf("%w: %s", buildErr, text)
-			return
-		}
-		if _, buildErr = strip.File(path, path); buildErr == nil {
-			built, buildErr = os.ReadFile(path)
-		}
-	})
-	require.NoError(t, buildErr)
-	return built
+	module, err := guesttest.Faulty()
+	require.NoError(t, err)
+	return module
+}
+
+// cacheDir returns the folder for the module in machine code.
+func cacheDir(t testing.TB) string {
+	t.Helper()
+	dir, err := guesttest.CacheDir()
+	require.NoError(t, err)
+	return dir
 }
 
 // world is a source, a connector that serves it, and a client of that, joined
@@ -91,7 +63,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) open(config Config) *Client {
 	w.t.Helper()
-	config.Module, config.CacheDir, config.Dial = testModule(w.t), scratch, w.dial
+	config.Module, config.CacheDir, config.Dial = testModule(w.t), cacheDir(w.t), w.dial
 	client, err := Open(w.ctx, config)
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { require.NoError(w.t, client.Close()) })
@@ -149,7 +121,7 @@ func describe(e Event) string {
 // poison makes the instance panic.
 func (w *world) poison() {
 	w.t.Helper()
-	require.NoError(w.t, w.client.call(w.ctx, func(l *loop) error { return l.step(fault) }))
+	require.NoError(w.t, w.client.call(w.ctx, func(l *loop) error { return l.step(guesttest.Fault) }))
 }
 
 // network joins clients to a connector until it is cut.

@@ -3,13 +3,10 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,42 +15,10 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/watchglass/watchglass/core/wire"
-	"github.com/watchglass/watchglass/wasm/strip"
+	"github.com/watchglass/watchglass/wasm/guesttest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata/abi")
-
-// built holds the module of this source tree, built once per test run with
-// the command that panics; tags add no export and no import.
-var built struct {
-	sync.Once
-	path string
-	err  error
-}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if built.path != "" {
-		os.RemoveAll(filepath.Dir(built.path))
-	}
-	os.Exit(code)
-}
-
-func buildModule() {
-	dir, err := os.MkdirTemp("", "watchglass-guest")
-	if err != nil {
-		built.err = err
-		return
-	}
-	built.path = filepath.Join(dir, "guest.wasm")
-	build := exec.Command("go", "build", "-tags=guestfault", "-buildmode=c-shared", "-ldflags=-s -w", "-o", built.path, ".")
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
-	if text, err := build.CombinedOutput(); err != nil {
-		built.err = fmt.Errorf("%w: %s", err, text)
-		return
-	}
-	_, built.err = strip.File(built.path, built.path)
-}
 
 // compiled is the built module. The interpreter is slow and starts at once,
 // which is what few calls into a large module want.
@@ -62,9 +27,7 @@ func compiled(t *testing.T) (wazero.Runtime, wazero.CompiledModule) {
 	if testing.Short() {
 		t.Skip("-short: builds the wasm module first")
 	}
-	built.Do(buildModule)
-	require.NoError(t, built.err)
-	module, err := os.ReadFile(built.path)
+	module, err := guesttest.Faulty() // the tag adds no export and no import
 	require.NoError(t, err)
 	ctx := context.Background()
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())

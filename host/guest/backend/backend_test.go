@@ -3,9 +3,6 @@ package backend_test
 import (
 	"context"
 	"errors"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -20,15 +17,17 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 	"github.com/watchglass/watchglass/host/kubeapi/kubeapitest"
 	"github.com/watchglass/watchglass/host/source/memory"
-	"github.com/watchglass/watchglass/wasm/strip"
+	"github.com/watchglass/watchglass/wasm/guesttest"
 )
 
 func TestBackend(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: builds the wasm module first")
 	}
-	dir := t.TempDir()
-	module := build(t, dir)
+	module, err := guesttest.Build()
+	require.NoError(t, err)
+	dir, err := guesttest.CacheDir()
+	require.NoError(t, err)
 	kubeapitest.Run(t, func(t *testing.T, memory *memory.Source) kubeapi.Backend {
 		dial := serve(t, memory)
 		client, err := guest.Open(t.Context(), guest.Config{Module: module, CacheDir: dir, Dial: dial})
@@ -40,24 +39,6 @@ func TestBackend(t *testing.T) {
 		})
 		return b
 	})
-}
-
-// build builds the module of this source tree, and leaves it compiled in dir.
-func build(t *testing.T, dir string) []byte {
-	t.Helper()
-	path := filepath.Join(dir, "guest.wasm")
-	command := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", path, "../../../wasm/guest")
-	command.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
-	text, err := command.CombinedOutput()
-	require.NoError(t, err, string(text))
-	_, err = strip.File(path, path)
-	require.NoError(t, err)
-	module, err := os.ReadFile(path)
-	require.NoError(t, err)
-	compiled, err := guest.Compile(t.Context(), module, dir)
-	require.NoError(t, err)
-	require.NoError(t, compiled.Close(t.Context()))
-	return module
 }
 
 // serve runs a connector, and returns how to connect to it.

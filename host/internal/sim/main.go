@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 
 	"github.com/watchglass/watchglass/core/sim"
 )
 
 func main() {
+	debug.SetGCPercent(400) // as in the tests of core/sim
 	seeds := flag.Int("seeds", 300, "how many seeds to run")
 	first := flag.Uint64("seed", 1, "the first of them")
 	workers := flag.Int("workers", runtime.NumCPU(), "how many at a time")

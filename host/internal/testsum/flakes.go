@@ -53,6 +53,9 @@ func findFlakes(ctx context.Context, count, load int, patterns []string) int {
 	defer stop()
 	f := flakes{dir: outputDir, out: os.Stdout, tests: map[testID]int{}}
 	for _, u := range units {
+		if ctx.Err() != nil {
+			break
+		}
 		if err := f.repeat(ctx, u, count); err != nil {
 			return fail(err)
 		}

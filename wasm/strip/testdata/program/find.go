@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"strconv"
 
 	"github.com/watchglass/watchglass/core/envelope"
 )
 
 // findBytes looks for bytes in memory that has them before and behind as well.
 func findBytes() {
+	var result []byte // fmt would take more time than what is tested
 	for length := range 70 {
 		digest, found := fnv.New64a(), 0
 		for start := range 18 {
@@ -27,7 +29,8 @@ func findBytes() {
 					if i >= 0 {
 						found++
 					}
-					fmt.Fprint(digest, i, " ")
+					result = strconv.AppendInt(result[:0], int64(i), 10)
+					_, _ = digest.Write(append(result, ' '))
 				}
 			}
 		}

@@ -1,0 +1,109 @@
+// Package guesttest builds the module of wasm/guest for tests.
+package guesttest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/watchglass/watchglass/wasm/strip"
+)
+
+// Fault is a frame on which a module built with [Faulty] panics.
+var Fault = []byte("\xff\x00")
+
+// Build returns the module of this source tree as the Makefile builds it. It builds the
+// module once per process.
+var Build = sync.OnceValues(func() ([]byte, error) { return build() })
+
+// Faulty returns the module with the command that panics. It builds the module once per
+// process.
+var Faulty = sync.OnceValues(func() ([]byte, error) { return build("-tags=guestfault") })
+
+func build(flags ...string) ([]byte, error) {
+	root, err := sourceTree()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "watchglass-guest")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "guest.wasm")
+	// The flags are those of the Makefile, so that both use the same compiled packages.
+	args := append([]string{"build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", path}, flags...)
+	command := exec.Command("go", append(args, "./wasm/guest")...)
+	command.Dir = root
+	command.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	if text, err := command.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build wasm/guest: %w: %s", err, text)
+	}
+	if _, err := strip.File(path, path, strip.GuestFunctions...); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
+// cacheAge is how long a compiled module stays in the cache.
+const cacheAge = 24 * time.Hour
+
+// CacheDir returns a folder for machine code that wazero compiles. All tests of a source
+// tree share it, so that a module is compiled once, and not once for each package and
+// again for the race detector, where compiling takes ten times as long.
+var CacheDir = sync.OnceValues(func() (string, error) {
+	root, err := sourceTree()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(root, "build", "wazero")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	return dir, removeOld(dir, time.Now().Add(-cacheAge))
+})
+
+// removeOld removes files that are older than a time.
+func removeOld(dir string, limit time.Time) error {
+	return filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil {
+			return ignoreMissing(err)
+		}
+		info, err := entry.Info()
+		if err != nil || info.IsDir() || info.ModTime().After(limit) {
+			return ignoreMissing(err)
+		}
+		return ignoreMissing(os.Remove(path))
+	})
+}
+
+// ignoreMissing drops the error of a file that another test process has removed.
+func ignoreMissing(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// sourceTree returns the folder that holds the go.mod of this project, from the folder
+// of a test, which can be in a nested module.
+func sourceTree() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && strings.HasPrefix(string(text), "module github.com/watchglass/watchglass\n") {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("%s is not in the source tree of watchglass", start)
+		}
+	}
+}
