@@ -79,7 +79,7 @@ func (e *Engine) back(scope reflector.Scope, floor objcache.Version) (b *backing
 		}
 	}
 	b = &backing{scope: scope, floor: floor}
-	b.renew(e, nil)
+	b.adopt(e, e.newReflector(b.scope, b.floor))
 	e.backings = append(e.backings, b)
 	if b.whole() {
 		e.whole = append(e.whole, b)
@@ -95,13 +95,13 @@ func (b *backing) connect(e *Engine) {
 	}
 }
 
-// renew makes the backing an empty one. Watches, and reads that wait, end with
-// that 410, because what was seen no longer leads to what comes; views wait for the
-// new state.
-func (b *backing) renew(e *Engine, other *api.Status) {
+// renew makes the backing an empty one. Watches end for that reason and, like
+// reads that wait, with that 410, because what was seen no longer leads to what
+// comes; views wait for the new state.
+func (b *backing) renew(e *Engine, reason wire.WatchEnd, other *api.Status) {
 	for _, w := range e.watches.list() {
 		if w.collection.backing == b {
-			w.expire(e, other)
+			w.end(e, reason, reason.Expired(other.Message))
 		}
 	}
 	for _, x := range slices.Clone(e.exports) {
@@ -109,10 +109,8 @@ func (b *backing) renew(e *Engine, other *api.Status) {
 			x.fail(e, other)
 		}
 	}
-	if b.cacher != nil {
-		e.expireReaders(b.cacher, other)
-		b.cacher.FailWaits(other)
-	}
+	e.expireReaders(b.cacher, other)
+	b.cacher.FailWaits(other)
 	b.adopt(e, e.newReflector(b.scope, b.floor))
 	for _, v := range e.views {
 		if v.collection.backing == b {
@@ -141,7 +139,7 @@ func (e *Engine) renewDamaged() {
 			b.floor = objcache.Version{History: b.reflector.Source(), ResourceVersion: b.cacher.ResourceVersion()}
 			b.reflector.Close()
 			e.origin.leave(b)
-			b.renew(e, damage)
+			b.renew(e, wire.WatchEndCorrupt, damage)
 			b.connect(e)
 		}
 	}

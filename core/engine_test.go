@@ -211,11 +211,11 @@ func TestEngine_starts_over_on_another_source(t *testing.T) {
 			require.NoError(t, p.Parse(patches[len(patches)-1]))
 			require.EqualValues(t, 1, p.Total)
 			require.Equal(t, api.Key("default/other"), p.Rows[0].Item.Envelope.Key())
-			var last wire.WatchEvents
-			events := r.seen[wire.TypeWatchEvents]
-			require.NoError(t, last.Parse(events[len(events)-1]))
-			require.Equal(t, 410, last.Events[len(last.Events)-1].Status.Code)
-			require.NotEmpty(t, r.seen[wire.TypeWatchClosed])
+			require.Len(t, r.seen[wire.TypeWatchClosed], 1)
+			var last wire.WatchClosed
+			require.NoError(t, last.Parse(r.seen[wire.TypeWatchClosed][0]))
+			require.Equal(t, wire.WatchEndHistoryLost, last.End)
+			require.ErrorIs(t, last.Status, api.Expired(""))
 		})
 	}
 }

@@ -35,7 +35,13 @@ func (e *Engine) inspect(f *wire.Inspect) {
 		add("resumes", int(r.Resumes))
 		add("expired", int(r.Expired))
 		add("missingBases", int(r.Missing))
-		add("terminatedWatches", cache.Terminated)
+		counts := cache.Counts()
+		add("terminatedWatches", counts.Terminated)
+		add("overtakenWatches", counts.Overtaken)
+		add("stalledWatches", cache.StalledWatches())
+		add("stalls", counts.Stalls)
+		add("conflations", counts.Conflations)
+		add("initialEvents", counts.InitialEvents)
 		faulty := 0
 		faults, _ := cache.Faults()
 		for i := range faults {

@@ -155,11 +155,11 @@ func TestR11_ReadersOfADamagedBody(t *testing.T) {
 	delete(s.bodies, 3)
 	again.seen[wire.TypeWatchEvents] = nil
 	again.step(&wire.OpenWatch{Watch: 7, Collection: 1, ResourceVersion: "0", SendInitialEvents: wire.True, Match: wire.MatchNotOlderThan, Bookmarks: true})
-	require.Len(t, again.seen[wire.TypeWatchEvents], 1)
-	var f wire.WatchEvents
-	require.NoError(t, f.Parse(again.seen[wire.TypeWatchEvents][0]))
-	require.Len(t, f.Events, 1)
-	require.EqualValues(t, 410, f.Events[0].Status.Code)
+	require.Empty(t, again.seen[wire.TypeWatchEvents])
+	require.Len(t, again.seen[wire.TypeWatchClosed], 1)
+	var f wire.WatchClosed
+	require.NoError(t, f.Parse(again.seen[wire.TypeWatchClosed][0]))
+	require.EqualValues(t, 410, f.Status.Code)
 	require.Equal(t, r.objects(1), again.objects(1))
 }
 

@@ -62,7 +62,7 @@ func (e *Engine) describe(b *backing, f *wire.Schema, dictionary []byte) bool {
 	}
 	b.reflector.Close()
 	e.origin.leave(b)
-	b.renew(e, api.Expired("the resource is described differently now, or comes from another source; list and watch it anew"))
+	b.renew(e, wire.WatchEndHistoryLost, api.Expired("the resource is described differently now, or comes from another source; list and watch it anew"))
 	b.reflector.Connected(e.origin.period())
 	return false
 }

@@ -24,7 +24,7 @@ type watch struct {
 	limited    bool
 	credit     uint32
 	pending    []watcher.Delivery
-	status     *api.Status // the one event of a watch that failed
+	closed     *wire.WatchClosed // the end of a watch without a watcher
 	finished   bool
 	order      int // of opening
 	due        bool
@@ -123,8 +123,7 @@ func (w *watch) start(e *Engine, opt cacher.WatchOptions, status *api.Status) {
 					w.cacher.StopWatch(started)
 				}
 			case status != nil:
-				w.status = status
-				e.watches.look(w)
+				w.end(e, wire.WatchEndRefused, status)
 			default:
 				w.watcher = started
 			}
@@ -150,14 +149,14 @@ func (w *watch) take(e *Engine, d watcher.Delivery) bool {
 	return true
 }
 
-// expire ends the watch with a status, after what it had pending.
-func (w *watch) expire(e *Engine, status *api.Status) {
+// end ends the watch, after what it had pending. The first end counts.
+func (w *watch) end(e *Engine, reason wire.WatchEnd, status *api.Status) {
 	if w.watcher != nil {
 		w.cacher.StopWatch(w.watcher)
 		w.watcher = nil
 	}
-	if w.status == nil {
-		w.status = status
+	if w.closed == nil {
+		w.closed = &wire.WatchClosed{Watch: w.id, End: reason, Status: status}
 	}
 	e.watches.look(w)
 }
@@ -223,7 +222,7 @@ func (e *Engine) reportWatches(out []byte) []byte {
 		switch {
 		case w.finished:
 			e.removeWatch(w)
-		case len(w.pending) > 0 || w.status != nil || w.watcher != nil && w.watcher.Finished():
+		case len(w.pending) > 0 || w.closed != nil || w.watcher != nil && w.watcher.Finished():
 			e.watches.look(w)
 		}
 	}
@@ -240,20 +239,13 @@ func (w *watch) report(e *Engine, out []byte) []byte {
 	if len(w.pending) > 0 {
 		return out
 	}
-	if w.watcher != nil && w.watcher.Finished() && w.status == nil {
-		w.status = w.watcher.Status()
-	}
-	if w.status != nil {
-		failed := wire.WatchEvent{Type: api.Error, Status: w.status}
-		out = (&wire.WatchEvents{Watch: w.id, Events: []wire.WatchEvent{failed}}).Append(out)
-		w.finished = true
-	}
 	if w.watcher != nil && w.watcher.Finished() {
-		w.cacher.StopWatch(w.watcher)
-		w.finished = true
+		ending := w.watcher.Ending()
+		w.end(e, ending.Reason, ending.Status)
 	}
-	if w.finished {
-		out = (&wire.WatchClosed{Watch: w.id}).Append(out)
+	if w.closed != nil {
+		w.finished = true
+		out = w.closed.Append(out)
 	}
 	return out
 }

@@ -106,7 +106,7 @@ func (c *Cacher) SetSource(source string) {
 }
 
 func otherHistory() *api.Status {
-	return api.Expired("the resource versions of the collection belong to another history now, list anew")
+	return wire.WatchEndHistoryLost.Expired("the resource versions of the collection belong to another history now, list anew")
 }
 
 // Ready reports whether a first list has been committed.

@@ -7,6 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
+	"github.com/watchglass/watchglass/core/wire"
 )
 
 // dispatcher hands events to watches and bookmarks to those that are due. It
@@ -29,9 +30,7 @@ type dispatcher struct {
 	// bookmarkTick is when bookmarks are handed out next, zero before the
 	// first list.
 	bookmarkTick int64
-	// Terminated counts the watches that were ended because their consumer was
-	// too slow.
-	Terminated int
+	counts       watcher.Counts
 }
 
 // registration is a watch in the dispatcher.
@@ -61,9 +60,9 @@ const (
 // dispatch hands out events until it has caught up or is parked.
 func (c *Cacher) dispatch() {
 	for c.parked == nil && c.dispatched < c.window.End() {
-		e := c.window.At(c.dispatched)
+		position := c.dispatched
 		c.dispatched++
-		c.offer(e)
+		c.offer(c.window.At(position), position)
 	}
 }
 
@@ -101,17 +100,30 @@ func (c *Cacher) sameRevision(a, b store.Ref) bool {
 	return a != 0 && b != 0 && c.heap.ResourceVersion(a) == c.heap.ResourceVersion(b)
 }
 
-// failWatches ends watches with a status.
+// failWatches ends watches with a 410.
 func (c *Cacher) failWatches(status *api.Status, which func(*registration) bool) {
-	var all []*registration
-	for _, r := range c.watches {
+	for _, r := range c.registered() {
 		if which(r) {
-			all = append(all, r)
+			r.Fail(status)
+			c.run(r)
 		}
 	}
+}
+
+// registered returns all watches in the order of their registration.
+func (c *Cacher) registered() []*registration {
+	all := make([]*registration, 0, len(c.watches))
+	for _, r := range c.watches {
+		all = append(all, r)
+	}
 	inOrder(all)
-	for _, r := range all {
-		r.Fail(status)
+	return all
+}
+
+// beginRelist prepares the watches for a list that empties the history.
+func (c *Cacher) beginRelist() {
+	for _, r := range c.registered() {
+		r.BeginRelist()
 		c.run(r)
 	}
 }
@@ -122,7 +134,7 @@ func (c *Cacher) failWatches(status *api.Status, which func(*registration) bool)
 // Without progress nothing is known: the source may be disconnected.
 func (c *Cacher) endLost() {
 	for r := c.ahead.take(c.now + 1); r != nil; r = c.ahead.take(c.now + 1) {
-		r.Fail(api.Expired("resource version " + r.Watermark().String() + " is beyond the newest, " + c.rv.String() +
+		r.Fail(wire.WatchEndHistoryLost.Expired("resource version " + r.Watermark().String() + " is beyond the newest, " + c.rv.String() +
 			": it belongs to a history that the source has lost, list anew"))
 		c.run(r)
 	}
@@ -146,14 +158,22 @@ func inOrder(list []*registration) {
 	api.Sort(list, func(a, b **registration) bool { return (*a).entry.Before(&(*b).entry) })
 }
 
-// offer gives an event to the watches that it may concern without waiting, and
-// parks it if some have no room and the budget allows them to make some.
-func (c *Cacher) offer(e *history.Event) {
+// offer gives the event at a position of the history to the watches that it may
+// concern without waiting, and parks it if some have no room and the budget
+// allows them to make some. Watches that are behind find it in the history.
+func (c *Cacher) offer(e *history.Event, position int) {
 	var blocked []*registration
 	for _, found := range c.index.Find(e) {
 		r := found.Value
-		if !r.TryAdd(e) {
-			blocked = append(blocked, r)
+		switch {
+		case !r.Stalls():
+			if !r.TryAdd(e) {
+				blocked = append(blocked, r)
+			}
+		case r.Covers(position):
+			continue
+		default:
+			r.Follow(e, position)
 		}
 		if !r.Idle() {
 			c.run(r)
@@ -208,7 +228,6 @@ func (c *Cacher) giveUpParked() {
 	for _, r := range c.retry(&c.parked.event, c.parked.blocked) {
 		r.Terminate()
 		c.run(r)
-		c.Terminated++
 	}
 	c.unpark()
 }
@@ -281,7 +300,7 @@ func (c *Cacher) tickDispatcher() {
 		if r == nil {
 			break
 		}
-		r.Stop(false)
+		r.End(wire.WatchEndTimeout, nil, false)
 		c.run(r)
 	}
 	if c.bookmarkTick != 0 && c.now >= c.bookmarkTick && c.parked == nil {

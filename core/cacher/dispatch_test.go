@@ -58,7 +58,7 @@ func TestC26_SlowConsumerIsWaitedFor(t *testing.T) {
 	w.now++
 	w.Tick(w.now)
 	assert.True(t, slow.Stopped())
-	assert.Equal(t, 1, w.Terminated)
+	assert.Equal(t, 1, w.Counts().Terminated)
 	assert.Equal(t, []string{"ADDED ns/b@32"}, w.take(fast))
 	assert.Len(t, w.take(slow), 10, "W9: its output")
 	w.assertNoLeak()
@@ -75,7 +75,7 @@ func TestC26_SlowConsumerThatMakesRoomIsKept(t *testing.T) {
 	got := w.take(slow)
 	assert.Equal(t, []string{"ADDED ns/a@31", "ADDED ns/b@32"}, append(got, w.take(slow)...)[20:], "nothing is missing")
 	assert.False(t, slow.Stopped())
-	assert.Zero(t, w.Terminated)
+	assert.Zero(t, w.Counts().Terminated)
 
 	w.fill(slow)
 	w.do("ns/c rv=53")
@@ -142,7 +142,7 @@ func TestBlockedConsumerThatLeaves(t *testing.T) {
 	w.fill(slow)
 	w.do("ns/a rv=31", "ns/b rv=32")
 	w.StopWatch(slow)
-	assert.Zero(t, w.Terminated, "it was not cut off, it left")
+	assert.Zero(t, w.Counts().Terminated, "it was not cut off, it left")
 	got := w.take(fast)
 	assert.Equal(t, []string{"ADDED ns/a@31", "ADDED ns/b@32"}, got[len(got)-2:])
 	w.assertNoLeak()

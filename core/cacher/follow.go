@@ -11,24 +11,23 @@ import (
 // nothing until then, whatever else happens and falls out of the window.
 type Follower struct {
 	// What every event looks at comes first.
-	entry    watcher.Entry[*Follower]
-	position int
-	resting  bool
-	awaits   bool // news
-	unsure   bool // awaits progress
-	closed   bool
-	filter   *watcher.Filter
-	wake     func()
-	cacher   *Cacher
-	slot     int // in cacher.followers
-	rested   api.ResourceVersion
+	entry  watcher.Entry[*Follower]
+	cursor history.Cursor
+	awaits bool // news
+	unsure bool // awaits progress
+	closed bool
+	filter *watcher.Filter
+	wake   func()
+	cacher *Cacher
+	slot   int // in cacher.followers
+	rested api.ResourceVersion
 }
 
 // Follow adds a follower that has read everything. wake is called when it should
 // look at the cacher again, which it must not do there and then. The caller
 // closes the follower.
 func (c *Cacher) Follow(f *watcher.Filter, wake func()) *Follower {
-	r := &Follower{cacher: c, filter: f, wake: wake, slot: len(c.followers), resting: true}
+	r := &Follower{cacher: c, filter: f, wake: wake, slot: len(c.followers), cursor: history.NewCursor(c.window)}
 	r.entry.Value = r
 	c.followers = append(c.followers, r)
 	c.followed.Add(f, &r.entry)
@@ -52,17 +51,10 @@ func (r *Follower) Close() {
 
 // Position is that of the first event that was not read and may concern the
 // follower: End of the window when it rests.
-func (r *Follower) Position() int {
-	if r.resting {
-		return r.cacher.window.End()
-	}
-	return r.position
-}
+func (r *Follower) Position() int { return r.cursor.Position() }
 
 // MoveTo says that everything before a position of the window was read.
-func (r *Follower) MoveTo(position int) {
-	r.position, r.resting = position, position == r.cacher.window.End()
-}
+func (r *Follower) MoveTo(position int) { r.cursor.MoveTo(position) }
 
 // Rested is the version at which the follower rested when a list replaced the
 // state, or zero.
@@ -85,11 +77,10 @@ func (r *Follower) AwaitProgress() { r.unsure = true }
 func (c *Cacher) wakeFollowers(e *history.Event, position int) {
 	for _, found := range c.followed.Find(e) {
 		r := found.Value
-		if !r.resting {
+		if r.cursor.Behind() {
 			continue
 		}
-		if _, _, ok := r.filter.Convert(e); ok {
-			r.position, r.resting = position, false
+		if _, _, ok := r.filter.Convert(e); ok && r.cursor.Wake(position) {
 			r.wake()
 		}
 	}
@@ -128,8 +119,9 @@ func (c *Cacher) wakeEveryone() {
 // mean nothing.
 func (c *Cacher) endRests() {
 	for _, r := range c.followers {
-		if r.resting {
-			r.position, r.rested, r.resting = c.window.End(), c.rv, false
+		if !r.cursor.Behind() {
+			r.rested = c.rv
+			r.cursor.Anchor()
 		}
 	}
 }

@@ -119,6 +119,7 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	c.failWatches(otherHistory(), func(r *registration) bool {
 		return rv < c.rv || r.Watermark() > c.rv && r.Watermark() < rv
 	})
+	c.beginRelist()
 	var changes []history.Event
 	if len(c.watches) > 0 {
 		changes = c.difference(old, rv)

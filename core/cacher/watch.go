@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
@@ -21,6 +22,7 @@ type WatchOptions struct {
 	TimeoutSeconds    uint32
 	Policy            wire.Policy
 	Sink              func(watcher.Delivery) bool
+	Initialized       func(events int)
 	Closed            func()
 }
 
@@ -73,13 +75,12 @@ func (o *WatchOptions) normalise() (api.ResourceVersion, *api.Status) {
 // startWatch captures the initial events and registers the watch in one step:
 // no event can fall between them and the first live one (rule C19).
 func (c *Cacher) startWatch(o *WatchOptions, rv api.ResourceVersion, filter *watcher.Filter) (*watcher.Watcher, *api.Status) {
-	initial, from, status := c.initialEvents(o, rv, filter)
-	if status != nil {
-		return nil, status
-	}
 	opt := watcher.Options{
-		Filter: filter, QueueSize: c.queueSize(), Policy: o.Policy, Sink: o.Sink, Closed: o.Closed,
-		Initial: initial, Watermark: from, Bookmarks: o.Bookmarks,
+		Filter: filter, QueueSize: c.queueSize(), Policy: o.Policy, Sink: o.Sink, Initialized: o.Initialized, Closed: o.Closed,
+		Counts: &c.counts, Bookmarks: o.Bookmarks,
+	}
+	if status := c.begin(&opt, o, rv); status != nil {
+		return nil, status
 	}
 	if o.SendInitialEvents == wire.True && o.Bookmarks {
 		opt.EndBookmark = c.rv
@@ -95,24 +96,29 @@ func (c *Cacher) startWatch(o *WatchOptions, rv api.ResourceVersion, filter *wat
 	return w, nil
 }
 
-// initialEvents chooses between the state and the history (rule C14), and
-// returns the version that they start from.
-func (c *Cacher) initialEvents(o *WatchOptions, rv api.ResourceVersion, filter *watcher.Filter) (watcher.Initial, api.ResourceVersion, *api.Status) {
+// begin chooses between the state and the history (rule C14), and sets what the
+// watch is sent first and the version it starts from.
+func (c *Cacher) begin(opt *watcher.Options, o *WatchOptions, rv api.ResourceVersion) *api.Status {
+	opt.Cursor = history.NewCursor(c.window)
 	if o.SendInitialEvents == wire.True {
-		refs := c.capture(o.Namespace, filter)
-		if c.damage != nil {
-			return watcher.Initial{}, 0, c.damage
-		}
-		return watcher.FromState(c.heap, refs, c.rv), c.rv, nil
+		refs := c.capture(o.Namespace, opt.Filter)
+		opt.Initial, opt.Watermark = watcher.FromState(c.heap, refs, c.rv), c.rv
+		return c.damage
 	}
 	if rv == 0 {
 		rv = c.rv
 	}
 	position, status := c.window.After(rv)
 	if status != nil {
-		return watcher.Initial{}, 0, status
+		return status
 	}
-	return watcher.FromHistory(c.heap, c.window, position), rv, nil
+	opt.Watermark = rv
+	if opt.Policy == wire.PolicyStall {
+		opt.Cursor.MoveTo(position)
+	} else {
+		opt.Initial = watcher.FromHistory(c.heap, c.window, position)
+	}
+	return nil
 }
 
 // capture takes the matching versions as they are now, each with a count.
@@ -146,4 +152,17 @@ func (c *Cacher) StopWatch(w *watcher.Watcher) {
 		c.forget(r)
 	}
 	c.Resume()
+}
+
+// Counts are what the watches of the collection have been through.
+func (c *Cacher) Counts() watcher.Counts { return c.counts }
+
+// StalledWatches is the number of watches whose consumers have no room.
+func (c *Cacher) StalledWatches() (n int) {
+	for w := range c.watches {
+		if w.Stalled() {
+			n++
+		}
+	}
+	return n
 }

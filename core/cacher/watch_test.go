@@ -199,7 +199,7 @@ func TestStopWatchReleasesEverything(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func gone(text string) *api.Status { return api.Expired(text) }
+func gone(text string) *api.Status { return wire.WatchEndHistoryLost.Expired(text) }
 
 // A watch from beyond the newest version waits for it. When three seconds have
 // passed and the source still confirms an older version, the version belongs to a

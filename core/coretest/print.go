@@ -81,7 +81,7 @@ func (p *printer) frame(t wire.Type, payload []byte, now int64) error {
 	case wire.TypeWatchEvents:
 		return show(payload, &wire.WatchEvents{}, p.events)
 	case wire.TypeWatchClosed:
-		return show(payload, &wire.WatchClosed{}, func(f *wire.WatchClosed) { p.line("watch %d: closed", f.Watch) })
+		return show(payload, &wire.WatchClosed{}, p.closed)
 	case wire.TypeViewPatch:
 		return show(payload, &wire.ViewPatch{}, p.patch)
 	case wire.TypeRejected:
@@ -169,8 +169,6 @@ func (p *printer) events(f *wire.WatchEvents) {
 		e := &f.Events[i]
 		text := e.Type.String() + " "
 		switch e.Type {
-		case api.Error:
-			text += status(e.Status)
 		case api.Bookmark:
 			text += "rv=" + e.Item.ResourceVersion.String()
 			if e.Item.Flags&api.EndOfInitialEvents != 0 {
@@ -181,6 +179,20 @@ func (p *printer) events(f *wire.WatchEvents) {
 		}
 		p.line("watch %d: %s", f.Watch, text)
 	}
+}
+
+// closed prints the end of a watch. Of a status that repeats the reason as its
+// cause, the rest is printed.
+func (p *printer) closed(f *wire.WatchClosed) {
+	text := fmt.Sprintf("watch %d: closed, %s", f.Watch, f.End)
+	if f.Status != nil {
+		s := *f.Status
+		if s.Cause == f.End.String() {
+			s.Cause = ""
+		}
+		text += ": " + status(&s)
+	}
+	p.line("%s", text)
 }
 
 // patch prints the window of a view from top to bottom, each row with its slot.

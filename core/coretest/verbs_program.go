@@ -55,7 +55,7 @@ func doWatch(h *harness, v *verb) error {
 		ResourceVersion: v.option("rv"), Match: v.match(),
 		SendInitialEvents: wire.Tristate(v.oneOf("initial", "", "false", "true")),
 		TimeoutSeconds:    uint32(v.optionDuration("timeout") / 1000),
-		Policy:            wire.Policy(max(v.oneOf("policy", "", "terminate", "conflate"), 1) - 1),
+		Policy:            wire.Policy(max(v.oneOf("policy", "", "terminate", "conflate", "stall"), 1) - 1),
 		Credit:            uint32(v.optionNumber("credit")),
 		Bookmarks:         v.flag("bookmarks"), Bodies: v.flag("bodies"),
 	}

@@ -61,7 +61,7 @@ func TestAnotherClusterAtTheSameAddressIsNoticed(t *testing.T) {
 			r.pass(10_000)
 			require.Equal(t, "cluster-2", r.server.uid)
 			r.converged()
-			require.Equal(t, []string{"ERROR "}, r.events, "nothing leads from one cluster to the other")
+			require.Equal(t, []string{"closed HistoryLost"}, r.events, "nothing leads from one cluster to the other")
 		})
 	}
 }

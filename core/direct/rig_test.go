@@ -100,6 +100,10 @@ func (r *rig) output(t wire.Type, payload []byte) {
 			e := &f.Events[i]
 			r.events = append(r.events, e.Type.String()+" "+string(e.Item.Envelope.Key()))
 		}
+	case wire.TypeWatchClosed:
+		var f wire.WatchClosed
+		require.NoError(r.t, f.Parse(payload))
+		r.events = append(r.events, "closed "+f.End.String())
 	default:
 		r.seen[t] = append(r.seen[t], payload)
 	}

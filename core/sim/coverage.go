@@ -16,6 +16,8 @@ const (
 	WatchExpired
 	WatchResumed
 	OverflowTerminated
+	WatchStalled
+	WatchOvertaken
 	Conflated
 	GracefulDrain
 	EndMarkerRace
@@ -86,6 +88,8 @@ var situationNames = [situations]string{
 	WatchExpired:       "410 for a watch",
 	WatchResumed:       "watch resumed by version",
 	OverflowTerminated: "overflow-terminate",
+	WatchStalled:       "watch that stalls and goes on",
+	WatchOvertaken:     "watch that stalls and is overtaken",
 	Conflated:          "conflation",
 	GracefulDrain:      "graceful drain",
 	EndMarkerRace:      "end-marker race",

@@ -108,7 +108,7 @@ func openWatch(rd *reader, r *api.Rand) {
 	if r.Int63n(3) == 0 {
 		f.Credit = uint32(pick(r, 1, 3, 10))
 	}
-	f.Policy = pick(r, wire.PolicyTerminate, wire.PolicyTerminate, wire.PolicyConflate)
+	f.Policy = pick(r, wire.PolicyTerminate, wire.PolicyStall, wire.PolicyStall, wire.PolicyConflate)
 	if r.Int63n(6) == 0 {
 		f.TimeoutSeconds = uint32(1 + r.Int63n(60))
 	}
@@ -118,7 +118,7 @@ func openWatch(rd *reader, r *api.Rand) {
 // openSlowWatch opens a watch whose program takes next to nothing.
 func openSlowWatch(rd *reader, r *api.Rand) {
 	rd.openWatch(rd.anyCollection(r), wire.OpenWatch{
-		Bookmarks: true, Credit: uint32(pick(r, 1, 2, 30)), Policy: pick(r, wire.PolicyTerminate, wire.PolicyTerminate, wire.PolicyConflate),
+		Bookmarks: true, Credit: uint32(pick(r, 1, 2, 30)), Policy: pick(r, wire.PolicyTerminate, wire.PolicyStall, wire.PolicyStall, wire.PolicyConflate),
 	}, true, nil)
 }
 
@@ -139,9 +139,13 @@ func grant(rd *reader, r *api.Rand) {
 }
 
 func (rd *reader) grant(w *watch, events uint32) {
+	stalled, last := w.granted == 0 && w.open.Policy == wire.PolicyStall, w.last
 	w.granted += events
 	rd.step(&wire.GrantWatch{Watch: w.id, Events: events})
 	rd.drain()
+	if stalled && w.last > last && last > 0 {
+		rd.world.saw(WatchStalled)
+	}
 }
 
 func openView(rd *reader, r *api.Rand) {

@@ -66,7 +66,7 @@ func (r *reader) hear(t wire.Type, payload []byte) {
 	case wire.TypeWatchEvents:
 		r.watchEvents(parse(payload, &wire.WatchEvents{}))
 	case wire.TypeWatchClosed:
-		r.watchClosed(parse(payload, &wire.WatchClosed{}).Watch)
+		r.watchClosed(parse(payload, &wire.WatchClosed{}))
 	case wire.TypeViewPatch:
 		r.viewPatch(parse(payload, &wire.ViewPatch{}))
 	case wire.TypeRejected:

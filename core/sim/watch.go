@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/sim/check"
@@ -19,6 +18,7 @@ type watch struct {
 	kind       int
 	started    bool
 	granted    uint32
+	end        wire.WatchEnd
 	status     *api.Status
 
 	// last is the newest version that the program has seen; zero while that says
@@ -116,7 +116,7 @@ func (r *reader) watchEvents(f *wire.WatchEvents) {
 	}
 	r.bind(w)
 	if w.granted > 0 && w.Limited {
-		if uint32(len(f.Events)) > w.granted && f.Events[0].Type != api.Error {
+		if uint32(len(f.Events)) > w.granted {
 			r.world.fail(ErrCredit, "%s: %d events, and credit for %d", w.Name, len(f.Events), w.granted)
 		}
 	}
@@ -129,13 +129,6 @@ func (r *reader) watchEvents(f *wire.WatchEvents) {
 }
 
 func (r *reader) watchEvent(w *watch, f *wire.WatchEvent) {
-	if f.Type == api.Error {
-		w.status = f.Status
-		if f.Status.Code == 410 {
-			r.world.saw(WatchExpired)
-		}
-		return
-	}
 	if w.Limited && w.granted > 0 {
 		w.granted--
 	}
@@ -178,13 +171,15 @@ func (r *reader) endMarker(w *watch, rv api.ResourceVersion) {
 	}
 }
 
-func (r *reader) watchClosed(id uint32) {
-	w := r.watch(id)
+func (r *reader) watchClosed(f *wire.WatchClosed) {
+	w := r.watch(f.Watch)
 	if w == nil {
-		r.world.fail(ErrProtocol, "reader %d: end of watch %d, which is not open", r.id, id)
+		r.world.fail(ErrProtocol, "reader %d: end of watch %d, which is not open", r.id, f.Watch)
 		return
 	}
-	if w.drained && w.marked && w.status == nil && w.open.TimeoutSeconds == 0 {
+	w.end, w.status = f.End, f.Status
+	r.checkEnd(w)
+	if w.drained && w.marked && w.end == wire.WatchEndSlowConsumer {
 		r.world.saw(GracefulDrain)
 	}
 	r.checkDrained(w)
@@ -194,6 +189,55 @@ func (r *reader) watchClosed(id uint32) {
 	}
 }
 
+// checkEnd: the reason of an end is one that the watch can have, and comes with a
+// 410 unless it is orderly. A watch that may stall is ended only if more changes
+// than the shortest history keeps came since its last event.
+func (r *reader) checkEnd(w *watch) {
+	policy, possible := w.open.Policy, false
+	switch w.end {
+	case wire.WatchEndTimeout:
+		possible = w.open.TimeoutSeconds > 0 && w.status == nil
+	case wire.WatchEndRefused:
+		possible = w.status != nil && len(w.Events) == 0
+	case wire.WatchEndSlowConsumer:
+		possible = policy == wire.PolicyTerminate && w.Limited
+	case wire.WatchEndOvertaken:
+		possible = w.Limited && (policy != wire.PolicyStall || r.couldBeOvertaken(w))
+		if policy == wire.PolicyStall {
+			r.world.saw(WatchOvertaken)
+		}
+	case wire.WatchEndHistoryLost, wire.WatchEndCorrupt:
+		possible = true
+	}
+	if w.end > wire.WatchEndRefused && w.status != nil {
+		possible = possible && w.status.Code == 410 && w.status.Cause == w.end.String()
+	}
+	if w.end > wire.WatchEndTimeout && w.status == nil {
+		possible = false
+	}
+	if !possible {
+		r.world.fail(ErrEnd, "%s: it ended as %v, with %v, after %d events", w.Name, w.end, w.status, len(w.Events))
+	}
+	if w.status != nil && w.status.Code == 410 && w.end != wire.WatchEndSlowConsumer {
+		r.world.saw(WatchExpired)
+	}
+}
+
+// leastHistory is how many events every reader keeps.
+const leastHistory = 4
+
+// couldBeOvertaken: there were enough changes of the kind, or two relists, since
+// the last event that the watch delivered.
+func (r *reader) couldBeOvertaken(w *watch) bool {
+	relists := 0
+	for _, relist := range w.epoch.relists {
+		if relist.To > w.last {
+			relists++
+		}
+	}
+	return relists > 1 || w.epoch.source.logs[w.kind].ChangesAfter(w.last) > min(r.config.MaxHistory, leastHistory)
+}
+
 // leastQueue is the size of the smallest queue that a watch has.
 const leastQueue = 10
 
@@ -201,8 +245,8 @@ const leastQueue = 10
 // waited behind its initial events, was sent all of these and the marker first.
 // The bookmark is there when the queue had room at the first tick.
 func (r *reader) checkDrained(w *watch) {
-	if !w.Limited || w.Start != check.FromState || !w.Bookmarks || w.marked || w.status != nil ||
-		w.open.TimeoutSeconds > 0 || w.offered == 0 || w.epoch != w.collection.epoch {
+	if w.end != wire.WatchEndSlowConsumer || w.Start != check.FromState || !w.Bookmarks || w.marked ||
+		w.offered == 0 || w.epoch != w.collection.epoch {
 		return
 	}
 	log := w.epoch.source.logs[w.kind]
@@ -248,7 +292,8 @@ func (r *reader) reopenWatch(w *watch) {
 	}
 	f := w.open
 	f.ResourceVersion, f.Match, f.SendInitialEvents = "", wire.MatchUnset, wire.Unset
-	if w.last != 0 && w.status == nil && w.epoch == w.collection.epoch {
+	orderly := w.end == wire.WatchEndTimeout || w.end == wire.WatchEndSlowConsumer
+	if w.last != 0 && orderly && w.epoch == w.collection.epoch {
 		f.ResourceVersion = w.last.String()
 		r.world.saw(WatchResumed)
 	}
@@ -268,7 +313,7 @@ func (r *reader) noteTerminated() {
 	}
 	r.world.saw(OverflowTerminated)
 	for _, w := range r.watches {
-		if w.started && w.Limited && !w.Conflating && w.Start == check.FromState && w.Bookmarks && !w.marked {
+		if w.started && w.Limited && w.open.Policy == wire.PolicyTerminate && w.Start == check.FromState && w.Bookmarks && !w.marked {
 			w.drained = true
 		}
 	}
@@ -285,7 +330,7 @@ func (r *reader) terminated() (n int64) {
 // those of one collection by each other.
 func (r *reader) judge() {
 	var epochs []*epoch
-	of := map[*epoch][]*check.Watch{}
+	of, slow := map[*epoch][]*check.Watch{}, map[*epoch]bool{}
 	all := append(r.records[:len(r.records):len(r.records)], r.watches...)
 	for _, w := range all {
 		if w.epoch == nil {
@@ -296,14 +341,14 @@ func (r *reader) judge() {
 		}
 		w.Relists = w.epoch.relists
 		of[w.epoch] = append(of[w.epoch], &w.Watch)
+		slow[w.epoch] = slow[w.epoch] || w.Limited && w.open.Policy == wire.PolicyTerminate
 		if w.Conflating && w.Limited && w.skipped() {
 			r.world.saw(Conflated)
 		}
 	}
 	for _, e := range epochs {
-		slow := slices.ContainsFunc(of[e], func(w *check.Watch) bool { return w.Limited && !w.Conflating })
 		for _, w := range of[e] {
-			w.Beside = slow
+			w.Beside = slow[e]
 			r.world.result.Watches = append(r.world.result.Watches, Judged{e.source.name, e.kind, e.source.logs[e.kind], w})
 		}
 		if err := check.All(e.source.logs[e.kind], of[e]...); err != nil {

@@ -27,6 +27,7 @@ var (
 	ErrMemory   = errors.New("memory: more is held than the bounds allow")
 	ErrLeak     = errors.New("leak: something is held that nobody uses")
 	ErrNotWoken = errors.New("not woken: a session has something to say that nobody was told of")
+	ErrEnd      = errors.New("end: a watch ended without a reason, or for one that it cannot have")
 	ErrDrain    = errors.New("drain: a slow watch lost the end of its initial events")
 	ErrBody     = errors.New("body: an object has the body of another version, or none")
 	ErrRestore  = errors.New("restore: what was restored is not what was kept")

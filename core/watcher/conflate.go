@@ -38,6 +38,7 @@ func (w *Watcher) keyOf(in *input) api.Key {
 
 // merge folds an earlier change of an object into a later one.
 func (w *Watcher) merge(earlier, later *input) {
+	w.opt.Counts.Conflations++
 	w.heap.Release(earlier.event.Current)
 	w.heap.Release(later.event.Previous)
 	later.event.Previous = earlier.event.Previous

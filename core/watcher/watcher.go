@@ -1,6 +1,8 @@
 package watcher
 
 import (
+	"strconv"
+
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/store"
@@ -21,10 +23,13 @@ type Delivery struct {
 type Options struct {
 	Filter *Filter
 	// QueueSize bounds the input and the output queue, each (rules W1, H16), to
-	// within a revision.
+	// within a revision. A stalling watch has no use for it.
 	QueueSize int
 	Policy    wire.Policy
 	Initial   Initial
+	// Cursor is where a stalling watch begins to read the history. Its initial
+	// events, if there are any, are a state.
+	Cursor history.Cursor
 	// Watermark is the version that was asked for. Live events and bookmarks
 	// must exceed it and every initial event (rules W34, W35).
 	Watermark api.ResourceVersion
@@ -41,9 +46,14 @@ type Options struct {
 	// Sink takes a delivery with its count, or declines it and is offered it
 	// again at the next Run. Without one the consumer calls Take.
 	Sink func(Delivery) bool
-	// Closed, if there is one, is called once, when nothing more will come
-	// than what was not taken yet.
+	// Initialized, if not nil, is called once, when the initial events and
+	// their bookmark are delivered, with the number of events (rule W39).
+	Initialized func(events int)
+	// Closed, if not nil, is called once, when nothing more will come than
+	// what was not taken yet.
 	Closed func()
+	// Counts, if not nil, are those of the collection.
+	Counts *Counts
 }
 
 type bookmarkState uint8
@@ -74,7 +84,10 @@ type Watcher struct {
 	done      bool // nothing more is delivered from the input (rule W4)
 	outClosed bool // the end of the stream, once the output is taken (rule W7)
 	live      bool // the initial events and their bookmark are delivered
+	stalls    bool // the policy is stall
+	stalled   bool // the sink declined what it was offered last
 	bookmark  bookmarkState
+	cursor    history.Cursor // of a stalling watch; at rest in every other
 	// admitted and begun are the revisions of the change that was admitted last
 	// and of the live change that was delivered last.
 	admitted, begun api.ResourceVersion
@@ -83,21 +96,36 @@ type Watcher struct {
 	opt             Options
 	initial         Initial
 	endSent         bool
-	status          *api.Status // why it failed
 	// inputLimit is QueueSize, except for a conflating watch whose consumer
 	// is behind by more objects than that.
 	inputLimit int
-	// difference is how much of the input came from a relist.
-	difference int
+	// outputLimit is QueueSize, or one for a stalling watch.
+	outputLimit int
+	// difference is how much of the input came with a relist, and crowded that
+	// some of it was there before the last one.
+	difference  int
+	crowded     bool
+	initialized int // initial events delivered
+	ending      Ending
+	ended       bool
 }
 
 // New registers a watch. Nothing is delivered before Run.
 func New(heap *store.Heap, opt Options) *Watcher {
-	w := &Watcher{heap: heap, filter: opt.Filter, sink: opt.Sink, opt: opt, initial: opt.Initial, inputLimit: opt.QueueSize}
-	w.opt.Initial = Initial{}
+	w := &Watcher{
+		heap: heap, filter: opt.Filter, sink: opt.Sink, opt: opt, initial: opt.Initial,
+		inputLimit: opt.QueueSize, outputLimit: opt.QueueSize,
+	}
+	w.opt.Initial, w.opt.Cursor = Initial{}, history.Cursor{}
 	w.watermark = max(opt.Watermark, opt.Initial.version)
 	if opt.BookmarkAfter == 0 {
 		w.bookmark = sent
+	}
+	if opt.Policy == wire.PolicyStall {
+		w.stalls, w.cursor, w.outputLimit = true, opt.Cursor, 1
+	}
+	if opt.Counts == nil {
+		w.opt.Counts = new(Counts)
 	}
 	return w
 }
@@ -115,24 +143,17 @@ func (w *Watcher) Finished() bool { return w.outClosed && w.out.len() == 0 }
 func (w *Watcher) Stopped() bool { return w.inClosed }
 
 // TryAdd admits a change without waiting and reports whether there was room
-// (rule W10). A conflating watch makes room. An event that there is nobody to
-// give to, or that the consumer would not see, needs none; nor does the rest of
-// a revision that was admitted in part: consumers resume after the last version
-// that they have seen (G8), so a watch does not end inside a revision. Where
-// nothing waits the sink is offered the change at once.
+// (rule W10). A conflating watch makes room. A change that the consumer does not
+// see needs none. Nor does the rest of a revision that was admitted in part:
+// consumers resume after the last version they have seen (G8), so a watch does
+// not end inside a revision. If nothing waits, the sink is offered the change at
+// once.
 func (w *Watcher) TryAdd(e *history.Event) bool {
 	if !w.admits(e) {
 		return true
 	}
 	t, content, ok := w.filter.Convert(e)
-	if !ok {
-		return true
-	}
-	if w.Idle() && w.sink != nil {
-		w.admitted, w.begun = e.ResourceVersion, e.ResourceVersion
-		if d := w.delivery(e, t, content); !w.sink(d) {
-			w.out.push(d)
-		}
+	if !ok || w.deliverNow(e, t, content) {
 		return true
 	}
 	if w.full() && e.ResourceVersion != w.admitted {
@@ -145,33 +166,68 @@ func (w *Watcher) TryAdd(e *history.Event) bool {
 	return true
 }
 
-// AddDifference admits a change that a relist found out. All of those come in
-// one step, in which no consumer can take any, so they take no room from what
-// follows; there are no more of them than objects.
-func (w *Watcher) AddDifference(e *history.Event) {
-	if w.opt.Policy == wire.PolicyConflate {
-		w.TryAdd(e)
-		return
+// deliverNow delivers a change that nothing waits before.
+func (w *Watcher) deliverNow(e *history.Event, t api.EventType, content store.Ref) bool {
+	if !w.Idle() || w.sink == nil {
+		return false
 	}
+	w.admitted, w.begun = e.ResourceVersion, e.ResourceVersion
+	if d := w.delivery(e, t, content); !w.give(d) {
+		w.out.push(d)
+	}
+	return true
+}
+
+// BeginRelist prepares the watch for a list that replaces the state and empties
+// the history: what a stalling watch has not read of it moves to its queue.
+func (w *Watcher) BeginRelist() {
+	w.crowded = w.difference > 0
+	if w.cursor.Overtaken() {
+		w.endOvertaken()
+	}
+	for !w.inClosed && w.cursor.Behind() {
+		if e := w.cursor.Next(); e != nil {
+			w.AddDifference(e)
+		}
+	}
+}
+
+// AddDifference admits a change that a relist found. All of those come in one
+// step, in which no consumer can take any, so they take no room from what
+// follows. There are no more of them than objects, and only one relist's wait at
+// a time.
+func (w *Watcher) AddDifference(e *history.Event) {
 	if !w.admits(e) {
 		return
 	}
-	if _, _, ok := w.filter.Convert(e); ok {
-		w.admit(e)
+	if _, _, ok := w.filter.Convert(e); !ok {
+		return
+	}
+	switch {
+	case w.opt.Policy == wire.PolicyConflate:
+		if w.full() && e.ResourceVersion != w.admitted {
+			w.conflate()
+		}
+	case w.crowded:
+		w.endCrowded()
+		return
+	default:
 		w.difference++
 	}
+	w.admit(e)
 }
 
 func (w *Watcher) full() bool { return w.in.len()-w.difference >= w.inputLimit }
 
-// admits reports whether the watch is open to an event of that version.
-func (w *Watcher) admits(e *history.Event) bool {
-	return !w.inClosed && e.ResourceVersion > w.watermark
-}
+// admits reports whether the watch is open to an event.
+func (w *Watcher) admits(e *history.Event) bool { return !w.inClosed && w.newer(e) }
+
+// newer reports whether an event is beyond the watermark.
+func (w *Watcher) newer(e *history.Event) bool { return e.ResourceVersion > w.watermark }
 
 // Idle reports that nothing waits to be delivered, and that the watch goes on.
 func (w *Watcher) Idle() bool {
-	return w.live && w.in.len() == 0 && w.out.len() == 0 && !w.inClosed
+	return w.live && w.in.len() == 0 && w.out.len() == 0 && !w.cursor.Behind() && !w.inClosed
 }
 
 func (w *Watcher) admit(e *history.Event) {
@@ -185,7 +241,7 @@ func (w *Watcher) admit(e *history.Event) {
 // initial events or finds the queue full: then it is dropped, and the next tick
 // brings another (rules W11, W15, W21).
 func (w *Watcher) AddBookmark(rv api.ResourceVersion) bool {
-	if w.inClosed || rv < w.opt.BookmarkAfter || w.full() {
+	if w.inClosed || rv < w.opt.BookmarkAfter || w.full() || w.stalls && !w.Idle() {
 		return false
 	}
 	w.in.push(input{event: history.Event{ResourceVersion: rv}, bookmark: true})
@@ -199,31 +255,29 @@ func (w *Watcher) AddBookmark(rv api.ResourceVersion) bool {
 // bookmark is in the queue, because the consumer would otherwise lose all of
 // its initial events, at once in every other case (rule W13).
 func (w *Watcher) Terminate() {
-	w.Stop(w.bookmark == received)
+	w.expire(wire.WatchEndSlowConsumer, "the consumer of the watch is too slow: "+strconv.Itoa(w.in.len())+
+		" events wait for it, and the limit is "+strconv.Itoa(w.inputLimit)+"; watch again from the last resourceVersion received, "+
+		"and take events faster or choose the policy stall or conflate", w.bookmark == received)
 }
 
-// Stop ends the watch. With drain, what was admitted is delivered first; without
-// it, or when a later Stop cuts the drain short, only the rest of a revision that
-// was begun (rules W2 to W5). It may be called any number of times.
-func (w *Watcher) Stop(drain bool) {
+// Stop ends the watch for its consumer, see End.
+func (w *Watcher) Stop(drain bool) { w.End(wire.WatchEndClosed, nil, drain) }
+
+// End ends the watch for a reason. With drain, what was admitted is delivered
+// first; without it, or when a later End cuts the drain short, only the rest of a
+// revision that was begun (rules W2 to W5). It may be called any number of times;
+// the first reason counts.
+func (w *Watcher) End(reason wire.WatchEnd, status *api.Status, drain bool) {
+	if !w.ended {
+		w.ended = true
+		w.ending = Ending{Reason: reason, Status: status, Input: w.in.len(), Output: w.out.len()}
+		w.opt.Counts.end(reason)
+	}
 	w.inClosed = true
 	if !drain {
 		w.done = true
 	}
 }
-
-// Fail ends the watch like Stop without drain, with a status to be reported as its
-// last event. The first status stays.
-func (w *Watcher) Fail(status *api.Status) {
-	if w.status == nil && !w.inClosed {
-		w.status = status
-	}
-	w.Stop(false)
-}
-
-// Status returns why the watch failed. It is nil for a watch that ended in order or
-// goes on.
-func (w *Watcher) Status() *api.Status { return w.status }
 
 // Run delivers what can be delivered now.
 func (w *Watcher) Run() {
@@ -236,9 +290,20 @@ func (w *Watcher) Run() {
 }
 
 func (w *Watcher) flush() {
-	for w.sink != nil && w.out.len() > 0 && w.sink(*w.out.at(0)) {
+	for w.sink != nil && w.out.len() > 0 && w.give(*w.out.at(0)) {
 		w.out.pop()
 	}
+}
+
+// give offers a delivery to the sink, and counts when that begins to decline.
+func (w *Watcher) give(d Delivery) bool {
+	taken := w.sink(d)
+	if taken == w.stalled {
+		if w.stalled = !taken; w.stalled {
+			w.opt.Counts.Stalls++
+		}
+	}
+	return taken
 }
 
 // advance moves one thing towards the output and reports whether it did. Its
@@ -249,7 +314,8 @@ func (w *Watcher) advance() bool {
 		w.finishRevision()
 		w.close()
 		return true
-	case w.out.len() >= w.opt.QueueSize:
+	case w.out.len() >= w.outputLimit:
+		w.skip()
 		return false
 	case !w.initial.finished():
 		w.advanceInitial()
@@ -261,25 +327,39 @@ func (w *Watcher) advance() bool {
 	case w.in.len() > 0:
 		w.advanceLive()
 		return true
+	case w.cursor.Behind():
+		w.advanceHistory()
+		return true
 	case w.inClosed:
 		w.close()
 		return true
 	}
-	w.live = true
+	w.goLive()
 	return false
+}
+
+func (w *Watcher) goLive() {
+	if !w.live && w.opt.Initialized != nil {
+		w.opt.Initialized(w.initialized)
+	}
+	w.live = true
 }
 
 func (w *Watcher) advanceInitial() {
 	e, ok := w.initial.next()
 	if !ok {
-		// The window has moved past events that were not copied yet. The
-		// consumer resumes and is told that it is too late (rule W33).
-		w.Stop(false)
+		w.endOvertaken() // by events that were not copied yet (rule W33)
 		return
 	}
 	w.begun = e.ResourceVersion
+	w.countInitial()
 	w.deliver(&e)
 	w.release(&e)
+}
+
+func (w *Watcher) countInitial() {
+	w.initialized++
+	w.opt.Counts.InitialEvents++
 }
 
 func (w *Watcher) advanceLive() {
@@ -306,6 +386,7 @@ func (w *Watcher) finishRevision() {
 	for w.in.len() > 0 && w.begun != 0 && w.in.at(0).event.ResourceVersion == w.begun && !w.in.at(0).bookmark {
 		w.advanceLive()
 	}
+	w.finishRevisionOfHistory()
 }
 
 func (w *Watcher) deliver(e *history.Event) {
@@ -354,6 +435,7 @@ func (w *Watcher) close() {
 
 // Discard closes the watch and drops what was not taken: the consumer is gone.
 func (w *Watcher) Discard() {
+	w.Stop(false)
 	w.close()
 	for w.out.len() > 0 {
 		w.heap.Release(w.out.pop().Content)

@@ -51,7 +51,7 @@ func (f *OpenWatch) Parse(payload []byte) error {
 	f.Bookmarks = r.bool()
 	f.TimeoutSeconds = r.uint32()
 	f.Bodies = r.bool()
-	f.Policy = Policy(r.enum(byte(PolicyConflate)))
+	f.Policy = Policy(r.enum(byte(PolicyStall)))
 	f.Credit = r.uint32()
 	return r.done("OpenWatch")
 }

@@ -24,12 +24,16 @@ const (
 type Policy uint8
 
 const (
-	// PolicyTerminate ends the watch, as Kubernetes does; the consumer
-	// resumes from its last resource version.
+	// PolicyTerminate ends the watch when its queue stays full, as Kubernetes
+	// does; the consumer resumes from its last resource version.
 	PolicyTerminate Policy = iota
 	// PolicyConflate keeps the newest state per object, in order, so that the
 	// consumer converges with bounded memory.
 	PolicyConflate
+	// PolicyStall keeps a position in the history: the watch pauses and goes on
+	// from there. It ends when the history no longer has the event at that
+	// position.
+	PolicyStall
 )
 
 // MaxViewRows is the largest window a view can have.

@@ -3,14 +3,14 @@ package wire
 import "github.com/watchglass/watchglass/core/api"
 
 // WatchEvent is one event of a watch. A bookmark has only a resource version
-// and flags, an error only a status, every other event an item.
+// and flags, every other event an item.
 type WatchEvent struct {
-	Type   api.EventType
-	Item   Item
-	Status *api.Status
+	Type api.EventType
+	Item Item
 }
 
-// WatchEvents delivers events of a watch, in order.
+// WatchEvents delivers events of a watch, in order. What Kubernetes sends as an
+// ERROR event is the status of [WatchClosed] here.
 type WatchEvents struct {
 	Watch  uint32
 	Events []WatchEvent
@@ -29,10 +29,7 @@ func (f *WatchEvents) Append(dst []byte) []byte {
 
 func appendWatchEvent(dst []byte, e *WatchEvent) []byte {
 	dst = append(dst, byte(e.Type))
-	switch e.Type {
-	case api.Error:
-		return appendStatus(dst, e.Status)
-	case api.Bookmark:
+	if e.Type == api.Bookmark {
 		dst = appendUvarint(dst, uint64(e.Item.ResourceVersion))
 		return append(dst, byte(e.Item.Flags))
 	}
@@ -57,8 +54,6 @@ func (r *reader) watchEvent(e *WatchEvent) {
 		r.item(&e.Item)
 	case api.Bookmark:
 		e.Item = Item{ResourceVersion: r.rv(), Flags: api.Flags(r.byte())}
-	case api.Error:
-		e.Status = r.status()
 	default:
 		r.fail("unknown event type")
 	}

@@ -80,6 +80,9 @@ func (l *Log) TaintedChanges(from, to api.ResourceVersion) (n int) {
 	return n
 }
 
+// ChangesAfter counts the changes after a version.
+func (l *Log) ChangesAfter(rv api.ResourceVersion) int { return len(l.changes) - l.after(rv) }
+
 // Before is the object just before a version, or nil.
 func (l *Log) Before(key api.Key, rv api.ResourceVersion) *Object {
 	if rv == 0 {

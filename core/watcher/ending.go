@@ -1,0 +1,78 @@
+package watcher
+
+import (
+	"strconv"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// Ending is how a watch ended.
+type Ending struct {
+	Reason wire.WatchEnd
+	Status *api.Status // nil for an orderly end
+	// Input and Output are how many events waited in the queues.
+	Input, Output int
+}
+
+// Counts are what the watches of a collection have been through.
+type Counts struct {
+	Terminated    int // ended because the queue of a slow consumer was full
+	Overtaken     int // ended because the history moved past the watch
+	Stalls        int // times that a consumer stopped taking events
+	Conflations   int // changes that were folded into later ones
+	InitialEvents int // initial events delivered or filtered out
+}
+
+// Add adds the counts of another collection.
+func (c *Counts) Add(other Counts) {
+	c.Terminated += other.Terminated
+	c.Overtaken += other.Overtaken
+	c.Stalls += other.Stalls
+	c.Conflations += other.Conflations
+	c.InitialEvents += other.InitialEvents
+}
+
+func (c *Counts) end(reason wire.WatchEnd) {
+	switch reason {
+	case wire.WatchEndSlowConsumer:
+		c.Terminated++
+	case wire.WatchEndOvertaken:
+		c.Overtaken++
+	}
+}
+
+// Ending returns how the watch ended, or the zero value while it goes on.
+func (w *Watcher) Ending() Ending { return w.ending }
+
+// Status returns the status that the watch ended with. It is nil for a watch that
+// ended in order or goes on.
+func (w *Watcher) Status() *api.Status { return w.ending.Status }
+
+// Fail ends the watch because its history is lost.
+func (w *Watcher) Fail(status *api.Status) { w.End(wire.WatchEndHistoryLost, status, false) }
+
+// expire ends the watch with a 410.
+func (w *Watcher) expire(reason wire.WatchEnd, message string, drain bool) {
+	w.End(reason, reason.Expired(message), drain)
+}
+
+// endOvertaken ends a watch whose next event has left the history.
+func (w *Watcher) endOvertaken() {
+	window := w.initial.window
+	if window == nil {
+		window = w.cursor.Window()
+	}
+	oldest, _ := window.Oldest()
+	w.expire(wire.WatchEndOvertaken, "the history has moved past the watch, which is at resourceVersion "+
+		max(w.begun, w.watermark).String()+": the oldest that it can continue from is "+oldest.String()+", and "+
+		strconv.Itoa(window.End()-window.Start())+" events are kept; list again and watch from the list's resourceVersion, "+
+		"and take events faster or keep a longer history", false)
+}
+
+// endCrowded ends a watch that waits with the difference of one relist when
+// another one comes.
+func (w *Watcher) endCrowded() {
+	w.expire(wire.WatchEndOvertaken, "the collection was listed twice before the consumer of the watch took the changes of the first list, "+
+		strconv.Itoa(w.in.len())+" of which wait; list again and watch from the list's resourceVersion", false)
+}
