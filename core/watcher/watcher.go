@@ -255,9 +255,10 @@ func (w *Watcher) AddBookmark(rv api.ResourceVersion) bool {
 // bookmark is in the queue, because the consumer would otherwise lose all of
 // its initial events, at once in every other case (rule W13).
 func (w *Watcher) Terminate() {
+	drain := w.bookmark == received
 	w.expire(wire.WatchEndSlowConsumer, "the consumer of the watch is too slow: "+strconv.Itoa(w.in.len())+
 		" events wait for it, and the limit is "+strconv.Itoa(w.inputLimit)+"; watch again from the last resourceVersion received, "+
-		"and take events faster or choose the policy stall or conflate", w.bookmark == received)
+		"and take events faster or choose the policy stall or conflate", drain)
 }
 
 // Stop ends the watch for its consumer, see End.

@@ -32,9 +32,9 @@
 //	list     resource namespace labelSelector   ListReply, one for each page
 //	         fieldSelector resourceVersion
 //	         match limit continue all
-//	watch    the same without limit, continue   WatchEvents without end; WatchClosed
-//	         and all, and sendInitialEvents     is the last of a watch that ends in
-//	         bookmarks timeoutSeconds           order
+//	watch    the same without limit, continue   WatchEvents, and at the end
+//	         and all, and sendInitialEvents     WatchClosed with the reason
+//	         bookmarks timeoutSeconds
 //
 // Match and sendInitialEvents are numbers, as on the wire. With all=true a page of
 // a list is followed by the next one, as of the same version, until there is none.
@@ -43,8 +43,8 @@
 // is js/src/edge/backend.ts.
 //
 // Nothing is buffered in between: an object hands out the next page or event when
-// there is room in the stream, and its watch ends, as slow, when that takes too
-// long (rule P10).
+// there is room in the stream, and its watch ends with 410, as slow, when that
+// takes too long (rule P10).
 //
 // # Limits
 //

@@ -72,10 +72,13 @@ func (w *watch) read() {
 func (w *watch) frame() ([]kubeapi.Event, error) {
 	t, payload, err := w.reply.next()
 	var frame wire.WatchEvents
+	var last wire.WatchClosed
 	switch {
 	case err != nil:
 	case t == wire.TypeWatchClosed:
-		return nil, io.EOF
+		if err = last.Parse(payload); err == nil {
+			return nil, ended(&last)
+		}
 	case t != wire.TypeWatchEvents:
 		err = wire.Unknown(t)
 	default:
@@ -93,10 +96,18 @@ func (w *watch) frame() ([]kubeapi.Event, error) {
 	return events, nil
 }
 
+// ended is the error of a watch that ended so.
+func ended(last *wire.WatchClosed) error {
+	if last.Status != nil {
+		return last.Status
+	}
+	return io.EOF
+}
+
 func event(e *wire.WatchEvent) (kubeapi.Event, error) {
 	event := kubeapi.Event{
 		Type: e.Type, ResourceVersion: e.Item.ResourceVersion,
-		InitialEventsEnd: e.Item.Flags&api.EndOfInitialEvents != 0, Status: e.Status,
+		InitialEventsEnd: e.Item.Flags&api.EndOfInitialEvents != 0,
 	}
 	if !e.Type.IsChange() {
 		return event, nil

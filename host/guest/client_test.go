@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -143,9 +142,11 @@ func TestWatchRefusedAndExpired(t *testing.T) {
 
 	watch, err := c.Watch(w.ctx, WatchOptions{ResourceVersion: "1"})
 	require.NoError(t, err)
-	require.Contains(t, w.next(watch), "ERROR 410 Expired")
-	_, err = watch.Next(w.ctx)
-	require.Equal(t, io.EOF, err)
+	for range 2 {
+		_, err = watch.Next(w.ctx)
+		require.ErrorIs(t, err, api.Expired(""))
+		requireEnd(t, watch, wire.WatchEndRefused)
+	}
 }
 
 func TestBufferIsGrantedAgain(t *testing.T) {
@@ -164,7 +165,7 @@ func TestSlowWatchConvergesWhereItConflates(t *testing.T) {
 	w := newWorld(t)
 	c := w.collection()
 	start := c.Status().ResourceVersion.String()
-	watch, err := c.Watch(w.ctx, WatchOptions{ResourceVersion: start, Buffer: 2, Conflate: true})
+	watch, err := c.Watch(w.ctx, WatchOptions{ResourceVersion: start, Buffer: 2, Policy: Conflate})
 	require.NoError(t, err)
 	last := api.ResourceVersion(0)
 	for i := range 300 {
@@ -179,25 +180,6 @@ func TestSlowWatchConvergesWhereItConflates(t *testing.T) {
 		events++
 	}
 	require.Less(t, events, 100, "a few per object, for 300 changes")
-}
-
-func TestSlowWatchEndsWhereItDoesNot(t *testing.T) {
-	w := newWorld(t)
-	c := w.collection()
-	watch, err := c.Watch(w.ctx, WatchOptions{ResourceVersion: c.Status().ResourceVersion.String(), Buffer: 2})
-	require.NoError(t, err)
-	last := api.ResourceVersion(0)
-	for range 3000 {
-		last = w.put("shop/a", "Running")
-	}
-	w.reach(c, func(s Status) bool { return s.ResourceVersion == last })
-	events := 0
-	for event, err := range watch.Events(w.ctx) {
-		require.NoError(t, err)
-		require.True(t, event.Type.IsChange())
-		events++
-	}
-	require.Less(t, events, 3000)
 }
 
 func TestEventsEndWithTheContext(t *testing.T) {
@@ -305,9 +287,9 @@ func TestPoisonedEngineIsReplaced(t *testing.T) {
 		require.NoError(t, c.WaitForSync(w.ctx))
 	}
 
-	require.Equal(t, "ERROR 410 Expired: the cache failed and lost its history: list and watch again", w.next(used))
 	_, err = used.Next(w.ctx)
-	require.Equal(t, io.EOF, err)
+	require.EqualError(t, err, "410 Expired: the cache failed and lost its history: list and watch again")
+	requireEnd(t, used, wire.WatchEndEngineReplaced)
 
 	rv = w.put("shop/b", "Running")
 	require.Equal(t, fmt.Sprintf("ADDED shop/b %s", rv), w.next(fresh))

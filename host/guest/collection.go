@@ -253,7 +253,7 @@ func (l *loop) dropCollection(c *Collection, err error) {
 	for id, w := range l.watches {
 		if w.collection == c {
 			delete(l.watches, id)
-			w.finish(err)
+			w.finish(wire.WatchEndCollectionClosed, err)
 		}
 	}
 	for id, v := range l.views {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/url"
 
 	"github.com/watchglass/watchglass/host/internal/redact"
@@ -25,6 +26,9 @@ type Config struct {
 
 	// MaxBytes bounds the memory for objects. Default 512 MiB.
 	MaxBytes uint64
+	// MaxHistory is how many changes of each collection are kept for watches
+	// that stall or resume. Default 1024.
+	MaxHistory int
 
 	// Module is the wasm module to run. Default: the one this package was
 	// built with.
@@ -63,6 +67,9 @@ func (c *Config) validate() error {
 	}
 	if c.Tap != nil {
 		c.Dial = tapped(c.Dial, c.Tap)
+	}
+	if c.MaxHistory < 0 || c.MaxHistory > math.MaxInt32 {
+		return fmt.Errorf("guest: MaxHistory is %d, expected 0 (the default) to %d", c.MaxHistory, math.MaxInt32)
 	}
 	if c.Client == "" {
 		c.Client = "watchglass-go"

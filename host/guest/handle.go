@@ -128,7 +128,7 @@ func (l *loop) delivery(f frame) bool {
 	case *wire.WatchClosed:
 		if w := l.watches[f.Watch]; w != nil {
 			delete(l.watches, f.Watch)
-			w.finish(nil)
+			w.closedBy(f)
 		}
 	case *wire.ViewPatch:
 		if v := l.views[f.View]; v != nil {
@@ -187,7 +187,7 @@ func (l *loop) rejected(f *wire.Rejected) {
 	case wire.ObjectWatch:
 		if w := l.watches[f.ID]; w != nil {
 			delete(l.watches, f.ID)
-			w.finish(f.Status)
+			w.reject(f.Status)
 		}
 	case wire.ObjectView:
 		if v := l.views[f.ID]; v != nil {

@@ -121,7 +121,9 @@ func (l *loop) start() error {
 	if err != nil {
 		return err
 	}
-	config := wire.Config{Seed: rand.Uint64(), Client: l.config.Client, MaxBytes: l.config.MaxBytes}
+	config := wire.Config{
+		Seed: rand.Uint64(), Client: l.config.Client, MaxBytes: l.config.MaxBytes, MaxHistory: l.config.MaxHistory,
+	}
 	if err := instance.Open(config.Append(nil)); err != nil {
 		_ = instance.Close(context.WithoutCancel(l.ctx))
 		return err

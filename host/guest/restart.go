@@ -66,8 +66,8 @@ func (l *loop) failed(err error) {
 	for id, w := range l.watches {
 		if w.delivered {
 			delete(l.watches, id)
-			w.push([]Event{{Type: api.Error, Status: api.Expired("the cache failed and lost its history: list and watch again")}})
-			w.finish(nil)
+			end := wire.WatchEndEngineReplaced
+			w.finish(end, end.Expired("the cache failed and lost its history: list and watch again"))
 		}
 	}
 }

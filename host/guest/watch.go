@@ -2,6 +2,7 @@ package guest
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"iter"
 	"math"
@@ -26,17 +27,44 @@ type WatchOptions struct {
 	Timeout              time.Duration // in whole seconds; zero for none
 	MetadataOnly         bool          // leave the objects' JSON out
 
-	// Conflate changes what happens when events are not taken: instead of
-	// ending the watch, which is what Kubernetes does, the newest state per
-	// object is kept.
-	Conflate bool
+	// Policy is what happens when the buffer is full. Default Stall.
+	Policy WatchPolicy
 	// Buffer is how many events may wait to be taken. Default 1000.
 	Buffer int
 }
 
 const defaultBuffer = 1000
 
-// Event is one event of a watch.
+// WatchPolicy is what happens when the consumer of a watch is slow.
+type WatchPolicy string
+
+const (
+	// Stall pauses the watch, which goes on where it was when there is room
+	// again. It ends with 410 if the client's history, which is bounded by
+	// Config.MaxHistory, has moved past it by then.
+	Stall WatchPolicy = "stall"
+	// Terminate ends the watch with 410 when a queue of its own is full, as
+	// Kubernetes does. The consumer may resume from the last resource version
+	// it received.
+	Terminate WatchPolicy = "terminate"
+	// Conflate keeps only the newest state of each object.
+	Conflate WatchPolicy = "conflate"
+)
+
+func (p WatchPolicy) wire() (wire.Policy, error) {
+	switch p {
+	case "", Stall:
+		return wire.PolicyStall, nil
+	case Terminate:
+		return wire.PolicyTerminate, nil
+	case Conflate:
+		return wire.PolicyConflate, nil
+	}
+	return 0, api.Invalid(fmt.Sprintf("watch policy %q: must be stall, terminate, conflate or empty", string(p)))
+}
+
+// Event is one event of a watch: ADDED, MODIFIED, DELETED or BOOKMARK. What
+// Kubernetes sends as an ERROR event is the error of [Watch.Next].
 type Event struct {
 	Type   api.EventType
 	Object Object // of an ADDED, MODIFIED or DELETED event
@@ -44,20 +72,24 @@ type Event struct {
 	ResourceVersion api.ResourceVersion
 	// InitialEventsEnd marks the bookmark that ends the initial events.
 	InitialEventsEnd bool
-	Status           *api.Status // of an ERROR event
 }
+
+// WatchEnd is why a watch ended.
+type WatchEnd = wire.WatchEnd
 
 // Watch is a running watch. One goroutine at a time takes its events.
 type Watch struct {
 	collection *Collection
 	id         uint32
 	open       wire.OpenWatch
-	delivered  bool // anything at all; belongs to the loop
+	delivered  bool        // anything at all; belongs to the loop
+	rejected   *api.Status // belongs to the loop
 
 	mu     sync.Mutex
 	queue  []Event // bounded by the credit the engine has
 	closed bool
-	err    error // why it closed; nil for a normal end
+	end    WatchEnd
+	err    error // of Next after the last event
 
 	wake  chan struct{} // has room for one: the queue or closed has changed
 	taken uint32        // events not granted again; belongs to the taker
@@ -65,8 +97,8 @@ type Watch struct {
 
 // Watch starts a watch. Close it when done.
 //
-// An expired or unusable resource version, as in Kubernetes, is an ERROR event
-// or an error; the way back is to list and to watch from the list's version.
+// Options that make no sense are an error here; what turns out later, such as an
+// expired resource version, is the error of [Watch.Next].
 func (c *Collection) Watch(ctx context.Context, opts WatchOptions) (*Watch, error) {
 	open, err := c.openWatch(opts)
 	if err != nil {
@@ -83,7 +115,10 @@ func (c *Collection) Watch(ctx context.Context, opts WatchOptions) (*Watch, erro
 			delete(l.watches, w.id)
 			return err
 		}
-		return w.refusal()
+		if w.rejected != nil {
+			return w.rejected
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -96,8 +131,12 @@ func (c *Collection) openWatch(opts WatchOptions) (wire.OpenWatch, error) {
 	if err != nil {
 		return wire.OpenWatch{}, err
 	}
+	policy, err := opts.Policy.wire()
+	if err != nil {
+		return wire.OpenWatch{}, err
+	}
 	open := wire.OpenWatch{
-		Collection: c.id, Namespace: opts.Namespace, LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector,
+		Collection: c.id, Policy: policy, Namespace: opts.Namespace, LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector,
 		ResourceVersion: opts.ResourceVersion, Match: match, Bookmarks: opts.AllowWatchBookmarks,
 		TimeoutSeconds: uint32(min(max(opts.Timeout/time.Second, 0), math.MaxUint32)),
 		Bodies:         !opts.MetadataOnly && !c.opts.MetadataOnly,
@@ -108,9 +147,6 @@ func (c *Collection) openWatch(opts WatchOptions) (wire.OpenWatch, error) {
 		if *opts.SendInitialEvents {
 			open.SendInitialEvents = wire.True
 		}
-	}
-	if opts.Conflate {
-		open.Policy = wire.PolicyConflate
 	}
 	if opts.Buffer > 0 {
 		open.Credit = uint32(min(opts.Buffer, math.MaxInt32))
@@ -124,9 +160,9 @@ func (w *Watch) command() []byte {
 	return open.Append(nil)
 }
 
-// Events yields events until the watch ends. A watch that ends in order ends
-// the loop; anything else, ctx among it, comes as a last error. Leaving the
-// loop does not close the watch.
+// Events yields events until the watch ends. The end of the Timeout ends the
+// loop; any other end, and that of ctx, is the error of a last iteration.
+// Leaving the loop does not close the watch.
 func (w *Watch) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {
@@ -138,8 +174,11 @@ func (w *Watch) Events(ctx context.Context) iter.Seq2[Event, error] {
 	}
 }
 
-// Next waits for the next event. It returns io.EOF after the last one of a
-// watch that ended in order.
+// Next waits for the next event. After the last one it returns why the watch
+// ended: io.EOF when its Timeout has passed, ErrClosed when it or its collection
+// was closed, and otherwise a *api.Status, whose Cause is the name of [Watch.End]
+// unless it has one of its own. After a 410 the way back is to list, and to watch
+// from the list's version.
 func (w *Watch) Next(ctx context.Context) (Event, error) {
 	for {
 		event, ok, err := w.pop()
@@ -177,10 +216,15 @@ func (w *Watch) pop() (event Event, ok bool, err error) {
 	if !w.closed {
 		return Event{}, false, nil
 	}
-	if w.err != nil {
-		return Event{}, false, w.err
-	}
-	return Event{}, false, io.EOF
+	return Event{}, false, w.err
+}
+
+// End reports why the watch ended, and false while it goes on or events of it
+// are left to take.
+func (w *Watch) End() (end WatchEnd, ended bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.end, w.closed && len(w.queue) == 0
 }
 
 // grant gives credit back once half of it is used up, so that it costs one
@@ -213,7 +257,7 @@ func (w *Watch) Close() error {
 	w.mu.Lock()
 	w.queue = nil
 	w.mu.Unlock()
-	w.finish(ErrClosed)
+	w.finish(wire.WatchEndClosed, ErrClosed)
 	if err == ErrClosed {
 		return nil // with its client
 	}
@@ -230,20 +274,28 @@ func (w *Watch) push(events []Event) {
 }
 
 // finish ends the watch after what is in the queue; the first reason counts.
-func (w *Watch) finish(err error) {
+func (w *Watch) finish(end WatchEnd, err error) {
 	w.mu.Lock()
 	if !w.closed {
-		w.closed, w.err = true, err
+		w.closed, w.end, w.err = true, end, err
 	}
 	w.mu.Unlock()
 	w.signal()
 }
 
-// refusal is the error of a watch that the engine refused on the spot.
-func (w *Watch) refusal() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.err
+// closedBy ends the watch as the engine says.
+func (w *Watch) closedBy(f *wire.WatchClosed) {
+	if f.Status == nil {
+		w.finish(f.End, io.EOF)
+		return
+	}
+	w.finish(f.End, f.Status)
+}
+
+// reject ends the watch, which the engine does not open.
+func (w *Watch) reject(status *api.Status) {
+	w.rejected = status
+	w.finish(wire.WatchEndRefused, status)
 }
 
 func (w *Watch) signal() {
@@ -257,7 +309,7 @@ func newEvents(from []wire.WatchEvent) []Event {
 	events := make([]Event, len(from))
 	for i := range from {
 		e := &from[i]
-		events[i] = Event{Type: e.Type, ResourceVersion: e.Item.ResourceVersion, Status: e.Status}
+		events[i] = Event{Type: e.Type, ResourceVersion: e.Item.ResourceVersion}
 		if e.Type.IsChange() {
 			events[i].Object = newObject(&e.Item)
 		}

@@ -112,8 +112,6 @@ func describe(e Event) string {
 	switch e.Type {
 	case api.Bookmark:
 		return fmt.Sprintf("BOOKMARK %s end=%v", e.ResourceVersion, e.InitialEventsEnd)
-	case api.Error:
-		return "ERROR " + e.Status.Error()
 	}
 	return fmt.Sprintf("%s %s %s", e.Type, e.Object.Key(), e.ResourceVersion)
 }

@@ -26,8 +26,8 @@ type Backend interface {
 	List(ctx context.Context, resource api.Resource, options ListOptions) (*List, error)
 	// Watch starts a watch by rules C8 to C19. An error is what is to be said
 	// instead of a stream: options that make no sense, a resource that cannot
-	// be read. Everything that turns out later, such as a version that is too
-	// old, is an event of type api.Error.
+	// be read. What turns out later, such as a version that is too old, is an
+	// error of [Watch.Next].
 	Watch(ctx context.Context, resource api.Resource, options WatchOptions) (Watch, error)
 }
 
@@ -118,9 +118,9 @@ type WatchOptions struct {
 // Watch is a running watch. One goroutine uses it.
 type Watch interface {
 	// Next waits for events and returns those that are there, in order: a
-	// bounded number, at least one. They are good until the next call. io.EOF
-	// is the end of a watch that ended in order. An event of type api.Error is
-	// the last one.
+	// bounded number, at least one. They are good until the next call. An error
+	// is why the watch ended: io.EOF if that was in order, such as when its
+	// time was over, and otherwise one that the client gets as an ERROR event.
 	Next(ctx context.Context) ([]Event, error)
 	// Close ends the watch and drops what was not taken. Called once.
 	Close()
@@ -134,5 +134,5 @@ type Event struct {
 	ResourceVersion api.ResourceVersion
 	// InitialEventsEnd marks the bookmark that ends the initial events.
 	InitialEventsEnd bool
-	Status           *api.Status // of an error
+	Status           *api.Status // of an ERROR event, which the handler makes of an error
 }

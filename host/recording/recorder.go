@@ -131,7 +131,7 @@ func (c *Collection) Watch(options guest.WatchOptions) *Watch {
 	l := &Line{
 		Kind: kindWatch, Watch: r.watches, Scope: &c.scope,
 		Filter:    &Filter{options.Namespace, options.LabelSelector, options.FieldSelector},
-		Bookmarks: options.AllowWatchBookmarks, Conflating: options.Conflate,
+		Bookmarks: options.AllowWatchBookmarks, Conflating: options.Policy == guest.Conflate,
 		Limited: true, // by the buffer, always
 	}
 	l.Start, l.ResourceVersion = startOf(options)
@@ -156,9 +156,6 @@ func (w *Watch) Events(events ...guest.Event) {
 	l := &Line{Kind: kindEvents, Watch: w.id}
 	for i := range events {
 		e := &events[i]
-		if e.Type == api.Error {
-			continue // the end of the watch says it
-		}
 		recorded := Event{Type: e.Type.String(), ResourceVersion: e.ResourceVersion, End: e.InitialEventsEnd}
 		if e.Type.IsChange() {
 			recorded.Key, recorded.Object = clone(e.Object.Key()), w.collection.object(e.Object)

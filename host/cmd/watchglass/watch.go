@@ -53,11 +53,7 @@ func watchObjects(ctx context.Context, r *reading) error {
 	states.Go(func() { reportStates(ctx, r.collection, r.stderr) })
 	defer states.Wait()
 	defer cancel()
-	for {
-		if rv, err = r.follow(ctx, rv); err != nil {
-			return err
-		}
-	}
+	return r.follow(ctx, rv)
 }
 
 func (r *reading) printFirst(objects []object, rv api.ResourceVersion) error {
@@ -72,43 +68,34 @@ func (r *reading) printFirst(objects []object, rv api.ResourceVersion) error {
 	return nil
 }
 
-// follow prints the events after rv until the watch ends, and returns where to
-// go on. A watch may end in order when this program was too slow for it.
-func (r *reading) follow(ctx context.Context, rv api.ResourceVersion) (next api.ResourceVersion, err error) {
-	options := guest.WatchOptions{
-		ResourceVersion: rv.String(), AllowWatchBookmarks: true, Conflate: r.flags.output != formatJSON,
-		Buffer: r.buffer(),
+// follow prints the events after rv until the watch ends, and returns why.
+func (r *reading) follow(ctx context.Context, rv api.ResourceVersion) (err error) {
+	options := guest.WatchOptions{ResourceVersion: rv.String(), AllowWatchBookmarks: true}
+	if r.flags.output != formatJSON {
+		options.Policy = guest.Conflate
 	}
 	watch, err := r.collection.Watch(ctx, options)
 	if err != nil {
-		return rv, err
+		return err
 	}
 	defer watch.Close()
 	recorded := r.recorder.watch(options)
 	defer func() { recorded.end(err) }()
 	for event, err := range watch.Events(ctx) {
+		if status := (*api.Status)(nil); errors.As(err, &status) {
+			return fmt.Errorf("watch ended: %w", err)
+		}
 		if err != nil {
-			return rv, err
+			return err
 		}
 		recorded.event(event)
-		switch {
-		case event.Type == api.Error:
-			return rv, fmt.Errorf("watch ended: %w", event.Status)
-		case event.Type.IsChange():
+		if event.Type.IsChange() {
 			if err := r.printer.event(event.Type, event.Object); err != nil {
-				return rv, err
+				return err
 			}
 		}
-		rv = event.ResourceVersion
 	}
-	return rv, nil
-}
-
-// buffer is room for what a relist brings all at once: at worst every object
-// that was there goes, and as many come. Twice that, because up to half of the
-// room may be taken already.
-func (r *reading) buffer() int {
-	return 10_000 + 4*int(r.collection.Status().Objects)
+	return nil
 }
 
 // reportStates says when the data begins to be old, and when it is current

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/util/flowcontrol"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/guest"
 )
 
@@ -32,7 +33,7 @@ func (a *adapter) Watch(ctx context.Context, key string, opts upstream.ListOptio
 	o := guest.WatchOptions{
 		Namespace: s.namespace, LabelSelector: label, FieldSelector: field,
 		ResourceVersion: opts.ResourceVersion, SendInitialEvents: opts.SendInitialEvents,
-		AllowWatchBookmarks: opts.Predicate.AllowWatchBookmarks, Buffer: queue,
+		AllowWatchBookmarks: opts.Predicate.AllowWatchBookmarks, Buffer: queue, Policy: guest.Terminate,
 	}
 	if o.SendInitialEvents != nil {
 		o.ResourceVersionMatch = guest.NotOlderThan
@@ -97,6 +98,7 @@ func (w *watching) run(ctx context.Context) {
 	for {
 		e, err := w.watch.Next(ctx)
 		if err != nil {
+			w.fail(ctx, err)
 			return
 		}
 		if e.InitialEventsEnd && !w.marksEnd {
@@ -110,6 +112,20 @@ func (w *watching) run(ctx context.Context) {
 	}
 }
 
+// fail sends what upstream sends at the end of a watch: of a slow consumer and of
+// one whose initial events were overtaken nothing (W13, W33), and otherwise an
+// ERROR event.
+func (w *watching) fail(ctx context.Context, err error) {
+	var status *api.Status
+	if end, _ := w.watch.End(); !errors.As(err, &status) || end == wire.WatchEndSlowConsumer || end == wire.WatchEndOvertaken {
+		return
+	}
+	select {
+	case w.result <- failure(status):
+	case <-ctx.Done():
+	}
+}
+
 func event(e guest.Event) watch.Event {
 	switch e.Type {
 	case api.Bookmark:
@@ -118,8 +134,6 @@ func event(e guest.Event) watch.Event {
 			mark.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
 		}
 		return watch.Event{Type: watch.Bookmark, Object: mark}
-	case api.Error:
-		return failure(e.Status)
 	}
 	pod, err := decode(e.Object)
 	if err != nil {

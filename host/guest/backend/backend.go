@@ -173,6 +173,7 @@ func (b *Backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wa
 		Namespace: o.Namespace, LabelSelector: o.Selection.Labels.String(), FieldSelector: o.Selection.Fields.String(),
 		ResourceVersion: o.ResourceVersion, ResourceVersionMatch: matches[o.Match],
 		AllowWatchBookmarks: o.Bookmarks, Timeout: time.Duration(o.TimeoutSeconds) * time.Second,
+		Policy: guest.Terminate,
 	}
 	if o.SendInitialEvents != wire.Unset {
 		wanted := o.SendInitialEvents == wire.True
@@ -203,7 +204,7 @@ func (w *watch) Next(ctx context.Context) ([]kubeapi.Event, error) {
 			return nil, err
 		}
 		event := kubeapi.Event{
-			Type: e.Type, ResourceVersion: e.ResourceVersion, InitialEventsEnd: e.InitialEventsEnd, Status: e.Status,
+			Type: e.Type, ResourceVersion: e.ResourceVersion, InitialEventsEnd: e.InitialEventsEnd,
 		}
 		if e.Type.IsChange() {
 			event.Object = e.Object

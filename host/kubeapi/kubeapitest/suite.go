@@ -247,6 +247,9 @@ func (w *watching) next() string {
 	w.Helper()
 	if len(w.ahead) == 0 {
 		events, err := w.watch.Next(w.ctx)
+		if status := (*api.Status)(nil); errors.As(err, &status) {
+			return fmt.Sprintf("ERROR %d", status.Code)
+		}
 		if err != nil {
 			return err.Error()
 		}
@@ -264,8 +267,6 @@ func tell(t *testing.T, e kubeapi.Event) string {
 	switch e.Type {
 	case api.Bookmark:
 		return fmt.Sprintf("BOOKMARK %s end=%t", e.ResourceVersion, e.InitialEventsEnd)
-	case api.Error:
-		return fmt.Sprintf("ERROR %d", e.Status.Code)
 	}
 	assert.Contains(t, string(e.Object.JSON()), fmt.Sprintf(`"resourceVersion":"%d"`, e.ResourceVersion))
 	return fmt.Sprintf("%s %s %s", e.Type, e.Object.Key(), e.ResourceVersion)
