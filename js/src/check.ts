@@ -21,7 +21,7 @@ export function checkMatch(value: ListOptions["resourceVersionMatch"]): void {
 }
 
 export function checkPolicy(value: WatchOptions["policy"]): void {
-  if (value !== undefined) checkWord("policy", value, ["terminate", "conflate"]);
+  if (value !== undefined) checkWord("policy", value, ["stall", "terminate", "conflate"]);
 }
 
 export function checkWorker(value: ConnectOptions["worker"]): void {

@@ -20,7 +20,7 @@ import type {
   Status,
   View,
   ViewOptions,
-  WatchEvent,
+  Watch,
   WatchOptions,
 } from "./types.js";
 import { ViewHandle } from "./view.js";
@@ -111,8 +111,14 @@ export class CollectionHandle<T extends object> implements Collection<T>, Open {
     return this.#errorListeners.add(listener);
   }
 
-  watch(options: WatchOptions = {}): AsyncIterable<WatchEvent<T>> {
-    return { [Symbol.asyncIterator]: () => new WatchIterator<T>(this, options) };
+  watch(options: WatchOptions = {}): Watch<T> {
+    let last: WatchIterator<T> | undefined;
+    return {
+      get end() {
+        return last?.end;
+      },
+      [Symbol.asyncIterator]: () => (last = new WatchIterator<T>(this, options)),
+    };
   }
 
   view(options: ViewOptions = {}): View {

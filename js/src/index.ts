@@ -1,4 +1,4 @@
-import { checkWorker } from "./check.js";
+import { checkWorker, uint32 } from "./check.js";
 import { Client, type Attach } from "./client.js";
 import { badRequest } from "./errors.js";
 import { identify } from "./identity.js";
@@ -22,6 +22,7 @@ export type * from "./types.js";
  */
 export async function connect(url: string | URL, options: ConnectOptions = {}): Promise<Watchglass> {
   checkWorker(options.worker);
+  uint32("maxHistory", options.maxHistory ?? 0);
   const target = options.kubernetes ? kubernetesURL(url) : webSocketURL(url);
   const client = await (runsInline(options) ? attachInline(target, options) : attachToWorker(target, options));
   reconnectWhenOnline(client);
@@ -63,11 +64,11 @@ function attachInline(url: string, options: ConnectOptions): Promise<Client> {
 }
 
 async function attachToWorker(url: string, options: ConnectOptions): Promise<Client> {
-  const { wasm, maxBytes, kubernetes } = options;
+  const { wasm, maxBytes, maxHistory, kubernetes } = options;
   const shared = options.worker !== "dedicated" && typeof SharedWorker === "function" && !(wasm instanceof WebAssembly.Module);
   const workers = workerCandidates(shared, options.workerURL);
   const user = await identify(options);
-  const port = { url, identity: user.name, token: user.fixed, wasm: absolute(wasm), maxBytes, kubernetes, workers };
+  const port = { url, identity: user.name, token: user.fixed, wasm: absolute(wasm), maxBytes, maxHistory, kubernetes, workers };
   return Client.attach((events) => attachWorker(port, events), user.token);
 }
 

@@ -14,6 +14,7 @@ export type ToWorker =
       identity: string;
       wasm: string | BufferSource | WebAssembly.Module | undefined;
       maxBytes: number | undefined;
+      maxHistory: number | undefined;
       kubernetes: boolean | undefined;
       /** A lock that is held for as long as the page lives; empty where there are no locks. */
       lock: string;
@@ -61,6 +62,7 @@ export interface PortOptions {
   identity: string;
   wasm: string | BufferSource | WebAssembly.Module | undefined;
   maxBytes: number | undefined;
+  maxHistory: number | undefined;
   kubernetes: boolean | undefined;
   /** The token, where it never changes. */
   token: string | undefined;
@@ -155,8 +157,8 @@ class WorkerSeat implements Seat {
           silent.heard();
           this.#receive(port, data, attached, reject);
         };
-        const { url, identity, wasm, maxBytes, kubernetes, token } = this.#options;
-        this.#post({ op: "attach", url, identity, wasm, maxBytes, kubernetes, lock: this.#page.name, member: this.#member, token });
+        const { url, identity, wasm, maxBytes, maxHistory, kubernetes, token } = this.#options;
+        this.#post({ op: "attach", url, identity, wasm, maxBytes, maxHistory, kubernetes, lock: this.#page.name, member: this.#member, token });
       } catch (error) {
         reject(new WorkerFailure(messageOf(error)));
       }

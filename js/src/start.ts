@@ -11,6 +11,7 @@ export interface StartOptions {
   /** Default: beside this script. */
   wasm?: ModuleSource | undefined;
   maxBytes?: number | undefined;
+  maxHistory?: number | undefined;
   /** The URL is that of a Kubernetes API, and not of a connector. */
   kubernetes?: boolean | undefined;
   fetch?: typeof globalThis.fetch | undefined;
@@ -21,7 +22,7 @@ export interface StartOptions {
 const client = "watchglass-js/0.1.0";
 
 /** Loads the module and runs an engine on it. Rejects when it cannot be loaded. */
-export async function startEngine({ url, wasm, maxBytes = 0, kubernetes = false, fetch = (input, init) => globalThis.fetch(input, init), WebSocket }: StartOptions): Promise<Engine> {
+export async function startEngine({ url, wasm, maxBytes = 0, maxHistory = 0, kubernetes = false, fetch = (input, init) => globalThis.fetch(input, init), WebSocket }: StartOptions): Promise<Engine> {
   const [module, dial] = await Promise.all([
     compile(wasm ?? new URL("./watchglass.wasm", import.meta.url)),
     kubernetes ? noDial : Promise.resolve(WebSocket ?? findWebSocket()).then((Socket) => webSocketDial(Socket, inBrowser() ? undefined : askWhy(fetch))),
@@ -32,7 +33,7 @@ export async function startEngine({ url, wasm, maxBytes = 0, kubernetes = false,
     ask: fetchAsk(fetch),
     guest: () => {
       const seed = crypto.getRandomValues(new BigUint64Array(1))[0]!;
-      return openGuest(module, { type: "Config", seed, client, maxBytes, maxHistory: 0, credit: 0, kubernetes: kubernetes ? url : "" });
+      return openGuest(module, { type: "Config", seed, client, maxBytes, maxHistory, credit: 0, kubernetes: kubernetes ? url : "" });
     },
   });
 }

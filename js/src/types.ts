@@ -161,17 +161,44 @@ export interface WatchOptions extends Selectors {
   sendInitialEvents?: boolean;
   allowWatchBookmarks?: boolean;
   timeoutSeconds?: number;
-  /** What happens when the loop over the events is slow: end the watch (the default, as Kubernetes does) or keep the newest state per object. */
-  policy?: "terminate" | "conflate";
+  /**
+   * What happens when the loop over the events is slow.
+   * - `"stall"` (default): the watch pauses and continues where it was. If the history has moved past it by then, it ends with a 410. See {@link ConnectOptions.maxHistory}.
+   * - `"conflate"`: the watch skips to the newest state of each object.
+   * - `"terminate"`: the watch ends with a 410 when its queue is full, as in Kubernetes.
+   */
+  policy?: "stall" | "terminate" | "conflate";
   /** Events taken from the engine before the consumer has seen them. Default 1000. */
   credit?: number;
   signal?: AbortSignal;
 }
 
+/** What Kubernetes sends as an ERROR event is thrown as a {@link WatchglassError}. */
 export type WatchEvent<T extends object = KubeObject> =
   | { type: "ADDED" | "MODIFIED" | "DELETED"; object: T; finalStateUnknown?: boolean }
-  | { type: "BOOKMARK"; resourceVersion: ResourceVersion; initialEventsEnd: boolean }
-  | { type: "ERROR"; status: Status };
+  | { type: "BOOKMARK"; resourceVersion: ResourceVersion; initialEventsEnd: boolean };
+
+/**
+ * Why a watch ended. The loop over its events ends for the first two and throws
+ * for the others, a {@link WatchglassError} whose `status.cause` is the reason
+ * unless the status has a cause of its own.
+ * - `Closed`: by the program: it left the loop, or its signal was aborted, which throws the signal's reason.
+ * - `Timeout`: `timeoutSeconds` have passed.
+ * - `CollectionClosed`: the collection or the connection was closed.
+ * - `EngineReplaced`: the engine failed, and the watch cannot continue in the new one. 410.
+ * - `Refused`: the watch could not start: 410 for a resource version that is too old, 504 for one that did not come, 400 for options that make no sense.
+ * - `SlowConsumer`: the queue of a watch with the policy `"terminate"` was full. 410.
+ * - `Overtaken`: the history moved past the watch while it stalled. 410.
+ * - `HistoryLost`: the source lost the history that the resource version belongs to, or is another one. 410.
+ * - `Corrupt`: what was restored of the collection is corrupt. 410.
+ */
+export type WatchEnd = "Closed" | "Timeout" | "CollectionClosed" | "EngineReplaced" | "Refused" | "SlowConsumer" | "Overtaken" | "HistoryLost" | "Corrupt";
+
+/** A watch, which begins with each loop over its events. */
+export interface Watch<T extends object = KubeObject> extends AsyncIterable<WatchEvent<T>> {
+  /** Why the last loop ended. Undefined before that. */
+  readonly end: WatchEnd | undefined;
+}
 
 export interface ViewOptions extends Selectors {
   /** A column, "name" or "namespace"; "-" in front reverses. Default: by key. */
@@ -257,7 +284,7 @@ export interface Collection<T extends object = KubeObject> {
    * listed anew meanwhile or changes faster than it is read: take it again.
    */
   snapshot(options?: SnapshotOptions): AsyncIterable<SnapshotChunk>;
-  watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
+  watch(options?: WatchOptions): Watch<T>;
   view(options?: ViewOptions): View;
   get(key: string): Promise<T>;
   list(options?: ListOptions): Promise<ListResult<T>>;
@@ -312,6 +339,8 @@ export interface ConnectOptions {
   workerURL?: URL | string;
   /** Bytes of memory for objects. Default 512 MiB. Of pages that share an engine, the first decides. */
   maxBytes?: number;
+  /** Changes of each collection that are kept for watches that stall or resume. Default 1024. Of pages that share an engine, the first decides. */
+  maxHistory?: number;
   /**
    * Who the user is. Pages share an engine, and with it what its token may read,
    * when URL and identity are equal. Default: the token if it is a string; the

@@ -1,9 +1,9 @@
 import { checkMatch, checkPolicy, uint32 } from "./check.js";
 import { statusError, unexpected, type Open } from "./client.js";
 import { selection, type CollectionHandle } from "./collection.js";
-import type { WatchglassError } from "./errors.js";
+import { WatchglassError } from "./errors.js";
 import { toObject } from "./object.js";
-import type { ResourceVersion, Status, WatchEvent, WatchOptions } from "./types.js";
+import type { ResourceVersion, Status, WatchEnd, WatchEvent, WatchOptions } from "./types.js";
 import { Match, Policy, Tristate, type Command } from "./wire/commands.js";
 import { Flag, type Item } from "./wire/item.js";
 import type { Output, WatchEventFrame } from "./wire/outputs.js";
@@ -26,12 +26,12 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
   readonly #credit: number;
   readonly #id: number = -1;
   readonly #waiters: Waiter<T>[] = [];
-  readonly #abort = (): void => this.#close({ error: this.#options.signal?.reason });
+  readonly #abort = (): void => this.#close({ reason: "Closed", error: this.#options.signal?.reason });
   #events: WatchEventFrame[] = [];
   #next = 0;
   #consumed = 0;
   /** Once set, no more events come; an error is thrown once, after what is queued. */
-  #end: { error?: unknown } | undefined;
+  #end: { reason: WatchEnd; error?: unknown } | undefined;
   /** Everything up to here was received, if anything can be said. */
   #resumeFrom: ResourceVersion;
   #received = false;
@@ -47,7 +47,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
     // whose order says nothing.
     this.#resumeFrom = options.sendInitialEvents || options.resourceVersion === "0" ? "" : (options.resourceVersion ?? "");
     if (options.signal?.aborted) {
-      this.#end = { error: options.signal.reason };
+      this.#end = { reason: "Closed", error: options.signal.reason };
       return;
     }
     collection.check();
@@ -61,6 +61,11 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
     return this;
   }
 
+  /** Why it ended, once all events were taken. */
+  get end(): WatchEnd | undefined {
+    return this.#next === this.#events.length ? this.#end?.reason : undefined;
+  }
+
   next(): Promise<IteratorResult<WatchEvent<T>>> {
     return new Promise((resolve, reject) => {
       this.#waiters.push({ resolve, reject });
@@ -69,7 +74,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
   }
 
   return(): Promise<IteratorResult<WatchEvent<T>>> {
-    this.#close({});
+    this.#close({ reason: "Closed" });
     this.#serve();
     return Promise.resolve({ done: true, value: undefined });
   }
@@ -80,11 +85,9 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
         for (const event of output.events) this.#take(event);
         return this.#serve();
       case "WatchClosed":
-        this.#release();
-        this.#end ??= {};
-        return this.#serve();
+        return this.#finish(output.end, output.status && new WatchglassError(output.status));
       case "Rejected":
-        return this.closed(statusError(output.status));
+        return this.#finish("Refused", statusError(output.status));
     }
     throw unexpected(output);
   }
@@ -98,15 +101,18 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
       return this.#open({ resourceVersion: this.#resumeFrom, match: Match.unset, sendInitialEvents: Tristate.unset, credit: Math.max(1, left) });
     }
     // The initial events were under way: no version stands for what was seen.
-    this.#release();
-    this.#end ??= {};
-    this.#take({ type: "ERROR", status: { code: 410, reason: "Expired", message: `${status.message}; list or watch anew` } });
-    this.#serve();
+    const gone = { code: 410, reason: "Expired", cause: "EngineReplaced", message: `${status.message}; list or watch again` };
+    this.#finish("EngineReplaced", new WatchglassError(gone));
   }
 
   closed(error: WatchglassError): void {
+    this.#finish("CollectionClosed", error);
+  }
+
+  /** Ends it from outside, after what is queued. The first end counts. */
+  #finish(reason: WatchEnd, error: WatchglassError | undefined): void {
     this.#release();
-    this.#end ??= { error };
+    this.#end ??= { reason, error };
     this.#serve();
   }
 
@@ -124,7 +130,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
       bookmarks: o.allowWatchBookmarks ?? false,
       timeoutSeconds: o.timeoutSeconds ?? 0,
       bodies: !this.#collection.metadataOnly,
-      policy: Policy[o.policy ?? "terminate"],
+      policy: Policy[o.policy ?? "stall"],
       credit: this.#credit,
       ...resumed,
     });
@@ -134,14 +140,14 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
     this.#received = true;
     this.#events.push(event);
     if (event.type === "BOOKMARK") this.#resumeFrom = event.resourceVersion;
-    else if (event.type !== "ERROR" && this.#resumeFrom) this.#resumeFrom = event.item.resourceVersion;
+    else if (this.#resumeFrom) this.#resumeFrom = event.item.resourceVersion;
   }
 
   /** Ends it from this side. What was not consumed is dropped. */
-  #close(end: { error?: unknown }): void {
+  #close(end: { reason: WatchEnd; error?: unknown }): void {
     if (this.#id >= 0 && !this.#end) this.#collection.client.send({ type: "CloseWatch", watch: this.#id });
     this.#release();
-    this.#end = end;
+    this.#end = this.end ? { reason: this.end } : end;
     this.#events = [];
     this.#next = 0;
     this.#serve();
@@ -161,8 +167,8 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
         this.#waiters.shift()!.resolve({ done: false, value: this.#toEvent(event) });
         this.#consume();
       } else if (this.#end) {
-        const { error } = this.#end;
-        this.#end = {};
+        const { reason, error } = this.#end;
+        this.#end = { reason };
         if (error === undefined) this.#waiters.shift()!.resolve({ done: true, value: undefined });
         else this.#waiters.shift()!.reject(error);
       } else {
@@ -184,15 +190,9 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
   }
 
   #toEvent(event: WatchEventFrame): WatchEvent<T> {
-    switch (event.type) {
-      case "BOOKMARK": {
-        const initialEventsEnd = (event.flags & Flag.endOfInitialEvents) !== 0;
-        return { type: event.type, resourceVersion: event.resourceVersion, initialEventsEnd };
-      }
-      case "ERROR":
-        return { type: event.type, status: event.status ?? statusError(undefined).status };
-    }
-    return this.#change(event.type, event.item);
+    if (event.type !== "BOOKMARK") return this.#change(event.type, event.item);
+    const initialEventsEnd = (event.flags & Flag.endOfInitialEvents) !== 0;
+    return { type: event.type, resourceVersion: event.resourceVersion, initialEventsEnd };
   }
 
   /** The event of a change, whose object is parsed when somebody looks at it. */

@@ -72,7 +72,7 @@ test("options that mean nothing are refused before the engine sees them", async 
     [() => client.collection("v1/pods", column({ priority: 256 })), "priority of column Size is 256, expected at most 255"],
     [() => pods.list({ resourceVersionMatch: wrong("exact") }), 'resourceVersionMatch is "exact", expected "NotOlderThan" or "Exact"'],
     [() => pods.watch({ resourceVersionMatch: wrong("unset") })[Symbol.asyncIterator](), 'resourceVersionMatch is "unset", expected "NotOlderThan" or "Exact"'],
-    [() => pods.watch({ policy: wrong("drop") })[Symbol.asyncIterator](), 'policy is "drop", expected "terminate" or "conflate"'],
+    [() => pods.watch({ policy: wrong("drop") })[Symbol.asyncIterator](), 'policy is "drop", expected "stall" or "terminate" or "conflate"'],
     [() => pods.watch({ credit: 1.5 })[Symbol.asyncIterator](), "credit is 1.5, expected a whole number from 0 to 4294967295"],
     [() => connect("ws://127.0.0.1:1", { worker: wrong("none") }), 'worker is "none", expected "shared" or "dedicated" or "inline"'],
     [() => connect("ws://127.0.0.1:1", { worker: "dedicated" }), 'worker is "dedicated", and this platform has none: leave it out'],
@@ -174,7 +174,7 @@ test("get and inspect answer, or reject with the status", async () => {
   assert.deepEqual(await inspected, { "collection.1.objects": 2 });
 });
 
-test("a watch yields its events, parses on access, and ends after its error", async () => {
+test("a watch yields its events, parses on access, and throws why it ended", async () => {
   const { pods, client, guest } = await withCollection();
   const watch = pods.watch({ labelSelector: "app=web" })[Symbol.asyncIterator]();
   await turn();
@@ -183,8 +183,7 @@ test("a watch yields its events, parses on access, and ends after its error", as
     say.changes(w, id, 1, [{ key: "default/a", rv: 8, body: named("default/a") }]);
     say.changes(w, id, 3, [{ key: "default/a", rv: 9, flags: 2 }]);
     say.bookmark(w, id, 11, 4);
-    say.watchError(w, id, gone);
-    say.watchClosed(w, id);
+    say.watchClosed(w, id, "HistoryLost", gone);
   });
   const added = await next(watch);
   assert.ok(added.type === "ADDED");
@@ -195,7 +194,7 @@ test("a watch yields its events, parses on access, and ends after its error", as
   assert.ok(deleted.type === "DELETED" && deleted.finalStateUnknown);
   assert.equal(deleted.object.kind, "Pod", "from the schema, where there is no body");
   assert.deepEqual(await next(watch), { type: "BOOKMARK", resourceVersion: "11", initialEventsEnd: true });
-  assert.deepEqual(await next(watch), { type: "ERROR", status: gone });
+  await assert.rejects(watch.next(), (e: unknown) => e instanceof WatchglassError && e.code === 410);
   assert.deepEqual(await watch.next(), { done: true, value: undefined });
   assert.deepEqual(await watch.next(), { done: true, value: undefined });
   assert.equal(guest().count("CloseWatch"), 0);
@@ -337,8 +336,7 @@ test("an engine that breaks is replaced, and everything is opened again", async 
   assert.equal(r.text(), "6", "the watch goes on from what it has seen");
 
   assert.equal((await next(begun)).type, "ADDED");
-  const error = await next(begun);
-  assert.ok(error.type === "ERROR" && error.status.code === 410, "nothing to resume from");
+  await assert.rejects(begun.next(), (e: unknown) => e instanceof WatchglassError && e.code === 410 && e.status.cause === "EngineReplaced");
   assert.ok((await begun.next()).done);
 
   await speak(client, guest(), (w) => {

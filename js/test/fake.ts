@@ -2,9 +2,10 @@ import { Client } from "../src/client.js";
 import { Engine } from "../src/engine.js";
 import { GuestError, type Guest } from "../src/guest.js";
 import type { Dial, StreamEvents } from "../src/transport.js";
-import type { Cell } from "../src/types.js";
+import type { Cell, WatchEnd } from "../src/types.js";
 import { Reader, split, Writer } from "../src/wire/codec.js";
 import { commandTypes, writeCommand, type Command } from "../src/wire/commands.js";
+import { watchEnds } from "../src/wire/outputs.js";
 
 /** A command as a fake guest sees it: its name and its leading ids. */
 export interface Heard {
@@ -139,16 +140,13 @@ export const say = {
       w.byte(flags);
     });
   },
-  watchError(w: Writer, watch: number, status: Status): void {
-    w.frame(0x67, () => {
+  /** Without a status the time of the watch is over. */
+  watchClosed(w: Writer, watch: number, end: WatchEnd = "Timeout", status?: Status): void {
+    w.frame(0x68, () => {
       w.uvarint(watch);
-      w.uvarint(1);
-      w.byte(5);
+      w.byte(watchEnds.indexOf(end));
       writeStatus(w, status);
     });
-  },
-  watchClosed(w: Writer, watch: number): void {
-    w.frame(0x68, () => w.uvarint(watch));
   },
   patch(w: Writer, view: number, slots: number[], rows: [number, FakeItem][], { rv = 1, offset = 0 } = {}): void {
     w.frame(0x69, () => {

@@ -47,7 +47,6 @@ async function take(it: AsyncIterator<WatchEvent<KubeObject>>): Promise<string> 
   if (done) return "end";
   const event = value as WatchEvent<KubeObject>;
   if (event.type === "BOOKMARK") return `BOOKMARK ${event.resourceVersion}${event.initialEventsEnd ? " end" : ""}`;
-  if (event.type === "ERROR") return `ERROR ${event.status.code}`;
   return `${event.type} ${event.object.metadata.name} ${event.object.metadata.resourceVersion}`;
 }
 

@@ -5,7 +5,7 @@ import { test, type TestContext } from "node:test";
 import { WatchglassError } from "../src/errors.js";
 import { attachWorker, type ToPage, type ToWorker, type WorkerPort } from "../src/port.js";
 
-const options = { url: "", identity: "", token: "", wasm: undefined, maxBytes: undefined, kubernetes: undefined };
+const options = { url: "", identity: "", token: "", wasm: undefined, maxBytes: undefined, maxHistory: undefined, kubernetes: undefined };
 const events = { frames() {}, restarted() {}, failed() {}, token: async () => "" };
 const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
 

@@ -1,13 +1,12 @@
 import { protocolError } from "../errors.js";
-import type { Column, ResourceVersion, Schema, State, Status } from "../types.js";
+import type { Column, ResourceVersion, Schema, State, Status, WatchEnd } from "../types.js";
 import { Reader, type Frame } from "./codec.js";
 import { Item, minItem } from "./item.js";
 
 /** One event of a {@link WatchEvents} frame. */
 export type WatchEventFrame =
   | { type: "ADDED" | "MODIFIED" | "DELETED"; item: Item }
-  | { type: "BOOKMARK"; resourceVersion: ResourceVersion; flags: number }
-  | { type: "ERROR"; status: Status | undefined };
+  | { type: "BOOKMARK"; resourceVersion: ResourceVersion; flags: number };
 
 /** What a {@link Output} of type "Rejected" speaks of. */
 export type Rejectable = "collection" | "watch" | "view" | "object" | "restore" | "reader";
@@ -34,7 +33,7 @@ export type Output =
   | { type: "CollectionSchema"; collection: number; schema: Schema }
   | { type: "CollectionError"; collection: number; key: string; resourceVersion: ResourceVersion; status: Status | undefined }
   | { type: "WatchEvents"; watch: number; events: WatchEventFrame[] }
-  | { type: "WatchClosed"; watch: number }
+  | { type: "WatchClosed"; watch: number; end: WatchEnd; status: Status | undefined }
   | {
       type: "ViewPatch";
       view: number;
@@ -63,7 +62,9 @@ export type Output =
 const states: readonly State[] = ["connecting", "syncing", "live", "reconnecting", "stale", "forbidden", "closed"];
 /** The kinds of columns, in the order of their numbers on the wire. */
 export const columnKinds: readonly Column["kind"][] = ["null", "bool", "integer", "number", "date", "string"];
-const eventTypes = [undefined, "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"] as const;
+const eventTypes = [undefined, "ADDED", "MODIFIED", "DELETED", "BOOKMARK"] as const;
+/** Why a watch ended, in the order of the numbers on the wire. */
+export const watchEnds: readonly WatchEnd[] = ["Closed", "CollectionClosed", "EngineReplaced", "Timeout", "Refused", "SlowConsumer", "Overtaken", "HistoryLost", "Corrupt"];
 const rejectables: readonly Rejectable[] = ["collection", "watch", "view", "object", "restore", "reader"];
 
 const parsers: { readonly [type: number]: readonly [name: string, parse: (r: Reader) => Output] } = {
@@ -84,7 +85,7 @@ const parsers: { readonly [type: number]: readonly [name: string, parse: (r: Rea
     }),
   ],
   0x67: ["WatchEvents", (r) => ({ type: "WatchEvents", watch: r.uint32(), events: r.list(3, () => watchEvent(r)) })],
-  0x68: ["WatchClosed", (r) => ({ type: "WatchClosed", watch: r.uint32() })],
+  0x68: ["WatchClosed", (r) => ({ type: "WatchClosed", watch: r.uint32(), end: watchEnds[r.option(watchEnds.length)]!, status: status(r) })],
   0x69: ["ViewPatch", viewPatch],
   0x6a: [
     "Rejected",
@@ -179,8 +180,6 @@ function watchEvent(r: Reader): WatchEventFrame {
       return r.fail("unknown event type");
     case "BOOKMARK":
       return { type, resourceVersion: r.resourceVersion(), flags: r.byte() };
-    case "ERROR":
-      return { type, status: status(r) };
   }
   return { type, item: new Item(r) };
 }
