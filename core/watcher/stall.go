@@ -35,12 +35,12 @@ func (w *Watcher) advanceHistory() {
 		w.endOvertaken()
 		return
 	}
+	if w.cursor.Position() < w.initialEnd {
+		w.countInitial()
+	}
 	e := w.cursor.Next()
 	if e == nil || !w.newer(e) {
 		return
-	}
-	if !w.live {
-		w.countInitial()
 	}
 	if t, content, ok := w.filter.Convert(e); ok {
 		w.begun = e.ResourceVersion

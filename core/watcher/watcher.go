@@ -103,11 +103,15 @@ type Watcher struct {
 	outputLimit int
 	// difference is how much of the input came with a relist, and crowded that
 	// some of it was there before the last one.
-	difference  int
-	crowded     bool
-	initialized int // initial events delivered
-	ending      Ending
-	ended       bool
+	difference int
+	crowded    bool
+	// initialEvents counts those that were read, and initialEnd is where they end
+	// in the history, for a stalling watch that starts there.
+	initialEvents int
+	initialEnd    int
+	initialized   bool
+	ending        Ending
+	ended         bool
 }
 
 // New registers a watch. Nothing is delivered before Run.
@@ -123,6 +127,9 @@ func New(heap *store.Heap, opt Options) *Watcher {
 	}
 	if opt.Policy == wire.PolicyStall {
 		w.stalls, w.cursor, w.outputLimit = true, opt.Cursor, 1
+		if w.cursor.Behind() {
+			w.initialEnd = w.cursor.Window().End()
+		}
 	}
 	if opt.Counts == nil {
 		w.opt.Counts = new(Counts)
@@ -325,6 +332,9 @@ func (w *Watcher) advance() bool {
 		w.endSent = true
 		w.deliverBookmark(w.opt.EndBookmark)
 		return true
+	}
+	w.initialize()
+	switch {
 	case w.in.len() > 0:
 		w.advanceLive()
 		return true
@@ -335,15 +345,19 @@ func (w *Watcher) advance() bool {
 		w.close()
 		return true
 	}
-	w.goLive()
+	w.live = true
 	return false
 }
 
-func (w *Watcher) goLive() {
-	if !w.live && w.opt.Initialized != nil {
-		w.opt.Initialized(w.initialized)
+// initialize signals, once, that the initial events are over (rule W39).
+func (w *Watcher) initialize() {
+	if w.initialized || w.cursor.Behind() && w.cursor.Position() < w.initialEnd {
+		return
 	}
-	w.live = true
+	w.initialized = true
+	if w.opt.Initialized != nil {
+		w.opt.Initialized(w.initialEvents)
+	}
 }
 
 func (w *Watcher) advanceInitial() {
@@ -359,7 +373,7 @@ func (w *Watcher) advanceInitial() {
 }
 
 func (w *Watcher) countInitial() {
-	w.initialized++
+	w.initialEvents++
 	w.opt.Counts.InitialEvents++
 }
 

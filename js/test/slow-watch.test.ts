@@ -28,9 +28,9 @@ async function setup(t: TestContext, options: ConnectOptions) {
 /** Resolves when the collection is at a version. */
 function reached(pods: Collection, rv: number): Promise<void> {
   return new Promise((resolve) => {
-    const stop = pods.subscribe(look);
+    const stop = pods.subscribeProgress(look);
     function look(): void {
-      if (Number(pods.status.resourceVersion) < rv) return;
+      if (Number(pods.progress.resourceVersion) < rv) return;
       stop();
       resolve();
     }
@@ -42,7 +42,7 @@ function reached(pods: Collection, rv: number): Promise<void> {
 async function lateLoop(t: TestContext, changes: number, { maxHistory = 0, ...options }: WatchOptions & ConnectOptions = {}) {
   const world = await setup(t, { maxHistory });
   const { connector, pods } = world;
-  const watch = pods.watch({ resourceVersion: pods.status.resourceVersion, credit: 2, ...options });
+  const watch = pods.watch({ resourceVersion: pods.progress.resourceVersion, credit: 2, ...options });
   const events = watch[Symbol.asyncIterator]();
   const first = connector.rv + 1;
   await world.counted("objects"); // the engine has opened the watch
