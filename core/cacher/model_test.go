@@ -34,6 +34,9 @@ type reader struct {
 	*watcher.Watcher
 	selection *selection
 	conflates bool
+	stalls    bool
+	relists   int                 // before it
+	oldest    api.ResourceVersion // when it was overtaken
 	// want is what the watch began with; then come the events from position
 	// on, of those that are newer than after.
 	want     []string
@@ -71,7 +74,7 @@ func TestModel(t *testing.T) {
 		}
 	}
 	for _, what := range []string{
-		"relist", "exact", "too old", "paged", "expired page", "complete", "cut off", "conflated", "bookmark", "history", "fold at bookmark",
+		"stalled", "stalled and complete", "overtaken", "two relists", "relist", "exact", "too old", "paged", "expired page", "complete", "cut off", "conflated", "bookmark", "history", "fold at bookmark",
 		"list read slowly", "list cut off",
 	} {
 		assert.NotZero(t, seen[what], "%s never happened", what)
@@ -104,6 +107,56 @@ func (d *duel) step() {
 	default:
 		d.leave()
 	}
+	for _, r := range d.readers {
+		d.noteEnd(r)
+	}
+}
+
+// noteEnd notes what the history had when a watch was overtaken.
+func (d *duel) noteEnd(r *reader) {
+	if r.oldest == 0 && r.Ending().Reason == wire.WatchEndOvertaken {
+		r.oldest, _ = d.Window().Oldest()
+	}
+}
+
+// judgeEnd: a stalling watch ends by itself only when it must.
+func (d *duel) judgeEnd(r *reader) {
+	ending := r.Ending()
+	switch ending.Reason {
+	case wire.WatchEndTimeout:
+		require.Nil(d.t, ending.Status)
+	case wire.WatchEndHistoryLost:
+		require.True(d.t, r.blind, "only a version from the future is lost here")
+	case wire.WatchEndOvertaken:
+		d.seen["overtaken"]++
+		require.ErrorIs(d.t, ending.Status, api.Expired(""))
+		if strings.Contains(ending.Status.Message, "listed twice") {
+			d.seen["two relists"]++
+			require.GreaterOrEqual(d.t, d.seen["relist"]-r.relists, 2)
+			return
+		}
+		next := d.nextOf(r, len(r.got))
+		require.NotNil(d.t, next, "everything was delivered: %v", ending.Status)
+		require.LessOrEqual(d.t, next.rv, r.oldest, "the history had the next event: %+v", *next)
+	default:
+		require.Fail(d.t, "a stalling watch cannot end so", "%v: %v", ending.Reason, ending.Status)
+	}
+}
+
+// nextOf is the event after the first n that a reader is to be sent, or nil. An
+// initial event that is due is followed by one of the history.
+func (d *duel) nextOf(r *reader, n int) *dumbEvent {
+	n = max(n-len(r.want), 0)
+	for i := range d.dumb.events[r.position:] {
+		e := &d.dumb.events[r.position+i]
+		if _, ok := r.selection.tell(e); ok && e.rv > r.after {
+			if n == 0 {
+				return e
+			}
+			n--
+		}
+	}
+	return nil
 }
 
 func (d *duel) key() string {
@@ -164,9 +217,12 @@ func (d *duel) watch() {
 	opt := cacher.WatchOptions{
 		Namespace: s.namespace, Selection: objects.Select(s.labels, s.fields), Bookmarks: d.random.Intn(2) == 0,
 	}
-	r := &reader{selection: s, position: len(d.dumb.events), after: d.dumb.rv, state: map[string]string{}}
-	if d.random.Intn(3) == 0 {
+	r := &reader{selection: s, relists: d.seen["relist"], position: len(d.dumb.events), after: d.dumb.rv, state: map[string]string{}}
+	switch d.random.Intn(4) {
+	case 0:
 		opt.Policy, r.conflates = wire.PolicyConflate, true
+	case 1, 2:
+		opt.Policy, r.stalls = wire.PolicyStall, true
 	}
 	if d.random.Intn(6) == 0 {
 		opt.TimeoutSeconds = uint32(1 + d.random.Intn(20))
@@ -204,6 +260,9 @@ func (d *duel) watch() {
 func (d *duel) read() {
 	if len(d.readers) > 0 {
 		r := d.readers[d.random.Intn(len(d.readers))]
+		if r.stalls && !r.Idle() {
+			d.seen["stalled"]++
+		}
 		r.Run()
 		for range d.random.Intn(30) {
 			d.readOne(r)
@@ -271,6 +330,7 @@ func (d *duel) readAll(r *reader) {
 	r.Run()
 	for d.readOne(r) {
 	}
+	d.noteEnd(r)
 	d.Resume()
 }
 
@@ -289,6 +349,12 @@ func (d *duel) settle(r *reader) {
 		if text, ok := r.selection.tell(e); ok && e.rv > r.after {
 			want = append(want, text)
 		}
+	}
+	switch {
+	case r.stalls && r.Stopped():
+		d.judgeEnd(r)
+	case r.stalls:
+		d.seen["stalled and complete"]++
 	}
 	if r.Stopped() {
 		d.seen["cut off"]++

@@ -78,7 +78,7 @@ func small(t *testing.T, capacity int, rv api.ResourceVersion, items ...string) 
 	return w
 }
 
-func TestStalledWatchContinuesWhereItWas(t *testing.T) {
+func TestB22_StalledWatchContinuesWhereItWas(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
 	x := w.consume(2, stalling("10"))
 	want := w.churn("ns/a", 11, 90)
@@ -92,7 +92,7 @@ func TestStalledWatchContinuesWhereItWas(t *testing.T) {
 }
 
 // Nothing of a stalled watch depends on how many events pass by.
-func TestEventsDoNotVisitAStalledWatch(t *testing.T) {
+func TestB23_EventsDoNotVisitAStalledWatch(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
 	x := w.consume(1, stalling("10"))
 	w.churn("ns/a", 11, 13)
@@ -105,7 +105,7 @@ func TestEventsDoNotVisitAStalledWatch(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func TestStalledWatchHoldsUpNoOther(t *testing.T) {
+func TestB23_StalledWatchHoldsUpNoOther(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
 	w.pass(5000) // there is time to wait for slow consumers
 	w.consume(0, stalling("10"))
@@ -117,7 +117,7 @@ func TestStalledWatchHoldsUpNoOther(t *testing.T) {
 
 // A watch that terminates holds up dispatch. A stalling watch that reads ahead in
 // the history meanwhile gets nothing twice.
-func TestStallingWatchReadsAheadOfAParkedEvent(t *testing.T) {
+func TestB22_StallingWatchReadsAheadOfAParkedEvent(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
 	w.pass(5000)
 	slow := w.start(since("10"))
@@ -132,7 +132,7 @@ func TestStallingWatchReadsAheadOfAParkedEvent(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func TestStalledWatchEndsWhenItsNextEventIsGone(t *testing.T) {
+func TestB22_StalledWatchEndsWhenItsNextEventIsGone(t *testing.T) {
 	w := small(t, 20, 10, "ns/a rv=10")
 	x := w.consume(2, stalling("10"))
 	want := w.churn("ns/a", 11, 33)
@@ -154,7 +154,7 @@ func TestStalledWatchEndsWhenItsNextEventIsGone(t *testing.T) {
 }
 
 // The position of a stalled watch is that of the next event that concerns it.
-func TestStalledWatchIsNotOvertakenByEventsOfOthers(t *testing.T) {
+func TestB22_StalledWatchIsNotOvertakenByEventsOfOthers(t *testing.T) {
 	w := small(t, 20, 10, "ns/a rv=9 app=web", "ns/b rv=10 app=db")
 	x := w.consume(1, cacher.WatchOptions{ResourceVersion: "10", LabelSelector: "app=web", Policy: wire.PolicyStall})
 	w.do("ns/a rv=11 app=web", "ns/a rv=12 app=web")
@@ -169,7 +169,7 @@ func TestStalledWatchIsNotOvertakenByEventsOfOthers(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func TestStalledWatchSeesTransitionsAndLastStates(t *testing.T) {
+func TestB22_StalledWatchSeesTransitionsAndLastStates(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10 app=web phase=Running")
 	x := w.consume(0, cacher.WatchOptions{ResourceVersion: "10", LabelSelector: "app=web", Policy: wire.PolicyStall})
 	w.do("ns/a rv=11 app=db", "ns/b rv=12 app=web", "ns/a rv=13 app=web", "-ns/b rv=14", "ns/c rv=15 app=db", "-ns/a rv=16")
@@ -177,7 +177,7 @@ func TestStalledWatchSeesTransitionsAndLastStates(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func TestStallingWatchStartsWithTheState(t *testing.T) {
+func TestB22_StallingWatchStartsWithTheState(t *testing.T) {
 	w := small(t, 20, 10, "ns/a rv=8", "ns/b rv=9", "ns/c rv=10")
 	x := w.consume(1, cacher.WatchOptions{Bookmarks: true, Policy: wire.PolicyStall})
 	w.do("ns/b rv=11", "-ns/c rv=12")
@@ -193,7 +193,7 @@ func TestStallingWatchStartsWithTheState(t *testing.T) {
 }
 
 // A bookmark promises that everything before it was delivered.
-func TestStalledWatchGetsNoBookmark(t *testing.T) {
+func TestB22_StalledWatchGetsNoBookmark(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
 	x := w.consume(1, cacher.WatchOptions{ResourceVersion: "10", Bookmarks: true, Policy: wire.PolicyStall})
 	want := w.churn("ns/a", 11, 15)
@@ -209,7 +209,7 @@ func TestStalledWatchGetsNoBookmark(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func TestStallingWatchFromTheFuture(t *testing.T) {
+func TestB22_StallingWatchFromTheFuture(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
 	x := w.consume(0, stalling("13"))
 	w.churn("ns/a", 11, 13)
@@ -220,7 +220,7 @@ func TestStallingWatchFromTheFuture(t *testing.T) {
 
 // A relist empties the history. What a stalled watch has not read of it comes
 // first, and then the difference.
-func TestStalledWatchOutlivesARelist(t *testing.T) {
+func TestB22_StalledWatchOutlivesARelist(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=9", "ns/b rv=10")
 	x := w.consume(1, stalling("10"))
 	want := w.churn("ns/a", 11, 14)
@@ -232,7 +232,7 @@ func TestStalledWatchOutlivesARelist(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func TestStalledWatchEndsWithTheSecondRelist(t *testing.T) {
+func TestB22_StalledWatchEndsWithTheSecondRelist(t *testing.T) {
 	for name, policy := range map[string]wire.Policy{"stall": wire.PolicyStall, "terminate": wire.PolicyTerminate} {
 		t.Run(name, func(t *testing.T) {
 			w := listed(t, 10, "ns/a rv=10")
@@ -253,7 +253,7 @@ func TestStalledWatchEndsWithTheSecondRelist(t *testing.T) {
 	}
 }
 
-func TestOvertakenWatchEndsWithARelist(t *testing.T) {
+func TestB22_OvertakenWatchEndsWithARelist(t *testing.T) {
 	w := small(t, 20, 10, "ns/a rv=10")
 	x := w.consume(0, stalling("10"))
 	w.churn("ns/a", 11, 40)
@@ -265,7 +265,7 @@ func TestOvertakenWatchEndsWithARelist(t *testing.T) {
 }
 
 // A watch does not end inside a revision (G8): its consumer may resume after it.
-func TestTimeOfAStalledWatchEndsBetweenRevisions(t *testing.T) {
+func TestB22_TimeOfAStalledWatchEndsBetweenRevisions(t *testing.T) {
 	revision := []string{"ns/a rv=11", "ns/b rv=11", "ns/c rv=11", "ns/a rv=12"}
 	for _, c := range []struct {
 		name string
@@ -291,7 +291,7 @@ func TestTimeOfAStalledWatchEndsBetweenRevisions(t *testing.T) {
 }
 
 // If the rest of the revision is gone, its consumer must not resume after it.
-func TestTimeInsideARevisionThatIsGone(t *testing.T) {
+func TestB22_TimeInsideARevisionThatIsGone(t *testing.T) {
 	w := small(t, 20, 10, "ns/a rv=10")
 	x := w.consume(1, cacher.WatchOptions{ResourceVersion: "10", TimeoutSeconds: 5, Policy: wire.PolicyStall})
 	for i := range 30 {
@@ -305,7 +305,7 @@ func TestTimeInsideARevisionThatIsGone(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func TestEveryEndHasAReason(t *testing.T) {
+func TestB24_EveryEndHasAReason(t *testing.T) {
 	slow := func(w *world) { w.churn("ns/a", 11, 60) }
 	for _, c := range []struct {
 		name    string
@@ -346,7 +346,7 @@ func TestEveryEndHasAReason(t *testing.T) {
 }
 
 // However many watches stall, an event costs what one of them costs.
-func TestManyStalledWatchesAreNotVisited(t *testing.T) {
+func TestB23_ManyStalledWatchesAreNotVisited(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
 	var all []*consumer
 	for i := range 50 {
