@@ -157,9 +157,12 @@ func TestB22_StalledWatchEndsWhenItsNextEventIsGone(t *testing.T) {
 func TestB22_StalledWatchIsNotOvertakenByEventsOfOthers(t *testing.T) {
 	w := small(t, 20, 10, "ns/a rv=9 app=web", "ns/b rv=10 app=db")
 	x := w.consume(1, cacher.WatchOptions{ResourceVersion: "10", LabelSelector: "app=web", Policy: wire.PolicyStall})
-	w.do("ns/a rv=11 app=web", "ns/a rv=12 app=web")
-	w.churn("ns/b", 13, 100)
+	w.do("ns/a rv=11 app=web", "ns/a rv=12 app=web", "ns/a rv=13 app=web")
+	w.churn("ns/b", 14, 20)
 	assert.Equal(t, []string{"MODIFIED ns/a@11", "MODIFIED ns/a@12"}, x.grant(1))
+	w.churn("ns/b", 21, 100)
+	assert.Equal(t, []string{"MODIFIED ns/a@13"}, x.grant(1))
+	x.grant(0)
 	w.do("ns/a rv=101 app=web")
 	w.churn("ns/b", 102, 110)
 	w.do("ns/a rv=111 app=db") // leaves the selector
