@@ -156,7 +156,7 @@ func TestB22_StalledWatchEndsWhenItsNextEventIsGone(t *testing.T) {
 // The position of a stalled watch is that of the next event that concerns it.
 func TestB22_StalledWatchIsNotOvertakenByEventsOfOthers(t *testing.T) {
 	w := small(t, 20, 10, "ns/a rv=9 app=web", "ns/b rv=10 app=db")
-	x := w.consume(1, cacher.WatchOptions{ResourceVersion: "10", LabelSelector: "app=web", Policy: wire.PolicyStall})
+	x := w.consume(1, cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app=web", ""), Policy: wire.PolicyStall})
 	w.do("ns/a rv=11 app=web", "ns/a rv=12 app=web", "ns/a rv=13 app=web")
 	w.churn("ns/b", 14, 20)
 	assert.Equal(t, []string{"MODIFIED ns/a@11", "MODIFIED ns/a@12"}, x.grant(1))
@@ -174,7 +174,7 @@ func TestB22_StalledWatchIsNotOvertakenByEventsOfOthers(t *testing.T) {
 
 func TestB22_StalledWatchSeesTransitionsAndLastStates(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10 app=web phase=Running")
-	x := w.consume(0, cacher.WatchOptions{ResourceVersion: "10", LabelSelector: "app=web", Policy: wire.PolicyStall})
+	x := w.consume(0, cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app=web", ""), Policy: wire.PolicyStall})
 	w.do("ns/a rv=11 app=db", "ns/b rv=12 app=web", "ns/a rv=13 app=web", "-ns/b rv=14", "ns/c rv=15 app=db", "-ns/a rv=16")
 	assert.Equal(t, []string{"DELETED ns/a@11", "ADDED ns/b@12", "ADDED ns/a@13", "DELETED ns/b@14", "DELETED ns/a@16"}, x.grant(plenty))
 	w.assertNoLeak()
@@ -353,7 +353,7 @@ func TestB23_ManyStalledWatchesAreNotVisited(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
 	var all []*consumer
 	for i := range 50 {
-		all = append(all, w.consume(0, cacher.WatchOptions{ResourceVersion: "10", Namespace: "ns", FieldSelector: "metadata.name!=" + strconv.Itoa(i), Policy: wire.PolicyStall}))
+		all = append(all, w.consume(0, cacher.WatchOptions{ResourceVersion: "10", Namespace: "ns", Selection: objects.Select("", "metadata.name!="+strconv.Itoa(i)), Policy: wire.PolicyStall}))
 	}
 	w.churn("ns/a", 11, 12)
 	before := make([]int, len(all))

@@ -185,8 +185,8 @@ func TestP10_TheEndOfTheServerIsACleanOne(t *testing.T) {
 	})
 }
 
-// A client that does not read is cut off by the cacher, and hears what was
-// queued for it before; others notice nothing.
+// The watch of a client that does not read is ended by the cacher. The client
+// gets what was queued for it and an ERROR event. Others notice nothing.
 func TestP10_ASlowClientIsEndedAndLosesOnlyTheRest(t *testing.T) {
 	run(t, kubeapi.Config{WriteTimeout: time.Hour}, func(t *testing.T, w *world) {
 		slow := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
@@ -215,13 +215,18 @@ func TestP10_ASlowClientIsEndedAndLosesOnlyTheRest(t *testing.T) {
 		n := 0
 		for {
 			var f frame
-			if err := slow.decoder.Decode(&f); err != nil {
-				require.ErrorIs(t, err, io.EOF, "a clean end")
+			require.NoError(t, slow.decoder.Decode(&f))
+			if f.Type == "ERROR" {
+				assert.EqualValues(t, 410, f.Object["code"])
+				assert.Equal(t, "Expired", f.Object["reason"])
+				assert.Contains(t, f.Object["message"], "watch again from the last resourceVersion received")
+				assert.Contains(t, fmt.Sprint(f.Object["details"]), "reason:SlowConsumer")
 				break
 			}
 			require.Equal(t, fmt.Sprintf("ADDED p%d %d", n, n+2), tell(f), "a contiguous beginning")
 			n++
 		}
+		require.ErrorIs(t, slow.decoder.Decode(&frame{}), io.EOF, "a clean end")
 		assert.Greater(t, n, 1000)
 		assert.Less(t, n, changes)
 	})
