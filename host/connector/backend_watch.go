@@ -28,7 +28,7 @@ type watch struct {
 	// Guarded by connector.mu.
 	watcher *watcher.Watcher // nil until it has started
 	pending []watcher.Delivery
-	status  *api.Status // its only event
+	status  *api.Status // why it ended
 	closed  bool
 }
 
@@ -129,18 +129,14 @@ func (w *watch) next() ([]taken, error) {
 		w.run()
 		return events, nil
 	case w.status != nil:
-		return w.failure(), nil
+		return nil, w.status
 	case w.watcher != nil && w.watcher.Finished():
 		if w.status = w.watcher.Status(); w.status != nil {
-			return w.failure(), nil
+			return nil, w.status
 		}
 		return nil, io.EOF
 	}
 	return nil, nil
-}
-
-func (w *watch) failure() []taken {
-	return []taken{{Event: kubeapi.Event{Type: api.Error, Status: w.status}}}
 }
 
 // run lets the watcher deliver into the room there is. It runs under the lock.
