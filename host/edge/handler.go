@@ -29,7 +29,7 @@ type Config struct {
 func NewHandler(config Config) http.Handler {
 	h := &handler{config: config, clusters: map[string]*cluster{}}
 	for name, spread := range config.Clusters {
-		policy := token.Policy(config.Keys, name, config.Now)
+		policy := h.policy(name)
 		b := &backend{name, spread, config.Object}
 		h.clusters[name] = &cluster{b, policy, kubeapi.New(kubeapi.Config{
 			Backend: b, Access: policy, ReviewInterval: reviewInterval, Server: "watchglass-edge",
@@ -41,6 +41,11 @@ func NewHandler(config Config) http.Handler {
 type handler struct {
 	config   Config
 	clusters map[string]*cluster
+}
+
+// policy returns that of the tokens for a cluster.
+func (h *handler) policy(cluster string) access.Policy {
+	return access.Enforce(token.Policy(h.config.Keys, cluster, h.config.Now), nil, nil)
 }
 
 // cluster is one cluster of the edge.
@@ -107,7 +112,7 @@ func split(path string) (cluster, rest string) {
 // unknown answers for a cluster that is not there, to whom a token entitles to
 // know.
 func (h *handler) unknown(w http.ResponseWriter, r *http.Request, name string) {
-	_, status := token.Policy(h.config.Keys, name, h.config.Now).Authenticate(r.Context(), bearer(r))
+	_, status := h.policy(name).Authenticate(r.Context(), bearer(r))
 	if status == nil {
 		status = api.NotFound("there is no cluster " + api.Quote(name) + " at this edge")
 	}
