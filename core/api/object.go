@@ -55,12 +55,11 @@ const (
 	NoBody Codec = iota
 	// JSON: the object's JSON as it is.
 	JSON
-	// S2: the object's JSON as one S2 block.
-	S2
-	// S2Dict: as S2, compressed with the resource's shared dictionary.
-	S2Dict
-	// Delta: the difference from the object's base body, as one S2 block whose
-	// dictionary is the base's plain JSON. It means nothing without the base.
+	// Packed: the object's JSON as one block of package bodies, which refers to the
+	// dictionary of its resource.
+	Packed
+	// Delta: the difference from the object's base body, as one block that refers to
+	// the base's plain JSON and to the dictionary. It means nothing without the base.
 	Delta
 )
 

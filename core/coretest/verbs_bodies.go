@@ -30,12 +30,12 @@ func (r *resource) difference(put *cacher.Put) error {
 	if base == 0 {
 		return fmt.Errorf("there is no earlier version of %s that its body could be the difference from", key)
 	}
-	encoder, err := bodies.NewDeltaEncoder(nil)
+	encoder, err := bodies.NewEncoder(nil)
 	if err != nil {
 		return err
 	}
 	heap := r.cacher.Heap()
-	body, ok := encoder.Encode(nil, heap.Envelope(base).Body().Data, put.Envelope.Body().Data, bodies.MaxDecoded)
+	body, ok := encoder.EncodeDelta(nil, heap.Envelope(base).Body().Data, put.Envelope.Body().Data, bodies.MaxDecoded)
 	if !ok {
 		return fmt.Errorf("the body of %s is too large to be a difference", key)
 	}

@@ -30,7 +30,7 @@ func (s *subscription) appendEncoded(message []byte, room int) ([]byte, bool) {
 		return message, false
 	}
 	for _, id := range e.LabelSets {
-		message = s.defineLabelSet(message, id)
+		message, _ = s.defineLabelSet(message, id)
 	}
 	s.rv = e.ResourceVersion
 	s.follower.MoveTo(e.To)

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -26,11 +27,62 @@ func (k *knownLabelSets) define(id, generation uint32, most int) (isNew bool) {
 	return isNew
 }
 
-// defineLabelSet defines a label set to the reader, unless it is known.
-func (s *subscription) defineLabelSet(message []byte, id uint32) []byte {
-	sets := &s.cacher.Heap().Labels
-	if !s.labelSets.define(id, sets.Generation(id), s.session.cfg.LabelSets) {
-		return message
+// ownLabelSets gives label sets numbers of the subscription's own, in the order of
+// their first use: those of the heap would disclose how many label sets other
+// objects have. Sorted by id.
+type ownLabelSets []ownLabelSet
+
+type ownLabelSet struct {
+	knownLabelSet
+	number uint32
+}
+
+// define notes a definition, and returns its number and whether it is new.
+func (o *ownLabelSets) define(id, generation uint32) (number uint32, isNew bool) {
+	at := o.find(id)
+	if at == len(*o) || (*o)[at].id != id {
+		*o = api.Insert(*o, at, ownLabelSet{number: uint32(len(*o))})
 	}
-	return (&wire.LabelSet{Subscription: s.id, ID: id, Labels: sets.Labels(id)}).Append(message)
+	entry, now := &(*o)[at], knownLabelSet{id, generation + 1}
+	isNew = entry.knownLabelSet != now
+	entry.knownLabelSet = now
+	return entry.number, isNew
+}
+
+// find returns where an id is or belongs.
+func (o *ownLabelSets) find(id uint32) int {
+	low, high := 0, len(*o)
+	for low < high {
+		if middle := (low + high) / 2; (*o)[middle].id < id {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// limit starts over when there are too many. It must not be called while a frame is
+// being built, in which a number has one meaning.
+func (o *ownLabelSets) limit(most int) {
+	if len(*o) >= most {
+		*o = nil
+	}
+}
+
+// defineLabelSet defines a label set to the reader, unless it is known, and returns
+// its number. Readers of everything share encoded changes, and have the numbers of
+// the heap.
+func (s *subscription) defineLabelSet(message []byte, id uint32) ([]byte, uint32) {
+	sets := &s.cacher.Heap().Labels
+	number, isNew := id, false
+	if s.filter.Everything() {
+		isNew = s.labelSets.define(id, sets.Generation(id), s.session.cfg.LabelSets)
+	} else {
+		number, isNew = s.ownLabelSets.define(id, sets.Generation(id))
+	}
+	if isNew {
+		message = (&wire.LabelSet{Subscription: s.id, ID: number, Labels: sets.Labels(id)}).Append(message)
+	}
+	return message, number
 }

@@ -51,6 +51,7 @@ type subscription struct {
 	excused      int64 // when the reader was last told why there is no news; zero while there is
 	faultMark    int   // faults reported
 	labelSets    knownLabelSets
+	ownLabelSets ownLabelSets
 	excuse       *api.Status
 
 	resource     api.Resource
@@ -281,6 +282,7 @@ func (s *subscription) advance(message []byte, limit int) []byte {
 			// None of them concerns the reader, and nothing else would bring it here again.
 		}
 		s.phase, s.rv = live, s.cacher.ResourceVersion()
+		s.ownLabelSets = nil // changes need few of those of a snapshot
 		s.progressed = s.cacher.Progressed()
 		return (&wire.SnapshotEnd{Subscription: s.id, ResourceVersion: s.rv}).Append(message)
 	}
@@ -378,6 +380,7 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 }
 
 func (s *subscription) reset() {
+	s.ownLabelSets.limit(s.session.cfg.LabelSets)
 	s.frame.Changes, s.frame.Bytes = s.frame.Changes[:0], s.frame.Bytes[:0]
 }
 
@@ -397,9 +400,9 @@ func (s *subscription) addObject(message []byte, t api.EventType, ref, held stor
 		message = s.describe(message, heap.Dictionary(ref), s.cacher.Dictionary(ref))
 	}
 	c := wire.Change{
-		Type: t, ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref), LabelSet: heap.LabelSet(ref),
+		Type: t, ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref),
 	}
-	message = s.defineLabelSet(message, c.LabelSet)
+	message, c.LabelSet = s.defineLabelSet(message, heap.LabelSet(ref))
 	var body api.Body
 	if !s.metadataOnly {
 		body = heap.Envelope(ref).Body()

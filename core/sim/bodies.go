@@ -55,7 +55,7 @@ func (c *connector) encode(f *feed, put *cacher.Put) *cacher.Put {
 	heap := f.cacher.Heap()
 	plain, err := bodies.Decode(nil, heap.Envelope(base).Body(), f.cacher.Dictionary(base), nil)
 	must(err)
-	body, ok := c.deltas.Encode(nil, plain, put.Envelope.Body().Data, 1<<20)
+	body, ok := c.deltas.EncodeDelta(nil, plain, put.Envelope.Body().Data, 1<<20)
 	if !ok {
 		return f.encoded(put)
 	}

@@ -40,13 +40,13 @@ type connector struct {
 	restarts  int
 	open      int // subscriptions that were not released
 	rand      *api.Rand
-	deltas    *bodies.DeltaEncoder
+	deltas    *bodies.Encoder
 }
 
 func (c *connector) start() {
 	c.world.lineage++
 	c.rand = api.NewRand(c.world.lineage)
-	deltas, err := bodies.NewDeltaEncoder(c.world.setup.Codec.Dictionary)
+	deltas, err := bodies.NewEncoder(c.world.setup.Codec.Dictionary)
 	must(err)
 	c.deltas = deltas
 	for k := range kinds {

@@ -17,7 +17,7 @@ func BenchmarkStoreUpdate(b *testing.B) {
 	envelopes := make([]wire.Envelope, objects)
 	for i := range envelopes {
 		o := api.Object{Key: keyOf(i), UID: "6c3a1b9e-0d7f-4c55-9f64-2f2f3a9f7a01", Fields: []string{"node-1", "Running"}}
-		o.Body = api.Body{Codec: api.S2, Data: make([]byte, 800)}
+		o.Body = api.Body{Codec: api.Packed, Data: make([]byte, 800)}
 		envelopes[i] = wire.AppendEnvelope(nil, &o)
 	}
 	labels := labelsOf("app", "web", "pod-template-hash", "5d8f7c9b4")

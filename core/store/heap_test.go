@@ -14,7 +14,7 @@ import (
 
 func TestHeapKeepsWhatWasPut(t *testing.T) {
 	h := NewHeap()
-	o := api.Object{Key: "default/a", UID: "u", Fields: []string{"f"}, Body: api.Body{Codec: api.S2, Data: []byte("body")}}
+	o := api.Object{Key: "default/a", UID: "u", Fields: []string{"f"}, Body: api.Body{Codec: api.Packed, Data: []byte("body")}}
 	envelope := wire.AppendEnvelope(nil, &o)
 	ref := h.Put(Version{
 		ResourceVersion: 7, Flags: api.Immutable, LabelSet: h.Labels.Intern(labelsOf("app", "web")), Dictionary: 3,

@@ -1,7 +1,8 @@
 package wire
 
-// Dictionary carries what bodies of codec S2Dict are decoded with. It comes
-// once per connection, before the first schema that names it.
+// Dictionary carries the text that bodies refer to. Every reader of the resource
+// is sent it, so no byte of it may come from an object. It is sent once per
+// connection, before the first schema that names it.
 type Dictionary struct {
 	ID   uint32 // not zero
 	Data []byte

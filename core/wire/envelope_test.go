@@ -265,7 +265,7 @@ func TestEventsRefuseAnEmptyKey(t *testing.T) {
 
 func BenchmarkEvents(b *testing.B) {
 	f := Events{Subscription: 1, ResourceVersion: 1000}
-	body := api.Body{Codec: api.S2Dict, Data: bytes.Repeat([]byte{'x'}, 300)}
+	body := api.Body{Codec: api.Packed, Data: bytes.Repeat([]byte{'x'}, 300)}
 	for i := range 100 {
 		c := Change{Type: api.Modified, ResourceVersion: api.ResourceVersion(900 + i), LabelSet: uint32(i)}
 		if i%10 == 9 {

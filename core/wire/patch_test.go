@@ -10,7 +10,7 @@ import (
 )
 
 func TestPatchMakesTheEnvelope(t *testing.T) {
-	body := api.Body{Codec: api.S2, Data: []byte{1, 2, 3}}
+	body := api.Body{Codec: api.Packed, Data: []byte{1, 2, 3}}
 	for _, c := range []struct{ previous, current Envelope }{
 		{pod(jsonBody), pod(body)},
 		{pod(jsonBody), pod2},

@@ -132,19 +132,19 @@ var samples = []sample{
 	{"empty", &LabelSet{Subscription: 1}},
 	{"", &SnapshotBegin{Subscription: 1, ResourceVersion: 42, Total: 20_000}},
 	{"", &SnapshotPart{Subscription: 1, Objects: []Change{
-		{Type: api.Added, ResourceVersion: 41, LabelSet: 300, Flags: api.Immutable, Key: "default/web-1", Envelope: pod(api.Body{Codec: api.S2Dict, Data: []byte{0, 1, 2}})},
+		{Type: api.Added, ResourceVersion: 41, LabelSet: 300, Flags: api.Immutable, Key: "default/web-1", Envelope: pod(api.Body{Codec: api.Packed, Data: []byte{0, 1, 2}})},
 		{Type: api.Added, ResourceVersion: maxRV, Key: "node-a", Envelope: bareItem.Envelope},
 	}}},
 	{"", &SnapshotEnd{Subscription: 1, ResourceVersion: maxRV}},
 	{"", &Events{Subscription: 1, ResourceVersion: maxRV, Changes: []Change{
-		{Type: api.Added, ResourceVersion: 1, LabelSet: 300, Key: "default/web-1", Envelope: pod(api.Body{Codec: api.S2, Data: []byte{3}})},
+		{Type: api.Added, ResourceVersion: 1, LabelSet: 300, Key: "default/web-1", Envelope: pod(api.Body{Codec: api.Packed, Data: []byte{3}})},
 		{Type: api.Modified, ResourceVersion: maxRV - 1, Key: "node-a", Envelope: bareItem.Envelope},
 		{Type: api.Deleted, ResourceVersion: maxRV, Key: "node-a"},
 	}}},
 	{"empty", &Events{Subscription: 1, ResourceVersion: 43}},
 	{"delta", &Events{Subscription: 1, ResourceVersion: 900, Changes: []Change{
 		{Type: api.Modified, ResourceVersion: 898, LabelSet: 300, Key: "default/web-1", Patch: webPatch, Previous: 890, Base: Base{ResourceVersion: 500}},
-		{Type: api.Added, ResourceVersion: 899, LabelSet: 300, Key: "default/web-1", Envelope: pod(api.Body{Codec: api.Delta, Data: []byte{4}}), Base: Base{ResourceVersion: 1, Body: api.Body{Codec: api.S2, Data: []byte{3}}}},
+		{Type: api.Added, ResourceVersion: 899, LabelSet: 300, Key: "default/web-1", Envelope: pod(api.Body{Codec: api.Delta, Data: []byte{4}}), Base: Base{ResourceVersion: 1, Body: api.Body{Codec: api.Packed, Data: []byte{3}}}},
 		{Type: api.Modified, ResourceVersion: 900, Flags: api.Immutable, Key: "node-a", Patch: barePatch, Previous: 899},
 	}}},
 	{"", &Progress{Subscription: 1, ResourceVersion: 43}},

@@ -7,7 +7,6 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
-	"github.com/watchglass/watchglass/core/envelope"
 )
 
 // collection is one resource that somebody reads, or read a moment ago. Its
@@ -59,17 +58,17 @@ func (c *Connector) present(schema *api.Schema) (*collection, *api.Status) {
 	}
 	col := c.collections[schema.Resource]
 	if col == nil {
-		scanner, err := envelope.NewScanner(schema)
+		decoder, err := newDecoder(schema, &c.config)
 		if err != nil {
 			return nil, api.AsStatus(err)
 		}
-		col = c.open(schema, scanner)
+		col = c.open(schema, decoder)
 	}
 	col.stopLinger()
 	return col, nil
 }
 
-func (c *Connector) open(schema *api.Schema, scanner *envelope.Scanner) *collection {
+func (c *Connector) open(schema *api.Schema, decoder *decoder) *collection {
 	ctx, stop := context.WithCancel(c.stopping)
 	col := &collection{
 		connector: c,
@@ -82,8 +81,9 @@ func (c *Connector) open(schema *api.Schema, scanner *envelope.Scanner) *collect
 		cacher:    cacher.New(cacher.Config{Schema: *schema, History: c.config.History, Seed: rand.Uint64(), Bases: rand.Uint64()}),
 		readers:   map[*reader]int{},
 	}
+	col.cacher.SetDictionary(decoder.dictionary)
 	c.collections[col.resource] = col
-	c.running.Go(func() { col.run(ctx, scanner) })
+	c.running.Go(func() { col.run(ctx, decoder) })
 	return col
 }
 

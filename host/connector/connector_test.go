@@ -160,20 +160,6 @@ func TestReaderGetsSnapshotThenChanges(t *testing.T) {
 	})
 }
 
-func TestBodiesShareADictionaryWhenThereIsEnoughToLearnFrom(t *testing.T) {
-	for _, c := range []struct {
-		objects int
-		shared  bool
-	}{{3, false}, {100, true}} {
-		run(t, connector.Config{}, func(t *testing.T, w *world) {
-			w.fill(c.objects)
-			_, s := w.synced()
-			body := s.Objects[key("pod-00001")].Envelope.Body()
-			assert.Equal(t, c.shared, body.Codec == api.S2Dict)
-		})
-	}
-}
-
 func TestOneUpstreamWatchForManyReaders(t *testing.T) {
 	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(10)

@@ -10,7 +10,9 @@ import (
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/envelope"
 	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/wasm/bodies"
+	"github.com/watchglass/watchglass/wasm/bodies/skeleton"
 )
 
 // decoder turns raw values into envelopes with compressed bodies. It belongs to
@@ -22,7 +24,6 @@ type decoder struct {
 	limit    int
 	// What makes bodies, with the dictionary that all of it uses.
 	encoder    *bodies.Encoder
-	deltas     *bodies.DeltaEncoder
 	dictionary []byte
 
 	body  []byte     // scratch
@@ -30,21 +31,29 @@ type decoder struct {
 	put   cacher.Put // scratch
 }
 
+// newDecoder makes a decoder for the objects of a resource. Readers are sent the
+// dictionary whatever they may read, so it is made of the schema alone.
+func newDecoder(schema *api.Schema, config *Config) (*decoder, error) {
+	scanner, err := envelope.NewScanner(schema)
+	if err != nil {
+		return nil, err
+	}
+	dictionary := skeleton.Dictionary(schema.Resource, schema.Kind)
+	encoder, err := bodies.NewEncoder(dictionary)
+	if err != nil {
+		return nil, err
+	}
+	return &decoder{
+		resource: schema.Resource, scanner: scanner, keep: config.Keep, limit: config.Limits.Int(limit.MaxObjectBytes),
+		encoder: encoder, dictionary: dictionary,
+	}, nil
+}
+
 // base is a version that a body can be the difference from. The zero value is
 // none.
 type base struct {
 	rv   api.ResourceVersion
 	body api.Body
-}
-
-// useDictionary makes the encoders for a dictionary, nil for none.
-func (d *decoder) useDictionary(dictionary []byte) (err error) {
-	if d.encoder, err = bodies.NewEncoder(dictionary); err != nil {
-		return err
-	}
-	d.dictionary = dictionary
-	d.deltas, err = bodies.NewDeltaEncoder(dictionary)
-	return err
 }
 
 // decode reads one value, whose body becomes the difference from the base if
@@ -86,7 +95,7 @@ func (d *decoder) difference(plain []byte, from *base) (body api.Body, pays bool
 	if d.plain, err = bodies.Decode(d.plain[:0], from.body, d.dictionary, nil); err != nil {
 		return api.Body{}, false, err
 	}
-	body, pays = d.deltas.Encode(d.body[:0], d.plain, plain, len(from.body.Data)*3/4)
+	body, pays = d.encoder.EncodeDelta(d.body[:0], d.plain, plain, len(from.body.Data)*3/4)
 	return body, pays, nil
 }
 

@@ -1,7 +1,7 @@
 package connector_test
 
 import (
-	"encoding/hex"
+	"encoding/base64"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
@@ -16,14 +16,14 @@ import (
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 )
 
-// noise is text that nothing compresses.
+// noise is text that does not get smaller.
 func noise(seed uint64, n int) string {
 	r := rand.New(rand.NewPCG(seed, 1))
-	b := make([]byte, n/2)
+	b := make([]byte, n)
 	for i := range b {
 		b[i] = byte(r.Uint32())
 	}
-	return hex.EncodeToString(b)
+	return base64.RawURLEncoding.EncodeToString(b)[:n]
 }
 
 // change writes a pod that has something of its own, which stays, in another

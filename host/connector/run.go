@@ -6,15 +6,14 @@ import (
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/envelope"
 	"github.com/watchglass/watchglass/host/internal/backoff"
 	"github.com/watchglass/watchglass/host/source"
 )
 
 // run keeps the collection fed until ctx ends. It is the goroutine of the
 // upstream watch: everything the source hands over is handled here.
-func (col *collection) run(ctx context.Context, scanner *envelope.Scanner) {
-	s := newSink(col, scanner)
+func (col *collection) run(ctx context.Context, decoder *decoder) {
+	s := &sink{col: col, decoder: decoder}
 	var pause backoff.Pauses
 	for ctx.Err() == nil {
 		from := s.at

@@ -5,50 +5,23 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
-	"github.com/watchglass/watchglass/core/envelope"
-	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/source"
-	"github.com/watchglass/watchglass/wasm/bodies"
-)
-
-// A dictionary is trained from the first objects of a resource's first list.
-// A list is in the order of keys, so the samples are of few namespaces at first:
-// with 512 of them 50,000 pods take a hundredth less than with 64, and with 800
-// no less. Few objects are not worth the dictionary that every reader would have
-// to load.
-const (
-	maxSamples     = 512
-	maxSampleBytes = 4 << 20
-	minSamples     = 8
 )
 
 // sink feeds one collection's cacher. It belongs to the goroutine of the
 // upstream watch.
 type sink struct {
 	col *collection
-	decoder
+	*decoder
 	at api.ResourceVersion // every change up to it is applied; zero: list first
 
 	source  string // as it identified itself
 	history string // the name of what is served: the source, until it goes back
 	newest  api.ResourceVersion
-	trained bool
 	listed  bool
-	samples []source.Change // raw objects held back until trained
-	size    int             // of samples
 }
 
 var _ source.Sink = (*sink)(nil)
-
-func newSink(col *collection, scanner *envelope.Scanner) *sink {
-	config := &col.connector.config
-	return &sink{col: col, decoder: decoder{
-		resource: col.resource,
-		scanner:  scanner,
-		keep:     config.Keep,
-		limit:    config.Limits.Int(limit.MaxObjectBytes),
-	}}
-}
 
 // Identify implements source.Sink. Revisions of another history cannot be
 // resumed from.
@@ -66,68 +39,16 @@ func (s *sink) Identify(name string) error {
 
 // BeginList implements source.Sink.
 func (s *sink) BeginList() error {
-	s.samples, s.size = nil, 0
-	if s.trained {
-		s.beginList()
-	}
-	return nil
-}
-
-func (s *sink) beginList() {
 	s.col.update(func(int64) {
 		s.col.connector.totals.Lists++
 		s.col.cacher.BeginList()
 	})
+	return nil
 }
 
-// Object implements source.Sink.
+// Object implements source.Sink. The body of an object of a list is whole: readers
+// that list would have to be sent the base as well.
 func (s *sink) Object(key api.Key, rv api.ResourceVersion, value []byte) error {
-	if s.trained {
-		s.add(key, rv, value)
-		return nil
-	}
-	s.samples = append(s.samples, source.Change{Key: key, ResourceVersion: rv, Value: bytes.Clone(value)})
-	s.size += len(value)
-	if len(s.samples) >= maxSamples || s.size >= maxSampleBytes {
-		return s.train()
-	}
-	return nil
-}
-
-// train makes the dictionary and adds what was held back for it. The
-// dictionary then stays for the collection's life, whatever is listed later:
-// bodies at rest in readers were made with it.
-func (s *sink) train() error {
-	var dictionary []byte
-	if len(s.samples) >= minSamples {
-		dictionary = bodies.TrainDictionary(s.sampleBodies())
-	}
-	if err := s.useDictionary(dictionary); err != nil {
-		return err
-	}
-	s.trained = true
-	s.col.update(func(int64) { s.col.cacher.SetDictionary(dictionary) })
-	s.beginList()
-	for _, o := range s.samples {
-		s.add(o.Key, o.ResourceVersion, o.Value)
-	}
-	s.samples, s.size = nil, 0
-	return nil
-}
-
-func (s *sink) sampleBodies() [][]byte {
-	var samples [][]byte
-	for _, sample := range s.samples {
-		if o, fault := s.scan(sample.Key, sample.ResourceVersion, sample.Value); fault == nil {
-			samples = append(samples, bytes.Clone(o.Body.Data))
-		}
-	}
-	return samples
-}
-
-// add takes an object of a list. Its body is whole: readers who come behind a
-// list start over, and would have to be brought the base as well.
-func (s *sink) add(key api.Key, rv api.ResourceVersion, value []byte) {
 	put, fault := s.decode(key, rv, value, &base{})
 	s.col.update(func(now int64) {
 		s.count(len(value))
@@ -139,6 +60,7 @@ func (s *sink) add(key api.Key, rv api.ResourceVersion, value []byte) {
 			s.fault(key, rv, status, now)
 		}
 	})
+	return nil
 }
 
 // EndList implements source.Sink.
@@ -147,11 +69,6 @@ func (s *sink) EndList(rv api.ResourceVersion) error {
 		// A source that goes back, as one restored from a backup does under
 		// its old name, has begun another history.
 		s.history = s.source + " restored at " + rv.String()
-	}
-	if !s.trained {
-		if err := s.train(); err != nil {
-			return err
-		}
 	}
 	s.col.change(func(now int64) {
 		s.col.recovered()

@@ -7,15 +7,14 @@ import (
 	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
-// eachCodec runs a benchmark for plain JSON, S2 and S2 with a dictionary over
+// eachDictionary runs a benchmark without a dictionary and with that of pods over
 // 2,000 generated pods, and reports encoded bytes per plain byte.
-func eachCodec(b *testing.B, run func(b *testing.B, e *bodies.Encoder, objects [][]byte, dictionary []byte)) {
-	dictionary := bodies.TrainDictionary(pods(1, 100))
+func eachDictionary(b *testing.B, run func(b *testing.B, e *bodies.Encoder, objects [][]byte, dictionary []byte)) {
 	objects := pods(2, 2000)
 	for _, c := range []struct {
 		name string
 		dict []byte
-	}{{"S2", nil}, {"S2Dict", dictionary}} {
+	}{{"Alone", nil}, {"Skeleton", podSkeleton}} {
 		b.Run(c.name, func(b *testing.B) {
 			e := encoder(b, c.dict)
 			plain, encoded := 0, 0
@@ -34,7 +33,7 @@ func eachCodec(b *testing.B, run func(b *testing.B, e *bodies.Encoder, objects [
 }
 
 func BenchmarkEncode(b *testing.B) {
-	eachCodec(b, func(b *testing.B, e *bodies.Encoder, objects [][]byte, _ []byte) {
+	eachDictionary(b, func(b *testing.B, e *bodies.Encoder, objects [][]byte, _ []byte) {
 		dst := make([]byte, 0, 64<<10)
 		for i := range b.N {
 			e.Encode(dst, objects[i%len(objects)])
@@ -43,7 +42,7 @@ func BenchmarkEncode(b *testing.B) {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	eachCodec(b, func(b *testing.B, e *bodies.Encoder, objects [][]byte, dictionary []byte) {
+	eachDictionary(b, func(b *testing.B, e *bodies.Encoder, objects [][]byte, dictionary []byte) {
 		encoded := make([]api.Body, len(objects))
 		for i, object := range objects {
 			encoded[i] = e.Encode(nil, object)

@@ -9,12 +9,16 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/wasm/bodies"
+	"github.com/watchglass/watchglass/wasm/bodies/skeleton"
 )
+
+var podSkeleton = skeleton.Dictionary(api.Resource{Version: "v1", Name: "pods"}, "Pod")
 
 //go:embed testdata/pod.json
 var pod []byte
@@ -71,12 +75,12 @@ func encoder(t testing.TB, dictionary []byte) *bodies.Encoder {
 	return e
 }
 
-func TestEveryCodecRoundTrips(t *testing.T) {
-	dictionary := bodies.TrainDictionary(pods(1, 100))
-	objects := append(pods(2, 50), pod, []byte("{}"), nil,
-		bytes.Repeat(pod, 40), // more than 64 KiB, where the dictionary ends
-		bytes.Repeat([]byte("a"), 1<<20))
-	for _, dict := range [][]byte{nil, dictionary} {
+func TestBodiesRoundTrip(t *testing.T) {
+	objects := append(pods(2, 50), pod, []byte("{}"), nil, podSkeleton,
+		bytes.Repeat(pod, 40), // farther from the dictionary than two bytes reach
+		bytes.Repeat([]byte("a"), 1<<20),
+		[]byte(strings.Repeat(`{"no":"`+strconv.Itoa(1<<40)+`"}`, 1000)))
+	for _, dict := range [][]byte{nil, podSkeleton, []byte("{")} {
 		e := encoder(t, dict)
 		for _, object := range objects {
 			body := e.Encode([]byte("before"), object)
@@ -87,22 +91,100 @@ func TestEveryCodecRoundTrips(t *testing.T) {
 	}
 }
 
+// tokens have half the size, at most, of what they stand for.
+func TestTokensRoundTrip(t *testing.T) {
+	e := encoder(t, nil)
+	for _, c := range []struct {
+		text string
+		size int // of 10 lines, each with one of them
+	}{
+		{"7c1b9f0e-52b4-4c7e-9b0a-3b7d7e6f1a20", 18},
+		{"7C1B9F0E-52B4-4C7E-9B0A-3B7D7E6F1A20", 37},
+		{"7c1b9f0e-52b4-4c7e-9b0a-3b7d7e6f1a2", 0},
+		{"7c1b9f0e-52b4-4c7e-9b0a-3b7d7e6f1a2x", 0},
+		{"2026-05-01T12:00:00Z", 6},
+		{"2024-02-29T23:59:59Z", 6},
+		{"2000-02-29T23:59:59Z", 6},
+		{"2100-02-28T00:00:00Z", 6},
+		{"1970-01-01T00:00:00Z", 6},
+		{"2106-02-07T06:28:15Z", 6},
+		{"2106-02-07T06:28:16Z", 0},
+		{"1969-12-31T23:59:59Z", 0},
+		{"2023-02-29T00:00:00Z", 0},
+		{"2100-02-29T00:00:00Z", 0},
+		{"2026-13-01T12:00:00Z", 0},
+		{"2026-05-01T24:00:00Z", 0},
+		{"2026-05-01T12:00:60Z", 0},
+		{"2026-05-01 12:00:00Z", 0},
+		{"2026-05-01T12:00:00z", 0},
+		{"2026-05-01T12:00:00.123456Z", 9},
+		{"2026-05-01T12:00:00.999999Z", 9},
+		{"2026-05-01T12:00:00.000000Z", 9},
+		{"2026-05-01T12:00:00.12345Z", 0},
+		{"2026-05-01T12:00:00.1234567Z", 0},
+		{"2026-05-01T12:00:00+02:00", 0},
+		{strings.Repeat("0123456789abcdef", 4), 34},
+		{"0123456789ab", 8},
+		{"0123456789abc", 10},
+		{"0123456789a", 0},
+		{strings.Repeat("ab8f31", 200), 0},
+	} {
+		object := []byte(strings.Repeat("=", 64) + `"` + c.text + `"`)
+		body := e.Encode(nil, object)
+		plain, err := bodies.Decode(nil, body, nil, nil)
+		require.NoError(t, err, c.text)
+		require.Equal(t, string(object), string(plain))
+		without := len(e.Encode(nil, []byte(strings.Repeat("=", 64)+`""`)).Data)
+		if c.size > 0 {
+			require.LessOrEqual(t, len(body.Data)-without, c.size+2, c.text)
+		}
+	}
+}
+
+func TestTokensOfAnyTime(t *testing.T) {
+	e := encoder(t, nil)
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		at := time.Unix(int64(r.Uint32()), 1000*int64(r.IntN(1_000_000))).UTC()
+		object := []byte(strings.Repeat("=", 64) + `"` + at.Format("2006-01-02T15:04:05.000000Z") + `" "` + at.Format(time.RFC3339) + `"`)
+		body := e.Encode(nil, object)
+		plain, err := bodies.Decode(nil, body, nil, nil)
+		require.NoError(t, err)
+		require.Equal(t, string(object), string(plain))
+		require.Less(t, len(body.Data), 32)
+	}
+}
+
 func TestCodecFollowsWhatHelps(t *testing.T) {
-	dictionary := bodies.TrainDictionary(pods(1, 100))
 	random := make([]byte, 4096)
 	for i, r := 0, rand.New(rand.NewPCG(1, 2)); i < len(random); i++ {
 		random[i] = byte(r.Uint32())
 	}
-	require.Equal(t, api.S2, encoder(t, nil).Encode(nil, pod).Codec)
-	require.Equal(t, api.S2Dict, encoder(t, dictionary).Encode(nil, pod).Codec)
-	require.Equal(t, api.JSON, encoder(t, dictionary).Encode(nil, random).Codec, "what does not shrink stays plain")
-	require.Equal(t, api.JSON, encoder(t, dictionary).Encode(nil, []byte(`{"kind":"Pod"}`)).Codec)
+	require.Equal(t, api.Packed, encoder(t, nil).Encode(nil, pod).Codec)
+	require.Equal(t, api.Packed, encoder(t, podSkeleton).Encode(nil, pod).Codec)
+	require.Equal(t, api.JSON, encoder(t, podSkeleton).Encode(nil, random).Codec, "what does not shrink stays plain")
+	require.Equal(t, api.JSON, encoder(t, podSkeleton).Encode(nil, []byte(`{"kind":"Pod"}`)).Codec)
+}
+
+// Nothing of an object is left in the encoder for the next one.
+func TestBodiesDoNotDependOnOtherObjects(t *testing.T) {
+	objects := append(pods(3, 100), pod, bytes.Repeat([]byte("abc"), 30_000), []byte(strings.Repeat("x", 100)))
+	shared := encoder(t, podSkeleton)
+	for i, object := range objects {
+		alone := encoder(t, podSkeleton)
+		want, got := alone.Encode(nil, object), shared.Encode(nil, object)
+		require.Equal(t, want, got, "object %d", i)
+		base := objects[(i+1)%len(objects)]
+		wantDelta, _ := alone.EncodeDelta(nil, base, object, 1<<20)
+		gotDelta, _ := shared.EncodeDelta(nil, base, object, 1<<20)
+		require.Equal(t, wantDelta, gotDelta, "object %d", i)
+	}
 }
 
 func TestDecodeNamesTheFault(t *testing.T) {
-	dictionary := bodies.TrainDictionary(pods(1, 20))
-	good := encoder(t, nil).Encode(nil, pod)
-	withDictionary := encoder(t, dictionary).Encode(nil, pod)
+	alone := encoder(t, nil).Encode(nil, pod)
+	packed := encoder(t, podSkeleton).Encode(nil, pod)
+	block := func(data ...byte) api.Body { return api.Body{Codec: api.Packed, Data: data} }
 	for _, c := range []struct {
 		name       string
 		body       api.Body
@@ -111,45 +193,36 @@ func TestDecodeNamesTheFault(t *testing.T) {
 	}{
 		{"metadata only", api.Body{}, nil, "500 InternalError: object has no body: its collection holds metadata only"},
 		{"unknown codec", api.Body{Codec: 9}, nil, "500 InternalError: body has the unknown codec 9"},
-		{"empty", api.Body{Codec: api.S2}, nil, "500 InternalError: body is not a valid S2 block: corrupt at byte 0"},
-		{"cut off", api.Body{Codec: api.S2, Data: good.Data[:20]}, nil, "500 InternalError: body is not a valid S2 block: corrupt at byte 3"},
-		{"forged length", api.Body{Codec: api.S2, Data: []byte{0xff, 0xff, 0xff, 0xff, 0x0f, 0}}, nil, "413 RequestEntityTooLarge: body decodes to 4294967295 bytes; the most is 16777216"},
-		{"repeat before any copy", api.Body{Codec: api.S2, Data: []byte{4, 0x01, 0}}, nil, "500 InternalError: body is not a valid S2 block: corrupt at byte 3"},
-		{"no dictionary", withDictionary, nil, "500 InternalError: body is encoded with a dictionary, and the one at hand (0 bytes) is missing or invalid"},
+		{"empty", block(), nil, "500 InternalError: body is not a valid block: corrupt at byte 0"},
+		{"cut off", block(alone.Data[:20]...), nil, "500 InternalError: body is not a valid block: corrupt at byte 4"},
+		{"forged length", block(0xff, 0xff, 0xff, 0xff, 0x0f, 0), nil, "413 RequestEntityTooLarge: body decodes to 4294967295 bytes; the most is 16777216"},
+		{"repeat before any copy", block(4, 0x01, 0), nil, "500 InternalError: body is not a valid block: corrupt at byte 3"},
+		{"nothing to go on in", block(4, 0x0b), nil, "500 InternalError: body is not a valid block: corrupt at byte 2"},
+		{"beyond the guide", block(8, 6<<2|3), []byte("seven b"), "500 InternalError: body is not a valid block: corrupt at byte 2"},
+		{"token cut off", block(36, 0xfc, 0, 1, 2), nil, "500 InternalError: body is not a valid block: corrupt at byte 3"},
+		{"token without a kind", block(36, 0xfc), nil, "500 InternalError: body is not a valid block: corrupt at byte 2"},
+		{"token beyond the length", block(19, 0xfc, 1, 1, 2, 3, 4), nil, "500 InternalError: body is not a valid block: corrupt at byte 3"},
+		{"microseconds beyond a second", block(27, 0xfc, 2, 1, 2, 3, 4, 0xff, 0xff, 0xff), nil, "500 InternalError: body is not a valid block: corrupt at byte 10"},
+		{"another dictionary", packed, podSkeleton[:40], "500 InternalError: body is not a valid block: corrupt at byte"},
+		{"dictionary too large", packed, make([]byte, 1<<17), "500 InternalError: a dictionary of 131072 bytes; the most is 65536"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dst, err := bodies.Decode([]byte("kept"), c.body, c.dictionary, nil)
-			require.EqualError(t, err, c.want)
+			require.ErrorContains(t, err, c.want)
 			require.Equal(t, "kept", string(dst))
 		})
 	}
 }
 
-func TestTrainingIsDeterministicAndBounded(t *testing.T) {
-	dictionary := bodies.TrainDictionary(pods(1, 300))
-	require.Equal(t, dictionary, bodies.TrainDictionary(pods(1, 300)))
-	require.LessOrEqual(t, len(dictionary), 64<<10+3)
-
-	var large [][]byte
-	for i := range 20 { // 40 MB without anything in common but with itself
-		large = append(large, bytes.Repeat(pods(uint64(i), 1)[0], 400))
-	}
-	require.LessOrEqual(t, len(bodies.TrainDictionary(large)), 64<<10+3)
-	require.Nil(t, bodies.TrainDictionary(nil))
-	require.Nil(t, bodies.TrainDictionary([][]byte{pod}), "one sample has nothing in common with others")
-	require.Nil(t, bodies.TrainDictionary([][]byte{{}, []byte("{}"), []byte("x")}))
+func TestEncoderRefusesALargeDictionary(t *testing.T) {
+	_, err := bodies.NewEncoder(make([]byte, 1<<17))
+	require.EqualError(t, err, "400 BadRequest: a dictionary of 131072 bytes; the most is 65536")
 }
 
-func TestEncoderRefusesAForeignDictionary(t *testing.T) {
-	_, err := bodies.NewEncoder([]byte("short"))
-	require.EqualError(t, err, "400 BadRequest: not a dictionary that TrainDictionary made")
-}
-
-func TestDecodeAllocatesOnlyTheResult(t *testing.T) {
-	dictionary := bodies.TrainDictionary(pods(1, 100))
-	body := encoder(t, dictionary).Encode(nil, pod)
-	dst := make([]byte, 0, len(pod))
-	require.Zero(t, testing.AllocsPerRun(100, func() {
-		_, _ = bodies.Decode(dst, body, dictionary, nil)
-	}))
+func TestCodecAllocatesOnlyTheResult(t *testing.T) {
+	e := encoder(t, podSkeleton)
+	body := e.Encode(nil, pod)
+	dst := make([]byte, 0, 2*len(pod))
+	require.Zero(t, testing.AllocsPerRun(100, func() { e.Encode(dst, pod) }))
+	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = bodies.Decode(dst, body, podSkeleton, nil) }))
 }

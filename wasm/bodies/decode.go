@@ -12,40 +12,33 @@ import (
 const MaxDecoded = 16 << 20
 
 // Decode appends the body's plain JSON to dst. It is a core.Decoder. The
-// dictionary is what [TrainDictionary] made, nil for none; the codecs S2Dict and
-// Delta look at it. The base is the plain JSON that a body of codec Delta is the
-// difference from. On an error dst is as it was. Nothing is kept of the
-// arguments.
+// dictionary is what the body was encoded with, nil for none; the base is the
+// plain JSON that a body of codec Delta is the difference from. On an error dst is
+// as it was. Nothing is kept of the arguments.
 func Decode(dst []byte, body api.Body, dictionary, base []byte) ([]byte, error) {
+	if len(dictionary) > maxDictionary {
+		return dst, api.Internal("a dictionary of " + strconv.Itoa(len(dictionary)) +
+			" bytes; the most is " + strconv.Itoa(maxDictionary))
+	}
 	switch body.Codec {
 	case api.JSON:
 		if len(body.Data) > MaxDecoded {
 			return dst, tooLarge(uint64(len(body.Data)))
 		}
 		return append(dst, body.Data...), nil
-	case api.S2:
-		return decodeS2(dst, body.Data, s2Block{})
-	case api.S2Dict:
-		content, repeat, ok := splitDictionary(dictionary)
-		if !ok {
-			return dst, noDictionary(dictionary)
-		}
-		return decodeS2(dst, body.Data, s2Block{dict: content, offset: len(content) - repeat, reach: maxDictionary})
+	case api.Packed:
+		return decodeBlock(dst, body.Data, block{guide: guided(dictionary, true)})
 	case api.Delta:
-		content, _, ok := splitDictionary(dictionary)
-		if !ok && len(dictionary) > 0 {
-			return dst, noDictionary(dictionary)
-		}
-		return decodeS2(dst, body.Data, s2Block{shared: content, dict: base, offset: len(base), reach: MaxDecoded, delta: true, shift: len(base)})
+		return decodeBlock(dst, body.Data, block{guide: guided(base, false), dictionary: dictionary})
 	case api.NoBody:
 		return dst, api.Internal("object has no body: its collection holds metadata only")
 	}
 	return dst, api.Internal("body has the unknown codec " + strconv.Itoa(int(body.Codec)))
 }
 
-// decodeS2 decodes with the dictionaries and the first offset of b.
-func decodeS2(dst, block []byte, b s2Block) ([]byte, error) {
-	n, head := uvarint(block)
+// decodeBlock decodes with the dictionary and the guide of b.
+func decodeBlock(dst, data []byte, b block) ([]byte, error) {
+	n, head := uvarint(data)
 	if head == 0 {
 		return dst, corrupt(0)
 	}
@@ -54,20 +47,16 @@ func decodeS2(dst, block []byte, b s2Block) ([]byte, error) {
 	}
 	start := len(dst)
 	dst = slices.Grow(dst, int(n))
-	b.src, b.s, b.dst = block, head, dst[start:start+int(n)]
+	b.src, b.s, b.dst = data, head, dst[start:start+int(n)]
+	b.distance = len(b.guide.text)
 	if !b.decode() {
 		return dst[:start], corrupt(b.s)
 	}
 	return dst[:start+int(n)], nil
 }
 
-func noDictionary(dictionary []byte) error {
-	return api.Internal("body is encoded with a dictionary, and the one at hand (" +
-		strconv.Itoa(len(dictionary)) + " bytes) is missing or invalid")
-}
-
 func corrupt(at int) error {
-	return api.Internal("body is not a valid S2 block: corrupt at byte " + strconv.Itoa(at))
+	return api.Internal("body is not a valid block: corrupt at byte " + strconv.Itoa(at))
 }
 
 func tooLarge(n uint64) error {

@@ -1,44 +1,42 @@
 // Package bodies is the codec of object bodies: what the connector encodes
 // once, what rests in the guest as it arrived, and what the guest decodes when
-// somebody looks at an object.
+// an object is looked at.
 //
-// [Decode] is the decoder that the engine is opened with. It knows the codecs
-// JSON (passed through), S2, S2 with a dictionary, and the difference from
-// another version of the object. [Encoder] and [DeltaEncoder] are the other
-// side, for connectors, and [TrainDictionary] makes their dictionary out of
-// sample objects.
+// [Decode] is the decoder that the engine is opened with. It knows plain JSON, a
+// packed body, and the difference from another version of the object. [Encoder] is
+// the other side, for connectors. It is left out of wasip1 builds.
 //
-// The encoder is klauspost/compress/s2. The decoder is our own, a hundred
-// lines after the format's description: the upstream package brings crypto and
-// os along through its stream writer and adds 124 kB of brotli to a module of
-// 422 kB, ours 8 kB with its error texts. A fuzz test holds the two to the same
-// answers. For the same reason the encoder is left out of wasip1 builds.
+// # Confidentiality
 //
-// Measured by BenchmarkEncode and BenchmarkDecode on 2,000 pods of 4.6 kB,
-// generated after the one in testdata, with a dictionary (49 kB) trained on 100
-// others; amd64, one core, nothing allocated; the module's size is in brotli:
+// A packed body depends on the JSON of one object and on the dictionary. A
+// difference also depends on an earlier version of that object. The dictionary is
+// public text (package skeleton). Therefore neither the content of a body nor its
+// length discloses anything about another object. A dictionary trained on objects
+// would make packed bodies of pods a tenth smaller, and would disclose those
+// objects to every reader.
 //
-//	codec    bytes/object  ratio  encode      decode      in wazero   module
-//	JSON     4655          1.00   -           0.1 µs      0.1 µs      +0 kB
-//	S2       2417          0.52   14 µs       7 µs        60 µs       +8 kB
-//	S2Dict    441          0.09   19 µs       3 µs        17 µs       +8 kB
-//	Delta      20          0.004  11 µs       3.6 µs      -           +8 kB
+// # Format
 //
-// Delta is BenchmarkDelta: one small update of each pod, decoded together with
-// its base. Changes that bring new text along, such as a pod that starts with
-// its container's ids, take 100 to 250 bytes.
+// Packed bodies and differences are blocks of one byte-aligned format of literals
+// and copies, after Snappy and S2. The dictionary stands in front of the output;
+// in a difference, the base stands between the two. The format differs from S2 in
+// two ways:
 //
-// A difference is an S2 block in front of whose output stand the dictionary and
-// then the base's plain JSON, so that it takes a decoder of no other kind, with one
-// change: the tag of copies with offsets of four bytes goes on in the base instead,
-// behind the last copy out of it and what was put in the place of some of it. That
-// takes a byte or two where S2 takes three to seven, and a fifth off a rollout.
-// Without the dictionary the differences of a simulated cluster's pods are a
-// third larger (153 against 117 bytes). The encoder is our own: upstream's
-// dictionaries take 100 µs to build and longer to forget, and this one tries the
-// place where the last copy would go on before it looks anywhere.
+//   - One operation continues in the text that the output mostly follows: the
+//     base, or the dictionary if there is no base. It takes one byte, other copies
+//     take two or three, and half of the copies are of that kind.
+//   - UUIDs, times and hexadecimal digests are tokens of half their length. They
+//     are most of what distinguishes one pod from another.
 //
-// Bodies are encoded at S2's middle level. The strongest saves another seventh
-// and takes twenty times as long; the fastest is twice as fast and a tenth
-// larger.
+// The upstream decoder of S2 has neither, and adds 124 kB of brotli to the module
+// through its stream writer.
+//
+// BenchmarkEncode and BenchmarkDelta report these sizes for 2,000 pods of 4.6 kB,
+// generated after the one in testdata:
+//
+//	body                    bytes/object  ratio
+//	JSON                            4655  1.00
+//	packed, no dictionary           2560  0.55
+//	packed, pod's skeleton           688  0.15
+//	difference, small update          18  0.004
 package bodies

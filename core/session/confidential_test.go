@@ -1,0 +1,217 @@
+package session_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/coretest/sentinel"
+	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/selector"
+	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// secretive is a collection whose objects have a sentinel in everything that is
+// theirs: name, uid, labels, fields and body.
+type secretive struct {
+	*cacher.Cacher
+	t       *testing.T
+	rand    *rand.Rand
+	planted sentinel.Set
+	rv      api.ResourceVersion
+	there   map[api.Key]bool
+}
+
+func newSecretive(t *testing.T, seed int64) *secretive {
+	c := &secretive{t: t, rand: rand.New(rand.NewSource(seed)), there: map[api.Key]bool{}}
+	c.Cacher = cacher.New(cacher.Config{
+		Schema: objects.Pods(), History: history.Limits{MinCapacity: 30, MaxCapacity: 30}, Bases: uint64(seed) + 1,
+	})
+	c.SetDictionary([]byte(`{"kind":"Pod","metadata":{"name":""`))
+	c.relist(12)
+	return c
+}
+
+// key is one of a few names in one of a few namespaces. A part of the name is that
+// of no other object of the namespace.
+func (c *secretive) key() api.Key {
+	namespace, name := []string{"team-a", "team-b", "team-c"}[c.rand.Intn(3)], fmt.Sprint("n", c.rand.Intn(8))
+	return api.Key(namespace + "/" + name + "-" + c.planted.Plant("name of "+name))
+}
+
+func (c *secretive) put(key api.Key) *cacher.Put {
+	c.rv++
+	own := c.planted.Plant(string(key))
+	text := fmt.Sprintf("%s rv=%d uid=%s-%d app=%s nodeName=%s body=%s-%d", key, c.rv, own, c.rv, own, own, own, c.rv)
+	if c.rand.Intn(2) == 0 {
+		text = strings.Replace(text, " app="+own, " app=web", 1)
+	}
+	put := objects.Put(text)
+	if base := c.BaseFor(key); base != 0 && c.rand.Intn(3) > 0 {
+		o := objects.Object(text)
+		o.Body.Codec = api.Delta
+		put = objects.PutOf(o)
+		put.Base.ResourceVersion = c.Heap().ResourceVersion(base)
+	}
+	c.there[key] = true
+	return put
+}
+
+func (c *secretive) change() {
+	key := c.key()
+	switch c.rand.Intn(8) {
+	case 0:
+		c.rv++
+		c.Delete(key, c.rv, 1000)
+		delete(c.there, key)
+	case 1:
+		c.rv++
+		c.Fault(key, c.rv, api.Invalid("what it has is "+c.planted.Plant(string(key))), 1000)
+	default:
+		require.Nil(c.t, c.Apply(c.put(key), 1000))
+	}
+	c.Progress(c.rv, 1000)
+}
+
+func (c *secretive) relist(n int) {
+	c.BeginList()
+	clear(c.there)
+	for range n {
+		key := c.key()
+		own := c.planted.Plant(string(key))
+		c.rv++
+		c.ListObject(objects.Put(fmt.Sprintf("%s rv=%d uid=%s app=%s nodeName=%s body=%s", key, c.rv, own, own, own, own)))
+		c.there[key] = true
+	}
+	c.EndList(c.rv, 1000)
+}
+
+// narrow is a reader of a part of the collection.
+type narrow struct {
+	of        *secretive
+	subscribe wire.Subscribe
+	scope     api.Scope
+	session   *session.Session
+	defined   uint32 // label sets
+	had       int    // sentinels that it may have
+}
+
+func (r *narrow) open(resume bool) {
+	if r.session != nil {
+		r.session.Close()
+	}
+	r.session, r.defined = session.New(session.Config{LabelSets: 4}, one{r.of.Cacher}), 0
+	f := r.subscribe
+	f.Subscription, f.Resource, f.Credit = 1, "v1/pods", 1<<40
+	if resume {
+		f.ResourceVersion = r.of.rv
+	}
+	require.NoError(r.of.t, r.session.Receive(f.Append((&wire.Hello{Version: wire.Version}).Append(nil)), 1000))
+}
+
+// keep goes on in another session.
+func (r *narrow) keep() {
+	kept := r.session.Keep()
+	r.session.Close()
+	r.session, r.defined = session.New(session.Config{}, one{r.of.Cacher}), 0
+	require.NoError(r.of.t, r.session.Resume(kept, 1000))
+}
+
+func (r *narrow) pull() {
+	message := r.session.Next(1+r.of.rand.Intn(600), 1000)
+	for len(message) > 0 {
+		typ, payload, rest, err := wire.Next(message)
+		require.NoError(r.of.t, err)
+		r.check(typ, payload)
+		message = rest
+	}
+}
+
+func (r *narrow) check(typ wire.Type, payload []byte) {
+	t := r.of.t
+	mayRead := func(name string) bool {
+		if name, ok := strings.CutPrefix(name, "name of "); ok {
+			return r.scope.Name == "" || strings.HasPrefix(r.scope.Name, name+"-")
+		}
+		return r.scope.Has(api.Key(name))
+	}
+	r.had += len(r.of.planted.Find(payload))
+	require.Empty(t, r.of.planted.Outside(payload, mayRead), "frame of type %#x to a reader of %+v: %q", byte(typ), r.scope, payload)
+	switch typ {
+	case wire.TypeDictionary, wire.TypeWelcome, wire.TypeSchema:
+		require.Empty(t, r.of.planted.Find(payload))
+	case wire.TypeLabelSet:
+		_, n := binary.Uvarint(payload)
+		id, _ := binary.Uvarint(payload[n:])
+		if r.scope.Whole() {
+			break
+		}
+		require.LessOrEqual(t, id, uint64(r.defined), "the number of a label set tells how many there are elsewhere")
+		r.defined++
+	case wire.TypeSnapshotBegin:
+		var f wire.SnapshotBegin
+		require.NoError(t, f.Parse(payload))
+		n := 0
+		for key := range r.of.there {
+			if r.scope.Has(key) {
+				n++
+			}
+		}
+		require.EqualValues(t, n, f.Total)
+	case wire.TypeSubscriptionStatus:
+		r.open(false)
+	}
+}
+
+// No frame to a reader has a byte of an object outside of the scope of its
+// subscription, whatever happens to the collection and the connection.
+func TestFramesDiscloseNothingOutsideOfTheScope(t *testing.T) {
+	had := 0
+	for seed := range int64(40) {
+		c := newSecretive(t, seed)
+		name := "n1-" + c.planted.Plant("name of n1")
+		var readers []*narrow
+		for _, f := range []wire.Subscribe{
+			{Namespace: "team-a"},
+			{Namespace: "team-a", LabelSelector: "app=web"},
+			{Namespace: "team-b", MetadataOnly: true},
+			{Namespace: "team-b", FieldSelector: "spec.nodeName!=none"},
+			{Namespace: "team-c", FieldSelector: "metadata.name=" + name},
+			{FieldSelector: "metadata.name=" + name},
+			{},
+		} {
+			fields, err := selector.ParseFields(f.FieldSelector)
+			require.NoError(t, err)
+			r := &narrow{of: c, subscribe: f, scope: selector.ScopeOf(f.Namespace, fields)}
+			r.open(false)
+			readers = append(readers, r)
+		}
+		for range 400 {
+			r := readers[c.rand.Intn(len(readers))]
+			switch n := c.rand.Intn(100); {
+			case n < 40:
+				c.change()
+			case n < 41:
+				c.relist(c.rand.Intn(12))
+			case n < 43:
+				r.open(c.rand.Intn(2) == 0)
+			case n < 46:
+				r.keep()
+			default:
+				r.pull()
+			}
+		}
+		for _, r := range readers {
+			had += r.had
+		}
+	}
+	require.Positive(t, had, "there are sentinels in what readers may have")
+}

@@ -1,0 +1,141 @@
+// Package skeleton has the dictionaries that bodies are compressed with.
+//
+// A dictionary reaches everyone who may read anything of a resource, so nothing in
+// it may come from an object. These are made of what is public: the member names of
+// Kubernetes' own kinds in their usual order, and the values that Kubernetes itself
+// puts there. They depend on the resource and its kind alone, and are compiled in.
+// Custom resources, of which only the metadata is known, share one skeleton.
+//
+// # Files
+//
+// Each file in kinds is named after a resource, as in deployments.apps, and has a
+// sequence of JSON values. The first is an object as Kubernetes writes it, with
+// empty strings for values that differ from object to object, and -1 for numbers
+// that do. It becomes part of the dictionary twice: in the order of the file, which
+// is that of the built-in kinds, and with sorted members, as custom resources and
+// much that was written by tools are stored. The other values are what else occurs;
+// their members follow without the braces around them.
+//
+// Some values stand for others: "$metadata" and "$podspec" for the first value of
+// the file with that name, whose other values are used as well, and "$apiVersion"
+// and "$kind" for those of the resource.
+package skeleton
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"regexp"
+	"strconv"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+//go:embed kinds
+var kinds embed.FS
+
+// custom is the file for resources without one.
+const custom = "custom"
+
+// shared are the files that others refer to.
+var shared = []string{"podspec", "metadata"}
+
+// Dictionary returns the dictionary for bodies of a resource. It is the same for
+// everyone, every time.
+func Dictionary(resource api.Resource, kind string) []byte {
+	name := resource.Name
+	if resource.Group != "" {
+		name += "." + resource.Group
+	}
+	values, err := read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		values, err = read(custom)
+	}
+	if err == nil {
+		var dictionary []byte
+		if dictionary, err = assemble(values, resource, kind); err == nil {
+			return dictionary
+		}
+	}
+	panic("skeleton: " + name + ": " + err.Error()) // the files are compiled in, and a test reads all of them
+}
+
+// assemble makes a dictionary of the values of a file.
+func assemble(values []json.RawMessage, resource api.Resource, kind string) ([]byte, error) {
+	main := values[0]
+	fragments := values[1:]
+	for _, name := range shared {
+		included, err := read(name)
+		if err != nil {
+			return nil, err
+		}
+		before := len(main)
+		main = bytes.ReplaceAll(main, []byte(`"$`+name+`"`), included[0])
+		if len(main) > before || name == "metadata" {
+			fragments = append(fragments, included[1:]...)
+		}
+	}
+	main = bytes.ReplaceAll(main, []byte("$apiVersion"), []byte(resource.APIVersion()))
+	main = bytes.ReplaceAll(main, []byte("$kind"), []byte(kind))
+	dictionary := text(main)
+	sorted, err := sortMembers(main)
+	if err != nil {
+		return nil, err
+	}
+	dictionary = append(dictionary, text(sorted)...)
+	for _, f := range fragments {
+		members := text(f)
+		dictionary = append(dictionary, members[1:len(members)-1]...)
+	}
+	return dictionary, nil
+}
+
+// read returns the values of a file.
+func read(name string) ([]json.RawMessage, error) {
+	data, err := kinds.ReadFile("kinds/" + name + ".json")
+	if err != nil {
+		return nil, err
+	}
+	var values []json.RawMessage
+	for decoder := json.NewDecoder(bytes.NewReader(data)); ; {
+		var value json.RawMessage
+		switch err := decoder.Decode(&value); {
+		case err == nil:
+			values = append(values, value)
+		case err == io.EOF && len(values) > 0:
+			return values, nil
+		default:
+			return nil, errors.New("value " + strconv.Itoa(len(values)) + ": " + err.Error())
+		}
+	}
+}
+
+// variable are numbers that differ from object to object.
+var variable = regexp.MustCompile(`:-1\b`)
+
+// text is a value as it stands in a dictionary.
+func text(value json.RawMessage) []byte {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, value); err != nil {
+		panic("skeleton: " + err.Error()) // it was decoded
+	}
+	return variable.ReplaceAll(compact.Bytes(), []byte(":"))
+}
+
+// sortMembers sorts the members of objects by name.
+func sortMembers(value json.RawMessage) (json.RawMessage, error) {
+	var decoded any
+	if err := json.Unmarshal(value, &decoded); err != nil {
+		return nil, err
+	}
+	var sorted bytes.Buffer
+	encoder := json.NewEncoder(&sorted)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(decoded); err != nil {
+		return nil, err
+	}
+	return sorted.Bytes(), nil
+}
