@@ -20,6 +20,11 @@
 // has, the two together are the exact state at the version that ends the
 // snapshot. No state is copied for it, whatever the number of readers.
 //
+// No frame of a subscription has a byte of an object outside of its scope: neither
+// objects nor label sets, faults and totals. Label sets have numbers of the
+// subscription's own, unless it is one of everything. A dictionary is sent to all
+// readers of a resource; whoever sets it must not make it of objects.
+//
 // A session is I/O-free: messages in through Receive, out through Next, time as
 // an argument. It shares its collections with other sessions and is no more safe
 // for concurrent use than they are.
