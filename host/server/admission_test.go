@@ -217,7 +217,7 @@ func TestUsersHaveTheirShareOfConnections(t *testing.T) {
 		require.Eventually(t, func() bool {
 			r := c.reader("127.0.0.1")
 			welcome := c.greets(r, "ann") == ""
-			require.NoError(t, r.Conn.Close(nil))
+			_ = r.Conn.Close(nil) // the server has closed the connections that it refused
 			return welcome
 		}, time.Minute, time.Millisecond)
 	}

@@ -53,7 +53,7 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.equal(second.begun, 1);
     assert.equal(s.connector.subscribes.length, 2);
     assert.ok(s.connector.subscribes[1]! >= 130, "without a snapshot");
-    assert.deepEqual([...states, s.pods.status.state], ["live"]);
+    assert.deepEqual([...states.add(s.pods.status.state)], ["live"]);
   });
 
   test("an object that is taken out of memory at any moment loses and repeats nothing", options, async (t) => {

@@ -65,7 +65,7 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     connector.put("default/web-1", "web", "Failed");
     await until(pods, ({ resourceVersion }) => resourceVersion === String(connector.rv));
     assert.equal(pods.progress.objects, 300);
-    assert.deepEqual([...states, pods.status.state], ["live"]);
+    assert.deepEqual([...states.add(pods.status.state)], ["live"]);
     assert.equal((await wg.inspect()).reconnects, 0);
     assert.equal(await relists(wg), 1);
     assert.equal(feed.begun, 2, "on the same socket");

@@ -1,5 +1,5 @@
 import type {
-  Cell, Collection, CollectionProgress, CollectionStatus, KubeObject, ListResult, Row, Schema, State, Status, View, ViewOptions, ViewSnapshot, WatchEvent, Watchglass,
+  Cell, Collection, CollectionProgress, CollectionStatus, KubeObject, ListResult, Row, Schema, State, Status, View, ViewOptions, ViewSnapshot, Watch, WatchEvent, Watchglass,
 } from "watchglass";
 import { type Item, NODES, PODS, makeNode, makePod, objectOf, random } from "./objects.ts";
 import { Refused, parseFields, parseLabels } from "./selectors.ts";
@@ -185,7 +185,9 @@ export class FakeCollection implements Collection {
     return { items, resourceVersion: String(this.#rv), continue: "" };
   }
 
-  async *watch(): AsyncIterable<WatchEvent> {}
+  watch(): Watch {
+    return { end: undefined, async *[Symbol.asyncIterator](): AsyncGenerator<WatchEvent> {} };
+  }
 
   /** The page may come back to a resource that it closed. */
   reopen(): void { this.#listeners.clear(); }
