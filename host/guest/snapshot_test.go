@@ -51,7 +51,8 @@ func TestR7_SnapshotAndRestore(t *testing.T) {
 	whole := len(disk.chunks)
 	rv := w.put("default/p07", "Failed")
 	w.reach(pods, func(s Status) bool { return s.ResourceVersion >= rv })
-	require.NoError(t, disk.save(w.ctx, pods, 2000))
+	// The dictionary and the object share a chunk of this size.
+	require.NoError(t, disk.save(w.ctx, pods, 16<<10))
 	require.Len(t, disk.chunks, whole+1, "an increment is small")
 	require.Equal(t, rv, disk.at.ResourceVersion)
 	require.NoError(t, w.client.Close())

@@ -17,7 +17,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		run  func(*testing.T, Harness)
 	}{
 		{"schemas are sorted and found", testSchemas},
-		{"an unknown resource is a 404 that names the known ones", testUnknownResource},
+		{"an unknown resource is a 404 that names it", testUnknownResource},
 		{"an empty list has a revision", testEmptyList},
 		{"E7 C41 a list is ordered and as of one revision", testList},
 		{"K16 keys of cluster-scoped objects are names", testClusterScoped},
@@ -64,7 +64,6 @@ func testUnknownResource(t *testing.T, h Harness) {
 	_, err := h.Source.Schema(t.Context(), unknown)
 	assert.ErrorIs(t, err, api.NotFound(""))
 	assert.ErrorContains(t, err, "example.com/v1/unicorns")
-	assert.ErrorContains(t, err, "v1/configmaps")
 	assert.ErrorIs(t, h.Source.Stream(t.Context(), unknown, 0, newRecorder(t, 0)), api.NotFound(""))
 }
 
