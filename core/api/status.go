@@ -99,12 +99,14 @@ func Unavailable(message string) *Status {
 }
 
 // LimitReached is the refusal of a request, message or connection by a resource
-// limit: 413 for a single one that is too large, 429 for too many of one client,
-// 503 when the server is full. Its Cause is the name of the limit, which ends the
-// message as well.
+// limit: 408 for a client that is too slow, 413 for a single one that is too large,
+// 429 for too many of one client, 503 when the server is full. Its Cause is the name
+// of the limit, which ends the message as well.
 func LimitReached(code int, limit, message string) *Status {
 	s := &Status{Code: code, Reason: ReasonUnavailable, RetryAfterSeconds: 5, Cause: limit, Message: message + " (limit: " + limit + ")"}
 	switch code {
+	case 408:
+		s.Reason, s.RetryAfterSeconds = ReasonTimeout, 0
 	case 413:
 		s.Reason, s.RetryAfterSeconds = ReasonTooLarge, 0
 	case 429:

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
@@ -14,6 +13,7 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/kubeapi"
+	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/source"
 	"github.com/watchglass/watchglass/wasm/bodies"
 )
@@ -25,10 +25,6 @@ func (c *Connector) Backend() kubeapi.Backend { return backend{c} }
 // backend is the connector as a kubeapi.Backend. Each call holds its collection
 // for as long as it takes, and copies what it hands out.
 type backend struct{ connector *Connector }
-
-// readyTimeout is how long a request waits for a collection's first list, before
-// it is told to come again (rule C6).
-const readyTimeout = 10 * time.Second
 
 // Resources implements kubeapi.Backend.
 func (b backend) Resources(ctx context.Context) ([]kubeapi.Resource, error) {
@@ -74,11 +70,11 @@ func (b backend) hold(ctx context.Context, resource api.Resource) (*collection, 
 }
 
 func (b backend) holdOnce(ctx context.Context, resource api.Resource, waiting func() error) (*collection, error) {
-	bounded, cancel := context.WithTimeout(ctx, readyTimeout)
+	bounded, cancel := context.WithTimeout(ctx, b.connector.config.Limits.Duration(limit.ListTimeout))
 	defer cancel()
 	col, err := b.connector.hold(bounded, resource, waiting)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return nil, api.TooManyRequests(resource.String()+" has not been listed yet"+b.connector.excuse(resource)+": try again", 1)
+		return nil, b.connector.config.Limits.Refuse(limit.ListTimeout, resource.String()+" has not been listed yet"+b.connector.excuse(resource)+": try again")
 	}
 	return col, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/host/limit"
 )
 
 // collection is one resource that somebody reads, or read a moment ago. Its
@@ -107,7 +108,7 @@ func (col *collection) left() {
 		return
 	}
 	col.idleSince = time.Now()
-	col.linger = time.AfterFunc(col.connector.config.Linger, col.expire)
+	col.linger = time.AfterFunc(col.connector.config.Limits.Duration(limit.Linger), col.expire)
 }
 
 func (col *collection) used() bool { return len(col.readers) > 0 || col.holds > 0 }
@@ -118,7 +119,7 @@ func (col *collection) expire() {
 	c := col.connector
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || col.used() || c.collections[col.resource] != col || time.Since(col.idleSince) < c.config.Linger {
+	if c.closed || col.used() || c.collections[col.resource] != col || time.Since(col.idleSince) < c.config.Limits.Duration(limit.Linger) {
 		return
 	}
 	delete(c.collections, col.resource)

@@ -12,14 +12,8 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// The defaults of Config.
-const (
-	DefaultMessageBytes  = 64 << 10
-	DefaultWriteTimeout  = time.Minute
-	DefaultHelloTimeout  = 10 * time.Second
-	DefaultLookupTimeout = 5 * time.Second
-	DefaultLinger        = 30 * time.Second
-)
+// DefaultMessageBytes is that of Config.
+const DefaultMessageBytes = 64 << 10
 
 // Config of a connector. Source is required, every other zero takes its
 // default.
@@ -53,20 +47,9 @@ type Config struct {
 	// smaller keeps a reader's steps short and lets it show something sooner. One
 	// object or transaction always goes in one message.
 	MessageBytes int
-	// WriteTimeout is how long one message may take to leave. A reader that
-	// is slower is taken for dead. A slow but living one is held back by its
-	// own credit long before.
-	WriteTimeout time.Duration
-	// HelloTimeout is how long a new connection may go without a Hello.
-	HelloTimeout time.Duration
-	// LookupTimeout is how long the source may take to describe a resource, and
-	// Access to decide.
-	LookupTimeout time.Duration
-	// History bounds how far back a reader can resume, per resource.
+	// History bounds how far back a reader can resume, per resource. Zeros take the
+	// values of Limits.
 	History history.Limits
-	// Linger is how long an upstream watch runs on after its last reader
-	// left, so that a reload of a page does not list the resource anew.
-	Linger time.Duration
 }
 
 func (c Config) withDefaults() Config {
@@ -80,12 +63,12 @@ func (c Config) withDefaults() Config {
 		c.Session.Server = "watchglass"
 	}
 	setDefault(&c.MessageBytes, DefaultMessageBytes)
-	setDefault(&c.WriteTimeout, DefaultWriteTimeout)
-	setDefault(&c.HelloTimeout, DefaultHelloTimeout)
-	setDefault(&c.LookupTimeout, DefaultLookupTimeout)
-	setDefault(&c.Linger, DefaultLinger)
 	if c.Limits == nil {
 		c.Limits = limit.NewSet()
+	}
+	setDefault(&c.History.WindowMillis, c.Limits.Duration(limit.HistoryWindow).Milliseconds())
+	if c.Limits.Given(limit.MaxHistoryEvents) { // the window's own default grows with its time
+		setDefault(&c.History.MaxCapacity, c.Limits.Int(limit.MaxHistoryEvents))
 	}
 	setDefault(&c.ReviewInterval, access.ReviewInterval)
 	return c

@@ -179,7 +179,7 @@ func TestOneUpstreamWatchForManyReaders(t *testing.T) {
 }
 
 func TestUpstreamWatchLingersAndThenStops(t *testing.T) {
-	run(t, connector.Config{Linger: time.Minute}, func(t *testing.T, w *world) {
+	run(t, connector.Config{Limits: limit.NewSet().With(limit.Linger, int64(time.Minute))}, func(t *testing.T, w *world) {
 		w.fill(1)
 		r, _ := w.synced()
 		require.NoError(t, r.Conn.Close(nil))
@@ -204,7 +204,7 @@ func TestUnsubscribedResourceStopsWhileTheReaderStays(t *testing.T) {
 		w.fill(1)
 		r, _ := w.synced()
 		require.NoError(t, r.Send(t.Context(), &wire.Unsubscribe{Subscription: 1}))
-		time.Sleep(connector.DefaultLinger + time.Second)
+		time.Sleep(time.Duration(limit.Linger.Default) + time.Second)
 		assert.Empty(t, w.connector.Stats().Resources)
 		assert.Equal(t, 1, w.connector.Stats().Readers)
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/limit"
 )
 
 // lookups are what others had to be asked before a message can be taken in
@@ -63,7 +64,7 @@ func (r *reader) identify(ctx context.Context, hello *wire.Hello, found *lookups
 		return
 	}
 	r.silence.Stop()
-	ctx, cancel := context.WithTimeout(ctx, r.connector.config.LookupTimeout)
+	ctx, cancel := context.WithTimeout(ctx, r.connector.lookupTimeout())
 	defer cancel()
 	found.greeting, found.token = true, strings.Clone(hello.Token)
 	found.user, found.refused = r.connector.access.Authenticate(ctx, found.token)
@@ -76,7 +77,7 @@ func (r *reader) inquire(ctx context.Context, user *access.User, asked *session.
 	if _, known := found.rights[request]; known {
 		return
 	}
-	bounded, cancel := context.WithTimeout(ctx, r.connector.config.LookupTimeout)
+	bounded, cancel := context.WithTimeout(ctx, r.connector.lookupTimeout())
 	defer cancel()
 	var decided right
 	decided.reviewAt, decided.refused = r.connector.access.Authorize(bounded, user, request)
@@ -91,16 +92,22 @@ func accessRequest(asked *session.Request) access.Request {
 	return access.NewRequest(asked.Resource, strings.Clone(asked.Frame.Namespace), asked.Selection.Fields)
 }
 
+func (c *Connector) lookupTimeout() time.Duration {
+	return c.config.Limits.Duration(limit.LookupTimeout)
+}
+
 func (c *Connector) schema(ctx context.Context, resource api.Resource) schema {
-	ctx, cancel := context.WithTimeout(ctx, c.config.LookupTimeout)
+	bounded, cancel := context.WithTimeout(ctx, c.lookupTimeout())
 	defer cancel()
-	found, err := c.config.Source.Schema(ctx, resource)
+	found, err := c.config.Source.Schema(bounded, resource)
 	var status *api.Status
 	switch {
 	case err == nil:
 		return schema{schema: found}
 	case errors.As(err, &status):
 		return schema{status: status}
+	case bounded.Err() != nil && ctx.Err() == nil:
+		return schema{status: c.config.Limits.Refuse(limit.LookupTimeout, "the source does not say in time what "+resource.String()+" is")}
 	}
 	return schema{status: api.Unavailable("the source does not say what " + resource.String() + " is: " + err.Error())}
 }

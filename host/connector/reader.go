@@ -125,7 +125,7 @@ func (c *Connector) ServePart(ctx context.Context, conn MessageConn, part Part) 
 	config.Authenticate, config.Shard = r.authenticate, part.Shard
 	r.session = session.New(config, r)
 	r.sender.init(r)
-	r.silence = time.AfterFunc(c.config.HelloTimeout, func() {
+	r.silence = time.AfterFunc(c.config.Limits.Duration(limit.HelloTimeout), func() {
 		r.silent.Store(true)
 		r.end()
 	})

@@ -89,7 +89,7 @@ func TestSilentConnectionIsClosed(t *testing.T) {
 		r, _, _ := w.connect()
 		begun := time.Now()
 		require.ErrorIs(t, r.UntilEnd(t.Context()), io.EOF)
-		assert.Equal(t, connector.DefaultHelloTimeout, time.Since(begun))
+		assert.Equal(t, time.Duration(limit.HelloTimeout.Default), time.Since(begun))
 		require.NotNil(t, r.Status)
 		assert.Equal(t, api.ReasonTimeout, r.Status.Reason)
 
@@ -113,7 +113,7 @@ func TestMessagesWithoutHelloAreSilence(t *testing.T) {
 				defer cancel()
 				require.NoError(t, r.Send(ctx, message))
 				require.ErrorIs(t, r.UntilEnd(ctx), io.EOF)
-				assert.Equal(t, connector.DefaultHelloTimeout, time.Since(begun))
+				assert.Equal(t, time.Duration(limit.HelloTimeout.Default), time.Since(begun))
 				require.NotNil(t, r.Status)
 				assert.Equal(t, api.ReasonTimeout, r.Status.Reason)
 			})
@@ -268,7 +268,7 @@ func TestHammer(t *testing.T) {
 	}
 	before := runtime.NumGoroutine()
 	c := connector.New(connector.Config{
-		Source: src, Logger: slog.New(slog.DiscardHandler), Linger: time.Millisecond, MessageBytes: 4096,
+		Source: src, Logger: slog.New(slog.DiscardHandler), Limits: limit.NewSet().With(limit.Linger, int64(time.Millisecond)), MessageBytes: 4096,
 	})
 	var readers sync.WaitGroup
 	for seed := range 16 {

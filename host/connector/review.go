@@ -119,7 +119,7 @@ func (r *reader) reviewOnce(ctx context.Context) time.Duration {
 
 func (r *reader) renewToken(ctx context.Context, token string) (*access.User, *api.Status) {
 	c := r.connector
-	bounded, cancel := context.WithTimeout(ctx, c.config.LookupTimeout)
+	bounded, cancel := context.WithTimeout(ctx, c.lookupTimeout())
 	defer cancel()
 	user, status := c.access.Authenticate(bounded, token)
 	if status != nil {
@@ -152,7 +152,7 @@ func (r *reader) renewRights(ctx context.Context, user *access.User, rights map[
 	group.SetLimit(reviewsAtOnce)
 	for id, g := range rights {
 		group.Go(func() error {
-			bounded, cancel := context.WithTimeout(ctx, c.config.LookupTimeout)
+			bounded, cancel := context.WithTimeout(ctx, c.lookupTimeout())
 			defer cancel()
 			reviewAt, status := c.access.Authorize(bounded, user, g.request)
 			if status == nil || access.Decided(status) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/limit"
 )
 
 const (
@@ -120,16 +121,13 @@ func (s *sender) over(ctx, working context.Context) (over bool, err error) {
 	case ctx.Err() != nil || s.connector.stopping.Err() != nil:
 		return true, s.goodbye(working, errClosing())
 	case s.silent.Load():
-		return true, s.goodbye(working, errSilent())
+		return true, s.goodbye(working, s.connector.errSilent())
 	}
 	return false, nil
 }
 
-func errSilent() *api.Status {
-	return &api.Status{
-		Code: 408, Reason: api.ReasonTimeout,
-		Message: "the reader connected and said nothing: the first message must have come by now, and begin with a Hello frame",
-	}
+func (c *Connector) errSilent() *api.Status {
+	return c.config.Limits.Refuse(limit.HelloTimeout, "no Hello has come in time: the first message must begin with a Hello frame")
 }
 
 // sendNext writes the next message, if there is one, and returns when the one
@@ -164,6 +162,7 @@ func (s *sender) write(ctx context.Context, now int64, f func(context.Context) e
 	s.began.Store(0)
 	if err != nil && context.Cause(ctx) == errStalled {
 		err = errStalled
+		s.connector.config.Limits.Count(limit.WriteTimeout)
 	}
 	return err
 }
@@ -195,7 +194,7 @@ func (s *sender) trySend() {
 // one could have, rather than set a timer for each of them. What it returns stops
 // it, or the end of ctx does if it is looking just then.
 func (s *sender) guard(ctx context.Context, cancel context.CancelCauseFunc) (stop func() bool) {
-	timeout := s.connector.config.WriteTimeout
+	timeout := s.connector.config.Limits.Duration(limit.WriteTimeout)
 	var timer *time.Timer
 	look := func() {
 		left := timeout

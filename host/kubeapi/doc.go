@@ -17,12 +17,14 @@
 // The headers of a watch leave before there is an event (rule P1). From then on
 // a failure is an ERROR event, after which the stream ends (rule P6); before, it
 // is a Status with its HTTP code (rule P7). A watch ends without a word when its
-// time is over, when its consumer was too slow, when the backend has begun a new
-// history, and when the server stops (rule P10): the client resumes from its
-// last resource version. What waits for a slow client is bounded by the backend,
-// which ends the watch; a client that takes nothing for [Config.WriteTimeout] is
+// time is over, when its consumer was too slow, and when the server stops (rule P10):
+// the client resumes from its last resource version. A watch of a history that the
+// backend has lost ends with 410. What waits for a slow client is bounded by the backend,
+// which ends the watch; a client that takes nothing for the write-timeout is
 // taken for dead. Watches and other requests beyond [limit.MaxWatches] and
-// [limit.MaxRequests] are 429.
+// [limit.MaxRequests] are 429. Clients share them: none has more than are left for
+// others, and a list of many objects counts several times. Requests that wait, for a
+// first list or for a resource version, are bounded by [limit.MaxWaitingRequests].
 //
 // # What is different from a kube-apiserver
 //

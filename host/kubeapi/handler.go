@@ -14,12 +14,6 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// The defaults of Config.
-const (
-	DefaultMinTimeout   = 30 * time.Minute
-	DefaultWriteTimeout = time.Minute
-)
-
 // Config of a handler. Backend is required, every other zero takes its default.
 type Config struct {
 	Backend Backend
@@ -33,12 +27,6 @@ type Config struct {
 	// comes sooner when a decision of Access expires. Zero means
 	// access.ReviewInterval.
 	ReviewInterval time.Duration
-	// MinTimeout is the least time of a watch that asks for none; it gets up
-	// to twice that, at random (rule P9).
-	MinTimeout time.Duration
-	// WriteTimeout is how long a client may take nothing of what is sent to
-	// it, where the server can tell.
-	WriteTimeout time.Duration
 	// Limits holds the resource limits of the server and counts when they act. Nil
 	// means the defaults, uncounted.
 	Limits *limit.Set
@@ -66,12 +54,6 @@ type Handler struct {
 
 // New makes a handler.
 func New(config Config) *Handler {
-	if config.MinTimeout == 0 {
-		config.MinTimeout = DefaultMinTimeout
-	}
-	if config.WriteTimeout == 0 {
-		config.WriteTimeout = DefaultWriteTimeout
-	}
 	if config.Access == nil {
 		config.Access = access.Everyone()
 	}
@@ -98,7 +80,7 @@ const allowed = "GET, HEAD, OPTIONS"
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	out := newOutput(w, h.config.WriteTimeout)
+	out := newOutput(w, h.config.Limits)
 	request := &request{place: findPlace(r.URL.Path), verb: "other"}
 	defer func() { h.counts.add(request.verb, out.code) }()
 	status := h.serve(out, r, request)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/kubeapi"
 	"github.com/watchglass/watchglass/host/limit"
 )
@@ -138,5 +139,41 @@ func TestSelectorsBeyondTheLimitsAre413(t *testing.T) {
 		requireStatus(t, w.get("/api/v1/pods?labelSelector=a+in+b"), 400, "BadRequest")
 		requireStatus(t, w.get("/api/v1/pods?watch=1&fieldSelector=status.phase"), 400, "BadRequest")
 		assert.Equal(t, 200, w.get("/api/v1/pods?labelSelector=app+in+(a,b,c),x&fieldSelector=metadata.name!=x").StatusCode)
+	})
+}
+
+func TestTheTimeForAListIsALimit(t *testing.T) {
+	limits := limit.NewSet().With(limit.ListTimeout, int64(4*time.Second))
+	runOn(t, connector.Config{Limits: limits}, kubeapi.Config{}, func(t *testing.T, w *world) {
+		w.source.stalled = true
+		begun := time.Now()
+		a := w.get("/api/v1/pods")
+		assert.Equal(t, 4*time.Second, time.Since(begun))
+		requireStatus(t, a, 429, "TooManyRequests")
+		assert.Contains(t, a.text, "list-timeout")
+		assert.EqualValues(t, 1, limits.Refusals(limit.ListTimeout))
+	})
+}
+
+func TestTheTimeForAPieceOfAnAnswerIsALimit(t *testing.T) {
+	limits := limit.NewSet().With(limit.WriteTimeout, int64(4*time.Second))
+	run(t, kubeapi.Config{Limits: limits}, func(t *testing.T, w *world) {
+		w.fill(2000)
+		r := w.request(http.MethodGet, "/api/v1/pods")
+		defer r.Body.Close()
+		time.Sleep(4*time.Second + time.Millisecond)
+		synctest.Wait()
+		assert.Contains(t, metrics(w), `watchglass_kubeapi_request_seats 0`, "the list has ended")
+		assert.EqualValues(t, 1, limits.Refusals(limit.WriteTimeout))
+	})
+}
+
+func TestTheDurationOfAWatchIsALimit(t *testing.T) {
+	limits := limit.NewSet().With(limit.MinWatchTimeout, int64(time.Minute))
+	run(t, kubeapi.Config{Limits: limits}, func(t *testing.T, w *world) {
+		begun := time.Now()
+		w.watch("/api/v1/pods?watch=1").ends()
+		assert.GreaterOrEqual(t, time.Since(begun), time.Minute)
+		assert.LessOrEqual(t, time.Since(begun), 2*time.Minute)
 	})
 }

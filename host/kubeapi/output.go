@@ -2,11 +2,14 @@ package kubeapi
 
 import (
 	"compress/gzip"
+	"errors"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
 	"github.com/watchglass/watchglass/host/internal/accept"
+	"github.com/watchglass/watchglass/host/limit"
 )
 
 // output remembers the status code for the metrics, and gives the client a time
@@ -15,12 +18,13 @@ import (
 type output struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	timeout time.Duration
+	limits  *limit.Set
 	code    int
+	stalled bool // the client took too long
 }
 
-func newOutput(w http.ResponseWriter, timeout time.Duration) *output {
-	o := &output{w, http.NewResponseController(w), timeout, http.StatusOK}
+func newOutput(w http.ResponseWriter, limits *limit.Set) *output {
+	o := &output{ResponseWriter: w, control: http.NewResponseController(w), limits: limits, code: http.StatusOK}
 	o.control.SetWriteDeadline(time.Time{})
 	return o
 }
@@ -44,9 +48,14 @@ func (o *output) Write(data []byte) (n int, err error) {
 func (o *output) Flush() error { return o.timed(o.control.Flush) }
 
 func (o *output) timed(f func() error) error {
-	o.control.SetWriteDeadline(time.Now().Add(o.timeout))
+	o.control.SetWriteDeadline(time.Now().Add(o.limits.Duration(limit.WriteTimeout)))
 	defer o.control.SetWriteDeadline(time.Time{})
-	return f()
+	err := f()
+	if errors.Is(err, os.ErrDeadlineExceeded) && !o.stalled {
+		o.stalled = true
+		o.limits.Count(limit.WriteTimeout)
+	}
+	return err
 }
 
 const (

@@ -11,6 +11,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/internal/accept"
+	"github.com/watchglass/watchglass/host/limit"
 )
 
 // watch answers with a stream of events, of a collection or of one object. It
@@ -52,7 +53,8 @@ func (h *Handler) timeout(seconds uint32) time.Duration {
 	if seconds > 0 {
 		return time.Duration(seconds) * time.Second
 	}
-	return h.config.MinTimeout + rand.N(h.config.MinTimeout)
+	least := h.config.Limits.Duration(limit.MinWatchTimeout)
+	return least + rand.N(least)
 }
 
 // run sends events until the watch ends, for whatever reason (rule P10).

@@ -19,6 +19,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/kubeapi"
+	"github.com/watchglass/watchglass/host/limit"
 )
 
 const initialEvents = "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
@@ -188,7 +189,7 @@ func TestP10_TheEndOfTheServerIsACleanOne(t *testing.T) {
 // The watch of a client that does not read is ended by the cacher. The client
 // gets what was queued for it and an ERROR event. Others notice nothing.
 func TestP10_ASlowClientIsEndedAndLosesOnlyTheRest(t *testing.T) {
-	run(t, kubeapi.Config{WriteTimeout: time.Hour}, func(t *testing.T, w *world) {
+	run(t, kubeapi.Config{Limits: limit.NewSet().With(limit.WriteTimeout, int64(time.Hour))}, func(t *testing.T, w *world) {
 		slow := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
 		quick := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
 		const changes = 3000
@@ -233,7 +234,7 @@ func TestP10_ASlowClientIsEndedAndLosesOnlyTheRest(t *testing.T) {
 }
 
 func TestP10_AClientThatTakesNothingIsGivenUp(t *testing.T) {
-	run(t, kubeapi.Config{WriteTimeout: time.Minute}, func(t *testing.T, w *world) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
 		for i := range 100 {
 			w.put(api.Key(fmt.Sprintf("a/p%d", i)), "web")

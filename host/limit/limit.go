@@ -26,8 +26,10 @@ type Limit struct {
 	// Default is the value of a Set that does not say otherwise.
 	Default int64
 	Unit    Unit
-	// Code is the HTTP status code of a refusal: 413 for one request that is too
-	// large, 429 for too many requests of one client, 503 when the server is full.
+	// Code is the HTTP status code of a refusal: 408 for a client that is too slow,
+	// 413 for one request that is too large, 429 for too many requests of one
+	// client, 503 when the server is full. Zero means that the limit refuses
+	// nothing, and is not counted.
 	Code int
 	// Help is the flag's help text. It says what is limited and what happens at the
 	// limit.
@@ -62,12 +64,13 @@ func All() []*Limit {
 // everything else is safe for concurrent use.
 type Set struct {
 	values   []int64
+	given    []bool
 	refusals []atomic.Uint64
 }
 
 // NewSet returns a Set with the default values.
 func NewSet() *Set {
-	s := &Set{values: make([]int64, len(table)), refusals: make([]atomic.Uint64, len(table))}
+	s := &Set{values: make([]int64, len(table)), given: make([]bool, len(table)), refusals: make([]atomic.Uint64, len(table))}
 	for i, l := range table {
 		s.values[i] = l.Default
 	}
@@ -91,9 +94,12 @@ func (s *Set) Duration(l *Limit) time.Duration { return time.Duration(s.Value(l)
 // With changes a value and returns the Set. It must be called before the Set is
 // shared.
 func (s *Set) With(l *Limit, value int64) *Set {
-	s.values[l.index] = value
+	s.values[l.index], s.given[l.index] = value, true
 	return s
 }
+
+// Given reports whether With has set the value.
+func (s *Set) Given(l *Limit) bool { return s != nil && s.given[l.index] }
 
 // Refuse counts a refusal and returns its Status. The message is the given text,
 // which says what was refused, followed by the name of the limit. It does not

@@ -21,6 +21,7 @@ import (
 	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/connector/connectortest"
+	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/push"
 	"github.com/watchglass/watchglass/host/server"
 	"github.com/watchglass/watchglass/host/source/memory"
@@ -279,7 +280,7 @@ func TestALaterRefusalIsWaitedFor(t *testing.T) {
 
 // Where readers connect there may be another path than /watch.
 func TestWhoTakesUsForAReaderIsNoEdge(t *testing.T) {
-	c := connector.New(connector.Config{Source: newSource(), Logger: slog.New(slog.DiscardHandler), HelloTimeout: time.Millisecond})
+	c := connector.New(connector.Config{Source: newSource(), Logger: slog.New(slog.DiscardHandler), Limits: limit.NewSet().With(limit.HelloTimeout, int64(time.Millisecond))})
 	s, err := server.New(server.Config{Connector: c, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	listening := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

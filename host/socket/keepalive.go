@@ -6,12 +6,12 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/limit"
 )
 
 // pongTimeout is longer than a connector takes to give up on a message, because
 // a ping waits for the message before it.
-const pongTimeout = connector.DefaultWriteTimeout + 15*time.Second
+var pongTimeout = time.Duration(limit.WriteTimeout.Default) + 15*time.Second
 
 // KeepAlive asks the other side for a sign of life every so often, and drops the
 // connection when none comes, until stop is called, which waits for the end of it.

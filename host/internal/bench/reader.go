@@ -11,6 +11,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/connector/connectortest"
+	"github.com/watchglass/watchglass/host/limit"
 )
 
 // reader is a real engine at a real connector, which tells what it receives.
@@ -114,7 +115,7 @@ func play(ctx context.Context, w *world, changes, batch int, tapes ...tape) erro
 	ctx, cancel := context.WithCancel(ctx)
 	c := connector.New(connector.Config{
 		Source: w, Logger: slog.New(slog.DiscardHandler),
-		WriteTimeout: time.Hour, // one reader waits until the other has all
+		Limits: limit.NewSet().With(limit.WriteTimeout, int64(time.Hour)), // one reader waits until the other has all
 	})
 	defer func() {
 		cancel()     // nobody reads any more, so that it is cut, not closed
