@@ -72,7 +72,7 @@ func (s *Set) WriteMetrics(w io.Writer) {
 	}
 	fmt.Fprint(w, "# HELP watchglass_limit_refusals_total Requests, connections and messages refused, by the limit that acted.\n# TYPE watchglass_limit_refusals_total counter\n")
 	for _, l := range All() {
-		if l.Code == 0 {
+		if l.Code == 0 || l.Uncounted {
 			continue
 		}
 		fmt.Fprintf(w, "watchglass_limit_refusals_total{reason=%q} %d\n", l.Name, s.Refusals(l))

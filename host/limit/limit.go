@@ -28,9 +28,12 @@ type Limit struct {
 	Unit    Unit
 	// Code is the HTTP status code of a refusal: 408 for a client that is too slow,
 	// 413 for one request that is too large, 429 for too many requests of one
-	// client, 503 when the server is full. Zero means that the limit refuses
-	// nothing, and is not counted.
+	// client, 431 for headers, 503 when the server is full. Zero means that the limit
+	// refuses nothing, and is not counted.
 	Code int
+	// Uncounted marks a limit whose refusals are not counted: the HTTP server applies
+	// it by itself.
+	Uncounted bool
 	// Help is the flag's help text. It says what is limited and what happens at the
 	// limit.
 	Help string

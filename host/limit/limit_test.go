@@ -19,7 +19,7 @@ func TestTableIsComplete(t *testing.T) {
 		seen[l.Name] = true
 		assert.NotEmpty(t, l.Help, l.Name)
 		assert.Positive(t, l.Default, l.Name)
-		assert.Contains(t, []int{0, 408, 413, 429, 503}, l.Code, l.Name)
+		assert.Contains(t, []int{0, 408, 413, 429, 431, 503}, l.Code, l.Name)
 	}
 	require.NotEmpty(t, seen)
 }

@@ -31,6 +31,10 @@ var (
 		Name: "header-timeout", Default: int64(5 * time.Second), Unit: Duration,
 		Help: "time that a client may take to send the headers of a request; then the connection is closed",
 	})
+	MaxHeaderBytes = define(Limit{
+		Name: "max-header-bytes", Default: 32 << 10, Unit: Bytes, Code: http.StatusRequestHeaderFieldsTooLarge, Uncounted: true,
+		Help: "size of the headers of a request; larger ones get 431",
+	})
 	IdleTimeout = define(Limit{
 		Name: "idle-timeout", Default: int64(2 * time.Minute), Unit: Duration,
 		Help: "time that a connection without a request stays open",

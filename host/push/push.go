@@ -18,11 +18,8 @@ import (
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/internal/backoff"
 	"github.com/watchglass/watchglass/host/internal/redact"
+	"github.com/watchglass/watchglass/host/limit"
 )
-
-// DefaultPingInterval is how often an idle connection is asked for a sign of
-// life. The edge answers without waking up.
-const DefaultPingInterval = 20 * time.Second
 
 // Config of a pusher. PingInterval and Logger have defaults, Replace may be
 // false; the rest is required.
@@ -41,7 +38,9 @@ type Config struct {
 	// Token is asked for before every attempt, for tokens do not last.
 	Token func() (string, error)
 	// Replace makes the edge forget what it holds of another source.
-	Replace      bool
+	Replace bool
+	// PingInterval is how often an idle connection is asked for a sign of life. The
+	// edge answers without waking up. Zero means the connector's limit of that name.
 	PingInterval time.Duration
 	// Logger gets what happens to the connection at info, what goes wrong at
 	// warn. Nil means slog.Default.
@@ -57,7 +56,7 @@ type Pusher struct {
 // New makes a pusher. The error is a mistake in the config.
 func New(config Config) (*Pusher, error) {
 	if config.PingInterval == 0 {
-		config.PingInterval = DefaultPingInterval
+		config.PingInterval = config.Connector.Limits().Duration(limit.PingInterval)
 	}
 	if config.Logger == nil {
 		config.Logger = slog.Default()

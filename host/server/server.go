@@ -14,17 +14,13 @@ import (
 
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/internal/admission"
+	"github.com/watchglass/watchglass/host/limit"
 )
 
-// The defaults and limits of the HTTP side.
+// Limits of requests other than those of readers, which have their own.
 const (
-	DefaultPingInterval = 20 * time.Second
-
-	headerTimeout  = 5 * time.Second
 	requestTimeout = 30 * time.Second
-	replyTimeout   = time.Minute // for pages; connections of readers have their own
-	idleTimeout    = 2 * time.Minute
-	maxHeaderBytes = 32 << 10
+	replyTimeout   = time.Minute
 )
 
 // Config of a server. Connector is required, every other zero takes its
@@ -55,7 +51,8 @@ type Config struct {
 	// Private keeps /metrics, and why /readyz is not ready, for the handler that
 	// Server.Private returns.
 	Private bool
-	// PingInterval is how often a connection is asked for a sign of life.
+	// PingInterval is how often a connection is asked for a sign of life. Zero means
+	// the limit of that name.
 	PingInterval time.Duration
 }
 
@@ -88,7 +85,7 @@ func New(config Config) (*Server, error) {
 		config.Page = embedded()
 	}
 	if config.PingInterval == 0 {
-		config.PingInterval = DefaultPingInterval
+		config.PingInterval = config.Connector.Limits().Duration(limit.PingInterval)
 	}
 	origins, err := parseOrigins(config.AllowOrigins)
 	if err != nil {
@@ -125,11 +122,12 @@ func (s *Server) routes(page http.Handler) http.Handler {
 
 // bounded returns an HTTP server with the limits that every listener has.
 func (s *Server) bounded(handler http.Handler) *http.Server {
+	limits := s.config.Connector.Limits()
 	server := &http.Server{
 		Handler:           handler,
-		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
+		ReadHeaderTimeout: limits.Duration(limit.HeaderTimeout),
+		IdleTimeout:       limits.Duration(limit.IdleTimeout),
+		MaxHeaderBytes:    limits.Int(limit.MaxHeaderBytes),
 		ErrorLog:          slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
 	}
 	s.Attach(server)

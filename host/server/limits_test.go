@@ -1,0 +1,87 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/limit"
+	"github.com/watchglass/watchglass/host/server"
+)
+
+// say sends a text over a new connection.
+func say(t *testing.T, address, text string) *bufio.Reader {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	_, err = io.WriteString(conn, text)
+	require.NoError(t, err)
+	return bufio.NewReader(conn)
+}
+
+func requireClosed(t *testing.T, r *bufio.Reader) {
+	t.Helper()
+	_, err := r.ReadByte()
+	require.ErrorIs(t, err, io.EOF)
+}
+
+func TestTheTimeForHeadersIsALimit(t *testing.T) {
+	c := startCrowd(t, limit.NewSet().With(limit.HeaderTimeout, int64(20*time.Millisecond)), server.Config{})
+	for _, address := range []string{c.watch, c.kubeAPI} {
+		requireClosed(t, say(t, address, "GET /version HTTP/1.1\r\nHost: "))
+	}
+}
+
+func TestTheTimeWithoutARequestIsALimit(t *testing.T) {
+	c := startCrowd(t, limit.NewSet().With(limit.IdleTimeout, int64(20*time.Millisecond)), server.Config{})
+	for _, address := range []string{c.watch, c.kubeAPI} {
+		r := say(t, address, "GET /healthz HTTP/1.1\r\nHost: "+address+"\r\n\r\n")
+		response, err := http.ReadResponse(r, nil)
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, response.Body)
+		require.NoError(t, err)
+		requireClosed(t, r)
+	}
+}
+
+func TestTheSizeOfHeadersIsALimit(t *testing.T) {
+	c := startCrowd(t, limit.NewSet().With(limit.MaxHeaderBytes, 10<<10), server.Config{})
+	for bytes, code := range map[int]int{8 << 10: 200, 30 << 10: 431} {
+		for _, address := range []string{c.watch, c.kubeAPI} {
+			r := say(t, address, "GET /healthz HTTP/1.1\r\nHost: "+address+"\r\nX: "+strings.Repeat("x", bytes)+"\r\n\r\n")
+			response, err := http.ReadResponse(r, nil)
+			require.NoError(t, err)
+			assert.Equal(t, code, response.StatusCode, "%d bytes", bytes)
+		}
+	}
+}
+
+func TestThePingIntervalIsALimit(t *testing.T) {
+	c := startCrowd(t, limit.NewSet().With(limit.PingInterval, int64(time.Millisecond)), server.Config{})
+	pinged := make(chan struct{}, 1)
+	ws, _, err := websocket.Dial(t.Context(), "ws://"+c.watch+"/watch", &websocket.DialOptions{
+		Subprotocols: []string{wire.Subprotocol},
+		OnPingReceived: func(context.Context, []byte) bool {
+			select {
+			case pinged <- struct{}{}:
+			default:
+			}
+			return true
+		},
+	})
+	require.NoError(t, err)
+	defer ws.CloseNow()
+	ws.CloseRead(t.Context())
+	<-pinged
+}
