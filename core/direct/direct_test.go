@@ -2,6 +2,7 @@ package direct_test
 
 import (
 	"fmt"
+	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,6 +36,30 @@ func TestTheStateThenChanges(t *testing.T) {
 	r.pass(120_000)
 	r.converged()
 	require.Equal(t, []wire.State{wire.Connecting, wire.Syncing, wire.Live}, r.states, "it stays live while nothing happens")
+}
+
+// Watches are short: a server sends a bookmark before the end of each, and that is the
+// progress that keeps the collection live.
+func TestR5_WatchesAskForBookmarksAndAShortTimeout(t *testing.T) {
+	r := newRig(t)
+	fill(r.server, 3)
+	r.collection()
+	r.pass(60_000)
+	r.converged()
+	watches := 0
+	for _, path := range r.server.paths {
+		u, err := url.Parse(path)
+		require.NoError(t, err)
+		q := u.Query()
+		if q.Get("watch") != "1" || q.Get("sendInitialEvents") != "" {
+			continue
+		}
+		watches++
+		require.Equal(t, "true", q.Get("allowWatchBookmarks"), path)
+		require.NotEmpty(t, q.Get("resourceVersion"), path)
+		require.Contains(t, []string{"4", "9"}, q.Get("timeoutSeconds"), path)
+	}
+	require.GreaterOrEqual(t, watches, 6, "%v", r.server.paths)
 }
 
 // A transaction of several objects has one version (G4): none of its events is

@@ -3,6 +3,8 @@ package session_test
 import (
 	"fmt"
 	"math/rand"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -77,4 +79,27 @@ func TestG3_WhatIsEncodedForManyReaders(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Of two readers that are in step the first has the events encoded, and the second
+// gets those very bytes.
+func TestC29_EventsAreEncodedOnceForReadersInStep(t *testing.T) {
+	c := newCollection(3)
+	first, second := c.session(t, wire.Subscribe{Subscription: 1}), c.session(t, wire.Subscribe{Subscription: 2})
+	for range 2 { // the snapshot, and a change with another dictionary
+		first.Next(1<<20, 1000)
+		second.Next(1<<20, 1000)
+		c.change(1)
+	}
+	want := first.Next(1<<20, 1000)
+	encoded := c.EncodedEvents()
+	require.Equal(t, 1, encoded.Count)
+	changes := slices.Clone(encoded.Changes)
+	require.Contains(t, string(want), string(changes))
+	require.NotEmpty(t, changes)
+	for i := range encoded.Changes {
+		encoded.Changes[i] = 'x'
+	}
+	got := second.Next(1<<20, 1000)
+	require.Contains(t, string(got), strings.Repeat("x", len(changes)), "it was encoded again")
 }

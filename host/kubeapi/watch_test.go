@@ -444,3 +444,27 @@ func TestC6_NotReadyIs429WithRetryAfter(t *testing.T) {
 		}
 	})
 }
+
+// Shard selectors are an alpha feature that is off by default. A server without it
+// ignores the parameter, and clients see that there is no shardInfo.
+func TestX1_X2_X3_ShardSelectorsAreIgnored(t *testing.T) {
+	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
+		w.put("a/one", "web")
+		w.put("a/two", "web")
+		for _, selector := range []string{
+			"shardRange(object.metadata.uid, '0x0', '0x1')",
+			"shardRange(object.metadata.namespace, '0x8000000000000000', '0x10000000000000000')",
+			"no selector",
+		} {
+			query := "shardSelector=" + url.QueryEscape(selector)
+			list := decode(t, w.get("/api/v1/pods?"+query).text)
+			assert.Len(t, list["items"], 2)
+			assert.NotContains(t, list["metadata"], "shardInfo")
+
+			watch := w.watch("/api/v1/pods?watch=1&" + query)
+			assert.Equal(t, "ADDED one 2", watch.told())
+			assert.Equal(t, "ADDED two 3", watch.told())
+			watch.close()
+		}
+	})
+}

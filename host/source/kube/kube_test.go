@@ -122,6 +122,16 @@ func TestR4_TheStateIsTheBeginningOfAWatch(t *testing.T) {
 	assert.Zero(t, f.seen("limit=500"), "nothing was listed the classic way")
 }
 
+func TestR5_WatchesAskForBookmarksAndAShortTimeout(t *testing.T) {
+	f := newFake(t)
+	f.put("a", "x")
+	s, ended := stream(t, f.source(kube.Config{}), 0)
+	s.until("end 101", ended)
+	f.put("a", "y")
+	s.until("put a/y@102", ended)
+	assert.Equal(t, 1, f.seen("allowWatchBookmarks=true&resourceVersion=101&timeoutSeconds=9&watch=1"))
+}
+
 // Items of a typed list have no kind; the sink checks that they get one.
 func TestR2_R3_AServerWithoutWatchListIsListedInPages(t *testing.T) {
 	f := newFake(t)
