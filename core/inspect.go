@@ -12,6 +12,7 @@ func (e *Engine) inspect(f *wire.Inspect) {
 	add("collections", len(e.collections))
 	add("subscriptions", len(e.backings))
 	add("watches", len(e.watches.byID))
+	add("activeWatches", e.watches.active)
 	add("views", len(e.views))
 	if n := len(e.readers); n > 0 {
 		add("readers", n)

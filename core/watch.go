@@ -34,6 +34,8 @@ type watch struct {
 type watches struct {
 	byID   map[uint32]*watch
 	opened int
+	// active is the number of watches that have started and not ended.
+	active int
 	// due are those that may have something to report, so that a Ready costs
 	// nothing for the others.
 	due []*watch
@@ -99,7 +101,10 @@ func (e *Engine) openWatch(f *wire.OpenWatch) {
 		Match: f.Match, SendInitialEvents: f.SendInitialEvents, Bookmarks: f.Bookmarks,
 		TimeoutSeconds: f.TimeoutSeconds, Policy: f.Policy,
 		Sink:   func(d watcher.Delivery) bool { return w.take(e, d) },
-		Closed: func() { e.watches.look(w) },
+		Closed: func() {
+			e.watches.active--
+			e.watches.look(w)
+		},
 	}
 	c.backing.whenDescribed(func(status *api.Status) {
 		if status == nil {
@@ -126,6 +131,9 @@ func (w *watch) start(e *Engine, opt cacher.WatchOptions, status *api.Status) {
 				w.end(e, wire.WatchEndRefused, status)
 			default:
 				w.watcher = started
+			}
+			if started != nil {
+				e.watches.active++
 			}
 		})
 	}

@@ -102,6 +102,10 @@ func (r *reader) inspect() {
 	r.step(&wire.Inspect{Request: r.id32()})
 	r.drain()
 	r.checkMemory(r.inspected, r.distinct())
+	// A watch that ended twice would be subtracted twice (W7).
+	if active, open := r.inspected["activeWatches"], r.inspected["watches"]; active < 0 || active > open {
+		r.world.fail(ErrLeak, "reader %d: %d watches are active, and %d are open", r.id, active, open)
+	}
 }
 
 // distinct names one of each of the collections that share a scope.

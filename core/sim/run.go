@@ -278,7 +278,7 @@ func (w *world) close() {
 
 func (r *reader) checkEmpty() {
 	r.inspect()
-	for _, name := range []string{"collections", "subscriptions", "watches", "views", "objects", "objects.references", "objects.watches", "snapshots"} {
+	for _, name := range []string{"collections", "subscriptions", "watches", "activeWatches", "views", "objects", "objects.references", "objects.watches", "snapshots"} {
 		if n := r.inspected[name]; n != 0 {
 			r.world.fail(ErrLeak, "reader %d: %d %s are left", r.id, n, name)
 		}
