@@ -100,7 +100,7 @@ func (e *Engine) openWatch(f *wire.OpenWatch) {
 		Namespace: strings.Clone(f.Namespace), Selection: selection, ResourceVersion: strings.Clone(f.ResourceVersion),
 		Match: f.Match, SendInitialEvents: f.SendInitialEvents, Bookmarks: f.Bookmarks,
 		TimeoutSeconds: f.TimeoutSeconds, Policy: f.Policy,
-		Sink:   func(d watcher.Delivery) bool { return w.take(e, d) },
+		Sink: func(d watcher.Delivery) bool { return w.take(e, d) },
 		Closed: func() {
 			e.watches.active--
 			e.watches.look(w)

@@ -218,6 +218,22 @@ func TestC32_WatchWithInitialEventsIsOfferedOneAtTheNextTick(t *testing.T) {
 	w.assertNoLeak()
 }
 
+// A collection that is listed again more often than once a second still has its
+// bookmark ticks.
+func TestC31_RelistsDoNotRestartTheTicks(t *testing.T) {
+	w := listed(t, 10, "ns/a rv=1")
+	x := w.start(withMarks)
+	assert.Equal(t, []string{"ADDED ns/a@1", "BOOKMARK @10 end"}, w.take(x))
+	for rv := api.ResourceVersion(11); rv < 19; rv++ {
+		w.pass(500)
+		w.list(rv, "ns/a rv=1")
+	}
+	got := w.take(x)
+	require.Len(t, got, 1)
+	assert.Regexp(t, "BOOKMARK @1[1-3]$", got[0], "of the first tick after at most 1.25 s")
+	w.assertNoLeak()
+}
+
 // W35: an ordinary watch gets no bookmark, not even before its deadline, until
 // the collection has moved.
 func TestW35_NoBookmarkBeforeTheCollectionMoves(t *testing.T) {

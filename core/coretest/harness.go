@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -49,8 +50,13 @@ func newHarness() *harness {
 }
 
 // Run runs the scenario and returns what the engine said in each step, with
-// the transcript of it.
+// the transcript of it. A panic is an error of this scenario alone.
 func (s *Scenario) Run() (outputs []string, t *Transcript, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s: panic: %v\n%s", s.path, p, debug.Stack())
+		}
+	}()
 	h := newHarness()
 	for i := range s.steps {
 		for _, v := range s.steps[i].verbs {

@@ -11,6 +11,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/watcher"
+	"github.com/watchglass/watchglass/core/wire"
 )
 
 func TestW1_QueuesAreBounded(t *testing.T) {
@@ -141,6 +142,36 @@ func TestW7_EndIsReportedOnce(t *testing.T) {
 			assert.Equal(t, 1, f.closed[w])
 			f.assertNoLeak()
 		})
+	}
+}
+
+// The signal of initialization fires once, after the initial events and the end
+// bookmark, and before live events.
+func TestW39_InitializationIsReportedOnce(t *testing.T) {
+	for _, policy := range []wire.Policy{wire.PolicyTerminate, wire.PolicyStall} {
+		f := newFeed(t, 100)
+		f.do("ns/a")
+		f.do("ns/b")
+		var events []string
+		w := f.watch(watcher.Options{
+			Policy: policy, Initial: f.snapshot(), Cursor: history.NewCursor(f.window), EndBookmark: 3, BookmarkAfter: 3,
+			Sink: func(d watcher.Delivery) bool {
+				events = append(events, d.Type.String())
+				f.heap.Release(d.Content)
+				return true
+			},
+			Initialized: func(n int) { events = append(events, "initialized "+strconv.Itoa(n)) },
+		})
+		w.Run()
+		if e := f.do("ns/c"); policy == wire.PolicyStall {
+			w.Follow(e, f.window.End()-1)
+		} else {
+			w.TryAdd(e)
+		}
+		w.Run()
+		assert.Equal(t, []string{"ADDED", "ADDED", "BOOKMARK", "initialized 2", "ADDED"}, events)
+		w.Discard()
+		f.assertNoLeak()
 	}
 }
 

@@ -71,15 +71,25 @@ func (c *Claims) Keep(keep func(*Mutant) bool) {
 	c.Mutants = slices.DeleteFunc(c.Mutants, func(m *Mutant) bool { return !keep(m) })
 }
 
-// ClaimAll makes every scenario claim every mutant, and nothing else claim any.
-func (c *Claims) ClaimAll() {
+// ClaimAll makes every scenario claim every mutant, and every test that cites one
+// of its rules. Tests of host are left out for a mutant of core.
+func (c *Claims) ClaimAll(tests *GoTests) {
 	var names []string
 	for _, s := range c.all {
 		names = append(names, s.Name)
 	}
 	for _, m := range c.Mutants {
 		m.Tests, m.Seeds = nil, 0
-		c.Scenarios[m.Name] = names
+		inHost := strings.HasPrefix(m.hunks[0].file, "host/")
+		for t, ids := range tests.Cited {
+			cites := slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(m.Rules, id) })
+			if cites && inHost == strings.HasPrefix(t.Package, "host/") {
+				m.Tests = append(m.Tests, t)
+			}
+		}
+		if !inHost {
+			c.Scenarios[m.Name] = names
+		}
 	}
 }
 

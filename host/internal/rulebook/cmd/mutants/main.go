@@ -25,7 +25,7 @@ import (
 func main() {
 	run := flag.String("run", "", "only mutants whose name matches this regular expression")
 	workers := flag.Int("workers", runtime.NumCPU(), "how many mutants to build and run at a time")
-	survey := flag.Bool("survey", false, "run every scenario against every mutant, and print which of them fail")
+	survey := flag.Bool("survey", false, "run every scenario against every mutant, and the tests that cite its rules, and print which of them fail")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -51,13 +51,19 @@ func mutants(ctx context.Context, run string, workers int, survey bool) error {
 	}
 	defer os.RemoveAll(temp)
 	if survey {
-		claims.ClaimAll()
+		tests, err := rulebook.LoadGoTests(".")
+		if err != nil {
+			return err
+		}
+		claims.ClaimAll(tests)
 	} else if err := claims.Check(); err != nil {
 		return err
 	}
 	runner := &rulebook.Runner{Root: ".", Temp: temp}
-	if err := runner.Baseline(ctx, claims); err != nil {
-		return err
+	if !survey {
+		if err := runner.Baseline(ctx, claims); err != nil {
+			return err
+		}
 	}
 	return runAll(ctx, runner, claims, workers, survey)
 }
@@ -87,7 +93,7 @@ func runAll(ctx context.Context, runner *rulebook.Runner, claims *rulebook.Claim
 					problems = append(problems, err.Error())
 					fmt.Printf("ERROR   %-50s %v\n", m.Name, err)
 				case survey:
-					fmt.Printf("%s: %s\n", m.Name, strings.Join(result.Caught, " "))
+					fmt.Printf("%s: %s\n", m.Name, strings.Join(result.Caught, ", "))
 				case len(result.Missed) > 0:
 					problems = append(problems, m.Name)
 					fmt.Printf("MISSED  %-50s by %s\n", m.Name, strings.Join(result.Missed, ", "))
