@@ -71,8 +71,8 @@ func (c *Claims) Keep(keep func(*Mutant) bool) {
 	c.Mutants = slices.DeleteFunc(c.Mutants, func(m *Mutant) bool { return !keep(m) })
 }
 
-// ClaimAll makes every scenario claim every mutant, and every test that cites one
-// of its rules. Tests of host are left out for a mutant of core.
+// ClaimAll makes every scenario claim every mutant of core, and every test that
+// cites one of the mutant's rules and is in a package that the mutant changes.
 func (c *Claims) ClaimAll(tests *GoTests) {
 	var names []string
 	for _, s := range c.all {
@@ -80,14 +80,13 @@ func (c *Claims) ClaimAll(tests *GoTests) {
 	}
 	for _, m := range c.Mutants {
 		m.Tests, m.Seeds = nil, 0
-		inHost := strings.HasPrefix(m.hunks[0].file, "host/")
 		for t, ids := range tests.Cited {
 			cites := slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(m.Rules, id) })
-			if cites && inHost == strings.HasPrefix(t.Package, "host/") {
+			if cites && m.changes(t.Package) {
 				m.Tests = append(m.Tests, t)
 			}
 		}
-		if !inHost {
+		if strings.HasPrefix(m.hunks[0].file, "core/") {
 			c.Scenarios[m.Name] = names
 		}
 	}

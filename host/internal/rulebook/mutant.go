@@ -3,7 +3,9 @@ package rulebook
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -52,12 +54,12 @@ func LoadMutants(root string) ([]*Mutant, error) {
 		return nil, fmt.Errorf("no mutants (*.mutant) in %s", filepath.Join(root, MutantDir))
 	}
 	var all []*Mutant
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
+	for _, file := range paths {
+		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
-		m, err := ParseMutant(filepath.ToSlash(filepath.Join(MutantDir, filepath.Base(path))), string(text))
+		m, err := ParseMutant(path.Join(MutantDir, filepath.Base(file)), string(text))
 		if err != nil {
 			return nil, err
 		}
@@ -67,15 +69,15 @@ func LoadMutants(root string) ([]*Mutant, error) {
 }
 
 // ParseMutant reads one mutant. Errors begin with the path and the line.
-func ParseMutant(path, text string) (*Mutant, error) {
-	m := &Mutant{Name: strings.TrimSuffix(filepath.Base(path), ".mutant"), path: path}
+func ParseMutant(file, text string) (*Mutant, error) {
+	m := &Mutant{Name: strings.TrimSuffix(path.Base(file), ".mutant"), path: file}
 	var what []string
 	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		fail := func(format string, args ...any) error {
-			return fmt.Errorf("%s:%d: %w", path, i+1, fmt.Errorf(format, args...))
+			return fmt.Errorf("%s:%d: %w", file, i+1, fmt.Errorf(format, args...))
 		}
-		if file, ok := strings.CutPrefix(line, "@@ "); ok {
-			m.hunks = append(m.hunks, hunk{line: i + 1, file: strings.TrimSpace(file)})
+		if changed, ok := strings.CutPrefix(line, "@@ "); ok {
+			m.hunks = append(m.hunks, hunk{line: i + 1, file: strings.TrimSpace(changed)})
 			continue
 		}
 		if len(m.hunks) > 0 {
@@ -225,4 +227,9 @@ func oneBased(indices []int) []int {
 func (t Test) function() Test {
 	name, _, _ := strings.Cut(t.Name, "/")
 	return Test{t.Package, name}
+}
+
+// changes reports whether the mutant changes a file of a package.
+func (m *Mutant) changes(pkg string) bool {
+	return slices.ContainsFunc(m.hunks, func(h hunk) bool { return path.Dir(h.file) == pkg })
 }
