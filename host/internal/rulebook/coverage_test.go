@@ -113,7 +113,7 @@ func TestCitationsOfMissingRulesAreFound(t *testing.T) {
 func TestSemanticsNamesWhatExists(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, rulebook.SemanticsPath))
 	require.NoError(t, err)
-	for _, m := range regexp.MustCompile("([a-z0-9-]+\\.txt)").FindAllString(string(text), -1) {
+	for _, m := range regexp.MustCompile(`([a-z0-9-]+\.txt)`).FindAllString(string(text), -1) {
 		assert.FileExists(t, filepath.Join(root, rulebook.ScenarioDir, m))
 	}
 	tests, err := rulebook.LoadGoTests(root)
