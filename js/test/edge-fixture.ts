@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { on, once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { WebSocket as Socket } from "ws";
 import { connect, type Collection, type CollectionProgress, type CollectionStatus, type Watchglass } from "../src/index.js";
 import { inPart } from "../src/edge/places.js";
 import { TestConnector, type Feed } from "./connector.js";
-import { Writer } from "../src/wire/codec.js";
+import { Reader, split, Writer } from "../src/wire/codec.js";
 import { built, packaged } from "./paths.js";
 import { serveWorkerd, type Workerd } from "./workerd.js";
 
@@ -170,10 +170,23 @@ export function hello(w: Writer): void {
   });
 }
 
-export function subscribe(w: Writer, { id, credit }: { id: number; credit: number }): void {
+/** The statuses of subscriptions that a reader is sent from now on. */
+export async function* statuses(socket: Socket): AsyncGenerator<{ subscription: number; code: number; cause: string }, void, void> {
+  for await (const [data] of on(socket, "message")) {
+    for (const { type, payload } of split(new Uint8Array(data as Buffer))) {
+      if (type !== 0x19) continue;
+      const r = new Reader(payload, "SubscriptionStatus");
+      const [subscription, code] = [r.uint32(), r.uint32()];
+      for (let i = 0; i < 2; i++) r.text();
+      yield { subscription, code, cause: r.text() };
+    }
+  }
+}
+
+export function subscribe(w: Writer, { id, credit, labels = "", fields = "" }: { id: number; credit: number; labels?: string; fields?: string }): void {
   w.frame(0x02, () => {
     w.uvarint(id);
-    for (const text of ["v1/pods", "", "", ""]) w.text(text);
+    for (const text of ["v1/pods", "", labels, fields]) w.text(text);
     w.uvarint(0);
     w.uvarint(0);
     w.text("");

@@ -11,7 +11,7 @@ import { Backlog, type Owing } from "../src/edge/backlog.js";
 import { withDefaults } from "../src/edge/options.js";
 import { Pace } from "../src/edge/pace.js";
 import { Writer } from "../src/wire/codec.js";
-import { caughtUp, everything, hello, rawReader, relists, setup, subscribe, type Edge, type Setup } from "./edge-fixture.js";
+import { caughtUp, everything, hello, rawReader, relists, setup, statuses, subscribe, type Edge, type Setup } from "./edge-fixture.js";
 import { packaged } from "./paths.js";
 
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
@@ -86,6 +86,42 @@ describe("what readers may take of an object", { concurrency: 3 }, () => {
     await caughtUp(s);
     const { body } = await s.edge.get(`${object}/status`);
     assert.deepEqual([body.readers, body.counters.readersTooFast], [1, 1]);
+  });
+
+  test("a message with too many frames ends the connection alone", options, async (t) => {
+    const s = await setup(t, "one");
+    const hostile = await rawReader(s.edge, everything, "one");
+    const closed = ended(hostile);
+    const w = new Writer();
+    hello(w);
+    for (let i = 0; i < 1024; i++) subscribe(w, { id: i + 1, credit: 0 });
+    hostile.send(w.take());
+    assert.match(await closed, / 413 RequestEntityTooLarge: a message has too many frames \(limit: max-message-frames\)/);
+    s.connector.put("default/web-1", "web", "Failed");
+    await caughtUp(s);
+  });
+
+  test("a selector that is too large is refused alone", options, async (t) => {
+    const s = await setup(t, "one");
+    const reader = await rawReader(s.edge, everything, "one");
+    const w = new Writer();
+    hello(w);
+    const large: [id: number, labels: string, fields: string][] = [
+      [1, "a=" + "x".repeat(8 << 10), ""],
+      [2, "", Array.from({ length: 257 }, (_, i) => `metadata.name!=${i}`).join(",")],
+      [3, `a in (${Array.from({ length: 1025 }, (_, i) => `v${i}`).join(",")})`, ""],
+    ];
+    for (const [id, labels, fields] of large) subscribe(w, { id, credit: 1 << 20, labels, fields });
+    subscribe(w, { id: 4, credit: 1 << 20, labels: "a=b" });
+    const answers = statuses(reader);
+    reader.send(w.take());
+    const causes = new Map<number, string>();
+    for await (const { subscription, cause } of answers) {
+      causes.set(subscription, cause);
+      if (causes.size === 3) break;
+    }
+    assert.deepEqual([...causes], [[1, "max-selector-bytes"], [2, "max-selector-requirements"], [3, "max-selector-values"]]);
+    assert.equal(reader.readyState, WebSocket.OPEN);
   });
 
   // Regression: what waited for them was in no budget, and grew for as long as they said anything.
@@ -207,12 +243,15 @@ describe("a backlog", () => {
 
 test("a pace allows ten seconds at once, and then what it says", () => {
   const pace = new Pace(10, 0);
-  for (let i = 0; i < 100; i++) assert.ok(pace.allows(10, 0));
-  assert.ok(!pace.allows(10, 0));
+  for (let i = 0; i < 100; i++) assert.ok(pace.allows(10, 0, 0));
+  assert.ok(!pace.allows(10, 0, 0));
   const another = new Pace(10, 0);
-  for (let i = 0; i < 1000; i++) assert.ok(another.allows(10, i * 100), "for as long as one likes");
-  assert.ok(another.allows(90 * 4096, 200_000), "a long message counts more");
-  assert.ok(!another.allows(90 * 4096, 200_000));
+  for (let i = 0; i < 1000; i++) assert.ok(another.allows(10, 0, i * 100), "for as long as one likes");
+  assert.ok(another.allows(90 * 4096, 0, 200_000), "a long message counts more");
+  assert.ok(!another.allows(90 * 4096, 0, 200_000));
+  const third = new Pace(10, 0);
+  assert.ok(third.allows(10, 90, 0), "a message that opens subscriptions counts more");
+  assert.ok(!third.allows(10, 90, 0));
 });
 
 test("more readers than the platform has WebSockets cannot be allowed", () => {

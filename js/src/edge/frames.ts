@@ -23,6 +23,20 @@ export function* sources(message: Uint8Array): Generator<{ resource: string; sou
   }
 }
 
+/** How many frames a reader's message has, and how many of them open a subscription. Of a message that is not valid the valid frames count; the engine refuses it. */
+export function countFrames(message: Uint8Array): { frames: number; subscriptions: number } {
+  const count = { frames: 0, subscriptions: 0 };
+  try {
+    for (const { type } of split(message)) {
+      count.frames++;
+      if (type === subscribe) count.subscriptions++;
+    }
+  } catch {
+    // See above.
+  }
+  return count;
+}
+
 /** What a subscription is to. */
 export interface Subscribed {
   resource: string;

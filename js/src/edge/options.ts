@@ -8,7 +8,7 @@ export interface EdgeOptions {
   stallMillis?: number;
   /** Readers connected at a time; default 4,096. More are refused with a 503. The platform has 32,768 WebSockets for an object, those of connectors among them: up to 32,000 may be set. */
   maxReaders?: number;
-  /** What one reader may say for as long as it likes; default 100. It may be ten seconds ahead, and a message counts once more for each 4 KiB. Who says more is sent away with a 429. */
+  /** What one reader may say for as long as it likes; default 100. It may be ten seconds ahead, and a message counts once more for each 4 KiB and for each subscription. Who says more is sent away with a 429. */
   messagesPerSecond?: number;
   /** Bytes of memory for objects; default 32 MiB. A resource that needs more is held without bodies, until an object has more memory, and not at all if that needs more still. */
   memoryBytes?: number;

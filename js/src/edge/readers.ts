@@ -5,7 +5,7 @@ import { writeCommand, type Command } from "../wire/commands.js";
 import { readOutput } from "../wire/outputs.js";
 import { Backlog, type Owing, type Ping } from "./backlog.js";
 import { turnAway } from "./farewell.js";
-import { pongs, refuseSubscriptions, writePing, writeSubscriptionStatus, type Subscribed } from "./frames.js";
+import { countFrames, pongs, refuseSubscriptions, writePing, writeSubscriptionStatus, type Subscribed } from "./frames.js";
 import type { Counters } from "./counters.js";
 import { covers, scopes, type Grant } from "./grant.js";
 import type { Holdings } from "./holdings.js";
@@ -23,6 +23,9 @@ const roomBytes = 16 << 20;
 
 /** The longest message of a reader, as at a connector: thousands of frames. What one message takes, the module's memory keeps. */
 const maxMessage = 1 << 20;
+
+/** Frames in one message of a reader, as at a connector. */
+const maxFrames = 1024;
 
 /** How long a reader may go without a Hello, as at a connector. */
 const helloMillis = 10_000;
@@ -164,7 +167,9 @@ export class Readers {
     const reader = this.#bySocket.get(socket)!;
     if (typeof message === "string") return this.#end(reader, protocolBroken("expected binary messages, not text"));
     if (message.length > maxMessage) return this.#end(reader, tooLong(message.length, maxMessage));
-    if (!reader.pace.allows(message.length, Date.now())) {
+    const { frames, subscriptions } = countFrames(message);
+    if (frames > maxFrames) return this.#end(reader, tooManyFrames());
+    if (!reader.pace.allows(message.length, subscriptions, Date.now())) {
       this.#counters.add("readersTooFast");
       return this.#end(reader, tooFast(this.#settings.messagesPerSecond));
     }
@@ -367,6 +372,12 @@ function tooSlow(millis: number): Status {
 function behind({ unheard }: Reader): Status {
   const text = `the object is short of memory, and ${unheard} bytes wait for this reader, which has not said that it takes them: connect again and go on from there`;
   return { ...status(429, "TooManyRequests", text), retryAfterSeconds: 5 };
+}
+
+/** As a connector words it. */
+function tooManyFrames(): Status {
+  const cause = "max-message-frames";
+  return { ...status(413, "RequestEntityTooLarge", `a message has too many frames (limit: ${cause})`), cause };
 }
 
 function tooFast(perSecond: number): Status {
