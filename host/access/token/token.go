@@ -99,6 +99,8 @@ func (k Keys) Verify(token string, now time.Time) (*Claims, *api.Status) {
 		return nil, api.Unauthorized("a token is required and none was presented")
 	case len(token) > MaxBytes:
 		return nil, api.Unauthorized("the token is too long to be one of ours")
+	case strings.ContainsAny(token, "\r\n"): // which the decoder of base64 skips
+		return nil, refusal(jwt.ErrTokenMalformed)
 	}
 	var signed claims
 	set := jwt.VerificationKeySet{}
@@ -106,7 +108,7 @@ func (k Keys) Verify(token string, now time.Time) (*Claims, *api.Status) {
 		set.Keys = append(set.Keys, key)
 	}
 	_, err := jwt.ParseWithClaims(token, &signed, func(*jwt.Token) (any, error) { return set, nil },
-		jwt.WithValidMethods([]string{"HS256"}), jwt.WithExpirationRequired(), jwt.WithIssuer(issuer),
+		jwt.WithValidMethods([]string{"HS256"}), jwt.WithStrictDecoding(), jwt.WithExpirationRequired(), jwt.WithIssuer(issuer),
 		jwt.WithTimeFunc(func() time.Time { return now }))
 	if err != nil {
 		return nil, refusal(err)

@@ -78,6 +78,8 @@ const (
 
 func with(change, to string) string { return strings.Replace(reader, change, to, 1) }
 
+const base64url = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
 func tokens(t *testing.T) map[string]string {
 	t.Helper()
 	minted, err := keys(t, newKey).Sign(token.Claims{
@@ -106,6 +108,9 @@ func tokens(t *testing.T) map[string]string {
 		"of four parts":                  good + ".",
 		"that is not base64url":          "+" + good,
 		"with padding":                   good + "=",
+		"with a newline":                 good + "\n",
+		"with a newline in its header":   good[:4] + "\n" + good[4:],
+		"whose last bits are not zero":   good[:len(good)-1] + string(base64url[strings.IndexByte(base64url, good[len(good)-1])+1]),
 		"whose header is no JSON":        forge("x", reader, newKey),
 		"whose header is no object":      forge("null", reader, newKey),
 		"whose payload is no JSON":       forge(hs256, "x", newKey),

@@ -104,10 +104,13 @@ function refused(why: keyof typeof refusals): Status {
   return status(401, "Unauthorized", refusals[why]);
 }
 
-/** The bytes of base64url without padding; undefined for anything else. */
+/** The bytes of canonical base64url without padding; undefined for anything else. */
 function decode(text: string | undefined): Uint8Array<ArrayBuffer> | undefined {
   if (text === undefined || !/^[\w-]*$/.test(text) || text.length % 4 === 1) return undefined;
-  return Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
+  const standard = text.replace(/-/g, "+").replace(/_/g, "/");
+  const decoded = atob(standard);
+  if (btoa(decoded).replace(/=+$/, "") !== standard) return undefined; // bits after the last byte are not zero
+  return Uint8Array.from(decoded, (c) => c.charCodeAt(0));
 }
 
 function parseJSON(bytes: Uint8Array | undefined): unknown {
