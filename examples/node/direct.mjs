@@ -1,6 +1,6 @@
 // Prints the pods of a Kubernetes API by node, without a connector: first run
 // kubectl proxy.
-import { connectKubernetes } from "../../js/dist/index.js"; // in your project: from "watchglass"
+import { connectKubernetes } from "../../js/dist/node.js"; // in your project: from "watchglass"
 import { tellTrouble } from "./trouble.mjs";
 
 const wg = await connectKubernetes(process.argv[2] ?? "http://127.0.0.1:8001", { token: process.env.TOKEN });

@@ -81,7 +81,9 @@ for (const program of ["top.mjs", "sync.mjs", "direct.mjs"]) {
     const address = program === "direct.mjs" ? `http://${host}` : `ws://${host}/watch`;
     const child = spawn(process.execPath, [at(program), address], { stdio: ["ignore", "ignore", "pipe"] });
     const said = text(child.stderr);
-    await tried;
+    const ended = once(child, "exit").then(async () => assert.fail(`the program ended: ${await said}`));
+    await Promise.race([tried, ended]);
+    ended.catch(() => {}); // it ends now
     child.kill();
     const lines = (await said).trim().split("\n");
     assert.deepEqual(lines, [...new Set(lines)]);

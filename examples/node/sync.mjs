@@ -1,5 +1,5 @@
 // Prints how long a collection takes to be in sync, and what it weighs.
-import { connect } from "../../js/dist/index.js"; // in your project: from "watchglass"
+import { connect } from "../../js/dist/node.js"; // in your project: from "watchglass"
 import { tellTrouble } from "./trouble.mjs";
 
 const started = performance.now();

@@ -1,5 +1,5 @@
 // Prints the five pods with the most restarts whenever that changes.
-import { connect } from "../../js/dist/index.js"; // in your project: from "watchglass"
+import { connect } from "../../js/dist/node.js"; // in your project: from "watchglass"
 import { tellTrouble } from "./trouble.mjs";
 
 const wg = await connect(process.argv[2] ?? "ws://127.0.0.1:8080/watch");

@@ -21,8 +21,8 @@ import (
 // ask sends a request as a user and reads nothing of the answer.
 func (w *world) ask(user, path string) *http.Response {
 	w.t.Helper()
+	synctest.Wait() // earlier requests of other goroutines have read the header
 	w.header.Set("Authorization", "Bearer "+user)
-	synctest.Wait()
 	return w.request(http.MethodGet, path)
 }
 

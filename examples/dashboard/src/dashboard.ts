@@ -76,6 +76,10 @@ export class Dashboard {
     return this.#collection?.status;
   }
 
+  get progress() {
+    return this.#collection?.progress;
+  }
+
   get snapshot() {
     return this.#views?.rows.snapshot;
   }

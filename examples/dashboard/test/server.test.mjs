@@ -39,8 +39,8 @@ describe("served by watchglass", { skip: isBuilt ? false : `${binary} is not bui
     const total = await page.total();
     assert.ok(Math.abs(total - PODS) < PODS / 10, `${total} pods`);
     assert.ok((await page.rows.count()) < 40);
-    const before = (await page.page.evaluate(() => watchglassDashboard.status)).resourceVersion;
-    await page.page.waitForFunction((rv) => BigInt(watchglassDashboard.status.resourceVersion) > BigInt(rv) + 20n, before);
+    const before = (await page.page.evaluate(() => watchglassDashboard.progress)).resourceVersion;
+    await page.page.waitForFunction((rv) => BigInt(watchglassDashboard.progress.resourceVersion) > BigInt(rv) + 20n, before);
     assert.deepEqual(page.problems, []);
   });
 

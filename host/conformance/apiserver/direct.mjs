@@ -1,7 +1,7 @@
 // Reads a Kubernetes API with the built package, and answers each line of its
 // input, the name of a resource, with what it has of that, as JSON.
 import { createInterface } from "node:readline";
-import { connectKubernetes } from "../../../js/dist/index.js";
+import { connectKubernetes } from "../../../js/dist/node.js";
 
 const wg = await connectKubernetes(process.env.URL, { token: () => process.env.TOKEN });
 const open = new Map();

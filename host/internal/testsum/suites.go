@@ -16,6 +16,9 @@ type suite struct {
 // reporter makes Node's test runner print what readNode reads.
 const reporter = "./host/internal/testsum/reporter.mjs"
 
+// nodeTimeout ends a test or a test file that hangs, in milliseconds. Node has no limit by default.
+const nodeTimeout = "600000"
+
 // conformance returns the suites of host/conformance. They take turns, because the
 // packages there start servers and use the whole machine.
 func conformance() []suite {
@@ -43,7 +46,7 @@ func suites() ([]suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	node := []string{"node", "--test", "--test-reporter=" + reporter, "--test-concurrency=1"}
+	node := []string{"node", "--test", "--test-reporter=" + reporter, "--test-concurrency=1", "--test-timeout=" + nodeTimeout}
 	return []suite{
 		{name: "Go", command: []string{"go", "test", "-json", "./..."}, read: readGo},
 		{name: "Go, race detector", command: slices.Concat([]string{"go", "test", "-json", "-race"}, raced), read: readGo, suffix: " (race)"},

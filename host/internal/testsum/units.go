@@ -94,6 +94,6 @@ func goUnit(name, dir, binary string) unit {
 // nodeUnit runs a file of Node's.
 func nodeUnit(file, reporter string) unit {
 	return unit{file, func(ctx context.Context, messages io.Writer, each func(result)) error {
-		return pipe(ctx, command(ctx, "node", "--test", "--test-reporter="+reporter, file), messages, readNode, each)
+		return pipe(ctx, command(ctx, "node", "--test", "--test-reporter="+reporter, "--test-timeout="+nodeTimeout, file), messages, readNode, each)
 	}}
 }
