@@ -19,6 +19,7 @@ KUBERNETES_VERSION := v1.36.3
 FUZZTIME ?= 30s
 SEEDS   ?= 1000
 SEED    ?= 1
+DURATION ?= 20m
 COUNT   ?= 20
 LOAD    ?= 2
 PKGS    ?=
@@ -71,6 +72,9 @@ scenarios: $(WASM) js/node_modules ## Replay the scenarios in five runtimes and 
 
 sim: ## Run the simulation: SEEDS of them (default 1000) from SEED on (default 1)
 	@go run ./host/internal/sim -seeds $(SEEDS) -seed $(SEED)
+
+chaos: $(BINARY) js/dist/index.js ## Inject faults into real processes for DURATION (default 20m) from SEED, and compare every reader with etcd
+	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/chaos -seed $(SEED) -duration $(DURATION)
 
 mutants: ## Apply each mutant (or MUTANTS=regexp) and check that the tests that claim it fail
 	@go run ./host/internal/rulebook/cmd/mutants -run '$(MUTANTS)'
@@ -173,4 +177,4 @@ js/build/bench: js/node_modules js/bench/node_modules $(JS_SRC) $(shell git ls-f
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: demo edge build test test-edge flakes lint scenarios sim rules packaging mutants bench bench-json bench-edge fuzz conformance golden clean wasm js dashboard worker help
+.PHONY: demo edge build test test-edge flakes lint scenarios sim chaos rules packaging mutants bench bench-json bench-edge fuzz conformance golden clean wasm js dashboard worker help

@@ -14,7 +14,7 @@ import (
 // directory and on free ports, and returns when all serve. The caller closes
 // each.
 func StartCluster(size int, config Config) ([]*Server, error) {
-	members, err := plan(size)
+	members, err := Plan(size)
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +22,7 @@ func StartCluster(size int, config Config) ([]*Server, error) {
 	servers, errs := make([]*Server, size), make([]error, size)
 	var all sync.WaitGroup // members wait for each other, so they start together
 	for i, m := range members {
-		all.Go(func() { servers[i], errs[i] = start(config, m) })
+		all.Go(func() { servers[i], errs[i] = StartMember(config, m) })
 	}
 	all.Wait()
 	if err := errors.Join(errs...); err != nil {
@@ -36,18 +36,19 @@ func StartCluster(size int, config Config) ([]*Server, error) {
 	return servers, nil
 }
 
-func plan(size int) ([]member, error) {
+// Plan returns the members of a new cluster on free ports.
+func Plan(size int) ([]Member, error) {
 	peers, err := freePorts(size)
 	if err != nil {
 		return nil, err
 	}
-	members, parts, token := make([]member, size), make([]string, size), rand.Text()
+	members, parts, token := make([]Member, size), make([]string, size), rand.Text()
 	for i := range members {
-		members[i] = member{name: fmt.Sprintf("member-%d", i), peer: peers[i], token: token}
-		parts[i] = members[i].name + "=" + peers[i].String()
+		members[i] = Member{Name: fmt.Sprintf("member-%d", i), Peer: peers[i], Token: token}
+		parts[i] = members[i].Name + "=" + peers[i].String()
 	}
 	for i := range members {
-		members[i].cluster = strings.Join(parts, ",")
+		members[i].Cluster = strings.Join(parts, ",")
 	}
 	return members, nil
 }

@@ -47,21 +47,23 @@ type Server struct {
 // says why on stderr.
 func Start(config Config) (*Server, error) {
 	peer := loopback(config.PeerPort)
-	return start(config, member{name: "watchglass", peer: peer, cluster: "watchglass=" + peer.String(), token: rand.Text()})
+	return StartMember(config, Member{Name: "watchglass", Peer: peer, Cluster: "watchglass=" + peer.String(), Token: rand.Text()})
 }
 
-// member is a server's part in its cluster.
-type member struct {
-	name    string
-	peer    url.URL
-	cluster string // name=peer of all members
-	// token goes into the id of a cluster that begins, the same for all
-	// members. The port of a peer may be 0 each time, and readers must not take
-	// one cluster's history for another's. A directory with data keeps its id.
-	token string
+// Member identifies one member of a cluster.
+type Member struct {
+	Name    string
+	Peer    url.URL // where the other members reach it
+	Cluster string  // name=peer of all members
+	// Token becomes part of the ID of a new cluster and is the same for all its
+	// members. Peer ports may repeat, so two clusters must differ in the token.
+	// A data directory that is not empty keeps its cluster ID.
+	Token string
 }
 
-func start(config Config, m member) (server *Server, err error) {
+// StartMember runs one member of a cluster, whose other members may run in other
+// processes, and returns when it serves. The caller closes it.
+func StartMember(config Config, m Member) (server *Server, err error) {
 	server = &Server{}
 	defer func() {
 		if err != nil {
@@ -87,10 +89,10 @@ func start(config Config, m member) (server *Server, err error) {
 	return server, err
 }
 
-func etcdConfig(config Config, m member) *embed.Config {
+func etcdConfig(config Config, m Member) *embed.Config {
 	c := embed.NewConfig()
-	c.Name, c.Dir, c.InitialCluster, c.InitialClusterToken = m.name, config.Dir, m.cluster, m.token
-	c.ListenPeerUrls, c.AdvertisePeerUrls = []url.URL{m.peer}, []url.URL{m.peer}
+	c.Name, c.Dir, c.InitialCluster, c.InitialClusterToken = m.Name, config.Dir, m.Cluster, m.Token
+	c.ListenPeerUrls, c.AdvertisePeerUrls = []url.URL{m.Peer}, []url.URL{m.Peer}
 	client := loopback(config.ClientPort)
 	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
 	c.TickMs, c.ElectionMs = 50, 500

@@ -1,0 +1,88 @@
+//go:build unix
+
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// authority issues the certificates of the connectors.
+type authority struct {
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+	serial      int64
+	dir         string
+}
+
+func newAuthority(dir string) (*authority, error) {
+	a := &authority{dir: dir}
+	var err error
+	if a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return nil, err
+	}
+	template := a.template()
+	template.IsCA, template.KeyUsage = true, x509.KeyUsageCertSign
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, a.key.Public(), a.key)
+	if err != nil {
+		return nil, err
+	}
+	if a.certificate, err = x509.ParseCertificate(raw); err != nil {
+		return nil, err
+	}
+	if err := writePEM(a.caFile(), "CERTIFICATE", raw); err != nil {
+		return nil, err
+	}
+	_, err = a.issue()
+	return a, err
+}
+
+func (a *authority) caFile() string   { return filepath.Join(a.dir, "ca.crt") }
+func (a *authority) certFile() string { return filepath.Join(a.dir, "tls.crt") }
+func (a *authority) keyFile() string  { return filepath.Join(a.dir, "tls.key") }
+
+func (a *authority) template() *x509.Certificate {
+	a.serial++
+	return &x509.Certificate{
+		SerialNumber: big.NewInt(a.serial), Subject: pkix.Name{CommonName: "watchglass chaos"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(48 * time.Hour),
+		BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+}
+
+// issue writes a new key and certificate and returns the serial number.
+func (a *authority) issue() (serial int64, err error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return 0, err
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, a.template(), a.certificate, key.Public(), a.key)
+	if err != nil {
+		return 0, err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return 0, err
+	}
+	if err := writePEM(a.keyFile(), "PRIVATE KEY", private); err != nil {
+		return 0, err
+	}
+	return a.serial, writePEM(a.certFile(), "CERTIFICATE", raw)
+}
+
+// writePEM replaces a file in one step.
+func writePEM(name, kind string, raw []byte) error {
+	if err := os.WriteFile(name+".new", pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
+}

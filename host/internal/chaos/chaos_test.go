@@ -1,0 +1,94 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/sim/check"
+)
+
+func TestMain(m *testing.M) {
+	if member := os.Getenv(memberVariable); member != "" {
+		runMember(member)
+	}
+	os.Exit(m.Run())
+}
+
+// testConfig is a run of less than a minute.
+func testConfig(t *testing.T) Config {
+	t.Helper()
+	root, err := filepath.Abs("../../..")
+	require.NoError(t, err)
+	c := Config{
+		Seed: 1, Duration: 40 * time.Second, Hold: 700 * time.Millisecond, Objects: 400, Rate: 60, Nudge: true, Once: true,
+		Binary: filepath.Join(root, "build", "watchglass"), Package: filepath.Join(root, "js", "dist"), Out: t.Output(),
+	}
+	for _, built := range []string{c.Binary, filepath.Join(c.Package, "index.js")} {
+		require.FileExists(t, built, `build it first: "make build js"`)
+	}
+	c.Chromium, err = findChromium()
+	require.NoError(t, err)
+	c.Dir, err = os.MkdirTemp("", "chaos-")
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log("recordings and logs are in", c.Dir)
+			return
+		}
+		require.NoError(t, os.RemoveAll(c.Dir))
+	})
+	return c
+}
+
+// Each fault is injected once, unless the machine is so busy that the time is over
+// before.
+func TestReadersEqualEtcdAfterEachFault(t *testing.T) {
+	c := testConfig(t)
+	report, err := Run(t.Context(), c)
+	require.NoError(t, report.print(t.Output()))
+	require.NoError(t, err, "seed %d", c.Seed)
+	total := report.total()
+	require.Positive(t, total.times)
+	require.Positive(t, total.events)
+	require.Zero(t, total.violations())
+	for _, row := range report.rows {
+		if row.times == 0 {
+			t.Log("no time was left for:", row.fault)
+		}
+	}
+}
+
+func TestDifferencesAreNamed(t *testing.T) {
+	want := contents{"a/x": {1, "{}"}, "a/y": {2, "{}"}, "a/z": {3, "{}"}}
+	require.NoError(t, differences(want, want))
+	got := contents{"a/x": {1, "{ }"}, "a/y": {1, "{}"}, "b/x": {1, "{}"}}
+	err := differences(got, want)
+	require.ErrorContains(t, err, "4 of 3 objects differ")
+	for _, text := range []string{`a/x@1 is { }, expected {}`, "a/y is at 1, expected 2", "a/z@3 is missing"} {
+		require.ErrorContains(t, err, text)
+	}
+	delete(want, "a/x")
+	delete(want, "a/y")
+	delete(want, "a/z")
+	require.ErrorContains(t, differences(got, want), "a/x@1 does not exist in etcd")
+}
+
+func TestViolationsAreCountedByGuarantee(t *testing.T) {
+	r := newReport(7)
+	for _, err := range []error{check.ErrUnique, check.ErrOrdered, check.ErrBookmarkable, check.ErrReliable, check.ErrFold, errLost, errors.New("other")} {
+		r.violated("latency", err)
+	}
+	total := r.total()
+	require.Equal(t, []int{1, 2, 3, 1}, []int{total.duplicated, total.unordered, total.lost, total.other})
+	var out bytes.Buffer
+	require.NoError(t, r.print(&out))
+	require.Regexp(t, `(?m)^seed 7, .*, 7 violations$`, out.String())
+}

@@ -1,0 +1,24 @@
+// Command chaos runs the whole product under faults and checks what its readers
+// received.
+//
+// It starts three etcd members and two connectors as processes, the connectors
+// with TLS. The readers are three Go clients and a page in Chromium. Every
+// connection from a connector to etcd and from a reader to a connector passes
+// through a proxy that delays, throttles, resets or drops it. Writers change a
+// few thousand objects all the time.
+//
+// A run is a sequence of rounds. Each round injects one fault, holds it for a
+// while and heals it. It then measures how long each reader takes to become
+// current, pauses the writers, and requires that:
+//
+//   - each reader's store equals etcd, key by key: resource version and JSON
+//   - the events that its watch delivered add up to the same state
+//   - the recorded history of the round passes the validators of core/sim/check,
+//     against the history of etcd that an independent witness recorded
+//   - no process ended on its own
+//
+// The seed determines the sequence of faults, their targets and their duration.
+// On a violation the command prints the seed, keeps the recordings and the logs of
+// all processes, and exits with status 1. The recordings have the format of
+// "watchglass verify".
+package main

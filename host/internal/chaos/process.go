@@ -1,0 +1,107 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// process is a running child process whose output goes to a file.
+type process struct {
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when the process has ended
+}
+
+// launch starts a command and appends its output to the named file.
+func launch(log string, command *exec.Cmd) (*process, error) {
+	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	command.Stdout, command.Stderr, command.SysProcAttr = out, out, detached()
+	p := &process{cmd: command, ended: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		defer close(p.ended)
+		defer out.Close()
+		runtime.LockOSThread() // see detached: the thread must outlive the process
+		defer runtime.UnlockOSThread()
+		err := command.Start()
+		started <- err
+		if err == nil {
+			_ = command.Wait() // the caller knows whether it asked for the end
+		}
+	}()
+	return p, <-started
+}
+
+func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) } // it may have ended
+
+// kill ends the process, also when it is stopped, and waits for its end.
+func (p *process) kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.ended
+}
+
+func (p *process) running() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// keep starts a process and returns when it is ready. A process that ends before
+// is started again: its port may still be in use.
+func keep(ctx context.Context, start func() (*process, error), ready func(context.Context) error) (*process, error) {
+	for {
+		p, err := start()
+		if err != nil {
+			return nil, err
+		}
+		for p.running() {
+			if err = ready(ctx); err == nil {
+				return p, nil
+			}
+			if !pause(ctx, 50*time.Millisecond) {
+				p.kill()
+				return nil, fmt.Errorf("%s is not ready: %w", p.cmd.Path, err)
+			}
+		}
+		if !pause(ctx, 200*time.Millisecond) {
+			return nil, fmt.Errorf("%s ended: %v", p.cmd.Path, p.cmd.ProcessState)
+		}
+	}
+}
+
+// pause waits, and reports whether ctx is still valid.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// freePort returns a port below the range of ephemeral ports, so that no outgoing
+// connection takes it while its server is down.
+func freePort() (int, error) {
+	for range 100 {
+		port := 12_000 + rand.IntN(20_000)
+		if listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
+			return port, listener.Close()
+		}
+	}
+	return 0, fmt.Errorf("found no free port between 12000 and 32000")
+}

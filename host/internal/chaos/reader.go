@@ -1,0 +1,286 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/recording"
+)
+
+// reader is a client under test. One goroutine at a time uses it.
+type reader interface {
+	name() string
+	// asked returns what its collection holds, and what its watch selects of that.
+	asked() (collection, watch scope)
+	// begin opens a watch and records it in a file. With state the watch starts with
+	// the objects that exist, otherwise at the version of a list.
+	begin(ctx context.Context, file string, state bool) error
+	// current returns nil once the store is live and not older than rv.
+	current(ctx context.Context, rv api.ResourceVersion) error
+	// reconnect makes the next attempt to connect now.
+	reconnect(ctx context.Context) error
+	// list returns the content of the store.
+	list(ctx context.Context) (contents, error)
+	// delivered returns the state that the events of the watch add up to.
+	delivered(ctx context.Context) (map[api.Key]api.ResourceVersion, error)
+	// expire opens a watch at the current version, and returns what waits until it has
+	// ended with 410.
+	expire(ctx context.Context) (ended func(context.Context) error, err error)
+	// end closes the watch and the recording, and returns the number of events and
+	// of relists since begin.
+	end(ctx context.Context) (events, relists int, err error)
+	// verifiable reports whether a round with relists can be verified against the
+	// history of etcd.
+	verifiable(relists int) bool
+	close()
+}
+
+// goReader is a Go client: the module under wazero.
+type goReader struct {
+	title             string
+	collected, watchs scope
+	client            *guest.Client
+	collection        *guest.Collection
+	recorders         recorders
+
+	file    *os.File
+	record  *recording.Recorder
+	relists int
+	stop    context.CancelFunc
+	running sync.WaitGroup
+
+	mu     sync.Mutex
+	held   map[api.Key]api.ResourceVersion
+	events int
+	failed error
+}
+
+func openGoReader(ctx context.Context, title, address, log string, collected, watched scope) (*goReader, error) {
+	out, err := os.Create(log)
+	if err != nil {
+		return nil, err
+	}
+	r := &goReader{title: title, collected: collected, watchs: watched}
+	r.client, err = guest.Open(ctx, guest.Config{
+		URL: "wss://" + address + "/watch", Client: title, MaxHistory: 100_000, Tap: r.recorders.tap,
+		Logger: slog.New(slog.NewTextHandler(out, nil)), // closed with the process
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.collection, err = r.client.Collection(ctx, resource.String(), r.options())
+	if err == nil {
+		err = r.collection.WaitForSync(ctx)
+	}
+	if err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *goReader) options() guest.CollectionOptions {
+	return guest.CollectionOptions{Namespace: r.collected.namespace, LabelSelector: r.collected.selector()}
+}
+
+func (r *goReader) name() string                     { return r.title }
+func (r *goReader) asked() (collection, watch scope) { return r.collected, r.watchs }
+func (r *goReader) close()                           { _ = r.client.Close() } // it has no other error than being closed
+func (r *goReader) verifiable(int) bool              { return true }          // the tap sees relists
+
+func (r *goReader) begin(ctx context.Context, file string, state bool) (err error) {
+	if r.file, err = os.Create(file); err != nil {
+		return err
+	}
+	if r.relists, err = r.inspect(ctx, "relists"); err != nil {
+		return err
+	}
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	r.stop = stop
+	r.record = recording.New(r.file, resource, stop)
+	r.recorders.use(r.record)
+	r.held, r.events, r.failed = map[api.Key]api.ResourceVersion{}, 0, nil
+	c := r.record.Collection(r.collection.Schema(), r.options())
+	var from string
+	if !state {
+		if from, err = r.relist(ctx, c); err != nil {
+			stop()
+			return err
+		}
+	}
+	watch, options, err := r.open(run, from)
+	if err != nil {
+		stop()
+		return err
+	}
+	recorded := c.Watch(options)
+	r.running.Go(func() { r.follow(run, c, watch, recorded) })
+	return nil
+}
+
+func (r *goReader) open(ctx context.Context, from string) (*guest.Watch, guest.WatchOptions, error) {
+	options := guest.WatchOptions{
+		Namespace: r.watchs.namespace, LabelSelector: r.watchs.selector(),
+		ResourceVersion: from, AllowWatchBookmarks: true,
+	}
+	if initial := true; from == "" {
+		options.SendInitialEvents, options.ResourceVersionMatch = &initial, guest.NotOlderThan
+	}
+	watch, err := r.collection.Watch(ctx, options)
+	return watch, options, err
+}
+
+// relist lists what the watch selects and returns the version of the list.
+func (r *goReader) relist(ctx context.Context, c *recording.Collection) (string, error) {
+	filter := recording.Filter{Namespace: r.watchs.namespace, LabelSelector: r.watchs.selector()}
+	list, err := r.collection.List(ctx, guest.ListOptions{Namespace: filter.Namespace, LabelSelector: filter.LabelSelector, MetadataOnly: true})
+	if err != nil {
+		return "", err
+	}
+	c.List(filter, list.ResourceVersion, list.Items)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.held)
+	for _, o := range list.Items {
+		r.held[o.Key()] = o.ResourceVersion()
+	}
+	return list.ResourceVersion.String(), nil
+}
+
+// follow takes the events of a watch, and lists and watches again after a 410.
+func (r *goReader) follow(ctx context.Context, c *recording.Collection, watch *guest.Watch, recorded *recording.Watch) {
+	for {
+		err := r.take(ctx, watch, recorded)
+		recorded.Close(err)
+		_ = watch.Close()
+		for {
+			if ctx.Err() != nil {
+				return
+			}
+			if !errors.Is(err, api.Expired("")) && !errors.Is(err, io.EOF) {
+				r.fail(err)
+				return
+			}
+			from, failed := r.relist(ctx, c)
+			var options guest.WatchOptions
+			if failed == nil {
+				watch, options, failed = r.open(ctx, from)
+			}
+			if failed == nil {
+				recorded = c.Watch(options)
+				break
+			}
+			pause(ctx, 50*time.Millisecond) // the engine may be restarting
+		}
+	}
+}
+
+func (r *goReader) take(ctx context.Context, watch *guest.Watch, recorded *recording.Watch) error {
+	for {
+		e, err := watch.Next(ctx)
+		if err != nil {
+			return err
+		}
+		recorded.Events(e)
+		r.mu.Lock()
+		switch {
+		case e.Type == api.Deleted:
+			delete(r.held, e.Object.Key())
+		case e.Type.IsChange():
+			r.held[e.Object.Key()] = e.ResourceVersion
+		}
+		if e.Type.IsChange() {
+			r.events++
+		}
+		r.mu.Unlock()
+	}
+}
+
+func (r *goReader) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = fmt.Errorf("the watch ended: %w", err)
+}
+
+func (r *goReader) current(_ context.Context, rv api.ResourceVersion) error {
+	status := r.collection.Status()
+	if status.State != wire.Live || status.ResourceVersion < rv {
+		return fmt.Errorf("it is %s at version %d, expected live at %d: %w", status.State, status.ResourceVersion, rv, errors.Join(status.Err))
+	}
+	return nil
+}
+
+func (r *goReader) reconnect(ctx context.Context) error { return r.client.Reconnect(ctx) }
+
+func (r *goReader) list(ctx context.Context) (contents, error) {
+	list, err := r.collection.List(ctx, guest.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	all := make(contents, len(list.Items))
+	for _, o := range list.Items {
+		all[o.Key()] = object{o.ResourceVersion(), string(o.JSON())}
+	}
+	return all, nil
+}
+
+func (r *goReader) delivered(context.Context) (map[api.Key]api.ResourceVersion, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.held), r.failed
+}
+
+func (r *goReader) end(ctx context.Context) (events, relists int, err error) {
+	now, err := r.inspect(ctx, "relists")
+	r.stop()
+	r.running.Wait()
+	r.recorders.use(nil)
+	return r.events, now - r.relists, errors.Join(err, r.record.Close(), r.file.Close())
+}
+
+func (r *goReader) expire(ctx context.Context) (ended func(context.Context) error, err error) {
+	watch, err := r.collection.Watch(ctx, guest.WatchOptions{ResourceVersion: r.collection.Status().ResourceVersion.String()})
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		defer watch.Close()
+		for {
+			if _, err := watch.Next(ctx); err != nil {
+				return expectExpired(err)
+			}
+		}
+	}, nil
+}
+
+// expectExpired returns nil for a 410.
+func expectExpired(err error) error {
+	if errors.Is(err, api.Expired("")) {
+		return nil
+	}
+	return fmt.Errorf("a watch of a history that was lost ended with %w, expected 410", err)
+}
+
+// inspect sums a counter of the engine over its collections.
+func (r *goReader) inspect(ctx context.Context, counter string) (sum int, err error) {
+	numbers, err := r.client.Inspect(ctx)
+	for _, n := range numbers {
+		if strings.HasPrefix(n.Name, "collection.") && strings.HasSuffix(n.Name, "."+counter) {
+			sum += int(n.Value)
+		}
+	}
+	return sum, err
+}

@@ -1,0 +1,96 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/recording"
+)
+
+// recorders hands what a client sends and receives to the recorder of the current
+// round. A connection may live longer than a round.
+type recorders struct {
+	mu      sync.Mutex
+	current *recording.Recorder
+}
+
+func (r *recorders) use(next *recording.Recorder) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.current = next
+}
+
+func (r *recorders) tap(conn guest.Conn) guest.Conn { return &relay{Conn: conn, to: r} }
+
+// relay is one connection. A new recorder first gets the subscriptions that were
+// made before.
+type relay struct {
+	guest.Conn
+	to         *recorders
+	known      *recording.Recorder // tap records to it
+	tap        guest.Conn
+	sent       [][]byte
+	replayable message
+}
+
+// message is a connection that carries one message.
+type message struct {
+	guest.Conn
+	content []byte
+}
+
+func (m *message) Read(context.Context) ([]byte, error) { return m.content, nil }
+func (m *message) Write(context.Context, []byte) error  { return nil }
+
+// follow calls f with the tap of the current recorder, if there is one.
+func (r *relay) follow(ctx context.Context, f func(tap guest.Conn)) {
+	if r.to.current == nil {
+		return
+	}
+	if r.known != r.to.current {
+		r.known, r.tap = r.to.current, r.to.current.Tap(&r.replayable)
+		for _, m := range r.sent {
+			_ = r.tap.Write(ctx, m)
+		}
+	}
+	f(r.tap)
+}
+
+func (r *relay) Read(ctx context.Context) ([]byte, error) {
+	content, err := r.Conn.Read(ctx)
+	if err == nil {
+		r.to.mu.Lock()
+		defer r.to.mu.Unlock()
+		r.follow(ctx, func(tap guest.Conn) {
+			r.replayable.content = content
+			_, _ = tap.Read(ctx)
+		})
+	}
+	return content, err
+}
+
+func (r *relay) Write(ctx context.Context, content []byte) error {
+	r.to.mu.Lock()
+	r.follow(ctx, func(tap guest.Conn) { _ = tap.Write(ctx, content) })
+	if subscribes(content) {
+		r.sent = append(r.sent, slices.Clone(content))
+	}
+	r.to.mu.Unlock()
+	return r.Conn.Write(ctx, content)
+}
+
+func subscribes(content []byte) bool {
+	for len(content) > 0 {
+		kind, _, rest, err := wire.Next(content)
+		if err != nil || kind == wire.TypeSubscribe {
+			return err == nil
+		}
+		content = rest
+	}
+	return false
+}
