@@ -42,7 +42,7 @@ func (o *edgeObject) attach(a *attachment) {
 	}
 	a.room = pick[int64](o.rand, 1, 3000, 16<<20)
 	o.step(&wire.AttachReader{
-		Reader: a.id, Allowed: []wire.ReaderScope{{Resource: "*"}}, ProgressMillis: progressMillis,
+		Reader: a.id, Allowed: []wire.ReaderScope{{Resource: "*", Namespace: a.link.driver.right}}, ProgressMillis: progressMillis,
 		Room: uint64(a.room), Kept: a.kept, Stalled: a.stalled,
 	})
 	o.drain()

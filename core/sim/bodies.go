@@ -20,7 +20,7 @@ type bodyKey struct {
 
 // bodyOf is the JSON of one version, but for its resource version. No two are
 // alike, and from one version to the next some of it stays.
-func bodyOf(r *api.Rand, schema api.Schema, o *api.Object, padding int) []byte {
+func bodyOf(r *api.Rand, schema api.Schema, o *api.Object, sentinel string, padding int) []byte {
 	words := make([]string, 1+r.Int63n(6))
 	for i := range words {
 		words[i] = pick(r, "alpha", "beta", "gamma", "delta")
@@ -39,10 +39,10 @@ func bodyOf(r *api.Rand, schema api.Schema, o *api.Object, padding int) []byte {
 	for _, l := range o.Labels {
 		labels = append(labels, strconv.Quote(l.Key)+":"+strconv.Quote(l.Value))
 	}
-	return fmt.Appendf(nil, `{"kind":%q,"apiVersion":"v1","metadata":{"name":%q,"namespace":%q,"uid":%q,"labels":{%s}},`+
-		`"immutable":%v,"spec":{"nodeName":%q,"words":%q},"status":{"phase":%q,"restarts":%d,"nonce":%q},"padding":%q}`,
-		schema.Kind, o.Key.Name(), o.Key.Namespace(), o.UID, strings.Join(labels, ","), o.Flags&api.Immutable != 0,
-		value("spec.nodeName"), strings.Join(words, " "), value("status.phase"), restarts, strconv.FormatUint(r.Uint64(), 36), strings.Repeat("=", padding))
+	return fmt.Appendf(nil, `{"kind":%q,"apiVersion":"v1","metadata":{"name":%q,"namespace":%q,"uid":%q,"labels":{%s},"annotations":{"example.com/own":%q}},`+
+		`"immutable":%v,"spec":{"nodeName":%q,"words":%q,"own":%q},"status":{"phase":%q,"restarts":%d,"nonce":%q},"padding":%q}`,
+		schema.Kind, o.Key.Name(), o.Key.Namespace(), o.UID, strings.Join(labels, ","), sentinel, o.Flags&api.Immutable != 0,
+		value("spec.nodeName"), strings.Join(words, " "), sentinel, value("status.phase"), restarts, strconv.FormatUint(r.Uint64(), 36), strings.Repeat("=", padding))
 }
 
 // encode makes the body of a version the difference from its base, more often
@@ -50,14 +50,14 @@ func bodyOf(r *api.Rand, schema api.Schema, o *api.Object, padding int) []byte {
 func (c *connector) encode(f *feed, put *cacher.Put) *cacher.Put {
 	base := f.cacher.BaseFor(put.Envelope.Key())
 	if c.world.setup.Whole || base == 0 || c.rand.Int63n(4) == 0 {
-		return f.encoded(put)
+		return c.encoded(f, put)
 	}
 	heap := f.cacher.Heap()
 	plain, err := bodies.Decode(nil, heap.Envelope(base).Body(), f.cacher.Dictionary(base), nil)
 	must(err)
-	body, ok := c.deltas.EncodeDelta(nil, plain, put.Envelope.Body().Data, 1<<20)
+	body, ok := c.world.encoders[f.kind].EncodeDelta(nil, plain, put.Envelope.Body().Data, 1<<20)
 	if !ok {
-		return f.encoded(put)
+		return c.encoded(f, put)
 	}
 	made := *put
 	made.Envelope = put.Envelope.AppendWithBody(nil, body)

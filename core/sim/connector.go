@@ -7,7 +7,6 @@ import (
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/sim/check"
 	"github.com/watchglass/watchglass/core/store"
-	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
 const heartbeatMillis = 2000
@@ -18,6 +17,7 @@ var sourceGone = api.Unavailable("the source has lost its leader")
 // feed is a connector's watch of one resource.
 type feed struct {
 	cacher *cacher.Cacher
+	kind   int
 	encode func(dst, json []byte) api.Body // nil for bodies as they are
 	source *source                         // whose state it shows; nil before the first list
 	next   int                             // index of the next revision
@@ -40,20 +40,16 @@ type connector struct {
 	restarts  int
 	open      int // subscriptions that were not released
 	rand      *api.Rand
-	deltas    *bodies.Encoder
 }
 
 func (c *connector) start() {
 	c.world.lineage++
 	c.rand = api.NewRand(c.world.lineage)
-	deltas, err := bodies.NewEncoder(c.world.setup.Codec.Dictionary)
-	must(err)
-	c.deltas = deltas
 	for k := range kinds {
 		limits := history.Limits{MinCapacity: c.world.setup.History, MaxCapacity: c.world.setup.History}
-		f := &feed{cacher: cacher.New(cacher.Config{Schema: schemaOf(k), History: limits, Bases: c.world.lineage << 32}), encode: c.world.setup.Codec.Encode}
+		f := &feed{cacher: cacher.New(cacher.Config{Schema: schemaOf(k), History: limits, Bases: c.world.lineage << 32}), kind: k, encode: c.world.codecs[k].Encode}
 		if f.encode != nil {
-			f.cacher.SetDictionary(c.world.setup.Codec.Dictionary)
+			f.cacher.SetDictionary(c.world.codecs[k].Dictionary)
 		}
 		c.feeds[k] = f
 	}
@@ -189,14 +185,19 @@ func (c *connector) apply(f *feed, ch *change, rv api.ResourceVersion) {
 	}
 }
 
-// encoded is a put with its body compressed.
-func (f *feed) encoded(p *cacher.Put) *cacher.Put {
+// encoded is a put with its body compressed, the same for all connectors.
+func (c *connector) encoded(f *feed, p *cacher.Put) *cacher.Put {
 	if f.encode == nil {
 		return p
 	}
-	compressed := *p
-	compressed.Envelope = p.Envelope.AppendWithBody(nil, f.encode(nil, p.Envelope.Body().Data))
-	return &compressed
+	compressed := c.world.compressed[p]
+	if compressed == nil {
+		made := *p
+		made.Envelope = p.Envelope.AppendWithBody(nil, f.encode(nil, p.Envelope.Body().Data))
+		compressed = &made
+		c.world.compressed[p] = compressed
+	}
+	return compressed
 }
 
 // list replaces the state by that after n revisions.
@@ -221,7 +222,7 @@ func (c *connector) list(kind int, f *feed, n int) {
 			f.cacher.Fault(key, s.logs[kind].At(key, f.rv()).ResourceVersion, ch.fault, c.world.now)
 		case ch.put == nil:
 		default:
-			f.cacher.ListObject(f.encoded(ch.put))
+			f.cacher.ListObject(c.encoded(f, ch.put))
 		}
 	}
 	f.cacher.EndList(f.rv(), c.world.now)
@@ -333,6 +334,15 @@ type backend struct {
 
 // Wake implements session.Backend.
 func (b backend) Wake() { b.link.woken = true }
+
+// Collection implements session.Backend: the reader has a right to one namespace or
+// to everything.
+func (b backend) Collection(r *session.Request) (*cacher.Cacher, *api.Status) {
+	if !b.link.driver.mayRead(api.Scope{Namespace: r.Frame.Namespace}) {
+		return nil, api.Forbidden("this reader may read one namespace")
+	}
+	return b.connector.Collection(r)
+}
 
 // versionOf reads an object for the validators: what is declared, out of an
 // envelope that may declare more.

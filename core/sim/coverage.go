@@ -78,6 +78,9 @@ const (
 	APISilent
 	APIPiece
 	APICutInLine
+	Narrow
+	Unpacked
+	Trespassed
 	situations
 )
 
@@ -150,6 +153,9 @@ var situationNames = [situations]string{
 	APISilent:          "direct: server without its storage",
 	APIPiece:           "direct: answer in pieces",
 	APICutInLine:       "direct: cut in a line",
+	Narrow:             "frame of a narrow subscription",
+	Unpacked:           "body unpacked for what it discloses",
+	Trespassed:         "scope without a right refused",
 }
 
 // Coverage counts situations.

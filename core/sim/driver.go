@@ -14,6 +14,7 @@ type driver struct {
 	config    wire.Config
 	engine    Engine
 	link      link
+	right     string   // the one namespace that it may read; empty for everything
 	fetches   *fetches // of an engine that reads Kubernetes itself
 	skew      int64    // of the engine's clock
 	jumped    bool     // that clock, ever

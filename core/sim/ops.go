@@ -162,7 +162,8 @@ func (w *world) opRewrite(r *api.Rand) {
 
 func (w *world) opCorrupt(r *api.Rand) {
 	kind, key := w.source.randomKey(r)
-	fault := pick(r, api.Internal("the object cannot be decoded"), api.TooLarge("the object is too large"))
+	own := w.source.sentinel(kind, key)
+	fault := pick(r, api.Internal("the object cannot be read: "+own), api.TooLarge("the object is too large: "+own))
 	w.source.commit(w.now, []change{{kind: kind, key: key, fault: fault}})
 }
 
@@ -177,7 +178,7 @@ func (w *world) opCompact(r *api.Rand) {
 // in the same range.
 func (w *world) opNewSource(r *api.Rand) {
 	name := fmt.Sprintf("h%d", len(w.sources)+1)
-	s := newSource(name, pick(r, firstVersion, w.source.rv, w.source.rv/2+1, w.source.rv+500), w.setup.Codec.Padding)
+	s := newSource(name, pick(r, firstVersion, w.source.rv, w.source.rv/2+1, w.source.rv+500), w.setup.Codec.Padding, w.planted)
 	w.source = s
 	w.sources = append(w.sources, s)
 	for _, rd := range w.readers {

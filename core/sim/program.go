@@ -39,6 +39,10 @@ func openCollection(rd *reader, r *api.Rand) {
 		c.filter = randomFilter(r, c.kind)
 		c.filter.Fields = ""
 	}
+	if rd.right != "" {
+		c.filter.Namespace = rd.right
+		rd.trespass(r)
+	}
 	c.meta = r.Int63n(8) == 0 && rd.fetches == nil // whose requests do not tell the two apart
 	rd.collections = append(rd.collections, c)
 	rd.stepOpen(c, false)
@@ -185,7 +189,7 @@ func acquire(rd *reader, r *api.Rand) { rd.acquire(r, r.Int63n(2) == 0) }
 
 func (rd *reader) acquire(r *api.Rand, onDemand bool) *handle {
 	h := &handle{id: rd.id32(), onDemand: onDemand, kind: pick(r, pods, secrets, secrets)}
-	h.key = keyOf(h.kind, int(r.Int63n(6)))
+	h.key = rd.readable(h.kind, int(r.Int63n(6)))
 	rd.handles = append(rd.handles, h)
 	rd.step(&wire.AcquireObject{Handle: h.id, Resource: resourceNames[h.kind], Key: h.key, Owner: pick(r, "a", "b"), OnDemand: h.onDemand})
 	return h

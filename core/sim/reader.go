@@ -34,7 +34,8 @@ type reader struct {
 	resumes     []resume
 	taken       []*taking
 	kept        []*kept
-	refused     int // kept states
+	refused     int    // kept states
+	trespassed  uint32 // a collection that it may not read; zero for none
 	inspected   inspected
 }
 
@@ -50,6 +51,7 @@ func (r *reader) reopen() {
 	r.link.tap.scopes = nil
 	r.records = append(r.records, r.watches...)
 	r.collections, r.watches, r.views, r.handles, r.requests, r.taken = nil, nil, nil, nil, nil, nil
+	r.trespassed = 0
 	r.open()
 }
 
@@ -166,6 +168,9 @@ func (c *collection) ready() bool { return c.told.ResourceVersion != 0 && c.epoc
 
 func (r *reader) collectionState(f *wire.CollectionState) {
 	c := r.collection(f.Collection)
+	if f.Collection == r.trespassed {
+		r.caught(f)
+	}
 	if c == nil {
 		return
 	}

@@ -229,6 +229,7 @@ func (w *world) checkSubscriptions() {
 // close takes everything down and looks for what is left behind.
 func (w *world) close() {
 	for _, rd := range w.readers {
+		rd.withdraw()
 		for _, watch := range slices.Clone(rd.watches) {
 			rd.forgetWatch(watch)
 			rd.step(&wire.CloseWatch{Watch: watch.id})

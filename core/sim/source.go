@@ -6,6 +6,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/coretest/sentinel"
 	"github.com/watchglass/watchglass/core/sim/check"
 )
 
@@ -54,12 +55,14 @@ type source struct {
 	state     [kinds]map[api.Key]change
 	padding   int                // of bodies
 	bodies    map[bodyKey]string // plain, of every version there was
+	planted   *planted
+	own       [kinds]map[api.Key]string // sentinels
 }
 
-func newSource(name string, rv api.ResourceVersion, padding int) *source {
-	s := &source{name: name, rv: rv, padding: padding, bodies: map[bodyKey]string{}}
+func newSource(name string, rv api.ResourceVersion, padding int, p *planted) *source {
+	s := &source{name: name, rv: rv, padding: padding, bodies: map[bodyKey]string{}, planted: p}
 	for k := range kinds {
-		s.logs[k], s.state[k] = check.NewLog(), map[api.Key]change{}
+		s.logs[k], s.state[k], s.own[k] = check.NewLog(), map[api.Key]change{}, map[api.Key]string{}
 	}
 	return s
 }
@@ -90,40 +93,60 @@ func (s *source) commit(now int64, changes []change) {
 	s.revisions = append(s.revisions, revision{s.rv, now, changes})
 }
 
-// keyOf numbers the objects there may be.
-func keyOf(kind, n int) api.Key {
-	if kind == secrets {
-		return api.Key("ns" + strconv.Itoa(n%2) + "/s" + strconv.Itoa(n/2))
+// objectsOf is how many objects of a kind programs name. There are fewer secrets.
+const objectsOf = 24
+
+// keys are all of them: even numbers are in the namespace ns0, odd ones in ns1. Two
+// pods have the name p3, others a name with a sentinel.
+var keys = func() (all [kinds][]api.Key) {
+	var planted sentinel.Set
+	for kind, letter := range [kinds]string{pods: "p", secrets: "s"} {
+		for n := range objectsOf {
+			name := letter + strconv.Itoa(n/2)
+			if name != "p3" {
+				name += "-" + planted.Plant(nameOf(kind, n))[:nameLength]
+			}
+			all[kind] = append(all[kind], api.Key("ns"+strconv.Itoa(n%2)+"/"+name))
+		}
 	}
-	return api.Key("ns" + strconv.Itoa(n%2) + "/p" + strconv.Itoa(n/2))
-}
+	return all
+}()
+
+// nameLength is how much of a sentinel is in a name.
+const nameLength = 12
+
+// keyOf numbers the objects there may be.
+func keyOf(kind, n int) api.Key { return keys[kind][n] }
 
 // randomPut makes a version of an object. Few labels and phases, so that
 // selectors match often and label sets come and go.
 func (s *source) randomPut(r *api.Rand, kind int, key api.Key) *cacher.Put {
-	text := string(key)
+	text, sentinel := string(key), s.sentinel(kind, key)
 	if r.Int63n(3) > 0 {
 		text += " app=" + pick(r, "web", "api", "db")
 	}
 	if r.Int63n(4) == 0 {
 		text += " tier=t" + strconv.FormatInt(r.Int63n(20), 10)
 	}
+	if r.Int63n(8) == 0 {
+		text += " own=" + sentinel
+	}
 	if kind == pods {
 		text += " phase=" + pick(r, "Pending", "Running", "Failed") +
-			" nodeName=" + pick(r, "n1", "n2") + " restarts=" + strconv.FormatInt(r.Int63n(4), 10)
+			" nodeName=" + pick(r, "n1", "n2", "n1", "n2", "n1", "n2", "n-"+sentinel) + " restarts=" + strconv.FormatInt(r.Int63n(4), 10)
 	}
 	schema := schemaOf(kind)
 	o := objects.ObjectOf(schema, text)
 	seed := r.Uint64()
 	own := api.NewRand(seed)
-	o.UID = s.name + "-" + strconv.FormatUint(seed%1000, 10)
+	o.UID = s.name + "-" + strconv.FormatUint(seed%1000, 10) + "-" + sentinel
 	if was := s.state[kind][key].put; was != nil && own.Int63n(8) > 0 {
 		o.UID = was.Envelope.UID()
 	}
-	if kind == secrets && len(key)%2 == 0 && r.Int63n(2) == 0 {
+	if kind == secrets && r.Int63n(2) == 0 {
 		o.Flags |= api.Immutable
 	}
-	o.Body = api.Body{Codec: api.JSON, Data: bodyOf(own, schema, &o, s.padding)}
+	o.Body = api.Body{Codec: api.JSON, Data: bodyOf(own, schema, &o, sentinel, s.padding)}
 	return objects.PutOf(o)
 }
 

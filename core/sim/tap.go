@@ -16,8 +16,9 @@ type tap struct {
 	subs   []subscription
 	// said is how far each subscription of the stream was sent, and credit how
 	// many bytes more the session may send, as far as it has been told.
-	said   map[uint32]api.ResourceVersion
-	credit map[uint32]int64
+	said      map[uint32]api.ResourceVersion
+	credit    map[uint32]int64
+	disclosed disclosure
 }
 
 // subscription is one of the present stream.
@@ -54,7 +55,7 @@ type epoch struct {
 }
 
 func (t *tap) connected() {
-	t.subs, t.said, t.credit = nil, map[uint32]api.ResourceVersion{}, map[uint32]int64{}
+	t.subs, t.said, t.credit, t.disclosed = nil, map[uint32]api.ResourceVersion{}, map[uint32]int64{}, newDisclosure()
 }
 
 func scopeKey(resource string, f check.Filter, metadataOnly bool) string {
@@ -117,6 +118,7 @@ func (t *tap) up(data []byte) {
 		var f wire.Subscribe
 		must(f.Parse(payload))
 		t.credit[f.Subscription] = int64(f.Credit)
+		t.granted(&f)
 		for k, name := range resourceNames {
 			source, rv := t.link.server.at(k)
 			if name == f.Resource && source != nil && source.name == f.Source && rv < f.NotOlderThan {
@@ -240,6 +242,7 @@ func (t *tap) progressed(sub *subscription, rv api.ResourceVersion) {
 func (t *tap) sent(data []byte) {
 	w := t.link.driver.world
 	frames(data, func(kind wire.Type, payload []byte) {
+		t.disclose(kind, payload)
 		switch kind {
 		case wire.TypeSnapshotPart:
 			f := parse(payload, &wire.SnapshotPart{})

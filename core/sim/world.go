@@ -7,31 +7,34 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
 // What can go wrong beside the guarantees of package check.
 var (
-	ErrPanic    = errors.New("panic: the engine or the connector panicked")
-	ErrProtocol = errors.New("protocol: one side refused what the other said")
-	ErrWire     = errors.New("wire: a session split or overtook a revision")
-	ErrBack     = errors.New("back: something went back in time")
-	ErrStale    = errors.New("stale: a collection is silently stale")
-	ErrReason   = errors.New("reason: a reader that waits is not told what for")
-	ErrView     = errors.New("view: a view is not the filtered, sorted list")
-	ErrList     = errors.New("list: an answer is not the list as of its version")
-	ErrObject   = errors.New("object: a handle does not show the object")
-	ErrTimeout  = errors.New("timeout: a watch outlived the time that it was asked for")
-	ErrCredit   = errors.New("credit: more was delivered than was granted")
-	ErrConverge = errors.New("converge: a reader did not end where the source is")
-	ErrMemory   = errors.New("memory: more is held than the bounds allow")
-	ErrLeak     = errors.New("leak: something is held that nobody uses")
-	ErrNotWoken = errors.New("not woken: a session has something to say that nobody was told of")
-	ErrEnd      = errors.New("end: a watch ended without a reason, or for one that it cannot have")
-	ErrDrain    = errors.New("drain: a slow watch lost the end of its initial events")
-	ErrBody     = errors.New("body: an object has the body of another version, or none")
-	ErrRestore  = errors.New("restore: what was restored is not what was kept")
-	ErrLoop     = errors.New("loop: the parties keep each other busy without end")
+	ErrPanic     = errors.New("panic: the engine or the connector panicked")
+	ErrProtocol  = errors.New("protocol: one side refused what the other said")
+	ErrWire      = errors.New("wire: a session split or overtook a revision")
+	ErrBack      = errors.New("back: something went back in time")
+	ErrStale     = errors.New("stale: a collection is silently stale")
+	ErrReason    = errors.New("reason: a reader that waits is not told what for")
+	ErrView      = errors.New("view: a view is not the filtered, sorted list")
+	ErrList      = errors.New("list: an answer is not the list as of its version")
+	ErrObject    = errors.New("object: a handle does not show the object")
+	ErrTimeout   = errors.New("timeout: a watch outlived the time that it was asked for")
+	ErrCredit    = errors.New("credit: more was delivered than was granted")
+	ErrConverge  = errors.New("converge: a reader did not end where the source is")
+	ErrMemory    = errors.New("memory: more is held than the bounds allow")
+	ErrLeak      = errors.New("leak: something is held that nobody uses")
+	ErrNotWoken  = errors.New("not woken: a session has something to say that nobody was told of")
+	ErrEnd       = errors.New("end: a watch ended without a reason, or for one that it cannot have")
+	ErrDrain     = errors.New("drain: a slow watch lost the end of its initial events")
+	ErrBody      = errors.New("body: an object has the body of another version, or none")
+	ErrRestore   = errors.New("restore: what was restored is not what was kept")
+	ErrDisclosed = errors.New("disclosed: a reader was sent a part of an object that it may not read")
+	ErrLoop      = errors.New("loop: the parties keep each other busy without end")
 )
 
 // Setup is what a run is configured with. The zero value of a field takes a
@@ -95,6 +98,10 @@ type world struct {
 	quiet      bool     // faults are over
 	scarce     bool     // objects at the edge may have little memory
 	lineage    uint64   // counts the bases of connectors
+	planted    *planted
+	codecs     [kinds]Codec
+	encoders   [kinds]*bodies.Encoder
+	compressed map[*cacher.Put]*cacher.Put
 	result     *Result
 }
 
@@ -132,7 +139,9 @@ func newWorld(seed uint64, setup Setup, result *Result) *world {
 	}
 	setup.Batched = r.Int63n(4) == 0 || setup.Batched
 	w := &world{setup: setup, now: startMillis, result: result, scarce: scarce}
-	w.source = newSource("h1", firstVersion, setup.Codec.Padding)
+	w.planted, w.compressed = newPlanted(), map[*cacher.Put]*cacher.Put{}
+	w.chooseCodec(seed)
+	w.source = newSource("h1", firstVersion, setup.Codec.Padding, w.planted)
 	w.sources = []*source{w.source}
 	for range r.Int63n(30) {
 		kind, key := w.source.randomKey(r)
@@ -162,6 +171,7 @@ func newWorld(seed uint64, setup Setup, result *Result) *world {
 		if setup.Budget > 1 {
 			rd.config.MaxBytes = setup.Budget
 		}
+		rd.right = rightOf(seed, i)
 		rd.lead(servers, r)
 		if len(w.kubes) > 0 {
 			rd.readKubernetes(api.NewRand(seed + uint64(i)))

@@ -83,6 +83,11 @@ func (l *Log) TaintedChanges(from, to api.ResourceVersion) (n int) {
 // ChangesAfter counts the changes after a version.
 func (l *Log) ChangesAfter(rv api.ResourceVersion) int { return len(l.changes) - l.after(rv) }
 
+// EverMatched reports whether a version of an object that could be served matched.
+func (l *Log) EverMatched(key api.Key, match func(api.Key, *Object) bool) bool {
+	return slices.ContainsFunc(l.byKey[key], func(i int) bool { return match(key, l.changes[i].Object) })
+}
+
 // Before is the object just before a version, or nil.
 func (l *Log) Before(key api.Key, rv api.ResourceVersion) *Object {
 	if rv == 0 {

@@ -1,0 +1,212 @@
+package sim
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/coretest/sentinel"
+	"github.com/watchglass/watchglass/core/selector"
+	"github.com/watchglass/watchglass/core/sim/check"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/wasm/bodies"
+)
+
+// owner is the object that a sentinel is planted in. Names outlive sources, so the
+// sentinel of a name has none.
+type owner struct {
+	source *source
+	kind   int
+	key    api.Key
+}
+
+// planted are the sentinels of a run.
+type planted struct {
+	set    sentinel.Set
+	owners map[string]owner
+}
+
+func newPlanted() *planted {
+	p := &planted{owners: map[string]owner{}}
+	for kind := range kinds {
+		for n := range objectsOf {
+			p.plant(nameOf(kind, n), owner{kind: kind, key: keyOf(kind, n)})
+		}
+	}
+	return p
+}
+
+func (p *planted) plant(name string, o owner) string {
+	p.owners[name] = o
+	return p.set.Plant(name)
+}
+
+// nameOf is what the sentinel in the name of an object is planted by.
+func nameOf(kind, n int) string { return "name of " + resourceNames[kind] + " " + strconv.Itoa(n) }
+
+// sentinel is the text that every version of an object contains in its UID,
+// annotations and spec, and some in their labels and fields.
+func (s *source) sentinel(kind int, key api.Key) string {
+	text, known := s.own[kind][key]
+	if !known {
+		text = s.planted.plant(s.name+" "+resourceNames[kind]+" "+string(key), owner{s, kind, key})
+		s.own[kind][key] = text
+	}
+	return text
+}
+
+// entitlement is what a session may send to one subscription: objects in its scope that
+// the reader may read and that the selectors matched at some time.
+type entitlement struct {
+	kind       int
+	scope      api.Scope
+	allowed    bool // the reader's rights cover the scope
+	selects    bool
+	filter     check.Filter
+	source     string // of the schema sent last
+	dictionary uint32
+	labelSets  uint32 // definitions sent
+	matched    map[owner]bool
+}
+
+// allows reports whether the subscription may disclose an object. A fault is about
+// an object whose labels and fields are unknown, so selectors do not hold it back.
+func (g *entitlement) allows(o owner, fault bool) bool {
+	switch {
+	case !g.allowed || o.kind != g.kind || !g.scope.Has(o.key):
+		return false
+	case !g.selects || fault || o.source == nil || g.matched[o]:
+		return true
+	}
+	ever := o.source.logs[o.kind].EverMatched(o.key, g.filter.Match)
+	g.matched[o] = ever
+	return ever
+}
+
+// narrow reports that there are objects that the subscription must not disclose.
+func (g *entitlement) narrow() bool { return !g.allowed || g.selects || !g.scope.Whole() }
+
+// disclosure checks every byte of one stream to a reader against its entitlements.
+type disclosure struct {
+	entitled     map[uint32]*entitlement
+	dictionaries map[uint32][]byte
+	plain        []byte
+}
+
+func newDisclosure() disclosure {
+	return disclosure{entitled: map[uint32]*entitlement{}, dictionaries: map[uint32][]byte{}}
+}
+
+// granted begins an entitlement.
+func (t *tap) granted(f *wire.Subscribe) {
+	fields, err := selector.ParseFields(f.FieldSelector)
+	must(err)
+	g := &entitlement{
+		scope: selector.ScopeOf(f.Namespace, fields), selects: f.LabelSelector != "" || f.FieldSelector != "",
+		filter:  check.Filter{Namespace: f.Namespace, Labels: f.LabelSelector, Fields: f.FieldSelector},
+		matched: map[owner]bool{},
+	}
+	for k, name := range resourceNames {
+		if name == f.Resource {
+			g.kind = k
+		}
+	}
+	g.allowed = t.link.driver.mayRead(g.scope)
+	t.disclosed.entitled[f.Subscription] = g
+}
+
+// disclose checks a frame of a session.
+func (t *tap) disclose(kind wire.Type, payload []byte) {
+	d := &t.disclosed
+	if kind == wire.TypeDictionary {
+		f := parse(payload, &wire.Dictionary{})
+		d.dictionaries[f.ID] = append([]byte(nil), f.Data...)
+	}
+	id, _ := binary.Uvarint(payload)
+	g := d.entitled[uint32(id)]
+	if !ofSubscription(kind) || g == nil {
+		t.hold(&entitlement{}, kind, payload)
+		return
+	}
+	t.describe(g, kind, payload)
+	if !g.narrow() {
+		return
+	}
+	t.link.driver.world.saw(Narrow)
+	t.hold(g, kind, payload)
+	switch kind {
+	case wire.TypeSnapshotPart:
+		t.unpack(g, parse(payload, &wire.SnapshotPart{}).Objects)
+	case wire.TypeEvents:
+		t.unpack(g, parse(payload, &wire.Events{}).Changes)
+	}
+}
+
+// ofSubscription reports whether frames of a type begin with a subscription.
+func ofSubscription(kind wire.Type) bool {
+	switch kind {
+	case wire.TypeSchema, wire.TypeLabelSet, wire.TypeSnapshotBegin, wire.TypeSnapshotPart, wire.TypeSnapshotEnd,
+		wire.TypeEvents, wire.TypeProgress, wire.TypeObjectError, wire.TypeSourceError, wire.TypeSubscriptionStatus:
+		return true
+	}
+	return false
+}
+
+// describe checks frames that disclose by numbers.
+func (t *tap) describe(g *entitlement, kind wire.Type, payload []byte) {
+	w := t.link.driver.world
+	switch kind {
+	case wire.TypeSchema:
+		f := parse(payload, &wire.Schema{})
+		g.source, g.dictionary = f.Source, f.Dictionary
+	case wire.TypeLabelSet:
+		if f := parse(payload, &wire.LabelSet{}); g.narrow() && !g.scope.Whole() && f.ID > g.labelSets {
+			w.fail(ErrDisclosed, "%s has %d label sets of %+v, and the next has the number %d", t.link.driver.name, g.labelSets, g.scope, f.ID)
+		}
+		g.labelSets++
+	case wire.TypeSnapshotBegin:
+		f := parse(payload, &wire.SnapshotBegin{})
+		s := w.sourceNamed(g.source)
+		covers := func(key api.Key, o *check.Object) bool { return o != nil && g.scope.Has(key) }
+		if log := s.logs[g.kind]; log.Exact(f.ResourceVersion) && !g.scope.Whole() {
+			if n := len(log.List(f.ResourceVersion, covers)); n != int(f.Total) {
+				w.fail(ErrDisclosed, "%s is told a total of %d objects, and %+v has %d", t.link.driver.name, f.Total, g.scope, n)
+			}
+		}
+	}
+}
+
+// unpack checks the bodies of changes that are compressed without another version
+// of their object. Of other bodies, what is not in that version is in the frame as
+// it is, and checkBody judges the rest.
+func (t *tap) unpack(g *entitlement, changes []wire.Change) {
+	for i := range changes {
+		c := &changes[i]
+		t.unpackBody(g, c.Base.Body)
+		if c.Patch == nil && c.Type != api.Deleted {
+			t.unpackBody(g, c.Envelope.Body())
+		}
+	}
+}
+
+func (t *tap) unpackBody(g *entitlement, body api.Body) {
+	if body.Codec != api.Packed {
+		return
+	}
+	d := &t.disclosed
+	plain, err := bodies.Decode(d.plain[:0], body, d.dictionaries[g.dictionary], nil)
+	must(err)
+	d.plain = plain
+	t.link.driver.world.saw(Unpacked)
+	t.hold(g, wire.TypeSnapshotPart, plain)
+}
+
+// hold fails when bytes contain a sentinel that they must not.
+func (t *tap) hold(g *entitlement, kind wire.Type, data []byte) {
+	w := t.link.driver.world
+	for _, name := range w.planted.set.Find(data) {
+		if !g.allows(w.planted.owners[name], kind == wire.TypeObjectError) {
+			w.fail(ErrDisclosed, "%s is sent %q of %s in a frame of type %#x for %+v %+v", t.link.driver.name, data, name, byte(kind), g.scope, g.filter)
+		}
+	}
+}
