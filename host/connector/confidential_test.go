@@ -79,7 +79,7 @@ func (r *recorded) Read(ctx context.Context) ([]byte, error) {
 }
 
 // No byte of a connection comes from an object that the reader may not read,
-// whoever else reads, and whatever the connector had before.
+// whatever others read and the connector had before (rule B25).
 func TestReadersReceiveNothingOfObjectsThatTheyMayNotRead(t *testing.T) {
 	scopes := []wire.Subscribe{
 		{Namespace: "team-a"},
