@@ -120,12 +120,13 @@ func (h *handler) unknown(w http.ResponseWriter, r *http.Request, name string) {
 }
 
 // authenticated answers holders of a token for the cluster.
-func (c *cluster) authenticated(w http.ResponseWriter, r *http.Request, answer http.HandlerFunc) {
-	if _, status := c.policy.Authenticate(r.Context(), bearer(r)); status != nil {
+func (c *cluster) authenticated(w http.ResponseWriter, r *http.Request, answer func(http.ResponseWriter, *http.Request, *access.User)) {
+	user, status := c.policy.Authenticate(r.Context(), bearer(r))
+	if status != nil {
 		fail(w, status)
 		return
 	}
-	answer(w, r)
+	answer(w, r, user)
 }
 
 func bearer(r *http.Request) string {

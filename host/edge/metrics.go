@@ -6,6 +6,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/access/token"
 )
 
 // objectMetrics are told of each object. What is counted ends with _total.
@@ -45,7 +49,13 @@ func number(yes bool) int {
 // metrics answers /metrics in the Prometheus text format, with what the objects
 // are at this moment: the worker itself forgets everything with each request. Of
 // an object that does not answer it says that, and what the others are all the same.
-func (c *cluster) metrics(w http.ResponseWriter, r *http.Request) {
+// The counts include every object of the cluster, so the token must grant all of them.
+func (c *cluster) metrics(w http.ResponseWriter, r *http.Request, user *access.User) {
+	if !token.Unrestricted(user) {
+		fail(w, api.Forbidden("the metrics count the objects of all resources and namespaces, and the token does not grant all of them: "+
+			"mint one with --resources '*' --namespaces '*'"))
+		return
+	}
 	all := c.backend.reports(r.Context())
 	var b strings.Builder
 	begin(&b, "up", "Whether the object answered in time.")

@@ -61,12 +61,19 @@ func silent(_ string, r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// ask asks the face of an edge with 256 objects.
+// ask sends a request of an unrestricted token to an edge with 256 objects.
 func ask(t *testing.T, path string, o *objects) *httptest.ResponseRecorder {
 	t.Helper()
+	return askAs(t, path, o, token.Claims{Resources: []string{"*"}, Namespaces: []string{"*"}})
+}
+
+// askAs sends a request of a token with the rights in claims.
+func askAs(t *testing.T, path string, o *objects, claims token.Claims) *httptest.ResponseRecorder {
+	t.Helper()
+	claims.Cluster, claims.Expires = "default", time.Now().Add(time.Hour)
 	keys, err := token.ParseKeys(strings.Repeat("k", 48))
 	require.NoError(t, err)
-	signed, err := keys.Sign(token.Claims{Cluster: "default", Resources: []string{"*"}, Namespaces: []string{"*"}, Expires: time.Now().Add(time.Hour)}, time.Now())
+	signed, err := keys.Sign(claims, time.Now())
 	require.NoError(t, err)
 	clusters, err := edge.ParseClusters(`{"default":{"shards":[{"name":"pods","resources":["v1/pods"],"namespaceShards":256}]}}`)
 	require.NoError(t, err)
@@ -127,4 +134,28 @@ func TestReadinessDoesNotWaitForOneObject(t *testing.T) {
 		w = ask(t, "/readyz", &objects{answer: healthy})
 		assert.Equal(t, http.StatusOK, w.Code, w.Body)
 	})
+}
+
+// Counts include objects that a token for some namespaces or resources does not
+// grant, and states of resources depend on them.
+func TestRestrictedTokensReceiveNeitherMetricsNorReasons(t *testing.T) {
+	o := &objects{answer: healthy}
+	unready := &objects{answer: func(string, *http.Request) (*http.Response, error) { return nil, errors.New("it broke") }}
+	for name, claims := range map[string]token.Claims{
+		"some namespaces": {Resources: []string{"*"}, Namespaces: []string{"team-a"}},
+		"some resources":  {Resources: []string{"v1/pods"}, Namespaces: []string{"*"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := askAs(t, "/metrics", o, claims)
+			assert.Equal(t, http.StatusForbidden, w.Code)
+			assert.Contains(t, w.Body.String(), "mint one with --resources '*' --namespaces '*'")
+			assert.NotContains(t, w.Body.String(), "watchglass_edge_")
+			w = askAs(t, "/readyz", unready, claims)
+			assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+			assert.Equal(t, "not ready\n", w.Body.String())
+			w = askAs(t, "/readyz", o, claims)
+			assert.Equal(t, http.StatusOK, w.Code, w.Body)
+		})
+	}
+	assert.Contains(t, ask(t, "/readyz", unready).Body.String(), "it broke")
 }

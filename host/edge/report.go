@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/access/token"
 )
 
 const (
@@ -103,8 +106,9 @@ func (b *backend) reports(ctx context.Context) []answered {
 	return all
 }
 
-// ready answers /readyz: every object is fed and current.
-func (c *cluster) ready(w http.ResponseWriter, r *http.Request) {
+// ready answers /readyz: every object is fed and current. A restricted token gets
+// no reasons, which name resources that it may not read.
+func (c *cluster) ready(w http.ResponseWriter, r *http.Request, user *access.User) {
 	var reasons []string
 	for _, a := range c.backend.reports(r.Context()) {
 		if a.err != nil {
@@ -112,6 +116,10 @@ func (c *cluster) ready(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		reasons = append(reasons, a.report.lacking(a.object)...)
+	}
+	if len(reasons) > 0 && !token.Unrestricted(user) {
+		plain(w, http.StatusServiceUnavailable, "not ready\n")
+		return
 	}
 	if len(reasons) > 0 {
 		plain(w, http.StatusServiceUnavailable, "not ready: "+strings.Join(reasons, "; ")+"\n")

@@ -65,6 +65,12 @@ func covers(scope []string, name string) bool {
 	return slices.Contains(scope, Any) || name != "" && slices.Contains(scope, name)
 }
 
+// Unrestricted reports whether a user that a Policy authenticated may read every
+// resource in every namespace.
+func Unrestricted(user *access.User) bool {
+	return slices.Contains(user.Extra[extraResources], Any) && slices.Contains(user.Extra[extraNamespaces], Any)
+}
+
 func everywhere(r access.Request) string {
 	if r.Namespace == "" {
 		return " in all namespaces"
