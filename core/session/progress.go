@@ -78,9 +78,21 @@ func (s *subscription) appendExcuse(message []byte) []byte {
 	}
 	if status != s.excuse || s.session.now >= s.excused+s.session.cfg.ProgressMillis {
 		s.excused, s.excuse = s.session.now, status
-		message = (&wire.SourceError{Subscription: s.id, Status: status}).Append(message)
+		message = (&wire.SourceError{Subscription: s.id, Status: s.disclosable(status)}).Append(message)
 	}
 	return message
+}
+
+// disclosable returns the status of the source without its text if the subscription
+// does not cover all objects: a source's error may name any of them.
+func (s *subscription) disclosable(status *api.Status) *api.Status {
+	if status == nil || s.filter.Scope().Whole() {
+		return status
+	}
+	return &api.Status{
+		Code: status.Code, Reason: status.Reason, RetryAfterSeconds: status.RetryAfterSeconds,
+		Message: "the source of " + s.resource.String() + " fails: the reason is withheld from readers of a part of them, see the log of the connector",
+	}
 }
 
 func (s *subscription) waits() bool { return s.cacher.Failure() != nil || !s.cacher.Ready() }

@@ -69,3 +69,38 @@ func TestSourceError(t *testing.T) {
 	w.cacher.Fail(api.Unavailable("down"))
 	require.Equal(t, 1, excuses(), "at once, when it happens again")
 }
+
+// The error of a source may name any object of the resource, as that of a
+// kube-apiserver that cannot decode one does. Only readers of all objects receive
+// its text (rule B25).
+func TestSourceErrorTextIsWithheldFromNarrowSubscriptions(t *testing.T) {
+	down := api.Unavailable("the list failed: unable to decode team-b/secret-project")
+	down.Cause, down.RetryAfterSeconds = "team-b/secret-project", 7
+	withheld := &api.Status{
+		Code: 503, Reason: down.Reason, RetryAfterSeconds: 7,
+		Message: "the source of v1/pods fails: the reason is withheld from readers of a part of them, see the log of the connector",
+	}
+	for _, c := range []struct {
+		subscribe wire.Subscribe
+		want      *api.Status
+	}{
+		{wire.Subscribe{}, down},
+		{wire.Subscribe{LabelSelector: "app=web"}, down},
+		{wire.Subscribe{Namespace: "team-a"}, withheld},
+		{wire.Subscribe{FieldSelector: "metadata.name=x"}, withheld},
+	} {
+		w := newWorld(t, 1)
+		s := session.New(session.Config{ProgressMillis: 5000}, w)
+		f := c.subscribe
+		f.Subscription, f.Resource, f.Credit = 1, "v1/pods", 1<<20
+		require.NoError(t, s.Receive(f.Append((&wire.Hello{Version: wire.Version}).Append(nil)), w.now))
+		for s.Next(1<<20, w.now) != nil {
+		}
+		want := (&wire.SourceError{Subscription: 1, Status: c.want}).Append(nil)
+		w.cacher.Fail(down)
+		require.Equal(t, want, s.Next(1<<20, w.now), "%+v", c.subscribe)
+		require.Nil(t, s.Next(1<<20, w.now), "not twice in a period")
+		w.now = s.Wake()
+		require.Equal(t, want, s.Next(1<<20, w.now), "%+v", c.subscribe)
+	}
+}

@@ -11,8 +11,13 @@ import (
 
 const heartbeatMillis = 2000
 
-// sourceGone is what connectors say that know of being cut off.
-var sourceGone = api.Unavailable("the source has lost its leader")
+// sourceGone returns what connectors say that know of being cut off. It names an
+// object, as the error of a server that cannot read one does.
+func (w *world) sourceGone(kind int) *api.Status {
+	return api.Unavailable(lostLeader + " while it sent " + w.source.sentinel(kind, keyOf(kind, 1)))
+}
+
+const lostLeader = "the source has lost its leader"
 
 // feed is a connector's watch of one resource.
 type feed struct {
@@ -69,8 +74,8 @@ func (c *connector) restart() {
 // fail makes the connector know that the source is gone.
 func (c *connector) fail() {
 	c.gone = c.world.now
-	for _, f := range c.feeds {
-		f.cacher.Fail(sourceGone)
+	for k, f := range c.feeds {
+		f.cacher.Fail(c.world.sourceGone(k))
 	}
 }
 

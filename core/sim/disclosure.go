@@ -69,7 +69,7 @@ type entitlement struct {
 	matched    map[owner]bool
 }
 
-// allows reports whether the subscription may disclose an object. A fault is about
+// allows reports whether the subscription may disclose an object. An error is about
 // an object whose labels and fields are unknown, so selectors do not hold it back.
 func (g *entitlement) allows(o owner, fault bool) bool {
 	switch {
@@ -205,7 +205,7 @@ func (t *tap) unpackBody(g *entitlement, body api.Body) {
 func (t *tap) hold(g *entitlement, kind wire.Type, data []byte) {
 	w := t.link.driver.world
 	for _, name := range w.planted.set.Find(data) {
-		if !g.allows(w.planted.owners[name], kind == wire.TypeObjectError) {
+		if !g.allows(w.planted.owners[name], kind == wire.TypeObjectError || kind == wire.TypeSourceError) {
 			w.fail(ErrDisclosed, "%s is sent %q of %s in a frame of type %#x for %+v %+v", t.link.driver.name, data, name, byte(kind), g.scope, g.filter)
 		}
 	}

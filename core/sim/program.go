@@ -41,7 +41,7 @@ func openCollection(rd *reader, r *api.Rand) {
 	}
 	if rd.right != "" {
 		c.filter.Namespace = rd.right
-		rd.trespass(r)
+		rd.trespass(api.NewRand(r.Uint64()))
 	}
 	c.meta = r.Int63n(8) == 0 && rd.fetches == nil // whose requests do not tell the two apart
 	rd.collections = append(rd.collections, c)

@@ -79,12 +79,13 @@ func (b backend) holdOnce(ctx context.Context, resource api.Resource, waiting fu
 	return col, err
 }
 
-// excuse is why a collection has not been listed, as far as it is known.
+// excuse reports whether the source of a collection that has not been listed fails.
+// The error of the source may name an object that the client may not read.
 func (c *Connector) excuse(resource api.Resource) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if col := c.collections[resource]; col != nil && col.status.err != nil {
-		return ", the source failed: " + col.status.err.Error()
+		return " because the source fails (the log of the connector has the reason)"
 	}
 	return ""
 }
