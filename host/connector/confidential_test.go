@@ -1,7 +1,6 @@
 package connector_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -66,18 +65,6 @@ func (s *secrets) change() api.ResourceVersion {
 	return last
 }
 
-// recorded is a connection whose messages to the reader are kept.
-type recorded struct {
-	connectortest.Conn
-	messages [][]byte
-}
-
-func (r *recorded) Read(ctx context.Context) ([]byte, error) {
-	message, err := r.Conn.Read(ctx)
-	r.messages = append(r.messages, message)
-	return message, err
-}
-
 // No byte of a connection comes from an object that the reader may not read,
 // whatever others read and the connector had before (rule B25).
 func TestReadersReceiveNothingOfObjectsThatTheyMayNotRead(t *testing.T) {
@@ -103,10 +90,10 @@ func TestReadersReceiveNothingOfObjectsThatTheyMayNotRead(t *testing.T) {
 			}
 			readers := make([]*connectortest.Reader, len(scopes))
 			subscriptions := make([]*connectortest.Subscription, len(scopes))
-			conns := make([]*recorded, len(scopes))
+			conns := make([]*connectortest.Recorder, len(scopes))
 			for i, f := range scopes {
 				r, _ := w.readerAs(fmt.Sprint(i))
-				conns[i] = &recorded{Conn: r.Conn}
+				conns[i] = &connectortest.Recorder{Conn: r.Conn}
 				r.Conn, readers[i] = conns[i], r
 				f.Resource = "v1/configmaps"
 				subscriptions[i] = w.subscribe(r, f)
@@ -130,11 +117,11 @@ func TestReadersReceiveNothingOfObjectsThatTheyMayNotRead(t *testing.T) {
 	}
 }
 
-func (s *secrets) check(sub *connectortest.Subscription, conn *recorded, scope api.Scope, metadataOnly bool) {
+func (s *secrets) check(sub *connectortest.Subscription, conn *connectortest.Recorder, scope api.Scope, metadataOnly bool) {
 	t := s.t
 	require.Nil(t, sub.Status, "%+v", scope)
 	mayRead := func(name string) bool { return scope.Has(api.Key(name)) }
-	for _, m := range conn.messages {
+	for _, m := range conn.Messages {
 		require.Empty(t, s.planted.Outside(m, mayRead), "a reader of %+v was sent %q", scope, m)
 	}
 	for key, o := range sub.Objects {

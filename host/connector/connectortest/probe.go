@@ -1,0 +1,136 @@
+package connectortest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/coretest/sentinel"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// Recorder keeps the messages that a connection delivers.
+type Recorder struct {
+	Conn
+	Messages [][]byte
+}
+
+// Read implements Conn.
+func (r *Recorder) Read(ctx context.Context) ([]byte, error) {
+	message, err := r.Conn.Read(ctx)
+	if err == nil {
+		r.Messages = append(r.Messages, message)
+	}
+	return message, err
+}
+
+// Probe is a reader with a right to one namespace that subscribes to everything it
+// can think of, and sends what is malformed. Whatever it receives must contain no
+// sentinel of another namespace.
+type Probe struct {
+	*testing.T
+	Dial          func() Conn
+	Token         string // of the Hello
+	Resource      string // as in v1/configmaps
+	Mine, Foreign string // the namespace that the reader may read, and another one
+	// Known is the name of an object in both, and has no sentinel.
+	Known   string
+	Planted *sentinel.Set
+	// MayRead reports whether a sentinel is of an object that the reader may read.
+	MayRead func(name string) bool
+}
+
+// Run sends the requests and checks the messages.
+func (p *Probe) Run() {
+	own, refused := 0, 0
+	for _, f := range p.subscriptions() {
+		s := p.subscribe(f)
+		if s.Status != nil {
+			require.Empty(p, p.Planted.Find([]byte(s.Status.Error())), "%+v", f)
+			refused++
+			continue
+		}
+		require.Equal(p, p.Mine, f.Namespace, "a subscription beyond the rights of the reader is not refused: %+v", f)
+		require.EqualValues(p, len(s.Objects), s.Total, "the total counts no other objects: %+v", f)
+		for key, o := range s.Objects {
+			require.Empty(p, p.Planted.Outside([]byte(o.JSON), p.MayRead), key)
+			own += len(p.Planted.Find([]byte(o.JSON)))
+		}
+	}
+	require.NotZero(p, own, "the reader receives the sentinels of its own objects")
+	require.NotZero(p, refused)
+	for _, message := range p.malformed() {
+		p.send(message)
+	}
+}
+
+// subscriptions are without selectors where they are within the rights of the
+// reader, so that the total is that of the objects received.
+func (p *Probe) subscriptions() []wire.Subscribe {
+	all := []wire.Subscribe{{Namespace: p.Mine}, {Namespace: p.Mine, MetadataOnly: true}, {Resource: "v1/unicorns"}, {Resource: "nonsense"}}
+	for _, namespace := range []string{p.Foreign, "", "none", "\x00", p.Mine + "/"} {
+		all = append(all,
+			wire.Subscribe{Namespace: namespace}, wire.Subscribe{Namespace: namespace, MetadataOnly: true},
+			wire.Subscribe{Namespace: namespace, FieldSelector: "metadata.name=" + p.Known},
+			wire.Subscribe{Namespace: namespace, FieldSelector: "metadata.namespace=" + p.Mine},
+			wire.Subscribe{Namespace: namespace, LabelSelector: "app=web"}, wire.Subscribe{Namespace: namespace, LabelSelector: "app in ("},
+			wire.Subscribe{Namespace: namespace, ResourceVersion: 1}, wire.Subscribe{Namespace: namespace, NotOlderThan: 1 << 60},
+		)
+	}
+	return all
+}
+
+// subscribe opens a subscription on a connection of its own, again while it is to
+// come again, and checks every byte.
+func (p *Probe) subscribe(f wire.Subscribe) *Subscription {
+	conn := &Recorder{Conn: p.Dial()}
+	defer conn.Close(nil)
+	r := NewReader(conn)
+	require.NoError(p, r.Hello(p.Context(), p.Token))
+	if f.Resource == "" {
+		f.Resource = p.Resource
+	}
+	f.Credit = Endless
+	for {
+		f.Subscription++
+		s, err := r.Subscribe(p.Context(), f)
+		require.NoError(p, err)
+		require.NoError(p, r.UntilSynced(p.Context(), s))
+		if s.Status == nil || s.Status.Code != 503 {
+			p.check(conn, f)
+			return s
+		}
+	}
+}
+
+// malformed are messages that end the connection.
+func (p *Probe) malformed() [][]byte {
+	hello := (&wire.Hello{Version: wire.Version, Token: p.Token}).Append(nil)
+	subscribe := (&wire.Subscribe{Subscription: 1, Resource: p.Resource, Namespace: p.Foreign, Credit: Endless}).Append(nil)
+	return [][]byte{
+		{0xff}, []byte("GET / HTTP/1.1\r\n\r\n"), hello[:len(hello)-1], subscribe, append(hello[:len(hello):len(hello)], subscribe[:len(subscribe)-1]...),
+		(&wire.Hello{Version: wire.Version + 1, Token: p.Token}).Append(nil),
+		append(hello[:len(hello):len(hello)], (&wire.SnapshotEnd{Subscription: 1}).Append(nil)...),
+	}
+}
+
+// send sends a message alone and reads until the connection ends.
+func (p *Probe) send(message []byte) {
+	conn := &Recorder{Conn: p.Dial()}
+	defer conn.Close(nil)
+	require.NoError(p, conn.Write(p.Context(), message))
+	for {
+		if _, err := conn.Read(p.Context()); err != nil {
+			require.NoError(p, p.Context().Err(), "the connection does not end after %q", message)
+			break
+		}
+	}
+	p.check(conn, message)
+}
+
+func (p *Probe) check(conn *Recorder, request any) {
+	for _, m := range conn.Messages {
+		require.Empty(p, p.Planted.Outside(m, p.MayRead), "%+v was answered with %q", request, m)
+	}
+}

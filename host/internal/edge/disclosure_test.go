@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/coretest/sentinel"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/access/token"
+	"github.com/watchglass/watchglass/host/connector/connectortest"
+	"github.com/watchglass/watchglass/host/kubeapi/kubeapitest"
+	"github.com/watchglass/watchglass/host/source"
+	"github.com/watchglass/watchglass/host/source/etcd"
+)
+
+// plant writes config maps with sentinels to two namespaces, one of each broken, and
+// waits until the edge has them.
+func (r *rig) plant(planted *sentinel.Set) {
+	r.Helper()
+	writer, err := etcd.NewWriter(r.store.Client(), etcd.Config{})
+	require.NoError(r, err)
+	var writes []source.Write
+	for _, namespace := range []string{"team-a", "team-b"} {
+		for i := range 20 {
+			own := planted.Plant(fmt.Sprintf("%s/%d", namespace, i))
+			key := api.Key(namespace + "/cm-" + own)
+			if i == 0 {
+				key = api.Key(namespace + "/known")
+			}
+			value := fmt.Appendf(nil, `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":%q,"namespace":%q,"uid":%q,"labels":{"app":"web","own":%q},`+
+				`"annotations":{"own":%q},"creationTimestamp":"2026-01-01T00:00:00Z"},"data":{%q:%q}}`, key.Name(), namespace, own, own, own, own, own)
+			if i == 19 {
+				value = []byte(`{"metadata":{"name":"` + own)
+			}
+			writes = append(writes, source.Write{Resource: api.Resource{Version: "v1", Name: "configmaps"}, Key: key, Value: value})
+		}
+	}
+	last, err := writer.Txn(r.Context(), writes...)
+	require.NoError(r, err)
+	code, body := r.get("/api/v1/configmaps?resourceVersionMatch=NotOlderThan&resourceVersion="+last.String(), r.everything())
+	require.Equal(r, 200, code, string(body))
+	require.Len(r, planted.Find(body), 38, "the edge has all objects but the broken ones")
+}
+
+// No byte that the edge sends to a token for one namespace is derived from an object
+// of another: by the worker, the objects, and the connector that feeds them (rule
+// B25).
+func TestRestrictedTokensReceiveNothingOfOtherNamespaces(t *testing.T) {
+	r := start(t, 20)
+	var planted sentinel.Set
+	r.plant(&planted)
+	mine := r.sign(func(c *token.Claims) { c.Namespaces = []string{"team-a"} })
+	mayRead := func(name string) bool { return strings.HasPrefix(name, "team-a/") }
+	t.Run("Kubernetes API", func(t *testing.T) {
+		client := &http.Client{Transport: &http.Transport{DisableCompression: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		(&kubeapitest.Probe{
+			T: t, Resource: "/api/v1/configmaps", Mine: "team-a", Foreign: "team-b", Known: "known", Planted: &planted, MayRead: mayRead,
+			Do: r.asker(t, client, mine),
+		}).Run()
+	})
+	t.Run("WebSocket", func(t *testing.T) {
+		r := &rig{t, r.demo}
+		(&connectortest.Probe{
+			T: t, Resource: "v1/configmaps", Mine: "team-a", Foreign: "team-b", Known: "known", Planted: &planted, MayRead: mayRead,
+			Dial: func() connectortest.Conn {
+				conn, _, err := r.dial("/watch?resource=v1/configmaps", []string{wire.Subprotocol}, "Authorization", "Bearer "+mine)
+				require.NoError(r, err)
+				return connectortest.Over(conn)
+			},
+		}).Run()
+	})
+}
+
+// asker sends requests with a token.
+func (r *rig) asker(t *testing.T, client *http.Client, bearer string) func(string, string, http.Header) *http.Response {
+	return func(method, path string, header http.Header) *http.Response {
+		request, err := http.NewRequestWithContext(t.Context(), method, r.url(path), nil)
+		require.NoError(t, err)
+		header.Set("Authorization", "Bearer "+bearer)
+		request.Header = header
+		response, err := client.Do(request)
+		require.NoError(t, err, "%s %s", method, path)
+		return response
+	}
+}
