@@ -26,6 +26,8 @@ func stalled(f *feed, opt watcher.Options) *watcher.Watcher {
 	return w
 }
 
+// Of several changes of one object, conflation keeps one, at the place of the
+// last (B6).
 func TestConflate(t *testing.T) {
 	for _, c := range []struct {
 		name    string

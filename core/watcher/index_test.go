@@ -154,8 +154,8 @@ func TestFilterOfManyValuesTakesFewPlaces(t *testing.T) {
 	assert.Len(t, index.Find(&history.Event{Current: with}), 100)
 }
 
-// C24: of many filters only those that insist on what the object has are found,
-// though they share all other conditions.
+// C22, C24: of many filters only those that insist on what the object has are
+// found, although they share all other conditions.
 func TestC24_IndexFindsFew(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -78,6 +78,19 @@ func TestW4_StopWithoutDrainDropsTheInput(t *testing.T) {
 	f.assertNoLeak()
 }
 
+func TestT13_NothingIsAdmittedAfterTheEnd(t *testing.T) {
+	f := newFeed(t, 100)
+	w := f.watch(watcher.Options{})
+	require.True(t, w.TryAdd(f.do("ns/a")))
+	w.Stop(true)
+	assert.True(t, w.TryAdd(f.do("ns/b")), "a watch that drains needs no room for what it drops")
+	w.AddDifference(f.do("ns/c"))
+	assert.False(t, w.AddBookmark(f.rv))
+	assert.Equal(t, []string{"ADDED ns/a@2"}, f.take(w))
+	assert.True(t, w.Finished())
+	f.assertNoLeak()
+}
+
 func TestW5_StopCutsADrainShort(t *testing.T) {
 	f := newFeed(t, 100)
 	w := f.watch(watcher.Options{QueueSize: 1})
