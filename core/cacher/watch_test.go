@@ -14,6 +14,29 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
+// A consumer that reads the store when it gets an event finds the version of the
+// event, or a later one.
+func TestH12_StoreIsNeverBehindAWatch(t *testing.T) {
+	w := listed(t, 10, "ns/a rv=1")
+	seen := 0
+	opt := since("10")
+	opt.Sink = func(d watcher.Delivery) bool {
+		seen++
+		held := w.Get("ns/a")
+		if d.Type == api.Deleted {
+			assert.Zero(t, held, "the store has an object that the watch has seen deleted")
+		} else {
+			assert.Equal(t, d.ResourceVersion, w.Heap().ResourceVersion(held))
+		}
+		w.Heap().Release(d.Content)
+		return true
+	}
+	w.start(opt)
+	w.do("ns/a rv=11", "ns/a rv=12", "-ns/a rv=13", "ns/a rv=14")
+	assert.Equal(t, 4, seen)
+	w.assertNoLeak()
+}
+
 func TestC11_WatchRefusals(t *testing.T) {
 	for _, c := range []struct {
 		name string

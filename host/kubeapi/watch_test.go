@@ -138,6 +138,7 @@ func TestP7_WhatIsWrongBeforeTheStreamIsAnHTTPStatus(t *testing.T) {
 	})
 }
 
+// The object of a bookmark has nothing but kind and version (W24).
 func TestP8_P9_BookmarksCarryTheVersionAloneAndOneComesBeforeTheEnd(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		rv := w.put("a/one", "web")
