@@ -125,8 +125,11 @@ func TestSemanticsNamesWhatExists(t *testing.T) {
 	}
 }
 
-func TestEveryCitationResolves(t *testing.T) {
+func TestEveryRuleIsProvenAndEveryCitationResolves(t *testing.T) {
 	c, err := rulebook.LoadCoverage(root)
 	require.NoError(t, err)
+	for _, r := range c.Unproven() {
+		assert.Fail(t, "no test fails when "+r.ID+" breaks: "+r.Text)
+	}
 	assert.Empty(t, c.Dangling)
 }

@@ -82,8 +82,11 @@ func TestEveryMutantApplies(t *testing.T) {
 	}
 }
 
-func TestEveryMutantIsClaimed(t *testing.T) {
+// Each mutant is claimed, and the header of each scenario names its rules and a
+// mutant that the scenario must notice.
+func TestEveryMutantAndScenarioHasClaims(t *testing.T) {
 	claims, err := rulebook.LoadClaims(root)
 	require.NoError(t, err)
+	require.NoError(t, claims.Check())
 	require.NotEmpty(t, claims.Mutants)
 }
