@@ -2,8 +2,6 @@ package access
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +25,9 @@ type User struct {
 	// ReviewAt is when to authenticate the token again. Zero leaves it to the
 	// caller, who does so at least every [ReviewInterval].
 	ReviewAt time.Time
+	// Valid ends when the policy no longer accepts the token. Whoever granted
+	// something on it reviews that at once. Nil means that reviews find out in time.
+	Valid context.Context
 }
 
 const (
@@ -98,27 +99,6 @@ func (everyone) Authenticate(context.Context, string) (*User, *api.Status) {
 }
 
 func (everyone) Authorize(context.Context, *User, Request) (time.Time, *api.Status) {
-	return time.Time{}, nil
-}
-
-// Token lets those read everything who present the secret. It is compared in
-// constant time.
-func Token(secret string) Policy { return token{sha256.Sum256([]byte(secret))} }
-
-type token struct{ want [sha256.Size]byte }
-
-func (t token) Authenticate(_ context.Context, presented string) (*User, *api.Status) {
-	got := sha256.Sum256([]byte(presented))
-	if subtle.ConstantTimeCompare(got[:], t.want[:]) != 1 {
-		if presented == "" {
-			return nil, api.Unauthorized("a token is required and none was presented")
-		}
-		return nil, api.Unauthorized("the token is not the one this connector was started with")
-	}
-	return &User{Name: "token", Shared: true}, nil
-}
-
-func (token) Authorize(context.Context, *User, Request) (time.Time, *api.Status) {
 	return time.Time{}, nil
 }
 

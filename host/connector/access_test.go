@@ -2,6 +2,7 @@ package connector_test
 
 import (
 	"context"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -244,5 +245,27 @@ func TestNewSubscriptionsAreJudgedByTheGroupsOfTheLastReview(t *testing.T) {
 		w.until(ann, func() bool { return second.Status != nil || second.Synced })
 		require.NotNil(t, second.Status)
 		assert.Equal(t, 403, second.Status.Code)
+	})
+}
+
+func TestAReaderIsExpelledAtOnceWhenItsTokenIsRemoved(t *testing.T) {
+	tokens := &access.Tokens{}
+	runBoth(t, connector.Config{Access: tokens}, func(t *testing.T, w *world) {
+		defer tokens.Set(nil) // contexts belong to one bubble
+		tokens.Set([]string{"old", "new"})
+		r, _, result := w.connect()
+		require.NoError(t, r.Hello(t.Context(), "old"))
+		other, _, _ := w.connect()
+		require.NoError(t, other.Hello(t.Context(), "new"))
+		time.Sleep(10 * time.Minute) // reviews change nothing
+		begun := time.Now()
+		tokens.Set([]string{"new"})
+		require.ErrorIs(t, r.UntilEnd(t.Context()), io.EOF)
+		require.NotNil(t, r.Status)
+		assert.Equal(t, 401, r.Status.Code)
+		assert.ErrorIs(t, result(), api.Unauthorized(""))
+		assert.LessOrEqual(t, time.Since(begun), time.Second, "of virtual time")
+		assert.Equal(t, 1, w.connector.Stats().Readers)
+		assert.Nil(t, other.Status)
 	})
 }

@@ -86,6 +86,7 @@ type reader struct {
 	// tokenReviewAt is when to review the token.
 	tokenReviewAt time.Time
 	expiry        *time.Timer // of the token; nil if it does not expire
+	stopWatching  func() bool // for the withdrawal of the token; nil if it is not watched
 }
 
 // Part is what there is for a reader at most, whatever the policy allows. The zero
@@ -176,6 +177,7 @@ func (r *reader) leave() {
 	if r.expiry != nil {
 		r.expiry.Stop()
 	}
+	r.unwatchToken()
 	c.connected--
 	if r.user != nil {
 		c.greeted--

@@ -70,8 +70,10 @@ func TestMalformedFramesCloseThatConnectionOnly(t *testing.T) {
 }
 
 func TestReaderWithoutCredentialsIsToldSo(t *testing.T) {
-	config := connector.Config{Access: access.Token("secret")}
-	runBoth(t, config, func(t *testing.T, w *world) {
+	tokens := &access.Tokens{}
+	runBoth(t, connector.Config{Access: tokens}, func(t *testing.T, w *world) {
+		tokens.Set([]string{"secret"})
+		defer tokens.Set(nil) // contexts belong to one bubble
 		r, _, result := w.connect()
 		require.NoError(t, r.Hello(t.Context(), "wrong"))
 		require.NotNil(t, r.Status)

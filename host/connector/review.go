@@ -141,6 +141,26 @@ func (r *reader) become(user *access.User) {
 	if !user.Expires.IsZero() {
 		r.expiry = time.AfterFunc(time.Until(user.Expires), func() { r.expel(access.TokenExpired()) })
 	}
+	r.unwatchToken()
+	if user.Valid != nil {
+		r.stopWatching = context.AfterFunc(user.Valid, r.tokenWithdrawn)
+	}
+}
+
+// tokenWithdrawn makes the token due for a review.
+func (r *reader) tokenWithdrawn() {
+	r.connector.mu.Lock()
+	r.tokenReviewAt = time.Now()
+	r.connector.mu.Unlock()
+	r.scheduleReview()
+}
+
+// unwatchToken undoes what become registered. It runs under the lock.
+func (r *reader) unwatchToken() {
+	if r.stopWatching != nil {
+		r.stopWatching()
+		r.stopWatching = nil
+	}
 }
 
 // renewRights reports whether there was a decision about every right.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -128,6 +129,64 @@ func TestAWatchEndsWhenItsTokenExpires(t *testing.T) {
 		assert.Equal(t, "ADDED x 2", watch.told())
 		assert.Equal(t, "ERROR 401 Unauthorized", watch.told())
 		assert.Zero(t, time.Since(rules.expires))
+		watch.ends()
+	})
+}
+
+func TestAWatchEndsAtOnceWhenItsTokenIsRemoved(t *testing.T) {
+	tokens := &access.Tokens{}
+	run(t, kubeapi.Config{Access: tokens}, func(t *testing.T, w *world) {
+		tokens.Set([]string{"old", "new"})
+		w.header.Set("Authorization", "Bearer new")
+		stays := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
+		w.header.Set("Authorization", "Bearer old")
+		ends := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
+		w.put("a/x", "web")
+		assert.Equal(t, "ADDED x 2", stays.told())
+		assert.Equal(t, "ADDED x 2", ends.told())
+		begun := time.Now()
+		tokens.Set([]string{"new"})
+		assert.Equal(t, "ERROR 401 Unauthorized", ends.told())
+		assert.Zero(t, time.Since(begun), "of virtual time")
+		ends.ends()
+		w.put("a/y", "web")
+		assert.Equal(t, "ADDED y 3", stays.told())
+		stays.close()
+	})
+}
+
+// wavering is a policy that withdraws its tokens, and then cannot tell for a while.
+type wavering struct {
+	access.Policy
+	valid  context.Context
+	asked  atomic.Int32
+	decide int32 // the review that comes to a decision
+}
+
+func (u *wavering) Authenticate(context.Context, string) (*access.User, *api.Status) {
+	switch asked := u.asked.Add(1); {
+	case asked == 1:
+		return &access.User{Name: "ben", Valid: u.valid}, nil
+	case asked < u.decide:
+		return nil, api.Unavailable("nobody knows")
+	}
+	return nil, api.Unauthorized("the token is withdrawn")
+}
+
+func TestAWithdrawnTokenIsReviewedAtIntervalsUntilThereIsADecision(t *testing.T) {
+	policy := &wavering{Policy: access.Everyone(), decide: 4}
+	run(t, kubeapi.Config{Access: policy}, func(t *testing.T, w *world) {
+		var withdraw context.CancelFunc
+		policy.valid, withdraw = context.WithCancel(context.Background())
+		w.header.Set("Authorization", "Bearer ben")
+		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
+		w.put("a/x", "web")
+		assert.Equal(t, "ADDED x 2", watch.told())
+		begun := time.Now()
+		withdraw()
+		assert.Equal(t, "ERROR 401 Unauthorized", watch.told())
+		assert.Equal(t, 2*access.ReviewRetry, time.Since(begun))
+		assert.EqualValues(t, 4, policy.asked.Load())
 		watch.ends()
 	})
 }

@@ -19,7 +19,8 @@ type reviewed struct {
 	Watch
 	handler *Handler
 	request *request
-	next    time.Time // of the review
+	next    time.Time       // of the review
+	valid   context.Context // its end makes a review due; may be nil
 }
 
 func (h *Handler) reviewed(w Watch, r *request) Watch {
@@ -35,6 +36,7 @@ func (h *Handler) reviewed(w Watch, r *request) Watch {
 // than after a pause, or when the token expires.
 func (w *reviewed) schedule(pause time.Duration) {
 	now, user := time.Now(), w.request.user
+	w.valid = user.Valid
 	w.next = now.Add(w.handler.config.ReviewInterval)
 	for _, at := range []time.Time{user.ReviewAt, w.request.reviewAt} {
 		if !at.IsZero() && at.Before(w.next) {
@@ -53,22 +55,39 @@ func (w *reviewed) schedule(pause time.Duration) {
 // events or not.
 func (w *reviewed) Next(ctx context.Context) ([]Event, error) {
 	for {
-		bounded, cancel := context.WithDeadline(ctx, w.next)
-		events, err := w.Watch.Next(bounded)
-		cancel()
-		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-			if err != nil || time.Now().Before(w.next) {
-				return events, err
-			}
+		events, interrupted, err := w.nextUntilDue(ctx)
+		if !interrupted && (err != nil || !w.due()) {
+			return events, err
 		}
 		if status := w.review(ctx); status != nil {
 			return nil, status // events that came meanwhile are not sent
 		}
-		if err == nil {
+		if !interrupted {
 			return events, nil
 		}
 	}
 }
+
+// nextUntilDue waits for events until the next review is due, which interrupts it.
+func (w *reviewed) nextUntilDue(ctx context.Context) (events []Event, interrupted bool, err error) {
+	bounded, cancel := context.WithDeadline(ctx, w.next)
+	defer cancel()
+	if w.valid != nil {
+		defer context.AfterFunc(w.valid, cancel)()
+	}
+	events, err = w.Watch.Next(bounded)
+	interrupted = bounded.Err() != nil && ctx.Err() == nil &&
+		(errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled))
+	return events, interrupted, err
+}
+
+// due reports whether the watch must be reviewed before it goes on.
+func (w *reviewed) due() bool {
+	return !time.Now().Before(w.next) || w.withdrawn()
+}
+
+// withdrawn reports whether the policy has withdrawn the token since the last review.
+func (w *reviewed) withdrawn() bool { return w.valid != nil && w.valid.Err() != nil }
 
 // review repeats the decisions about the watch and returns one against it. If the
 // policy comes to no decision, the watch goes on until the token expires.
@@ -90,7 +109,11 @@ func (w *reviewed) review(ctx context.Context) *api.Status {
 	case w.request.user.Expired(time.Now()):
 		return access.TokenExpired()
 	case status != nil:
-		w.schedule(min(access.ReviewRetry, w.handler.config.ReviewInterval))
+		pause := min(access.ReviewRetry, w.handler.config.ReviewInterval)
+		w.schedule(pause)
+		if w.withdrawn() { // known already
+			w.valid, w.next = nil, time.Now().Add(pause)
+		}
 	default:
 		w.schedule(reviewGap)
 	}

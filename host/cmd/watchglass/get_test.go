@@ -216,7 +216,7 @@ func TestGetSaysThatTheTokenWasRefused(t *testing.T) {
 		of                *cluster
 		why, whyWithToken string
 	}{
-		{c, "a token is required and none was presented", "the token is not the one this connector was started with"},
+		{c, "a token is required and none was presented", "the token is not one that this connector accepts"},
 		{edge, "a token is required and none was presented", "the token has expired"},
 	} {
 		for _, command := range []func() *cobra.Command{newGetCommand, newWatchCommand} {

@@ -1,5 +1,5 @@
-// Package interrupt tells a program that it is asked to end, so that it ends
-// cleanly and leaves no file and no process behind.
+// Package interrupt turns signals into the end of a context, so that a program ends
+// cleanly and leaves no file and no process behind, and into requests to reload.
 package interrupt
 
 import (
@@ -8,25 +8,100 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 )
 
-// Context ends with the first signal that asks for a clean end. After it signals
-// work as usual, so that a second one kills. Call it once, in main.
+// Signal is the cause of the end of a context of [Context].
+type Signal struct{ os.Signal }
+
+// Error implements error.
+func (s Signal) Error() string { return "the process received " + s.String() }
+
+// Context returns a context that ends with the first signal that asks for a clean
+// end. A second one kills the process. Call it once, in main.
 func Context() context.Context {
-	ctx, stop := signal.NotifyContext(context.Background(), signals()...)
-	context.AfterFunc(ctx, stop)
-	return ctx
+	ctx, cancel := context.WithCancelCause(context.Background())
+	h := &hangups{reload: make(chan struct{}, 1), received: make(chan os.Signal, 1)}
+	ending := make(chan os.Signal, 1)
+	signal.Notify(ending, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // by nohup
+		signal.Notify(h.received, syscall.SIGHUP)
+	}
+	go func() {
+		s := <-ending
+		signal.Stop(ending)
+		h.end()
+		cancel(Signal{s})
+	}()
+	go func() { // for as long as the process runs
+		for s := range h.received {
+			if h.deliver() {
+				continue
+			}
+			signal.Stop(ending)
+			h.end()
+			cancel(Signal{s})
+		}
+	}()
+	return context.WithValue(ctx, hangupsKey{}, h)
 }
 
-// signals are those that ask for a clean end. A terminal that was closed sends
-// one of them, unless nohup said that it does not matter.
-func signals() []os.Signal {
-	ending := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
-		ending = append(ending, syscall.SIGHUP)
+type hangupsKey struct{}
+
+// hangups decides what SIGHUP means.
+type hangups struct {
+	received chan os.Signal
+	reload   chan struct{}
+
+	mu      sync.Mutex
+	claimed bool
+}
+
+// deliver passes a hangup on, and reports false if it ends the process.
+func (h *hangups) deliver() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.claimed {
+		return false
 	}
-	return ending
+	select {
+	case h.reload <- struct{}{}:
+	default: // a reload is pending already
+	}
+	return true
+}
+
+// end lets the next hangup kill the process, unless it means a reload.
+func (h *hangups) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.claimed {
+		signal.Stop(h.received)
+	}
+}
+
+// Hangups makes SIGHUP mean a reload: it no longer ends ctx, which comes from
+// [Context], and the channel receives a value instead. For any other context the
+// channel receives nothing. Commands that a user runs at a terminal do without, so
+// that they end with it.
+func Hangups(ctx context.Context) <-chan struct{} {
+	h, ok := ctx.Value(hangupsKey{}).(*hangups)
+	if !ok {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.claimed = true
+	signal.Notify(h.received, syscall.SIGHUP)
+	return h.reload
+}
+
+// Terminated reports whether ctx ended with SIGTERM, the signal of an orchestrator,
+// and not with that of a person at a terminal.
+func Terminated(ctx context.Context) bool {
+	var s Signal
+	return errors.As(context.Cause(ctx), &s) && s.Signal == syscall.SIGTERM
 }
 
 // WhenUnread ends as well when nobody reads what the program writes to stdout or

@@ -1,0 +1,153 @@
+package reload
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// Interval is the time between two looks at the files.
+	Interval = 5 * time.Second
+	// Again is the time until a load that failed is repeated.
+	Again = time.Second
+)
+
+// Group is a set of files that are loaded together.
+type Group struct {
+	// Name appears in logs and metrics, such as "--tls-cert-file".
+	Name string
+	// Files returns the paths. A load may change them.
+	Files func() []string
+	// Load reads the files and puts their content in use. After an error the previous
+	// content stays in use.
+	Load func() error
+}
+
+// Watcher loads groups of files again. WriteMetrics is safe for concurrent use;
+// groups are added before Run.
+type Watcher struct {
+	log    *slog.Logger
+	groups []*watched
+
+	mu sync.Mutex // guards the counts of groups
+}
+
+// watched is a Group and what is known of it.
+type watched struct {
+	Group
+	content  [sha256.Size]byte
+	due      bool // the content is not in use
+	attempts int  // failed, since it became due
+
+	loads, failures uint64
+}
+
+// NewWatcher returns a Watcher without groups.
+func NewWatcher(log *slog.Logger) *Watcher { return &Watcher{log: log} }
+
+// Add loads a group for the first time and watches it from then on, unless that
+// fails.
+func (w *Watcher) Add(g Group) error {
+	content := digest(g.Files()) // before Load, so that no change is missed
+	if err := g.Load(); err != nil {
+		return err
+	}
+	w.groups = append(w.groups, &watched{Group: g, content: content})
+	return nil
+}
+
+// Run watches the files until ctx ends. A value from now loads every group at once,
+// changed or not.
+func (w *Watcher) Run(ctx context.Context, now <-chan struct{}) {
+	timer := time.NewTimer(Interval)
+	defer timer.Stop()
+	for {
+		asked := false
+		select {
+		case <-ctx.Done():
+			return
+		case <-now:
+			asked = true
+		case <-timer.C:
+		}
+		next := Interval
+		for _, g := range w.groups {
+			if w.check(g, asked) {
+				next = Again
+			}
+		}
+		timer.Reset(next)
+	}
+}
+
+// check loads a group if that is due, and reports whether to repeat it soon.
+func (w *Watcher) check(g *watched, asked bool) (again bool) {
+	content := digest(g.Files())
+	if asked || content != g.content && !g.due {
+		g.due, g.attempts = true, 0
+	}
+	g.content = content
+	if !g.due {
+		return false
+	}
+	err := g.Load()
+	switch {
+	case err == nil:
+		g.due = false
+		w.count(&g.loads)
+		w.log.Info("loaded again", "files", g.Name)
+		return false
+	case g.attempts == 0:
+		g.attempts++
+		return true
+	}
+	g.due = false
+	w.count(&g.failures)
+	w.log.Error("the files have changed and cannot be loaded; what was loaded before stays in use until they are repaired",
+		"files", g.Name, "error", err)
+	return false
+}
+
+func (w *Watcher) count(n *uint64) {
+	w.mu.Lock()
+	*n++
+	w.mu.Unlock()
+}
+
+// WriteMetrics writes counts in the Prometheus text format.
+func (w *Watcher) WriteMetrics(out io.Writer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.groups) == 0 {
+		return
+	}
+	const name = "watchglass_file_reloads_total"
+	fmt.Fprintf(out, "# HELP %s Certificates, keys and tokens loaded again, by file and result.\n# TYPE %[1]s counter\n", name)
+	for _, g := range w.groups {
+		files := strings.TrimPrefix(g.Name, "--")
+		fmt.Fprintf(out, "%s{files=%q,result=\"loaded\"} %d\n%[1]s{files=%[2]q,result=\"failed\"} %[4]d\n", name, files, g.loads, g.failures)
+	}
+}
+
+// digest identifies the content of files. A file that cannot be read counts as one
+// with the error as its content.
+func digest(paths []string) (sum [sha256.Size]byte) {
+	hash := sha256.New()
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			content = []byte(err.Error())
+		}
+		fmt.Fprintf(hash, "%d %s %d ", len(path), path, len(content))
+		hash.Write(content)
+	}
+	hash.Sum(sum[:0])
+	return sum
+}

@@ -1,0 +1,169 @@
+package reload
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"context"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// pair is a Group of two files that can be loaded while their content is the same.
+type pair struct {
+	t      *testing.T
+	dir    string
+	inUse  string
+	log    bytes.Buffer
+	hangup chan struct{}
+	*Watcher
+}
+
+// run starts a Watcher of a pair on virtual time.
+func run(t *testing.T, test func(*pair)) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		p := &pair{t: t, dir: dir, hangup: make(chan struct{})}
+		p.Watcher = NewWatcher(slog.New(slog.NewTextHandler(&p.log, nil)))
+		p.write("a", "1")
+		p.write("b", "1")
+		require.NoError(t, p.Add(Group{Name: "--pair", Files: p.files, Load: p.load}))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer synctest.Wait()
+		defer cancel()
+		go p.Run(ctx, p.hangup)
+		test(p)
+	})
+}
+
+func (p *pair) path(name string) string { return filepath.Join(p.dir, name) }
+
+func (p *pair) write(name, content string) {
+	require.NoError(p.t, os.WriteFile(p.path(name), []byte(content), 0o600))
+}
+
+func (p *pair) files() []string { return []string{p.path("a"), p.path("b")} }
+
+func (p *pair) load() error {
+	a, err := os.ReadFile(p.path("a"))
+	if err != nil {
+		return err
+	}
+	b, err := os.ReadFile(p.path("b"))
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(a, b) {
+		return errors.New("the files do not match")
+	}
+	p.inUse = string(a)
+	return nil
+}
+
+// after lets time pass and returns the content in use.
+func (p *pair) after(d time.Duration) string {
+	time.Sleep(d)
+	synctest.Wait()
+	return p.inUse
+}
+
+func (p *pair) metrics() string {
+	var b strings.Builder
+	p.WriteMetrics(&b)
+	return b.String()
+}
+
+func TestChangedFilesAreLoadedWithinTheInterval(t *testing.T) {
+	run(t, func(p *pair) {
+		p.write("a", "2")
+		p.write("b", "2")
+		assert.Equal(t, "1", p.after(Interval-time.Millisecond))
+		assert.Equal(t, "2", p.after(time.Millisecond))
+		assert.Equal(t, 1, strings.Count(p.log.String(), "loaded again"))
+		p.after(10 * Interval)
+		assert.Contains(t, p.metrics(), `watchglass_file_reloads_total{files="pair",result="loaded"} 1`+"\n")
+		assert.Contains(t, p.metrics(), `watchglass_file_reloads_total{files="pair",result="failed"} 0`+"\n")
+	})
+}
+
+func TestARotationInTwoStepsIsNoFailure(t *testing.T) {
+	run(t, func(p *pair) {
+		p.write("a", "2")
+		assert.Equal(t, "1", p.after(Interval))
+		p.write("b", "2")
+		assert.Equal(t, "2", p.after(Again))
+		assert.NotContains(t, p.log.String(), "cannot be loaded")
+		assert.Contains(t, p.metrics(), `result="failed"} 0`)
+	})
+}
+
+func TestABrokenPairKeepsThePreviousOne(t *testing.T) {
+	run(t, func(p *pair) {
+		p.write("a", "2")
+		assert.Equal(t, "1", p.after(Interval))
+		assert.Empty(t, p.log.String(), "not before it is read once more")
+		assert.Equal(t, "1", p.after(Again))
+		assert.Contains(t, p.log.String(), "level=ERROR")
+		assert.Contains(t, p.log.String(), "the files do not match")
+		assert.Contains(t, p.metrics(), `result="failed"} 1`)
+
+		assert.Equal(t, "1", p.after(10*Interval))
+		assert.Equal(t, 1, strings.Count(p.log.String(), "level=ERROR"), "once for each change")
+		require.NoError(t, os.Remove(p.path("b")))
+		p.after(2 * Interval)
+		assert.Equal(t, 2, strings.Count(p.log.String(), "level=ERROR"))
+		p.write("b", "2")
+		assert.Equal(t, "2", p.after(Interval))
+	})
+}
+
+func TestAHangupLoadsAtOnce(t *testing.T) {
+	run(t, func(p *pair) {
+		p.write("a", "2")
+		p.write("b", "2")
+		p.hangup <- struct{}{}
+		synctest.Wait()
+		assert.Equal(t, "2", p.inUse)
+		p.hangup <- struct{}{}
+		synctest.Wait()
+		assert.Contains(t, p.metrics(), `result="loaded"} 2`, "also what has not changed")
+	})
+}
+
+// Kubernetes mounts a Secret as links through a directory that it replaces.
+func TestFilesBehindALinkAreFollowed(t *testing.T) {
+	run(t, func(p *pair) {
+		for _, content := range []string{"1", "2"} {
+			require.NoError(t, os.Mkdir(p.path(content), 0o700))
+			p.write(content+"/a", content)
+			p.write(content+"/b", content)
+		}
+		require.NoError(t, os.Symlink("1", p.path("data")))
+		for _, name := range []string{"a", "b"} {
+			require.NoError(t, os.Remove(p.path(name)))
+			require.NoError(t, os.Symlink("data/"+name, p.path(name)))
+		}
+		p.after(Interval)
+		assert.Contains(t, p.metrics(), `result="loaded"} 0`, "the content is the same")
+		require.NoError(t, os.Symlink("2", p.path("new")))
+		require.NoError(t, os.Rename(p.path("new"), p.path("data")))
+		assert.Equal(t, "2", p.after(Interval))
+	})
+}
+
+func TestTheFirstLoadReportsItsError(t *testing.T) {
+	w := NewWatcher(slog.New(slog.DiscardHandler))
+	err := w.Add(Group{Name: "--pair", Files: func() []string { return nil }, Load: func() error { return errors.New("broken") }})
+	assert.EqualError(t, err, "broken")
+	var b strings.Builder
+	w.WriteMetrics(&b)
+	assert.Empty(t, b.String())
+}
