@@ -105,7 +105,7 @@ func await[T any](ctx context.Context, c *Connector, answer <-chan answered[T]) 
 	case <-ctx.Done():
 		return none, ctx.Err()
 	case <-c.stopping.Done():
-		return none, errClosing()
+		return none, c.goodbye()
 	}
 }
 

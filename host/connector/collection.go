@@ -55,7 +55,7 @@ func (c *Connector) acquire(r *reader, schema *api.Schema) (*cacher.Cacher, *api
 // caller holds the lock, and makes itself a user of it before letting go.
 func (c *Connector) present(schema *api.Schema) (*collection, *api.Status) {
 	if c.closed {
-		return nil, errClosing()
+		return nil, c.errClosing()
 	}
 	col := c.collections[schema.Resource]
 	if col == nil {

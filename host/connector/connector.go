@@ -2,6 +2,7 @@ package connector
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type Connector struct {
 	collections map[api.Resource]*collection
 	readers     map[*reader]struct{}
 	connected   int       // readers, from before their Hello on
+	leaving     int       // readers connected when the first was sent away
 	greeted     int       // of them, those with a user
 	woken       []*reader // by the change under way: there may be something to send
 	tellers     tellers
@@ -78,16 +80,34 @@ func (c *Connector) Close(ctx context.Context) error {
 	}
 }
 
-// errClosing is what readers are told when the connector closes.
-func errClosing() *api.Status {
+const (
+	// returnsPerSecond is how many readers of a connector that closes return to
+	// another one in a second, on average.
+	returnsPerSecond = 100
+	maxReturnSeconds = 30
+)
+
+// errClosing returns the goodbye of a connector that closes. The more readers there
+// are, the longer is the time over which their return is spread. It runs under the
+// lock.
+func (c *Connector) errClosing() *api.Status {
+	c.leaving = max(c.leaving, c.connected)
 	return &api.Status{
-		Code: 503, Reason: api.ReasonUnavailable, RetryAfterSeconds: 1,
-		Message: "the connector is shutting down: connect again and resume from the last resource version",
+		Code: 503, Reason: api.ReasonUnavailable,
+		RetryAfterSeconds: 1 + rand.IntN(min(1+c.leaving/returnsPerSecond, maxReturnSeconds)),
+		Message:           "the connector is shutting down: connect again and resume from the last resource version",
 	}
 }
 
 // Limits returns the limits in force and their counts.
 func (c *Connector) Limits() *limit.Set { return c.config.Limits }
+
+// goodbye is errClosing for callers that do not hold the lock.
+func (c *Connector) goodbye() *api.Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.errClosing()
+}
 
 // connect counts a new reader, or returns why there is none. Every connected reader
 // calls c.running.Done when it has left.
@@ -95,7 +115,7 @@ func (c *Connector) connect() *api.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return errClosing()
+		return c.errClosing()
 	}
 	c.connected++
 	c.totals.Connections++

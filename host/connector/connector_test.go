@@ -563,3 +563,28 @@ func TestR9_ASourceThatAsksForTimeGetsIt(t *testing.T) {
 		assert.GreaterOrEqual(t, time.Since(begun), 300*time.Second)
 	})
 }
+
+// Readers of a connector that closes do not all return in the same second.
+func TestGoodbyesSpreadTheReturnOfManyReaders(t *testing.T) {
+	const readers = 400
+	run(t, connector.Config{}, func(t *testing.T, w *world) {
+		var all []*connectortest.Reader
+		for range readers {
+			all = append(all, w.reader())
+		}
+		closed := make(chan error, 1)
+		go func() { closed <- w.connector.Close(t.Context()) }()
+		seconds := map[int]int{}
+		for _, r := range all {
+			require.Error(t, r.UntilEnd(t.Context()))
+			require.NotNil(t, r.Status)
+			assert.Equal(t, 503, r.Status.Code)
+			seconds[r.Status.RetryAfterSeconds]++
+		}
+		require.NoError(t, <-closed)
+		for at := 1; at <= 5; at++ {
+			assert.Positive(t, seconds[at], "%v", seconds)
+		}
+		assert.Len(t, seconds, 5, "%v", seconds)
+	})
+}

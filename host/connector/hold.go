@@ -43,7 +43,7 @@ func (c *Connector) hold(ctx context.Context, resource api.Resource, waiting fun
 		case <-ctx.Done():
 			err = ctx.Err()
 		case <-c.stopping.Done():
-			err = errClosing()
+			err = c.goodbye()
 		}
 		col.release()
 		if err != nil {

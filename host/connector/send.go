@@ -119,7 +119,7 @@ func (s *sender) over(ctx, working context.Context) (over bool, err error) {
 	}
 	switch {
 	case ctx.Err() != nil || s.connector.stopping.Err() != nil:
-		return true, s.goodbye(working, errClosing())
+		return true, s.goodbye(working, s.connector.goodbye())
 	case s.silent.Load():
 		return true, s.goodbye(working, s.connector.errSilent())
 	}

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -44,6 +45,7 @@ type Handler struct {
 	access   access.Policy   // Config.Access, enforced
 	stopping context.Context // ends with Stop
 	stop     context.CancelFunc
+	draining atomic.Bool // Drain was called
 	counts   counts
 
 	// Requests take seats while they wait for Access, wait for objects, and are
@@ -72,6 +74,10 @@ func New(config Config) *Handler {
 	h.stopping, h.stop = context.WithCancel(context.Background())
 	return h
 }
+
+// Drain makes /readyz fail, so that load balancers choose another server. Requests are
+// served as before until Stop.
+func (h *Handler) Drain() { h.draining.Store(true) }
 
 // Stop ends every watch, in order, so that the HTTP server can shut down.
 func (h *Handler) Stop() { h.stop() }

@@ -2,6 +2,7 @@ package kubeapi
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -28,7 +29,7 @@ func (h *Handler) health(w http.ResponseWriter, r *http.Request, name string) {
 	check("ping", nil)
 	if name == "readyz" {
 		check("source", h.reachSource(r.Context()))
-		check("shutdown", h.stopping.Err())
+		check("shutdown", h.shutdown())
 	}
 	header := w.Header()
 	header.Set("Content-Type", "text/plain; charset=utf-8")
@@ -43,6 +44,13 @@ func (h *Handler) health(w http.ResponseWriter, r *http.Request, name string) {
 	default:
 		io.WriteString(w, "ok")
 	}
+}
+
+func (h *Handler) shutdown() error {
+	if h.draining.Load() || h.stopping.Err() != nil {
+		return errors.New("the server is shutting down")
+	}
+	return nil
 }
 
 func (h *Handler) reachSource(ctx context.Context) error {

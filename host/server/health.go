@@ -60,7 +60,7 @@ func answerReady(w http.ResponseWriter, r *http.Request, state readiness) {
 
 func (s *Server) readiness(ctx context.Context) readiness {
 	state := readiness{Reasons: []string{}}
-	if s.stopping.Err() != nil {
+	if s.draining.Load() || s.stopping.Err() != nil {
 		state.Reasons = append(state.Reasons, "the server is shutting down")
 	}
 	if s.config.Ready != nil {

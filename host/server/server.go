@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/watchglass/watchglass/host/connector"
@@ -67,6 +68,7 @@ type Server struct {
 
 	stopping context.Context // ends when Shutdown begins
 	stop     context.CancelFunc
+	draining atomic.Bool // Drain was called
 
 	mu      sync.Mutex
 	closed  bool
@@ -201,6 +203,10 @@ func (s *Server) Serve(listener net.Listener) error {
 	}
 	return nil
 }
+
+// Drain makes /readyz report that the server is shutting down, so that load balancers
+// choose another one. Requests are served as before until Shutdown.
+func (s *Server) Drain() { s.draining.Store(true) }
 
 // Shutdown stops listening, tells the readers, and returns when every
 // connection has ended, or with ctx's error when ctx ends first. The connector

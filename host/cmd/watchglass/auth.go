@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/pflag"
 
 	"github.com/watchglass/watchglass/host/access"
+	"github.com/watchglass/watchglass/host/internal/reload"
 	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/source/kube"
 )
@@ -34,14 +36,15 @@ func (f *authFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.auth, "auth", "", `who may read: "none" lets everyone read everything and is for loopback only; `+
 		`"token-file" wants the token of --token-file; "kube" asks the cluster of --kubeconfig, with TokenReview and SubjectAccessReview, `+
 		`what the reader's own token may list and watch (default "token-file" with --token-file, else "none")`)
-	flags.StringVar(&f.tokenFile, "token-file", "", "file with the token that readers must present")
+	flags.StringVar(&f.tokenFile, "token-file", "", "file with the token that readers must present, or several, each on a line of its own; "+
+		"the connections of one that is removed end within seconds")
 	flags.StringVar(&f.tlsCert, "tls-cert-file", "", "file with the certificate to serve TLS with, and those that lead to its CA")
 	flags.StringVar(&f.tlsKey, "tls-private-key-file", "", "file with the key of --tls-cert-file")
 }
 
 // policy is what --auth asks for. public are the addresses at which others than
 // this machine can connect.
-func (f *authFlags) policy(up *upstream, public []string, limits *limit.Set) (access.Policy, error) {
+func (f *authFlags) policy(up *upstream, public []string, limits *limit.Set, files *reload.Watcher) (access.Policy, error) {
 	auth := f.auth
 	switch {
 	case auth == "" && f.tokenFile != "":
@@ -60,7 +63,7 @@ func (f *authFlags) policy(up *upstream, public []string, limits *limit.Set) (ac
 		}
 		return access.Everyone(), nil
 	case authToken:
-		return f.tokenPolicy(public)
+		return f.tokenPolicy(public, files)
 	case authKube:
 		src, ok := up.source.(*kube.Source)
 		if !ok {
@@ -71,50 +74,90 @@ func (f *authFlags) policy(up *upstream, public []string, limits *limit.Set) (ac
 	return nil, fmt.Errorf("--auth %q: expected %s, %s or %s", f.auth, authNone, authToken, authKube)
 }
 
-func (f *authFlags) tokenPolicy(public []string) (access.Policy, error) {
+func (f *authFlags) tokenPolicy(public []string, files *reload.Watcher) (access.Policy, error) {
 	if f.tokenFile == "" {
 		return nil, errors.New("--auth token-file needs --token-file FILE")
 	}
-	secret, err := readToken(f.tokenFile)
+	policy := &access.Tokens{}
+	return policy, files.Add(reload.Group{
+		Name:  "--token-file",
+		Files: func() []string { return []string{f.tokenFile} },
+		Load: func() error {
+			secrets, err := f.readTokens(public)
+			if err == nil {
+				policy.Set(secrets)
+			}
+			return err
+		},
+	})
+}
+
+// readTokens reads the tokens that readers may present. A token that can be guessed
+// is refused on a public address.
+func (f *authFlags) readTokens(public []string) ([]string, error) {
+	secrets, err := readTokens(f.tokenFile)
 	if err != nil {
 		return nil, err
 	}
-	f.weakness = weakness(secret)
+	f.weakness = ""
+	for _, secret := range secrets {
+		if w := weakness(secret); w != "" {
+			f.weakness = w
+		}
+	}
 	if f.weakness != "" && public != nil {
 		return nil, fmt.Errorf("--token-file %s: %s, and everyone who can reach %s can try to guess it: %s",
 			f.tokenFile, f.weakness, strings.Join(public, " and "), makeToken)
 	}
-	return access.Token(secret), nil
+	return secrets, nil
 }
 
-// readToken reads the file of a --token-file.
-func readToken(name string) (string, error) {
+// readTokens reads the file of a --token-file, which has a token on each line.
+func readTokens(name string) ([]string, error) {
 	content, err := os.ReadFile(name)
 	if err != nil {
-		return "", fmt.Errorf("--token-file: %w", err)
+		return nil, fmt.Errorf("--token-file: %w", err)
 	}
-	token := strings.TrimSpace(string(content))
-	if token == "" {
-		return "", fmt.Errorf("--token-file %s: the file is empty", name)
+	var tokens []string
+	for line := range strings.Lines(string(content)) {
+		if token := strings.TrimSpace(line); token != "" {
+			tokens = append(tokens, token)
+		}
 	}
-	return token, nil
+	if len(tokens) == 0 {
+		return nil, fmt.Errorf("--token-file %s: the file is empty", name)
+	}
+	return tokens, nil
 }
 
 // protect makes listeners speak TLS, if that is asked for.
-func (f *authFlags) protect(l *listeners) error {
+func (f *authFlags) protect(l *listeners, files *reload.Watcher) error {
 	if (f.tlsCert == "") != (f.tlsKey == "") {
 		return errors.New("--tls-cert-file and --tls-private-key-file belong together: give both or none")
 	}
 	if f.tlsCert == "" {
 		return nil
 	}
-	pair, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey)
+	var current atomic.Pointer[tls.Certificate]
+	err := files.Add(reload.Group{
+		Name:  "--tls-cert-file",
+		Files: func() []string { return []string{f.tlsCert, f.tlsKey} },
+		Load: func() error {
+			pair, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey)
+			if err != nil {
+				return fmt.Errorf("--tls-cert-file and --tls-private-key-file: %w", err)
+			}
+			current.Store(&pair)
+			return nil
+		},
+	})
 	if err != nil {
-		return fmt.Errorf("--tls-cert-file and --tls-private-key-file: %w", err)
+		return err
 	}
 	config := &tls.Config{
-		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair},
-		NextProtos: []string{"http/1.1"}, // WebSocket upgrades need it
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return current.Load(), nil },
+		NextProtos:     []string{"http/1.1"}, // WebSocket upgrades need it
 	}
 	l.main, l.secure = tls.NewListener(l.main, config), true
 	if l.kubeAPI != nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/watchglass/watchglass/host/embedetcd"
 	"github.com/watchglass/watchglass/host/internal/interrupt"
 	"github.com/watchglass/watchglass/host/internal/listen"
+	"github.com/watchglass/watchglass/host/internal/reload"
 	"github.com/watchglass/watchglass/host/server"
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
@@ -79,6 +80,7 @@ it only reads.`,
 		},
 	}
 	f.hostFlags.add(cmd.Flags())
+	f.addDelay(cmd.Flags(), 0)
 	f.kubeFlags.add(cmd.Flags())
 	cmd.Flags().IntVar(&f.pods, "pods", 10_000, "pods in the simulated cluster")
 	cmd.Flags().Float64Var(&f.rate, "rate", 200, "changes per second; 0 for a cluster at rest")
@@ -126,11 +128,12 @@ func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	h, err := newHost(listeners, "a simulated cluster", connector.Config{Source: src, Logger: log, Limits: f.limits, Observer: recorder},
+	h, err := newHost(listeners, files{}, "a simulated cluster", connector.Config{Source: src, Logger: log, Limits: f.limits, Observer: recorder},
 		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Private: f.private, Ready: src.Ready})
 	if err != nil {
 		return err
 	}
+	h.delay = f.delay
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.run(ctx) })
 	group.Go(func() error { return f.live(ctx, h, cluster, stdout) })
@@ -147,7 +150,8 @@ func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
 
 // showCluster serves a real cluster with the dashboard.
 func (f *demoFlags) showCluster(ctx context.Context, log *slog.Logger, stdout io.Writer) error {
-	up, err := f.openKube(log)
+	files := files{Watcher: reload.NewWatcher(log)} // a hangup ends the demo
+	up, err := f.openKube(log, files.Watcher)
 	if err != nil {
 		return err
 	}
@@ -167,11 +171,12 @@ func (f *demoFlags) showCluster(ctx context.Context, log *slog.Logger, stdout io
 		return err
 	}
 	defer recorder.Close()
-	h, err := newHost(listeners, up.name, connector.Config{Source: up.source, Logger: log, Limits: f.limits, Observer: recorder},
+	h, err := newHost(listeners, files, up.name, connector.Config{Source: up.source, Logger: log, Limits: f.limits, Observer: recorder},
 		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Private: f.private, Ready: up.ready})
 	if err != nil {
 		return err
 	}
+	h.delay = f.delay
 	warnUnreachable(ctx, log, up, servingAnyway)
 	h.announce(stdout)
 	fmt.Fprintf(stdout, "watchglass demo: %s  (%s; Ctrl-C stops)\n", h.url(), up.name)

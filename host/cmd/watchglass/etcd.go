@@ -7,15 +7,19 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 
 	"github.com/watchglass/watchglass/host/internal/redact"
+	"github.com/watchglass/watchglass/host/internal/reload"
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
@@ -69,17 +73,18 @@ func (f *etcdFlags) check() error {
 }
 
 // client does not connect yet: etcd may come later.
-func (f *etcdFlags) client() (*clientv3.Client, error) {
+func (f *etcdFlags) client(files *reload.Watcher) (*clientv3.Client, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	config, err := f.tls()
+	config, options, err := f.secure(files)
 	if err != nil {
 		return nil, err
 	}
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints:            f.endpoints,
 		TLS:                  config,
+		DialOptions:          options,
 		DialTimeout:          5 * time.Second,
 		DialKeepAliveTime:    10 * time.Second,
 		DialKeepAliveTimeout: 5 * time.Second, // while a watch is open: etcd hangs up on pings without one
@@ -91,14 +96,37 @@ func (f *etcdFlags) client() (*clientv3.Client, error) {
 	return client, nil
 }
 
-// tls is nil when etcd is to be spoken to without.
-func (f *etcdFlags) tls() (*tls.Config, error) {
+// secure returns how to speak TLS with etcd, which is nil without certificates. Each
+// new connection uses the certificates as they were loaded last.
+func (f *etcdFlags) secure(files *reload.Watcher) (*tls.Config, []grpc.DialOption, error) {
 	if (f.cert == "") != (f.key == "") {
-		return nil, errors.New("--etcd-cert and --etcd-key belong together: give both or none")
+		return nil, nil, errors.New("--etcd-cert and --etcd-key belong together: give both or none")
 	}
 	if f.cacert == "" && f.cert == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
+	var current atomic.Pointer[tls.Config]
+	err := files.Add(reload.Group{
+		Name: "--etcd-cert",
+		Files: func() []string {
+			return slices.DeleteFunc([]string{f.cacert, f.cert, f.key}, func(path string) bool { return path == "" })
+		},
+		Load: func() error {
+			config, err := f.tls()
+			if err == nil {
+				current.Store(config)
+			}
+			return err
+		},
+	})
+	if err != nil || strings.HasPrefix(f.endpoints[0], "http://") { // the first one decides for all
+		return current.Load(), nil, err
+	}
+	return current.Load(), []grpc.DialOption{grpc.WithTransportCredentials(etcd.Credentials(current.Load))}, nil
+}
+
+// tls reads the certificates.
+func (f *etcdFlags) tls() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if f.cacert != "" {
 		pem, err := os.ReadFile(f.cacert)

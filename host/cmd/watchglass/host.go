@@ -17,7 +17,9 @@ import (
 
 	"github.com/watchglass/watchglass/host/audit"
 	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/internal/interrupt"
 	"github.com/watchglass/watchglass/host/internal/listen"
+	"github.com/watchglass/watchglass/host/internal/reload"
 	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/server"
 )
@@ -35,7 +37,16 @@ type hostFlags struct {
 	proxies      proxies
 	auditLog     string
 	private      bool
+	delay        time.Duration // of the shutdown after SIGTERM
 	limits       *limit.Set
+}
+
+// shutdownDelay is the default of --shutdown-delay. Load balancers and the endpoints
+// of a Service notice within it that a server is not ready.
+const shutdownDelay = 5 * time.Second
+
+func (f *hostFlags) addDelay(flags *pflag.FlagSet, delay time.Duration) {
+	flags.DurationVar(&f.delay, "shutdown-delay", delay, "time to serve on after SIGTERM, while /readyz reports that the server is not ready; Ctrl-C does not wait")
 }
 
 func (f *hostFlags) add(flags *pflag.FlagSet) {
@@ -144,20 +155,54 @@ type host struct {
 	kubeAPI   *kubeAPI // nil when it is not served
 	admin     *admin   // likewise
 	listeners listeners
+	files     files
 	log       *slog.Logger
+	delay     time.Duration   // of the shutdown after SIGTERM
 	metrics   []metricsWriter // beside the connector's
+}
+
+// files are the files that are loaded again when they change, and at a hangup. The
+// zero value has none.
+type files struct {
+	*reload.Watcher
+	hangups <-chan struct{}
+}
+
+// newFiles makes hangups load the files again, and not end the process.
+func newFiles(ctx context.Context, log *slog.Logger) files {
+	return files{reload.NewWatcher(log), interrupt.Hangups(ctx)}
+}
+
+// watch watches the files until stop is called.
+func (f files) watch() (stop func()) {
+	if f.Watcher == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.Run(ctx, f.hangups)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // metricsWriter writes metrics in the Prometheus text format.
 type metricsWriter interface{ WriteMetrics(io.Writer) }
 
 // newHost takes the listeners over, even when it fails.
-func newHost(l listeners, source string, c connector.Config, s server.Config) (*host, error) {
+func newHost(l listeners, f files, source string, c connector.Config, s server.Config) (*host, error) {
 	c.Session.Server = "watchglass " + versionText()
-	h := &host{connector: connector.New(c), listeners: l, log: s.Logger}
+	h := &host{connector: connector.New(c), listeners: l, files: f, log: s.Logger}
 	s.Connector = h.connector
 	if l.kubeAPI != nil {
 		h.kubeAPI = newKubeAPI(h.connector, c, s.Ready)
+	}
+	if f.Watcher != nil {
+		h.metrics = append(h.metrics, f.Watcher)
 	}
 	for _, part := range []any{c.Access, c.Observer} {
 		if m, ok := part.(metricsWriter); ok {
@@ -193,8 +238,9 @@ func (h *host) writeMetrics(w io.Writer) {
 	}
 }
 
-// run serves until ctx ends, and then tells the readers goodbye.
+// run serves until ctx ends. Then it drains, says goodbye to the readers and closes.
 func (h *host) run(ctx context.Context) error {
+	defer h.files.watch()()
 	serving := 0
 	served := make(chan error, 3)
 	if h.listeners.main != nil {
@@ -214,6 +260,9 @@ func (h *host) run(ctx context.Context) error {
 	case err := <-served:
 		errs, serving = append(errs, err), serving-1
 	case <-ctx.Done():
+		if err := h.drain(ctx, served); err != nil {
+			errs, serving = append(errs, err), serving-1
+		}
 	}
 	errs = append(errs, h.shutdown())
 	for ; serving > 0; serving-- {
@@ -222,18 +271,42 @@ func (h *host) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// drain reports the host as not ready and serves on for the delay, so that load
+// balancers send new readers elsewhere before the present ones leave. It ends early
+// when a listener fails, whose error it returns.
+func (h *host) drain(ctx context.Context, served <-chan error) error {
+	h.server.Drain()
+	if h.kubeAPI != nil {
+		h.kubeAPI.handler.Drain()
+	}
+	if h.delay <= 0 || !interrupt.Terminated(ctx) {
+		return nil
+	}
+	h.log.Info("shutting down: not ready, and serving on for a while", "delay", h.delay)
+	select {
+	case err := <-served:
+		return err
+	case <-time.After(h.delay):
+		return nil
+	}
+}
+
 // shutdown gives up on readers that do not listen: that is no failure of ours.
 func (h *host) shutdown() error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
-	var others []error
-	if h.kubeAPI != nil {
-		others = append(others, h.kubeAPI.shutdown(ctx))
+	kubeAPI := make(chan error, 1) // beside the server, so that slow readers of one do not use up the time of the other
+	go func() {
+		if h.kubeAPI == nil {
+			kubeAPI <- nil
+			return
+		}
+		kubeAPI <- h.kubeAPI.shutdown(ctx)
+	}()
+	err := errors.Join(h.server.Shutdown(ctx), <-kubeAPI, h.connector.Close(ctx))
+	if h.admin != nil { // last, so that inspect shows who is left
+		err = errors.Join(err, h.admin.shutdown(ctx))
 	}
-	if h.admin != nil {
-		others = append(others, h.admin.shutdown(ctx))
-	}
-	err := errors.Join(errors.Join(others...), h.server.Shutdown(ctx), h.connector.Close(ctx))
 	if errors.Is(err, context.DeadlineExceeded) {
 		h.log.Warn("some readers did not leave in time and were cut off")
 		return nil

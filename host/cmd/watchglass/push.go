@@ -88,7 +88,8 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 	if f.tokenFile != "" {
 		warnReadable(log, "--token-file", f.tokenFile)
 	}
-	up, err := f.upstreamFlags.open(log)
+	files := newFiles(ctx, log)
+	up, err := f.upstreamFlags.open(log, files.Watcher)
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 	if err != nil {
 		return err
 	}
-	h, err := newHost(listeners, up.name,
+	h, err := newHost(listeners, files, up.name,
 		connector.Config{
 			Source:  up.source,
 			Logger:  log,
@@ -174,5 +175,12 @@ func (f *pushFlags) token() (string, error) {
 	if f.tokenFile == "" {
 		return "", nil
 	}
-	return readToken(f.tokenFile)
+	tokens, err := readTokens(f.tokenFile)
+	switch {
+	case err != nil:
+		return "", err
+	case len(tokens) > 1:
+		return "", fmt.Errorf("--token-file %s: expected one token, found %d", f.tokenFile, len(tokens))
+	}
+	return tokens[0], nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/internal/reload"
 )
 
 type recordFlags struct {
@@ -45,11 +46,13 @@ func record(ctx context.Context, f *recordFlags, name, path string, out, stderr 
 	if err != nil {
 		return err
 	}
-	up, err := f.open(log)
+	files := files{Watcher: reload.NewWatcher(log)}
+	up, err := f.open(log, files.Watcher)
 	if err != nil {
 		return err
 	}
 	defer up.close()
+	defer files.watch()()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	r, err := newRecorder(path, resource, stop)

@@ -56,6 +56,7 @@ load balancer. Readers resume by resource version.`,
 	f.kubeFlags.add(cmd.Flags())
 	f.etcdFlags.add(cmd.Flags())
 	f.hostFlags.add(cmd.Flags())
+	f.addDelay(cmd.Flags(), shutdownDelay)
 	f.authFlags.add(cmd.Flags())
 	cmd.Flags().BoolVar(&f.allowSecretData, "allow-secret-data", false, "serve the data of Secrets, which is withheld otherwise")
 	return cmd
@@ -66,7 +67,8 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	up, err := f.upstreamFlags.open(log)
+	files := newFiles(ctx, log)
+	up, err := f.upstreamFlags.open(log, files.Watcher)
 	if err != nil {
 		return err
 	}
@@ -75,12 +77,12 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	policy, err := f.policy(up, listeners.public(), f.limits)
+	policy, err := f.policy(up, listeners.public(), f.limits, files.Watcher)
 	if err != nil {
 		listeners.Close()
 		return err
 	}
-	if err := f.protect(&listeners); err != nil {
+	if err := f.protect(&listeners, files.Watcher); err != nil {
 		listeners.Close()
 		return err
 	}
@@ -91,7 +93,7 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer recorder.Close()
-	h, err := newHost(listeners, up.name,
+	h, err := newHost(listeners, files, up.name,
 		connector.Config{
 			Source: up.source,
 			Logger: log,
@@ -103,6 +105,7 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	h.delay = f.delay
 	warnUnreachable(ctx, log, up, servingAnyway)
 	h.announce(stdout)
 	fmt.Fprintf(stdout, "watchglass serve: %s  (%s; Ctrl-C stops)\n", h.url(), up.name)

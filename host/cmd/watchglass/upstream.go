@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/watchglass/watchglass/host/internal/reload"
 	"github.com/watchglass/watchglass/host/source"
 	"github.com/watchglass/watchglass/host/source/etcd"
 	"github.com/watchglass/watchglass/host/source/kube"
@@ -26,22 +27,22 @@ type upstreamFlags struct {
 	kubeFlags
 }
 
-func (f *upstreamFlags) open(log *slog.Logger) (*upstream, error) {
+func (f *upstreamFlags) open(log *slog.Logger, files *reload.Watcher) (*upstream, error) {
 	switch {
 	case f.kubeFlags.given() && len(f.endpoints) > 0:
 		return nil, errors.New("--etcd-endpoints and --kubeconfig, --context or --in-cluster exclude each other: read either etcd or kube-apiserver")
 	case len(f.endpoints) == 0 && f.detail() != "":
 		return nil, errors.New(f.detail() + " is for --etcd-endpoints, which are not given")
 	case f.kubeFlags.given():
-		return f.openKube(log)
+		return f.openKube(log, files)
 	case len(f.endpoints) > 0:
-		return f.openEtcd(log)
+		return f.openEtcd(log, files)
 	}
 	return nil, errors.New("say what to read: --kubeconfig FILE, --in-cluster, or --etcd-endpoints 127.0.0.1:2379")
 }
 
-func (f *upstreamFlags) openEtcd(log *slog.Logger) (*upstream, error) {
-	client, err := f.client()
+func (f *upstreamFlags) openEtcd(log *slog.Logger, files *reload.Watcher) (*upstream, error) {
+	client, err := f.client(files)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func (f *upstreamFlags) openEtcd(log *slog.Logger) (*upstream, error) {
 	}, nil
 }
 
-func (f *kubeFlags) openKube(log *slog.Logger) (*upstream, error) {
+func (f *kubeFlags) openKube(log *slog.Logger, files *reload.Watcher) (*upstream, error) {
 	if f.inCluster && (f.kubeconfig != "" || f.context != "") {
 		return nil, errors.New("--in-cluster and --kubeconfig or --context exclude each other")
 	}
@@ -65,6 +66,25 @@ func (f *kubeFlags) openKube(log *slog.Logger) (*upstream, error) {
 		return nil, err
 	}
 	src, err := kube.New(kube.Config{REST: rest, Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	name := "--kubeconfig"
+	if f.inCluster {
+		name = "--in-cluster"
+	}
+	err = files.Add(reload.Group{
+		Name:  name,
+		Files: func() []string { return kube.Files(f.access(), rest) },
+		Load: func() error {
+			loaded, err := kube.Load(f.access())
+			if err != nil {
+				return err
+			}
+			rest = loaded
+			return src.Reconfigure(rest)
+		},
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ func (c *directory) discover(ctx context.Context) ([]*resource, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.source.config.RequestTimeout,
 		fmt.Errorf("no answer within %v", c.source.config.RequestTimeout))
 	defer cancel()
-	client, err := discovery.NewDiscoveryClientForConfigAndClient(rest.CopyConfig(c.source.config.REST), c.source.client)
+	client, err := discovery.NewDiscoveryClientForConfigAndClient(rest.CopyConfig(c.source.config.REST), c.source.client.Load())
 	if err != nil {
 		return nil, fmt.Errorf("kube source: %w", err)
 	}

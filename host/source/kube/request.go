@@ -21,7 +21,7 @@ func (s *Source) do(ctx context.Context, about, path string, query url.Values, a
 		return nil, fmt.Errorf("%s: %w", about, err)
 	}
 	req.Header.Set("Accept", accept)
-	resp, err := s.client.Do(req)
+	resp, err := s.client.Load().Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", about, transportError(ctx, err))
 	}

@@ -115,7 +115,7 @@ func (s *Source) review(ctx context.Context, apiVersion, kind string, spec, answ
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
-	resp, err := s.client.Do(req)
+	resp, err := s.client.Load().Do(req)
 	if err != nil {
 		return fmt.Errorf("%s: %w", about, transportError(ctx, err))
 	}

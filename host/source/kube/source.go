@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -19,7 +20,7 @@ import (
 // Source reads a kube-apiserver. Safe for concurrent use.
 type Source struct {
 	config  Config
-	client  *http.Client
+	client  atomic.Pointer[http.Client]
 	base    *url.URL
 	catalog *directory
 
@@ -58,13 +59,14 @@ func New(config Config) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kube source: address %q: %w", config.REST.Host, err)
 	}
-	s := &Source{config: config, client: client, base: base, memory: map[api.Resource]*memory{}}
+	s := &Source{config: config, base: base, memory: map[api.Resource]*memory{}}
+	s.client.Store(client)
 	s.catalog = &directory{source: s}
 	return s, nil
 }
 
 // Close ends idle connections.
-func (s *Source) Close() { s.client.CloseIdleConnections() }
+func (s *Source) Close() { s.client.Load().CloseIdleConnections() }
 
 // Host is the server's address, for messages.
 func (s *Source) Host() string { return s.base.Host }

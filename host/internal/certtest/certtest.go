@@ -1,0 +1,68 @@
+// Package certtest makes certificates for tests.
+package certtest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Pair is a certificate of 127.0.0.1 that signs itself, with its key.
+type Pair struct {
+	Cert, Key []byte // as PEM
+	Parsed    *x509.Certificate
+}
+
+// New makes a Pair for servers and for clients.
+func New(t *testing.T, serial int64) Pair {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	parsed, err := x509.ParseCertificate(der)
+	require.NoError(t, err)
+	return Pair{
+		Cert:   pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		Key:    pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+		Parsed: parsed,
+	}
+}
+
+// Pool returns the pool that trusts the Pair alone.
+func (p Pair) Pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(p.Parsed)
+	return pool
+}
+
+// TLS returns the Pair for use in a tls.Config.
+func (p Pair) TLS(t *testing.T) tls.Certificate {
+	t.Helper()
+	pair, err := tls.X509KeyPair(p.Cert, p.Key)
+	require.NoError(t, err)
+	return pair
+}
+
+// Write writes the Pair to two files.
+func (p Pair) Write(t *testing.T, cert, key string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(cert, p.Cert, 0o600))
+	require.NoError(t, os.WriteFile(key, p.Key, 0o600))
+}

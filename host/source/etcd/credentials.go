@@ -1,0 +1,36 @@
+package etcd
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+
+	"google.golang.org/grpc/credentials"
+)
+
+// Credentials returns credentials for clientv3.Config.DialOptions that call current
+// for each new connection, so that certificates can be replaced. The CA is replaced
+// as well, which the callbacks of one tls.Config do not allow for a client.
+func Credentials(current func() *tls.Config) credentials.TransportCredentials {
+	return &renewable{current: current}
+}
+
+// renewable implements credentials.TransportCredentials.
+type renewable struct {
+	current func() *tls.Config
+}
+
+func (r *renewable) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return credentials.NewTLS(r.current()).ClientHandshake(ctx, authority, conn)
+}
+
+func (r *renewable) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return credentials.NewTLS(r.current()).ServerHandshake(conn)
+}
+
+func (r *renewable) Info() credentials.ProtocolInfo { return credentials.NewTLS(r.current()).Info() }
+
+func (r *renewable) Clone() credentials.TransportCredentials { return &renewable{r.current} }
+
+// OverrideServerName is deprecated in the interface, and the client does not call it.
+func (r *renewable) OverrideServerName(string) error { return nil }

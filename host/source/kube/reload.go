@@ -1,0 +1,67 @@
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Files returns the files that Load read, and those that the configuration names.
+func Files(a Access, config *rest.Config) []string {
+	files := []string{config.CAFile, config.CertFile, config.KeyFile, config.BearerTokenFile}
+	switch {
+	case a.InCluster:
+	case a.Kubeconfig != "":
+		files = append(files, a.Kubeconfig)
+	default:
+		files = append(files, clientcmd.NewDefaultClientConfigLoadingRules().Precedence...)
+	}
+	return slices.DeleteFunc(files, func(path string) bool { return path == "" })
+}
+
+// Reconfigure makes the Source use other credentials and certificates for the same
+// server. It reads the files that config names. A watch that is open goes on with the
+// previous ones until its server ends it, within seconds.
+func (s *Source) Reconfigure(config *rest.Config) error {
+	if base, _, err := rest.DefaultServerUrlFor(config); err != nil || base.String() != s.base.String() {
+		return fmt.Errorf("the address of kube-apiserver has changed from %s to %s: restart to read another server", s.base.Host, config.Host)
+	}
+	client, err := clientOf(config)
+	if err != nil {
+		return err
+	}
+	s.client.Swap(client).CloseIdleConnections()
+	return nil
+}
+
+// clientOf returns a client with the present content of the files that config names.
+// A transport of client-go that knew the files would be shared with earlier clients.
+func clientOf(config *rest.Config) (*http.Client, error) {
+	config = rest.CopyConfig(config)
+	if file := config.BearerTokenFile; file != "" {
+		token, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if config.BearerToken = strings.TrimSpace(string(token)); config.BearerToken == "" {
+			return nil, errors.New(file + " is empty: expected a bearer token")
+		}
+		config.BearerTokenFile = ""
+	}
+	if err := rest.LoadTLSFiles(config); err != nil {
+		return nil, err
+	}
+	config.CAFile, config.CertFile, config.KeyFile = "", "", ""
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	client.Timeout = 0 // a watch has none; others bring their own
+	return client, nil
+}
