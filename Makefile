@@ -76,6 +76,9 @@ sim: ## Run the simulation: SEEDS of them (default 1000) from SEED on (default 1
 chaos: $(BINARY) js/dist/index.js ## Inject faults into real processes for DURATION (default 20m) from SEED, and compare every reader with etcd
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/chaos -seed $(SEED) -duration $(DURATION)
 
+load: $(BINARY) ## Measure memory per reader, and what abuse costs healthy readers (LOAD_FLAGS="-check -readers 1000")
+	@go run ./host/internal/load $(LOAD_FLAGS)
+
 mutants: ## Apply each mutant (or MUTANTS=regexp) and check that the tests that claim it fail
 	@go run ./host/internal/rulebook/cmd/mutants -run '$(MUTANTS)'
 
@@ -177,4 +180,4 @@ js/build/bench: js/node_modules js/bench/node_modules $(JS_SRC) $(shell git ls-f
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: demo edge build test test-edge flakes lint scenarios sim chaos rules packaging mutants bench bench-json bench-edge fuzz conformance golden clean wasm js dashboard worker help
+.PHONY: demo edge build test test-edge flakes lint scenarios sim chaos load rules packaging mutants bench bench-json bench-edge fuzz conformance golden clean wasm js dashboard worker help

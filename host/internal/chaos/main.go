@@ -25,7 +25,7 @@ func main() {
 	flag.DurationVar(&c.Duration, "duration", 20*time.Minute, "no fault is injected after this time")
 	flag.DurationVar(&c.Hold, "hold", 8*time.Second, "the longest duration of a fault")
 	flag.IntVar(&c.Objects, "objects", 2000, "objects that are changed")
-	flag.Float64Var(&c.Rate, "rate", 300, "transactions per second")
+	flag.Float64Var(&c.Rate, "rate", 450, "transactions per second")
 	only := flag.String("only", "", "regular expression of the kinds of faults to inject (default all)")
 	flag.BoolVar(&c.Nudge, "nudge", false, "ask clients that are not current to reconnect, instead of waiting for their back-off")
 	flag.StringVar(&c.Binary, "binary", "build/watchglass", "the watchglass binary")

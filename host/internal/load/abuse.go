@@ -1,0 +1,193 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/coder/websocket"
+
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/limit"
+)
+
+// abuse is one kind of hostile or heavy client.
+type abuse struct {
+	name string
+	// clients is how many act at the same time.
+	clients int
+	// refusals are the limits, any of which must refuse it. None means that it is
+	// heavy, and legitimate.
+	refusals []*limit.Limit
+	// act is one attempt of one client. It ends with ctx at the latest.
+	act func(ctx context.Context, h *host)
+
+	attempts atomic.Int64 // that have ended
+}
+
+func abuses(c Config) []*abuse {
+	return []*abuse{
+		{name: "first syncs", clients: c.FirstSyncs, act: firstSync},
+		{name: "random tokens", clients: c.scaled(16), refusals: []*limit.Limit{limit.MaxRefusedTokens}, act: randomToken},
+		{name: "1 MB tokens", clients: c.scaled(8), refusals: []*limit.Limit{limit.MaxTokenBytes}, act: bigToken},
+		{name: "refused subscriptions", clients: c.scaled(4), refusals: []*limit.Limit{limit.MaxControlBytes, limit.MaxMessageFrames}, act: refusedSubscriptions},
+		{name: "huge selectors", clients: c.scaled(8), refusals: []*limit.Limit{limit.MaxSelectorBytes}, act: hugeSelectors},
+		{name: "costly selectors", clients: c.scaled(8), refusals: []*limit.Limit{limit.MaxConnectionRequirements}, act: costlySelectors},
+		{name: "unread lists", clients: c.scaled(300), refusals: []*limit.Limit{limit.MaxRequests}, act: unreadList},
+		{name: "future versions", clients: c.scaled(1500), refusals: []*limit.Limit{limit.MaxWaitingRequests}, act: futureVersion},
+		{name: "no Hello", clients: c.scaled(2000), refusals: []*limit.Limit{limit.MaxUnauthenticatedPerAddress}, act: noHello},
+	}
+}
+
+const abuser = "user-abuser"
+
+// flood lets all clients of an abuse act until ctx ends.
+func (a *abuse) flood(ctx context.Context, h *host) {
+	var all sync.WaitGroup
+	for range a.clients {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				a.act(ctx, h)
+				a.attempts.Add(1)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// The errors of the connections of abusers are what the connector does against them.
+
+func firstSync(ctx context.Context, h *host) {
+	conn, err := h.greet(ctx, user(len(rand.Text())), subscribe(endless))
+	if err != nil {
+		return
+	}
+	defer conn.CloseNow()
+	r := &reader{conn: conn, synced: make(chan struct{})}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-r.synced:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	_ = r.read(ctx, 0)
+}
+
+func randomToken(ctx context.Context, h *host) {
+	if response, err := h.get(ctx, rand.Text(), "?limit=1"); err == nil {
+		response.Body.Close()
+	}
+}
+
+func bigToken(ctx context.Context, h *host) {
+	conn, err := h.connect(ctx)
+	if err != nil {
+		return
+	}
+	defer conn.CloseNow()
+	if conn.Write(ctx, websocket.MessageBinary, hello(strings.Repeat(rand.Text(), 38_000))) == nil {
+		_, _, _ = conn.Read(ctx)
+	}
+	if response, err := h.get(ctx, strings.Repeat("x", 1<<20), ""); err == nil {
+		response.Body.Close()
+	}
+}
+
+// refusedSubscriptions never reads.
+func refusedSubscriptions(ctx context.Context, h *host) {
+	conn, err := h.greet(ctx, abuser, nil)
+	if err != nil {
+		return
+	}
+	defer conn.CloseNow()
+	for id := uint32(1); ; {
+		var message []byte
+		for range 1000 {
+			message = (&wire.Subscribe{Subscription: id, Resource: "v1/unknown-" + strconv.Itoa(int(id)), Credit: endless}).Append(message)
+			id++
+		}
+		if conn.Write(ctx, websocket.MessageBinary, message) != nil {
+			return
+		}
+	}
+}
+
+// selectors subscribes with selectors until the connection ends.
+func selectors(ctx context.Context, h *host, labels string) {
+	conn, err := h.greet(ctx, abuser, nil)
+	if err != nil {
+		return
+	}
+	defer conn.CloseNow()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		defer cancel()
+		for {
+			if _, _, err := conn.Read(ctx); err != nil {
+				return
+			}
+		}
+	}()
+	for id := uint32(1); ctx.Err() == nil; id++ {
+		message := (&wire.Subscribe{Subscription: id, Resource: resource.String(), LabelSelector: labels, Credit: endless}).Append(nil)
+		if conn.Write(ctx, websocket.MessageBinary, message) != nil {
+			return
+		}
+	}
+}
+
+// hugeSelectors sends selectors of 900 kB.
+func hugeSelectors(ctx context.Context, h *host) {
+	selectors(ctx, h, "app in ("+strings.Repeat("value,", 150_000)+"value)")
+	if response, err := h.get(ctx, abuser, "?labelSelector="+url.QueryEscape("app in ("+strings.Repeat("v,", 5000)+"v)")); err == nil {
+		response.Body.Close()
+	}
+}
+
+// costlySelectors sends selectors that are each just small enough.
+func costlySelectors(ctx context.Context, h *host) {
+	terms := make([]string, 250)
+	for i := range terms {
+		terms[i] = "app!=x" + strconv.Itoa(i)
+	}
+	selectors(ctx, h, strings.Join(terms, ","))
+}
+
+// unreadList requests a list and reads no more than its header.
+func unreadList(ctx context.Context, h *host) {
+	response, err := h.get(ctx, abuser, "")
+	if err != nil {
+		return
+	}
+	defer response.Body.Close()
+	if response.StatusCode == http.StatusOK {
+		<-ctx.Done()
+	}
+}
+
+func futureVersion(ctx context.Context, h *host) {
+	if response, err := h.get(ctx, abuser, "?limit=1&resourceVersion=99999999&resourceVersionMatch=NotOlderThan"); err == nil {
+		response.Body.Close()
+	}
+}
+
+// noHello opens a WebSocket and is silent.
+func noHello(ctx context.Context, h *host) {
+	conn, err := h.connect(ctx)
+	if err != nil {
+		return
+	}
+	defer conn.CloseNow()
+	_, _, _ = conn.Read(ctx)
+}

@@ -1,0 +1,203 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// endless is a credit that no reader uses up.
+const endless = 1 << 60
+
+// host is a machine with clients: a loopback address of its own.
+type host struct {
+	client *http.Client
+	target *process
+}
+
+func newHost(last byte, target *process) *host {
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, last)}, Timeout: time.Minute}
+	return &host{target: target, client: &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}}
+}
+
+// connect opens a WebSocket without a Hello.
+func (h *host) connect(ctx context.Context) (*websocket.Conn, error) {
+	conn, response, err := websocket.Dial(ctx, "ws://"+h.target.watch+"/watch", &websocket.DialOptions{
+		Subprotocols: []string{wire.Subprotocol}, HTTPClient: h.client,
+	})
+	if err != nil {
+		if response != nil {
+			return nil, fmt.Errorf("connect: %s", response.Status)
+		}
+		return nil, err
+	}
+	conn.SetReadLimit(wire.MaxMessage)
+	return conn, nil
+}
+
+func hello(token string) []byte {
+	return (&wire.Hello{Version: wire.Version, Token: token, Client: "load"}).Append(nil)
+}
+
+// user returns the token of one of twenty users.
+func user(i int) string { return "user-" + strconv.Itoa(i%20) }
+
+// greet opens a WebSocket, sends a Hello with the frames after it, and returns once
+// the connector has accepted it.
+func (h *host) greet(ctx context.Context, token string, frames []byte) (*websocket.Conn, error) {
+	conn, err := h.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err = conn.Write(ctx, websocket.MessageBinary, append(hello(token), frames...)); err == nil {
+		var first []byte
+		if _, first, err = conn.Read(ctx); err == nil {
+			if kind, _, _, bad := wire.Next(first); bad != nil || kind != wire.TypeWelcome {
+				err = fmt.Errorf("the first frame is %v, expected a Welcome", kind)
+			}
+		}
+	}
+	if err != nil {
+		_ = conn.CloseNow() // the error is what counts
+		return nil, err
+	}
+	return conn, nil
+}
+
+func subscribe(credit uint64) []byte {
+	return (&wire.Subscribe{Subscription: 1, Resource: resource.String(), Credit: credit}).Append(nil)
+}
+
+// reader is a WebSocket reader of all objects. It counts the changes of slots after
+// the snapshot.
+type reader struct {
+	conn    *websocket.Conn
+	cluster *cluster
+	latency *latencies // nil if it is not measured
+	synced  chan struct{}
+	changes atomic.Int64
+	rv      atomic.Uint64
+}
+
+// read takes messages until the connection ends, slowly with a pause after each.
+func (r *reader) read(ctx context.Context, slowly time.Duration) error {
+	var f wire.Events
+	for {
+		_, message, err := r.conn.Read(ctx)
+		if err != nil {
+			return err
+		}
+		for len(message) > 0 {
+			kind, payload, rest, err := wire.Next(message)
+			if err != nil {
+				return err
+			}
+			message = rest
+			switch kind {
+			case wire.TypeSnapshotEnd:
+				close(r.synced)
+			case wire.TypeSubscriptionStatus:
+				var status wire.SubscriptionStatus
+				if err := status.Parse(payload); err != nil {
+					return err
+				}
+				return status.Status
+			case wire.TypeEvents:
+				if err := f.Parse(payload); err != nil {
+					return err
+				}
+				r.take(&f)
+			case wire.TypePing:
+				if err := r.conn.Write(ctx, websocket.MessageBinary, (&wire.Pong{}).Append(nil)); err != nil {
+					return err
+				}
+			}
+		}
+		if slowly > 0 && !sleep(ctx, slowly) {
+			return ctx.Err()
+		}
+	}
+}
+
+func (r *reader) take(f *wire.Events) {
+	now := time.Now()
+	for i := range f.Changes {
+		r.changes.Add(1)
+		if r.latency == nil {
+			continue
+		}
+		key := f.Changes[i].Key
+		if key == "" {
+			key = f.Changes[i].Envelope.Key()
+		}
+		if slot, err := strconv.Atoi(strings.TrimPrefix(string(key), "load/slot-")); err == nil && slot < slots {
+			r.latency.add(now.Sub(time.Unix(0, r.cluster.sent[slot].Load())))
+		}
+	}
+	r.rv.Store(uint64(f.ResourceVersion))
+}
+
+// sleep waits, and reports whether ctx is still valid.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// get starts a request of the Kubernetes API. The caller closes the body.
+func (h *host) get(ctx context.Context, token, query string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+h.target.kubeAPI+"/api/v1/configmaps"+query, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	return h.client.Do(request)
+}
+
+// informer is a watch of the Kubernetes API that begins with the state.
+type informer struct {
+	body    io.ReadCloser
+	changes atomic.Int64
+}
+
+func (h *host) inform(ctx context.Context, token string) (*informer, error) {
+	response, err := h.get(ctx, token, "?watch=true&allowWatchBookmarks=true&resourceVersion=0")
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		response.Body.Close()
+		return nil, fmt.Errorf("watch: %s", response.Status)
+	}
+	return &informer{body: response.Body}, nil
+}
+
+// read counts events until the watch ends.
+func (i *informer) read() {
+	defer i.body.Close()
+	for lines := bufio.NewReaderSize(i.body, 4<<10); ; {
+		_, more, err := lines.ReadLine()
+		if err != nil {
+			return // the end of the measurement, which counts what came
+		}
+		if !more {
+			i.changes.Add(1)
+		}
+	}
+}

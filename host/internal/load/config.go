@@ -1,0 +1,51 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"time"
+)
+
+// Config of a measurement.
+type Config struct {
+	Readers    int // of which 10 % are slow and 1 % never read
+	Idle       int // connections without a subscription
+	Informers  int // watches of the Kubernetes API
+	FirstSyncs int // at the same time
+	Objects    int
+	Rate       float64       // changes per second
+	Window     time.Duration // of each measurement; zero ends an abuse when it was refused
+	Ceiling    int64         // of the connector's memory, in bytes
+	Scale      int           // of the abuse, in percent
+	Serve      []string      // further flags of the connector
+	Binary     string
+	Dir        string // for logs
+	Out        io.Writer
+}
+
+func (c *Config) add(flags *flag.FlagSet) {
+	flags.IntVar(&c.Readers, "readers", 5000, "WebSocket readers of all objects; 10 % are slow and 1 % never read")
+	flags.IntVar(&c.Idle, "idle", 10_000, "authenticated connections without a subscription")
+	flags.IntVar(&c.Informers, "informers", 500, "watches of the Kubernetes API")
+	flags.IntVar(&c.FirstSyncs, "first-syncs", 1000, "readers that ask for the whole state at the same time")
+	flags.IntVar(&c.Objects, "objects", 10_000, "objects in the cluster")
+	flags.Float64Var(&c.Rate, "rate", 4, "changes per second")
+	flags.DurationVar(&c.Window, "window", 10*time.Second, "duration of each measurement")
+	flags.Int64Var(&c.Ceiling, "ceiling", 2<<30, "memory that the connector may use, in bytes")
+	flags.IntVar(&c.Scale, "scale", 100, "strength of the abuse, in percent")
+	flags.StringVar(&c.Binary, "binary", "build/watchglass", "the watchglass binary")
+	flags.StringVar(&c.Dir, "dir", "build/load", "directory for the logs of the processes")
+}
+
+func (c *Config) validate() error {
+	if c.Readers < 1 || c.Idle < 0 || c.Informers < 0 || c.FirstSyncs < 1 || c.Objects < 1 || c.Rate <= 0 || c.Scale < 1 {
+		return errors.New("-readers, -first-syncs, -objects, -rate and -scale must be positive, and -idle and -informers not negative")
+	}
+	return nil
+}
+
+// scaled returns the strength of an abuse.
+func (c *Config) scaled(n int) int { return max(2, n*c.Scale/100) }

@@ -1,0 +1,69 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/host/limit"
+)
+
+// A few dozen readers beside each kind of abuse. The limits are small, so that a
+// little abuse reaches them. Nothing here depends on time.
+func TestEachAbuseIsRefusedAndHealthyReadersMissNothing(t *testing.T) {
+	binary, err := filepath.Abs("../../../build/watchglass")
+	require.NoError(t, err)
+	require.FileExists(t, binary, `build it first: "make build"`)
+	report, err := Run(t.Context(), Config{
+		Readers: 30, Idle: 10, Informers: 5, FirstSyncs: 10, Objects: 100, Rate: 50, Scale: 10,
+		Binary: binary, Dir: t.TempDir(), Out: t.Output(),
+		Serve: []string{
+			"--max-refused-tokens", "20", "--max-requests", "20", "--max-waiting-requests", "20", "--max-unauthenticated-per-address", "50",
+		},
+	})
+	require.NoError(t, err)
+	require.NoError(t, report.print(t.Output()))
+	require.Len(t, report.outcomes, len(abuses(Config{})))
+	for _, o := range report.outcomes {
+		if len(o.refusals) > 0 {
+			assert.Positive(t, o.refusedBy(o.beside.refused), "%s: %v", o.name, o.beside.refused)
+		}
+	}
+}
+
+func TestMissedTargetsAreNamed(t *testing.T) {
+	r := &report{}
+	refused := map[string]int{limit.MaxRequests.Name: 3}
+	a := &abuse{name: "unread lists", refusals: []*limit.Limit{limit.MaxRequests}}
+	r.abused(a, sample{p50: 10 * time.Millisecond, p99: 20 * time.Millisecond}, sample{p50: 15 * time.Millisecond, p99: 30 * time.Millisecond, memory: 100, refused: refused})
+	require.Empty(t, r.missed(100))
+	r.abused(a, sample{p50: time.Millisecond, p99: time.Millisecond}, sample{p50: 2 * time.Millisecond, p99: 3 * time.Millisecond, memory: 101_000_000})
+	require.Equal(t, []string{
+		"unread lists: p50 is 2.00 times as long, expected at most 1.5",
+		"unread lists: p99 is 3.00 times as long, expected at most 1.5",
+		"unread lists: the connector takes 101 MB, expected at most 100 MB",
+		"unread lists: was not refused by max-requests",
+	}, r.missed(100_000_000))
+	r.add(cost{"reader", 10, 400_000, 50_000_000})
+	var out bytes.Buffer
+	require.NoError(t, r.print(&out))
+	require.Regexp(t, `reader\s+10\s+40\.0 kB\s+50 MB`, out.String())
+	require.Regexp(t, `unread lists.*1\.50.*1\.50.*max-requests 3`, out.String())
+}
+
+func TestLatenciesAreTakenOnce(t *testing.T) {
+	var l latencies
+	for i := range 100 {
+		l.add(time.Duration(100-i) * time.Millisecond)
+	}
+	p50, p99 := l.take()
+	require.Equal(t, []time.Duration{51 * time.Millisecond, 100 * time.Millisecond}, []time.Duration{p50, p99})
+	p50, p99 = l.take()
+	require.Zero(t, p50+p99)
+}

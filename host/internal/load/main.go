@@ -1,0 +1,44 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+)
+
+func main() {
+	log.SetFlags(0)
+	c := Config{Out: os.Stderr}
+	c.add(flag.CommandLine)
+	check := flag.Bool("check", false, "exit with status 1 when a target is missed")
+	flag.Parse()
+	if err := c.validate(); err != nil {
+		log.Fatal("load: ", err)
+	}
+	// The users are few, and the readers many.
+	clients := strconv.Itoa(2 * (c.Readers + c.Idle + c.FirstSyncs))
+	c.Serve = []string{"--max-readers", clients, "--max-connections-per-user", clients}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	report, err := Run(ctx, c)
+	if err != nil {
+		log.Fatalf("load: %v\nlogs are in %s", err, c.Dir)
+	}
+	if err := report.print(os.Stdout); err != nil {
+		log.Fatal("load: ", err)
+	}
+	missed := report.missed(c.Ceiling)
+	for _, m := range missed {
+		fmt.Println("missed:", m)
+	}
+	if *check && len(missed) > 0 {
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,156 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// process is a watchglass serve process.
+type process struct {
+	cmd     *exec.Cmd
+	watch   string // address of /watch and /metrics
+	kubeAPI string // address of the Kubernetes API
+	ended   chan struct{}
+}
+
+// serve runs watchglass serve, and returns when it is ready.
+func serve(ctx context.Context, binary, log string, flags ...string) (*process, error) {
+	out, err := os.Create(log)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{ended: make(chan struct{})}
+	for _, address := range []*string{&p.watch, &p.kubeAPI} {
+		if *address, err = freeAddress(); err != nil {
+			return nil, err
+		}
+	}
+	p.cmd = exec.Command(binary, append([]string{"serve", "--listen", p.watch, "--kube-api", p.kubeAPI}, flags...)...)
+	p.cmd.Stdout, p.cmd.Stderr = out, out
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	go func() {
+		defer close(p.ended)
+		defer out.Close()
+		runtime.LockOSThread() // the process ends with the thread that started it
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			_ = p.cmd.Wait() // the caller knows whether it asked for the end
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return p, p.awaitReady(ctx, log)
+}
+
+func freeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
+func (p *process) awaitReady(ctx context.Context, log string) error {
+	for {
+		response, err := http.Get("http://" + p.watch + "/readyz")
+		if err == nil {
+			response.Body.Close()
+			if response.StatusCode == http.StatusOK {
+				return nil
+			}
+			err = fmt.Errorf("/readyz answered %s", response.Status)
+		}
+		select {
+		case <-p.ended:
+			return fmt.Errorf("watchglass ended while starting, see %s", log)
+		case <-ctx.Done():
+			return fmt.Errorf("watchglass is not ready, see %s: %w", log, err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended
+	<-p.ended
+}
+
+// running reports an end that was not asked for.
+func (p *process) running() error {
+	select {
+	case <-p.ended:
+		return fmt.Errorf("the connector ended: %v", p.cmd.ProcessState)
+	default:
+		return nil
+	}
+}
+
+// memory returns the resident bytes of the process.
+func (p *process) memory() (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kB, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			return kB << 10, err
+		}
+	}
+	return 0, fmt.Errorf("/proc/%d/status has no VmRSS: has the process ended?", p.cmd.Process.Pid)
+}
+
+// busy returns the processor time that the process has used.
+func (p *process) busy() (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	var ticks int64
+	for _, field := range fields[11:13] { // utime and stime, in units of 10 ms
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond, nil
+}
+
+// refusals returns how often each limit has refused something.
+func (p *process) refusals() (map[string]int, error) {
+	response, err := http.Get("http://" + p.watch + "/metrics")
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	counts := map[string]int{}
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		rest, ok := strings.CutPrefix(lines.Text(), `watchglass_limit_refusals_total{reason="`)
+		if !ok {
+			continue
+		}
+		name, value, _ := strings.Cut(rest, `"} `)
+		if counts[name], err = strconv.Atoi(value); err != nil {
+			return nil, fmt.Errorf("/metrics: %q: %w", lines.Text(), err)
+		}
+	}
+	return counts, nil
+}

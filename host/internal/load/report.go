@@ -1,0 +1,117 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// target is how much longer a latency may become by one abuser.
+const target = 1.5
+
+// cost is the memory that clients of one kind take.
+type cost struct {
+	name   string
+	n      int
+	memory int64 // of all of them
+	total  int64 // of the connector
+}
+
+// outcome is what one kind of abuse did.
+type outcome struct {
+	*abuse
+	alone, beside sample
+}
+
+// report is what a run showed.
+type report struct {
+	costs    []cost
+	outcomes []outcome
+}
+
+func (r *report) add(c cost) { r.costs = append(r.costs, c) }
+
+func (r *report) abused(a *abuse, alone, beside sample) {
+	r.outcomes = append(r.outcomes, outcome{a, alone, beside})
+}
+
+// refusedBy counts the refusals by the limits that must refuse the abuse.
+func (a *abuse) refusedBy(refused map[string]int) (n int) {
+	for _, l := range a.refusals {
+		n += refused[l.Name]
+	}
+	return n
+}
+
+// seen reports whether the abuse was refused or, if nothing is to refuse it, whether
+// all its clients were served.
+func (a *abuse) seen(refused map[string]int) bool {
+	if len(a.refusals) == 0 {
+		return a.attempts.Load() >= int64(a.clients)
+	}
+	return a.refusedBy(refused) > 0
+}
+
+func ratio(beside, alone time.Duration) float64 { return float64(beside) / float64(max(alone, 1)) }
+
+func megabytes(n int64) string { return fmt.Sprintf("%.0f MB", float64(n)/1e6) }
+
+// print writes the tables.
+func (r *report) print(out io.Writer) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "clients\tnumber\tmemory of each\tmemory of the connector\t")
+	for _, c := range r.costs {
+		fmt.Fprintf(t, "%s\t%d\t%.1f kB\t%s\t\n", c.name, c.n, float64(c.memory)/1e3/float64(max(c.n, 1)), megabytes(c.total))
+	}
+	fmt.Fprintln(t)
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(t, "abuse\tclients\tp50\tbeside\tratio\tp99\tbeside\tratio\tcores\tbeside\tmemory\trefused\t")
+	for _, o := range r.outcomes {
+		fmt.Fprintf(t, "%s\t%d\t%v\t%v\t%.2f\t%v\t%v\t%.2f\t%.2f\t%.2f\t%s\t%s\t\n", o.name, o.clients,
+			short(o.alone.p50), short(o.beside.p50), ratio(o.beside.p50, o.alone.p50),
+			short(o.alone.p99), short(o.beside.p99), ratio(o.beside.p99, o.alone.p99),
+			o.alone.cores, o.beside.cores, megabytes(o.beside.memory), reasons(o.beside.refused))
+	}
+	return t.Flush()
+}
+
+func short(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
+
+func reasons(refused map[string]int) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(refused)) {
+		if refused[name] > 0 {
+			all = append(all, fmt.Sprintf("%s %d", name, refused[name]))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// missed returns the targets that were missed.
+func (r *report) missed(ceiling int64) (all []string) {
+	for _, o := range r.outcomes {
+		for _, l := range []struct {
+			name          string
+			beside, alone time.Duration
+		}{{"p50", o.beside.p50, o.alone.p50}, {"p99", o.beside.p99, o.alone.p99}} {
+			if got := ratio(l.beside, l.alone); got > target {
+				all = append(all, fmt.Sprintf("%s: %s is %.2f times as long, expected at most %.1f", o.name, l.name, got, target))
+			}
+		}
+		if o.beside.memory > ceiling {
+			all = append(all, fmt.Sprintf("%s: the connector takes %s, expected at most %s", o.name, megabytes(o.beside.memory), megabytes(ceiling)))
+		}
+		if len(o.refusals) > 0 && o.refusedBy(o.beside.refused) == 0 {
+			all = append(all, fmt.Sprintf("%s: was not refused by %s", o.name, o.refusals[0].Name))
+		}
+	}
+	return all
+}

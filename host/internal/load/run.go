@@ -1,0 +1,287 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// patience bounds what must happen. Only a failing measurement waits for it.
+const patience = 5 * time.Minute
+
+// sampled is how many healthy readers measure latencies.
+const sampled = 50
+
+// measurement is one run.
+type measurement struct {
+	Config
+	cluster *cluster
+	target  *process // the connector
+	latency latencies
+	report  report
+
+	running   sync.WaitGroup
+	stop      context.CancelFunc // of all clients
+	healthy   []*reader
+	informers []*informer
+	mu        sync.Mutex
+	lost      error // a healthy reader that ended
+}
+
+// Run measures. The report is complete unless there is an error.
+func Run(ctx context.Context, c Config) (*report, error) {
+	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
+		return nil, err
+	}
+	clients, stop := context.WithCancel(ctx)
+	m := &measurement{Config: c, stop: stop}
+	defer m.close()
+	var err error
+	starting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	m.cluster, err = startCluster(starting, c)
+	if err != nil {
+		return nil, fmt.Errorf("start the cluster: %w", err)
+	}
+	flags := append([]string{"--kubeconfig", m.cluster.config, "--auth", "kube"}, c.Serve...)
+	if m.target, err = serve(starting, c.Binary, filepath.Join(c.Dir, "connector.log"), flags...); err != nil {
+		return nil, err
+	}
+	if err := m.connect(clients, starting); err != nil {
+		return nil, err
+	}
+	if err := m.abuse(ctx); err != nil {
+		return nil, err
+	}
+	return &m.report, nil
+}
+
+func (m *measurement) close() {
+	m.stop()
+	if m.target != nil {
+		m.target.kill()
+	}
+	m.running.Wait()
+	if m.cluster != nil {
+		m.cluster.close()
+	}
+}
+
+// connect opens all clients, and reports the memory of each kind.
+func (m *measurement) connect(ctx, starting context.Context) error {
+	first, err := m.open(starting, ctx, newHost(1, m.target), 0) // so that the objects are there
+	if err != nil {
+		return err
+	}
+	m.healthy = append(m.healthy, first)
+	for _, kind := range []struct {
+		name string
+		n    int
+		open func(h *host, i int) error
+	}{
+		{"reader", m.Readers - 1, func(h *host, i int) error { return m.openReader(starting, ctx, h, i+1) }},
+		{"idle connection", m.Idle, func(h *host, i int) error { return m.openIdle(ctx, h, i) }},
+		{"informer", m.Informers, func(h *host, i int) error { return m.openInformer(ctx, h, i) }},
+	} {
+		before, err := m.target.memory()
+		if err != nil {
+			return err
+		}
+		var opening errgroup.Group
+		opening.SetLimit(64)
+		for i := range kind.n {
+			opening.Go(func() error { return kind.open(newHost(byte(2+i%100), m.target), i) })
+		}
+		if err := opening.Wait(); err != nil {
+			return fmt.Errorf("open each %s: %w", kind.name, err)
+		}
+		after, err := m.target.memory()
+		if err != nil {
+			return err
+		}
+		m.report.add(cost{kind.name, kind.n, after - before, after})
+	}
+	return nil
+}
+
+// open subscribes a healthy reader and waits for the whole state.
+func (m *measurement) open(starting, ctx context.Context, h *host, i int) (*reader, error) {
+	conn, err := h.greet(ctx, user(i), subscribe(endless))
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{conn: conn, cluster: m.cluster, synced: make(chan struct{})}
+	if i < sampled {
+		r.latency = &m.latency
+	}
+	m.running.Go(func() {
+		defer conn.CloseNow()
+		if err := r.read(ctx, 0); ctx.Err() == nil {
+			m.fail(fmt.Errorf("healthy reader %d ended: %w", i, err))
+		}
+	})
+	select {
+	case <-r.synced:
+		return r, nil
+	case <-starting.Done():
+		return nil, fmt.Errorf("reader %d has not received the whole state: %w", i, errors.Join(starting.Err(), m.failed()))
+	}
+}
+
+func (m *measurement) fail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lost = errors.Join(m.lost, err)
+}
+
+func (m *measurement) failed() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lost
+}
+
+// openReader opens a reader of the kind of its number: of each hundred, ten are slow
+// and one never reads.
+func (m *measurement) openReader(starting, ctx context.Context, h *host, i int) error {
+	switch {
+	case i%100 == 99:
+		return m.hold(ctx, h, i, subscribe(endless), func(context.Context, *reader) {})
+	case i%10 == 8:
+		return m.hold(ctx, h, i, subscribe(64<<10), func(ctx context.Context, r *reader) {
+			_ = r.read(ctx, time.Second) // the connector may cut a slow reader
+		})
+	}
+	r, err := m.open(starting, ctx, h, i)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.healthy = append(m.healthy, r)
+	return nil
+}
+
+func (m *measurement) openIdle(ctx context.Context, h *host, i int) error {
+	return m.hold(ctx, h, i, nil, func(ctx context.Context, r *reader) {
+		_ = r.read(ctx, 0) // answers pings until the end of the measurement
+	})
+}
+
+// hold opens a connection that lasts until ctx ends.
+func (m *measurement) hold(ctx context.Context, h *host, i int, frames []byte, use func(context.Context, *reader)) error {
+	conn, err := h.greet(ctx, user(i), frames)
+	if err != nil {
+		return err
+	}
+	m.running.Go(func() {
+		defer conn.CloseNow()
+		use(ctx, &reader{conn: conn, cluster: m.cluster, synced: make(chan struct{})})
+		<-ctx.Done()
+	})
+	return nil
+}
+
+func (m *measurement) openInformer(ctx context.Context, h *host, i int) error {
+	informer, err := h.inform(ctx, user(i))
+	if err != nil {
+		return err
+	}
+	m.running.Go(informer.read)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.informers = append(m.informers, informer)
+	return nil
+}
+
+// abuse runs each kind of abuse, while objects change.
+func (m *measurement) abuse(ctx context.Context) error {
+	for i, a := range abuses(m.Config) {
+		changing, stop := context.WithCancel(ctx)
+		changed := make(chan error, 1)
+		go func() { changed <- m.cluster.change(changing, m.Rate) }()
+		alone, err := m.window(ctx, nil)
+		var beside sample
+		if err == nil {
+			beside, err = m.beside(ctx, a, newHost(byte(200+i), m.target))
+		}
+		stop()
+		if err = errors.Join(err, <-changed, m.target.running()); err != nil {
+			return fmt.Errorf("%s: %w", a.name, err)
+		}
+		if err := m.complete(ctx); err != nil {
+			return fmt.Errorf("after %s: %w", a.name, err)
+		}
+		m.report.abused(a, alone, beside)
+		if _, err := fmt.Fprintf(m.Out, "%s: %d attempts, refused: %s\n", a.name, a.attempts.Load(), reasons(beside.refused)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// window measures for the length of a window. Without one it measures until the
+// abuse is refused, or was tried often enough, and objects have changed meanwhile.
+func (m *measurement) window(ctx context.Context, a *abuse) (sample, error) {
+	if m.Window > 0 {
+		ctx, cancel := context.WithTimeout(ctx, m.Window)
+		defer cancel()
+		return m.measure(ctx, func(map[string]int) bool { return false })
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	written := m.cluster.written.Load()
+	s, err := m.measure(ctx, func(refused map[string]int) bool {
+		return m.cluster.written.Load() > written && (a == nil || a.seen(refused))
+	})
+	return s, errors.Join(err, ctx.Err())
+}
+
+// beside measures while an abuse is under way, and returns when it has ended.
+func (m *measurement) beside(ctx context.Context, a *abuse, h *host) (sample, error) {
+	ctx, stop := context.WithCancel(ctx)
+	flooded := make(chan struct{})
+	go func() {
+		defer close(flooded)
+		a.flood(ctx, h)
+	}()
+	s, err := m.window(ctx, a)
+	stop()
+	<-flooded
+	return s, err
+}
+
+// complete waits until every healthy reader has received every change.
+func (m *measurement) complete(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	written, last := m.cluster.written.Load(), m.cluster.last.Load()
+	for i, r := range m.healthy {
+		for r.rv.Load() < last {
+			if err := m.failed(); err != nil {
+				return err
+			}
+			if !sleep(ctx, 20*time.Millisecond) {
+				return fmt.Errorf("healthy reader %d is at version %d, expected %d", i, r.rv.Load(), last)
+			}
+		}
+		if got := r.changes.Load(); got != written {
+			return fmt.Errorf("healthy reader %d received %d changes, expected %d", i, got, written)
+		}
+	}
+	for i, f := range m.informers {
+		for f.changes.Load() < written {
+			if !sleep(ctx, 20*time.Millisecond) {
+				return fmt.Errorf("informer %d received %d events, expected at least %d", i, f.changes.Load(), written)
+			}
+		}
+	}
+	return m.failed()
+}
