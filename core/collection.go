@@ -126,7 +126,7 @@ func (e *Engine) renewDamaged() {
 		if damage := b.cacher.Damaged(); damage != nil {
 			for _, c := range e.collections {
 				if c.backing == b {
-					e.reject(wire.ObjectRestore, c.id, damage)
+					e.reject(wire.ObjectRestore, c.id, api.Expired(damage.Message+": "+b.cacher.DamageCause().Message))
 				}
 			}
 			// What was made out of a part of the objects is told to nobody.

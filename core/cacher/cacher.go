@@ -53,16 +53,17 @@ type Cacher struct {
 
 	dictionaries dictionaries
 
-	faults    faults
-	damage    *api.Status // why what was restored is not whole
-	observers []Observer
-	followers []*Follower
-	followed  watcher.Index[*Follower]
-	awaiting  []*Follower // news
-	waits     []wait
-	held      bool // waits do not end
-	prompted  bool // somebody else waits
-	scratch   []byte
+	faults      faults
+	damage      *api.Status // that every read fails with, as what was restored is not whole
+	damageCause *api.Status
+	observers   []Observer
+	followers   []*Follower
+	followed    watcher.Index[*Follower]
+	awaiting    []*Follower // news
+	waits       []wait
+	held        bool // waits do not end
+	prompted    bool // somebody else waits
+	scratch     []byte
 	dispatcher
 }
 

@@ -84,14 +84,17 @@ func notKept(key api.Key, rv api.ResourceVersion) *api.Status {
 	return api.Protocol("the change of " + string(key) + " at version " + rv.String() + " does not lead on from the version kept")
 }
 
-// Damage says that something of what was restored cannot be put in: it is not there
-// any more, or not as it was kept, or was kept wrongly. Nothing may be read from here
-// any more; who does gets a 410.
-func (c *Cacher) Damage(why *api.Status) {
+// Damage records that a part of the restored state is missing or invalid. After
+// Damage, every read fails with 410. The 410 reaches readers of other objects, so it
+// does not contain the cause, which may name an object.
+func (c *Cacher) Damage(cause *api.Status) {
 	if c.damage == nil {
-		c.damage = api.Expired("what was kept of the collection turned out not to be whole, list it anew: " + why.Message)
+		c.damage, c.damageCause = api.Expired("what was kept of the collection turned out not to be whole, list it anew"), cause
 	}
 }
 
-// Damaged is why nothing may be read from here any more, or nil.
+// Damaged returns the status that every read fails with, or nil.
 func (c *Cacher) Damaged() *api.Status { return c.damage }
+
+// DamageCause returns the cause given to Damage, or nil.
+func (c *Cacher) DamageCause() *api.Status { return c.damageCause }
