@@ -188,13 +188,20 @@ func TestRBAC(t *testing.T) {
 	assert.Equal(t, 401, stranger.Status.Code)
 }
 
-// grant lets a user read a resource, in a namespace or in all of them.
+// grant lets a user read a resource, in a namespace or in all of them, until the test
+// ends.
 func grant(t *testing.T, user, namespace, resource string) {
 	role, binding, scope := "ClusterRole", "ClusterRoleBinding", ""
 	if namespace != "" {
 		role, binding, scope = "Role", "RoleBinding", "/namespaces/"+namespace
 	}
 	const group = "/apis/rbac.authorization.k8s.io/v1"
+	t.Cleanup(func() {
+		for _, kind := range []string{binding, role} { // the test may have deleted them
+			_, _, err := shared.request(http.MethodDelete, group+scope+"/"+strings.ToLower(kind)+"s/"+user, nil)
+			assert.NoError(t, err)
+		}
+	})
 	shared.must(t, http.MethodPost, group+scope+"/"+strings.ToLower(role)+"s",
 		`{"metadata":{"name":"`+user+`"},"rules":[{"apiGroups":[""],"resources":["`+resource+`"],"verbs":["get","list","watch"]}]}`)
 	shared.must(t, http.MethodPost, group+scope+"/"+strings.ToLower(binding)+"s",
