@@ -229,7 +229,7 @@ func (r *attached) report(e *Engine, out []byte) []byte {
 		e.message = r.session.AppendNext(e.message[:0], limit, e.now)
 		if len(e.message) > 0 {
 			r.room -= int64(len(e.message))
-			out = (&wire.SendReader{Reader: r.id, Data: e.message}).Append(out)
+			out = r.send(e.message, out)
 		}
 		r.due = len(e.message) >= limit // after a shorter one there is nothing more
 	}
@@ -240,6 +240,15 @@ func (r *attached) report(e *Engine, out []byte) []byte {
 	if looked {
 		out = r.reportStall(out)
 	}
+	return out
+}
+
+// send appends the messages that carry one of the session's.
+func (r *attached) send(message, out []byte) []byte {
+	_ = wire.Split(message, readerMessageBytes, func(piece []byte) error { // which never fails
+		out = (&wire.SendReader{Reader: r.id, Data: piece}).Append(out)
+		return nil
+	})
 	return out
 }
 

@@ -48,6 +48,7 @@ type connection struct {
 	dictionaries []wire.Dictionary
 	send         []byte
 	changes      []wire.Change // memory for those of the next message
+	assembly     wire.Assembly // of a message that comes in fragments
 	// cutOff is when attached readers are to be told that there is no connection,
 	// lost or not there yet; zero while there is one, and when they have been.
 	cutOff int64
@@ -99,7 +100,7 @@ func (c *connection) lost(why *api.Status) {
 		c.cutOff = c.engine.now + cutOffMillis
 	}
 	c.phase = disconnected
-	c.dictionaries, c.send, c.subscription = nil, nil, 0
+	c.dictionaries, c.send, c.subscription, c.assembly = nil, nil, 0, wire.Assembly{}
 	for _, b := range c.engine.backings {
 		b.reflector.Disconnected(why)
 		b.reflector.Outgoing()
@@ -222,7 +223,11 @@ func (c *connection) data(f *wire.StreamData) {
 	if f.Stream != c.stream || c.phase < greeting {
 		return
 	}
-	frames, err := c.parseMessage(f.Data)
+	message, err := c.join(f.Data)
+	var frames []func() error
+	if err == nil {
+		frames, err = c.parseMessage(message)
+	}
 	if err == nil {
 		c.heard()
 		err = c.apply(frames)
@@ -231,6 +236,19 @@ func (c *connection) data(f *wire.StreamData) {
 		c.refusals++
 		c.retry(api.AsStatus(err))
 	}
+}
+
+// join returns the message that data completes, nil while fragments of it are to
+// come. No other subscription can report anything in that time, so none is overdue.
+func (c *connection) join(data []byte) (message []byte, err error) {
+	fragmented := c.assembly.Pending()
+	message, err = c.assembly.Join(data)
+	if fragmented || c.assembly.Pending() {
+		for _, b := range c.engine.backings {
+			b.reflector.Delayed()
+		}
+	}
+	return message, err
 }
 
 // parseMessage takes all of a message apart before any of it applies.

@@ -44,14 +44,15 @@ func pod(key string, rv uint64, app, phase string) *cacher.Put {
 
 // rig is an engine and a connector's session in one goroutine.
 type rig struct {
-	t       *testing.T
-	engine  *Engine
-	backend backend
-	session *session.Session
-	now     int64
-	stream  uint32
-	seen    map[wire.Type][][]byte
-	listed  api.ResourceVersion // of the last list asked for
+	t             *testing.T
+	engine        *Engine
+	backend       backend
+	session       *session.Session
+	now           int64
+	stream        uint32
+	seen          map[wire.Type][][]byte
+	listed        api.ResourceVersion // of the last list asked for
+	subscriptions int                 // that were opened
 }
 
 func newRig(t *testing.T) *rig {
@@ -73,15 +74,7 @@ func (r *rig) step(f interface{ Append([]byte) []byte }) {
 
 func (r *rig) settle() {
 	for {
-		out := append([]byte(nil), r.engine.Ready()...)
-		r.engine.Advance()
-		moved := len(out) > 0
-		for len(out) > 0 {
-			t, payload, rest, err := wire.Next(out)
-			require.NoError(r.t, err)
-			out = rest
-			r.handle(t, payload)
-		}
+		moved := r.outputs()
 		if r.session != nil {
 			for m := r.session.Next(4096, r.now); m != nil; m = r.session.Next(4096, r.now) {
 				require.NoError(r.t, r.engine.Step((&wire.StreamData{Stream: r.stream, Data: m}).Append(nil)))
@@ -97,6 +90,20 @@ func (r *rig) settle() {
 	}
 }
 
+// outputs handles what the engine says at the moment.
+func (r *rig) outputs() (any bool) {
+	out := append([]byte(nil), r.engine.Ready()...)
+	r.engine.Advance()
+	any = len(out) > 0
+	for len(out) > 0 {
+		t, payload, rest, err := wire.Next(out)
+		require.NoError(r.t, err)
+		out = rest
+		r.handle(t, payload)
+	}
+	return any
+}
+
 func (r *rig) handle(t wire.Type, payload []byte) {
 	switch t {
 	case wire.TypeOpenStream:
@@ -108,6 +115,13 @@ func (r *rig) handle(t wire.Type, payload []byte) {
 	case wire.TypeSendStream:
 		var f wire.SendStream
 		require.NoError(r.t, f.Parse(payload))
+		for rest := f.Data; len(rest) > 0; {
+			t, _, next, err := wire.Next(rest)
+			require.NoError(r.t, err)
+			if rest = next; t == wire.TypeSubscribe {
+				r.subscriptions++
+			}
+		}
 		require.NoError(r.t, r.session.Receive(f.Data, r.now))
 	default:
 		r.seen[t] = append(r.seen[t], append([]byte(nil), payload...))

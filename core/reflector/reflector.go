@@ -132,6 +132,14 @@ func (r *Reflector) Source() string { return r.source }
 // Asked is when the present subscription was made, or last said anything.
 func (r *Reflector) Asked() int64 { return r.asked }
 
+// Delayed notes that the connection is busy with a message for another
+// subscription or for this one: silence does not mean that this one is stuck.
+func (r *Reflector) Delayed() {
+	if r.sub != 0 {
+		r.asked = r.now
+	}
+}
+
 // SchemaKnown reports whether the collection's objects have been described.
 func (r *Reflector) SchemaKnown() bool { return r.schema }
 

@@ -26,6 +26,7 @@ const (
 	ImmutableStop
 	IdleRestart
 	CutInMessage
+	CutInFragments
 	RevisionCut
 	MessageDropped
 	MessageRepeated
@@ -101,6 +102,7 @@ var situationNames = [situations]string{
 	ImmutableStop:      "immutable stop",
 	IdleRestart:        "idle restart",
 	CutInMessage:       "connection cut in a frame",
+	CutInFragments:     "connection cut between fragments of a message",
 	RevisionCut:        "revision cut between its changes",
 	MessageDropped:     "message dropped",
 	MessageRepeated:    "message repeated",

@@ -183,8 +183,19 @@ func (l *link) hand(data []byte) {
 		return
 	}
 	l.tap.down(data)
-	l.driver.step(&wire.StreamData{Stream: l.stream, Data: data})
+	must(wire.Split(data, fragmentSize(data), func(piece []byte) error {
+		l.driver.step(&wire.StreamData{Stream: l.stream, Data: piece})
+		return nil
+	}))
 	l.driver.heardOf()
+}
+
+// fragmentSize cuts some messages into three or four fragments, and most not at all.
+func fragmentSize(data []byte) int {
+	if len(data)%5 == 0 {
+		return 1 + len(data)/4
+	}
+	return len(data)
 }
 
 // cut breaks the stream, in the middle of the next message if there is one.
@@ -201,6 +212,11 @@ func (l *link) cut(r *api.Rand) {
 		l.noteCut(data, len(part))
 		switch part = part[:len(part):len(part)]; {
 		case len(part) == 0:
+		case len(data)%5 == 0: // cut between two fragments
+			f := wire.Fragment{Rest: uint64(len(data) - len(part)), Data: part}
+			l.driver.step(&wire.StreamData{Stream: l.stream, Data: f.Append(nil)})
+			l.driver.world.saw(CutInFragments)
+			l.driver.drain()
 		case isWhole(part): // cut between two frames: nobody can tell that it is not the message
 			l.hand(part)
 			l.driver.drain()

@@ -28,6 +28,7 @@ var blank = map[Type]func() frame{
 	TypeObjectError:        func() frame { return new(ObjectError) },
 	TypeSourceError:        func() frame { return new(SourceError) },
 	TypePing:               func() frame { return new(Ping) },
+	TypeFragment:           func() frame { return new(Fragment) },
 
 	TypeChunk:            func() frame { return new(Chunk) },
 	TypeKeptSubscription: func() frame { return new(KeptSubscription) },

@@ -6,7 +6,7 @@
 // little-endian base-128 varints, strings and byte strings carry a varint
 // length. Types from 0x80 on are optional: a reader that does not know one
 // skips it; an unknown type below is a protocol error. One message carries one
-// or more whole frames.
+// or more whole frames; a long one goes in several, each a [Fragment].
 //
 // Every frame has a file of its own with its struct, an Append method and a
 // Parse method. Append writes the whole frame. Parse reads a payload, refuses
@@ -21,7 +21,7 @@
 //     [RequestProgress], [Pong]
 //   - connector to reader: [Welcome], [Schema], [Dictionary], [LabelSet],
 //     [SnapshotBegin], [SnapshotPart], [SnapshotEnd], [Events], [Progress],
-//     [SubscriptionStatus], [ObjectError], [SourceError], [Ping]
+//     [SubscriptionStatus], [ObjectError], [SourceError], [Ping], [Fragment]
 //   - program to engine, commands: [Config], [OpenCollection],
 //     [CloseCollection], [OpenWatch], [GrantWatch], [CloseWatch], [Get], [List],
 //     [OpenView], [MoveView], [CloseView], [AcquireObject],

@@ -44,6 +44,7 @@ const (
 	TypeObjectError        Type = 0x1a
 	TypeSourceError        Type = Optional | 0x1b
 	TypePing               Type = Optional | 0x1c
+	TypeFragment           Type = 0x1d
 
 	TypeChunk            Type = 0x30
 	TypeKeptSubscription Type = 0x31

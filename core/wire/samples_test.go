@@ -153,6 +153,8 @@ var samples = []sample{
 	{"", &SourceError{Subscription: 1, Status: api.Unavailable("etcd 10.0.0.1:2379 cannot be reached")}},
 	{"waiting", &SourceError{Subscription: 1}},
 	{"", &Ping{Mark: math.MaxUint64}},
+	{"", &Fragment{Rest: 1_336_000, Data: []byte("\x16\xff\x00 and so on")}},
+	{"last", &Fragment{Data: []byte{0}}},
 
 	{"", keptChunk},
 	{"zero", &Chunk{}},

@@ -44,8 +44,9 @@ type Config struct {
 	// means the defaults, uncounted.
 	Limits *limit.Set
 	// MessageBytes is the size of message to aim at: larger is less overhead,
-	// smaller keeps a reader's steps short and lets it show something sooner. One
-	// object or transaction always goes in one message.
+	// smaller keeps a reader's steps short and lets it show something sooner. What
+	// is longer than twice that, such as a large object, goes in fragments of this
+	// size.
 	MessageBytes int
 	// History bounds how far back a reader can resume, per resource. Zeros take the
 	// values of Limits.

@@ -368,3 +368,44 @@ func TestAReaderThatTalksTooMuchIsHeldBackAlone(t *testing.T) {
 		assert.Less(t, time.Since(begun), time.Second, "others are not held back")
 	})
 }
+
+// Each fragment of a large object has the whole WriteTimeout: a reader that takes
+// one in 50 seconds makes progress, however long the object takes.
+func TestSlowReaderOfALargeObjectLives(t *testing.T) {
+	for name, before := range map[string]bool{"in the snapshot": true, "as an event": false} {
+		t.Run(name, func(t *testing.T) {
+			runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
+				w.fill(1)
+				if before {
+					w.putLarge("large")
+				}
+				r := w.reader()
+				s := w.subscribe(r, wire.Subscribe{})
+				if !before {
+					require.NoError(t, r.UntilSynced(t.Context(), s))
+					synctest.Wait()
+					w.putLarge("large")
+				}
+				begun := time.Now()
+				w.until(r, func() bool {
+					time.Sleep(50 * time.Second)
+					return len(s.Objects) == 2
+				})
+				assert.Greater(t, r.Fragments, 15)
+				assert.Greater(t, time.Since(begun), 10*time.Minute)
+				assert.Equal(t, 1, w.connector.Stats().Readers)
+				last := w.put("another")
+				w.until(r, func() bool { return s.ResourceVersion == last })
+			})
+		})
+	}
+}
+
+// putLarge puts an object of about 1.4 MB that does not compress.
+func (w *world) putLarge(name string) api.ResourceVersion {
+	random := make([]byte, 700_000)
+	rng := rand.NewChaCha8([32]byte{1})
+	rng.Read(random)
+	return w.source.Put(pods, key(name), fmt.Appendf(nil,
+		`{"metadata":{"name":%q,"namespace":"default","uid":"u","annotations":{"random":"%x"}}}`, name, random))
+}

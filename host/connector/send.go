@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,6 +33,7 @@ type sender struct {
 	busy  sync.Mutex
 	bulk  bool        // the last message was long, and so the next may be
 	left  bool        // something was offered and is to be flushed
+	long  []byte      // a message to be written in fragments, which takes a while
 	alarm *time.Timer // wakes the reader at a time
 	at    int64       // that time, in milliseconds of the connector's clock
 	// began is when the message began that is being written, by the same clock;
@@ -139,13 +141,28 @@ func (s *sender) sendNext(ctx context.Context) (due due, err error) {
 			return due, err
 		}
 	}
+	if len(s.long) > 0 {
+		long := s.long
+		s.long = nil
+		if err := s.writeMessage(ctx, long); err != nil {
+			return due, err
+		}
+	}
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
 	message, due := s.pull(buffer)
 	if len(message) > 0 {
-		err = s.write(ctx, due.now, func(ctx context.Context) error { return s.conn.Write(ctx, message) })
+		err = s.writeMessage(ctx, message)
 	}
 	return due, err
+}
+
+// writeMessage writes a message, in fragments if it is long. Each of them has the
+// whole WriteTimeout: a reader lives as long as it makes progress.
+func (s *sender) writeMessage(ctx context.Context, message []byte) error {
+	return wire.Split(message, s.connector.config.MessageBytes, func(piece []byte) error {
+		return s.write(ctx, s.connector.now(), func(ctx context.Context) error { return s.conn.Write(ctx, piece) })
+	})
 }
 
 func (s *sender) pull(buffer *[]byte) (message []byte, due due) {
@@ -175,15 +192,18 @@ func (s *sender) trySend() {
 		return
 	}
 	defer s.busy.Unlock()
-	if s.left || s.bulk || s.ending.Load() || !s.try.Claim() {
+	if s.left || s.bulk || len(s.long) > 0 || s.ending.Load() || !s.try.Claim() {
 		s.wake()
 		return
 	}
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
 	message, due := s.pull(buffer)
+	if len(message) > 2*s.connector.config.MessageBytes {
+		s.long, message = slices.Clone(message), nil
+	}
 	s.left = !s.try.Offer(message)
-	if s.left || due.again {
+	if s.left || len(s.long) > 0 || due.again {
 		s.wake()
 		return
 	}

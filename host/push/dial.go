@@ -14,6 +14,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/socket"
 )
 
 const (
@@ -66,7 +67,7 @@ func isFinal(err error) bool {
 var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // dial connects with a token and with what is brought.
-func (p *Pusher) dial(ctx context.Context, part connector.Part) (*websocket.Conn, error) {
+func (p *Pusher) dial(ctx context.Context, part connector.Part) (*socket.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	source, err := p.config.Source(ctx)
@@ -77,7 +78,7 @@ func (p *Pusher) dial(ctx context.Context, part connector.Part) (*websocket.Conn
 	if err != nil {
 		return nil, err
 	}
-	ws, resp, err := websocket.Dial(ctx, p.target(source, part), &websocket.DialOptions{
+	conn, resp, err := socket.Dial(ctx, p.target(source, part), websocket.DialOptions{
 		HTTPClient: client, Subprotocols: []string{wire.Subprotocol}, HTTPHeader: header,
 	})
 	if err != nil {
@@ -86,12 +87,13 @@ func (p *Pusher) dial(ctx context.Context, part connector.Part) (*websocket.Conn
 		}
 		return nil, err
 	}
+	ws := conn.WebSocket()
 	if ws.Subprotocol() != wire.Subprotocol {
 		ws.CloseNow()
 		return nil, errors.New("the other side does not speak " + wire.Subprotocol + ": is it a watchglass edge?")
 	}
 	ws.SetReadLimit(wire.MaxMessage)
-	return ws, nil
+	return conn, nil
 }
 
 // header has the token.

@@ -23,7 +23,7 @@ const controlTimeout = 10 * time.Second
 
 // feed is one connection to an edge.
 type feed struct {
-	ws        *websocket.Conn
+	conn      *socket.Conn
 	connector *connector.Connector
 	part      connector.Part
 	log       *slog.Logger
@@ -36,12 +36,13 @@ var errNoFeed = errors.New("the other side takes us for a reader: give the URL o
 
 // serve does what the edge says until the connection or ctx ends.
 func (f *feed) serve(ctx context.Context, ping time.Duration) error {
-	defer f.ws.CloseNow()
-	defer socket.KeepAlive(f.ws, ping)()
+	ws := f.conn.WebSocket()
+	defer ws.CloseNow()
+	defer f.conn.KeepAlive(ping)()
 	defer context.AfterFunc(ctx, f.leave)()
 	defer f.end()
 	for {
-		kind, message, err := f.ws.Read(context.Background())
+		kind, message, err := ws.Read(context.Background())
 		switch {
 		case err != nil:
 			return closedBy(err)
@@ -52,7 +53,7 @@ func (f *feed) serve(ctx context.Context, ping time.Duration) error {
 			continue
 		}
 		if err := f.obey(ctx, string(message)); err != nil {
-			f.ws.Close(websocket.StatusProtocolError, closereason.Clip(err.Error()))
+			ws.Close(websocket.StatusProtocolError, closereason.Clip(err.Error()))
 			return err
 		}
 	}
@@ -79,7 +80,7 @@ func (f *feed) obey(ctx context.Context, text string) error {
 		return err
 	}
 	f.log.Info("feeding the edge", "session", number)
-	s := newSession(f.ws)
+	s := newSession(f.conn)
 	f.session.Store(s)
 	go func() {
 		defer close(s.over)
@@ -89,7 +90,7 @@ func (f *feed) obey(ctx context.Context, text string) error {
 		}
 		f.log.Warn("a session with the edge ended", "session", number, "reason", err)
 		if err := f.say("ended " + number + " " + fmt.Sprint(err)); err != nil {
-			f.ws.CloseNow()
+			f.conn.WebSocket().CloseNow()
 		}
 	}()
 	return nil
@@ -98,7 +99,7 @@ func (f *feed) obey(ctx context.Context, text string) error {
 func (f *feed) say(text string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), controlTimeout)
 	defer cancel()
-	return f.ws.Write(ctx, websocket.MessageText, []byte(text))
+	return f.conn.WriteText(ctx, text)
 }
 
 // end ends the session, if there is one, and waits until nothing more of it is
@@ -115,7 +116,7 @@ func (f *feed) leave() {
 	if s := f.session.Load(); s != nil {
 		<-s.over
 	}
-	f.ws.Close(websocket.StatusGoingAway, "the connector is shutting down")
+	f.conn.WebSocket().Close(websocket.StatusGoingAway, "the connector is shutting down")
 }
 
 // session is the connector's side of one, a connector.MessageConn on a socket
@@ -127,8 +128,8 @@ type session struct {
 	over chan struct{} // closed when nothing more of it is sent
 }
 
-func newSession(ws *websocket.Conn) *session {
-	return &session{conn: socket.New(ws), in: make(chan []byte), quit: make(chan struct{}), over: make(chan struct{})}
+func newSession(conn *socket.Conn) *session {
+	return &session{conn: conn, in: make(chan []byte), quit: make(chan struct{}), over: make(chan struct{})}
 }
 
 // deliver hands a message of the edge over. One that comes after the end, or

@@ -186,7 +186,7 @@ func describe(err error) error {
 // connect feeds one object over one connection until it ends, and says why it did.
 // Before that, accepted is set if the other side is one that is fed.
 func (p *Pusher) connect(ctx context.Context, part connector.Part, accepted *bool) error {
-	ws, err := p.dial(ctx, part)
+	conn, err := p.dial(ctx, part)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (p *Pusher) connect(ctx context.Context, part connector.Part, accepted *boo
 		log = log.With("shard", part.Shard)
 	}
 	log.Info("connected to the edge, standing by")
-	f := &feed{ws: ws, connector: p.config.Connector, part: part, log: log}
+	f := &feed{conn: conn, connector: p.config.Connector, part: part, log: log}
 	err = f.serve(ctx, p.config.PingInterval)
 	*accepted = *accepted || !errors.Is(err, errNoFeed)
 	return err

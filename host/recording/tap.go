@@ -19,6 +19,7 @@ type tap struct {
 	guest.Conn
 	recorder *Recorder
 	scopes   map[uint32]Filter // of the subscriptions; guarded by the recorder's lock
+	assembly wire.Assembly     // of a message that comes in fragments
 }
 
 func (t *tap) Write(ctx context.Context, message []byte) error {
@@ -42,6 +43,15 @@ func (t *tap) subscribed(f *wire.Subscribe) {
 
 func (t *tap) Read(ctx context.Context) ([]byte, error) {
 	message, err := t.Conn.Read(ctx)
+	t.received(message)
+	return message, err
+}
+
+func (t *tap) received(message []byte) {
+	message, err := t.assembly.Join(message)
+	if err != nil {
+		return // the reader refuses it
+	}
 	frames(message, func(kind wire.Type, payload []byte) {
 		var schema wire.Schema
 		var end wire.SnapshotEnd
@@ -52,7 +62,6 @@ func (t *tap) Read(ctx context.Context) ([]byte, error) {
 			t.listed(&end)
 		}
 	})
-	return message, err
 }
 
 func (t *tap) listed(f *wire.SnapshotEnd) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/access"
-	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/internal/admission"
 	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/socket"
@@ -30,7 +29,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.serving.Done()
-	ws, conn, err := socket.Accept(w, r, websocket.AcceptOptions{
+	conn, err := socket.Accept(w, r, websocket.AcceptOptions{
 		Subprotocols:       []string{wire.Subprotocol},
 		InsecureSkipVerify: true, // the origin was checked above
 	})
@@ -39,8 +38,8 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer admission.ConnOf(r.Context()).Close()
-	ws.SetReadLimit(s.config.Connector.Limits().Value(limit.MaxMessageBytes))
-	s.serve(ws, conn, r)
+	conn.WebSocket().SetReadLimit(s.config.Connector.Limits().Value(limit.MaxMessageBytes))
+	s.serve(conn, r)
 }
 
 // checkUpgrade says what is wrong with a request, for a person with curl.
@@ -65,13 +64,13 @@ func hasToken(h http.Header, name, token string) bool {
 	})
 }
 
-func (s *Server) serve(ws *websocket.Conn, conn connector.MessageConn, r *http.Request) {
+func (s *Server) serve(conn *socket.Conn, r *http.Request) {
 	log := s.config.Logger.With("remote", r.RemoteAddr)
 	log.Debug("reader connected", "userAgent", r.UserAgent())
 	begun := time.Now()
 
-	stop := socket.KeepAlive(ws, s.config.PingInterval)
-	err := s.config.Connector.Serve(access.WithClient(s.stopping, access.ClientOf(r.Context())), conn)
+	stop := conn.KeepAlive(s.config.PingInterval)
+	err := s.config.Connector.Serve(access.WithClient(s.stopping, access.ClientOf(r.Context())), conn.Messages())
 	stop()
 	log.Debug("reader disconnected", "after", time.Since(begun), "reason", err)
 }

@@ -6,47 +6,44 @@ import (
 	"net/http"
 
 	"github.com/coder/websocket"
-
-	"github.com/watchglass/watchglass/host/connector"
 )
 
-// Accept upgrades a request to a WebSocket, which is not compressed, and makes a
-// connection of it, by which alone messages are written. One over TCP is a
-// connector.TryConn, one over TLS is not.
-func Accept(w http.ResponseWriter, r *http.Request, options websocket.AcceptOptions) (*websocket.Conn, connector.MessageConn, error) {
+// Accept upgrades a request to a WebSocket that is not compressed.
+func Accept(w http.ResponseWriter, r *http.Request, options websocket.AcceptOptions) (*Conn, error) {
+	c := new(Conn)
 	options.CompressionMode = websocket.CompressionDisabled
-	h := &hijacker{ResponseWriter: w}
-	if _, ok := w.(http.Hijacker); ok {
-		w = h
-	}
-	ws, err := websocket.Accept(w, r, &options)
+	options.OnPingReceived = c.line.pong
+	var err error
+	c.ws, err = websocket.Accept(&hijacker{w, &c.line}, r, &options)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if h.conn == nil {
-		return ws, New(ws), nil
-	}
-	h.conn.Conn = New(ws)
-	return ws, h.conn, nil
+	return c, nil
 }
 
-// hijacker puts a line below the WebSocket, where there can be one.
+// hijacker puts a line below the WebSocket.
 type hijacker struct {
 	http.ResponseWriter
-	conn *tryConn
+	line *line
 }
 
 // Hijack implements http.Hijacker.
 func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	conn, buffers, err := h.ResponseWriter.(http.Hijacker).Hijack()
+	conn, buffers, err := http.NewResponseController(h.ResponseWriter).Hijack()
 	if err != nil {
 		return nil, nil, err
 	}
-	below := new(tryConn)
-	if !below.line.open(conn) {
-		return conn, buffers, nil
-	}
-	h.conn = below
-	buffers.Writer.Reset(&below.line)
-	return &below.line, buffers, nil
+	h.line.open(conn, false)
+	below := hijacked{conn, h.line}
+	buffers.Writer.Reset(below)
+	return below, buffers, nil
 }
+
+// hijacked is a connection that is read and written through its line.
+type hijacked struct {
+	net.Conn
+	line *line
+}
+
+func (h hijacked) Read(p []byte) (int, error)  { return h.line.Read(p) }
+func (h hijacked) Write(p []byte) (int, error) { return h.line.Write(p) }

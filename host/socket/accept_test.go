@@ -33,10 +33,11 @@ func accept(t *testing.T, start func(*httptest.Server)) *accepted {
 	a := &accepted{over: make(chan struct{})}
 	ready := make(chan struct{})
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var err error
-		if a.ws, a.conn, err = socket.Accept(w, r, websocket.AcceptOptions{}); !assert.NoError(t, err) {
+		conn, err := socket.Accept(w, r, websocket.AcceptOptions{})
+		if !assert.NoError(t, err) {
 			return
 		}
+		a.ws, a.conn = conn.WebSocket(), conn.Messages()
 		close(ready)
 		a.conn.Read(context.Background())
 		close(a.over)
@@ -115,6 +116,16 @@ func TestMessagesArriveInOrder(t *testing.T) {
 		}
 		pings <- nil
 	}()
+	answered := make(chan error, 1)
+	go func() {
+		for range 50 {
+			if err := a.peer.Ping(t.Context()); err != nil {
+				answered <- err
+				return
+			}
+		}
+		answered <- nil
+	}()
 	for i := range messages {
 		kind, message, err := a.peer.Read(t.Context())
 		require.NoError(t, err)
@@ -124,6 +135,7 @@ func TestMessagesArriveInOrder(t *testing.T) {
 	require.NoError(t, <-sent)
 	ctx := a.peer.CloseRead(t.Context()) // answers the pings that are left
 	require.NoError(t, <-pings)
+	require.NoError(t, <-answered)
 	require.NoError(t, ctx.Err())
 }
 

@@ -11,13 +11,15 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/internal/closereason"
 )
 
-// Conn is a WebSocket as a connector.MessageConn.
+// Conn is a WebSocket as a connector.MessageConn. One goroutine at a time writes.
 type Conn struct {
-	ws *websocket.Conn
-	// The context of the last Write closes the WebSocket if it ends while a message
+	line line // first: what is looked at lies together
+	ws   *websocket.Conn
+	// The context of the last write closes the WebSocket if it ends while a message
 	// is being written with it. Between messages its end means nothing: whoever has
 	// said its last words cancels their context, and then closes in good order.
 	ctx     context.Context
@@ -26,8 +28,18 @@ type Conn struct {
 	writing atomic.Int32 // the number of the context that is being written with, or zero
 }
 
-// New makes one of an open WebSocket.
-func New(ws *websocket.Conn) *Conn { return &Conn{ws: ws} }
+// WebSocket returns the library's connection, to read from and to close. All
+// messages are written by the Conn.
+func (c *Conn) WebSocket() *websocket.Conn { return c.ws }
+
+// Messages returns the connection for a connector. A connection over TCP is a
+// connector.TryConn.
+func (c *Conn) Messages() connector.MessageConn {
+	if c.line.raw != nil {
+		return (*tryConn)(c)
+	}
+	return c
+}
 
 // Read implements connector.MessageConn.
 func (c *Conn) Read(ctx context.Context) ([]byte, error) {
@@ -42,14 +54,22 @@ func (c *Conn) Read(ctx context.Context) ([]byte, error) {
 	return message, err
 }
 
-// Write implements connector.MessageConn. The library would do with the context
-// what is done here, but anew for every message.
+// Write implements connector.MessageConn.
 func (c *Conn) Write(ctx context.Context, message []byte) error {
+	return c.write(ctx, opBinary, message)
+}
+
+// WriteText writes a text message.
+func (c *Conn) WriteText(ctx context.Context, text string) error {
+	return c.write(ctx, opText, []byte(text))
+}
+
+func (c *Conn) write(ctx context.Context, opcode byte, message []byte) error {
 	if err := c.begin(ctx); err != nil {
 		return err
 	}
 	defer c.done()
-	return c.ws.Write(context.Background(), websocket.MessageBinary, message)
+	return c.line.send(opcode, message)
 }
 
 // begin lets the end of ctx end what is written until done.
@@ -79,8 +99,7 @@ func (c *Conn) watch(ctx context.Context) {
 	})
 }
 
-// Release lets go of the socket and leaves it open. Nothing may be written any
-// more.
+// Release lets go of the context of the last write and leaves the socket open.
 func (c *Conn) Release() {
 	if c.stop != nil {
 		c.stop()

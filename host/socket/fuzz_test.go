@@ -47,9 +47,9 @@ func upgraded(t *testing.T, sent []byte) connector.MessageConn {
 		defer close(read)
 		io.Copy(io.Discard, client) // ends when the server closes
 	}()
-	ws, conn, err := socket.Accept(piped{httptest.NewRecorder(), server}, r, websocket.AcceptOptions{})
+	conn, err := socket.Accept(piped{httptest.NewRecorder(), server}, r, websocket.AcceptOptions{})
 	require.NoError(t, err)
-	ws.SetReadLimit(readLimit)
+	conn.WebSocket().SetReadLimit(readLimit)
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
@@ -58,12 +58,12 @@ func upgraded(t *testing.T, sent []byte) connector.MessageConn {
 		}
 	}()
 	t.Cleanup(func() {
-		ws.CloseNow()
+		conn.WebSocket().CloseNow()
 		client.Close()
 		<-read
 		<-written
 	})
-	return conn
+	return conn.Messages()
 }
 
 // Of RFC 6455, section 5.2.

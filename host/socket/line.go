@@ -1,95 +1,186 @@
 package socket
 
 import (
+	"bytes"
+	"context"
+	"crypto/rand"
 	"encoding/binary"
+	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
-// line is the TCP connection below a WebSocket. Messages are written to it past
-// the library, which cannot write one on condition that nobody has to wait. What
-// the library writes are control frames, each with one Write.
+// line is the connection below a WebSocket. Everything but close frames is written
+// to it past the library: the library cannot write on condition that it need not
+// wait, and it closes a connection on which a ping or its answer waits for five
+// seconds, as they do behind a long message on a slow link.
 type line struct {
 	mu      sync.Mutex // held while something is written, also while that waits
 	closing bool       // the library has begun to close: no message may follow
-	rest    []byte     // of the frame of a message that there was no room for
+	masks   bool       // this is the client's side
+	rest    []byte     // of a frame that there was no room for
 	raw     syscall.RawConn
 	// What try hands to attempt, which is made once: raw is an interface, and
 	// whatever is passed through it is allocated.
 	attempt func(fd uintptr) (done bool)
 	trying  []byte
 	written int
-	net.Conn
+	reads   atomic.Uint64          // that returned something
+	owed    atomic.Pointer[[]byte] // the payload of a ping to be answered
+	io.ReadWriteCloser
 }
 
-// open reports whether there is a file descriptor that takes the bytes as they are.
-func (l *line) open(conn net.Conn) bool {
+// open must come first. A TCP connection of a server has a raw one: a file
+// descriptor that takes the bytes as they are.
+func (l *line) open(conn io.ReadWriteCloser, masks bool) {
+	l.ReadWriteCloser, l.masks = conn, masks
 	tcp, ok := conn.(*net.TCPConn)
-	if !ok || !canTry {
-		return false
+	if !ok || !canTry || masks {
+		return
 	}
 	raw, err := tcp.SyscallConn()
 	if err != nil {
-		return false // it is closed, as the next who reads it finds out
+		return // it is closed, as the next read finds out
 	}
-	l.Conn, l.raw = conn, raw
+	l.raw = raw
 	l.attempt = func(fd uintptr) bool {
 		l.written = tryWrite(fd, l.trying)
 		return true
 	}
-	return true
 }
 
-// Write writes a control frame of the library's.
+// Read counts, because whatever comes is a sign of life.
+func (l *line) Read(p []byte) (int, error) {
+	n, err := l.ReadWriteCloser.Read(p)
+	if n > 0 {
+		l.reads.Add(1)
+	}
+	return n, err
+}
+
+// Write writes a control frame of the library's, which comes in one piece.
 func (l *line) Write(frame []byte) (int, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	if err := l.flush(); err != nil {
 		return 0, err
 	}
-	l.closing = l.closing || frame[0]&opcode == opClose
-	return l.Conn.Write(frame)
+	l.closing = l.closing || frame[0]&opcodeBits == opClose
+	return l.ReadWriteCloser.Write(frame)
 }
 
-// send writes a message, and waits for room.
-func (l *line) send(message []byte) error {
+// send writes a frame, and waits for room.
+func (l *line) send(opcode byte, payload []byte) error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
+	return l.sendLocked(opcode, payload)
+}
+
+func (l *line) sendLocked(opcode byte, payload []byte) error {
 	if err := l.flush(); err != nil {
 		return err
 	}
 	if l.closing {
 		return net.ErrClosed
 	}
-	var header [maxHeader]byte
-	frame := net.Buffers{appendHeader(header[:0], len(message)), message}
-	_, err := frame.WriteTo(l.Conn)
+	if l.raw != nil { // the kernel takes both pieces in one call
+		var header [maxHeader]byte
+		frame := net.Buffers{appendHeader(header[:0], opcode, len(payload)), payload}
+		_, err := frame.WriteTo(l.ReadWriteCloser)
+		return err
+	}
+	buffer := frames.Get().(*[]byte)
+	defer frames.Put(buffer)
+	frame := l.appendFrame((*buffer)[:0], opcode, payload)
+	*buffer = frame
+	_, err := l.ReadWriteCloser.Write(frame)
 	return err
 }
 
-// flush writes the rest of a message. It runs under the lock.
+// claim locks the line unless something is being written, or left to be.
+func (l *line) claim() bool {
+	if !l.mu.TryLock() {
+		return false
+	}
+	if len(l.rest) > 0 || l.closing {
+		l.mu.Unlock()
+		return false
+	}
+	return true
+}
+
+// unlock ends what lock or claim began. It answers the ping that came meanwhile:
+// whoever wants to answer and does not get the lock leaves that to its holder.
+func (l *line) unlock() {
+	for {
+		l.mu.Unlock()
+		if l.owed.Load() == nil || !l.claim() {
+			return
+		}
+		if payload := l.owed.Swap(nil); payload != nil {
+			_ = l.control(opPong, *payload) // fails on a connection that is broken, as Read does
+		}
+	}
+}
+
+// ping asks the other side for a sign of life, unless something is being written:
+// the writer has a time limit, and finds out by itself whether the other side lives.
+func (l *line) ping() (sent bool, err error) {
+	if !l.mu.TryLock() {
+		return false, nil
+	}
+	defer l.unlock()
+	if len(l.rest) > 0 || l.closing {
+		return true, nil // there is no room for one, and the last ones count
+	}
+	return true, l.control(opPing, nil)
+}
+
+// pong answers a ping of the other side, without waiting for the message that is
+// being written. It is the library's callback, which returns whether the library
+// is to answer.
+func (l *line) pong(_ context.Context, payload []byte) bool {
+	payload = bytes.Clone(payload)
+	l.owed.Store(&payload)
+	if l.claim() {
+		l.unlock()
+	}
+	return false
+}
+
+// control writes a control frame, over TCP without waiting. It runs under a claim.
+func (l *line) control(opcode byte, payload []byte) error {
+	if l.raw == nil {
+		return l.sendLocked(opcode, payload)
+	}
+	l.try(opcode, payload)
+	return nil
+}
+
+// flush writes the rest of a frame. It runs under the lock.
 func (l *line) flush() error {
 	if len(l.rest) == 0 {
 		return nil
 	}
-	n, err := l.Conn.Write(l.rest)
+	n, err := l.ReadWriteCloser.Write(l.rest)
 	if l.rest = l.rest[n:]; len(l.rest) == 0 {
 		l.rest = nil
 	}
 	return err
 }
 
-// frames are for messages that are tried, each for as long as that takes.
+// frames are for messages that are tried or masked, each for as long as that takes.
 var frames = sync.Pool{New: func() any { return new([]byte) }}
 
-// try writes as much of a message as there is room for, and keeps the rest. What
+// try writes as much of a frame as there is room for, and keeps the rest. What
 // fails is kept as well: it fails again for whoever may wait. It runs under the
 // lock.
-func (l *line) try(message []byte) (sent bool) {
+func (l *line) try(opcode byte, payload []byte) (sent bool) {
 	buffer := frames.Get().(*[]byte)
 	defer frames.Put(buffer)
-	frame := append(appendHeader((*buffer)[:0], len(message)), message...)
+	frame := l.appendFrame((*buffer)[:0], opcode, payload)
 	*buffer = frame
 	l.trying, l.written = frame, 0
 	l.raw.Write(l.attempt) // its error is that of a closed connection
@@ -103,17 +194,22 @@ func (l *line) try(message []byte) (sent bool) {
 
 // Of RFC 6455, section 5.2.
 const (
-	maxHeader = 10 // of a frame without a mask
-	final     = 0x80
-	opcode    = 0x0f
-	opBinary  = 0x2
-	opClose   = 0x8
+	maxHeader  = 10 // of a frame without a mask
+	maskBytes  = 4
+	final      = 0x80
+	masked     = 0x80
+	opcodeBits = 0x0f
+	opText     = 0x1
+	opBinary   = 0x2
+	opClose    = 0x8
+	opPing     = 0x9
+	opPong     = 0xa
 )
 
-// appendHeader appends that of a whole message of n bytes, which a server does
-// not mask.
-func appendHeader(dst []byte, n int) []byte {
-	dst = append(dst, final|opBinary)
+// appendHeader appends that of a whole frame with a payload of n bytes, which a
+// server does not mask.
+func appendHeader(dst []byte, opcode byte, n int) []byte {
+	dst = append(dst, final|opcode)
 	switch {
 	case n < 126:
 		return append(dst, byte(n))
@@ -121,4 +217,23 @@ func appendHeader(dst []byte, n int) []byte {
 		return binary.BigEndian.AppendUint16(append(dst, 126), uint16(n))
 	}
 	return binary.BigEndian.AppendUint64(append(dst, 127), uint64(n))
+}
+
+// appendFrame appends a whole frame. A client masks it (section 5.3).
+func (l *line) appendFrame(dst []byte, opcode byte, payload []byte) []byte {
+	start := len(dst)
+	dst = appendHeader(dst, opcode, len(payload))
+	if !l.masks {
+		return append(dst, payload...)
+	}
+	dst[start+1] |= masked
+	var mask [maskBytes]byte
+	rand.Read(mask[:])
+	dst = append(dst, mask[:]...)
+	body := len(dst)
+	dst = append(dst, payload...)
+	for i := range payload {
+		dst[body+i] ^= mask[i%maskBytes]
+	}
+	return dst
 }

@@ -2,46 +2,37 @@ package socket
 
 import "context"
 
-// tryConn is a Conn as a connector.TryConn.
-type tryConn struct {
-	line line // first: what is looked at lies together
-	*Conn
-}
+// tryConn is a Conn over TCP as a connector.TryConn.
+type tryConn Conn
+
+// Read implements connector.MessageConn.
+func (c *tryConn) Read(ctx context.Context) ([]byte, error) { return (*Conn)(c).Read(ctx) }
 
 // Write implements connector.MessageConn.
 func (c *tryConn) Write(ctx context.Context, message []byte) error {
-	if err := c.begin(ctx); err != nil {
-		return err
-	}
-	defer c.done()
-	return c.line.send(message)
+	return (*Conn)(c).Write(ctx, message)
 }
 
+// Close implements connector.MessageConn.
+func (c *tryConn) Close(reason error) error { return (*Conn)(c).Close(reason) }
+
 // Claim implements connector.TryConn.
-func (c *tryConn) Claim() bool {
-	if !c.line.mu.TryLock() {
-		return false
-	}
-	if len(c.line.rest) > 0 || c.line.closing {
-		c.line.mu.Unlock()
-		return false
-	}
-	return true
-}
+func (c *tryConn) Claim() bool { return c.line.claim() }
 
 // Offer implements connector.TryConn.
 func (c *tryConn) Offer(message []byte) (sent bool) {
-	defer c.line.mu.Unlock()
-	return len(message) == 0 || c.line.try(message)
+	defer c.line.unlock()
+	return len(message) == 0 || c.line.try(opBinary, message)
 }
 
 // Flush implements connector.TryConn.
 func (c *tryConn) Flush(ctx context.Context) error {
-	if err := c.begin(ctx); err != nil {
+	conn := (*Conn)(c)
+	if err := conn.begin(ctx); err != nil {
 		return err
 	}
-	defer c.done()
+	defer conn.done()
 	c.line.mu.Lock()
-	defer c.line.mu.Unlock()
+	defer c.line.unlock()
 	return c.line.flush()
 }

@@ -28,8 +28,10 @@ type Reader struct {
 	Status        *api.Status // of the connection, when the connector ended it
 	Messages      int         // received
 	Bytes         int         // of them
+	Fragments     int         // of them, those that were pieces of a longer one
 	subscriptions map[uint32]*Subscription
 	dictionaries  map[uint32][]byte
+	assembly      wire.Assembly
 }
 
 // Subscription is the state of one subscription as the reader knows it.
@@ -149,6 +151,12 @@ func (r *Reader) Receive(ctx context.Context) error {
 	r.Bytes += len(message)
 	if len(message) == 0 {
 		return fmt.Errorf("an empty message")
+	}
+	if wire.Type(message[0]) == wire.TypeFragment {
+		r.Fragments++
+	}
+	if message, err = r.assembly.Join(message); err != nil {
+		return err
 	}
 	for len(message) > 0 {
 		var t wire.Type

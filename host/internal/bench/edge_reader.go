@@ -77,8 +77,12 @@ func (r *edgeReader) close() {
 }
 
 func (r *edgeReader) run(ctx context.Context) error {
+	var fragments wire.Assembly
 	for {
 		_, message, err := r.ws.Read(ctx)
+		if err == nil {
+			message, err = fragments.Join(message)
+		}
 		if err != nil {
 			return err
 		}

@@ -120,8 +120,12 @@ func subscribe(ctx context.Context, conn *websocket.Conn, labels string) error {
 	if err := conn.Write(ctx, websocket.MessageBinary, message); err != nil {
 		return err
 	}
+	var fragments wire.Assembly
 	for {
 		_, message, err := conn.Read(ctx)
+		if err == nil {
+			message, err = fragments.Join(message)
+		}
 		if err != nil {
 			return err
 		}

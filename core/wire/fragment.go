@@ -1,0 +1,95 @@
+package wire
+
+import "github.com/watchglass/watchglass/core/api"
+
+// Fragment is a piece of a message that would take too long to arrive whole. A
+// client sees a message only when all of it has arrived, so on a slow link a long
+// one looks like a dead connection. The fragments of a message come one after the
+// other with nothing between them, each as a message of its own; joined, their data
+// is the message.
+type Fragment struct {
+	Rest uint64 // bytes of the message in later fragments; zero in the last one
+	Data []byte
+}
+
+// Append writes the whole frame.
+func (f *Fragment) Append(dst []byte) []byte {
+	dst, start := begin(dst, TypeFragment)
+	dst = appendUvarint(dst, f.Rest)
+	dst = appendBytes(dst, f.Data)
+	return end(dst, start)
+}
+
+// Parse reads the payload.
+func (f *Fragment) Parse(payload []byte) error {
+	r := reader{b: payload}
+	f.Rest = r.uvarint()
+	f.Data = r.bytes()
+	return r.done("Fragment")
+}
+
+// Split calls send with messages that carry fragments of size bytes, or with the
+// message itself if it has at most twice that. send must not keep its argument.
+func Split(message []byte, size int, send func(message []byte) error) error {
+	if len(message) <= 2*size {
+		return send(message)
+	}
+	var buffer []byte
+	for len(message) > 0 {
+		n := min(size, len(message))
+		f := Fragment{Rest: uint64(len(message) - n), Data: message[:n]}
+		buffer = f.Append(buffer[:0])
+		if err := send(buffer); err != nil {
+			return err
+		}
+		message = message[n:]
+	}
+	return nil
+}
+
+// Assembly joins fragments. The zero Assembly is ready for use.
+type Assembly struct {
+	joined []byte
+	rest   uint64
+}
+
+// Pending reports whether fragments of a message are still to come.
+func (a *Assembly) Pending() bool { return a.rest > 0 }
+
+// Join takes the next message of a connection. It returns a message that came in
+// one piece as it is, the joined message with its last fragment, and nil before.
+func (a *Assembly) Join(received []byte) (message []byte, err error) {
+	t, payload, rest, err := Next(received)
+	if err != nil || t != TypeFragment {
+		if a.Pending() {
+			return nil, api.Protocol("expected the next Fragment of a message, got another frame")
+		}
+		return received, nil // its reader reports a malformed frame
+	}
+	var f Fragment
+	if err := f.Parse(payload); err != nil {
+		return nil, err
+	}
+	if len(rest) > 0 {
+		return nil, api.Protocol("a Fragment is not alone in its message")
+	}
+	return a.add(&f)
+}
+
+func (a *Assembly) add(f *Fragment) (message []byte, err error) {
+	n := uint64(len(f.Data))
+	switch {
+	case n == 0:
+		return nil, api.Protocol("a Fragment has no data")
+	case f.Rest > MaxMessage || uint64(len(a.joined))+n+f.Rest > MaxMessage:
+		return nil, api.Protocol("the fragments of a message have more than 16 MiB")
+	case a.Pending() && a.rest != n+f.Rest:
+		return nil, api.Protocol("a Fragment does not continue the one before it")
+	}
+	a.joined, a.rest = append(a.joined, f.Data...), f.Rest
+	if a.Pending() {
+		return nil, nil
+	}
+	message, a.joined = a.joined, nil
+	return message, nil
+}
