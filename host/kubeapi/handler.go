@@ -87,6 +87,7 @@ const allowed = "GET, HEAD, OPTIONS"
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := newOutput(w, h.config.Limits)
+	defer out.Finish()
 	request := &request{place: findPlace(r.URL.Path), verb: "other"}
 	defer func() { h.counts.add(request.verb, out.code) }()
 	status := h.serve(out, r, request)

@@ -2,60 +2,29 @@ package kubeapi
 
 import (
 	"compress/gzip"
-	"errors"
 	"net/http"
-	"os"
 	"sync"
-	"time"
 
 	"github.com/watchglass/watchglass/host/internal/accept"
+	"github.com/watchglass/watchglass/host/internal/writedeadline"
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// output remembers the status code for the metrics, and gives the client a time
-// to take what is written. It replaces the server's own deadline, which counts
-// from the beginning of the request. Not every server knows deadlines.
+// output records the status code for the metrics, and limits how long a client may
+// accept nothing.
 type output struct {
-	http.ResponseWriter
-	control *http.ResponseController
-	limits  *limit.Set
-	code    int
-	stalled bool // the client took too long
+	*writedeadline.Writer
+	code int
 }
 
 func newOutput(w http.ResponseWriter, limits *limit.Set) *output {
-	o := &output{ResponseWriter: w, control: http.NewResponseController(w), limits: limits, code: http.StatusOK}
-	o.control.SetWriteDeadline(time.Time{})
-	return o
+	return &output{writedeadline.New(w, limits), http.StatusOK}
 }
 
 // WriteHeader implements http.ResponseWriter.
 func (o *output) WriteHeader(code int) {
 	o.code = code
 	o.ResponseWriter.WriteHeader(code)
-}
-
-// Write implements http.ResponseWriter.
-func (o *output) Write(data []byte) (n int, err error) {
-	o.timed(func() error {
-		n, err = o.ResponseWriter.Write(data)
-		return err
-	})
-	return n, err
-}
-
-// Flush sends what was written.
-func (o *output) Flush() error { return o.timed(o.control.Flush) }
-
-func (o *output) timed(f func() error) error {
-	o.control.SetWriteDeadline(time.Now().Add(o.limits.Duration(limit.WriteTimeout)))
-	defer o.control.SetWriteDeadline(time.Time{})
-	err := f()
-	if errors.Is(err, os.ErrDeadlineExceeded) && !o.stalled {
-		o.stalled = true
-		o.limits.Count(limit.WriteTimeout)
-	}
-	return err
 }
 
 const (

@@ -15,13 +15,14 @@ import (
 
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/internal/admission"
+	"github.com/watchglass/watchglass/host/internal/writedeadline"
 	"github.com/watchglass/watchglass/host/limit"
 )
 
 // Limits of requests other than those of readers, which have their own.
 const (
 	requestTimeout = 30 * time.Second
-	replyTimeout   = time.Minute
+	replyTimeout   = time.Minute // of health and metrics; the page has limit.WriteTimeout
 )
 
 // Config of a server. Connector is required, every other zero takes its
@@ -117,7 +118,7 @@ func (s *Server) routes(page http.Handler) http.Handler {
 	}
 	if !s.config.HealthOnly {
 		mux.HandleFunc("GET /watch", s.watch)
-		mux.Handle("GET /", s.logged(page))
+		mux.Handle("GET /", s.logged(writedeadline.Handler(page, s.config.Connector.Limits())))
 	}
 	return mux
 }

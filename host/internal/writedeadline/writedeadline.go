@@ -1,0 +1,82 @@
+// Package writedeadline limits how long a client may accept nothing of an answer,
+// rather than how long the whole answer may take. Slow clients get large answers,
+// and clients that have stopped reading are disconnected.
+package writedeadline
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/watchglass/watchglass/host/limit"
+)
+
+// chunkBytes is how much a client has to accept within limit.WriteTimeout.
+const chunkBytes = 64 << 10
+
+// Writer is an http.ResponseWriter with a deadline for every 64 KiB. It replaces the
+// server's own deadline, which counts from the beginning of the request.
+type Writer struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	limits  *limit.Set
+	counted bool // the client was too slow
+}
+
+// New returns a Writer, which has no deadline while nothing is written. Writers of
+// servers without deadlines, such as recorders in tests, have none.
+func New(w http.ResponseWriter, limits *limit.Set) *Writer {
+	writer := &Writer{ResponseWriter: w, control: http.NewResponseController(w), limits: limits}
+	writer.clear()
+	return writer
+}
+
+// Handler applies a Writer to the answers of h.
+func Handler(h http.Handler, limits *limit.Set) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		writer := New(w, limits)
+		defer writer.Finish()
+		h.ServeHTTP(writer, r)
+	})
+}
+
+// Finish sets the deadline for the bytes that the server sends after the handler
+// has returned.
+func (w *Writer) Finish() { w.extend() }
+
+// Write implements http.ResponseWriter.
+func (w *Writer) Write(data []byte) (written int, err error) {
+	for {
+		chunk := data[:min(len(data), chunkBytes)]
+		err := w.timed(func() error {
+			n, err := w.ResponseWriter.Write(chunk)
+			written += n
+			return err
+		})
+		if data = data[len(chunk):]; err != nil || len(data) == 0 {
+			return written, err
+		}
+	}
+}
+
+// Flush sends buffered data.
+func (w *Writer) Flush() error { return w.timed(w.control.Flush) }
+
+func (w *Writer) timed(f func() error) error {
+	w.extend()
+	defer w.clear()
+	err := f()
+	if errors.Is(err, os.ErrDeadlineExceeded) && !w.counted {
+		w.counted = true
+		w.limits.Count(limit.WriteTimeout)
+	}
+	return err
+}
+
+func (w *Writer) extend() { w.setDeadline(time.Now().Add(w.limits.Duration(limit.WriteTimeout))) }
+
+func (w *Writer) clear() { w.setDeadline(time.Time{}) }
+
+// setDeadline ignores the error of servers without deadlines.
+func (w *Writer) setDeadline(t time.Time) { _ = w.control.SetWriteDeadline(t) }
