@@ -3,9 +3,15 @@
 //
 // A scenario is a text file of steps, separated by blank lines. A step is one or
 // more verb lines, a line of four dashes, and what the engine said. Lines that
-// start with # are commentary and stay where they are.
+// start with # are commentary and stay where they are. The comment at the top
+// ends with the rules that the scenario shows, and the mutants of core/sim/mutants
+// that must break it.
 //
-//	# A watch starts with the state, in key order (rule W40).
+//	# A watch starts with the state, in key order (W40).
+//	#
+//	# Rules: W40
+//	# Mutants: initial-events-in-reverse
+//
 //	load v1/pods rv=4
 //	  default/a rv=3 app=web phase=Running
 //	collection 1 v1/pods
