@@ -23,6 +23,8 @@ func decodeCommand(t wire.Type, payload []byte, e *Engine) error {
 		return command(e, payload, &wire.List{}, (*Engine).list)
 	case wire.TypeOpenView:
 		return command(e, payload, &wire.OpenView{}, (*Engine).openView)
+	case wire.TypeGrantView:
+		return command(e, payload, &wire.GrantView{}, (*Engine).grantView)
 	case wire.TypeMoveView:
 		return command(e, payload, &wire.MoveView{}, (*Engine).moveView)
 	case wire.TypeCloseView:

@@ -26,7 +26,8 @@ func TestViewMovedBeforeItsSchemaOpensWhereItWasMoved(t *testing.T) {
 	var p wire.ViewPatch
 	require.NoError(t, p.Parse(r.seen[wire.TypeViewPatch][0]))
 	require.EqualValues(t, 4, p.Offset)
-	require.Len(t, p.Slots, 2)
+	require.Len(t, p.Edits, 1)
+	require.Len(t, p.Edits[0].Insert, 2)
 }
 
 // A watch that is closed while it waits for its collection is not started, and

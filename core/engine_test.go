@@ -155,8 +155,8 @@ func TestEngine_main_job(t *testing.T) {
 	var p wire.ViewPatch
 	require.NoError(t, p.Parse(r.seen[wire.TypeViewPatch][0]))
 	require.EqualValues(t, 500, p.Total)
-	require.Len(t, p.Slots, 10)
-	require.Len(t, p.Rows, 10)
+	require.Len(t, p.Edits, 1)
+	require.Len(t, p.Edits[0].Insert, 10)
 	r.step(&wire.OpenWatch{Watch: 1, Collection: 1, LabelSelector: "app=api", Bookmarks: true, Bodies: true})
 	n := 0
 	for _, b := range r.seen[wire.TypeWatchEvents] {
@@ -173,6 +173,7 @@ func TestEngine_main_job(t *testing.T) {
 	require.NoError(t, f.Parse(r.seen[wire.TypeWatchEvents][0]))
 	require.Equal(t, api.Added, f.Events[0].Type)
 	require.JSONEq(t, `{"kind":"Pod","metadata":{"resourceVersion":"101","name":"p0"}}`, string(f.Events[0].Item.Envelope.Body().Data))
+	r.step(&wire.GrantView{View: 1})
 	all := r.seen[wire.TypeViewPatch]
 	require.NoError(t, p.Parse(all[len(all)-1]))
 	require.EqualValues(t, 499, p.Total)
@@ -217,6 +218,7 @@ func TestEngine_starts_over_on_another_source(t *testing.T) {
 			r.now += 10_000
 			r.engine.Tick(r.now)
 			r.settle()
+			r.step(&wire.GrantView{View: 1})
 
 			require.Equal(t, wire.Live, r.state().State)
 			require.EqualValues(t, to, r.state().ResourceVersion)
@@ -224,7 +226,8 @@ func TestEngine_starts_over_on_another_source(t *testing.T) {
 			patches := r.seen[wire.TypeViewPatch]
 			require.NoError(t, p.Parse(patches[len(patches)-1]))
 			require.EqualValues(t, 1, p.Total)
-			require.Equal(t, api.Key("default/other"), p.Rows[0].Item.Envelope.Key())
+			require.True(t, p.Reset)
+			require.Equal(t, api.Key("default/other"), p.Edits[0].Insert[0].Envelope.Key())
 			require.Len(t, r.seen[wire.TypeWatchClosed], 1)
 			var last wire.WatchClosed
 			require.NoError(t, last.Parse(r.seen[wire.TypeWatchClosed][0]))

@@ -17,6 +17,7 @@ type liveView struct {
 	waiting    *wire.OpenView // the newest query, until the collection is described
 	view       *view.View     // nil until then
 	opened     bool           // the query was accepted before
+	sent       bool           // the program has not yet granted the next patch
 }
 
 // openView opens a view, or replaces the query of one that is open. A query
@@ -85,6 +86,12 @@ func (v *liveView) reopen(e *Engine) {
 	}
 }
 
+func (e *Engine) grantView(f *wire.GrantView) {
+	if v := e.findView(f.View); v != nil {
+		v.sent = false
+	}
+}
+
 func (e *Engine) moveView(f *wire.MoveView) {
 	v := e.findView(f.View)
 	if v == nil {
@@ -127,11 +134,12 @@ func (e *Engine) findView(id uint32) *liveView {
 	return nil
 }
 
-// report appends the patch of a view whose collection has data.
+// report appends the patch of a view whose collection has data, if the program
+// has granted one.
 func (v *liveView) report(e *Engine, out []byte) []byte {
-	if v.view == nil || !v.collection.backing.cacher.Ready() || !v.view.Patch(&e.patch) {
+	if v.sent || v.view == nil || !v.collection.backing.cacher.Ready() || !v.view.Patch(&e.patch) {
 		return out
 	}
-	e.patch.View = v.id
+	e.patch.View, v.sent = v.id, true
 	return e.patch.Append(out)
 }

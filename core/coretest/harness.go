@@ -32,6 +32,8 @@ type harness struct {
 	chunkWanted bool
 	chunkOf     uint32
 	kept        map[uint32][]byte // by reader
+	patched     []uint32          // the views whose next patch is to be granted
+	held        map[uint32]bool   // the views whose next patch is granted by a verb
 }
 
 const (
@@ -42,7 +44,7 @@ const (
 
 func newHarness() *harness {
 	h := &harness{
-		config: wire.Config{Seed: 1, Client: "scenario"}, connector: newConnector(), now: startMillis, kept: map[uint32][]byte{},
+		config: wire.Config{Seed: 1, Client: "scenario"}, connector: newConnector(), now: startMillis, kept: map[uint32][]byte{}, held: map[uint32]bool{},
 	}
 	h.network.limit = 64 << 10
 	h.printer = newPrinter()
@@ -216,6 +218,14 @@ func (h *harness) output(t wire.Type, payload []byte) error {
 		}
 		n.forget()
 		n.opening = f.Stream
+	case wire.TypeViewPatch:
+		var f wire.ViewPatch
+		if err := f.Parse(payload); err != nil {
+			return err
+		}
+		if !h.held[f.View] {
+			h.patched = append(h.patched, f.View)
+		}
 	case wire.TypeCloseStream:
 		n.forget()
 		n.opening = 0

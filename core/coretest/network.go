@@ -43,6 +43,11 @@ func (h *harness) move() (bool, error) {
 	if h.chunkWanted {
 		return true, h.askChunk()
 	}
+	if len(h.patched) > 0 {
+		view := h.patched[0]
+		h.patched = h.patched[1:]
+		return true, h.toEngine(&wire.GrantView{View: view})
+	}
 	if n.opening != 0 && n.answer != pending {
 		return true, h.answerOpening()
 	}

@@ -19,13 +19,13 @@ type printer struct {
 	watches  map[uint32]uint32     // the collection of a watch, and so on
 	views    map[uint32]uint32
 	requests map[uint32]uint32
-	rows     map[uint32]map[uint32]string // keys by view and slot
+	rows     map[uint32][]string // keys, by view
 }
 
 func newPrinter() printer {
 	return printer{
 		states: map[uint32]string{}, schemas: map[uint32]api.Schema{}, watches: map[uint32]uint32{},
-		views: map[uint32]uint32{}, requests: map[uint32]uint32{}, rows: map[uint32]map[uint32]string{},
+		views: map[uint32]uint32{}, requests: map[uint32]uint32{}, rows: map[uint32][]string{},
 	}
 }
 
@@ -195,7 +195,8 @@ func (p *printer) closed(f *wire.WatchClosed) {
 	p.line("%s", text)
 }
 
-// patch prints the window of a view from top to bottom, each row with its slot.
+// patch prints the window of a view from top to bottom: "+" is in front of a row
+// that was sent.
 func (p *printer) patch(f *wire.ViewPatch) {
 	text := fmt.Sprintf("view %d: rv=%d, %d rows", f.View, f.ResourceVersion, f.Total)
 	if f.Offset != 0 {
@@ -204,31 +205,38 @@ func (p *printer) patch(f *wire.ViewPatch) {
 	for i, c := range f.Counts {
 		text += [...]string{"; ", ", "}[min(i, 1)] + fmt.Sprintf("%s %d", c.Value, c.Rows)
 	}
+	if f.Reset {
+		text += ", reset"
+		p.rows[f.View] = nil
+	}
 	p.line("%s", text)
-	sent := map[uint32]string{}
-	keys := p.rows[f.View]
-	p.rows[f.View] = map[uint32]string{}
-	for i := range f.Rows {
-		item := &f.Rows[i].Item
-		sent[f.Rows[i].Slot] = p.item(p.views[f.View], item)
-	}
-	for _, slot := range f.Slots {
-		row, fresh := sent[slot]
-		delete(sent, slot)
-		switch key, known := keys[slot]; {
-		case fresh:
-			p.rows[f.View][slot], _, _ = strings.Cut(row, " ")
-		case known:
-			row = key + " (as before)"
-			p.rows[f.View][slot] = key
-		default:
-			row = "BROKEN: a slot that was never filled"
+	old, rows := p.rows[f.View], []string(nil)
+	keep := func(keys []string) {
+		for _, key := range keys {
+			p.line("  = %s", key)
 		}
-		p.line("  %d  %s", slot, row)
+		rows = append(rows, keys...)
 	}
-	if len(sent) > 0 {
-		p.line("  BROKEN: %d rows for slots that are not in the window", len(sent))
+	for i := range f.Edits {
+		e := &f.Edits[i]
+		if int(e.Keep)+int(e.Remove) > len(old) {
+			p.line("  BROKEN: %d rows are edited, and there are %d", e.Keep+e.Remove, len(old))
+			return
+		}
+		keep(old[:e.Keep])
+		for _, key := range old[e.Keep:][:e.Remove] {
+			p.line("  - %s", key)
+		}
+		old = old[e.Keep+e.Remove:]
+		for j := range e.Insert {
+			row := p.item(p.views[f.View], &e.Insert[j])
+			key, _, _ := strings.Cut(row, " ")
+			p.line("  + %s", row)
+			rows = append(rows, key)
+		}
 	}
+	keep(old)
+	p.rows[f.View] = rows
 }
 
 func (p *printer) list(f *wire.ListReply) {

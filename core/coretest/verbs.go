@@ -61,8 +61,10 @@ func init() {
 		"watch":            doWatch, // ID collection= ns= labels= fields= rv= match= initial= timeout= policy= credit= bookmarks bodies
 		"grant":            doGrant, // ID EVENTS
 		"close-watch":      doCloseWatch,
-		"view":             doView, // ID collection= ns= labels= fields= sort= offset= limit= count-by=
-		"move":             doMove, // ID offset= limit=
+		"view":             doView,      // ID collection= ns= labels= fields= sort= offset= limit= count-by=
+		"hold-view":        doHoldView,  // ID: the program applies one patch more
+		"grant-view":       doGrantView, // ID: the program applies patches again, and grants the next
+		"move":             doMove,      // ID offset= limit=
 		"close-view":       doCloseView,
 		"get":              doGet,     // COLLECTION KEY
 		"list":             doList,    // COLLECTION ns= labels= fields= rv= match= limit= continue= bodies

@@ -97,6 +97,17 @@ func doView(h *harness, v *verb) error {
 	return h.toEngine(f)
 }
 
+func doHoldView(h *harness, v *verb) error {
+	h.held[v.takeNumber("the number of the view")] = true
+	return v.done()
+}
+
+func doGrantView(h *harness, v *verb) error {
+	f := &wire.GrantView{View: v.takeNumber("the number of the view")}
+	h.held[f.View] = false
+	return h.command(v, f)
+}
+
 func doMove(h *harness, v *verb) error {
 	return h.command(v, &wire.MoveView{
 		View: v.takeNumber("the number of the view"), Offset: uint32(v.optionNumber("offset")), Limit: v.limit(),

@@ -154,7 +154,7 @@ func (rd *reader) grant(w *watch, events uint32) {
 
 func openView(rd *reader, r *api.Rand) {
 	c := rd.anyCollection(r)
-	v := &view{id: rd.id32(), collection: c, rows: map[uint32]row{}}
+	v := &view{id: rd.id32(), collection: c}
 	f := randomFilter(r, c.kind)
 	v.open = wire.OpenView{
 		View: v.id, Collection: c.id, Namespace: f.Namespace, LabelSelector: f.Labels, FieldSelector: f.Fields,
@@ -172,6 +172,10 @@ func openView(rd *reader, r *api.Rand) {
 func moveView(rd *reader, r *api.Rand) {
 	if len(rd.views) > 0 {
 		v := pick(r, rd.views...)
+		if r.Int63n(4) == 0 {
+			v.paused = !v.paused
+			return
+		}
 		v.open.Offset, v.open.Limit = uint32(r.Int63n(20)), uint32(1+r.Int63n(12))
 		rd.step(&wire.MoveView{View: v.id, Offset: v.open.Offset, Limit: v.open.Limit})
 	}

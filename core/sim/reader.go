@@ -198,6 +198,9 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 
 // judgeHeld judges what the program holds after all was told.
 func (r *reader) judgeHeld() {
+	if r.grantViews() && r.drain() {
+		return // which has judged what is held now
+	}
 	for _, w := range r.watches {
 		r.bind(w)
 	}

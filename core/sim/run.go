@@ -71,6 +71,10 @@ func (w *world) heal(r *api.Rand) {
 	}
 	w.pass(10_000)
 	for _, rd := range w.readers {
+		for _, v := range rd.views {
+			v.paused = false
+		}
+		rd.grantViews()
 		for _, watch := range slices.Clone(rd.watches) {
 			if watch.Limited && rd.watch(watch.id) == watch {
 				rd.grant(watch, 1<<20)
@@ -192,8 +196,8 @@ func (w *world) final() string {
 			open := v.open
 			open.View, open.Collection = 0, 0
 			s += fmt.Sprintf("reader %d view %v: %d\n", rd.id, open, v.total)
-			for _, slot := range v.slots {
-				s += fmt.Sprintln(" ", v.rows[slot])
+			for _, row := range v.rows {
+				s += fmt.Sprintln(" ", row)
 			}
 		}
 		for _, watch := range rd.watches {

@@ -19,8 +19,10 @@ type view struct {
 	patched    bool
 	total      uint64
 	counts     map[string]uint64
-	slots      []uint32
-	rows       map[uint32]row
+	rows       []row
+	// owed: the program has applied a patch that it has not granted the next for.
+	// It grants it once everything is quiet, or, if the view is paused, later.
+	owed, paused bool
 }
 
 type row struct {
@@ -31,28 +33,58 @@ type row struct {
 func (r *reader) viewPatch(f *wire.ViewPatch) {
 	for _, v := range r.views {
 		if v.id == f.View {
-			v.patch(f)
+			r.patch(v, f)
 		}
 	}
 }
 
-func (v *view) patch(f *wire.ViewPatch) {
+func (r *reader) patch(v *view, f *wire.ViewPatch) {
+	if v.owed {
+		r.world.fail(ErrView, "reader %d, view %+v: a patch that was not granted", r.id, v.open)
+	}
+	v.owed = true
 	v.patched, v.total, v.counts = true, f.Total, map[string]uint64{}
 	for _, c := range f.Counts {
 		v.counts[string([]byte(c.Value))] = c.Rows
 	}
-	v.slots = slices.Clone(f.Slots)
-	for i := range f.Rows {
-		it := &f.Rows[i].Item
-		v.rows[f.Rows[i].Slot] = row{api.Key(string([]byte(it.Envelope.Key()))), it.ResourceVersion}
+	old := v.rows
+	if f.Reset {
+		old = nil
 	}
+	rows := []row{}
+	for i := range f.Edits {
+		e := &f.Edits[i]
+		if uint64(e.Keep)+uint64(e.Remove) > uint64(len(old)) {
+			r.world.fail(ErrView, "reader %d, view %+v: a patch edits more than %d rows", r.id, v.open, len(v.rows))
+			return
+		}
+		rows, old = append(rows, old[:e.Keep]...), old[e.Keep+e.Remove:]
+		for j := range e.Insert {
+			it := &e.Insert[j]
+			rows = append(rows, row{api.Key(string([]byte(it.Envelope.Key()))), it.ResourceVersion})
+		}
+	}
+	v.rows = append(rows, old...)
+}
+
+// grantViews grants the next patch to the views that show one, and reports
+// whether there were any.
+func (r *reader) grantViews() bool {
+	granted := false
+	for _, v := range r.views {
+		if v.owed && !v.paused {
+			v.owed, granted = false, true
+			r.step(&wire.GrantView{View: v.id})
+		}
+	}
+	return granted
 }
 
 // checkView compares a view with the sorted and filtered list as of the version
 // that its collection says it is at.
 func (r *reader) checkView(v *view) {
 	c := v.collection
-	if !c.ready() {
+	if !c.ready() || v.owed {
 		return
 	}
 	log := c.epoch.source.logs[c.kind]
@@ -60,10 +92,7 @@ func (r *reader) checkView(v *view) {
 		return
 	}
 	want, counts, total := v.expected(log)
-	got := []row{}
-	for _, slot := range v.slots {
-		got = append(got, v.rows[slot])
-	}
+	got := v.rows
 	if v.patched && v.total == total && slices.Equal(got, want) && fmt.Sprint(v.counts) == fmt.Sprint(counts) {
 		return
 	}

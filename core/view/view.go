@@ -207,8 +207,9 @@ func (v *View) Move(offset, limit uint32) *api.Status {
 	return nil
 }
 
-// Adopt takes over what another view of the same collection has shown, so that
-// the next patch is the difference to that. The other view is closed.
+// Adopt takes over the rows that another view of the same collection has shown,
+// so that the next patch edits them. Without them, as after a change of heaps, the
+// next patch resets the window. Adopt closes the other view.
 func (v *View) Adopt(old *View) {
 	if old.heap == v.heap {
 		v.shown, old.shown = old.shown, window{heap: old.heap}
@@ -248,7 +249,7 @@ func (v *View) Patch(f *wire.ViewPatch) bool {
 	return true
 }
 
-// visible are the rows of the window, with nothing said of slots.
+// visible returns the rows of the window.
 func (v *View) visible() []shownRow {
 	rows, state := v.shown.spare[:0], v.cacher.State()
 	if v.limit == 0 {
@@ -256,7 +257,7 @@ func (v *View) visible() []shownRow {
 	}
 	offset := int(v.offset)
 	v.rows.From(offset, func(id store.ID) bool {
-		rows = append(rows, shownRow{id: id, ref: state.Version(id)})
+		rows = append(rows, shownRow{id, state.Version(id)})
 		return len(rows) < int(v.limit)
 	})
 	return rows

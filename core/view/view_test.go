@@ -20,12 +20,11 @@ import (
 
 // client is a program's copy of a view, kept up to date by patches alone.
 type client struct {
-	slots  map[uint32]string
 	rows   []string
 	total  uint64
 	counts string
 	sent   int
-	most   int // rows at once
+	edits  int
 }
 
 func (c *client) apply(t *testing.T, v *view.View) bool {
@@ -36,20 +35,26 @@ func (c *client) apply(t *testing.T, v *view.View) bool {
 	_, payload, _, err := wire.Next(f.Append(nil))
 	require.NoError(t, err)
 	require.NoError(t, got.Parse(payload))
-	for _, r := range got.Rows {
-		c.slots[r.Slot] = fmt.Sprintf("%s@%d", r.Item.Envelope.Key(), r.Item.ResourceVersion)
+	old, rows := c.rows, []string(nil)
+	if got.Reset {
+		old = nil
 	}
-	c.rows, c.most = nil, max(c.most, len(got.Slots))
-	slots := map[uint32]string{}
-	for _, s := range got.Slots {
-		row, ok := c.slots[s]
-		require.True(t, ok, "slot %d was never filled", s)
-		require.NotContains(t, slots, s, "a slot is named twice")
-		require.Less(t, int(s), c.most, "slots of rows that left are used again")
-		slots[s] = row
-		c.rows = append(c.rows, row)
+	take := func(n uint32) (taken []string) {
+		require.LessOrEqual(t, int(n), len(old), "an edit goes beyond the window")
+		taken, old = old[:n], old[n:]
+		return taken
 	}
-	c.slots, c.total, c.sent = slots, got.Total, c.sent+len(got.Rows)
+	for i, e := range got.Edits {
+		require.True(t, e.Remove > 0 || len(e.Insert) > 0, "edit %d changes nothing", i)
+		require.True(t, i == 0 || e.Keep > 0, "edit %d belongs to the one before", i)
+		rows = append(rows, take(e.Keep)...)
+		take(e.Remove)
+		for j := range e.Insert {
+			rows = append(rows, fmt.Sprintf("%s@%d", e.Insert[j].Envelope.Key(), e.Insert[j].ResourceVersion))
+		}
+		c.sent += len(e.Insert)
+	}
+	c.rows, c.total, c.edits = append(rows, old...), got.Total, c.edits+len(got.Edits)
 	c.counts = ""
 	for _, n := range got.Counts {
 		c.counts += fmt.Sprintf("%s=%d ", n.Value, n.Rows)
@@ -152,7 +157,7 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 		q := queries[r.IntN(len(queries))]
 		v, status := view.New(c, &q.OpenView)
 		require.Nil(t, status)
-		shown := &client{slots: map[uint32]string{}}
+		shown := &client{}
 		for rv := 2; rv < 400; rv++ {
 			switch n := r.IntN(100); {
 			case n < 60:
@@ -213,7 +218,7 @@ func TestView_sorts_many_texts_that_begin_alike(t *testing.T) {
 		q := wire.OpenView{Sort: sort, Limit: 1000, Offset: 1500}
 		v, status := view.New(c, &q)
 		require.Nil(t, status)
-		shown := &client{slots: map[uint32]string{}}
+		shown := &client{}
 		shown.check(t, v, m, q, less, func(api.Object) bool { return true })
 	}
 }
@@ -268,7 +273,7 @@ func TestView_sends_only_rows_that_changed(t *testing.T) {
 	c.EndList(1, 1)
 	v, status := view.New(c, &wire.OpenView{Limit: 10})
 	require.Nil(t, status)
-	shown := &client{slots: map[uint32]string{}}
+	shown := &client{}
 	require.True(t, shown.apply(t, v))
 	require.Equal(t, 10, shown.sent)
 
@@ -287,6 +292,43 @@ func TestView_sends_only_rows_that_changed(t *testing.T) {
 	c.Delete("a/p01", 5, 5)
 	require.True(t, shown.apply(t, v))
 	require.Equal(t, 13, shown.sent, "a row came in, in its newest version")
+}
+
+// Rows that move make few edits: a row that goes up or down is sent again, and the
+// others stay.
+func TestViewSendsARowThatMovesOnce(t *testing.T) {
+	c := cacher.New(cacher.Config{Schema: objects.Pods()})
+	restarts := func(name string, rv int, n int64) *cacher.Put {
+		return put(objects.Object(fmt.Sprintf("a/%s rv=%d restarts=%d", name, rv, n)))
+	}
+	c.BeginList()
+	for i := range 100 {
+		c.ListObject(restarts(fmt.Sprintf("p%02d", i), 1, int64(10*i)))
+	}
+	c.EndList(1, 1)
+	v, status := view.New(c, &wire.OpenView{Sort: "restarts", Limit: 50})
+	require.Nil(t, status)
+	shown := &client{}
+	require.True(t, shown.apply(t, v))
+	for rv, move := range []struct {
+		name     string
+		restarts int64
+		sent     int
+		edits    int
+		text     string
+	}{
+		{"p40", 15, 1, 2, "up"},
+		{"p02", 305, 1, 2, "down"},
+		{"p03", 31, 1, 1, "stays, and has a new version"},
+		{"p90", 205, 1, 2, "into the window: the last row leaves"},
+		{"p05", 2000, 1, 2, "out of the window: another row is the last"},
+	} {
+		sent, edits := shown.sent, shown.edits
+		c.Apply(restarts(move.name, rv+2, move.restarts), int64(rv+2))
+		require.True(t, shown.apply(t, v))
+		require.Equal(t, move.sent, shown.sent-sent, move.text)
+		require.Equal(t, move.edits, shown.edits-edits, move.text)
+	}
 }
 
 func TestView_errors_name_what_is_wrong(t *testing.T) {
@@ -320,7 +362,7 @@ func TestView_date_sorts_by_age(t *testing.T) {
 	c.EndList(1, 1)
 	v, status := view.New(c, &wire.OpenView{Sort: "created", Limit: 10})
 	require.Nil(t, status)
-	shown := &client{slots: map[uint32]string{}}
+	shown := &client{}
 	shown.apply(t, v)
 	require.Equal(t, []string{"a/p2@1", "a/p0@1", "a/p1@1"}, shown.rows, "the youngest first")
 }

@@ -8,93 +8,131 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// window is the rows that the program was last shown, each with its slot. It
-// holds one count of each version, so that a version seen again is known to be
-// the same.
+// window is the rows that the program was last shown. It holds one count of each
+// version, so that a version seen again is known to be the same.
 type window struct {
-	heap    *store.Heap
-	rows    []shownRow
-	spare   []shownRow       // the rows before, to be used again
-	at      map[store.ID]int // scratch: where in rows an object is
-	free    []uint32         // slots below next that no row has
-	next    uint32
-	scratch []byte
+	heap  *store.Heap
+	rows  []shownRow
+	spare []shownRow // the rows before, to be used again
+	// shown: the program has these rows, so that the next patch can edit them.
+	shown bool
+
+	// Scratch of edits.
+	at      map[store.ID]int32 // where in rows an object is
+	to      []int32            // where in the next window a row goes
+	from    []int32            // where a row of the next window was
+	items   []wire.Item
+	inserts []int // how many of items each edit has
+	text    []byte
 }
 
 type shownRow struct {
-	id   store.ID
-	ref  store.Ref
-	slot uint32
-	// known: the program has this version; stays: the next window has the
-	// object too.
-	known, stays bool
+	id  store.ID
+	ref store.Ref
 }
+
+// nowhere is the place of a row that is in one of two windows only.
+const nowhere = -1
 
 // same reports that the program has been shown these very versions.
 func (w *window) same(rows []shownRow) bool {
-	return slices.EqualFunc(w.rows, rows, func(a, b shownRow) bool { return a.ref == b.ref })
+	return w.shown && slices.EqualFunc(w.rows, rows, func(a, b shownRow) bool { return a.ref == b.ref })
 }
 
-// move makes next the rows of the window, and says in f what that changes for
-// the program: rows that stay keep their slot, and only rows that are new or
-// have another version are sent.
+// move makes next the rows of the window, and writes to f what that changes for
+// the program. The edits alias the heap and the scratch.
 func (w *window) move(next []shownRow, f *wire.ViewPatch) {
-	w.match(next)
-	f.Slots, f.Rows, w.scratch = f.Slots[:0], f.Rows[:0], w.scratch[:0]
-	for i := range next {
-		row := &next[i]
-		if !row.stays {
-			row.slot = w.takeSlot()
-		}
-		row.stays = false
-		w.heap.Retain(row.ref)
-		f.Slots = append(f.Slots, row.slot)
-		if !row.known {
-			f.Rows = append(f.Rows, wire.Row{Slot: row.slot, Item: w.item(row.ref)})
-		}
-		row.known = true
+	f.Reset, f.Edits = !w.shown, f.Edits[:0]
+	if f.Reset {
+		w.release()
+		w.rows = w.rows[:0]
 	}
+	for i := range next {
+		w.heap.Retain(next[i].ref)
+	}
+	w.match(next)
+	w.edit(next, f)
 	w.release()
-	w.rows, w.spare = next, w.rows
+	w.rows, w.spare, w.shown = next, w.rows, true
 }
 
-// match carries over the slots of objects that stay and frees the others.
+// match fills to and from.
 func (w *window) match(next []shownRow) {
+	w.to, w.from = places(w.to, len(w.rows)), places(w.from, len(next))
 	w.locate(next)
-	for i := range next {
-		j, ok := i, i < len(w.rows) && w.rows[i].id == next[i].id
+	for j := range next {
+		i, ok := int32(j), j < len(w.rows) && w.rows[j].id == next[j].id
 		if !ok {
-			j, ok = w.at[next[i].id]
+			i, ok = w.at[next[j].id]
 		}
-		if !ok || !w.sameObject(w.rows[j].ref, next[i].ref) {
-			continue
+		if ok && w.sameObject(w.rows[i].ref, next[j].ref) {
+			w.to[i], w.from[j] = int32(j), i
 		}
-		was := &w.rows[j]
-		was.stays, next[i].stays = true, true
-		next[i].slot, next[i].known = was.slot, was.ref == next[i].ref
 	}
-	for _, was := range w.rows {
-		if !was.stays {
-			w.free = append(w.free, was.slot)
+}
+
+func places(s []int32, n int) []int32 {
+	s = slices.Grow(s[:0], n)[:n]
+	for i := range s {
+		s[i] = nowhere
+	}
+	return s
+}
+
+// edit goes through both windows from the top. Where their rows differ, it removes
+// the old row or inserts the new one, whichever leads sooner to rows that stay; of
+// a row that moved, the other place follows from that. It keeps the rows between.
+func (w *window) edit(next []shownRow, f *wire.ViewPatch) {
+	w.items, w.inserts, w.text = w.items[:0], w.inserts[:0], w.text[:0]
+	var kept uint32
+	change := func() *wire.Edit {
+		if kept > 0 || len(f.Edits) == 0 {
+			f.Edits = append(f.Edits, wire.Edit{Keep: kept})
+			w.inserts = append(w.inserts, 0)
+			kept = 0
 		}
+		return &f.Edits[len(f.Edits)-1]
+	}
+	insert := func(ref store.Ref) {
+		change()
+		w.items = append(w.items, w.item(ref))
+		w.inserts[len(w.inserts)-1]++
+	}
+	i, j := int32(0), int32(0)
+	for int(i) < len(w.rows) || int(j) < len(next) {
+		switch more := int(i) < len(w.rows) && int(j) < len(next); {
+		case more && w.to[i] == j && w.rows[i].ref == next[j].ref:
+			kept++
+			i, j = i+1, j+1
+		case more && w.to[i] == j:
+			change().Remove++
+			insert(next[j].ref)
+			i, j = i+1, j+1
+		case int(j) == len(next), int(i) < len(w.rows) && (w.to[i] < j || w.from[j] >= i && w.to[i]-j >= w.from[j]-i):
+			change().Remove++
+			i++
+		default:
+			insert(next[j].ref)
+			j++
+		}
+	}
+	items := w.items
+	for k, n := range w.inserts {
+		f.Edits[k].Insert, items = items[:n:n], items[n:]
 	}
 }
 
 // locate fills at, unless every row is where it was, as it is most of the time.
 func (w *window) locate(next []shownRow) {
 	clear(w.at)
-	same := len(next) == len(w.rows)
-	for i := 0; same && i < len(next); i++ {
-		same = next[i].id == w.rows[i].id
-	}
-	if same {
+	if slices.EqualFunc(w.rows, next, func(a, b shownRow) bool { return a.id == b.id }) {
 		return
 	}
 	if w.at == nil {
-		w.at = make(map[store.ID]int, len(w.rows))
+		w.at = make(map[store.ID]int32, len(w.rows))
 	}
 	for i := range w.rows {
-		w.at[w.rows[i].id] = i
+		w.at[w.rows[i].id] = int32(i)
 	}
 }
 
@@ -109,24 +147,14 @@ func (w *window) renumber(state *store.Store) {
 	}
 }
 
-func (w *window) takeSlot() uint32 {
-	if n := len(w.free); n > 0 {
-		slot := w.free[n-1]
-		w.free = w.free[:n-1]
-		return slot
-	}
-	w.next++
-	return w.next - 1
-}
-
-// item is a version without its body; the envelope lies in the scratch until
-// the next move.
+// item is a version without its body; the envelope is in the scratch until the
+// next move.
 func (w *window) item(ref store.Ref) wire.Item {
-	at := len(w.scratch)
-	w.scratch = w.heap.Envelope(ref).AppendWithBody(w.scratch, api.Body{})
+	at := len(w.text)
+	w.text = w.heap.Envelope(ref).AppendWithBody(w.text, api.Body{})
 	return wire.Item{
 		ResourceVersion: w.heap.ResourceVersion(ref), Flags: w.heap.Flags(ref),
-		Labels: w.heap.LabelsOf(ref), Envelope: w.scratch[at:len(w.scratch):len(w.scratch)],
+		Labels: w.heap.LabelsOf(ref), Envelope: w.text[at:len(w.text):len(w.text)],
 	}
 }
 
@@ -138,5 +166,5 @@ func (w *window) release() {
 
 func (w *window) clear() {
 	w.release()
-	w.rows = nil
+	w.rows, w.shown = nil, false
 }

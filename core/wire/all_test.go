@@ -43,6 +43,7 @@ var blank = map[Type]func() frame{
 	TypeList:            func() frame { return new(List) },
 	TypeOpenView:        func() frame { return new(OpenView) },
 	TypeMoveView:        func() frame { return new(MoveView) },
+	TypeGrantView:       func() frame { return new(GrantView) },
 	TypeCloseView:       func() frame { return new(CloseView) },
 	TypeInspect:         func() frame { return new(Inspect) },
 	TypeAcquireObject:   func() frame { return new(AcquireObject) },

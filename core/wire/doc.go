@@ -24,7 +24,7 @@
 //     [SubscriptionStatus], [ObjectError], [SourceError], [Ping], [Fragment]
 //   - program to engine, commands: [Config], [OpenCollection],
 //     [CloseCollection], [OpenWatch], [GrantWatch], [CloseWatch], [Get], [List],
-//     [OpenView], [MoveView], [CloseView], [AcquireObject],
+//     [OpenView], [GrantView], [MoveView], [CloseView], [AcquireObject],
 //     [ReleaseObject], [GetObject], [Inspect], [TakeSnapshot], [NextChunk],
 //     [RestoreChunk], [AttachReader], [ReaderMessage], [GrantReader],
 //     [DetachReader], [KeepReader]; results of I/O: [StreamOpened],

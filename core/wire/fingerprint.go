@@ -4,4 +4,4 @@ package wire
 // around it: the first 24 bits of a hash of their samples in testdata/wire. The
 // module tells it, so that no program drives a module whose frames are others. The
 // frames between connectors and readers have [Version].
-const Fingerprint = 0x0ef632
+const Fingerprint = 0xe755d9

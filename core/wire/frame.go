@@ -64,6 +64,7 @@ const (
 	TypeAcquireObject   Type = 0x4c
 	TypeReleaseObject   Type = 0x4d
 	TypeGetObject       Type = 0x4e
+	TypeGrantView       Type = 0x4f
 	TypeStreamOpened    Type = 0x50
 	TypeStreamData      Type = 0x51
 	TypeStreamClosed    Type = 0x52

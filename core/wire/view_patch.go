@@ -2,20 +2,17 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// ViewPatch brings the program's copy of a view's window up to date.
-//
-// A row that is in the window has a slot, a small number it keeps for as long
-// as it stays in. Slots names the rows of the window now, from top to bottom;
-// Rows has those that are new or changed since the last patch. Whatever is not
-// in Slots has left and its slot may come again for another row.
+// ViewPatch updates the program's copy of a view's window. The next one comes
+// after [GrantView].
 type ViewPatch struct {
 	View            uint32
 	ResourceVersion api.ResourceVersion // the whole view is as of here, and is so until the next patch
 	Total           uint64              // rows that match, in the window or not
 	Offset          uint32              // of the first row in the window
-	Counts          []Count             // by value, only where asked for
-	Slots           []uint32
-	Rows            []Row
+	Counts          []Count             // by value, only where the query has CountBy
+	// Reset: the edits build the window from an empty one.
+	Reset bool
+	Edits []Edit
 }
 
 // Count is how many rows of a view have a value.
@@ -24,11 +21,16 @@ type Count struct {
 	Rows  uint64
 }
 
-// Row is a row of the window; its item has no body.
-type Row struct {
-	Slot uint32
-	Item Item
+// Edit is one step through the rows of a window, from top to bottom: Keep rows
+// stay, the Remove rows after them leave, and the rows of Insert take their
+// place. A row that has changed is removed and inserted. Rows after the last edit
+// stay.
+type Edit struct {
+	Keep, Remove uint32
+	Insert       []Item // without bodies
 }
+
+const minEdit = 3
 
 // Append writes the whole frame.
 func (f *ViewPatch) Append(dst []byte) []byte {
@@ -41,13 +43,15 @@ func (f *ViewPatch) Append(dst []byte) []byte {
 	for _, c := range f.Counts {
 		dst = appendUvarint(appendBytes(dst, c.Value), c.Rows)
 	}
-	dst = appendUvarint(dst, uint64(len(f.Slots)))
-	for _, s := range f.Slots {
-		dst = appendUvarint(dst, uint64(s))
-	}
-	dst = appendUvarint(dst, uint64(len(f.Rows)))
-	for i := range f.Rows {
-		dst = appendItem(appendUvarint(dst, uint64(f.Rows[i].Slot)), &f.Rows[i].Item)
+	dst = appendBool(dst, f.Reset)
+	dst = appendUvarint(dst, uint64(len(f.Edits)))
+	for i := range f.Edits {
+		e := &f.Edits[i]
+		dst = appendUvarint(appendUvarint(dst, uint64(e.Keep)), uint64(e.Remove))
+		dst = appendUvarint(dst, uint64(len(e.Insert)))
+		for j := range e.Insert {
+			dst = appendItem(dst, &e.Insert[j])
+		}
 	}
 	return end(dst, start)
 }
@@ -63,14 +67,15 @@ func (f *ViewPatch) Parse(payload []byte) error {
 	for i := range f.Counts {
 		f.Counts[i] = Count{Value: r.string(), Rows: r.uvarint()}
 	}
-	f.Slots = grow(f.Slots, r.count(1))
-	for i := range f.Slots {
-		f.Slots[i] = r.uint32()
-	}
-	f.Rows = grow(f.Rows, r.count(1+minItem))
-	for i := range f.Rows {
-		f.Rows[i].Slot = r.uint32()
-		r.item(&f.Rows[i].Item)
+	f.Reset = r.bool()
+	f.Edits = grow(f.Edits, r.count(minEdit))
+	for i := range f.Edits {
+		e := &f.Edits[i]
+		e.Keep, e.Remove = r.uint32(), r.uint32()
+		e.Insert = grow(e.Insert, r.count(minItem))
+		for j := range e.Insert {
+			r.item(&e.Insert[j])
+		}
 	}
 	return r.done("ViewPatch")
 }

@@ -18,8 +18,8 @@ import (
 type served struct{ *cacher.Cacher }
 
 func (s served) Collection(*session.Request) (*cacher.Cacher, *api.Status) { return s.Cacher, nil }
-func (served) Release(api.Resource)                                       {}
-func (served) Wake()                                                      {}
+func (served) Release(api.Resource)                                        {}
+func (served) Wake()                                                       {}
 
 // conversation is what a connector says to a reader of two pods, of which one
 // changes and one is deleted.

@@ -30,8 +30,13 @@ func (l *loop) handle(frames []byte) error {
 		if err := f.Parse(payload); err != nil {
 			return err
 		}
-		if !l.intent(f) && !l.delivery(f) {
+		if patch, ok := f.(*wire.ViewPatch); ok {
+			err = l.patch(patch)
+		} else if !l.intent(f) && !l.delivery(f) {
 			l.reply(f)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -130,10 +135,6 @@ func (l *loop) delivery(f frame) bool {
 			delete(l.watches, f.Watch)
 			w.closedBy(f)
 		}
-	case *wire.ViewPatch:
-		if v := l.views[f.View]; v != nil {
-			v.apply(f)
-		}
 	case *wire.ObjectChanged:
 		if h := l.handles[f.Handle]; h != nil {
 			h.changed(f)
@@ -148,6 +149,17 @@ func (l *loop) delivery(f frame) bool {
 		return false
 	}
 	return true
+}
+
+// patch updates a view and grants its next patch, which the engine receives when
+// it has no more output.
+func (l *loop) patch(f *wire.ViewPatch) error {
+	v := l.views[f.View]
+	if v == nil {
+		return nil
+	}
+	l.grants = (&wire.GrantView{View: f.View}).Append(l.grants)
+	return v.apply(f)
 }
 
 func (l *loop) reply(f frame) {

@@ -36,6 +36,7 @@ type loop struct {
 	views       map[uint32]*View
 	handles     map[uint32]*ObjectHandle
 	requests    map[uint32]*pending
+	grants      []byte // for the patches that were applied since the last step
 }
 
 // call is work that somebody wants done on the loop.
@@ -154,18 +155,21 @@ func (l *loop) step(frames []byte) error {
 	return err
 }
 
-// pump takes output until there is none.
+// pump takes output until there is none, and nothing to grant for it.
 func (l *loop) pump() {
 	for l.instance != nil {
 		out, err := l.instance.Ready()
-		if err == nil && len(out) == 0 {
+		switch {
+		case err != nil:
+		case len(out) > 0:
+			if err = l.handle(out); err == nil {
+				err = l.instance.Advance()
+			}
+		case len(l.grants) > 0:
+			err = l.instance.Step(l.grants)
+			l.grants = l.grants[:0]
+		default:
 			return
-		}
-		if err == nil {
-			err = l.handle(out)
-		}
-		if err == nil {
-			err = l.instance.Advance()
 		}
 		if err != nil {
 			l.failed(err)

@@ -53,6 +53,7 @@ func (l *loop) failed(err error) {
 		s.end(errors.New("engine failed"))
 	}
 	clear(l.streams)
+	l.grants = l.grants[:0]
 	for _, p := range l.requests {
 		p.done <- restarting()
 	}
@@ -82,7 +83,6 @@ func (l *loop) reopen() {
 	}
 	for _, id := range ids(l.views) {
 		if v := l.views[id]; v != nil {
-			v.rows = nil
 			l.again(wire.ObjectView, id, v.command())
 		}
 	}

@@ -43,8 +43,7 @@ type Count struct {
 type View struct {
 	collection *Collection
 	id         uint32
-	open       wire.OpenView     // belongs to the loop once opened
-	rows       map[uint32]Object // by slot; belongs to the loop
+	open       wire.OpenView // belongs to the loop once opened
 	newest     latest[viewState]
 }
 
@@ -160,23 +159,36 @@ func (v *View) finish(err error) {
 	})
 }
 
-// apply makes the next snapshot: the rows that stay are shared with the last.
-func (v *View) apply(f *wire.ViewPatch) {
-	for i := range f.Rows {
-		if v.rows == nil {
-			v.rows = map[uint32]Object{}
-		}
-		v.rows[f.Rows[i].Slot] = newObject(&f.Rows[i].Item)
+// apply makes the next snapshot. Rows that stay are shared with the last one.
+func (v *View) apply(f *wire.ViewPatch) error {
+	var old []Object
+	if last := v.Snapshot(); last != nil && !f.Reset {
+		old = last.Rows
 	}
-	rows := make(map[uint32]Object, len(f.Slots))
-	s := &Snapshot{Rows: make([]Object, len(f.Slots)), Total: f.Total, Offset: f.Offset, ResourceVersion: f.ResourceVersion}
-	for i, slot := range f.Slots {
-		s.Rows[i] = v.rows[slot]
-		rows[slot] = s.Rows[i]
+	rows, err := edited(old, f.Edits)
+	if err != nil {
+		return err
 	}
-	v.rows = rows
+	s := &Snapshot{Rows: rows, Total: f.Total, Offset: f.Offset, ResourceVersion: f.ResourceVersion}
 	for _, c := range f.Counts {
 		s.Counts = append(s.Counts, Count{strings.Clone(c.Value), c.Rows})
 	}
 	v.newest.update(func(state *viewState) { state.snapshot = s })
+	return nil
+}
+
+// edited returns a copy of rows with the edits made.
+func edited(rows []Object, edits []wire.Edit) ([]Object, error) {
+	next := make([]Object, 0, len(rows))
+	for i := range edits {
+		e := &edits[i]
+		if uint64(e.Keep)+uint64(e.Remove) > uint64(len(rows)) {
+			return nil, api.Protocol("the patch of a view edits rows that the view does not have")
+		}
+		next, rows = append(next, rows[:e.Keep]...), rows[e.Keep+e.Remove:]
+		for j := range e.Insert {
+			next = append(next, newObject(&e.Insert[j]))
+		}
+	}
+	return append(next, rows...), nil
 }

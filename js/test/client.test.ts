@@ -247,13 +247,13 @@ test("a view keeps rows identical while they are unchanged", async () => {
   const id = guest().last("OpenView").id;
   const row = (key: string, rv: number, phase: string) => ({ key, rv, cells: [phase], labels: [["app", "web"]] as [string, string][] });
   const before = view.snapshot;
-  await speak(client, guest(), (w) => say.patch(w, id, [0, 1], [[0, row("default/a", 1, "Running")], [1, row("default/b", 2, "Pending")]]));
+  await speak(client, guest(), (w) => say.rows(w, id, [row("default/a", 1, "Running"), row("default/b", 2, "Pending")]));
   await view.ready;
   const first = view.snapshot;
   assert.notEqual(first, before);
   assert.deepEqual(first.rows.map((r) => [r.key, r.columns[0], r.labels.app]), [["default/a", "Running", "web"], ["default/b", "Pending", "web"]]);
   assert.ok(Object.isFrozen(first) && Object.isFrozen(first.rows) && Object.isFrozen(first.rows[0]));
-  await speak(client, guest(), (w) => say.patch(w, id, [1, 0], [[1, row("default/b", 3, "Running")]]));
+  await speak(client, guest(), (w) => say.patch(w, id, [[0, 0, [row("default/b", 3, "Running")]], [1, 1, []]]));
   assert.deepEqual(view.snapshot.rows.map((r) => r.resourceVersion), ["3", "1"]);
   assert.equal(view.snapshot.rows[1], first.rows[0]);
   assert.equal(view.snapshot, view.snapshot);
@@ -265,7 +265,7 @@ test("a refused query leaves the old one in place; an accepted one takes over wi
   await turn();
   const first = guest().last("OpenView").id;
   const a = { key: "default/a", rv: 1, cells: ["Running"] };
-  await speak(client, guest(), (w) => say.patch(w, first, [0], [[0, a]]));
+  await speak(client, guest(), (w) => say.rows(w, first, [a]));
   const row = view.snapshot.rows[0];
 
   const refused = assert.rejects(view.query({ sort: "nonsense" }), /unknown column/);
@@ -280,7 +280,7 @@ test("a refused query leaves the old one in place; an accepted one takes over wi
   const accepted = view.query({ labelSelector: "app=api" });
   await turn();
   assert.equal(view.snapshot.rows[0], row);
-  await speak(client, guest(), (w) => say.patch(w, guest().last("OpenView").id, [0], [[0, a]]));
+  await speak(client, guest(), (w) => say.rows(w, guest().last("OpenView").id, [a]));
   await Promise.all([overtaken, accepted, view.ready]);
   assert.equal(view.snapshot.rows[0], row, "a row that both queries have stays the same object");
   await turn();
@@ -309,7 +309,7 @@ test("an engine that breaks is replaced, and everything is opened again", async 
   const viewId = guest().last("OpenView").id;
   await speak(client, guest(), (w) => {
     say.openStream(w, 1);
-    say.patch(w, viewId, [0], [[0, { key: "default/a", rv: 1, cells: ["Running"] }]]);
+    say.rows(w, viewId, [{ key: "default/a", rv: 1, cells: ["Running"] }]);
     say.changes(w, begunId, 1, [{ key: "default/a", rv: 1 }]);
     say.changes(w, resumableId, 2, [{ key: "default/a", rv: 6 }]);
   });
@@ -340,7 +340,7 @@ test("an engine that breaks is replaced, and everything is opened again", async 
   assert.ok((await begun.next()).done);
 
   await speak(client, guest(), (w) => {
-    say.patch(w, viewId, [3], [[3, { key: "default/a", rv: 1, cells: ["Running"] }]]);
+    say.rows(w, viewId, [{ key: "default/a", rv: 1, cells: ["Running"] }]);
     say.object(w, guest().last("Get").id, { key: "default/a", body: named("default/a") });
     say.state(w, id, live, { rv: 9 });
   });

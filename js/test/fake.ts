@@ -148,19 +148,24 @@ export const say = {
       writeStatus(w, status);
     });
   },
-  patch(w: Writer, view: number, slots: number[], rows: [number, FakeItem][], { rv = 1, offset = 0 } = {}): void {
+  /** A first patch: the whole window. */
+  rows(w: Writer, view: number, rows: FakeItem[], options: { rv?: number; offset?: number } = {}): void {
+    say.patch(w, view, [[0, 0, rows]], { ...options, reset: true, total: rows.length });
+  },
+  patch(w: Writer, view: number, edits: [keep: number, remove: number, insert: FakeItem[]][], { rv = 1, offset = 0, reset = false, total = 1 } = {}): void {
     w.frame(0x69, () => {
       w.uvarint(view);
       w.uvarint(rv);
-      w.uvarint(slots.length);
+      w.uvarint(total);
       w.uvarint(offset);
       w.uvarint(0);
-      w.uvarint(slots.length);
-      for (const slot of slots) w.uvarint(slot);
-      w.uvarint(rows.length);
-      for (const [slot, item] of rows) {
-        w.uvarint(slot);
-        writeItem(w, item);
+      w.bool(reset);
+      w.uvarint(edits.length);
+      for (const [keep, remove, insert] of edits) {
+        w.uvarint(keep);
+        w.uvarint(remove);
+        w.uvarint(insert.length);
+        for (const item of insert) writeItem(w, item);
       }
     });
   },

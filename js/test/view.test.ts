@@ -39,7 +39,7 @@ test("a view that was refused with its collection comes back with it", async () 
   await hear((w) => say.state(w, id, live));
   assert.equal(guest().count("OpenView"), 2);
   assert.equal(view.state, "loading");
-  await hear((w) => say.patch(w, lastView(), [0], [[0, web]]));
+  await hear((w) => say.rows(w, lastView(), [web]));
   await view.ready;
   assert.deepEqual([view.state, view.error, view.snapshot.total], ["ready", undefined, 1]);
 });
@@ -64,7 +64,7 @@ test("a query of a refused view is sent, and its own error is reported", async (
   await other;
   const good = view.query({ sort: "name" });
   await turn();
-  await hear((w) => say.patch(w, lastView(), [0], [[0, web]]));
+  await hear((w) => say.rows(w, lastView(), [web]));
   await good;
   assert.deepEqual([view.state, view.error, view.snapshot.rows.length], ["ready", undefined, 1]);
 });
@@ -74,13 +74,70 @@ test("a refused query leaves the rows of the one before, and says why", async ()
   await hear((w) => (say.schema(w, id), say.state(w, id, live)));
   const view = pods.view();
   await turn();
-  await hear((w) => say.patch(w, lastView(), [0], [[0, web]]));
+  await hear((w) => say.rows(w, lastView(), [web]));
   const refused = assert.rejects(view.query({ sort: "Nope" }), /Nope/);
   assert.equal(view.state, "loading");
   await turn();
   await hear((w) => say.rejected(w, 2, lastView(), unknownColumn));
   await refused;
   assert.deepEqual([view.state, view.error?.code, view.snapshot.rows.length], ["ready", 400, 1]);
+});
+
+test("a patch edits the rows of the one before", async () => {
+  const { pods, id, hear, lastView } = await setup();
+  await hear((w) => (say.schema(w, id), say.state(w, id, live)));
+  const view = pods.view();
+  await turn();
+  const row = (name: string, rv = 1) => ({ key: `default/${name}`, rv, cells: ["Running"] });
+  const shown = (): string => view.snapshot.rows.map((r) => `${r.key.slice(8)}${r.resourceVersion}`).join(" ");
+  await hear((w) => say.rows(w, lastView(), ["a", "b", "c", "d", "e"].map((name) => row(name))));
+  for (const [edits, expected] of [
+    [[[1, 1, [row("b", 2)]], [1, 1, [row("d", 2)]]], "a1 b2 c1 d2 e1"],
+    [[[0, 1, []], [2, 0, [row("x")]]], "b2 c1 x1 d2 e1"],
+    [[[4, 1, [row("y"), row("z")]]], "b2 c1 x1 d2 y1 z1"],
+    [[], "b2 c1 x1 d2 y1 z1"],
+    [[[0, 6, []]], ""],
+    [[[0, 0, [row("a", 3)]]], "a3"],
+  ] as [Parameters<typeof say.patch>[2], string][]) {
+    const before = view.snapshot;
+    await hear((w) => say.patch(w, lastView(), edits));
+    assert.equal(shown(), expected);
+    assert.ok(Object.isFrozen(view.snapshot.rows));
+    for (const r of view.snapshot.rows) {
+      const old = before.rows.find((o) => o.key === r.key && o.resourceVersion === r.resourceVersion);
+      if (old) assert.equal(r, old, "a row that stays is the same object");
+    }
+  }
+});
+
+test("the engine is asked for a patch with each frame that the page draws", async (t) => {
+  const { guest, pods, id, hear, lastView } = await setup();
+  await new Promise((resolve) => setTimeout(resolve)); // what earlier tests scheduled without frames is done
+  const frames: (() => void)[] = [];
+  const draw = (): void => frames.splice(0).forEach((run) => run());
+  Object.assign(globalThis, { requestAnimationFrame: (run: () => void) => frames.push(run), cancelAnimationFrame: () => {} });
+  t.after(() => {
+    draw();
+    Object.assign(globalThis, { requestAnimationFrame: undefined, cancelAnimationFrame: undefined });
+  });
+  await hear((w) => (say.schema(w, id), say.state(w, id, live)));
+  const view = pods.view();
+  await turn();
+  draw();
+  await hear((w) => say.rows(w, lastView(), [web]));
+  assert.equal(view.snapshot.rows.length, 1);
+  await turn();
+  assert.equal(guest().count("GrantView"), 0, "no frame was drawn");
+  draw();
+  await turn();
+  assert.equal(guest().count("GrantView"), 1);
+  assert.equal(guest().last("GrantView").id, lastView());
+
+  await hear((w) => say.patch(w, lastView(), [[0, 1, []]]));
+  view.close();
+  draw();
+  await turn();
+  assert.equal(guest().count("GrantView"), 1, "a closed view is granted nothing");
 });
 
 test("a view ends with its collection, and its listeners are called", async () => {

@@ -5,7 +5,7 @@ import type { ResourceVersion } from "../types.js";
 export const maxMessage = 16 << 20;
 
 /** Stands for the bytes of the frames to and from the module, as core/wire has it. */
-export const fingerprint = 0x0ef632;
+export const fingerprint = 0xe755d9;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });

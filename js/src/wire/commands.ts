@@ -52,6 +52,7 @@ export type Command =
       bodies: boolean;
     } & Select)
   | ({ type: "OpenView"; view: number; collection: number; sort: string; offset: number; limit: number; countBy: string } & Select)
+  | { type: "GrantView"; view: number }
   | { type: "MoveView"; view: number; offset: number; limit: number }
   | { type: "CloseView"; view: number }
   | { type: "AcquireObject"; handle: number; resource: string; key: string; owner: string; onDemand: boolean }
@@ -92,6 +93,7 @@ export const commandTypes: Readonly<Record<Command["type"], number>> = {
   Get: 0x46,
   List: 0x47,
   OpenView: 0x48,
+  GrantView: 0x4f,
   MoveView: 0x49,
   CloseView: 0x4a,
   Inspect: 0x4b,
@@ -187,6 +189,8 @@ function writePayload(w: Writer, c: Command): void {
       w.uvarint(c.offset);
       w.uvarint(c.limit);
       return w.text(c.countBy);
+    case "GrantView":
+      return w.uvarint(c.view);
     case "MoveView":
       w.uvarint(c.view);
       w.uvarint(c.offset);

@@ -8,6 +8,19 @@ export type WatchEventFrame =
   | { type: "ADDED" | "MODIFIED" | "DELETED"; item: Item }
   | { type: "BOOKMARK"; resourceVersion: ResourceVersion; flags: number };
 
+/**
+ * A step through the rows of a window, from top to bottom: so many rows stay, so many
+ * after them leave, and others take their place. Rows after the last edit stay.
+ */
+export interface Edit {
+  keep: number;
+  remove: number;
+  insert: Item[];
+}
+
+/** The least bytes of an {@link Edit}. */
+const minEdit = 3;
+
 /** What a {@link Output} of type "Rejected" speaks of. */
 export type Rejectable = "collection" | "watch" | "view" | "object" | "restore" | "reader";
 
@@ -41,10 +54,9 @@ export type Output =
       total: number;
       offset: number;
       counts: [value: string, rows: number][];
-      /** The slots of the window's rows, from top to bottom. */
-      slots: number[];
-      /** The rows that are new or changed since the last patch. */
-      rows: [slot: number, item: Item][];
+      /** The edits build the window from an empty one. */
+      reset: boolean;
+      edits: Edit[];
     }
   | { type: "Rejected"; object: Rejectable; id: number; status: Status | undefined }
   | { type: "ObjectReply"; request: number; item: Item }
@@ -192,8 +204,8 @@ function viewPatch(r: Reader): Output {
     total: r.uvarint(),
     offset: r.uint32(),
     counts: r.list(2, (): [string, number] => [r.text(), r.uvarint()]),
-    slots: r.list(1, () => r.uint32()),
-    rows: r.list(1 + minItem, (): [number, Item] => [r.uint32(), new Item(r)]),
+    reset: r.bool(),
+    edits: r.list(minEdit, (): Edit => ({ keep: r.uint32(), remove: r.uint32(), insert: r.list(minItem, () => new Item(r)) })),
   };
 }
 
