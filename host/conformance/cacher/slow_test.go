@@ -95,7 +95,7 @@ func (w *world) unread(r *request) *pair {
 	return p
 }
 
-func (w *world) ended() [2]int { return [2]int{w.ours.Terminated, w.theirs.terminated()} }
+func (w *world) ended() [2]int { return [2]int{w.ours.Counts().Terminated, w.theirs.terminated()} }
 
 // settle waits after a change until the library has told what it can, and until
 // ours has lost its patience, which takes its time from the clock.

@@ -21,7 +21,13 @@ const nodeTimeout = "600000"
 
 // conformance returns the suites of host/conformance. They take turns, because the
 // packages there start servers and use the whole machine.
+//
+// tokenForOthers are upstream's cases of lists of one name that expect a continue
+// token because objects of other names follow. The token would show a reader of that
+// name alone that there are others (rule C43).
 func conformance() []suite {
+	const tokenForOthers = "^TestLists$/^ListFromCacheSnapshot/^List$/test_List_with_filter_returning_(two_items,_more_pages_possible|only_one_item,_ensure_only_a_single_page_returned)"
+
 	test := func(name, module string, args ...string) suite {
 		return suite{name: name, command: slices.Concat([]string{"go", "-C", module, "test", "-json", "-timeout", "30m"}, args), read: readGo}
 	}
@@ -30,7 +36,7 @@ func conformance() []suite {
 		test("selectors against apimachinery", module, "./selectors"),
 		test("watch cache against that of kube-apiserver", module, "./cacher"),
 		test("object cache against that of the kubelet", module+"/objcache", "."),
-		test("storage suites", module, "./storage"),
+		test("storage suites", module, "-skip", tokenForOthers, "./storage"),
 		test("client-go and kubectl", module, "./kubeapi"),
 		test("kube-apiserver", module, "-skip", "^TestRBAC$", "./apiserver"),
 		test("RBAC", module, "-run", "^TestRBAC$", "./apiserver"),
