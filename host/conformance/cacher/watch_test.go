@@ -17,6 +17,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/watcher"
+	"github.com/watchglass/watchglass/core/wire"
 )
 
 // tale is what a watch has told, in words.
@@ -112,6 +113,10 @@ func (p *pair) read(w *world) {
 		}
 		p.our.Run()
 	}
+	if p.our.Ending().Reason == wire.WatchEndHistoryLost {
+		p.leaveLost(w)
+		return
+	}
 	if p.our.Finished() {
 		p.ours.end("CLOSED")
 		w.ours.StopWatch(p.our)
@@ -119,6 +124,22 @@ func (p *pair) read(w *world) {
 		return
 	}
 	w.ours.Resume()
+}
+
+// leaveLost stops the library's side of a watch that ours has ended with a 410 (rule
+// H9): its version is beyond the newest and did not come. The library's waits for it.
+func (p *pair) leaveLost(w *world) {
+	w.t.Helper()
+	if from, newest := p.our.Watermark(), w.ours.ResourceVersion(); from <= newest {
+		w.t.Fatalf("watch %s: its history is lost at %d, and the newest version is %d", p.request, from, newest)
+	}
+	w.seen["a watch from a lost history"]++
+	w.ours.StopWatch(p.our)
+	p.our = nil
+	p.holds(func() bool { p.stopped = true; return true })
+	p.cancel()
+	p.their.Stop()
+	p.waitForEnd(w)
 }
 
 // follow reads the other side until its end.
