@@ -117,6 +117,10 @@ func (c *Connector) connect() *api.Status {
 	if c.closed {
 		return c.errClosing()
 	}
+	if status := c.refuseWork(); status != nil {
+		c.totals.Refused++
+		return status
+	}
 	c.connected++
 	c.totals.Connections++
 	c.running.Add(1)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net/netip"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -66,8 +67,10 @@ type reader struct {
 	sender    sender
 
 	part    Part
-	silence *time.Timer // runs until the Hello
-	silent  atomic.Bool // and it ran out
+	address netip.Prefix // of the client; see access.Client.Block
+	number  uint64       // later readers have higher ones
+	silence *time.Timer  // runs until the Hello
+	silent  atomic.Bool  // and it ran out
 
 	ended    chan struct{}    // closed when receiving ended
 	cause    error            // why; to be read after ended
@@ -79,6 +82,7 @@ type reader struct {
 
 	// Guarded by connector.mu.
 	since  time.Time
+	shed   bool     // Shed has disconnected it
 	found  *lookups // for the message being received
 	token  string
 	user   *access.User     // nil before the Hello
@@ -116,6 +120,7 @@ func (c *Connector) ServePart(ctx context.Context, conn MessageConn, part Part) 
 		connector: c,
 		conn:      conn,
 		part:      part,
+		address:   access.ClientOf(ctx).Block(),
 		signal:    make(chan struct{}, 1),
 		ended:     make(chan struct{}),
 		expelled:  make(chan *api.Status, 1),
@@ -166,6 +171,7 @@ func (r *reader) join() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.since = time.Now()
+	r.number = c.totals.Connections
 	c.readers[r] = struct{}{}
 }
 
@@ -268,6 +274,9 @@ func (r *reader) Collection(asked *session.Request) (*cacher.Cacher, *api.Status
 		return nil, right.refused
 	case found.status != nil:
 		return nil, found.status
+	}
+	if r.connector.config.Limits.Reached(limit.MaxMemory) { // the session counts refused subscriptions
+		return nil, api.LimitReached(limit.MaxMemory.Code, limit.MaxMemory.Name, noMemory)
 	}
 	collection, status := r.connector.acquire(r, found.schema)
 	if status == nil {

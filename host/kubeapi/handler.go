@@ -186,6 +186,12 @@ func (h *Handler) read(w *output, r *http.Request, req *request) *api.Status {
 	if req.watch {
 		req.verb = "watch"
 	}
+	if req.verb != "get" {
+		status = h.config.Limits.RefuseReached(limit.MaxMemory, "the server is short of memory: try again later")
+		if status != nil {
+			return status
+		}
+	}
 	client := clientOf(r, req.user)
 	status = h.deciding.within(client, 1, func() *api.Status { return h.admit(r, req) })
 	if status != nil {

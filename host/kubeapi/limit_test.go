@@ -177,3 +177,28 @@ func TestTheDurationOfAWatchIsALimit(t *testing.T) {
 		assert.LessOrEqual(t, time.Since(begun), 2*time.Minute)
 	})
 }
+
+func TestListsAndWatchesAreRefusedWhileMemoryIsShort(t *testing.T) {
+	limits := limit.NewSet()
+	run(t, kubeapi.Config{Limits: limits}, func(t *testing.T, w *world) {
+		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
+		w.put("a/x", "web")
+		assert.Equal(t, "ADDED x 2", watch.told())
+		limits.SetReached(limit.MaxMemory, true)
+		for _, path := range []string{"/api/v1/pods", "/api/v1/namespaces/a/pods", "/api/v1/pods?watch=1&timeoutSeconds=1"} {
+			a := w.get(path)
+			assert.Equal(t, 503, a.StatusCode, path)
+			assert.Equal(t, "5", a.Header.Get("Retry-After"))
+			assert.Contains(t, a.text, "(limit: max-memory)")
+		}
+		for _, path := range []string{"/healthz", "/api/v1/namespaces/a/pods/x", "/api"} {
+			assert.Equal(t, 200, w.get(path).StatusCode, path)
+		}
+		w.put("a/y", "web")
+		assert.Equal(t, "ADDED y 3", watch.told(), "who was there before is served on")
+		watch.close()
+		limits.SetReached(limit.MaxMemory, false)
+		assert.Equal(t, 200, w.get("/api/v1/pods").StatusCode)
+		assert.EqualValues(t, 3, limits.Refusals(limit.MaxMemory))
+	})
+}

@@ -25,7 +25,10 @@ type Limit struct {
 	Name string
 	// Default is the value of a Set that does not say otherwise.
 	Default int64
-	Unit    Unit
+	// Automatic describes a default that commands compute, such as from the memory of
+	// the machine. Default is then the value of a Set that no command has changed.
+	Automatic string
+	Unit      Unit
 	// Code is the HTTP status code of a refusal: 408 for a client that is too slow,
 	// 413 for one request that is too large, 429 for too many requests of one
 	// client, 431 for headers, 503 when the server is full. Zero means that the limit
@@ -69,11 +72,12 @@ type Set struct {
 	values   []int64
 	given    []bool
 	refusals []atomic.Uint64
+	reached  []atomic.Bool
 }
 
 // NewSet returns a Set with the default values.
 func NewSet() *Set {
-	s := &Set{values: make([]int64, len(table)), given: make([]bool, len(table)), refusals: make([]atomic.Uint64, len(table))}
+	s := &Set{values: make([]int64, len(table)), given: make([]bool, len(table)), refusals: make([]atomic.Uint64, len(table)), reached: make([]atomic.Bool, len(table))}
 	for i, l := range table {
 		s.values[i] = l.Default
 	}
@@ -98,6 +102,12 @@ func (s *Set) Duration(l *Limit) time.Duration { return time.Duration(s.Value(l)
 // shared.
 func (s *Set) With(l *Limit, value int64) *Set {
 	s.values[l.index], s.given[l.index] = value, true
+	return s
+}
+
+// WithDefault is like With for a default that a command has computed.
+func (s *Set) WithDefault(l *Limit, value int64) *Set {
+	s.values[l.index] = value
 	return s
 }
 

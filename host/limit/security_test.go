@@ -27,7 +27,11 @@ func markdown() string {
 		if l.Code != 0 {
 			status = fmt.Sprint(l.Code)
 		}
-		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s |\n", l.Name, Format(l.Unit, l.Default), status, l.Help)
+		value := Format(l.Unit, l.Default)
+		if l.Automatic != "" {
+			value = l.Automatic
+		}
+		fmt.Fprintf(&b, "| `--%s` | %s | %s | %s |\n", l.Name, value, status, l.Help)
 	}
 	return b.String()
 }

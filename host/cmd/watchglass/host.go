@@ -19,6 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/internal/interrupt"
 	"github.com/watchglass/watchglass/host/internal/listen"
+	"github.com/watchglass/watchglass/host/internal/memory"
 	"github.com/watchglass/watchglass/host/internal/reload"
 	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/server"
@@ -178,16 +179,29 @@ func (f files) watch() (stop func()) {
 	if f.Watcher == nil {
 		return func() {}
 	}
+	return background(func(ctx context.Context) { f.Run(ctx, f.hangups) })
+}
+
+// background calls run in a goroutine until stop is called, which waits for its end.
+func background(run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		f.Run(ctx, f.hangups)
+		run(ctx)
 	}()
 	return func() {
 		cancel()
 		<-done
 	}
+}
+
+// guardMemory sets the default of max-memory, and the target of the garbage collector.
+func guardMemory(limits *limit.Set) {
+	if ceiling, ok := memory.Ceiling(); ok && !limits.Given(limit.MaxMemory) {
+		limits.WithDefault(limit.MaxMemory, ceiling)
+	}
+	memory.Collect(limits)
 }
 
 // metricsWriter writes metrics in the Prometheus text format.
@@ -196,6 +210,7 @@ type metricsWriter interface{ WriteMetrics(io.Writer) }
 // newHost takes the listeners over, even when it fails.
 func newHost(l listeners, f files, source string, c connector.Config, s server.Config) (*host, error) {
 	c.Session.Server = "watchglass " + versionText()
+	guardMemory(c.Limits)
 	h := &host{connector: connector.New(c), listeners: l, files: f, log: s.Logger}
 	s.Connector = h.connector
 	if l.kubeAPI != nil {
@@ -230,6 +245,8 @@ func newHost(l listeners, f files, source string, c connector.Config, s server.C
 // writeMetrics writes what /metrics shows beside the connector's metrics.
 func (h *host) writeMetrics(w io.Writer) {
 	h.listeners.writeMetrics(w)
+	fmt.Fprintf(w, "# HELP watchglass_memory_bytes Memory of the process that max-memory limits.\n"+
+		"# TYPE watchglass_memory_bytes gauge\nwatchglass_memory_bytes %d\n", memory.Used())
 	for _, m := range h.metrics {
 		m.WriteMetrics(w)
 	}
@@ -241,6 +258,7 @@ func (h *host) writeMetrics(w io.Writer) {
 // run serves until ctx ends. Then it drains, says goodbye to the readers and closes.
 func (h *host) run(ctx context.Context) error {
 	defer h.files.watch()()
+	defer background((&memory.Guard{Limits: h.connector.Limits(), Crowd: h.connector, Log: h.log}).Run)()
 	serving := 0
 	served := make(chan error, 3)
 	if h.listeners.main != nil {

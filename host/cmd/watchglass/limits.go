@@ -12,6 +12,9 @@ func addLimits(flags *pflag.FlagSet) *limit.Set {
 	set := limit.NewSet()
 	for _, l := range limit.All() {
 		flags.Var(&limitValue{set, l}, l.Name, l.Help)
+		if l.Automatic != "" {
+			flags.Lookup(l.Name).DefValue = l.Automatic
+		}
 	}
 	return set
 }

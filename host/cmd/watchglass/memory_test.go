@@ -1,0 +1,73 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/host/embedetcd"
+)
+
+// putLargePods writes 20 pods of 200 KB that cannot be compressed below half of it.
+func putLargePods(t *testing.T, store *embedetcd.Server, round int) {
+	t.Helper()
+	noise := make([]byte, 100<<10)
+	for i := range 20 {
+		_, err := rand.Read(noise)
+		require.NoError(t, err)
+		_, err = store.Client().Put(t.Context(), fmt.Sprintf("/registry/pods/default/large-%d-%d", round, i),
+			fmt.Sprintf(`{"metadata":{"name":"large-%d-%d","namespace":"default","uid":"u"},"spec":{"nodeName":%q}}`, round, i, hex.EncodeToString(noise)))
+		require.NoError(t, err)
+	}
+}
+
+func TestAFloodDoesNotPassTheMemoryCeiling(t *testing.T) {
+	store := startEtcd(t)
+	defer store.Close()
+	putPod(t, store, "small")
+	p := startProcess(t, "serve", "--etcd-endpoints", store.Endpoints()[0], "--listen", "127.0.0.1:0", "--kube-api", "127.0.0.1:0",
+		"--max-memory", "96MiB", "--log-format", "json")
+	url := p.url()
+	healthy := dial(t, url, "")
+	s, err := healthy.Subscribe(t.Context(), everyPod)
+	require.NoError(t, err)
+	until(t, healthy, func() bool { return s.Synced })
+
+	refused := ""
+	for round := 0; refused == "" && round < 100; round++ { // 400 MB at most
+		putLargePods(t, store, round)
+		version := putPod(t, store, "small")
+		until(t, healthy, func() bool { return s.ResourceVersion >= version })
+		r := dial(t, url, "")
+		if r.Status != nil {
+			require.Equal(t, 503, r.Status.Code)
+			refused = r.Status.Cause
+		}
+		hangUp(r)
+	}
+	assert.Equal(t, "max-memory", refused)
+	assert.Contains(t, p.log.String(), "memory is above the limit")
+	for range 50 { // the flood goes on
+		r := dial(t, url, "")
+		hangUp(r)
+	}
+	resp := request(t, p.kubeURL()+"/api/v1/pods", func(*http.Request) {})
+	if resp.StatusCode == http.StatusServiceUnavailable { // unless memory is below the limit for a moment
+		assert.NotEmpty(t, resp.Header.Get("Retry-After"))
+	}
+	code, _ := get(t, url+"/healthz")
+	assert.Equal(t, http.StatusOK, code)
+	_, metrics := get(t, url+"/metrics")
+	assert.NotContains(t, metrics, "watchglass_limit_refusals_total{reason=\"max-memory\"} 0\n")
+	assert.Contains(t, metrics, "watchglass_memory_bytes ")
+	version := putPod(t, store, "small")
+	until(t, healthy, func() bool { return s.ResourceVersion >= version })
+	assert.Nil(t, healthy.Status, "who was there first is served on")
+	assert.False(t, strings.Contains(p.log.String(), "panic"))
+}

@@ -1,0 +1,108 @@
+package connector
+
+import (
+	"math/rand/v2"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/limit"
+)
+
+// shedPercent is the part of all readers that Shed disconnects at once.
+const shedPercent = 1
+
+// Count returns the number of readers, from before their Hello on.
+func (c *Connector) Count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.readers)
+}
+
+// Shed disconnects the newest readers of the heaviest clients, because the process has
+// reached max-memory: a hundredth of all and at least one, while more than keep are
+// left. The weight of a client, a user or an address, is the number of its connections
+// and their subscriptions.
+func (c *Connector) Shed(keep int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clients := map[string]*client{}
+	left := 0
+	for r := range c.readers {
+		if r.shed {
+			continue
+		}
+		left++
+		name := r.clientName()
+		if clients[name] == nil {
+			clients[name] = &client{}
+		}
+		clients[name].add(r)
+	}
+	for n := max(1, left*shedPercent/100); n > 0 && left > keep; n-- {
+		c.disconnect(heaviest(clients).removeNewest())
+		left--
+	}
+}
+
+// disconnect ends a reader's connection. It runs under the lock.
+func (c *Connector) disconnect(r *reader) {
+	status := c.config.Limits.Refuse(limit.MaxMemory, "the server is short of memory and had to disconnect you: connect again later")
+	status.RetryAfterSeconds += rand.IntN(maxReturnSeconds)
+	r.shed = true
+	r.expel(status)
+}
+
+const noMemory = "the server is short of memory: try again later"
+
+// refuseWork returns the refusal of new work while the process is short of memory.
+func (c *Connector) refuseWork() *api.Status {
+	return c.config.Limits.RefuseReached(limit.MaxMemory, noMemory)
+}
+
+// clientName tells clients apart: by user, or by address if the policy does not tell
+// users apart. It runs under the lock.
+func (r *reader) clientName() string {
+	if r.user != nil && !r.user.Shared {
+		return "user " + r.user.Name
+	}
+	return r.address.String()
+}
+
+// weight runs under the lock.
+func (r *reader) weight() int { return 1 + len(r.rights) }
+
+// client is the readers of one client.
+type client struct {
+	readers []*reader
+	weight  int
+}
+
+func (c *client) add(r *reader) {
+	c.readers = append(c.readers, r)
+	c.weight += r.weight()
+}
+
+// removeNewest returns the reader that came last, and forgets it.
+func (c *client) removeNewest() *reader {
+	newest := 0
+	for i, r := range c.readers {
+		if r.number > c.readers[newest].number {
+			newest = i
+		}
+	}
+	r := c.readers[newest]
+	last := len(c.readers) - 1
+	c.readers[newest], c.readers = c.readers[last], c.readers[:last]
+	c.weight -= r.weight()
+	return r
+}
+
+// heaviest returns the client with the most weight.
+func heaviest(clients map[string]*client) *client {
+	var heaviest *client
+	for _, one := range clients {
+		if heaviest == nil || one.weight > heaviest.weight {
+			heaviest = one
+		}
+	}
+	return heaviest
+}

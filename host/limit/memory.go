@@ -1,0 +1,30 @@
+package limit
+
+import (
+	"net/http"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// MaxMemory is the ceiling of the process. Package memory measures and applies it.
+var MaxMemory = define(Limit{
+	Name: "max-memory", Default: 1 << 62, Unit: Bytes, Code: http.StatusServiceUnavailable,
+	Automatic: "90% of the memory limit of the cgroup, or of the machine's memory",
+	Help: "memory of the process; above it new readers, subscriptions, lists and watches get 503, and while that does not help, " +
+		"the newest readers of the heaviest users or addresses are disconnected with 503, half of all readers at most",
+})
+
+// SetReached records whether the process has reached a limit.
+func (s *Set) SetReached(l *Limit, reached bool) { s.reached[l.index].Store(reached) }
+
+// Reached reports whether the process has reached a limit.
+func (s *Set) Reached(l *Limit) bool { return s != nil && s.reached[l.index].Load() }
+
+// RefuseReached counts and returns a refusal if the process has reached a limit, and
+// nil otherwise.
+func (s *Set) RefuseReached(l *Limit, message string) *api.Status {
+	if !s.Reached(l) {
+		return nil
+	}
+	return s.Refuse(l, message)
+}
