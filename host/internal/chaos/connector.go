@@ -56,7 +56,7 @@ func newConnector(n int, binary, dir string, e *etcd, ca *authority, proxies *pr
 	}
 	c.command = func() *exec.Cmd {
 		return exec.Command(binary, "serve", "--etcd-endpoints", strings.Join(endpoints, ","), "--listen", c.address,
-			"--tls-cert-file", ca.certFile(), "--tls-private-key-file", ca.keyFile(), "--linger", "1h")
+			"--tls-cert-file", ca.certFile(), "--tls-private-key-file", ca.keyFile(), "--linger", "1h", "--shutdown-delay", "500ms")
 	}
 	return c, nil
 }

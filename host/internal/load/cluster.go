@@ -87,10 +87,10 @@ func (k *cluster) populate(ctx context.Context) error {
 	return nil
 }
 
-// object renders a ConfigMap of about a kilobyte.
+// object renders a ConfigMap of about half a kilobyte.
 func (k *cluster) object(name string) source.Write {
 	var text strings.Builder
-	for range 100 {
+	for range 40 {
 		fmt.Fprintf(&text, "%x ", rand.Uint32())
 	}
 	value := fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":"load","uid":%q,"labels":{"app":"load"}},"data":{"text":%q}}`,

@@ -31,7 +31,7 @@ func (c *Config) add(flags *flag.FlagSet) {
 	flags.IntVar(&c.Idle, "idle", 10_000, "authenticated connections without a subscription")
 	flags.IntVar(&c.Informers, "informers", 500, "watches of the Kubernetes API")
 	flags.IntVar(&c.FirstSyncs, "first-syncs", 1000, "readers that ask for the whole state at the same time")
-	flags.IntVar(&c.Objects, "objects", 10_000, "objects in the cluster")
+	flags.IntVar(&c.Objects, "objects", 2000, "objects in the cluster, of half a kilobyte each")
 	flags.Float64Var(&c.Rate, "rate", 4, "changes per second")
 	flags.DurationVar(&c.Window, "window", 10*time.Second, "duration of each measurement")
 	flags.Int64Var(&c.Ceiling, "ceiling", 2<<30, "memory that the connector may use, in bytes")

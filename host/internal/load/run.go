@@ -108,6 +108,9 @@ func (m *measurement) connect(ctx, starting context.Context) error {
 			return err
 		}
 		m.report.add(cost{kind.name, kind.n, after - before, after})
+		if _, err := fmt.Fprintf(m.Out, "connected: %s, %d; the connector takes %s\n", kind.name, kind.n, megabytes(after)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
