@@ -24,7 +24,7 @@ type abuse struct {
 	// clients is how many act at the same time.
 	clients int
 	// refusals are the limits, any of which must refuse it. None means that it is
-	// heavy, and legitimate.
+	// heavy, and legitimate: each client then acts once.
 	refusals []*limit.Limit
 	// act is one attempt of one client. It ends with ctx at the latest.
 	act func(ctx context.Context, h *host)
@@ -48,7 +48,7 @@ func abuses(c Config) []*abuse {
 
 const abuser = "user-abuser"
 
-// flood lets all clients of an abuse act until ctx ends.
+// flood lets all clients of an abuse act until ctx ends, or once.
 func (a *abuse) flood(ctx context.Context, h *host) {
 	var all sync.WaitGroup
 	for range a.clients {
@@ -56,6 +56,9 @@ func (a *abuse) flood(ctx context.Context, h *host) {
 			for ctx.Err() == nil {
 				a.act(ctx, h)
 				a.attempts.Add(1)
+				if len(a.refusals) == 0 {
+					return
+				}
 			}
 		})
 	}
@@ -65,7 +68,7 @@ func (a *abuse) flood(ctx context.Context, h *host) {
 // The errors of the connections of abusers are what the connector does against them.
 
 func firstSync(ctx context.Context, h *host) {
-	conn, err := h.greet(ctx, user(len(rand.Text())), subscribe(endless))
+	conn, first, err := h.greet(ctx, user(0), subscribe(endless))
 	if err != nil {
 		return
 	}
@@ -80,7 +83,7 @@ func firstSync(ctx context.Context, h *host) {
 		case <-ctx.Done():
 		}
 	}()
-	_ = r.read(ctx, 0)
+	_ = r.read(ctx, first, 0)
 }
 
 func randomToken(ctx context.Context, h *host) {
@@ -105,7 +108,7 @@ func bigToken(ctx context.Context, h *host) {
 
 // refusedSubscriptions never reads.
 func refusedSubscriptions(ctx context.Context, h *host) {
-	conn, err := h.greet(ctx, abuser, nil)
+	conn, _, err := h.greet(ctx, abuser, nil)
 	if err != nil {
 		return
 	}
@@ -124,7 +127,7 @@ func refusedSubscriptions(ctx context.Context, h *host) {
 
 // selectors subscribes with selectors until the connection ends.
 func selectors(ctx context.Context, h *host, labels string) {
-	conn, err := h.greet(ctx, abuser, nil)
+	conn, _, err := h.greet(ctx, abuser, nil)
 	if err != nil {
 		return
 	}

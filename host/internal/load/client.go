@@ -56,25 +56,31 @@ func hello(token string) []byte {
 func user(i int) string { return "user-" + strconv.Itoa(i%20) }
 
 // greet opens a WebSocket, sends a Hello with the frames after it, and returns once
-// the connector has accepted it.
-func (h *host) greet(ctx context.Context, token string, frames []byte) (*websocket.Conn, error) {
-	conn, err := h.connect(ctx)
-	if err != nil {
-		return nil, err
+// the connector has accepted it, with the frames that came after the Welcome.
+func (h *host) greet(ctx context.Context, token string, frames []byte) (conn *websocket.Conn, rest []byte, err error) {
+	if conn, err = h.connect(ctx); err != nil {
+		return nil, nil, err
 	}
 	if err = conn.Write(ctx, websocket.MessageBinary, append(hello(token), frames...)); err == nil {
-		var first []byte
-		if _, first, err = conn.Read(ctx); err == nil {
-			if kind, _, _, bad := wire.Next(first); bad != nil || kind != wire.TypeWelcome {
-				err = fmt.Errorf("the first frame is %v, expected a Welcome", kind)
-			}
-		}
+		rest, err = welcome(ctx, conn)
 	}
 	if err != nil {
 		_ = conn.CloseNow() // the error is what counts
+		return nil, nil, err
+	}
+	return conn, rest, nil
+}
+
+func welcome(ctx context.Context, conn *websocket.Conn) (rest []byte, err error) {
+	_, message, err := conn.Read(ctx)
+	if err != nil {
 		return nil, err
 	}
-	return conn, nil
+	kind, _, rest, err := wire.Next(message)
+	if err == nil && kind != wire.TypeWelcome {
+		err = fmt.Errorf("the first frame is %v, expected a Welcome", kind)
+	}
+	return rest, err
 }
 
 func subscribe(credit uint64) []byte {
@@ -88,48 +94,55 @@ type reader struct {
 	cluster *cluster
 	latency *latencies // nil if it is not measured
 	synced  chan struct{}
+	events  wire.Events
 	changes atomic.Int64
 	rv      atomic.Uint64
+	ended   atomic.Bool
 }
 
 // read takes messages until the connection ends, slowly with a pause after each.
-func (r *reader) read(ctx context.Context, slowly time.Duration) error {
-	var f wire.Events
-	for {
-		_, message, err := r.conn.Read(ctx)
-		if err != nil {
-			return err
-		}
+// The first are the frames that came with the Welcome.
+func (r *reader) read(ctx context.Context, first []byte, slowly time.Duration) error {
+	for message := first; ; {
 		for len(message) > 0 {
 			kind, payload, rest, err := wire.Next(message)
+			if err == nil {
+				err = r.frame(ctx, kind, payload)
+			}
 			if err != nil {
 				return err
 			}
 			message = rest
-			switch kind {
-			case wire.TypeSnapshotEnd:
-				close(r.synced)
-			case wire.TypeSubscriptionStatus:
-				var status wire.SubscriptionStatus
-				if err := status.Parse(payload); err != nil {
-					return err
-				}
-				return status.Status
-			case wire.TypeEvents:
-				if err := f.Parse(payload); err != nil {
-					return err
-				}
-				r.take(&f)
-			case wire.TypePing:
-				if err := r.conn.Write(ctx, websocket.MessageBinary, (&wire.Pong{}).Append(nil)); err != nil {
-					return err
-				}
-			}
 		}
 		if slowly > 0 && !sleep(ctx, slowly) {
 			return ctx.Err()
 		}
+		var err error
+		if _, message, err = r.conn.Read(ctx); err != nil {
+			return err
+		}
 	}
+}
+
+func (r *reader) frame(ctx context.Context, kind wire.Type, payload []byte) error {
+	switch kind {
+	case wire.TypeSnapshotEnd:
+		close(r.synced)
+	case wire.TypeSubscriptionStatus:
+		var f wire.SubscriptionStatus
+		if err := f.Parse(payload); err != nil {
+			return err
+		}
+		return f.Status
+	case wire.TypeEvents:
+		if err := r.events.Parse(payload); err != nil {
+			return err
+		}
+		r.take(&r.events)
+	case wire.TypePing:
+		return r.conn.Write(ctx, websocket.MessageBinary, (&wire.Pong{}).Append(nil))
+	}
+	return nil
 }
 
 func (r *reader) take(f *wire.Events) {

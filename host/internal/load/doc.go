@@ -13,6 +13,7 @@
 // the limits that refused the abuse.
 //
 // With -check it exits with status 1 when an abuse makes a latency more than 1.5
-// times as long, when the connector's memory exceeds its ceiling, or when an abuse
-// is not refused. A healthy reader that misses an event is always an error.
+// times as long, when the connector's memory exceeds its ceiling, when an abuse is
+// not refused, or when a healthy reader is cut off. One that stays connected and
+// misses an event is always an error.
 package main

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"path/filepath"
 	"testing"
 	"time"
@@ -31,6 +32,7 @@ func TestEachAbuseIsRefusedAndHealthyReadersMissNothing(t *testing.T) {
 	require.NoError(t, report.print(t.Output()))
 	require.Len(t, report.outcomes, len(abuses(Config{})))
 	for _, o := range report.outcomes {
+		assert.Empty(t, o.beside.ended, o.name)
 		if len(o.refusals) > 0 {
 			assert.Positive(t, o.refusedBy(o.beside.refused), "%s: %v", o.name, o.beside.refused)
 		}
@@ -43,11 +45,12 @@ func TestMissedTargetsAreNamed(t *testing.T) {
 	a := &abuse{name: "unread lists", refusals: []*limit.Limit{limit.MaxRequests}}
 	r.abused(a, sample{p50: 10 * time.Millisecond, p99: 20 * time.Millisecond}, sample{p50: 15 * time.Millisecond, p99: 30 * time.Millisecond, memory: 100, refused: refused})
 	require.Empty(t, r.missed(100))
-	r.abused(a, sample{p50: time.Millisecond, p99: time.Millisecond}, sample{p50: 2 * time.Millisecond, p99: 3 * time.Millisecond, memory: 101_000_000})
+	r.abused(a, sample{p50: time.Millisecond, p99: time.Millisecond}, sample{p50: 2 * time.Millisecond, p99: 3 * time.Millisecond, memory: 101_000_000, ended: []error{errors.New("EOF")}})
 	require.Equal(t, []string{
 		"unread lists: p50 is 2.00 times as long, expected at most 1.5",
 		"unread lists: p99 is 3.00 times as long, expected at most 1.5",
 		"unread lists: the connector takes 101 MB, expected at most 100 MB",
+		"unread lists: 1 healthy readers were cut off, the first by: EOF",
 		"unread lists: was not refused by max-requests",
 	}, r.missed(100_000_000))
 	r.add(cost{"reader", 10, 400_000, 50_000_000})

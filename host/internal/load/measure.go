@@ -39,6 +39,7 @@ type sample struct {
 	memory   int64   // the most
 	cores    float64 // processor time by time
 	refused  map[string]int
+	ended    []error // why healthy readers ended
 }
 
 // measure observes the connector until ctx ends, or until done returns true.

@@ -73,12 +73,12 @@ func (r *report) print(out io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(t, "abuse\tclients\tp50\tbeside\tratio\tp99\tbeside\tratio\tcores\tbeside\tmemory\trefused\t")
+	fmt.Fprintln(t, "abuse\tclients\tp50\tbeside\tratio\tp99\tbeside\tratio\tcores\tbeside\tmemory\tcut off\trefused\t")
 	for _, o := range r.outcomes {
-		fmt.Fprintf(t, "%s\t%d\t%v\t%v\t%.2f\t%v\t%v\t%.2f\t%.2f\t%.2f\t%s\t%s\t\n", o.name, o.clients,
+		fmt.Fprintf(t, "%s\t%d\t%v\t%v\t%.2f\t%v\t%v\t%.2f\t%.2f\t%.2f\t%s\t%d\t%s\t\n", o.name, o.clients,
 			short(o.alone.p50), short(o.beside.p50), ratio(o.beside.p50, o.alone.p50),
 			short(o.alone.p99), short(o.beside.p99), ratio(o.beside.p99, o.alone.p99),
-			o.alone.cores, o.beside.cores, megabytes(o.beside.memory), reasons(o.beside.refused))
+			o.alone.cores, o.beside.cores, megabytes(o.beside.memory), len(o.beside.ended), reasons(o.beside.refused))
 	}
 	return t.Flush()
 }
@@ -108,6 +108,9 @@ func (r *report) missed(ceiling int64) (all []string) {
 		}
 		if o.beside.memory > ceiling {
 			all = append(all, fmt.Sprintf("%s: the connector takes %s, expected at most %s", o.name, megabytes(o.beside.memory), megabytes(ceiling)))
+		}
+		if n := len(o.beside.ended); n > 0 {
+			all = append(all, fmt.Sprintf("%s: %d healthy readers were cut off, the first by: %v", o.name, n, o.beside.ended[0]))
 		}
 		if len(o.refusals) > 0 && o.refusedBy(o.beside.refused) == 0 {
 			all = append(all, fmt.Sprintf("%s: was not refused by %s", o.name, o.refusals[0].Name))

@@ -33,7 +33,7 @@ type measurement struct {
 	healthy   []*reader
 	informers []*informer
 	mu        sync.Mutex
-	lost      error // a healthy reader that ended
+	ended     []error // why healthy readers ended
 }
 
 // Run measures. The report is complete unless there is an error.
@@ -117,7 +117,7 @@ func (m *measurement) connect(ctx, starting context.Context) error {
 
 // open subscribes a healthy reader and waits for the whole state.
 func (m *measurement) open(starting, ctx context.Context, h *host, i int) (*reader, error) {
-	conn, err := h.greet(ctx, user(i), subscribe(endless))
+	conn, first, err := h.greet(ctx, user(i), subscribe(endless))
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,8 @@ func (m *measurement) open(starting, ctx context.Context, h *host, i int) (*read
 	}
 	m.running.Go(func() {
 		defer conn.CloseNow()
-		if err := r.read(ctx, 0); ctx.Err() == nil {
+		if err := r.read(ctx, first, 0); ctx.Err() == nil {
+			r.ended.Store(true)
 			m.fail(fmt.Errorf("healthy reader %d ended: %w", i, err))
 		}
 	})
@@ -135,20 +136,23 @@ func (m *measurement) open(starting, ctx context.Context, h *host, i int) (*read
 	case <-r.synced:
 		return r, nil
 	case <-starting.Done():
-		return nil, fmt.Errorf("reader %d has not received the whole state: %w", i, errors.Join(starting.Err(), m.failed()))
+		return nil, fmt.Errorf("reader %d has not received the whole state: %w", i, errors.Join(append(m.failures(), starting.Err())...))
 	}
 }
 
 func (m *measurement) fail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.lost = errors.Join(m.lost, err)
+	m.ended = append(m.ended, err)
 }
 
-func (m *measurement) failed() error {
+// failures returns why healthy readers have ended since the last call.
+func (m *measurement) failures() []error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.lost
+	ended := m.ended
+	m.ended = nil
+	return ended
 }
 
 // openReader opens a reader of the kind of its number: of each hundred, ten are slow
@@ -156,10 +160,10 @@ func (m *measurement) failed() error {
 func (m *measurement) openReader(starting, ctx context.Context, h *host, i int) error {
 	switch {
 	case i%100 == 99:
-		return m.hold(ctx, h, i, subscribe(endless), func(context.Context, *reader) {})
+		return m.hold(ctx, h, i, subscribe(endless), func(context.Context, *reader, []byte) {})
 	case i%10 == 8:
-		return m.hold(ctx, h, i, subscribe(64<<10), func(ctx context.Context, r *reader) {
-			_ = r.read(ctx, time.Second) // the connector may cut a slow reader
+		return m.hold(ctx, h, i, subscribe(64<<10), func(ctx context.Context, r *reader, first []byte) {
+			_ = r.read(ctx, first, time.Second) // the connector may cut a slow reader
 		})
 	}
 	r, err := m.open(starting, ctx, h, i)
@@ -173,20 +177,20 @@ func (m *measurement) openReader(starting, ctx context.Context, h *host, i int) 
 }
 
 func (m *measurement) openIdle(ctx context.Context, h *host, i int) error {
-	return m.hold(ctx, h, i, nil, func(ctx context.Context, r *reader) {
-		_ = r.read(ctx, 0) // answers pings until the end of the measurement
+	return m.hold(ctx, h, i, nil, func(ctx context.Context, r *reader, first []byte) {
+		_ = r.read(ctx, first, 0) // answers pings until the end of the measurement
 	})
 }
 
 // hold opens a connection that lasts until ctx ends.
-func (m *measurement) hold(ctx context.Context, h *host, i int, frames []byte, use func(context.Context, *reader)) error {
-	conn, err := h.greet(ctx, user(i), frames)
+func (m *measurement) hold(ctx context.Context, h *host, i int, frames []byte, use func(context.Context, *reader, []byte)) error {
+	conn, first, err := h.greet(ctx, user(i), frames)
 	if err != nil {
 		return err
 	}
 	m.running.Go(func() {
 		defer conn.CloseNow()
-		use(ctx, &reader{conn: conn, cluster: m.cluster, synced: make(chan struct{})})
+		use(ctx, &reader{conn: conn, cluster: m.cluster, synced: make(chan struct{})}, first)
 		<-ctx.Done()
 	})
 	return nil
@@ -198,6 +202,11 @@ func (m *measurement) openInformer(ctx context.Context, h *host, i int) error {
 		return err
 	}
 	m.running.Go(informer.read)
+	for informer.changes.Load() < int64(m.Objects) {
+		if !sleep(ctx, 20*time.Millisecond) {
+			return ctx.Err()
+		}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.informers = append(m.informers, informer)
@@ -222,8 +231,10 @@ func (m *measurement) abuse(ctx context.Context) error {
 		if err := m.complete(ctx); err != nil {
 			return fmt.Errorf("after %s: %w", a.name, err)
 		}
+		beside.ended = m.failures()
 		m.report.abused(a, alone, beside)
-		if _, err := fmt.Fprintf(m.Out, "%s: %d attempts, refused: %s\n", a.name, a.attempts.Load(), reasons(beside.refused)); err != nil {
+		if _, err := fmt.Fprintf(m.Out, "%s: %d attempts, refused: %s; healthy readers that ended: %v\n",
+			a.name, a.attempts.Load(), reasons(beside.refused), beside.ended); err != nil {
 			return err
 		}
 	}
@@ -231,9 +242,10 @@ func (m *measurement) abuse(ctx context.Context) error {
 }
 
 // window measures for the length of a window. Without one it measures until the
-// abuse is refused, or was tried often enough, and objects have changed meanwhile.
+// abuse is refused and objects have changed meanwhile. What nothing refuses ends by
+// itself.
 func (m *measurement) window(ctx context.Context, a *abuse) (sample, error) {
-	if m.Window > 0 {
+	if m.Window > 0 && (a == nil || len(a.refusals) > 0) {
 		ctx, cancel := context.WithTimeout(ctx, m.Window)
 		defer cancel()
 		return m.measure(ctx, func(map[string]int) bool { return false })
@@ -261,30 +273,28 @@ func (m *measurement) beside(ctx context.Context, a *abuse, h *host) (sample, er
 	return s, err
 }
 
-// complete waits until every healthy reader has received every change.
+// complete waits until every healthy reader that has not ended has received every
+// change, each once.
 func (m *measurement) complete(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	written, last := m.cluster.written.Load(), m.cluster.last.Load()
 	for i, r := range m.healthy {
-		for r.rv.Load() < last {
-			if err := m.failed(); err != nil {
-				return err
-			}
+		for r.rv.Load() < last && !r.ended.Load() {
 			if !sleep(ctx, 20*time.Millisecond) {
 				return fmt.Errorf("healthy reader %d is at version %d, expected %d", i, r.rv.Load(), last)
 			}
 		}
-		if got := r.changes.Load(); got != written {
+		if got := r.changes.Load(); got != written && !r.ended.Load() {
 			return fmt.Errorf("healthy reader %d received %d changes, expected %d", i, got, written)
 		}
 	}
 	for i, f := range m.informers {
-		for f.changes.Load() < written {
+		for f.changes.Load() < int64(m.Objects)+written {
 			if !sleep(ctx, 20*time.Millisecond) {
-				return fmt.Errorf("informer %d received %d events, expected at least %d", i, f.changes.Load(), written)
+				return fmt.Errorf("informer %d received %d events, expected at least %d", i, f.changes.Load(), int64(m.Objects)+written)
 			}
 		}
 	}
-	return m.failed()
+	return nil
 }
