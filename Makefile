@@ -54,7 +54,7 @@ packaging: js/dist/index.js js/packaging/node_modules ## Install the packed npm 
 flakes: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## Run each package and test file COUNT times (default 20) beside LOAD busy processes (default 2), all or PKGS='./host/server js/build/test/wire.test.js', and list the tests that failed
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum -flakes -count $(COUNT) -load $(LOAD) $(PKGS)
 
-lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript, the import rules and the size of the module
+lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript, the import rules, licenses, known vulnerabilities (if their databases can be reached) and the size of the module
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt would change:"; echo "$$out"; exit 1; }
 	go vet ./...
 	go -C host/conformance vet ./selectors
@@ -65,6 +65,7 @@ lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript,
 	js/node_modules/.bin/tsc --noEmit -p examples/dashboard
 	js/node_modules/.bin/tsc --noEmit -p examples/edge
 	go test -run 'Imports' ./core
+	go run ./host/internal/dependencies
 	@go run ./host/internal/bench -only P7 -check
 
 scenarios: $(WASM) js/node_modules ## Replay the scenarios in five runtimes and compare every byte
@@ -110,6 +111,9 @@ golden: $(WASM) ## Rewrite the golden files: wire frames, scenarios, ABI (read t
 	go test ./core/wire -update
 	go test ./core/coretest -run TestScenarios -rewrite
 	go test ./wasm/guest -update
+
+licenses: ## Rewrite host/THIRD_PARTY.md, the licenses of everything that is linked in
+	go run ./host/internal/dependencies -write
 
 clean: ## Remove everything that was built
 	rm -rf $(BUILD) js/dist js/build examples/dashboard/dist examples/edge/dist
@@ -180,4 +184,4 @@ js/build/bench: js/node_modules js/bench/node_modules $(JS_SRC) $(shell git ls-f
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: demo edge build test test-edge flakes lint scenarios sim chaos load rules packaging mutants bench bench-json bench-edge fuzz conformance golden clean wasm js dashboard worker help
+.PHONY: demo edge build test test-edge flakes lint scenarios sim chaos load rules packaging mutants bench bench-json bench-edge fuzz conformance golden licenses clean wasm js dashboard worker help

@@ -1,0 +1,41 @@
+// Dependencies checks what the project depends on: every module that is linked into a
+// product must have an allowed license and be listed in host/THIRD_PARTY.md, and
+// neither Go modules nor npm packages may have known vulnerabilities. The databases of
+// vulnerabilities are on the network; without them that part is skipped.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+)
+
+const document = "host/THIRD_PARTY.md"
+
+// packages are the directories with npm packages.
+var packages = []string{"js", "examples/edge"}
+
+func main() {
+	write := flag.Bool("write", false, "write "+document+" and check nothing else")
+	flag.Parse()
+	if err := run(context.Background(), *write); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, write bool) error {
+	errs := []error{licenses(document, !write)}
+	if !write {
+		for _, dir := range packages {
+			errs = append(errs, npmLicenses(dir+"/package-lock.json"))
+		}
+		errs = append(errs, goVulnerabilities(ctx, os.Stdout))
+		for _, dir := range packages {
+			errs = append(errs, npmVulnerabilities(ctx, dir, os.Stdout))
+		}
+	}
+	return errors.Join(errs...)
+}
