@@ -32,6 +32,7 @@ if (process.argv.includes("--test")) {
     platform: "neutral",
   });
   await build({ ...common, entryPoints: { node: "src/index.ts" }, outdir: "dist", platform: "node", plugins: [onNode], external: ["ws"] });
+  await build({ ...common, entryPoints: ["src/react.ts"], outdir: "dist", platform: "neutral", external: ["react"] });
   // The runtime of Durable Objects loads the module by import.
   await build({ ...common, entryPoints: ["src/edge.ts"], outdir: "dist", platform: "neutral", external: ["./watchglass.wasm"] });
   // That of other workers is a few lines over index.js, so it is no bundle.

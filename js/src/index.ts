@@ -2,12 +2,14 @@ import { checkWorker, uint32 } from "./check.js";
 import { Client, type Attach } from "./client.js";
 import { badRequest } from "./errors.js";
 import { identify } from "./identity.js";
+import { lazy, type WatchglassClient } from "./lazy.js";
 import { attachWorker, type ToPage, type WorkerCandidate, type WorkerPort } from "./port.js";
 import { startEngine } from "./start.js";
 import { movedByVite } from "./vite.js";
 import type { ConnectOptions, Watchglass } from "./types.js";
 
 export { WatchglassError } from "./errors.js";
+export type { WatchglassClient } from "./lazy.js";
 export type * from "./types.js";
 
 /**
@@ -27,6 +29,15 @@ export async function connect(url: string | URL, options: ConnectOptions = {}): 
   const client = await (runsInline(options) ? attachInline(target, options) : attachToWorker(target, options));
   reconnectWhenOnline(client);
   return client;
+}
+
+/**
+ * Returns a client that connects when it is first used, with the arguments of
+ * {@link connect}. It touches no API of browsers before that, so a module that is also
+ * loaded on a server may make one.
+ */
+export function createClient(url: string | URL, options: ConnectOptions = {}): WatchglassClient {
+  return lazy(() => connect(url, options));
 }
 
 /**

@@ -1,0 +1,403 @@
+// What adapters of frameworks share: stores of one value each, which components
+// subscribe to. A store opens what it shows with update and closes it with stop, and
+// may be updated again afterwards.
+
+import { messageOf, type WatchglassError } from "./errors.js";
+import type { WatchglassClient } from "./lazy.js";
+import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
+import type {
+  Collection,
+  CollectionOptions,
+  CollectionStatus,
+  KubeObject,
+  ObjectHandle,
+  Row,
+  Schema,
+  Selectors,
+  State,
+  Status,
+  View,
+  ViewOptions,
+  ViewSnapshot,
+  ViewState,
+  Watchglass,
+} from "./types.js";
+
+/** How long a collection stays open after its last user. A component that replaces another finds it in sync. */
+export const lingerMillis = 5000;
+
+/** The scope and the options of a collection, without a state to restore. */
+export type Scope = Omit<CollectionOptions, "restore">;
+
+interface Shared {
+  collection: Collection<any>;
+  users: number;
+  timer: ReturnType<typeof setTimeout> | undefined;
+}
+
+/** The collections that the components of one client have open. */
+class Collections {
+  readonly #open = new Map<string, Shared>();
+
+  /** Opens a collection, or joins those who have it open. Returns how to leave, once. */
+  join<T extends object>(wg: Watchglass, resource: string, scope: Scope): [collection: Collection<T>, leave: () => void] {
+    const key = JSON.stringify([resource, scope.namespace, scope.labelSelector, scope.fieldSelector, scope.metadataOnly, scope.columns]);
+    let shared = this.#open.get(key);
+    if (!shared || shared.collection.status.state === "closed") {
+      shared = { collection: wg.collection(resource, scope), users: 0, timer: undefined };
+      this.#open.set(key, shared);
+    }
+    const joined = shared;
+    clearTimeout(joined.timer);
+    joined.users++;
+    return [joined.collection, () => this.#leave(key, joined)];
+  }
+
+  #leave(key: string, shared: Shared): void {
+    if (--shared.users > 0) return;
+    shared.timer = setTimeout(() => {
+      if (this.#open.get(key) === shared) this.#open.delete(key);
+      shared.collection.close();
+    }, lingerMillis);
+    (shared.timer as { unref?: () => void }).unref?.(); // a program in Node may end before that
+  }
+}
+
+const collections = new WeakMap<Watchglass, Collections>();
+
+function collectionsOf(wg: Watchglass): Collections {
+  let all = collections.get(wg);
+  if (!all) collections.set(wg, (all = new Collections()));
+  return all;
+}
+
+/** A value that changes, as `useSyncExternalStore` and the stores of Svelte take it. */
+export interface Store<Value> {
+  /** Frozen, and the same object until it changes. */
+  readonly get: () => Value;
+  /** Calls a listener after every change, at most once per animation frame. Returns a function that unsubscribes. */
+  readonly subscribe: (listener: () => void) => () => void;
+}
+
+/** The part that all stores have in common: a value, its listeners, and one thing opened on the client. */
+abstract class Live<Value extends object> implements Store<Value> {
+  readonly #client: WatchglassClient;
+  readonly #listeners = new Listeners();
+  readonly #notify = (): void => this.#listeners.call();
+  #value: Value;
+  #cleanups: (() => void)[] = [];
+  /** Counts what was opened, so that a connection that comes late opens nothing. */
+  #generation = 0;
+
+  constructor(client: WatchglassClient, initial: Value) {
+    this.#client = client;
+    this.#value = Object.freeze(initial);
+  }
+
+  readonly get = (): Value => this.#value;
+
+  readonly subscribe = (listener: () => void): (() => void) => this.#listeners.add(listener);
+
+  /** Closes what is open. The value stays. */
+  stop(): void {
+    this.#generation++;
+    for (const cleanup of this.#cleanups.splice(0).reverse()) cleanup();
+    offNextFrame(this.#notify);
+  }
+
+  protected set(changes: Partial<Value>): void {
+    const entries = Object.entries(changes) as [keyof Value, Value[keyof Value]][];
+    if (entries.every(([name, value]) => Object.is(this.#value[name], value))) return;
+    this.#value = Object.freeze({ ...this.#value, ...changes });
+    onNextFrame(this.#notify);
+  }
+
+  /** Stops, and then opens something else once the client is connected. */
+  protected restart(open: (wg: Watchglass) => void, failed: (status: Status) => void): void {
+    this.stop();
+    const generation = this.#generation;
+    this.#client.connect().then((wg) => {
+      if (generation === this.#generation) open(wg);
+    }).catch((error: unknown) => {
+      if (generation === this.#generation) failed(statusOf(error));
+    });
+  }
+
+  /** Does something when what is open is closed. */
+  protected onStop(cleanup: () => void): void {
+    this.#cleanups.push(cleanup);
+  }
+
+  protected join<T extends object>(wg: Watchglass, resource: string, scope: Scope): Collection<T> {
+    const [collection, leave] = collectionsOf(wg).join<T>(wg, resource, scope);
+    this.onStop(leave);
+    return collection;
+  }
+}
+
+/** The class of the error may be that of another entry of the package, so it is known by its name. */
+function statusOf(error: unknown): Status {
+  if (error instanceof Error && error.name === "WatchglassError") return (error as WatchglassError).status;
+  return { code: 500, reason: "InternalError", message: messageOf(error) };
+}
+
+/** What a view shows, and how current it is. */
+export interface ViewValue {
+  rows: readonly Row[];
+  /** Rows that match, in the window or not. */
+  total: number;
+  offset: number;
+  counts: ViewSnapshot["counts"];
+  /** `loading` until the rows are those of the current query. The rows of the query before stay until then. */
+  view: ViewState;
+  /** How current the collection is. */
+  state: State;
+  /** Why the query was refused, or why the collection is not current. */
+  error: Status | undefined;
+  /** Known once the collection has been in sync. */
+  schema: Schema | undefined;
+}
+
+export const emptyView: ViewValue = Object.freeze({
+  rows: Object.freeze([]),
+  total: 0,
+  offset: 0,
+  counts: Object.freeze([]),
+  view: "loading",
+  state: "connecting",
+  error: undefined,
+  schema: undefined,
+});
+
+/** Options of a view and of the collection that it is a view of. */
+export interface QueryOptions extends ViewOptions {
+  /** The part of the resource that the page keeps; the view's own selectors choose from it. Default: all of it. */
+  scope?: Scope;
+}
+
+interface Opened {
+  /** Of the collection. */
+  key: string;
+  /** Undefined before there is a connection. */
+  view: View | undefined;
+  query: ViewOptions;
+}
+
+/** A live view of a resource. */
+export class LiveView extends Live<ViewValue> {
+  #opened: Opened | undefined;
+
+  constructor(client: WatchglassClient) {
+    super(client, { ...emptyView });
+  }
+
+  /** Shows another query. The same collection stays open, and its rows until those of the new query are there. */
+  update(resource: string, { scope = {}, ...query }: QueryOptions): void {
+    const key = JSON.stringify([resource, scope]);
+    const opened = this.#opened;
+    if (opened?.key !== key) return this.#open(key, resource, scope, query);
+    const { offset, limit, ...rest } = query;
+    const { offset: _, limit: __, ...before } = opened.query;
+    opened.query = query;
+    if (!opened.view) return;
+    if (JSON.stringify(rest) !== JSON.stringify(before)) opened.view.query(query).catch(() => {}); // the view shows the error
+    else opened.view.move(offset ?? 0, limit ?? 100);
+  }
+
+  override stop(): void {
+    this.#opened = undefined;
+    super.stop();
+  }
+
+  #open(key: string, resource: string, scope: Scope, query: ViewOptions): void {
+    const opened: Opened = { key, view: undefined, query };
+    this.restart(
+      (wg) => {
+        const collection = this.join(wg, resource, scope);
+        const view = (opened.view = collection.view(opened.query));
+        view.ready.catch(() => {}); // the view shows the error
+        const show = (): void => {
+          const { rows, total, offset, counts } = view.snapshot;
+          const { state, error } = collection.status;
+          this.set({ rows, total, offset, counts, view: view.state, state, error: view.error ?? error, schema: collection.schema });
+        };
+        this.onStop(() => view.close());
+        this.onStop(view.subscribe(show));
+        this.onStop(collection.subscribe(show));
+        show();
+      },
+      (error) => this.set({ view: "error", error }),
+    );
+    this.#opened = opened;
+    this.set({ ...emptyView });
+  }
+}
+
+/** All objects of a resource, decoded. */
+export interface ObjectsValue<T extends object = KubeObject> {
+  /** In the order of their keys. */
+  objects: readonly T[];
+  /** The objects are all that match, as of some moment. */
+  loaded: boolean;
+  state: State;
+  error: Status | undefined;
+}
+
+export const noObjects: ObjectsValue<never> = Object.freeze({ objects: Object.freeze([]), loaded: false, state: "connecting", error: undefined });
+
+/**
+ * All objects of a resource that match. It decodes every object, so a table of many
+ * is better served by a {@link LiveView}.
+ */
+export class LiveObjects<T extends object = KubeObject> extends Live<ObjectsValue<T>> {
+  #key = "";
+
+  constructor(client: WatchglassClient) {
+    super(client, { ...noObjects });
+  }
+
+  update(resource: string, { scope = {}, ...selectors }: Selectors & { scope?: Scope }): void {
+    const key = JSON.stringify([resource, scope, selectors]);
+    if (key === this.#key) return;
+    this.restart(
+      (wg) => {
+        const collection = this.join<T>(wg, resource, scope);
+        const show = (): void => this.set({ state: collection.status.state, error: collection.status.error });
+        this.onStop(collection.subscribe(show));
+        show();
+        const abort = new AbortController();
+        this.onStop(() => abort.abort());
+        void this.#follow(collection, selectors, abort.signal);
+      },
+      (error) => this.set({ error }),
+    );
+    this.#key = key;
+    this.set({ ...noObjects });
+  }
+
+  override stop(): void {
+    this.#key = "";
+    super.stop();
+  }
+
+  /** Follows a watch, and begins again with the state when its history is lost. */
+  async #follow(collection: Collection<T>, selectors: Selectors, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const objects = new Map<string, T>();
+      let loaded = false;
+      let due = false;
+      const publish = (): void => {
+        due = false;
+        if (loaded && !signal.aborted) this.set({ objects: Object.freeze(sorted(objects)), loaded });
+      };
+      try {
+        for await (const event of collection.watch({ ...selectors, sendInitialEvents: true, allowWatchBookmarks: true, signal })) {
+          if (event.type === "BOOKMARK") loaded ||= event.initialEventsEnd;
+          else if (event.type === "DELETED") objects.delete(keyOf(event.object));
+          else objects.set(keyOf(event.object), event.object);
+          if (!loaded || due) continue;
+          due = true;
+          onNextFrame(publish);
+        }
+        return; // with its collection
+      } catch (error) {
+        if (signal.aborted) return;
+        const status = statusOf(error);
+        if (status.code === 410) continue;
+        this.set({ error: status });
+        return;
+      } finally {
+        offNextFrame(publish);
+      }
+    }
+  }
+}
+
+function keyOf(object: object): string {
+  const { namespace, name } = (object as KubeObject).metadata;
+  return namespace ? `${namespace}/${name}` : name;
+}
+
+function sorted<T>(objects: Map<string, T>): T[] {
+  return [...objects].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
+}
+
+/** One object, and how current it is. */
+export interface ObjectValue<T extends object = KubeObject> {
+  /** Undefined when there is no object, or nothing is known yet. */
+  object: T | undefined;
+  /** Whether there is such an object. Undefined before that is known. */
+  exists: boolean | undefined;
+  state: State;
+  error: Status | undefined;
+}
+
+export const noObject: ObjectValue<never> = Object.freeze({ object: undefined, exists: undefined, state: "connecting", error: undefined });
+
+/** One object. */
+export class LiveObject<T extends object = KubeObject> extends Live<ObjectValue<T>> {
+  #key = "";
+
+  constructor(client: WatchglassClient) {
+    super(client, { ...noObject });
+  }
+
+  update(resource: string, name: string): void {
+    const key = JSON.stringify([resource, name]);
+    if (key === this.#key) return;
+    this.restart(
+      (wg) => {
+        const handle: ObjectHandle<T> = wg.object<T>(resource, name);
+        handle.ready.catch(() => {}); // the handle shows the error
+        const show = (): void => this.set({ object: handle.current, exists: handle.exists, state: handle.state, error: handle.error });
+        this.onStop(() => handle.close());
+        this.onStop(handle.subscribe(show));
+        show();
+      },
+      (error) => this.set({ error }),
+    );
+    this.#key = key;
+    this.set({ ...noObject });
+  }
+
+  override stop(): void {
+    this.#key = "";
+    super.stop();
+  }
+}
+
+export const unknownStatus: CollectionStatus = Object.freeze({ state: "connecting" });
+
+interface StatusValue {
+  status: CollectionStatus;
+}
+
+/** How current a collection is. */
+export class LiveStatus extends Live<StatusValue> {
+  #key = "";
+
+  constructor(client: WatchglassClient) {
+    super(client, { status: unknownStatus });
+  }
+
+  update(resource: string, scope: Scope): void {
+    const key = JSON.stringify([resource, scope]);
+    if (key === this.#key) return;
+    this.restart(
+      (wg) => {
+        const collection = this.join(wg, resource, scope);
+        const show = (): void => this.set({ status: collection.status });
+        this.onStop(collection.subscribe(show));
+        show();
+      },
+      (error) => this.set({ status: Object.freeze({ state: "reconnecting", error }) }),
+    );
+    this.#key = key;
+    this.set({ status: unknownStatus });
+  }
+
+  override stop(): void {
+    this.#key = "";
+    super.stop();
+  }
+}

@@ -1,0 +1,134 @@
+/** React hooks over watchglass. The entry `watchglass/react`. */
+import { createContext, createElement, useContext, useEffect, useState, useSyncExternalStore, type ReactElement, type ReactNode } from "react";
+import type { WatchglassClient } from "./lazy.js";
+import {
+  emptyView,
+  LiveObject,
+  LiveObjects,
+  LiveStatus,
+  LiveView,
+  noObject,
+  noObjects,
+  unknownStatus,
+  type ObjectsValue,
+  type ObjectValue,
+  type QueryOptions,
+  type Scope,
+  type Store,
+  type ViewValue,
+} from "./live.js";
+import type { CollectionStatus, KubeObject, Selectors, Status } from "./types.js";
+
+export type { ObjectsValue, ObjectValue, QueryOptions, Scope, ViewValue } from "./live.js";
+
+const ClientContext = createContext<WatchglassClient | undefined>(undefined);
+
+/** Gives the components below a client, which the program makes once with `createClient`. */
+export function WatchglassProvider({ client, children }: { client: WatchglassClient; children?: ReactNode }): ReactElement {
+  return createElement(ClientContext.Provider, { value: client }, children);
+}
+
+/** Returns the client of the provider above. Throws without one. */
+export function useWatchglass(): WatchglassClient {
+  const client = useContext(ClientContext);
+  if (!client) throw new Error("there is no WatchglassProvider above this component; wrap the application in one");
+  return client;
+}
+
+interface Updated<Args extends unknown[]> {
+  update(...args: Args): void;
+  stop(): void;
+}
+
+/**
+ * Keeps a store for as long as the component is mounted. The store is updated when the
+ * text of its arguments changes, so that options may be written in place.
+ */
+function useLive<Value, Args extends unknown[]>(make: (client: WatchglassClient) => Store<Value> & Updated<Args>, initial: Value, ...args: Args): Value {
+  const client = useWatchglass();
+  const [live, setLive] = useState(() => ({ client, store: make(client) }));
+  if (live.client !== client) setLive({ client, store: make(client) });
+  const { store } = live;
+  const key = JSON.stringify(args);
+  useEffect(() => store.update(...(JSON.parse(key) as Args)), [store, key]);
+  useEffect(() => () => store.stop(), [store]);
+  return useSyncExternalStore(store.subscribe, store.get, () => initial);
+}
+
+/**
+ * Returns the live rows of a resource: a window of those that match, sorted.
+ *
+ * The component renders again when the window, its total, its counts or its state
+ * changes, at most once per animation frame. Rows keep their identity while they are
+ * unchanged. On a server, and until the first rows are there, `view` is `loading`.
+ */
+export function useView(resource: string, options: QueryOptions = {}): ViewValue {
+  return useLive((client) => new LiveView(client), emptyView, resource, options);
+}
+
+/** Returns all objects of a resource that match, decoded. A long table is better served by {@link useView}. */
+export function useWatch<T extends object = KubeObject>(resource: string, options: Selectors & { scope?: Scope } = {}): ObjectsValue<T> {
+  return useLive((client) => new LiveObjects<T>(client), noObjects as ObjectsValue<T>, resource, options);
+}
+
+/** Returns one object. The key is "namespace/name", or "name" of a cluster-scoped object. */
+export function useObject<T extends object = KubeObject>(resource: string, key: string): ObjectValue<T> {
+  return useLive((client) => new LiveObject<T>(client), noObject as ObjectValue<T>, resource, key);
+}
+
+/** Returns how current a collection is, and keeps it open. */
+export function useStatus(resource: string, scope: Scope = {}): CollectionStatus {
+  return useLive((client) => new LiveStatus(client), unknown, resource, scope).status;
+}
+
+const unknown = { status: unknownStatus };
+
+/** What {@link useK8sWatchResource} watches: one object if there is a name, else a list. */
+export interface WatchK8sResource {
+  /** Such as "v1/pods" or "apps/v1/deployments". */
+  resource: string;
+  namespace?: string;
+  name?: string;
+  /** A label selector such as "app in (web,api)", or the members of a Kubernetes LabelSelector. */
+  selector?: string | { matchLabels?: Record<string, string>; matchExpressions?: { key: string; operator: "In" | "NotIn" | "Exists" | "DoesNotExist"; values?: string[] }[] };
+}
+
+/**
+ * Returns `[data, loaded, error]` as the hook of that name in the OpenShift console
+ * does, so that a component of its plugins needs another import only.
+ */
+export function useK8sWatchResource<T extends object = KubeObject | KubeObject[]>({ resource, namespace = "", name, selector }: WatchK8sResource): [data: T | undefined, loaded: boolean, error: Status | undefined] {
+  const client = useWatchglass();
+  type Watched = Store<ObjectsValue | ObjectValue> & Updated<[resource: string, namespace: string, name: string | undefined, labelSelector: string]>;
+  const make = (): Watched => {
+    const one = new LiveObject(client);
+    const all = new LiveObjects(client);
+    let current: LiveObject | LiveObjects = all;
+    return {
+      get: () => current.get(),
+      subscribe(listener) {
+        const stops = [one.subscribe(listener), all.subscribe(listener)];
+        return () => stops.forEach((stop) => stop());
+      },
+      update(resource, namespace, name, labelSelector) {
+        if (name) (all.stop(), (current = one), one.update(resource, namespace ? `${namespace}/${name}` : name));
+        else (one.stop(), (current = all), all.update(resource, { namespace, labelSelector }));
+      },
+      stop: () => (one.stop(), all.stop()),
+    };
+  };
+  const value = useLive<ObjectsValue | ObjectValue, [string, string, string | undefined, string]>(make, name ? noObject : noObjects, resource, namespace, name, labelSelectorOf(selector));
+  if ("objects" in value) return [value.loaded ? (value.objects as T) : undefined, value.loaded, value.error];
+  return [value.object as T | undefined, value.exists !== undefined, value.error];
+}
+
+function labelSelectorOf(selector: WatchK8sResource["selector"]): string {
+  if (selector === undefined || typeof selector === "string") return selector ?? "";
+  const terms = Object.entries(selector.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
+  for (const { key, operator, values = [] } of selector.matchExpressions ?? []) {
+    const term = { In: `${key} in (${values.join(",")})`, NotIn: `${key} notin (${values.join(",")})`, Exists: key, DoesNotExist: `!${key}` }[operator];
+    if (!term) throw new Error(`the selector's operator is "${operator}"; expected In, NotIn, Exists or DoesNotExist`);
+    terms.push(term);
+  }
+  return terms.join(",");
+}
