@@ -50,6 +50,10 @@ func (f *hostFlags) addDelay(flags *pflag.FlagSet, delay time.Duration) {
 	flags.DurationVar(&f.delay, "shutdown-delay", delay, "time to serve on after SIGTERM, while /readyz reports that the server is not ready; Ctrl-C does not wait")
 }
 
+func (f *hostFlags) addPrivate(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.private, "metrics-on-admin", false, "serve /metrics, and why /readyz is not ready, on --admin and not on --listen")
+}
+
 func (f *hostFlags) add(flags *pflag.FlagSet) {
 	f.logFlags.add(flags)
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address to serve on; port 0 takes a free one")
@@ -60,7 +64,7 @@ func (f *hostFlags) add(flags *pflag.FlagSet) {
 	flags.Var(&f.proxies, "trusted-proxy", "address or network (10.0.0.0/8) of a proxy that tells the client's address in X-Forwarded-For, "+
 		"for logs and the limits per address (repeatable)")
 	flags.StringVar(&f.auditLog, "audit-log", "", `file to append the audit log to, who read what as one JSON object a line; "-" for standard output`)
-	flags.BoolVar(&f.private, "metrics-on-admin", false, "serve /metrics, and why /readyz is not ready, on --admin and not on --listen")
+	f.addPrivate(flags)
 	f.limits = addLimits(flags)
 }
 
@@ -97,14 +101,14 @@ func (f *hostFlags) bind(log *slog.Logger) (listeners, error) {
 	if f.listen == "" {
 		return listeners{}, errors.New(`--listen "": expected an address such as 127.0.0.1:8080`)
 	}
-	if f.private && f.admin == "" {
-		return listeners{}, errors.New("--metrics-on-admin needs --admin ADDRESS, such as 127.0.0.1:8082")
-	}
 	return f.bindGiven(log)
 }
 
 // bindGiven takes those addresses that are given.
 func (f *hostFlags) bindGiven(log *slog.Logger) (listeners, error) {
+	if f.private && f.admin == "" {
+		return listeners{}, errors.New("--metrics-on-admin needs --admin ADDRESS, such as 127.0.0.1:8082")
+	}
 	var l listeners
 	for _, a := range []struct {
 		flag, address string

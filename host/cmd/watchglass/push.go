@@ -65,6 +65,7 @@ It serves no readers here. With --listen it tells how it is: /healthz, /readyz a
 	f.limits = addLimits(cmd.Flags())
 	cmd.Flags().StringVar(&f.listen, "listen", "", "address to serve /healthz, /readyz and /metrics on, such as 127.0.0.1:8080")
 	cmd.Flags().StringVar(&f.admin, "admin", "", "loopback address for watchglass inspect, such as 127.0.0.1:8082")
+	f.addPrivate(cmd.Flags())
 	cmd.Flags().StringSliceVar(&f.resources, "resources", nil, "what to bring, such as pods or apps/v1/deployments (repeatable)")
 	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the token that the edge wants; it is read anew for every connection")
 	cmd.Flags().DurationVar(&f.progress, "progress", 30*time.Second, "how often to tell the edge that nothing is missing, which wakes it up")
@@ -107,7 +108,7 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 			Keep:    envelope.Options{KeepSecretData: f.allowSecretData},
 			Session: session.Config{ProgressMillis: f.progress.Milliseconds()},
 		},
-		server.Config{Logger: log, HealthOnly: true, Ready: up.ready})
+		server.Config{Logger: log, HealthOnly: true, Private: f.private, Ready: up.ready})
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -71,6 +72,7 @@ func TestMistakesOfPushAreNamed(t *testing.T) {
 		"push wss://edge/clusters/a/watch --resources po --etcd-endpoints x:1":            "a connector feeds /feed, as in wss://edge.example.com/feed",
 		"push wss://u:p@edge.example/feed --resources po --etcd-endpoints x:1":            "carries credentials",
 		"push wss://edge/feed --resources po --etcd-endpoints x:1 --token-file /no/file":  "--token-file: open /no/file",
+		"push wss://edge/feed --resources po --etcd-endpoints x:1 --metrics-on-admin":     "--metrics-on-admin needs --admin ADDRESS",
 		"push wss://edge/feed --resources po --etcd-endpoints x:1 --token-file /dev/null": "--token-file /dev/null: the file is empty",
 	} {
 		t.Run(args, func(t *testing.T) {
@@ -80,4 +82,26 @@ func TestMistakesOfPushAreNamed(t *testing.T) {
 			assert.Contains(t, c.log.String(), message)
 		})
 	}
+}
+
+func TestPushServesItsMetricsOnAdminAlone(t *testing.T) {
+	health, admin := freeAddress(t), freeAddress(t)
+	start(t, "push", "ws://127.0.0.1:1/feed", "--resources", "pods", "--etcd-endpoints", "127.0.0.1:1",
+		"--listen", health, "--admin", admin, "--metrics-on-admin")
+	for _, address := range []string{health, admin} {
+		eventually(t, func() bool {
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				return false
+			}
+			return conn.Close() == nil
+		})
+	}
+	code, _ := get(t, "http://"+health+"/metrics")
+	assert.Equal(t, 404, code)
+	code, body := get(t, "http://"+health+"/readyz")
+	assert.Equal(t, "503 not ready: reason withheld: ask the admin address\n", fmt.Sprint(code, " ", body))
+	code, body = get(t, "http://"+admin+"/metrics")
+	assert.Equal(t, 200, code)
+	assert.Contains(t, body, "watchglass_readers 0\n")
 }
