@@ -47,6 +47,7 @@ type Handler struct {
 	stop     context.CancelFunc
 	draining atomic.Bool // Drain was called
 	counts   counts
+	open     openWatches
 
 	// Requests take seats while they wait for Access, wait for objects, and are
 	// answered. Each kind has seats of its own: neither strangers nor those who wait

@@ -30,6 +30,7 @@ func (h *Handler) watch(out *output, r *http.Request, req *request) *api.Status 
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	defer context.AfterFunc(h.stopping, cancel)()
+	defer h.open.add(clientOf(r, req.user), cancel)()
 	watch, err := h.config.Backend.Watch(ctx, req.resource, WatchOptions{
 		Namespace: req.namespace, Selection: req.selection,
 		ResourceVersion: req.resourceVersion, Match: req.match, SendInitialEvents: req.sendInitialEvents,

@@ -11,7 +11,7 @@ var MaxMemory = define(Limit{
 	Name: "max-memory", Default: 1 << 62, Unit: Bytes, Code: http.StatusServiceUnavailable,
 	Automatic: "90% of the memory limit of the cgroup, or of the machine's memory",
 	Help: "memory of the process; above it new readers, subscriptions, lists and watches get 503, and while that does not help, " +
-		"the newest readers of the heaviest users or addresses are disconnected with 503, half of all readers at most",
+		"the newest readers and watches of the heaviest users or addresses are ended, half of all at most",
 })
 
 // SetReached records whether the process has reached a limit.

@@ -262,7 +262,11 @@ func (h *host) writeMetrics(w io.Writer) {
 // run serves until ctx ends. Then it drains, says goodbye to the readers and closes.
 func (h *host) run(ctx context.Context) error {
 	defer h.files.watch()()
-	defer background((&memory.Guard{Limits: h.connector.Limits(), Crowd: h.connector, Log: h.log}).Run)()
+	guard := memory.Guard{Limits: h.connector.Limits(), Crowds: []memory.Crowd{h.connector}, Log: h.log}
+	if h.kubeAPI != nil {
+		guard.Crowds = append(guard.Crowds, h.kubeAPI.handler)
+	}
+	defer background(guard.Run)()
 	serving := 0
 	served := make(chan error, 3)
 	if h.listeners.main != nil {

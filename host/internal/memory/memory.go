@@ -67,25 +67,25 @@ func Collect(limits *limit.Set) {
 
 func percent(bytes, percent int64) int64 { return bytes / 100 * percent }
 
-// Crowd is the readers of a connector.
+// Crowd is the readers of a connector, or the watches of a Kubernetes API.
 type Crowd interface {
 	// Count returns the number of readers.
 	Count() int
-	// Shed disconnects the newest readers of the heaviest clients, a hundredth of all
-	// and at least one, while more than keep are left.
+	// Shed ends the newest readers of the heaviest clients, a hundredth of all and at
+	// least one, while more than keep are left.
 	Shed(keep int)
 }
 
 // Guard measures the process and sets whether it has reached max-memory.
 type Guard struct {
 	Limits *limit.Set
-	Crowd  Crowd
+	Crowds []Crowd
 	Log    *slog.Logger
 	Used   func() int64 // nil means [Used]
 
 	reached bool
-	above   int // measurements in a row above the limit
-	keep    int // readers that stay however long memory is above the limit
+	above   int   // measurements in a row above the limit
+	keep    []int // readers of each crowd that stay however long memory is above the limit
 }
 
 // Run measures until ctx ends.
@@ -112,11 +112,16 @@ func (g *Guard) measure() {
 	case now > most:
 		if !g.reached {
 			g.set(true)
-			g.keep = (g.Crowd.Count() + 1) / 2
+			g.keep = g.keep[:0]
+			for _, crowd := range g.Crowds {
+				g.keep = append(g.keep, (crowd.Count()+1)/2)
+			}
 			g.Log.Warn("memory is above the limit: new work is refused", "limit", "--max-memory", "bytes", most, "used", now)
 		}
 		if g.above++; g.above%shedAfter == 0 {
-			g.Crowd.Shed(g.keep)
+			for i, crowd := range g.Crowds {
+				crowd.Shed(g.keep[i])
+			}
 		}
 		return
 	case g.reached && now < percent(most, resumePercent):

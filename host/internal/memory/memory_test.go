@@ -35,7 +35,7 @@ func TestWorkIsRefusedAboveTheLimitWithHysteresis(t *testing.T) {
 		limits := limit.NewSet().With(limit.MaxMemory, 1000)
 		var log bytes.Buffer
 		used := int64(900)
-		g := &Guard{Limits: limits, Crowd: &crowd{9}, Log: slog.New(slog.NewTextHandler(&log, nil)), Used: func() int64 { return used }}
+		g := &Guard{Limits: limits, Crowds: []Crowd{&crowd{9}}, Log: slog.New(slog.NewTextHandler(&log, nil)), Used: func() int64 { return used }}
 		ctx, cancel := context.WithCancel(t.Context())
 		go g.Run(ctx)
 		refuses := func(now int64) bool {
@@ -69,7 +69,7 @@ func TestReadersAreShedOnlyWhileMemoryStaysAboveTheLimit(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxMemory, 1000)
 	readers := &crowd{9}
 	used := int64(2000)
-	g := &Guard{Limits: limits, Crowd: readers, Log: slog.New(slog.DiscardHandler), Used: func() int64 { return used }}
+	g := &Guard{Limits: limits, Crowds: []Crowd{readers, &crowd{}}, Log: slog.New(slog.DiscardHandler), Used: func() int64 { return used }}
 	measure := func(times int) int {
 		for range times {
 			g.measure()

@@ -1,0 +1,84 @@
+package kubeapi
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/watchglass/watchglass/host/limit"
+)
+
+// shedPercent is the part of all watches that Shed ends at once.
+const shedPercent = 1
+
+// openWatches are the watches that Shed can end.
+type openWatches struct {
+	mu      sync.Mutex
+	clients map[string][]*openWatch // the newest last
+	count   int
+}
+
+type openWatch struct{ end context.CancelFunc }
+
+// add registers a watch of a client until remove is called.
+func (o *openWatches) add(client string, end context.CancelFunc) (remove func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.clients == nil {
+		o.clients = map[string][]*openWatch{}
+	}
+	w := &openWatch{end}
+	o.clients[client] = append(o.clients[client], w)
+	o.count++
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.remove(client, w)
+	}
+}
+
+// remove forgets a watch, if it is known. It runs under mu.
+func (o *openWatches) remove(client string, w *openWatch) {
+	i := slices.Index(o.clients[client], w)
+	if i < 0 {
+		return
+	}
+	o.count--
+	if o.clients[client] = slices.Delete(o.clients[client], i, i+1); len(o.clients[client]) == 0 {
+		delete(o.clients, client)
+	}
+}
+
+// removeNewestOfHeaviest forgets the newest watch of the client with the most. It runs
+// under mu.
+func (o *openWatches) removeNewestOfHeaviest() *openWatch {
+	heaviest := ""
+	for client, watches := range o.clients {
+		if heaviest == "" || len(watches) > len(o.clients[heaviest]) {
+			heaviest = client
+		}
+	}
+	watches := o.clients[heaviest]
+	newest := watches[len(watches)-1]
+	o.remove(heaviest, newest)
+	return newest
+}
+
+// Count returns the number of open watches.
+func (h *Handler) Count() int {
+	h.open.mu.Lock()
+	defer h.open.mu.Unlock()
+	return h.open.count
+}
+
+// Shed ends the newest watches of the clients with the most, because the process has
+// reached max-memory: a hundredth of all and at least one, while more than keep are
+// left. Their clients watch again, and get 503 while memory is short.
+func (h *Handler) Shed(keep int) {
+	h.open.mu.Lock()
+	defer h.open.mu.Unlock()
+	for n := max(1, h.open.count*shedPercent/100); n > 0 && h.open.count > keep; n-- {
+		h.config.Limits.Count(limit.MaxMemory)
+		h.open.removeNewestOfHeaviest().end()
+	}
+}
