@@ -57,7 +57,14 @@ func TestTheDashboardShowsARealCluster(t *testing.T) {
 // startDemo runs the command of the README and returns the address it prints.
 func startDemo(t *testing.T, kubeconfig string) string {
 	t.Helper()
-	cmd := exec.Command("../../../build/watchglass", "demo", "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0")
+	return startBinary(t, 1, "demo", "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0")[0]
+}
+
+// startBinary runs the binary until the test ends and returns the first n addresses
+// that it prints.
+func startBinary(t *testing.T, n int, args ...string) []string {
+	t.Helper()
+	cmd := exec.Command("../../../build/watchglass", args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -66,11 +73,13 @@ func startDemo(t *testing.T, kubeconfig string) string {
 		cmd.Process.Signal(syscall.SIGTERM)
 		cmd.Wait()
 	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err)
-	url := address.FindString(line)
-	require.NotEmpty(t, url, line)
-	return url
+	var urls []string
+	for lines := bufio.NewReader(out); len(urls) < n; {
+		line, err := lines.ReadString('\n')
+		require.NoError(t, err)
+		urls = append(urls, address.FindAllString(line, -1)...)
+	}
+	return urls
 }
 
 func openPage(t *testing.T, url string) context.Context {
