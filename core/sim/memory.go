@@ -39,7 +39,7 @@ func (w *world) scarcity() bool {
 }
 
 // largestRevision is more than a revision takes, which no message splits.
-const largestRevision = 2000
+const largestRevision = 4000
 
 // checkMemory: the history keeps to its limit, and what all collections hold to
 // the budget, but for what came in one message before a collection was given up.

@@ -19,7 +19,7 @@ import (
 // of another, whatever the client requests (rule B25).
 func TestAnswersDiscloseNothingOfOtherNamespaces(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ann": {
-		"get v1/configmaps known in namespace team-a", "list v1/configmaps in namespace team-a", "watch v1/configmaps in namespace team-a",
+		"get v1/configmaps known in namespace team-b", "list v1/configmaps in namespace team-b", "watch v1/configmaps in namespace team-b",
 	}}}
 	run(t, kubeapi.Config{Access: rules}, func(t *testing.T, w *world) {
 		var planted sentinel.Set
@@ -41,8 +41,8 @@ func TestAnswersDiscloseNothingOfOtherNamespaces(t *testing.T) {
 		}
 		synctest.Wait()
 		probe := &kubeapitest.Probe{
-			T: t, Resource: "/api/v1/configmaps", Mine: "team-a", Foreign: "team-b", Known: "known", Planted: &planted,
-			MayRead: func(name string) bool { return strings.HasPrefix(name, "team-a/") },
+			T: t, Resource: "/api/v1/configmaps", Mine: "team-b", Foreign: "team-a", Known: "known", Planted: &planted,
+			MayRead: func(name string) bool { return strings.HasPrefix(name, "team-b/") },
 			Do: func(method, path string, header http.Header) *http.Response {
 				r, err := http.NewRequestWithContext(t.Context(), method, "http://cluster"+path, nil)
 				require.NoError(t, err)

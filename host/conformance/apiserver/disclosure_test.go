@@ -38,10 +38,10 @@ func plantSentinels(t *testing.T, planted *sentinel.Set) {
 // listeners (rule B25).
 func TestRBACDisclosesNothingOfOtherNamespaces(t *testing.T) {
 	shared.clear(t)
-	grant(t, "ben", "a", "configmaps")
+	grant(t, "ben", "b", "configmaps")
 	var planted sentinel.Set
 	plantSentinels(t, &planted)
-	mayRead := func(name string) bool { return strings.HasPrefix(name, "a/") }
+	mayRead := func(name string) bool { return strings.HasPrefix(name, "b/") }
 	urls := startBinary(t, 2, "serve", "--kubeconfig", shared.kubeconfig(t, admin), "--auth", "kube",
 		"--listen", "127.0.0.1:0", "--kube-api", "127.0.0.1:0", "--log-level", "error")
 	kubernetes, page := urls[0], urls[1]
@@ -57,7 +57,7 @@ func TestRBACDisclosesNothingOfOtherNamespaces(t *testing.T) {
 	}
 
 	(&connectortest.Probe{
-		T: t, Token: ben, Resource: "v1/configmaps", Mine: "a", Foreign: "b", Known: "known", Planted: &planted, MayRead: mayRead,
+		T: t, Token: ben, Resource: "v1/configmaps", Mine: "b", Foreign: "a", Known: "known", Planted: &planted, MayRead: mayRead,
 		Dial: func() connectortest.Conn {
 			conn, err := connectortest.Dial(t.Context(), "ws"+strings.TrimPrefix(page, "http")+"/watch")
 			require.NoError(t, err)
@@ -65,10 +65,12 @@ func TestRBACDisclosesNothingOfOtherNamespaces(t *testing.T) {
 		},
 	}).Run()
 	(&kubeapitest.Probe{
-		T: t, Resource: "/api/v1/configmaps", Mine: "a", Foreign: "b", Known: "known", Planted: &planted, MayRead: mayRead,
-		Do: func(method, path string, header http.Header) *http.Response { return do(kubernetes, method, path, header) },
+		T: t, Resource: "/api/v1/configmaps", Mine: "b", Foreign: "a", Known: "known", Planted: &planted, MayRead: mayRead,
+		Do: func(method, path string, header http.Header) *http.Response {
+			return do(kubernetes, method, path, header)
+		},
 	}).Run()
-	for _, path := range []string{"/metrics", "/readyz", "/readyz?verbose", "/healthz", "/", "/inspect", "/watch", "/api/v1/namespaces/b/configmaps"} {
+	for _, path := range []string{"/metrics", "/readyz", "/readyz?verbose", "/healthz", "/", "/inspect", "/watch", "/api/v1/namespaces/a/configmaps"} {
 		response := do(page, http.MethodGet, path, http.Header{"Accept": {"application/json"}})
 		body, err := io.ReadAll(response.Body)
 		require.NoError(t, err)

@@ -54,19 +54,19 @@ func TestRestrictedTokensReceiveNothingOfOtherNamespaces(t *testing.T) {
 	r := start(t, 20)
 	var planted sentinel.Set
 	r.plant(&planted)
-	mine := r.sign(func(c *token.Claims) { c.Namespaces = []string{"team-a"} })
-	mayRead := func(name string) bool { return strings.HasPrefix(name, "team-a/") }
+	mine := r.sign(func(c *token.Claims) { c.Namespaces = []string{"team-b"} })
+	mayRead := func(name string) bool { return strings.HasPrefix(name, "team-b/") }
 	t.Run("Kubernetes API", func(t *testing.T) {
 		client := &http.Client{Transport: &http.Transport{DisableCompression: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 		(&kubeapitest.Probe{
-			T: t, Resource: "/api/v1/configmaps", Mine: "team-a", Foreign: "team-b", Known: "known", Planted: &planted, MayRead: mayRead,
+			T: t, Resource: "/api/v1/configmaps", Mine: "team-b", Foreign: "team-a", Known: "known", Planted: &planted, MayRead: mayRead,
 			Do: r.asker(t, client, mine),
 		}).Run()
 	})
 	t.Run("WebSocket", func(t *testing.T) {
 		r := &rig{t, r.demo}
 		(&connectortest.Probe{
-			T: t, Resource: "v1/configmaps", Mine: "team-a", Foreign: "team-b", Known: "known", Planted: &planted, MayRead: mayRead,
+			T: t, Resource: "v1/configmaps", Mine: "team-b", Foreign: "team-a", Known: "known", Planted: &planted, MayRead: mayRead,
 			Dial: func() connectortest.Conn {
 				conn, _, err := r.dial("/watch?resource=v1/configmaps", []string{wire.Subprotocol}, "Authorization", "Bearer "+mine)
 				require.NoError(r, err)
