@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -24,8 +25,10 @@ type authority struct {
 	dir         string
 }
 
-func newAuthority(dir string) (*authority, error) {
-	a := &authority{dir: dir}
+// root is the same for all runs of a process, because Go reads the system's roots
+// once.
+var root = sync.OnceValues(func() (*authority, error) {
+	a := &authority{}
 	var err error
 	if a.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, err
@@ -36,10 +39,18 @@ func newAuthority(dir string) (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.certificate, err = x509.ParseCertificate(raw); err != nil {
+	a.certificate, err = x509.ParseCertificate(raw)
+	return a, err
+})
+
+// newAuthority writes the certificates of a run to a directory.
+func newAuthority(dir string) (*authority, error) {
+	ca, err := root()
+	if err != nil {
 		return nil, err
 	}
-	if err := writePEM(a.caFile(), "CERTIFICATE", raw); err != nil {
+	a := &authority{certificate: ca.certificate, key: ca.key, serial: ca.serial, dir: dir}
+	if err := writePEM(a.caFile(), "CERTIFICATE", a.certificate.Raw); err != nil {
 		return nil, err
 	}
 	_, err = a.issue()
