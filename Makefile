@@ -64,6 +64,7 @@ lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript,
 	cd js && npm run --silent typecheck
 	js/node_modules/.bin/tsc --noEmit -p examples/dashboard
 	js/node_modules/.bin/tsc --noEmit -p examples/edge
+	js/node_modules/.bin/tsc --noEmit -p examples/react
 	go test -run 'Imports' ./core
 	go run ./host/internal/dependencies
 	@go run ./host/internal/bench -only P7 -check
