@@ -15,7 +15,8 @@ import (
 type Connector struct {
 	config Config
 	access access.Policy // Config.Access, enforced
-	start  time.Time     // of a monotonic clock
+	probe  *probe
+	start  time.Time // of a monotonic clock
 
 	// stopping ends when Close begins: upstream watches stop and readers are
 	// told goodbye. killed ends when Close runs out of patience.
@@ -50,6 +51,7 @@ func New(config Config) *Connector {
 		tellers:     newTellers(),
 	}
 	c.stopping, c.stop = context.WithCancel(context.Background())
+	c.probe = newProbe(config.Source, c.stopping)
 	c.killed, c.kill = context.WithCancel(context.Background())
 	return c
 }

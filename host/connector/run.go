@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/host/internal/backoff"
 	"github.com/watchglass/watchglass/host/source"
 )
 
@@ -14,7 +13,7 @@ import (
 // upstream watch: everything the source hands over is handled here.
 func (col *collection) run(ctx context.Context, decoder *decoder) {
 	s := &sink{col: col, decoder: decoder}
-	var pause backoff.Pauses
+	again := retry{probe: col.connector.probe}
 	for ctx.Err() == nil {
 		from := s.at
 		col.update(func(int64) { col.connector.totals.Streams++ })
@@ -27,7 +26,8 @@ func (col *collection) run(ctx context.Context, decoder *decoder) {
 			col.retire(changed)
 			return
 		}
-		wait := max(pause.Next(time.Now()), retryAfter(err))
+		earliest := retryAfter(err)
+		wait := max(again.pauses.Next(time.Now()), earliest)
 		if expired(err) {
 			s.at = 0
 			if from != 0 { // list at once, unless it was the list that expired
@@ -35,7 +35,7 @@ func (col *collection) run(ctx context.Context, decoder *decoder) {
 			}
 		}
 		col.failed(err, s.at, wait)
-		backoff.Sleep(ctx, wait)
+		again.sleep(ctx, wait, earliest)
 	}
 }
 
@@ -67,7 +67,7 @@ func (col *collection) failed(err error, next api.ResourceVersion, wait time.Dur
 		}
 	})
 	col.connector.config.Logger.Warn("upstream watch ended, trying again",
-		"resource", col.resource.String(), "resourceVersion", next.String(), "in", wait, "error", err)
+		"resource", col.resource.String(), "resourceVersion", next.String(), "within", wait, "error", err)
 }
 
 // recovered notes that the source delivers, not merely that it has begun to. It

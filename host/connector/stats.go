@@ -50,6 +50,21 @@ type ResourceStats struct {
 	Err      error
 }
 
+// staleAfter is longer than a source may take to report progress (source.Sink).
+const staleAfter = 15 * time.Second
+
+// Stale returns for how long a cached collection may have missed changes, and why.
+// The reason is empty while the collection is current.
+func (s ResourceStats) Stale() (since time.Duration, reason string) {
+	switch {
+	case s.Err != nil:
+		return s.Behind, s.Err.Error()
+	case s.Behind > staleAfter:
+		return s.Behind, "the source has reported no progress"
+	}
+	return 0, ""
+}
+
 // Stats takes a snapshot.
 func (c *Connector) Stats() Stats {
 	c.mu.Lock()

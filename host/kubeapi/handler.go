@@ -31,7 +31,7 @@ type Config struct {
 	// Limits holds the resource limits of the server and counts when they act. Nil
 	// means the defaults, uncounted.
 	Limits *limit.Set
-	// Ready says why the source cannot be reached, for /readyz. Nil means that it
+	// Ready returns why requests cannot be served, for /readyz. Nil means that they
 	// always can.
 	Ready func(context.Context) error
 	// Server names this build in /version, as a semantic version's build

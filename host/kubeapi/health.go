@@ -13,7 +13,7 @@ import (
 const readyTimeout = 3 * time.Second
 
 // health answers /livez, /readyz and /healthz as kube-apiserver does, and likewise
-// everybody: why a check failed is for whoever runs it. Only /readyz asks the source,
+// everybody: why a check failed is for whoever runs it. Only /readyz checks the source,
 // because without it a restart would not help.
 func (h *Handler) health(w http.ResponseWriter, r *http.Request, name string) {
 	var told strings.Builder

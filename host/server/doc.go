@@ -2,6 +2,14 @@
 // /watch, /healthz and /readyz for whoever runs it, /metrics, and the dashboard
 // at / when it was built into the binary.
 //
+// # Readiness
+//
+// /readyz answers 200 while readers can be served: from a collection that is cached,
+// current or stale, or because the source answers. One lost source therefore does not
+// remove every replica from a load balancer. With ?verbose it has a line for each
+// resource: current, stale and for how long, or not cached. Why it is stale, which
+// may name addresses, is for the handler that [Server.Private] returns.
+//
 // # The page
 //
 // The directory page is compiled in. A clean checkout has only a placeholder

@@ -8,10 +8,9 @@ import (
 	"net/http"
 	"strings"
 	"time"
-)
 
-// readyTimeout is how long the source may take to answer.
-const readyTimeout = 3 * time.Second
+	"github.com/watchglass/watchglass/host/connector"
+)
 
 // alive answers /healthz: the process handles requests.
 func alive(w http.ResponseWriter, _ *http.Request) {
@@ -20,26 +19,33 @@ func alive(w http.ResponseWriter, _ *http.Request) {
 
 // readiness is the answer of /readyz.
 type readiness struct {
-	Ready   bool     `json:"ready"`
-	Reasons []string `json:"reasons"` // why not; empty when ready
+	Ready     bool                `json:"ready"`
+	Reasons   []string            `json:"reasons"` // why not; empty when ready
+	Resources []resourceReadiness `json:"resources,omitempty"`
 }
 
-// ready answers /readyz: readers that connect now can be served. Whoever
-// accepts JSON gets it.
-func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	answerReady(w, r, s.readiness(r.Context()))
+// resourceReadiness is what readers of one resource get.
+type resourceReadiness struct {
+	Resource        string  `json:"resource"`
+	State           string  `json:"state"` // current, stale, or not cached
+	ResourceVersion string  `json:"resourceVersion,omitempty"`
+	StaleSeconds    float64 `json:"staleSeconds"`
+	Reason          string  `json:"reason,omitempty"` // for operators
 }
 
-// readyWithoutReasons answers /readyz for strangers.
-func (s *Server) readyWithoutReasons(w http.ResponseWriter, r *http.Request) {
-	state := s.readiness(r.Context())
-	if !state.Ready {
-		state.Reasons = []string{"reason withheld: ask the admin address"}
+// ready answers /readyz: 200 while readers that connect now can be served, if need be
+// from collections that are stale. With ?verbose it says which are, and with the header
+// Accept: application/json it is JSON.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) { s.answerReady(w, r, false) }
+
+// readyWithReasons is ready for operators: error texts name addresses of the source.
+func (s *Server) readyWithReasons(w http.ResponseWriter, r *http.Request) { s.answerReady(w, r, true) }
+
+func (s *Server) answerReady(w http.ResponseWriter, r *http.Request, reasons bool) {
+	state := s.readiness(r.Context(), reasons)
+	if r.URL.Query().Has("verbose") && (reasons || !s.config.Private) {
+		state.Resources = s.resources(reasons)
 	}
-	answerReady(w, r, state)
-}
-
-func answerReady(w http.ResponseWriter, r *http.Request, state readiness) {
 	code := http.StatusOK
 	if !state.Ready {
 		code = http.StatusServiceUnavailable
@@ -51,27 +57,82 @@ func answerReady(w http.ResponseWriter, r *http.Request, state readiness) {
 		json.NewEncoder(w).Encode(state)
 		return
 	}
-	if state.Ready {
-		plain(w, code, "ready\n")
-		return
-	}
-	plain(w, code, "not ready: "+strings.Join(state.Reasons, "; ")+"\n")
+	plain(w, code, state.text())
 }
 
-func (s *Server) readiness(ctx context.Context) readiness {
+func (s *Server) readiness(ctx context.Context, reasons bool) readiness {
 	state := readiness{Reasons: []string{}}
 	if s.draining.Load() || s.stopping.Err() != nil {
 		state.Reasons = append(state.Reasons, "the server is shutting down")
 	}
-	if s.config.Ready != nil {
-		ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-		defer cancel()
-		if err := s.config.Ready(ctx); err != nil {
-			state.Reasons = append(state.Reasons, "the source cannot be reached: "+err.Error())
+	if err := s.config.Connector.Ready(ctx); err != nil {
+		reason := "the source cannot be reached"
+		if reasons {
+			reason += ": " + err.Error()
 		}
+		state.Reasons = append(state.Reasons, reason)
 	}
 	state.Ready = len(state.Reasons) == 0
 	return state
+}
+
+// resources describes every resource that is watched at the source.
+func (s *Server) resources(reasons bool) []resourceReadiness {
+	var all []resourceReadiness
+	for _, stats := range s.config.Connector.Stats().Resources {
+		one := resourceReadiness{Resource: stats.Resource.String()}
+		since, reason := stats.Stale()
+		switch {
+		case !stats.Ready:
+			one.State = "not cached"
+			if stats.Err == nil {
+				reason = "the first list has not ended"
+			}
+		case reason != "":
+			one.State, one.StaleSeconds = "stale", since.Seconds()
+		default:
+			one.State = "current"
+		}
+		if stats.Ready {
+			one.ResourceVersion = stats.ResourceVersion.String()
+		}
+		if reasons {
+			one.Reason = reason
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// staleness returns how many cached resources are stale, and for how long at most.
+func staleness(all []connector.ResourceStats) (stale int, longest time.Duration) {
+	for _, stats := range all {
+		if since, reason := stats.Stale(); stats.Ready && reason != "" {
+			stale, longest = stale+1, max(longest, since)
+		}
+	}
+	return stale, longest
+}
+
+func (r *readiness) text() string {
+	var b strings.Builder
+	for _, one := range r.Resources {
+		b.WriteString(one.Resource + ": " + one.State)
+		if one.State == "stale" {
+			fmt.Fprintf(&b, " for %.0fs", one.StaleSeconds)
+		}
+		if one.ResourceVersion != "" {
+			b.WriteString(" at resourceVersion " + one.ResourceVersion)
+		}
+		if one.Reason != "" {
+			b.WriteString(": " + one.Reason)
+		}
+		b.WriteByte('\n')
+	}
+	if r.Ready {
+		return b.String() + "ready\n"
+	}
+	return b.String() + "not ready: " + strings.Join(r.Reasons, "; ") + "\n"
 }
 
 func plain(w http.ResponseWriter, code int, text string) {
@@ -94,6 +155,9 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 	metric("unauthenticated_connections", "gauge", "Connections that are not authenticated, or wait for a request.", unauthenticated)
 	metric("authenticated_connections", "gauge", "Connections of readers, and of requests to the Kubernetes API.", authenticated)
 	metric("upstream_watches", "gauge", "Resources being watched at the source.", len(stats.Resources))
+	stale, longest := staleness(stats.Resources)
+	metric("stale_resources", "gauge", "Cached resources that may have missed changes.", stale)
+	metric("stale_seconds", "gauge", "Longest time that a cached resource may have missed changes; 0 while all are current.", longest.Seconds())
 	metric("connections_total", "counter", "Readers that connected, with or without a token that is accepted.", t.Connections)
 	metric("refused_total", "counter", "Readers that were turned away because there were too many.", t.Refused)
 	metric("malformed_total", "counter", "Readers that were closed because they broke the protocol.", t.Malformed)

@@ -39,9 +39,6 @@ type Config struct {
 	// TrustedProxies are addresses of proxies that tell the address of a client in
 	// X-Forwarded-For, for logs and for the limits per address.
 	TrustedProxies []netip.Prefix
-	// Ready says why the source cannot be reached, for /readyz. Nil means
-	// that it always can.
-	Ready func(context.Context) error
 	// Metrics writes what else /metrics says, in the Prometheus text format.
 	// Nil means nothing.
 	Metrics func(io.Writer)
@@ -50,8 +47,8 @@ type Config struct {
 	// HealthOnly serves no readers and no page: health and metrics alone, of a
 	// connector whose readers come another way.
 	HealthOnly bool
-	// Private keeps /metrics, and why /readyz is not ready, for the handler that
-	// Server.Private returns.
+	// Private keeps /metrics, and the resources of /readyz?verbose, for the handler
+	// that Server.Private returns.
 	Private bool
 	// PingInterval is how often a connection is asked for a sign of life. Zero means
 	// the limit of that name.
@@ -110,10 +107,8 @@ func New(config Config) (*Server, error) {
 func (s *Server) routes(page http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /healthz", s.logged(http.HandlerFunc(alive)))
-	if s.config.Private {
-		mux.Handle("GET /readyz", s.logged(http.HandlerFunc(s.readyWithoutReasons)))
-	} else {
-		mux.Handle("GET /readyz", s.logged(http.HandlerFunc(s.ready)))
+	mux.Handle("GET /readyz", s.logged(http.HandlerFunc(s.ready)))
+	if !s.config.Private {
 		mux.Handle("GET /metrics", s.logged(http.HandlerFunc(s.metrics)))
 	}
 	if !s.config.HealthOnly {
@@ -145,7 +140,7 @@ func (s *Server) Attach(server *http.Server) { s.admission.Attach(server) }
 // address that only operators reach.
 func (s *Server) Private() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /readyz", s.ready)
+	mux.HandleFunc("GET /readyz", s.readyWithReasons)
 	mux.HandleFunc("GET /metrics", s.metrics)
 	return mux
 }

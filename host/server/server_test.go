@@ -3,7 +3,6 @@ package server_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -27,6 +26,7 @@ import (
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/server"
+	"github.com/watchglass/watchglass/host/source"
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
@@ -48,12 +48,22 @@ func start(t *testing.T, config server.Config) *rig {
 // startWithin starts a server with limits other than the defaults.
 func startWithin(t *testing.T, limits *limit.Set, config server.Config) *rig {
 	t.Helper()
+	return startFrom(t, nil, limits, config)
+}
+
+// startFrom starts a server whose source is wrapped.
+func startFrom(t *testing.T, wrap func(*memory.Source) source.Source, limits *limit.Set, config server.Config) *rig {
+	t.Helper()
 	r := &rig{source: memory.New()}
+	var from source.Source = r.source
+	if wrap != nil {
+		from = wrap(r.source)
+	}
 	for i := range 20 {
 		r.put(fmt.Sprintf("pod-%d", i))
 	}
 	quiet := slog.New(slog.DiscardHandler)
-	r.connector = connector.New(connector.Config{Source: r.source, Logger: quiet, Limits: limits})
+	r.connector = connector.New(connector.Config{Source: from, Logger: quiet, Limits: limits})
 	config.Connector = r.connector
 	if config.Logger == nil {
 		config.Logger = quiet
@@ -272,28 +282,6 @@ func TestOriginThatIsNone(t *testing.T) {
 		_, err := server.New(server.Config{Connector: connector.New(connector.Config{}), AllowOrigins: []string{pattern}})
 		assert.ErrorContains(t, err, "https://dashboard.example.com", pattern)
 	}
-}
-
-func TestHealth(t *testing.T) {
-	failure := error(nil)
-	r := start(t, server.Config{Ready: func(context.Context) error { return failure }})
-	resp, body := r.get(t, "/healthz")
-	assert.Equal(t, 200, resp.StatusCode)
-	assert.Equal(t, "ok\n", body)
-	_, body = r.get(t, "/readyz")
-	assert.Equal(t, "ready\n", body)
-	_, body = r.get(t, "/readyz", "Accept", "application/json")
-	assert.JSONEq(t, `{"ready":true,"reasons":[]}`, body)
-
-	failure = errors.New("connection refused")
-	resp, body = r.get(t, "/readyz")
-	assert.Equal(t, 503, resp.StatusCode)
-	assert.Equal(t, "not ready: the source cannot be reached: connection refused\n", body)
-	resp, body = r.get(t, "/readyz", "Accept", "application/json")
-	assert.Equal(t, 503, resp.StatusCode)
-	assert.JSONEq(t, `{"ready":false,"reasons":["the source cannot be reached: connection refused"]}`, body)
-	resp, _ = r.get(t, "/healthz")
-	assert.Equal(t, 200, resp.StatusCode)
 }
 
 func TestMetrics(t *testing.T) {

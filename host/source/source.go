@@ -39,6 +39,12 @@ type Identifier interface {
 	Identity(ctx context.Context) (string, error)
 }
 
+// Prober is a source that can report whether it answers requests. The connector
+// probes it about once a second while a collection is stale, so a probe must be cheap.
+type Prober interface {
+	Ready(ctx context.Context) error
+}
+
 // Sink takes what a source streams. Its methods may block: that is how a slow
 // consumer holds a source back. A non-nil error stops Stream, which returns it.
 //

@@ -97,7 +97,7 @@ func TestMetricsOnAdmin(t *testing.T) {
 	assert.NotContains(t, body, "watchglass_readers")
 	code, body := get(t, url+"/readyz")
 	assert.Equal(t, 503, code)
-	assert.Equal(t, "not ready: reason withheld: ask the admin address\n", body)
+	assert.Equal(t, "not ready: the source cannot be reached\n", body)
 
 	code, body = get(t, "http://"+admin+"/metrics")
 	assert.Equal(t, 200, code)

@@ -129,7 +129,7 @@ func demo(ctx context.Context, f *demoFlags, stdout, stderr io.Writer) error {
 		return err
 	}
 	h, err := newHost(listeners, files{}, "a simulated cluster", connector.Config{Source: src, Logger: log, Limits: f.limits, Observer: recorder},
-		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Private: f.private, Ready: src.Ready})
+		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Private: f.private})
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (f *demoFlags) showCluster(ctx context.Context, log *slog.Logger, stdout io
 	}
 	defer recorder.Close()
 	h, err := newHost(listeners, files, up.name, connector.Config{Source: up.source, Logger: log, Limits: f.limits, Observer: recorder},
-		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Private: f.private, Ready: up.ready})
+		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Private: f.private})
 	if err != nil {
 		return err
 	}

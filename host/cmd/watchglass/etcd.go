@@ -17,6 +17,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"github.com/watchglass/watchglass/host/internal/redact"
 	"github.com/watchglass/watchglass/host/internal/reload"
@@ -72,6 +73,13 @@ func (f *etcdFlags) check() error {
 	return nil
 }
 
+// reconnect keeps gRPC's pauses between connection attempts short: by default they
+// grow to two minutes, during which an etcd that is back stays unnoticed.
+var reconnect = grpc.ConnectParams{
+	Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
+	MinConnectTimeout: 3 * time.Second,
+}
+
 // client does not connect yet: etcd may come later.
 func (f *etcdFlags) client(files *reload.Watcher) (*clientv3.Client, error) {
 	if err := f.check(); err != nil {
@@ -84,7 +92,7 @@ func (f *etcdFlags) client(files *reload.Watcher) (*clientv3.Client, error) {
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints:            f.endpoints,
 		TLS:                  config,
-		DialOptions:          options,
+		DialOptions:          append(options, grpc.WithConnectParams(reconnect)),
 		DialTimeout:          5 * time.Second,
 		DialKeepAliveTime:    10 * time.Second,
 		DialKeepAliveTimeout: 5 * time.Second, // while a watch is open: etcd hangs up on pings without one

@@ -51,7 +51,7 @@ func (f *hostFlags) addDelay(flags *pflag.FlagSet, delay time.Duration) {
 }
 
 func (f *hostFlags) addPrivate(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.private, "metrics-on-admin", false, "serve /metrics, and why /readyz is not ready, on --admin and not on --listen")
+	flags.BoolVar(&f.private, "metrics-on-admin", false, "serve /metrics, and the resources of /readyz, on --admin and not on --listen")
 }
 
 func (f *hostFlags) add(flags *pflag.FlagSet) {
@@ -218,7 +218,7 @@ func newHost(l listeners, f files, source string, c connector.Config, s server.C
 	h := &host{connector: connector.New(c), listeners: l, files: f, log: s.Logger}
 	s.Connector = h.connector
 	if l.kubeAPI != nil {
-		h.kubeAPI = newKubeAPI(h.connector, c, s.Ready)
+		h.kubeAPI = newKubeAPI(h.connector, c)
 	}
 	if f.Watcher != nil {
 		h.metrics = append(h.metrics, f.Watcher)

@@ -16,9 +16,9 @@ type kubeAPI struct {
 	http    *http.Server
 }
 
-func newKubeAPI(c *connector.Connector, config connector.Config, ready func(context.Context) error) *kubeAPI {
+func newKubeAPI(c *connector.Connector, config connector.Config) *kubeAPI {
 	return &kubeAPI{handler: kubeapi.New(kubeapi.Config{
-		Backend: c.Backend(), Access: config.Access, Observer: config.Observer, Ready: ready, Server: "watchglass", Limits: c.Limits(),
+		Backend: c.Backend(), Access: config.Access, Observer: config.Observer, Ready: c.Ready, Server: "watchglass", Limits: c.Limits(),
 	})}
 }
 

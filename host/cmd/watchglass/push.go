@@ -108,7 +108,7 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 			Keep:    envelope.Options{KeepSecretData: f.allowSecretData},
 			Session: session.Config{ProgressMillis: f.progress.Milliseconds()},
 		},
-		server.Config{Logger: log, HealthOnly: true, Private: f.private, Ready: up.ready})
+		server.Config{Logger: log, HealthOnly: true, Private: f.private})
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 			Limits: f.limits,
 			Keep:   envelope.Options{KeepSecretData: f.allowSecretData},
 		},
-		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Private: f.private, Ready: up.ready})
+		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Private: f.private})
 	if err != nil {
 		return err
 	}

@@ -202,7 +202,7 @@ func TestServeWaitsForItsEtcd(t *testing.T) {
 	assert.Contains(t, c.log.String(), `"msg":"the source cannot be read`)
 	code, body := get(t, url+"/readyz")
 	assert.Equal(t, 503, code)
-	assert.Contains(t, body, endpoint)
+	assert.Equal(t, "not ready: the source cannot be reached\n", body, "only the admin address names the endpoint")
 	code, _ = get(t, url+"/healthz")
 	assert.Equal(t, 200, code)
 	assert.Zero(t, c.stop())

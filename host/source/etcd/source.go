@@ -30,7 +30,8 @@ var (
 
 // New makes a source that reads with client, which stays the caller's to close
 // once no Stream runs. Give the client keep-alive settings
-// (clientv3.Config.DialKeepAliveTime) so that it leaves a dead member soon.
+// (clientv3.Config.DialKeepAliveTime) so that it leaves a dead member soon, and
+// grpc.WithConnectParams with a low MaxDelay so that it soon notices one that is back.
 func New(client *clientv3.Client, config Config) (*Source, error) {
 	config, err := config.withDefaults()
 	if err != nil {

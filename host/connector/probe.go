@@ -1,0 +1,143 @@
+package connector
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/watchglass/watchglass/host/internal/backoff"
+	"github.com/watchglass/watchglass/host/source"
+)
+
+const (
+	// probeTimeout is how long the source may take to answer a probe.
+	probeTimeout = 3 * time.Second
+	// probeAge is how long an answer is used again.
+	probeAge = time.Second
+	// probePause is the mean time between two probes while a collection backs off.
+	probePause = time.Second
+)
+
+// Ready returns nil if readers can be served: from a cached collection, which may be
+// stale, or because the source answers. One lost source therefore does not remove
+// every replica from a load balancer. Stats reports which collections are current.
+func (c *Connector) Ready(ctx context.Context) error {
+	if c.cached() {
+		return nil
+	}
+	return c.probe.check(ctx)
+}
+
+func (c *Connector) cached() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, col := range c.collections {
+		if col.cacher.Ready() {
+			return true
+		}
+	}
+	return false
+}
+
+// probe asks the source whether it answers. Concurrent callers share one request,
+// and later callers its answer for probeAge.
+type probe struct {
+	source source.Prober   // nil if the source cannot report it
+	ends   context.Context // of the connector
+
+	mu   sync.Mutex
+	last *probed
+}
+
+// probed is one request. at and err are set before done is closed.
+type probed struct {
+	done chan struct{}
+	at   time.Time
+	err  error
+}
+
+func newProbe(s source.Source, ends context.Context) *probe {
+	prober, _ := s.(source.Prober)
+	return &probe{source: prober, ends: ends}
+}
+
+// check returns why the source does not answer.
+func (p *probe) check(ctx context.Context) error {
+	if p.source == nil {
+		return nil
+	}
+	request, mine := p.join()
+	if mine {
+		p.run(request)
+	}
+	select {
+	case <-request.done:
+		return request.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// join returns the request whose answer is to be used, and whether the caller runs it.
+func (p *probe) join() (request *probed, mine bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last.usable() {
+		return p.last, false
+	}
+	p.last = &probed{done: make(chan struct{})}
+	return p.last, true
+}
+
+// usable reports whether the request is running, or was answered recently.
+func (r *probed) usable() bool {
+	if r == nil {
+		return false
+	}
+	select {
+	case <-r.done:
+		return time.Since(r.at) < probeAge
+	default:
+		return true
+	}
+}
+
+// run does not end with its caller, whose answer others wait for.
+func (p *probe) run(r *probed) {
+	ctx, cancel := context.WithTimeout(p.ends, probeTimeout)
+	defer cancel()
+	defer close(r.done)
+	r.err = p.source.Ready(ctx)
+	r.at = time.Now()
+}
+
+// retry spaces the attempts of one collection.
+type retry struct {
+	probe  *probe
+	pauses backoff.Pauses
+	away   bool // the source did not answer the last probe
+}
+
+// sleep waits between two attempts. It ends early, but not before earliest has passed,
+// when the source answers after it has not. A source that answers and fails the next
+// attempt all the same gets the whole wait.
+func (r *retry) sleep(ctx context.Context, wait, earliest time.Duration) {
+	until := time.Now().Add(wait)
+	if r.probe.source == nil {
+		earliest = wait
+	}
+	backoff.Sleep(ctx, min(earliest, wait))
+	for {
+		backoff.Sleep(ctx, min(time.Until(until), probePause/2+rand.N(probePause)))
+		if ctx.Err() != nil || time.Until(until) <= 0 {
+			return
+		}
+		away := r.probe.check(ctx) != nil
+		if r.away && !away {
+			r.away = false
+			return
+		}
+		r.away = away
+	}
+}
