@@ -100,7 +100,7 @@ func TestPushServesItsMetricsOnAdminAlone(t *testing.T) {
 	code, _ := get(t, "http://"+health+"/metrics")
 	assert.Equal(t, 404, code)
 	code, body := get(t, "http://"+health+"/readyz")
-	assert.Equal(t, "503 not ready: reason withheld: ask the admin address\n", fmt.Sprint(code, " ", body))
+	assert.Equal(t, "503 not ready: the source cannot be reached\n", fmt.Sprint(code, " ", body))
 	code, body = get(t, "http://"+admin+"/metrics")
 	assert.Equal(t, 200, code)
 	assert.Contains(t, body, "watchglass_readers 0\n")
