@@ -13,7 +13,7 @@ function Pods() {
   const [phase, setPhase] = useState("");
   const [offset, setOffset] = useState(0);
   const fieldSelector = phase && `status.phase=${phase}`;
-  const { rows, total, counts, state, error, schema } = useView("v1/pods", { labelSelector: search, fieldSelector, sort, offset, limit });
+  const { rows, total, state, error, schema } = useView("v1/pods", { labelSelector: search, fieldSelector, sort, offset, limit });
   const all = useView("v1/pods", { labelSelector: search, countBy: "status.phase", limit: 0 });
   const columns = schema?.columns.filter((column) => column.priority === 0) ?? [];
   const names = ["namespace", "name", ...columns.map((column) => column.name)];
