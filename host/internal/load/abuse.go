@@ -48,10 +48,15 @@ func abuses(c Config) []*abuse {
 
 const abuser = "user-abuser"
 
-// flood lets all clients of an abuse act until ctx ends, or once.
+// flood lets all clients of an abuse act until ctx ends, or once. Abusers share an
+// address, and others do not.
 func (a *abuse) flood(ctx context.Context, h *host) {
 	var all sync.WaitGroup
-	for range a.clients {
+	for i := range a.clients {
+		h := h
+		if len(a.refusals) == 0 {
+			h = newHost(byte(102+i%90), h.target)
+		}
 		all.Go(func() {
 			for ctx.Err() == nil {
 				a.act(ctx, h)
