@@ -227,7 +227,8 @@ func (r *reader) checkEnd(w *watch) {
 const leastHistory = 4
 
 // couldBeOvertaken: there were enough changes of the kind, or two relists, since
-// the last event that the watch delivered.
+// the last event that the watch delivered. Those of the same revision count if the
+// watch has not delivered them.
 func (r *reader) couldBeOvertaken(w *watch) bool {
 	relists := 0
 	for _, relist := range w.epoch.relists {
@@ -235,7 +236,13 @@ func (r *reader) couldBeOvertaken(w *watch) bool {
 			relists++
 		}
 	}
-	return relists > 1 || w.epoch.source.logs[w.kind].ChangesAfter(w.last) > min(r.config.MaxHistory, leastHistory)
+	changes := w.epoch.source.logs[w.kind].ChangesAfter(max(w.last, 1) - 1)
+	for _, e := range w.Events {
+		if e.ResourceVersion == w.last && e.Type != api.Bookmark {
+			changes--
+		}
+	}
+	return relists > 1 || changes > min(r.config.MaxHistory, leastHistory)
 }
 
 // leastQueue is the size of the smallest queue that a watch has.

@@ -43,10 +43,14 @@ func (p *Probe) Run() {
 	p.codes, p.own = map[int]int{}, map[string]bool{}
 	token := p.continueToken()
 	for _, path := range p.paths(token) {
+		p.ask(http.MethodGet, path, "", "gzip")
+		p.ask(http.MethodGet, path, "", "identity")
+		if strings.Contains(path, "?") {
+			continue
+		}
 		for _, accept := range accepts {
 			p.ask(http.MethodGet, path, accept, "gzip")
 		}
-		p.ask(http.MethodGet, path, "", "identity")
 		p.ask(http.MethodHead, path, "", "identity")
 	}
 	for _, path := range []string{p.in(p.Mine), p.in(p.Foreign), p.in(p.Foreign) + "/" + p.Known, "/metrics"} {
@@ -64,7 +68,7 @@ func (p *Probe) Run() {
 }
 
 var accepts = []string{
-	"", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+	"application/json;as=Table;v=v1;g=meta.k8s.io,application/json", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
 	"application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", "application/vnd.kubernetes.protobuf", "nonsense;;=",
 }
 
@@ -87,7 +91,10 @@ func (p *Probe) paths(token string) []string {
 		p.in(p.Mine + "%2F.." + "%2F" + p.Foreign), "/api/v1/namespaces", "/api/v1/namespaces/" + p.Foreign, "/api/v1/unicorns",
 		p.in(p.Mine) + "/" + p.Known + "%2F..%2F" + p.Known, "//" + p.in(p.Foreign),
 	}
-	for _, namespace := range []string{p.Mine, p.Foreign, "", "none", "%00", strings.Repeat("x", 300)} {
+	for _, namespace := range []string{"none", "%00", strings.Repeat("x", 300)} {
+		paths = append(paths, p.in(namespace), p.in(namespace)+"/"+p.Known, p.in(namespace)+"?limit=1")
+	}
+	for _, namespace := range []string{p.Mine, p.Foreign, ""} {
 		at := p.in(namespace)
 		paths = append(paths, at+"/"+p.Known, at+"/none", at+"/"+p.Known+"/status", at+"/"+p.Known+"?resourceVersion=1", at+"/"+p.Known+"?resourceVersion=x")
 		for _, query := range []url.Values{
