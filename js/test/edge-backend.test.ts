@@ -23,3 +23,15 @@ test("a question is put to the engine once there can be an answer, and else forg
   assert.deepEqual(commands, [OpenCollection]);
   assert.equal(backend.bytes, 0);
 });
+
+test("readers are not sent why the engine failed, which may name objects of others", async (t) => {
+  const logged = t.mock.method(console, "error", () => {});
+  let events: MemberEvents | undefined;
+  const attach = (given: MemberEvents) => ((events = given), { member: 1, send() {}, leave() {} });
+  const backend = new Backend({ attach } as unknown as Engine, { resources: ["v1/pods"], refused: () => undefined });
+  const answer = backend.answer(new URL("http://object/backend/list?resource=v1/pods"));
+  const refused = assert.rejects(answer, { code: 503, message: "the object restarts" });
+  events!.restarted("panic: team-b/payroll is broken");
+  await refused;
+  assert.match(String(logged.mock.calls[0]!.arguments[0]), /panic: team-b\/payroll/);
+});

@@ -297,9 +297,10 @@ export class Backend {
     if (stream) how(stream);
   }
 
-  /** Nothing that was asked for is going to be answered. */
-  #fail(message: string): void {
-    const error = new WatchglassError({ ...status(503, "ServiceUnavailable", `the object starts anew: ${message}`), retryAfterSeconds: 1 });
+  /** Refuses everything that waits. The cause is logged and not sent: it may name objects that the readers may not read. */
+  #fail(cause: string): void {
+    console.error(`watchglass: the object restarts: ${cause}`);
+    const error = new WatchglassError({ ...status(503, "ServiceUnavailable", "the object restarts"), retryAfterSeconds: 1 });
     for (const { described } of this.#held.values()) described.reject(error);
     for (const { reject } of this.#waiting.values()) reject(error);
     for (const stream of this.#watches.values()) stream.fail(error);
