@@ -48,6 +48,9 @@ type Request struct {
 	Namespace string
 	Name      string
 	Verb      string // get, list or watch; empty for list and watch
+	// Path is that of a request for no resource, such as "/metrics". The verb is get
+	// then, and the other fields are empty.
+	Path string
 }
 
 // String says what is asked for, for messages.
@@ -55,6 +58,9 @@ func (r Request) String() string {
 	var b strings.Builder
 	if r.Verb != "" {
 		b.WriteString(r.Verb + " ")
+	}
+	if r.Path != "" {
+		return b.String() + r.Path
 	}
 	b.WriteString(r.Resource.String())
 	if r.Name != "" {

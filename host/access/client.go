@@ -2,7 +2,9 @@ package access
 
 import (
 	"context"
+	"net/http"
 	"net/netip"
+	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
 )
@@ -59,4 +61,13 @@ func Renewing(ctx context.Context) context.Context {
 	c := ClientOf(ctx)
 	c.Renewal = true
 	return WithClient(ctx, c)
+}
+
+// BearerToken returns the token of a request's Authorization header, or nothing.
+func BearerToken(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
 }

@@ -86,7 +86,7 @@ func (e *enforced) Authorize(ctx context.Context, user *User, r Request) (time.T
 }
 
 func (e *enforced) authorize(ctx context.Context, user *User, r Request) (time.Time, *api.Status) {
-	if len(r.Resource.Group)+len(r.Resource.Version)+len(r.Resource.Name)+len(r.Namespace)+len(r.Name) > maxRequestBytes {
+	if len(r.Resource.Group)+len(r.Resource.Version)+len(r.Resource.Name)+len(r.Namespace)+len(r.Name)+len(r.Path) > maxRequestBytes {
 		return time.Time{}, api.BadRequest("the names of the resource, namespace and object are longer than Kubernetes allows")
 	}
 	return e.policy.Authorize(ctx, user, r)

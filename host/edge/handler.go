@@ -112,7 +112,7 @@ func split(path string) (cluster, rest string) {
 // unknown answers for a cluster that is not there, to whom a token entitles to
 // know.
 func (h *handler) unknown(w http.ResponseWriter, r *http.Request, name string) {
-	_, status := h.policy(name).Authenticate(r.Context(), bearer(r))
+	_, status := h.policy(name).Authenticate(r.Context(), access.BearerToken(r))
 	if status == nil {
 		status = api.NotFound("there is no cluster " + api.Quote(name) + " at this edge")
 	}
@@ -121,20 +121,12 @@ func (h *handler) unknown(w http.ResponseWriter, r *http.Request, name string) {
 
 // authenticated answers holders of a token for the cluster.
 func (c *cluster) authenticated(w http.ResponseWriter, r *http.Request, answer func(http.ResponseWriter, *http.Request, *access.User)) {
-	user, status := c.policy.Authenticate(r.Context(), bearer(r))
+	user, status := c.policy.Authenticate(r.Context(), access.BearerToken(r))
 	if status != nil {
 		fail(w, status)
 		return
 	}
 	answer(w, r, user)
-}
-
-func bearer(r *http.Request) string {
-	scheme, presented, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return strings.TrimSpace(presented)
 }
 
 func fail(w http.ResponseWriter, status *api.Status) {

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -162,10 +161,7 @@ func (h *Handler) serve(w *output, r *http.Request, req *request) *api.Status {
 }
 
 func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request, req *request) *api.Status {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if strings.EqualFold(scheme, "Bearer") {
-		req.token = strings.TrimSpace(token)
-	}
+	req.token = access.BearerToken(r)
 	var status *api.Status
 	req.user, status = h.access.Authenticate(r.Context(), req.token)
 	if status != nil && status.Code == http.StatusUnauthorized {

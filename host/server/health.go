@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/connector"
 )
 
@@ -43,7 +45,7 @@ func (s *Server) readyWithReasons(w http.ResponseWriter, r *http.Request) { s.an
 
 func (s *Server) answerReady(w http.ResponseWriter, r *http.Request, reasons bool) {
 	state := s.readiness(r.Context(), reasons)
-	if r.URL.Query().Has("verbose") && (reasons || !s.config.Private) {
+	if r.URL.Query().Has("verbose") && (reasons || !s.config.Private && s.mayReadMetrics(r) == nil) {
 		state.Resources = s.resources(reasons)
 	}
 	code := http.StatusOK
@@ -140,6 +142,34 @@ func plain(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
 	io.WriteString(w, text)
+}
+
+// mayReadMetrics returns why the client may not get /metrics.
+func (s *Server) mayReadMetrics(r *http.Request) *api.Status {
+	if s.access == nil {
+		return nil
+	}
+	policy, token := s.access, access.BearerToken(r)
+	if token == "" {
+		policy = s.config.Access // a probe that presents nothing is no refused token
+	}
+	user, refused := policy.Authenticate(r.Context(), token)
+	if refused == nil {
+		_, refused = policy.Authorize(r.Context(), user, access.Request{Verb: "get", Path: "/metrics"})
+	}
+	return refused
+}
+
+// authorizedMetrics answers /metrics for clients that the policy accepts.
+func (s *Server) authorizedMetrics(w http.ResponseWriter, r *http.Request) {
+	if refused := s.mayReadMetrics(r); refused != nil {
+		if refused.Code == http.StatusUnauthorized {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+		}
+		plain(w, refused.Code, refused.Message+"\n")
+		return
+	}
+	s.metrics(w, r)
 }
 
 // metrics answers /metrics in the Prometheus text format.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/server"
 	"github.com/watchglass/watchglass/host/source"
 	"github.com/watchglass/watchglass/host/source/memory"
@@ -160,4 +161,51 @@ func TestPrivateServerNamesResourcesToOperatorsOnly(t *testing.T) {
 	assert.Equal(t, "ready\n", body)
 	_, body = r.private(t, "/readyz?verbose")
 	assert.Equal(t, "v1/pods: current at resourceVersion 21\nready\n", body)
+}
+
+// policy accepts the token "reader" for resources, and "operator" for everything.
+type policy struct{}
+
+func (policy) Authenticate(_ context.Context, token string) (*access.User, *api.Status) {
+	if token != "reader" && token != "operator" {
+		return nil, api.Unauthorized("the token is wrong")
+	}
+	return &access.User{Name: token}, nil
+}
+
+func (policy) Authorize(_ context.Context, user *access.User, r access.Request) (time.Time, *api.Status) {
+	if user.Name == "reader" && r.Path != "" {
+		return time.Time{}, api.Forbidden("reader may not " + r.String())
+	}
+	return time.Time{}, nil
+}
+
+// Metrics count the objects and events of every resource, and so do the resources of
+// /readyz. Both are for clients with a right to get /metrics, as at kube-apiserver.
+func TestMetricsNeedTheRightToGetThem(t *testing.T) {
+	r := start(t, server.Config{Access: policy{}})
+	release, err := r.connector.Hold(t.Context(), pods)
+	require.NoError(t, err)
+	defer release()
+	for token, want := range map[string]struct {
+		code    int
+		metrics string
+		ready   string
+	}{
+		"":                {401, "the token is wrong\n", "ready\n"},
+		"Bearer wrong":    {401, "the token is wrong\n", "ready\n"},
+		"Bearer reader":   {403, "reader may not get /metrics\n", "ready\n"},
+		"Bearer operator": {200, "watchglass_", "v1/pods: current at resourceVersion 21\nready\n"},
+	} {
+		resp, body := r.get(t, "/metrics", "Authorization", token)
+		assert.Equal(t, want.code, resp.StatusCode, token)
+		assert.Contains(t, body, want.metrics, token)
+		assert.Equal(t, map[bool]string{true: "Bearer"}[want.code == 401], resp.Header.Get("WWW-Authenticate"), token)
+		resp, body = r.get(t, "/readyz?verbose", "Authorization", token)
+		assert.Equal(t, 200, resp.StatusCode, token)
+		assert.Equal(t, want.ready, body, token)
+	}
+	code, body := r.private(t, "/metrics")
+	assert.Equal(t, 200, code)
+	assert.Contains(t, body, "watchglass_")
 }

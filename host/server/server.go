@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/internal/admission"
 	"github.com/watchglass/watchglass/host/internal/writedeadline"
@@ -47,6 +48,11 @@ type Config struct {
 	// HealthOnly serves no readers and no page: health and metrics alone, of a
 	// connector whose readers come another way.
 	HealthOnly bool
+	// Access decides who may get the path /metrics, and with it the resources of
+	// /readyz?verbose, which are about every resource. Nil means everyone.
+	Access access.Policy
+	// Observer receives the decisions of Access. Nil means nobody.
+	Observer access.Observer
 	// Private keeps /metrics, and the resources of /readyz?verbose, for the handler
 	// that Server.Private returns.
 	Private bool
@@ -59,6 +65,7 @@ type Config struct {
 // use.
 type Server struct {
 	config    Config
+	access    access.Policy // enforced; nil for everyone
 	origins   origins
 	admission *admission.Control
 	mux       http.Handler
@@ -96,6 +103,9 @@ func New(config Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: config, origins: origins}
+	if config.Access != nil {
+		s.access = access.Enforce(config.Access, config.Connector.Limits(), config.Observer)
+	}
 	s.admission = admission.New(config.Connector.Limits(), config.TrustedProxies)
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.mux = s.routes(page)
@@ -109,7 +119,7 @@ func (s *Server) routes(page http.Handler) http.Handler {
 	mux.Handle("GET /healthz", s.logged(http.HandlerFunc(alive)))
 	mux.Handle("GET /readyz", s.logged(http.HandlerFunc(s.ready)))
 	if !s.config.Private {
-		mux.Handle("GET /metrics", s.logged(http.HandlerFunc(s.metrics)))
+		mux.Handle("GET /metrics", s.logged(http.HandlerFunc(s.authorizedMetrics)))
 	}
 	if !s.config.HealthOnly {
 		mux.HandleFunc("GET /watch", s.watch)

@@ -63,7 +63,7 @@ func startFrom(t *testing.T, wrap func(*memory.Source) source.Source, limits *li
 		r.put(fmt.Sprintf("pod-%d", i))
 	}
 	quiet := slog.New(slog.DiscardHandler)
-	r.connector = connector.New(connector.Config{Source: from, Logger: quiet, Limits: limits})
+	r.connector = connector.New(connector.Config{Source: from, Logger: quiet, Limits: limits, Access: config.Access})
 	config.Connector = r.connector
 	if config.Logger == nil {
 		config.Logger = quiet

@@ -19,7 +19,11 @@ func TestEveryLimitIsAFlagOfTheCommandsThatServe(t *testing.T) {
 		for _, l := range limit.All() {
 			flag := cmd.Flags().Lookup(l.Name)
 			require.NotNil(t, flag, "%s --%s", command, l.Name)
-			assert.Equal(t, limit.Format(l.Unit, l.Default), flag.DefValue)
+			byDefault := limit.Format(l.Unit, l.Default)
+			if l.Automatic != "" {
+				byDefault = l.Automatic
+			}
+			assert.Equal(t, byDefault, flag.DefValue)
 			assert.Equal(t, l.Help, flag.Usage)
 		}
 	}

@@ -26,7 +26,8 @@ func newServeCommand() *cobra.Command {
 		Short: "Serve a cluster's objects to readers, from its kube-apiserver or etcd",
 		Long: `Serve watches each resource of a cluster once and serves any number of readers
 over WebSocket at /watch, the dashboard at /, health at /healthz and /readyz, and
-metrics at /metrics. With --kube-api it serves kubectl and client-go as well:
+metrics at /metrics. With --auth kube, metrics are for users who may get the
+non-resource URL /metrics. With --kube-api it serves kubectl and client-go as well:
 get, list and watch, from the same cache.
 
 From kube-apiserver it reads every resource that its credentials may list and

@@ -20,7 +20,8 @@ import (
 // process is a watchglass serve process.
 type process struct {
 	cmd     *exec.Cmd
-	watch   string // address of /watch and /metrics
+	watch   string // address of /watch
+	admin   string // address of /metrics
 	kubeAPI string // address of the Kubernetes API
 	ended   chan struct{}
 }
@@ -32,12 +33,12 @@ func serve(ctx context.Context, binary, log string, flags ...string) (*process, 
 		return nil, err
 	}
 	p := &process{ended: make(chan struct{})}
-	for _, address := range []*string{&p.watch, &p.kubeAPI} {
+	for _, address := range []*string{&p.watch, &p.kubeAPI, &p.admin} {
 		if *address, err = freeAddress(); err != nil {
 			return nil, err
 		}
 	}
-	p.cmd = exec.Command(binary, append([]string{"serve", "--listen", p.watch, "--kube-api", p.kubeAPI}, flags...)...)
+	p.cmd = exec.Command(binary, append([]string{"serve", "--listen", p.watch, "--kube-api", p.kubeAPI, "--admin", p.admin}, flags...)...)
 	p.cmd.Stdout, p.cmd.Stderr = out, out
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
@@ -136,7 +137,7 @@ func (p *process) busy() (time.Duration, error) {
 
 // refusals returns how often each limit has refused something.
 func (p *process) refusals() (map[string]int, error) {
-	response, err := http.Get("http://" + p.watch + "/metrics")
+	response, err := http.Get("http://" + p.admin + "/metrics")
 	if err != nil {
 		return nil, err
 	}

@@ -61,12 +61,17 @@ func (s *Source) reviewAccess(ctx context.Context, user *access.User, verb strin
 		Resource  string `json:"resource"`
 		Name      string `json:"name,omitempty"`
 	}
+	type path struct {
+		Path string `json:"path"`
+		Verb string `json:"verb"`
+	}
 	type spec struct {
-		ResourceAttributes attributes          `json:"resourceAttributes"`
-		User               string              `json:"user"`
-		Groups             []string            `json:"groups,omitempty"`
-		UID                string              `json:"uid,omitempty"`
-		Extra              map[string][]string `json:"extra,omitempty"`
+		ResourceAttributes    *attributes         `json:"resourceAttributes,omitempty"`
+		NonResourceAttributes *path               `json:"nonResourceAttributes,omitempty"`
+		User                  string              `json:"user"`
+		Groups                []string            `json:"groups,omitempty"`
+		UID                   string              `json:"uid,omitempty"`
+		Extra                 map[string][]string `json:"extra,omitempty"`
 	}
 	var answer struct {
 		Status struct {
@@ -74,10 +79,13 @@ func (s *Source) reviewAccess(ctx context.Context, user *access.User, verb strin
 			Reason  string
 		}
 	}
-	err := s.review(ctx, "authorization.k8s.io/v1", "SubjectAccessReview", spec{
-		ResourceAttributes: attributes{r.Namespace, verb, r.Resource.Group, r.Resource.Version, r.Resource.Name, r.Name},
-		User:               user.Name, Groups: user.Groups, UID: user.UID, Extra: user.Extra,
-	}, &answer)
+	question := spec{User: user.Name, Groups: user.Groups, UID: user.UID, Extra: user.Extra}
+	if r.Path != "" {
+		question.NonResourceAttributes = &path{r.Path, verb}
+	} else {
+		question.ResourceAttributes = &attributes{r.Namespace, verb, r.Resource.Group, r.Resource.Version, r.Resource.Name, r.Name}
+	}
+	err := s.review(ctx, "authorization.k8s.io/v1", "SubjectAccessReview", question, &answer)
 	switch {
 	case err != nil:
 		return cannotTell(err)

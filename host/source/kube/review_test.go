@@ -18,15 +18,16 @@ import (
 )
 
 // reviewing makes the fake answer reviews: token "t-NAME" is NAME's, and allowed
-// says who may do what.
+// says who may do what. The resource of a request for none is its path.
 func reviewing(t *testing.T, f *fake, allowed func(user, verb, resource, namespace, name string) bool) *atomic.Int32 {
 	var asked atomic.Int32
 	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		var review struct {
 			Spec struct {
-				Token, User        string
-				Groups             []string
-				ResourceAttributes struct{ Verb, Group, Resource, Namespace, Name string }
+				Token, User           string
+				Groups                []string
+				ResourceAttributes    struct{ Verb, Group, Resource, Namespace, Name string }
+				NonResourceAttributes *struct{ Path, Verb string }
 			}
 		}
 		if r.Method != http.MethodPost {
@@ -41,6 +42,10 @@ func reviewing(t *testing.T, f *fake, allowed func(user, verb, resource, namespa
 			fmt.Fprintf(w, `{"status":{"authenticated":%v,"user":{"username":%q,"groups":["devs"]}}}`, ok, name)
 		case "/apis/authorization.k8s.io/v1/subjectaccessreviews":
 			assert.Equal(t, []string{"devs"}, review.Spec.Groups)
+			if path := review.Spec.NonResourceAttributes; path != nil {
+				assert.Zero(t, a, "a review is of a resource or of a path")
+				a.Verb, a.Resource = path.Verb, path.Path
+			}
 			fmt.Fprintf(w, `{"status":{"allowed":%v,"reason":"because"}}`,
 				allowed(review.Spec.User, a.Verb, strings.TrimSuffix(a.Resource+"."+a.Group, "."), a.Namespace, a.Name))
 		}
@@ -52,7 +57,7 @@ func reviewing(t *testing.T, f *fake, allowed func(user, verb, resource, namespa
 func TestPolicyAsksTheCluster(t *testing.T) {
 	f := newFake(t)
 	reviewing(t, f, func(user, verb, resource, namespace, name string) bool {
-		return user == "ann" && resource == "crontabs.example.com" && namespace == "a" && (name == "" || verb == "list")
+		return user == "ann" && resource == "/metrics" && verb == "get" || user == "ann" && resource == "crontabs.example.com" && namespace == "a" && (name == "" || verb == "list")
 	})
 	p := f.source(kube.Config{}).Policy(nil)
 	ann, status := p.Authenticate(t.Context(), "t-ann")
@@ -68,6 +73,10 @@ func TestPolicyAsksTheCluster(t *testing.T) {
 	assert.Equal(t, `user "ann" may not watch example.com/v1/crontabs x in namespace a: because`, status.Message)
 	assert.ErrorIs(t, authorize(access.Request{Resource: cronTabs}), api.Forbidden(""))
 	assert.ErrorIs(t, authorize(access.Request{Resource: pods, Namespace: "a"}), api.Forbidden(""))
+	assert.Nil(t, authorize(access.Request{Verb: "get", Path: "/metrics"}))
+	status = authorize(access.Request{Verb: "get", Path: "/flagz"})
+	require.ErrorIs(t, status, api.Forbidden(""))
+	assert.Equal(t, `user "ann" may not get /flagz: because`, status.Message)
 	for _, token := range []string{"", "nonsense"} {
 		_, status = p.Authenticate(t.Context(), token)
 		assert.ErrorIs(t, status, api.Unauthorized(""), "%q", token)
