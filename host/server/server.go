@@ -49,7 +49,8 @@ type Config struct {
 	// connector whose readers come another way.
 	HealthOnly bool
 	// Access decides who may get the path /metrics, and with it the resources of
-	// /readyz?verbose, which are about every resource. Nil means everyone.
+	// /readyz?verbose, which are about every resource. Nil means everyone, as for
+	// HealthOnly, where nobody has a token.
 	Access access.Policy
 	// Observer receives the decisions of Access. Nil means nobody.
 	Observer access.Observer

@@ -216,7 +216,9 @@ func newHost(l listeners, f files, source string, c connector.Config, s server.C
 	c.Session.Server = "watchglass " + versionText()
 	guardMemory(c.Limits)
 	h := &host{connector: connector.New(c), listeners: l, files: f, log: s.Logger}
-	s.Connector, s.Access, s.Observer = h.connector, c.Access, c.Observer
+	if s.Connector = h.connector; !s.HealthOnly {
+		s.Access, s.Observer = c.Access, c.Observer
+	}
 	if l.kubeAPI != nil {
 		h.kubeAPI = newKubeAPI(h.connector, c)
 	}

@@ -59,7 +59,12 @@ func TestServeTheKubernetesAPI(t *testing.T) {
 	line, err := lines.ReadString('\n')
 	require.NoError(t, err)
 	assert.Contains(t, line, fmt.Sprintf(`{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"%d"`, rv))
-	_, metrics := get(t, strings.Fields(c.find(`watchglass serve: http://[0-9.:]+`))[2]+"/metrics")
+	page := strings.Fields(c.find(`watchglass serve: http://[0-9.:]+`))[2]
+	code, body = get(t, page+"/metrics")
+	assert.Equal(t, 401, code, body)
+	text, err := io.ReadAll(request(t, page+"/metrics", withToken).Body)
+	require.NoError(t, err)
+	metrics := string(text)
 	assert.Contains(t, metrics, "watchglass_kubeapi_watches 1\n")
 	assert.Contains(t, metrics, `watchglass_kubeapi_requests_total{verb="other",code="401"}`)
 	assert.Contains(t, metrics, `watchglass_authentications_total{result="refused"} 1`)
