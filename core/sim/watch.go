@@ -236,12 +236,14 @@ func (r *reader) couldBeOvertaken(w *watch) bool {
 			relists++
 		}
 	}
-	changes := w.epoch.source.logs[w.kind].ChangesAfter(max(w.last, 1) - 1)
+	log := w.epoch.source.logs[w.kind]
+	begun := log.ChangesAfter(max(w.last, 1) - 1)
 	for _, e := range w.Events {
 		if e.ResourceVersion == w.last && e.Type != api.Bookmark {
-			changes--
+			begun--
 		}
 	}
+	changes := max(log.ChangesAfter(w.last), begun) // deletions that a relist reveals have its version too
 	return relists > 1 || changes > min(r.config.MaxHistory, leastHistory)
 }
 
