@@ -1,8 +1,9 @@
 package api
 
-// Cells is a set of the fields and columns of an envelope that are known to be
-// the same in two versions of an object. Of those beyond the 32nd of either kind
-// nothing is known. The zero set says nothing.
+// Cells is a set of envelope fields and columns whose values are known to be
+// equal in two versions of an object. It covers the first 32 fields and the first
+// 32 columns. A missing cell may or may not have changed, so the zero value is
+// always correct.
 type Cells uint64
 
 const (
@@ -10,21 +11,22 @@ const (
 	allFields    = Cells(1<<cellsOfAKind - 1)
 )
 
-// AllCells has every cell that a set can have.
+// AllCells contains every cell that a set can represent.
 const AllCells = ^Cells(0)
 
-// FieldCell is the i-th field, if a set can have it.
+// FieldCell returns the cell of the i-th field, or zero if i is beyond the 32nd.
 func FieldCell(i int) Cells { return 1 << i & allFields }
 
-// ColumnCell is the i-th column, if a set can have it.
+// ColumnCell returns the cell of the i-th column, or zero if i is beyond the
+// 32nd.
 func ColumnCell(i int) Cells { return 1 << i << cellsOfAKind }
 
-// Has reports whether a set has a cell.
+// Has reports whether the set contains the cell.
 func (c Cells) Has(cell Cells) bool { return c&cell != 0 }
 
-// WithoutField is the set when a field may have changed, and so may every column,
-// any of which can be one that has the text of the field.
+// WithoutField returns the set after field i may have changed. It also removes
+// every column, because any column may show the value of the field.
 func (c Cells) WithoutField(i int) Cells { return c & allFields &^ FieldCell(i) }
 
-// WithoutColumn is the set when a column may have changed.
+// WithoutColumn returns the set after column i may have changed.
 func (c Cells) WithoutColumn(i int) Cells { return c &^ ColumnCell(i) }

@@ -1,17 +1,15 @@
-// Package api holds the words every other room speaks: resources and their
-// schemas, keys, resource versions, event types, objects and status errors.
+// Package api defines the types that all other packages share: resources and
+// their schemas, keys, resource versions, event types, objects and status errors.
 //
-// It is a leaf: it imports nothing of this module, does no I/O, and its types
-// are plain values. A newcomer can read it top to bottom:
+// It is a leaf package: it imports no other package of this module and does no
+// I/O. Its types are plain values:
 //
-//   - [Resource] names a kind of object the way a client asks for it
-//     ("v1/pods"), [Schema] says which fields can be selected on and which
-//     columns a table shows.
-//   - [Key] names one object inside a resource, [ResourceVersion] orders the
-//     changes of a resource. [Shard] is a part of its namespaces.
-//   - [Object] is an object as the watch machinery sees it: what is needed to
-//     select, sort and route, with the JSON body kept opaque.
-//   - [Status] is the one error type that crosses a boundary. It carries the
-//     Kubernetes code and reason, and a message written for the person who
-//     reads it.
+//   - [Resource] names a kind of object as clients request it ("v1/pods").
+//     [Schema] lists the fields that selectors may use and the table columns.
+//   - [Key] names one object inside a resource. [ResourceVersion] orders the
+//     changes of a resource. [Shard] is a subset of its namespaces.
+//   - [Object] is one version of an object: the data needed to select, sort and
+//     route it, and its opaque JSON body.
+//   - [Status] is the error type at every package and process boundary. It
+//     carries the Kubernetes code and reason, and a message for the user.
 package api

@@ -1,10 +1,11 @@
 package api
 
-// EventType says what a watch event means. The names are those of the
-// Kubernetes watch protocol (rule P2).
+// EventType is the type of a watch event, as in the Kubernetes watch protocol
+// (rule P2).
 type EventType uint8
 
-// The five kinds of watch event. The numbers are on the wire; do not reorder.
+// The five event types. The numbers are part of the wire format; do not reorder
+// them.
 const (
 	Added EventType = 1 + iota
 	Modified
@@ -15,7 +16,7 @@ const (
 
 var eventTypeNames = [...]string{"", "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"}
 
-// String is the name on the Kubernetes wire.
+// String returns the name used in Kubernetes watch JSON.
 func (t EventType) String() string {
 	if int(t) < len(eventTypeNames) {
 		return eventTypeNames[t]
@@ -23,5 +24,5 @@ func (t EventType) String() string {
 	return ""
 }
 
-// IsChange reports whether the event carries an object's change.
+// IsChange reports whether the event describes a change of an object.
 func (t EventType) IsChange() bool { return t >= Added && t <= Deleted }

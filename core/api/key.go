@@ -2,12 +2,12 @@ package api
 
 import "strings"
 
-// Key names one object inside a resource: "namespace/name", or just "name" for
-// a cluster-scoped one (rule K16). Keys order as text, which is the order of
-// etcd and so of every list (rule C41).
+// Key names one object inside a resource: "namespace/name", or "name" for a
+// cluster-scoped object (rule K16). Keys sort as strings, which is the order of
+// etcd and of every list (rule C41).
 type Key string
 
-// NewKey joins namespace and name; an empty namespace means cluster-scoped.
+// NewKey joins namespace and name. An empty namespace means cluster-scoped.
 func NewKey(namespace, name string) Key {
 	if namespace == "" {
 		return Key(name)
@@ -15,7 +15,7 @@ func NewKey(namespace, name string) Key {
 	return Key(namespace + "/" + name)
 }
 
-// Namespace is the part before the slash, or empty.
+// Namespace returns the part before the slash, or "".
 func (k Key) Namespace() string {
 	if i := strings.IndexByte(string(k), '/'); i >= 0 {
 		return string(k[:i])
@@ -23,14 +23,14 @@ func (k Key) Namespace() string {
 	return ""
 }
 
-// Name is the part after the slash, or the whole key when there is none.
+// Name returns the part after the slash, or the whole key if it has no slash.
 func (k Key) Name() string {
 	return string(k[strings.IndexByte(string(k), '/')+1:])
 }
 
-// InNamespace reports whether the key lies in the namespace. Every key lies in
-// the empty one, which stands for all namespaces. It compares at the segment
-// boundary (rule W30): "a/b" is in "a", "ab/c" is not.
+// InNamespace reports whether the key belongs to the namespace. The empty
+// namespace contains every key. The comparison stops at the slash (rule W30):
+// "a/b" is in "a", but "ab/c" is not.
 func (k Key) InNamespace(namespace string) bool {
 	return namespace == "" ||
 		len(k) > len(namespace) && k[len(namespace)] == '/' && string(k[:len(namespace)]) == namespace

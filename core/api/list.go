@@ -1,10 +1,10 @@
 package api
 
-// The generic functions of package slices are compiled once per element type,
-// which made a tenth of the module. These compile to next to nothing per type.
+// The generic functions of package slices are compiled once per element type and
+// made up a tenth of the WebAssembly module. The functions below share their code
+// between element types.
 
-// Sort sorts in place; elements of which neither comes before the other keep
-// their order. It takes memory for a copy of the list.
+// Sort sorts the list in place and is stable. It allocates a copy of the list.
 func Sort[T any](list []T, before func(a, b *T) bool) {
 	order := sortedOrder(len(list), func(i, j int) bool { return before(&list[i], &list[j]) })
 	if order == nil {
@@ -17,11 +17,11 @@ func Sort[T any](list []T, before func(a, b *T) bool) {
 	copy(list, sorted)
 }
 
-// SortStrings sorts in ascending order of bytes.
+// SortStrings sorts the list in ascending byte order.
 func SortStrings[S ~string](list []S) { Sort(list, func(a, b *S) bool { return *a < *b }) }
 
-// sortedOrder is a merge sort of the numbers from 0 to n-1, or nil when they are
-// in order already.
+// sortedOrder returns the indices 0 to n-1 in sorted order, or nil if they are
+// already sorted. It is a merge sort.
 func sortedOrder(n int, before func(i, j int) bool) []int32 {
 	inOrder := true
 	for i := 1; i < n && inOrder; i++ {
@@ -54,7 +54,7 @@ func merge(to, left, right []int32, before func(i, j int) bool) {
 	}
 }
 
-// Insert puts an element at position i.
+// Insert inserts an element at position i.
 func Insert[T any](list []T, i int, element T) []T {
 	list = append(list, element)
 	copy(list[i+1:], list[i:])
@@ -62,15 +62,15 @@ func Insert[T any](list []T, i int, element T) []T {
 	return list
 }
 
-// RemoveAt takes the element at position i out.
+// RemoveAt removes the element at position i.
 func RemoveAt[T any](list []T, i int) []T {
 	copy(list[i:], list[i+1:])
 	var zero T
-	list[len(list)-1] = zero // let go of what it points to
+	list[len(list)-1] = zero // release the reference
 	return list[:len(list)-1]
 }
 
-// Remove takes a pointer out of a list that has it once at the most.
+// Remove removes the first occurrence of a pointer from the list.
 func Remove[T any](list []*T, element *T) []*T {
 	for i := range list {
 		if list[i] == element {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSortIsThatOfTheLibrary(t *testing.T) {
+func TestSortAgreesWithPackageSlices(t *testing.T) {
 	type pair struct{ key, place int }
 	r := rand.New(rand.NewPCG(1, 2))
 	for n := range 200 {

@@ -2,27 +2,28 @@ package api
 
 import "strings"
 
-// Flags are facts about an object that the machinery acts on without its body.
+// Flags are properties of an object that the core uses without decoding its body.
 type Flags uint8
 
 const (
-	// Immutable: the object declares `immutable: true` (ConfigMaps, Secrets).
+	// Immutable reports that the object sets `immutable: true` (ConfigMaps,
+	// Secrets).
 	Immutable Flags = 1 << iota
-	// FinalStateUnknown: a deletion found out by a relist; the content is the
-	// last one known, not necessarily the last one there was.
+	// FinalStateUnknown marks a deletion that a relist discovered. The content is
+	// the last known version, which may not be the last one that existed.
 	FinalStateUnknown
-	// EndOfInitialEvents: a bookmark that ends the initial events of a watch
-	// (rule W23).
+	// EndOfInitialEvents marks the bookmark that ends the initial events of a
+	// watch (rule W23).
 	EndOfInitialEvents
 )
 
 // Label is one label of an object.
 type Label struct{ Key, Value string }
 
-// Labels is a label set, sorted by key, each key once.
+// Labels is a label set, sorted by key. Keys are unique.
 type Labels []Label
 
-// Get returns the value of a label and whether it is present.
+// Get returns the value of the label and whether the label is present.
 func (l Labels) Get(key string) (value string, ok bool) {
 	for i := range l {
 		if l[i].Key == key {
@@ -32,7 +33,7 @@ func (l Labels) Get(key string) (value string, ok bool) {
 	return "", false
 }
 
-// String is "a=b,c=d".
+// String returns the labels as "a=b,c=d".
 func (l Labels) String() string {
 	var b strings.Builder
 	for i, label := range l {
@@ -46,36 +47,36 @@ func (l Labels) String() string {
 	return b.String()
 }
 
-// Codec says how a body is encoded. The core never decodes a body; the host
-// and the guest plug in a decoder.
+// Codec is the encoding of a body. The core never decodes bodies; the program
+// that embeds it supplies a decoder.
 type Codec uint8
 
 const (
-	// NoBody: metadata only. The body was not asked for or was withheld.
+	// NoBody means metadata only: the body was not requested or was withheld.
 	NoBody Codec = iota
-	// JSON: the object's JSON as it is.
+	// JSON is the object's plain JSON.
 	JSON
-	// Packed: the object's JSON as one block of package bodies, which refers to the
-	// dictionary of its resource.
+	// Packed is the object's JSON as one compressed block of package bodies. The
+	// block refers to the dictionary of its resource.
 	Packed
-	// Delta: the difference from the object's base body, as one block that refers to
-	// the base's plain JSON and to the dictionary. It means nothing without the base.
+	// Delta is the difference from the object's base body, as one compressed
+	// block. Decoding it requires the plain JSON of the base and the dictionary.
 	Delta
 )
 
-// Body is an object's JSON, encoded by Codec, without
-// metadata.resourceVersion: the version of a body is that of the event that
-// carries it, and whoever decodes a body puts it back in (rule W28).
+// Body is an object's encoded JSON without metadata.resourceVersion. The event
+// that carries a body carries its resource version, and the decoder inserts it
+// again (rule W28).
 type Body struct {
 	Codec Codec
 	Data  []byte
 }
 
-// Object is one version of an object as the watch machinery sees it.
+// Object is one version of an object.
 //
 // Fields and Columns follow the order of [Schema.Fields] and [Schema.Columns].
-// An Object is a view: its strings and bytes may alias the buffer it was read
-// from, and whoever keeps one past that buffer's life copies it.
+// The strings and bytes of an Object may alias the buffer it was read from. Copy
+// them to keep them longer than that buffer.
 type Object struct {
 	Key             Key
 	UID             string

@@ -1,13 +1,13 @@
 package api
 
-// Rand is a small deterministic generator (splitmix64) for jitter: the same
-// seed gives the same numbers everywhere. The zero value is ready to use.
+// Rand is a deterministic random number generator (splitmix64) for jitter. Equal
+// seeds give equal sequences on every platform. The zero value is ready to use.
 type Rand struct{ state uint64 }
 
-// NewRand returns a generator for a seed.
+// NewRand returns a generator with the given seed.
 func NewRand(seed uint64) *Rand { return &Rand{seed} }
 
-// Uint64 is the next number.
+// Uint64 returns the next number.
 func (r *Rand) Uint64() uint64 {
 	r.state += 0x9e3779b97f4a7c15
 	z := r.state
@@ -16,8 +16,8 @@ func (r *Rand) Uint64() uint64 {
 	return z ^ z>>31
 }
 
-// Int63n is a number from 0 to n-1, and 0 for n below 1. The bias is that of a
-// remainder, which jitter does not mind.
+// Int63n returns a number in [0, n), or 0 if n < 1. It has the small bias of a
+// remainder, which is acceptable for jitter.
 func (r *Rand) Int63n(n int64) int64 {
 	if n < 1 {
 		return 0

@@ -3,13 +3,13 @@ package api
 import "strconv"
 
 // ResourceVersion orders the changes of one resource. It is an unsigned 64-bit
-// integer inside and a decimal string outside (rule R12). Versions of different
-// resources must not be compared. Zero means "not given".
+// integer in memory and a decimal string in text (rule R12). Versions of
+// different resources are not comparable. Zero means unset.
 type ResourceVersion uint64
 
-// ParseResourceVersion reads the decimal form. The empty string and "0" are
-// zero; a sign, a leading zero, a blank or anything beyond 64 bits is a
-// 400 BadRequest (rule C48).
+// ParseResourceVersion parses the decimal form. The empty string and "0" give
+// zero. A sign, a leading zero, a space or a number beyond 64 bits gives a 400
+// BadRequest (rule C48).
 func ParseResourceVersion(text string) (ResourceVersion, error) {
 	if text == "" || text == "0" {
 		return 0, nil
@@ -22,5 +22,5 @@ func ParseResourceVersion(text string) (ResourceVersion, error) {
 	return ResourceVersion(rv), nil
 }
 
-// String is the decimal form.
+// String returns the decimal form.
 func (rv ResourceVersion) String() string { return strconv.FormatUint(uint64(rv), 10) }

@@ -2,11 +2,11 @@ package api
 
 import "strings"
 
-// Resource names a kind of object: group, version and plural name. The core
-// group is empty.
+// Resource names a kind of object by group, version and plural name. Group is
+// empty for the core group.
 type Resource struct{ Group, Version, Name string }
 
-// ParseResource reads "v1/pods" or "apps/v1/deployments".
+// ParseResource parses text such as "v1/pods" or "apps/v1/deployments".
 func ParseResource(text string) (Resource, error) {
 	var r Resource
 	group, rest, _ := Cut(text, '/')
@@ -23,7 +23,7 @@ func ParseResource(text string) (Resource, error) {
 		`: expected "version/resource" such as "v1/pods", or "group/version/resource" such as "apps/v1/deployments"`)
 }
 
-// APIVersion is "v1" or "apps/v1".
+// APIVersion returns the apiVersion, such as "v1" or "apps/v1".
 func (r Resource) APIVersion() string {
 	if r.Group == "" {
 		return r.Version
@@ -31,15 +31,15 @@ func (r Resource) APIVersion() string {
 	return r.Group + "/" + r.Version
 }
 
-// String is the form ParseResource reads.
+// String returns the form that ParseResource parses.
 func (r Resource) String() string { return r.APIVersion() + "/" + r.Name }
 
 // Column is one typed column of a resource's table.
 //
-// Path is a JSONPath as in a CustomResourceDefinition's printer columns, in
-// the subset that core/envelope documents. Kind is the type its cells have; a
-// value that is missing or of another type is Null. Priority zero columns show
-// in narrow tables, higher ones only in wide ones.
+// Path is a JSONPath as in the printer columns of a CustomResourceDefinition, in
+// the subset that core/envelope documents. Kind is the type of the cells; a
+// missing value or one of another type becomes Null. Narrow tables show only
+// columns of priority zero.
 type Column struct {
 	Name     string
 	Kind     ValueKind
@@ -47,8 +47,8 @@ type Column struct {
 	Priority uint8
 }
 
-// ColumnKind is the kind of the cells of a column of a type that a
-// CustomResourceDefinition's printer columns can have.
+// ColumnKind returns the cell type for the type of a printer column in a
+// CustomResourceDefinition.
 func ColumnKind(openAPIType string) ValueKind {
 	switch openAPIType {
 	case "integer":
@@ -63,20 +63,20 @@ func ColumnKind(openAPIType string) ValueKind {
 	return String
 }
 
-// Schema describes one resource to everything that handles its objects without
-// decoding them.
+// Schema describes the selectable fields and the columns of one resource. It lets
+// other packages handle objects without decoding them.
 type Schema struct {
 	Resource   Resource
-	Kind       string // "Pod"
+	Kind       string // such as "Pod"
 	Namespaced bool
 	// Fields are the selectable fields, each a dotted path such as
-	// "status.phase". metadata.name and, when namespaced, metadata.namespace
-	// come first and are derived from the key.
+	// "status.phase". The first is metadata.name, followed by metadata.namespace
+	// if the resource is namespaced. Both are derived from the key.
 	Fields  []string
 	Columns []Column
 }
 
-// Field returns the position of a selectable field, or -1.
+// Field returns the index of a selectable field, or -1.
 func (s *Schema) Field(name string) int {
 	for i, f := range s.Fields {
 		if f == name {
@@ -86,7 +86,8 @@ func (s *Schema) Field(name string) int {
 	return -1
 }
 
-// Column returns the position of a column by name, ignoring ASCII case, or -1.
+// Column returns the index of the column with the given name, ignoring ASCII
+// case, or -1.
 func (s *Schema) Column(name string) int {
 	for i := range s.Columns {
 		if EqualFold(s.Columns[i].Name, name) {

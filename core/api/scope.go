@@ -1,16 +1,16 @@
 package api
 
-// Scope is the part of a resource that a request covers and is authorized for:
-// one namespace or all, and one name or all. The zero Scope covers everything.
+// Scope is the part of a resource that a request covers and needs authorization
+// for. The zero Scope covers every object.
 type Scope struct {
-	Namespace string // empty for all
-	Name      string // empty for all
+	Namespace string // "" means all
+	Name      string // "" means all
 }
 
 // Whole reports whether the scope covers every object of the resource.
 func (s Scope) Whole() bool { return s == Scope{} }
 
-// Has reports whether the scope covers an object.
+// Has reports whether the scope covers the object.
 func (s Scope) Has(key Key) bool {
 	return key.InNamespace(s.Namespace) && (s.Name == "" || key.Name() == s.Name)
 }

@@ -5,22 +5,21 @@ import (
 	"strings"
 )
 
-// Shard is one of several parts that the namespaces of a resource are divided
-// into: those whose hash is Index, modulo Count. A namespace is in the same part
-// wherever and whenever it is asked for, and no list says which there are. The
-// zero Shard is everything.
+// Shard is a subset of the namespaces of a resource: those whose hash modulo
+// Count equals Index. The assignment depends only on the name of the namespace
+// and on Count. The zero Shard contains every namespace.
 type Shard struct{ Index, Count uint32 }
 
-// Whole reports whether the shard is everything.
+// Whole reports whether the shard contains every namespace.
 func (s Shard) Whole() bool { return s.Count == 0 }
 
-// Has reports whether a namespace lies in the shard.
+// Has reports whether the shard contains the namespace.
 func (s Shard) Has(namespace string) bool {
 	return s.Whole() || ShardOf(namespace, s.Count).Index == s.Index
 }
 
-// ShardOf is the one of count shards that a namespace lies in. The hash is FNV-1a
-// of 32 bits over the bytes of the name.
+// ShardOf returns the shard, one of count, that contains the namespace. The hash
+// is 32-bit FNV-1a over the bytes of the name.
 func ShardOf(namespace string, count uint32) Shard {
 	hash := uint32(2166136261)
 	for i := range len(namespace) {
@@ -29,7 +28,8 @@ func ShardOf(namespace string, count uint32) Shard {
 	return Shard{hash % count, count}
 }
 
-// String is "3-of-16", the form that [ParseShard] reads; everything is "".
+// String returns the form that [ParseShard] parses, such as "3-of-16", or "" for
+// the zero Shard.
 func (s Shard) String() string {
 	if s.Whole() {
 		return ""
@@ -37,7 +37,7 @@ func (s Shard) String() string {
 	return strconv.FormatUint(uint64(s.Index), 10) + "-of-" + strconv.FormatUint(uint64(s.Count), 10)
 }
 
-// ParseShard reads what String writes, and nothing else.
+// ParseShard parses the output of String and rejects everything else.
 func ParseShard(text string) (Shard, *Status) {
 	index, count, _ := strings.Cut(text, "-of-")
 	i, known := ParseUint(index)

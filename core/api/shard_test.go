@@ -12,7 +12,7 @@ import (
 
 // Objects at the edge are found by these numbers, today and after any update:
 // they never change. More of them are in testdata/edge/places.json.
-func TestShardOfANamespaceIsForEver(t *testing.T) {
+func TestShardOfANamespaceNeverChanges(t *testing.T) {
 	for namespace, index := range map[string]uint32{"": 5, "default": 14, "kube-system": 14, "shop": 9, "web": 1} {
 		assert.Equal(t, api.Shard{Index: index, Count: 16}, api.ShardOf(namespace, 16), namespace)
 	}

@@ -2,11 +2,10 @@ package api
 
 import "strconv"
 
-// Reason is the machine-readable cause of a [Status], spelled as Kubernetes
-// spells it.
+// Reason is the machine-readable reason of a [Status], with the spelling of
+// Kubernetes.
 type Reason string
 
-// The reasons in use.
 const (
 	ReasonBadRequest      Reason = "BadRequest"
 	ReasonUnauthorized    Reason = "Unauthorized"
@@ -19,89 +18,92 @@ const (
 	ReasonInternalError   Reason = "InternalError"
 	ReasonUnavailable     Reason = "ServiceUnavailable"
 	ReasonTimeout         Reason = "Timeout"
-	ReasonProtocol        Reason = "ProtocolError" // ours: a frame that breaks the protocol
+	ReasonProtocol        Reason = "ProtocolError" // not a Kubernetes reason: a frame violates the wire protocol
 )
 
-// Status is an error as Kubernetes words it. Message is for the person who
-// gets it: what was wrong, where, what was expected.
+// Status is a Kubernetes API error. Message tells the user what was wrong, where,
+// and what was expected.
 type Status struct {
 	Code    int
 	Reason  Reason
 	Message string
-	// Cause refines the reason, e.g. "ResourceVersionTooLarge". May be empty.
+	// Cause refines the reason, for example "ResourceVersionTooLarge". It may be
+	// empty.
 	Cause string
-	// RetryAfterSeconds is when to try again; zero says nothing.
+	// RetryAfterSeconds is how long to wait before a retry; zero means
+	// unspecified.
 	RetryAfterSeconds int
-	// Continue, on a 410 for a continue token, goes on from the same place at
-	// the latest state (rule C52).
+	// Continue is set in the 410 for an expired continue token. It continues the
+	// list at the same key with the latest state (rule C52).
 	Continue string
 }
 
-// Error implements error.
+// Error implements the error interface.
 func (s *Status) Error() string {
 	return strconv.Itoa(s.Code) + " " + string(s.Reason) + ": " + s.Message
 }
 
-// Is makes errors.Is match on code and reason alone.
+// Is makes errors.Is compare code and reason only.
 func (s *Status) Is(target error) bool {
 	t, ok := target.(*Status)
 	return ok && t.Code == s.Code && t.Reason == s.Reason
 }
 
-// BadRequest is 400: the request cannot be understood.
+// BadRequest returns a 400: the request is malformed.
 func BadRequest(message string) *Status {
 	return &Status{Code: 400, Reason: ReasonBadRequest, Message: message}
 }
 
-// Unauthorized is 401: who asks is not known.
+// Unauthorized returns a 401: the client is not authenticated.
 func Unauthorized(message string) *Status {
 	return &Status{Code: 401, Reason: ReasonUnauthorized, Message: message}
 }
 
-// Forbidden is 403: who asks may not.
+// Forbidden returns a 403: the client is not authorized.
 func Forbidden(message string) *Status {
 	return &Status{Code: 403, Reason: ReasonForbidden, Message: message}
 }
 
-// NotFound is 404.
+// NotFound returns a 404.
 func NotFound(message string) *Status {
 	return &Status{Code: 404, Reason: ReasonNotFound, Message: message}
 }
 
-// Expired is 410: the resource version asked for is no longer served.
+// Expired returns a 410: the requested resource version is no longer available.
 func Expired(message string) *Status {
 	return &Status{Code: 410, Reason: ReasonExpired, Message: message}
 }
 
-// TooLarge is 413: an object or frame beyond a limit.
+// TooLarge returns a 413: an object or a frame exceeds a limit.
 func TooLarge(message string) *Status {
 	return &Status{Code: 413, Reason: ReasonTooLarge, Message: message}
 }
 
-// Invalid is 422: the request is understood and contradicts itself.
+// Invalid returns a 422: the request is well formed but contradicts itself.
 func Invalid(message string) *Status {
 	return &Status{Code: 422, Reason: ReasonInvalid, Message: message}
 }
 
-// TooManyRequests is 429: try again after the given seconds.
+// TooManyRequests returns a 429 that asks for a retry after the given number of
+// seconds.
 func TooManyRequests(message string, retryAfterSeconds int) *Status {
 	return &Status{Code: 429, Reason: ReasonTooManyRequests, Message: message, RetryAfterSeconds: retryAfterSeconds}
 }
 
-// Internal is 500.
+// Internal returns a 500.
 func Internal(message string) *Status {
 	return &Status{Code: 500, Reason: ReasonInternalError, Message: message}
 }
 
-// Unavailable is 503.
+// Unavailable returns a 503.
 func Unavailable(message string) *Status {
 	return &Status{Code: 503, Reason: ReasonUnavailable, Message: message}
 }
 
-// LimitReached is the refusal of a request, message or connection by a resource
-// limit: 408 for a client that is too slow, 413 for a single one that is too large,
-// 429 for too many of one client, 503 when the server is full. Its Cause is the name
-// of the limit, which ends the message as well.
+// LimitReached returns the error for a request, message or connection that
+// exceeds a resource limit. The code is 408 for a client that is too slow and 413
+// for an item that is too large. It is 429 for too many requests of one client
+// and 503 for a full server. Cause and the end of the message name the limit.
 func LimitReached(code int, limit, message string) *Status {
 	s := &Status{Code: code, Reason: ReasonUnavailable, RetryAfterSeconds: 5, Cause: limit, Message: message + " (limit: " + limit + ")"}
 	switch code {
@@ -115,7 +117,8 @@ func LimitReached(code int, limit, message string) *Status {
 	return s
 }
 
-// TooLargeResourceVersion is the 504 for a version from the future (rule C34).
+// TooLargeResourceVersion returns the 504 for a resource version that is not
+// reached yet (rule C34).
 func TooLargeResourceVersion(asked, current ResourceVersion) *Status {
 	return &Status{
 		Code: 504, Reason: ReasonTimeout, Cause: "ResourceVersionTooLarge", RetryAfterSeconds: 1,
@@ -123,12 +126,13 @@ func TooLargeResourceVersion(asked, current ResourceVersion) *Status {
 	}
 }
 
-// Protocol is the 400 for a peer that breaks the wire protocol.
+// Protocol returns the 400 for a peer that violates the wire protocol.
 func Protocol(message string) *Status {
 	return &Status{Code: 400, Reason: ReasonProtocol, Message: message}
 }
 
-// AsStatus returns err as a Status, wrapping anything else as a 500 (rule C9).
+// AsStatus returns err if it is a *Status, and otherwise a 500 with its text
+// (rule C9).
 func AsStatus(err error) *Status {
 	if s, ok := err.(*Status); ok {
 		return s

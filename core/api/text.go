@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// What package strconv has of these brings tables and errors into the module
-// that nothing needs.
+// The functions below replace those of package strconv, which would add tables
+// and error types to the WebAssembly module.
 
-// Quote puts text between double quotes for a message: quotes, backslashes,
-// control characters and bytes that are not UTF-8 are escaped as in Go.
+// Quote returns text in double quotes. It escapes quotes, backslashes, control
+// characters and invalid UTF-8 as strconv.Quote does.
 func Quote(text string) string {
 	const hex = "0123456789abcdef"
 	quoted := []byte{'"'}
@@ -35,7 +35,7 @@ func Quote(text string) string {
 	return string(append(quoted, '"'))
 }
 
-// ParseUint reads a decimal number of digits alone.
+// ParseUint parses a decimal number that consists of digits only.
 func ParseUint(text string) (uint64, bool) {
 	if text == "" {
 		return 0, false
@@ -51,7 +51,7 @@ func ParseUint(text string) (uint64, bool) {
 	return n, true
 }
 
-// ParseInt reads a decimal number with or without a sign.
+// ParseInt parses a decimal number with an optional sign.
 func ParseInt(text string) (int64, bool) {
 	negative := text != "" && text[0] == '-'
 	if negative || text != "" && text[0] == '+' {
@@ -67,7 +67,7 @@ func ParseInt(text string) (int64, bool) {
 	return int64(n), n <= math.MaxInt64
 }
 
-// EqualFold compares ignoring ASCII case.
+// EqualFold reports whether a and b are equal, ignoring ASCII case.
 func EqualFold(a, b string) bool {
 	if len(a) != len(b) {
 		return false
@@ -87,7 +87,7 @@ func lower(c byte) byte {
 	return c
 }
 
-// Cut splits text at the first separator.
+// Cut splits text at the first separator, like strings.Cut.
 func Cut(text string, separator byte) (before, after string, found bool) {
 	for i := range len(text) {
 		if text[i] == separator {
@@ -97,7 +97,7 @@ func Cut(text string, separator byte) (before, after string, found bool) {
 	return text, "", false
 }
 
-// Join puts a separator between texts.
+// Join concatenates texts with a separator, like strings.Join.
 func Join(texts []string, separator string) string {
 	var joined []byte
 	for i, text := range texts {
@@ -109,7 +109,7 @@ func Join(texts []string, separator string) string {
 	return string(joined)
 }
 
-// HasAny reports whether text has one of some ASCII characters.
+// HasAny reports whether text contains any of the given ASCII characters.
 func HasAny(text, some string) bool {
 	for i := range len(text) {
 		for j := range len(some) {

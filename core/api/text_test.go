@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestQuoteIsThatOfTheLibrary(t *testing.T) {
+func TestQuoteAgreesWithPackageStrconv(t *testing.T) {
 	for _, text := range []string{"", "web", `a"b\c`, "tab\tline\nreturn\r", "\x00\x1f\x7f", "é 日本 🎈", "\xff a \xc3", "�"} {
 		require.Equal(t, strconv.Quote(text), Quote(text))
 	}
 }
 
-func FuzzNumbersAreThoseOfTheLibrary(f *testing.F) {
+func FuzzParseAgreesWithPackageStrconv(f *testing.F) {
 	for _, text := range []string{
 		"", "0", "7", "+7", "-7", "-", "+", "--1", "1a", "007", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
 		"-9223372036854775809", "18446744073709551615", "18446744073709551616", "99999999999999999999999", "1_000",
@@ -51,7 +51,7 @@ func TestHasAny(t *testing.T) {
 	}
 }
 
-func TestCutAndJoinAreThoseOfTheLibrary(t *testing.T) {
+func TestCutAndJoinAgreeWithPackageStrings(t *testing.T) {
 	for _, text := range []string{"", "/", "a", "a/", "/a", "a/b", "a/b/c"} {
 		before, after, found := strings.Cut(text, "/")
 		b, a, f := Cut(text, '/')

@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// ValueKind is the type of one table cell.
+// ValueKind is the type of a table cell.
 type ValueKind uint8
 
-// The kinds of cell. The numbers are on the wire and fix the order of cells of
-// different kinds; do not reorder.
+// The cell types. The numbers are part of the wire format and define the order of
+// cells of different types; do not reorder them.
 const (
 	Null ValueKind = iota
 	Bool
@@ -19,8 +19,8 @@ const (
 	String
 )
 
-// Value is one typed cell of a table. Integer and Bool (0 or 1) use Int, Date
-// is milliseconds since the epoch in Int, Number uses Float, String uses Text.
+// Value is one table cell. Integer and Bool (0 or 1) use Int. Date stores
+// milliseconds since the epoch in Int. Number uses Float, and String uses Text.
 type Value struct {
 	Kind  ValueKind
 	Int   int64
@@ -28,8 +28,8 @@ type Value struct {
 	Text  string
 }
 
-// Compare orders two cells: nulls first, then by kind, then by value. It is
-// total, so a sort by it is deterministic: NaN sorts before other numbers.
+// Compare orders two cells: nulls first, then by type, then by value. The order
+// is total: NaN sorts before all other numbers.
 func (v Value) Compare(o Value) int {
 	if v.Kind != o.Kind {
 		return cmp.Compare(v.Kind, o.Kind)
@@ -45,8 +45,8 @@ func (v Value) Compare(o Value) int {
 	return cmp.Compare(v.Int, o.Int)
 }
 
-// String is the cell as a terminal shows it. A Date is its milliseconds: the
-// age depends on a clock, which api does not have.
+// String formats the cell for a terminal. A Date is formatted as milliseconds,
+// because computing an age requires a clock.
 func (v Value) String() string {
 	switch v.Kind {
 	case Null:

@@ -1,25 +1,25 @@
 package history
 
-// Cursor is how far a reader has read a window. A reader that has read
-// everything rests: its position is the end of the window, and moves with it,
-// until Wake names an event that it has to read.
+// Cursor is the read position of a reader in a window. A reader at the end is
+// resting: its position moves with the end of the window until Wake or Anchor
+// sets it.
 //
-// Being far behind costs nothing. A cursor holds no event, so the window can
-// overtake it.
+// A cursor holds no reference to events, so a slow reader costs no memory and the
+// window can overtake it.
 type Cursor struct {
 	window   *Window
 	position int // as of the last move
 	behind   bool
 }
 
-// NewCursor returns the cursor of a reader that has read everything.
+// NewCursor returns the cursor of a reader that has read all events.
 func NewCursor(w *Window) Cursor { return Cursor{window: w, position: w.End()} }
 
-// Behind reports that the reader does not rest. Only then is its position of
-// interest.
+// Behind reports whether the reader has a position of its own, that is, whether
+// it is not resting.
 func (c *Cursor) Behind() bool { return c.behind }
 
-// Position is that of the next event to read.
+// Position returns the position of the next event to read.
 func (c *Cursor) Position() int {
 	if !c.behind {
 		return c.window.End()
@@ -32,12 +32,12 @@ func (c *Cursor) MoveTo(position int) {
 	c.position, c.behind = position, position != c.window.End()
 }
 
-// Covers reports that the reader has read the event at a position, or is behind
-// and will find it there.
+// Covers reports whether the reader has already read the event at a position, or
+// will read it later because it is behind.
 func (c *Cursor) Covers(position int) bool { return c.behind || position < c.position }
 
-// Wake ends the rest of a reader at the event of a position, and reports
-// whether it did.
+// Wake moves a resting reader to the event at a position and reports whether it
+// did.
 func (c *Cursor) Wake(position int) bool {
 	if c.Covers(position) {
 		return false
@@ -46,14 +46,14 @@ func (c *Cursor) Wake(position int) bool {
 	return true
 }
 
-// Anchor ends the rest of a reader at the present end of the window.
+// Anchor fixes a resting reader at the current end of the window.
 func (c *Cursor) Anchor() {
 	if !c.behind {
 		c.position, c.behind = c.window.End(), true
 	}
 }
 
-// Overtaken reports that the window no longer has the next event to read.
+// Overtaken reports whether the window has evicted the next event to read.
 func (c *Cursor) Overtaken() bool { return c.behind && c.position < c.window.Start() }
 
 // Peek returns the next event, or nil at the end. The cursor must not be
@@ -65,7 +65,7 @@ func (c *Cursor) Peek() *Event {
 	return c.window.At(c.position)
 }
 
-// Next is Peek, and moves past the event.
+// Next returns the next event and moves past it, or returns nil at the end.
 func (c *Cursor) Next() *Event {
 	e := c.Peek()
 	if e == nil {
@@ -76,5 +76,5 @@ func (c *Cursor) Next() *Event {
 	return e
 }
 
-// Window is what the cursor reads.
+// Window returns the window of the cursor.
 func (c *Cursor) Window() *Window { return c.window }

@@ -1,8 +1,9 @@
-// Package history is the sliding window of a collection's changes: what lets a
-// watch start in the past, and a reader resume after a cut, without a list.
+// Package history implements the sliding window of recent changes of a
+// collection. It lets a watch start in the past, and a client resume after a
+// disconnect, without a new list.
 //
-// It is a ring of events in the order of their resource versions. The ring
-// grows and shrinks with the rate of changes so as to span a fresh window of
-// time (rules H1 to H5), and knows the oldest resource version it can serve
-// without a gap (rules H6 to H10).
+// The window is a ring of events in order of resource version. The ring grows and
+// shrinks with the rate of changes so that it spans a configured time (rules H1
+// to H5). It knows the oldest resource version from which it can serve without a
+// gap (rules H6 to H10).
 package history

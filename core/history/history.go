@@ -7,29 +7,32 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// Event is one change of one object. Current is zero for a deletion, Previous
-// is zero for a creation; never both. While an event is in the window the window
-// holds one count of Previous. Current needs none: it is in the state until a later
-// event has it as Previous, and that one leaves the window later.
+// Event is one change of one object. Current is zero for a deletion, Previous for
+// a creation; at most one of them is zero. The window holds a reference to
+// Previous of each of its events. It needs none to Current: that version is in
+// the store until a later event, which leaves the window later, has it as
+// Previous.
 type Event struct {
 	ResourceVersion api.ResourceVersion
 	Current         store.Ref
 	Previous        store.Ref
-	Millis          int64 // when it was recorded
-	// FinalStateUnknown: a deletion that a relist found out.
+	Millis          int64 // when the event was recorded
+	// FinalStateUnknown marks a deletion that a relist discovered.
 	FinalStateUnknown bool
-	// Mended: there were versions between the two that could not be read here.
-	// Who reads elsewhere too may hold one of them.
+	// Mended means that the source had unreadable versions between Previous and
+	// Current. A client that also reads from another replica may have received
+	// one of them.
 	Mended bool
-	// Unchanged are cells that are the same in both versions; there may be more.
+	// Unchanged lists cells that are equal in both versions. It may be
+	// incomplete.
 	Unchanged api.Cells
 }
 
-// Limits of a window. The zero value is that of kube-apiserver.
+// Limits configure a window. The zero value has the limits of kube-apiserver.
 type Limits struct {
 	MinCapacity  int   // default 100
-	MaxCapacity  int   // default 102400, more for windows beyond 75 s (rule H2)
-	WindowMillis int64 // how much time the window should span; default 75000
+	MaxCapacity  int   // default 102400, more for windows longer than 75 s (rule H2)
+	WindowMillis int64 // the time that the window should span; default 75000
 }
 
 const (
@@ -56,53 +59,54 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Window is the ring. Positions grow for ever: an event keeps its position for
-// as long as it is in the window, whatever the ring's capacity (rules H1, H4).
+// Window is the ring of events. Positions increase without bound: an event keeps
+// its position as long as it is in the window, even when the ring is resized
+// (rules H1, H4).
 type Window struct {
 	heap    *store.Heap
 	limits  Limits
 	ring    []Event
-	first   int // where in the ring the oldest event lies
+	first   int // ring index of the oldest event
 	start   int
 	end     int
 	listed  api.ResourceVersion // of the last relist
-	evicted api.ResourceVersion // of the last event dropped since then, if any
+	evicted api.ResourceVersion // of the last event evicted since the last relist, or zero
 	sought  []store.Ref         // scratch
-	// Events before the position vacant may be announced only; fill has them filled in.
+	// Events before position vacant may be reserved only; fill loads them.
 	vacant int
 	fill   func() *api.Status
 }
 
-// New returns an empty window over a heap.
+// New returns an empty window for versions in the heap.
 func New(heap *store.Heap, limits Limits) *Window {
 	limits = limits.withDefaults()
 	return &Window{heap: heap, limits: limits, ring: make([]Event, limits.MinCapacity)}
 }
 
-// Capacity is the present size of the ring.
+// Capacity returns the current size of the ring.
 func (w *Window) Capacity() int { return len(w.ring) }
 
-// WindowMillis is the time that the window should span.
+// WindowMillis returns the time that the window should span.
 func (w *Window) WindowMillis() int64 { return w.limits.WindowMillis }
 
-// Start is the position of the oldest event, End the one after the newest.
+// Start returns the position of the oldest event.
 func (w *Window) Start() int { return w.start }
 
-// End is the position that the next event will have.
+// End returns the position that the next event will get.
 func (w *Window) End() int { return w.end }
 
-// At returns the event at a position from Start to End-1, without counts.
+// At returns the event at a position in [Start, End). It adds no references.
 func (w *Window) At(position int) *Event {
 	i := w.first + position - w.start
-	if i >= len(w.ring) { // cheaper than to divide
+	if i >= len(w.ring) { // cheaper than a division
 		i -= len(w.ring)
 	}
 	return &w.ring[i]
 }
 
-// Append adds the newest event, takes over its count of Previous, and returns where
-// it lies until the next Append. The resource version must not be below that of
-// the event before.
+// Append adds an event and takes ownership of its reference to Previous. The
+// resource version must not be lower than that of the last event. The result is
+// valid until the next call of Append.
 func (w *Window) Append(e Event) *Event {
 	if w.full() {
 		w.resize(e.Millis)
@@ -116,17 +120,17 @@ func (w *Window) Append(e Event) *Event {
 	return at
 }
 
-// Announce appends an event of which no more than version and time are known yet.
-// Before anyone reads it fill is called, which must have it filled in, or say why
-// that cannot be.
+// Announce appends an event of which only the version and time are known. Before
+// a reader reaches it, the window calls fill, which must call Fill or return the
+// reason why it cannot.
 func (w *Window) Announce(rv api.ResourceVersion, millis int64, fill func() *api.Status) (position int) {
 	w.Append(Event{ResourceVersion: rv, Millis: millis})
 	w.vacant, w.fill = w.end, fill
 	return w.end - 1
 }
 
-// Fill makes an announced event known, and takes over the count of previous, which
-// is let go where the event has left the window meanwhile.
+// Fill completes an announced event. It takes ownership of the reference to
+// previous, and releases it if the event has left the window.
 func (w *Window) Fill(position int, current, previous store.Ref, unchanged api.Cells) {
 	if position < w.start {
 		w.heap.Release(previous)
@@ -136,8 +140,8 @@ func (w *Window) Fill(position int, current, previous store.Ref, unchanged api.C
 	e.Current, e.Previous, e.Unchanged = current, previous, unchanged
 }
 
-// Seek brings close what so many calls of Append let go, if the ring has grown as far
-// as it may.
+// Seek prefetches the memory that the given number of Append calls will release,
+// if the ring has reached its maximum capacity.
 func (w *Window) Seek(events int) {
 	w.sought = w.sought[:0]
 	for p := w.start; p < min(w.end-w.limits.MaxCapacity+events, w.end); p++ {
@@ -159,8 +163,8 @@ func (w *Window) evict() {
 	}
 }
 
-// resize doubles a full ring whose events are all fresh, and halves one whose
-// newer quarter alone spans the window (rule H3).
+// resize doubles a full ring if all of its events are within the time window. It
+// halves a ring whose newest quarter already spans the time window (rule H3).
 func (w *Window) resize(now int64) {
 	size := len(w.ring)
 	if now-w.At(w.start).Millis < w.limits.WindowMillis {
@@ -185,8 +189,8 @@ func (w *Window) setCapacity(capacity int) {
 	w.ring, w.first = ring, 0
 }
 
-// Relist empties the window: the state is that of a list at rv, and nothing
-// before it can be served (rule H6).
+// Relist empties the window after a list at rv. Nothing before rv can be served
+// any longer (rule H6).
 func (w *Window) Relist(rv api.ResourceVersion) {
 	for w.start < w.end {
 		w.evict()
@@ -194,9 +198,9 @@ func (w *Window) Relist(rv api.ResourceVersion) {
 	w.listed, w.evicted = rv, 0
 }
 
-// Oldest is the oldest resource version a watch can start from without a gap,
-// and false before there is any (rule H7). Where events share a version it is
-// one whose events are all in the window or all gone.
+// Oldest returns the oldest resource version that a watch can start from without
+// a gap, and false if there is none yet (rule H7). If events share a resource
+// version, the result never splits them.
 func (w *Window) Oldest() (api.ResourceVersion, bool) {
 	if w.listed > 0 && w.evicted == 0 {
 		return w.listed, true
@@ -207,9 +211,9 @@ func (w *Window) Oldest() (api.ResourceVersion, bool) {
 	return 0, false
 }
 
-// After returns the position of the first event with a resource version above
-// rv, or a 410 when events in between are gone (rules H8 to H10). A version
-// from the future is accepted: its position is End.
+// After returns the position of the first event with a resource version above rv,
+// or a 410 if events after rv were evicted (rules H8 to H10). For a future
+// version it returns End.
 func (w *Window) After(rv api.ResourceVersion) (position int, status *api.Status) {
 	oldest, ok := w.Oldest()
 	if !ok {

@@ -20,13 +20,13 @@ func newWindow(minimum, maximum int) (*store.Heap, *history.Window) {
 	return heap, history.New(heap, history.Limits{MinCapacity: minimum, MaxCapacity: maximum, WindowMillis: window})
 }
 
-// deleted is the deletion of an object at a version and a time.
+// deleted returns the deletion of an object at a version and a time.
 func deleted(heap *store.Heap, rv api.ResourceVersion, millis int64) history.Event {
 	ref := objects.Version(heap, "default/"+rv.String()+" rv="+rv.String()+" rev="+rv.String())
 	return history.Event{ResourceVersion: rv, Previous: ref, Millis: millis}
 }
 
-// held lists the resource versions in a window.
+// held returns the resource versions in a window.
 func held(w *history.Window) []api.ResourceVersion {
 	list := []api.ResourceVersion{}
 	for p := w.Start(); p < w.End(); p++ {
@@ -41,7 +41,8 @@ func TestH2_Defaults(t *testing.T) {
 	assert.EqualValues(t, 75_000, w.WindowMillis())
 }
 
-// T33: the capacity that a window grows to when nothing is ever old enough.
+// T33: the maximum capacity of a window whose events are all within the time
+// window.
 func TestH2_UpperBound(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -72,17 +73,17 @@ func TestH2_UpperBound(t *testing.T) {
 	})
 }
 
-// T30: what the next event does to a ring. Times are minutes, or parts of the
-// fresh window of 75 seconds, before the event.
+// T30: the effect of the next event on a ring. Times are relative to the event,
+// in minutes or fractions of the 75-second time window.
 func TestH3_Resize(t *testing.T) {
 	const fresh, old = 1_000, 80_000
 	for _, c := range []struct {
 		name               string
 		capacity, lo, hi   int
 		count, start       int
-		oldest, newQuarter int64 // how long ago the ring's events were recorded
+		oldest, newQuarter int64 // age of the ring's events
 		want               int
-		dropped            int // events gone by resizing and eviction
+		dropped            int // events removed by resizing and eviction
 	}{
 		{"not full, all fresh: as it is", 5, 1, 10, 4, 0, fresh, fresh, 5, 0},
 		{"not full, all old: as it is", 5, 1, 10, 4, 0, old, old, 5, 0},
@@ -136,14 +137,14 @@ func TestH3_Resize(t *testing.T) {
 	}
 }
 
-// T30 as upstream has it: a ring full of events at even intervals, and the next
-// event after one more, in a ring that starts at its first slot or elsewhere.
+// T30 as in upstream: a ring full of events at even intervals receives the next
+// event. The oldest event is in the first slot or elsewhere.
 func TestT30_FullRingsOfEvenIntervals(t *testing.T) {
 	const second = 1000
 	for _, c := range []struct {
 		capacity, lo, hi int
 		interval         int64
-		want, dropped    int // dropped by resizing
+		want, dropped    int // removed by resizing
 	}{
 		{5, 2, 10, window / 6, 10, 0},
 		{5, 2, 10, window / 4, 5, 0},
@@ -165,7 +166,7 @@ func TestT30_FullRingsOfEvenIntervals(t *testing.T) {
 			w.Append(deleted(heap, 200, int64(c.capacity)*c.interval))
 			dropped := c.dropped
 			if c.want <= c.capacity {
-				dropped++ // the ring is full, so the new event takes the place of one more
+				dropped++ // the ring is full, so the new event evicts one more
 			}
 			assert.Equal(t, c.want, w.Capacity(), "%+v", c)
 			assert.Equal(t, start+dropped, w.Start(), "%+v", c)
@@ -194,7 +195,7 @@ func assertOldest(t *testing.T, w *history.Window, want api.ResourceVersion) {
 	assert.Equal(t, want, oldest)
 }
 
-func TestH6_RelistEmptiesAndForgets(t *testing.T) {
+func TestH6_RelistEmptiesTheWindow(t *testing.T) {
 	heap, w := newWindow(3, 3)
 	for rv := api.ResourceVersion(1); rv <= 5; rv++ {
 		w.Append(deleted(heap, rv, 0))
@@ -241,7 +242,7 @@ func TestH8_After(t *testing.T) {
 		{35, []api.ResourceVersion{40, 50}},
 		{49, []api.ResourceVersion{50}},
 		{50, []api.ResourceVersion{}},
-		{99, []api.ResourceVersion{}}, // H9: the future is accepted
+		{99, []api.ResourceVersion{}}, // H9: future versions are accepted
 	} {
 		position, status := w.After(c.rv)
 		require.Nil(t, status, "%d", c.rv)
@@ -254,8 +255,8 @@ func TestH8_After(t *testing.T) {
 	}
 }
 
-// A transaction gives several events one version. When only some of them are
-// left, what came before cannot be resumed from.
+// A transaction gives several events the same version. If only some of them are
+// left, a watch cannot resume before them.
 func TestH7_OldestDoesNotSplitARevision(t *testing.T) {
 	heap, w := newWindow(3, 3)
 	w.Relist(10)
@@ -270,7 +271,7 @@ func TestH7_OldestDoesNotSplitARevision(t *testing.T) {
 	assertOldest(t, w, 39)
 }
 
-// T10: the window of a collection in which nothing has happened since the list.
+// T10: the window of a collection without changes since the list.
 func TestH10_EmptyWindow(t *testing.T) {
 	_, w := newWindow(0, 0)
 	w.Relist(100)
@@ -285,7 +286,7 @@ func TestH10_EmptyWindow(t *testing.T) {
 
 func TestH11_EventsHoldTheVersionBefore(t *testing.T) {
 	heap, w := newWindow(2, 2)
-	first, second := objects.Version(heap, "a rv=1"), objects.Version(heap, "a rv=2") // with the count of the state
+	first, second := objects.Version(heap, "a rv=1"), objects.Version(heap, "a rv=2") // with the reference of the store
 	w.Append(history.Event{ResourceVersion: 1, Current: first})
 	w.Append(history.Event{ResourceVersion: 2, Current: second, Previous: first})
 	assert.Equal(t, "a@1", objects.Ref(heap, w.At(0).Current), "held by the event behind it")

@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// The window against one that remembers everything: what it still serves is
-// what there was, from every version it says it can serve.
+// Compares the window with a model that keeps all events. The window returns the
+// same events for every version that it claims to serve.
 func TestWindowAgainstModel(t *testing.T) {
 	for seed := range int64(20) {
 		random := rand.New(rand.NewSource(seed))
@@ -32,7 +32,7 @@ func TestWindowAgainstModel(t *testing.T) {
 			case 1, 2, 3:
 				pace = 1 + random.Int63n(20_000)
 			}
-			w.Seek(random.Intn(100)) // of more than there are as well
+			w.Seek(random.Intn(100)) // also for more events than exist
 			rv += api.ResourceVersion(random.Intn(3))
 			now += random.Int63n(pace)
 			w.Append(deleted(heap, rv, now))

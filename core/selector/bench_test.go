@@ -31,7 +31,7 @@ func bindTypical(t require.TestingT) selector.BoundFields {
 	return bound
 }
 
-// Matching is on the way of every event to every watcher: it must not allocate.
+// Matching runs for every event and every watcher, so it must not allocate.
 func TestMatchesDoesNotAllocate(t *testing.T) {
 	l := parseLabels(t, typicalLabels)
 	memo := selector.NewMemo(l)

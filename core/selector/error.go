@@ -6,31 +6,30 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// SyntaxError says why a selector's text was refused, and where.
+// SyntaxError describes why and where the text of a selector is invalid.
 type SyntaxError struct {
-	// Text is the whole selector.
+	// Text is the complete selector.
 	Text string
-	// Offset is the byte of Text where the problem starts; len(Text) is its end.
+	// Offset is the byte offset of the problem in Text. It is len(Text) for an
+	// unexpected end.
 	Offset int
-	// Message is what was expected and what was found.
+	// Message states what was expected and what was found.
 	Message string
 
 	language string // "label selector" or "field selector"
 }
 
-// Error is one line, such as
+// Error returns a line such as
 //
 //	label selector "a in b": at offset 5: expected "(" after in, found "b"
 func (e *SyntaxError) Error() string {
 	return e.language + " " + quote(e.Text) + ": at offset " + strconv.Itoa(e.Offset) + ": " + e.Message
 }
 
-// Status is the error as a 400, the answer to the request that carried the
-// selector.
+// Status returns the error as a 400.
 func (e *SyntaxError) Status() *api.Status { return api.BadRequest(e.Error()) }
 
-// maxQuoted bounds what an error repeats of its input: selectors come from
-// strangers and may be megabytes.
+// maxQuoted limits how much input an error repeats: clients may send megabytes.
 const maxQuoted = 200
 
 func quote(s string) string {

@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// A watch with both selectors, asked about one pod.
+// A watch evaluates both selectors for one pod.
 func Example() {
 	labels, err := selector.ParseLabels("tier in (web, api), !canary")
 	if err != nil {

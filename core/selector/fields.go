@@ -7,13 +7,13 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Fields is a field selector: terms that must all hold. The zero value selects
-// everything. It is immutable and safe to copy.
+// Fields is a field selector: a conjunction of terms. The zero value selects
+// everything. Fields is immutable and safe to copy.
 type Fields struct {
 	terms []fieldTerm
 }
 
-// fieldTerm is field=value or, when negated, field!=value.
+// fieldTerm is field=value or, if negated, field!=value.
 type fieldTerm struct {
 	field, value string
 	negated      bool
@@ -29,8 +29,8 @@ func (t fieldTerm) String() string {
 	return t.field + op + EscapeValue(t.value)
 }
 
-// Matches reports whether every term holds. A field that get does not know
-// compares as "" (FS5).
+// Matches reports whether every term holds. A field unknown to get compares as ""
+// (FS5).
 func (f Fields) Matches(get func(field string) (string, bool)) bool {
 	for _, t := range f.terms {
 		value, ok := get(t.field)
@@ -47,10 +47,9 @@ func (f Fields) Matches(get func(field string) (string, bool)) bool {
 // Empty reports whether the selector selects everything.
 func (f Fields) Empty() bool { return len(f.terms) == 0 }
 
-// String is the canonical text (FS6). Parsing it gives the same terms; but terms
-// are ordered by their text as written, "==" is rewritten to "=", and so
-// "a==2,a=1", which matches nothing, changes the order of its terms when read
-// back.
+// String returns the canonical text (FS6). Parsing it gives the same terms, but
+// their order may change: terms are sorted by their original text, and String
+// prints "==" as "=". An example is "a==2,a=1".
 func (f Fields) String() string {
 	texts := make([]string, len(f.terms))
 	for i, t := range f.terms {
@@ -60,7 +59,7 @@ func (f Fields) String() string {
 }
 
 // RequiresExactMatch returns the value of the first = term on the field (FS7).
-// As with labels, it chooses an index and decides nothing.
+// The result is suitable for choosing an index; only Matches decides.
 func (f Fields) RequiresExactMatch(field string) (value string, ok bool) {
 	i := slices.IndexFunc(f.terms, func(t fieldTerm) bool { return t.field == field && !t.negated })
 	if i < 0 {
@@ -69,8 +68,8 @@ func (f Fields) RequiresExactMatch(field string) (value string, ok bool) {
 	return f.terms[i].value, true
 }
 
-// EscapeValue writes a value so that it can stand in a field selector: a
-// backslash goes before each backslash, comma and equals sign (FS4).
+// EscapeValue escapes a value for use in a field selector: it puts a backslash
+// before each backslash, comma and equals sign (FS4).
 func EscapeValue(s string) string {
 	if !api.HasAny(s, escapable) {
 		return s

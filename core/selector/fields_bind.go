@@ -6,24 +6,24 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// nameField is the field that every kind of object has (FS9).
+// nameField is a field of every resource (FS9).
 const nameField = "metadata.name"
 
-// BoundFields is a field selector whose fields are positions in the list of a
-// resource's declared fields, with one condition for each of them: what an object
-// costs does not depend on the number of terms. The zero value selects everything.
-// It is immutable and safe to copy.
+// BoundFields is a field selector with field names resolved to positions in the
+// declared fields of a resource. It has one condition per field, so the cost per
+// object does not depend on the number of terms. The zero value selects
+// everything. BoundFields is immutable and safe to copy.
 type BoundFields struct {
 	conditions []condition // in the order of the fields' first terms
 }
 
-// condition is what all terms on one field ask for together.
+// condition is the conjunction of all terms on one field.
 type condition struct {
 	field int
-	exact bool     // the value must be equal
-	value string   // to this
+	exact bool // the value must equal value
+	value string
 	none  bool     // the terms contradict each other
-	not   []string // if not exact, the value must be none of these; sorted
+	not   []string // if !exact, the excluded values, sorted
 }
 
 func (c *condition) add(t fieldTerm) {
@@ -35,7 +35,7 @@ func (c *condition) add(t fieldTerm) {
 	c.exact, c.value = true, t.value
 }
 
-// close is called after the last add.
+// close finishes the condition after the last call of add.
 func (c *condition) close() {
 	api.SortStrings(c.not)
 	if c.exact {
@@ -60,14 +60,14 @@ func (c *condition) matches(value string) bool {
 	return !c.excludes(value)
 }
 
-// Bind resolves the selector's fields to positions in names, the fields that a
-// resource declares. A field not among them is an [*api.Status] 400 (FS9).
+// Bind resolves the selector's fields to positions in names, the declared fields
+// of a resource. An undeclared field gives an [*api.Status] 400 (FS9).
 func (f Fields) Bind(names []string) (BoundFields, error) {
 	if f.Empty() {
 		return BoundFields{}, nil
 	}
 	var bound BoundFields
-	at := make([]int, len(names)) // by field: the number of its condition, plus one
+	at := make([]int, len(names)) // by field: 1 + the index of its condition
 	for _, t := range f.terms {
 		field := slices.Index(names, t.field)
 		if field < 0 {
@@ -90,9 +90,9 @@ func unknownField(field string, names []string) *api.Status {
 		"; the fields to select by are " + api.Join(names, ", "))
 }
 
-// Matches reports whether every term holds; values returns an object's value of
-// the i-th declared field, "" when it has none (FS5). It asks for the value of each
-// field at most once.
+// Matches reports whether every term holds. The function values returns an
+// object's value of the i-th declared field, or "" if it has none (FS5). Matches
+// calls it at most once per field.
 func (b BoundFields) Matches(values func(i int) string) bool {
 	for i := range b.conditions {
 		if c := &b.conditions[i]; !c.matches(values(c.field)) {
@@ -102,11 +102,12 @@ func (b BoundFields) Matches(values func(i int) string) bool {
 	return true
 }
 
-// Len is how many fields the selector looks at.
+// Len returns the number of fields that the selector reads.
 func (b BoundFields) Len() int { return len(b.conditions) }
 
-// EachExact calls yield for the fields that must have a value: the field's
-// position and the value. With them an index can be chosen; Matches decides.
+// EachExact yields the position and value of each field that must have one
+// particular value. The results are suitable for choosing an index; only Matches
+// decides.
 func (b BoundFields) EachExact(yield func(field int, value string)) {
 	for i := range b.conditions {
 		if c := &b.conditions[i]; c.exact {
@@ -115,8 +116,8 @@ func (b BoundFields) EachExact(yield func(field int, value string)) {
 	}
 }
 
-// Same reports whether two versions of an object are the same to the selector,
-// given the cells that are the same in both.
+// Same reports whether the selector must give the same result for two versions of
+// an object whose unchanged cells are given.
 func (b BoundFields) Same(unchanged api.Cells) bool {
 	for i := range b.conditions {
 		if !unchanged.Has(api.FieldCell(b.conditions[i].field)) {
@@ -129,10 +130,10 @@ func (b BoundFields) Same(unchanged api.Cells) bool {
 // Empty reports whether the selector selects everything.
 func (b BoundFields) Empty() bool { return len(b.conditions) == 0 }
 
-// PinName reconciles a request for the one object called name, which is not
-// empty, with the field selector it carries (FS10). An empty selector becomes
-// metadata.name=name. Any other must ask for that name itself, else the request
-// contradicts itself and the error is an [*api.Status] 400.
+// PinName reconciles a field selector with the object name of the request, which
+// must not be empty (FS10). An empty selector becomes metadata.name=name. Any
+// other selector must require the same name; otherwise PinName returns an
+// [*api.Status] 400.
 func PinName(f Fields, name string) (Fields, error) {
 	if f.Empty() {
 		return Fields{[]fieldTerm{{field: nameField, value: name}}}, nil

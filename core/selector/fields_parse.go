@@ -7,14 +7,13 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// ParseFields reads a field selector. Its error is a [*SyntaxError].
+// ParseFields parses a field selector. Its error is a [*SyntaxError].
 //
 //	selector = [ term ] { "," [ term ] }
 //	term     = field ( "=" | "==" | "!=" ) value
 //
-// Nothing is trimmed: a blank belongs to the field or the value it touches
-// (FS2). In a value, a backslash goes before each backslash, comma and equals
-// sign (FS4).
+// Whitespace is significant: it belongs to the adjacent field or value (FS2). In
+// a value, a backslash precedes each backslash, comma and equals sign (FS4).
 func ParseFields(text string) (Fields, error) {
 	var parsed []parsedTerm
 	for at := 0; at <= len(text); {
@@ -31,7 +30,7 @@ func ParseFields(text string) (Fields, error) {
 	return fromParsed(parsed), nil
 }
 
-// parsedTerm keeps the text of a term, which decides its place (FS6).
+// parsedTerm is a term with its original text, by which terms are sorted (FS6).
 type parsedTerm struct {
 	source string
 	fieldTerm
@@ -41,15 +40,15 @@ func fromParsed(parsed []parsedTerm) Fields {
 	api.Sort(parsed, func(a, b *parsedTerm) bool { return a.source < b.source })
 	var f Fields
 	for _, p := range parsed {
-		if p.field != "" || p.value != "" { // FS8: "=" alone says nothing
+		if p.field != "" || p.value != "" { // FS8: "=" alone has no effect
 			f.terms = append(f.terms, p.fieldTerm)
 		}
 	}
 	return f
 }
 
-// termLength is the distance to the comma that ends the first term: the first
-// one without a backslash before it (FS3).
+// termLength returns the offset of the comma that ends the first term, skipping
+// escaped characters (FS3), or len(s).
 func termLength(s string) int {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
@@ -62,7 +61,7 @@ func termLength(s string) int {
 	return len(s)
 }
 
-// parseTerm reads source, the term at offset at of text.
+// parseTerm parses source, which is the term at offset at of text.
 func parseTerm(text string, at int, source string) (fieldTerm, error) {
 	equals := strings.IndexByte(source, '=')
 	if equals < 0 {
@@ -81,8 +80,8 @@ func parseTerm(text string, at int, source string) (fieldTerm, error) {
 	return t, nil
 }
 
-// unescape returns the value that s writes, or the position of what it must not
-// hold: a bare "=", or a backslash before anything but \ , = (FS4).
+// unescape returns the unescaped value, or the offset of an unescaped "=" or of a
+// backslash that does not precede \ , or = (FS4).
 func unescape(s string) (value string, bad int) {
 	if !api.HasAny(s, escapable) {
 		return s, -1
@@ -90,8 +89,8 @@ func unescape(s string) (value string, bad int) {
 	var b strings.Builder
 	b.Grow(len(s))
 	escaped := false
-	// By rune, not by byte: beside an escape, bytes that are not UTF-8 become
-	// U+FFFD, as they do at a kube-apiserver.
+	// Iterate by rune: in a value with an escape, invalid UTF-8 becomes U+FFFD,
+	// as in kube-apiserver.
 	for i, r := range s {
 		switch {
 		case escaped && (r >= utf8.RuneSelf || !api.HasAny(escapable, string(r))):

@@ -9,7 +9,7 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// fieldSet is an object's fields, as Fields.Matches asks for them.
+// fieldSet supplies the fields of an object to Fields.Matches.
 type fieldSet map[string]string
 
 func (s fieldSet) get(field string) (string, bool) {
@@ -95,7 +95,7 @@ func TestFS5_AbsentComparesAsEmpty(t *testing.T) {
 		f := parseFields(t, text)
 		assert.Equal(t, want, f.Matches(fieldSet{}.get), text)
 		assert.Equal(t, want, f.Matches(fieldSet{"a": ""}.get), text)
-		// What get returns beside false is not looked at.
+		// The value that get returns with false is ignored.
 		assert.Equal(t, want, f.Matches(func(string) (string, bool) { return "x", false }), text)
 	}
 }
@@ -162,7 +162,7 @@ func TestFS9_Bind(t *testing.T) {
 
 	_, err := parseFields(t, "status.phase=Running,spec.color=red").Bind(names)
 	assertBadRequest(t, err, `"spec.color"`, "metadata.name, metadata.namespace, status.phase")
-	_, err = parseFields(t, " metadata.name=a").Bind(names) // FS2: the blank is part of the name
+	_, err = parseFields(t, " metadata.name=a").Bind(names) // FS2: the space is part of the name
 	assertBadRequest(t, err, `" metadata.name"`)
 	_, err = parseFields(t, "metadata.name=a").Bind(nil)
 	assertBadRequest(t, err, `"metadata.name"`)

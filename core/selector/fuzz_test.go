@@ -17,8 +17,8 @@ func requireOffsetInside(t *testing.T, text string, err error) {
 	require.True(t, syntax.Offset >= 0 && syntax.Offset <= len(text), "%d", syntax.Offset)
 }
 
-// What parses prints a text that parses to the very same selector (LS10), which
-// gives the same verdicts on sets made of the selector's own keys and values.
+// The printed text of a valid selector parses to the same selector (LS10), with
+// the same results for sets of the selector's own keys and values.
 func FuzzParseLabels(f *testing.F) {
 	for _, seed := range []string{
 		"", "a", "!a", "a=b", "a==b,c!=d", "a in (b,c),d notin (,e)", "x.y/z>1,x<02", "in in (in,notin)", "a=,b==,c!=",
@@ -55,8 +55,8 @@ func setsAround(l selector.Labels) []api.Labels {
 	return append(sets, toSet(all))
 }
 
-// What parses prints a text that parses to the same terms. Their order can
-// change once, where "==" had a part in it (see Fields.String), and then stays.
+// The printed text of a valid selector parses to the same terms. Their order may
+// change once because of "==" (see Fields.String) and is stable afterwards.
 func FuzzParseFields(f *testing.F) {
 	for _, seed := range []string{
 		"", ",", "a=b", "a==b,c!=d", `a=\\\,\=`, "a=b,,c=d,", "=", "=v", "!=", " a=b ", "a!!=b", `a\,b=c`, "a==z,a=c",

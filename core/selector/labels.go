@@ -6,28 +6,27 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Labels is a label selector: requirements that must all be met. The zero value
-// selects everything. It is immutable and safe to copy.
+// Labels is a label selector: a conjunction of requirements. The zero value
+// selects everything. Labels is immutable and safe to copy.
 type Labels struct {
-	requirements []Requirement // sorted by key; equal keys in the order written
+	requirements []Requirement // sorted by key; requirements on one key keep their order
 	nothing      bool
 }
 
-// Everything matches every label set. It is the zero Labels.
+// Everything returns the zero Labels, which matches every label set.
 func Everything() Labels { return Labels{} }
 
-// Nothing matches no label set. No text says so: it prints "", the text of
-// Everything (LS12).
+// Nothing returns a selector that matches no label set. It has no text form and
+// prints "", like Everything (LS12).
 func Nothing() Labels { return Labels{nothing: true} }
 
-// FromRequirements is the selector whose requirements must all be met.
+// FromRequirements returns the conjunction of the requirements.
 func FromRequirements(requirements ...Requirement) Labels {
 	return sorted(slices.Clone(requirements))
 }
 
-// FromSet requires every label of the set to have exactly its value. It checks
-// nothing, so the result may hold keys and values, and print a text, that
-// [ParseLabels] refuses (LS14).
+// FromSet returns a selector that requires each label of the set. It does not
+// validate the labels, so [ParseLabels] may reject the text of the result (LS14).
 func FromSet(set api.Labels) Labels {
 	requirements := make([]Requirement, len(set))
 	for i, label := range set {
@@ -36,8 +35,8 @@ func FromSet(set api.Labels) Labels {
 	return sorted(requirements)
 }
 
-// FromValidatedSet is [FromSet] for a set that may be malformed: its error is
-// an [*api.Status] 400.
+// FromValidatedSet is like [FromSet] but returns an [*api.Status] 400 for an
+// invalid label.
 func FromValidatedSet(set api.Labels) (Labels, error) {
 	requirements := make([]Requirement, len(set))
 	for i, label := range set {
@@ -50,9 +49,9 @@ func FromValidatedSet(set api.Labels) (Labels, error) {
 	return sorted(requirements), nil
 }
 
-// sorted takes over requirements. The sort is stable, so that which requirement
-// on a key comes first, and with it RequiresExactMatch, depends on the text
-// alone.
+// sorted sorts requirements by key and takes ownership of the slice. The sort is
+// stable, so that the first requirement on a key, which RequiresExactMatch uses,
+// depends on the text only.
 func sorted(requirements []Requirement) Labels {
 	api.Sort(requirements, func(a, b *Requirement) bool { return a.key < b.key })
 	return Labels{requirements: requirements}
@@ -68,11 +67,11 @@ func (l Labels) Matches(set api.Labels) bool {
 	return !l.nothing
 }
 
-// Empty reports whether the selector is Everything: it restricts nothing.
+// Empty reports whether the selector matches every label set.
 func (l Labels) Empty() bool { return len(l.requirements) == 0 && !l.nothing }
 
-// String is the canonical text: parsing it gives the same selector again
-// (LS10), except for Nothing (LS12) and for sets not validated (LS14).
+// String returns the canonical text. Parsing it gives the same selector (LS10),
+// except for Nothing (LS12) and for sets that were not validated (LS14).
 func (l Labels) String() string {
 	texts := make([]string, len(l.requirements))
 	for i, r := range l.requirements {
@@ -81,10 +80,9 @@ func (l Labels) String() string {
 	return api.Join(texts, ",")
 }
 
-// RequiresExactMatch returns the one value a label must have for the selector
-// to match, if the first requirement on the label says so (LS11). Use it to
-// choose an index, then still ask Matches: "a=1,a=2" answers "1" and matches
-// nothing.
+// RequiresExactMatch returns the single value that the first requirement on the
+// label allows, if there is one (LS11). The result is suitable for choosing an
+// index; only Matches decides: "a=1,a=2" returns "1" and matches nothing.
 func (l Labels) RequiresExactMatch(key string) (value string, ok bool) {
 	for i := range l.requirements {
 		if r := &l.requirements[i]; r.key == key {
@@ -104,8 +102,8 @@ func (r *Requirement) exactValue() (value string, ok bool) {
 	return "", false
 }
 
-// Requirements is a copy of the selector's requirements, sorted by key. It is
-// not ok for Nothing, which no requirements express.
+// Requirements returns a copy of the requirements, sorted by key. ok is false for
+// Nothing, which has no requirements.
 func (l Labels) Requirements() (requirements []Requirement, ok bool) {
 	return slices.Clone(l.requirements), !l.nothing
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// labelSet builds a set from keys and values in turn, in key order.
+// labelSet returns a set of alternating keys and values, which must be in key
+// order.
 func labelSet(pairs ...string) api.Labels {
 	var set api.Labels
 	for i := 0; i < len(pairs); i += 2 {
@@ -27,7 +28,7 @@ func parseLabels(t *testing.T, text string) selector.Labels {
 	return l
 }
 
-// assertCanonical checks that each text parses, and prints as given.
+// assertCanonical checks that each text parses and prints as the given text.
 func assertCanonical(t *testing.T, want map[string]string) {
 	t.Helper()
 	for text, canonical := range want {
@@ -58,7 +59,7 @@ func TestLS1_RequirementsAreAndedAndBlanksIgnored(t *testing.T) {
 	assert.True(t, l.Matches(labelSet("a", "1", "b", "1")))
 	assert.False(t, l.Matches(labelSet("a", "1", "b", "2")))
 	assert.False(t, l.Matches(labelSet("a", "2", "b", "1")))
-	assertRefused(t, "a\v", "a\f=b", "a=b\u00a0") // only four characters are blanks
+	assertRefused(t, "a\v", "a\f=b", "a=b\u00a0") // only four characters are whitespace
 }
 
 func TestLS2_Forms(t *testing.T) {
@@ -77,7 +78,7 @@ func TestLS3_Tokens(t *testing.T) {
 		"in":                 "in",
 		"!notin":             "!notin",
 		"a in(b)":            "a in (b)",
-		"a\x00=b":            "a=b", // behind a token, NUL ends only the token
+		"a\x00=b":            "a=b", // directly after a token, NUL ends only the token
 		"a=b\x00,c":          "a=b,c",
 		"a \x00 anything (=": "a", // before a token, NUL ends the text
 		"\x00a":              "",
@@ -176,7 +177,7 @@ func TestLS10_CanonicalText(t *testing.T) {
 	assertCanonical(t, map[string]string{
 		"b=1,a==2,!c,A>1":           "A>1,a==2,b=1,!c",
 		"z notin(b,a,b),y in( b,a)": "y in (a,b),z notin (a,b)",
-		"a=2,a=1":                   "a=2,a=1", // equal keys keep the order written
+		"a=2,a=1":                   "a=2,a=1", // equal keys keep their order
 		"x/b,a/c,d":                 "a/c,d,x/b",
 	})
 	l := parseLabels(t, "b in (2,1,,2), a!=, c<007 ,!d")
@@ -233,7 +234,7 @@ func TestLS13_ConflictingRequirementsMatchNothing(t *testing.T) {
 }
 
 func TestLS14_FromSet(t *testing.T) {
-	l := selector.FromSet(labelSet("b", "2", "a", "")) // even a set out of order
+	l := selector.FromSet(labelSet("b", "2", "a", "")) // even an unsorted set
 	assert.Equal(t, "a=,b=2", l.String())
 	assert.True(t, l.Matches(labelSet("a", "", "b", "2", "c", "3")))
 	assert.False(t, l.Matches(labelSet("b", "2")))

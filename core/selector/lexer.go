@@ -2,11 +2,11 @@ package selector
 
 import "strings"
 
-// token is a piece of a label selector: a word, a special ("=", "==", "!=",
-// "!", "(", ")", ",", ">", "<"), or the end, whose text is empty.
+// token is a token of a label selector: a word, an operator or punctuation ("=",
+// "==", "!=", "!", "(", ")", ",", ">", "<"), or the end with an empty text.
 //
-// Keywords are words: `in` is an operator only where an operator can stand,
-// and a legal key or value anywhere else (LS3).
+// Keywords are words: `in` is an operator only where the grammar expects one, and
+// a valid key or value elsewhere (LS3).
 type token struct {
 	text string
 	at   int // byte offset
@@ -16,7 +16,7 @@ type token struct {
 func (t token) is(special string) bool { return !t.word && t.text == special }
 func (t token) isEnd() bool            { return t.text == "" }
 
-// String is the token as an error shows it.
+// String returns the token as errors show it.
 func (t token) String() string {
 	if t.isEnd() {
 		return "the end"
@@ -24,10 +24,10 @@ func (t token) String() string {
 	return quote(t.text)
 }
 
-// lexer cuts the text of a label selector into tokens.
+// lexer splits a label selector into tokens.
 //
-// NUL is the language's one oddity (LS3): right behind a token it is swallowed
-// and ends just that token; anywhere else it ends the text.
+// As in Kubernetes (LS3), a NUL byte directly after a token ends the token and is
+// skipped; anywhere else it ends the text.
 type lexer struct {
 	text string
 	at   int
@@ -51,7 +51,8 @@ func (l *lexer) next() token {
 	return t
 }
 
-// tokenLength is the length of the token that s, which is not empty, begins with.
+// tokenLength returns the length of the first token of s, which must not be
+// empty.
 func tokenLength(s string) int {
 	if isSpecial(s[0]) {
 		if strings.HasPrefix(s, "==") || strings.HasPrefix(s, "!=") {

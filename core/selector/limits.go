@@ -2,33 +2,32 @@ package selector
 
 import "github.com/watchglass/watchglass/core/api"
 
-// The names of the limits, which a refusal carries as its Cause.
+// The names of the limits, used as Cause of an error.
 const (
 	LimitBytes        = "max-selector-bytes"
 	LimitRequirements = "max-selector-requirements"
 	LimitValues       = "max-selector-values"
 )
 
-// Limits bound the selectors of one request. Zero means no limit.
+// Limits bound the selectors of one request. Zero means unlimited.
 type Limits struct {
-	// Bytes is the length of both texts together.
+	// Bytes limits the total length of both selector texts.
 	Bytes int
-	// Requirements counts label requirements and field terms.
+	// Requirements limits the number of label requirements and field terms.
 	Requirements int
-	// Values counts the values of all label requirements.
+	// Values limits the number of values in all label requirements.
 	Values int
 }
 
-// Selection is a label selector and a field selector of one request. The zero
-// value selects everything. It is immutable and safe to copy.
+// Selection is the label selector and the field selector of one request. The zero
+// value selects everything. Selection is immutable and safe to copy.
 type Selection struct {
 	Labels Labels
 	Fields Fields
 }
 
-// Parse reads a label selector and a field selector. Text beyond the limit of
-// bytes is refused before it is parsed. A refusal by a limit is a 413, a syntax
-// error a 400.
+// Parse parses both selectors. It rejects text above the Bytes limit before
+// parsing. An exceeded limit gives a 413, a syntax error a 400.
 func (l Limits) Parse(labels, fields string) (Selection, *api.Status) {
 	if exceeds(len(labels)+len(fields), l.Bytes) {
 		return Selection{}, tooLarge("the label and field selectors are too long", LimitBytes)
@@ -50,8 +49,8 @@ func (l Limits) Parse(labels, fields string) (Selection, *api.Status) {
 	return s, nil
 }
 
-// Cost is a measure of the memory and time that the selectors take: label
-// requirements, counted once for each of their values, and field terms.
+// Cost estimates the memory and time that the selectors take: the number of field
+// terms plus the number of values of the label requirements.
 func (s Selection) Cost() int {
 	cost := len(s.Fields.terms)
 	for i := range s.Labels.requirements {

@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// repeated is n terms made of a pattern, joined by commas.
+// repeated returns n terms made from a pattern, joined by commas.
 func repeated(n int, pattern string) string {
 	terms := make([]string, n)
 	for i := range terms {
@@ -21,7 +21,7 @@ func repeated(n int, pattern string) string {
 	return strings.Join(terms, ",")
 }
 
-func TestLimitsRefuseWithTheirName(t *testing.T) {
+func TestExceededLimitIsNamedInTheError(t *testing.T) {
 	limits := selector.Limits{Bytes: 200, Requirements: 5, Values: 8}
 	for _, c := range []struct {
 		name, labels, fields, want string
@@ -71,8 +71,8 @@ func TestParseReadsBothSelectors(t *testing.T) {
 	assert.Nil(t, status)
 }
 
-// What an object costs follows from the fields that a selector names, not from its
-// terms.
+// The cost per object depends on the number of fields in the selector, not on the
+// number of terms.
 func TestBoundFieldsLookAtEachFieldOnce(t *testing.T) {
 	names := []string{"metadata.name", "spec.nodeName", "status.phase"}
 	f := parseFields(t, repeated(5000, "status.phase!=p#")+","+repeated(5000, "metadata.name!=n#"))

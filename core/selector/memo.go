@@ -2,36 +2,37 @@ package selector
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Memo remembers one selector's verdict on each interned label set, so that a
-// selector is evaluated once per distinct label set however many objects share
-// it. It holds two bits per id and so wants ids that are small and dense. It is
-// not safe for concurrent use.
+// Memo caches the result of one selector per interned label set. A selector is
+// evaluated once per distinct set, however many objects share it. A Memo uses two
+// bits per ID, so IDs should be small and dense. It is not safe for concurrent
+// use.
 type Memo struct {
-	// The verdict that was asked for last, which tends to be the next as well,
-	// lies beside what asks: ten thousand memos are not in the processor's cache.
-	last     uint32 // id + 1; zero for none
+	// The most recent result is stored inline because the next lookup often
+	// repeats it. With ten thousand memos, the verdicts slices do not fit into
+	// the processor cache.
+	last     uint32 // ID + 1; zero for none
 	lastYes  bool
 	labels   Labels
-	verdicts []uint64 // idsPerWord verdicts in each
-	// evaluations counts how often labels was evaluated.
+	verdicts []uint64 // idsPerWord results per element
+	// evaluations counts the calls of labels.Matches.
 	evaluations uint64
 }
 
-// A verdict is two bits: is it known, and is it yes. Zero is "not asked yet".
+// Each result has two bits, known and yes. Zero means not evaluated.
 const (
 	known      = 1
 	yes        = 2
 	idsPerWord = 32
 
-	// maxIDs bounds a Memo to 8 KiB.
+	// maxIDs limits a Memo to 8 KiB.
 	maxIDs = 1 << 15
 )
 
-// NewMemo returns a Memo that knows no verdict yet.
+// NewMemo returns an empty Memo.
 func NewMemo(l Labels) *Memo { return &Memo{labels: l} }
 
-// Matches reports whether the selector matches the set that id stands for. The
-// set is looked at only when the id is new, or new again after Forget.
+// Matches reports whether the selector matches the set with the given ID. It
+// evaluates set only if it has no result for the ID.
 func (m *Memo) Matches(id uint32, set api.Labels) bool {
 	if m.last != id+1 || m.last == 0 {
 		m.last, m.lastYes = id+1, m.labels.Empty() || m.matches(id, set)
@@ -63,19 +64,19 @@ func (m *Memo) evaluate(set api.Labels) bool {
 	return m.labels.Matches(set)
 }
 
-// Evaluations counts the requirements that were evaluated, at most.
+// Evaluations returns an upper bound of the number of evaluated requirements.
 func (m *Memo) Evaluations() uint64 { return m.evaluations * uint64(len(m.labels.requirements)) }
 
-// Labels is the selector.
+// Labels returns the selector.
 func (m *Memo) Labels() Labels { return m.labels }
 
-// Clear drops every verdict.
+// Clear drops all results.
 func (m *Memo) Clear() {
 	m.last = 0
 	clear(m.verdicts)
 }
 
-// Forget drops the verdict on id, which will stand for another set.
+// Forget drops the result for an ID that will be reused for another set.
 func (m *Memo) Forget(id uint32) {
 	if m.last == id+1 {
 		m.last = 0

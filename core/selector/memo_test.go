@@ -40,8 +40,8 @@ func TestMemo_EverythingAndNothing(t *testing.T) {
 	}
 }
 
-// A store re-uses the ids of sets that no object has any more; the memo must
-// agree with the selector all along.
+// A store reuses the IDs of unused label sets. The memo must still agree with the
+// selector.
 func TestMemo_AgreesWithSelectorUnderReuse(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	l := parseLabels(t, "a in (1,2),!b")
@@ -49,7 +49,7 @@ func TestMemo_AgreesWithSelectorUnderReuse(t *testing.T) {
 	sets := make([]api.Labels, 200)
 	id, matched, refused := 0, 0, 0
 	for range 20_000 {
-		if random.Intn(2) == 0 { // else the same again
+		if random.Intn(2) == 0 { // otherwise the same set again
 			id = random.Intn(len(sets))
 		}
 		switch random.Intn(8) {
@@ -75,7 +75,7 @@ func TestMemo_AgreesWithSelectorUnderReuse(t *testing.T) {
 	assert.Greater(t, refused, 1000)
 }
 
-// A Memo has a fixed size at most, however large the ids are.
+// The size of a Memo is bounded for any ID.
 func TestMemoIsBounded(t *testing.T) {
 	l := parseLabels(t, "app=web")
 	web, db := labelSet("app", "web"), labelSet("app", "db")

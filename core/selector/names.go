@@ -11,11 +11,11 @@ const (
 	maxPrefix = 253
 )
 
-// The functions of this file return what is wrong with a piece of text, worded
-// for the person who wrote it, or "" when nothing is.
+// The functions below return a description of the problem with a piece of text,
+// or "" if it is valid.
 
-// keyProblem checks a label key: a name, optionally after a DNS prefix and a
-// slash (LS6).
+// keyProblem checks a label key: a name with an optional DNS prefix and a slash
+// (LS6).
 func keyProblem(key string) string {
 	problem := ""
 	if prefix, name, prefixed := api.Cut(key, '/'); prefixed {
@@ -32,7 +32,7 @@ func keyProblem(key string) string {
 	return "invalid label key " + quote(key) + ": " + problem
 }
 
-// valueProblem checks a label value: empty, or shaped like a name (LS7).
+// valueProblem checks a label value, which must be empty or a valid name (LS7).
 func valueProblem(value string) string {
 	if value == "" {
 		return ""
@@ -43,7 +43,7 @@ func valueProblem(value string) string {
 	return ""
 }
 
-// operandProblem checks one value for the operator it is used with (LS7, LS8).
+// operandProblem checks a value for an operator (LS7, LS8).
 func operandProblem(op Operator, value string) string {
 	if op == GreaterThan || op == LessThan {
 		if _, ok := api.ParseInt(value); !ok {
@@ -70,8 +70,8 @@ func nameProblem(name string) string {
 	return ""
 }
 
-// prefixProblem checks a DNS-1123 subdomain. Its parts have no length limit of
-// their own, unlike real DNS labels.
+// prefixProblem checks a DNS-1123 subdomain. As in Kubernetes, its labels have no
+// length limit.
 func prefixProblem(prefix string) string {
 	if len(prefix) > maxPrefix {
 		return "the prefix is longer than " + strconv.Itoa(maxPrefix) + " characters"

@@ -1,13 +1,13 @@
 package selector
 
-// ParseLabels reads a label selector. Its error is a [*SyntaxError].
+// ParseLabels parses a label selector. Its error is a [*SyntaxError].
 //
 //	selector    = [ requirement { "," requirement } ]
 //	requirement = key | "!" key
 //	            | key ( "=" | "==" | "!=" | ">" | "<" ) [ value ]
 //	            | key ( "in" | "notin" ) "(" [ value ] { "," [ value ] } ")"
 //
-// A value left out is the empty value (LS5).
+// An omitted value is the empty value (LS5).
 func ParseLabels(text string) (Labels, error) {
 	p := parser{lexer: lexer{text: text}}
 	p.advance()
@@ -31,8 +31,7 @@ func ParseLabels(text string) (Labels, error) {
 	}
 }
 
-// parser reads requirements by looking at one token at a time: tok is the first
-// one not yet used.
+// parser is a recursive-descent parser with one token of lookahead, tok.
 type parser struct {
 	lexer
 	tok token
@@ -82,7 +81,7 @@ func (p *parser) operator() (Operator, error) {
 	return "", p.expected("one of = == != in notin > <")
 }
 
-// value reads the one operand of a comparison. Nothing stands for "" (LS5).
+// value parses the operand of a comparison. An omitted value is "" (LS5).
 func (p *parser) value(op Operator) (string, error) {
 	if !p.tok.word && !p.atRequirementEnd() {
 		return "", p.expected("a value after " + string(op))
@@ -100,15 +99,15 @@ func (p *parser) value(op Operator) (string, error) {
 	return value, nil
 }
 
-// set reads a parenthesised list of values. Each place between commas that
-// holds nothing stands for "" (LS5), and so does the one place of "()".
+// set parses a parenthesized list of values. An empty element is "" (LS5),
+// including the only element of "()".
 func (p *parser) set(op Operator) ([]string, error) {
 	if !p.tok.is("(") {
 		return nil, p.expected(`"(" after ` + string(op))
 	}
 	var values []string
 	for {
-		p.advance() // past "(" or ","
+		p.advance() // skip "(" or ","
 		value := ""
 		if p.tok.word {
 			value = p.tok.text
@@ -134,7 +133,7 @@ func (p *parser) expected(what string) error {
 	return p.fail("expected " + what + ", found " + p.tok.String())
 }
 
-// fail is an error at the current token.
+// fail returns an error at the current token.
 func (p *parser) fail(message string) error {
 	return &SyntaxError{Text: p.text, Offset: p.tok.at, Message: message, language: "label selector"}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// condition is the dumb twin of a requirement or a field term: no parsing, no
-// sorting, no sets, a linear search through a map's values.
+// condition is a naive model of a requirement or a field term. It neither parses
+// nor sorts, and searches linearly.
 type condition struct {
 	key    string
 	op     selector.Operator
@@ -51,7 +51,8 @@ func allHold(conditions []condition, labels map[string]string) bool {
 	return true
 }
 
-// text writes the condition as a selector, with blanks wherever they may stand.
+// text returns the condition as a selector, with random whitespace where it is
+// allowed.
 func (c condition) text(random *rand.Rand) string {
 	blank := func() string { return pick(random, "", "", "", " ", "\t", "\r\n") }
 	switch c.op {
@@ -109,7 +110,7 @@ func toSet(labels map[string]string) api.Labels {
 	return set
 }
 
-func TestProperty_LabelsAgreeWithDumbEvaluator(t *testing.T) {
+func TestProperty_LabelsAgreeWithNaiveEvaluator(t *testing.T) {
 	random := rand.New(rand.NewSource(2))
 	matched, refused := 0, 0
 	for range 20_000 {
@@ -141,7 +142,7 @@ func TestProperty_LabelsAgreeWithDumbEvaluator(t *testing.T) {
 	require.Greater(t, refused, 10_000, "the property must not hold for want of cases")
 }
 
-func TestProperty_FieldsAgreeWithDumbEvaluator(t *testing.T) {
+func TestProperty_FieldsAgreeWithNaiveEvaluator(t *testing.T) {
 	random := rand.New(rand.NewSource(3))
 	names := []string{"a", "b", "c.d"}
 	value := func() string { return pick(random, "", "x", `\`, ",", "=", "x,y=z", " ", "!x") }
@@ -164,7 +165,7 @@ func TestProperty_FieldsAgreeWithDumbEvaluator(t *testing.T) {
 			}
 			want := allHold(terms, object)
 			require.Equal(t, want, bound.Matches(func(i int) string { return object[names[i]] }), "%q on %v", text, object)
-			for name, v := range object { // absent and empty are one (FS5)
+			for name, v := range object { // absent and empty are equal (FS5)
 				if v == "" {
 					delete(object, name)
 				}

@@ -10,13 +10,12 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// Findings of the differential fuzzing against k8s.io/apimachinery v0.37.2.
-// "Differs" marks the few places where this package deliberately
-// answers otherwise; the others are oddities on which both agree.
+// Findings of differential fuzzing against k8s.io/apimachinery v0.37.2. "Differs"
+// marks intended differences; both implementations agree on the rest.
 
-// Differs. A set requirement built from duplicate values prints each once
-// (LS10), and `in` with one distinct value is an exact match; the library
-// de-duplicates only what it parsed from text.
+// Differs. A set requirement with duplicate values prints each value once (LS10),
+// and `in` with one distinct value is an exact match. The library removes
+// duplicates only when parsing text.
 func TestDuplicateValuesAreOneValue(t *testing.T) {
 	r, err := selector.NewRequirement("a", selector.In, []string{"b", "b"})
 	require.NoError(t, err)
@@ -27,9 +26,9 @@ func TestDuplicateValuesAreOneValue(t *testing.T) {
 	assert.Equal(t, "b", value)
 }
 
-// Differs. Beyond twelve requirements the library's sort no longer keeps those
-// on one key in the order written; ours always does. Which objects match is the
-// same either way.
+// Differs. With more than twelve requirements, the library's sort does not
+// preserve the order of requirements on one key; ours does. Both match the same
+// objects.
 func TestRequirementsOnOneKeyKeepTheirOrder(t *testing.T) {
 	text := strings.Repeat("b=2,a=1,a=3,b!=1,", 8) + "a==2"
 	l := parseLabels(t, text)
@@ -40,8 +39,8 @@ func TestRequirementsOnOneKeyKeepTheirOrder(t *testing.T) {
 	assert.Equal(t, "1", value)
 }
 
-// Agrees. A field selector's canonical text is not always a fixpoint: "==" took
-// part in the sort and is gone when the text is read back.
+// Agrees. Printing and parsing a field selector can change its order once,
+// because "==" affects the sort and is not printed.
 func TestCanonicalFieldsMayChangeOrderOnce(t *testing.T) {
 	first := parseFields(t, "a==z,a=c")
 	assert.Equal(t, "a=z,a=c", first.String())
@@ -50,8 +49,8 @@ func TestCanonicalFieldsMayChangeOrderOnce(t *testing.T) {
 	assert.Equal(t, second, parseFields(t, second.String()))
 }
 
-// Agrees. Bytes that are not UTF-8 survive in a field value unless an escape
-// stands in the same value.
+// Agrees. Invalid UTF-8 in a field value is preserved, unless the value contains
+// an escape.
 func TestInvalidUTF8InAFieldValue(t *testing.T) {
 	for text, want := range map[string]string{"a=\xff": "\xff", "a=\xff\\,": "\ufffd,", "a=\xff\xfe\\=": "\ufffd\ufffd="} {
 		value, ok := parseFields(t, text).RequiresExactMatch("a")
@@ -60,8 +59,8 @@ func TestInvalidUTF8InAFieldValue(t *testing.T) {
 	}
 }
 
-// Agrees. Doubled commas are an error between requirements and an empty value
-// inside a set, at its end too.
+// Agrees. A doubled comma is an error between requirements, and an empty value
+// inside a set, also at its end.
 func TestDoubledCommasInASetAreEmptyValues(t *testing.T) {
 	for text, want := range map[string]string{
 		"a in (b,,)": "a in (,b)", "a in (,,)": "a in ()", "a in (,,b)": "a in (,b)", "a in (b,,,c)": "a in (,b,c)",
@@ -70,8 +69,8 @@ func TestDoubledCommasInASetAreEmptyValues(t *testing.T) {
 	}
 }
 
-// Agrees. NUL is swallowed behind a token, ends the text before one, and needs
-// an end of text that is legal where it stands.
+// Agrees. NUL directly after a token is skipped; before a token it ends the text,
+// where the grammar must allow an end.
 func TestNULEndsATokenOrTheText(t *testing.T) {
 	for text, want := range map[string]string{
 		"a,\x00b": "a,b", "a=\x00b": "a=b", "a=\x00\x00": "a=", "a in (b\x00)": "a in (b)", "a \x00b": "a",

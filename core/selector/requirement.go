@@ -7,12 +7,12 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Operator relates a label key to values. Its text is its spelling in a
-// selector; Exists has none there, the bare key says it.
+// Operator relates a label key to values. Its text is its spelling in a selector,
+// except that a bare key means Exists.
 type Operator string
 
-// The operators (LS2). Equals and DoubleEquals differ in spelling only, which
-// the canonical text keeps (LS10).
+// The operators (LS2). Equals and DoubleEquals differ only in spelling, which the
+// canonical text preserves (LS10).
 const (
 	Exists       Operator = "exists"
 	DoesNotExist Operator = "!"
@@ -30,13 +30,13 @@ type Requirement struct {
 	key    string
 	op     Operator
 	values []string // sorted, unique
-	bound  int64    // the value of GreaterThan and LessThan, as a number
+	bound  int64    // the operand of GreaterThan or LessThan
 }
 
-// NewRequirement builds a requirement from its parts, under the rules that text
-// is parsed under: a valid key (LS6), valid values (LS7), an integer for
-// GreaterThan and LessThan (LS8), and as many values as the operator takes. Its
-// error is an [*api.Status] 400. The values are copied.
+// NewRequirement returns a requirement after the same validation as for text: a
+// valid key (LS6), valid values (LS7), an integer for GreaterThan and LessThan
+// (LS8), and the number of values that the operator takes. Its error is an
+// [*api.Status] 400. It copies the values.
 func NewRequirement(key string, op Operator, values []string) (Requirement, error) {
 	if problem := keyProblem(key); problem != "" {
 		return Requirement{}, api.BadRequest(problem)
@@ -72,7 +72,7 @@ func countProblem(op Operator, n int) string {
 	return ""
 }
 
-// makeRequirement checks nothing and takes over values.
+// makeRequirement validates nothing and takes ownership of values.
 func makeRequirement(key string, op Operator, values []string) Requirement {
 	r := Requirement{key: key, op: op}
 	if op == GreaterThan || op == LessThan {
@@ -83,20 +83,20 @@ func makeRequirement(key string, op Operator, values []string) Requirement {
 	return r
 }
 
-// Key is the label the requirement is about.
+// Key returns the label key.
 func (r Requirement) Key() string { return r.key }
 
-// Operator is the relation between the label and the values.
+// Operator returns the operator.
 func (r Requirement) Operator() Operator { return r.op }
 
-// Values is a copy of the operands, sorted, each once.
+// Values returns a copy of the operands, sorted and unique.
 func (r Requirement) Values() []string { return slices.Clone(r.values) }
 
-// NumValues is the number of operands.
+// NumValues returns the number of operands.
 func (r Requirement) NumValues() int { return len(r.values) }
 
-// Matches reports whether a label set meets the requirement (LS8, LS9). The
-// zero Requirement is met by none.
+// Matches reports whether a label set meets the requirement (LS8, LS9). No set
+// meets the zero Requirement.
 func (r Requirement) Matches(set api.Labels) bool {
 	value, present := set.Get(r.key)
 	switch r.op {
@@ -122,7 +122,8 @@ func (r Requirement) has(value string) bool {
 	return found
 }
 
-// compare is strict; a label that is no int64 is neither greater nor less.
+// compare is a strict comparison. A label that is not an int64 is neither greater
+// nor less.
 func (r Requirement) compare(value string) bool {
 	n, ok := api.ParseInt(value)
 	if !ok {
@@ -134,7 +135,7 @@ func (r Requirement) compare(value string) bool {
 	return n < r.bound
 }
 
-// String is the canonical text of the requirement (LS10).
+// String returns the canonical text of the requirement (LS10).
 func (r Requirement) String() string {
 	switch r.op {
 	case Exists:

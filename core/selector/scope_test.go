@@ -31,7 +31,7 @@ func TestScopeOfARequest(t *testing.T) {
 	}
 }
 
-func TestScopeHasTheObjectsThatItCovers(t *testing.T) {
+func TestScopeCoversItsObjects(t *testing.T) {
 	for _, c := range []struct {
 		scope api.Scope
 		has   []api.Key

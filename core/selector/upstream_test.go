@@ -9,8 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// The cases of apimachinery's own tests, by the names that those have there.
-// Cases of its lexer are told by what becomes of the text.
+// Test cases of apimachinery, under their original names. Lexer cases are checked
+// by their effect on parsing.
 
 func TestUpstreamLabels_SelectorParse(t *testing.T) {
 	assertCanonical(t, map[string]string{

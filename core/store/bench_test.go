@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// BenchmarkStoreUpdate is the steady state of a collection: a new version of
-// one of 30,000 objects.
+// BenchmarkStoreUpdate measures the steady state of a collection: a new version
+// of one of 30,000 objects.
 func BenchmarkStoreUpdate(b *testing.B) {
 	const objects = 30_000
 	h := NewHeap()

@@ -1,27 +1,26 @@
-// Package store holds the objects of one collection without giving the garbage
-// collector anything to scan.
+// Package store keeps the objects of one collection in memory that the garbage
+// collector does not scan.
 //
-// A [Heap] keeps object versions. A version never changes; it is named by a
-// [Ref] and counted: the current state, the history, the queue of a watcher
-// each hold their own count, and the version goes when the last one lets go.
-// Envelopes lie in a slab of large byte chunks, label sets are kept once and
-// named by small numbers, and a version's record has no pointers. So a
-// collection of a million objects is a handful of large slices to the
-// collector, and no pause grows with it.
+// A [Heap] stores object versions. A version is immutable, named by a [Ref] and
+// reference-counted: the current state, the history and the queue of a watcher
+// each hold their own references. The heap frees a version when its last
+// reference is released. Envelopes are stored in large byte chunks, label sets
+// are interned, and the record of a version contains no pointers. To the garbage
+// collector, a collection of a million objects is a handful of large slices.
 //
-// A [Store] is a current state: at most one version per key, found by hash or
-// in key order. Each key has a number there, an [ID], that a new version leaves
-// as it is: an update touches neither the order nor the hash index, and whoever
-// keeps something about objects, such as a view its sort keys, keeps it in a
-// slice. What an update of many objects reads can be brought close before it
-// ([Store.Seek]). Several stores can share a heap, which is how a relist stages
-// the next state beside the present one and pays only for what differs.
+// A [Store] is a current state: at most one version per key, found by hash or in
+// key order. Each key has an [ID] that updates do not change. An update therefore
+// touches neither the order nor the hash index. Other packages use the ID as a
+// slice index for data per object, such as the sort keys of a view. [Store.Seek]
+// prefetches the memory that a batch of updates reads. Several stores can share a
+// heap: a relist stages the next state beside the current one and adds only what
+// differs.
 //
-// Objects that nobody has looked at yet can wait outside of their store, in a [Run]:
-// what was kept and restored does. Nobody who asks the store can tell.
+// A [Run] stands for objects that a restore has not loaded into the store yet.
+// Reads load it on demand, so callers of the store do not observe it.
 //
-// An [Ordered] is a sequence of objects by any total order, with positions; the
-// key order of a store and the rows of a view are both one.
+// An [Ordered] is a sequence of objects by any total order, with positions. A
+// store uses it for key order, a view for its rows.
 //
-// Nothing here is safe for concurrent use.
+// The types of this package are not safe for concurrent use.
 package store

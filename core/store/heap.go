@@ -5,11 +5,11 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Ref names one version of an object in a [Heap]. Zero is no object.
+// Ref names one version of an object in a [Heap]. The zero Ref means no object.
 type Ref uint32
 
-// record is one version. It has no pointers: millions of them are nothing to
-// the garbage collector.
+// record is the metadata of one version. It has no pointers, so the garbage
+// collector does not scan it.
 type record struct {
 	rv         api.ResourceVersion
 	at         span
@@ -20,20 +20,20 @@ type record struct {
 	flags      api.Flags
 }
 
-// Heap holds object versions by reference count. Every Ref that a method
-// returns or takes carries exactly one count unless its comment says otherwise.
+// Heap stores reference-counted object versions. Unless its comment says
+// otherwise, a method takes and returns exactly one reference per Ref.
 type Heap struct {
 	Labels LabelSets
 	pages  []*page
-	next   Ref // the first that was never used
+	next   Ref // the first Ref that was never used
 	free   []Ref
 	slab   slab
-	deltas int   // versions that have a base
-	warm   uint8 // of what Seek has read
+	deltas int   // number of versions that have a base
+	warm   uint8 // checksum of what Seek read, so that the reads are not optimized away
 }
 
-// page is some of the records. A slice of all of them would be copied, and for
-// that moment held twice, whenever it grows.
+// page is a fixed-size block of records. Growing one slice of all records would
+// copy it and, during the copy, need the memory twice.
 type page [pageSize]record
 
 const pageSize = 256
@@ -45,25 +45,25 @@ func NewHeap() *Heap {
 
 func (h *Heap) record(ref Ref) *record { return &h.pages[ref/pageSize][ref%pageSize] }
 
-// Version is what a heap keeps of an object. The envelope is copied; the label
-// set is one of the heap's own.
+// Version is what a heap stores of an object. Put copies the envelope. LabelSet
+// is an ID from the heap's own LabelSets.
 type Version struct {
 	ResourceVersion api.ResourceVersion
 	Flags           api.Flags
 	LabelSet        uint32
-	// Dictionary numbers what the body was compressed with; the numbers are
-	// the caller's.
+	// Dictionary is the ID of the compression dictionary of the body. The caller
+	// assigns these IDs.
 	Dictionary uint32
-	// Base is the version that the body is the difference from, zero for a body
-	// that stands for itself. It has no base of its own.
+	// Base is the version that a delta body refers to, or zero for a complete
+	// body. The base itself must not have a base.
 	Base     Ref
 	Envelope wire.Envelope
-	// Body is what comes behind the envelope, of one that is in two parts.
+	// Body is appended to the envelope if the caller has it in a separate slice.
 	Body []byte
 }
 
-// Put stores a version and returns it with one count. It takes over the
-// caller's counts of the label set and of the base.
+// Put stores a version and returns its first reference. It takes ownership of the
+// caller's references to the label set and the base.
 func (h *Heap) Put(v Version) Ref {
 	at := h.slab.alloc(len(v.Envelope) + len(v.Body))
 	b := h.slab.bytes(at)
@@ -93,7 +93,7 @@ func (h *Heap) unused() Ref {
 	return ref
 }
 
-// Retain adds a count and returns ref, for handing on. Zero stays zero.
+// Retain adds a reference and returns ref. The zero Ref stays zero.
 func (h *Heap) Retain(ref Ref) Ref {
 	if ref != 0 {
 		h.record(ref).refs++
@@ -101,8 +101,8 @@ func (h *Heap) Retain(ref Ref) Ref {
 	return ref
 }
 
-// Release takes a count away. With the last one the version is gone, and every
-// slice that was read from it is invalid.
+// Release drops a reference. Dropping the last one frees the version and
+// invalidates every slice that was read from it.
 func (h *Heap) Release(ref Ref) {
 	if ref == 0 {
 		return
@@ -113,7 +113,7 @@ func (h *Heap) Release(ref Ref) {
 	}
 }
 
-// drop lets a version go that nobody counts any more.
+// drop frees a version that has no references.
 func (h *Heap) drop(ref Ref, r *record) {
 	base := r.base
 	if base != 0 {
@@ -126,20 +126,20 @@ func (h *Heap) drop(ref Ref, r *record) {
 	h.Release(base)
 }
 
-// ResourceVersion of a version.
+// ResourceVersion returns the resource version of a version.
 func (h *Heap) ResourceVersion(ref Ref) api.ResourceVersion { return h.record(ref).rv }
 
-// Flags of a version.
+// Flags returns the flags of a version.
 func (h *Heap) Flags(ref Ref) api.Flags { return h.record(ref).flags }
 
-// LabelSet is the number of a version's label set.
+// LabelSet returns the label set ID of a version.
 func (h *Heap) LabelSet(ref Ref) uint32 { return h.record(ref).labels }
 
-// Dictionary is the number given in Put.
+// Dictionary returns the dictionary ID that was given to Put.
 func (h *Heap) Dictionary(ref Ref) uint32 { return h.record(ref).dictionary }
 
-// Dictionaries yields those numbers for every version held, and zeros, in no order
-// that means anything.
+// Dictionaries yields the dictionary ID of every stored version, in no particular
+// order. It also yields zeros for unused records.
 func (h *Heap) Dictionaries(yield func(number uint32) bool) {
 	for _, p := range h.pages {
 		for i := range p {
@@ -150,30 +150,31 @@ func (h *Heap) Dictionaries(yield func(number uint32) bool) {
 	}
 }
 
-// Base is the version that a version's body is the difference from, without a
-// count, or zero. It is held for as long as any version refers to it.
+// Base returns the version that the body of ref is a delta from, or zero. It adds
+// no reference. A base stays alive as long as a version refers to it.
 func (h *Heap) Base(ref Ref) Ref { return h.record(ref).base }
 
-// LabelsOf is a version's label set.
+// LabelsOf returns the label set of a version.
 func (h *Heap) LabelsOf(ref Ref) api.Labels { return h.Labels.Labels(h.record(ref).labels) }
 
-// Envelope aliases the heap; it is valid while a count is held.
+// Envelope returns the envelope of a version. It aliases the heap and is valid as
+// long as the caller holds a reference.
 func (h *Heap) Envelope(ref Ref) wire.Envelope { return h.slab.bytes(h.record(ref).at) }
 
-// Key aliases the heap like Envelope.
+// Key returns the key of a version. It aliases the heap like Envelope.
 func (h *Heap) Key(ref Ref) api.Key { return h.Envelope(ref).Key() }
 
-// Versions is how many versions are held, current ones and older ones.
+// Versions returns the number of stored versions, current and older ones.
 func (h *Heap) Versions() int { return int(h.next) - 1 - len(h.free) }
 
-// Deltas is how many of them have a base, which is among the others.
+// Deltas returns the number of stored versions that have a base.
 func (h *Heap) Deltas() int { return h.deltas }
 
-// UsedBytes is the memory that live versions take with their label sets;
-// ReservedBytes is what the heap has taken from the system for the versions.
+// UsedBytes returns the memory of all stored versions and label sets.
 func (h *Heap) UsedBytes() int { return h.slab.used + h.Labels.used + h.Versions()*recordSize }
 
-// ReservedBytes never falls, except when large objects go.
+// ReservedBytes returns the memory that the heap has allocated for versions. It
+// shrinks only when large objects are freed.
 func (h *Heap) ReservedBytes() int { return h.slab.reserved() + len(h.pages)*pageSize*recordSize }
 
 const recordSize = 40

@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-func TestHeapKeepsWhatWasPut(t *testing.T) {
+func TestHeapReturnsStoredVersions(t *testing.T) {
 	h := NewHeap()
 	o := api.Object{Key: "default/a", UID: "u", Fields: []string{"f"}, Body: api.Body{Codec: api.Packed, Data: []byte("body")}}
 	envelope := wire.AppendEnvelope(nil, &o)
@@ -20,7 +20,7 @@ func TestHeapKeepsWhatWasPut(t *testing.T) {
 		ResourceVersion: 7, Flags: api.Immutable, LabelSet: h.Labels.Intern(labelsOf("app", "web")), Dictionary: 3,
 		Envelope: envelope,
 	})
-	clear(envelope) // the heap has its own copy
+	clear(envelope) // the heap must have its own copy
 	assert.EqualValues(t, 7, h.ResourceVersion(ref))
 	assert.Equal(t, api.Immutable, h.Flags(ref))
 	assert.Equal(t, "app=web", h.LabelsOf(ref).String())
@@ -30,7 +30,7 @@ func TestHeapKeepsWhatWasPut(t *testing.T) {
 	assert.Equal(t, 1, h.Versions())
 }
 
-func TestHeapCounts(t *testing.T) {
+func TestHeapCountsReferences(t *testing.T) {
 	h := NewHeap()
 	assert.Zero(t, h.Retain(0), "zero stays zero")
 	h.Release(0)
@@ -50,7 +50,7 @@ func TestHeapCounts(t *testing.T) {
 	assert.Zero(t, h.LabelSet(b))
 }
 
-func TestHeapMemoryComesBack(t *testing.T) {
+func TestHeapReusesFreedMemory(t *testing.T) {
 	h := NewHeap()
 	random := randomOf(1)
 	var refs []Ref
@@ -74,7 +74,7 @@ func TestRecordSize(t *testing.T) {
 	assert.EqualValues(t, recordSize, unsafe.Sizeof(record{}))
 }
 
-func TestLabelSetsShareNumbers(t *testing.T) {
+func TestEqualLabelSetsShareAnID(t *testing.T) {
 	h := NewHeap()
 	assert.Zero(t, h.Labels.Intern(nil), "number 0 is the empty set")
 	scratch := []byte("web")
@@ -87,7 +87,7 @@ func TestLabelSetsShareNumbers(t *testing.T) {
 	assert.NotEqual(t, web, h.Labels.Intern(labelsOf("app", "web", "tier", "")))
 }
 
-func TestLabelSetNumbersThatAreFreedAreTold(t *testing.T) {
+func TestEachFreedReportsFreedLabelSets(t *testing.T) {
 	h := NewHeap()
 	freed := func() (ids []uint32) {
 		require.True(t, h.Labels.EachFreed(0, func(id uint32) { ids = append(ids, id) }))
@@ -112,7 +112,7 @@ func TestLabelSetNumbersThatAreFreedAreTold(t *testing.T) {
 	assert.Equal(t, []uint32{id}, freed(), "the empty set is never freed")
 }
 
-func TestLabelSetsAreRetainedAgainWhileTheyAreThere(t *testing.T) {
+func TestRetainAgainFailsForFreedLabelSets(t *testing.T) {
 	h := NewHeap()
 	web := put(h, "a", 1, 0, "app", "web")
 	id := h.LabelSet(web)
@@ -129,7 +129,7 @@ func TestLabelSetsAreRetainedAgainWhileTheyAreThere(t *testing.T) {
 	assert.False(t, h.Labels.RetainAgain(id, 1))
 }
 
-func TestLabelSetNumbersFreedLongAgoAreNotTold(t *testing.T) {
+func TestEachFreedRefusesTooManyLabelSets(t *testing.T) {
 	h := NewHeap()
 	var freed []uint32
 	for i := range 3000 {
@@ -150,7 +150,7 @@ func TestLabelSetNumbersFreedLongAgoAreNotTold(t *testing.T) {
 	}
 }
 
-// The heap against a dumb one: a map of what should be there.
+// Compares the heap with a map.
 func TestHeapAgainstModel(t *testing.T) {
 	type version struct {
 		key    api.Key
@@ -198,7 +198,7 @@ func TestHeapAgainstModel(t *testing.T) {
 	}
 }
 
-// What the package promises: the collector has next to nothing to look at.
+// The garbage collector must have next to nothing to scan.
 func TestHeapHasFewPointers(t *testing.T) {
 	h := NewHeap()
 	for i := range 100_000 {

@@ -6,10 +6,11 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// index finds the object of a key. It is several open-addressing tables, each
-// for a part of the hashes and growing by itself, so that no single insertion
-// rehashes a large collection. It holds no keys: a key is compared in the heap,
-// and a byte of its hash tells most others apart before that.
+// index maps a key to the ID of its object. It consists of several
+// open-addressing hash tables, each for a range of hashes. Each table grows
+// independently, so no single insertion rehashes a large collection. Tables store
+// no keys: a lookup first compares one byte of the hash, then the key in the
+// heap.
 type index struct {
 	tables [1 << tableBits]table
 }
@@ -22,8 +23,8 @@ type table struct {
 	count  int
 }
 
-// group is some slots in a row: what a probe looks at lies together, and no slot
-// takes more than its five bytes.
+// group stores consecutive slots together, so a probe usually reads one cache
+// line. A slot takes five bytes.
 type group struct {
 	ids  [groupSize]ID // zero for an empty slot
 	tags [groupSize]uint8
@@ -40,8 +41,8 @@ func (t *table) set(slot int, id ID, tag uint8) {
 	g.ids[slot%groupSize], g.tags[slot%groupSize] = id, tag
 }
 
-// A hash is used in three parts: the low bits for the slot, then a tag, and the
-// high bits for the table.
+// A hash has three parts: the low bits select the slot, the tag filters
+// candidates, and the high bits select the table.
 func tableOf(h uint64) int { return int(h >> (64 - tableBits)) }
 func tagOf(h uint64) uint8 { return uint8(h >> 40) }
 
@@ -54,7 +55,7 @@ func (x *index) get(s *Store, key api.Key) ID {
 	return t.id(t.find(s, key, h))
 }
 
-// add puts in a key that is not there yet.
+// add inserts a key that is not in the index.
 func (x *index) add(s *Store, key api.Key, id ID) {
 	h := hash(key)
 	t := &x.tables[tableOf(h)]
@@ -65,10 +66,11 @@ func (x *index) add(s *Store, key api.Key, id ID) {
 	t.count++
 }
 
-// expect makes room for so many keys, unless there are any yet.
+// expect allocates space for the given number of keys in tables that are still
+// empty.
 func (x *index) expect(s *Store, keys int) {
 	perTable := keys / len(x.tables)
-	perTable += perTable / 16 // they do not spread evenly
+	perTable += perTable / 16 // hashes spread unevenly
 	for i := range x.tables {
 		if t := &x.tables[i]; t.count == 0 && perTable > 0 {
 			t.resize(s, 1<<bits.Len(uint(perTable*8/7/groupSize)))
@@ -76,7 +78,7 @@ func (x *index) expect(s *Store, keys int) {
 	}
 }
 
-// remove returns what was there, or zero.
+// remove removes a key and returns its ID, or zero.
 func (x *index) remove(s *Store, key api.Key) ID {
 	h := hash(key)
 	t := &x.tables[tableOf(h)]
@@ -92,7 +94,7 @@ func (x *index) remove(s *Store, key api.Key) ID {
 	return id
 }
 
-// find returns the slot of key, or the empty slot where it belongs.
+// find returns the slot of the key, or the empty slot where it belongs.
 func (t *table) find(s *Store, key api.Key, h uint64) int {
 	mask, tag := t.slots()-1, tagOf(h)
 	for i := int(h) & mask; ; i = (i + 1) & mask {
@@ -129,8 +131,8 @@ func (t *table) resize(s *Store, groups int) {
 	}
 }
 
-// close moves later entries of the probe chain back into the hole, so that no
-// tombstones are needed.
+// close moves later entries of the probe chain into the hole, so the table needs
+// no tombstones.
 func (t *table) close(s *Store, hole int) {
 	mask := t.slots() - 1
 	for i := (hole + 1) & mask; t.id(i) != 0; i = (i + 1) & mask {
@@ -143,8 +145,8 @@ func (t *table) close(s *Store, hole int) {
 	t.set(hole, 0, 0)
 }
 
-// hash mixes eight bytes at a time: keys are long, and bytes are slow in
-// WebAssembly.
+// hash reads eight bytes at a time because keys are long and byte access is slow
+// in WebAssembly.
 func hash(key api.Key) uint64 {
 	const m = 0x9e3779b97f4a7c15
 	h := uint64(len(key)) * m

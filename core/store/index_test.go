@@ -9,7 +9,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-func TestIndexOfNothing(t *testing.T) {
+func TestEmptyIndex(t *testing.T) {
 	s := New(NewHeap())
 	assert.Zero(t, s.index.get(s, "a"))
 	assert.Zero(t, s.index.remove(s, "a"))
@@ -44,12 +44,12 @@ func TestIndexAgainstMap(t *testing.T) {
 	assert.Len(t, model, count)
 }
 
-// Keys that all hash to one slot of a small table make one long chain; each in
-// turn is taken out of its middle.
+// Keys that all hash to one slot of a small table form one long probe chain; each
+// is removed from its middle in turn.
 func TestIndexRemovesFromChains(t *testing.T) {
 	var chain []api.Key
 	for i := 0; len(chain) < 6; i++ {
-		if h := hash(keyOf(i)); tableOf(h) == 5 && h&7 == 6 { // it wraps around the end
+		if h := hash(keyOf(i)); tableOf(h) == 5 && h&7 == 6 { // the chain wraps around the end
 			chain = append(chain, keyOf(i))
 		}
 	}
@@ -71,8 +71,8 @@ func TestIndexRemovesFromChains(t *testing.T) {
 	}
 }
 
-// Keys that differ in one place, as generated names do, spread over tables,
-// slots and tags.
+// Generated names that differ in one character spread over tables, slots and
+// tags.
 func TestHashSpreads(t *testing.T) {
 	const n = 1 << 14
 	var tables [1 << tableBits]int
@@ -92,7 +92,7 @@ func TestHashSpreads(t *testing.T) {
 	}
 }
 
-func TestStoreNumbersStay(t *testing.T) {
+func TestUpdatesKeepObjectIDs(t *testing.T) {
 	h := NewHeap()
 	s := New(h)
 	a, b := s.Add(put(h, "a", 1, 0)), s.Add(put(h, "b", 1, 0))
@@ -106,7 +106,7 @@ func TestStoreNumbersStay(t *testing.T) {
 	assert.Equal(t, b, s.Find("b"))
 }
 
-func TestIndexWithRoomForWhatIsExpected(t *testing.T) {
+func TestIndexDoesNotGrowAfterExpect(t *testing.T) {
 	s := New(NewHeap())
 	s.Expect(10_000)
 	room := s.index.tables

@@ -6,23 +6,22 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// LabelSets keeps every distinct label set once and names it by a small dense
-// number, so that a selector is evaluated once per set and not once per event.
-// Number 0 is the empty set. The numbers of sets that no version has any more
-// are used again; Generation tells two uses of one number apart, and whoever
-// remembers something by number asks now and then which have been freed.
+// LabelSets interns label sets under small dense IDs, so that a selector is
+// evaluated once per distinct set and not once per event. ID 0 is the empty set.
+// IDs of unused sets are reused. Generation distinguishes two uses of the same
+// ID. Caches that are keyed by ID call EachFreed to drop stale entries.
 type LabelSets struct {
 	sets   []labelSet
 	byText map[string]uint32
 	free   []uint32
 	text   []byte // scratch
 	used   int
-	// freed counts the numbers freed so far; the last of them are in recent.
+	// freed counts all freed IDs; recent holds the last of them.
 	freed  int
 	recent []uint32
 }
 
-// maxRecent bounds the numbers that EachFreed can tell.
+// maxRecent is the number of freed IDs that EachFreed can report.
 const maxRecent = 1024
 
 type labelSet struct {
@@ -39,8 +38,8 @@ func newLabelSets() LabelSets {
 	}
 }
 
-// Intern returns the number of a set and counts one use of it. The labels are
-// copied if they are new.
+// Intern returns the ID of the set and adds a reference. It copies the labels of
+// a new set.
 func (l *LabelSets) Intern(labels api.Labels) uint32 {
 	if len(labels) == 0 {
 		return l.Retain(0)
@@ -66,17 +65,17 @@ func (l *LabelSets) Intern(labels api.Labels) uint32 {
 	return id
 }
 
-// NoLabelSet is the number of no set.
+// NoLabelSet is an ID that no set has.
 const NoLabelSet = ^uint32(0)
 
-// Retain counts one more use of a set that is in use, and returns its number.
+// Retain adds a reference to a set in use and returns its ID.
 func (l *LabelSets) Retain(id uint32) uint32 {
 	l.sets[id].refs++
 	return id
 }
 
-// RetainAgain counts one more use of a set that had this number and generation
-// once, and reports false when it is gone.
+// RetainAgain adds a reference to the set that had the ID in the given
+// generation. It returns false if that set was freed.
 func (l *LabelSets) RetainAgain(id, generation uint32) bool {
 	if int64(id) >= int64(len(l.sets)) || l.sets[id].generation != generation || l.sets[id].refs == 0 {
 		return false
@@ -85,7 +84,7 @@ func (l *LabelSets) RetainAgain(id, generation uint32) bool {
 	return true
 }
 
-// Release takes back one use.
+// Release drops a reference.
 func (l *LabelSets) Release(id uint32) {
 	s := &l.sets[id]
 	s.refs--
@@ -104,15 +103,14 @@ func (l *LabelSets) Release(id uint32) {
 	l.freed++
 }
 
-// labelSetBytes is about what a set takes: its labels, and once more its text.
+// labelSetBytes estimates the memory of a set: its labels and their encoded text.
 func labelSetBytes(text string) int { return 2 * len(text) }
 
-// Freed counts the numbers that have been freed, and so may stand for another
-// set. It only grows.
+// Freed returns how many IDs have been freed since the start. It never decreases.
 func (l *LabelSets) Freed() int { return l.freed }
 
-// EachFreed calls forget with the numbers freed since Freed was since. It calls
-// nothing and returns false when they are too many to tell.
+// EachFreed calls forget for every ID freed since Freed returned since. If there
+// are too many to report, it returns false and calls forget for none.
 func (l *LabelSets) EachFreed(since int, forget func(id uint32)) bool {
 	if l.freed-since > maxRecent {
 		return false
@@ -123,19 +121,18 @@ func (l *LabelSets) EachFreed(since int, forget func(id uint32)) bool {
 	return true
 }
 
-// Labels returns a set. It must not be changed and is valid while the number
-// is in use.
+// Labels returns the labels of a set. The caller must not modify them. They are
+// valid as long as the set is in use.
 func (l *LabelSets) Labels(id uint32) api.Labels { return l.sets[id].labels }
 
-// Generation counts how often the number has been used for another set before.
+// Generation returns how often the ID has been reused.
 func (l *LabelSets) Generation(id uint32) uint32 { return l.sets[id].generation }
 
-// Len is how many distinct sets are in use, the empty one included.
+// Len returns the number of distinct sets in use, including the empty set.
 func (l *LabelSets) Len() int { return len(l.byText) }
 
-// appendLabelText is an injective text of a label set: label keys and values
-// cannot hold a NUL byte once they are in Kubernetes, and lengths are written
-// out for those that never were.
+// appendLabelText encodes a label set injectively. It writes lengths because
+// labels that did not come from Kubernetes may contain any byte.
 func appendLabelText(dst []byte, labels api.Labels) []byte {
 	for _, label := range labels {
 		dst = appendLengthed(dst, label.Key)

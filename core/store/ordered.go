@@ -2,14 +2,14 @@ package store
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Ordered is a sequence of objects in an order that its owner knows: each
-// method that looks for a place is given a function that tells the entries
-// before that place from those behind it.
+// Ordered is a sequence of object IDs in an order that its owner defines. Methods
+// that search take a function before, which reports whether an entry precedes the
+// searched position.
 //
-// It is a list of sorted chunks: a search is two binary searches, a position
-// is the chunk lengths before it added up. At a million entries that sum is two
-// thousand additions over adjacent memory, still cheaper than the cache misses
-// of a tree.
+// It is a list of sorted chunks. A search is two binary searches; computing a
+// position adds up the lengths of the preceding chunks. At a million entries that
+// is two thousand additions over adjacent memory, which is cheaper than the cache
+// misses of a tree.
 type Ordered struct {
 	chunks [][]ID
 	count  int
@@ -17,11 +17,11 @@ type Ordered struct {
 
 const chunkSize = 512
 
-// Len is the number of entries.
+// Len returns the number of entries.
 func (o *Ordered) Len() int { return o.count }
 
-// search finds the place of the first entry for which before is false. The
-// entries for which it is true must come first.
+// search returns the location of the first entry for which before is false. The
+// entries for which before is true must come first.
 func (o *Ordered) search(before func(ID) bool) (chunk, pos int) {
 	lo, hi := 0, len(o.chunks)
 	for lo < hi {
@@ -49,8 +49,8 @@ func (o *Ordered) search(before func(ID) bool) (chunk, pos int) {
 	return lo, i
 }
 
-// Insert puts id, which must not be in yet, behind the entries for which before
-// is true. It returns the entries that id has come between, zero for none.
+// Insert inserts id, which must not be present, after the entries for which
+// before is true. It returns the neighbors of id, or zero where there is none.
 func (o *Ordered) Insert(id ID, before func(ID) bool) (left, right ID) {
 	if n := len(o.chunks); n > 0 && before(o.last()) {
 		left = o.last()
@@ -73,7 +73,7 @@ func (o *Ordered) Insert(id ID, before func(ID) bool) (left, right ID) {
 	return left, right
 }
 
-// Load replaces everything by ids, which it takes over.
+// Load replaces all entries by ids and takes ownership of the slice.
 func (o *Ordered) Load(ids []ID) {
 	o.count, o.chunks = len(ids), make([][]ID, 0, len(ids)/chunkSize+1)
 	for len(ids) > chunkSize {
@@ -90,7 +90,7 @@ func (o *Ordered) last() ID {
 	return c[len(c)-1]
 }
 
-// Append puts id at the end.
+// Append adds id at the end.
 func (o *Ordered) Append(id ID) {
 	n := len(o.chunks)
 	if n == 0 {
@@ -109,9 +109,9 @@ func (o *Ordered) insert(id ID, chunk, pos int) {
 	o.chunks[chunk] = api.Insert(o.chunks[chunk], pos, id)
 }
 
-// split halves a full chunk that is about to grow at pos, except at its end:
-// then the load is most likely in order, and the full chunk is left full. It
-// returns where pos has gone.
+// split halves a full chunk before an insertion at pos. For an insertion at the
+// end it keeps the chunk full, because the input is probably sorted. It returns
+// the new location of pos.
 func (o *Ordered) split(chunk, pos int) (int, int) {
 	c := o.chunks[chunk]
 	at := chunkSize / 2
@@ -127,8 +127,8 @@ func (o *Ordered) split(chunk, pos int) (int, int) {
 	return chunk + 1, pos - at
 }
 
-// Remove takes out id, which is the first entry for which before is false, and
-// reports whether it was there.
+// Remove removes id, which must be the first entry for which before is false. It
+// reports whether id was present.
 func (o *Ordered) Remove(id ID, before func(ID) bool) bool {
 	chunk, pos := o.search(before)
 	if chunk == len(o.chunks) || o.chunks[chunk][pos] != id {
@@ -143,8 +143,8 @@ func (o *Ordered) Remove(id ID, before func(ID) bool) bool {
 	return true
 }
 
-// From calls yield for the entries from position at on, in order, until it
-// returns false.
+// From yields the entries from position at on, in order, until yield returns
+// false.
 func (o *Ordered) From(at int, yield func(ID) bool) {
 	for _, c := range o.chunks {
 		if at >= len(c) {
@@ -160,7 +160,7 @@ func (o *Ordered) From(at int, yield func(ID) bool) {
 	}
 }
 
-// place counts the entries for which before is true.
+// place returns the number of entries for which before is true.
 func (o *Ordered) place(before func(ID) bool) int {
 	chunk, n := o.search(before)
 	for _, c := range o.chunks[:chunk] {
@@ -169,8 +169,8 @@ func (o *Ordered) place(before func(ID) bool) int {
 	return n
 }
 
-// ascend calls yield for the entries for which before is false, in order,
-// until it returns false.
+// ascend yields the entries for which before is false, in order, until yield
+// returns false.
 func (o *Ordered) ascend(before func(ID) bool, yield func(ID) bool) {
 	chunk, pos := o.search(before)
 	for ; chunk < len(o.chunks); chunk++ {

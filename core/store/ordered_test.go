@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// numbers are kept in their own order: Ordered never looks into them.
+// numbers sorts IDs by their own value, which Ordered never inspects.
 type numbers struct{ Ordered }
 
 func newNumbers() *numbers { return &numbers{} }
@@ -87,7 +87,7 @@ func TestOrderedAgainstSortedSlice(t *testing.T) {
 		for step := range 30_000 {
 			r := ID(1 + random.Intn(span))
 			at, in := slices.BinarySearch(model, r)
-			// Waves of growth and decay.
+			// Alternate phases of growth and shrinking.
 			if grow := step/5_000%2 == 0; grow == (random.Intn(4) > 0) {
 				if !in {
 					o.Insert(r)

@@ -1,23 +1,23 @@
 package store
 
-// places gives each object a number that grows with its key, so that two
-// objects are put in the order of their keys without a look at them. Numbers
-// are far apart, so that there is room for new objects in between; where it is
-// used up, all are numbered anew.
+// places assigns each object a number that grows with its key, so that two
+// objects can be compared without reading their keys. Gaps between the numbers
+// leave room for new objects. When a gap is exhausted, all objects are
+// renumbered.
 type places []uint64 // by ID
 
 const (
-	// placeStep is between the numbers of neighbours, and placeRun between
-	// those that come one after the other into a place between two: names
-	// are often counted upwards.
+	// placeStep is the gap between adjacent objects. placeRun is the gap between
+	// objects inserted one after the other at the same position: names often end
+	// in a counter.
 	placeStep = 1 << 32
 	placeRun  = 1 << 16
 	// firstPlace leaves room on both sides.
 	firstPlace = 1 << 62
 )
 
-// put numbers id, which comes between two others, zero for none. It reports
-// false when there is no room.
+// put assigns a number to id between those of its neighbors; zero means no
+// neighbor. It returns false if the gap is exhausted.
 func (p *places) put(id, left, right ID) bool {
 	for len(*p) <= int(id) {
 		*p = append(*p, 0)
@@ -40,7 +40,7 @@ func (p *places) put(id, left, right ID) bool {
 	return true
 }
 
-// renumber numbers all in order.
+// renumber assigns new numbers to all objects in order.
 func (p places) renumber(order *Ordered) {
 	at := uint64(firstPlace)
 	order.From(0, func(id ID) bool {

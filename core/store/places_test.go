@@ -20,9 +20,9 @@ func checkPlaces(t *testing.T, s *Store) {
 	})
 }
 
-// Whatever the order that keys come in, and however long they come in between
-// the same two, their numbers are in order.
-func TestStoreOrdersObjectsWithoutTheirKeys(t *testing.T) {
+// The numbers are in key order for any insertion order, also after many
+// insertions between the same two keys.
+func TestBeforeAgreesWithKeyOrder(t *testing.T) {
 	const n = 3000
 	shuffled := randomOf(8).Perm(n)
 	for name, number := range map[string]func(i int) int{

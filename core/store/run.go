@@ -6,29 +6,29 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Run is objects that lie next to each other in key order and are in no store yet:
-// whoever has them puts them in when somebody looks for one of them, or at all. A
-// store has those that are kept somewhere and that nobody may ever ask for.
+// Run is a range of objects, adjacent in key order, that is not in its store yet.
+// A restore creates runs for persisted objects that may never be read. The store
+// loads a run when a read needs one of its objects.
 type Run interface {
-	// Len is how many there will be.
+	// Len returns the number of objects in the run.
 	Len() int
-	// Load puts them into the store, where the run does not wait any more.
+	// Load adds the objects to the store, which has already removed the run.
 	Load(*Store)
-	// Drop says that nobody will look for them.
+	// Drop discards the run; its objects will not be read.
 	Drop()
 }
 
-// runs are those of a store, in key order. Each has the keys from its first up to
-// that of the next, and the first run those before it, too.
+// runs are the unloaded runs of a store, in key order. Each run covers the keys
+// from its first key up to the first key of the next run. The first run also
+// covers all smaller keys.
 type runs struct {
 	first   []api.Key
-	run     []Run // nil for one that was loaded
+	run     []Run // nil if loaded
 	waiting int
 }
 
-// Wait gives the store a run whose keys sort behind those of every other, and
-// reports false where they do not: the run is not in then. Objects that are in
-// without a run must sort behind it.
+// Wait adds a run. It returns false, and does not add it, unless first sorts
+// after the first keys of all other runs and the store has no loaded objects.
 func (s *Store) Wait(first api.Key, run Run) bool {
 	r := &s.runs
 	if n := len(r.first); s.order.Len() > 0 || n > 0 && first <= r.first[n-1] {
@@ -39,7 +39,7 @@ func (s *Store) Wait(first api.Key, run Run) bool {
 	return true
 }
 
-// Waiting returns the run that has a key, or would have it, while it waits.
+// Waiting returns the unloaded run whose range includes the key, or nil.
 func (s *Store) Waiting(key api.Key) Run {
 	if s.runs.waiting == 0 {
 		return nil
@@ -47,14 +47,14 @@ func (s *Store) Waiting(key api.Key) Run {
 	return s.runs.run[s.runs.of(key)]
 }
 
-// LoadAll leaves no run waiting.
+// LoadAll loads every run.
 func (s *Store) LoadAll() {
 	for i := 0; i < len(s.runs.run); i++ {
 		s.load(i)
 	}
 }
 
-// drop lets all runs go.
+// drop discards all runs.
 func (r *runs) drop() {
 	for _, run := range r.run {
 		if run != nil {
@@ -63,14 +63,14 @@ func (r *runs) drop() {
 	}
 }
 
-// of returns which run has a key.
+// of returns the index of the run whose range includes the key.
 func (r *runs) of(key api.Key) int {
 	behind := sort.Search(len(r.first), func(i int) bool { return r.first[i] > key })
 	return max(behind-1, 0)
 }
 
-// next returns the first key of the first run from i on that waits, and false when
-// none does.
+// next returns the first key of the first unloaded run from index i on, and false
+// if there is none.
 func (r *runs) next(i int) (api.Key, bool) {
 	for ; r.waiting > 0 && i < len(r.run); i++ {
 		if r.run[i] != nil {
@@ -92,15 +92,16 @@ func (s *Store) load(i int) {
 	}
 }
 
-// loadFor loads the run that has a key.
+// loadFor loads the run whose range includes the key.
 func (s *Store) loadFor(key api.Key) {
 	if s.runs.waiting > 0 {
 		s.load(s.runs.of(key))
 	}
 }
 
-// ascendTo yields from a key up to the next run that waits, and returns where that
-// begins; false at the end of the store or when yield is.
+// ascendTo yields versions from a key up to the next unloaded run and returns
+// where that run begins. more is false at the end of the store or when yield
+// returned false.
 func (s *Store) ascendTo(from api.Key, yield func(Ref) bool) (next api.Key, more bool) {
 	if s.runs.waiting > 0 {
 		i := s.runs.of(from)

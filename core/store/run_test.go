@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// testRun is a run of some keys.
+// testRun is a run of the given keys.
 type testRun struct {
 	keys   []api.Key
 	loaded int
@@ -24,7 +24,7 @@ func (r *testRun) Len() int { return len(r.keys) }
 func (r *testRun) Load(s *Store) {
 	r.loaded++
 	for _, key := range r.keys {
-		if s.Find(key) == 0 { // as whoever loads checks it, which must not load again
+		if s.Find(key) == 0 { // a loader that checks for duplicates must not trigger another load
 			s.Add(put(s.heap, key, 1, 0))
 		}
 	}
@@ -32,7 +32,8 @@ func (r *testRun) Load(s *Store) {
 
 func (r *testRun) Drop() { r.gone = true }
 
-// waiting is a store whose objects wait in runs of some length, and all of its keys.
+// waiting returns a store whose objects are all in unloaded runs of the given
+// length, and their keys.
 func waiting(t *testing.T, length int) (*Store, []*testRun, []api.Key) {
 	s := New(NewHeap())
 	var all []api.Key
@@ -55,9 +56,9 @@ func loaded(list []*testRun) (n int) {
 	return n
 }
 
-// Whatever is asked of a store, in whatever order: it is as if all runs had been
-// loaded in the beginning, and each is loaded once.
-func TestRunsCannotBeToldFromObjects(t *testing.T) {
+// Any sequence of reads gives the same results as if all runs had been loaded at
+// the start, and loads each run once.
+func TestUnloadedRunsAreInvisibleToReaders(t *testing.T) {
 	for seed := range int64(60) {
 		random := rand.New(rand.NewSource(seed))
 		s, list, all := waiting(t, 1+random.Intn(12))
@@ -109,8 +110,8 @@ func TestRunsCannotBeToldFromObjects(t *testing.T) {
 	}
 }
 
-// What is looked at is loaded, and nothing else.
-func TestRunsWaitUntilTheyAreLookedAt(t *testing.T) {
+// A read loads only the runs it needs.
+func TestReadsLoadOnlyTheRunsTheyNeed(t *testing.T) {
 	s, list, all := waiting(t, 10)
 	require.Equal(t, len(all), s.Len())
 	require.Zero(t, loaded(list))
@@ -129,8 +130,9 @@ func TestRunsWaitUntilTheyAreLookedAt(t *testing.T) {
 	require.Zero(t, s.heap.Versions())
 }
 
-// A run that does not sort behind all others is refused, as is one behind objects.
-func TestRunsOutOfOrder(t *testing.T) {
+// Wait rejects a run that does not sort after all others, and any run after
+// objects.
+func TestWaitRejectsRunsOutOfOrder(t *testing.T) {
 	s, _, _ := waiting(t, 10)
 	require.False(t, s.Wait("k59", &testRun{}), "the last run begins behind it")
 	require.False(t, s.Wait("k60", &testRun{}), "or with it")

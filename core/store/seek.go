@@ -5,16 +5,16 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// An update of one object among many reads memory that is in no cache of the
-// processor: the slot of its key, the version held, that one's base and bytes; and
-// as much again to let the oldest version in the history go. Each of these steps
-// waits for the one before, and the next object for this one. Taken for many objects
-// step by step, all waits of a step are one.
+// Updating one object in a large collection reads memory that is in no processor
+// cache: the index slot, the current version, its base and its bytes. Evicting
+// the oldest version from the history does the same. The reads of one update
+// depend on each other. Doing each step for many objects at once overlaps the
+// cache misses.
 
 const cacheLine = 64
 
-// Seek appends, for each of many changes, the object that it most likely is of, or
-// zero, and brings close what an update of that object reads.
+// Seek appends the probable object of each change, or zero, to into. It
+// prefetches the memory that updates of these objects read.
 func (s *Store) Seek(into []ID, changes []wire.Change) []ID {
 	start := len(into)
 	for i := range changes {
@@ -24,14 +24,14 @@ func (s *Store) Seek(into []ID, changes []wire.Change) []ID {
 		s.heap.warmRecord(s.versions[id])
 	}
 	for _, id := range into[start:] {
-		const most = 256 // of an envelope, what is before the body
+		const most = 256 // bytes of an envelope before the body
 		s.heap.warmBytes(s.versions[id], most)
 	}
 	return into
 }
 
-// Seek brings close what is read of versions to let them go, and their bytes, which
-// the next versions are put into.
+// Seek prefetches the memory that releasing the versions reads, and their bytes,
+// which the next versions reuse.
 func (h *Heap) Seek(refs []Ref) {
 	for _, ref := range refs {
 		h.warmRecord(ref)
@@ -47,7 +47,7 @@ func (h *Heap) warmRecord(ref Ref) {
 	}
 }
 
-// warmBytes reads a version's base, and of its bytes some.
+// warmBytes reads up to most bytes of a version and the record of its base.
 func (h *Heap) warmBytes(ref Ref, most int) {
 	if ref == 0 {
 		return
@@ -62,7 +62,8 @@ func (h *Heap) warmBytes(ref Ref, most int) {
 	}
 }
 
-// guess returns the first object whose hash looks like that of a key, or zero.
+// guess returns the first object whose hash tag matches that of the key, or zero.
+// It may return a different object.
 func (x *index) guess(key api.Key) ID {
 	h := hash(key)
 	t := &x.tables[tableOf(h)]

@@ -17,7 +17,7 @@ func changesOf(keys ...api.Key) []wire.Change {
 	return changes
 }
 
-func TestSeekFindsNearlyAll(t *testing.T) {
+func TestSeekGuessesMostObjects(t *testing.T) {
 	h := NewHeap()
 	s := New(h)
 	var present, absent []api.Key
@@ -30,7 +30,7 @@ func TestSeekFindsNearlyAll(t *testing.T) {
 		s.Set(put(h, keyOf(n), 1, n%600))
 	}
 	for i, key := range present {
-		if i%10 == 0 { // versions with a base, and numbers that are used again
+		if i%10 == 0 { // versions with a base, and reused IDs
 			base := s.Get(key)
 			o := api.Object{Key: key}
 			require.Equal(t, base, s.Set(h.Put(Version{ResourceVersion: 2, Base: base, Envelope: wire.AppendEnvelope(nil, &o)})))

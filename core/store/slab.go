@@ -2,16 +2,16 @@ package store
 
 import "math/bits"
 
-// A slab hands out byte spans of 16 to maxSpan bytes from large chunks. Freed
-// spans are kept by size class and used again; chunks are never given back,
-// because WebAssembly memory cannot shrink anyway. A span beyond maxSpan gets a
-// chunk of its own, which is given back.
+// A slab allocates byte spans of 16 to maxSpan bytes from large chunks. Freed
+// spans are reused by size class. Chunks are never returned, because WebAssembly
+// memory cannot shrink. A span larger than maxSpan gets its own chunk, which is
+// freed with it.
 type slab struct {
 	chunks [][]byte
 	next   int      // first unused byte of the chunk being filled
 	fill   int      // index of that chunk, -1 before the first
 	free   [][]span // by class
-	holes  []uint32 // indices of chunks given back
+	holes  []uint32 // indices of freed chunks
 	used   int      // bytes in live spans, rounded up to their class
 }
 
@@ -22,15 +22,15 @@ type span struct {
 const (
 	minChunk  = 64 << 10
 	maxChunk  = 8 << 20
-	chunkPart = 16 // of the live spans' bytes are a chunk
+	chunkPart = 16 // a new chunk is a sixteenth of the live bytes
 	maxSpan   = 64 << 10
 	minSpan   = 16
 )
 
 func newSlab() slab { return slab{fill: -1} }
 
-// class rounds a size up to one of eight steps per power of two, so that at
-// most an eighth is wasted, and numbers it.
+// class returns the size class of n and the rounded-up size. There are eight
+// classes per power of two, so at most an eighth of a span is wasted.
 func class(n int) (number, size int) {
 	if n <= minSpan {
 		return 0, minSpan
@@ -62,10 +62,10 @@ func (s *slab) alloc(n int) span {
 	return sp
 }
 
-// grow starts a new chunk, in proportion to what the spans take: a small
-// collection stays small, and a large one seldom grows. Each time that the memory
-// of a module does, V8 takes all of it for new, and collects the garbage of
-// JavaScript. The rest of the old chunk is lost; it is less than one span.
+// grow starts a new chunk, sized in proportion to the live spans. A small
+// collection stays small and a large one rarely grows. V8 treats grown module
+// memory as a new allocation and triggers a JavaScript garbage collection. The
+// unused rest of the old chunk, less than one span, is lost.
 func (s *slab) grow() {
 	size := min(max(s.used/chunkPart, minChunk), maxChunk)
 	s.fill = s.addChunk(size)
@@ -108,7 +108,7 @@ func (s *slab) bytes(sp span) []byte {
 	return s.chunks[sp.chunk][sp.offset:end:end]
 }
 
-// reserved is the memory taken from the system.
+// reserved returns the number of allocated bytes.
 func (s *slab) reserved() int {
 	n := 0
 	for _, c := range s.chunks {

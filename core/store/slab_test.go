@@ -23,7 +23,7 @@ func TestClasses(t *testing.T) {
 	assert.Less(t, last, 256)
 }
 
-func TestSlabUsesSpansAgain(t *testing.T) {
+func TestSlabReusesFreedSpans(t *testing.T) {
 	s := newSlab()
 	a := s.alloc(100)
 	assert.Len(t, s.bytes(a), 100)
@@ -48,7 +48,7 @@ func TestSlabStartsSmallAndGrows(t *testing.T) {
 	}
 }
 
-func TestSlabGivesLargeSpansBack(t *testing.T) {
+func TestSlabFreesLargeSpans(t *testing.T) {
 	s := newSlab()
 	small := s.alloc(10)
 	before := s.reserved()
@@ -63,15 +63,14 @@ func TestSlabGivesLargeSpansBack(t *testing.T) {
 	assert.Zero(t, s.used)
 }
 
-func TestSlabCannotWriteBeyondASpan(t *testing.T) {
+func TestAppendToASpanDoesNotOverwriteTheNext(t *testing.T) {
 	s := newSlab()
 	a, b := s.alloc(20), s.alloc(20)
 	_ = append(s.bytes(a), "overflow"...)
 	assert.Equal(t, make([]byte, 20), s.bytes(b))
 }
 
-// Every span is filled with its own pattern; a span that overlapped another
-// would find it changed.
+// Each span is filled with its own pattern, so an overlap would change it.
 func TestSlabSpansNeverOverlap(t *testing.T) {
 	type held struct {
 		span

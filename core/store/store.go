@@ -6,27 +6,27 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// ID names an object of one [Store], whatever its version: a small number that
-// stays the same for as long as the key is in, and is used again later. Zero is
-// no object.
+// ID names an object of one [Store] independent of its version. It is a small
+// number that stays the same as long as the key is present, and is reused
+// afterwards. Zero means no object.
 type ID uint32
 
 // Store is the current state of a collection: at most one version per key. It
-// holds one count of each version in it.
+// holds one reference to each of its versions.
 type Store struct {
 	heap     *Heap
 	versions []Ref // by ID
 	free     []ID
 	index    index
 	order    Ordered // by key
-	places   places  // nil until somebody asks
-	runs     runs    // what is not in yet
+	places   places  // nil until NumberPlaces is called
+	runs     runs    // objects that are not loaded yet
 }
 
-// New returns an empty store over a heap.
+// New returns an empty store that keeps its versions in the heap.
 func New(heap *Heap) *Store { return &Store{heap: heap, versions: make([]Ref, 1)} }
 
-// Len is the number of objects, those of runs included that wait.
+// Len returns the number of objects, including those of unloaded runs.
 func (s *Store) Len() int {
 	n := s.order.Len()
 	if s.runs.waiting > 0 {
@@ -39,7 +39,7 @@ func (s *Store) Len() int {
 	return n
 }
 
-// Find returns the number of a key, or zero.
+// Find returns the ID of a key, or zero.
 func (s *Store) Find(key api.Key) ID {
 	s.loadFor(key)
 	if s.order.Len() == 0 {
@@ -48,14 +48,14 @@ func (s *Store) Find(key api.Key) ID {
 	return s.index.get(s, key)
 }
 
-// Version returns the version of an object without a count, or zero.
+// Version returns the version of an object, or zero. It adds no reference.
 func (s *Store) Version(id ID) Ref { return s.versions[id] }
 
-// Get returns the version of a key without a count, or zero.
+// Get returns the version of a key, or zero. It adds no reference.
 func (s *Store) Get(key api.Key) Ref { return s.versions[s.Find(key)] }
 
-// Add puts in a version, of which it takes over a count, whose key is not in
-// yet, and not in a run that waits.
+// Add inserts a version and takes ownership of one reference. Its key must be
+// neither in the store nor in an unloaded run.
 func (s *Store) Add(ref Ref) ID {
 	id := s.number(ref)
 	left, right := s.order.Insert(id, s.before(s.heap.Key(ref)))
@@ -63,13 +63,13 @@ func (s *Store) Add(ref Ref) ID {
 	return id
 }
 
-// Behind reports whether a key sorts behind those of all objects, and so is not
-// in.
+// Behind reports whether the key sorts after every key in the store, and so is
+// not present.
 func (s *Store) Behind(key api.Key) bool {
 	return s.runs.waiting == 0 && (s.order.Len() == 0 || s.key(s.order.last()) < key)
 }
 
-// Append is Add of a version whose key sorts behind those of all objects.
+// Append is Add for a version whose key sorts after all keys in the store.
 func (s *Store) Append(ref Ref) {
 	var left ID
 	if s.order.Len() > 0 {
@@ -80,7 +80,7 @@ func (s *Store) Append(ref Ref) {
 	s.place(id, left, 0)
 }
 
-// number gives the object of a version a number, by which its key is found.
+// number assigns an ID to a new object and indexes its key.
 func (s *Store) number(ref Ref) ID {
 	id := ID(len(s.versions))
 	if n := len(s.free); n > 0 {
@@ -94,22 +94,21 @@ func (s *Store) number(ref Ref) ID {
 	return id
 }
 
-// place numbers the place of an object that has come between two others, if
-// places are numbered.
+// place assigns an order number to an object that was inserted between two
+// others, if order numbers are in use.
 func (s *Store) place(id, left, right ID) {
 	if s.places != nil && !s.places.put(id, left, right) {
 		s.places.renumber(&s.order)
 	}
 }
 
-// Expect makes room for so many objects.
+// Expect allocates space for the given number of objects.
 func (s *Store) Expect(objects int) {
 	s.versions = slices.Grow(s.versions, objects)
 	s.index.expect(s, objects)
 }
 
-// NumberPlaces makes Before known, at the cost of eight bytes an object from
-// then on.
+// NumberPlaces enables Before. From then on each object takes eight more bytes.
 func (s *Store) NumberPlaces() {
 	s.LoadAll()
 	if s.places == nil {
@@ -118,22 +117,22 @@ func (s *Store) NumberPlaces() {
 	}
 }
 
-// Before reports whether the key of an object sorts before that of another. Of
-// an object that was removed it still knows until the next is added. The places
-// must have been numbered.
+// Before reports whether the key of id sorts before the key of other. For a
+// removed object the result stays correct until the next Add. NumberPlaces must
+// have been called.
 func (s *Store) Before(id, other ID) bool { return s.places[id] < s.places[other] }
 
-// Replace makes ref, of which it takes over a count, the version of an object
-// that is in, and returns the version before with its count. The keys must be
-// the same.
+// Replace sets the version of a present object to ref, with the same key, and
+// takes ownership of one reference. It returns the previous version together with
+// its reference.
 func (s *Store) Replace(id ID, ref Ref) (previous Ref) {
 	previous = s.versions[id]
 	s.versions[id] = ref
 	return previous
 }
 
-// Set makes ref, of which it takes over a count, the version of its key. The
-// version it replaces is returned with its count, or zero.
+// Set stores ref under its key and takes ownership of one reference. It returns
+// the previous version together with its reference, or zero.
 func (s *Store) Set(ref Ref) (previous Ref) {
 	if id := s.Find(s.heap.Key(ref)); id != 0 {
 		return s.Replace(id, ref)
@@ -142,7 +141,8 @@ func (s *Store) Set(ref Ref) (previous Ref) {
 	return 0
 }
 
-// Remove takes a key out and returns its version with its count, or zero.
+// Remove removes a key and returns its version together with its reference, or
+// zero.
 func (s *Store) Remove(key api.Key) (previous Ref) {
 	s.loadFor(key)
 	id := s.index.remove(s, key)
@@ -160,24 +160,24 @@ func (s *Store) before(key api.Key) func(ID) bool {
 	return func(id ID) bool { return s.key(id) < key }
 }
 
-// Objects calls yield for every object, in key order and without a count, until
-// it returns false. The store must not change meanwhile.
+// Objects yields every object in key order until yield returns false. It adds no
+// references. The store must not change during the iteration.
 func (s *Store) Objects(yield func(ID, Ref) bool) {
 	s.LoadAll()
 	s.order.From(0, func(id ID) bool { return yield(id, s.versions[id]) })
 }
 
-// Ascend calls yield for every version from the given key on, in key order and
-// without a count, until it returns false. The store must not change meanwhile,
-// but for runs that are loaded when it is their turn.
+// Ascend yields every version from the given key on, in key order, until yield
+// returns false. It adds no references. The store must not change during the
+// iteration, except that Ascend loads runs when it reaches them.
 func (s *Store) Ascend(from api.Key, yield func(Ref) bool) {
 	for more := true; more; {
 		from, more = s.ascendTo(from, yield)
 	}
 }
 
-// Between counts the objects from one key up to and without another. An empty key is
-// the first or the last. It takes time for a search, not for the objects.
+// Between returns the number of objects with from <= key < to. An empty to means
+// no upper bound. It takes time for two searches, not for each object.
 func (s *Store) Between(from, to api.Key) int {
 	s.LoadAll()
 	end := s.order.Len()
@@ -187,7 +187,7 @@ func (s *Store) Between(from, to api.Key) int {
 	return max(end-s.order.place(s.before(from)), 0)
 }
 
-// Clear lets every version go.
+// Clear releases every version.
 func (s *Store) Clear() {
 	for _, ref := range s.versions {
 		s.heap.Release(ref)

@@ -80,7 +80,7 @@ func TestStoreCountsBetweenKeys(t *testing.T) {
 	}
 }
 
-// Two stores share what did not change.
+// Two stores share the versions that did not change.
 func TestStoresShareAHeap(t *testing.T) {
 	h := NewHeap()
 	present, next := New(h), New(h)
@@ -93,7 +93,7 @@ func TestStoresShareAHeap(t *testing.T) {
 	assert.Equal(t, same, next.Get("same"))
 }
 
-// model is a store without an index, an order or counts.
+// model is a store without an index, an order or reference counts.
 type model map[api.Key]api.ResourceVersion
 
 func (m model) check(t *testing.T, s *Store, from api.Key) {
@@ -155,7 +155,8 @@ func TestStoreAgainstModel(t *testing.T) {
 	assert.Zero(t, h.UsedBytes())
 }
 
-// Each byte is an operation: the high bits say which, the low ones on what key.
+// Each byte is an operation: the high bits select the operation, the low bits the
+// key.
 func FuzzStore(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 0x81, 0xc0, 0x41, 0xff})
 	f.Add([]byte("the quick brown fox jumps over the lazy dog"))

@@ -12,7 +12,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// What one event costs for one watch that sees it, and for one that does not.
+// BenchmarkDeliver measures one event for a watch that matches it and for one
+// that does not.
 func BenchmarkDeliver(b *testing.B) {
 	for _, selector := range []string{"app=web", "app=db"} {
 		b.Run(selector, func(b *testing.B) {

@@ -2,13 +2,14 @@ package watcher
 
 const (
 	bookmarkPeriodMillis = 60_000
-	// A watch with a deadline is offered a last bookmark this long before it,
-	// so that the next watch resumes from nearby.
+	// Before its deadline, a watch is offered a last bookmark, so that the next
+	// watch can resume close to it.
 	beforeDeadlineMillis = 2_000
 )
 
-// NextBookmark is when the watch is to be offered a bookmark next, in
-// milliseconds, or false when it is not scheduled (rules W18 to W20, W25).
+// NextBookmark returns the time in milliseconds at which the watch should be
+// offered its next bookmark. It returns false if none is scheduled (rules W18 to
+// W20, W25).
 func (w *Watcher) NextBookmark(now int64) (millis int64, ok bool) {
 	if !w.opt.Bookmarks || w.inClosed {
 		return 0, false
@@ -27,5 +28,5 @@ func (w *Watcher) NextBookmark(now int64) (millis int64, ok bool) {
 	return min(next, last), true
 }
 
-// Deadline is when the watch ends by itself, or zero.
+// Deadline returns the time at which the watch ends, or zero.
 func (w *Watcher) Deadline() int64 { return w.opt.DeadlineMillis }

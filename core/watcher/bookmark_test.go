@@ -29,7 +29,7 @@ func TestW15_BookmarkThatFindsAFullQueueIsDropped(t *testing.T) {
 	assert.Equal(t, []string{"ADDED ns/a@2", "ADDED ns/b@3"}, f.take(w))
 }
 
-func TestW16_StatesNeverGoBack(t *testing.T) {
+func TestW16_BookmarkStateNeverGoesBack(t *testing.T) {
 	f := newFeed(t, 100)
 	assert.Equal(t, "sent", f.watch(watcher.Options{}).State(), "W17: no end bookmark is due")
 
@@ -80,8 +80,8 @@ func TestW18_NextBookmark(t *testing.T) {
 	}
 }
 
-// A bookmark at the watermark is news only while the end of the initial events
-// has not been told.
+// A bookmark at the watermark is useful only until the end of the initial events
+// has been sent.
 func TestW35_BookmarksAtTheWatermark(t *testing.T) {
 	f := newFeed(t, 100)
 	ordinary := f.watch(watcher.Options{Bookmarks: true, Watermark: 5})
@@ -116,7 +116,7 @@ func TestW36_EndBookmarkFollowsTheInterval(t *testing.T) {
 	assert.Equal(t, []string{"BOOKMARK @7"}, f.take(w))
 }
 
-func TestW36_EndBookmarkOfNothing(t *testing.T) {
+func TestW36_EndBookmarkWithoutInitialEvents(t *testing.T) {
 	f := newFeed(t, 100)
 	w := f.watch(watcher.Options{Bookmarks: true, Initial: f.snapshot(), EndBookmark: 1, BookmarkAfter: 1})
 	assert.Equal(t, []string{"BOOKMARK @1 end"}, f.take(w))

@@ -2,14 +2,15 @@ package watcher
 
 import "github.com/watchglass/watchglass/core/api"
 
-// conflate makes room in the input of a watch whose consumer is behind: of
-// several changes of one object only one is kept, which goes from the content
-// before the first to that after the last, at the place of the last. The
-// consumer skips states, never goes back, and ends where everyone else does.
-// The queue is then at most one change per object, and that is its bound.
+// conflate makes room in the input queue of a watch with a slow consumer. It
+// merges several changes of one object into one that leads from the content
+// before the first to the content after the last, at the position of the last.
+// The consumer skips intermediate states, never goes back in time, and reaches
+// the same final state as every other consumer. Afterwards the queue has at most
+// one change per object.
 //
-// Bookmarks go: the changes they vouch for may have moved behind them. The
-// consumer is behind, so it loses nothing that a later one will not tell it.
+// Bookmarks are dropped because merging may have moved changes they cover behind
+// them. A later bookmark carries the same information.
 func (w *Watcher) conflate() {
 	last := make(map[api.Key]*input, w.in.len())
 	for i := range w.in.len() {
@@ -46,8 +47,8 @@ func (w *Watcher) merge(earlier, later *input) {
 	earlier.event.Current, earlier.event.Previous = 0, 0
 }
 
-// dropEmpty takes out bookmarks and what merge emptied. An object that came and
-// went is such a case too.
+// dropEmpty removes bookmarks and the entries that merge emptied, including
+// objects that were both created and deleted in the queue.
 func (w *Watcher) dropEmpty() {
 	for range w.in.len() {
 		if in := w.in.pop(); in.event.Current != 0 || in.event.Previous != 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// stalled opens a conflating watch whose consumer has room for nothing: with
-// its output full, everything further waits in the input.
+// stalled opens a conflating watch with a full output, so all further events stay
+// in the input.
 func stalled(f *feed, opt watcher.Options) *watcher.Watcher {
 	opt.QueueSize, opt.Policy = 2, wire.PolicyConflate
 	w := f.watch(opt)
@@ -26,8 +26,8 @@ func stalled(f *feed, opt watcher.Options) *watcher.Watcher {
 	return w
 }
 
-// Of several changes of one object, conflation keeps one, at the place of the
-// last (B6).
+// Conflation replaces several changes of one object by one, at the position of
+// the last (B6).
 func TestConflate(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -64,8 +64,8 @@ func TestConflate(t *testing.T) {
 	}
 }
 
-// When two changes become one, cells that only the first changed count as changed.
-func TestConflatedChangeHasTheChangedCellsOfBoth(t *testing.T) {
+// A merged change reports every cell that either change modified.
+func TestConflatedChangeReportsChangedCellsOfBoth(t *testing.T) {
 	f := newFeed(t, 1000)
 	f.do("ns/a phase=Pending")
 	w := f.watch(watcher.Options{QueueSize: 2, Policy: wire.PolicyConflate, Filter: f.filter("", "", "status.phase=Running"), Watermark: f.rv})
@@ -77,8 +77,8 @@ func TestConflatedChangeHasTheChangedCellsOfBoth(t *testing.T) {
 	f.assertNoLeak()
 }
 
-// A bookmark says that everything up to its version was delivered. Once the
-// changes that it spoke of have moved behind it, it would lie.
+// A bookmark promises that everything up to its version was delivered. It must be
+// dropped when changes that it covers move behind it.
 func TestG9_ConflateDropsOvertakenBookmarks(t *testing.T) {
 	f := newFeed(t, 1000)
 	w := stalled(f, watcher.Options{Bookmarks: true})
@@ -92,7 +92,7 @@ func TestG9_ConflateDropsOvertakenBookmarks(t *testing.T) {
 	f.assertNoLeak()
 }
 
-// consumer is a reader that knows what it was told, and nothing else.
+// consumer tracks the state that a client derives from the events alone.
 type consumer struct {
 	t     *testing.T
 	heap  *store.Heap
@@ -132,9 +132,9 @@ func (c *consumer) take(d watcher.Delivery, initial bool) {
 	c.heap.Release(d.Content)
 }
 
-// A conflating watch that is read in fits and starts, against the state itself:
-// it never goes back, never contradicts itself, holds at most one change per
-// object, tells the truth in its bookmarks, and arrives where everyone is.
+// Compares a conflating watch with an irregular reader to the actual state. The
+// watch never goes back, never contradicts itself and queues at most one change
+// per object. Its bookmarks are correct, and it converges to the state.
 func TestConflateConverges(t *testing.T) {
 	for seed := range int64(60) {
 		random := rand.New(rand.NewSource(seed))

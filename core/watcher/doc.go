@@ -1,16 +1,17 @@
-// Package watcher is one Kubernetes watch: which events it sees and as what,
-// what it gets first, when it is sent bookmarks, and how it ends.
+// Package watcher implements one Kubernetes watch: its initial events, the
+// filtering and conversion of changes, its bookmarks and its end.
 //
-// A [Watcher] has a bounded input queue that the dispatcher admits events to
-// and a bounded output queue that the consumer takes from, as the watch cache
-// of kube-apiserver has. What are goroutines there are calls here: [Watcher.Run]
-// does what the delivery loop would do now, and nothing ever waits. Rules W1 to
-// W42 of the semantics are cited beside the code that keeps them.
+// A [Watcher] has the two bounded queues of a watch in kube-apiserver's watch
+// cache: the dispatcher admits events to the input queue, and the consumer takes
+// them from the output queue. It has no goroutines. [Watcher.Run] performs the
+// work that the delivery loop could do now and never blocks. Comments cite the
+// rules W1 to W42 of core/SEMANTICS.md.
 //
-// An [Index] finds the filters that a change may concern without asking the
+// An [Index] finds the filters that may match a change without evaluating the
 // others.
 //
-// A [Filter] decides whether a version matches a watch, and [Filter.Convert] turns a
-// change of the collection into the change that a filtered reader sees. Views
-// and sessions use both, so that every reader agrees on what a selector means.
+// A [Filter] decides whether a version matches a watch. [Filter.Convert] turns a
+// change of the collection into the event that a filtered client receives. Views
+// and sessions also use both, so selectors have the same meaning for every
+// client.
 package watcher

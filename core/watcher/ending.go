@@ -7,21 +7,21 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Ending is how a watch ended.
+// Ending describes how a watch ended.
 type Ending struct {
 	Reason wire.WatchEnd
-	Status *api.Status // nil for an orderly end
-	// Input and Output are how many events waited in the queues.
+	Status *api.Status // nil for a normal end
+	// Input and Output are the numbers of undelivered events in the two queues.
 	Input, Output int
 }
 
-// Counts are what the watches of a collection have been through.
+// Counts are event counters of all watches of a collection.
 type Counts struct {
 	Terminated    int // ended because the queue of a slow consumer was full
 	Overtaken     int // ended because the history moved past the watch
-	Stalls        int // times that a consumer stopped taking events
-	Conflations   int // changes that were folded into later ones
-	InitialEvents int // initial events delivered or filtered out
+	Stalls        int // times that a consumer stopped accepting events
+	Conflations   int // changes that were merged into later ones
+	InitialEvents int // initial events that were delivered or filtered out
 }
 
 // Add adds the counts of another collection.
@@ -42,14 +42,14 @@ func (c *Counts) end(reason wire.WatchEnd) {
 	}
 }
 
-// Ending returns how the watch ended, or the zero value while it goes on.
+// Ending returns how the watch ended, or the zero value if it is still open.
 func (w *Watcher) Ending() Ending { return w.ending }
 
-// Status returns the status that the watch ended with. It is nil for a watch that
-// ended in order or goes on.
+// Status returns the error that the watch ended with. It is nil for a normal end
+// and for an open watch.
 func (w *Watcher) Status() *api.Status { return w.ending.Status }
 
-// Fail ends the watch because its history is lost.
+// Fail ends the watch because the history was lost.
 func (w *Watcher) Fail(status *api.Status) { w.End(wire.WatchEndHistoryLost, status, false) }
 
 // expire ends the watch with a 410.
@@ -57,7 +57,7 @@ func (w *Watcher) expire(reason wire.WatchEnd, message string, drain bool) {
 	w.End(reason, reason.Expired(message), drain)
 }
 
-// endOvertaken ends a watch whose next event has left the history.
+// endOvertaken ends a watch whose next event was evicted from the history.
 func (w *Watcher) endOvertaken() {
 	window := w.initial.window
 	if window == nil {
@@ -70,8 +70,8 @@ func (w *Watcher) endOvertaken() {
 		"and take events faster or keep a longer history", false)
 }
 
-// endCrowded ends a watch that waits with the difference of one relist when
-// another one comes.
+// endCrowded ends a watch that still has changes of one relist in its queue when
+// the next relist arrives.
 func (w *Watcher) endCrowded() {
 	w.expire(wire.WatchEndOvertaken, "the collection was listed twice before the consumer of the watch took the changes of the first list, "+
 		strconv.Itoa(w.in.len())+" of which wait; list again and watch from the list's resourceVersion", false)

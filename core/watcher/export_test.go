@@ -1,15 +1,15 @@
 package watcher
 
-// Queued is how many changes and bookmarks are admitted and not yet delivered.
+// Queued returns how many changes and bookmarks are admitted but not delivered.
 func (w *Watcher) Queued() int { return w.in.len() }
 
-// State is the bookmark state: waiting, received or sent.
+// State returns the bookmark state: waiting, received or sent.
 func (w *Watcher) State() string { return [...]string{"waiting", "received", "sent"}[w.bookmark] }
 
-// Conflate makes room as a full input does.
+// Conflate makes room as for a full input queue.
 func (w *Watcher) Conflate() { w.conflate() }
 
-// Held is how many entries the index refers to, once for each place.
+// Held returns the number of references from the index to entries.
 func (x *Index[T]) Held() int {
 	held := len(x.all.entries)
 	for _, b := range x.places {

@@ -14,14 +14,14 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// feed is a collection that makes events for watches.
+// feed is a collection that generates events for watches.
 type feed struct {
 	t      *testing.T
 	heap   *store.Heap
 	state  *store.Store
 	window *history.Window
 	rv     api.ResourceVersion
-	closed map[*watcher.Watcher]int // how often a watch reported its end
+	closed map[*watcher.Watcher]int // how often a watch called Closed
 }
 
 func newFeed(t *testing.T, capacity int) *feed {
@@ -33,8 +33,8 @@ func newFeed(t *testing.T, capacity int) *feed {
 	return f
 }
 
-// do applies one change: an object in the short notation, or a deletion,
-// "-default/a rv=6". Without rv= it gets the next version.
+// do applies one change: an object in the short notation, or a deletion such as
+// "-default/a rv=6". Without rv= it uses the next version.
 func (f *feed) do(text string) *history.Event {
 	text, deleted := strings.CutPrefix(text, "-")
 	if !strings.Contains(text, " rv=") {
@@ -63,8 +63,8 @@ func (f *feed) filter(namespace, labels, fields string) *watcher.Filter {
 	return filter
 }
 
-// watch opens a watch on everything, with queues of ten, unless options say
-// otherwise. A watch must not report its end twice, in any test (W7).
+// watch opens a watch on everything with queues of ten, unless the options
+// differ. In every test, a watch must call Closed at most once (W7).
 func (f *feed) watch(opt watcher.Options) (w *watcher.Watcher) {
 	if opt.Filter == nil {
 		opt.Filter = f.filter("", "", "")
@@ -84,7 +84,7 @@ func (f *feed) watch(opt watcher.Options) (w *watcher.Watcher) {
 	return w
 }
 
-// snapshot is an interval of the present state.
+// snapshot returns an Initial of the current state.
 func (f *feed) snapshot() watcher.Initial {
 	var refs []store.Ref
 	f.state.Ascend("", func(ref store.Ref) bool {
@@ -94,7 +94,7 @@ func (f *feed) snapshot() watcher.Initial {
 	return watcher.FromState(f.heap, refs, f.rv)
 }
 
-// since is an interval of the history.
+// since returns an Initial of the history.
 func (f *feed) since(rv api.ResourceVersion) watcher.Initial {
 	position, status := f.window.After(rv)
 	require.Nil(f.t, status)
@@ -103,7 +103,7 @@ func (f *feed) since(rv api.ResourceVersion) watcher.Initial {
 
 func (f *feed) take(w *watcher.Watcher) []string { return objects.Take(f.heap, w) }
 
-// assertNoLeak: only the state and the window hold versions.
+// assertNoLeak checks that only the state and the window hold versions.
 func (f *feed) assertNoLeak() {
 	f.t.Helper()
 	f.window.Relist(f.rv)

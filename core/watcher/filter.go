@@ -7,27 +7,27 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// Filter is the scope of a request with its label and field selector, bound to
-// the resource's fields, and a shard of the namespaces. It caches verdicts by
+// Filter combines the scope of a request, its label and field selectors bound to
+// the resource's fields, and a shard of the namespaces. It caches results by
 // label set.
 type Filter struct {
-	// What every event looks at comes first.
+	// Fields that every event reads come first.
 	heap     *store.Heap
-	placed   bool // there is a scope or a shard
+	placed   bool // the scope or the shard excludes some objects
 	labelled bool // there is a label selector
-	// freed is how many numbers of label sets had been freed when the cached
-	// verdicts were last looked through.
+	// freed is the value of Heap.Labels.Freed when the cached results were last
+	// purged.
 	freed  int
 	fields selector.BoundFields
 	labels selector.Memo
 	scope  api.Scope
 	shard  api.Shard
-	// evaluations counts the fields that were compared.
+	// evaluations counts compared fields.
 	evaluations uint64
 }
 
-// NewFilter binds selectors to a resource. It returns a 400 for a field that the
-// resource does not declare, and for a namespace if it has none.
+// NewFilter binds selectors to a resource. It returns a 400 for an undeclared
+// field, and for a namespace if the resource is cluster-scoped.
 func NewFilter(heap *store.Heap, schema *api.Schema, namespace string, s selector.Selection) (*Filter, *api.Status) {
 	if namespace != "" && !schema.Namespaced {
 		return nil, api.BadRequest(schema.Resource.String() + " is not namespaced; leave the namespace out")
@@ -45,36 +45,36 @@ func NewFilter(heap *store.Heap, schema *api.Schema, namespace string, s selecto
 	return f, nil
 }
 
-// Within keeps out what does not lie in a shard (rule W30).
+// Within restricts the filter to a shard (rule W30).
 func (f *Filter) Within(shard api.Shard) {
 	f.shard, f.placed = shard, f.placed || !shard.Whole()
 }
 
-// Everything reports whether the filter lets every object through.
+// Everything reports whether the filter matches every object.
 func (f *Filter) Everything() bool { return f.CoversAll() && !f.Selective() }
 
-// Selective reports whether there is a selector or a shard that could keep out
-// an object of the namespace.
+// Selective reports whether a selector or shard may exclude objects in the
+// scope's namespace.
 func (f *Filter) Selective() bool { return f.labelled || !f.fields.Empty() || !f.shard.Whole() }
 
-// Evaluations counts the requirements and fields that the filter has evaluated, at
-// most. It is what the filter has cost so far.
+// Evaluations returns an upper bound of the requirements and fields evaluated so
+// far. It measures the cost of the filter.
 func (f *Filter) Evaluations() uint64 { return f.evaluations + f.labels.Evaluations() }
 
-// Scope is the part of the resource that the filter was made for.
+// Scope returns the part of the resource that the filter covers.
 func (f *Filter) Scope() api.Scope { return f.scope }
 
 // CoversAll reports whether the scope and the shard cover every object.
 func (f *Filter) CoversAll() bool { return !f.placed }
 
-// Covers reports whether an object lies in the scope and the shard. Whoever may
-// use the filter may read it. Nothing about any other object may reach the client,
-// not even that it exists.
+// Covers reports whether an object is in the scope and the shard, which the
+// client is authorized to read. The client must not learn anything about other
+// objects, not even that they exist.
 func (f *Filter) Covers(key api.Key) bool {
 	return f.scope.Has(key) && f.shard.Has(key.Namespace())
 }
 
-// Matches decides about one version; zero, no object, never matches.
+// Matches reports whether a version matches. The zero Ref never matches.
 func (f *Filter) Matches(ref store.Ref) bool {
 	if ref == 0 {
 		return false
@@ -93,8 +93,8 @@ func (f *Filter) Matches(ref store.Ref) bool {
 	return f.fields.Matches(envelope.Field)
 }
 
-// matchesLabels asks the cache of verdicts, after dropping those on numbers that
-// may stand for another label set by now.
+// matchesLabels returns the cached result for the label set, after purging
+// results for IDs that may have been reused.
 func (f *Filter) matchesLabels(ref store.Ref) bool {
 	if freed := f.heap.Labels.Freed(); f.freed != freed {
 		if !f.heap.Labels.EachFreed(f.freed, f.labels.Forget) {
@@ -105,16 +105,16 @@ func (f *Filter) matchesLabels(ref store.Ref) bool {
 	return f.labels.Matches(f.heap.LabelSet(ref), f.heap.LabelsOf(ref))
 }
 
-// requirements are those of the label selector.
+// requirements returns the requirements of the label selector.
 func (f *Filter) requirements() []selector.Requirement {
 	requirements, _ := f.labels.Labels().Requirements()
 	return requirements
 }
 
-// Convert says what a change is to a reader with a filter (rules W26 to W28):
-// its type and the version whose content it carries, or false when the reader
-// does not see it. A deletion carries the previous content, whose resource
-// version the reader sees replaced by the event's.
+// Convert returns the event that a client with this filter sees for a change
+// (rules W26 to W28): its type and the version that it carries. It returns false
+// if the client sees no event. A deletion carries the previous content, with the
+// resource version of the event.
 func (f *Filter) Convert(e *history.Event) (t api.EventType, content store.Ref, ok bool) {
 	if f.same(e) {
 		return api.Modified, e.Current, f.Matches(e.Current)
@@ -131,8 +131,8 @@ func (f *Filter) Convert(e *history.Event) (t api.EventType, content store.Ref, 
 	return 0, 0, false
 }
 
-// same reports whether the two versions of a change are plainly the same to the
-// filter.
+// same reports whether the filter cannot distinguish the two versions of a
+// change.
 func (f *Filter) same(e *history.Event) bool {
 	return e.Current != 0 && e.Previous != 0 && f.fields.Same(e.Unchanged) &&
 		(!f.labelled || f.heap.LabelSet(e.Current) == f.heap.LabelSet(e.Previous))

@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-func TestNewFilterRefuses(t *testing.T) {
+func TestNewFilterRejectsInvalidRequests(t *testing.T) {
 	schema := objects.Pods()
 	nodes := api.Schema{Resource: api.Resource{Version: "v1", Name: "nodes"}, Fields: []string{"metadata.name"}}
 	for _, c := range []struct {
@@ -63,7 +63,7 @@ func TestW30_FilterMatches(t *testing.T) {
 	}
 }
 
-// A shard keeps out whatever lies in another, whatever a selector says.
+// A filter with a shard rejects all objects of other shards.
 func TestW30_FilterMatchesWithinAShard(t *testing.T) {
 	f := newFeed(t, 100)
 	shop, web := api.ShardOf("shop", 16), api.ShardOf("web", 16)
@@ -89,9 +89,9 @@ func TestW30_FilterMatchesWithinAShard(t *testing.T) {
 	}
 }
 
-// A number of a label set that is used for another set must not be judged by
-// its old one.
-func TestFilterForgetsLabelSets(t *testing.T) {
+// A label set must not be judged by the result for an earlier set with the same
+// ID.
+func TestFilterForgetsFreedLabelSets(t *testing.T) {
 	f := newFeed(t, 100)
 	filter := f.filter("", "app=web", "")
 	web := objects.Version(f.heap, "a app=web")
@@ -103,8 +103,8 @@ func TestFilterForgetsLabelSets(t *testing.T) {
 	assert.False(t, filter.Matches(db))
 }
 
-// The eight cases of a change under a selector. The content of a deletion is
-// the previous one, at the version of the event (W28).
+// The eight cases of a change under a selector. A deletion carries the previous
+// content at the version of the event (W28).
 func TestW27_Convert(t *testing.T) {
 	const in, out, none = "app=web", "app=db", ""
 	for _, c := range []struct {
@@ -144,7 +144,7 @@ func TestW27_Convert(t *testing.T) {
 	}
 }
 
-// T2: sequences of one object moving in and out of a selector.
+// T2: sequences of one object starting and ceasing to match a selector.
 func TestW26_FilteringSequences(t *testing.T) {
 	for _, c := range []struct {
 		name    string

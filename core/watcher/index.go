@@ -7,26 +7,25 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// Index finds, for a change, those of many filters that it may concern, at a
-// cost that follows their number and not that of all. What belongs to a filter
-// is a T: a watch, a subscription.
+// Index finds those of many filters that may match a change. The cost depends on
+// the number of filters found, not on the number of filters in the index. Each
+// filter carries a value of type T, such as a watch or a subscription.
 //
-// Each filter lies in the place of one thing that it insists on, within its
-// namespace if it has one: a value of a field, a label (one place for each value
-// that it allows), the presence of a label. Of the places that it could lie in
-// it takes those with the fewest others, so that many filters which share a
-// condition are told apart by another. One that insists on nothing, such as
-// "app!=web", is found for every change in its namespace.
+// Each filter is stored under one condition that it requires, combined with its
+// namespace if it has one. Conditions are the value of a field, one of the
+// allowed values of a label, and the presence of a label. The index chooses the
+// condition shared with the fewest other filters. A filter without such a
+// condition, such as "app!=web", is found for every change in its namespace.
 //
-// A change finds the filters at the places of both of its versions, because an
-// object that leaves a selector concerns its readers too (rule C24). What is
-// found still has to be asked; what is not found would say no (rule C25). A few
-// filters are asked without being looked for, which costs less.
+// A change finds the filters for both of its versions, because an object that
+// stops matching also produces an event (rule C24). Filters that are found must
+// still be evaluated; all others cannot match (rule C25). If there are only a few
+// filters, Find returns all of them, which is cheaper.
 type Index[T any] struct {
 	heap   *store.Heap
 	places map[place]*bucket[T]
-	// An object is only looked up under what somebody asks for: of any
-	// namespace, or of one.
+	// The tallies record which conditions are in use, without and with a
+	// namespace, so that lookups skip all others.
 	anywhere, namespaced tally
 	order                uint64
 	all                  bucket[T]
@@ -34,11 +33,11 @@ type Index[T any] struct {
 	spare                []*Entry[T]
 }
 
-// fewEntries is how many are not worth looking for.
+// fewEntries is the number of filters up to which Find returns all of them.
 const fewEntries = 4
 
-// place is something that a version of an object has, anywhere or in a
-// namespace.
+// place is an index key: a condition that a version can meet, in all namespaces
+// or in one.
 type place struct {
 	kind       placeKind
 	field      int
@@ -55,7 +54,7 @@ const (
 	withKey               // the key of a label
 )
 
-// tally counts places by what they are.
+// tally counts the index keys in use by kind.
 type tally struct {
 	all        int
 	everything int
@@ -63,8 +62,7 @@ type tally struct {
 	labels     map[string]labelTally
 }
 
-// labelTally counts the places of a label's key: those of its values, and that
-// of its presence.
+// labelTally counts the index keys in use for one label key, by kind.
 type labelTally struct{ values, presence int }
 
 func (t *tally) count(p place, n int) {
@@ -90,7 +88,8 @@ func (t *tally) count(p place, n int) {
 	}
 }
 
-// Entry is one filter in an index. It is its owner's, and in one index at most.
+// Entry is a filter in an index. The caller allocates it; it can be in at most
+// one index.
 type Entry[T any] struct {
 	Value  T
 	order  uint64
@@ -98,10 +97,10 @@ type Entry[T any] struct {
 	places []place
 }
 
-// Before reports which of two entries of an index was added first.
+// Before reports whether e was added before other.
 func (e *Entry[T]) Before(other *Entry[T]) bool { return e.order < other.order }
 
-// NewIndex returns an index of filters on the versions of a heap.
+// NewIndex returns an empty index for versions in the heap.
 func NewIndex[T any](heap *store.Heap) Index[T] {
 	return Index[T]{
 		heap: heap, places: map[place]*bucket[T]{},
@@ -109,7 +108,7 @@ func NewIndex[T any](heap *store.Heap) Index[T] {
 	}
 }
 
-// Add puts a filter in, as an entry that is in no index.
+// Add adds a filter. The entry must not be in an index.
 func (x *Index[T]) Add(f *Filter, e *Entry[T]) {
 	e.order, e.gone, e.places = x.order, false, x.choose(f)
 	x.order++
@@ -125,7 +124,7 @@ func (x *Index[T]) Add(f *Filter, e *Entry[T]) {
 	}
 }
 
-// Remove takes an entry out that was added. A second time does nothing.
+// Remove removes an entry. Removing it again has no effect.
 func (x *Index[T]) Remove(e *Entry[T]) {
 	if e.gone {
 		return
@@ -148,9 +147,9 @@ func (x *Index[T]) count(p place, n int) {
 	}
 }
 
-// choose returns the places to put a filter in: those of the condition that the
-// fewest others lie under. Where that is a tie the first wins, so the conditions
-// that tend to select the least come first.
+// choose returns the index keys for a filter: those of the condition with the
+// fewest other filters. The first one wins a tie, so conditions that are usually
+// more selective come first.
 func (x *Index[T]) choose(f *Filter) []place {
 	var best []place
 	least := 0
@@ -190,8 +189,9 @@ func (x *Index[T]) choose(f *Filter) []place {
 	return best
 }
 
-// maxPlaces is how many places a filter may take. A label with more values counts
-// by its key alone: otherwise a selector of 8 KiB would take a thousand places.
+// maxPlaces limits the index keys per filter. A requirement with more values is
+// indexed by label key only; otherwise a selector of 8 KiB could use a thousand
+// keys.
 const maxPlaces = 32
 
 func manyValues(r *selector.Requirement) bool { return r.NumValues() > maxPlaces }
@@ -204,8 +204,8 @@ func labelPlaces(r *selector.Requirement) []place {
 	return places
 }
 
-// Find returns the entries that a change may concern, in the order in which they
-// were added. The list is good until the next Find.
+// Find returns the entries that may match a change, in the order in which they
+// were added. The result is valid until the next call of Find.
 func (x *Index[T]) Find(e *history.Event) []*Entry[T] {
 	if len(x.all.entries) <= fewEntries && x.all.gone == 0 {
 		return x.all.entries
@@ -240,9 +240,9 @@ func (x *Index[T]) findIn(namespace string, asked *tally, e *history.Event) {
 	}
 }
 
-// findVersion finds the filters at the places of a version, except those that it
-// shares with another version of the object, by which they were found. The cells
-// are among what the two share.
+// findVersion finds the filters for a version. It skips conditions that the
+// version found also meets, because their filters were already found. shared
+// lists cells that are equal in both.
 func (x *Index[T]) findVersion(namespace string, asked *tally, ref, found store.Ref, shared api.Cells) {
 	for i, n := range asked.fields {
 		if n == 0 || shared.Has(api.FieldCell(i)) {
@@ -273,7 +273,7 @@ func (x *Index[T]) look(p place) {
 	}
 }
 
-// merge adds the entries of a bucket to what was found, in order and each once.
+// merge adds the entries of a bucket to x.found, in order and without duplicates.
 func (x *Index[T]) merge(b *bucket[T]) {
 	was, all := x.found, x.spare[:0]
 	for _, e := range b.entries {
@@ -291,8 +291,8 @@ func (x *Index[T]) merge(b *bucket[T]) {
 	x.found, x.spare = all, x.found
 }
 
-// bucket is a list of entries in order. Those that are gone are dropped when
-// they are more than the others, so that taking one out costs nothing.
+// bucket is a list of entries in insertion order. Removed entries are dropped
+// once they outnumber the others, which makes removal cheap.
 type bucket[T any] struct {
 	entries []*Entry[T]
 	gone    int
@@ -300,7 +300,7 @@ type bucket[T any] struct {
 
 func (b *bucket[T]) len() int { return len(b.entries) - b.gone }
 
-// remove counts an entry that is gone and reports whether that was the last.
+// remove counts a removed entry and reports whether it was the last one.
 func (b *bucket[T]) remove() (empty bool) {
 	if b.gone++; b.gone > len(b.entries)/2 {
 		kept := make([]*Entry[T], 0, b.len())

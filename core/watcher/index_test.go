@@ -18,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// wish is what a reader asks for, and nothing that helps to find it.
+// wish is the specification of a filter.
 type wish struct {
 	namespace string
 	labels    string
@@ -26,7 +26,7 @@ type wish struct {
 	number    int
 }
 
-// matches judges from the texts, with nothing remembered.
+// matches evaluates the texts without any cache.
 func (w *wish) matches(t *testing.T, heap *store.Heap, ref store.Ref) bool {
 	if ref == 0 || !heap.Key(ref).InNamespace(w.namespace) {
 		return false
@@ -43,8 +43,8 @@ func (w *wish) matches(t *testing.T, heap *store.Heap, ref store.Ref) bool {
 
 func pick(random *rand.Rand, texts ...string) string { return texts[random.Intn(len(texts))] }
 
-// manyValues are more than a filter takes places for; every second label has one of
-// them.
+// manyValues are more values than the index stores per filter. Every second label
+// has one of them.
 var manyValues = func() string {
 	var values []string
 	for i := range 40 {
@@ -79,16 +79,16 @@ func randomObject(random *rand.Rand, step int) string {
 			text += " " + key + "=" + strconv.Itoa(random.Intn(4))
 		}
 	}
-	if random.Intn(3) == 0 { // a label set of its own, whose number is soon another's
+	if random.Intn(3) == 0 { // a unique label set, whose ID is soon reused
 		text += " d=" + strconv.Itoa(step)
 	}
 	text += pick(random, "", " phase=Running", " phase=Failed")
 	return text + pick(random, "", " nodeName=node-1", " nodeName=node-2")
 }
 
-// C25: what the index leaves out has nothing to say, whatever the selectors,
-// while filters come and go and numbers of label sets stand for other sets.
-func TestC25_IndexLosesNothing(t *testing.T) {
+// C25: filters that the index leaves out do not match, for any selectors, while
+// filters are added and removed and label set IDs are reused.
+func TestC25_IndexFindsAllMatchingFilters(t *testing.T) {
 	found, matched := 0, 0
 	for seed := range int64(30) {
 		random := rand.New(rand.NewSource(seed))
@@ -139,8 +139,8 @@ func TestC25_IndexLosesNothing(t *testing.T) {
 	assert.Less(t, found, 3*matched, "and it does leave out")
 }
 
-// A filter takes few places, however many values it allows.
-func TestFilterOfManyValuesTakesFewPlaces(t *testing.T) {
+// A filter uses few index keys, however many values it allows.
+func TestFilterOfManyValuesUsesFewIndexKeys(t *testing.T) {
 	f := newFeed(t, 10)
 	index := watcher.NewIndex[int](f.heap)
 	for i := range 100 {
@@ -154,13 +154,13 @@ func TestFilterOfManyValuesTakesFewPlaces(t *testing.T) {
 	assert.Len(t, index.Find(&history.Event{Current: with}), 100)
 }
 
-// C22, C24: of many filters only those that insist on what the object has are
-// found, although they share all other conditions.
+// C22, C24: the index finds only filters whose most selective condition the
+// object meets, although all filters share the other conditions.
 func TestC24_IndexFindsFew(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		wish   func(i string) wish
-		scoped bool // it insists on something in the key
+		scoped bool // a condition on the key
 	}{
 		{"a label", func(i string) wish { return wish{labels: "app=app-" + i} }, false},
 		{"a label among others", func(i string) wish { return wish{labels: "app=app-" + i + ",tier=web,zone", namespace: "ns"} }, false},

@@ -6,34 +6,36 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// Initial is what a watch is sent before the live events: nothing, the state
-// of the store as captured at registration, or a stretch of the history.
+// Initial is the source of events before the live ones: none, the state of the
+// store at registration, or a range of the history.
 type Initial struct {
 	heap *store.Heap
-	// state holds one count of each version, from position on.
+	// state holds a reference to each version from position on.
 	state    []store.Ref
 	version  api.ResourceVersion // of the state, or of the last event
 	window   *history.Window
 	position int
 	end      int
-	// batch holds, with counts, what was read of the window and not yet told.
+	// batch holds events that were read from the window but not delivered, with
+	// references to their versions.
 	batch []history.Event
 }
 
-// batchSize is how many events of the window are read at once (rule H17), and as
-// many more as complete the last revision: an interval is overtaken between
-// revisions only.
+// batchSize is the number of events read from the window at once (rule H17). A
+// batch also includes the rest of its last revision, so an interval is only
+// overtaken between revisions.
 const batchSize = 100
 
-// FromState starts with every version as ADDED, in the order given (rules H19,
-// W40). It takes over the counts; rv is the version of the whole state.
+// FromState returns an Initial that sends every version as ADDED in the given
+// order (rules H19, W40). It takes ownership of the references. rv is the
+// resource version of the state.
 func FromState(heap *store.Heap, state []store.Ref, rv api.ResourceVersion) Initial {
 	return Initial{heap: heap, state: state, version: rv, end: len(state)}
 }
 
-// FromHistory starts with the events from a position on that are in the window
-// now. They are read in batches, as the consumer takes them; if the window moves
-// past the next one before that, the interval is invalid (rules H17, W33).
+// FromHistory returns an Initial that sends the events currently in the window,
+// starting at a position. It reads them in batches as the consumer takes them. If
+// the window evicts an event before it was read, the watch ends (rules H17, W33).
 func FromHistory(heap *store.Heap, window *history.Window, position int) Initial {
 	i := Initial{heap: heap, window: window, position: position, end: window.End()}
 	if !i.finished() {
@@ -44,8 +46,8 @@ func FromHistory(heap *store.Heap, window *history.Window, position int) Initial
 
 func (i *Initial) finished() bool { return i.position >= i.end && len(i.batch) == 0 }
 
-// next returns the next event with one count of each version it names, or false
-// when the window has moved past it.
+// next returns the next event with one reference to each of its versions. It
+// returns false if the window has evicted the event.
 func (i *Initial) next() (e history.Event, ok bool) {
 	if i.window == nil {
 		e = history.Event{Current: i.state[i.position]}
@@ -78,7 +80,7 @@ func (i *Initial) readBatch() {
 	}
 }
 
-// goesOn reports whether the next event belongs to a revision.
+// goesOn reports whether the next event belongs to the given revision.
 func (i *Initial) goesOn(revision api.ResourceVersion) bool {
 	return len(i.batch) > 0 && i.batch[0].ResourceVersion == revision
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// dumb is a reader without queues: it takes every change as it happens and
-// tells what the selector app=web makes of it.
+// dumb is a reader without queues. It processes every change immediately and
+// reports the events for the selector app=web.
 type dumb struct{ matching map[api.Key]bool }
 
 func (d *dumb) see(f *feed, e *history.Event) (string, bool) {
@@ -38,10 +38,10 @@ func (d *dumb) see(f *feed, e *history.Event) (string, bool) {
 	return "", false
 }
 
-// A watch that is read at random, from the start or from the middle, tells the
-// same as the dumb reader: all of it if it is never too slow, and otherwise the
-// beginning, without a hole (W38).
-func TestW38_WatchTellsWhatADumbReaderSees(t *testing.T) {
+// A watch that is read at random times, from the start or from a later version,
+// delivers the same events as the model: all of them if it is never too slow, and
+// otherwise a prefix without gaps (W38).
+func TestW38_WatchAgreesWithASynchronousReader(t *testing.T) {
 	complete, cut := 0, 0
 	for seed := range int64(300) {
 		random := rand.New(rand.NewSource(seed))

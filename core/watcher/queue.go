@@ -1,8 +1,8 @@
 package watcher
 
-// queue is a bounded first-in first-out ring that grows to its bound as needed.
-// An empty one that was never used is a nil pointer: of ten thousand watches
-// most have nothing waiting.
+// queue is a first-in first-out ring that grows as needed. Until its first use it
+// is only a nil pointer, because most of ten thousand watches have an empty
+// queue.
 type queue[T any] struct{ ring *ring[T] }
 
 type ring[T any] struct {

@@ -10,8 +10,9 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// A watch that ends inside a revision delivers the rest of it. Clients resume after
-// the last version they have seen (G8), and would never receive that rest (W38).
+// A watch that ends inside a revision delivers the rest of it. Clients resume
+// after the last version received (G8) and would otherwise never receive that
+// rest (W38).
 func TestG4_WatchesEndBetweenRevisions(t *testing.T) {
 	t.Run("stopped with the rest admitted", func(t *testing.T) {
 		f := newFeed(t, 100)
@@ -46,7 +47,7 @@ func TestG4_WatchesEndBetweenRevisions(t *testing.T) {
 			f.do(change)
 		}
 		w := f.watch(watcher.Options{QueueSize: 1, Initial: f.since(1)})
-		w.Run() // reads a hundred events, and those of the last one's revision
+		w.Run() // reads a hundred events and the rest of the last revision
 		for range 103 {
 			f.do("ns/x")
 		}

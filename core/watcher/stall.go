@@ -2,21 +2,21 @@ package watcher
 
 import "github.com/watchglass/watchglass/core/history"
 
-// A watch of the policy stall keeps no events. It reads the history at its own
-// pace: while its consumer has room it is at the end and is offered each event,
-// and otherwise it stays behind and costs nothing until the consumer has room
-// again. Only a relist, which empties the history, fills its queue.
+// A watch with the policy stall keeps no events of its own. It reads the history
+// at the pace of its consumer. While the consumer accepts events, the watch is at
+// the end of the history and is offered each event directly. Otherwise it stays
+// behind at no cost. Only a relist, which empties the history, fills its queue.
 
-// Stalls reports that the policy is stall: the watch is offered events by Follow
-// instead of TryAdd.
+// Stalls reports whether the policy is stall. Such a watch is offered events with
+// Follow instead of TryAdd.
 func (w *Watcher) Stalls() bool { return w.stalls }
 
-// Covers reports that the watch has read the event at a position of the history,
-// or is behind and will find it there.
+// Covers reports whether the watch has read the event at a history position, or
+// will read it later because it is behind.
 func (w *Watcher) Covers(position int) bool { return w.cursor.Covers(position) }
 
-// Follow offers the watch the event at a position of the history, unless it
-// covers that.
+// Follow offers the watch the event at a history position, unless the watch
+// covers that position.
 func (w *Watcher) Follow(e *history.Event, position int) {
 	if !w.admits(e) || w.cursor.Covers(position) {
 		return
@@ -26,7 +26,7 @@ func (w *Watcher) Follow(e *history.Event, position int) {
 	}
 }
 
-// Stalled reports that the consumer declined the last delivery.
+// Stalled reports whether the consumer declined the last delivery.
 func (w *Watcher) Stalled() bool { return w.stalled }
 
 // advanceHistory delivers the next event of the history.
@@ -48,8 +48,8 @@ func (w *Watcher) advanceHistory() {
 	}
 }
 
-// skip moves a watch that cannot deliver to the next event that concerns it, so
-// that the loss of others does not end it.
+// skip advances a blocked watch to the next event it would deliver, so that the
+// eviction of other events does not end it.
 func (w *Watcher) skip() {
 	for w.cursor.Behind() && !w.cursor.Overtaken() {
 		e := w.cursor.Peek()
@@ -68,9 +68,9 @@ func (w *Watcher) concerns(e *history.Event) bool {
 	return ok
 }
 
-// finishRevisionOfHistory delivers what the history has of a revision that was
-// delivered in part. If the rest of it is gone the consumer must not resume
-// after it.
+// finishRevisionOfHistory delivers the rest of a partially delivered revision
+// from the history. If the rest was evicted, the watch ends with a 410, because
+// the consumer must not resume after that revision.
 func (w *Watcher) finishRevisionOfHistory() {
 	for w.cursor.Behind() && w.begun != 0 {
 		if w.cursor.Overtaken() {

@@ -9,9 +9,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Delivery is one event on its way to the consumer. Content, of which the
-// delivery holds a count, is zero for a bookmark. ResourceVersion is the one
-// the consumer sees: for a deletion that of the event, not of the content.
+// Delivery is one event for the consumer. It holds a reference to Content, which
+// is zero for a bookmark. ResourceVersion is the version that the consumer sees;
+// for a deletion it is that of the event, not of the content.
 type Delivery struct {
 	Type            api.EventType
 	Flags           api.Flags
@@ -19,40 +19,42 @@ type Delivery struct {
 	ResourceVersion api.ResourceVersion
 }
 
-// Options fix a watch at its registration.
+// Options configure a watch at registration.
 type Options struct {
 	Filter *Filter
-	// QueueSize bounds the input and the output queue, each (rules W1, H16), to
-	// within a revision. A stalling watch has no use for it.
+	// QueueSize limits the input queue and the output queue individually (rules
+	// W1, H16). A queue may exceed it to complete a revision. A stalling watch
+	// ignores it.
 	QueueSize int
 	Policy    wire.Policy
 	Initial   Initial
-	// Cursor is where a stalling watch begins to read the history. Its initial
-	// events, if there are any, are a state.
+	// Cursor is where a stalling watch starts to read the history. Its Initial
+	// must be a state or empty.
 	Cursor history.Cursor
-	// Watermark is the version that was asked for. Live events and bookmarks
-	// must exceed it and every initial event (rules W34, W35).
+	// Watermark is the requested version. Live events and bookmarks must be newer
+	// than it and than every initial event (rules W34, W35).
 	Watermark api.ResourceVersion
-	// Bookmarks: the watch is offered periodic bookmarks (rule W25).
+	// Bookmarks enables periodic bookmarks (rule W25).
 	Bookmarks bool
-	// BookmarkAfter is the version the end-of-initial-events bookmark must
-	// reach; zero when none is due (rule W17).
+	// BookmarkAfter is the version that the end-of-initial-events bookmark must
+	// reach, or zero for no such bookmark (rule W17).
 	BookmarkAfter api.ResourceVersion
-	// EndBookmark, when not zero, is sent straight after the initial events
-	// (rule W36).
+	// EndBookmark, if not zero, is the version of a bookmark sent directly after
+	// the initial events (rule W36).
 	EndBookmark api.ResourceVersion
-	// DeadlineMillis ends the watch; zero for none (rule P9).
+	// DeadlineMillis is when the watch ends, or zero for no deadline (rule P9).
 	DeadlineMillis int64
-	// Sink takes a delivery with its count, or declines it and is offered it
-	// again at the next Run. Without one the consumer calls Take.
+	// Sink accepts a delivery together with its reference, or declines it. A
+	// declined delivery is offered again at the next Run. Without a Sink, the
+	// consumer calls Take.
 	Sink func(Delivery) bool
-	// Initialized, if not nil, is called once, when the initial events and
-	// their bookmark are delivered, with the number of events (rule W39).
+	// Initialized, if not nil, is called once after the initial events and their
+	// bookmark, with the number of initial events (rule W39).
 	Initialized func(events int)
-	// Closed, if not nil, is called once, when nothing more will come than
-	// what was not taken yet.
+	// Closed, if not nil, is called once when no further deliveries will be added
+	// to the output.
 	Closed func()
-	// Counts, if not nil, are those of the collection.
+	// Counts, if not nil, are the counters of the collection.
 	Counts *Counts
 }
 
@@ -65,48 +67,48 @@ const (
 	sent
 )
 
-// input is an admitted change, or a bookmark when the event has no content.
+// input is an admitted change or a bookmark.
 type input struct {
 	event    history.Event
 	bookmark bool
 }
 
-// Watcher is one watch. It is driven by whoever registered it: TryAdd,
-// AddBookmark and the stops change its queues, Run moves things on.
+// Watcher is one watch. TryAdd, AddBookmark and the methods that stop it change
+// its queues; Run moves events from the input to the output and the consumer.
 type Watcher struct {
-	// What every event looks at comes first: of ten thousand watches, few are
-	// in the processor's cache.
+	// Fields that every event reads come first, because few of ten thousand
+	// watches fit into the processor cache.
 	filter    *Filter
 	sink      func(Delivery) bool
 	heap      *store.Heap
 	watermark api.ResourceVersion
 	inClosed  bool // no more admissions (rule W4)
-	done      bool // nothing more is delivered from the input (rule W4)
-	outClosed bool // the end of the stream, once the output is taken (rule W7)
+	done      bool // no more deliveries from the input (rule W4)
+	outClosed bool // the stream ends after the remaining output (rule W7)
 	live      bool // the initial events and their bookmark are delivered
 	stalls    bool // the policy is stall
-	stalled   bool // the sink declined what it was offered last
+	stalled   bool // the sink declined the last delivery
 	bookmark  bookmarkState
-	cursor    history.Cursor // of a stalling watch; at rest in every other
-	// admitted and begun are the revisions of the change that was admitted last
-	// and of the live change that was delivered last.
+	cursor    history.Cursor // only a stalling watch uses it
+	// admitted is the revision of the last admitted change, begun that of the
+	// last delivered one.
 	admitted, begun api.ResourceVersion
 	in              queue[input]
 	out             queue[Delivery]
 	opt             Options
 	initial         Initial
 	endSent         bool
-	// inputLimit is QueueSize, except for a conflating watch whose consumer
-	// is behind by more objects than that.
+	// inputLimit is QueueSize, or more for a conflating watch with changes of
+	// more objects than that.
 	inputLimit int
 	// outputLimit is QueueSize, or one for a stalling watch.
 	outputLimit int
-	// difference is how much of the input came with a relist, and crowded that
-	// some of it was there before the last one.
+	// difference is the number of queued changes that came with a relist. crowded
+	// means that some of them are from an earlier relist than the last.
 	difference int
 	crowded    bool
-	// initialEvents counts those that were read, and initialEnd is where they end
-	// in the history, for a stalling watch that starts there.
+	// initialEvents counts the initial events read so far. initialEnd is their
+	// end in the history, for a stalling watch that starts there.
 	initialEvents int
 	initialEnd    int
 	initialized   bool
@@ -114,7 +116,7 @@ type Watcher struct {
 	ended         bool
 }
 
-// New registers a watch. Nothing is delivered before Run.
+// New returns a registered watch. It delivers nothing before Run.
 func New(heap *store.Heap, opt Options) *Watcher {
 	w := &Watcher{
 		heap: heap, filter: opt.Filter, sink: opt.Sink, opt: opt, initial: opt.Initial,
@@ -137,24 +139,23 @@ func New(heap *store.Heap, opt Options) *Watcher {
 	return w
 }
 
-// Filter is the watch's filter.
+// Filter returns the filter of the watch.
 func (w *Watcher) Filter() *Filter { return w.filter }
 
-// Watermark is the version that live events must exceed.
+// Watermark returns the version that live events must exceed.
 func (w *Watcher) Watermark() api.ResourceVersion { return w.watermark }
 
-// Finished reports that everything was delivered and nothing will follow.
+// Finished reports whether all events were delivered and none will follow.
 func (w *Watcher) Finished() bool { return w.outClosed && w.out.len() == 0 }
 
-// Stopped reports that the watch admits nothing any more.
+// Stopped reports whether the watch has stopped admitting events.
 func (w *Watcher) Stopped() bool { return w.inClosed }
 
-// TryAdd admits a change without waiting and reports whether there was room
-// (rule W10). A conflating watch makes room. A change that the consumer does not
-// see needs none. Nor does the rest of a revision that was admitted in part:
-// consumers resume after the last version they have seen (G8), so a watch does
-// not end inside a revision. If nothing waits, the sink is offered the change at
-// once.
+// TryAdd admits a change without waiting and reports false if the queue is full
+// (rule W10). A conflating watch makes room. A change that the filter excludes
+// needs no room, nor does the rest of a partially admitted revision: clients
+// resume after the last version received (G8), so a watch must not end inside a
+// revision. If nothing is queued, TryAdd offers the change to the sink directly.
 func (w *Watcher) TryAdd(e *history.Event) bool {
 	if !w.admits(e) {
 		return true
@@ -173,7 +174,7 @@ func (w *Watcher) TryAdd(e *history.Event) bool {
 	return true
 }
 
-// deliverNow delivers a change that nothing waits before.
+// deliverNow delivers a change directly if nothing is queued.
 func (w *Watcher) deliverNow(e *history.Event, t api.EventType, content store.Ref) bool {
 	if !w.Idle() || w.sink == nil {
 		return false
@@ -185,8 +186,8 @@ func (w *Watcher) deliverNow(e *history.Event, t api.EventType, content store.Re
 	return true
 }
 
-// BeginRelist prepares the watch for a list that replaces the state and empties
-// the history: what a stalling watch has not read of it moves to its queue.
+// BeginRelist prepares the watch for a relist, which empties the history. It
+// moves the events that a stalling watch has not read into its queue.
 func (w *Watcher) BeginRelist() {
 	w.crowded = w.difference > 0
 	if w.cursor.Overtaken() {
@@ -199,10 +200,10 @@ func (w *Watcher) BeginRelist() {
 	}
 }
 
-// AddDifference admits a change that a relist found. All of those come in one
-// step, in which no consumer can take any, so they take no room from what
-// follows. There are no more of them than objects, and only one relist's wait at
-// a time.
+// AddDifference admits a change that a relist found. All changes of a relist
+// arrive in one step, in which no consumer can take any, so they do not count
+// against the queue limit. Their number is bounded by the number of objects, and
+// changes of only one relist may wait at a time.
 func (w *Watcher) AddDifference(e *history.Event) {
 	if !w.admits(e) {
 		return
@@ -226,13 +227,14 @@ func (w *Watcher) AddDifference(e *history.Event) {
 
 func (w *Watcher) full() bool { return w.in.len()-w.difference >= w.inputLimit }
 
-// admits reports whether the watch is open to an event.
+// admits reports whether the watch is open and the event is newer than its
+// watermark.
 func (w *Watcher) admits(e *history.Event) bool { return !w.inClosed && w.newer(e) }
 
-// newer reports whether an event is beyond the watermark.
+// newer reports whether the event is newer than the watermark.
 func (w *Watcher) newer(e *history.Event) bool { return e.ResourceVersion > w.watermark }
 
-// Idle reports that nothing waits to be delivered, and that the watch goes on.
+// Idle reports whether the watch is open and has nothing to deliver.
 func (w *Watcher) Idle() bool {
 	return w.live && w.in.len() == 0 && w.out.len() == 0 && !w.cursor.Behind() && !w.inClosed
 }
@@ -244,9 +246,9 @@ func (w *Watcher) admit(e *history.Event) {
 	w.admitted = e.ResourceVersion
 }
 
-// AddBookmark admits a bookmark, unless it comes too early for the end of the
-// initial events or finds the queue full: then it is dropped, and the next tick
-// brings another (rules W11, W15, W21).
+// AddBookmark admits a bookmark. It drops one that is too early for the end of
+// the initial events, and one that finds the queue full; the next tick offers
+// another (rules W11, W15, W21).
 func (w *Watcher) AddBookmark(rv api.ResourceVersion) bool {
 	if w.inClosed || rv < w.opt.BookmarkAfter || w.full() || w.stalls && !w.Idle() {
 		return false
@@ -258,9 +260,9 @@ func (w *Watcher) AddBookmark(rv api.ResourceVersion) bool {
 	return true
 }
 
-// Terminate ends a watch whose consumer is too slow: gracefully when the end
-// bookmark is in the queue, because the consumer would otherwise lose all of
-// its initial events, at once in every other case (rule W13).
+// Terminate ends a watch whose consumer is too slow (rule W13). If the
+// end-of-initial-events bookmark is queued, the queue is delivered first;
+// otherwise the consumer would lose all initial events.
 func (w *Watcher) Terminate() {
 	drain := w.bookmark == received
 	w.expire(wire.WatchEndSlowConsumer, "the consumer of the watch is too slow: "+strconv.Itoa(w.in.len())+
@@ -268,13 +270,13 @@ func (w *Watcher) Terminate() {
 		"and take events faster or choose the policy stall or conflate", drain)
 }
 
-// Stop ends the watch for its consumer, see End.
+// Stop ends the watch on behalf of its consumer; see End.
 func (w *Watcher) Stop(drain bool) { w.End(wire.WatchEndClosed, nil, drain) }
 
-// End ends the watch for a reason. With drain, what was admitted is delivered
-// first; without it, or when a later End cuts the drain short, only the rest of a
-// revision that was begun (rules W2 to W5). It may be called any number of times;
-// the first reason counts.
+// End ends the watch. With drain, admitted events are delivered first. Without
+// it, or when a later End cuts the drain short, only the rest of a partially
+// delivered revision is (rules W2 to W5). End may be called repeatedly; the first
+// reason is kept.
 func (w *Watcher) End(reason wire.WatchEnd, status *api.Status, drain bool) {
 	if !w.ended {
 		w.ended = true
@@ -287,7 +289,7 @@ func (w *Watcher) End(reason wire.WatchEnd, status *api.Status, drain bool) {
 	}
 }
 
-// Run delivers what can be delivered now.
+// Run delivers everything that can be delivered now.
 func (w *Watcher) Run() {
 	for !w.Idle() {
 		w.flush()
@@ -303,7 +305,7 @@ func (w *Watcher) flush() {
 	}
 }
 
-// give offers a delivery to the sink, and counts when that begins to decline.
+// give offers a delivery to the sink and counts transitions to declining.
 func (w *Watcher) give(d Delivery) bool {
 	taken := w.sink(d)
 	if taken == w.stalled {
@@ -314,8 +316,8 @@ func (w *Watcher) give(d Delivery) bool {
 	return taken
 }
 
-// advance moves one thing towards the output and reports whether it did. Its
-// order is that of a watch's life: initial events, end bookmark, live events.
+// advance performs one step of delivery and reports whether it made progress. The
+// order is initial events, end bookmark, live events.
 func (w *Watcher) advance() bool {
 	switch {
 	case w.done:
@@ -349,7 +351,7 @@ func (w *Watcher) advance() bool {
 	return false
 }
 
-// initialize signals, once, that the initial events are over (rule W39).
+// initialize calls Initialized once, after the initial events (rule W39).
 func (w *Watcher) initialize() {
 	if w.initialized || w.cursor.Behind() && w.cursor.Position() < w.initialEnd {
 		return
@@ -363,7 +365,7 @@ func (w *Watcher) initialize() {
 func (w *Watcher) advanceInitial() {
 	e, ok := w.initial.next()
 	if !ok {
-		w.endOvertaken() // by events that were not copied yet (rule W33)
+		w.endOvertaken() // the next initial event was evicted before it was read (rule W33)
 		return
 	}
 	w.begun = e.ResourceVersion
@@ -392,8 +394,8 @@ func (w *Watcher) advanceLive() {
 	w.release(&in.event)
 }
 
-// finishRevision delivers the rest of a revision that was delivered in part,
-// whether the output has room or not.
+// finishRevision delivers the rest of a partially delivered revision, even if the
+// output is full.
 func (w *Watcher) finishRevision() {
 	for w.initial.goesOn(w.begun) {
 		w.advanceInitial()
@@ -412,7 +414,7 @@ func (w *Watcher) deliver(e *history.Event) {
 	w.out.push(w.delivery(e, t, content))
 }
 
-// delivery holds a count of the content.
+// delivery returns a Delivery with a new reference to the content.
 func (w *Watcher) delivery(e *history.Event, t api.EventType, content store.Ref) Delivery {
 	d := Delivery{Type: t, Content: w.heap.Retain(content), Flags: w.heap.Flags(content)}
 	d.ResourceVersion = w.heap.ResourceVersion(content)
@@ -434,8 +436,8 @@ func (w *Watcher) deliverBookmark(rv api.ResourceVersion) {
 	w.out.push(d)
 }
 
-// close is the exit of the delivery loop (rule W7). What is in the output
-// stays takeable (rule W9).
+// close ends the delivery (rule W7). The consumer can still take the remaining
+// output (rule W9).
 func (w *Watcher) close() {
 	if !w.outClosed && w.opt.Closed != nil {
 		w.opt.Closed()
@@ -448,7 +450,7 @@ func (w *Watcher) close() {
 	w.initial.release()
 }
 
-// Discard closes the watch and drops what was not taken: the consumer is gone.
+// Discard closes the watch and drops its output, because the consumer is gone.
 func (w *Watcher) Discard() {
 	w.Stop(false)
 	w.close()
@@ -462,8 +464,8 @@ func (w *Watcher) release(e *history.Event) {
 	w.heap.Release(e.Previous)
 }
 
-// Take returns the next delivery with its count. It is for consumers that
-// gave no Sink, who call Run when they have taken what they wanted.
+// Take returns the next delivery together with its reference. Consumers without a
+// Sink call it, and call Run afterwards.
 func (w *Watcher) Take() (Delivery, bool) {
 	if w.out.len() == 0 {
 		return Delivery{}, false

@@ -31,7 +31,7 @@ func TestW1_QueuesAreBounded(t *testing.T) {
 	f.assertNoLeak()
 }
 
-// What a consumer would not see cannot make it slow.
+// Events that the filter excludes cannot make a consumer slow.
 func TestW10_EventsOutsideTheFilterNeedNoRoom(t *testing.T) {
 	f := newFeed(t, 100)
 	w := f.watch(watcher.Options{QueueSize: 1, Filter: f.filter("", "app=web", ""), Watermark: 3})
@@ -106,8 +106,8 @@ func TestW5_StopCutsADrainShort(t *testing.T) {
 	f.assertNoLeak()
 }
 
-// However a watch ends, and whatever is called afterwards, its end is reported once.
-// Only what its output holds then may follow.
+// However a watch ends, and whatever is called afterwards, it calls Closed once.
+// Only events already in its output may follow.
 func TestW7_EndIsReportedOnce(t *testing.T) {
 	for name, end := range map[string]func(*feed, *watcher.Watcher){
 		"stopped":                         func(_ *feed, w *watcher.Watcher) { w.Stop(false) },
@@ -158,8 +158,8 @@ func TestW7_EndIsReportedOnce(t *testing.T) {
 	}
 }
 
-// The signal of initialization fires once, after the initial events and the end
-// bookmark, and before live events.
+// Initialized is called once, after the initial events and the end bookmark and
+// before live events.
 func TestW39_InitializationIsReportedOnce(t *testing.T) {
 	for _, policy := range []wire.Policy{wire.PolicyTerminate, wire.PolicyStall} {
 		f := newFeed(t, 100)
@@ -198,7 +198,7 @@ func TestW8_LoopEndsWhenInputIsClosedAndEmpty(t *testing.T) {
 	assert.True(t, w.Finished())
 }
 
-// T7: what a slow watch still gets depends on its end bookmark.
+// T7: what a slow watch still delivers depends on its end bookmark.
 func TestW13_Terminate(t *testing.T) {
 	fill := func(f *feed, w *watcher.Watcher) {
 		for i := range 3 {
@@ -255,7 +255,7 @@ func TestW33_OvertakenIntervalEndsTheWatch(t *testing.T) {
 	inTime := f.watch(watcher.Options{QueueSize: 200, Initial: f.since(1)})
 	w.Run() // reads a hundred events
 	inTime.Run()
-	for range 101 { // until the one after those is gone
+	for range 101 { // until the event after those is evicted
 		f.do("ns/x")
 	}
 	told := f.take(w)
@@ -268,7 +268,7 @@ func TestW33_OvertakenIntervalEndsTheWatch(t *testing.T) {
 	f.assertNoLeak()
 }
 
-// T4: events that are in the interval already do not come again.
+// T4: events that are in the interval are not repeated.
 func TestW34_Watermark(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -306,8 +306,8 @@ func TestW34_Watermark(t *testing.T) {
 	}
 }
 
-// Live events do not raise the watermark: a transaction gives several events
-// one version.
+// Live events do not raise the watermark, because a transaction gives several
+// events the same version.
 func TestW35_EventsOfOneRevision(t *testing.T) {
 	f := newFeed(t, 100)
 	w := f.watch(watcher.Options{Watermark: 1})
@@ -317,7 +317,7 @@ func TestW35_EventsOfOneRevision(t *testing.T) {
 	assert.Equal(t, []string{"ADDED ns/a@5", "ADDED ns/b@5"}, f.take(w))
 }
 
-func TestW38_OrderIsThatOfTheQueue(t *testing.T) {
+func TestW38_EventsKeepTheOrderOfTheQueue(t *testing.T) {
 	f := newFeed(t, 100)
 	w := f.watch(watcher.Options{Bookmarks: true})
 	w.TryAdd(f.do("ns/a rv=5"))
@@ -361,7 +361,7 @@ func TestDeliveryCarriesFlags(t *testing.T) {
 	f.assertNoLeak()
 }
 
-func TestSinkIsOfferedAgainWhatItDeclined(t *testing.T) {
+func TestDeclinedDeliveryIsOfferedAgain(t *testing.T) {
 	f := newFeed(t, 100)
 	room, got := 1, []api.ResourceVersion{}
 	w := f.watch(watcher.Options{QueueSize: 2, Sink: func(d watcher.Delivery) bool {
