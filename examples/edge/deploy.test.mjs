@@ -10,7 +10,7 @@ const cwd = fileURLToPath(new URL(".", import.meta.url));
 const maxKiB = 64 * 1024;
 const maxPackedKiB = 3 * 1024;
 
-test("wrangler takes the configuration, and the upload has room", { timeout: 60_000 }, (t) => {
+test("wrangler takes the configuration, and the upload has room", (t) => {
   assert.ok(existsSync(`${cwd}node_modules`), 'wrangler is missing: "make examples/edge/node_modules"');
   const env = { ...process.env, WRANGLER_SEND_METRICS: "false" };
   const said = execFileSync("node_modules/.bin/wrangler", ["deploy", "--dry-run"], { cwd, env, encoding: "utf8" });

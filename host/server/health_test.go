@@ -110,7 +110,7 @@ func TestReadyWhileStale(t *testing.T) {
 
 	away.Store(true)
 	r.source.Fail(errAway)
-	require.Eventually(t, func() bool { return r.connector.Stats().Resources[0].Failures > 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return r.connector.Stats().Resources[0].Failures > 0 }, time.Minute, time.Millisecond)
 	for _, path := range []string{"/readyz", "/readyz?verbose"} {
 		resp, body := r.get(t, path)
 		assert.Equal(t, 200, resp.StatusCode)
@@ -142,7 +142,7 @@ func TestResourceThatIsNotCached(t *testing.T) {
 	require.Eventually(t, func() bool {
 		all := r.connector.Stats().Resources
 		return len(all) == 1 && all[0].Failures > 0
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	resp, body := r.get(t, "/readyz?verbose")
 	assert.Equal(t, 503, resp.StatusCode)
 	assert.Equal(t, "v1/pods: not cached\nnot ready: the source cannot be reached\n", body)

@@ -217,7 +217,7 @@ func TestDeadConnectionIsNoticed(t *testing.T) {
 	<-pings
 	require.NoError(t, reading.Err(), "a connection that answers stays")
 	require.NoError(t, ws.CloseNow())
-	require.Eventually(t, func() bool { return r.connector.Stats().Readers == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return r.connector.Stats().Readers == 0 }, time.Minute, time.Millisecond)
 }
 
 func TestUpgradeRequirements(t *testing.T) {

@@ -209,7 +209,7 @@ test("a page whose token function waits does not keep another from reconnecting"
   await shows(first, "web-1 Running, web-2 Pending, web-3 Running");
 });
 
-test("a worker that stops answering is called stale and replaced, and a new page does not wait for it", { skip, timeout: 120_000 }, async (t) => {
+test("a worker that stops answering is called stale and replaced, and a new page does not wait for it", { skip }, async (t) => {
   const { connector, open, browser } = await setup(t);
   const page = await open();
   await show(page, "/watch");

@@ -37,7 +37,7 @@ function until(pods: Collection, wanted: () => boolean): Promise<void> {
 
 const inState = (pods: Collection, state: State): Promise<void> => until(pods, () => pods.status.state === state);
 
-test("the state, then changes, with the token on every request", { skip, timeout: 60_000 }, async (t) => {
+test("the state, then changes, with the token on every request", { skip }, async (t) => {
   const kubernetes = await Kubernetes.start(t);
   const wg = await connectDirect(t, kubernetes.url, "s3cret");
   const pods = wg.collection("v1/pods", { namespace: "default", labelSelector: "app=web" });
@@ -67,7 +67,7 @@ test("the state, then changes, with the token on every request", { skip, timeout
   await ended; // nobody reads it any more
 });
 
-test("columns of one's own", { skip, timeout: 60_000 }, async (t) => {
+test("columns of one's own", { skip }, async (t) => {
   const kubernetes = await Kubernetes.start(t);
   const wg = await connectDirect(t, kubernetes.url);
   const pods = wg.collection("v1/pods", { columns: [{ name: "App", kind: "string", path: ".metadata.labels.app" }] });
@@ -79,7 +79,7 @@ test("columns of one's own", { skip, timeout: 60_000 }, async (t) => {
   await assert.rejects(broken.synced, /column "X": path ".a\[-1\]"/);
 });
 
-test("a refusal is told with what the server says", { skip, timeout: 60_000 }, async (t) => {
+test("a refusal is told with what the server says", { skip }, async (t) => {
   const kubernetes = await Kubernetes.start(t);
   kubernetes.instead = (_request, response) => {
     response.writeHead(401, { "retry-after": "3" });
@@ -93,7 +93,7 @@ test("a refusal is told with what the server says", { skip, timeout: 60_000 }, a
   assert.equal(pods.status.error!.retryAfterSeconds, 3);
 });
 
-test("a connection that breaks is made again, and the watch goes on", { skip, timeout: 60_000 }, async (t) => {
+test("a connection that breaks is made again, and the watch goes on", { skip }, async (t) => {
   const kubernetes = await Kubernetes.start(t);
   const wg = await connectDirect(t, kubernetes.url);
   const pods = wg.collection("v1/pods");
@@ -124,7 +124,7 @@ test("addresses that are none of a Kubernetes API", async () => {
 const binary = process.env["WATCHGLASS"] ?? built("watchglass");
 const noBinary = skip || (existsSync(binary) ? false : "build/watchglass is missing");
 
-test("what it has in the end is what the server lists", { skip: noBinary, timeout: 120_000 }, async (t) => {
+test("what it has in the end is what the server lists", { skip: noBinary }, async (t) => {
   const args = ["demo", "--pods", "300", "--rate", "300", "--listen", "127.0.0.1:0", "--kube-api", "127.0.0.1:0"];
   const demo = spawn(binary, args, { stdio: ["ignore", "pipe", "inherit"] });
   t.after(async () => {

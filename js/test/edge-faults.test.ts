@@ -11,7 +11,7 @@ import { caughtUp, Edge, everything, hello, rawReader, relists, setup, subscribe
 import { packaged } from "./paths.js";
 
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
-const options = { skip, timeout: 120_000 };
+const options = { skip };
 
 describe("the edge", { concurrency: 3 }, () => {
   test("a redeploy: the object restores what it kept, and resumes from there", options, async (t) => {

@@ -11,7 +11,7 @@ import { caughtUp, everything, hello, rawReader, relists, setup, subscribe, type
 import { packaged } from "./paths.js";
 
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
-const options = { skip, timeout: 120_000 };
+const options = { skip };
 
 /** The code and the message of the last word to a reader. */
 function lastWord(socket: WebSocket): Promise<[code: number, message: string]> {

@@ -15,7 +15,7 @@ import { caughtUp, everything, hello, rawReader, relists, setup, statuses, subsc
 import { packaged } from "./paths.js";
 
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
-const options = { skip, timeout: 120_000 };
+const options = { skip };
 
 const ended = (socket: WebSocket): Promise<string> => new Promise((resolve) => socket.on("close", (code, reason) => resolve(`${code} ${reason}`)));
 

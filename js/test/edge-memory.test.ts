@@ -12,7 +12,7 @@ import { packaged } from "./paths.js";
 import { relief, restartMillis } from "../src/edge/memory.js";
 
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
-const options = { skip, timeout: 120_000 };
+const options = { skip };
 const MiB = 1 << 20;
 
 test("what is done about memory", () => {

@@ -10,7 +10,7 @@ import { Edge, until } from "./edge-fixture.js";
 import { packaged } from "./paths.js";
 
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
-const options = { skip, timeout: 120_000 };
+const options = { skip };
 
 const parts = ["0-of-2", "1-of-2"];
 const namespaces = Array.from({ length: 10 }, (_, i) => `team-${i}`);

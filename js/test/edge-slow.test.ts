@@ -10,7 +10,7 @@ import { packaged } from "./paths.js";
 import { split, Writer } from "../src/wire/codec.js";
 
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
-const options = { skip, timeout: 120_000 };
+const options = { skip };
 
 describe("a reader that stops reading", { concurrency: 3 }, () => {
   test("is sent away, disturbs nobody, and goes on where it stopped", options, async (t) => {

@@ -9,7 +9,7 @@ import { Edge, everything, setup, type Setup } from "./edge-fixture.js";
 import { packaged } from "./paths.js";
 
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
-const options = { skip, timeout: 120_000 };
+const options = { skip };
 const object = "unused";
 const unusedMillis = 15_000;
 /** What SQLite has where nothing is stored. */

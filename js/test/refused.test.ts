@@ -39,7 +39,7 @@ const refuse =
     response.end(JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", metadata: {}, code, reason, message, details }));
   };
 
-test("the reason why an upgrade was refused is reported", { skip, timeout: 60_000 }, async (t) => {
+test("the reason why an upgrade was refused is reported", { skip }, async (t) => {
   for (const [code, reason, message] of [
     [401, "Unauthorized", "the token has expired"],
     [403, "Forbidden", "the token is for another cluster"],
@@ -52,12 +52,12 @@ test("the reason why an upgrade was refused is reported", { skip, timeout: 60_00
   }
 });
 
-test("all of the Status is passed on", { skip, timeout: 60_000 }, async (t) => {
+test("all of the Status is passed on", { skip }, async (t) => {
   const { status } = await refusedBy(t, refuse(503, "ServiceUnavailable", "not now", { retryAfterSeconds: 20, causes: [{ reason: "Full" }] }));
   assert.deepEqual(status.error, { code: 503, reason: "ServiceUnavailable", message: "not now", cause: "Full", retryAfterSeconds: 20 });
 });
 
-test("an answer that gives no reason leaves what the WebSocket says", { skip, timeout: 60_000 }, async (t) => {
+test("an answer that gives no reason leaves what the WebSocket says", { skip }, async (t) => {
   const none: Record<string, RequestListener> = {
     "this is a WebSocket endpoint": refuse(426, "UpgradeRequired", "connect with a subprotocol"),
     "no Status": (_request, response) => response.writeHead(401).end("who are you?"),

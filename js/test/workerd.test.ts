@@ -31,7 +31,7 @@ test("importers in workerd get its entry", () => {
   assert.match(found, /\/dist\/workerd\.js\n$/);
 });
 
-test("a view streamed by a worker follows the connector, over a cut too", { skip, timeout: 60_000 }, async (t) => {
+test("a view streamed by a worker follows the connector, over a cut too", { skip }, async (t) => {
   const { connector, ask } = await setup(t);
   const response = await ask("/follow");
   assert.equal(response.status, 200);
@@ -46,7 +46,7 @@ test("a view streamed by a worker follows the connector, over a cut too", { skip
   assert.deepEqual(connector.subscribes, [0, 104]);
 });
 
-test("a view streamed by a worker follows Kubernetes without a connector", { skip, timeout: 60_000 }, async (t) => {
+test("a view streamed by a worker follows Kubernetes without a connector", { skip }, async (t) => {
   const kubernetes = await Kubernetes.start(t);
   const { ask } = await setup(t);
   const response = await ask("/direct", { kubernetes: kubernetes.url });
@@ -56,7 +56,7 @@ test("a view streamed by a worker follows Kubernetes without a connector", { ski
   await shows("web-1 Failed");
 });
 
-test("a Durable Object reads for many requests over one connection", { skip, timeout: 60_000 }, async (t) => {
+test("a Durable Object reads for many requests over one connection", { skip }, async (t) => {
   const { connector, ask } = await setup(t);
   const web = (await (await ask("/get", { key: "default/web-1" })).json()) as { kind: string; metadata: { resourceVersion: string } };
   assert.deepEqual([web.kind, web.metadata.resourceVersion], ["Pod", "101"]);

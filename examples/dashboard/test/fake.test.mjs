@@ -40,7 +40,7 @@ async function open({ hash = "", query = `?pods=${PODS}`, ready = true, ...conte
 }
 
 const inPage = (work, argument) => dashboard.page.evaluate(work, argument);
-const until = (work, argument) => dashboard.page.waitForFunction(work, argument, { timeout: 10_000 });
+const until = (work, argument) => dashboard.page.waitForFunction(work, argument, { timeout: 60_000 });
 
 describe("table", () => {
   test("draws only the rows in sight of 10,000", async () => {

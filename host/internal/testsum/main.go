@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/watchglass/watchglass/host/internal/interrupt"
@@ -33,27 +34,39 @@ func main() {
 	case *flaky:
 		os.Exit(findFlakes(interrupt.Context(), *count, *load, flag.Args()))
 	case *against:
-		os.Exit(runSuites(conformance(), true))
+		os.Exit(runSuites(true, conformance()))
 	default:
-		list, err := suites()
+		lanes, err := suites()
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		os.Exit(runSuites(list, false))
+		os.Exit(runSuites(false, lanes...))
 	}
 }
 
-// runSuites runs suites one after the other and returns the exit code.
-func runSuites(list []suite, eachSuite bool) int {
+// runSuites runs the suites of each lane one after the other, and the lanes beside each
+// other. It returns the exit code.
+func runSuites(eachSuite bool, lanes ...[]suite) int {
 	var total tally
 	var lines []string
 	var durations slowest
-	for _, s := range list {
-		t := run(s, &durations)
-		lines = append(lines, s.name+": "+t.String())
-		total.add(t)
+	out := &lockedWriter{w: os.Stdout}
+	var mu sync.Mutex
+	var running sync.WaitGroup
+	for _, lane := range lanes {
+		running.Go(func() {
+			for _, s := range lane {
+				t, units := run(out, s)
+				mu.Lock()
+				lines = append(lines, s.name+": "+t.String())
+				total.add(t)
+				durations = append(durations, units...)
+				mu.Unlock()
+			}
+		})
 	}
+	running.Wait()
 	durations.print(os.Stdout, 10)
 	if eachSuite {
 		fmt.Println(strings.Join(lines, "\n"))
@@ -67,13 +80,12 @@ func runSuites(list []suite, eachSuite bool) int {
 
 // run runs one suite. A command that fails without a failed test, such as one
 // that does not compile, counts as one failure.
-func run(s suite, durations *slowest) tally {
-	fmt.Printf("== %s: %s\n", s.name, strings.Join(s.command, " "))
+func run(out io.Writer, s suite) (t tally, durations slowest) {
+	fmt.Fprintf(out, "== %s: %s\n", s.name, shorten(strings.Join(s.command, " ")))
 	start := time.Now()
-	var t tally
-	err := pipe(context.Background(), exec.Command(s.command[0], s.command[1:]...), os.Stdout, s.read, func(r result) {
+	err := pipe(context.Background(), exec.Command(s.command[0], s.command[1:]...), out, s.read, func(r result) {
 		t.count(r)
-		r.print(os.Stdout)
+		r.print(out)
 		if r.test == "" && !r.cached {
 			durations.add(r.unit+s.suffix, r.seconds)
 		}
@@ -82,11 +94,32 @@ func run(s suite, durations *slowest) tally {
 		err = fmt.Errorf("no test was run")
 	}
 	if err != nil && t.failed == 0 {
-		fmt.Printf("%s: %v\n", s.name, err)
+		fmt.Fprintf(out, "%s: %v\n", s.name, err)
 		t.failed++
 	}
-	fmt.Printf("   %s in %s\n", t, time.Since(start).Round(time.Second))
-	return t
+	fmt.Fprintf(out, "   %s: %s in %s\n", s.name, t, time.Since(start).Round(time.Second))
+	return t, durations
+}
+
+// shorten cuts a command line that lists packages or files to the length of a line.
+func shorten(line string) string {
+	const most = 100
+	if len(line) <= most {
+		return line
+	}
+	return line[:most] + "..."
+}
+
+// lockedWriter writes for several lanes.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
 }
 
 // pipe runs a command, reads results from its standard output, and copies its standard

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // suite is a command that prints results.
@@ -44,23 +48,52 @@ func conformance() []suite {
 }
 
 // raced are the packages with goroutines of their own, without those that use etcd,
-// whose race build takes minutes.
+// whose race build takes minutes. They are tested under the race detector only.
 var raced = []string{"./host/connector", "./host/kubeapi", "./host/push", "./host/server", "./host/guest"}
 
-func suites() ([]suite, error) {
+// suites returns three lanes. Tests in Go use the processors; most of those in Node wait
+// for servers and browsers.
+func suites() ([][]suite, error) {
 	npm, examples, err := nodeFiles()
 	if err != nil {
 		return nil, err
 	}
+	plain, err := packagesExcept(raced)
+	if err != nil {
+		return nil, err
+	}
 	node := []string{"node", "--test", "--test-reporter=" + reporter, "--test-concurrency=1", "--test-timeout=" + nodeTimeout}
-	return []suite{
-		{name: "Go", command: []string{"go", "test", "-json", "./..."}, read: readGo},
-		{name: "Go, race detector", command: slices.Concat([]string{"go", "test", "-json", "-race"}, raced), read: readGo, suffix: " (race)"},
-		// The other packages of that module take minutes to build.
-		{name: "selectors against Kubernetes", command: []string{"go", "-C", "host/conformance", "test", "-json", "./selectors"}, read: readGo},
-		{name: "the npm package in Node, Chromium and workerd", command: slices.Concat(node, npm), read: readNode},
-		{name: "the examples", command: slices.Concat(node, examples), read: readNode},
+	return [][]suite{
+		{
+			{name: "Go", command: slices.Concat([]string{"go", "test", "-json"}, plain), read: readGo},
+			{name: "Go, race detector", command: slices.Concat([]string{"go", "test", "-json", "-race"}, raced), read: readGo, suffix: " (race)"},
+			// The other packages of that module take minutes to build.
+			{name: "selectors against Kubernetes", command: []string{"go", "-C", "host/conformance", "test", "-json", "./selectors"}, read: readGo},
+		},
+		{{name: "the npm package in Node, Chromium and workerd", command: slices.Concat(node, npm), read: readNode}},
+		{{name: "the examples", command: slices.Concat(node, examples), read: readNode}},
 	}, nil
+}
+
+// packagesExcept returns the import paths of the module's packages without those in except.
+func packagesExcept(except []string) ([]string, error) {
+	all, err := goList("./...")
+	if err != nil {
+		return nil, err
+	}
+	without, err := goList(except...)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(path string) bool { return slices.Contains(without, path) }), nil
+}
+
+func goList(patterns ...string) ([]string, error) {
+	out, err := exec.Command("go", append([]string{"list"}, patterns...)...).Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return nil, fmt.Errorf("go list: %s", exit.Stderr)
+	}
+	return strings.Fields(string(out)), err
 }
 
 // nodeFiles returns the test files of the npm package and of the examples.
