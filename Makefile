@@ -6,6 +6,7 @@ SHELL := /bin/bash
 BUILD   := build
 WASM    := $(BUILD)/watchglass.wasm
 EMBEDDED := host/guest/module/watchglass.wasm
+PAGE    := host/server/page/index.html
 BINARY  := $(BUILD)/watchglass
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
@@ -14,6 +15,7 @@ JS_SRC  := $(shell git ls-files -co --exclude-standard -- js/src js/build.mjs js
 PAGE_SRC := $(shell git ls-files -co --exclude-standard -- examples/dashboard)
 EDGE_SRC := $(shell git ls-files -co --exclude-standard -- examples/edge)
 BENCH   ?=
+RELEASE := host/internal/release
 KUBERNETES := host/conformance/kubernetes
 KUBERNETES_VERSION := v1.36.3
 FUZZTIME ?= 30s
@@ -58,6 +60,7 @@ lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript,
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt would change:"; echo "$$out"; exit 1; }
 	go vet ./...
 	go -C host/conformance vet ./selectors
+	go -C $(RELEASE) vet ./...
 	go tool staticcheck ./...
 	GOOS=wasip1 GOARCH=wasm go vet ./wasm/guest
 	GOOS=js GOARCH=wasm go vet ./wasm/edge ./host/edge
@@ -120,7 +123,19 @@ clean: ## Remove everything that was built
 	rm -rf $(BUILD) js/dist js/build examples/dashboard/dist examples/edge/dist
 	find host/guest/module host/server/page -type f ! -name .gitignore ! -name .gitkeep -delete
 
+##@ Release
+release: ## Build a release: a tag with the build products, archives, npm tarball, image and SBOMs in build/release (VERSION=v0.2.0)
+	go -C $(RELEASE) run . -C $(CURDIR) -version '$(if $(filter file,$(origin VERSION)),,$(VERSION))' -out $(CURDIR)/$(BUILD)/release/$(VERSION) $(RELEASE_FLAGS)
+
+image: $(EMBEDDED) $(PAGE) ## Build the container image for amd64 and arm64 without Docker: build/image
+	rm -rf $(BUILD)/image
+	go -C $(RELEASE) run . -image -C $(CURDIR) -version '$(VERSION)' -out $(CURDIR)/$(BUILD)/image
+
+test-release: ## Make a release of the current commit in a copy, and install each part of it offline
+	go -C $(RELEASE) test -count=1 -timeout 30m ./e2e
+
 ##@ Parts
+embedded: $(EMBEDDED) $(PAGE) ## Build what go:embed reads: the module and the dashboard
 wasm: $(EMBEDDED) ## Build the module: build/watchglass.wasm
 js: js/dist/index.js ## Build the npm package: js/dist
 dashboard: examples/dashboard/dist/index.html ## Build the dashboard: examples/dashboard/dist
@@ -157,9 +172,12 @@ $(EMBEDDED): $(WASM)
 	@mkdir -p $(@D)
 	cp $< $@
 
-$(BINARY): $(EMBEDDED) examples/dashboard/dist/index.html $(GO_SRC)
-	@mkdir -p host/server/page
-	cp -r examples/dashboard/dist/. host/server/page/
+$(PAGE): examples/dashboard/dist/index.html
+	@mkdir -p $(@D)
+	cp -r examples/dashboard/dist/. $(@D)/
+	@touch $@
+
+$(BINARY): $(EMBEDDED) $(PAGE) $(GO_SRC)
 	go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./host/cmd/watchglass
 
 js/build/test: js/dist/index.js $(shell git ls-files -co --exclude-standard -- js/test)
@@ -185,4 +203,4 @@ js/build/bench: js/node_modules js/bench/node_modules $(JS_SRC) $(shell git ls-f
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: demo edge build test test-edge flakes lint scenarios sim chaos load rules packaging mutants bench bench-json bench-edge fuzz conformance golden licenses clean wasm js dashboard worker help
+.PHONY: release image test-release embedded demo edge build test test-edge flakes lint scenarios sim chaos load rules packaging mutants bench bench-json bench-edge fuzz conformance golden licenses clean wasm js dashboard worker help

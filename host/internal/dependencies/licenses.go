@@ -46,10 +46,12 @@ type dependency struct {
 	texts              []string // of its license and notice files
 }
 
-// products are the programs that we distribute: the command, and the modules for
-// browsers and for the edge.
+// products are the programs that we distribute: the command on each operating system,
+// and the modules for browsers and for the edge.
 var products = []struct{ goos, goarch, pkg string }{
-	{"", "", "./host/cmd/watchglass"},
+	{"linux", "amd64", "./host/cmd/watchglass"},
+	{"darwin", "arm64", "./host/cmd/watchglass"},
+	{"windows", "amd64", "./host/cmd/watchglass"},
 	{"wasip1", "wasm", "./wasm/guest"},
 	{"js", "wasm", "./wasm/edge"},
 }
@@ -59,10 +61,7 @@ func modules() ([]dependency, error) {
 	found := map[string]dependency{}
 	for _, p := range products {
 		cmd := exec.Command("go", "list", "-deps", "-json=Module", p.pkg)
-		cmd.Env, cmd.Stderr = os.Environ(), os.Stderr
-		if p.goos != "" {
-			cmd.Env = append(cmd.Env, "GOOS="+p.goos, "GOARCH="+p.goarch)
-		}
+		cmd.Env, cmd.Stderr = append(os.Environ(), "GOOS="+p.goos, "GOARCH="+p.goarch), os.Stderr
 		out, err := cmd.Output()
 		if err != nil {
 			return nil, fmt.Errorf("go list -deps %s: %w", p.pkg, err)

@@ -69,6 +69,7 @@ func suites() ([][]suite, error) {
 			{name: "Go, race detector", command: slices.Concat([]string{"go", "test", "-json", "-race"}, raced), read: readGo, suffix: " (race)"},
 			// The other packages of that module take minutes to build.
 			{name: "selectors against Kubernetes", command: []string{"go", "-C", "host/conformance", "test", "-json", "./selectors"}, read: readGo},
+			{name: "the release program", command: []string{"go", "-C", "host/internal/release", "test", "-json", "."}, read: readGo},
 		},
 		{{name: "the npm package in Node, Chromium and workerd", command: slices.Concat(node, npm), read: readNode}},
 		{{name: "the examples", command: slices.Concat(node, examples), read: readNode}},

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// products are the directories whose files go install and go get need and git ignores.
+var products = []string{"host/guest/module", "host/server/page"}
+
+// author signs release commits, so that they do not depend on who runs the command.
+var author = []string{"watchglass", "release@watchglass.invalid"}
+
+// release builds a version, writes its files and creates its tag.
+func release(ctx context.Context, o options, stdout, stderr io.Writer) error {
+	source, err := open(ctx, o.repository, stderr)
+	if err != nil {
+		return err
+	}
+	if err := source.check(ctx, o.version); err != nil {
+		return err
+	}
+	if err := checkOut(o.out); err != nil {
+		return err
+	}
+	temp, err := os.MkdirTemp("", "watchglass-release")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	clone, err := source.clone(ctx, filepath.Join(temp, "watchglass"))
+	if err != nil {
+		return err
+	}
+	if err := clone.prepare(ctx, o.version); err != nil {
+		return err
+	}
+	when, err := clone.tag(ctx, o.version)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(o.out, 0o755); err != nil {
+		return err
+	}
+	if err := clone.artifacts(ctx, o, filepath.Join(temp, "bin"), when); err != nil {
+		return err
+	}
+	ref := "refs/tags/" + o.version
+	if _, err := source.git(ctx, "fetch", "--quiet", "--no-tags", clone.dir, ref+":"+ref); err != nil {
+		return err
+	}
+	commit, err := source.git(ctx, "rev-parse", ref+"^{commit}")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "%s is tagged at %s; its files are in %s\npublish it with: git push origin %s\n", o.version, commit, o.out, o.version)
+	return nil
+}
+
+// prepare sets the version and builds everything that the release commit contains.
+func (r repository) prepare(ctx context.Context, version string) error {
+	npm := *r.in("js")
+	if err := npm.build(ctx, nil, "npm", "version", "--no-git-tag-version", "--allow-same-version", npmVersion(version)); err != nil {
+		return err
+	}
+	return r.build(ctx, hermetic(), "make", "embedded")
+}
+
+// in is the repository with a directory of it to run commands in.
+func (r repository) in(dir string) *repository {
+	return &repository{dir: filepath.Join(r.dir, dir), log: r.log}
+}
+
+// hermetic is the environment of commands whose output must not depend on the caller.
+func hermetic() []string { return []string{"GOFLAGS=", "GOWORK=off", "GOEXPERIMENT="} }
+
+// tag commits the products and the version on top of the current commit, tags that, and
+// returns its time.
+func (r repository) tag(ctx context.Context, version string) (time.Time, error) {
+	when, err := r.commitTime(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	parent, err := r.git(ctx, "rev-parse", "HEAD")
+	if err != nil {
+		return time.Time{}, err
+	}
+	stamp := when.Format(time.RFC3339)
+	env := []string{
+		"GIT_AUTHOR_NAME=" + author[0], "GIT_AUTHOR_EMAIL=" + author[1], "GIT_AUTHOR_DATE=" + stamp,
+		"GIT_COMMITTER_NAME=" + author[0], "GIT_COMMITTER_EMAIL=" + author[1], "GIT_COMMITTER_DATE=" + stamp,
+	}
+	commands := [][]string{
+		append([]string{"add", "--force", "--"}, products...),
+		{"add", "--update"},
+		{"commit", "--quiet", "--no-verify", "--no-gpg-sign", "--message", "release: add the build products of " + version + "\n\nSource: " + parent},
+		{"tag", "--annotate", "--no-sign", "--message", "watchglass " + version, version},
+	}
+	for _, args := range commands {
+		if _, err := r.output(ctx, env, "git", args...); err != nil {
+			return time.Time{}, err
+		}
+	}
+	return when, nil
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// newProject makes a repository with the parts that a release takes from the real one.
+func newProject(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "project")
+	files := map[string]string{
+		"go.mod":                       "module " + modulePath + "\n\ngo 1.26.0\n",
+		"host/cmd/watchglass/main.go":  "package main\n\nvar version string\n\nfunc main() { println(version) }\n",
+		"host/THIRD_PARTY.md":          "| Module | Version | License |\n|---|---|---|\n| std | of Go | BSD-3-Clause |\n",
+		"host/guest/module/.gitignore": "*.wasm\n",
+		"host/server/page/.gitignore":  "*\n!.gitignore\n",
+		"LICENSE":                      "license\n",
+		"README.md":                    "readme\n",
+		"js/package.json":              `{"name": "watchglass", "version": "0.1.0", "files": ["dist"]}`,
+		"js/.gitignore":                "dist/\n",
+		"Makefile":                     "embedded:\n\techo wasm > host/guest/module/watchglass.wasm\n\techo page > host/server/page/index.html\n\tmkdir -p js/dist && echo js > js/dist/index.js\n",
+	}
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+	}
+	shell(t, dir, "git init -qb main . && git add . && git commit -qm 'all: begin'")
+	return dir
+}
+
+func build(t *testing.T, dir, version string) (out string, err error) {
+	t.Helper()
+	out = filepath.Join(t.TempDir(), "out")
+	var log testLog
+	err = run(t.Context(), []string{"-C", dir, "-version", version, "-out", out, "-platforms", "linux/amd64,windows/arm64"}, io.Discard, &log)
+	if err != nil {
+		t.Logf("%s", log)
+	}
+	return out, err
+}
+
+type testLog []byte
+
+func (l *testLog) Write(p []byte) (int, error) { *l = append(*l, p...); return len(p), nil }
+
+func TestATagContainsTheProductsAndNoBranchContainsTheTag(t *testing.T) {
+	dir := newProject(t)
+	head := shell(t, dir, "git rev-parse HEAD")
+	out, err := build(t, dir, "v0.2.0")
+	require.NoError(t, err)
+
+	require.Equal(t, head, shell(t, dir, "git rev-parse HEAD"))
+	require.Equal(t, head, shell(t, dir, "git rev-parse v0.2.0^"))
+	require.Empty(t, shell(t, dir, "git branch --contains v0.2.0"))
+	require.Empty(t, shell(t, dir, "git status --porcelain"))
+	require.Equal(t, "host/guest/module/watchglass.wasm\nhost/server/page/index.html\njs/package.json\n",
+		shell(t, dir, "git diff --name-only main v0.2.0"))
+	require.Equal(t, "wasm\n", shell(t, dir, "git show v0.2.0:host/guest/module/watchglass.wasm"))
+	require.Contains(t, shell(t, dir, "git show v0.2.0:js/package.json"), `"version":"0.2.0"`)
+	require.Equal(t, "wasm\n", shell(t, out, "cat watchglass.wasm"))
+
+	require.Equal(t, "checksums.txt\nwatchglass-0.2.0.tgz\nwatchglass.wasm\nwatchglass_v0.2.0.cdx.json\nwatchglass_v0.2.0.spdx.json\n"+
+		"watchglass_v0.2.0_image.digest\nwatchglass_v0.2.0_image.tar\nwatchglass_v0.2.0_linux_amd64.tar.gz\nwatchglass_v0.2.0_windows_arm64.zip\n",
+		shell(t, out, "LC_ALL=C ls"))
+	shell(t, out, `sha256sum --quiet --strict -c checksums.txt && [ "$(wc -l < checksums.txt)" = 8 ]`)
+
+	_, err = build(t, dir, "v0.2.0")
+	require.ErrorContains(t, err, "tag v0.2.0 exists")
+}
+
+func TestReleasesOfOneCommitAreEqual(t *testing.T) {
+	first, second := newProject(t), newProject(t)
+	a, err := build(t, first, "v0.2.0-rc.1")
+	require.NoError(t, err)
+	t.Setenv("GOFLAGS", "-gcflags=-N")
+	b, err := build(t, second, "v0.2.0-rc.1")
+	require.NoError(t, err)
+	require.Equal(t, shell(t, first, "git rev-parse v0.2.0-rc.1"), shell(t, second, "git rev-parse v0.2.0-rc.1"))
+	require.Equal(t, shell(t, a, "cat checksums.txt"), shell(t, b, "cat checksums.txt"))
+}
+
+func TestAFailedReleaseLeavesNoTag(t *testing.T) {
+	dir := newProject(t)
+	shell(t, dir, "echo 'package main' > host/cmd/watchglass/main.go && git commit -qam 'watchglass: break'")
+	_, err := build(t, dir, "v0.2.0")
+	require.ErrorContains(t, err, "go build")
+	require.Empty(t, shell(t, dir, "git tag"))
+}
+
+func TestArchivesContainTheBinaryAndTheLicenses(t *testing.T) {
+	out, err := build(t, newProject(t), "v0.2.0")
+	require.NoError(t, err)
+	base := "watchglass_v0.2.0_linux_amd64"
+	shell(t, out, "tar -xzf "+base+".tar.gz")
+	require.Equal(t, "v0.2.0\n", shell(t, out, base+"/watchglass"))
+	require.Equal(t, []string{base + "/watchglass", base + "/LICENSE", base + "/README.md", base + "/THIRD_PARTY.md"}, tarNames(t, filepath.Join(out, base+".tar.gz")))
+
+	base = "watchglass_v0.2.0_windows_arm64"
+	archive, err := zip.OpenReader(filepath.Join(out, base+".zip"))
+	require.NoError(t, err)
+	defer archive.Close()
+	var names []string
+	for _, f := range archive.File {
+		names = append(names, f.Name)
+	}
+	require.Equal(t, []string{base + "/watchglass.exe", base + "/LICENSE", base + "/README.md", base + "/THIRD_PARTY.md"}, names)
+}
+
+func tarNames(t *testing.T, path string) []string {
+	t.Helper()
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	content, err := gzip.NewReader(file)
+	require.NoError(t, err)
+	var names []string
+	for in := tar.NewReader(content); ; {
+		header, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return names
+		}
+		require.NoError(t, err)
+		names = append(names, header.Name)
+	}
+}
