@@ -22,9 +22,7 @@
 // readers; package session decides who has to be brought the base as well. The
 // objects of a list are whole.
 //
-// The share is measured, in bytes on the wire for each event of the benchmark P9:
-// status updates of pods take 136 with a half and 132 with three quarters or as
-// much as a whole body, new templates of deployments 110 with each.
+// host/PERFORMANCE.md has the bytes for other shares (P9).
 //
 // # Confidentiality
 //

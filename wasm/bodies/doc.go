@@ -28,15 +28,6 @@
 //   - UUIDs, times and hexadecimal digests are tokens of half their length. They
 //     are most of what distinguishes one pod from another.
 //
-// The upstream decoder of S2 has neither, and adds 124 kB of brotli to the module
-// through its stream writer.
-//
-// BenchmarkEncode and BenchmarkDelta report these sizes for 2,000 pods of 4.6 kB,
-// generated after the one in testdata:
-//
-//	body                    bytes/object  ratio
-//	JSON                            4655  1.00
-//	packed, no dictionary           2560  0.55
-//	packed, pod's skeleton           688  0.15
-//	difference, small update          18  0.004
+// The upstream decoder of S2 has neither, and makes the module larger. Sizes are in
+// host/PERFORMANCE.md (P7, P9); BenchmarkEncode and BenchmarkDelta report them.
 package bodies

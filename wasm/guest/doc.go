@@ -13,6 +13,5 @@
 //
 // It stays near the size of an empty Go module (421 kB of brotli): no fmt, no
 // reflect, no encoding/json, and nothing that imports them. That rules out
-// runtime/debug, and with it a tuned garbage collector: 375 kB for what made no
-// difference between 50 and 400 percent when 20,000 pods were synchronised.
+// runtime/debug, and with it a tuned garbage collector (P7 in host/PERFORMANCE.md).
 package main

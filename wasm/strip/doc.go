@@ -71,11 +71,6 @@
 // a rename would otherwise drop the vectors silently. The tests run a program linked
 // and stripped, and notice when a function is called in another way.
 //
-// Go 1.27 has intrinsics for WebAssembly in simd/archsimd, with GOEXPERIMENT=simd. They
-// were measured in Node 24 and do not replace the code here. The package has no
-// operation for i8x16.bitmask, which the scan needs four times for sixteen bytes, and
-// bytes.IndexByte is assembly of the standard library. With both emulated in Go, the
-// scan takes 0.85 ns a byte instead of 0.35 (1.0 without vectors). The fastest round of
-// P4 took 8 to 73 % longer in nine of nine paired runs on a busy machine, and P1 did not
-// change. Go 1.26 would have no vectors.
+// Vectors of simd/archsimd in Go 1.27 do not replace them: see P4 in
+// host/PERFORMANCE.md.
 package strip
