@@ -32,7 +32,8 @@ if (process.argv.includes("--test")) {
     platform: "neutral",
   });
   await build({ ...common, entryPoints: { node: "src/index.ts" }, outdir: "dist", platform: "node", plugins: [onNode], external: ["ws"] });
-  await build({ ...common, entryPoints: ["src/react.ts"], outdir: "dist", platform: "neutral", external: ["react"] });
+  // Adapters carry what they share with each other, but nothing of the entry above.
+  await build({ ...common, entryPoints: ["react", "informer", "testing"].map((name) => `src/${name}.ts`), outdir: "dist", platform: "neutral", external: ["react"] });
   // The runtime of Durable Objects loads the module by import.
   await build({ ...common, entryPoints: ["src/edge.ts"], outdir: "dist", platform: "neutral", external: ["./watchglass.wasm"] });
   // That of other workers is a few lines over index.js, so it is no bundle.

@@ -32,7 +32,7 @@ export class Listeners<Args extends unknown[] = []> {
 }
 
 /** Shows an error of the caller's own code the way an uncaught one is shown, without ending the process. */
-function report(error: unknown): void {
+export function report(error: unknown): void {
   if (typeof reportError === "function") reportError(error);
   else console.error(error);
 }

@@ -3,6 +3,7 @@
 // may be updated again afterwards.
 
 import { messageOf, type WatchglassError } from "./errors.js";
+import { ObjectCache } from "./follow.js";
 import type { WatchglassClient } from "./lazy.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import type {
@@ -135,8 +136,8 @@ abstract class Live<Value extends object> implements Store<Value> {
   }
 }
 
-/** The class of the error may be that of another entry of the package, so it is known by its name. */
-function statusOf(error: unknown): Status {
+/** Returns the status of an error. The class of the error may be that of another entry of the package, so it is known by its name. */
+export function statusOf(error: unknown): Status {
   if (error instanceof Error && error.name === "WatchglassError") return (error as WatchglassError).status;
   return { code: 500, reason: "InternalError", message: messageOf(error) };
 }
@@ -280,42 +281,16 @@ export class LiveObjects<T extends object = KubeObject> extends Live<ObjectsValu
     super.stop();
   }
 
-  /** Follows a watch, and begins again with the state when its history is lost. */
   async #follow(collection: Collection<T>, selectors: Selectors, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const objects = new Map<string, T>();
-      let loaded = false;
-      let due = false;
-      const publish = (): void => {
-        due = false;
-        if (loaded && !signal.aborted) this.set({ objects: Object.freeze(sorted(objects)), loaded });
-      };
-      try {
-        for await (const event of collection.watch({ ...selectors, sendInitialEvents: true, allowWatchBookmarks: true, signal })) {
-          if (event.type === "BOOKMARK") loaded ||= event.initialEventsEnd;
-          else if (event.type === "DELETED") objects.delete(keyOf(event.object));
-          else objects.set(keyOf(event.object), event.object);
-          if (!loaded || due) continue;
-          due = true;
-          onNextFrame(publish);
-        }
-        return; // with its collection
-      } catch (error) {
-        if (signal.aborted) return;
-        const status = statusOf(error);
-        if (status.code === 410) continue;
-        this.set({ error: status });
-        return;
-      } finally {
-        offNextFrame(publish);
-      }
+    const publish = (): void => this.set({ objects: Object.freeze(sorted(cache.objects)), loaded: true });
+    const cache = new ObjectCache<T>(() => onNextFrame(publish));
+    this.onStop(() => offNextFrame(publish));
+    try {
+      await cache.follow(collection, selectors, signal);
+    } catch (error) {
+      this.set({ error: statusOf(error) });
     }
   }
-}
-
-function keyOf(object: object): string {
-  const { namespace, name } = (object as KubeObject).metadata;
-  return namespace ? `${namespace}/${name}` : name;
 }
 
 function sorted<T>(objects: Map<string, T>): T[] {

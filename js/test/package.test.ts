@@ -1,3 +1,4 @@
+import { transformSync } from "esbuild";
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -12,12 +13,19 @@ test("every mention of the version is that of package.json", () => {
   for (const [, mentioned] of mentions) assert.equal(mentioned, version);
 });
 
-// The hooks are a layer over the entry that the program imports, and carry no copy of it.
-test("the React entry is small and imports React alone", () => {
-  const text = readFileSync(packaged("dist/react.js"), "utf8");
-  assert.deepEqual([...new Set([...text.matchAll(/^import .* from "([^"]+)";$/gms)].map(([, from]) => from))], ["react"]);
-  assert.ok(gzipSync(text).length < 5000, `${gzipSync(text).length} bytes after gzip`);
-});
+/** What the entries beside the main one import. */
+const adapters = { react: ["react"], informer: [], testing: [] };
+
+// Adapters are layers over the entry that the program imports, and carry no copy of it.
+for (const [name, imports] of Object.entries(adapters)) {
+  test(`the entry ${name} imports ${imports.join() || "nothing"}, and is as small as the README says`, () => {
+    const text = readFileSync(packaged(`dist/${name}.js`), "utf8");
+    assert.deepEqual([...new Set([...text.matchAll(/^import .* from "([^"]+)";$/gms)].map(([, from]) => from))], imports);
+    const stated = new RegExp(`\\| \`watchglass/${name}\` \\|.*\\| (\\d\\.\\d) kB \\|`).exec(readFileSync(packaged("README.md"), "utf8"))?.[1];
+    const kilobytes = gzipSync(transformSync(text, { format: "esm", minify: true }).code, { level: 9 }).length / 1000;
+    assert.ok(Number(stated) >= kilobytes && Number(stated) < kilobytes + 0.2, `${kilobytes.toFixed(2)} kB, minified and after gzip, and the README says ${stated}`);
+  });
+}
 
 // Regression: the license was not in the package, and its README led to what was not either.
 test("what is packed has a license, and a README that leads nowhere outside of it", () => {

@@ -1,0 +1,137 @@
+// What adapters share that need every object of a collection: a cache that a watch
+// keeps, and the differences when the state has to be listed again.
+
+import type { WatchglassClient } from "./lazy.js";
+import type { Collection, KubeObject, ResourceVersion, Selectors, Watchglass } from "./types.js";
+
+/** A client, or a connection that it made. */
+export type Connection = WatchglassClient | Watchglass;
+
+/** Returns the connection of a client, which connects if it has not yet. */
+export function connectionOf(client: Connection): Promise<Watchglass> {
+  return "connect" in client ? client.connect() : Promise.resolve(client);
+}
+
+/** A change of one object. */
+export interface ObjectChange<T extends object> {
+  type: "added" | "modified" | "deleted";
+  key: string;
+  /** The new state; of a deleted object the last one known. */
+  object: T;
+  /** The state before, of a modified object. */
+  previous?: T;
+  /** The deletion itself was missed, so that a later state than {@link object} may have existed. */
+  finalStateUnknown?: true;
+}
+
+/**
+ * The objects of a collection that match, by key. When the history of the watch is
+ * lost, the cache keeps its objects until the new state is complete, and then reports
+ * the differences.
+ */
+export class ObjectCache<T extends object> {
+  readonly objects = new Map<string, T>();
+  /** Of the last event or bookmark. */
+  resourceVersion: ResourceVersion = "";
+  readonly #changed: (changes: ObjectChange<T>[]) => void;
+
+  /** Takes a function that is called after each change with it, and after each complete state with the differences, if only with none. */
+  constructor(changed: (changes: ObjectChange<T>[]) => void) {
+    this.#changed = changed;
+  }
+
+  /**
+   * Follows a collection until the signal is aborted or the collection is closed. A
+   * watch that the collection cannot serve yet, such as one whose token is refused, is
+   * opened again when the collection recovers. Rejects when the watch can never be
+   * served, or when the collection ends.
+   */
+  async follow(collection: Collection<T>, selectors: Selectors, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        return await this.#watch(collection, selectors, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        const { code } = error as { code?: number };
+        if (code === 410) continue;
+        if (code === 400 || code === 500 || isOver(collection)) throw error;
+        await recovered(collection, signal);
+      }
+    }
+  }
+
+  async #watch(collection: Collection<T>, selectors: Selectors, signal: AbortSignal): Promise<void> {
+    let initial: Map<string, T> | undefined = new Map();
+    for await (const event of collection.watch({ ...selectors, sendInitialEvents: true, allowWatchBookmarks: true, signal })) {
+      if (signal.aborted) return; // the event was on its way
+      if (event.type === "BOOKMARK") {
+        this.resourceVersion = event.resourceVersion;
+        if (!initial || !event.initialEventsEnd) continue;
+        const state = initial;
+        initial = undefined;
+        this.#replace(state);
+        continue;
+      }
+      const { object, type, finalStateUnknown } = event;
+      if (!initial) this.#take(type, object, finalStateUnknown);
+      else if (type === "DELETED") initial.delete(keyOf(object));
+      else initial.set(keyOf(object), object);
+    }
+  }
+
+  /** Takes a complete state in the place of the one that is here. */
+  #replace(state: Map<string, T>): void {
+    const changes: ObjectChange<T>[] = [];
+    for (const [key, object] of this.objects) {
+      if (!state.has(key)) changes.push({ type: "deleted", key, object, finalStateUnknown: true });
+    }
+    for (const [key, object] of state) {
+      const previous = this.objects.get(key);
+      if (!previous) changes.push({ type: "added", key, object });
+      else if (versionOf(previous) !== versionOf(object)) changes.push({ type: "modified", key, object, previous });
+    }
+    this.objects.clear();
+    for (const [key, object] of state) this.objects.set(key, object);
+    this.#changed(changes);
+  }
+
+  #take(type: "ADDED" | "MODIFIED" | "DELETED", object: T, finalStateUnknown: boolean | undefined): void {
+    const key = keyOf(object);
+    const previous = this.objects.get(key);
+    this.resourceVersion = versionOf(object);
+    if (type === "DELETED") {
+      if (!this.objects.delete(key)) return;
+      return this.#changed([{ type: "deleted", key, object, ...(finalStateUnknown && { finalStateUnknown }) }]);
+    }
+    this.objects.set(key, object);
+    this.#changed([previous ? { type: "modified", key, object, previous } : { type: "added", key, object }]);
+  }
+}
+
+/** Reports that a collection is current or has ended: waiting would change nothing. */
+function isOver({ status: { state } }: Collection<any>): boolean {
+  return state === "live" || state === "closed";
+}
+
+/** Resolves when a collection is current, when it ends, and when the signal is aborted. */
+function recovered(collection: Collection<any>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = collection.subscribe(() => isOver(collection) && done());
+    const done = (): void => {
+      stop();
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    signal.addEventListener("abort", done);
+  });
+}
+
+/** The key of an object: "namespace/name", or "name" of a cluster-scoped one. */
+export function keyOf(object: object): string {
+  const { namespace, name } = (object as KubeObject).metadata;
+  return namespace ? `${namespace}/${name}` : name;
+}
+
+function versionOf(object: object): ResourceVersion {
+  return (object as KubeObject).metadata.resourceVersion;
+}

@@ -1,0 +1,312 @@
+import type { ConnectOptions, KubeObject, ObjectMeta, ResourceVersion } from "../types.js";
+import { parseFields, parseLabels } from "./selectors.js";
+
+/** An object as a test writes it: what a Kubernetes API fills in may be left out. */
+export interface ObjectInput {
+  apiVersion: string;
+  kind: string;
+  metadata: Partial<ObjectMeta> & { name: string };
+  [member: string]: unknown;
+}
+
+type EventType = "ADDED" | "MODIFIED" | "DELETED";
+
+interface Change {
+  rv: number;
+  resource: string;
+  object: KubeObject;
+  /** The state before; undefined of a new object. */
+  previous: KubeObject | undefined;
+  deleted: boolean;
+}
+
+interface Query {
+  resource: string;
+  namespace: string;
+  matches: (object: KubeObject) => boolean;
+  params: URLSearchParams;
+}
+
+/**
+ * A Kubernetes API in memory, for unit tests of programs that use watchglass. The
+ * engine reads it as it reads a real one, so that states, views, selectors and
+ * errors are those of production:
+ *
+ *     const cluster = new TestCluster();
+ *     cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name: "web", namespace: "default" } });
+ *     const client = createClient(cluster.url, cluster.options);
+ */
+export class TestCluster {
+  /** The address to connect to. Only {@link options} can read it. */
+  readonly url = "http://cluster.test";
+  readonly #resources = new Map<string, Map<string, KubeObject>>();
+  readonly #denied = new Map<string, string>();
+  readonly #watches = new Set<Watch>();
+  #history: Change[] = [];
+  /** Versions up to this one cannot be watched from. */
+  #expired = 0;
+  #rv = 1;
+  #uids = 0;
+  #isCut = false;
+
+  /** The options of `connect` and `createClient`. Add your own to a copy. */
+  get options(): ConnectOptions {
+    return { kubernetes: true, worker: "inline", fetch: this.fetch };
+  }
+
+  /** The newest version of the cluster. */
+  get resourceVersion(): ResourceVersion {
+    return String(this.#rv);
+  }
+
+  /** The resources that are being watched, sorted; one entry for each open watch. */
+  get watches(): string[] {
+    return [...this.#watches].map(({ query }) => query.resource).sort();
+  }
+
+  /**
+   * Creates an object, or replaces the one of that name. Returns it as it is stored.
+   *
+   * @param resource such as "apps/v1/deployments". Default: the plural of the kind.
+   */
+  apply(input: ObjectInput, resource = resourceOf(input)): KubeObject {
+    const objects = this.#objects(resource);
+    const copy = structuredClone(input);
+    const key = keyOf(copy.metadata);
+    const previous = objects.get(key);
+    const rv = ++this.#rv;
+    const metadata = {
+      creationTimestamp: previous?.metadata["creationTimestamp"] ?? new Date().toISOString().replace(/\.\d+/, ""),
+      ...copy.metadata,
+      uid: copy.metadata.uid ?? previous?.metadata.uid ?? `uid-${++this.#uids}`,
+      resourceVersion: String(rv),
+    };
+    const object: KubeObject = { ...copy, metadata };
+    objects.set(key, object);
+    this.#record({ rv, resource, object, previous, deleted: false });
+    return structuredClone(object);
+  }
+
+  /** Changes an object by a function, which edits a copy. Returns it as it is stored. */
+  update(resource: string, key: string, edit: (object: any) => void): KubeObject {
+    const object = structuredClone(this.#find(resource, key));
+    edit(object);
+    return this.apply(object, resource);
+  }
+
+  /** Deletes an object by its key, "namespace/name" or "name". */
+  delete(resource: string, key: string): void {
+    const previous = this.#find(resource, key);
+    this.#objects(resource).delete(key);
+    const rv = ++this.#rv;
+    const object = { ...previous, metadata: { ...previous.metadata, resourceVersion: String(rv) } };
+    this.#record({ rv, resource, object, previous, deleted: true });
+  }
+
+  /** Breaks every connection, and refuses others until {@link restore}. */
+  cut(): void {
+    this.#isCut = true;
+    for (const watch of this.#watches) watch.break(new TypeError("the test cut the connection"));
+  }
+
+  /** Accepts connections again. Readers come back with their next attempt; `wg.reconnect()` makes it now. */
+  restore(): void {
+    this.#isCut = false;
+  }
+
+  /** Forgets the history: open watches end with a 410, and later ones from an older version are refused with it. */
+  expire(): void {
+    this.#history = [];
+    this.#expired = this.#rv++;
+    for (const watch of this.#watches) watch.end(errorEvent(gone(this.#expired)));
+  }
+
+  /** Takes the right to read a resource away: watches of it end, and requests for it are answered with 403. */
+  deny(resource: string, message = `${resource} is forbidden: the test denies it`): void {
+    this.#denied.set(resource, message);
+    for (const watch of this.#watches) if (watch.query.resource === resource) watch.end(this.#bookmark(watch.query));
+  }
+
+  /** Gives the right back. Readers notice with their next attempt; `wg.reconnect()` makes it now. */
+  allow(resource: string): void {
+    this.#denied.delete(resource);
+  }
+
+  /** Answers the requests of a client, as the function `fetch` does. */
+  readonly fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const url = new URL(input instanceof Request ? input.url : input);
+    const signal = init?.signal ?? undefined;
+    signal?.throwIfAborted();
+    if (this.#isCut) throw new TypeError("the test cut the connection");
+    if (url.pathname === "/api/v1/namespaces/kube-system") return json({ metadata: { uid: "test-cluster" } });
+    const group = /^\/(?:api|apis\/([^/]+))\/([^/]+)$/.exec(url.pathname);
+    if (group) return this.#discover(group[1] ? `${group[1]}/${group[2]}/` : `${group[2]}/`);
+    let query: Query;
+    try {
+      query = parseQuery(url);
+    } catch (error) {
+      return failure(400, "BadRequest", (error as Error).message);
+    }
+    const denied = this.#denied.get(query.resource);
+    if (denied !== undefined) return failure(403, "Forbidden", denied);
+    return query.params.has("watch") ? this.#watch(query, signal) : this.#list(query);
+  };
+
+  #objects(resource: string): Map<string, KubeObject> {
+    let objects = this.#resources.get(resource);
+    if (!objects) this.#resources.set(resource, (objects = new Map()));
+    return objects;
+  }
+
+  #find(resource: string, key: string): KubeObject {
+    const object = this.#resources.get(resource)?.get(key);
+    if (!object) throw new Error(`the test cluster has no ${resource} "${key}"; it has ${[...this.#objects(resource).keys()].join(", ") || "none of them"}`);
+    return object;
+  }
+
+  #record(change: Change): void {
+    this.#history.push(change);
+    for (const watch of this.#watches) {
+      const line = eventOf(change, watch.query);
+      if (line) watch.send(line);
+      watch.send(this.#bookmark(watch.query)); // nothing older is missing
+    }
+  }
+
+  #discover(prefix: string): Response {
+    const resources = [...this.#resources].filter(([resource]) => resource.startsWith(prefix)).flatMap(([resource, objects]) => {
+      const [first] = objects.values();
+      return first ? [{ name: resource.slice(prefix.length), kind: first.kind, namespaced: first.metadata.namespace !== undefined }] : [];
+    });
+    return resources.length ? json({ kind: "APIResourceList", resources }) : failure(404, "NotFound", "the server could not find the requested resource");
+  }
+
+  #matching(query: Query): KubeObject[] {
+    const objects = [...(this.#resources.get(query.resource) ?? [])].filter(([, object]) => query.matches(object));
+    return objects.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
+  }
+
+  #list(query: Query): Response {
+    const limit = Number(query.params.get("limit") ?? 0);
+    const items = this.#matching(query);
+    // The engine reads a list of one for its version, and takes whole states by watches.
+    return json({ kind: "List", metadata: { resourceVersion: this.resourceVersion }, items: limit ? items.slice(0, limit) : items });
+  }
+
+  #watch(query: Query, signal: AbortSignal | undefined): Response {
+    const { params } = query;
+    const from = Number(params.get("resourceVersion") ?? 0);
+    const initial = params.get("sendInitialEvents") === "true";
+    if (!initial && from <= this.#expired) return failure(410, "Expired", gone(from).message);
+    const watch = new Watch(query, signal, () => this.#watches.delete(watch));
+    this.#watches.add(watch);
+    if (initial) {
+      for (const object of this.#matching(query)) watch.send(line("ADDED", object));
+      watch.send(this.#bookmark(query, true));
+    } else {
+      for (const change of this.#history) {
+        const text = change.rv > from && eventOf(change, query);
+        if (text) watch.send(text);
+      }
+    }
+    watch.endAfter(Number(params.get("timeoutSeconds") ?? 300), () => this.#bookmark(query));
+    return new Response(watch.body, { headers: { "content-type": "application/json" } });
+  }
+
+  #bookmark({ resource }: Query, initialEventsEnd = false): string {
+    const [, apiVersion] = /^(.*)\/[^/]+$/.exec(resource)!;
+    const annotations = initialEventsEnd ? { annotations: { "k8s.io/initial-events-end": "true" } } : {};
+    return line("BOOKMARK", { apiVersion, metadata: { resourceVersion: this.resourceVersion, ...annotations } });
+  }
+}
+
+/** One open watch. */
+class Watch {
+  readonly query: Query;
+  readonly body: ReadableStream<Uint8Array>;
+  readonly #onEnd: () => void;
+  #controller!: ReadableStreamDefaultController<Uint8Array>;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(query: Query, signal: AbortSignal | undefined, onEnd: () => void) {
+    this.query = query;
+    this.#onEnd = onEnd;
+    this.body = new ReadableStream({
+      start: (controller) => void (this.#controller = controller),
+      cancel: () => this.#release(),
+    });
+    signal?.addEventListener("abort", () => this.break(signal.reason), { once: true });
+  }
+
+  send(text: string): void {
+    this.#controller.enqueue(new TextEncoder().encode(text));
+  }
+
+  end(last: string): void {
+    this.#release();
+    this.send(last);
+    this.#controller.close();
+  }
+
+  break(reason: unknown): void {
+    this.#release();
+    this.#controller.error(reason); // has no effect on a stream that has ended
+  }
+
+  endAfter(seconds: number, last: () => string): void {
+    this.#timer = setTimeout(() => this.end(last()), seconds * 1000);
+    (this.#timer as { unref?: () => void }).unref?.();
+  }
+
+  #release(): void {
+    clearTimeout(this.#timer);
+    this.#onEnd();
+  }
+}
+
+/** The event that a watch gets of a change: an object that begins to match is new to it, one that stops is deleted. */
+function eventOf({ resource, object, previous, deleted }: Change, query: Query): string | undefined {
+  if (resource !== query.resource) return undefined;
+  const before = previous !== undefined && query.matches(previous);
+  const now = !deleted && query.matches(object);
+  if (!before && !now) return undefined;
+  return line(!before ? "ADDED" : now ? "MODIFIED" : "DELETED", object);
+}
+
+function line(type: EventType | "BOOKMARK" | "ERROR", object: object): string {
+  return `${JSON.stringify({ type, object })}\n`;
+}
+
+const errorEvent = (status: object): string => line("ERROR", status);
+
+function statusObject(code: number, reason: string, message: string) {
+  return { kind: "Status", apiVersion: "v1", status: "Failure", code, reason, message };
+}
+
+const gone = (rv: number) => statusObject(410, "Expired", `too old resource version: ${rv}`);
+
+function json(body: object, status = 200): Response {
+  return new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json" } });
+}
+
+const failure = (code: number, reason: string, message: string): Response => json(statusObject(code, reason, message), code);
+
+function parseQuery({ pathname, searchParams: params }: URL): Query {
+  const [, group, version, namespace = "", name] = /^\/api(?:s\/([^/]+))?\/([^/]+)(?:\/namespaces\/([^/]+))?\/([^/]+)$/.exec(pathname)?.map((part) => part && decodeURIComponent(part)) ?? [];
+  if (!version || !name) throw new Error(`the test cluster has no path ${pathname}`);
+  const labels = parseLabels(params.get("labelSelector") ?? "");
+  const fields = parseFields(params.get("fieldSelector") ?? "");
+  const matches = (object: KubeObject): boolean => (!namespace || object.metadata.namespace === namespace) && labels(object.metadata.labels ?? {}) && fields(object);
+  return { resource: group ? `${group}/${version}/${name}` : `${version}/${name}`, namespace, matches, params };
+}
+
+/** The resource of an object, with the plural of its kind as Kubernetes forms it. */
+function resourceOf({ apiVersion, kind }: ObjectInput): string {
+  const name = kind.toLowerCase();
+  const plural = name === "endpoints" ? name : /(s|x|ch|sh)$/.test(name) ? `${name}es` : /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`;
+  return `${apiVersion}/${plural}`;
+}
+
+function keyOf({ namespace, name }: { namespace?: string; name: string }): string {
+  return namespace ? `${namespace}/${name}` : name;
+}

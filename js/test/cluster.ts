@@ -1,0 +1,82 @@
+// A cluster in memory, and the real module that reads it.
+import { existsSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import type { TestContext } from "node:test";
+import { connect, createClient, type ConnectOptions, type Watchglass, type WatchglassClient } from "../src/index.js";
+import { TestCluster, type ObjectInput } from "../src/testing.js";
+import { built } from "./paths.js";
+
+const module = built("watchglass.wasm");
+
+/** Why tests with the module are skipped, or false. */
+export const skip = existsSync(module) ? false : "build/watchglass.wasm is missing";
+
+let compiled: Promise<WebAssembly.Module> | undefined;
+
+/** The options to connect to a cluster, with the module of this repository. */
+export async function optionsOf(cluster: TestCluster): Promise<ConnectOptions> {
+  const { compile } = await import("../src/guest.js");
+  compiled ??= compile(pathToFileURL(module));
+  return { ...cluster.options, wasm: await compiled };
+}
+
+export async function connected(t: TestContext, cluster: TestCluster): Promise<Watchglass> {
+  const wg = await connect(cluster.url, await optionsOf(cluster));
+  t.after(() => wg.close());
+  return wg;
+}
+
+export async function clientOf(t: TestContext, cluster: TestCluster): Promise<WatchglassClient> {
+  const client = createClient(cluster.url, await optionsOf(cluster));
+  t.after(() => client.close());
+  return client;
+}
+
+export const pod = (name: string, { namespace = "default", labels = { app: "web" } as Record<string, string>, phase = "Running" } = {}): ObjectInput => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name, namespace, labels },
+  status: { phase },
+});
+
+/** Resolves when something that can be listened to is as wanted. */
+export function until(source: { subscribe(listener: () => void): () => void }, wanted: () => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = source.subscribe(look);
+    function look(): void {
+      if (!wanted()) return;
+      queueMicrotask(() => stop());
+      resolve();
+    }
+    look();
+  });
+}
+
+/** Messages in the order in which they came, to be taken one by one. */
+export class Recorder {
+  readonly #messages: string[] = [];
+  readonly #waiting: ((message: string) => void)[] = [];
+
+  readonly add = (message: string): void => {
+    const taker = this.#waiting.shift();
+    if (taker) taker(message);
+    else this.#messages.push(message);
+  };
+
+  /** The next message, once there is one. */
+  take(): Promise<string> {
+    const message = this.#messages.shift();
+    return message === undefined ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve(message);
+  }
+
+  async takeAll(n: number): Promise<string[]> {
+    const taken: string[] = [];
+    while (taken.length < n) taken.push(await this.take());
+    return taken;
+  }
+
+  /** Removes and returns what has come so far. */
+  drain(): string[] {
+    return this.#messages.splice(0);
+  }
+}

@@ -1,0 +1,260 @@
+// The informer over the real module and a cluster in memory. The cases are those of
+// client-node's own tests of its informer, and what it promises beyond them.
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { ListWatch, makeInformer, type Connection, type KubernetesObject } from "../src/informer.js";
+import { TestCluster } from "../src/testing.js";
+import type { KubeObject, Watchglass } from "../src/types.js";
+import { clientOf, connected, pod, Recorder, skip as noModule } from "./cluster.js";
+
+const options = { skip: noModule, timeout: 60_000 };
+const nameOf = (object: KubernetesObject): string => object.metadata!.name!;
+const names = (objects: readonly KubernetesObject[]): string => objects.map(nameOf).sort().join();
+
+/** Records what an informer reports, such as "add a" or "error 403". */
+function record(informer: ListWatch<KubeObject>): Recorder {
+  const recorder = new Recorder();
+  for (const verb of ["add", "update", "delete"] as const) informer.on(verb, (object) => recorder.add(`${verb} ${nameOf(object)}`));
+  informer.on("connect", () => recorder.add("connect"));
+  informer.on("error", (error) => recorder.add(`error ${error.statusCode}`));
+  return recorder;
+}
+
+async function setup(t: TestContext, { path = "/api/v1/pods", pods = ["a", "b"], labelSelector = "" } = {}) {
+  const cluster = new TestCluster();
+  for (const name of pods) cluster.apply(pod(name));
+  const wg = await connected(t, cluster);
+  const informer = new ListWatch<KubeObject>(path, wg, undefined, false, labelSelector);
+  t.after(() => informer.stop());
+  return { cluster, wg, informer, events: record(informer) };
+}
+
+test("start resolves when the objects are there, which are reported as added", options, async (t) => {
+  const { informer, events } = await setup(t);
+  const started = informer.start();
+  assert.deepEqual(informer.list(), []);
+  await started;
+  assert.deepEqual(events.drain(), ["connect", "add a", "add b"]);
+  assert.equal(names(informer.list()), "a,b");
+});
+
+test("an informer that starts by itself", options, async (t) => {
+  const { wg } = await setup(t);
+  const informer = new ListWatch<KubeObject>("/api/v1/pods", wg);
+  t.after(() => informer.stop());
+  await informer.start(); // which it has, so this only waits
+  assert.equal(names(informer.list()), "a,b");
+});
+
+test("get and list by namespace", options, async (t) => {
+  const { cluster, informer, events } = await setup(t);
+  cluster.apply(pod("a", { namespace: "other" }));
+  await informer.start();
+  assert.equal(names(informer.list()), "a,a,b");
+  assert.equal(names(informer.list("default")), "a,b");
+  assert.equal(names(informer.list("other")), "a");
+  assert.deepEqual(informer.list("none"), []);
+  assert.equal(informer.get("a", "other")!.metadata.namespace, "other");
+  assert.equal(informer.get("a"), undefined);
+  assert.equal(informer.get("none", "default"), undefined);
+  events.drain();
+  cluster.delete("v1/pods", "default/a");
+  assert.equal(await events.take(), "delete a");
+  assert.equal(informer.get("a", "default"), undefined);
+  assert.ok(informer.get("a", "other"), "the one of that name elsewhere stays");
+});
+
+test("objects without a namespace", options, async (t) => {
+  const { cluster, informer } = await setup(t, { path: "/api/v1/nodes", pods: [] });
+  cluster.apply({ apiVersion: "v1", kind: "Node", metadata: { name: "node-1" } });
+  await informer.start();
+  assert.equal(informer.get("node-1")!.kind, "Node");
+  assert.equal(names(informer.list()), "node-1");
+});
+
+test("a path of a namespace and a group", options, async (t) => {
+  const { cluster, informer } = await setup(t, { path: "/apis/apps/v1/namespaces/default/deployments" });
+  for (const namespace of ["default", "other"]) cluster.apply({ apiVersion: "apps/v1", kind: "Deployment", metadata: { name: `of-${namespace}`, namespace } });
+  await informer.start();
+  assert.equal(names(informer.list()), "of-default");
+});
+
+test("a path that is not one of a list is refused", () => {
+  const cluster = {} as Watchglass;
+  for (const path of ["pods", "/api/v1", "/api/v1/namespaces/default/pods/web", "/version"]) assert.throws(() => makeInformer(cluster, path), /is not the path of a list; expected one such as/);
+});
+
+test("changes reach their handlers, and an update has the state before", options, async (t) => {
+  const { cluster, informer, events } = await setup(t);
+  await informer.start();
+  events.drain();
+  let [before, after] = ["", ""];
+  informer.on("update", (object, previous) => {
+    before = previous!.metadata.resourceVersion;
+    after = object.metadata.resourceVersion;
+  });
+  const old = informer.get("a", "default")!.metadata.resourceVersion;
+  cluster.apply(pod("c"));
+  const updated = cluster.update("v1/pods", "default/a", (object) => (object.status.phase = "Failed"));
+  cluster.delete("v1/pods", "default/b");
+  assert.deepEqual(await events.takeAll(3), ["add c", "update a", "delete b"]);
+  assert.deepEqual([before, after], [old, updated.metadata.resourceVersion]);
+  assert.deepEqual(informer.get("a", "default")!["status"], { phase: "Failed" });
+  assert.equal(informer.latestResourceVersion(), cluster.resourceVersion);
+});
+
+test("change stands for add, update and delete, for on and for off", options, async (t) => {
+  const { cluster, informer, events } = await setup(t, { pods: [] });
+  await informer.start();
+  const seen: string[] = [];
+  const listener = (object: KubeObject): void => void seen.push(nameOf(object));
+  informer.on("change", listener);
+  cluster.apply(pod("a"));
+  cluster.apply(pod("a", { phase: "Failed" }));
+  cluster.delete("v1/pods", "default/a");
+  assert.deepEqual(await events.takeAll(4), ["connect", "add a", "update a", "delete a"]);
+  assert.equal(seen.length, 3);
+  informer.off("change", listener);
+  cluster.apply(pod("b"));
+  cluster.apply(pod("b", { phase: "Failed" }));
+  cluster.delete("v1/pods", "default/b");
+  await events.takeAll(3);
+  assert.equal(seen.length, 3);
+});
+
+test("handlers come and go, also within handlers, and one that throws does not disturb the others", options, async (t) => {
+  const { cluster, informer } = await setup(t, { pods: [] });
+  t.mock.method(console, "error", () => {});
+  await informer.start();
+  const events = new Recorder();
+  const once = (): void => (events.add("once"), informer.off("add", once));
+  const removed = (): void => events.add("removed");
+  const failing = (): void => {
+    throw new Error("a bug of the program");
+  };
+  informer.on("add", once);
+  informer.on("add", failing);
+  informer.on("add", removed);
+  informer.on("add", ({ metadata }) => events.add(metadata.name));
+  cluster.apply(pod("a"));
+  assert.deepEqual(await events.takeAll(3), ["once", "removed", "a"]);
+  informer.off("add", removed);
+  informer.off("add", () => {}); // which was never registered
+  cluster.apply(pod("b"));
+  assert.equal(await events.take(), "b");
+});
+
+test("a verb that there is not throws", () => {
+  const informer = makeInformer({} as Connection, "/api/v1/pods") as any;
+  for (const verb of ["FOOBAR", "toString"]) {
+    assert.throws(() => informer.on(verb, () => {}), { message: `Unknown verb: ${verb}` });
+    assert.throws(() => informer.off(verb, () => {}), { message: `Unknown verb: ${verb}` });
+  }
+});
+
+test("after stop nothing is watched or reported; another start reports what has changed since", options, async (t) => {
+  const { cluster, informer, events } = await setup(t, { pods: ["a", "b", "c"] });
+  await informer.start();
+  events.drain();
+  await informer.stop();
+  assert.equal(names(informer.list()), "a,b,c");
+  cluster.delete("v1/pods", "default/b");
+  cluster.update("v1/pods", "default/c", (object) => (object.status.phase = "Failed"));
+  cluster.apply(pod("d"));
+  await informer.start();
+  assert.deepEqual((await events.takeAll(4)).sort(), ["add d", "connect", "delete b", "update c"]);
+  assert.equal(names(informer.list()), "a,c,d");
+});
+
+test("stop before the objects are there resolves the start", options, async (t) => {
+  const { cluster, informer, events } = await setup(t);
+  cluster.cut();
+  const started = informer.start();
+  await informer.stop();
+  await started;
+  assert.deepEqual(events.drain(), []);
+});
+
+test("a selector chooses the objects, and those that stop to match are deleted", options, async (t) => {
+  const { cluster, informer, events } = await setup(t, { labelSelector: "app=web" });
+  cluster.apply(pod("api", { labels: { app: "api" } }));
+  await informer.start();
+  assert.deepEqual(events.drain(), ["connect", "add a", "add b"]);
+  cluster.apply(pod("a", { labels: { app: "api" } }));
+  assert.equal(await events.take(), "delete a");
+  cluster.apply(pod("api"));
+  assert.equal(await events.take(), "add api");
+});
+
+test("a lost connection is reported, and the informer goes on by itself from where it was", options, async (t) => {
+  const { cluster, wg, informer, events } = await setup(t);
+  await informer.start();
+  events.drain();
+  cluster.cut();
+  assert.match(await events.take(), /^error 503/);
+  cluster.apply(pod("c"));
+  const running = informer.start(); // as handlers of errors do with client-node
+  cluster.restore();
+  wg.reconnect();
+  assert.deepEqual((await events.takeAll(2)).sort(), ["add c", "connect"]);
+  await running;
+  assert.equal((await wg.inspect())["collection.1.relists"], 1, "it has listed once only");
+});
+
+test("after a 410 the differences are reported, and nothing else", options, async (t) => {
+  const { cluster, wg, informer, events } = await setup(t, { pods: ["a", "b", "c"] });
+  await informer.start();
+  events.drain();
+  cluster.cut();
+  assert.match(await events.take(), /^error 503/);
+  cluster.delete("v1/pods", "default/a");
+  cluster.update("v1/pods", "default/b", (object) => (object.status.phase = "Failed"));
+  cluster.apply(pod("d"));
+  let deleted: [previous: KubeObject | undefined, finalStateUnknown: boolean | undefined] | undefined;
+  informer.on("delete", (_object, ...rest) => (deleted = rest as typeof deleted));
+  cluster.expire();
+  cluster.restore();
+  wg.reconnect();
+  const seen: string[] = [];
+  while (seen.filter((event) => !/connect|error/.test(event)).length < 3) seen.push(await events.take());
+  assert.deepEqual(seen.filter((event) => !/connect|error/.test(event)).sort(), ["add d", "delete a", "update b"]);
+  assert.equal(names(informer.list()), "b,c,d");
+  assert.deepEqual(deleted, [undefined, true], "the deletion itself was missed");
+});
+
+test("missing rights are an error, and the objects come when they are granted", options, async (t) => {
+  const { cluster, wg, informer, events } = await setup(t);
+  cluster.deny("v1/pods");
+  const started = informer.start();
+  assert.equal(await events.take(), "error 403");
+  cluster.allow("v1/pods");
+  wg.reconnect();
+  await started;
+  assert.equal(names(informer.list()), "a,b");
+});
+
+test("a resource that there is not is an error, and ends the start", options, async (t) => {
+  const { informer, events } = await setup(t, { path: "/apis/example.com/v1/gadgets" });
+  await informer.start();
+  assert.deepEqual(events.drain(), ["error 404"]);
+});
+
+test("a connection that cannot be made is an error", async () => {
+  const informer = makeInformer({ connect: () => Promise.reject(new Error("no module")), close() {} }, "/api/v1/pods");
+  const errors: string[] = [];
+  informer.on("error", ({ message }) => errors.push(message));
+  await informer.start();
+  assert.deepEqual(errors, ["no module"]);
+});
+
+test("a client connects with the first start, and a stopped informer leaves no collection open", options, async (t) => {
+  const cluster = new TestCluster();
+  cluster.apply(pod("a"));
+  const client = await clientOf(t, cluster);
+  const informer = makeInformer(client, "/api/v1/pods", async () => assert.fail("listed"));
+  await informer.start();
+  assert.equal(names(informer.list()), "a");
+  await informer.stop();
+  const inspected = await (await client.connect()).inspect();
+  assert.deepEqual([inspected["collections"], inspected["watches"]], [0, 0]);
+});

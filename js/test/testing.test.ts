@@ -1,0 +1,177 @@
+// The cluster in memory, as programs use it in their unit tests.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { TestCluster } from "../src/testing.js";
+import type { Row } from "../src/types.js";
+import { connected, pod, skip as noModule, until } from "./cluster.js";
+
+const options = { skip: noModule, timeout: 60_000 };
+const names = (rows: readonly Row[]): string => rows.map(({ name }) => name).join();
+
+test("a view shows the objects of the cluster, with the columns of kubectl, and follows them", options, async (t) => {
+  const cluster = new TestCluster();
+  cluster.apply(pod("web-1"));
+  cluster.apply(pod("web-2", { phase: "Pending" }));
+  cluster.apply(pod("api-1", { labels: { app: "api" } }));
+  const wg = await connected(t, cluster);
+  const pods = wg.collection("v1/pods");
+  const view = pods.view({ labelSelector: "app=web", sort: "-name", countBy: "status.phase" });
+  await view.ready;
+  assert.equal(names(view.snapshot.rows), "web-2,web-1");
+  assert.deepEqual(view.snapshot.counts, [["Pending", 1], ["Running", 1]]);
+  const phase = pods.schema!.columns.findIndex(({ name }) => name === "Phase");
+  assert.equal(view.snapshot.rows[0]!.columns[phase], "Pending");
+  cluster.update("v1/pods", "default/web-2", (object) => (object.status.phase = "Running"));
+  cluster.delete("v1/pods", "default/web-1");
+  await until(view, () => names(view.snapshot.rows) === "web-2" && view.snapshot.rows[0]!.columns[phase] === "Running");
+});
+
+test("an object has what an API fills in, and belongs to the test alone", options, async (t) => {
+  const cluster = new TestCluster();
+  const input = pod("web");
+  const { metadata } = cluster.apply(input);
+  assert.deepEqual([metadata.uid, metadata.resourceVersion], ["uid-1", cluster.resourceVersion]);
+  assert.match(String(metadata["creationTimestamp"]), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+  input["status"] = { phase: "changed by the test afterwards" };
+  const wg = await connected(t, cluster);
+  const pods = wg.collection("v1/pods");
+  await pods.synced;
+  assert.deepEqual((await pods.get("default/web"))["status"], { phase: "Running" });
+  const again = cluster.apply(pod("web", { phase: "Failed" }));
+  assert.deepEqual([again.metadata.uid, again.metadata["creationTimestamp"]], [metadata.uid, metadata["creationTimestamp"]]);
+  assert.notEqual(again.metadata.resourceVersion, metadata.resourceVersion);
+});
+
+test("a cut connection is reported while the rows stay, and nothing is missed after it", options, async (t) => {
+  const cluster = new TestCluster();
+  cluster.apply(pod("a"));
+  const wg = await connected(t, cluster);
+  const pods = wg.collection("v1/pods");
+  const view = pods.view();
+  await pods.synced;
+  await view.ready;
+  cluster.cut();
+  await until(pods, () => pods.status.state === "reconnecting");
+  assert.match(pods.status.error!.message, /the test cut the connection/);
+  assert.equal(names(view.snapshot.rows), "a");
+  cluster.apply(pod("b"));
+  cluster.delete("v1/pods", "default/a");
+  cluster.restore();
+  wg.reconnect();
+  await until(pods, () => pods.status.state === "live");
+  await until(view, () => names(view.snapshot.rows) === "b");
+  const inspected = await wg.inspect();
+  assert.deepEqual([inspected["collection.1.relists"], inspected["collection.1.resumes"]], [1, 1]);
+});
+
+test("a history that has expired is listed again", options, async (t) => {
+  const cluster = new TestCluster();
+  cluster.apply(pod("a"));
+  const wg = await connected(t, cluster);
+  const pods = wg.collection("v1/pods");
+  const view = pods.view();
+  await pods.synced;
+  cluster.cut();
+  await until(pods, () => pods.status.state === "reconnecting");
+  cluster.delete("v1/pods", "default/a");
+  cluster.apply(pod("b"));
+  cluster.expire();
+  cluster.restore();
+  wg.reconnect();
+  await until(view, () => names(view.snapshot.rows) === "b");
+  const inspected = await wg.inspect();
+  assert.deepEqual([inspected["collection.1.relists"], inspected["collection.1.expired"]], [2, 1]);
+});
+
+test("an open watch ends with the history that expires", options, async (t) => {
+  const cluster = new TestCluster();
+  cluster.apply(pod("a"));
+  const wg = await connected(t, cluster);
+  const pods = wg.collection("v1/pods");
+  await pods.synced;
+  cluster.expire();
+  cluster.apply(pod("b"));
+  const view = pods.view();
+  await until(view, () => names(view.snapshot.rows) === "a,b");
+  assert.equal((await wg.inspect())["collection.1.relists"], 2);
+});
+
+test("rights are taken away and given back", options, async (t) => {
+  const cluster = new TestCluster();
+  cluster.apply(pod("a"));
+  const wg = await connected(t, cluster);
+  const [pods, nodes] = [wg.collection("v1/pods"), wg.collection("v1/nodes")];
+  await Promise.all([pods.synced, nodes.synced]);
+  cluster.deny("v1/pods");
+  await until(pods, () => pods.status.state === "forbidden");
+  assert.deepEqual([pods.status.error!.code, nodes.status.state], [403, "live"]);
+  cluster.allow("v1/pods");
+  wg.reconnect();
+  await until(pods, () => pods.status.state === "live");
+});
+
+test("selectors of a collection choose at the cluster, and one that is wrong says where", options, async (t) => {
+  const cluster = new TestCluster();
+  cluster.apply(pod("a", { labels: { app: "web", tier: "data" } }));
+  cluster.apply(pod("b", { labels: { app: "api" } }));
+  cluster.apply(pod("c", { labels: {}, phase: "Pending" }));
+  cluster.apply(pod("d", { namespace: "other", labels: { app: "web" } }));
+  const wg = await connected(t, cluster);
+  const chosen = async (scope: object): Promise<string> => {
+    using pods = wg.collection("v1/pods", scope);
+    return (await pods.synced, await pods.list()).items.map(({ metadata }) => metadata.name).join();
+  };
+  assert.equal(await chosen({ namespace: "default" }), "a,b,c");
+  assert.equal(await chosen({ labelSelector: "app in (web,api),!tier" }), "b,d");
+  assert.equal(await chosen({ labelSelector: "app!=web" }), "b,c");
+  assert.equal(await chosen({ labelSelector: "app notin (web)" }), "b,c");
+  assert.equal(await chosen({ labelSelector: "tier", namespace: "default" }), "a");
+  assert.equal(await chosen({ fieldSelector: "status.phase!=Running" }), "c");
+  const wrong = await cluster.fetch(`${cluster.url}/api/v1/pods?labelSelector=${encodeURIComponent("app in (")}`);
+  assert.deepEqual([wrong.status, (await wrong.json() as { message: string }).message], [400, 'label selector "app in (": cannot parse "app in ("; expected a term such as app=web, app!=web, app in (web,api), app or !app']);
+});
+
+test("an object that stops to match a selector is deleted for its watches", options, async (t) => {
+  const cluster = new TestCluster();
+  cluster.apply(pod("a"));
+  const wg = await connected(t, cluster);
+  const pods = wg.collection("v1/pods", { labelSelector: "app=web" });
+  const view = pods.view();
+  await until(view, () => names(view.snapshot.rows) === "a");
+  cluster.apply(pod("a", { labels: { app: "api" } }));
+  await until(view, () => view.snapshot.total === 0);
+});
+
+test("a custom resource is discovered by its objects", options, async (t) => {
+  const cluster = new TestCluster();
+  cluster.apply({ apiVersion: "example.com/v1", kind: "Gadget", metadata: { name: "g", namespace: "default" }, spec: { size: 3 } });
+  cluster.apply({ apiVersion: "example.com/v1", kind: "NetworkPolicy", metadata: { name: "p" } });
+  cluster.apply({ apiVersion: "example.com/v1", kind: "Mouse", metadata: { name: "m" } }, "example.com/v1/mice");
+  const wg = await connected(t, cluster);
+  const gadgets = wg.collection("example.com/v1/gadgets", { columns: [{ name: "Size", kind: "integer", path: ".spec.size" }] });
+  const view = gadgets.view();
+  await view.ready;
+  assert.deepEqual(view.snapshot.rows[0]!.columns, [3]);
+  for (const resource of ["networkpolicies", "mice"]) await wg.collection(`example.com/v1/${resource}`).synced;
+  await assert.rejects(wg.collection("other.com/v1/things").synced, { code: 404 });
+});
+
+test("an object that there is not is named, with those that there are", () => {
+  const cluster = new TestCluster();
+  cluster.apply(pod("a"));
+  assert.throws(() => cluster.delete("v1/pods", "default/b"), { message: 'the test cluster has no v1/pods "default/b"; it has default/a' });
+  assert.throws(() => cluster.update("v1/nodes", "n", () => {}), /has no v1\/nodes "n"; it has none of them/);
+});
+
+test("a closed connection leaves no watch", options, async (t) => {
+  const cluster = new TestCluster();
+  const wg = await connected(t, cluster);
+  const pods = wg.collection("v1/pods");
+  const view = pods.view();
+  await view.ready;
+  cluster.apply(pod("a"));
+  await until(view, () => view.snapshot.total === 1);
+  assert.deepEqual(cluster.watches, ["v1/pods"]);
+  wg.close();
+  assert.deepEqual(cluster.watches, []);
+});
