@@ -132,8 +132,8 @@ test("handlers come and go, also within handlers, and one that throws does not d
   const failing = (): void => {
     throw new Error("a bug of the program");
   };
-  informer.on("add", once);
   informer.on("add", failing);
+  informer.on("add", once);
   informer.on("add", removed);
   informer.on("add", ({ metadata }) => events.add(metadata.name));
   cluster.apply(pod("a"));
@@ -152,8 +152,13 @@ test("a verb that there is not throws", () => {
   }
 });
 
-test("after stop nothing is watched or reported; another start reports what has changed since", options, async (t) => {
-  const { cluster, informer, events } = await setup(t, { pods: ["a", "b", "c"] });
+test("after stop nothing is reported; another start reports what has changed since", options, async (t) => {
+  const cluster = new TestCluster();
+  for (const name of ["a", "b", "c"]) cluster.apply(pod(name));
+  // A connection for each start, so that nothing is left of the one before.
+  const informer = new ListWatch<KubeObject>("/api/v1/pods", { connect: () => connected(t, cluster), close() {} }, undefined, false);
+  t.after(() => informer.stop());
+  const events = record(informer);
   await informer.start();
   events.drain();
   await informer.stop();
@@ -161,9 +166,33 @@ test("after stop nothing is watched or reported; another start reports what has 
   cluster.delete("v1/pods", "default/b");
   cluster.update("v1/pods", "default/c", (object) => (object.status.phase = "Failed"));
   cluster.apply(pod("d"));
+  let unknown: boolean | undefined;
+  informer.on("delete", (_object, _previous, finalStateUnknown) => (unknown = finalStateUnknown));
   await informer.start();
-  assert.deepEqual((await events.takeAll(4)).sort(), ["add d", "connect", "delete b", "update c"]);
+  assert.deepEqual(events.drain(), ["connect", "delete b", "update c", "add d"]);
+  assert.equal(unknown, true);
   assert.equal(names(informer.list()), "a,c,d");
+});
+
+test("an event that is on its way when the informer stops is left for the next start", async () => {
+  const waiting: ((result: { value: unknown; done: boolean }) => void)[] = [];
+  const watch = () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise((resolve) => waiting.push(resolve)), return: async () => ({ done: true }) }) });
+  const collection = { status: { state: "live" }, subscribe: () => () => {}, close() {}, watch };
+  const informer = makeInformer({ collection: () => collection } as unknown as Watchglass, "/api/v1/pods");
+  const seen: string[] = [];
+  informer.on("add", ({ metadata }) => seen.push(metadata.name));
+  const started = informer.start();
+  const sent = async (value: unknown): Promise<void> => {
+    while (waiting.length === 0) await new Promise(setImmediate);
+    waiting.shift()!({ value, done: false });
+  };
+  await sent({ type: "BOOKMARK", resourceVersion: "1", initialEventsEnd: true });
+  await started;
+  const sending = sent({ type: "ADDED", object: pod("a") });
+  await informer.stop();
+  await sending;
+  await new Promise(setImmediate);
+  assert.deepEqual([seen, informer.list()], [[], []]);
 });
 
 test("stop before the objects are there resolves the start", options, async (t) => {

@@ -32,7 +32,7 @@ test("an object has what an API fills in, and belongs to the test alone", option
   const { metadata } = cluster.apply(input);
   assert.deepEqual([metadata.uid, metadata.resourceVersion], ["uid-1", cluster.resourceVersion]);
   assert.match(String(metadata["creationTimestamp"]), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
-  input["status"] = { phase: "changed by the test afterwards" };
+  (input["status"] as { phase: string }).phase = "changed by the test afterwards";
   const wg = await connected(t, cluster);
   const pods = wg.collection("v1/pods");
   await pods.synced;
@@ -140,6 +140,34 @@ test("an object that stops to match a selector is deleted for its watches", opti
   await until(view, () => names(view.snapshot.rows) === "a");
   cluster.apply(pod("a", { labels: { app: "api" } }));
   await until(view, () => view.snapshot.total === 0);
+});
+
+test("a watch has the events that a Kubernetes API sends, and a bookmark after each change", async () => {
+  const cluster = new TestCluster();
+  cluster.apply(pod("a"));
+  const from = cluster.resourceVersion;
+  cluster.apply(pod("b"));
+  cluster.apply(pod("c", { labels: {} }));
+  const abort = new AbortController();
+  const query = new URLSearchParams({ watch: "1", labelSelector: "app=web", resourceVersion: from });
+  const { body } = await cluster.fetch(`${cluster.url}/api/v1/pods?${query}`, { signal: abort.signal });
+  const lines = body!.pipeThrough(new TextDecoderStream()).getReader();
+  const next = async (): Promise<string> => {
+    const { type, object } = JSON.parse((await lines.read()).value!) as { type: string; object: { metadata: { name?: string; resourceVersion: string } } };
+    return `${type} ${object.metadata.name ?? ""} ${object.metadata.resourceVersion}`;
+  };
+  assert.deepEqual([await next(), await next()], ["ADDED b 3", "BOOKMARK  4"]);
+  cluster.apply(pod("c", { labels: { app: "web" } }));
+  cluster.apply(pod("c", { labels: { app: "web" }, phase: "Failed" }));
+  cluster.apply(pod("c", { labels: {} }));
+  cluster.apply(pod("c", { labels: {}, phase: "Failed" }));
+  cluster.delete("v1/pods", "default/b");
+  cluster.apply({ apiVersion: "v1", kind: "Node", metadata: { name: "n" } });
+  const expected = ["ADDED c 5", "BOOKMARK  5", "MODIFIED c 6", "BOOKMARK  6", "DELETED c 7", "BOOKMARK  7", "BOOKMARK  8", "DELETED b 9", "BOOKMARK  9", "BOOKMARK  10"];
+  for (const line of expected) assert.equal(await next(), line);
+  abort.abort();
+  await assert.rejects(next(), { name: "AbortError" });
+  assert.deepEqual(cluster.watches, []);
 });
 
 test("a custom resource is discovered by its objects", options, async (t) => {

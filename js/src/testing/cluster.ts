@@ -208,6 +208,7 @@ export class TestCluster {
         const text = change.rv > from && eventOf(change, query);
         if (text) watch.send(text);
       }
+      watch.send(this.#bookmark(query));
     }
     watch.endAfter(Number(params.get("timeoutSeconds") ?? 300), () => this.#bookmark(query));
     return new Response(watch.body, { headers: { "content-type": "application/json" } });
