@@ -1,7 +1,7 @@
 // What a program without types may get wrong, found before it gets to the
 // engine, where a frame that means nothing ends all that the program has open.
 import { badRequest } from "./errors.js";
-import type { CollectionOptions, Column, ConnectOptions, ListOptions, WatchOptions } from "./types.js";
+import type { CollectionOptions, Column, ConnectOptions, ListOptions, Selectors, WatchOptions } from "./types.js";
 import { columnKinds } from "./wire/outputs.js";
 
 /** A number that fits 32 bits, or a 400. */
@@ -36,4 +36,9 @@ export function columns(chosen: CollectionOptions["columns"] = []): readonly Col
     checkWord(`kind of column ${name}`, kind, columnKinds);
     return { name, kind, path, priority };
   });
+}
+
+/** Selectors as commands have them. */
+export function selection({ namespace = "", labelSelector = "", fieldSelector = "" }: Selectors): Required<Selectors> {
+  return { namespace, labelSelector, fieldSelector };
 }

@@ -1,6 +1,6 @@
-import { checkMatch, columns, uint32 } from "./check.js";
-import { statusError, unexpected, type Client, type Open } from "./client.js";
+import { checkMatch, columns, selection, uint32 } from "./check.js";
 import { Deferred } from "./deferred.js";
+import { statusError, unexpected, type EngineClient, type Open, type OpenCollection } from "./engine-client.js";
 import { closedError, internalError, WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { freezeSchema, toObject } from "./object.js";
@@ -36,9 +36,9 @@ export interface OpenOptions extends Omit<CollectionOptions, "restore"> {
 }
 
 /** An open collection: follows its status, opens watches and views on it. */
-export class CollectionHandle<T extends object> implements Collection<T>, Open {
+export class CollectionHandle<T extends object> implements Collection<T>, OpenCollection, Open {
   readonly id: number;
-  readonly client: Client;
+  readonly client: EngineClient;
   readonly #resource: string;
   readonly #options: CollectionOptions;
   readonly #columns: readonly Column[];
@@ -59,7 +59,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, Open {
   #schema: Schema | undefined;
   #ended: WatchglassError | undefined;
 
-  constructor(client: Client, resource: string, options: OpenOptions) {
+  constructor(client: EngineClient, resource: string, options: OpenOptions) {
     this.client = client;
     this.#resource = resource;
     const { restore: chunks, lost, ...rest } = options;
@@ -248,7 +248,6 @@ export class CollectionHandle<T extends object> implements Collection<T>, Open {
     this.#ended = error;
     for (const child of [...this.#children]) child.closed(error);
     this.client.release(this.id);
-    this.client.forget(this);
     this.#synced.reject(error);
     this.#restored.reject(error);
     this.#update({ ...settled(this.#status), state: "closed", error: error.status });
@@ -291,9 +290,4 @@ function sameError(a: Status | undefined, b: Status | undefined): boolean {
 /** A status without the attempt that does not come any more. */
 function settled({ nextAttempt, ...rest }: CollectionStatus): CollectionStatus {
   return rest;
-}
-
-/** Selectors as commands have them. */
-export function selection({ namespace = "", labelSelector = "", fieldSelector = "" }: Selectors): Required<Selectors> {
-  return { namespace, labelSelector, fieldSelector };
 }

@@ -1,5 +1,6 @@
 import { checkWorker, uint32 } from "./check.js";
-import { Client, type Attach } from "./client.js";
+import { Client } from "./client.js";
+import type { Attach } from "./engine-client.js";
 import { badRequest } from "./errors.js";
 import { identify } from "./identity.js";
 import { lazy, type WatchglassClient } from "./lazy.js";

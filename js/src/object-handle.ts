@@ -1,5 +1,5 @@
-import { statusError, unexpected, type Client, type Open } from "./client.js";
 import { Deferred } from "./deferred.js";
+import { statusError, unexpected, type EngineClient, type Open } from "./engine-client.js";
 import { closedError, internalError, messageOf, type WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { toObject } from "./object.js";
@@ -11,7 +11,7 @@ const forgotten =
   typeof FinalizationRegistry === "function" ? new FinalizationRegistry<Reference<any>>((reference) => reference.close()) : undefined;
 
 /** Takes a reference to an object. */
-export function openObject<T extends object>(client: Client, resource: string, key: string, options: ObjectOptions = {}): ObjectHandle<T> {
+export function openObject<T extends object>(client: EngineClient, resource: string, key: string, options: ObjectOptions = {}): ObjectHandle<T> {
   const reference = new Reference<T>(client, resource, key, options.owner ?? "");
   const handle = new Handle(reference);
   forgotten?.register(handle, reference, reference);
@@ -65,7 +65,7 @@ class Handle<T extends object> implements ObjectHandle<T> {
 
 /** One reference at the engine, and what the engine says of the object. */
 class Reference<T extends object> implements Open {
-  readonly #client: Client;
+  readonly #client: EngineClient;
   readonly #id: number;
   readonly #resource: string;
   readonly #key: string;
@@ -83,7 +83,7 @@ class Reference<T extends object> implements Open {
   exists: boolean | undefined;
   state: State = "connecting";
 
-  constructor(client: Client, resource: string, key: string, owner: string) {
+  constructor(client: EngineClient, resource: string, key: string, owner: string) {
     this.#client = client;
     this.#resource = resource;
     this.#key = key;

@@ -1,6 +1,6 @@
-import { writeSubscriptionStatus } from "./edge/frames.js";
 import type { Status } from "./types.js";
 import { Writer } from "./wire/codec.js";
+import { writeSubscriptionStatus } from "./wire/status.js";
 
 /** An answer takes no longer than this, and has no more bytes. */
 const patience = 5_000;

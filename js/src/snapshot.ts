@@ -1,7 +1,6 @@
-import { statusError, unexpected, type Client, type Open } from "./client.js";
-import type { CollectionHandle } from "./collection.js";
 import { Deferred } from "./deferred.js";
 import { batchBytes } from "./engine.js";
+import { statusError, unexpected, type EngineClient, type Open, type OpenCollection } from "./engine-client.js";
 import { badRequest, protocolError, WatchglassError } from "./errors.js";
 import type { Position, SnapshotChunk, SnapshotOptions, Status } from "./types.js";
 import { maxMessage } from "./wire/codec.js";
@@ -35,7 +34,7 @@ class Answers implements Open {
 }
 
 /** Reads the chunks of a collection's state, each when the one before it is done with. */
-export async function* takeSnapshot(collection: CollectionHandle<any>, options: SnapshotOptions): AsyncGenerator<SnapshotChunk, void, void> {
+export async function* takeSnapshot(collection: OpenCollection, options: SnapshotOptions): AsyncGenerator<SnapshotChunk, void, void> {
   collection.check();
   const { client } = collection;
   const { resourceVersion, source }: Position = options.since ?? { resourceVersion: "0", source: "" };
@@ -68,7 +67,7 @@ export interface ChunkHead {
 }
 
 /** Hands what was kept to a collection that was opened for it. Resolves when the engine has seen all of it; rejects when it cannot be a snapshot. */
-export async function restore(client: Client, collection: number, chunks: Iterable<Uint8Array | ChunkHead>): Promise<void> {
+export async function restore(client: EngineClient, collection: number, chunks: Iterable<Uint8Array | ChunkHead>): Promise<void> {
   let refused: WatchglassError | undefined;
   for (const chunk of chunks) {
     const { data, body } = chunk instanceof Uint8Array ? { data: chunk, body: 0 } : chunk;

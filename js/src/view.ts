@@ -1,11 +1,10 @@
-import { uint32 } from "./check.js";
-import { statusError, unexpected, type Open } from "./client.js";
-import { selection, type CollectionHandle } from "./collection.js";
+import { selection, uint32 } from "./check.js";
 import { Deferred } from "./deferred.js";
+import { statusError, unexpected, type Open, type OpenCollection } from "./engine-client.js";
 import { badRequest, closedError, protocolError, type WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { toRow } from "./object.js";
-import type { KubeObject, Row, Status, View, ViewOptions, ViewSnapshot, ViewState } from "./types.js";
+import type { Row, Status, View, ViewOptions, ViewSnapshot, ViewState } from "./types.js";
 import type { Edit, Output } from "./wire/outputs.js";
 
 const defaultLimit = 100;
@@ -36,7 +35,7 @@ const queryErrors = new Set([400, 404, 422]);
  * recover, or for another query.
  */
 export class ViewHandle implements View {
-  readonly #collection: CollectionHandle<KubeObject>;
+  readonly #collection: OpenCollection;
   readonly #listeners = new Listeners();
   readonly #notify = (): void => this.#listeners.call();
   #current: Window | undefined;
@@ -49,7 +48,7 @@ export class ViewHandle implements View {
   readonly #siblings: Set<ViewHandle>;
 
   /** Siblings are the open views of the collection, which the view joins until it ends. */
-  constructor(collection: CollectionHandle<any>, options: ViewOptions, siblings: Set<ViewHandle>) {
+  constructor(collection: OpenCollection, options: ViewOptions, siblings: Set<ViewHandle>) {
     this.#collection = collection;
     this.#siblings = siblings;
     this.#options = options;
@@ -174,7 +173,7 @@ interface WindowEvents {
 
 /** One window at the engine, and the copy of its rows. */
 class Window implements Open {
-  readonly #collection: CollectionHandle<KubeObject>;
+  readonly #collection: OpenCollection;
   readonly #events: WindowEvents;
   readonly #id: number;
   #options: ViewOptions;
@@ -183,7 +182,7 @@ class Window implements Open {
   // no frames one patch waits, and no page takes more than one for a frame.
   readonly #grant = (): void => this.#collection.client.send({ type: "GrantView", view: this.#id });
 
-  constructor(collection: CollectionHandle<KubeObject>, options: ViewOptions, events: WindowEvents) {
+  constructor(collection: OpenCollection, options: ViewOptions, events: WindowEvents) {
     checkRange(options.offset ?? 0, options.limit ?? defaultLimit);
     this.#collection = collection;
     this.#options = { ...options };

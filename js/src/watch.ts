@@ -1,6 +1,5 @@
-import { checkMatch, checkPolicy, uint32 } from "./check.js";
-import { statusError, unexpected, type Open } from "./client.js";
-import { selection, type CollectionHandle } from "./collection.js";
+import { checkMatch, checkPolicy, selection, uint32 } from "./check.js";
+import { statusError, unexpected, type Open, type OpenCollection } from "./engine-client.js";
 import { WatchglassError } from "./errors.js";
 import { toObject } from "./object.js";
 import type { ResourceVersion, Status, WatchEnd, WatchEvent, WatchOptions } from "./types.js";
@@ -21,7 +20,7 @@ interface Waiter<T extends object> {
  * loop holds a bounded number of them.
  */
 export class WatchIterator<T extends object> implements AsyncIterableIterator<WatchEvent<T>>, Open {
-  readonly #collection: CollectionHandle<T>;
+  readonly #collection: OpenCollection;
   readonly #options: WatchOptions;
   readonly #credit: number;
   readonly #id: number = -1;
@@ -36,7 +35,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
   #resumeFrom: ResourceVersion;
   #received = false;
 
-  constructor(collection: CollectionHandle<T>, options: WatchOptions) {
+  constructor(collection: OpenCollection, options: WatchOptions) {
     this.#collection = collection;
     this.#options = { ...options };
     this.#credit = Math.max(1, uint32("credit", options.credit ?? defaultCredit));

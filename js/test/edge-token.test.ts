@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { writeSubscriptionStatus } from "../src/edge/frames.js";
+import { writeSubscriptionStatus } from "../src/wire/status.js";
 import { feeds, inPart, parseClusters, place, route, type Place, type Wanted } from "../src/edge/places.js";
 import { region, upstreamOf } from "../src/edge/regions.js";
 import { parseKeys, verify, type Claims } from "../src/edge/token.js";

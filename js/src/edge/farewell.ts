@@ -1,6 +1,6 @@
 import type { Status } from "../types.js";
 import { Writer } from "../wire/codec.js";
-import { writeSubscriptionStatus } from "./frames.js";
+import { writeSubscriptionStatus } from "../wire/status.js";
 import { socketPair } from "./platform.js";
 import { refuse } from "./refusal.js";
 import { closeSocket, upgraded, upgradeRefused } from "./sockets.js";

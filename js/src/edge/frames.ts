@@ -4,11 +4,11 @@
 import type { Status } from "../types.js";
 import { concat, Reader, split, Writer } from "../wire/codec.js";
 import { schema } from "../wire/outputs.js";
+import { writeSubscriptionStatus } from "../wire/status.js";
 
 const subscribe = 0x02;
 const pong = 0x86;
 const schemaFrame = 0x11;
-const subscriptionStatus = 0x19;
 const ping = 0x9c;
 
 /** Which histories the messages of a connector speak of, by resource. */
@@ -68,19 +68,6 @@ function subscribed(payload: Uint8Array): Subscribed {
   r.resourceVersion();
   r.resourceVersion();
   return { resource, namespace, metadataOnly: r.bool() };
-}
-
-/** Ends a subscription, or with number zero the connection. */
-export function writeSubscriptionStatus(w: Writer, subscription: number, status: Status): void {
-  w.frame(subscriptionStatus, () => {
-    w.uvarint(subscription);
-    w.uvarint(status.code);
-    w.text(status.reason);
-    w.text(status.message);
-    w.text(status.cause ?? "");
-    w.uvarint(status.retryAfterSeconds ?? 0);
-    w.text(status.continue ?? "");
-  });
 }
 
 /** Asks a reader how far it has come. */

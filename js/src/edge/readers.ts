@@ -5,7 +5,7 @@ import { writeCommand, type Command } from "../wire/commands.js";
 import { readOutput } from "../wire/outputs.js";
 import { Backlog, type Owing, type Ping } from "./backlog.js";
 import { turnAway } from "./farewell.js";
-import { countFrames, pongs, refuseSubscriptions, writePing, writeSubscriptionStatus, type Subscribed } from "./frames.js";
+import { countFrames, pongs, refuseSubscriptions, writePing, type Subscribed } from "./frames.js";
 import type { Counters } from "./counters.js";
 import { covers, scopes, type Grant } from "./grant.js";
 import type { Holdings } from "./holdings.js";
@@ -15,6 +15,7 @@ import { inPart } from "./places.js";
 import { socketPair, type HibernatableSocket, type ObjectState } from "./platform.js";
 import { refuse, status } from "./refusal.js";
 import { closeSocket, expired, keepWith, protocolBroken, send, tooLong, upgraded, upgradeRefused } from "./sockets.js";
+import { writeSubscriptionStatus } from "../wire/status.js";
 
 const tag = "reader";
 

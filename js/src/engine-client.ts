@@ -1,0 +1,210 @@
+import { Deferred } from "./deferred.js";
+import { batchBytes, idsPerMember, type MemberEvents, type Seat } from "./engine.js";
+import { internalError, messageOf, protocolError, WatchglassError } from "./errors.js";
+import type { Schema, Status } from "./types.js";
+import { split, Writer } from "./wire/codec.js";
+import { writeCommand, type Command } from "./wire/commands.js";
+import { readOutput, type Output } from "./wire/outputs.js";
+
+/** Something that is open at the engine under its own ID. */
+export interface Open {
+  /** Receives an output that carries the ID. */
+  receive(output: Output): void;
+  /** The engine was replaced. The new one does not know the ID. */
+  restarted(status: Status): void;
+  /** The engine does not answer and is about to be replaced. Its state may be old. */
+  silent?(status: Status): void;
+  /** The client ended, and this with it. */
+  closed(error: WatchglassError): void;
+}
+
+/** What the watches, windows and snapshots of a collection need of it. */
+export interface OpenCollection {
+  readonly id: number;
+  readonly client: EngineClient;
+  readonly schema: Schema | undefined;
+  readonly metadataOnly: boolean;
+  /** Throws when the collection has ended. */
+  check(): void;
+  /** The child ends with the collection. */
+  adopt(child: Open): void;
+  disown(child: Open): void;
+}
+
+/** Joins an engine, wherever it runs. */
+export type Attach = (events: MemberEvents) => Seat | Promise<Seat>;
+
+/** One program's side of an engine: assigns IDs, sends commands, and routes outputs to what is open under their IDs. */
+export class EngineClient {
+  readonly #open = new Map<number, Open>();
+  readonly #writer = new Writer();
+  readonly #onClose: (() => void)[] = [];
+  #seat!: Seat;
+  #lastId = 0;
+  #flushing = false;
+  #closed: WatchglassError | undefined;
+
+  private constructor() {}
+
+  /** Rejects when no engine can be joined. */
+  static async attach(attach: Attach, token: () => Promise<string>): Promise<EngineClient> {
+    const client = new EngineClient();
+    client.#seat = await attach({
+      frames: (frames) => client.#receive(frames),
+      restarted: (message) => client.#restarted(message),
+      silent: (message) => client.#silent(message),
+      failed: (message) => client.end(internalError(message)),
+      token,
+    });
+    if (client.#closed) throw client.#closed;
+    return client;
+  }
+
+  /** The first ID of this client. IDs are unique among all members of an engine. */
+  get baseId(): number {
+    return this.#id(0);
+  }
+
+  /** Throws when the client has ended or has no ID left. */
+  check(): void {
+    if (this.#closed) throw this.#closed;
+    if (this.#open.size >= idsPerMember - 1) throw internalError(`more than ${idsPerMember - 1} watches, views and requests are open at once`);
+  }
+
+  /** Calls a function when the client ends. */
+  onClose(act: () => void): void {
+    this.#onClose.push(act);
+  }
+
+  /** Assigns an ID to something that is to be opened. */
+  register(open: Open): number {
+    this.check();
+    do {
+      this.#lastId = (this.#lastId + 1) % idsPerMember;
+    } while (this.#open.has(this.#id(this.#lastId)));
+    const id = this.#id(this.#lastId);
+    this.#open.set(id, open);
+    return id;
+  }
+
+  /** Frees an ID. Outputs that still carry it are dropped. */
+  release(id: number): void {
+    this.#open.delete(id);
+  }
+
+  /** Sends a command, together with all others of the current task and its promises. Does nothing after the end. */
+  send(command: Command): void {
+    if (this.#closed) return;
+    writeCommand(this.#writer, command);
+    // A step has room for batchBytes, and for one command of any size besides.
+    if (this.#writer.length > batchBytes) return this.#seat.send(this.#writer.take());
+    if (this.#flushing) return;
+    this.#flushing = true;
+    queueMicrotask(() => {
+      this.#flushing = false;
+      if (!this.#closed && this.#writer.length > 0) this.#seat.send(this.#writer.take());
+    });
+  }
+
+  /** Sends a command and resolves with its reply. A replaced engine receives the command again. */
+  request(command: (id: number) => Command): Promise<Output> {
+    const answer = new Deferred<Output>();
+    if (this.#closed) {
+      answer.reject(this.#closed);
+      return answer.promise;
+    }
+    const id = this.register({
+      receive: (output) => {
+        this.release(id);
+        if (output.type === "ErrorReply") answer.reject(statusError(output.status));
+        else answer.resolve(output);
+      },
+      restarted: () => this.send(command(id)),
+      closed: (error) => answer.reject(error),
+    });
+    this.send(command(id));
+    return answer.promise;
+  }
+
+  /** Ends the client and everything that is open. Later calls do nothing. */
+  end(error: WatchglassError): void {
+    if (this.#closed) return;
+    // In the order of opening: a collection ends its watches and views, which are not visited again.
+    for (const open of this.#open.values()) open.closed(error);
+    this.#open.clear();
+    this.#closed = error;
+    this.#seat?.leave();
+    for (const act of this.#onClose) act();
+  }
+
+  #id(serial: number): number {
+    return this.#seat.member * idsPerMember + serial;
+  }
+
+  #receive(frames: Uint8Array): void {
+    if (this.#closed) return;
+    try {
+      for (const frame of split(frames)) {
+        const output = readOutput(frame);
+        if (output) this.#open.get(idOf(output))?.receive(output);
+      }
+    } catch (error) {
+      this.end(error instanceof WatchglassError ? error : internalError(messageOf(error), error));
+    }
+  }
+
+  #silent(message: string): void {
+    if (this.#closed) return;
+    const status: Status = { code: 504, reason: "Timeout", message };
+    for (const open of [...this.#open.values()]) open.silent?.(status);
+  }
+
+  #restarted(message: string): void {
+    if (this.#closed) return;
+    this.#writer.take(); // these commands were for the old engine
+    const status: Status = { code: 500, reason: "InternalError", message: `the engine broke and was restarted: ${message}` };
+    // In the order of opening: a collection comes before its watches and views.
+    for (const open of [...this.#open.values()]) open.restarted(status);
+  }
+}
+
+function idOf(output: Output): number {
+  switch (output.type) {
+    case "CollectionState":
+    case "CollectionSchema":
+    case "CollectionError":
+      return output.collection;
+    case "WatchEvents":
+    case "WatchClosed":
+      return output.watch;
+    case "ViewPatch":
+      return output.view;
+    case "ObjectChanged":
+    case "ObjectState":
+      return output.handle;
+    case "Rejected":
+      return output.id;
+    case "ObjectReply":
+    case "ListReply":
+    case "InspectReply":
+    case "ErrorReply":
+    case "SnapshotChunk":
+      return output.request;
+    case "SendReader":
+    case "CloseReader":
+    case "KeptReader":
+    case "ReaderStalled":
+      return output.reader;
+  }
+  return -1;
+}
+
+/** The error of a reply. */
+export function statusError(status: Status | undefined): WatchglassError {
+  return status ? new WatchglassError(status) : internalError("the engine refused and gave no reason");
+}
+
+/** The error of an output that does not answer the command. */
+export function unexpected(output: Output): WatchglassError {
+  return protocolError(`${output.type} is not an answer to what was asked`);
+}

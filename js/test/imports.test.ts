@@ -1,0 +1,37 @@
+// How the modules of the package may import each other.
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { test } from "node:test";
+import { packaged } from "./paths.js";
+
+const src = packaged("src");
+
+/** The relative imports of each module, types included. */
+const imports = new Map<string, string[]>();
+for (const path of readdirSync(src, { recursive: true, encoding: "utf8" })) {
+  if (!path.endsWith(".ts")) continue;
+  const text = readFileSync(join(src, path), "utf8");
+  const found = [...text.matchAll(/^(?:import|export|\}).* from "(\.[^"]+)\.js";$|import\("(\.[^"]+)\.js"\)/gm)];
+  imports.set(path, found.map(([, name, lazy]) => join(dirname(path), `${name ?? lazy}.ts`)));
+}
+
+test("no module imports itself, directly or through others", () => {
+  assert.ok(imports.size > 50, `${imports.size} modules`);
+  const done = new Set<string>();
+  const visit = (path: string, way: string[]): void => {
+    assert.ok(!way.includes(path), `an import cycle: ${[...way, path].join(" > ")}`);
+    if (done.has(path)) return;
+    for (const next of imports.get(path) ?? []) visit(next, [...way, path]);
+    done.add(path);
+  };
+  for (const path of imports.keys()) visit(path, []);
+});
+
+test("only the edge entry imports the edge", () => {
+  for (const [path, names] of imports) {
+    if (path === "edge.ts" || path.startsWith("edge/")) continue;
+    assert.deepEqual(names.filter((name) => name.startsWith("edge/")), [], relative(".", path));
+  }
+});
