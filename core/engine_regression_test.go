@@ -288,7 +288,7 @@ func TestLateChangesAreNoProgress(t *testing.T) {
 	for _, state := range []wire.CollectionState{r.state(), l.state()} {
 		require.Equal(t, wire.Stale, state.State)
 		require.EqualValues(t, rv, state.ResourceVersion, "what comes is taken")
-		require.Contains(t, state.Status.Message, "lags behind")
+		require.Contains(t, state.Status.Message, "is lagging")
 	}
 	require.Zero(t, r.inspect("reconnects"), "it is not taken for dead")
 

@@ -137,7 +137,7 @@ func TestR11_BodyThatIsDamaged(t *testing.T) {
 			var f wire.ErrorReply
 			require.NoError(t, f.Parse(again.seen[wire.TypeErrorReply][0]))
 			require.EqualValues(t, 410, f.Status.Code)
-			require.Contains(t, f.Status.Message, "not to be whole, list it anew")
+			require.Contains(t, f.Status.Message, "incomplete or invalid; list again")
 			require.NotContains(t, f.Status.Message, "not as it was kept", "the cause may name an object")
 			require.Len(t, again.seen[wire.TypeRejected], 1)
 			var rejected wire.Rejected

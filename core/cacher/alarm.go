@@ -2,18 +2,18 @@ package cacher
 
 import "container/heap"
 
-// alarm is a time at which something is due for a watch.
+// alarm is a time at which a watch needs attention.
 type alarm struct {
 	millis int64
 	of     *registration
-	slot   int // in the heap, from one on; zero when not set
+	slot   int // 1 + index in the heap; zero if not set
 }
 
-// alarms are those that are set, earliest first, and of equal ones that of the
-// older watch.
+// alarms are the alarms that are set, ordered by time and then by the age of the
+// watch.
 type alarms []*alarm
 
-// set makes the alarm go off at a time, or never when that is zero.
+// set sets the time of an alarm, or unsets it if millis is zero.
 func (s *alarms) set(a *alarm, millis int64) {
 	a.millis = millis
 	switch {
@@ -26,7 +26,7 @@ func (s *alarms) set(a *alarm, millis int64) {
 	}
 }
 
-// first is when the first goes off, or zero.
+// first returns the earliest time, or zero.
 func (s alarms) first() int64 {
 	if len(s) == 0 {
 		return 0
@@ -34,8 +34,8 @@ func (s alarms) first() int64 {
 	return s[0].millis
 }
 
-// take unsets the alarm that goes off first if its time is before end, and
-// returns whose it is, or nil.
+// take unsets the earliest alarm if its time is before end, and returns its
+// watch. Otherwise it returns nil.
 func (s *alarms) take(end int64) *registration {
 	if len(*s) == 0 || (*s)[0].millis >= end {
 		return nil
@@ -43,7 +43,7 @@ func (s *alarms) take(end int64) *registration {
 	return heap.Pop(s).(*alarm).of
 }
 
-// Len, Less, Swap, Push and Pop are for container/heap.
+// Len, Less, Swap, Push and Pop implement heap.Interface.
 func (s alarms) Len() int { return len(s) }
 
 func (s alarms) Less(i, j int) bool {

@@ -6,14 +6,15 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A body may be the difference from the body of an earlier version of its
-// object, its base. The versions that follow one another in the history keep
-// one base for a while: the base of a version is that of the version before, or
-// the version before itself, unless its body stands for itself or brings its
-// base along. Version and base are compressed with the same dictionary.
+// A body may be a delta from the body of an earlier version of the same object,
+// its base. Consecutive versions in the history share a base for a while: the
+// base of a version is the base of the previous version, or the previous version
+// itself. Exceptions are complete bodies and bodies that arrive together with
+// their base. A version and its base are compressed with the same dictionary.
 
-// Bases names the bases of the collection: while the name is the same, every
-// version of every object has the same base for ever. Zero is no name.
+// Bases identifies the assignment of bases in the collection. As long as it is
+// the same, every version of every object has the same base. Zero means that it
+// has no identity.
 func (c *Cacher) Bases() uint64 {
 	if c.bases == 0 {
 		return 0
@@ -21,8 +22,8 @@ func (c *Cacher) Bases() uint64 {
 	return max(c.bases+uint64(c.generation), 1)
 }
 
-// BaseFor returns the version that the next body of an object can be the
-// difference from, without a count; zero when it has to stand for itself.
+// BaseFor returns the version that the next body of an object may be a delta
+// from, or zero if that body must be complete. It adds no reference.
 func (c *Cacher) BaseFor(key api.Key) store.Ref {
 	base := c.baseBeside(c.state.Get(key))
 	if base == 0 || c.heap.Dictionary(base) != c.dictionaries.current.number {
@@ -31,7 +32,8 @@ func (c *Cacher) BaseFor(key api.Key) store.Ref {
 	return base
 }
 
-// baseBeside is the base that a version brings into play: its own, or itself.
+// baseBeside returns the base that the successor of a version may use: the
+// version's own base, or the version itself.
 func (c *Cacher) baseBeside(ref store.Ref) store.Ref {
 	if ref == 0 {
 		return 0
@@ -45,9 +47,8 @@ func (c *Cacher) baseBeside(ref store.Ref) store.Ref {
 	return ref
 }
 
-// base finds or makes the base of an object that is put in, with a count, given
-// the version held. The status says that it is not here and was not brought
-// along.
+// base returns the base of an object to be stored, with a reference, given the
+// current version. It fails if the base is neither stored nor part of p.
 func (c *Cacher) base(p *Put, previous store.Ref) (store.Ref, *api.Status) {
 	if p.Base.ResourceVersion == 0 {
 		return 0, nil
@@ -58,11 +59,11 @@ func (c *Cacher) base(p *Put, previous store.Ref) (store.Ref, *api.Status) {
 	return c.makeBase(p)
 }
 
-// makeBase stores the base that was brought along.
+// makeBase stores the base that is part of p.
 func (c *Cacher) makeBase(p *Put) (store.Ref, *api.Status) {
 	if p.Base.Body.Codec == api.NoBody {
 		return 0, api.Protocol("the body of " + string(p.Envelope.Key()) + " at version " + p.ResourceVersion.String() +
-			" is the difference from version " + p.Base.ResourceVersion.String() + ", which is not here")
+			" is a delta from version " + p.Base.ResourceVersion.String() + ", which is missing")
 	}
 	c.scratch = wire.AppendEnvelope(c.scratch[:0], &api.Object{Key: p.Envelope.Key(), Body: p.Base.Body})
 	return c.heap.Put(store.Version{
@@ -71,7 +72,8 @@ func (c *Cacher) makeBase(p *Put) (store.Ref, *api.Status) {
 	}), nil
 }
 
-// isBase: a version is the base meant, with the very bytes if they are given.
+// isBase reports whether a version is the given base. If the base has a body, the
+// bytes must be equal.
 func (c *Cacher) isBase(ref store.Ref, base *wire.Base) bool {
 	if c.heap.ResourceVersion(ref) != base.ResourceVersion || c.heap.Dictionary(ref) != c.dictionaries.current.number {
 		return false
@@ -83,8 +85,8 @@ func (c *Cacher) isBase(ref store.Ref, base *wire.Base) bool {
 	return body.Codec == base.Body.Codec && string(body.Data) == string(base.Body.Data)
 }
 
-// Base is the body that a version's is the difference from; it is compressed
-// with the same dictionary. The zero body when there is none.
+// Base returns the body that the body of ref is a delta from, which is compressed
+// with the same dictionary. It returns the zero Body if there is none.
 func (c *Cacher) Base(ref store.Ref) api.Body {
 	if base := c.heap.Base(ref); base != 0 {
 		return c.heap.Envelope(base).Body()

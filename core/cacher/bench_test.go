@@ -25,14 +25,14 @@ func benchWorld(n int) (*cacher.Cacher, []*cacher.Put) {
 	return c, puts
 }
 
-// BenchmarkApply is one change of one of 30,000 objects.
+// BenchmarkApply measures one change of one of 30,000 objects.
 func BenchmarkApply(b *testing.B) {
 	c, puts := benchWorld(30_000)
 	benchChanges(b, c, puts)
 }
 
-// benchChanges reports the time of the processor too, which means something on
-// a machine that does other things as well.
+// benchChanges also reports processor time, which is meaningful on a busy
+// machine.
 func benchChanges(b *testing.B, c *cacher.Cacher, puts []*cacher.Put) {
 	runtime.GC()
 	b.ReportAllocs()
@@ -54,8 +54,8 @@ func cpuNanos() int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// Watches of distinct selectors. Each change concerns ten of them, be there ten
-// or ten thousand.
+// Watches with distinct selectors. Each change matches ten of them, however many
+// there are.
 var selectors = []struct {
 	name  string
 	watch func(i, of int) cacher.WatchOptions
@@ -100,7 +100,7 @@ func benchWatch(c *cacher.Cacher, opt cacher.WatchOptions, seen *int) (opened *w
 	return opened
 }
 
-// BenchmarkDispatch is one change among many watches.
+// BenchmarkDispatch measures one change among many watches.
 func BenchmarkDispatch(b *testing.B) {
 	for _, s := range selectors {
 		for _, watches := range []int{10, 10_000} {
@@ -117,7 +117,7 @@ func BenchmarkDispatch(b *testing.B) {
 	}
 }
 
-// BenchmarkTick is a second in the life of idle watches.
+// BenchmarkTick measures one second of idle watches.
 func BenchmarkTick(b *testing.B) {
 	for _, watches := range []int{10, 10_000} {
 		b.Run(strconv.Itoa(watches), func(b *testing.B) {
@@ -136,8 +136,8 @@ func BenchmarkTick(b *testing.B) {
 	}
 }
 
-// BenchmarkOpenClose opens watches and closes them, in the order of opening. An
-// operation is one watch; B/watch is what one takes that is open and idle.
+// BenchmarkOpenClose opens watches and closes them in the same order. An
+// operation is one watch; B/watch is the memory of an idle watch.
 func BenchmarkOpenClose(b *testing.B) {
 	for _, watches := range []int{100, 10_000} {
 		b.Run(strconv.Itoa(watches), func(b *testing.B) {
@@ -174,7 +174,7 @@ func heapBytes() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// BenchmarkRelist is a list of 30,000 objects of which none has changed.
+// BenchmarkRelist measures a list of 30,000 unchanged objects.
 func BenchmarkRelist(b *testing.B) {
 	c, puts := benchWorld(30_000)
 	b.ReportAllocs()
@@ -188,8 +188,8 @@ func BenchmarkRelist(b *testing.B) {
 	}
 }
 
-// BenchmarkList is the first page of a list, at the newest version and a
-// thousand changes ago.
+// BenchmarkList measures the first page of a list, at the newest version and a
+// thousand changes earlier.
 func BenchmarkList(b *testing.B) {
 	for _, rv := range []string{"", "1"} {
 		b.Run("at "+strconv.Quote(rv), func(b *testing.B) {

@@ -5,16 +5,15 @@ const (
 	maxBudgetMillis       = 100
 )
 
-// budget is the time that dispatch may wait for slow consumers: it accrues
-// with the clock, and what is taken and not used comes back (rule C27).
+// budget is the time that dispatch may wait for slow consumers. It accrues with
+// the clock, and unused time is returned to it (rule C27).
 type budget struct {
 	millis int64
-	// since is up to when time has been accrued, in whole seconds from the
-	// start of the clock.
+	// since is the time up to which the budget has accrued, in whole seconds.
 	since int64
 }
 
-// take takes all there is.
+// take returns the available time and empties the budget.
 func (b *budget) take(now int64) int64 {
 	if seconds := (now - b.since) / 1000; seconds > 0 {
 		b.giveBack(seconds * budgetPerSecondMillis)

@@ -9,29 +9,28 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Config of a cacher; zeros take defaults.
+// Config configures a Cacher. Zero fields take defaults.
 type Config struct {
 	Schema  api.Schema
 	History history.Limits
 	Seed    uint64
-	// Bases makes up the name of the bases together with the number of lists;
-	// two cachers that are fed differently must not have the same. Zero is for
-	// those whose bases nobody needs a name for.
+	// Bases is a seed for [Cacher.Bases]. Cachers with different input must use
+	// different values. Zero disables the identity.
 	Bases uint64
 }
 
-// Observer sees every change, after it is applied and before any watch does.
+// Observer is notified of every change after the cacher applied it and before any
+// watch receives it.
 type Observer interface {
-	// Changed tells of one change. The event's versions are alive during the
-	// call, and the number stands for the object until it returns, even of one
-	// that is gone.
+	// Changed reports one change. The event's versions are valid during the call.
+	// So is the object's ID, even if the object was deleted.
 	Changed(id store.ID, e *history.Event)
-	// Replaced tells that a list has become the state, in which everything may
-	// be different and every object has another number.
+	// Replaced reports that a list replaced the state. Any object may have
+	// changed, and all IDs are new.
 	Replaced()
 }
 
-// Cacher is one collection.
+// Cacher is the cache of one collection.
 type Cacher struct {
 	schema  api.Schema
 	heap    *store.Heap
@@ -45,29 +44,29 @@ type Cacher struct {
 	rv      api.ResourceVersion
 	ready   bool
 	now     int64
-	// generation counts the lists; progressed is when the upstream side was
-	// last heard of.
+	// generation counts the lists. progressed is the time of the last progress
+	// report from the source.
 	generation int
 	progressed int64
-	failure    *api.Status // why nothing is heard since; nil when that is not known
+	failure    *api.Status // why there has been no progress since; nil if unknown
 
 	dictionaries dictionaries
 
 	faults      faults
-	damage      *api.Status // that every read fails with, as what was restored is not whole
+	damage      *api.Status // error of every read after the restored state turned out to be invalid
 	damageCause *api.Status
 	observers   []Observer
 	followers   []*Follower
 	followed    watcher.Index[*Follower]
-	awaiting    []*Follower // news
+	awaiting    []*Follower // followers to wake on the next update
 	waits       []wait
-	held        bool // waits do not end
-	prompted    bool // somebody else waits
+	held        bool // a revision is incomplete, so waits must not end
+	prompted    bool // a follower waits for a newer version
 	scratch     []byte
 	dispatcher
 }
 
-// New makes an empty cacher, not ready.
+// New returns an empty cacher that is not ready.
 func New(cfg Config) *Cacher {
 	c := &Cacher{schema: cfg.Schema, bases: cfg.Bases, heap: store.NewHeap()}
 	c.state = store.New(c.heap)
@@ -81,20 +80,19 @@ func New(cfg Config) *Cacher {
 	return c
 }
 
-// Schema describes the objects.
+// Schema returns the schema of the objects.
 func (c *Cacher) Schema() *api.Schema { return &c.schema }
 
-// SetSchema replaces the schema, which is then that of every object that
-// follows. Only for a cacher that holds nothing yet.
+// SetSchema replaces the schema. The cacher must be empty.
 func (c *Cacher) SetSchema(s api.Schema) { c.schema = s }
 
-// Source names the history that the resource versions belong to; empty when it
-// has no name.
+// Source returns the ID of the history that the resource versions belong to, or
+// "" if it is unknown.
 func (c *Cacher) Source() string { return c.source }
 
-// SetSource names the history of the list that EndList is about to commit. When
-// it is another than before, versions start over, and watches end: what they
-// have seen does not lead to what comes.
+// SetSource sets the ID of the history of the list that EndList is about to
+// commit. A different ID means that resource versions are not comparable with
+// earlier ones, so all watches end.
 func (c *Cacher) SetSource(source string) {
 	if source == c.source {
 		return
@@ -107,28 +105,29 @@ func (c *Cacher) SetSource(source string) {
 }
 
 func otherHistory() *api.Status {
-	return wire.WatchEndHistoryLost.Expired("the resource versions of the collection belong to another history now, list anew")
+	return wire.WatchEndHistoryLost.Expired("the resource versions of the collection now belong to a different history; list again")
 }
 
 // Ready reports whether a first list has been committed.
 func (c *Cacher) Ready() bool { return c.ready }
 
-// ResourceVersion is the newest version applied.
+// ResourceVersion returns the newest version applied.
 func (c *Cacher) ResourceVersion() api.ResourceVersion { return c.rv }
 
-// Generation counts the lists that have replaced the state. Positions in the
-// window do not carry over from one to the next.
+// Generation returns how many lists have replaced the state. Positions in the
+// window are not comparable across generations.
 func (c *Cacher) Generation() int { return c.generation }
 
-// Progressed is when the upstream side last said that nothing was missing, in
-// milliseconds. ResourceVersion may have moved on since, by changes.
+// Progressed returns the time in milliseconds at which the source last confirmed
+// that no change was missing. Later changes may have advanced ResourceVersion
+// since.
 func (c *Cacher) Progressed() int64 { return c.progressed }
 
-// Len is the number of objects.
+// Len returns the number of objects.
 func (c *Cacher) Len() int { return c.state.Len() }
 
-// Count is the number of objects that a filter covers, whether or not its
-// selectors match them.
+// Count returns the number of objects in the filter's scope and shard, regardless
+// of its selectors.
 func (c *Cacher) Count(f *watcher.Filter) (n int) {
 	if f.CoversAll() {
 		return c.Len()
@@ -144,47 +143,49 @@ func (c *Cacher) Count(f *watcher.Filter) (n int) {
 	return n
 }
 
-// Heap is where the versions lie.
+// Heap returns the heap that stores the versions.
 func (c *Cacher) Heap() *store.Heap { return c.heap }
 
-// Window is the history.
+// Window returns the history.
 func (c *Cacher) Window() *history.Window { return c.window }
 
-// Get returns the current version of a key without a count, or zero.
+// Get returns the current version of a key, or zero. It adds no reference.
 func (c *Cacher) Get(key api.Key) store.Ref { return c.state.Get(key) }
 
-// State is the current state, for reading. After each list it is another one.
+// State returns the current state for reading. Each list replaces it by a new
+// store.
 func (c *Cacher) State() *store.Store { return c.state }
 
-// Ascend calls yield for the current versions from a key on, in key order and
-// without counts, until it returns false.
+// Ascend yields the current versions from a key on, in key order, until yield
+// returns false. It adds no references.
 func (c *Cacher) Ascend(from api.Key, yield func(store.Ref) bool) { c.state.Ascend(from, yield) }
 
-// Put is an object to be stored: the envelope as it travels, and the labels.
+// Put is an object version to be stored.
 type Put struct {
 	ResourceVersion api.ResourceVersion
 	Flags           api.Flags
 	Labels          api.Labels
-	// LabelSet, unless it is zero, is the number that the labels have in the
-	// heap, for who knows it; it is in use, and Labels are not looked at.
+	// LabelSet, if not zero, is the ID of the label set in the heap, which must
+	// be in use. Labels is then ignored.
 	LabelSet uint32
 	Envelope wire.Envelope
-	// Body, for Apply, is what comes behind the envelope, of one that is in two
-	// parts. Either may alias the heap.
+	// Body, for Apply, is appended to Envelope if the caller has it in a separate
+	// slice. Both may alias the heap.
 	Body []byte
-	// Object, unless it is zero, is the number of the object in the state, for
-	// who knows it.
+	// Object, if not zero, is the ID of the object in the state. It saves a
+	// lookup.
 	Object store.ID
-	// Unchanged, unless it is empty, are cells that are the same in the version
-	// held. Apply finds them out where nobody knows.
+	// Unchanged, if not empty, lists cells that are equal in the current version.
+	// Otherwise Apply compares the versions.
 	Unchanged api.Cells
-	// Base, of a body of codec Delta. Its own body can be left out when the
-	// version held has or is that base.
+	// Base is the base of a body with codec Delta. Its own body is optional if
+	// the current version has or is that base.
 	Base wire.Base
 }
 
-// store makes a version with one count, unless the base of its body is missing.
-// The version held of the object, or zero, is where that is looked for.
+// store stores a version and returns it with one reference. It looks for the base
+// of its body at held, the current version or zero, and fails if the base is
+// missing.
 func (c *Cacher) store(p *Put, held store.Ref) (store.Ref, *api.Status) {
 	base, status := c.base(p, held)
 	if status != nil {
@@ -207,9 +208,9 @@ func (c *Cacher) store(p *Put, held store.Ref) (store.Ref, *api.Status) {
 	}), nil
 }
 
-// Apply makes an object's new version current. A version that is not newer
-// than the one held is a repetition and is ignored. The status says that the
-// base of its body is not here; nothing has changed then.
+// Apply makes a new version of an object current. It ignores a version that is
+// not newer than the current one. It fails, without any change, if the base of
+// the body is missing.
 func (c *Cacher) Apply(p *Put, now int64) *api.Status {
 	c.now = max(c.now, now)
 	id := p.Object
@@ -246,7 +247,7 @@ func (c *Cacher) Apply(p *Put, now int64) *api.Status {
 	return nil
 }
 
-// unchanged are cells that are the same in the version before, or zero.
+// unchanged returns cells that are equal in the previous version, or zero.
 func (c *Cacher) unchanged(p *Put, previous store.Ref) api.Cells {
 	if p.Unchanged != 0 || previous == 0 {
 		return p.Unchanged
@@ -254,8 +255,8 @@ func (c *Cacher) unchanged(p *Put, previous store.Ref) api.Cells {
 	return p.Envelope.SameCells(c.heap.Envelope(previous))
 }
 
-// Delete takes an object out. A key that is not held is invisible to everyone
-// (rule W29); so is a deletion older than the version held.
+// Delete removes an object. It emits no event if the object does not exist (rule
+// W29) or is newer than the deletion.
 func (c *Cacher) Delete(key api.Key, rv api.ResourceVersion, now int64) {
 	c.now = max(c.now, now)
 	c.mend(key, rv, "deleted")
@@ -267,8 +268,8 @@ func (c *Cacher) Delete(key api.Key, rv api.ResourceVersion, now int64) {
 	c.commit(id, history.Event{ResourceVersion: rv, Previous: c.state.Remove(key), Millis: now})
 }
 
-// commit records a change of an object that the store already shows (rule H12)
-// and takes over the event's count of Previous.
+// commit records a change that the store already contains (rule H12). It takes
+// ownership of the event's reference to Previous.
 func (c *Cacher) commit(id store.ID, e history.Event) {
 	if c.parked != nil {
 		c.makeRoom()
@@ -284,24 +285,24 @@ func (c *Cacher) commit(id store.ID, e history.Event) {
 	c.dispatch()
 }
 
-// Fail says why there is no progress, until there is.
+// Fail records why there is no progress. The next progress clears it.
 func (c *Cacher) Fail(status *api.Status) {
 	c.failure = status
 	c.wakeEveryone()
 }
 
-// Failure is what Fail said, or nil since there was progress.
+// Failure returns the status given to Fail, or nil if there was progress since.
 func (c *Cacher) Failure() *api.Status { return c.failure }
 
-// Progress says that there was nothing beyond rv a moment ago, and that everything
-// up to it has been applied (rule H14). Changes by themselves say no such thing:
-// they may be from long ago.
+// Progress reports that the source was at rv a moment ago and that everything up
+// to rv has been applied (rule H14). Changes alone do not imply this, because
+// they may be old.
 func (c *Cacher) Progress(rv api.ResourceVersion, now int64) {
 	c.Release(rv, now)
 	c.progress()
 }
 
-// Release says that everything up to rv has been applied, and ends a Hold.
+// Release reports that everything up to rv has been applied, and ends a Hold.
 func (c *Cacher) Release(rv api.ResourceVersion, now int64) {
 	c.now = max(c.now, now)
 	c.bury(rv)
@@ -331,18 +332,18 @@ func (c *Cacher) advance(rv api.ResourceVersion) {
 	}
 }
 
-// Observe adds an observer and returns how to remove it.
+// Observe adds an observer and returns a function that removes it.
 func (c *Cacher) Observe(o Observer) (remove func()) {
 	c.observers = append(c.observers, o)
 	return func() { c.observers = without(c.observers, o) }
 }
 
-// NewFilter makes a filter on this collection.
+// NewFilter returns a filter for this collection.
 func (c *Cacher) NewFilter(namespace string, s selector.Selection) (*watcher.Filter, *api.Status) {
 	return watcher.NewFilter(c.heap, &c.schema, namespace, s)
 }
 
-// Tick tells the time in milliseconds.
+// Tick sets the time in milliseconds and performs the work that is due.
 func (c *Cacher) Tick(now int64) {
 	c.now = max(c.now, now)
 	if c.held {
@@ -353,7 +354,7 @@ func (c *Cacher) Tick(now int64) {
 	c.tickDispatcher()
 }
 
-// NextTick is when Tick has something to do, or zero.
+// NextTick returns when Tick has work to do, or zero.
 func (c *Cacher) NextTick() int64 {
 	next := c.dispatcher.nextTick(c.now)
 	for i := range c.waits {
@@ -362,7 +363,7 @@ func (c *Cacher) NextTick() int64 {
 	return next
 }
 
-// earlier is the smaller of two times, of which zero means never.
+// earlier returns the earlier of two times; zero means never.
 func earlier(a, b int64) int64 {
 	if a == 0 || b != 0 && b < a {
 		return b

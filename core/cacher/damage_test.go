@@ -10,14 +10,14 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/objects"
 )
 
-// A part of a restored state that is invalid fails the reads of everyone, and its
-// object is named to no reader (rule B25).
-func TestReadsOfADamagedStateNameNoObject(t *testing.T) {
+// An invalid part of a restored state fails all reads, and the error names no
+// object (rule B25).
+func TestReadErrorsOfACorruptStateNameNoObject(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.BeginList()
 	c.ListObject(objects.Put("team-a/x rv=1"))
 	c.EndList(2, 1000)
-	cause := api.Protocol("team-b/secret-project was kept twice")
+	cause := api.Protocol("team-b/secret-project occurs twice in the restored state")
 	c.Damage(cause)
 	require.Nil(t, c.List(cacher.ListOptions{Namespace: "team-a"}, func(_ *cacher.ListResult, status *api.Status) {
 		require.Same(t, c.Damaged(), status)

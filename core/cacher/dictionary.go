@@ -6,26 +6,25 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// dictionaries are what bodies are compressed with. Every connector has its own, so
-// a cacher that outlives many of them keeps those alone that it has versions of,
-// besides the current one.
+// dictionaries are the compression dictionaries of bodies. Each connector has its
+// own. A cacher keeps those that stored versions use, and the current one.
 type dictionaries struct {
-	known   []dictionary // without number 0, which is none
+	known   []dictionary // without number 0, which means none
 	current dictionary
 	last    uint32 // the newest number
 	bytes   int
 }
 
-// dictionary has a number that no other one ever has: who describes versions to
-// readers remembers the number that it described last.
+// dictionary has a number that is never reused. Sessions remember the number of
+// the dictionary that they sent last.
 type dictionary struct {
 	number uint32
 	data   []byte
 }
 
-// SetDictionary says what the bodies that follow are compressed with; nil for
-// nothing. The bytes are copied, equal ones are kept only once, and all are kept
-// for as long as the heap has a version that they belong to.
+// SetDictionary sets the dictionary of the bodies that follow; nil means none. It
+// copies the bytes. Equal dictionaries share storage as long as the heap has a
+// version that uses them.
 func (c *Cacher) SetDictionary(data []byte) {
 	d := &c.dictionaries
 	if len(data) == 0 {
@@ -45,9 +44,9 @@ func (c *Cacher) SetDictionary(data []byte) {
 	d.bytes += len(data)
 }
 
-// forgetUnused looks at every version. That is done once for each connector, and
-// costs next to nothing beside all that it sends; counting would be done for each
-// version that comes or goes.
+// forgetUnused removes dictionaries that no version uses. It scans all versions,
+// but runs only once per connection; reference counting would cost time for each
+// version.
 func (d *dictionaries) forgetUnused(heap *store.Heap) {
 	used := make([]bool, d.last+1)
 	for number := range heap.Dictionaries {
@@ -61,7 +60,8 @@ func (d *dictionaries) forgetUnused(heap *store.Heap) {
 	})
 }
 
-// Dictionary returns what the body of a version was compressed with.
+// Dictionary returns the dictionary that the body of a version is compressed
+// with.
 func (c *Cacher) Dictionary(ref store.Ref) []byte {
 	number := c.heap.Dictionary(ref)
 	for _, known := range c.dictionaries.known {
@@ -72,11 +72,10 @@ func (c *Cacher) Dictionary(ref store.Ref) []byte {
 	return nil
 }
 
-// CurrentDictionary is the one last set, and the number that the heap has it
-// under.
+// CurrentDictionary returns the dictionary set last and its number in the heap.
 func (c *Cacher) CurrentDictionary() (number uint32, data []byte) {
 	return c.dictionaries.current.number, c.dictionaries.current.data
 }
 
-// DictionaryBytes is the memory that dictionaries take.
+// DictionaryBytes returns the memory of all dictionaries.
 func (c *Cacher) DictionaryBytes() int { return c.dictionaries.bytes }

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A dictionary that no version needs is forgotten, so that a reader that moves from
-// connector to connector does not collect them.
+// An unused dictionary is dropped, so a reader that switches connectors does not
+// accumulate them.
 func TestUnusedDictionariesAreForgotten(t *testing.T) {
 	w := listed(t, 10)
 	w.SetDictionary([]byte("never used"))
@@ -27,8 +27,8 @@ func TestUnusedDictionariesAreForgotten(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// Whatever holds a version can decode it: the history, and a base that only
-// another version refers to.
+// A dictionary stays as long as any version needs it: in the history, or as a
+// base of another version.
 func TestDictionariesOfOldVersionsStay(t *testing.T) {
 	w := listed(t, 10)
 	w.SetDictionary([]byte("one"))

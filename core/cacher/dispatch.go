@@ -10,25 +10,25 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// dispatcher hands events to watches and bookmarks to those that are due. It
-// reads the history behind the store, so that a slow consumer can hold back
-// other consumers for the length of the budget but never the state.
+// dispatcher delivers events to watches, and bookmarks to those that are due. It
+// reads the history behind the store. A slow consumer can therefore delay other
+// consumers within the time budget, but never the state.
 //
-// What an event or a tick costs follows the number of watches that it concerns,
-// not that of those there are. Watches that it concerns are served in the order
-// of their registration.
+// The cost of an event or a tick is proportional to the number of watches it
+// matches, not to the number registered. Watches are served in the order of their
+// registration.
 type dispatcher struct {
 	index      watcher.Index[*registration]
 	watches    map[*watcher.Watcher]*registration
-	dispatched int // position of the next event to hand out
+	dispatched int // position of the next event to dispatch
 	parked     *parked
 	budget     budget
 	jitter     *api.Rand
 	bookmarks  alarms
 	deadlines  alarms
-	ahead      alarms // of watches from a version that has not come; see endLost
-	// bookmarkTick is when bookmarks are handed out next, zero before the
-	// first list.
+	ahead      alarms // watches that start at a future version; see endLost
+	// bookmarkTick is when bookmarks are sent next, or zero before the first
+	// list.
 	bookmarkTick int64
 	counts       watcher.Counts
 }
@@ -42,8 +42,9 @@ type registration struct {
 	ahead    alarm
 }
 
-// parked is an event that some consumers had no room for. Until they have, or
-// the deadline passes and they are terminated, dispatch stands still (rule C26).
+// parked is an event that some consumers have no room for. Dispatch stops until
+// they have room, or until the deadline passes and they are terminated (rule
+// C26).
 type parked struct {
 	event    history.Event
 	blocked  []*registration
@@ -52,12 +53,12 @@ type parked struct {
 
 const (
 	bookmarkTickMillis = 1000
-	// maxBehind bounds the events that wait behind a parked one (rule C23).
-	// The source cannot be held back here, so past it the wait is over.
+	// maxBehind limits the events that wait behind a parked event (rule C23). The
+	// source cannot be slowed down, so exceeding the limit ends the wait.
 	maxBehind = 100
 )
 
-// dispatch hands out events until it has caught up or is parked.
+// dispatch dispatches events until none are left or one is parked.
 func (c *Cacher) dispatch() {
 	for c.parked == nil && c.dispatched < c.window.End() {
 		position := c.dispatched
@@ -66,15 +67,15 @@ func (c *Cacher) dispatch() {
 	}
 }
 
-// makeRoom ends the wait for slow consumers when too much waits behind it: the
-// window, which may halve, must not evict what is not dispatched.
+// makeRoom ends the wait for slow consumers if too many events wait: the window,
+// which may halve, must not evict undispatched events.
 func (c *Cacher) makeRoom() {
 	if c.window.End()-c.dispatched >= min(maxBehind, c.window.Capacity()/2) {
 		c.finishDispatch()
 	}
 }
 
-// finishDispatch hands out everything there is, whoever is blocked.
+// finishDispatch dispatches all events and terminates blocked watches.
 func (c *Cacher) finishDispatch() {
 	for c.parked != nil {
 		c.giveUpParked()
@@ -82,9 +83,9 @@ func (c *Cacher) finishDispatch() {
 	}
 }
 
-// offerAll hands out the events of a relist, which are not in the window. That
-// a version is held in another form now, such as with a body, is no news to a
-// watch.
+// offerAll delivers the events of a relist, which are not in the window. It skips
+// objects whose resource version is unchanged and whose stored form alone
+// differs, for example by a body.
 func (c *Cacher) offerAll(events []history.Event) {
 	for i := range events {
 		if e := &events[i]; !c.sameRevision(e.Current, e.Previous) {
@@ -128,19 +129,19 @@ func (c *Cacher) beginRelist() {
 	}
 }
 
-// endLost ends watches from a version beyond the newest that has not come within
-// three seconds, although the source has just confirmed that it is at an older one.
-// Such a version belongs to a history that was lost, as in a restore from a backup.
-// Without progress nothing is known: the source may be disconnected.
+// endLost ends watches that start at a future version, if the source has not
+// reached it within three seconds and has just confirmed an older one. Such a
+// version belongs to a lost history, as after a restore from a backup. Without
+// progress the watch stays open, because the source may be disconnected.
 func (c *Cacher) endLost() {
 	for r := c.ahead.take(c.now + 1); r != nil; r = c.ahead.take(c.now + 1) {
 		r.Fail(wire.WatchEndHistoryLost.Expired("resource version " + r.Watermark().String() + " is beyond the newest, " + c.rv.String() +
-			": it belongs to a history that the source has lost, list anew"))
+			"; the source has lost the history it belongs to, list again"))
 		c.run(r)
 	}
 }
 
-// forgetReached takes watches whose version has come out of those ahead.
+// forgetReached removes the alarms of watches whose start version was reached.
 func (c *Cacher) forgetReached() {
 	for _, a := range slices.Clone(c.ahead) {
 		if a.of.Watermark() <= c.rv {
@@ -158,9 +159,10 @@ func inOrder(list []*registration) {
 	api.Sort(list, func(a, b **registration) bool { return (*a).entry.Before(&(*b).entry) })
 }
 
-// offer gives the event at a position of the history to the watches that it may
-// concern without waiting, and parks it if some have no room and the budget
-// allows them to make some. Watches that are behind find it in the history.
+// offer delivers the event at a position of the history, without waiting, to the
+// watches that it may match. It parks the event if some have no room and the
+// budget allows a wait. Stalling watches that are behind read the event from the
+// history later.
 func (c *Cacher) offer(e *history.Event, position int) {
 	var blocked []*registration
 	for _, found := range c.index.Find(e) {
@@ -206,8 +208,7 @@ func (c *Cacher) retry(e *history.Event, blocked []*registration) []*registratio
 	return kept
 }
 
-// Resume tells the dispatcher that a consumer has taken something: a parked
-// event may find room now.
+// Resume reports that a consumer has taken an event. It retries a parked event.
 func (c *Cacher) Resume() {
 	if c.parked == nil {
 		return
@@ -219,8 +220,8 @@ func (c *Cacher) Resume() {
 	}
 }
 
-// giveUpParked gives every blocked watch one more chance and terminates those
-// that are blocked still.
+// giveUpParked retries every blocked watch once and terminates those still
+// blocked.
 func (c *Cacher) giveUpParked() {
 	if c.parked == nil {
 		return
@@ -232,7 +233,7 @@ func (c *Cacher) giveUpParked() {
 	c.unpark()
 }
 
-// unpark returns the part of the budget that was not used (rule C27).
+// unpark returns the unused part of the budget (rule C27).
 func (c *Cacher) unpark() {
 	c.budget.giveBack(c.parked.deadline - c.now)
 	c.heap.Release(c.parked.event.Current)
@@ -253,8 +254,8 @@ func (c *Cacher) register(w *watcher.Watcher) {
 	c.run(r)
 }
 
-// run lets a watch deliver, and takes it out of the registry when it has
-// stopped (rules W3, W6).
+// run lets a watch deliver, and removes it from the registry if it has stopped
+// (rules W3, W6).
 func (c *Cacher) run(r *registration) {
 	if r.Idle() {
 		return
@@ -295,7 +296,7 @@ func (c *Cacher) tickDispatcher() {
 		c.giveUpParked()
 		c.dispatch()
 	}
-	for c.parked == nil { // not inside a revision
+	for c.parked == nil { // a deadline must not end a watch inside a revision
 		r := c.deadlines.take(c.now + 1)
 		if r == nil {
 			break
@@ -309,9 +310,9 @@ func (c *Cacher) tickDispatcher() {
 	}
 }
 
-// sendBookmarks offers one to every watch whose time has come, in buckets of a
-// second (rule C32), and schedules the next. Nothing is parked, so every watch
-// has been offered everything up to the bookmark's version (rule C30).
+// sendBookmarks offers a bookmark to every watch that is due within the current
+// second (rule C32), and schedules the next one. No event is parked, so every
+// watch has been offered all events up to the bookmark's version (rule C30).
 func (c *Cacher) sendBookmarks() {
 	var due []*registration
 	end := (c.now/bookmarkTickMillis + 1) * bookmarkTickMillis
@@ -326,8 +327,8 @@ func (c *Cacher) sendBookmarks() {
 	}
 }
 
-// nextTick is when there is something to do. Bookmarks count only while a
-// watch is scheduled for one, and wait while an event is parked.
+// nextTick returns the time of the next work, or zero. Bookmarks wait while an
+// event is parked.
 func (d *dispatcher) nextTick(now int64) int64 {
 	next := d.deadlines.first()
 	if d.parked != nil {

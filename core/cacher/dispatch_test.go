@@ -28,7 +28,7 @@ func TestC27_Budget(t *testing.T) {
 	assert.EqualValues(t, 100, b.Take(60_000), "capped when returned")
 }
 
-// fill makes a watch's queues full: one more event blocks.
+// fill fills the queues of a watch, so that one more event blocks.
 func (w *world) fill(x *watcher.Watcher) {
 	rv := w.ResourceVersion()
 	for range 20 {
@@ -38,8 +38,8 @@ func (w *world) fill(x *watcher.Watcher) {
 	require.False(w.t, x.Stopped())
 }
 
-// T19: a slow consumer is waited for as long as the budget lasts, and then cut
-// off; the others get everything meanwhile or right after, in order.
+// T19: dispatch waits for a slow consumer as long as the budget lasts, then
+// terminates it. All other consumers receive everything in order.
 func TestC26_SlowConsumerIsWaitedFor(t *testing.T) {
 	w := listed(t, 10)
 	slow, fast := w.start(since("10")), w.start(conflating("10"))
@@ -64,7 +64,7 @@ func TestC26_SlowConsumerIsWaitedFor(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func TestC26_SlowConsumerThatMakesRoomIsKept(t *testing.T) {
+func TestC26_SlowConsumerThatMakesRoomContinues(t *testing.T) {
 	w := listed(t, 10)
 	slow := w.start(since("10"))
 	w.pass(5000)
@@ -83,7 +83,7 @@ func TestC26_SlowConsumerThatMakesRoomIsKept(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func TestC26_WithoutBudgetAtOnce(t *testing.T) {
+func TestC26_WithoutBudgetSlowConsumerEndsImmediately(t *testing.T) {
 	w := listed(t, 10)
 	slow := w.start(since("10"))
 	w.fill(slow)
@@ -92,8 +92,8 @@ func TestC26_WithoutBudgetAtOnce(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A ring that has been full for a long time is the normal state of a busy
-// collection; it must not cost a slow consumer its budget.
+// A full ring is the normal state of a busy collection; it must not cost a slow
+// consumer its budget.
 func TestC26_FullWindowDoesNotCutTheWaitShort(t *testing.T) {
 	w := newWorld(t, history.Limits{MinCapacity: 100, MaxCapacity: 100})
 	w.list(10)
@@ -109,9 +109,9 @@ func TestC26_FullWindowDoesNotCutTheWaitShort(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// Only so much may wait behind a blocked event: the window must not evict what
-// nobody has been handed.
-func TestC23_TooMuchBehindABlockedEvent(t *testing.T) {
+// The number of events behind a blocked event is limited: the window must not
+// evict undispatched events.
+func TestC23_TooManyEventsBehindABlockedOneEndTheWait(t *testing.T) {
 	for _, capacity := range []int{1, 2, 3, 10, 100, 1000} {
 		w := newWorld(t, history.Limits{MinCapacity: capacity, MaxCapacity: capacity})
 		w.list(10)
@@ -135,7 +135,7 @@ func TestC23_TooMuchBehindABlockedEvent(t *testing.T) {
 	}
 }
 
-func TestBlockedConsumerThatLeaves(t *testing.T) {
+func TestBlockedConsumerThatStopsUnblocksDispatch(t *testing.T) {
 	w := listed(t, 10)
 	slow, fast := w.start(since("10")), w.start(conflating("10"))
 	w.pass(5000)
@@ -148,8 +148,8 @@ func TestBlockedConsumerThatLeaves(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// C19, with dispatch behind the state: what the state or the history showed is
-// not repeated.
+// C19, with dispatch behind the state: events contained in the state or the
+// history are not repeated.
 func TestC19_WatchStartedWhileDispatchIsBehind(t *testing.T) {
 	w := listed(t, 10)
 	slow := w.start(since("10"))
@@ -166,8 +166,8 @@ func TestC19_WatchStartedWhileDispatchIsBehind(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// W34: what the interval holds must not wait in the input as well, where it
-// would be conflated with what comes after it.
+// W34: an event of the interval must not also be queued, where it would be
+// conflated with later ones.
 func TestW34_ConflatingWatchStartedWhileDispatchIsBehind(t *testing.T) {
 	w := listed(t, 10)
 	slow := w.start(since("10"))
@@ -184,7 +184,8 @@ func TestW34_ConflatingWatchStartedWhileDispatchIsBehind(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// T6, T17: offered at every tick until it has one, then every minute.
+// T6, T17: a bookmark is offered at every tick until one is accepted, then every
+// minute.
 func TestC32_BookmarkTimes(t *testing.T) {
 	w := listed(t, 10)
 	x := w.start(cacher.WatchOptions{ResourceVersion: "10", Bookmarks: true})
@@ -218,8 +219,8 @@ func TestC32_WatchWithInitialEventsIsOfferedOneAtTheNextTick(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A collection that is listed again more often than once a second still has its
-// bookmark ticks.
+// A collection that is relisted more than once per second still has bookmark
+// ticks.
 func TestC31_RelistsDoNotRestartTheTicks(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1")
 	x := w.start(withMarks)
@@ -235,7 +236,7 @@ func TestC31_RelistsDoNotRestartTheTicks(t *testing.T) {
 }
 
 // W35: an ordinary watch gets no bookmark, not even before its deadline, until
-// the collection has moved.
+// the resource version advances.
 func TestW35_NoBookmarkBeforeTheCollectionMoves(t *testing.T) {
 	w := listed(t, 10)
 	opt := cacher.WatchOptions{ResourceVersion: "10", Bookmarks: true, TimeoutSeconds: 100}
@@ -251,9 +252,9 @@ func TestW35_NoBookmarkBeforeTheCollectionMoves(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A watch from a version that the collection has left behind, with nothing to
-// tell since, is told where the collection is.
-func TestW35_BookmarkOfTheProgressThatItMissed(t *testing.T) {
+// A watch that starts at an older version without later matching events gets a
+// bookmark at the current version.
+func TestW35_BookmarkAtCurrentVersionForAWatchFromAnOlderOne(t *testing.T) {
 	w := listed(t, 10)
 	w.Progress(15, w.now)
 	x := w.start(cacher.WatchOptions{ResourceVersion: "12", Bookmarks: true})
@@ -295,8 +296,7 @@ func TestW25_NoBookmarksUnlessAskedFor(t *testing.T) {
 	assert.Empty(t, w.take(x))
 }
 
-// C30: a bookmark waits for the events that wait for a slow consumer, and comes
-// after them.
+// C30: a bookmark comes after the events that wait for a slow consumer.
 func TestC30_BookmarkNeverOvertakesAnEvent(t *testing.T) {
 	w := listed(t, 10)
 	marked := w.start(cacher.WatchOptions{ResourceVersion: "10", Bookmarks: true, Policy: wire.PolicyConflate})
@@ -317,7 +317,7 @@ func TestC30_BookmarkNeverOvertakesAnEvent(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// W36: initial events that do not fit the queues are followed by their end.
+// W36: initial events that exceed the queues are followed by the end bookmark.
 func TestW36_ManyInitialEvents(t *testing.T) {
 	w := newWorld(t, history.Limits{})
 	var items, want []string
@@ -335,7 +335,7 @@ func TestW36_ManyInitialEvents(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func TestT15_ManyWatchesLeaveNothing(t *testing.T) {
+func TestT15_ClosedWatchesHoldNoMemory(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1")
 	for i := range 100 {
 		opt := []cacher.WatchOptions{fromState, withMarks, since("10"), conflating("10")}[i%4]

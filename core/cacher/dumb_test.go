@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// dumb is a cacher without queues, windows, indexes or counts. It remembers
-// every state there ever was, and every change, and judges objects by their
+// dumb is a model of a cacher without queues, windows, indexes or reference
+// counts. It stores every state and every change, and evaluates objects by their
 // short notation.
 type dumb struct {
 	rv     api.ResourceVersion
@@ -23,7 +23,7 @@ type pastState struct {
 	state map[string]string
 }
 
-// dumbEvent has empty texts for what was not there.
+// dumbEvent has empty texts for missing versions.
 type dumbEvent struct {
 	rv            api.ResourceVersion
 	key           string
@@ -44,7 +44,7 @@ func (d *dumb) change(rv api.ResourceVersion, key, text string) {
 	}
 }
 
-// relist takes over a new state and notes the difference.
+// relist sets a new state and records the difference.
 func (d *dumb) relist(rv api.ResourceVersion, next map[string]string) {
 	var changes []dumbEvent
 	for _, key := range slices.Sorted(maps.Keys(next)) {
@@ -63,13 +63,13 @@ func (d *dumb) relist(rv api.ResourceVersion, next map[string]string) {
 	d.remember(rv)
 }
 
-// remember keeps the state as that at rv.
+// remember stores the state as that at rv.
 func (d *dumb) remember(rv api.ResourceVersion) {
 	d.rv = rv
 	d.states = append(d.states, pastState{rv, maps.Clone(d.state)})
 }
 
-// at is the state as it was at a version since the last relist.
+// at returns the state at a version since the last relist.
 func (d *dumb) at(rv api.ResourceVersion) map[string]string {
 	for _, past := range slices.Backward(d.states) {
 		if past.rv <= rv {
@@ -96,7 +96,7 @@ func word(text, name string) string {
 	return ""
 }
 
-// selection is a namespace and selectors, and what they mean.
+// selection is a namespace and selectors, with a function that evaluates them.
 type selection struct {
 	namespace, labels, fields string
 	means                     func(text string) bool
@@ -120,7 +120,7 @@ var selections = []selection{
 	{"n3", "", "", func(string) bool { return true }},
 }
 
-// list names what matches in a state, in key order.
+// list returns the names of matching objects in a state, in key order.
 func (s *selection) list(state map[string]string) []string {
 	names := []string{}
 	for _, key := range slices.Sorted(maps.Keys(state)) {
@@ -131,7 +131,7 @@ func (s *selection) list(state map[string]string) []string {
 	return names
 }
 
-// tell is what a reader is told about an event, or nothing.
+// tell returns the event that a reader receives, if any.
 func (s *selection) tell(e *dumbEvent) (string, bool) {
 	before, after := s.matches(e.before), s.matches(e.after)
 	name := e.key + "@" + e.rv.String()

@@ -5,66 +5,65 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// What one reader is told, many are told, most of them one right after the other.
-// So what was encoded last is remembered for them, at two grains: each change by
-// itself, for every reader that holds the version before, whatever else it is
-// told; and all that the window ends with, for readers of everything that are at
-// the same place.
+// Most readers are sent the same events back to back, so the last encodings are
+// cached. There are two caches: one per change, for every reader that has the
+// previous version, and one for the end of the window, for readers without a
+// selector at the same position.
 type encoded struct {
-	patches []patch // by position, as far as there is room; nil until the first
+	patches []patch // ring by position; nil until first use
 	events  EncodedEvents
 	frame   Frame
 }
 
 const (
-	// maxPatches is how many changes are remembered. Of a burst each reader is told
-	// as a whole before the next one is.
+	// maxPatches is the number of cached changes. It covers a burst, which one
+	// reader is sent completely before the next.
 	maxPatches = 256
-	// maxPatch is how long a patch may be to be remembered: patches are differences,
-	// and those that are not would take as much memory as the objects.
+	// maxPatch is the size limit of a cached patch. A larger patch is hardly a
+	// difference and would take as much memory as the object.
 	maxPatch = 4 << 10
 )
 
 type patch struct {
 	position int
 	bodies   bool
-	of       wire.Patch // empty when there is none, nil when nothing is remembered
+	of       wire.Patch // empty if there is none, nil if not cached
 }
 
-// EncodedEvents is a stretch of the window, up to its end, as a reader of
-// everything was told of it.
+// EncodedEvents is the cached encoding of the end of the window, for readers
+// without a selector.
 type EncodedEvents struct {
 	From, To        int
 	ResourceVersion api.ResourceVersion // of the last revision
-	// Held is the oldest version that whoever is told must hold with its base;
-	// the largest there is when there is none.
+	// Held is the oldest version that a reader must have, with its base, to use
+	// the encoding. It is the maximum if there is no such version.
 	Held       api.ResourceVersion
 	Dictionary uint32
-	LabelSets  []uint32 // of the changes, which the events of the window hold
+	LabelSets  []uint32 // of the changes; the events of the window reference them
 	Count      int
-	Changes    []byte // as wire.Events has them
+	Changes    []byte // in the format of wire.Events
 }
 
-// Frame is where the frame of one reader is put together, and then that of the
-// next: what it takes lies in the processor's cache, and is there once.
+// Frame is the scratch space for building one reader's frame after the other.
+// Sharing it keeps it in the processor cache.
 type Frame struct {
 	Changes []wire.Change
-	Bytes   []byte // what changes refer to that lies nowhere else
+	Bytes   []byte // data that changes refer to and that is stored nowhere else
 }
 
-// Frame is that of this collection, to be written anew.
+// Frame returns the collection's scratch space for frames.
 func (c *Cacher) Frame() *Frame { return &c.encoded.frame }
 
-// EncodedEvents are the last ones, for the readers of this collection to use and to
-// write anew.
+// EncodedEvents returns the cached encoding, for the collection's readers to use
+// and overwrite.
 func (c *Cacher) EncodedEvents() *EncodedEvents { return &c.encoded.events }
 
-// Shared reports whether more than one reader follows.
+// Shared reports whether the collection has more than one follower.
 func (c *Cacher) Shared() bool { return len(c.followers) > 1 }
 
-// Patch is the change at a position of the window as the difference between its
-// versions, with the body if bodies. It is nil where there is none. The bytes are
-// read only, and good until the next call.
+// Patch returns the change at a position of the window as a difference between
+// its versions, including the body if bodies is set. It returns nil if there is
+// no such difference. The bytes are read-only and valid until the next call.
 func (c *Cacher) Patch(position int, bodies bool) wire.Patch {
 	if c.encoded.patches == nil {
 		c.encoded.patches = make([]patch, maxPatches)
@@ -83,7 +82,7 @@ func (c *Cacher) Patch(position int, bodies bool) wire.Patch {
 	return of
 }
 
-// appendPatch never returns nil: nil stands for what was not tried.
+// appendPatch never returns nil, because nil means not cached.
 func (c *Cacher) appendPatch(dst wire.Patch, position int, bodies bool) wire.Patch {
 	if dst == nil {
 		dst = wire.Patch{}

@@ -13,12 +13,12 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A patch is remembered, but only for its own position, form and list.
-func TestPatchIsThatOfThePositionAndTheFormAskedFor(t *testing.T) {
+// A cached patch is only used for the same position, form and list.
+func TestPatchCacheMatchesPositionAndForm(t *testing.T) {
 	w := listed(t, 1, "ns/a rv=1 phase=Pending")
 	for list := range 2 {
 		rv := 1000 * list
-		for i := range cacher.MaxPatches + 40 { // more than are remembered
+		for i := range cacher.MaxPatches + 40 { // more than are cached
 			w.Apply(withBody("ns/a rv="+strconv.Itoa(rv+i+2)+" phase=phase-"+strconv.Itoa(i), "body "+strconv.Itoa(rv+i)), w.now)
 		}
 		for _, bodies := range []bool{true, false, true} {
@@ -48,8 +48,8 @@ func assertPatch(t *testing.T, w *world, position int, bodies bool) {
 	assert.Equal(t, wire.Patch(want), w.Patch(position, bodies))
 }
 
-// A body as long as an object is not kept, and told all the same.
-func TestPatchThatIsLong(t *testing.T) {
+// A patch as large as an object is not cached, but still returned.
+func TestLongPatchIsNotCached(t *testing.T) {
 	w := listed(t, 1, "ns/a rv=1")
 	w.Apply(withBody("ns/a rv=2 phase=Running", string(make([]byte, 100_000))), w.now)
 	for range 2 {

@@ -2,10 +2,10 @@ package cacher
 
 import "github.com/watchglass/watchglass/core/api"
 
-// FormatContinue makes a token; rv zero stands for the latest state.
+// FormatContinue returns a token; rv zero means the latest state.
 func FormatContinue(rv api.ResourceVersion, start string) string { return formatContinue(rv, start) }
 
-// ParseContinue takes a token apart.
+// ParseContinue parses a token.
 func ParseContinue(text string) (rv api.ResourceVersion, start string, status *api.Status) {
 	token, status := parseContinue(text)
 	return token.rv, token.start, status
@@ -18,22 +18,22 @@ func DecodeBase64(s string) (string, bool) { return decodeBase64(s) }
 // Budget is the budget of the dispatcher.
 type Budget = budget
 
-// Take takes all there is.
+// Take takes the available time.
 func (b *Budget) Take(now int64) int64 { return b.take(now) }
 
-// GiveBack returns what was not used.
+// GiveBack returns unused time.
 func (b *Budget) GiveBack(millis int64) { b.giveBack(millis) }
 
-// Watches is how many watches are registered.
+// Watches returns the number of registered watches.
 func (c *Cacher) Watches() int { return len(c.watches) }
 
-// Waiting is how many reads wait for a version.
+// Waiting returns the number of reads that wait for a version.
 func (c *Cacher) Waiting() int { return len(c.waits) }
 
-// MaxPatches is how many changes are remembered as patches.
+// MaxPatches is the number of cached patches.
 const MaxPatches = maxPatches
 
-// PatchBytes is what the patches that are remembered take.
+// PatchBytes returns the memory of the cached patches.
 func (c *Cacher) PatchBytes() (bytes int) {
 	for i := range c.encoded.patches {
 		bytes += cap(c.encoded.patches[i].of)
@@ -41,5 +41,5 @@ func (c *Cacher) PatchBytes() (bytes int) {
 	return bytes
 }
 
-// Dictionaries is how many dictionaries are kept.
+// Dictionaries returns the number of stored dictionaries.
 func (c *Cacher) Dictionaries() int { return len(c.dictionaries.known) }

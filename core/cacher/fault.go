@@ -8,20 +8,19 @@ import (
 	"github.com/watchglass/watchglass/core/history"
 )
 
-// Fault is an object whose newest version cannot be served. The last good
-// version, if there was one, stays (rule C53).
+// Fault is an object whose newest version cannot be read. Its last good version,
+// if any, stays in the state (rule C53).
 type Fault struct {
 	Key             api.Key
 	ResourceVersion api.ResourceVersion
 	Status          *api.Status
 }
 
-// maxFaults bounds what is remembered; a collection with more broken objects
-// than that forgets the oldest.
+// maxFaults limits the number of faults. Beyond it, the oldest is forgotten.
 const maxFaults = 1000
 
-// faults keeps the known faults in the order they came, so that readers who
-// come later are told as well. Each has a number that grows for ever.
+// faults keeps the known faults in order of arrival, so that new readers receive
+// them too. Each fault has an increasing number.
 type faults struct {
 	list []Fault
 	next int // number of the next fault; the last in list has next-1
@@ -37,11 +36,11 @@ func (f *faults) add(fault Fault) {
 	}
 }
 
-// clear forgets the fault of a key that is known to be whole, or gone, at rv,
+// clear removes the fault of a key that is known to be readable or deleted at rv,
 // and reports whether there was one.
 func (f *faults) clear(key api.Key, rv api.ResourceVersion) bool { return f.drop(key, rv, false) }
 
-// drop does so, and with all also for what was taken back before.
+// drop is like clear. With all it also removes retracted faults.
 func (f *faults) drop(key api.Key, rv api.ResourceVersion, all bool) bool {
 	before := len(f.list)
 	if before > 0 {
@@ -57,9 +56,9 @@ func (f *faults) since(key api.Key, rv api.ResourceVersion) bool {
 	return slices.ContainsFunc(f.list, func(x Fault) bool { return x.Key == key && x.ResourceVersion > rv })
 }
 
-// mend forgets the fault of a key that was replaced or deleted at rv, and takes
-// it back: a reader may hold a version of before the fault that does not lead
-// to the new one, and no event would tell it.
+// mend retracts the fault of a key that was replaced or deleted at rv. A reader
+// may have a version from before the fault that does not lead to the new one, and
+// no event would inform it.
 func (c *Cacher) mend(key api.Key, rv api.ResourceVersion, how string) {
 	if len(c.faults.list) > 0 && c.faults.clear(key, rv) {
 		c.faults.add(Fault{key, rv, api.NotFound(string(key) + " was " + how)})
@@ -67,10 +66,10 @@ func (c *Cacher) mend(key api.Key, rv api.ResourceVersion, how string) {
 	}
 }
 
-// Fault records that the version rv of key cannot be served. It is forgotten
-// when the key changes again or a list shows it whole. It does not move the
-// resource version: a connector names its faults out of turn, and a reader that
-// took one for progress would take the changes before it for repetitions.
+// Fault records that version rv of key cannot be read. The fault ends when the
+// key changes again or a list contains a readable version. Fault does not advance
+// the resource version: connectors report faults out of order, and a reader that
+// took one for progress would ignore earlier changes as repetitions.
 func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, now int64) {
 	c.now = max(c.now, now)
 	if c.staging != nil {
@@ -81,8 +80,9 @@ func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, 
 	c.wakeEveryone()
 }
 
-// bury takes out the last good versions of faulty objects that are known to be
-// gone, once everything up to their deletion is in. Several go at one version.
+// bury removes the last good versions of faulty objects that are known to be
+// deleted, once everything up to their deletion has been applied. Several may be
+// removed at one version.
 func (c *Cacher) bury(rv api.ResourceVersion) {
 	for _, f := range c.faults.list {
 		id := c.state.Find(f.Key)
@@ -93,11 +93,11 @@ func (c *Cacher) bury(rv api.ResourceVersion) {
 	}
 }
 
-// TakenBack: an earlier fault of the object is over, and whatever was held of it
-// before this version is gone.
+// TakenBack reports whether the fault retracts an earlier one: the object is
+// gone, and versions of it before this one are invalid.
 func (f *Fault) TakenBack() bool { return f.Status.Code == 404 }
 
-// Faults returns those that stand, oldest first, and a mark that changes with
-// every new one. A 404 among them takes an earlier fault back: whatever was held
-// of the object before that version is gone.
+// Faults returns the current faults, oldest first, and a mark that changes with
+// every new fault. A fault with code 404 retracts an earlier one: versions of the
+// object before it are invalid.
 func (c *Cacher) Faults() (list []Fault, mark int) { return c.faults.list, c.faults.next }

@@ -25,8 +25,8 @@ func TestC53_RelistKeepsTheLastGoodVersionOfAFaultyObject(t *testing.T) {
 	require.Len(t, list, 1)
 }
 
-// The deletion of an object that was never readable takes its fault back, and readers
-// learn that.
+// Deleting an object that was never readable retracts its fault, and readers are
+// notified.
 func TestC53_DeletionOfAFaultyObjectIsReported(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.BeginList()
@@ -39,9 +39,9 @@ func TestC53_DeletionOfAFaultyObjectIsReported(t *testing.T) {
 	require.Equal(t, 404, list[0].Status.Code)
 }
 
-// A connector that never had a good version of a faulty object reports its deletion by
-// taking the fault back. Readers that have an older good version remove it then.
-func TestC53_FaultTakenBackRemovesTheLastGoodVersion(t *testing.T) {
+// A connector that never had a good version of a faulty object reports its
+// deletion by retracting the fault. Readers with an older good version remove it.
+func TestC53_RetractedFaultRemovesTheLastGoodVersion(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.BeginList()
 	c.ListObject(objects.Put("default/a rv=3"))
@@ -70,8 +70,8 @@ func TestC53_FaultTakenBackRemovesTheLastGoodVersion(t *testing.T) {
 	require.Zero(t, c.Get("default/b"), "and this one does not")
 }
 
-// When a faulty object is replaced by a version that does not match a selector, readers
-// with that selector remove their last good version.
+// If a faulty object is replaced by a version that does not match a selector,
+// readers with that selector remove their last good version.
 func TestC53_ReplacementOfAFaultyObjectIsReported(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.BeginList()
@@ -90,7 +90,7 @@ func TestC53_ReplacementOfAFaultyObjectIsReported(t *testing.T) {
 	require.Len(t, list, 1, "whoever was not told yet still has to be")
 }
 
-// The last good version of a faulty object does not outlive its source.
+// A last good version of one source is not kept for another source.
 func TestC53_AnotherSourceHasNoLastGoodVersions(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.SetSource("one")
@@ -111,9 +111,9 @@ func TestC53_AnotherSourceHasNoLastGoodVersions(t *testing.T) {
 	require.NotZero(t, c.Get("default/a"))
 }
 
-// A list of a connector that lags behind has an older last good version of a faulty
-// object. The newer one that is held stays.
-func TestC53_ListDoesNotTakeAFaultyObjectBackInTime(t *testing.T) {
+// A connector that lags may list an older last good version of a faulty object.
+// The newer current version stays.
+func TestC53_ListKeepsNewerVersionOfAFaultyObject(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.SetSource("one")
 	c.BeginList()
@@ -134,9 +134,9 @@ func TestC53_ListDoesNotTakeAFaultyObjectBackInTime(t *testing.T) {
 	require.EqualValues(t, 14, c.Heap().ResourceVersion(c.Get("default/a")), "another history has versions of its own")
 }
 
-// An object that was deleted and created again so that it cannot be read has no last
-// good version, also for readers of a connector that missed the deletion.
-func TestC53_DeletedObjectIsNoLastGoodVersion(t *testing.T) {
+// An object that was deleted and recreated in an unreadable version has no last
+// good version, even if the connector missed the deletion.
+func TestC53_DeletedObjectHasNoLastGoodVersion(t *testing.T) {
 	unreadable := api.Internal("the object cannot be decoded")
 	for _, c := range []struct {
 		why   string

@@ -6,25 +6,24 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// Follower reads the window at its own pace. One that has read everything rests:
-// it is woken by the first change that its filter lets through, and costs
-// nothing until then, whatever else happens and falls out of the window.
+// Follower reads the window at its own pace. A follower that has read everything
+// rests at no cost. The first change that matches its filter wakes it.
 type Follower struct {
-	// What every event looks at comes first.
+	// Fields that every event reads come first.
 	entry  watcher.Entry[*Follower]
 	cursor history.Cursor
-	awaits bool // news
-	unsure bool // awaits progress
+	awaits bool // registered in cacher.awaiting
+	unsure bool // waits for progress
 	closed bool
 	filter *watcher.Filter
 	wake   func()
 	cacher *Cacher
-	slot   int // in cacher.followers
+	slot   int // index in cacher.followers
 	rested api.ResourceVersion
 }
 
-// Follow adds a follower that has read everything. wake is called when it should
-// look at the cacher again, which it must not do there and then. The caller
+// Follow adds a follower that has read everything. The cacher calls wake when the
+// follower should read again; wake must not call the cacher itself. The caller
 // closes the follower.
 func (c *Cacher) Follow(f *watcher.Filter, wake func()) *Follower {
 	r := &Follower{cacher: c, filter: f, wake: wake, slot: len(c.followers), cursor: history.NewCursor(c.window)}
@@ -34,7 +33,7 @@ func (c *Cacher) Follow(f *watcher.Filter, wake func()) *Follower {
 	return r
 }
 
-// Close takes the follower out.
+// Close removes the follower.
 func (r *Follower) Close() {
 	c := r.cacher
 	if r.closed {
@@ -49,19 +48,19 @@ func (r *Follower) Close() {
 	c.followers = c.followers[:last]
 }
 
-// Position is that of the first event that was not read and may concern the
-// follower: End of the window when it rests.
+// Position returns the position of the first unread event that may match, or the
+// end of the window if the follower rests.
 func (r *Follower) Position() int { return r.cursor.Position() }
 
-// MoveTo says that everything before a position of the window was read.
+// MoveTo records that everything before a position of the window was read.
 func (r *Follower) MoveTo(position int) { r.cursor.MoveTo(position) }
 
-// Rested is the version at which the follower rested when a list replaced the
-// state, or zero.
+// Rested returns the version at which the follower rested when a list last
+// replaced the state, or zero.
 func (r *Follower) Rested() api.ResourceVersion { return r.rested }
 
-// AwaitNews has the follower woken by the next sign of life from upstream,
-// whether it concerns its objects or not.
+// AwaitNews wakes the follower at the next update of the resource version, even
+// if no change matches its filter.
 func (r *Follower) AwaitNews() {
 	if !r.awaits {
 		r.awaits = true
@@ -69,11 +68,11 @@ func (r *Follower) AwaitNews() {
 	}
 }
 
-// AwaitProgress has the follower woken when upstream says next that nothing is
-// missing. Changes do not wake it.
+// AwaitProgress wakes the follower at the next progress report. Changes alone do
+// not wake it.
 func (r *Follower) AwaitProgress() { r.unsure = true }
 
-// wakeFollowers wakes those whose rest the event at a position ends.
+// wakeFollowers wakes the resting followers that the event at a position matches.
 func (c *Cacher) wakeFollowers(e *history.Event, position int) {
 	for _, found := range c.followed.Find(e) {
 		r := found.Value
@@ -86,7 +85,7 @@ func (c *Cacher) wakeFollowers(e *history.Event, position int) {
 	}
 }
 
-// wakeAwaiting wakes those who await news.
+// wakeAwaiting wakes followers that called AwaitNews.
 func (c *Cacher) wakeAwaiting() {
 	awaiting := c.awaiting
 	c.awaiting = nil
@@ -97,8 +96,8 @@ func (c *Cacher) wakeAwaiting() {
 	}
 }
 
-// wakeUnsure wakes those who await progress. It comes seldom, and is awaited by many
-// at once or by nobody.
+// wakeUnsure wakes followers that called AwaitProgress. Progress is rare, and
+// usually either many followers wait for it or none.
 func (c *Cacher) wakeUnsure() {
 	for _, r := range c.followers {
 		if r.unsure {
@@ -108,15 +107,15 @@ func (c *Cacher) wakeUnsure() {
 	}
 }
 
-// wakeEveryone is for what concerns all followers.
+// wakeEveryone wakes all followers.
 func (c *Cacher) wakeEveryone() {
 	for _, r := range c.followers {
 		r.wake()
 	}
 }
 
-// endRests is called before a list replaces the state, after which positions
-// mean nothing.
+// endRests fixes resting followers at the end of the window before a list
+// replaces the state and invalidates positions.
 func (c *Cacher) endRests() {
 	for _, r := range c.followers {
 		if !r.cursor.Behind() {

@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/core/history"
 )
 
-// follow adds a follower and counts how often it is woken.
+// follow adds a follower and counts its wake-ups.
 func (w *world) follow(labels string) (*cacher.Follower, *int) {
 	filter, status := w.NewFilter("", objects.Select(labels, ""))
 	require.Nil(w.t, status)
@@ -21,7 +21,7 @@ func (w *world) follow(labels string) (*cacher.Follower, *int) {
 	return w.Follow(filter, func() { *woken++ }), woken
 }
 
-func TestFollowerRestsUntilItIsConcerned(t *testing.T) {
+func TestFollowerRestsUntilAnEventMatches(t *testing.T) {
 	w := newWorld(t, history.Limits{MinCapacity: 10, MaxCapacity: 10})
 	w.list(10, "ns/a rv=1 app=web")
 	web, woken := w.follow("app=web")
@@ -31,7 +31,7 @@ func TestFollowerRestsUntilItIsConcerned(t *testing.T) {
 	assert.Zero(t, *woken)
 	assert.Equal(t, w.Window().End(), web.Position(), "it does not fall out of the window")
 
-	w.do("ns/a rv=100 app=db") // it leaves the selector
+	w.do("ns/a rv=100 app=db") // it stops matching the selector
 	at := w.Window().End() - 1
 	assert.Equal(t, 1, *woken)
 	w.do("ns/b rv=101 app=web")
@@ -49,7 +49,7 @@ func TestFollowerRestsUntilItIsConcerned(t *testing.T) {
 	assert.Equal(t, 2, *woken)
 }
 
-func TestFollowerThatAwaitsNews(t *testing.T) {
+func TestAwaitNewsWakesAtTheNextVersion(t *testing.T) {
 	w := listed(t, 10)
 	f, woken := w.follow("app=web")
 	f.AwaitNews()
@@ -67,7 +67,7 @@ func TestFollowerThatAwaitsNews(t *testing.T) {
 	assert.Equal(t, 2, *woken)
 }
 
-func TestFollowersAreToldWhatConcernsAll(t *testing.T) {
+func TestFailuresFaultsAndRelistsWakeAllFollowers(t *testing.T) {
 	w := listed(t, 10)
 	resting, woken := w.follow("app=web")
 	behind, _ := w.follow("")
@@ -89,7 +89,7 @@ func TestFollowersAreToldWhatConcernsAll(t *testing.T) {
 	assert.Zero(t, *none)
 }
 
-func TestC35_WhoeverWaitsElsewhereIsHeardUntilThereIsNews(t *testing.T) {
+func TestC35_PromptKeepsTheCacherAwaitingUntilTheNextVersion(t *testing.T) {
 	w := newWorld(t, history.Limits{})
 	w.Prompt()
 	assert.False(t, w.Awaiting(), "before the first list there is nothing to ask for")

@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// ListOptions are those of a Kubernetes list request.
+// ListOptions are the options of a Kubernetes list request.
 type ListOptions struct {
 	Namespace       string
 	Selection       selector.Selection
@@ -18,24 +18,23 @@ type ListOptions struct {
 	Continue        string
 }
 
-// ListResult is the answer to a list. Items are in ascending key order; they
-// carry no counts and live only as long as the callback they are handed to.
+// ListResult is the result of a list. Items are in key order. They have no
+// references and are valid only during the callback.
 type ListResult struct {
 	Items           []store.Ref
 	ResourceVersion api.ResourceVersion
 	Continue        string
-	// Remaining is how many items come after this page; zero when that is not
-	// known, which it is not under a selector (rules C42, C43).
+	// Remaining is the number of items after this page. It is zero if unknown, as
+	// under a selector (rules C42, C43).
 	Remaining uint64
-	// Paged: less than all may be answered, as a limit was given.
+	// Paged means that a limit was given, so the result may be incomplete.
 	Paged  bool
-	prefix string // of the keys, which a token leaves out
-	counts bool   // Remaining
+	prefix string // of the keys; continue tokens omit it
+	counts bool   // whether Remaining is known
 }
 
-// Cut leaves out all but the first items of a page, of which the last has the
-// key: there is always at least one, and a page may be shorter than its limit
-// (rule P16).
+// Cut shortens a page to its first n items, of which the last has the given key.
+// A page has at least one item and may be shorter than its limit (rule P16).
 func (r *ListResult) Cut(n int, last api.Key) {
 	if r.counts {
 		r.Remaining += uint64(len(r.Items) - n)
@@ -48,10 +47,10 @@ const expiredContinue = "The provided continue parameter is too old to display a
 	"You can start a new list without it, or use the continue token of this response to go on with the latest " +
 	"state, which may lack or repeat objects that changed since."
 
-// List checks the options and answers once the collection is fresh enough
-// (rules C39 to C52). A refusal that can be given at once is returned; done is
-// then not called. With the 410 for a continue token comes a result that holds
-// a token to go on with all the same (rule C52), and nothing else.
+// List validates the options and calls done when the collection is fresh enough
+// (rules C39 to C52). An invalid request returns an error immediately and done is
+// not called. The 410 for an expired continue token comes with a result that
+// contains only a token to continue with (rule C52).
 func (c *Cacher) List(opt ListOptions, done func(*ListResult, *api.Status)) *api.Status {
 	plan, filter, status := c.planList(&opt)
 	if status != nil {
@@ -81,21 +80,21 @@ func (c *Cacher) planList(o *ListOptions) (listPlan, *watcher.Filter, *api.Statu
 	return plan, filter, nil
 }
 
-// span is the range of the keys of a scope: from the first up to and without the last.
-// An empty last key is the end.
+// span returns the range [from, to) of the keys of a scope. An empty to means no
+// upper bound.
 func (c *Cacher) span(s api.Scope) (from, to api.Key) {
 	switch {
 	case s.Name != "" && (s.Namespace != "" || !c.schema.Namespaced):
 		key := api.NewKey(s.Namespace, s.Name)
 		return key, key + "\x00"
 	case s.Namespace != "":
-		return api.Key(s.Namespace + "/"), api.Key(s.Namespace + "0") // which follows the slash
+		return api.Key(s.Namespace + "/"), api.Key(s.Namespace + "0") // "0" follows "/"
 	}
 	return "", ""
 }
 
-// Survey returns what a list will take: the resource version that it waits for, and
-// how many objects it looks at.
+// Survey returns what a list requires: the resource version it waits for, and the
+// number of objects it examines.
 func (c *Cacher) Survey(opt ListOptions) (notOlderThan api.ResourceVersion, objects int, status *api.Status) {
 	plan, filter, status := c.planList(&opt)
 	if status != nil {
@@ -108,7 +107,7 @@ func (c *Cacher) Survey(opt ListOptions) (notOlderThan api.ResourceVersion, obje
 	return plan.notOlderThan, objects, nil
 }
 
-// listPlan is where the decision table of rule C39 leads.
+// listPlan is the result of the decision table of rule C39.
 type listPlan struct {
 	notOlderThan api.ResourceVersion
 	exact        api.ResourceVersion // zero for the latest state
@@ -143,7 +142,7 @@ func (o *ListOptions) plan() (listPlan, *api.Status) {
 	return plan, nil
 }
 
-// validate refuses what contradicts itself (rule C47).
+// validate rejects contradictory options (rule C47).
 func (o *ListOptions) validate(rv api.ResourceVersion) *api.Status {
 	switch {
 	case o.Match != wire.MatchUnset && o.Continue != "":
@@ -170,7 +169,7 @@ func (c *Cacher) list(p *listPlan, filter *watcher.Filter) (*ListResult, *api.St
 	return r, nil
 }
 
-// openList finds the state to list.
+// openList returns the state to list.
 func (c *Cacher) openList(p *listPlan, filter *watcher.Filter) (*ListResult, *past, *api.Status) {
 	r := &ListResult{ResourceVersion: c.rv, Paged: p.limit > 0, prefix: p.prefix, counts: !filter.Selective()}
 	if p.exact == 0 {
@@ -185,7 +184,7 @@ func (c *Cacher) openList(p *listPlan, filter *watcher.Filter) (*ListResult, *pa
 	return r, state, status
 }
 
-// scan yields the items of a list, and finds out whether and where it goes on.
+// scan yields the items of a list, and sets Remaining and Continue.
 func (c *Cacher) scan(p *listPlan, filter *watcher.Filter, state *past, r *ListResult, yield func(store.Ref)) *api.Status {
 	items, last := 0, ""
 	state.catchUp(p.from)
@@ -194,7 +193,7 @@ func (c *Cacher) scan(p *listPlan, filter *watcher.Filter, state *past, r *ListR
 			return false
 		}
 		if !filter.Covers(c.heap.Key(ref)) {
-			return true // neither it nor the number of its like may show
+			return true // the client must not learn about it or count it
 		}
 		if p.limit > 0 && items == p.limit {
 			r.Remaining++
@@ -216,10 +215,10 @@ func (c *Cacher) scan(p *listPlan, filter *watcher.Filter, state *past, r *ListR
 	return c.damage
 }
 
-// beyond reports whether a key comes after those of the list.
+// beyond reports whether a key is after the range of the list.
 func (p *listPlan) beyond(key api.Key) bool { return p.to != "" && key >= p.to }
 
-// namespacePrefix is what the keys of a namespace begin with.
+// namespacePrefix returns the prefix of all keys of a namespace.
 func namespacePrefix(namespace string) string {
 	if namespace == "" {
 		return ""

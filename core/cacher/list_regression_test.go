@@ -11,8 +11,8 @@ import (
 
 // Findings of host/conformance/cacher.
 
-// A selector that selects everything, such as a blank one, does not hide how many
-// items remain (rules C42, LS1, FS1).
+// A blank selector selects everything and does not hide the number of remaining
+// items (rules C42, LS1, FS1).
 func TestC42_BlankSelectorsAreNone(t *testing.T) {
 	for _, opt := range []cacher.ListOptions{
 		{Limit: 2, Selection: objects.Select(" ", "")}, {Limit: 2, Selection: objects.Select("", ",")}, {Limit: 2, Selection: objects.Select("", "=")},

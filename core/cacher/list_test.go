@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// lists is a collection listed at 100 with changes up to 104:
+// lists returns a collection listed at 100 with changes up to 104:
 //
 //	at 100: a@50 b@60 d@70     101: a changed   102: c created
 //	103: d deleted             104: b changed, and it gets the label
@@ -114,7 +114,7 @@ func TestC42_PagesWithoutSelector(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A namespace is a prefix, not a selector: its pages end where it ends.
+// A namespace is a key prefix, not a selector: its pages end at its last key.
 func TestC42_PagesOfANamespace(t *testing.T) {
 	w := listed(t, 10, "a/x rv=1", "ns/a rv=2", "ns/b rv=3", "ns/c rv=4", "nsx/a rv=5", "z/z rv=6")
 	first := w.page(cacher.ListOptions{Namespace: "ns", Limit: 2})
@@ -158,7 +158,7 @@ func TestC38_Get(t *testing.T) {
 	assert.Zero(t, w.Get("ns"))
 }
 
-// T22, T23, T29: reads of a version from the future.
+// T22, T23, T29: reads of a future version.
 func TestC34_Freshness(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1")
 	var answers []string
@@ -209,7 +209,7 @@ func TestC34_FailedWaits(t *testing.T) {
 	assert.Equal(t, 1, w.Waiting(), "a wait that starts in an answer is a new one")
 }
 
-// A read that a revision wakes sees all of it.
+// A read that waits for a revision sees all of it.
 func TestG4_HeldWaitsSeeWholeRevisions(t *testing.T) {
 	w := listed(t, 10)
 	var items []string
@@ -232,9 +232,9 @@ func TestG4_HeldWaitsSeeWholeRevisions(t *testing.T) {
 	assert.Empty(t, items)
 }
 
-// A list of one name has no further pages, whatever else there is: a token would
-// show that there are other objects.
-func TestListOfOneNameSaysNothingOfOtherObjects(t *testing.T) {
+// A list of one name has a single page: a continue token would reveal other
+// objects.
+func TestListOfOneNameHasNoContinueToken(t *testing.T) {
 	w := lists(t)
 	for fields, want := range map[string]string{"metadata.name=a": "ns/a@101", "metadata.name=c": "ns/c@102"} {
 		for _, o := range []cacher.ListOptions{{Limit: 1}, {Limit: 1, Namespace: "ns"}, {Limit: 1, ResourceVersion: "102", Match: wire.MatchExact}} {

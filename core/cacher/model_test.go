@@ -19,34 +19,34 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// duel lets a cacher and a dumb one live through the same random life.
+// duel runs the same random operations on a cacher and a model.
 type duel struct {
 	*world
 	dumb    dumb
 	random  *rand.Rand
 	readers []*reader
 	slow    []*slowList
-	seen    map[string]int // what happened, so that nothing is believed to be tested that never was
+	seen    map[string]int // counts of situations that must occur
 }
 
-// reader reads one watch and checks what it is told against the dumb cacher.
+// reader reads one watch and checks its events against the model.
 type reader struct {
 	*watcher.Watcher
 	selection *selection
 	conflates bool
 	stalls    bool
-	relists   int                 // before it
+	relists   int                 // before the watch started
 	oldest    api.ResourceVersion // when it was overtaken
-	// want is what the watch began with; then come the events from position
-	// on, of those that are newer than after.
+	// want is what the watch must begin with; events newer than after follow,
+	// from position on.
 	want     []string
 	position int
 	after    api.ResourceVersion
 	got      []string
-	state    map[string]string // versions by key, folded from what was told
+	state    map[string]string // versions by key, folded from the events
 	last     api.ResourceVersion
-	initial  bool // the initial events are not over
-	blind    bool // it started in the future, so what it knows of the past is not folded
+	initial  bool // the initial events are incomplete
+	blind    bool // it started at a future version, so its state cannot be folded
 }
 
 func TestModel(t *testing.T) {
@@ -60,7 +60,7 @@ func TestModel(t *testing.T) {
 		for range 400 {
 			d.step()
 		}
-		for range 100 { // one may hold up the others
+		for range 100 { // one watch may block the others
 			for _, r := range d.readers {
 				d.readAll(r)
 			}
@@ -112,14 +112,14 @@ func (d *duel) step() {
 	}
 }
 
-// noteEnd notes what the history had when a watch was overtaken.
+// noteEnd records the extent of the history when a watch was overtaken.
 func (d *duel) noteEnd(r *reader) {
 	if r.oldest == 0 && r.Ending().Reason == wire.WatchEndOvertaken {
 		r.oldest, _ = d.Window().Oldest()
 	}
 }
 
-// judgeEnd: a stalling watch ends by itself only when it must.
+// judgeEnd checks that a stalling watch ends only when it must.
 func (d *duel) judgeEnd(r *reader) {
 	ending := r.Ending()
 	switch ending.Reason {
@@ -143,8 +143,8 @@ func (d *duel) judgeEnd(r *reader) {
 	}
 }
 
-// nextOf is the event after the first n that a reader is to be sent, or nil. An
-// initial event that is due is followed by one of the history.
+// nextOf returns the event after the first n that a reader must receive, or nil.
+// A pending initial event is followed by one of the history.
 func (d *duel) nextOf(r *reader, n int) *dumbEvent {
 	n = max(n-len(r.want), 0)
 	for i := range d.dumb.events[r.position:] {
@@ -170,7 +170,7 @@ func (d *duel) object(key string, rv api.ResourceVersion) string {
 	return text + [...]string{"", " phase=Running", " phase=Failed"}[d.random.Intn(3)]
 }
 
-// revision changes one object, or a few in one transaction.
+// revision changes one object, or several in one transaction.
 func (d *duel) revision() {
 	rv := d.dumb.rv + 1 + api.ResourceVersion(d.random.Intn(2))
 	keys := map[string]bool{d.key(): true}
@@ -334,7 +334,7 @@ func (d *duel) readAll(r *reader) {
 	d.Resume()
 }
 
-// settle judges a reader that has read everything.
+// settle checks a reader that has read everything.
 func (d *duel) settle(r *reader) {
 	if r.conflates {
 		if !r.Stopped() && !r.blind {
@@ -374,7 +374,7 @@ func (d *duel) leave() {
 	}
 }
 
-// listPast lists at a version of the past, whole and in pages of every size.
+// listPast lists at a past version, in full and in pages of every size.
 func (d *duel) listPast() {
 	oldest, _ := d.Window().Oldest()
 	rv := d.dumb.rv - min(api.ResourceVersion(d.random.Intn(60)), d.dumb.rv-1)
@@ -409,7 +409,7 @@ func (d *duel) listLatest() {
 	if first.next == "" {
 		return
 	}
-	for range d.random.Intn(20) { // the pages stay those of the first
+	for range d.random.Intn(20) { // all pages have the state of the first
 		d.revision()
 	}
 	if d.random.Intn(10) == 0 {
@@ -427,7 +427,7 @@ func (d *duel) listLatest() {
 	d.pages(opt, s, want[len(first.items):], rv)
 }
 
-// pages reads to the end and checks every page.
+// pages reads all pages and checks each.
 func (d *duel) pages(opt cacher.ListOptions, s *selection, want []string, rv api.ResourceVersion) {
 	d.seen["paged"]++
 	selective := s.labels+s.fields != ""

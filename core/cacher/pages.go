@@ -8,9 +8,9 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// Pages is the answer to a list that is read some items at a time, all as of one
-// resource version. Between two reads it holds no versions, whatever the number of
-// objects: it goes on for as long as the window has what happened since.
+// Pages is a list that is read in parts, all at one resource version. Between two
+// reads it holds no versions, however many objects there are. It can continue as
+// long as the window has all changes since the list was opened.
 type Pages struct {
 	ListResult // without Items
 
@@ -18,14 +18,14 @@ type Pages struct {
 	plan   listPlan
 	filter *watcher.Filter
 	state  *past
-	next   api.Key // the first that was not read
-	left   int     // items to read of a list that is limited
+	next   api.Key // the first unread key
+	left   int     // remaining items of a list with a limit
 }
 
-// maxScanned is how many objects one read looks at.
+// maxScanned is the number of objects that one read examines.
 const maxScanned = 4096
 
-// OpenList is like List for an answer that is read with Pages.Next.
+// OpenList is like List for a result that is read with Pages.Next.
 func (c *Cacher) OpenList(opt ListOptions, done func(*Pages, *api.Status)) *api.Status {
 	plan, filter, status := c.planList(&opt)
 	if status != nil {
@@ -56,14 +56,14 @@ func (c *Cacher) openPages(plan *listPlan, filter *watcher.Filter) (*Pages, *api
 	return p, nil
 }
 
-// Next yields the items that come next, without counts, until take returns false or
-// enough was looked at, and reports whether those were all. It fails with a 410 when
-// the window no longer has what happened since the list was opened.
+// Next yields the next items until take returns false or maxScanned objects were
+// examined, and reports whether the list is complete. It adds no references. It
+// fails with 410 if the window has evicted changes since the list was opened.
 func (p *Pages) Next(take func(*Cacher, store.Ref) (more bool)) (done bool, status *api.Status) {
 	c := p.cacher
 	if !p.state.catchUp(p.next) {
 		return true, api.Expired("the objects at resource version " + p.ResourceVersion.String() +
-			" changed too much or were listed anew while the list was being read, list again")
+			" can no longer be read: the collection changed too much or was relisted; list again")
 	}
 	scanned, full := 0, false
 	done = true

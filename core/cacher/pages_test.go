@@ -15,7 +15,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// open opens a list, which must answer at once.
+// openList opens a list, which must not wait.
 func (w *world) openList(opt cacher.ListOptions) (p *cacher.Pages, status *api.Status) {
 	w.t.Helper()
 	refused := w.OpenList(opt, func(opened *cacher.Pages, s *api.Status) { p, status = opened, s })
@@ -26,7 +26,7 @@ func (w *world) openList(opt cacher.ListOptions) (p *cacher.Pages, status *api.S
 	return p, status
 }
 
-// read reads up to so many items.
+// read reads up to the given number of items.
 func read(p *cacher.Pages, items int) (got []string, done bool, status *api.Status) {
 	done, status = p.Next(func(c *cacher.Cacher, ref store.Ref) bool {
 		got = append(got, fmt.Sprintf("%s@%s", c.Heap().Key(ref), c.Heap().ResourceVersion(ref)))
@@ -63,8 +63,7 @@ func (d *duel) openSlow() {
 	d.slow = append(d.slow, &slowList{p, atOnce.items, d.Generation()})
 }
 
-// readSlow reads some more of a list, and compares it with what there was when the
-// list was opened.
+// readSlow continues a list and compares it with the state at its opening.
 func (d *duel) readSlow() {
 	if len(d.slow) == 0 {
 		return
@@ -94,8 +93,8 @@ func (d *duel) readSlow() {
 	}
 }
 
-// A list looks at a bounded number of objects at a time, even if none matches.
-func TestAReadOfAListLooksAtABoundedNumberOfObjects(t *testing.T) {
+// One read examines a bounded number of objects, even if none matches.
+func TestPagesNextExaminesABoundedNumberOfObjects(t *testing.T) {
 	const n = 10_000
 	var items []string
 	for i := range n {
@@ -115,8 +114,8 @@ func TestAReadOfAListLooksAtABoundedNumberOfObjects(t *testing.T) {
 	}
 }
 
-// An open list holds no versions: what the window lets go is gone.
-func TestAnOpenListHoldsNoVersions(t *testing.T) {
+// An open list holds no references: versions that leave the window are freed.
+func TestOpenListHoldsNoReferences(t *testing.T) {
 	w := newWorld(t, history.Limits{MinCapacity: 4, MaxCapacity: 4})
 	w.list(10, "ns/a rv=1", "ns/b rv=2", "ns/c rv=3")
 	p, status := w.openList(cacher.ListOptions{})
@@ -134,7 +133,7 @@ func TestAnOpenListHoldsNoVersions(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func TestAnOpenListOfLimitedLengthEndsThere(t *testing.T) {
+func TestOpenListEndsAtItsLimit(t *testing.T) {
 	w := lists(t)
 	p, status := w.openList(cacher.ListOptions{Limit: 2})
 	require.Nil(t, status)
@@ -147,7 +146,7 @@ func TestAnOpenListOfLimitedLengthEndsThere(t *testing.T) {
 	assert.NotEmpty(t, p.Continue)
 }
 
-func TestAnOpenListIsRefusedLikeAList(t *testing.T) {
+func TestOpenListValidatesLikeList(t *testing.T) {
 	w := lists(t)
 	for _, c := range []struct {
 		opt  cacher.ListOptions
@@ -164,7 +163,7 @@ func TestAnOpenListIsRefusedLikeAList(t *testing.T) {
 	}
 }
 
-func TestC46_SurveySaysHowManyObjectsAListLooksAt(t *testing.T) {
+func TestC46_SurveyCountsExaminedObjects(t *testing.T) {
 	w := listed(t, 100, "n1/a rv=1 app=web", "n1/b rv=2", "n1/c rv=3", "n10/a rv=4", "n2/a rv=5", "n2/b rv=6")
 	for _, c := range []struct {
 		opt     cacher.ListOptions

@@ -9,24 +9,24 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// past is the collection as it was at one moment: the present state with the later
-// events of the window undone. It holds no versions. The window holds those that it
-// needs, for as long as the events are in it.
+// past is the collection as it was at one moment: the current state minus the
+// later events of the window. It holds no references. The window keeps the
+// versions it needs as long as it has the events.
 type past struct {
 	cacher     *Cacher
 	generation int
 	first      int   // position of the first event to undo
-	end        int   // events from here on have not been looked at
+	end        int   // position of the first event not examined yet
 	undone     []int // positions of the first event of each key, sorted by key
 }
 
-// stateNow is the collection as it is now, whatever happens later.
+// stateNow returns a past fixed at the current state.
 func (c *Cacher) stateNow() *past {
 	end := c.window.End()
 	return &past{cacher: c, generation: c.generation, first: end, end: end}
 }
 
-// stateAt is the collection as it was at a resource version.
+// stateAt returns the collection as it was at a resource version.
 func (c *Cacher) stateAt(rv api.ResourceVersion) (*past, *api.Status) {
 	if rv >= c.rv {
 		return c.stateNow(), nil
@@ -38,9 +38,9 @@ func (c *Cacher) stateAt(rv api.ResourceVersion) (*past, *api.Status) {
 	return &past{cacher: c, generation: c.generation, first: position, end: position}, nil
 }
 
-// catchUp undoes the events that have come since the last call. Keys before from are
-// left out: they will not be read again. It reports false when events that have to be
-// undone are gone.
+// catchUp undoes the events since the last call. It omits keys before from, which
+// will not be read again. It returns false if the window has evicted an event it
+// must undo.
 func (p *past) catchUp(from api.Key) bool {
 	w := p.cacher.window
 	if p.generation != p.cacher.generation || p.first < w.Start() {
@@ -59,10 +59,10 @@ func (p *past) catchUp(from api.Key) bool {
 	return true
 }
 
-// merge adds later events to sorted ones. Of several events of a key the first
-// counts: it holds the version that there was.
+// merge adds later events to sorted ones. For each key it keeps the first event,
+// whose Previous is the version to restore.
 func (p *past) merge(sorted, later []int) []int {
-	api.Sort(later, func(a, b *int) bool { return p.key(*a) < p.key(*b) }) // is stable
+	api.Sort(later, func(a, b *int) bool { return p.key(*a) < p.key(*b) }) // stable
 	later = slices.CompactFunc(later, func(a, b int) bool { return p.key(a) == p.key(b) })
 	merged := make([]int, 0, len(sorted)+len(later))
 	for _, position := range later {
@@ -76,7 +76,7 @@ func (p *past) merge(sorted, later []int) []int {
 	return append(merged, sorted...)
 }
 
-// search finds the first event of a key or a later one.
+// search returns the index of the first event with the given or a greater key.
 func (p *past) search(sorted []int, key api.Key) int {
 	return sort.Search(len(sorted), func(i int) bool { return p.key(sorted[i]) >= key })
 }
@@ -91,7 +91,7 @@ func (p *past) key(position int) api.Key {
 	return p.cacher.heap.Key(e.Previous)
 }
 
-// ascend is Ascend of that state. catchUp comes before it.
+// ascend is like Cacher.Ascend for the past state. catchUp must be called first.
 func (p *past) ascend(from api.Key, yield func(store.Ref) bool) {
 	undone := p.undone[p.search(p.undone, from):]
 	more := true

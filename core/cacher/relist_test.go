@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// observer writes down what it is told, and checks what it sees meanwhile.
+// observer records its notifications and checks the state during each.
 type observer struct {
 	*world
 	seen []string
@@ -58,7 +58,7 @@ func TestObserversSeeEveryChange(t *testing.T) {
 	assert.Len(t, o.seen, 3)
 }
 
-func TestH6_RelistIsAtomicAndTellsTheDifference(t *testing.T) {
+func TestH6_RelistIsAtomicAndSendsTheDifference(t *testing.T) {
 	w := listed(t, 10, "ns/same rv=1 app=web", "ns/changed rv=2 app=web", "ns/gone rv=3 app=web", "ns/left rv=4 app=web")
 	x, web := w.start(since("10")), w.start(cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app=web", "")})
 	w.do("ns/a rv=11")
@@ -95,7 +95,7 @@ func TestH6_RelistIsAtomicAndTellsTheDifference(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func TestListThatIsNotFinishedChangesNothing(t *testing.T) {
+func TestUnfinishedListChangesNothing(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1")
 	w.BeginList()
 	w.ListObject(objects.Put("ns/b rv=11"))
@@ -107,15 +107,15 @@ func TestListThatIsNotFinishedChangesNothing(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// Changes that come while a list is under way count by their version.
-func TestListTakesChanges(t *testing.T) {
+// Changes that arrive during a list are merged by version.
+func TestListMergesChangesByVersion(t *testing.T) {
 	w := newWorld(t, history.Limits{})
 	w.BeginList()
 	for _, item := range []string{"ns/a rv=1", "ns/a rv=12", "ns/a rv=1", "ns/b rv=2", "ns/c rv=13", "ns/d rv=4"} {
 		w.ListObject(objects.Put(item))
 	}
 	w.ListDelete("ns/b", 14)
-	w.ListDelete("ns/c", 11) // older than what the list has
+	w.ListDelete("ns/c", 11) // older than the version in the list
 	w.ListDelete("ns/x", 15)
 	assert.False(t, w.Ready())
 	w.EndList(15, w.now)
@@ -124,7 +124,7 @@ func TestListTakesChanges(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// The same version with another envelope is held anew, and is no news.
+// The same version with another envelope is stored again but causes no event.
 func TestRelistWithOtherBodies(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1", "ns/b rv=2")
 	old := w.Get("ns/b")
@@ -142,9 +142,9 @@ func TestRelistWithOtherBodies(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// What a relist brings that is older than what the watch has seen was missed;
-// the watch sees it last.
-func TestRelistBringsWhatWasMissed(t *testing.T) {
+// A relist can bring versions older than those the watch has seen. They were
+// missed and are delivered last.
+func TestRelistSendsMissedChanges(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=1")
 	x := w.start(since("10"))
 	w.do("ns/b rv=15")
@@ -166,7 +166,7 @@ func TestW33_RelistEndsUnreadHistory(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// What was read before a relist is told, and the difference follows it.
+// Events read before a relist are delivered, followed by the difference.
 func TestH17_RelistAfterTheHistoryWasRead(t *testing.T) {
 	w := listed(t, 10)
 	for range 12 {
@@ -180,8 +180,8 @@ func TestH17_RelistAfterTheHistoryWasRead(t *testing.T) {
 	assert.False(t, x.Finished())
 }
 
-// A relist has no time to wait for the slow.
-func TestRelistCutsSlowConsumersOff(t *testing.T) {
+// A relist does not wait for slow consumers.
+func TestRelistTerminatesSlowConsumers(t *testing.T) {
 	w := listed(t, 10)
 	slow, patient := w.start(since("10")), w.start(conflating("10"))
 	w.pass(5000)
@@ -194,8 +194,8 @@ func TestRelistCutsSlowConsumersOff(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A source that was restored from a backup goes back in time. Watches end; who
-// comes then sees what there is.
+// A source restored from a backup goes back in time. Existing watches end; new
+// ones see the new state.
 func TestT12_SourceThatGoesBackInTime(t *testing.T) {
 	w := listed(t, 100, "ns/a rv=90")
 	x := w.start(withMarks)
@@ -210,7 +210,7 @@ func TestT12_SourceThatGoesBackInTime(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A watch from a version between two lists lay in the future until the second.
+// A watch from a version between two lists started in the future.
 func TestWatchFromBetweenTwoListsEndsWith410(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=5")
 	x := w.start(since("15"))
@@ -325,8 +325,8 @@ func TestDictionaries(t *testing.T) {
 	assert.Equal(t, []string{"one", "two", "one", ""}, got)
 }
 
-// A watch from a version that the collection has not reached ends with a relist that
-// goes past it: its consumer may know objects that neither state has.
+// A watch from a future version ends with a relist beyond it: its consumer may
+// have objects that neither state contains.
 func TestWatchAheadOfItsCollectionEndsWithARelistPastIt(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=5")
 	ahead, further, level := w.start(since("15")), w.start(since("25")), w.start(since("20"))

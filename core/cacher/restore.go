@@ -5,18 +5,18 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// A state that was kept somewhere is restored without looking at its objects: they
-// wait in runs of the store, together with the changes that were kept of them, and
-// their events in the window are only announced. Whoever asks for an object, or for
-// an event from before the restore, has what that takes put in first, and cannot
-// tell the difference.
+// A persisted state is restored without reading its objects. They stay in
+// unloaded runs of the store, together with their persisted changes, and their
+// events in the window are only reserved. Reading an object, or an event older
+// than the restore, first loads the run that contains it. Callers cannot observe
+// this.
 
-// WaitInList adds a run of objects to the list under way, as store.Wait does.
+// WaitInList adds a run of objects to the list in progress, like store.Wait.
 func (c *Cacher) WaitInList(first api.Key, run store.Run) bool {
 	return c.staging.state.Wait(first, run)
 }
 
-// LoadAll leaves nothing waiting.
+// LoadAll loads all runs.
 func (c *Cacher) LoadAll() {
 	if c.staging != nil {
 		c.staging.state.LoadAll()
@@ -24,8 +24,8 @@ func (c *Cacher) LoadAll() {
 	c.state.LoadAll()
 }
 
-// Announce says that a run that waits holds the next change, of a version. Load
-// hands it to ChangeRestored with the position.
+// Announce reserves the next event for a change that an unloaded run contains.
+// Loading the run passes the returned position to ChangeRestored.
 func (c *Cacher) Announce(rv api.ResourceVersion, now int64) (position int) {
 	c.now = max(c.now, now)
 	state := c.state
@@ -37,10 +37,10 @@ func (c *Cacher) Announce(rv api.ResourceVersion, now int64) (position int) {
 	return position
 }
 
-// ObjectRestored puts an object of a run into its store.
+// ObjectRestored adds an object of a run to its store.
 func (c *Cacher) ObjectRestored(state *store.Store, p *Put) *api.Status {
 	if state.Find(p.Envelope.Key()) != 0 {
-		return api.Protocol(string(p.Envelope.Key()) + " was kept twice")
+		return api.Protocol(string(p.Envelope.Key()) + " occurs twice in the restored state")
 	}
 	ref, status := c.store(p, 0)
 	if status == nil {
@@ -49,8 +49,8 @@ func (c *Cacher) ObjectRestored(state *store.Store, p *Put) *api.Status {
 	return status
 }
 
-// ChangeRestored makes a change of an object of a run, without telling anybody: it
-// was there when they came.
+// ChangeRestored applies a persisted change of an object of a run. It notifies no
+// readers, because the change is older than the restore.
 func (c *Cacher) ChangeRestored(state *store.Store, p *Put, position int) *api.Status {
 	id := state.Find(p.Envelope.Key())
 	previous := state.Version(id)
@@ -71,7 +71,7 @@ func (c *Cacher) ChangeRestored(state *store.Store, p *Put, position int) *api.S
 	return nil
 }
 
-// DeletionRestored takes out an object of a run like ChangeRestored.
+// DeletionRestored removes an object of a run, like ChangeRestored.
 func (c *Cacher) DeletionRestored(state *store.Store, key api.Key, rv api.ResourceVersion, position int) *api.Status {
 	if ref := state.Get(key); ref == 0 || c.heap.ResourceVersion(ref) >= rv {
 		return notKept(key, rv)
@@ -81,7 +81,7 @@ func (c *Cacher) DeletionRestored(state *store.Store, key api.Key, rv api.Resour
 }
 
 func notKept(key api.Key, rv api.ResourceVersion) *api.Status {
-	return api.Protocol("the change of " + string(key) + " at version " + rv.String() + " does not lead on from the version kept")
+	return api.Protocol("the change of " + string(key) + " at version " + rv.String() + " does not follow the restored version")
 }
 
 // Damage records that a part of the restored state is missing or invalid. After
@@ -89,7 +89,7 @@ func notKept(key api.Key, rv api.ResourceVersion) *api.Status {
 // does not contain the cause, which may name an object.
 func (c *Cacher) Damage(cause *api.Status) {
 	if c.damage == nil {
-		c.damage, c.damageCause = api.Expired("what was kept of the collection turned out not to be whole, list it anew"), cause
+		c.damage, c.damageCause = api.Expired("the restored state of the collection is incomplete or invalid; list again"), cause
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A watch whose deadline passes while a slow watch holds back the middle of a
-// revision ends on a whole revision (G8).
+// If a deadline passes while a slow watch blocks the middle of a revision, the
+// watch still ends on a whole revision (G8).
 func TestG4_DeadlinesFallBetweenRevisions(t *testing.T) {
 	w := listed(t, 10)
 	slow := w.start(since("10"))

@@ -8,29 +8,29 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// staging is the next state while a list is under way. It shares the heap with
-// the present one, so an object that did not change is held once.
+// staging is the next state while a list is in progress. It shares the heap with
+// the current state, so unchanged objects are stored once.
 type staging struct {
 	state  *store.Store
 	faults faults
-	older  []api.Key // of objects that came in an older version than the one held
+	older  []api.Key // keys of objects that the list has in an older version than the state
 }
 
-// BeginList starts a new state beside the present one, which readers go on
-// seeing until EndList. A list that was under way is dropped.
+// BeginList starts a new state. Readers see the current state until EndList. A
+// list in progress is discarded.
 func (c *Cacher) BeginList() {
 	c.AbortList()
 	c.staging = &staging{state: store.New(c.heap)}
 }
 
-// Expect says about how many objects the list under way will have, of which
-// only so many are believed.
+// Expect allocates space for the announced number of objects of the list in
+// progress, up to a limit.
 func (c *Cacher) Expect(objects uint64) {
 	const believed = 1 << 20
 	c.staging.state.Expect(int(min(objects, believed)))
 }
 
-// Listing reports whether a list is under way, and how many objects it has.
+// Listing reports whether a list is in progress, and its number of objects.
 func (c *Cacher) Listing() (objects int, ok bool) {
 	if c.staging == nil {
 		return 0, false
@@ -38,7 +38,7 @@ func (c *Cacher) Listing() (objects int, ok bool) {
 	return c.staging.state.Len(), true
 }
 
-// AbortList drops the list that is under way, if any.
+// AbortList discards the list in progress, if any.
 func (c *Cacher) AbortList() {
 	if c.staging != nil {
 		c.staging.state.Clear()
@@ -46,12 +46,12 @@ func (c *Cacher) AbortList() {
 	}
 }
 
-// ListObject adds an object to the list under way. An older version than the
-// one it has is ignored. The status says that the base of its body is missing.
+// ListObject adds an object to the list in progress. It ignores a version older
+// than one in the list. It fails if the base of the body is missing.
 func (c *Cacher) ListObject(p *Put) *api.Status {
 	key := p.Envelope.Key()
 	c.staging.faults.clear(key, p.ResourceVersion)
-	behind := c.staging.state.Behind(key) // as nearly all are: lists come in the order of keys
+	behind := c.staging.state.Behind(key) // the common case: lists are in key order
 	if !behind {
 		if staged := c.staging.state.Get(key); staged != 0 && c.heap.ResourceVersion(staged) >= p.ResourceVersion {
 			return nil
@@ -77,8 +77,9 @@ func (c *Cacher) ListObject(p *Put) *api.Status {
 	return nil
 }
 
-// sameVersion: resource version and uid say that it is the same content; the
-// codec says that it is as useful, since a body may have been left out before.
+// sameVersion reports whether a stored version can be reused. Equal envelopes
+// mean equal content. The comparison includes the codec, because the stored
+// version may lack a body.
 func (c *Cacher) sameVersion(ref store.Ref, p *Put) bool {
 	return ref != 0 && c.heap.ResourceVersion(ref) == p.ResourceVersion &&
 		string(c.heap.Envelope(ref)) == string(p.Envelope) && c.heap.Dictionary(ref) == c.dictionaries.current.number &&
@@ -86,8 +87,8 @@ func (c *Cacher) sameVersion(ref store.Ref, p *Put) bool {
 		(p.Base.ResourceVersion == 0 || c.isBase(c.heap.Base(ref), &p.Base))
 }
 
-// ListDelete takes an object out of the list under way, unless the list has a
-// newer version of it.
+// ListDelete removes an object from the list in progress, unless the list has a
+// newer version.
 func (c *Cacher) ListDelete(key api.Key, rv api.ResourceVersion) {
 	c.staging.faults.clear(key, rv)
 	if ref := c.staging.state.Get(key); ref != 0 && c.heap.ResourceVersion(ref) < rv {
@@ -95,19 +96,19 @@ func (c *Cacher) ListDelete(key api.Key, rv api.ResourceVersion) {
 	}
 }
 
-// EndList makes the list the state, in one step, as of rv (rules H6, R11).
-// Watches see the difference as events in the order of resource versions, and
-// last, as of rv, the deletions and whatever else was missed.
+// EndList replaces the state by the list, in one step, at rv (rules H6, R11).
+// Watches receive the difference as events in order of resource version, followed
+// by deletions and other missed changes at rv.
 //
-// A list that is older than what was seen before means that the source has gone
-// back in time. The watches end: nothing that follows could be told to them in
-// order. So do watches from a version between the two states, which lay in the
-// future until now: the difference is not what their consumers have missed.
+// If rv is older than the current version, the source has gone back in time and
+// all watches end, because no event sequence leads to the new state. Watches that
+// start between the two versions end as well: the difference is not what their
+// consumers have missed.
 func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	c.now = max(c.now, now)
 	c.finishDispatch()
 	old := c.state
-	if c.listed == c.source { // what was good in another history says nothing about this one
+	if c.listed == c.source { // last good versions of another history are not comparable
 		c.keepFaulty(old)
 		c.keepNewer(old, rv)
 		c.leaveOutlived(old, rv)
@@ -141,8 +142,8 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	c.restartClock()
 }
 
-// keepFaulty carries over the last good version of objects whose newest one the
-// list could not read (rule C53).
+// keepFaulty keeps the last good version of objects whose newest version the list
+// could not read (rule C53).
 func (c *Cacher) keepFaulty(old *store.Store) {
 	for _, f := range c.staging.faults.list {
 		if ref := old.Get(f.Key); ref != 0 && c.staging.state.Get(f.Key) == 0 && !f.TakenBack() {
@@ -151,9 +152,9 @@ func (c *Cacher) keepFaulty(old *store.Store) {
 	}
 }
 
-// keepNewer carries over versions that are newer than what the list has of their
-// objects. That is so when the newest one cannot be read, and whoever made the
-// list has an older last good version than we do: nothing goes back in time.
+// keepNewer keeps versions that are newer than those in the list. This happens if
+// the newest version of an object is unreadable and the sender of the list has an
+// older last good version. An object never goes back in time.
 func (c *Cacher) keepNewer(old *store.Store, rv api.ResourceVersion) {
 	if rv < c.rv {
 		return // the whole state goes back
@@ -166,10 +167,10 @@ func (c *Cacher) keepNewer(old *store.Store, rv api.ResourceVersion) {
 	}
 }
 
-// leaveOutlived leaves out last good versions of objects that cannot be read when
-// we know that they were deleted since: our state is of a later version, and had
-// them no more. Whoever made the list did not see the deletion, which lies between
-// that version and the one that cannot be read.
+// leaveOutlived removes last good versions of unreadable objects that are known
+// to be deleted. The current state, at a later version, does not contain them.
+// The sender of the list did not see the deletion, which happened before the
+// unreadable version.
 func (c *Cacher) leaveOutlived(old *store.Store, rv api.ResourceVersion) {
 	if rv < c.rv {
 		return // the whole state goes back
@@ -182,8 +183,8 @@ func (c *Cacher) leaveOutlived(old *store.Store, rv api.ResourceVersion) {
 	}
 }
 
-// difference lists what changed from the old state to the present one. The
-// events borrow the counts of the two stores.
+// difference returns the changes from the old state to the current one. The
+// events use the references of the two stores.
 func (c *Cacher) difference(old *store.Store, rv api.ResourceVersion) []history.Event {
 	var changes []history.Event
 	c.state.Ascend("", func(ref store.Ref) bool {

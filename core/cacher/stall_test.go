@@ -16,20 +16,20 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// consumer takes as many deliveries of a watch as it has room for.
+// consumer accepts as many deliveries of a watch as it has room for.
 type consumer struct {
 	*watcher.Watcher
 	w           *world
 	room        int
 	got         []string
-	offers      int // deliveries that were offered, taken or not
+	offers      int // deliveries offered, accepted or not
 	closed      int
 	initialized []int
 }
 
 const plenty = 1 << 20
 
-// consume starts a watch with room for so many deliveries.
+// consume starts a watch with room for the given number of deliveries.
 func (w *world) consume(room int, opt cacher.WatchOptions) *consumer {
 	w.t.Helper()
 	c := &consumer{w: w, room: room}
@@ -49,7 +49,7 @@ func (w *world) consume(room int, opt cacher.WatchOptions) *consumer {
 	return c
 }
 
-// grant makes room, and returns what came since the last time.
+// grant makes room and returns the deliveries since the last call.
 func (c *consumer) grant(room int) []string {
 	c.room += room
 	c.Run()
@@ -91,8 +91,8 @@ func TestB22_StalledWatchContinuesWhereItWas(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// Nothing of a stalled watch depends on how many events pass by.
-func TestB23_EventsDoNotVisitAStalledWatch(t *testing.T) {
+// The state of a stalled watch does not depend on how many events pass.
+func TestB23_EventsDoNotTouchAStalledWatch(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
 	x := w.consume(1, stalling("10"))
 	w.churn("ns/a", 11, 13)
@@ -105,9 +105,9 @@ func TestB23_EventsDoNotVisitAStalledWatch(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func TestB23_StalledWatchHoldsUpNoOther(t *testing.T) {
+func TestB23_StalledWatchDelaysNoOther(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
-	w.pass(5000) // there is time to wait for slow consumers
+	w.pass(5000) // accrues the budget for slow consumers
 	w.consume(0, stalling("10"))
 	other := w.consume(plenty, stalling("10"))
 	assert.Equal(t, w.churn("ns/a", 11, 90), other.grant(0))
@@ -115,8 +115,8 @@ func TestB23_StalledWatchHoldsUpNoOther(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A watch that terminates holds up dispatch. A stalling watch that reads ahead in
-// the history meanwhile gets nothing twice.
+// A watch that terminates delays dispatch. A stalling watch that meanwhile reads
+// ahead in the history receives no event twice.
 func TestB22_StallingWatchReadsAheadOfAParkedEvent(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
 	w.pass(5000)
@@ -132,7 +132,7 @@ func TestB22_StallingWatchReadsAheadOfAParkedEvent(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func TestB22_StalledWatchEndsWhenItsNextEventIsGone(t *testing.T) {
+func TestB22_StalledWatchEndsWhenItsNextEventIsEvicted(t *testing.T) {
 	w := small(t, 20, 10, "ns/a rv=10")
 	x := w.consume(2, stalling("10"))
 	want := w.churn("ns/a", 11, 33)
@@ -153,7 +153,7 @@ func TestB22_StalledWatchEndsWhenItsNextEventIsGone(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// The position of a stalled watch is that of the next event that concerns it.
+// The position of a stalled watch is that of its next matching event.
 func TestB22_StalledWatchIsNotOvertakenByEventsOfOthers(t *testing.T) {
 	w := small(t, 20, 10, "ns/a rv=9 app=web", "ns/b rv=10 app=db")
 	x := w.consume(1, cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app=web", ""), Policy: wire.PolicyStall})
@@ -165,7 +165,7 @@ func TestB22_StalledWatchIsNotOvertakenByEventsOfOthers(t *testing.T) {
 	x.grant(0)
 	w.do("ns/a rv=101 app=web")
 	w.churn("ns/b", 102, 110)
-	w.do("ns/a rv=111 app=db") // leaves the selector
+	w.do("ns/a rv=111 app=db") // stops matching the selector
 	w.churn("ns/b", 112, 119)
 	assert.Equal(t, []string{"MODIFIED ns/a@101", "DELETED ns/a@111"}, x.grant(2))
 	assert.False(t, x.Stopped())
@@ -221,8 +221,8 @@ func TestB22_StallingWatchFromTheFuture(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A relist empties the history. What a stalled watch has not read of it comes
-// first, and then the difference.
+// A relist empties the history. A stalled watch receives its unread events first,
+// then the difference.
 func TestB22_StalledWatchOutlivesARelist(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=9", "ns/b rv=10")
 	x := w.consume(1, stalling("10"))
@@ -267,15 +267,16 @@ func TestB22_OvertakenWatchEndsWithARelist(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// A watch does not end inside a revision (G8): its consumer may resume after it.
-func TestB22_TimeOfAStalledWatchEndsBetweenRevisions(t *testing.T) {
+// A watch does not end inside a revision (G8), because its consumer may resume
+// after it.
+func TestB22_DeadlineOfAStalledWatchFallsBetweenRevisions(t *testing.T) {
 	revision := []string{"ns/a rv=11", "ns/b rv=11", "ns/c rv=11", "ns/a rv=12"}
 	for _, c := range []struct {
 		name string
 		room int
 		want []string
 	}{
-		{"before it", 0, []string{"ADDED ns/a@11", "ADDED ns/b@11", "ADDED ns/c@11"}}, // the first is on its way
+		{"before it", 0, []string{"ADDED ns/a@11", "ADDED ns/b@11", "ADDED ns/c@11"}}, // the first is already delivered
 		{"inside", 2, []string{"ADDED ns/a@11", "ADDED ns/b@11", "ADDED ns/c@11"}},
 		{"after it", 3, []string{"ADDED ns/a@11", "ADDED ns/b@11", "ADDED ns/c@11", "MODIFIED ns/a@12"}},
 	} {
@@ -293,8 +294,8 @@ func TestB22_TimeOfAStalledWatchEndsBetweenRevisions(t *testing.T) {
 	}
 }
 
-// If the rest of the revision is gone, its consumer must not resume after it.
-func TestB22_TimeInsideARevisionThatIsGone(t *testing.T) {
+// If the rest of the revision was evicted, the consumer must not resume after it.
+func TestB22_DeadlineInsideAnEvictedRevisionGives410(t *testing.T) {
 	w := small(t, 20, 10, "ns/a rv=10")
 	x := w.consume(1, cacher.WatchOptions{ResourceVersion: "10", TimeoutSeconds: 5, Policy: wire.PolicyStall})
 	for i := range 30 {
@@ -348,8 +349,8 @@ func TestB24_EveryEndHasAReason(t *testing.T) {
 	}
 }
 
-// However many watches stall, an event costs what one of them costs.
-func TestB23_ManyStalledWatchesAreNotVisited(t *testing.T) {
+// The cost of an event does not grow with the number of stalled watches.
+func TestB23_EventCostIsIndependentOfStalledWatches(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
 	var all []*consumer
 	for i := range 50 {

@@ -7,9 +7,9 @@ import (
 )
 
 // A continue token is base64url without padding of
-// {"v":"meta.k8s.io/v1","rv":N,"start":"KEY\u0000"}: the next page starts at
-// the last key of this one plus a NUL byte, without the prefix of the namespace
-// (rule C49). A negative rv means "at the latest state" (rule C51).
+// {"v":"meta.k8s.io/v1","rv":N,"start":"KEY\u0000"}. The next page starts after
+// the last key of this page, without the prefix of the namespace (rule C49). A
+// negative rv means the latest state (rule C51).
 type continueToken struct {
 	rv    api.ResourceVersion // zero for the latest state
 	start string
@@ -29,8 +29,8 @@ func formatContinue(rv api.ResourceVersion, start string) string {
 	return encodeBase64(tokenHead + number + "," + tokenStart + escapeNUL(start) + tokenTail)
 }
 
-// parseContinue reads a token. Keys are Kubernetes names, which need no JSON
-// escapes but that of the NUL byte.
+// parseContinue parses a token. Keys are Kubernetes names and need no JSON
+// escapes except for the NUL byte.
 func parseContinue(text string) (continueToken, *api.Status) {
 	bad := func(why string) (continueToken, *api.Status) {
 		return continueToken{}, api.BadRequest("continue key is not valid: " + why)
@@ -57,8 +57,8 @@ func parseContinue(text string) (continueToken, *api.Status) {
 	return continueToken{api.ResourceVersion(max(rv, 0)), strings.TrimPrefix(start, "/")}, nil
 }
 
-// cleanStart reports whether a start key stays inside the collection (rule
-// C50). It may have a slash in front, which means nothing.
+// cleanStart reports whether a start key stays inside the collection (rule C50).
+// A leading slash is allowed and ignored.
 func cleanStart(start string) bool {
 	if start == "" || api.HasAny(start, `"\`) {
 		return false
@@ -106,8 +106,8 @@ func unescapeNUL(s string) string {
 
 const base64Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// encodeBase64 is base64url without padding. The library's version would bring
-// reflection into the module.
+// encodeBase64 encodes base64url without padding. Package encoding/base64 would
+// add reflection to the module.
 func encodeBase64(s string) string {
 	var b strings.Builder
 	var bits, n uint

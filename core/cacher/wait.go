@@ -2,20 +2,19 @@ package cacher
 
 import "github.com/watchglass/watchglass/core/api"
 
-// freshnessMillis is how long a read waits for a version from the future
-// (rule C34).
+// freshnessMillis is how long a read waits for a future version (rule C34).
 const freshnessMillis = 3000
 
-// wait is a read that needs the collection to be ready and at least at rv.
+// wait is a read that requires the collection to be ready and at rv or later.
 type wait struct {
 	rv       api.ResourceVersion
 	deadline int64 // zero until the collection is ready
 	done     func(*api.Status)
 }
 
-// WhenFresh calls done once the collection is ready and at rv or beyond: now,
-// if it is, or later, with nil; or with a 504 when rv does not come within
-// three seconds of readiness.
+// WhenFresh calls done with nil when the collection is ready and at rv or later,
+// which may be immediately. If the collection does not reach rv within three
+// seconds of being ready, it calls done with a 504.
 func (c *Cacher) WhenFresh(rv api.ResourceVersion, done func(*api.Status)) {
 	if c.Fresh(rv) {
 		done(nil)
@@ -28,20 +27,19 @@ func (c *Cacher) WhenFresh(rv api.ResourceVersion, done func(*api.Status)) {
 	c.waits = append(c.waits, w)
 }
 
-// Hold puts off the end of waits until the next Release, Progress, EndList or Tick. It is
-// for feeding in changes that share a resource version: between two of them the
-// collection is at that version and yet not all there.
+// Hold defers the end of waits until the next Release, Progress, EndList or Tick.
+// Callers use it while they apply several changes with the same resource version,
+// because until the last one the collection is incomplete at that version.
 func (c *Cacher) Hold() { c.held = true }
 
-// Fresh reports whether the collection is ready and at rv or beyond.
+// Fresh reports whether the collection is ready and at rv or later.
 func (c *Cacher) Fresh(rv api.ResourceVersion) bool { return c.ready && rv <= c.rv }
 
-// Prompt says that somebody who follows this cacher waits for a version that has
-// not come.
+// Prompt records that a follower waits for a newer version.
 func (c *Cacher) Prompt() { c.prompted = true }
 
-// Awaiting reports whether a read waits for a version that has not come, here or
-// at somebody who said so since the last news (rule C35).
+// Awaiting reports whether a local read, or a follower that called Prompt since
+// the last update, waits for a newer version (rule C35).
 func (c *Cacher) Awaiting() bool {
 	return c.ready && (c.prompted || len(c.waits) > 0 || c.suspectsLost(c.now))
 }
@@ -70,13 +68,13 @@ func (c *Cacher) expireWaits() {
 	})
 }
 
-// FailWaits ends every wait: the collection will not become fresh.
+// FailWaits ends every wait with an error.
 func (c *Cacher) FailWaits(status *api.Status) {
 	c.settle(func(*wait) (bool, *api.Status) { return true, status })
 }
 
-// settle ends the waits that verdict says are over. The callbacks run last:
-// they may start new waits.
+// settle ends the waits for which verdict returns true. It calls the callbacks
+// last, because they may add waits.
 func (c *Cacher) settle(verdict func(*wait) (over bool, status *api.Status)) {
 	var done []func()
 	kept := c.waits[:0:0]

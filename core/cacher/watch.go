@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// WatchOptions are those of a Kubernetes watch request.
+// WatchOptions are the options of a Kubernetes watch request.
 type WatchOptions struct {
 	Namespace         string
 	Selection         selector.Selection
@@ -26,10 +26,10 @@ type WatchOptions struct {
 	Closed            func()
 }
 
-// Watch checks the options and starts a watch once the collection is fresh
-// enough for it (rules C8 to C19). A refusal that Kubernetes gives before the
-// stream is returned; started is then not called. Otherwise started is called
-// once, now or later, with the watch, or with the status that is its only event.
+// Watch validates the options and starts a watch when the collection is fresh
+// enough (rules C8 to C19). An invalid request returns an error immediately and
+// started is not called. Otherwise started is called once, possibly later, with
+// the watch or with a status that is its only event.
 func (c *Cacher) Watch(opt WatchOptions, started func(*watcher.Watcher, *api.Status)) *api.Status {
 	rv, status := opt.normalise()
 	if status != nil {
@@ -53,8 +53,8 @@ func (c *Cacher) Watch(opt WatchOptions, started func(*watcher.Watcher, *api.Sta
 	return nil
 }
 
-// normalise applies the defaults of a watch request (rule C10) and refuses what
-// contradicts itself (rule C11).
+// normalise applies the defaults of a watch request (rule C10) and rejects
+// contradictory options (rule C11).
 func (o *WatchOptions) normalise() (api.ResourceVersion, *api.Status) {
 	rv, err := api.ParseResourceVersion(o.ResourceVersion)
 	if err != nil {
@@ -72,8 +72,8 @@ func (o *WatchOptions) normalise() (api.ResourceVersion, *api.Status) {
 	return rv, nil
 }
 
-// startWatch captures the initial events and registers the watch in one step:
-// no event can fall between them and the first live one (rule C19).
+// startWatch captures the initial events and registers the watch in one step, so
+// no event is lost between them (rule C19).
 func (c *Cacher) startWatch(o *WatchOptions, rv api.ResourceVersion, filter *watcher.Filter) (*watcher.Watcher, *api.Status) {
 	opt := watcher.Options{
 		Filter: filter, QueueSize: c.queueSize(), Policy: o.Policy, Sink: o.Sink, Initialized: o.Initialized, Closed: o.Closed,
@@ -96,8 +96,8 @@ func (c *Cacher) startWatch(o *WatchOptions, rv api.ResourceVersion, filter *wat
 	return w, nil
 }
 
-// begin chooses between the state and the history (rule C14), and sets what the
-// watch is sent first and the version it starts from.
+// begin chooses between the state and the history (rule C14), and sets the
+// initial events and the watermark.
 func (c *Cacher) begin(opt *watcher.Options, o *WatchOptions, rv api.ResourceVersion) *api.Status {
 	opt.Cursor = history.NewCursor(c.window)
 	if o.SendInitialEvents == wire.True {
@@ -121,7 +121,7 @@ func (c *Cacher) begin(opt *watcher.Options, o *WatchOptions, rv api.ResourceVer
 	return nil
 }
 
-// capture takes the matching versions as they are now, each with a count.
+// capture returns the current matching versions, each with a reference.
 func (c *Cacher) capture(namespace string, filter *watcher.Filter) []store.Ref {
 	var refs []store.Ref
 	prefix := namespacePrefix(namespace)
@@ -137,15 +137,16 @@ func (c *Cacher) capture(namespace string, filter *watcher.Filter) []store.Ref {
 	return refs
 }
 
-// queueSize is how many events a watch may be behind: about a second's worth
-// (rule H16, for resources without an index).
+// queueSize returns how many events a watch may be behind: about one second's
+// worth (rule H16, for resources without an index).
 func (c *Cacher) queueSize() int {
 	seconds := max(c.window.WindowMillis()/1000, 1)
 	perSecond := (int64(c.window.Capacity()) + seconds - 1) / seconds
 	return int(min(max(perSecond, 10), 100))
 }
 
-// StopWatch ends a watch whose consumer is gone and drops what it had left.
+// StopWatch ends a watch whose consumer is gone, and drops its undelivered
+// events.
 func (c *Cacher) StopWatch(w *watcher.Watcher) {
 	w.Discard()
 	if r := c.watches[w]; r != nil {
@@ -154,10 +155,10 @@ func (c *Cacher) StopWatch(w *watcher.Watcher) {
 	c.Resume()
 }
 
-// Counts are what the watches of the collection have been through.
+// Counts returns the counters of the collection's watches.
 func (c *Cacher) Counts() watcher.Counts { return c.counts }
 
-// StalledWatches is the number of watches whose consumers have no room.
+// StalledWatches returns the number of watches whose consumers accept no events.
 func (c *Cacher) StalledWatches() (n int) {
 	for w := range c.watches {
 		if w.Stalled() {

@@ -61,8 +61,8 @@ func TestC11_WatchRefusals(t *testing.T) {
 	}
 }
 
-// T18, T25: what a watch starts with and when its initial events end, for a
-// collection listed at 100 with changes up to 105.
+// T18, T25: initial events and their end, for a collection listed at 100 with
+// changes up to 105.
 func TestC14_Start(t *testing.T) {
 	const no, yes, unset = wire.False, wire.True, wire.Unset
 	state := []string{"ADDED ns/a@105", "ADDED ns/b@50", "ADDED ns/d@104"}
@@ -140,7 +140,7 @@ func TestC13_InitialEventsWaitForTheirVersion(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func TestC34_WatchThatWaitsTooLong(t *testing.T) {
+func TestC34_WatchThatWaitsTooLongGets504(t *testing.T) {
 	w := listed(t, 10)
 	var got *api.Status
 	require.Nil(t, w.Watch(cacher.WatchOptions{
@@ -192,8 +192,8 @@ func TestP9_TimeoutEndsTheWatch(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// H16, T32: how far behind a watch may be follows the capacity of the window and
-// its length, for a resource without an index.
+// H16, T32: the queue size depends on the capacity of the window and its time
+// span, for a resource without an index.
 func TestH16_QueueSize(t *testing.T) {
 	for limits, size := range map[history.Limits]int{
 		{MinCapacity: 100}: 10, {MinCapacity: 750}: 10, {MinCapacity: 751}: 11, {MinCapacity: 1500}: 20,
@@ -224,9 +224,8 @@ func TestStopWatchReleasesEverything(t *testing.T) {
 
 func gone(text string) *api.Status { return wire.WatchEndHistoryLost.Expired(text) }
 
-// A watch from beyond the newest version waits for it. When three seconds have
-// passed and the source still confirms an older version, the version belongs to a
-// history that was lost.
+// A watch from a future version waits for it. If the source still confirms an
+// older version after three seconds, the version belongs to a lost history.
 func TestH9_WatchFromALostVersionEndsWith410(t *testing.T) {
 	w := listed(t, 23, "ns/a rv=20")
 	x := w.start(since("71"))
@@ -242,12 +241,12 @@ func TestH9_WatchFromALostVersionEndsWith410(t *testing.T) {
 	assert.False(t, x.Finished(), "changes may come late")
 	w.Progress(30, w.now)
 	assert.True(t, x.Finished())
-	assert.Equal(t, gone("resource version 71 is beyond the newest, 30: it belongs to a history that the source has lost, list anew"), x.Status())
+	assert.Equal(t, gone("resource version 71 is beyond the newest, 30; the source has lost the history it belongs to, list again"), x.Status())
 	assert.False(t, w.Awaiting())
 	w.assertNoLeak()
 }
 
-func TestWatchFromAVersionThatIsReachedGoesOn(t *testing.T) {
+func TestWatchFromAFutureVersionContinuesWhenItIsReached(t *testing.T) {
 	w := listed(t, 23, "ns/a rv=20")
 	slow, soon := w.start(since("26")), w.start(since("24"))
 	w.Progress(25, w.now)
@@ -266,7 +265,7 @@ func TestWatchFromAVersionThatIsReachedGoesOn(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func TestWatchFromALostVersionThatIsStoppedIsForgotten(t *testing.T) {
+func TestStoppedWatchFromALostVersionIsForgotten(t *testing.T) {
 	w := listed(t, 23)
 	w.StopWatch(w.start(since("71")))
 	w.pass(3000)

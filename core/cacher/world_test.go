@@ -16,10 +16,10 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// start is when the clock of every test starts.
+// start is the initial time of every test.
 const start = 1_700_000_000_000
 
-// world is a cacher that is fed by hand.
+// world is a cacher with a manual source.
 type world struct {
 	*cacher.Cacher
 	t    *testing.T
@@ -33,7 +33,7 @@ func newWorld(t *testing.T, limits history.Limits) *world {
 	return w
 }
 
-// listed is a world that has been listed.
+// listed returns a world after its first list.
 func listed(t *testing.T, rv api.ResourceVersion, items ...string) *world {
 	w := newWorld(t, history.Limits{})
 	w.list(rv, items...)
@@ -48,7 +48,7 @@ func (w *world) list(rv api.ResourceVersion, items ...string) {
 	w.EndList(rv, w.now)
 }
 
-// do applies changes, objects in the short notation or deletions such as
+// do applies changes: objects in the short notation, or deletions such as
 // "-default/a rv=6".
 func (w *world) do(changes ...string) {
 	for _, change := range changes {
@@ -61,7 +61,7 @@ func (w *world) do(changes ...string) {
 	}
 }
 
-// pass lets time pass in steps of a quarter of a second.
+// pass advances the clock in steps of a quarter of a second.
 func (w *world) pass(millis int64) {
 	for end := w.now + millis; w.now < end; {
 		w.now = min(w.now+250, end)
@@ -69,7 +69,7 @@ func (w *world) pass(millis int64) {
 	}
 }
 
-// start starts a watch, which must start at once.
+// start starts a watch, which must not wait.
 func (w *world) start(opt cacher.WatchOptions) *watcher.Watcher {
 	w.t.Helper()
 	started, status := w.tryStart(opt)
@@ -103,7 +103,7 @@ func (w *world) take(x *watcher.Watcher) []string {
 	return list
 }
 
-// page is the answer to a list, with its items named.
+// page is the result of a list, with the names of its items.
 type page struct {
 	items     []string
 	rv        api.ResourceVersion
@@ -111,7 +111,7 @@ type page struct {
 	remaining uint64
 }
 
-// page lists; the answer must come at once and be no error.
+// page lists; the list must succeed without waiting.
 func (w *world) page(opt cacher.ListOptions) page {
 	w.t.Helper()
 	p, status := w.tryPage(opt)
@@ -133,8 +133,8 @@ func (w *world) tryPage(opt cacher.ListOptions) (p *page, status *api.Status) {
 	return p, status
 }
 
-// assertNoLeak closes everything: then only the state and the history hold
-// versions.
+// assertNoLeak closes everything and checks that only the state and the history
+// hold versions.
 func (w *world) assertNoLeak() {
 	w.t.Helper()
 	for _, x := range w.open {

@@ -8,18 +8,18 @@ const (
 	quietResetMillis = 120_000
 )
 
-// Backoff spaces retries: 0.8 s doubling to 30 s, each with up to as much again
-// in jitter, and from the start after two quiet minutes (rule R10).
+// Backoff computes retry times: 0.8 s, doubling up to 30 s, each plus up to 100 %
+// jitter. It starts over after two minutes without failure (rule R10).
 type Backoff struct {
 	rand  *api.Rand
 	delay int64
 	last  int64
 }
 
-// NewBackoff takes its jitter from rand.
+// NewBackoff returns a Backoff that takes its jitter from rand.
 func NewBackoff(rand *api.Rand) Backoff { return Backoff{rand: rand} }
 
-// Next is when to retry after a failure now.
+// Next returns when to retry after a failure at time now.
 func (b *Backoff) Next(now int64) int64 {
 	if b.delay == 0 || now-b.last > quietResetMillis {
 		b.delay = minDelayMillis

@@ -155,7 +155,7 @@ func TestRetryWatcher(t *testing.T) {
 
 // Nothing is resumed from no version, or from version zero: the first answer
 // must be a state, and after a 410 it must be one as well.
-func TestRetryWatcherNeedsAVersion(t *testing.T) {
+func TestWithoutAVersionTheFirstResponseMustBeASnapshot(t *testing.T) {
 	for name, start := range map[string]func(*rig){
 		"at first":    func(*rig) {},
 		"after a 410": func(r *rig) { r.listed(5, "default/a rv=3"); r.Ended(api.Expired("gone")) },
@@ -243,7 +243,7 @@ func TestBackoffOverManyFailures(t *testing.T) {
 
 // Too many requests, internal errors and versions that the connector does not
 // have yet are waited out. The state is kept and nothing is listed again.
-func TestRefusalsAreWaitedOut(t *testing.T) {
+func TestTemporaryErrorsKeepTheStateAndRetry(t *testing.T) {
 	for name, c := range map[string]struct {
 		status *api.Status
 		times  int
@@ -275,7 +275,7 @@ func TestRefusalsAreWaitedOut(t *testing.T) {
 // ResyncWithResourceVersion, ExpiredExactResourceVersion, FullListIfExpired: a
 // state that is asked for anew is no older than the last one, and when it
 // expires on the way it is asked for once more, at once.
-func TestListAnew(t *testing.T) {
+func TestRelistIsNoOlderThanTheState(t *testing.T) {
 	r := newRig(t)
 	r.Connected(5000)
 	require.Zero(t, r.asked().NotOlderThan)

@@ -1,26 +1,24 @@
-// Package reflector is the upstream side of one collection: it subscribes,
-// takes what the connector sends into the cacher, resumes after a cut, starts
-// over after a 410, and knows how current the collection is.
+// Package reflector keeps one collection up to date from a connector. It
+// subscribes, feeds the connector's frames to the cacher, resumes after a
+// disconnect, relists after a 410, and knows how current the collection is.
 //
-// A [Reflector] is told of the connection (Connected, Disconnected), of frames
-// and of the time, and leaves the frames it wants sent in Outgoing. Its rules
-// are those of the Kubernetes client loop (R1 to R12) and three of its own:
+// A [Reflector] is driven by connection events (Connected, Disconnected), frames
+// and the clock, and returns the frames to send from Outgoing. It follows the
+// rules of the Kubernetes client loop (R1 to R12) and three of its own:
 //
-//   - The resume version moves only with whole revisions.
+//   - The resume version advances by whole revisions only.
 //   - A new list replaces the old state in one step, when it is complete.
-//   - Changes are no progress: they may be from long ago. A collection that has
-//     not heard of progress for three periods says that
-//     it is stale, whatever the connection looks like.
+//   - Changes do not count as progress, because they may be old. A collection
+//     without progress for three periods is stale, even if it is connected.
 //
-// Changes come as differences from what is here: a patch of the envelope, and a
-// body that needs its base. Which bases the reader has is told by two numbers,
-// the name of the connector's bases and the version since which it has those. A
-// difference from something that is not here starts the subscription over.
+// Changes arrive as differences: a patch of the envelope, and a body delta that
+// requires its base. Two numbers describe the bases that the reader has: the
+// identity of the connector's bases, and the version since which the reader has
+// them. A difference from a missing version starts the subscription over.
 //
-// Where Kubernetes is read without a connector, objects come one by one
-// ([Reflector.Object], [Reflector.Removed]).
+// Without a connector, objects arrive one by one ([Reflector.Object],
+// [Reflector.Removed]).
 //
-// State that a program kept is replayed before the first connection, with the
-// time at which progress was last heard of when it was kept. Its objects are looked
-// at when somebody asks for them (later.go).
+// Persisted state is replayed before the first connection, together with the time
+// of its last progress. Its objects are loaded on demand (later.go).
 package reflector

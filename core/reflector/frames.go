@@ -9,20 +9,19 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// The methods below take one frame each, of the present subscription. An error
-// means that the connector broke the protocol.
+// Each of the methods below processes one frame of the current subscription. An
+// error means that the connector violated the protocol.
 
-// Schema takes the description of the objects and what their bodies are
-// compressed with. It reports false when the collection holds objects that were
-// described differently or come from another source: it must then be opened
-// anew.
+// Schema sets the schema of the objects and the dictionary of their bodies. It
+// returns false if the collection has objects with a different layout or from a
+// different source; the caller must then open a new collection.
 func (r *Reflector) Schema(f *wire.Schema, dictionary []byte) bool {
 	if r.schema && (f.Source != r.source || !sameLayout(r.cacher.Schema(), &f.Schema)) {
 		return false
 	}
 	r.cacher.SetDictionary(dictionary)
 	if f.Bases != r.bases {
-		// What is here keeps the bases it has.
+		// Stored versions keep their bases.
 		r.bases, r.basesSince = f.Bases, r.cacher.ResourceVersion()
 	}
 	if !r.schema {
@@ -34,7 +33,7 @@ func (r *Reflector) Schema(f *wire.Schema, dictionary []byte) bool {
 	return true
 }
 
-// sameLayout: envelopes made for one schema can be read by the other.
+// sameLayout reports whether envelopes for one schema can be read with the other.
 func sameLayout(a, b *api.Schema) bool {
 	if a.Namespaced != b.Namespaced || len(a.Fields) != len(b.Fields) || len(a.Columns) != len(b.Columns) {
 		return false
@@ -52,17 +51,17 @@ func sameLayout(a, b *api.Schema) bool {
 	return true
 }
 
-// LabelSet takes the definition of a label set.
+// LabelSet records the definition of a label set.
 func (r *Reflector) LabelSet(f *wire.LabelSet) { r.labels.define(f) }
 
-// UsedBytes is what its objects take with their dictionaries, the label sets that
-// were defined, and what waits.
+// UsedBytes returns the memory of the objects, dictionaries, label set
+// definitions and deferred changes.
 func (r *Reflector) UsedBytes() int {
 	return r.cacher.Heap().UsedBytes() + r.cacher.DictionaryBytes() + r.labels.bytes + r.later.bytes
 }
 
-// label gives an object for the cacher its label set. It holds a count of that,
-// which done takes back.
+// label sets the label set of an object to be stored. It adds a reference, which
+// done releases.
 func (r *Reflector) label(p *cacher.Put, c *wire.Change) *api.Status {
 	set := r.labels.find(c.LabelSet)
 	if set == nil {
@@ -73,11 +72,10 @@ func (r *Reflector) label(p *cacher.Put, c *wire.Change) *api.Status {
 }
 
 func notDefined(c *wire.Change) *api.Status {
-	return api.Protocol("object " + string(c.Key) + " has a label set that was not defined")
+	return api.Protocol("object " + string(c.Key) + " refers to an undefined label set")
 }
 
-// number counts one more use of a label set in the heap, and returns its number
-// there.
+// number adds a reference to a label set in the heap and returns its ID.
 func (r *Reflector) number(set *labelSet) uint32 {
 	if sets := &r.cacher.Heap().Labels; !sets.RetainAgain(set.number, set.generation) {
 		set.number = sets.Intern(set.labels)
@@ -86,9 +84,9 @@ func (r *Reflector) number(set *labelSet) uint32 {
 	return set.number
 }
 
-// envelop gives an object for the cacher its envelope, which a patch makes out of
-// the one before. That is most likely of the object that was sought, and was so
-// before the changes that came since. What it makes lies in head.
+// envelop sets the envelope of an object to be stored. For a patch it applies the
+// patch to the previous version, using head as buffer. The prefetched object,
+// sought, is probably the right one but may be another.
 func (r *Reflector) envelop(p *cacher.Put, c *wire.Change, state *store.Store, sought store.ID, head *[]byte) (status *api.Status) {
 	if c.Patch == nil {
 		p.Envelope = c.Envelope
@@ -108,18 +106,18 @@ func (r *Reflector) envelop(p *cacher.Put, c *wire.Change, state *store.Store, s
 	return status
 }
 
-// notHere: a patch is of a version that is not the one held.
+// notHere returns the error for a patch of a version other than the current one.
 func notHere(c *wire.Change) *api.Status {
 	return api.Protocol("version " + c.ResourceVersion.String() + " of " + string(c.Key) +
-		" is told by what changed since version " + c.Previous.String() + ", which is not here")
+		" is a patch of version " + c.Previous.String() + ", which is missing")
 }
 
-// take stores an object, in the list while one is under way. When what it builds
-// on is not here the subscription starts over.
+// take stores an object, in the list if one is in progress. If its base or
+// previous version is missing, the subscription starts over.
 func (r *Reflector) take(c *wire.Change, sought store.ID) error {
 	p := cacher.Put{ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base}
 	var status *api.Status
-	if r.phase == listing && c.Patch != nil { // in a snapshot nothing is told by what changed
+	if r.phase == listing && c.Patch != nil { // a snapshot has no patches
 		status = notHere(c)
 	} else {
 		status = r.envelop(&p, c, r.cacher.State(), sought, &r.head)
@@ -141,8 +139,8 @@ func (r *Reflector) take(c *wire.Change, sought store.ID) error {
 	return nil
 }
 
-// startOver gives up a subscription that tells differences from what is not
-// here, and asks for a snapshot after a while. What it told so far stays.
+// startOver ends a subscription that sent a difference from a missing version,
+// and requests a snapshot after a delay. It keeps the current state.
 func (r *Reflector) startOver(why *api.Status) {
 	r.Missing++
 	r.out = (&wire.Unsubscribe{Subscription: r.sub}).Append(r.out)
@@ -153,22 +151,22 @@ func (r *Reflector) startOver(why *api.Status) {
 
 func (r *Reflector) done(p *cacher.Put) { r.cacher.Heap().Labels.Release(p.LabelSet) }
 
-// SnapshotBegin starts a new state.
+// SnapshotBegin starts a list.
 func (r *Reflector) SnapshotBegin(f *wire.SnapshotBegin) error {
 	if r.phase != subscribed {
-		return api.Protocol("SnapshotBegin came when no snapshot was asked for")
+		return api.Protocol("received SnapshotBegin without a request for a snapshot")
 	}
 	r.phase, r.asked = listing, r.now
-	r.total = min(f.Total, math.MaxInt32) // an estimate; JavaScript's numbers end at 53 bits
+	r.total = min(f.Total, math.MaxInt32) // an estimate; JavaScript numbers have 53 bits
 	r.cacher.BeginList()
 	r.cacher.Expect(f.Total)
 	return nil
 }
 
-// SnapshotPart takes some of its objects.
+// SnapshotPart adds objects to the list.
 func (r *Reflector) SnapshotPart(f *wire.SnapshotPart, bytes int) error {
 	if r.phase != listing {
-		return api.Protocol("SnapshotPart came outside of a snapshot")
+		return api.Protocol("received SnapshotPart outside of a snapshot")
 	}
 	r.asked = r.now
 	r.consumed(bytes)
@@ -180,13 +178,13 @@ func (r *Reflector) SnapshotPart(f *wire.SnapshotPart, bytes int) error {
 	return nil
 }
 
-// SnapshotEnd makes it the state.
+// SnapshotEnd replaces the state by the list.
 func (r *Reflector) SnapshotEnd(f *wire.SnapshotEnd) error {
 	if r.phase != listing {
-		return api.Protocol("SnapshotEnd came outside of a snapshot")
+		return api.Protocol("received SnapshotEnd outside of a snapshot")
 	}
 	if f.ResourceVersion < r.cacher.ResourceVersion() {
-		return api.Protocol("the snapshot is older than what is here already: version " + f.ResourceVersion.String() +
+		return api.Protocol("the snapshot is older than the current state: version " + f.ResourceVersion.String() +
 			" after " + r.cacher.ResourceVersion().String())
 	}
 	r.cacher.EndList(f.ResourceVersion, r.now)
@@ -196,12 +194,12 @@ func (r *Reflector) SnapshotEnd(f *wire.SnapshotEnd) error {
 	return nil
 }
 
-// soughtAtOnce is how many changes' objects are sought together: what is read of
-// them stays in the processor's nearest cache until they are applied.
+// soughtAtOnce is the number of changes whose objects are prefetched together.
+// Their memory fits into the first-level processor cache until they are applied.
 const soughtAtOnce = 64
 
-// Changes takes events: into the snapshot while one is under way, otherwise
-// into the state. They are no progress: the connector may have them late.
+// Changes applies events to the list in progress, or else to the state. They do
+// not count as progress, because the connector may have received them late.
 func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 	r.consumed(bytes)
 	if r.phase == listing {
@@ -211,7 +209,7 @@ func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 		return err
 	}
 	known := r.cacher.ResourceVersion()
-	r.cacher.Hold() // until Release: who waits for a version gets all of it
+	r.cacher.Hold() // until Release, so that waiting reads see whole revisions
 	for i := range f.Changes {
 		if i%soughtAtOnce == 0 {
 			next := f.Changes[i:min(i+soughtAtOnce, len(f.Changes))]
@@ -220,7 +218,7 @@ func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 		}
 		c := &f.Changes[i]
 		if c.ResourceVersion <= known {
-			continue // a repetition: everything up to there is in
+			continue // a repetition
 		}
 		r.Events++
 		if c.Type == api.Deleted {
@@ -251,7 +249,7 @@ func (r *Reflector) listChanges(f *wire.Events) error {
 	return nil
 }
 
-// answered notes that a subscription is answered without a snapshot.
+// answered records that a subscription resumed without a snapshot.
 func (r *Reflector) answered(what string) error {
 	err := r.expected(what)
 	if err == nil && r.phase == subscribed {
@@ -260,22 +258,22 @@ func (r *Reflector) answered(what string) error {
 	return err
 }
 
-// expected is an error where changes must not come: before a subscription, or when
-// there is nothing that it goes on from, since what lies between would be missing for
-// ever.
+// expected returns an error if changes are not allowed now: before a
+// subscription, or when it requested a snapshot. Accepting them would leave a
+// permanent gap.
 func (r *Reflector) expected(what string) error {
 	switch {
 	case r.follows():
 		return nil
 	case r.phase != subscribed:
-		return api.Protocol(what + " came before the subscription was answered")
+		return api.Protocol(what + " arrived before the response to the subscription")
 	case !r.resumes():
-		return api.Protocol(what + " came where a snapshot was asked for")
+		return api.Protocol(what + " arrived instead of the requested snapshot")
 	}
 	return nil
 }
 
-// Progress takes the connector's word that nothing is missing.
+// Progress records that the connector has sent everything up to now.
 func (r *Reflector) Progress(f *wire.Progress) error {
 	if err := r.answered("Progress"); err != nil {
 		return err
@@ -285,15 +283,15 @@ func (r *Reflector) Progress(f *wire.Progress) error {
 	return nil
 }
 
-// Fault takes note of an object that cannot be brought up to date.
+// Fault records that an object cannot be read.
 func (r *Reflector) Fault(f *wire.ObjectError) {
 	r.cacher.Fault(f.Key, f.ResourceVersion, f.Status, r.now)
 	r.OnFault(f)
 }
 
-// SourceError takes the reason why there is no news, for those who are served from
-// here, too. The connector is there, so the subscription is not given up; how old
-// the data is stays what it is.
+// SourceError records why the source makes no progress, also for readers of this
+// engine. The connection works, so the subscription continues, and the age of the
+// data does not change.
 func (r *Reflector) SourceError(f *wire.SourceError) {
 	r.asked = r.now
 	if f.Status == nil {
@@ -305,11 +303,12 @@ func (r *Reflector) SourceError(f *wire.SourceError) {
 	}
 }
 
-// Ended takes the end of the subscription: expired versions start over, rights
-// and overload are waited for, everything else that cannot change is final.
+// Ended handles the end of the subscription. It relists after a 410, retries
+// slowly after missing authorization and with backoff after overload, and treats
+// other client errors as final.
 func (r *Reflector) Ended(status *api.Status) {
 	if status == nil {
-		status = api.Internal("the connector ended the subscription and gave no reason")
+		status = api.Internal("the connector ended the subscription without a reason")
 	}
 	r.sub, r.status, r.missed = 0, status, nil
 	r.cacher.AbortList()
@@ -336,7 +335,7 @@ func (r *Reflector) Ended(status *api.Status) {
 
 func (r *Reflector) wait(at int64) { r.phase, r.retryAt = waiting, at }
 
-// consumed grants the connector more once half of the credit is used up.
+// consumed grants the connector more credit once half of it is used.
 func (r *Reflector) consumed(bytes int) {
 	r.received += uint64(bytes)
 	if r.received >= r.cfg.Credit/2 {

@@ -8,16 +8,16 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// labelSets are those that the connector has defined for a subscription, by its
-// numbers for them, which may be sparse. Those asked for last are at hand.
+// labelSets are the label sets that the connector has defined for a subscription,
+// by its IDs, which may be sparse. A direct-mapped cache speeds up lookups.
 type labelSets struct {
 	all   map[uint32]*labelSet
-	near  [256]*labelSet // by the end of the number
-	bytes int            // about what the definitions take
+	near  [256]*labelSet // by the low bits of the ID
+	bytes int            // estimated memory of the definitions
 }
 
-// labelSet is one of them. The heap's number for it is remembered, but not held:
-// the set goes with the last object that has it.
+// labelSet is one definition. It stores the heap's ID but holds no reference, so
+// the heap frees the set with its last object.
 type labelSet struct {
 	id                 uint32
 	labels             api.Labels
@@ -40,7 +40,7 @@ func (s *labelSets) define(f *wire.LabelSet) {
 	s.bytes += set.bytes()
 }
 
-// find returns nil for a number that was not defined.
+// find returns nil for an undefined ID.
 func (s *labelSets) find(id uint32) *labelSet {
 	near := s.nearest(id)
 	if *near == nil || (*near).id != id {
@@ -55,9 +55,9 @@ func (s *labelSets) find(id uint32) *labelSet {
 
 func (s *labelSets) nearest(id uint32) **labelSet { return &s.near[id%uint32(len(s.near))] }
 
-// bytes is about what the definition takes.
+// bytes estimates the memory of the definition.
 func (s *labelSet) bytes() int {
-	n := 100 // with its place in the map
+	n := 100 // including its map entry
 	for _, l := range s.labels {
 		n += 32 + len(l.Key) + len(l.Value)
 	}

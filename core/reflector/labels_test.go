@@ -11,7 +11,7 @@ import (
 )
 
 // Numbers may end alike, and a number that comes again means another set.
-func TestLabelSetsAreFoundByTheirNumber(t *testing.T) {
+func TestLabelSetsAreFoundByTheirID(t *testing.T) {
 	var sets labelSets
 	assert.Nil(t, sets.find(0))
 	define := func(id uint32, value string) {

@@ -7,39 +7,39 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// What was kept is mostly of no interest to an object at the edge that wakes up: there
-// is an event, and a reader who is told of it. So the bodies of chunks can wait where
-// they are, as runs of the store, and the changes that were kept of their objects with
-// them.
+// When an engine restores its state after a wake-up, most persisted objects are
+// not needed: usually one event arrives for a few readers. Chunk bodies therefore
+// stay in storage as runs of the store, together with the persisted changes of
+// their objects, and are loaded on demand.
 
-// later is what waits.
+// later counts what is not loaded.
 type later struct {
 	waiting int // bodies
-	bytes   int // that their changes take in memory
-	// all: there is something that can only be understood with all objects at hand,
-	// such as one that could not be read. Nothing is left for later then.
+	bytes   int // memory of their changes
+	// all disables lazy loading, because a frame requires all objects. An example
+	// is a fault.
 	all bool
 }
 
 // Body is the objects of a chunk.
 type Body struct {
 	Objects int
-	First   api.Key // of the first
-	Frames  []byte  // nil where they are to be loaded
-	// Load returns the frames, or why they are not what was kept.
+	First   api.Key // key of the first object
+	Frames  []byte  // nil if Load must be called
+	// Load returns the frames, or an error if they differ from what was stored.
 	Load func() ([]byte, *api.Status)
 }
 
-// run is a body in the store.
+// run is an unloaded body in the store.
 type run struct {
 	Body
 	reflector    *Reflector
-	dictionaries []wire.Dictionary // that its frames may name
+	dictionaries []wire.Dictionary // that its frames may refer to
 	changes      []laterChange
-	bytes        int // that they take in memory
+	bytes        int // memory of the changes
 }
 
-// laterChange is a change of an object of a run.
+// laterChange is a change of an object of an unloaded run.
 type laterChange struct {
 	wire.Change
 	set        *labelSet
@@ -47,13 +47,13 @@ type laterChange struct {
 	position   int // in the history
 }
 
-// laterChangeBytes is about what it takes besides its bytes.
+// laterChangeBytes estimates its fixed memory.
 const laterChangeBytes = 320
 
-// ReplayBody replays the body of a chunk, or leaves it for later.
+// ReplayBody replays the body of a chunk or defers loading it.
 func (r *Reflector) ReplayBody(b *Body) error {
 	if r.phase != listing {
-		return api.Protocol("objects of a snapshot were kept outside of one")
+		return api.Protocol("the persisted state has objects outside of a snapshot")
 	}
 	if b.Frames != nil {
 		return r.Replay(b.Frames, r.now)
@@ -70,14 +70,14 @@ func (r *Reflector) ReplayBody(b *Body) error {
 	return r.Replay(frames, r.now)
 }
 
-// leaveNothing has everything put in that waits, and nothing wait from here on.
+// leaveNothing loads all runs and disables lazy loading.
 func (r *Reflector) leaveNothing() {
 	r.later.all = true
 	r.cacher.LoadAll()
 }
 
-// leaveChanges leaves the changes of a frame with the runs that wait for them, and
-// makes the others.
+// leaveChanges attaches the changes of a frame to the unloaded runs of their
+// objects, and applies all others.
 func (r *Reflector) leaveChanges(payload []byte) error {
 	var f wire.Events
 	if err := f.Parse(append([]byte(nil), payload...)); err != nil {
@@ -114,7 +114,7 @@ func (r *Reflector) leaveChange(c *wire.Change) error {
 	return nil
 }
 
-// leave leaves a change of one of the run's objects for later.
+// leave attaches a change of one of the run's objects.
 func (w *run) leave(c *wire.Change) *api.Status {
 	r := w.reflector
 	left := laterChange{Change: *c}
@@ -182,11 +182,11 @@ func (w *run) load(state *store.Store) *api.Status {
 	return nil
 }
 
-// loading puts a run into the store that it waited in.
+// loading is a run that is being loaded into its store.
 type loading struct {
 	*run
 	state  *store.Store
-	labels labelSets // those that the body defines
+	labels labelSets // defined by the body
 	head   []byte    // scratch
 }
 
@@ -202,8 +202,8 @@ func (l *loading) frame(t wire.Type, payload []byte) error {
 	return wire.Unknown(t)
 }
 
-// describe says what the objects that follow are compressed with. How they are laid
-// out the frames before the body have said.
+// describe sets the dictionary of the objects that follow. The frames before the
+// body contain the layout.
 func (l *loading) describe(f *wire.Schema) error {
 	dictionary, err := dictionaryOf(f, l.dictionaries)
 	if err == nil {

@@ -61,7 +61,7 @@ func (r *rig) unsubscribed() uint32 {
 	return f.Subscription
 }
 
-func TestDifferencesFromWhatIsHere(t *testing.T) {
+func TestDifferencesFromStoredVersions(t *testing.T) {
 	for name, c := range map[string]wire.Change{
 		"from the version held":             delta(api.Modified, "default/b rv=7", 4),
 		"from the base of the version held": delta(api.Modified, "default/a rv=7", 3),
@@ -77,23 +77,23 @@ func TestDifferencesFromWhatIsHere(t *testing.T) {
 	}
 }
 
-func TestDifferencesFromWhatIsNotHere(t *testing.T) {
+func TestDifferencesFromMissingVersionsStartOver(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  wire.Change
 		message string
 	}{
 		"of an object that is not here": {delta(api.Modified, "default/x rv=7", 3),
-			"the body of default/x at version 7 is the difference from version 3, which is not here"},
+			"the body of default/x at version 7 is a delta from version 3, which is missing"},
 		"from a version that is a difference itself": {delta(api.Modified, "default/a rv=7", 5),
-			"the body of default/a at version 7 is the difference from version 5, which is not here"},
+			"the body of default/a at version 7 is a delta from version 5, which is missing"},
 		"from a version before the one that is here": {delta(api.Modified, "default/b rv=7", 3),
-			"the body of default/b at version 7 is the difference from version 3, which is not here"},
+			"the body of default/b at version 7 is a delta from version 3, which is missing"},
 		"from a version without a body": {delta(api.Modified, "default/c rv=7", 2),
-			"the body of default/c at version 7 is the difference from version 2, which is not here"},
+			"the body of default/c at version 7 is a delta from version 2, which is missing"},
 		"a patch of another version": {patched(t, first, "default/a rv=7 phase=Failed"),
-			"version 7 of default/a is told by what changed since version 3, which is not here"},
+			"version 7 of default/a is a patch of version 3, which is missing"},
 		"a patch of an object that is not here": {patched(t, "default/x rv=3", "default/x rv=7 phase=Failed"),
-			"version 7 of default/x is told by what changed since version 3, which is not here"},
+			"version 7 of default/x is a patch of version 3, which is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := holding(t)
@@ -145,7 +145,7 @@ func TestDifferencesUnderAnotherDictionary(t *testing.T) {
 }
 
 // In a snapshot the new state is dropped as well, and the old one stays.
-func TestDifferencesFromWhatIsNotInTheSnapshot(t *testing.T) {
+func TestDifferencesFromVersionsMissingInTheSnapshot(t *testing.T) {
 	part := func(c wire.Change) func(*rig) error {
 		return func(r *rig) error { return r.SnapshotPart(&wire.SnapshotPart{Objects: []wire.Change{c}}, 1) }
 	}
@@ -175,7 +175,7 @@ func TestDifferencesFromWhatIsNotInTheSnapshot(t *testing.T) {
 
 // Each time it waits longer: a connector that goes on like that is not asked for
 // snapshots all the time.
-func TestDifferencesFromWhatIsNotHereAgainAndAgain(t *testing.T) {
+func TestRepeatedMissingVersionsBackOff(t *testing.T) {
 	r := holding(t)
 	least := int64(800)
 	for rv := api.ResourceVersion(10); rv < 16; rv++ {
@@ -194,7 +194,7 @@ func TestDifferencesFromWhatIsNotHereAgainAndAgain(t *testing.T) {
 
 // A persisted state that lacks a base is refused for that base, and not for the frame
 // after it.
-func TestReplayWithoutABaseIsRefusedForTheBase(t *testing.T) {
+func TestReplayErrorNamesTheMissingBase(t *testing.T) {
 	kept := (&wire.Schema{Subscription: 1, Schema: objects.Pods()}).Append(nil)
 	kept = (&wire.LabelSet{Subscription: 1, ID: 1}).Append(kept)
 	kept = (&wire.SnapshotBegin{Subscription: 1, ResourceVersion: 8}).Append(kept)
@@ -202,6 +202,6 @@ func TestReplayWithoutABaseIsRefusedForTheBase(t *testing.T) {
 	kept = (&wire.SnapshotEnd{Subscription: 1, ResourceVersion: 8}).Append(kept)
 	r := newRig(t)
 	err := r.Replay(kept, r.now)
-	require.Equal(t, api.Protocol("the body of default/a at version 8 is the difference from version 3, which is not here"), err)
+	require.Equal(t, api.Protocol("the body of default/a at version 8 is a delta from version 3, which is missing"), err)
 	require.False(t, r.Replayed())
 }

@@ -5,15 +5,16 @@ import (
 	"github.com/watchglass/watchglass/core/cacher"
 )
 
-// An engine that reads Kubernetes itself has no connector: it hands over one
-// object after the other. All else it says with the frames' methods.
+// An engine that reads Kubernetes directly has no connector. It passes objects
+// one by one to Object and Removed, and uses the methods for frames for
+// everything else.
 
-// Object takes an object, in the list while one is under way. An error means
-// that it came when nothing was asked for.
+// Object processes an object, in the list if one is in progress. An error means
+// that no object was expected.
 func (r *Reflector) Object(p *cacher.Put) error {
 	if r.phase == listing {
 		r.asked = r.now
-		r.cacher.ListObject(p) // it has no base that could be missing
+		r.cacher.ListObject(p) // cannot fail: the object has no base
 		return nil
 	}
 	if err := r.expected("a change"); err != nil {
@@ -25,7 +26,7 @@ func (r *Reflector) Object(p *cacher.Put) error {
 	return nil
 }
 
-// Removed takes a deletion.
+// Removed processes a deletion.
 func (r *Reflector) Removed(key api.Key, rv api.ResourceVersion) error {
 	if err := r.expected("a deletion"); err != nil {
 		return err
@@ -36,11 +37,11 @@ func (r *Reflector) Removed(key api.Key, rv api.ResourceVersion) error {
 	return nil
 }
 
-// Missed says why there is no progress although nothing has failed that ends the
-// subscription: the reason to give if that goes on until the collection is stale.
+// Missed records why there is no progress although the subscription has not
+// failed. State reports the reason once the collection is stale.
 func (r *Reflector) Missed(why *api.Status) { r.missed = why }
 
-// Retry does not wait any longer to subscribe again.
+// Retry ends the delay before the next subscription.
 func (r *Reflector) Retry() {
 	if r.phase == waiting {
 		r.subscribe()

@@ -14,21 +14,22 @@ type Scope struct {
 	LabelSelector string
 	FieldSelector string
 	MetadataOnly  bool
-	// Columns tells scopes of other columns apart, where the reader chooses them.
+	// Columns distinguishes scopes with different columns, if the reader chooses
+	// them.
 	Columns string
 }
 
-// Config of a reflector.
+// Config configures a reflector.
 type Config struct {
 	Scope Scope
-	// Floor is the oldest version that the first state may have, zero for any,
-	// and Source the history that it belongs to.
+	// Floor is the oldest acceptable version of the first state, or zero. Source
+	// is the history that it belongs to.
 	Floor  api.ResourceVersion
 	Source string
-	// Credit is how many bytes may be on their way.
+	// Credit is the number of bytes that may be in flight.
 	Credit uint64
 	Rand   *api.Rand
-	// NextSubscription returns a number not used before on this connection.
+	// NextSubscription returns a number that is unused on this connection.
 	NextSubscription func() uint32
 }
 
@@ -36,19 +37,19 @@ type phase uint8
 
 const (
 	idle       phase = iota // not connected
-	waiting                 // for the time to subscribe again
-	subscribed              // asked, not answered yet
-	listing                 // a snapshot is under way
-	catchingUp              // changes come, and no word yet that they are all
-	following               // in step with the connector
-	refused                 // for good
+	waiting                 // delaying the next subscription
+	subscribed              // no response yet
+	listing                 // receiving a snapshot
+	catchingUp              // receiving changes, without progress so far
+	following               // up to date with the connector
+	refused                 // final
 )
 
-// slowRetryMillis spaces attempts that a person has to make possible, such as
-// those refused for lack of rights.
+// slowRetryMillis is the retry interval for errors that require an administrator,
+// such as missing authorization.
 const slowRetryMillis = 30_000
 
-// stalePeriods without progress make a collection stale.
+// A collection is stale after stalePeriods without progress.
 const stalePeriods = 3
 
 // Reflector feeds one cacher.
@@ -57,50 +58,49 @@ type Reflector struct {
 	cacher   *cacher.Cacher
 	phase    phase
 	now      int64
-	period   int64 // of progress, as the connector promised
+	period   int64 // interval of progress that the connector promised
 	sub      uint32
-	relist   bool  // the next subscription starts with a snapshot
+	relist   bool  // the next subscription requests a snapshot
 	retryAt  int64 // in phase waiting
 	backoff  Backoff
-	status   *api.Status // why it is not live
-	missed   *api.Status // why there is no progress, once that makes it stale
-	total    uint64      // of the snapshot under way, roughly
-	heard    int64       // when progress was last heard of
-	asked    int64       // when the present subscription was made, or last said anything
+	status   *api.Status // why the collection is not live
+	missed   *api.Status // why there is no progress, for a stale collection
+	total    uint64      // estimated objects of the snapshot in progress
+	heard    int64       // time of the last progress
+	asked    int64       // time of the current subscription, or of its last frame
 	received uint64      // bytes of data frames since the last grant
 	schema   bool        // the schema is known
-	source   string      // of the resource versions, as the connector names it
-	labels   *labelSets  // of the present subscription
-	bases    uint64      // of the versions above basesSince, as the connector names them
-	// basesSince: versions up to there have other bases.
+	source   string      // of the resource versions, as named by the connector
+	labels   *labelSets  // of the current subscription
+	bases    uint64      // of the versions above basesSince, as named by the connector
+	// Versions up to basesSince have other bases.
 	basesSince api.ResourceVersion
 	head       []byte     // scratch
-	sought     []store.ID // of the changes that are being applied
+	sought     []store.ID // prefetched objects of the changes being applied
 	out        []byte
-	// requested: progress was asked for, because a read waits for a version, and
-	// has not come since.
+	// requested means that progress was requested for a waiting read and has not
+	// arrived since.
 	requested bool
-	replayed  []wire.Dictionary // while kept state is replayed
-	parts     []wire.Change     // of which each part is parsed meanwhile
-	// later is what was replayed and not looked at yet.
+	replayed  []wire.Dictionary // dictionaries of the persisted state during replay
+	parts     []wire.Change     // buffer for parsing parts during replay
+	// later is the replayed state that is not loaded yet.
 	later later
 
 	// Counters for inspection.
 	Relists, Resumes, Expired, Events uint64
-	// Missing counts the subscriptions that started over because they were told
-	// differences from what is not here.
+	// Missing counts the subscriptions that started over after a difference from
+	// a missing version.
 	Missing uint64
-	// OnSchema is called when the schema is known, and OnFault for each object
-	// that could not be brought up to date.
+	// OnSchema is called when the schema is known, OnFault for each object that
+	// cannot be read.
 	OnSchema func()
 	OnFault  func(*wire.ObjectError)
-	// OnRefused is called when the collection is given up for good, from either
-	// side: nothing more comes, for those either who are served from here.
+	// OnRefused is called when the collection is given up permanently, by either
+	// side. Readers of this engine will get no more data either.
 	OnRefused func(why *api.Status)
 }
 
-// New returns a reflector that is not connected. It feeds c, which must be
-// empty.
+// New returns an unconnected reflector that feeds c, which must be empty.
 func New(cfg Config, c *cacher.Cacher) *Reflector {
 	return &Reflector{
 		cfg: cfg, cacher: c, labels: &labelSets{}, source: cfg.Source, backoff: NewBackoff(cfg.Rand), period: 10_000,
@@ -108,10 +108,10 @@ func New(cfg Config, c *cacher.Cacher) *Reflector {
 	}
 }
 
-// Cacher is what it feeds.
+// Cacher returns the cacher.
 func (r *Reflector) Cacher() *cacher.Cacher { return r.cacher }
 
-// Outgoing returns the frames to send and forgets them.
+// Outgoing returns and clears the frames to send.
 func (r *Reflector) Outgoing() []byte {
 	if r.follows() && !r.requested && r.cacher.Awaiting() {
 		r.requested = true
@@ -122,29 +122,29 @@ func (r *Reflector) Outgoing() []byte {
 	return out
 }
 
-// Subscription is the number that frames must carry to be meant for this
-// reflector; zero when none is.
+// Subscription returns the number of the current subscription, which frames for
+// this reflector carry, or zero.
 func (r *Reflector) Subscription() uint32 { return r.sub }
 
-// Source names the history that resource versions belong to, once it is known.
+// Source returns the history that resource versions belong to, or "" if unknown.
 func (r *Reflector) Source() string { return r.source }
 
-// Asked is when the present subscription was made, or last said anything.
+// Asked returns the time of the current subscription, or of its last frame.
 func (r *Reflector) Asked() int64 { return r.asked }
 
-// Delayed notes that the connection is busy with a message for another
-// subscription or for this one: silence does not mean that this one is stuck.
+// Delayed records that the connection is busy with a large message, so the
+// silence of this subscription is no failure.
 func (r *Reflector) Delayed() {
 	if r.sub != 0 {
 		r.asked = r.now
 	}
 }
 
-// SchemaKnown reports whether the collection's objects have been described.
+// SchemaKnown reports whether the schema has arrived.
 func (r *Reflector) SchemaKnown() bool { return r.schema }
 
-// Connected subscribes on a new connection, whose connector promised progress
-// every progressMillis.
+// Connected subscribes on a new connection. The connector promised progress every
+// progressMillis.
 func (r *Reflector) Connected(progressMillis int64) {
 	r.period = max(progressMillis, 1)
 	if r.phase != refused {
@@ -152,8 +152,8 @@ func (r *Reflector) Connected(progressMillis int64) {
 	}
 }
 
-// Disconnected keeps everything as it is and waits for the next connection. The
-// state says why there is none.
+// Disconnected keeps the state and waits for the next connection. State reports
+// the reason.
 func (r *Reflector) Disconnected(why *api.Status) {
 	r.sub = 0
 	r.cacher.AbortList()
@@ -171,7 +171,7 @@ func (r *Reflector) Close() {
 	r.labels = &labelSets{}
 }
 
-// subscribe asks to resume from what is here, or for a snapshot that is not
+// subscribe requests to resume from the current state, or a snapshot that is not
 // older.
 func (r *Reflector) subscribe() {
 	r.cacher.AbortList()
@@ -193,21 +193,21 @@ func (r *Reflector) subscribe() {
 	r.out = f.Append(r.out)
 }
 
-// resumes reports whether the next subscription, or the present one while it is
-// not answered, goes on from what is here.
+// resumes reports whether the next subscription, or the current one before its
+// response, resumes from the current state.
 func (r *Reflector) resumes() bool { return r.cacher.Ready() && !r.relist }
 
-// follows reports whether changes come, be they all or not.
+// follows reports whether changes are arriving, with or without progress.
 func (r *Reflector) follows() bool { return r.phase == catchingUp || r.phase == following }
 
-// resubscribe gives up the present subscription and subscribes again at once.
+// resubscribe ends the current subscription and subscribes again.
 func (r *Reflector) resubscribe() {
 	r.out = (&wire.Unsubscribe{Subscription: r.sub}).Append(r.out)
 	r.subscribe()
 }
 
-// Tick tells the time and does what has become due. Once it is stale for a reason
-// that it knows, those who are served from here are told that, too.
+// Tick sets the time and performs the work that is due. If the collection is
+// stale for a known reason, it also reports this to readers of this engine.
 func (r *Reflector) Tick(now int64) {
 	r.now = now
 	if why := r.why(); why != nil && r.phase != refused && r.stale() && r.cacher.Failure() == nil {
@@ -217,15 +217,15 @@ func (r *Reflector) Tick(now int64) {
 	case r.phase == waiting && now >= r.retryAt:
 		r.subscribe()
 	case r.phase > waiting && r.phase < refused && now >= r.silentAt():
-		// The connection may be fine and only this subscription stuck.
+		// The connection may work and only this subscription be stuck.
 		r.resubscribe()
 	}
 }
 
-// silentAt is when a subscription that says nothing is given up.
+// silentAt returns when a silent subscription is replaced.
 func (r *Reflector) silentAt() int64 { return max(r.heard, r.asked) + stalePeriods*r.period }
 
-// NextTick is when Tick has something to do, or zero.
+// NextTick returns when Tick has work to do, or zero.
 func (r *Reflector) NextTick() int64 {
 	var next int64
 	switch r.phase {
@@ -246,7 +246,7 @@ func (r *Reflector) stale() bool {
 	return r.now >= r.staleAt()
 }
 
-// State says how current the collection is.
+// State describes how current the collection is.
 func (r *Reflector) State() wire.CollectionState {
 	s := wire.CollectionState{
 		State: r.state(), ResourceVersion: r.cacher.ResourceVersion(), LastProgressMillis: r.heard,
@@ -264,7 +264,7 @@ func (r *Reflector) State() wire.CollectionState {
 	return s
 }
 
-// why is the reason for what state says, as far as it is known.
+// why returns the reason for the state, or nil if unknown.
 func (r *Reflector) why() *api.Status {
 	switch {
 	case !r.stale():
@@ -276,8 +276,8 @@ func (r *Reflector) why() *api.Status {
 	return r.status
 }
 
-// lagging is why a connector's changes are no progress.
-var lagging = api.Unavailable("changes come, and the connector has not said for too long that they are all: what it reads from lags behind")
+// lagging is the reason if events arrive without progress.
+var lagging = api.Unavailable("events are arriving but progress has not advanced for three periods: the connector's source is lagging")
 
 func (r *Reflector) state() wire.State {
 	switch {
@@ -299,14 +299,14 @@ func (r *Reflector) state() wire.State {
 	return wire.Reconnecting
 }
 
-// progress notes that the connector vouches for everything up to now.
+// progress records that the collection is complete up to now.
 func (r *Reflector) progress() {
 	r.heard = r.now
 	r.phase, r.status, r.missed = following, nil, nil
 	r.relist, r.requested = false, false
 }
 
-// changed notes that the subscription goes on from what is here.
+// changed records that the subscription resumed.
 func (r *Reflector) changed() {
 	r.asked = r.now
 	if r.phase == subscribed {
@@ -315,8 +315,8 @@ func (r *Reflector) changed() {
 	r.relist, r.requested = false, false
 }
 
-// Refuse gives the collection up for good: what is here stays, and the state
-// says why nothing follows.
+// Refuse gives up the collection permanently. The state remains readable, and
+// State reports the reason.
 func (r *Reflector) Refuse(status *api.Status) {
 	r.Close()
 	r.cacher.AbortList()
@@ -330,9 +330,9 @@ func (r *Reflector) giveUp() {
 	r.OnRefused(r.status)
 }
 
-// Denied is why a read that has to wait for the first state would wait for ever:
-// the collection was given up, or there is no right to it. It is nil when there
-// is a state to read, or hope for one.
+// Denied returns why a read that waits for the first state cannot succeed: the
+// collection was given up, or authorization is missing. It returns nil if there
+// is a state or one may still arrive.
 func (r *Reflector) Denied() *api.Status {
 	if r.cacher.Ready() || r.phase != refused && !r.forbidden() {
 		return nil
@@ -340,12 +340,12 @@ func (r *Reflector) Denied() *api.Status {
 	return r.status
 }
 
-// forbidden reports that rights are what is missing.
+// forbidden reports whether authorization is missing.
 func (r *Reflector) forbidden() bool {
 	return r.status != nil && (r.status.Code == 401 || r.status.Code == 403)
 }
 
-// Refused is why the collection was given up, or nil.
+// Refused returns why the collection was given up, or nil.
 func (r *Reflector) Refused() *api.Status {
 	if r.phase != refused {
 		return nil

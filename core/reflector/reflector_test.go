@@ -94,7 +94,7 @@ func following(t *testing.T) *rig {
 	return r
 }
 
-func TestR1_what_is_asked_for(t *testing.T) {
+func TestR1_SubscribeRequest(t *testing.T) {
 	r := newRig(t)
 	require.Nil(t, r.asked(), "nothing before there is a connection")
 	r.Connected(5000)
@@ -123,7 +123,7 @@ func TestR1_what_is_asked_for(t *testing.T) {
 
 // R4: the state comes as a stream that goes on with the changes; it is collected
 // aside and becomes the state when its end is marked, and not before (R11).
-func TestR4_a_snapshot_counts_when_it_is_whole(t *testing.T) {
+func TestR4_SnapshotReplacesTheStateAtItsEnd(t *testing.T) {
 	r := following(t)
 	r.Ended(api.Expired("too old"))
 	r.asked()
@@ -143,7 +143,7 @@ func TestR4_a_snapshot_counts_when_it_is_whole(t *testing.T) {
 	require.Nil(t, r.asked())
 }
 
-func TestR6_what_events_do(t *testing.T) {
+func TestR6_EventsChangeTheState(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind    api.EventType
 		object  string
@@ -175,7 +175,7 @@ func TestR6_what_events_do(t *testing.T) {
 
 // R7: the version to resume from moves with every frame, and with nothing less:
 // a frame is whole revisions, and progress is none of an object's.
-func TestR7_the_version_to_resume_from(t *testing.T) {
+func TestR7_ResumeVersion(t *testing.T) {
 	r := following(t)
 	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 7, Changes: changes(api.Modified, "default/a rv=7", "default/b rv=7")}, 1))
 	require.NoError(t, r.Progress(&wire.Progress{ResourceVersion: 12}))
@@ -186,7 +186,7 @@ func TestR7_the_version_to_resume_from(t *testing.T) {
 }
 
 // R9: what each end of a subscription leads to.
-func TestR9_what_an_end_leads_to(t *testing.T) {
+func TestR9_EndOfASubscription(t *testing.T) {
 	const never = -1
 	for name, c := range map[string]struct {
 		status *api.Status
@@ -234,7 +234,7 @@ func TestR9_what_an_end_leads_to(t *testing.T) {
 	}
 }
 
-func TestR10_backOff(t *testing.T) {
+func TestR10_Backoff(t *testing.T) {
 	b := reflector.NewBackoff(api.NewRand(7))
 	now, delay := int64(0), int64(800)
 	for range 12 {
@@ -265,24 +265,24 @@ func TestFramesOutOfTurn(t *testing.T) {
 		frame   func(*rig) error
 		message string
 	}{
-		"a snapshot in a snapshot":     {listing, begin, "no snapshot was asked for"},
-		"a snapshot that nobody wants": {following, begin, "no snapshot was asked for"},
+		"a snapshot in a snapshot":     {listing, begin, "without a request for a snapshot"},
+		"a snapshot that nobody wants": {following, begin, "without a request for a snapshot"},
 		"a part of nothing":            {following, part, "outside of a snapshot"},
 		"an end of nothing":            {following, end, "outside of a snapshot"},
-		"progress in a snapshot":       {listing, progress, "before the subscription was answered"},
-		"events before anything":       {newRig, events, "before the subscription was answered"},
-		"progress before anything":     {newRig, progress, "before the subscription was answered"},
+		"progress in a snapshot":       {listing, progress, "before the response to the subscription"},
+		"events before anything":       {newRig, events, "before the response to the subscription"},
+		"progress before anything":     {newRig, progress, "before the response to the subscription"},
 		"an undefined label set": {following, func(r *rig) error {
 			all := changes(api.Added, "default/c rv=9")
 			all[0].LabelSet = 99
 			return r.Changes(&wire.Events{ResourceVersion: 9, Changes: all}, 1)
-		}, "default/c has a label set that was not defined"},
+		}, "default/c refers to an undefined label set"},
 		"a snapshot of the past": {following, func(r *rig) error {
 			r.Ended(api.Expired("too old"))
 			r.described()
 			require.NoError(r.t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 4}))
 			return r.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: 4})
-		}, "older than what is here already: version 4 after 5"},
+		}, "older than the current state: version 4 after 5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := c.in(t)
@@ -297,7 +297,7 @@ func TestFramesOutOfTurn(t *testing.T) {
 
 // A subscription that says nothing is asked for again, although its connection
 // may be alive; what is here turns stale on the way.
-func TestSilence(t *testing.T) {
+func TestSilentSubscriptionIsReplaced(t *testing.T) {
 	r := following(t)
 	heard := r.now
 	r.at(heard + 14_999)
@@ -362,7 +362,7 @@ func TestDenied(t *testing.T) {
 
 // The estimate of a connector gets to programs that have no larger numbers than 53
 // bits.
-func TestEstimateOfASnapshotThatCannotBe(t *testing.T) {
+func TestSnapshotEstimateIsBoundedTo53Bits(t *testing.T) {
 	r := newRig(t)
 	r.Connected(10_000)
 	r.described()

@@ -5,13 +5,13 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A kept state is what a connector once sent, so it is restored by taking it for
-// that, on a reflector of its own that never had a connection. Nobody sees its
-// cacher before all of it is there.
+// Persisted state consists of frames that a connector sent. It is restored by
+// replaying them on a reflector that was never connected. The cacher has no
+// readers until the restore is complete.
 
-// Replay takes frames that were kept, as of a time on the clock of Tick. The
-// dictionaries that they define are added to those known. An error means that
-// they were not written by this program; the reflector is of no use then.
+// Replay processes persisted frames with heard as the current time. It collects
+// the dictionaries that they define. An error means that the frames were not
+// written by this program; the reflector is then unusable.
 func (r *Reflector) Replay(frames []byte, heard int64) error {
 	r.now = heard
 	if r.phase == idle {
@@ -80,12 +80,12 @@ func (r *Reflector) replaySchema(f *wire.Schema) error {
 		return err
 	}
 	if !r.Schema(f, dictionary) {
-		return api.Protocol("changes were kept of other objects than those that they belong to")
+		return api.Protocol("the persisted changes do not belong to the persisted objects")
 	}
 	return nil
 }
 
-// dictionaryOf is what the bodies that a schema describes are compressed with.
+// dictionaryOf returns the dictionary that a schema refers to.
 func dictionaryOf(f *wire.Schema, known []wire.Dictionary) ([]byte, error) {
 	for _, d := range known {
 		if d.ID == f.Dictionary {
@@ -93,14 +93,14 @@ func dictionaryOf(f *wire.Schema, known []wire.Dictionary) ([]byte, error) {
 		}
 	}
 	if f.Dictionary != 0 {
-		return nil, api.Protocol("a schema names a dictionary that was not kept")
+		return nil, api.Protocol("the persisted state refers to a missing dictionary")
 	}
 	return nil, nil
 }
 
-// Replayed ends the replay: what is here counts as of the time that was given
-// last, and the reflector waits for its first connection. It reports false when
-// no whole state was replayed.
+// Replayed ends the replay. The state counts as current at the time given to the
+// last Replay, and the reflector waits for its first connection. It returns false
+// if the replay did not contain a complete state.
 func (r *Reflector) Replayed() bool {
 	r.phase, r.labels, r.replayed, r.parts, r.out = idle, &labelSets{}, nil, nil, nil
 	r.Relists, r.Resumes, r.Expired, r.Events = 0, 0, 0, 0

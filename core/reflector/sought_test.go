@@ -19,7 +19,7 @@ func (r *rig) phase(key api.Key) string {
 
 // Objects are sought before the changes of a message apply: by the time that a
 // patch does, the object may have gone and come again, and its number be another's.
-func TestPatchOfAnObjectThatCameAgain(t *testing.T) {
+func TestPatchOfARecreatedObject(t *testing.T) {
 	r := following(t)
 	var events []wire.Change
 	events = append(events, changes(api.Deleted, "default/a rv=6")...)

@@ -7,29 +7,27 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// What a reader holds is not remembered by the object. It follows from how far
-// the reader is:
+// A session does not record which versions its reader has. It derives this from
+// the position of the reader:
 //
-//   - A reader that is told that an object was modified holds the version before,
-//     because it was told that too (rules W26 to W32): it has followed this
-//     sequence, or resumed from a version of it.
-//   - It holds that version with the base that it has here, if this subscription
-//     told it, or an earlier one of the same bases: versions above basesSince.
-//     After a snapshot that is every version. After a resumption from what other
-//     bases told, of another connector or from before a list, the versions up to
-//     there have bases that are not known here, or none.
-//   - It may hold a newer version, of another connector, if this one could not read
-//     the object in between. It is told such a change whole, so that it need not
-//     start over.
-//   - While a snapshot is under way its parts are newer than the changes that are
-//     replayed behind them, and the reader may not have what a change was made
-//     from. It is told everything whole.
+//   - A reader that receives a Modified event has the previous version, because
+//     it received that as well (rules W26 to W32) or resumed from it.
+//   - It has that version with the same base as this cacher if this subscription,
+//     or an earlier one with the same Bases, sent it: versions above basesSince.
+//     After a snapshot these are all versions. After a resumption with different
+//     Bases (another connector, or before a relist), older versions have unknown
+//     bases or none.
+//   - It may have a newer version from another connector if this one could not
+//     read the object for a while. Such a change is sent complete.
+//   - While a snapshot is sent, its parts are newer than the changes that are
+//     replayed after them, so the reader may lack the previous version of a
+//     change. All changes are sent complete.
 //
-// So a comparison of versions decides, and what is sent is one of two forms of
-// the event: by itself, or as the difference from the version before.
+// Comparing versions is therefore sufficient, and an event has two forms:
+// complete, or as a difference from the previous version.
 
-// held is the version that the reader holds of an object that has changed, with
-// the base it has here, or zero.
+// held returns the version that the reader has of a changed object, with the same
+// base as this cacher, or zero.
 func (s *subscription) held(t api.EventType, e *history.Event) store.Ref {
 	if s.phase != live || t != api.Modified || e.Mended {
 		return 0
@@ -40,8 +38,8 @@ func (s *subscription) held(t api.EventType, e *history.Event) store.Ref {
 	return e.Previous
 }
 
-// base names the base of a version's body, and brings it along unless the reader
-// has it with the version that it holds.
+// base returns the base of a version's body. It includes the body of the base
+// unless the reader has it together with the version held.
 func (s *subscription) base(ref, held store.Ref) wire.Base {
 	heap := s.cacher.Heap()
 	base := heap.Base(ref)
@@ -55,7 +53,7 @@ func (s *subscription) base(ref, held store.Ref) wire.Base {
 	return named
 }
 
-// lastSize is about what the last change takes on the wire.
+// lastSize estimates the size of the last change on the wire.
 func (s *subscription) lastSize() int {
 	c := &s.frame.Changes[len(s.frame.Changes)-1]
 	return len(c.Envelope) + len(c.Patch) + len(c.Base.Body.Data) + 16

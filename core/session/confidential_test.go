@@ -173,7 +173,7 @@ func (r *narrow) check(typ wire.Type, payload []byte) {
 
 // No frame to a reader contains a byte of an object outside of the scope of its
 // subscription, whatever happens to the collection and the connection (rule B25).
-func TestFramesDiscloseNothingOutsideOfTheScope(t *testing.T) {
+func TestFramesContainNoDataOutsideTheScope(t *testing.T) {
 	had := 0
 	for seed := range int64(40) {
 		c := newSecretive(t, seed)

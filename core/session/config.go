@@ -5,7 +5,7 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// The names of the limits of a session, which a refusal carries as its Cause.
+// The names of the limits of a session, used as Cause of an error.
 const (
 	LimitSubscriptions = "max-subscriptions"
 	LimitFrames        = "max-message-frames"
@@ -13,42 +13,42 @@ const (
 	LimitRequirements  = "max-connection-requirements"
 )
 
-// Config of a session. Zero values mean defaults.
+// Config configures a session. Zero fields take defaults.
 type Config struct {
-	// Server is name and version for Welcome.
+	// Server is the name and version that Welcome reports.
 	Server string
-	// ProgressMillis is how often a live subscription says how far it is, at
-	// the least; default 5000.
+	// ProgressMillis is the longest interval between two progress reports of a
+	// live subscription; default 5000.
 	ProgressMillis int64
-	// MaxSubscriptions a reader may have open; default 256. Further ones are
-	// refused with a 429.
+	// MaxSubscriptions limits the open subscriptions of a reader; default 256.
+	// Further ones are rejected with 429.
 	MaxSubscriptions int
-	// MaxFrames is how many frames a message may have; default 1024. A message with
-	// more ends the connection with a 413.
+	// MaxFrames limits the frames in a message; default 1024. A message with more
+	// ends the connection with 413.
 	MaxFrames int
-	// MaxControlBytes bounds the answers to refused subscriptions that wait to be
-	// sent; default 256 KiB. At the bound the connection ends with a 429.
+	// MaxControlBytes limits the pending responses to rejected subscriptions;
+	// default 256 KiB. Exceeding it ends the connection with 429.
 	MaxControlBytes int
-	// Selectors bounds the selectors of one subscription. The default is 8 KiB, 256
-	// requirements and 1024 values. Larger ones are refused with a 413.
+	// Selectors limits the selectors of one subscription; default 8 KiB, 256
+	// requirements and 1024 values. Larger ones are rejected with 413.
 	Selectors selector.Limits
-	// MaxRequirements bounds the cost of the selectors of all open subscriptions, see
-	// selector.Selection.Cost; default 2048. Further ones are refused with a 429.
+	// MaxRequirements limits the total cost of the selectors of all open
+	// subscriptions, as defined by selector.Selection.Cost; default 2048. Further
+	// ones are rejected with 429.
 	MaxRequirements int
-	// LabelSets is how many label sets a subscription remembers to have defined to
-	// its reader; default 1024. It bounds memory; a definition that is forgotten is
-	// sent again.
+	// LabelSets limits the label set definitions that a subscription remembers to
+	// have sent; default 1024. A forgotten definition is sent again.
 	LabelSets int
-	// Shard is what there is of each resource for this reader; zero for all.
+	// Shard restricts the reader to a shard of the namespaces; zero means all.
 	Shard api.Shard
-	// Authenticate checks the token of a Hello; nil lets everyone in.
+	// Authenticate checks the token of a Hello; nil accepts every token.
 	Authenticate func(token string) *api.Status
-	// Refused is called with the status of each subscription that is refused; nil
-	// ignores them. It must not call the session.
+	// Refused, if not nil, is called with the status of each rejected
+	// subscription. It must not call the session.
 	Refused func(*api.Status)
 }
 
-// WithDefaults returns the configuration with defaults for zeros.
+// WithDefaults returns the configuration with defaults filled in.
 func (c Config) WithDefaults() Config {
 	if c.ProgressMillis <= 0 {
 		c.ProgressMillis = 5000

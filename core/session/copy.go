@@ -9,20 +9,20 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Copy reads a collection for someone who keeps it: the frames are those for a
-// reader that subscribes to all of it and leaves when it has caught up. Like a
-// subscription it copies no state, and the collection may change meanwhile: what
-// was read of it is exact once Next says that it is done.
+// Copy reads a collection for persistence. It produces the frames that a reader
+// without selectors would receive until it has caught up. Like a subscription, it
+// does not copy the state, and the collection may change meanwhile. The result is
+// exact when Next reports the last piece.
 type Copy struct {
 	sub *subscription
 }
 
-// copySubscription is the number that the frames of a copy carry.
+// copySubscription is the subscription number in the frames of a copy.
 const copySubscription = 1
 
-// NewCopy begins a copy of a collection that is ready: of what changed since the
-// version from of a source, or of everything if from is zero, of another source,
-// or too old. Close must be called in the end.
+// NewCopy starts a copy of a collection that is ready. It contains the changes
+// since the version from of the given source. It contains everything if from is
+// zero, too old or of a different source. The caller must call Close.
 func NewCopy(c *cacher.Cacher, from api.ResourceVersion, source string) (*Copy, *api.Status) {
 	if _, status := c.Window().After(from); status != nil || source != c.Source() || from > c.ResourceVersion() {
 		from = 0
@@ -37,27 +37,27 @@ func NewCopy(c *cacher.Cacher, from api.ResourceVersion, source string) (*Copy, 
 	return &Copy{sub: sub}, nil
 }
 
-// From is the version that the changes lead on from; zero for a copy of
-// everything.
+// From returns the version that the changes start from, or zero for a complete
+// copy.
 func (c *Copy) From() api.ResourceVersion { return c.sub.from }
 
-// ResourceVersion is how far the copy leads, once it is done.
+// ResourceVersion returns the version of the copy once it is complete.
 func (c *Copy) ResourceVersion() api.ResourceVersion { return c.sub.rv }
 
-// Piece is what Next has read.
+// Piece is a part of a copy that Next has read.
 type Piece struct {
 	Frames []byte
-	Body   []byte // objects that belong between the frames, see wire.Chunk
+	Body   []byte // objects that belong between the frames; see wire.Chunk
 	Info   wire.ChunkBody
 	Last   bool
 }
 
-// Next reads the next piece, of about limit bytes, into the buffers of one
-// that the caller is done with. A status ends the copy: the collection was listed
-// anew meanwhile, or it changes faster than it is read.
+// Next reads the next piece of about limit bytes. It overwrites the buffers of p.
+// An error ends the copy: the collection was relisted meanwhile, or it changes
+// faster than the copy is read.
 func (c *Copy) Next(p *Piece, limit int) (status *api.Status) {
 	p.Frames, p.Body, p.Info, p.Last = p.Frames[:0], p.Body[:0], wire.ChunkBody{}, false
-	// It introduces what comes, and names what cannot be served.
+	// fillData sends the schema and the faults first.
 	if p.Frames, status = c.sub.fillData(p.Frames, 0); status != nil {
 		return status
 	}
@@ -98,15 +98,15 @@ func (c *Copy) appendBody(p *Piece, limit int) {
 	p.Info.At, p.Info.Bytes, p.Info.Sum = uint32(len(p.Frames)), uint32(len(p.Body)), wire.BodySum(p.Body)
 }
 
-// moveDictionaries moves the dictionaries that lie in the body from there on to the
-// frames before it: they are sent once, and other bodies need them, too.
+// moveDictionaries moves Dictionary frames from p.Body[from:] to the end of
+// p.Frames. A dictionary is sent once, and later bodies may use it too.
 func (p *Piece) moveDictionaries(from int) {
 	frames := p.Body[from:]
 	p.Body = p.Body[:from]
 	for len(frames) > 0 {
 		t, _, rest, err := wire.Next(frames)
 		if err != nil {
-			return // it was written here
+			return // unreachable: this package wrote the frames
 		}
 		frame := frames[:len(frames)-len(rest)]
 		if t == wire.TypeDictionary {
@@ -118,5 +118,5 @@ func (p *Piece) moveDictionaries(from int) {
 	}
 }
 
-// Close lets go of the collection.
+// Close releases the collection.
 func (c *Copy) Close() { c.sub.close() }

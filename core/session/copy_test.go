@@ -219,7 +219,7 @@ func TestG9_CopyOfAChangingCollection(t *testing.T) {
 
 // A copy of what is listed anew, or changes faster than it is read, ends with a
 // 410; one of another source starts over.
-func TestH8_CopyThatIsOvertaken(t *testing.T) {
+func TestH8_OvertakenCopyEndsWith410(t *testing.T) {
 	c := newCollection(20)
 	k := &kept{t: t}
 	_, status := k.copy(c, 1, func() { c.relist(30) })

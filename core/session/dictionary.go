@@ -6,8 +6,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// dictionaryID names a dictionary by its content (FNV-1a), so that connectors
-// of the same data agree and a reader keeps it across connections.
+// dictionaryID derives the ID of a dictionary from its content (FNV-1a).
+// Connectors with equal dictionaries use equal IDs, so a reader can keep a
+// dictionary across connections.
 func dictionaryID(data []byte) uint32 {
 	h := uint32(2166136261)
 	for _, c := range data {
@@ -16,7 +17,7 @@ func dictionaryID(data []byte) uint32 {
 	return max(h, 1)
 }
 
-// appendDictionary sends a dictionary once per connection.
+// appendDictionary sends a dictionary unless the connection has sent it already.
 func (s *Session) appendDictionary(message []byte, id uint32, data []byte) []byte {
 	if slices.Contains(s.dictionaries, id) {
 		return message

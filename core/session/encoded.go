@@ -8,21 +8,21 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Readers of everything that have caught up are told the same of what comes
-// next, but for the number of their subscription. So the changes are encoded for
-// the first of them, and copied for the others, which the conditions below hold
-// to the very state that the bytes were made for.
+// Readers without selectors that have caught up receive the same events, except
+// for the subscription number. The changes are encoded for the first such reader
+// and copied for the others, if the conditions below show that they have exactly
+// the same state.
 
-// maxEncoded is how many bytes of changes are remembered.
+// maxEncoded is the largest encoding that is cached.
 const maxEncoded = 256 << 10
 
-// isOneOfMany: the reader is one of those.
+// isOneOfMany reports whether the subscription can share encodings with others.
 func (s *subscription) isOneOfMany() bool {
 	return s.phase == live && !s.metadataOnly && s.filter.Everything() && s.cacher.Shared()
 }
 
-// appendEncoded appends the events that were encoded for another reader, if they
-// are just what this one is to be told now.
+// appendEncoded appends the events encoded for another reader if they are exactly
+// the next events of this one.
 func (s *subscription) appendEncoded(message []byte, room int) ([]byte, bool) {
 	e := s.cacher.EncodedEvents()
 	if e.Count == 0 || e.From != s.follower.Position() || e.To != s.cacher.Window().End() ||
@@ -37,7 +37,7 @@ func (s *subscription) appendEncoded(message []byte, room int) ([]byte, bool) {
 	return s.charge(message, &encodedFrame{wire.Events{Subscription: s.id, ResourceVersion: s.rv}, e}), true
 }
 
-// encode appends the events of a stretch of the window, and remembers them for
+// encode appends the events of a range of the window and caches the encoding for
 // other readers.
 func (s *subscription) encode(message []byte, from, to int, held api.ResourceVersion) []byte {
 	f := wire.Events{Subscription: s.id, ResourceVersion: s.rv, Changes: s.frame.Changes}
@@ -61,7 +61,7 @@ func (s *subscription) encode(message []byte, from, to int, held api.ResourceVer
 	return message
 }
 
-// encodedFrame is a frame whose changes are encoded already.
+// encodedFrame is an Events frame with encoded changes.
 type encodedFrame struct {
 	events wire.Events
 	of     *cacher.EncodedEvents
@@ -71,5 +71,5 @@ func (f *encodedFrame) Append(dst []byte) []byte {
 	return f.events.AppendEncoded(dst, f.of.Count, f.of.Changes)
 }
 
-// heldByNobody is above every version.
+// heldByNobody is greater than every version.
 const heldByNobody = api.ResourceVersion(math.MaxUint64)

@@ -38,7 +38,7 @@ type twins struct{ shared, alone *session.Session }
 
 // What a reader is told does not depend on who else is told of it: it is the same
 // to the byte with companions and without, whatever they have and how far they are.
-func TestG3_WhatIsEncodedForManyReaders(t *testing.T) {
+func TestG3_SharedEncodingEqualsOwnEncoding(t *testing.T) {
 	const most = 8
 	for seed := range int64(30) {
 		random := rand.New(rand.NewSource(seed))

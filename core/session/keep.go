@@ -7,12 +7,12 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A session that is kept says what its reader would say to resume on a new
-// connection, and besides what the reader has been sent that it need not be sent
-// again. Restored, it goes on as if nothing had happened: a reader that nothing
-// concerns hears nothing of it.
+// A persisted session contains the frames with which its reader would resume on a
+// new connection, and records what the reader does not need again. If no change
+// matches, a restored session sends the reader nothing.
 
-// Keep returns what Resume needs to go on with the reader in another session.
+// Keep returns the state that Resume needs to continue with the reader in another
+// session.
 func (s *Session) Keep() []byte {
 	if !s.greeted {
 		return nil
@@ -29,7 +29,7 @@ func (s *Session) Keep() []byte {
 
 func (s *subscription) keep(kept []byte) []byte {
 	if s.phase == listing || s.phase == replaying {
-		cut := api.Expired("the snapshot was cut off where it was served from; list anew")
+		cut := api.Expired("the snapshot was interrupted; list again")
 		return (&wire.SubscriptionStatus{Subscription: s.id, Status: cut}).Append(kept)
 	}
 	f := wire.KeptSubscription{
@@ -49,7 +49,7 @@ func (s *subscription) keep(kept []byte) []byte {
 	return f.Append(kept)
 }
 
-// sent is the version up to which the reader has everything.
+// sent returns the version up to which the reader has received everything.
 func (s *subscription) sent() api.ResourceVersion {
 	switch {
 	case s.generation != s.cacher.Generation():
@@ -60,13 +60,13 @@ func (s *subscription) sent() api.ResourceVersion {
 	return s.rv
 }
 
-// Resume goes on with a reader that another session was kept of. The session is
-// new; an error ends it like one of Receive.
+// Resume continues with the reader of a persisted session. The session must be
+// new. An error ends it, as for Receive.
 func (s *Session) Resume(kept []byte, now int64) error {
 	return s.Apply(parse(kept, math.MaxInt, s.parseKept), now)
 }
 
-// keptFrame is a frame of Keep.
+// keptFrame is a frame in the output of Keep.
 type keptFrame interface{ resume(*Session) *api.Status }
 
 type (
@@ -127,6 +127,6 @@ func (f *keptRequest) resume(s *Session) *api.Status {
 	return nil
 }
 
-// undescribed is the number of no dictionary: the first object that is sent is
-// described first.
+// undescribed is an invalid dictionary number. It forces a schema before the next
+// object.
 const undescribed = math.MaxUint32

@@ -31,7 +31,7 @@ func (c *collection) moved(t *testing.T, s *session.Session) *session.Session {
 
 // A reader that nothing concerned is where the collection is, however much of the
 // window has gone by since it was told anything (rule C25).
-func TestKeptReaderThatNothingConcerned(t *testing.T) {
+func TestRestoredReaderWithoutMatchingChangesIsCurrent(t *testing.T) {
 	c := newCollection(20)
 	s := c.session(t, wire.Subscribe{Subscription: 1, FieldSelector: "metadata.name=none"})
 	require.Contains(t, types(t, s.Next(1<<20, 1000)), wire.TypeSnapshotEnd)
@@ -44,7 +44,7 @@ func TestKeptReaderThatNothingConcerned(t *testing.T) {
 
 // A reader has the dictionaries that it was sent, and is told again which of them
 // is meant and what the numbers of label sets stand for.
-func TestKeptReaderHasItsDictionaries(t *testing.T) {
+func TestRestoredReaderKeepsItsDictionaries(t *testing.T) {
 	c := newCollection(20)
 	s := c.session(t, wire.Subscribe{Subscription: 1})
 	require.Subset(t, types(t, s.Next(1<<20, 1000)), []wire.Type{wire.TypeDictionary, wire.TypeSnapshotEnd})

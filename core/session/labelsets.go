@@ -5,18 +5,18 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// knownLabelSets remembers which label sets were defined to the reader of one
-// subscription: the last one for each remainder of the number, and so at most a
-// fixed number of them. A definition that has been displaced is repeated before
-// the next use of the label set, which changes nothing for the reader.
+// knownLabelSets remembers which label sets were defined to the reader of a
+// subscription. It is a direct-mapped cache of fixed size. A definition that was
+// displaced is sent again before the next use of the label set, which has no
+// effect on the reader.
 type knownLabelSets []knownLabelSet
 
-// knownLabelSet is a number and the generation that it was defined with, plus
-// one. Zero is an empty entry.
+// knownLabelSet is a label set ID and 1 + the generation that was defined. Zero
+// means an empty entry.
 type knownLabelSet struct{ id, mark uint32 }
 
-// define notes a definition and reports whether it is new. Numbers are dense, so
-// the table has an entry for each until there are more than most.
+// define records a definition and reports whether it is new. IDs are dense, so
+// the table has an entry for each until it reaches its size limit, most.
 func (k *knownLabelSets) define(id, generation uint32, most int) (isNew bool) {
 	if missing := min(int(id)+1, most) - len(*k); missing > 0 {
 		*k = append(*k, make(knownLabelSets, missing)...)
@@ -27,9 +27,9 @@ func (k *knownLabelSets) define(id, generation uint32, most int) (isNew bool) {
 	return isNew
 }
 
-// ownLabelSets gives label sets numbers of the subscription's own, in the order of
-// their first use: those of the heap would disclose how many label sets other
-// objects have. Sorted by id.
+// ownLabelSets assigns IDs that are private to the subscription, in the order of
+// first use. IDs of the heap would disclose how many label sets other objects
+// have. It is sorted by heap ID.
 type ownLabelSets []ownLabelSet
 
 type ownLabelSet struct {
@@ -37,7 +37,7 @@ type ownLabelSet struct {
 	number uint32
 }
 
-// define notes a definition, and returns its number and whether it is new.
+// define records a definition and returns its private ID and whether it is new.
 func (o *ownLabelSets) define(id, generation uint32) (number uint32, isNew bool) {
 	at := o.find(id)
 	if at == len(*o) || (*o)[at].id != id {
@@ -49,7 +49,7 @@ func (o *ownLabelSets) define(id, generation uint32) (number uint32, isNew bool)
 	return entry.number, isNew
 }
 
-// find returns where an id is or belongs.
+// find returns the index at which an ID is stored or belongs.
 func (o *ownLabelSets) find(id uint32) int {
 	low, high := 0, len(*o)
 	for low < high {
@@ -62,17 +62,17 @@ func (o *ownLabelSets) find(id uint32) int {
 	return low
 }
 
-// limit starts over when there are too many. It must not be called while a frame is
-// being built, in which a number has one meaning.
+// limit clears the table when it is full. It must not be called while a frame is
+// being built, because an ID has one meaning within a frame.
 func (o *ownLabelSets) limit(most int) {
 	if len(*o) >= most {
 		*o = nil
 	}
 }
 
-// defineLabelSet defines a label set to the reader, unless it is known, and returns
-// its number. Readers of everything share encoded changes, and have the numbers of
-// the heap.
+// defineLabelSet defines a label set to the reader, unless the reader knows it,
+// and returns its ID. Readers without selectors share encoded changes and use the
+// IDs of the heap.
 func (s *subscription) defineLabelSet(message []byte, id uint32) ([]byte, uint32) {
 	sets := &s.cacher.Heap().Labels
 	number, isNew := id, false

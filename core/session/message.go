@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Message is a message of a reader, parsed and checked against the limits of the
+// Message is a reader's message, parsed and checked against the limits of the
 // session. It refers to the bytes it was parsed from.
 type Message struct {
 	// Frames are the frames of a valid message in order: *wire.Hello, *Request,
@@ -23,23 +23,23 @@ type Request struct {
 	Frame     *wire.Subscribe
 	Resource  api.Resource
 	Selection selector.Selection
-	// Refused is why no collection can serve the request, or nil. Resource and
-	// Selection are then not set.
+	// Refused is the reason why the request is invalid for any collection, or
+	// nil. If it is set, Resource and Selection are not.
 	Refused *api.Status
 }
 
 const (
-	// maxScopeBytes bounds the names in a Subscribe frame, which a subscription
-	// keeps: resource, namespace and source.
+	// maxScopeBytes limits the total length of the names in a Subscribe frame,
+	// which the subscription stores: resource, namespace and source.
 	maxScopeBytes = 1024
-	// costBytes of a message, and costRequirements of selectors, cost as much as a
-	// message.
+	// A message costs one extra unit per costBytes bytes and per costRequirements
+	// selector requirements.
 	costBytes        = 4 << 10
 	costRequirements = 64
 )
 
-// Parse reads a message. It uses only the configuration of the session, so it may
-// run while another goroutine uses the session. Apply reports its errors.
+// Parse parses a message. It reads only the configuration of the session, so it
+// may run while another goroutine uses the session. Apply reports its errors.
 func (s *Session) Parse(message []byte) *Message {
 	return parse(message, s.cfg.MaxFrames, s.parseFrame)
 }
@@ -63,12 +63,12 @@ func parse(message []byte, maxFrames int, parseFrame func(wire.Type, []byte) (an
 		m.Frames = append(m.Frames, frame)
 	}
 	if m.err != nil {
-		m.Frames = nil // of a message that is not valid nothing is applied
+		m.Frames = nil // an invalid message has no effect
 	}
 	return m
 }
 
-// parseFrame returns nil for a frame to be skipped.
+// parseFrame returns nil for an optional frame that it does not know.
 func (s *Session) parseFrame(t wire.Type, payload []byte) (any, error) {
 	switch t {
 	case wire.TypeHello:
@@ -96,8 +96,7 @@ func parsed[F interface{ Parse([]byte) error }](payload []byte, frame F) (any, e
 	return frame, frame.Parse(payload)
 }
 
-// request checks a Subscribe frame as far as it can be checked without the
-// collection.
+// request validates a Subscribe frame as far as possible without the collection.
 func (s *Session) request(f *wire.Subscribe) *Request {
 	r := &Request{Frame: f}
 	if len(f.Resource)+len(f.Namespace)+len(f.Source) > maxScopeBytes {
@@ -117,9 +116,8 @@ func (s *Session) request(f *wire.Subscribe) *Request {
 	return r
 }
 
-// Cost is what the message counts against a limit of messages per second: one, one
-// more for each 4 KiB, and for each subscription one more and one for each 64
-// requirements of its selectors.
+// Cost returns the cost of the message for rate limits: one, plus one per 4 KiB,
+// plus one per subscription and one per 64 requirements of its selectors.
 func (m *Message) Cost() int {
 	cost := 1 + m.bytes/costBytes
 	for _, frame := range m.Frames {

@@ -70,7 +70,7 @@ func TestSelectorsAreParsedOnce(t *testing.T) {
 }
 
 // Of a message that is not valid, or has too many frames, nothing is applied.
-func TestMessageIsTakenWholeOrNotAtAll(t *testing.T) {
+func TestInvalidMessageHasNoEffect(t *testing.T) {
 	hello := &wire.Hello{Version: wire.Version}
 	for name, c := range map[string]struct {
 		message []byte
@@ -93,7 +93,7 @@ func TestMessageIsTakenWholeOrNotAtAll(t *testing.T) {
 }
 
 // What a subscription keeps of its names is bounded.
-func TestLongNamesAreRefused(t *testing.T) {
+func TestLongNamesAreRejected(t *testing.T) {
 	long := strings.Repeat("x", 1025)
 	for _, f := range []wire.Subscribe{{Resource: "v1/" + long}, {Resource: "v1/pods", Namespace: long}, {Resource: "v1/pods", Source: long}} {
 		f.Subscription = 1

@@ -5,21 +5,22 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// stalePeriods without progress make a reader call its data stale.
+// A reader considers its data stale after stalePeriods without progress.
 const stalePeriods = 3
 
-// vouch is what the source said of the collection: at the time when that was
-// heard, nothing was missing up to rv.
+// vouch is a progress report of the source: at time heard, nothing was missing up
+// to rv.
 type vouch struct {
 	rv    api.ResourceVersion
 	heard int64
 }
 
-// appendProgress says how far a live subscription is, at the configured pace. It is
-// progress when the source has vouched for what was sent: a connector that is cut off
-// from its source, or whose source lags behind, must not make its readers believe in
-// their data. Where the source has not, a frame without events moves the version, for
-// those who wait for it or will resume from it.
+// appendProgress reports the version of a live subscription at the configured
+// interval. It sends Progress if the source has confirmed everything that was
+// sent. If the connector is disconnected or its source lags, the reader must not
+// consider its data current. In that case it sends an Events frame without
+// events, which advances the version for readers that wait for it or will resume
+// from it.
 func (s *subscription) appendProgress(message []byte) []byte {
 	now, period := s.session.now, s.session.cfg.ProgressMillis
 	if s.phase != live || now < s.nextReport() {
@@ -37,9 +38,9 @@ func (s *subscription) appendProgress(message []byte) []byte {
 	return message
 }
 
-// vouched is how far the reader is, and when the source last vouched for all of
-// that. A reader that is always a little behind is not measured by what came since
-// it was last looked at, but by what had come then.
+// vouched returns the version of the reader and when the source last confirmed
+// everything up to it. For a reader that is always slightly behind, it uses the
+// version that was confirmed when the reader was last checked.
 func (s *subscription) vouched() vouch {
 	all := vouch{s.cacher.ResourceVersion(), s.cacher.Progressed()}
 	if s.caughtUp() {
@@ -54,7 +55,7 @@ func (s *subscription) vouched() vouch {
 	return vouch{s.rv, s.awaited.heard}
 }
 
-// nextReport is when the subscription may say next how far it is.
+// nextReport returns the earliest time of the next progress report.
 func (s *subscription) nextReport() int64 {
 	if s.reported == 0 {
 		return 0
@@ -62,19 +63,20 @@ func (s *subscription) nextReport() int64 {
 	return s.reported + s.session.cfg.ProgressMillis
 }
 
-// appendExcuse tells a reader that has to wait what for, and again every period.
-// That the collection is being listed for the first time is an excuse, too.
+// appendExcuse sends a SourceError with the reason why the subscription makes no
+// progress, and repeats it every period. An initial list in progress is reported
+// as well, without a reason.
 func (s *subscription) appendExcuse(message []byte) []byte {
 	status := s.cacher.Failure()
 	if !s.waits() {
 		if s.excuse != nil {
-			s.reported = 0 // the reader hears at once that it is over
+			s.reported = 0 // report progress immediately
 		}
 		s.excused, s.excuse = 0, nil
 		return message
 	}
 	if s.excused == 0 && status == nil {
-		s.excused = s.session.now // and the first period counts from here
+		s.excused = s.session.now // the first period starts now
 	}
 	if status != s.excuse || s.session.now >= s.excused+s.session.cfg.ProgressMillis {
 		s.excused, s.excuse = s.session.now, status
@@ -83,23 +85,23 @@ func (s *subscription) appendExcuse(message []byte) []byte {
 	return message
 }
 
-// disclosable returns the status of the source without its text if the subscription
-// does not cover all objects: a source's error may name any of them.
+// disclosable returns the status of the source without its text if the
+// subscription does not cover all objects: the text may name any of them.
 func (s *subscription) disclosable(status *api.Status) *api.Status {
 	if status == nil || s.filter.Scope().Whole() {
 		return status
 	}
 	return &api.Status{
 		Code: status.Code, Reason: status.Reason, RetryAfterSeconds: status.RetryAfterSeconds,
-		Message: "the source of " + s.resource.String() + " fails: the reason is withheld from readers of a part of them, see the log of the connector",
+		Message: "the source of " + s.resource.String() + " fails; the reason is withheld from readers with a restricted scope, see the log of the connector",
 	}
 }
 
 func (s *subscription) waits() bool { return s.cacher.Failure() != nil || !s.cacher.Ready() }
 
-// await sees to it that the subscription is woken by what it has to speak of next,
-// and by nothing else: where the source does not vouch, no change wakes those whom it
-// does not concern but the first of a period.
+// await registers the subscription for the update that it must report next.
+// Without confirmation by the source, only the first change per period wakes a
+// reader whose selectors do not match it.
 func (s *subscription) await() {
 	now := s.session.now
 	switch {
@@ -113,7 +115,8 @@ func (s *subscription) await() {
 	}
 }
 
-// wake is when the subscription has something to say without a change.
+// wake returns when the subscription has something to send even without a change,
+// or zero.
 func (s *subscription) wake() int64 {
 	var at, again int64
 	now := s.session.now
@@ -122,9 +125,9 @@ func (s *subscription) wake() int64 {
 		at = s.deadline
 	case !s.caughtUp():
 	case now < s.nextReport():
-		at = s.nextReport() // by then there may be news, of which nothing else tells
+		at = s.nextReport() // progress by then causes no wake-up
 	case now < s.moves:
-		at = s.moves // by then there may be changes that nobody told of
+		at = s.moves // changes by then may have caused no wake-up
 	}
 	if s.waits() {
 		again = s.excused + s.session.cfg.ProgressMillis

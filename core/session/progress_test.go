@@ -60,7 +60,7 @@ func follower(t *testing.T, w *world, labels string) *session.Session {
 
 // Changes are no progress: whoever is sent them late must not believe in them. The
 // version moves all the same, once a period for those whom no change concerns.
-func TestProgressIsTheSourcesWord(t *testing.T) {
+func TestChangesWithoutProgressOnlyMoveTheVersion(t *testing.T) {
 	for _, labels := range []string{"app=web", "app=other"} {
 		w := newWorld(t, 1)
 		s := follower(t, w, labels)
@@ -86,7 +86,7 @@ func TestProgressIsTheSourcesWord(t *testing.T) {
 
 // A change costs nothing to readers whom it does not concern, even where the source
 // never vouches: it wakes them once a period, not each time.
-func TestChangesOfOthersWakeNobodyWithoutProgress(t *testing.T) {
+func TestUnmatchedChangesWakeAReaderOncePerPeriod(t *testing.T) {
 	w := newWorld(t, 1)
 	s := follower(t, w, "app=other")
 	woken := 0

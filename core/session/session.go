@@ -8,47 +8,47 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Backend finds the collections that a session serves from.
+// Backend provides the collections that a session serves.
 type Backend interface {
-	// Collection returns the cacher of a resource, which may not be ready yet, or
-	// why it cannot be served: 404 if there is no such resource, 403 if the reader
-	// may not read it. Collection does not change or retain the request's frame.
+	// Collection returns the cacher of a resource, which may not be ready yet.
+	// The error is 404 for an unknown resource and 403 for a reader that is not
+	// authorized. Collection does not change or retain the request's frame.
 	Collection(r *Request) (*cacher.Cacher, *api.Status)
-	// Release says that a subscription that Collection was called for ended.
+	// Release reports the end of a subscription that Collection was called for.
 	Release(resource api.Resource)
-	// Wake says that Next may have something to say now. It is called while a
-	// collection is being changed, so Next comes later.
+	// Wake reports that Next may return a message. It is called while a
+	// collection changes, so it must not call Next.
 	Wake()
 }
 
 // Session serves one reader.
 type Session struct {
 	now     int64
-	turn    int // whose turn it is to fill a message
+	turn    int // round-robin position in subs
 	subs    []*subscription
-	control []byte // frames that answer the reader, to be sent first
+	control []byte // responses to the reader, sent first
 	// requirements is the cost of the selectors of subs.
 	requirements int
 	cfg          Config
 	backend      Backend
 	greeted      bool
-	// dictionaries are those the connection has been sent.
+	// dictionaries are the IDs that the connection has sent.
 	dictionaries []uint32
 }
 
-// New starts a session.
+// New returns a session for a new connection.
 func New(cfg Config, backend Backend) *Session {
 	return &Session{cfg: cfg.WithDefaults(), backend: backend}
 }
 
-// Receive takes one message. An error is a *api.Status: the reader broke the
-// protocol or may not come in; send what Next still has, and close. Of a message
-// that does not parse nothing is applied.
+// Receive processes one message. It returns a *api.Status if the reader violates
+// the protocol or is not admitted; the caller sends the remaining output of Next
+// and closes the connection. An invalid message has no other effect.
 func (s *Session) Receive(message []byte, now int64) error {
 	return s.Apply(s.Parse(message), now)
 }
 
-// Apply takes a parsed message, like Receive.
+// Apply is Receive for a parsed message.
 func (s *Session) Apply(m *Message, now int64) error {
 	s.now = max(s.now, now)
 	err := m.err
@@ -82,7 +82,7 @@ func (s *Session) apply(frame any) *api.Status {
 	return nil
 }
 
-// fail tells the reader why the connection is about to close.
+// fail closes all subscriptions and sends the reader the reason.
 func (s *Session) fail(status *api.Status) {
 	s.Close()
 	s.control = (&wire.SubscriptionStatus{Status: status}).Append(s.control)
@@ -90,10 +90,10 @@ func (s *Session) fail(status *api.Status) {
 
 func (s *Session) hello(f *wire.Hello) *api.Status {
 	if s.greeted {
-		return api.Protocol("Hello came twice")
+		return api.Protocol("received a second Hello")
 	}
 	if f.Version != wire.Version {
-		return api.Protocol("the reader speaks another version of the protocol than " + wire.Subprotocol)
+		return api.Protocol("the protocol version of the reader is not " + wire.Subprotocol)
 	}
 	if s.cfg.Authenticate != nil {
 		if status := s.cfg.Authenticate(f.Token); status != nil {
@@ -111,11 +111,11 @@ func (s *Session) subscribe(r *Request) *api.Status {
 	id := r.Frame.Subscription
 	switch {
 	case !s.greeted:
-		return api.Protocol("Subscribe came before Hello")
+		return api.Protocol("received Subscribe before Hello")
 	case id == 0:
-		return api.Protocol("subscription 0 stands for the connection; use another number")
+		return api.Protocol("subscription 0 is reserved for the connection; use another number")
 	case s.find(id) != nil:
-		return api.Protocol("a subscription with the same number is open")
+		return api.Protocol("a subscription with this number is already open")
 	}
 	sub, status := s.open(r)
 	if status != nil {
@@ -126,13 +126,13 @@ func (s *Session) subscribe(r *Request) *api.Status {
 	return nil
 }
 
-// refuse answers a subscription that is not opened. When too many such answers
-// wait to be sent it ends the connection.
+// refuse sends the reason to reject a subscription. If too many of these
+// responses are unread, it returns an error that ends the connection.
 func (s *Session) refuse(id uint32, status *api.Status) *api.Status {
 	s.cfg.Refused(status)
 	s.control = (&wire.SubscriptionStatus{Subscription: id, Status: status}).Append(s.control)
 	if len(s.control) > s.cfg.MaxControlBytes {
-		return api.LimitReached(429, LimitControlBytes, "too many subscriptions were refused, and their answers were not read")
+		return api.LimitReached(429, LimitControlBytes, "too many subscriptions were rejected, and the reader did not read the responses")
 	}
 	return nil
 }
@@ -189,8 +189,7 @@ func (s *Session) find(id uint32) *subscription {
 	return nil
 }
 
-// End ends the subscriptions that match, and tells the reader why. Other
-// subscriptions go on.
+// End ends the matching subscriptions and sends the reader the reason.
 func (s *Session) End(status *api.Status, match func(id uint32, c *cacher.Cacher) bool) {
 	for _, sub := range slices.Clone(s.subs) {
 		if match(sub.id, sub.cacher) {
@@ -213,10 +212,10 @@ func (s *Session) drop(sub *subscription) {
 	s.subs = api.Remove(s.subs, sub)
 }
 
-// Next returns the next message to send, of about limit bytes, or nil when
-// there is nothing to send now: call again after Receive, when the backend was
-// told to Wake the reader, and at Wake. After a message that is shorter than the
-// limit there is nothing more. The bytes are the caller's.
+// Next returns the next message of about limit bytes, or nil if there is nothing
+// to send now. Call it after Receive, after the backend's Wake, and at the time
+// that Wake returns. A message shorter than the limit is the last one for now.
+// The caller owns the bytes.
 func (s *Session) Next(limit int, now int64) []byte {
 	if message := s.AppendNext(nil, limit, now); len(message) > 0 {
 		return message
@@ -224,7 +223,7 @@ func (s *Session) Next(limit int, now int64) []byte {
 	return nil
 }
 
-// AppendNext is Next into a buffer of length zero that the caller has.
+// AppendNext is like Next but appends to an empty buffer of the caller.
 func (s *Session) AppendNext(message []byte, limit int, now int64) []byte {
 	s.now = max(s.now, now)
 	message = append(message, s.control...)
@@ -237,14 +236,14 @@ func (s *Session) AppendNext(message []byte, limit int, now int64) []byte {
 		if status != nil {
 			message = (&wire.SubscriptionStatus{Subscription: sub.id, Status: status}).Append(message)
 			s.drop(sub)
-			left = len(s.subs) + 1 // the turns are not what they were
+			left = len(s.subs) + 1 // the order has changed, so start over
 		}
 	}
 	return message
 }
 
-// Wake is when Next has something to say even though nothing changed, in
-// milliseconds, or zero.
+// Wake returns the time in milliseconds at which Next has something to send even
+// without a change, or zero.
 func (s *Session) Wake() int64 {
 	var wake int64
 	for _, sub := range s.subs {
@@ -255,12 +254,12 @@ func (s *Session) Wake() int64 {
 	return wake
 }
 
-// Starved reports whether data waits for a subscription that has no credit.
+// Starved reports whether a subscription has data to send but no credit.
 func (s *Session) Starved() bool {
 	return slices.ContainsFunc(s.subs, (*subscription).starved)
 }
 
-// Close releases every subscription. Next still returns what was said before.
+// Close releases all subscriptions. Next still returns pending output.
 func (s *Session) Close() {
 	for len(s.subs) > 0 {
 		s.drop(s.subs[0])

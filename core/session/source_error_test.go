@@ -78,7 +78,7 @@ func TestSourceErrorTextIsWithheldFromNarrowSubscriptions(t *testing.T) {
 	down.Cause, down.RetryAfterSeconds = "team-b/secret-project", 7
 	withheld := &api.Status{
 		Code: 503, Reason: down.Reason, RetryAfterSeconds: 7,
-		Message: "the source of v1/pods fails: the reason is withheld from readers of a part of them, see the log of the connector",
+		Message: "the source of v1/pods fails; the reason is withheld from readers with a restricted scope, see the log of the connector",
 	}
 	for _, c := range []struct {
 		subscribe wire.Subscribe

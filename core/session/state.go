@@ -2,20 +2,21 @@ package session
 
 import "github.com/watchglass/watchglass/core/api"
 
-// State is how far one subscription has been sent, for people who look.
+// State describes one subscription for inspection.
 type State struct {
 	Subscription    uint32
 	Resource        api.Resource
-	Namespace       string // empty for all
+	Namespace       string // "" means all
 	MetadataOnly    bool
-	Live            bool                // it has been sent the whole state
+	Live            bool                // it has been sent the complete state
 	ResourceVersion api.ResourceVersion // everything up to it was sent
-	Requirements    int                 // of its selectors, see selector.Selection.Cost
+	Requirements    int                 // of its selectors, as selector.Selection.Cost defines it
 	Evaluations     uint64              // of requirements and fields, for all changes so far
-	Credit          int64               // bytes that the reader takes before it grants more; none holds it back
+	Credit          int64               // bytes that the reader accepts before it grants more
 }
 
-// States are those of the open subscriptions, in the order they were opened.
+// States returns the state of each open subscription, in the order in which they
+// were opened.
 func (s *Session) States() []State {
 	states := make([]State, len(s.subs))
 	for i, sub := range s.subs {

@@ -12,43 +12,43 @@ import (
 )
 
 // freshnessMillis is how long a subscription waits for a version that this
-// connector has not seen (rule C34).
+// connector has not reached (rule C34).
 const freshnessMillis = 3000
 
 type phase uint8
 
 const (
-	opening   phase = iota // not yet answered
-	listing                // parts of a snapshot
-	replaying              // the changes since the snapshot began
+	opening   phase = iota // waiting for the collection
+	listing                // sending parts of a snapshot
+	replaying              // sending the changes since the snapshot started
 	live
 )
 
-// subscription is how far one reader has been sent one collection.
+// subscription is the state of one reader of one collection.
 type subscription struct {
-	// What every message needs comes first: the subscriptions of a thousand readers
-	// are not in the processor's cache.
+	// Fields that every message needs come first: the subscriptions of a thousand
+	// readers do not fit into the processor cache.
 	session      *Session
 	id           uint32
 	phase        phase
 	metadataOnly bool
-	introduced   bool   // before this session: the reader has the schema and a state
-	dictionary   uint32 // the cacher's number of the one last described
+	introduced   bool   // continued from another session: the reader has the schema and a state
+	dictionary   uint32 // the cacher's number of the dictionary in the last schema
 	cacher       *cacher.Cacher
 	filter       *watcher.Filter
-	follower     *cacher.Follower // at the next event to send
+	follower     *cacher.Follower // positioned at the next event to send
 	frame        *cacher.Frame    // the cacher's
 	credit       int64
 	rv           api.ResourceVersion
-	generation   int    // of the cacher that the follower's position belongs to
+	generation   int    // of the cacher, for the follower's position
 	source       string // of the versions: the reader's, then the cacher's
 	bases        uint64 // that the reader has above basesSince, then the cacher's
 	basesSince   api.ResourceVersion
-	progressed   int64 // the cacher's Progressed that was last reported
-	reported     int64 // when that was; zero makes a reader that resumed or asked hear at once
-	awaited      vouch // the next to be reported
-	moves        int64 // when the reader may be told next of a version without changes
-	excused      int64 // when the reader was last told why there is no news; zero while there is
+	progressed   int64 // the cacher's Progressed in the last report
+	reported     int64 // time of the last report; zero for a reader that resumed or asked, which causes an immediate report
+	awaited      vouch // the next progress to report
+	moves        int64 // earliest time to report a version without changes
+	excused      int64 // when the last SourceError was sent; zero if there is no problem
 	faultMark    int   // faults reported
 	labelSets    knownLabelSets
 	ownLabelSets ownLabelSets
@@ -59,10 +59,10 @@ type subscription struct {
 	labels       string // its selectors, as the reader wrote them
 	fields       string
 	cost         int                 // of the selectors
-	from         api.ResourceVersion // resume from here; zero for a snapshot
+	from         api.ResourceVersion // version to resume from; zero for a snapshot
 	notOlderThan api.ResourceVersion
-	deadline     int64   // of waiting for notOlderThan; zero until waiting
-	next         api.Key // of the snapshot
+	deadline     int64   // for reaching notOlderThan; zero until waiting
+	next         api.Key // next key of the snapshot
 }
 
 func newSubscription(session *Session, r *Request, c *cacher.Cacher, wake func()) (*subscription, *api.Status) {
@@ -73,7 +73,7 @@ func newSubscription(session *Session, r *Request, c *cacher.Cacher, wake func()
 	}
 	if shard := session.cfg.Shard; !shard.Whole() {
 		if !c.Schema().Namespaced {
-			return nil, api.BadRequest(r.Resource.String() + " has no namespaces, and what is served here is divided by namespace")
+			return nil, api.BadRequest(r.Resource.String() + " is not namespaced, but this server serves a shard of the namespaces")
 		}
 		filter.Within(shard)
 	}
@@ -97,8 +97,8 @@ func (s *subscription) grant(bytes uint64) {
 	s.credit = min(s.credit+int64(bytes), math.MaxInt64/2)
 }
 
-// fill appends what the subscription has to say now to a message, up to about
-// limit bytes, or says why it ends.
+// fill appends pending output to a message, up to about limit bytes, or returns
+// why the subscription ends.
 func (s *subscription) fill(message []byte, limit int) ([]byte, *api.Status) {
 	message, status := s.fillData(s.appendExcuse(message), limit)
 	if status != nil {
@@ -109,8 +109,8 @@ func (s *subscription) fill(message []byte, limit int) ([]byte, *api.Status) {
 	return message, nil
 }
 
-// fillData does so for all but progress. Nothing is told of a collection that turns
-// out not to be whole while it is read.
+// fillData appends everything except progress. If the collection turns out to be
+// corrupt, it appends nothing.
 func (s *subscription) fillData(message []byte, limit int) ([]byte, *api.Status) {
 	before, told := len(message), len(s.session.dictionaries)
 	message, status := s.appendData(message, limit)
@@ -143,18 +143,18 @@ func (s *subscription) appendData(message []byte, limit int) ([]byte, *api.Statu
 	return message, nil
 }
 
-// caughtUp: there is nothing more to send for now.
+// caughtUp reports whether there is nothing to send now.
 func (s *subscription) caughtUp() bool {
 	return s.phase == live && s.follower.Position() == s.cacher.Window().End()
 }
 
-// starved: there is something to send, and no credit for it.
+// starved reports whether there is something to send but no credit.
 func (s *subscription) starved() bool {
 	return s.credit <= 0 && s.phase != opening && !s.caughtUp()
 }
 
-// begin decides between resuming and a snapshot, once the collection is ready
-// and as new as the reader asked for.
+// begin decides between resuming and a snapshot, once the collection is ready and
+// has reached the requested version.
 func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 	c := s.cacher
 	if !c.Ready() {
@@ -164,7 +164,7 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 		if s.introduced {
 			return false, otherSource()
 		}
-		// Versions of another history say nothing about this one.
+		// Versions of a different history are not comparable.
 		s.source, s.from, s.notOlderThan = c.Source(), 0, 0
 	}
 	if c.ResourceVersion() < s.notOlderThan {
@@ -195,7 +195,7 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 	return true, status
 }
 
-// introduce sends what the reader needs to understand what follows.
+// introduce sends the schema, and for a snapshot its beginning.
 func (s *subscription) introduce(message []byte) []byte {
 	if s.introduced && s.phase == live {
 		s.dictionary = undescribed
@@ -210,7 +210,8 @@ func (s *subscription) introduce(message []byte) []byte {
 	return message
 }
 
-// describe sends the schema, with what the bodies that follow are compressed with.
+// describe sends the schema and, if needed, the dictionary of the bodies that
+// follow.
 func (s *subscription) describe(message []byte, number uint32, dictionary []byte) []byte {
 	s.dictionary = number
 	schema := wire.Schema{Subscription: s.id, Schema: *s.cacher.Schema(), Source: s.source, Bases: s.bases}
@@ -221,23 +222,22 @@ func (s *subscription) describe(message []byte, number uint32, dictionary []byte
 	return schema.Append(message)
 }
 
-// describeAnew has whatever comes next described as if nothing had been before, but
-// for dictionaries.
+// describeAnew forces a new schema and new label set definitions before the next
+// object. Dictionaries are not repeated.
 func (s *subscription) describeAnew() {
 	s.dictionary = undescribed
 	clear(s.labelSets)
 }
 
-// otherDictionary: the body of a version is compressed with something else than
-// those of the frame that is being built.
+// otherDictionary reports whether the body of a version uses a different
+// dictionary than the current frame.
 func (s *subscription) otherDictionary(ref store.Ref) bool {
 	return !s.metadataOnly && s.cacher.Heap().Dictionary(ref) != s.dictionary
 }
 
-// checkPosition ends a subscription whose next event is no longer in the
-// window, be it evicted or replaced by a relist (rule H8). A reader without
-// credit hears of the former when it takes something again: nobody is woken for
-// what falls out of the window.
+// checkPosition ends a subscription whose next event is no longer in the window
+// because of eviction or a relist (rule H8). A reader without credit learns about
+// eviction only when it grants more. Eviction wakes no reader.
 func (s *subscription) checkPosition() *api.Status {
 	window := s.cacher.Window()
 	if s.source != s.cacher.Source() {
@@ -245,7 +245,7 @@ func (s *subscription) checkPosition() *api.Status {
 	}
 	if s.generation != s.cacher.Generation() {
 		if s.phase != live {
-			return api.Expired("the collection was listed anew while the snapshot was being sent")
+			return api.Expired("the collection was relisted while the snapshot was being sent")
 		}
 		s.rv = max(s.rv, s.follower.Rested())
 		position, status := window.After(s.rv)
@@ -265,7 +265,7 @@ func (s *subscription) checkPosition() *api.Status {
 }
 
 func otherSource() *api.Status {
-	return api.Expired("the resource versions of the collection belong to another source now")
+	return api.Expired("the resource versions of the collection now belong to a different source; list again")
 }
 
 // advance appends the next data frame, if there is one.
@@ -279,17 +279,17 @@ func (s *subscription) advance(message []byte, limit int) []byte {
 			if message = s.appendEvents(message, limit); len(message) > before {
 				return message
 			}
-			// None of them concerns the reader, and nothing else would bring it here again.
+			// No event matches, and nothing else would finish the snapshot.
 		}
 		s.phase, s.rv = live, s.cacher.ResourceVersion()
-		s.ownLabelSets = nil // changes need few of those of a snapshot
+		s.ownLabelSets = nil // changes use few label sets of a snapshot
 		s.progressed = s.cacher.Progressed()
 		return (&wire.SnapshotEnd{Subscription: s.id, ResourceVersion: s.rv}).Append(message)
 	}
 	return s.appendEvents(message, limit)
 }
 
-// appendPart sends the objects that come next in key order.
+// appendPart sends the next objects in key order.
 func (s *subscription) appendPart(message []byte, limit int) []byte {
 	room := limit - len(message)
 	s.reset()
@@ -321,15 +321,15 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 		s.next = api.Key(string(last) + "\x00")
 	}
 	if len(s.frame.Changes) == 0 {
-		// Nothing in this stretch matched; an empty part keeps the reader's
-		// progress honest and the caller going.
+		// Nothing in this range matched. An empty part reports progress to the
+		// reader and keeps the caller's loop going.
 		return s.charge(message, &wire.SnapshotPart{Subscription: s.id})
 	}
 	return s.charge(message, &wire.SnapshotPart{Subscription: s.id, Objects: s.frame.Changes})
 }
 
-// charge appends a data frame and takes it off the credit. The reader counts
-// the same frames, and all of their bytes.
+// charge appends a data frame and subtracts its size from the credit. The reader
+// counts the same frames.
 func (s *subscription) charge(message []byte, f interface{ Append([]byte) []byte }) []byte {
 	before := len(message)
 	message = f.Append(message)
@@ -337,8 +337,8 @@ func (s *subscription) charge(message []byte, f interface{ Append([]byte) []byte
 	return message
 }
 
-// appendEvents sends the events that come next, as many whole revisions as fit
-// and at least one.
+// appendEvents sends the next events: as many whole revisions as fit, and at
+// least one.
 func (s *subscription) appendEvents(message []byte, limit int) []byte {
 	window := s.cacher.Window()
 	room := limit - len(message)
@@ -384,16 +384,16 @@ func (s *subscription) reset() {
 	s.frame.Changes, s.frame.Bytes = s.frame.Changes[:0], s.frame.Bytes[:0]
 }
 
-// mustSplit: the bodies of one frame have one dictionary. Those of one revision
-// do, because they came in one frame.
+// mustSplit reports whether a version needs a new frame, because all bodies of a
+// frame use one dictionary. The bodies of one revision always do, because they
+// arrived in one frame.
 func (s *subscription) mustSplit(ref store.Ref) bool {
 	return len(s.frame.Changes) > 0 && ref != 0 && s.otherDictionary(ref)
 }
 
-// addObject adds a version to the frame being built, as the difference from the
-// version that the reader holds of it, if any, and defines its label set to the
-// reader first if that is new. The version held is the previous one of the event
-// at position.
+// addObject adds a version to the current frame. If held is not zero, it adds the
+// difference from held, which must be the previous version of the event at
+// position. It first defines the label set if it is new to the reader.
 func (s *subscription) addObject(message []byte, t api.EventType, ref, held store.Ref, position int) []byte {
 	heap := s.cacher.Heap()
 	if len(s.frame.Changes) == 0 && s.otherDictionary(ref) {
@@ -413,8 +413,7 @@ func (s *subscription) addObject(message []byte, t api.EventType, ref, held stor
 	return message
 }
 
-// setEnvelope writes the envelope, or a patch of the version that the reader
-// holds.
+// setEnvelope sets the envelope, or a patch of the version held.
 func (s *subscription) setEnvelope(c *wire.Change, ref, held store.Ref, position int, body api.Body) {
 	heap := s.cacher.Heap()
 	if held != 0 {
@@ -433,15 +432,14 @@ func (s *subscription) setEnvelope(c *wire.Change, ref, held store.Ref, position
 	}
 }
 
-// appendFaults names the objects of the collection that cannot be served and
-// were not named before.
+// appendFaults reports the faults that were not reported before.
 func (s *subscription) appendFaults(message []byte) []byte {
 	list, mark := s.cacher.Faults()
 	fresh, first := min(mark-s.faultMark, len(list)), s.faultMark == 0
 	s.faultMark = mark
 	for _, f := range list[len(list)-fresh:] {
-		// A snapshot says by itself that an object is gone, a reader that
-		// resumes knows what happened before, and an event brings what matches.
+		// A snapshot does not contain deleted objects, a reader that resumes
+		// knows the past, and a matching object arrives as an event.
 		known := f.TakenBack() && (first && (s.from == 0 || f.ResourceVersion <= s.from) ||
 			s.filter.Matches(s.cacher.Get(f.Key)))
 		if s.filter.Covers(f.Key) && !known {

@@ -184,7 +184,7 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	if givenUp(f) {
 		r.world.saw(BudgetReached)
 	}
-	if f.Status != nil && strings.Contains(f.Status.Message, "which is not here") {
+	if f.Status != nil && strings.Contains(f.Status.Message, "which is missing") {
 		r.world.fail(ErrProtocol, "reader %d, collection %d: %v", r.id, c.id, f.Status)
 	}
 	if f.State == wire.Stale {

@@ -112,7 +112,7 @@ func TestWhatIsNoPartIsRefused(t *testing.T) {
 		r := w.part(connector.Part{Resources: []api.Resource{pods, nodes}, Shard: api.Shard{Index: 1, Count: 2}})
 		for resource, want := range map[string]*api.Status{
 			"v1/services": api.NotFound("this connector does not bring v1/services here"),
-			"v1/nodes":    api.BadRequest("v1/nodes has no namespaces, and what is served here is divided by namespace"),
+			"v1/nodes":    api.BadRequest("v1/nodes is not namespaced, but this server serves a shard of the namespaces"),
 		} {
 			s := w.subscribe(r, wire.Subscribe{Resource: resource})
 			w.until(r, func() bool { return s.Status != nil })

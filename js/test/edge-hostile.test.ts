@@ -61,7 +61,7 @@ describe("the edge, and who means it no good", { concurrency: 3 }, () => {
   test("what is no message of the protocol ends its reader alone", options, async (t) => {
     const s = await setup(t);
     const messages: [what: RegExp, bad: string | Uint8Array][] = [
-      [/Subscribe came before Hello/, message((w) => subscribe(w, { id: 1, credit: 1000 }))],
+      [/received Subscribe before Hello/, message((w) => subscribe(w, { id: 1, credit: 1000 }))],
       [/Hello came twice/, message(hello, hello)],
       [/subscription 0 stands for the connection/, message(hello, (w) => subscribe(w, { id: 0, credit: 1 }))],
       [/type 0x7f is unknown/, message(hello, (w) => w.frame(0x7f, () => {}))],

@@ -223,6 +223,6 @@ func (s *Subscription) base(c *wire.Change, held *Object) (string, error) {
 	case held != nil && held.Base == 0 && held.ResourceVersion == rv:
 		return held.JSON, nil
 	default:
-		return "", fmt.Errorf("the body of %s is the difference from version %s, which is not held", c.Key, rv)
+		return "", fmt.Errorf("the body of %s is a delta from version %s, which is not held", c.Key, rv)
 	}
 }
