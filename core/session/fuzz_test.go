@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -41,6 +42,10 @@ func (t *tape) text() string { return string(t.bytes(int(t.byte()))) }
 
 func (t *tape) pick(texts ...string) string { return texts[int(t.byte())%len(texts)] }
 
+// mostCredit is the credit that a subscription keeps of larger grants. Twice as much
+// fits into an int64.
+const mostCredit = math.MaxInt64 / 2
+
 // hostile is a reader that may send anything, and a session that holds to its
 // limits and to the protocol.
 type hostile struct {
@@ -64,9 +69,21 @@ func (h *hostile) Collection(r *session.Request) (*cacher.Cacher, *api.Status) {
 // Release implements session.Backend.
 func (h *hostile) Release(api.Resource) { h.open-- }
 
-func (h *hostile) connect() {
+func (h *hostile) begin() {
 	h.session = session.New(small, h)
 	h.credit, h.labels = map[uint32]int64{}, map[uint32]map[uint32]bool{}
+}
+
+// end checks a session that an error ended, and connects again.
+func (h *hostile) end(err error) {
+	require.NotEmpty(h.t, api.AsStatus(err).Message)
+	require.False(h.t, h.session.Subscribed())
+	h.next(1)
+	h.connect()
+}
+
+func (h *hostile) connect() {
+	h.begin()
 	if h.tape.byte()%8 > 0 {
 		h.send(&wire.Hello{Version: wire.Version})
 	}
@@ -83,11 +100,7 @@ func (h *hostile) receive(m []byte) {
 		m[i] = 0xff // the session must not have kept any of it
 	}
 	if err != nil {
-		status := api.AsStatus(err)
-		require.NotEmpty(h.t, status.Message)
-		require.False(h.t, h.session.Subscribed())
-		h.next(1)
-		h.connect()
+		h.end(err)
 		return
 	}
 	require.LessOrEqual(h.t, h.session.ControlBytes(), small.MaxControlBytes)
@@ -95,7 +108,7 @@ func (h *hostile) receive(m []byte) {
 		if g.fresh {
 			h.credit[g.subscription], h.labels[g.subscription] = 0, map[uint32]bool{}
 		}
-		h.credit[g.subscription] = min(h.credit[g.subscription]+int64(min(g.bytes, 1<<62)), 1<<62)
+		h.credit[g.subscription] = min(h.credit[g.subscription]+int64(min(g.bytes, mostCredit)), mostCredit)
 	}
 }
 
@@ -240,6 +253,18 @@ func (h *hostile) act() {
 	require.Equal(h.t, h.open, len(states), "each collection is released once")
 }
 
+// play acts until the tape ends, and closes the session.
+func (h *hostile) play() {
+	for range 200 {
+		if len(h.tape) == 0 {
+			break
+		}
+		h.act()
+	}
+	h.session.Close()
+	require.Zero(h.t, h.open)
+}
+
 // resume goes on with the reader in another session, which tells it label sets
 // anew.
 func (h *hostile) resume() {
@@ -263,13 +288,55 @@ func FuzzSession(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input []byte) {
 		h := &hostile{world: newWorld(t, 1), tape: input}
 		h.connect()
-		for range 200 {
-			if len(h.tape) == 0 {
-				break
-			}
-			h.act()
-		}
-		h.session.Close()
-		require.Zero(t, h.open)
+		h.play()
 	})
+}
+
+// Whatever bytes Resume is given, the session refuses them or holds to its limits,
+// to the credit in them, and releases what it used.
+func FuzzResume(f *testing.F) {
+	const actions = "\x06\x06\x06\x0a\xff\x09\x06\x06\x0a\xff\x04\x01\x01\xff\x02\x08\xff\x07\x01\x0a\xff"
+	for _, kept := range [][]frame{
+		{},
+		{&wire.Hello{Version: wire.Version}},
+		{&wire.KeptSubscription{Subscribe: wire.Subscribe{Subscription: 1, Resource: "v1/pods"}}},
+		{
+			&wire.Hello{Version: wire.Version}, &wire.Dictionary{ID: 3},
+			&wire.SubscriptionStatus{Subscription: 2, Status: api.Expired("the snapshot was cut off")},
+			&wire.KeptSubscription{Subscribe: wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 10, LabelSelector: "app in (web,api)"}},
+			&wire.KeptSubscription{Subscribe: wire.Subscribe{Subscription: 3, Resource: "v1/pots"}, Live: true, ReportedMillis: 1 << 50},
+			&wire.KeptSubscription{
+				Subscribe: wire.Subscribe{
+					Subscription: 4, Resource: "v1/pods", ResourceVersion: 1, NotOlderThan: 1, Credit: math.MaxUint64, Bases: 1, BasesSince: 1,
+				},
+				Live: true, Debt: math.MaxUint64,
+			},
+		},
+	} {
+		f.Add(message(kept...), []byte(actions))
+	}
+	f.Fuzz(func(t *testing.T, kept, input []byte) {
+		h := &hostile{world: newWorld(t, 1), tape: input}
+		h.begin()
+		if err := h.session.Resume(kept, h.now); err != nil {
+			h.end(err)
+		} else {
+			h.assume(kept)
+		}
+		h.play()
+	})
+}
+
+// assume reads the credit in what Resume accepted.
+func (h *hostile) assume(kept []byte) {
+	for len(kept) > 0 {
+		t, payload, rest, err := wire.Next(kept)
+		require.NoError(h.t, err)
+		var f wire.KeptSubscription
+		if t == wire.TypeKeptSubscription && f.Parse(payload) == nil {
+			h.credit[f.Subscription] = int64(min(f.Credit, mostCredit)) - int64(min(f.Debt, mostCredit))
+			h.labels[f.Subscription] = map[uint32]bool{}
+		}
+		kept = rest
+	}
 }
