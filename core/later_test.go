@@ -81,6 +81,33 @@ func TestR11_RestoreLooksAtNothing(t *testing.T) {
 	require.Len(t, s.loaded, len(slices.Compact(slices.Sorted(slices.Values(s.loaded)))), "each is loaded once")
 }
 
+// Bodies that wait count as if they were loaded, so a restored collection that grows
+// is given up before loading them exceeds the memory allowed (B7, R11).
+func TestBodiesThatWaitCountForTheMemoryAllowed(t *testing.T) {
+	r := newRig(t)
+	chunks, _, end := r.keep(100, 0, 1000)
+	again := r.restart()
+	again.cut()
+	before := r.engine.usedBytes()
+	again.engine.cfg.MaxBytes = before + before/2
+	s := again.handHeads(chunks)
+	require.Empty(t, again.rejections())
+	require.Empty(t, s.loaded)
+	require.InEpsilon(t, before, again.engine.usedBytes(), 0.1)
+
+	for rv := uint64(end.ResourceVersion) + 1; again.state().State != wire.Closed; rv++ {
+		require.Less(t, again.engine.usedBytes(), again.engine.cfg.MaxBytes)
+		again.backend.pods.Apply(pod("default/q"+strconv.FormatUint(rv, 10), rv, "web", "Running"), again.now)
+		again.settle()
+	}
+	require.EqualValues(t, 413, again.state().Status.Code)
+	allowed := again.engine.cfg.MaxBytes + 2*4096 // and one message
+	require.Less(t, again.engine.usedBytes(), allowed)
+	require.Greater(t, len(again.objects(1)), 100)
+	require.NotEmpty(t, s.loaded)
+	require.Less(t, again.engine.usedBytes(), allowed)
+}
+
 // What happened before the restore can be watched from there as if the collection
 // had never been away (H7, R11).
 func TestR11_RestoredHistory(t *testing.T) {

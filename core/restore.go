@@ -99,7 +99,7 @@ func (r *restore) replay(chunk *wire.Chunk, body *reflector.Body, heard int64) e
 // for later.
 func (e *Engine) bodyOf(chunk *wire.Chunk, f *wire.RestoreChunk, behind []byte) (*reflector.Body, *api.Status) {
 	info := &chunk.Body
-	body := &reflector.Body{Objects: int(info.Objects), First: api.Key(strings.Clone(string(info.First)))}
+	body := &reflector.Body{Objects: int(info.Objects), Bytes: int(info.Bytes), First: api.Key(strings.Clone(string(info.First)))}
 	switch {
 	case info.Objects == 0 && len(behind) == 0:
 		return nil, nil

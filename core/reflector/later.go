@@ -15,7 +15,7 @@ import (
 // later counts what is not loaded.
 type later struct {
 	waiting int // bodies
-	bytes   int // memory of their changes
+	bytes   int // memory that they and their changes need when loaded
 	// all disables lazy loading, because a frame requires all objects. An example
 	// is a fault.
 	all bool
@@ -24,6 +24,7 @@ type later struct {
 // Body is the objects of a chunk.
 type Body struct {
 	Objects int
+	Bytes   int     // length of Frames
 	First   api.Key // key of the first object
 	Frames  []byte  // nil if Load must be called
 	// Load returns the frames, or an error if they differ from what was stored.
@@ -36,7 +37,7 @@ type run struct {
 	reflector    *Reflector
 	dictionaries []wire.Dictionary // that its frames may refer to
 	changes      []laterChange
-	bytes        int // memory of the changes
+	bytes        int // memory that the body and its changes need when loaded
 }
 
 // laterChange is a change of an object of an unloaded run.
@@ -46,6 +47,9 @@ type laterChange struct {
 	dictionary []byte
 	position   int // in the history
 }
+
+// loadedObjectBytes estimates the fixed memory of a loaded object.
+const loadedObjectBytes = 32
 
 // laterChangeBytes estimates its fixed memory.
 const laterChangeBytes = 320
@@ -58,9 +62,10 @@ func (r *Reflector) ReplayBody(b *Body) error {
 	if b.Frames != nil {
 		return r.Replay(b.Frames, r.now)
 	}
-	waits := &run{Body: *b, reflector: r, dictionaries: r.replayed}
+	waits := &run{Body: *b, reflector: r, dictionaries: r.replayed, bytes: b.Bytes + b.Objects*loadedObjectBytes}
 	if !r.later.all && r.cacher.WaitInList(b.First, waits) {
 		r.later.waiting++
+		r.later.bytes += waits.bytes
 		return nil
 	}
 	frames, status := b.Load()

@@ -241,7 +241,9 @@ func (f *fetches) take(a *answer, n int) {
 		f.note(a, p.done)
 	}
 	f.driver.world.trace(piece)
-	f.driver.link.largest = max(f.driver.link.largest, len(piece))
+	// A piece completes one object that began before it; those within it are longer than
+	// their records.
+	f.driver.link.growth = max(f.driver.link.growth, 2*len(piece)+f.driver.world.largestObject())
 	f.give(a, a.follows() && a.over, &wire.StreamData{Stream: a.stream, Data: piece})
 }
 

@@ -56,7 +56,7 @@ type link struct {
 	silent   bool  // everything is lost and nobody is told
 	breaks   int64 // when it breaks for certain; until then it is deaf or mute
 	deaf     bool  // what comes down is lost; otherwise, what goes up
-	largest  int   // message that came down, in bytes
+	growth   int   // the most that a message that came down adds to what the engine holds, in bytes
 	tap      tap
 }
 
@@ -112,9 +112,8 @@ func (l *link) pull() bool {
 			l.driver.world.fail(ErrNotWoken, "%s: the session says %q", l.driver.name, data)
 		}
 		moved = true
-		l.largest = max(l.largest, len(data))
 		l.driver.world.trace(data)
-		l.tap.sent(data)
+		l.growth = max(l.growth, l.driver.world.growth(data, l.tap.sent(data)))
 		l.send(&l.down, data)
 		if len(data) < l.driver.world.setup.Message {
 			l.woken, l.wake = false, l.session.Wake()

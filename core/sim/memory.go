@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -38,12 +39,48 @@ func (w *world) scarcity() bool {
 	return false
 }
 
-// largestRevision is more than a revision takes, which no message splits.
-const largestRevision = 4000
+// versionBytes is more than a version takes besides its envelope and its label set.
+const versionBytes = 64
 
-// checkMemory: the history keeps to its limit, and what all collections hold to
-// the budget, but for what came in one message before a collection was given up.
-// Of collections that share what they hold, one is named.
+// growth returns more bytes than an engine needs to hold what a message brings: the
+// message, a record for each version, and a whole object for each patch.
+func (w *world) growth(message []byte, changes changeCounts) int {
+	return 2*len(message) + changes.versions*versionBytes + changes.patches*w.largestObject()
+}
+
+// changeCounts are the changes in a message.
+type changeCounts struct {
+	versions int // that the changes bring, bases included
+	patches  int // those whose envelope is the difference from one that the reader holds
+}
+
+func (n *changeCounts) add(changes []wire.Change) {
+	for i := range changes {
+		c := &changes[i]
+		if c.Type != api.Deleted {
+			n.versions++
+		}
+		if c.Base.Body.Codec != api.NoBody {
+			n.versions++
+		}
+		if c.Patch != nil {
+			n.patches++
+		}
+	}
+}
+
+// largestObject returns the length of the longest envelope so far.
+func (w *world) largestObject() (most int) {
+	for _, s := range w.sources {
+		most = max(most, s.largest)
+	}
+	return most
+}
+
+// checkMemory checks that the history keeps to its limit, and that the collections
+// together keep to the budget. Each may exceed it by one message, the one before the
+// engine gives the collection up. Of collections that share their objects, one is
+// named.
 func (d *driver) checkMemory(i inspected, collections []uint32) {
 	used, budget := int64(0), int64(d.config.MaxBytes)
 	for _, c := range collections {
@@ -51,7 +88,7 @@ func (d *driver) checkMemory(i inspected, collections []uint32) {
 			d.world.fail(ErrMemory, "%s, collection %d keeps %d events, more than %d", d.name, c, n, d.config.MaxHistory)
 		}
 		used += i.of(c, "usedBytes")
-		budget += int64(2*max(d.world.setup.Message, d.link.largest) + largestRevision)
+		budget += int64(d.link.growth)
 	}
 	if d.config.MaxBytes > 0 && used > budget {
 		d.world.fail(ErrMemory, "%s holds %d bytes, and %d are allowed", d.name, used, d.config.MaxBytes)

@@ -54,6 +54,7 @@ type source struct {
 	logs      [kinds]*check.Log
 	state     [kinds]map[api.Key]change
 	padding   int                // of bodies
+	largest   int                // envelope so far, in bytes
 	bodies    map[bodyKey]string // plain, of every version there was
 	planted   *planted
 	own       [kinds]map[api.Key]string // sentinels
@@ -147,7 +148,9 @@ func (s *source) randomPut(r *api.Rand, kind int, key api.Key) *cacher.Put {
 		o.Flags |= api.Immutable
 	}
 	o.Body = api.Body{Codec: api.JSON, Data: bodyOf(own, schema, &o, sentinel, s.padding)}
-	return objects.PutOf(o)
+	put := objects.PutOf(o)
+	s.largest = max(s.largest, len(put.Envelope)+len(put.Body))
+	return put
 }
 
 func pick[T any](r *api.Rand, list ...T) T { return list[r.Int63n(int64(len(list)))] }

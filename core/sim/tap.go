@@ -238,8 +238,9 @@ func (t *tap) progressed(sub *subscription, rv api.ResourceVersion) {
 }
 
 // sent checks what a session says, before anything happens to it: a revision
-// is never split over two frames, and nothing is overtaken by progress.
-func (t *tap) sent(data []byte) {
+// is never split over two frames, and nothing is overtaken by progress. It counts
+// the changes.
+func (t *tap) sent(data []byte) (counts changeCounts) {
 	w := t.link.driver.world
 	frames(data, func(kind wire.Type, payload []byte) {
 		t.disclose(kind, payload)
@@ -247,6 +248,7 @@ func (t *tap) sent(data []byte) {
 		case wire.TypeSnapshotPart:
 			f := parse(payload, &wire.SnapshotPart{})
 			t.charge(f.Subscription, len(payload))
+			counts.add(f.Objects)
 			for i := range f.Objects {
 				if f.Objects[i].Base.ResourceVersion != 0 {
 					w.saw(BaseInSnapshot)
@@ -256,6 +258,7 @@ func (t *tap) sent(data []byte) {
 			var f wire.Events
 			must(f.Parse(payload))
 			t.charge(f.Subscription, len(payload))
+			counts.add(f.Changes)
 			for i := range f.Changes {
 				t.difference(f.Subscription, &f.Changes[i])
 				if rv := f.Changes[i].ResourceVersion; rv <= t.said[f.Subscription] || rv > f.ResourceVersion {
@@ -273,6 +276,7 @@ func (t *tap) sent(data []byte) {
 			t.said[f.Subscription] = f.ResourceVersion
 		}
 	})
+	return counts
 }
 
 // charge: a session sends data only while there is credit left, so that no more
