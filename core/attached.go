@@ -13,16 +13,17 @@ import (
 )
 
 const (
-	// readerMessageBytes is about how large a message to an attached reader is.
+	// readerMessageBytes is the approximate size of a message to an attached
+	// reader.
 	readerMessageBytes    = 64 << 10
 	defaultProgressMillis = 10_000
-	// comeAgainMillis is how long a collection is kept for a reader that was asked
-	// to come again: longer than any reader backs off.
+	// comeAgainMillis is how long a collection is kept for a reader that was
+	// asked to retry. It exceeds the backoff of any reader.
 	comeAgainMillis = 90_000
 )
 
-// attached is a reader that the engine serves. It is looked at when something
-// happened that concerns it, and costs nothing meanwhile.
+// attached is a reader that the engine serves. It costs no time until an event
+// matches one of its subscriptions or its wake-up time arrives.
 type attached struct {
 	engine  *Engine
 	id      uint32
@@ -31,12 +32,13 @@ type attached struct {
 	room    int64
 	due     bool
 	wakeAt  int64
-	stalled bool // as the program was told, see wire.ReaderStalled
-	spoke   bool // or took what it was sent, since it stalled
+	stalled bool // as reported to the program; see wire.ReaderStalled
+	spoke   bool // sent a message or accepted data since it stalled
 	serving []serving
 }
 
-// serving is what a subscription of an attached reader is served from.
+// serving is the shared collection that serves a subscription of an attached
+// reader.
 type serving struct {
 	subscription uint32
 	backing      *backing
@@ -55,7 +57,7 @@ func (e *Engine) attachReader(f *wire.AttachReader) {
 	if progress == 0 {
 		progress = defaultProgressMillis
 	}
-	// It cannot be promised more often than it comes.
+	// Progress cannot be more frequent than that of the origin.
 	r.session = session.New(session.Config{
 		Server: e.cfg.Client, ProgressMillis: max(progress, e.origin.period()), MaxSubscriptions: int(min(f.MaxSubscriptions, 1<<16)),
 	}, r)
@@ -65,12 +67,12 @@ func (e *Engine) attachReader(f *wire.AttachReader) {
 		e.closeReader(r, err)
 		return
 	}
-	// One that has said its Hello and has nothing open need not speak, and took what
-	// there was as far as anybody knows.
+	// A restored reader without subscriptions need not send anything, and has
+	// accepted everything it was sent.
 	r.spoke = len(f.Kept) > 0 && !r.session.Subscribed()
 }
 
-// keepReader tells what another engine needs to go on with a reader.
+// keepReader returns what another engine needs to continue with a reader.
 func (e *Engine) keepReader(f *wire.KeepReader) {
 	if r := e.findReader(f.Reader); r != nil {
 		e.out = (&wire.KeptReader{Reader: r.id, Data: r.session.Keep()}).Append(e.out)
@@ -99,7 +101,8 @@ func (e *Engine) readerMessage(f *wire.ReaderMessage) {
 	}
 }
 
-// closeReader ends a reader that broke the protocol, with the session's last words.
+// closeReader ends a reader that violated the protocol, after sending the
+// session's last message.
 func (e *Engine) closeReader(r *attached, err error) {
 	if last := r.session.Next(readerMessageBytes, e.now); last != nil {
 		e.out = (&wire.SendReader{Reader: r.id, Data: last}).Append(e.out)
@@ -133,9 +136,9 @@ func (r *attached) grant(bytes uint64) {
 	r.due = true
 }
 
-// Collection implements session.Backend: an open collection that has all that is
-// asked for, or else one of the whole resource or namespace, which is opened for
-// it. Until that is described the reader is asked to come again.
+// Collection implements session.Backend. It returns an open collection that
+// contains everything requested, or opens one of the whole resource or namespace.
+// Until its schema is known, the reader is asked to retry.
 func (r *attached) Collection(asked *session.Request) (*cacher.Cacher, *api.Status) {
 	f := asked.Frame
 	if !r.mayRead(f) {
@@ -154,10 +157,10 @@ func (r *attached) Collection(asked *session.Request) (*cacher.Cacher, *api.Stat
 	}
 	why := b.reflector.Denied()
 	if refused := b.reflector.Refused(); refused != nil {
-		why = refused // whatever is still there: nothing follows it
+		why = refused // objects that remain are not updated any longer
 	}
 	if why != nil {
-		b.idleSince = min(b.idleSince, e.now) // nobody needs to come again
+		b.idleSince = min(b.idleSince, e.now) // no reader needs to retry
 		return nil, why
 	}
 	if !b.reflector.SchemaKnown() {
@@ -177,7 +180,8 @@ func (r *attached) mayRead(f *wire.Subscribe) bool {
 	})
 }
 
-// serves finds a backing that has all objects that a subscription asks for.
+// serves returns a shared collection that has all objects of a subscription, or
+// nil.
 func (e *Engine) serves(f *wire.Subscribe) *backing {
 	for _, b := range e.backings {
 		s := &b.scope
@@ -189,14 +193,14 @@ func (e *Engine) serves(f *wire.Subscribe) *backing {
 	return nil
 }
 
-// Release implements session.Backend. What is released shows when the session
-// is done: see reconcile.
+// Release implements session.Backend. The engine releases shared collections in
+// reconcile, after the session has returned.
 func (r *attached) Release(api.Resource) {}
 
 // Wake implements session.Backend.
 func (r *attached) Wake() { r.due = true }
 
-// reconcile lets go of the backings whose subscriptions have ended.
+// reconcile releases the shared collections whose subscriptions have ended.
 func (r *attached) reconcile() {
 	r.serving = slices.DeleteFunc(r.serving, func(s serving) bool {
 		if r.session.Has(s.subscription) {
@@ -208,8 +212,8 @@ func (r *attached) reconcile() {
 	})
 }
 
-// expireReaders ends the subscriptions that are served from a cacher of which
-// nothing more comes.
+// expireReaders ends the subscriptions that are served from a cacher that will
+// not be updated any longer.
 func (e *Engine) expireReaders(c *cacher.Cacher, status *api.Status) {
 	for _, r := range e.readers {
 		r.session.End(status, func(_ uint32, served *cacher.Cacher) bool { return served == c })
@@ -218,7 +222,7 @@ func (e *Engine) expireReaders(c *cacher.Cacher, status *api.Status) {
 	}
 }
 
-// report hands out what the reader's connection has room for.
+// report appends the messages that the reader's connection has room for.
 func (r *attached) report(e *Engine, out []byte) []byte {
 	if r.wakeAt != 0 && e.now >= r.wakeAt {
 		r.due = true
@@ -231,7 +235,7 @@ func (r *attached) report(e *Engine, out []byte) []byte {
 			r.room -= int64(len(e.message))
 			out = r.send(e.message, out)
 		}
-		r.due = len(e.message) >= limit // after a shorter one there is nothing more
+		r.due = len(e.message) >= limit // a shorter message is the last one for now
 	}
 	if !r.due {
 		r.wakeAt = r.session.Wake()
@@ -243,17 +247,17 @@ func (r *attached) report(e *Engine, out []byte) []byte {
 	return out
 }
 
-// send appends the messages that carry one of the session's.
+// send appends a session's message in pieces of at most readerMessageBytes.
 func (r *attached) send(message, out []byte) []byte {
-	_ = wire.Split(message, readerMessageBytes, func(piece []byte) error { // which never fails
+	_ = wire.Split(message, readerMessageBytes, func(piece []byte) error { // the callback never fails
 		out = (&wire.SendReader{Reader: r.id, Data: piece}).Append(out)
 		return nil
 	})
 	return out
 }
 
-// reportStall says when the reader begins to let data wait, and when it takes
-// some again: only the reader itself ends a stall.
+// reportStall reports when the reader stops accepting data and when it resumes.
+// Only a message or grant of the reader ends a stall.
 func (r *attached) reportStall(out []byte) []byte {
 	stalled := r.due && r.room <= 0 || r.session.Starved()
 	if stalled == r.stalled || !stalled && !r.spoke {

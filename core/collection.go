@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// backing is what collections of equal scope share: one store, one
+// backing is what collections with equal scope share: one store and one
 // subscription.
 type backing struct {
 	scope     reflector.Scope
@@ -21,14 +21,14 @@ type backing struct {
 	reflector *reflector.Reflector
 	users     int
 	idleSince int64 // while there are no users
-	// pending are requests that wait for the schema; each is called once, with
-	// the reason if it will not come.
+	// pending requests wait for the schema. Each is called once, with the reason
+	// if the schema will not arrive.
 	pending []func(*api.Status)
-	restore *restore     // while kept state is handed in
-	columns []api.Column // those that the program chose, of Kubernetes itself
+	restore *restore     // while persisted state is restored
+	columns []api.Column // columns that the program chose, if it reads Kubernetes directly
 }
 
-// collection is one that the program has opened.
+// collection is a collection that the program has opened.
 type collection struct {
 	id      uint32
 	backing *backing
@@ -70,8 +70,9 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 	e.origin.need()
 }
 
-// back returns the backing of a scope, a fresh one if there is none, which is
-// then to be connected. The first state of a fresh one is not older than floor.
+// back returns the shared collection of a scope. It creates one if there is none,
+// which the caller must connect. The first state of a new one is not older than
+// floor.
 func (e *Engine) back(scope reflector.Scope, floor objcache.Version) (b *backing, fresh bool) {
 	for _, b := range e.backings {
 		if b.scope == scope {
@@ -87,17 +88,15 @@ func (e *Engine) back(scope reflector.Scope, floor objcache.Version) (b *backing
 	return b, true
 }
 
-// connect lets the backing subscribe if there is a connection, unless it may
-// have something to resume from soon.
+// connect subscribes if there is a connection, unless a restore is in progress.
 func (b *backing) connect(e *Engine) {
 	if e.origin.connected() && b.restore == nil {
 		b.reflector.Connected(e.origin.period())
 	}
 }
 
-// renew makes the backing an empty one. Watches end for that reason and, like
-// reads that wait, with that 410, because what was seen no longer leads to what
-// comes; views wait for the new state.
+// renew replaces the cacher by an empty one. Watches and waiting reads end with a
+// 410, because no event sequence leads to the new state. Views wait for it.
 func (b *backing) renew(e *Engine, reason wire.WatchEnd, other *api.Status) {
 	for _, w := range e.watches.list() {
 		if w.collection.backing == b {
@@ -119,8 +118,8 @@ func (b *backing) renew(e *Engine, reason wire.WatchEnd, other *api.Status) {
 	}
 }
 
-// renewDamaged starts over where what was restored turned out not to be whole. Who
-// keeps it is told, and must not hand it in again.
+// renewDamaged replaces collections whose restored state is corrupt. It notifies
+// the program, which must not hand in the persisted state again.
 func (e *Engine) renewDamaged() {
 	for _, b := range e.backings {
 		if damage := b.cacher.Damaged(); damage != nil {
@@ -129,13 +128,13 @@ func (e *Engine) renewDamaged() {
 					e.reject(wire.ObjectRestore, c.id, api.Expired(damage.Message+": "+b.cacher.DamageCause().Message))
 				}
 			}
-			// What was made out of a part of the objects is told to nobody.
+			// Deliveries from incomplete data are not sent.
 			for _, w := range e.watches.list() {
 				if w.collection.backing == b {
 					w.discard()
 				}
 			}
-			// Who read from it must not be taken back in time.
+			// Readers must not go back in time.
 			b.floor = objcache.Version{History: b.reflector.Source(), ResourceVersion: b.cacher.ResourceVersion()}
 			b.reflector.Close()
 			e.origin.leave(b)
@@ -145,7 +144,7 @@ func (e *Engine) renewDamaged() {
 	}
 }
 
-// newReflector returns one that is not connected, with an empty cacher.
+// newReflector returns an unconnected reflector with an empty cacher.
 func (e *Engine) newReflector(scope reflector.Scope, floor objcache.Version) *reflector.Reflector {
 	return reflector.New(reflector.Config{
 		Scope: scope, Floor: floor.ResourceVersion, Source: floor.History,
@@ -156,7 +155,7 @@ func (e *Engine) newReflector(scope reflector.Scope, floor objcache.Version) *re
 	}))
 }
 
-// adopt makes r and its cacher those of the backing.
+// adopt installs a reflector and its cacher.
 func (b *backing) adopt(e *Engine, r *reflector.Reflector) {
 	b.reflector, b.cacher = r, r.Cacher()
 	b.cacher.Tick(e.now)
@@ -169,8 +168,8 @@ func (b *backing) adopt(e *Engine, r *reflector.Reflector) {
 	}
 }
 
-// whenDescribed calls f once the schema is known, or with the reason why it
-// will not be.
+// whenDescribed calls f once the schema is known, or with the reason why it will
+// not be.
 func (b *backing) whenDescribed(f func(*api.Status)) {
 	denied := b.reflector.Denied()
 	switch {
@@ -183,7 +182,7 @@ func (b *backing) whenDescribed(f func(*api.Status)) {
 	}
 }
 
-// described tells the schema before anything that is read with it.
+// described sends the schema and then starts the pending requests.
 func (b *backing) described(e *Engine) {
 	for _, c := range e.collections {
 		if c.backing == b {
@@ -237,14 +236,14 @@ func (e *Engine) closeCollection(f *wire.CloseCollection) {
 	}
 }
 
-// dropIdle lets go of what nobody has had open for a while, and of the
-// connection when nothing is left.
+// dropIdle closes shared collections that have had no users for a while. It
+// closes the connection if none are left.
 func (e *Engine) dropIdle() {
 	if len(e.backings) == 0 {
 		return
 	}
 	e.backings = slices.DeleteFunc(e.backings, func(b *backing) bool {
-		awaited := e.now < b.idleSince // by a reader that was asked to come again
+		awaited := e.now < b.idleSince // a reader was asked to retry
 		if b.users > 0 || awaited || e.now < b.idleSince+lingerMillis && !b.tooLarge() {
 			return false
 		}
@@ -262,16 +261,17 @@ func (e *Engine) dropIdle() {
 	}
 }
 
-// tooLarge: it was given up because of its memory, which others may wait for.
+// tooLarge reports whether the collection was given up because of memory, which
+// others may need.
 func (b *backing) tooLarge() bool {
 	refused := b.reflector.Refused()
 	return refused != nil && refused.Code == 413
 }
 
-// keepBudget gives up the largest collection that is still followed when all
-// together have grown beyond the memory allowed: what it has stays, and its
-// state says why nothing follows. The others go on for as long as they do not
-// grow.
+// keepBudget enforces the memory limit. When the total has grown beyond it,
+// keepBudget gives up the largest collection that is still updated. Its objects
+// remain readable, and its state reports the reason. The other collections
+// continue as long as they do not grow.
 func (e *Engine) keepBudget() {
 	used, largest := e.usedBytes(), (*backing)(nil)
 	for _, b := range e.backings {
@@ -302,7 +302,7 @@ func (c *collection) describe(e *Engine) {
 	e.out = (&wire.CollectionSchema{Collection: c.id, Schema: *c.backing.cacher.Schema()}).Append(e.out)
 }
 
-// report tells the state when it changes.
+// report sends the state if it changed.
 func (c *collection) report(e *Engine) {
 	r := c.backing.reflector
 	if denied := r.Denied(); denied != nil {
@@ -335,7 +335,7 @@ func (e *Engine) reject(object wire.Object, id uint32, status *api.Status) {
 	e.out = (&wire.Rejected{Object: object, ID: id, Status: status}).Append(e.out)
 }
 
-// columnsText tells columns apart.
+// columnsText returns a text that identifies a set of columns.
 func columnsText(columns []api.Column) string {
 	text := ""
 	for i := range columns {

@@ -4,7 +4,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// decodeCommand parses a frame and, given an engine, applies it.
+// decodeCommand parses a frame and, if e is not nil, applies it.
 func decodeCommand(t wire.Type, payload []byte, e *Engine) error {
 	switch t {
 	case wire.TypeOpenCollection:

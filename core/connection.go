@@ -11,49 +11,48 @@ import (
 type connectionPhase uint8
 
 const (
-	disconnected connectionPhase = iota // nobody needs a connection
+	disconnected connectionPhase = iota // no connection is needed
 	backingOff                          // until attemptAt
-	opening                             // OpenStream is out
-	greeting                            // Hello is out
-	connected                           // Welcome came
+	opening                             // sent OpenStream
+	greeting                            // sent Hello
+	connected                           // received Welcome
 )
 
 const (
 	// openMillis is how long the program may take to open a stream, and the
-	// connector to answer Hello.
+	// connector to respond to Hello.
 	openMillis = 30_000
-	// silentPeriods of progress without any frame mean that the connection is
-	// dead, whatever the socket says.
+	// A connection is considered dead after silentPeriods progress intervals
+	// without any frame.
 	silentPeriods = 3
-	// cutOffMillis without a connection are told to attached readers. Another
-	// connector has usually taken over by then.
+	// cutOffMillis is how long the connection may be down before attached readers
+	// are notified. Usually another connector takes over earlier.
 	cutOffMillis = 3000
-	// maxDictionaries is how many dictionaries a connector may send on one
-	// connection, and maxDictionaryBytes how many bytes they may have together:
-	// 64 KiB each.
+	// maxDictionaries limits the number of dictionaries on one connection, and
+	// maxDictionaryBytes their total size: 64 KiB each.
 	maxDictionaries    = 1 << 10
 	maxDictionaryBytes = 64 << 20
 )
 
-// connection is the one stream to the connector that all collections share.
+// connection is the stream to the connector, which all collections share.
 type connection struct {
 	engine       *Engine
 	phase        connectionPhase
 	stream       uint32
 	subscription uint32
 	attemptAt    int64
-	deadline     int64 // for the next sign of life
-	progress     int64 // period of it
+	deadline     int64 // for the next frame
+	progress     int64 // interval of progress
 	backoff      reflector.Backoff
 	dictionaries []wire.Dictionary
 	send         []byte
-	changes      []wire.Change // memory for those of the next message
-	assembly     wire.Assembly // of a message that comes in fragments
-	// cutOff is when attached readers are to be told that there is no connection,
-	// lost or not there yet; zero while there is one, and when they have been.
+	changes      []wire.Change // buffer for the changes of the next message
+	assembly     wire.Assembly // of a fragmented message
+	// cutOff is when attached readers are notified that there is no connection.
+	// It is zero while connected and after the notification.
 	cutOff int64
-	// reconnects counts the streams opened after the first, refusals those
-	// that the connector or the protocol ended.
+	// reconnects counts the streams opened after the first. refusals counts the
+	// streams that the connector or a protocol error ended.
 	reconnects, refusals uint64
 }
 
@@ -61,8 +60,8 @@ func newConnection(e *Engine) *connection {
 	return &connection{engine: e, backoff: reflector.NewBackoff(e.rand)}
 }
 
-// need sees to it that there is a connection: now, or with the first Tick when
-// the time is not known yet.
+// need opens a connection if there is none. Before the first Tick it schedules
+// one, because the time is unknown.
 func (c *connection) need() {
 	switch {
 	case c.phase != disconnected:
@@ -85,7 +84,7 @@ func (c *connection) open() {
 	c.engine.out = (&wire.OpenStream{Stream: c.stream}).Append(c.engine.out)
 }
 
-// close ends the stream, if there is one.
+// close closes the stream, if there is one.
 func (c *connection) close(why *api.Status) {
 	if c.phase >= opening {
 		c.engine.out = (&wire.CloseStream{Stream: c.stream, Message: why.Message}).Append(c.engine.out)
@@ -93,8 +92,8 @@ func (c *connection) close(why *api.Status) {
 	c.lost(why)
 }
 
-// lost forgets what hung on the stream, and lets the collections say why they
-// are not live.
+// lost resets the state of the stream and disconnects the collections with the
+// reason.
 func (c *connection) lost(why *api.Status) {
 	if c.phase == connected {
 		c.cutOff = c.engine.now + cutOffMillis
@@ -107,8 +106,8 @@ func (c *connection) lost(why *api.Status) {
 	}
 }
 
-// retry gives the present stream up and opens another after a while, and not before
-// the time that the connector has asked for (rule R9).
+// retry closes the stream and schedules another attempt with backoff, but not
+// before the time that the connector asked for (rule R9).
 func (c *connection) retry(why *api.Status) {
 	c.close(why)
 	c.backOff()
@@ -145,9 +144,9 @@ func (c *connection) nextTick() int64 {
 	return earlier(c.silentAt(), c.cutOff)
 }
 
-// silentAt is when a connection that says nothing is given up; zero for never,
-// while no subscription is open that anything could be said about. The first one
-// that is opened after that has its own time to be answered.
+// silentAt returns when a silent connection is closed. It returns zero for never,
+// as long as no subscription is open that the connector could report on. The
+// first subscription after that gets the full time.
 func (c *connection) silentAt() int64 {
 	if c.phase != connected {
 		return c.deadline
@@ -217,8 +216,8 @@ func (c *connection) closed(f *wire.StreamClosed) {
 	}
 }
 
-// data takes a message from the connector. One that breaks the protocol ends the
-// stream, and nothing of it applies.
+// data processes a message from the connector. A message that violates the
+// protocol has no effect and closes the stream.
 func (c *connection) data(f *wire.StreamData) {
 	if f.Stream != c.stream || c.phase < greeting {
 		return
@@ -238,8 +237,9 @@ func (c *connection) data(f *wire.StreamData) {
 	}
 }
 
-// join returns the message that data completes, nil while fragments of it are to
-// come. No other subscription can report anything in that time, so none is overdue.
+// join returns the message that data completes, or nil if fragments are missing.
+// Other subscriptions cannot report progress meanwhile, so join extends their
+// deadlines.
 func (c *connection) join(data []byte) (message []byte, err error) {
 	fragmented := c.assembly.Pending()
 	message, err = c.assembly.Join(data)
@@ -251,7 +251,7 @@ func (c *connection) join(data []byte) (message []byte, err error) {
 	return message, err
 }
 
-// parseMessage takes all of a message apart before any of it applies.
+// parseMessage parses a whole message before any frame is applied.
 func (c *connection) parseMessage(message []byte) (frames []func() error, err error) {
 	err = each(message, func(t wire.Type, payload []byte) error {
 		apply, err := c.parseUpstream(t, payload)
@@ -282,7 +282,7 @@ func (c *connection) heard() {
 	}
 }
 
-// flush makes what the collections have to say one message.
+// flush sends the output of all collections as one message.
 func (c *connection) flush() {
 	if c.phase < greeting {
 		return

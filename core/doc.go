@@ -1,62 +1,62 @@
-// Package core is the engine: everything that happens on a reader's side of a
-// Kubernetes watch, for one origin, as a state machine without I/O.
+// Package core implements the engine: the client side of Kubernetes watches for
+// one origin, as a state machine without I/O.
 //
-// An [Engine] opens nothing, reads no clock and starts no goroutine. The
-// program around it does, and speaks with it in frames of package wire:
+// An [Engine] performs no I/O, reads no clock and starts no goroutines. The
+// program that embeds it does, and communicates with it in frames of package
+// wire:
 //
 //   - Step takes commands (open a collection, a watch, a view; get; list;
-//     acquire an object) and the results of I/O (a stream opened, a message
-//     came, the stream closed). The frames are validated whole before any of
-//     them applies.
-//   - Tick tells the time, in milliseconds. It is the only clock; call it before
-//     every Step, and when WakeAt asks for it. Feed it from a monotonic one: if
-//     it goes back all the same, the engine goes on from where it was.
-//   - Ready returns what the engine wants done or told: intents (open a stream,
-//     send this, wake me then) and deliveries (events, patches, states,
-//     replies). Call it after every Step and Tick until it returns nil.
-//   - Advance gives the bytes of the last Ready back to the engine.
+//     acquire an object) and results of I/O (a stream was opened, a message
+//     arrived, the stream was closed). It validates all frames before it applies
+//     any.
+//   - Tick sets the time in milliseconds. It is the only clock. Call it before
+//     every Step and at the time that WakeAt requests, with a monotonic clock.
+//     If the clock goes back, the engine's time does not.
+//   - Ready returns the engine's output: requests for I/O (open a stream, send
+//     data, wake the engine) and deliveries (events, patches, states, replies).
+//     Call it after every Step and Tick until it returns nil.
+//   - Advance returns the bytes of the last Ready to the engine.
 //
-// The same configuration and the same calls give the same bytes, wherever the
-// engine runs; that is how one set of scenarios holds for five runtimes.
+// The same configuration and the same calls produce the same bytes on every
+// platform. One set of scenarios therefore tests five runtimes.
 //
-// The intents and their answers:
+// The requests for I/O and their results:
 //
 //	OpenStream   connect to the origin, then Step a StreamOpened with the
 //	             credentials, or a StreamClosed if that failed
 //	SendStream   send the data as one message
-//	CloseStream  close; a StreamClosed in return is not needed
-//	WakeAt       call Tick no later than then; the newest one counts
+//	CloseStream  close the stream; a StreamClosed in return is optional
+//	WakeAt       call Tick at this time; the newest request counts
 //
-// An engine whose Config names a Kubernetes API has no connector and reads that
-// itself:
+// An engine whose Config names a Kubernetes API reads that API directly, without
+// a connector:
 //
-//	Fetch        GET the path, then Step a Fetched with the code of the answer, a
-//	             StreamData for each piece of its body, and a StreamClosed, whose
-//	             message is empty when the body ended in order
-//	CloseStream  abandon it
+//	Fetch        GET the path, then Step a Fetched with the status code, a
+//	             StreamData for each piece of the response body, and a
+//	             StreamClosed with an empty message at the regular end
+//	CloseStream  cancel the request
 //
-// Every message that comes in is handed on as one StreamData; the end of a
-// stream, for whatever reason, as one StreamClosed. Frames for a stream that
-// the engine has given up are ignored, so the program need not care which of
-// the two sides was first.
+// The program passes each received message as one StreamData, and the end of a
+// stream as one StreamClosed. The engine ignores frames for streams that it has
+// closed, so the two sides may close a stream independently.
 //
-// A program that ends, or is put to sleep, can take a snapshot of a collection
-// before, and open the collection with it afterwards: the data is there at once,
-// the state says since when it is not current, and only what changed travels. The
-// objects need not be handed in: an engine with a [Loader] asks for those that
-// somebody looks at, then and there. That and the [Decoder] are all that it asks for
-// in the midst of a call, and both give what follows from what it had before.
+// A program can take a snapshot of a collection before it exits or sleeps, and
+// restore the collection later. The data is then available immediately, its state
+// reports since when it is not current, and only changes are transferred. An
+// engine with a [Loader] loads the restored objects on demand. The Loader and the
+// [Decoder] are the only functions that the engine calls. Both must be
+// deterministic.
 //
-// An engine can also serve readers of its own out of what it holds, with the
-// very sessions that a connector has: AttachReader lets one in, with what it may
-// see. The program owns the connections: it passes on what readers say, sends
-// what SendReader has for them, and grants room when their sockets can take more.
-// While the engine hears nothing itself, it tells its readers so. KeepReader tells
-// what it takes to go on with a reader in another engine, after this one is gone.
+// An engine can also serve readers from its own collections, with the same
+// sessions as a connector. AttachReader adds a reader with its permissions. The
+// program owns the connections: it passes on the reader's messages, sends the
+// contents of SendReader, and grants room when a socket accepts more data. While
+// the engine is disconnected, it reports this to its readers. KeepReader returns
+// what another engine needs to continue with a reader.
 //
-// An Engine is not safe for concurrent use: one goroutine, worker or isolate
-// owns it. What it is given it copies where it keeps it; what it returns from
-// Ready is its own and valid until Advance.
+// An Engine is not safe for concurrent use; one goroutine, worker or isolate owns
+// it. It copies the input that it stores. The output of Ready is valid until
+// Advance.
 //
-// The example shows the whole loop.
+// The example shows the complete loop.
 package core

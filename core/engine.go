@@ -8,44 +8,44 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Decoder turns a body into plain JSON, appended to dst. The dictionary is the
-// one the body was made with, nil for none; base is the plain JSON that a body of
-// codec Delta is the difference from. The core never looks into a body itself;
-// the program around it brings the codec.
+// Decoder appends the plain JSON of a body to dst. The dictionary is the one the
+// body was compressed with, or nil. For a body with codec Delta, base is the
+// plain JSON of its base. The core never decodes bodies itself; the program
+// supplies the codec.
 type Decoder func(dst []byte, body api.Body, dictionary, base []byte) ([]byte, error)
 
 const (
 	defaultMaxBytes   = 512 << 20
 	defaultMaxHistory = 1024
 	defaultCredit     = 4 << 20
-	// readyBytes is about how much one Ready returns; the rest waits for the
-	// next.
+	// readyBytes is the approximate size limit of one Ready; the rest follows in
+	// the next.
 	readyBytes = 1 << 20
-	// lingerMillis is how long a collection that nobody has open is kept.
+	// lingerMillis is how long a collection without users is kept.
 	lingerMillis = 5000
 )
 
-// Loader returns the body of a chunk that was left out when it was handed in, by
-// the name that it had in RestoreChunk, and nil if it is not there any more. It has
-// that many bytes, which the engine reads before it calls again.
+// Loader returns the body of a persisted chunk by its name in RestoreChunk, or
+// nil if it no longer exists. The body must have the given length. The engine
+// reads it before the next call.
 type Loader func(name, length uint32) []byte
 
-// Engine is the whole reader's side for one origin.
+// Engine is the client side for one origin.
 type Engine struct {
 	cfg    wire.Config
 	decode Decoder
-	load   Loader // nil where nothing is left out
+	load   Loader // nil if all bodies are handed in
 	rand   *api.Rand
 
 	now  int64 // never goes back
-	tick int64 // the last time told
-	skew int64 // how far now is ahead of tick, from clocks that went back
+	tick int64 // the last time given to Tick
+	skew int64 // now minus tick, the total by which the clock went back
 
 	origin      origin
 	backings    []*backing
 	whole       []*backing // those without selectors and with bodies
 	collections []*collection
-	used        uint64 // bytes of objects when last looked at
+	used        uint64 // bytes of all objects at the last check
 	watches     watches
 	views       []*liveView
 	exports     []*export
@@ -54,19 +54,19 @@ type Engine struct {
 	handles     []*handle
 
 	out   []byte // frames for the next Ready
-	ready []byte // what the last Ready returned
+	ready []byte // the output of the last Ready
 	woken int64  // the last WakeAt
 
-	message []byte // to an attached reader, on its way out
-	scratch []byte // a body on its way from compressed to plain
-	base    []byte // what it is the difference from
+	message []byte // buffer for a message to an attached reader
+	scratch []byte // buffer for a decoded body
+	base    []byte // buffer for a decoded base
 	plain   []byte
 	patch   wire.ViewPatch
 }
 
-// New opens an engine on a connector, or on a Kubernetes API that it reads itself
-// if the Config names one. config is one wire.Config frame; decode may be nil for
-// an engine that never hands out bodies.
+// New returns an engine for a connector, or for the Kubernetes API that the
+// Config names. config is one wire.Config frame. decode may be nil if the program
+// never requests bodies.
 func New(config []byte, decode Decoder) (*Engine, error) {
 	t, payload, rest, err := wire.Next(config)
 	if err != nil {
@@ -100,12 +100,12 @@ func New(config []byte, decode Decoder) (*Engine, error) {
 	return e, nil
 }
 
-// LoadWith says where what RestoreChunk leaves out is to be had.
+// LoadWith sets the Loader for bodies that RestoreChunk omits.
 func (e *Engine) LoadWith(load Loader) { e.load = load }
 
-// Step takes commands and results of I/O, one or more whole frames. An error
-// names the frame and what is wrong with it; nothing was applied then. Whatever
-// else can go wrong with a command comes as a frame out of Ready.
+// Step processes one or more frames with commands or results of I/O. An error
+// identifies the invalid frame, and none of the frames was applied. All other
+// failures of commands are reported by frames from Ready.
 func (e *Engine) Step(frames []byte) error {
 	if err := each(frames, func(t wire.Type, payload []byte) error { return decodeCommand(t, payload, nil) }); err != nil {
 		return err
@@ -127,7 +127,7 @@ func each(frames []byte, f func(wire.Type, []byte) error) error {
 	return nil
 }
 
-// Tick tells the time in milliseconds since the epoch.
+// Tick sets the time in milliseconds since the epoch.
 func (e *Engine) Tick(nowMillis int64) {
 	if nowMillis < e.tick {
 		e.skew += e.tick - nowMillis
@@ -143,8 +143,8 @@ func (e *Engine) Tick(nowMillis int64) {
 	e.dropIdle()
 }
 
-// Ready returns frames for the program, or nil when there is nothing more to
-// do now. Until Advance it returns the same again.
+// Ready returns frames for the program, or nil if there is nothing to do now.
+// Until Advance it returns the same frames again.
 func (e *Engine) Ready() []byte {
 	if len(e.ready) > 0 {
 		return e.ready
@@ -180,10 +180,10 @@ func (e *Engine) Ready() []byte {
 	return e.ready
 }
 
-// Advance gives the memory of the last Ready back.
+// Advance releases the output of the last Ready.
 func (e *Engine) Advance() { e.ready = e.ready[:0] }
 
-// appendWake asks for the next Tick if that is another time than last asked.
+// appendWake requests the next Tick if its time has changed.
 func (e *Engine) appendWake(out []byte) []byte {
 	next := earlier(e.origin.nextTick(), e.objects.NextTick())
 	for _, b := range e.backings {
@@ -201,7 +201,7 @@ func (e *Engine) appendWake(out []byte) []byte {
 	return (&wire.WakeAt{Millis: e.outside(next)}).Append(out)
 }
 
-// outside converts a time of the engine to the clock of Tick; zero stays zero.
+// outside converts a time of the engine to the clock of Tick. Zero stays zero.
 func (e *Engine) outside(millis int64) int64 {
 	if millis == 0 {
 		return 0
@@ -209,7 +209,7 @@ func (e *Engine) outside(millis int64) int64 {
 	return millis - e.skew
 }
 
-// earlier is the smaller of two times, of which zero means never.
+// earlier returns the earlier of two times; zero means never.
 func earlier(a, b int64) int64 {
 	if a == 0 || b != 0 && b < a {
 		return b

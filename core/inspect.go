@@ -4,7 +4,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// inspect answers with what the engine holds and how it got there.
+// inspect replies with the engine's sizes and counters.
 func (e *Engine) inspect(f *wire.Inspect) {
 	reply := inspection{InspectReply: wire.InspectReply{Request: f.Request}}
 	add := reply.add
@@ -56,13 +56,14 @@ func (e *Engine) inspect(f *wire.Inspect) {
 	e.out = reply.Append(e.out)
 }
 
-// inspection is a reply that is being written.
+// inspection is a reply under construction.
 type inspection struct {
 	wire.InspectReply
-	prefix string // of names
+	prefix string // of the names
 }
 
-// Not inlined: at every name it would be, and the largest function of the module.
+// Inlining would add code for every name and make inspect the largest function of
+// the module.
 //
 //go:noinline
 func (i *inspection) add(name string, value int) {

@@ -7,16 +7,15 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// kubernetes is a Kubernetes API that the engine reads itself. Every backing has
-// a feed there, which answers its subscriptions as a connector would.
+// kubernetes is a Kubernetes API that the engine reads directly. Each shared
+// collection has a feed, which serves its subscriptions like a connector.
 type kubernetes struct {
 	engine *Engine
-	// feeds answer the backings that have subscribed.
+	// feeds serve the shared collections that have subscribed.
 	feeds        map[*backing]*direct.Feed
 	stream       uint32
 	subscription uint32
-	// requests counts those that were asked for, and refusals the answers other
-	// than 200.
+	// requests counts the requests, and refusals the responses other than 200.
 	requests, refusals int
 }
 
@@ -54,8 +53,9 @@ func (k *kubernetes) leave(b *backing) {
 
 func (k *kubernetes) flush() {
 	for _, b := range k.engine.backings {
-		// A reflector says nothing that cannot be read, and of what it says only
-		// the subscriptions matter: nothing else could be done sooner.
+		// Reflector output is always well formed. Only Subscribe and Unsubscribe
+		// matter here; credit and progress requests have no effect without a
+		// connector.
 		_ = each(b.reflector.Outgoing(), func(t wire.Type, payload []byte) error {
 			switch t {
 			case wire.TypeSubscribe:
@@ -72,11 +72,11 @@ func (k *kubernetes) flush() {
 	}
 }
 
-// feed is that of a backing.
+// feed returns the feed of a shared collection.
 func (k *kubernetes) feed(b *backing) *direct.Feed {
 	feed := k.feeds[b]
 	if feed == nil {
-		resource, _ := api.ParseResource(b.scope.Resource) // it was checked
+		resource, _ := api.ParseResource(b.scope.Resource) // validated before
 		feed = direct.New(direct.Config{
 			Resource: resource, Namespace: b.scope.Namespace, LabelSelector: b.scope.LabelSelector,
 			FieldSelector: b.scope.FieldSelector, MetadataOnly: b.scope.MetadataOnly, Columns: b.columns,
@@ -103,7 +103,7 @@ func (k *kubernetes) cancel(stream uint32) {
 }
 
 func (k *kubernetes) tick() {
-	for _, feed := range k.feeds { // in any order: nothing comes of it
+	for _, feed := range k.feeds { // the order has no effect
 		feed.Tick(k.engine.now)
 	}
 }
@@ -114,8 +114,8 @@ func (k *kubernetes) retryAt() int64 { return 0 }
 
 func (k *kubernetes) reconnect() {}
 
-// to finds the feed that asked; an answer that nobody waits for is nobody's. A
-// collection that has given its subscription up waits for none that is of it.
+// to passes a response to the feed that requested it. It ignores responses to
+// canceled requests. flush first applies pending cancellations.
 func (k *kubernetes) to(stream uint32, take func(*direct.Feed)) {
 	k.flush()
 	for _, b := range k.engine.backings {

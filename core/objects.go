@@ -10,15 +10,15 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// handle is a reference to one object that the program has acquired.
+// handle is a reference to an object that the program has acquired.
 type handle struct {
 	id       uint32
 	object   objcache.ID
 	owner    string
 	onDemand bool
 
-	state   *wire.ObjectState // as told; nil before the first
-	told    bool              // that the object is at version, or is absent
+	state   *wire.ObjectState // as last reported; nil before the first report
+	told    bool              // the version, or the absence, of the object was reported
 	version api.ResourceVersion
 	broken  *api.Status // why that version has no body
 }
@@ -68,7 +68,8 @@ func (e *Engine) getObject(f *wire.GetObject) {
 	})
 }
 
-// objectItem prepares an object for the program. The envelope lies in e.plain.
+// objectItem prepares an object for the program. The envelope is stored in
+// e.plain.
 func (e *Engine) objectItem(o *objcache.Object) (wire.Item, *api.Status) {
 	e.plain = e.plain[:0]
 	it := wire.Item{ResourceVersion: o.ResourceVersion, Flags: o.Flags, Labels: o.Labels}
@@ -86,7 +87,7 @@ func (e *Engine) findHandle(id uint32) *handle {
 	return nil
 }
 
-// report appends what the program does not know yet of an object it follows.
+// report appends changes of a followed object since the last report.
 func (h *handle) report(e *Engine, out []byte) []byte {
 	look, ok := e.objects.Look(h.object)
 	if !ok || h.onDemand {
@@ -126,11 +127,11 @@ func (h *handle) reportChange(e *Engine, out []byte, look *objcache.Look) []byte
 
 func sameStatus(a, b *api.Status) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// objectSources gives objcache collections of the engine as sources.
+// objectSources provides the engine's collections to objcache.
 type objectSources struct{ engine *Engine }
 
-// Covering implements objcache.Upstream: collections without selectors, with
-// bodies, that someone has open.
+// Covering implements objcache.Upstream. It returns an open collection that has
+// the object with its body, and prefers the current one.
 func (s objectSources) Covering(id objcache.ID, current objcache.Source) objcache.Source {
 	var found objcache.Source
 	for _, b := range s.engine.whole {
@@ -147,7 +148,8 @@ func (s objectSources) Covering(id objcache.ID, current objcache.Source) objcach
 	return found
 }
 
-// whole: it has every object of its resource and namespace, with its body.
+// whole reports whether the collection has every object of its resource and
+// namespace, with bodies.
 func (b *backing) whole() bool {
 	return b.scope.LabelSelector == "" && b.scope.FieldSelector == "" && !b.scope.MetadataOnly
 }
@@ -221,7 +223,7 @@ func (b *backing) Fault(key api.Key) *api.Status {
 	return nil
 }
 
-// inspectObjects counts, once anything was ever acquired.
+// inspectObjects adds the counters of acquired objects, if there ever were any.
 func (e *Engine) inspectObjects(add func(string, int)) {
 	n := e.objects.Inspect()
 	if n.Items == 0 && n.Ignored == 0 {

@@ -5,26 +5,26 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// origin is where the collections come from: a connector, or Kubernetes itself.
+// origin is where collections come from: a connector, or Kubernetes itself.
 type origin interface {
-	// accept says what cannot be opened of it.
+	// accept returns an error for a collection that the origin cannot provide.
 	accept(*wire.OpenCollection) *api.Status
-	// need is called when something is open, and close when nothing is any more.
+	// need is called when a collection is open, and close when none is.
 	need()
 	close(why *api.Status)
-	// connected reports whether collections can subscribe, and period how often
-	// they then hear of progress, in milliseconds.
+	// connected reports whether collections can subscribe. period returns the
+	// interval of their progress in milliseconds.
 	connected() bool
 	period() int64
 	nextSubscription() uint32
-	// leave takes the last words of a backing that is given up.
+	// leave sends the remaining output of a shared collection that is closed.
 	leave(*backing)
-	// flush takes what the others have to say.
+	// flush sends the output of all shared collections.
 	flush()
 	tick()
 	nextTick() int64
-	// retryAt is when another attempt to connect comes, zero while none is waited
-	// for, and reconnect makes that now, for whatever waits.
+	// retryAt returns the time of the next connection attempt, or zero if none is
+	// scheduled. reconnect starts it immediately.
 	retryAt() int64
 	reconnect()
 
@@ -54,8 +54,9 @@ func (e *Engine) streamData(f *wire.StreamData) {
 
 func (e *Engine) streamClosed(f *wire.StreamClosed) { e.origin.closed(f) }
 
-// describe hands a description to a backing. When what it holds was described
-// differently, it begins anew and subscribes again; false says so.
+// describe sets the schema of a shared collection. If its objects have a
+// different layout or source, describe empties it, subscribes again and returns
+// false.
 func (e *Engine) describe(b *backing, f *wire.Schema, dictionary []byte) bool {
 	if b.reflector.Schema(f, dictionary) {
 		return true

@@ -18,7 +18,7 @@ func (e *Engine) replyError(request uint32, status *api.Status) {
 	e.out = (&wire.ErrorReply{Request: request, Status: status}).Append(e.out)
 }
 
-// get answers with the newest version known, once the collection has data.
+// get replies with the newest known version once the collection has data.
 func (e *Engine) get(f *wire.Get) {
 	c := e.findCollection(f.Collection)
 	if c == nil {
@@ -50,7 +50,7 @@ func (e *Engine) replyObject(c *collection, cache *cacher.Cacher, request uint32
 	}
 }
 
-// list answers once the collection is fresh enough.
+// list replies once the collection is fresh enough.
 func (e *Engine) list(f *wire.List) {
 	c := e.findCollection(f.Collection)
 	if c == nil {
@@ -83,8 +83,9 @@ func (e *Engine) list(f *wire.List) {
 	})
 }
 
-// pageBytes ends a page before its limit does (rule P16): what a page of large
-// objects once needed, the engine's memory would keep.
+// pageBytes ends a page before its limit is reached (rule P16). The engine's
+// memory never shrinks, so a page of large objects would occupy memory
+// permanently.
 const pageBytes = 1 << 20
 
 func (e *Engine) replyList(c *collection, cache *cacher.Cacher, request uint32, r *cacher.ListResult, bodies bool) {
@@ -102,9 +103,9 @@ func (e *Engine) replyList(c *collection, cache *cacher.Cacher, request uint32, 
 	}).Append(e.out)
 }
 
-// item prepares a version for the program, its body decoded and with its
-// resource version put in. The envelope lies in e.plain. A body that cannot be
-// decoded is left out and named.
+// item prepares a version for the program: it decodes the body and inserts the
+// resource version. The envelope is stored in e.plain. If the body cannot be
+// decoded, item omits it and reports the object.
 func (e *Engine) item(c *collection, cache *cacher.Cacher, ref store.Ref, rv api.ResourceVersion, bodies bool) wire.Item {
 	heap := cache.Heap()
 	it := wire.Item{ResourceVersion: rv, Flags: heap.Flags(ref), Labels: heap.LabelsOf(ref)}
@@ -118,8 +119,8 @@ func (e *Engine) item(c *collection, cache *cacher.Cacher, ref store.Ref, rv api
 	return it
 }
 
-// present appends an envelope to e.plain, its body decoded and with its
-// resource version put in, and returns it. With a status the body is left out.
+// present appends an envelope to e.plain and returns it. It decodes the body and
+// inserts its resource version. If it returns an error, the envelope has no body.
 func (e *Engine) present(stored wire.Envelope, base api.Body, dictionary []byte, rv api.ResourceVersion, bodies bool) (wire.Envelope, *api.Status) {
 	var body api.Body
 	var status *api.Status
@@ -136,7 +137,7 @@ func (e *Engine) present(stored wire.Envelope, base api.Body, dictionary []byte,
 	return e.plain[at:len(e.plain):len(e.plain)], status
 }
 
-// json decodes a body into scratch that the next call reuses.
+// json decodes a body into a buffer that the next call reuses.
 func (e *Engine) json(body, base api.Body, dictionary []byte, rv api.ResourceVersion) ([]byte, error) {
 	if e.decode == nil {
 		return nil, api.Internal("the engine was opened without a decoder")

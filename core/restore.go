@@ -9,13 +9,13 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// restore takes the state that the program kept of a backing. It is put together
-// beside the backing, which stays empty and does not subscribe meanwhile, and
-// takes its place when all of it is there.
+// restore receives the persisted state of a shared collection. It builds the
+// state separately and installs it when it is complete. Until then the shared
+// collection is empty and does not subscribe.
 type restore struct {
-	collection *collection // who hands it in
+	collection *collection // the collection that hands in the state
 	reflector  *reflector.Reflector
-	previous   uint64 // the checksum of the chunk before; zero where a snapshot begins
+	previous   uint64 // checksum of the previous chunk, or zero at the start of a snapshot
 }
 
 func (e *Engine) restoreChunk(f *wire.RestoreChunk) {
@@ -25,7 +25,7 @@ func (e *Engine) restoreChunk(f *wire.RestoreChunk) {
 	}
 	b := c.backing
 	if b.restore == nil || b.restore.collection != c {
-		return // refused already, or others had the same open: what they have is newer
+		return // already rejected, or another collection with the same scope was open and has newer data
 	}
 	var status *api.Status
 	if len(f.Data) > 0 {
@@ -65,7 +65,7 @@ func (r *restore) take(e *Engine, b *backing, f *wire.RestoreChunk) *api.Status 
 	if status := r.place(e, b, &chunk); status != nil {
 		return status
 	}
-	// A time from the future comes from a clock that was set.
+	// A time in the future results from a clock that was reset.
 	heard := min(chunk.LastProgressMillis+e.skew, e.now)
 	if err := r.replay(&chunk, body, heard); err != nil {
 		return api.AsStatus(err)
@@ -80,7 +80,7 @@ func (r *restore) take(e *Engine, b *backing, f *wire.RestoreChunk) *api.Status 
 	return nil
 }
 
-// replay takes in the frames of a chunk, with its body between them.
+// replay processes the frames of a chunk, with its body between them.
 func (r *restore) replay(chunk *wire.Chunk, body *reflector.Body, heard int64) error {
 	before, behind := chunk.Split()
 	if err := r.reflector.Replay(before, heard); err != nil {
@@ -94,9 +94,8 @@ func (r *restore) replay(chunk *wire.Chunk, body *reflector.Body, heard int64) e
 	return r.reflector.Replay(behind, heard)
 }
 
-// bodyOf returns the body of a chunk, nil if it has none: as it was handed in, which
-// is then put in with the chunk, a step at a time; or where it is, which is then left
-// for later.
+// bodyOf returns the body of a chunk, or nil if it has none. A body that was
+// handed in is processed with the chunk. Otherwise it is loaded on demand.
 func (e *Engine) bodyOf(chunk *wire.Chunk, f *wire.RestoreChunk, behind []byte) (*reflector.Body, *api.Status) {
 	info := &chunk.Body
 	body := &reflector.Body{Objects: int(info.Objects), Bytes: int(info.Bytes), First: api.Key(strings.Clone(string(info.First)))}
@@ -122,7 +121,7 @@ func (e *Engine) bodyOf(chunk *wire.Chunk, f *wire.RestoreChunk, behind []byte) 
 	return body, nil
 }
 
-// place checks that a chunk belongs behind those that came before it.
+// place checks that a chunk follows the previous ones.
 func (r *restore) place(e *Engine, b *backing, chunk *wire.Chunk) *api.Status {
 	switch {
 	case scopeOf(chunk, b.scope.Columns) != b.scope:
@@ -144,7 +143,7 @@ func (r *restore) place(e *Engine, b *backing, chunk *wire.Chunk) *api.Status {
 	return nil
 }
 
-// scopeText names a scope in an error.
+// scopeText returns the text of a scope for errors.
 func scopeText(s reflector.Scope) string {
 	text := s.Resource
 	for _, part := range [...]struct{ name, value string }{
@@ -160,7 +159,7 @@ func scopeText(s reflector.Scope) string {
 	return text
 }
 
-// check says what is missing at the end. That nothing was kept is fine.
+// check validates the end of the persisted state. An empty state is valid.
 func (r *restore) check() *api.Status {
 	switch {
 	case r.previous != 0:
@@ -171,8 +170,7 @@ func (r *restore) check() *api.Status {
 	return nil
 }
 
-// restored makes what was handed in the state, and lets the backing resume from
-// there.
+// restored installs the restored state and resumes from it.
 func (b *backing) restored(e *Engine) {
 	if r := b.restore.reflector; r != nil {
 		b.adopt(e, r)
@@ -185,14 +183,13 @@ func (b *backing) restored(e *Engine) {
 	b.endRestore(e)
 }
 
-// endRestore lets the backing subscribe.
+// endRestore ends the restore and subscribes.
 func (b *backing) endRestore(e *Engine) {
 	b.restore = nil
 	b.connect(e)
 }
 
-// usedBytes is what the backing's objects take, those included that are being
-// restored.
+// usedBytes returns the memory of the objects, including those being restored.
 func (b *backing) usedBytes() uint64 {
 	used := b.reflector.UsedBytes()
 	if b.restore != nil && b.restore.reflector != nil {
@@ -201,7 +198,7 @@ func (b *backing) usedBytes() uint64 {
 	return uint64(used)
 }
 
-// usedBytes is what all objects take.
+// usedBytes returns the memory of all objects.
 func (e *Engine) usedBytes() (used uint64) {
 	for _, b := range e.backings {
 		used += b.usedBytes()

@@ -12,18 +12,18 @@ const (
 	maxChunkBytes     = 1 << 20
 )
 
-// export is a collection's state on its way to the program. Between two chunks
-// it holds no more than a position, so a program that is slow to ask costs
-// nothing; one that lets the history pass by starts over.
+// export is a snapshot that is being sent to the program. Between two chunks it
+// stores only a position, so a slow program costs nothing. If the history window
+// moves past the position, the program must start over.
 type export struct {
 	request    uint32
 	collection *collection
 	copy       *session.Copy
 	chunkBytes int
-	wanted     bool   // the next chunk was asked for
-	previous   uint64 // the checksum of the last one
-	// The buffers of one chunk serve the next: what is made anew for each becomes
-	// garbage faster than it is collected, and the module's memory never shrinks.
+	wanted     bool   // the next chunk was requested
+	previous   uint64 // checksum of the last chunk
+	// The buffers are reused for the next chunk. New ones would become garbage
+	// faster than it is collected, and the module's memory never shrinks.
 	piece session.Piece
 	kept  []byte
 }
@@ -58,7 +58,7 @@ func (e *Engine) takeSnapshot(f *wire.TakeSnapshot) {
 func (e *Engine) nextChunk(f *wire.NextChunk) {
 	x := e.findExport(f.Request)
 	switch {
-	case x == nil && f.Stop: // it has ended by itself
+	case x == nil && f.Stop: // it has already ended
 	case x == nil:
 		e.replyError(f.Request, api.NotFound("no snapshot with this number is being taken"))
 	case f.Stop:
@@ -87,7 +87,7 @@ func (x *export) fail(e *Engine, status *api.Status) {
 	x.close(e)
 }
 
-// report tells the chunk that was asked for.
+// report sends the requested chunk.
 func (x *export) report(e *Engine) {
 	if !x.wanted {
 		return
@@ -116,7 +116,8 @@ func (x *export) report(e *Engine) {
 	e.out = reply.Append(e.out)
 }
 
-// scopeOf is what a chunk is of. What its columns are its schema says.
+// scopeOf returns the scope of a chunk. The schema of the chunk describes its
+// columns.
 func scopeOf(c *wire.Chunk, columns string) reflector.Scope {
 	return reflector.Scope{
 		Resource: c.Resource, Namespace: c.Namespace, LabelSelector: c.LabelSelector,

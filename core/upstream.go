@@ -5,8 +5,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// parseUpstream parses a frame of the connector and returns what applies it,
-// nil for one that is skipped.
+// parseUpstream parses a frame from the connector and returns a function that
+// applies it, or nil for an unknown optional frame.
 func (c *connection) parseUpstream(t wire.Type, payload []byte) (apply func() error, err error) {
 	switch t {
 	case wire.TypeWelcome:
@@ -67,12 +67,12 @@ func parsed[F interface{ Parse([]byte) error }](payload []byte, frame F, handle 
 	return func() error { return handle(frame) }, nil
 }
 
-// maxKeptChanges is as many as a connector's message usually has, and more.
+// maxKeptChanges is more than a connector's message usually contains.
 const maxKeptChanges = 4096
 
-// takeChanges returns memory for the changes of a frame, and keepChanges takes
-// it back when they are applied, the largest of a message. What they alias must
-// not be held by it.
+// takeChanges returns a buffer for the changes of a frame. keepChanges returns it
+// after they were applied, and keeps the largest one. It clears the buffer,
+// because changes alias the message.
 func (c *connection) takeChanges() []wire.Change {
 	changes := c.changes
 	c.changes = nil
@@ -86,8 +86,8 @@ func (c *connection) keepChanges(changes []wire.Change) {
 	}
 }
 
-// to hands a frame to the collection it is meant for. Frames of a subscription
-// that was given up may still arrive; they are nobody's.
+// to passes a frame to the collection with the given subscription. It ignores
+// frames of ended subscriptions, which may still arrive.
 func (c *connection) to(subscription uint32, handle func(*backing) error) error {
 	for _, b := range c.engine.backings {
 		if subscription != 0 && b.reflector.Subscription() == subscription {
@@ -107,13 +107,13 @@ func (c *connection) schema(f *wire.Schema) error {
 	})
 }
 
-// ping is answered when everything before it has been taken in.
+// ping responds after all earlier frames were processed.
 func (c *connection) ping(f *wire.Ping) error {
 	c.send = (&wire.Pong{Mark: f.Mark}).Append(c.send)
 	return nil
 }
 
-// ended takes the end of a subscription, or of the whole connection.
+// ended handles the end of a subscription or of the whole connection.
 func (c *connection) ended(f *wire.SubscriptionStatus) error {
 	status := f.Status
 	if f.Subscription != 0 {

@@ -9,19 +9,19 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// liveView is one that the program has opened.
+// liveView is a view that the program has opened.
 type liveView struct {
 	id         uint32
 	collection *collection
 	query      wire.OpenView
-	waiting    *wire.OpenView // the newest query, until the collection is described
-	view       *view.View     // nil until then
-	opened     bool           // the query was accepted before
-	sent       bool           // the program has not yet granted the next patch
+	waiting    *wire.OpenView // the newest query, until the schema is known
+	view       *view.View     // nil until the schema is known
+	opened     bool           // a query was accepted
+	sent       bool           // a patch was sent and the program has not granted the next
 }
 
-// openView opens a view, or replaces the query of one that is open. A query
-// that is refused leaves the one before in place.
+// openView opens a view or replaces the query of an open one. A rejected query
+// leaves the previous one in effect.
 func (e *Engine) openView(f *wire.OpenView) {
 	c := e.findCollection(f.Collection)
 	if c == nil {
@@ -36,8 +36,8 @@ func (e *Engine) openView(f *wire.OpenView) {
 	v.ask(e, c, cloneQuery(f))
 }
 
-// ask opens the view with a query as soon as the collection is described. Until
-// then the window of the query can move.
+// ask opens the view as soon as the schema is known. Until then the window of the
+// query can move.
 func (v *liveView) ask(e *Engine, c *collection, query wire.OpenView) {
 	v.waiting = &query
 	c.backing.whenDescribed(func(status *api.Status) { v.open(e, c, &query, status) })
@@ -75,7 +75,7 @@ func (v *liveView) open(e *Engine, c *collection, query *wire.OpenView, status *
 	v.view, v.query, v.collection, v.opened = opened, *query, c, true
 }
 
-// reopen starts the view over on its collection's new backing.
+// reopen restarts the view on the collection's new cacher.
 func (v *liveView) reopen(e *Engine) {
 	if v.view != nil {
 		v.view.Close()
@@ -134,7 +134,7 @@ func (e *Engine) findView(id uint32) *liveView {
 	return nil
 }
 
-// report appends the patch of a view whose collection has data, if the program
+// report appends the patch of a view if its collection has data and the program
 // has granted one.
 func (v *liveView) report(e *Engine, out []byte) []byte {
 	if v.sent || v.view == nil || !v.collection.backing.cacher.Ready() || !v.view.Patch(&e.patch) {

@@ -10,15 +10,14 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// maxPending is how many events a watch without a limit of its own may have
-// waiting for Ready.
+// maxPending limits the undelivered events of a watch without credit.
 const maxPending = 1 << 16
 
-// watch is one that the program has opened.
+// watch is a watch that the program has opened.
 type watch struct {
 	id         uint32
 	collection *collection
-	cacher     *cacher.Cacher   // the one the watcher is registered with
+	cacher     *cacher.Cacher   // the cacher at which the watcher is registered
 	watcher    *watcher.Watcher // nil until started
 	bodies     bool
 	limited    bool
@@ -30,14 +29,14 @@ type watch struct {
 	due        bool
 }
 
-// watches are those that are open.
+// watches are the open watches.
 type watches struct {
 	byID   map[uint32]*watch
 	opened int
 	// active is the number of watches that have started and not ended.
 	active int
-	// due are those that may have something to report, so that a Ready costs
-	// nothing for the others.
+	// due are the watches that may have something to report. Ready costs nothing
+	// for all others.
 	due []*watch
 }
 
@@ -50,7 +49,7 @@ func (s *watches) add(w *watch) {
 	s.byID[w.id] = w
 }
 
-// list returns all in the order of opening.
+// list returns all watches in the order in which they were opened.
 func (s *watches) list() []*watch {
 	list := make([]*watch, 0, len(s.byID))
 	for _, w := range s.byID {
@@ -64,7 +63,7 @@ func inOrder(list []*watch) {
 	api.Sort(list, func(a, b **watch) bool { return (*a).order < (*b).order })
 }
 
-// look has the watch looked at by the next Ready.
+// look adds the watch to those that the next Ready reports.
 func (s *watches) look(w *watch) {
 	if !w.due {
 		w.due = true
@@ -72,7 +71,8 @@ func (s *watches) look(w *watch) {
 	}
 }
 
-// takeDue returns those to be looked at in the order of opening.
+// takeDue returns and clears the due watches, in the order in which they were
+// opened.
 func (s *watches) takeDue() []*watch {
 	due := s.due
 	s.due = nil
@@ -114,7 +114,7 @@ func (e *Engine) openWatch(f *wire.OpenWatch) {
 	})
 }
 
-// start registers the watch, unless it was closed while it waited.
+// start registers the watch, unless it was closed meanwhile.
 func (w *watch) start(e *Engine, opt cacher.WatchOptions, status *api.Status) {
 	if !e.isOpen(w) {
 		return
@@ -143,8 +143,7 @@ func (w *watch) start(e *Engine, opt cacher.WatchOptions, status *api.Status) {
 	}
 }
 
-// take is the watcher's sink. A watch that was closed while it waited takes
-// nothing any more.
+// take is the watcher's sink. It declines events for a closed watch.
 func (w *watch) take(e *Engine, d watcher.Delivery) bool {
 	if w.finished || w.limited && w.credit == 0 || len(w.pending) >= maxPending {
 		return false
@@ -157,7 +156,7 @@ func (w *watch) take(e *Engine, d watcher.Delivery) bool {
 	return true
 }
 
-// end ends the watch, after what it had pending. The first end counts.
+// end ends the watch after its pending events. Only the first end counts.
 func (w *watch) end(e *Engine, reason wire.WatchEnd, status *api.Status) {
 	if w.watcher != nil {
 		w.cacher.StopWatch(w.watcher)
@@ -178,7 +177,7 @@ func (e *Engine) grantWatch(f *wire.GrantWatch) {
 	w.run()
 }
 
-// run lets the watcher deliver into room that has come free.
+// run lets the watcher deliver after room became available.
 func (w *watch) run() {
 	if w.watcher != nil {
 		w.watcher.Run()
@@ -202,7 +201,7 @@ func (e *Engine) dropWatch(w *watch) {
 	e.removeWatch(w)
 }
 
-// discard drops what the watch had pending.
+// discard drops the pending events.
 func (w *watch) discard() {
 	for _, d := range w.pending {
 		w.cacher.Heap().Release(d.Content)
@@ -217,8 +216,8 @@ func (e *Engine) findWatch(id uint32) *watch { return e.watches.byID[id] }
 // isOpen reports whether the watch was neither closed nor has ended.
 func (e *Engine) isOpen(w *watch) bool { return e.watches.byID[w.id] == w && !w.finished }
 
-// reportWatches appends what watches have to deliver, up to about readyBytes,
-// and forgets those that it reports closed.
+// reportWatches appends the deliveries of due watches, up to about readyBytes,
+// and removes watches whose end it reports.
 func (e *Engine) reportWatches(out []byte) []byte {
 	for _, w := range e.watches.takeDue() {
 		if e.findWatch(w.id) != w {
@@ -237,8 +236,8 @@ func (e *Engine) reportWatches(out []byte) []byte {
 	return out
 }
 
-// report appends what the watch has to deliver, up to about readyBytes, and its
-// end after the last of it.
+// report appends the deliveries of the watch, up to about readyBytes, and its end
+// after the last one.
 func (w *watch) report(e *Engine, out []byte) []byte {
 	for len(w.pending) > 0 && len(out) < readyBytes {
 		out = w.reportPending(e, out)
@@ -258,8 +257,8 @@ func (w *watch) report(e *Engine, out []byte) []byte {
 	return out
 }
 
-// reportPending appends one frame of deliveries, with about readyBytes of
-// objects at the most.
+// reportPending appends one frame of deliveries with at most about readyBytes of
+// objects.
 func (w *watch) reportPending(e *Engine, out []byte) []byte {
 	heap := w.cacher.Heap()
 	frame := wire.WatchEvents{Watch: w.id}
