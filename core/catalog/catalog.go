@@ -1,22 +1,24 @@
-// Package catalog describes the well-known Kubernetes resources to whoever has
-// nobody to ask: a connector on etcd, and an engine that reads Kubernetes itself.
+// Package catalog contains the schemas of the well-known Kubernetes resources. A
+// connector on etcd and an engine that reads Kubernetes directly use it, because
+// they have no discovery.
 package catalog
 
 import "github.com/watchglass/watchglass/core/api"
 
-// All describes the well-known Kubernetes resources: the fields Kubernetes
-// lets one select on and columns like those of kubectl. It is a fresh copy.
+// All returns the schemas of the well-known Kubernetes resources: the fields that
+// Kubernetes selectors support, and columns like those of kubectl. The result is
+// a fresh copy.
 //
-// A column is the value at a path, so what kubectl's server puts together is
-// missing, such as the status of a pod, the data of a config map or the selector of
-// a network policy, or is several columns here: a volume's claim, the reference of
-// an autoscaler, the role of a binding. A value that is not there is null, where the
-// server has words or zeros.
+// A column is the value at a path. Values that kube-apiserver computes are
+// therefore missing, such as the status of a pod, the data of a config map or the
+// selector of a network policy. Some are split into several columns: a volume's
+// claim, the reference of an autoscaler, the role of a binding. A missing value
+// is null, where the server prints words or zeros.
 //
-// Declared fields whose value is not what lies at the path of that name are
-// left out, so that selecting on one is refused instead of answered wrongly:
+// A field is omitted if its value differs from the value at its path, so a
+// selector on it is rejected instead of giving wrong results. These are
 // spec.hostNetwork of Pods and spec.unschedulable of Nodes (absent means
-// "false"), source of Events (is source.component), status.successful of Jobs
+// "false"), source of Events (is source.component), and status.successful of Jobs
 // (is status.succeeded).
 func All() []api.Schema {
 	var all []api.Schema
@@ -27,7 +29,7 @@ func All() []api.Schema {
 	return all
 }
 
-// Find describes a resource, or returns nil.
+// Find returns the schema of a resource, or nil.
 func Find(resource api.Resource) (found *api.Schema) {
 	name := resource.String()
 	each(func(entry string, read func() api.Schema) bool {
@@ -40,8 +42,8 @@ func Find(resource api.Resource) (found *api.Schema) {
 	return found
 }
 
-// Lookup finds a resource among schemas, or returns a 404 *api.Status, see
-// NotServed. The result points into schemas and is read-only.
+// Lookup returns the schema of a resource, or a 404 *api.Status as NotServed
+// describes. The result points into schemas and is read-only.
 func Lookup(schemas []api.Schema, resource api.Resource) (*api.Schema, error) {
 	for i := range schemas {
 		if schemas[i].Resource == resource {
@@ -51,7 +53,7 @@ func Lookup(schemas []api.Schema, resource api.Resource) (*api.Schema, error) {
 	return nil, NotServed(resource, "here", Names(schemas))
 }
 
-// Names are the resources of schemas, sorted by their text form.
+// Names returns the resources of schemas, sorted by their text form.
 func Names(schemas []api.Schema) []api.Resource {
 	resources := make([]api.Resource, len(schemas))
 	for i := range schemas {
@@ -61,7 +63,7 @@ func Names(schemas []api.Schema) []api.Resource {
 	return resources
 }
 
-// each offers every entry of the table by name until it is told to stop.
+// each calls offer for every entry of the table until it returns false.
 func each(offer func(name string, read func() api.Schema) bool) {
 	rest := table
 	for rest != "" {
@@ -78,7 +80,7 @@ func each(offer func(name string, read func() api.Schema) bool) {
 	}
 }
 
-// parse reads an entry: the words behind its name, and the lines with columns.
+// parse parses an entry: the words after its name, and the lines with columns.
 func parse(name, words, columns string) api.Schema {
 	s := api.Schema{Fields: []string{"metadata.name"}}
 	s.Resource, _ = api.ParseResource(name)

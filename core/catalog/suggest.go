@@ -2,11 +2,12 @@ package catalog
 
 import "github.com/watchglass/watchglass/core/api"
 
-// maxSuggestions bounds a 404: anyone may ask for anything, as often as they like.
+// maxSuggestions limits the size of a 404, because clients can request arbitrary
+// resources.
 const maxSuggestions = 3
 
-// NotServed returns the 404 for a resource that is not among those served by, or
-// in, a place: "here". It suggests at most three whose names are similar.
+// NotServed returns the 404 for a resource that is not served at a place, such as
+// "here". It suggests up to three resources with similar names.
 func NotServed(resource api.Resource, where string, served []api.Resource) *api.Status {
 	var similar []string
 	for _, r := range served {
@@ -21,8 +22,8 @@ func NotServed(resource api.Resource, where string, served []api.Resource) *api.
 	return api.NotFound(message)
 }
 
-// alike reports whether two names differ only in their ends, as singular and
-// plural do.
+// alike reports whether two names differ only at their ends, like singular and
+// plural.
 func alike(a, b string) bool {
 	short, long := min(len(a), len(b)), max(len(a), len(b))
 	common := max(3, short-3)

@@ -1,9 +1,9 @@
 package catalog
 
-// table has an entry for each resource: its name, kind and scope with the fields
-// one can select on beside name and namespace, then its columns, with name, type
-// and path as a CustomResourceDefinition has them. A guest carries it, so it is
-// text and not code.
+// table has an entry for each resource. Its first line has the name, kind, scope
+// and selectable fields other than name and namespace. Each further line is a
+// column with name, type and path, as in a CustomResourceDefinition. The module
+// contains the table as text because that is smaller than code.
 const table = `v1/pods Pod namespaced spec.nodeName spec.restartPolicy spec.schedulerName spec.serviceAccountName status.phase status.podIP status.nominatedNodeName
 Phase|string|.status.phase
 Restarts|integer|.status.containerStatuses[*].restartCount

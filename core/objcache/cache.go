@@ -9,40 +9,41 @@ import (
 func quote(s string) string { return api.Quote(s) }
 
 const (
-	// sweepMillis is how often idle items are looked for (rule K12).
+	// sweepMillis is the interval of sweeps for idle items (rule K12).
 	sweepMillis = 60_000
 	// waitMillis is how long a Get waits for its item (rule K8).
 	waitMillis = 1000
-	// defaultMaxIdle is five times the resync interval of a kubelet.
+	// defaultMaxIdle is five times the resync interval of the kubelet.
 	defaultMaxIdle = 5 * 60_000
 )
 
-// Config of a cache.
+// Config configures a cache.
 type Config struct {
-	// MaxIdleMillis is how long an item is watched that nobody reads, and how
-	// long the copy of an immutable one goes unchecked. Zero means five
-	// minutes; it is a minute at the least.
+	// MaxIdleMillis is how long an unread item is watched, and how long a copy of
+	// an immutable object is used without a check. The default is five minutes,
+	// the minimum one minute.
 	MaxIdleMillis int64
 }
 
-// Counters for inspection.
+// Counters are for inspection.
 type Counters struct {
-	Items      int // objects that anyone refers to
+	Items      int // objects with references
 	References int
 	Watches    int // sources opened for one object
-	Covered    int // items served by a collection that is open anyway
-	Waiting    int // Gets that wait
-	Ignored    int // references given up that were not held, since the start
+	Covered    int // items served by a collection that is open for other reasons
+	Waiting    int // waiting Gets
+	Ignored    int // released references that did not exist, since the start
 }
 
-// Cache is a set of single objects, each present while it is referred to.
+// Cache is a set of individual objects that are kept up to date as long as they
+// are referenced.
 type Cache struct {
 	up      Upstream
 	maxIdle int64
 	now     int64
-	sweepAt int64 // zero while nothing runs
+	sweepAt int64 // zero if no sweep is scheduled
 	down    bool
-	items   []*item // in the order of their creation
+	items   []*item // in order of creation
 	byID    map[ID]*item
 	ignored int
 }
@@ -55,8 +56,8 @@ func New(cfg Config, up Upstream) *Cache {
 	return &Cache{up: up, maxIdle: max(cfg.MaxIdleMillis, sweepMillis), byID: map[ID]*item{}}
 }
 
-// Add takes a reference and, for the first one, starts to make the object
-// present (rule K2). It never waits. An owner may have several.
+// Add adds a reference. The first one starts loading the object (rule K2). Add
+// never waits. An owner may have several references.
 func (c *Cache) Add(id ID, owner string) *api.Status {
 	if status := id.validate(); status != nil {
 		return status
@@ -70,13 +71,13 @@ func (c *Cache) Add(id ID, owner string) *api.Status {
 		it.start()
 	}
 	if it.refs.add(strings.Clone(owner), c.now) && it.copy != nil {
-		it.start() // check it: this owner may come for a new object of the same name
+		it.start() // check the copy: this owner may expect a recreated object with the same name
 	}
 	return nil
 }
 
-// Remove gives a reference up; the object goes with the last one (rule K3). It
-// reports false when the owner has none, which changes nothing but a counter.
+// Remove drops a reference. The last one removes the object (rule K3). If the
+// owner has no reference, Remove only counts the call and returns false.
 func (c *Cache) Remove(id ID, owner string) bool {
 	it := c.byID[id]
 	if it == nil || !it.refs.remove(owner) {
@@ -92,9 +93,9 @@ func (c *Cache) Remove(id ID, owner string) bool {
 	return true
 }
 
-// Follow keeps the object watched, however long nobody reads it, until as many
-// calls of Unfollow. It is for those who hold a reference, and ends with the
-// last one at the latest.
+// Follow keeps the object watched, even if it is not read, until the same number
+// of calls of Unfollow. The caller must hold a reference; dropping the last one
+// also ends Follow.
 func (c *Cache) Follow(id ID) {
 	if it := c.byID[id]; it != nil {
 		it.followers++
@@ -102,7 +103,7 @@ func (c *Cache) Follow(id ID) {
 	}
 }
 
-// Unfollow takes back one Follow.
+// Unfollow reverts one Follow.
 func (c *Cache) Unfollow(id ID) {
 	if it := c.byID[id]; it != nil && it.followers > 0 {
 		it.followers--
@@ -111,8 +112,8 @@ func (c *Cache) Unfollow(id ID) {
 	}
 }
 
-// Get calls done once, now or within a second, with the object or with why
-// there is none (rules K5 to K9). The object lives as long as the call; done
+// Get calls done once, within a second, with the object or the reason why there
+// is none (rules K5 to K9). The object is valid during the call, in which done
 // must not call the cache.
 func (c *Cache) Get(id ID, done func(*Object, *api.Status)) {
 	it := c.byID[id]
@@ -124,7 +125,7 @@ func (c *Cache) Get(id ID, done func(*Object, *api.Status)) {
 	it.get(done)
 }
 
-// Look returns what is known of an object that someone refers to.
+// Look returns what is known about a referenced object.
 func (c *Cache) Look(id ID) (Look, bool) {
 	it := c.byID[id]
 	if it == nil {
@@ -133,15 +134,15 @@ func (c *Cache) Look(id ID) (Look, bool) {
 	return it.look(), true
 }
 
-// Settle lets items see what has happened to their sources since they were
-// last asked, and answers the Gets that waited for it.
+// Settle updates all items after changes of their sources, and completes waiting
+// Gets.
 func (c *Cache) Settle() {
 	for _, it := range c.items {
 		it.settle()
 	}
 }
 
-// Tick tells the time in milliseconds, and does what has become due.
+// Tick sets the time in milliseconds and performs the work that is due.
 func (c *Cache) Tick(now int64) {
 	c.now = max(c.now, now)
 	for _, it := range c.items {
@@ -153,7 +154,7 @@ func (c *Cache) Tick(now int64) {
 	}
 }
 
-// sweep stops what is idle, and plans the next sweep if anything may become so.
+// sweep stops idle items, and schedules the next sweep if needed.
 func (c *Cache) sweep() {
 	c.sweepAt = 0
 	for _, it := range c.items {
@@ -164,7 +165,7 @@ func (c *Cache) sweep() {
 	}
 }
 
-// NextTick is when Tick has something to do, or zero.
+// NextTick returns when Tick has work to do, or zero.
 func (c *Cache) NextTick() int64 {
 	next := c.sweepAt
 	for _, it := range c.items {
@@ -177,8 +178,8 @@ func (c *Cache) NextTick() int64 {
 	return next
 }
 
-// Shutdown stops everything and starts nothing any more (rule K13). Copies of
-// immutable objects are still served; other Gets fail when their second is over.
+// Shutdown stops all items and prevents new ones from starting (rule K13). Copies
+// of immutable objects are still served; all other Gets time out.
 func (c *Cache) Shutdown() {
 	c.down = true
 	for _, it := range c.items {
@@ -186,7 +187,7 @@ func (c *Cache) Shutdown() {
 	}
 }
 
-// Inspect counts what there is.
+// Inspect returns the counters.
 func (c *Cache) Inspect() Counters {
 	n := Counters{Items: len(c.items), Ignored: c.ignored}
 	for _, it := range c.items {
@@ -202,17 +203,17 @@ func (c *Cache) Inspect() Counters {
 	return n
 }
 
-// notRegistered is not a NotFound: the object may well exist (rule K5).
+// notRegistered is not a NotFound, because the object may exist (rule K5).
 func notRegistered(id ID) *api.Status {
 	return api.BadRequest("object " + quote(id.Key.Namespace()) + "/" + quote(id.Key.Name()) + " not registered")
 }
 
-// notFound says that the object does not exist (rule K9).
+// notFound reports that the object does not exist (rule K9).
 func notFound(id ID) *api.Status {
 	return api.NotFound(resourceName(id) + " " + quote(string(id.Key)) + " not found")
 }
 
-// notSynced says that the object did not come in time (rule K8).
+// notSynced reports that the object did not arrive in time (rule K8).
 func notSynced(id ID, why *api.Status) *api.Status {
 	s := &api.Status{Code: 504, Reason: api.ReasonTimeout, RetryAfterSeconds: 1,
 		Message: "failed to sync " + resourceName(id) + " cache: timed out waiting for the condition"}
@@ -222,5 +223,5 @@ func notSynced(id ID, why *api.Status) *api.Status {
 	return s
 }
 
-// resourceName is the last part of group/version/name.
+// resourceName returns the last part of group/version/name.
 func resourceName(id ID) string { return id.Resource[strings.LastIndexByte(id.Resource, '/')+1:] }

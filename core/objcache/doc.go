@@ -1,62 +1,59 @@
-// Package objcache keeps single objects present for those who refer to them,
-// and for no longer: a pod's page keeps its pod, a mounted Secret is kept by
-// every pod that mounts it. It is the watch-based manager of the kubelet
-// (rules K1 to K16) without the goroutines.
+// Package objcache keeps individual objects up to date as long as they are
+// referenced: a pod's page references its pod, and each pod that mounts a Secret
+// references it. It is the watch-based manager of the kubelet (rules K1 to K16)
+// without goroutines.
 //
-// A [Cache] holds one item per object that anyone refers to. Owners [Cache.Add]
-// and [Cache.Remove] references, as often as they like; the item lives while
-// one is left. An item is fed by a [Source]: a collection that happens to be
-// open and includes the object anyway, or else a list and watch of that one
-// object. [Cache.Get] answers from the source once that is complete, and waits
-// for it up to a second. The errors differ on purpose: an object that nobody
-// refers to is "not registered", one that does not exist is NotFound, and one
-// that did not come in time is "failed to sync".
+// A [Cache] has one item per referenced object. Owners add and remove references
+// with [Cache.Add] and [Cache.Remove]. The item exists as long as it has
+// references. A [Source] supplies the item: an open collection that includes the
+// object, or otherwise a list and watch of that object alone. [Cache.Get] reads
+// from the source once it is loaded, and waits up to a second for that. The
+// errors differ on purpose: an object without references is "not registered", a
+// missing object is NotFound, and an object that did not arrive in time is
+// "failed to sync".
 //
-// Watches cost the server something, so two kinds of item do without:
+// Watches are expensive for the server, so two kinds of items have none:
 //
-//   - One that was idle is swept: nobody has read it for [Config].MaxIdleMillis,
-//     and its watch stops. The next Get starts it again, never from an older
-//     state than it has shown before.
+//   - A sweep stops the watch of an idle item, which was not read for
+//     [Config].MaxIdleMillis. The next Get starts it again, never from an older
+//     state than it returned before.
 //   - An immutable object is copied when it is first read, and its watch stops.
 //
-// Whoever follows an item ([Cache.Follow]) reads it all the time: its watch
-// never stops, and [Cache.Look] says at any moment what is known of it.
+// The watch of a followed item ([Cache.Follow]) never stops, and [Cache.Look]
+// returns its current state.
 //
-// The program around drives the cache: Tick with the time, and Settle after
-// anything has happened to a source. Nothing here knows what a source is made
-// of; see [Upstream]. A [Registrations] turns "this pod, in this version, uses
-// these objects" into references.
+// The program drives the cache: it calls Tick with the time, and Settle after any
+// change of a source. The cache does not know how sources work; see [Upstream].
+// [Registrations] turns "this version of this pod uses these objects" into
+// references.
 //
-// # Where it departs from the kubelet
+// # Differences from the kubelet
 //
-// Releasing a reference that its owner does not hold is ignored and counted;
-// in the kubelet it leaves a count of -1, and a later reference is lost in it
-// (rule K3).
+// Releasing a reference that its owner does not hold is ignored and counted. In
+// the kubelet it leaves a count of -1, which absorbs a later reference (rule K3).
 //
-// An object that was loaded and not read yet is idle since it was loaded, not
-// since the beginning of time; in the kubelet the next sweep takes it
-// (rule K12).
+// The idle time of an object that was never read starts when it was loaded. In
+// the kubelet the next sweep removes it (rule K12).
 //
-// The copy of an immutable object is not served for ever. Immutable objects can
-// be deleted and created anew with other content, and then the kubelet goes on
-// handing out the old one (kubernetes/kubernetes#131589). Here a copy is checked
-// with one list when an owner joins who did not refer to it before, and by the
-// first Get after it has been unchecked for MaxIdleMillis. Where the check does
-// not come through within the second of a Get, the copy is served: nothing says
-// that it is wrong, and those who rely on it want it most when the server cannot
-// be reached. A collection that is open and includes the object takes precedence
-// over the copy at once.
+// The copy of an immutable object is not served forever. An immutable object can
+// be deleted and recreated with different content, and the kubelet then continues
+// to serve the old one (kubernetes/kubernetes#131589). This cache checks a copy
+// with one list when a new owner adds a reference, and at the first Get after
+// MaxIdleMillis without a check. If the check does not finish within the second
+// of a Get, the copy is served: nothing indicates that it is wrong, and its users
+// need it most while the server is unreachable. An open collection that includes
+// the object takes precedence over the copy.
 //
-// A Get does not wait for what will not come: when the source is refused, it
-// fails with the refusal.
+// A Get fails immediately if its source was rejected, because the object will not
+// arrive.
 //
-// A reference that is given up and taken again makes a new item (rule K4), but
-// the program may keep a source open for a while after Close. What such a source
-// serves is as current as that of a new list.
+// A reference that is released and added again creates a new item (rule K4), but
+// the program may keep a source open for a while after Close. Such a source is as
+// current as a new list.
 //
-// # Who holds what
+// # Debugging references
 //
-// Built with the tag refdebug, the cache records when and from where in the
-// code each reference was taken; [Cache.Holders] has it. Without the tag it
-// tells owners and counts alone.
+// Built with the tag refdebug, the cache records when and where each reference
+// was added; [Cache.Holders] returns the record. Without the tag, Holders returns
+// owners and counts only.
 package objcache

@@ -5,9 +5,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// item is one object that someone refers to. It is in one of three conditions:
-// stopped (no source), loading (the source has nothing to serve yet), and
-// synced.
+// item is a referenced object. It is stopped (without a source), loading (the
+// source has no data yet), or synced.
 type item struct {
 	cache     *Cache
 	id        ID
@@ -17,14 +16,14 @@ type item struct {
 
 	source    Source // nil while stopped
 	own       bool   // the source was opened for this item
-	startedAt int64  // when this run began
+	startedAt int64  // when the source was set
 	loadedAt  int64  // when it was synced; zero while loading
-	// floor is the newest version that was served from, which no later source
-	// may fall behind (rule K7).
+	// floor is the newest version that was served, which no later source may fall
+	// behind (rule K7).
 	floor Version
 
-	// copy is an immutable object, served while there is no source and while
-	// a source that is to check it is loading (rule K11).
+	// copy is an immutable object. It is served while there is no source, or
+	// while the source that checks it is loading (rule K11).
 	copy      *Object
 	checkedAt int64
 
@@ -37,7 +36,7 @@ type waiter struct {
 	done     func(*Object, *api.Status)
 }
 
-// start gives the item a source, if it has none (rules K2, K7).
+// start gives a stopped item a source (rules K2, K7).
 func (it *item) start() {
 	if it.source != nil || it.cache.down {
 		return
@@ -55,7 +54,7 @@ func (it *item) use(s Source) {
 	it.source, it.own, it.startedAt, it.loadedAt = s, false, it.cache.now, 0
 }
 
-// stop lets the source go. Only the copy of an immutable object stays (rule
+// stop releases the source. Only the copy of an immutable object remains (rule
 // K10).
 func (it *item) stop() {
 	if it.own {
@@ -64,7 +63,7 @@ func (it *item) stop() {
 	it.use(nil)
 }
 
-// settle brings the item up to date with what became of its source.
+// settle updates the item after changes of its source.
 func (it *item) settle() {
 	it.cover()
 	if it.source == nil {
@@ -72,7 +71,7 @@ func (it *item) settle() {
 	}
 	version, loaded := it.source.Version()
 	if !loaded || version.behind(it.floor) {
-		it.loadedAt = 0 // or no longer: a source may start over
+		it.loadedAt = 0 // a loaded source may also start over
 		if state, why := it.source.State(); refused(state) {
 			it.fail(why)
 		}
@@ -90,8 +89,8 @@ func (it *item) settle() {
 	}
 }
 
-// cover changes over to a collection that has come to include the object, and
-// away from one that is closed.
+// cover switches to an open collection that includes the object, and away from
+// one that was closed.
 func (it *item) cover() {
 	if it.cache.down || it.source == nil && it.copy == nil {
 		return
@@ -106,16 +105,15 @@ func (it *item) cover() {
 		}
 	case covering != nil && covering != it.source:
 		if version, _ := covering.Version(); it.own && version.behind(it.floor) {
-			return // it will catch up
+			return // the collection will catch up
 		}
 		it.stop()
 		it.use(covering)
 	}
 }
 
-// checked drops the copy of an immutable object, now that the source knows
-// better, and takes another if the object is immutable still: the check was all
-// the source was for.
+// checked replaces or drops the copy of an immutable object after its source has
+// loaded. If the object is still immutable, the source is no longer needed.
 func (it *item) checked() {
 	if it.copy == nil {
 		return
@@ -126,8 +124,9 @@ func (it *item) checked() {
 	}
 }
 
-// keep copies an immutable object and stops watching it (rule K11), unless
-// someone follows it or the watch is there anyway. It returns what to serve.
+// keep copies an immutable object and stops its watch (rule K11), unless the item
+// is followed or the watch exists for other reasons. It returns the object to
+// serve.
 func (it *item) keep(o *Object) *Object {
 	if o.Flags&api.Immutable == 0 || !it.own || it.followers > 0 {
 		return o
@@ -137,11 +136,11 @@ func (it *item) keep(o *Object) *Object {
 	return it.copy
 }
 
-// get answers from what is here, or makes the caller wait for it.
+// get serves the object or adds a waiter.
 func (it *item) get(done func(*Object, *api.Status)) {
 	if it.source != nil && it.own {
 		if state, _ := it.source.State(); state == wire.Closed {
-			it.stop() // it failed for good; try anew
+			it.stop() // permanently failed; retry
 		}
 	}
 	if it.copy == nil || it.cache.now > it.checkedAt+it.cache.maxIdle {
@@ -154,14 +153,14 @@ func (it *item) get(done func(*Object, *api.Status)) {
 	}
 	deadline := it.cache.now + waitMillis
 	if it.copy != nil {
-		deadline = it.startedAt + waitMillis // one wait is enough for a check
+		deadline = it.startedAt + waitMillis // a check waits only once
 	}
 	it.waiting = append(it.waiting, waiter{deadline, done})
 	it.settle()
 	it.expire()
 }
 
-// serve is the answer of an item that is synced or has a copy.
+// serve returns the result for an item that is synced or has a copy.
 func (it *item) serve() (*Object, *api.Status) {
 	if it.loadedAt == 0 {
 		return it.copy, nil
@@ -170,12 +169,12 @@ func (it *item) serve() (*Object, *api.Status) {
 		return it.keep(&o), nil
 	}
 	if fault := it.source.Fault(it.id.Key); fault != nil {
-		return nil, fault // it exists, and cannot be read
+		return nil, fault // the object exists but cannot be read
 	}
 	return nil, notFound(it.id)
 }
 
-// expire answers the Gets that have waited for long enough.
+// expire completes the Gets whose wait has expired.
 func (it *item) expire() {
 	kept := it.waiting[:0]
 	for _, w := range it.waiting {
@@ -195,7 +194,7 @@ func (it *item) expire() {
 	it.waiting = kept
 }
 
-// fail answers every Get that waits.
+// fail completes all waiting Gets with an error.
 func (it *item) fail(status *api.Status) {
 	waiting := it.waiting
 	it.waiting = nil
@@ -204,34 +203,34 @@ func (it *item) fail(status *api.Status) {
 	}
 }
 
-// idle: nobody has read the item for long. One that is loading never is (rule
-// K12).
+// idle reports whether the item was not read for MaxIdleMillis. A loading item is
+// never idle (rule K12).
 func (it *item) idle() bool {
 	return it.loadedAt != 0 && it.followers == 0 &&
 		it.cache.now > max(it.accessed, it.loadedAt)+it.cache.maxIdle
 }
 
-// planSweep sees to it that there is a sweep if the item may be idle by then.
+// planSweep schedules a sweep if the item can become idle.
 func (it *item) planSweep() {
 	if c := it.cache; it.own && it.followers == 0 && c.sweepAt == 0 {
 		c.sweepAt = c.now + sweepMillis
 	}
 }
 
-// refused: what was asked for is not going to come.
+// refused reports whether the object will not arrive.
 func refused(s wire.State) bool { return s == wire.Closed || s == wire.Forbidden }
 
-// Look is what is known of an object.
+// Look is what is known about an object.
 type Look struct {
-	// State says how current the rest is, and Status why, where there is a
-	// reason.
+	// State describes how current the other fields are. Status is the reason, if
+	// there is one.
 	State  wire.State
 	Status *api.Status
-	// Known is false while nothing was loaded; what was seen before stays
-	// valid as far as State says.
+	// Known is false until the object was loaded. Fields from an earlier Look
+	// remain valid to the extent that State describes.
 	Known           bool
-	ResourceVersion api.ResourceVersion // everything up to here is in
-	Object          *Object             // nil if there is none; lives until the next call
+	ResourceVersion api.ResourceVersion // everything up to this version is included
+	Object          *Object             // nil if there is none; valid until the next call
 }
 
 func (it *item) look() Look {
@@ -245,7 +244,7 @@ func (it *item) look() Look {
 		case l.State == wire.Connecting && it.floor.ResourceVersion != 0:
 			l.State = wire.Reconnecting
 		case l.State == wire.Live:
-			l.State = wire.Syncing // and behind what was seen before
+			l.State = wire.Syncing // older than what was seen before
 		}
 		return l
 	}
@@ -255,7 +254,7 @@ func (it *item) look() Look {
 	}
 	if fault := it.source.Fault(it.id.Key); fault != nil {
 		l.Status = fault
-		l.Known = l.Object != nil // it exists, and cannot be read
+		l.Known = l.Object != nil // the object exists but cannot be read
 	}
 	return l
 }

@@ -5,7 +5,7 @@ package objcache
 // Debug reports whether references are recorded.
 const Debug = false
 
-// record takes no room and does nothing in this build.
+// record is empty in this build.
 type record struct{}
 
 func (record) add(int64)         {}

@@ -11,8 +11,8 @@ import (
 // Debug reports whether references are recorded.
 const Debug = true
 
-// record remembers when and where each reference was taken. One that is given
-// up is taken to be the newest: they are all alike.
+// record stores when and where each reference was added. Removing one drops the
+// newest record, because references are interchangeable.
 type record struct {
 	taken []taken
 }
@@ -24,7 +24,7 @@ type taken struct {
 
 func (r *record) add(now int64) {
 	stack := make([]uintptr, 16)
-	// Without Callers, this method, refs.add and Cache.Add.
+	// Skip Callers, this method, refs.add and Cache.Add.
 	r.taken = append(r.taken, taken{now, stack[:runtime.Callers(4, stack)]})
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// refs counts references by owner (rule K1), in the order of owners.
+// refs counts references by owner (rule K1), sorted by owner.
 type refs struct {
 	list []ref
 }
@@ -14,14 +14,14 @@ type refs struct {
 type ref struct {
 	owner string
 	count int
-	taken record // by whom, in builds that record it
+	taken record // where each was added, in builds that record it
 }
 
 func (r *refs) find(owner string) int {
 	return slices.IndexFunc(r.list, func(x ref) bool { return x.owner == owner })
 }
 
-// add counts one more and reports whether the owner is new.
+// add adds a reference and reports whether the owner is new.
 func (r *refs) add(owner string, now int64) bool {
 	i := r.find(owner)
 	fresh := i < 0
@@ -39,7 +39,7 @@ func (r *refs) add(owner string, now int64) bool {
 	return fresh
 }
 
-// remove counts one less and reports whether there was one.
+// remove drops a reference and reports whether there was one.
 func (r *refs) remove(owner string) bool {
 	i := r.find(owner)
 	if i < 0 {
@@ -65,12 +65,12 @@ type Holder struct {
 	ID    ID
 	Owner string
 	Count int
-	// Taken says of each reference when and where in the code it was taken,
-	// oldest first. Only in builds with the tag refdebug.
+	// Taken describes when and where each reference was added, oldest first. It
+	// is set only in builds with the tag refdebug.
 	Taken []string
 }
 
-// Holders lists who refers to what, in the order of items and owners.
+// Holders returns all owners of references, sorted by item and owner.
 func (c *Cache) Holders() []Holder {
 	var holders []Holder
 	for _, it := range c.items {

@@ -2,27 +2,27 @@ package objcache
 
 import "slices"
 
-// Registrant is who uses objects, such as a pod. One that was deleted and
-// created anew is another.
+// Registrant is a user of objects, such as a pod. A recreated pod is a different
+// registrant.
 type Registrant struct{ Namespace, Name, UID string }
 
-// Registrations keeps references for registrants that come in versions
-// (rule K14): each version names all objects it uses, and the references of the
-// one before are given up.
+// Registrations manages references for registrants with versions (rule K14). Each
+// version names all objects that it uses and replaces the references of the
+// previous version.
 type Registrations struct {
 	cache *Cache
-	uses  map[Registrant][]ID // of the last version
+	uses  map[Registrant][]ID // by the last version
 }
 
-// NewRegistrations keeps its references in the cache, owned by the registrants'
-// UIDs.
+// NewRegistrations returns Registrations that add references to the cache, owned
+// by the UIDs of the registrants.
 func NewRegistrations(c *Cache) *Registrations {
 	return &Registrations{cache: c, uses: map[Registrant][]ID{}}
 }
 
-// Register takes a reference to each object that the registrant's new version
-// uses, and then gives up those of the version before. In that order, so that
-// an object used by both is never let go. An object named twice counts once.
+// Register adds a reference to each object that the new version uses, and then
+// drops those of the previous version. In this order, an object that both
+// versions use stays loaded. Duplicates in uses count once.
 func (r *Registrations) Register(who Registrant, uses []ID) {
 	var now []ID
 	for _, id := range uses {
@@ -34,7 +34,7 @@ func (r *Registrations) Register(who Registrant, uses []ID) {
 	r.uses[who] = now
 }
 
-// Unregister gives up the references of the last version.
+// Unregister drops the references of the last version.
 func (r *Registrations) Unregister(who Registrant) {
 	r.drop(who)
 	delete(r.uses, who)

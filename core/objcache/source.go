@@ -8,13 +8,13 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// ID names an object: a resource such as "v1/secrets", and the key in it.
+// ID identifies an object by resource, such as "v1/secrets", and key.
 type ID struct {
 	Resource string
 	Key      api.Key
 }
 
-// validate refuses what cannot name an object.
+// validate returns an error if the ID is malformed.
 func (id ID) validate() *api.Status {
 	if _, err := api.ParseResource(id.Resource); err != nil {
 		return api.AsStatus(err)
@@ -30,16 +30,15 @@ func (id ID) validate() *api.Status {
 	return nil
 }
 
-// Object is one version of an object, as a store holds it. Labels, envelope
-// and dictionary belong to whoever handed it out and may change with the next
-// call of the cache.
+// Object is one version of an object in a store. Labels, envelope and dictionary
+// belong to the source and may change with the next call of the cache.
 type Object struct {
 	ResourceVersion api.ResourceVersion
 	Flags           api.Flags
 	Labels          api.Labels
 	Envelope        wire.Envelope
-	Base            api.Body // what the body is the difference from, if it is one
-	Dictionary      []byte   // what the bodies are compressed with
+	Base            api.Body // the base of a delta body
+	Dictionary      []byte   // of the bodies
 }
 
 func (o *Object) clone() *Object {
@@ -54,40 +53,40 @@ func (o *Object) clone() *Object {
 	return &c
 }
 
-// Version is how far a source has come. Versions of different histories, such
-// as those of two clusters, say nothing about each other.
+// Version is a position in a source's history. Versions of different histories,
+// such as those of two clusters, are not comparable.
 type Version struct {
 	History         string
 	ResourceVersion api.ResourceVersion
 }
 
-// behind reports whether w was reached before v in the same history.
+// behind reports whether v is older than w in the same history.
 func (v Version) behind(w Version) bool {
 	return v.History == w.History && v.ResourceVersion < w.ResourceVersion
 }
 
-// Source is a collection that includes the object. The cache asks and never
-// changes it. Sources are compared with ==.
+// Source is a collection that includes the object. The cache only reads it, and
+// compares sources with ==.
 type Source interface {
-	// State says how current the source is, and why, where there is a reason.
+	// State returns how current the source is, and the reason if there is one.
 	State() (wire.State, *api.Status)
-	// Version is what everything up to is in; false before the first full load.
+	// Version returns the version of the source; false before it has loaded.
 	Version() (Version, bool)
-	// Find returns the object, or false when there is none.
+	// Find returns the object, or false if there is none.
 	Find(key api.Key) (Object, bool)
-	// Fault is why the newest version of an object cannot be served, or nil.
+	// Fault returns why the newest version of an object cannot be read, or nil.
 	Fault(key api.Key) *api.Status
 }
 
-// Upstream is what the cache asks of the program around it.
+// Upstream is what the program provides to the cache.
 type Upstream interface {
-	// Covering returns a source that is open for other reasons, loaded, and
-	// certain to have the object if it exists; nil if there is none. Where
-	// there are several it returns current, if that is one of them.
+	// Covering returns a loaded source that is open for other reasons and
+	// includes the object if it exists, or nil. If there are several, it prefers
+	// current.
 	Covering(id ID, current Source) Source
-	// Open starts a list and watch of this object alone. Nothing older than
-	// the floor may be served as the first state.
+	// Open starts a list and watch of this object alone. Its first state must not
+	// be older than floor.
 	Open(id ID, floor Version) Source
-	// Close gives up what Open returned.
+	// Close releases a source that Open returned.
 	Close(Source)
 }

@@ -1,14 +1,14 @@
-// Package view is a live window over a collection: the objects that match a
-// selector, in an order, of which the rows from an offset on are shown.
+// Package view maintains a live window over a collection: the rows from an offset
+// on of all objects that match a selector, in a given order.
 //
-// A [View] sees every change of its collection through Changed, and says what
-// the window looks like now through Patch. It keeps a number for each row that
-// sorts like the row's value, read once per version: a change that leaves it as
-// it is costs no search, and a search compares numbers. After a relist the view
-// sorts anew, because every object may be another.
+// A [View] observes every change of its collection through Changed, and returns
+// the changes of the window from Patch. For each row it keeps a sort key, a
+// number that sorts like the row's value and is computed once per version. A
+// change that preserves the sort key needs no search, and a search compares
+// numbers. After a relist the view sorts again, because every object may have
+// changed.
 //
-// Between two patches any number of changes may have come: a patch is the
-// difference between the window last handed out and the window now, so a view
-// never falls behind, whatever the rate. What leaves rows, total and counts as
-// they are makes no patch.
+// A patch is the difference between the window last returned and the current one,
+// whatever happened in between. A view therefore never falls behind. A change
+// that affects neither rows, total nor counts causes no patch.
 package view

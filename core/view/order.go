@@ -7,18 +7,18 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// order is the total order that a sort specification asks for: a column, a
-// field, "name", "namespace", or nothing for key order, reversed by a "-" in
-// front. Objects that are equal in it are in key order, whichever the direction.
-// A date sorts by age: the youngest first.
+// order is the total order that a sort specification defines: a column, a field,
+// "name", "namespace", or "" for key order. A "-" prefix reverses it. Objects
+// with equal values are in key order in either direction. A date sorts by age,
+// youngest first.
 type order struct {
 	heap *store.Heap
-	// value is what is sorted by, nil for the key alone.
+	// value returns the value to sort by. It is nil for key order.
 	value func(store.Ref) api.Value
-	// fixed: the value follows from the key, so no new version changes it.
+	// fixed means that the value derives from the key and never changes.
 	fixed bool
-	cell  api.Cells // that holds the value, if it does not
-	// reversed has every bit set when large values come first.
+	cell  api.Cells // the cell that contains the value, unless fixed
+	// reversed has all bits set if large values come first.
 	reversed sortKey
 }
 
@@ -53,8 +53,8 @@ func newOrder(heap *store.Heap, schema *api.Schema, sort string) (order, *api.St
 
 func text(s string) api.Value { return api.Value{Kind: api.String, Text: s} }
 
-// key is the sort key of a version. Keys in order mean versions in order; of
-// equal ones exact knows whether their versions have to be compared.
+// key returns the sort key of a version. Different keys define the order. For
+// equal keys, exact reports whether the versions must be compared.
 func (o *order) key(ref store.Ref) sortKey {
 	if o.value == nil {
 		return 0
@@ -62,15 +62,15 @@ func (o *order) key(ref store.Ref) sortKey {
 	return sortKeyOf(o.value(ref)) ^ o.reversed
 }
 
-// isText reports whether a sort key is that of a text.
+// isText reports whether the sort key belongs to a text.
 func (o *order) isText(key sortKey) bool { return (key^o.reversed)>>valueBits == sortKey(api.String) }
 
-// textKey is the sort key of what the text of a version goes on with from a byte.
+// textKey returns the sort key of a version's text from a byte offset on.
 func (o *order) textKey(ref store.Ref, from int) sortKey {
 	return sortKeyOf(text(o.value(ref).Text[from:])) ^ o.reversed
 }
 
-// compare orders two versions by their values: zero when only their keys
+// compare orders two versions by value. Zero means that the keys of the objects
 // decide.
 func (o *order) compare(a, b store.Ref) int {
 	c := o.value(a).Compare(o.value(b))
@@ -80,17 +80,16 @@ func (o *order) compare(a, b store.Ref) int {
 	return c
 }
 
-// same reports whether two versions of an object that have this sort key both
-// are at the same place.
+// same reports whether two versions of an object, which share this sort key, have
+// the same position.
 func (o *order) same(key sortKey, a, b store.Ref) bool {
 	return o.fixed || o.exact(key) || o.compare(a, b) == 0
 }
 
-// exact reports that of versions with this sort key the key decides.
+// exact reports whether versions with this sort key have equal values.
 func (o *order) exact(key sortKey) bool { return o.value == nil || (key ^ o.reversed).exact() }
 
-// valueOf returns how a version's value is read for counting: a column or a
-// field by name.
+// valueOf returns a function that reads the named column or field, for counting.
 func valueOf(heap *store.Heap, schema *api.Schema, name string) (func(store.Ref) string, *api.Status) {
 	if i := schema.Field(name); i >= 0 {
 		return func(ref store.Ref) string { return heap.Envelope(ref).Field(i) }, nil

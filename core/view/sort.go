@@ -5,14 +5,13 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// sort puts objects that come in key order in the order of the view: by the
-// digits of their sort keys, which keeps key order among equals; then, where keys
-// do not say everything, texts by what comes next in them, and anything else by
-// comparison.
+// sort sorts objects, given in key order, into the order of the view. It sorts by
+// the digits of the sort keys, which is stable. Where sort keys are not exact, it
+// sorts texts by their next bytes and other values by comparison.
 func (v *View) sort(ids []store.ID) { v.sortFrom(make([]store.ID, len(ids)), ids, 0) }
 
-// sortFrom does so for objects whose keys say how their texts go on from a byte.
-// The scratch is as long as the objects are many.
+// sortFrom sorts objects whose sort keys describe their texts from a byte offset
+// on. scratch has the length of ids.
 func (v *View) sortFrom(scratch, ids []store.ID, from int) {
 	var all, differ sortKey
 	for i, id := range ids {
@@ -30,7 +29,7 @@ func (v *View) sortFrom(scratch, ids []store.ID, from int) {
 	v.sortRuns(scratch, ids, from)
 }
 
-// sortByDigit is one pass of a radix sort, from one slice to the other.
+// sortByDigit is one pass of a radix sort.
 func (v *View) sortByDigit(to, from []store.ID, shift int) {
 	var next [256]int
 	for _, id := range from {
@@ -48,8 +47,8 @@ func (v *View) sortByDigit(to, from []store.ID, shift int) {
 	}
 }
 
-// fewRows are sorted by comparison, which for more takes longer than to take
-// their texts apart.
+// fewRows is the number of rows up to which comparison is faster than sorting by
+// the next bytes.
 const fewRows = 32
 
 func (v *View) sortRuns(scratch, ids []store.ID, from int) {
@@ -72,7 +71,8 @@ func (v *View) sortRuns(scratch, ids []store.ID, from int) {
 	}
 }
 
-// sortRest sorts objects of one sort key by how their texts go on from a byte.
+// sortRest sorts objects with equal sort keys by their texts from a byte offset
+// on.
 func (v *View) sortRest(scratch, ids []store.ID, from int) {
 	key, state := v.keys[ids[0]], v.cacher.State()
 	for _, id := range ids {

@@ -6,19 +6,19 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// sortKey is the beginning of a value as one number, which compares as values
-// do and far cheaper: a view sorts by these and looks into versions only where
-// two are equal. From the top: three bits for the kind, 61 for the value. Of a
-// number those are its size about the middle, as long as it fits; of a string
-// the first seven bytes and then its length up to eight.
+// sortKey is a prefix of a value as a number that compares like the value, but
+// faster. A view reads versions only where two sort keys are equal. The top three
+// bits are the kind, the other 61 the value. For a number they are its value,
+// clamped and offset. For a string they are the first seven bytes and the length,
+// up to eight.
 type sortKey uint64
 
 const (
 	valueBits = 61
 	middle    = 1 << (valueBits - 1)
 	textShift = valueBits - 56
-	textBytes = 7 // of a text that a key has
-	longText  = 8 // stands for every length beyond those
+	textBytes = 7 // bytes of a text in the key
+	longText  = 8 // represents all greater lengths
 )
 
 func sortKeyOf(v api.Value) sortKey {
@@ -34,7 +34,7 @@ func sortKeyOf(v api.Value) sortKey {
 	return key | sortKey(min(max(v.Int, -middle), middle-1)+middle)
 }
 
-// exact reports that only equal values have this key.
+// exact reports whether only equal values have this key.
 func (k sortKey) exact() bool {
 	value := k & (1<<valueBits - 1)
 	switch api.ValueKind(k >> valueBits) {
@@ -56,15 +56,15 @@ func textKey(s string) sortKey {
 	return key | sortKey(min(len(s), longText))
 }
 
-// floatKey is the top of the bits of a float, arranged so that they order as
-// the floats do: negative ones have all bits turned, the others the sign. Both
-// zeros are one value, and NaN, whatever its bits, comes before all others.
+// floatKey returns the top bits of a float, transformed so that they sort like
+// floats: all bits of negative numbers are inverted, and the sign bit of the
+// others. Both zeros are equal, and every NaN sorts first.
 func floatKey(f float64) sortKey {
 	if f != f {
 		return 0
 	}
 	if f == 0 {
-		f = 0 // the sign goes
+		f = 0 // clears the sign
 	}
 	bits := math.Float64bits(f)
 	if bits>>63 != 0 {

@@ -20,23 +20,23 @@ type View struct {
 	cacher  *cacher.Cacher
 	heap    *store.Heap
 	filter  *watcher.Filter
-	all     bool // objects pass the filter
+	all     bool // every object passes the filter
 	order   order
 	rows    store.Ordered
-	keys    []sortKey // by object, of those that are in rows
+	keys    []sortKey // by object, for those in rows
 	offset  uint32
 	limit   uint32
-	countBy func(store.Ref) string // nil for none
+	countBy func(store.Ref) string // nil if rows are not counted
 	counts  map[string]*uint64
 	shown   window
-	// changed: there is news besides the rows of the window. touched: those may
-	// be others, or other versions, which they show when they are asked for.
+	// changed means that a patch is needed even if the window's rows are equal.
+	// touched means that the rows may differ, which Patch checks.
 	changed, touched bool
 	detach           func()
 }
 
-// New opens a view on a collection whose schema is known, or says what is wrong
-// with the query. The strings of the query are copied where they are kept.
+// New opens a view on a collection with a known schema, or returns why the query
+// is invalid. It copies the strings that it keeps.
 func New(c *cacher.Cacher, q *wire.OpenView) (*View, *api.Status) {
 	if status := checkLimit(q.Limit); status != nil {
 		return nil, status
@@ -73,7 +73,7 @@ func checkLimit(limit uint32) *api.Status {
 	return nil
 }
 
-// load sorts what is there at once, which is cheaper than row by row.
+// load sorts all objects at once, which is faster than inserting them one by one.
 func (v *View) load() {
 	v.keys, v.counts = v.keys[:0], map[string]*uint64{}
 	state := v.cacher.State()
@@ -108,8 +108,8 @@ func (v *View) Replaced() {
 	v.touched = true
 }
 
-// Changed implements cacher.Observer. Most changes leave a row where it is, and
-// then cost a comparison of sort keys.
+// Changed implements cacher.Observer. Most changes do not move a row and cost one
+// comparison of sort keys.
 func (v *View) Changed(id store.ID, e *history.Event) {
 	kind, ok := api.Modified, true
 	if e.Current == 0 || e.Previous == 0 || !v.all {
@@ -154,9 +154,9 @@ func (v *View) insert(id store.ID, ref store.Ref, key sortKey) {
 
 func (v *View) remove(id store.ID, ref store.Ref) { v.rows.Remove(id, v.before(id, ref)) }
 
-// before tells the rows in front of the object's place from those behind it,
-// where ref is the version that its sort key is of. The state has another
-// version of it, or none, by the time that a row is to go.
+// before returns a function that reports whether a row precedes the object, where
+// ref is the version that its sort key belongs to. When a row is removed, the
+// state has another version of the object, or none.
 func (v *View) before(id store.ID, ref store.Ref) func(store.ID) bool {
 	key, state := v.keys[id], v.cacher.State()
 	exact := v.order.exact(key)
@@ -207,9 +207,9 @@ func (v *View) Move(offset, limit uint32) *api.Status {
 	return nil
 }
 
-// Adopt takes over the rows that another view of the same collection has shown,
-// so that the next patch edits them. Without them, as after a change of heaps, the
-// next patch resets the window. Adopt closes the other view.
+// Adopt takes over the rows last sent by another view of the same collection, so
+// that the next patch edits them. If the heap has changed, the next patch resets
+// the window instead. Adopt closes the other view.
 func (v *View) Adopt(old *View) {
 	if old.heap == v.heap {
 		v.shown, old.shown = old.shown, window{heap: old.heap}
@@ -223,10 +223,9 @@ func (v *View) Close() {
 	v.shown.clear()
 }
 
-// Patch fills f with the difference between the window last handed out and the
-// window now, or reports that there is none: rows beyond the window may have other
-// versions then. The frame aliases the heap and the
-// view's scratch: append it before anything changes.
+// Patch sets f to the difference between the window last returned and the current
+// one. It returns false if there is none. The frame aliases the heap and buffers
+// of the view: append it before anything changes.
 func (v *View) Patch(f *wire.ViewPatch) bool {
 	if !v.changed && !v.touched {
 		return false

@@ -8,21 +8,22 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// window is the rows that the program was last shown. It holds one count of each
-// version, so that a version seen again is known to be the same.
+// window is the rows last sent to the program. It holds a reference to each
+// version, so an unchanged version is recognized by its Ref.
 type window struct {
 	heap  *store.Heap
 	rows  []shownRow
-	spare []shownRow // the rows before, to be used again
-	// shown: the program has these rows, so that the next patch can edit them.
+	spare []shownRow // the previous rows, for reuse
+	// shown means that the program has these rows, so the next patch can edit
+	// them.
 	shown bool
 
-	// Scratch of edits.
-	at      map[store.ID]int32 // where in rows an object is
-	to      []int32            // where in the next window a row goes
-	from    []int32            // where a row of the next window was
+	// Buffers for edits.
+	at      map[store.ID]int32 // index in rows by object
+	to      []int32            // by row: index in the next window
+	from    []int32            // by row of the next window: index in rows
 	items   []wire.Item
-	inserts []int // how many of items each edit has
+	inserts []int // by edit: number of its items
 	text    []byte
 }
 
@@ -31,16 +32,16 @@ type shownRow struct {
 	ref store.Ref
 }
 
-// nowhere is the place of a row that is in one of two windows only.
+// nowhere is the index of a row that is in only one of the two windows.
 const nowhere = -1
 
-// same reports that the program has been shown these very versions.
+// same reports whether the rows are exactly those last sent.
 func (w *window) same(rows []shownRow) bool {
 	return w.shown && slices.EqualFunc(w.rows, rows, func(a, b shownRow) bool { return a.ref == b.ref })
 }
 
-// move makes next the rows of the window, and writes to f what that changes for
-// the program. The edits alias the heap and the scratch.
+// move replaces the rows of the window by next, and sets f to the difference. The
+// edits alias the heap and the buffers.
 func (w *window) move(next []shownRow, f *wire.ViewPatch) {
 	f.Reset, f.Edits = !w.shown, f.Edits[:0]
 	if f.Reset {
@@ -79,9 +80,9 @@ func places(s []int32, n int) []int32 {
 	return s
 }
 
-// edit goes through both windows from the top. Where their rows differ, it removes
-// the old row or inserts the new one, whichever leads sooner to rows that stay; of
-// a row that moved, the other place follows from that. It keeps the rows between.
+// edit walks through both windows from the top. Where the rows differ, it removes
+// the old row or inserts the new one, whichever reaches a common row sooner.
+// Common rows are kept; a moved row is removed and inserted.
 func (w *window) edit(next []shownRow, f *wire.ViewPatch) {
 	w.items, w.inserts, w.text = w.items[:0], w.inserts[:0], w.text[:0]
 	var kept uint32
@@ -122,7 +123,8 @@ func (w *window) edit(next []shownRow, f *wire.ViewPatch) {
 	}
 }
 
-// locate fills at, unless every row is where it was, as it is most of the time.
+// locate fills at, unless all rows have the same index in both windows, which is
+// the common case.
 func (w *window) locate(next []shownRow) {
 	clear(w.at)
 	if slices.EqualFunc(w.rows, next, func(a, b shownRow) bool { return a.id == b.id }) {
@@ -136,19 +138,20 @@ func (w *window) locate(next []shownRow) {
 	}
 }
 
-// sameObject: the number of an object that is gone may be another's now.
+// sameObject reports whether two versions belong to the same object. Equal IDs do
+// not suffice, because IDs are reused.
 func (w *window) sameObject(a, b store.Ref) bool { return a == b || w.heap.Key(a) == w.heap.Key(b) }
 
-// renumber finds the rows' objects in another state. Those that are not in it
-// get the number that nothing has.
+// renumber updates the IDs of the rows after the state was replaced. Missing
+// objects get the zero ID.
 func (w *window) renumber(state *store.Store) {
 	for i := range w.rows {
 		w.rows[i].id = state.Find(w.heap.Key(w.rows[i].ref))
 	}
 }
 
-// item is a version without its body; the envelope is in the scratch until the
-// next move.
+// item returns a version without its body. The envelope is valid until the next
+// move.
 func (w *window) item(ref store.Ref) wire.Item {
 	at := len(w.text)
 	w.text = w.heap.Envelope(ref).AppendWithBody(w.text, api.Body{})
