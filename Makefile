@@ -56,7 +56,7 @@ packaging: js/dist/index.js js/packaging/node_modules ## Install the packed npm 
 flakes: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## Run each package and test file COUNT times (default 20) beside LOAD busy processes (default 2), all or PKGS='./host/server js/build/test/wire.test.js', and list the tests that failed
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum -flakes -count $(COUNT) -load $(LOAD) $(PKGS)
 
-lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript, the import rules, licenses, known vulnerabilities (if their databases can be reached) and the size of the module
+lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript, the import rules, links of documents, licenses, known vulnerabilities (if their databases can be reached) and the size of the module
 	@out=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofmt would change:"; echo "$$out"; exit 1; }
 	go vet ./...
 	go -C host/conformance vet ./selectors
@@ -69,6 +69,7 @@ lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript,
 	js/node_modules/.bin/tsc --noEmit -p examples/edge
 	js/node_modules/.bin/tsc --noEmit -p examples/react
 	go test -run 'Imports' ./core
+	go test ./host/internal/links
 	go run ./host/internal/dependencies
 	@go run ./host/internal/bench -only P7 -check
 
