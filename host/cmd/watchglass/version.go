@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -23,27 +25,48 @@ func newVersionCommand() *cobra.Command {
 	}
 }
 
-func versionDetails() string {
-	return fmt.Sprintf("%s (%s, %s/%s)", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+func versionDetails() string { return describeVersion(version, buildInfo()) }
+
+func versionText() string { return chooseVersion(version, buildInfo()) }
+
+func buildInfo() *debug.BuildInfo {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info
+	}
+	return &debug.BuildInfo{GoVersion: runtime.Version()}
 }
 
-// versionText is what the linker said, or what the build knows of the module
-// or of the commit.
-func versionText() string {
-	if version != "" {
-		return version
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
+// chooseVersion returns the linker's version, or that of the module, which go install
+// knows, or the commit.
+func chooseVersion(linked string, info *debug.BuildInfo) string {
+	if linked != "" {
+		return linked
 	}
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
 	}
+	return cmp.Or(setting(info, "vcs.revision"), "dev")
+}
+
+// describeVersion returns the version, commit, Go version and platform of a program.
+func describeVersion(linked string, info *debug.BuildInfo) string {
+	var details []string
+	if commit := setting(info, "vcs.revision"); commit != "" {
+		if setting(info, "vcs.modified") == "true" {
+			commit += " with changes"
+		}
+		details = append(details, "commit "+commit)
+	}
+	details = append(details, info.GoVersion, runtime.GOOS+"/"+runtime.GOARCH)
+	return chooseVersion(linked, info) + " (" + strings.Join(details, ", ") + ")"
+}
+
+// setting returns a setting of the build, or "" if it is not known.
+func setting(info *debug.BuildInfo, key string) string {
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
+		if s.Key == key {
 			return s.Value
 		}
 	}
-	return "dev"
+	return ""
 }
