@@ -132,7 +132,7 @@ image: $(EMBEDDED) $(PAGE) ## Build the container image for amd64 and arm64 with
 	rm -rf $(BUILD)/image
 	go -C $(RELEASE) run . -image -C $(CURDIR) -version '$(VERSION)' -out $(CURDIR)/$(BUILD)/image
 
-test-release: ## Make a release of the current commit in a copy, and install each part of it offline
+test-release: js/node_modules ## Make a release of the current commit in a copy, and install each part of it offline
 	go -C $(RELEASE) test -count=1 -timeout 30m ./e2e
 
 ##@ Parts

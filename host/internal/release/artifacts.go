@@ -58,7 +58,7 @@ func (r repository) binary(ctx context.Context, p platform, version, dir string)
 	}
 	b := binary{p, filepath.Join(dir, p.os+"_"+p.arch, name)}
 	env := append(hermetic(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch)
-	return b, r.build(ctx, env, "go", "build", "-trimpath", "-ldflags", "-s -w -X main.version="+version, "-o", b.path, "./host/cmd/watchglass")
+	return b, r.build(ctx, env, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w -X main.version="+version, "-o", b.path, "./host/cmd/watchglass")
 }
 
 // archive writes the archive of a binary, in the format usual for its platform.

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"io"
+	"log"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 	"github.com/stretchr/testify/require"
 
@@ -56,4 +60,15 @@ func TestTheImageHasTwoArchitecturesAndAReproducibleDigest(t *testing.T) {
 	second, err := checksum(again)
 	require.NoError(t, err)
 	require.Equal(t, first, second)
+}
+
+func TestTheImageIsPushedUnderItsDigest(t *testing.T) {
+	path, digest := buildImage(t, newProject(t))
+	registry := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	defer registry.Close()
+	layout := t.TempDir()
+	shell(t, layout, "tar -xf "+path)
+	ref := strings.TrimPrefix(registry.URL, "http://") + "/watchglass:dev"
+	shell(t, ".", "go tool crane push "+layout+" "+ref)
+	require.Equal(t, digest+"\n", shell(t, ".", "go tool crane digest "+ref))
 }

@@ -76,7 +76,9 @@ func (r repository) in(dir string) *repository {
 }
 
 // hermetic is the environment of commands whose output must not depend on the caller.
-func hermetic() []string { return []string{"GOFLAGS=", "GOWORK=off", "GOEXPERIMENT="} }
+// The module and the page do not contain the commit, so that they change only with
+// their sources.
+func hermetic() []string { return []string{"GOFLAGS=-buildvcs=false", "GOWORK=off", "GOEXPERIMENT="} }
 
 // tag commits the products and the version on top of the current commit, tags that, and
 // returns its time.

@@ -36,11 +36,25 @@ func TestWorkflowsPinActionsByDigest(t *testing.T) {
 	}
 }
 
+// TestWorkflowsOnlyRead allows more to one job: that which releases.
 func TestWorkflowsOnlyRead(t *testing.T) {
-	permissions := regexp.MustCompile(`(?m)^ *permissions:.*\n(?: +.*\n)*`)
+	permissions := regexp.MustCompile(`(?m)^( *)permissions:.*\n(?:  +[a-z-]+: [a-z]+(?: #.*)?\n)*`)
 	for file, text := range workflows(t) {
-		require.Equal(t, []string{"permissions:\n  contents: read\n"}, permissions.FindAllString(text, -1), file)
+		want := []string{"permissions:\n  contents: read\n"}
+		if file == "release.yml" {
+			want = append(want, `    permissions:
+      contents: write # the tag and the release
+      id-token: write # keyless signatures and npm provenance
+      packages: write # the image
+`)
+		}
+		require.Equal(t, want, permissions.FindAllString(text, -1), file)
 	}
+}
+
+// TestReleasesAreMadeByHand keeps pushes and pull requests away from the job that may write.
+func TestReleasesAreMadeByHand(t *testing.T) {
+	require.Regexp(t, `(?m)^on:\n  workflow_dispatch:\n(    .*\n)+\n`, workflows(t)["release.yml"])
 }
 
 func TestWorkflowsRunTargetsOfTheMakefile(t *testing.T) {

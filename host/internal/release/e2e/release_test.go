@@ -31,7 +31,8 @@ const (
 
 // released is a release of the current commit.
 type released struct {
-	copy string // the repository with the tag
+	root string // the repository
+	copy string // a copy of it, with the tag
 	out  string // the files
 }
 
@@ -60,7 +61,7 @@ func TestARelease(t *testing.T) {
 func newRelease(t *testing.T) released {
 	t.Helper()
 	root := strings.TrimSpace(command(t, ".", nil, "git", "rev-parse", "--show-toplevel"))
-	r := released{filepath.Join(t.TempDir(), "copy"), filepath.Join(t.TempDir(), "out")}
+	r := released{root, filepath.Join(t.TempDir(), "copy"), filepath.Join(t.TempDir(), "out")}
 	command(t, ".", nil, "git", "clone", "--quiet", "--shared", root, r.copy)
 	command(t, "..", []string{"npm_config_prefer_offline=true"}, "go", "run", ".", "-C", r.copy, "-version", version, "-out", r.out,
 		"-platforms", runtime.GOOS+"/"+runtime.GOARCH)
@@ -96,11 +97,12 @@ func (r released) image(t *testing.T) {
 	require.Contains(t, get(t, "http://"+address+"/"), `<script type="module"`, "the dashboard")
 }
 
-// npm installs the tarball alone, and lets a program of a user count the pods of a demo.
+// npm installs the tarball and its optional peer, and lets a program of a user count the pods of a demo.
 func (r released) npm(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"type": "module"}`), 0o600))
-	command(t, dir, nil, "npm", "install", "--offline", "--no-audit", "--no-fund", filepath.Join(r.out, "watchglass-"+strings.TrimPrefix(version, "v")+".tgz"))
+	command(t, dir, nil, "npm", "install", "--offline", "--no-audit", "--no-fund",
+		filepath.Join(r.out, "watchglass-"+strings.TrimPrefix(version, "v")+".tgz"), filepath.Join(r.root, "js/node_modules/ws"))
 	const program = `
 import { connect } from "watchglass";
 import { readFile } from "node:fs/promises";
