@@ -2,23 +2,24 @@ package direct
 
 import "github.com/watchglass/watchglass/core/api"
 
-// identityPath is what tells who the cluster is.
+// identityPath is the object whose uid identifies the cluster.
 const identityPath = "/api/v1/namespaces/kube-system"
 
-// maxHeld bounds what is kept of a watch whose cluster is not confirmed. When there
-// is more, a new list takes less.
+// maxHeld limits the data of a watch that waits for confirmation of the cluster's
+// identity. Beyond it, a new list is cheaper.
 const maxHeld = 16 << 20
 
 func (r *request) identifies() bool { return r.about == identity || r.about == confirmation }
 
-// askAgain asks who the cluster is after an answer has come, or begun. If it is
-// still the same, so was the one that the answer is of. What is held until then
-// would otherwise be added to the state of another.
+// askAgain requests the identity of the cluster again after the start of a
+// response. If the identity is unchanged, the response is from the same cluster.
+// Until then the data is held back, so that it is not added to the state of a
+// different cluster.
 func (f *Feed) askAgain() {
 	f.confirm = request{about: confirmation, stream: f.cfg.Fetch(identityPath)}
 }
 
-// confirmed takes the answer to that.
+// confirmed handles the response to askAgain.
 func (f *Feed) confirmed(r *request) {
 	name, err := f.named(r)
 	switch {
@@ -29,13 +30,13 @@ func (f *Feed) confirmed(r *request) {
 	case f.state != 0:
 		rv := f.state
 		f.state = 0
-		f.takeList(rv) // the watch after it may yet go elsewhere
+		f.takeList(rv) // the following watch may still reach a different cluster
 	default:
 		f.release()
 	}
 }
 
-// release hands on what was held of the watch.
+// release processes the data that was held back.
 func (f *Feed) release() {
 	stream, held, ended := f.request.stream, f.held, f.ended
 	f.unconfirmed, f.held, f.ended = false, nil, false

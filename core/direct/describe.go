@@ -9,9 +9,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// named reads from the answer to who the cluster is its name: the uid of its
-// kube-system namespace, as the source that a connector has for Kubernetes names
-// it. Where that may not be read the address has to do.
+// named returns the identity of the cluster, derived from the uid of its
+// kube-system namespace like that of a connector. If the namespace is not
+// readable, the identity is the address.
 func (f *Feed) named(r *request) (string, error) {
 	if r.code == 200 {
 		d, err := envelope.ParseDocument(r.body)
@@ -25,7 +25,7 @@ func (f *Feed) named(r *request) (string, error) {
 	return "kube-" + f.cfg.Cluster, nil
 }
 
-// identified takes the answer to who the cluster is.
+// identified handles the response with the cluster's identity.
 func (f *Feed) identified(r *request) {
 	name, err := f.named(r)
 	if err != nil {
@@ -33,7 +33,7 @@ func (f *Feed) identified(r *request) {
 		return
 	}
 	if f.source != "" && f.source != name {
-		f.from, f.at, f.floor = 0, 0, 0 // versions of another history
+		f.from, f.at, f.floor = 0, 0, 0 // versions of a different history
 	}
 	f.source = name
 	switch known := catalog.Find(f.cfg.Resource); {
@@ -46,7 +46,7 @@ func (f *Feed) identified(r *request) {
 	}
 }
 
-// discovered takes what the server has to say of the resources of the group.
+// discovered handles the discovery response for the resource's group.
 func (f *Feed) discovered(r *request) {
 	d, err := envelope.ParseDocument(r.body)
 	if err != nil {
@@ -68,7 +68,7 @@ func (f *Feed) discovered(r *request) {
 	f.fail(r, api.NotFound("the server has no resource "+f.cfg.Resource.String()))
 }
 
-// isKind reports whether a text can be a kind, and stand in JSON as it is.
+// isKind reports whether a text is a valid kind, which needs no escaping in JSON.
 func isKind(text string) bool {
 	for i := range len(text) {
 		if c := text[i] | 0x20; (c < 'a' || c > 'z') && (text[i] < '0' || text[i] > '9') && text[i] != '-' {
@@ -78,8 +78,7 @@ func isKind(text string) bool {
 	return text != ""
 }
 
-// layout is how the objects of a resource are described that is known, at least
-// by its kind.
+// layout returns the schema for a resource, given at least its kind and scope.
 func (f *Feed) layout(known *api.Schema) *api.Schema {
 	s := &api.Schema{
 		Resource: f.cfg.Resource, Kind: known.Kind, Namespaced: known.Namespaced, Fields: known.Fields, Columns: f.cfg.Columns,
@@ -99,8 +98,7 @@ func (f *Feed) layout(known *api.Schema) *api.Schema {
 	return s
 }
 
-// describe hands the description on, and goes on from the version that is here
-// or with a new list.
+// describe sends the schema, and then resumes or lists.
 func (f *Feed) describe(schema *api.Schema) {
 	if f.schema == nil {
 		scanned := *schema

@@ -1,42 +1,47 @@
-// Package direct reads a collection from a Kubernetes API, where there is no
-// connector: list and watch by the rules of the client loop, without I/O.
+// Package direct reads a collection from a Kubernetes API without a connector. It
+// lists and watches by the rules of the client loop, without I/O.
 //
-// A [Feed] stands where a connector would. The reflector of the collection
-// subscribes; the feed answers with the state, or goes on from the version that
-// is here, and says how far it has got. It asks for requests by path, and is told
-// of each its head, its body in pieces of any size, and its end. The objects are
-// scanned where they lie in those pieces, and kept as the JSON that came, less
-// what package envelope leaves out.
+// A [Feed] takes the place of a connector. The reflector of the collection
+// subscribes, and the feed sends the state, or changes after the given version,
+// and progress. It requests HTTP paths, and receives for each response its status
+// code, its body in pieces of any size, and its end. It scans the objects in
+// place and keeps their JSON, except for the parts that package envelope removes.
 //
-// # How a subscription goes
+// # The course of a subscription
 //
-// First the cluster is asked who it is, and of a resource that is in no catalog
-// what it looks like. The state comes as a watch that begins with it (rule R4); a
-// server that refuses that, sends something else than initial events, ends them or never
-// marks their end, is asked for a classic list instead, now and from then on, and
-// when a continue token expires under way, for one without pages (rule R3). The
-// first state is a consistent read; a later one must not be older than what was
-// seen, so that nothing goes back in time, nor than what a consistent read says just
-// before is the newest version, since the end of a list says that nothing is missing.
-// Between two requests another cluster may come to the address, and nothing in an
-// answer says whose it is: when the first watch has begun, or one after a pause, and
-// when a list is to follow an older state, the cluster is asked once more who it is,
-// and what came is held until it has said so.
+// First the feed requests the identity of the cluster, and discovery for a
+// resource that is not in the catalog. It then requests the state as a watch with
+// initial events (rule R4). If the server rejects that, sends other events, or
+// never marks the end of the initial events, the feed uses a classic list from
+// then on. If a continue token expires, it lists without pages (rule R3).
 //
-// Changes come from watches that follow one another, each from the last version
-// seen (rules R5 to R8). They are short: before its end a server sends a bookmark.
-// Beside each, one consistent read asks for the newest version that there is, which
-// a server that has lost its storage cannot answer. Progress is reported when the
-// watch has got that far, and not because it brings changes or has ended: behind one
-// address there may be several servers, and the one that answered the read not be
-// the one that was watched, which may lag behind.
+// The first state is a consistent read. A later one must be at least as new as
+// the last version seen, so that nothing goes back in time. It must also be at
+// least as new as a consistent read directly before it, because the end of a list
+// promises that nothing is missing.
 //
-// A version may be of several objects, so it counts as whole, and can be gone on
-// from, only when a later one has come, a bookmark, or the end of the watch.
+// Between two requests, a different cluster may become reachable at the address,
+// and responses do not identify their cluster. The feed therefore requests the
+// identity again at the start of the first watch, of a watch after a pause, and
+// when a list replaces an older state. It holds the data back until the identity
+// is confirmed.
 //
-// Everything that goes wrong ends the subscription with a status. The reflector
-// knows what to do: 410 lists anew, 429 waits as long as asked, missing rights
-// are asked for again now and then, the rest backs off (rules R9, R10). A server
-// whose watch has failed inside for half a minute is listed anew. While nothing
-// works, the collection says that it is reconnecting, and then stale.
+// Changes arrive from consecutive watches, each from the last version seen (rules
+// R5 to R8). The watches are short, because a server sends a bookmark before the
+// end. Beside each watch, the feed requests the newest version with a consistent
+// read, which a server without access to its storage cannot answer. It reports
+// progress when the watch has reached that version. Changes or the end of a watch
+// alone are no progress: behind one address there may be several servers, and the
+// watched one may lag.
+//
+// Several objects may share a version. A version therefore counts as complete,
+// and as a version to resume from, only after a later version, a bookmark, or the
+// end of the watch.
+//
+// Every failure ends the subscription with a status, and the reflector decides
+// how to continue: it relists after a 410, waits as requested after a 429,
+// retries slowly without authorization, and backs off otherwise (rules R9, R10).
+// If the watch of a server fails internally for half a minute, the feed requests
+// a relist. Meanwhile the collection reports that it is reconnecting, and later
+// stale.
 package direct

@@ -8,74 +8,74 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Config says what to read, and how to ask for it.
+// Config configures a feed.
 type Config struct {
 	Resource      api.Resource
 	Namespace     string
 	LabelSelector string
 	FieldSelector string
 	MetadataOnly  bool
-	// Columns of the objects; none stand for the usual ones.
+	// Columns are the columns of the objects; none means the defaults.
 	Columns []api.Column
-	// Cluster names the history of a cluster that does not say who it is.
+	// Cluster identifies a cluster whose identity is not readable.
 	Cluster string
-	// Describe hands the description of the objects on. False means that they
-	// were described differently: the subscription has ended then.
+	// Describe receives the schema. It returns false if the collection has
+	// objects with a different layout; the subscription has then ended.
 	Describe func(*wire.Schema) bool
-	// Fetch asks for a GET of a path and returns a number for its answer, never
-	// zero. Cancel abandons it.
+	// Fetch starts a GET of a path and returns a nonzero number for its response.
+	// Cancel cancels it.
 	Fetch  func(path string) (stream uint32)
 	Cancel func(stream uint32)
 }
 
-// Feed answers the subscriptions of one collection, one at a time.
+// Feed serves the subscriptions of one collection, one at a time.
 type Feed struct {
 	cfg       Config
 	reflector *reflector.Reflector
 	now       int64
 	scanner   *envelope.Scanner
-	schema    *api.Schema // nil before the first subscription has got that far
+	schema    *api.Schema // nil until discovered
 
-	// Of the present subscription:
-	from    api.ResourceVersion // where it goes on, zero for a new list
-	source  string              // that version's history
-	floor   api.ResourceVersion // no list may be older
-	at      api.ResourceVersion // the newest version handed over
-	whole   api.ResourceVersion // everything up to there was: of at there may be more
-	request request             // the one under way
-	probe   request             // the one beside it, for the newest version
-	confirm request             // another, for who the cluster is
+	// State of the current subscription:
+	from    api.ResourceVersion // version to resume from; zero for a list
+	source  string              // the history of that version
+	floor   api.ResourceVersion // minimum version of a list
+	at      api.ResourceVersion // newest version sent to the reflector
+	whole   api.ResourceVersion // newest complete version; further objects of version at may follow
+	request request             // the current list or watch
+	probe   request             // the concurrent request for the newest version
+	confirm request             // the concurrent request for the cluster's identity
 	lines   splitter
 	items   items
-	// newestItems are those of the probe.
+	// newestItems is the list in the response of probe.
 	newestItems items
-	listing     bool                // the list has begun
-	sure        bool                // the server said how far it is
-	target      api.ResourceVersion // and that is how far
-	asked       api.ResourceVersion // how far we were when it was asked
-	events      int                 // of the present watch
-	begun       int64               // when that was asked for
-	unconfirmed bool                // that may have gone to another cluster
-	held        []byte              // of its answer, until that is known
-	ended       bool                // and it has ended in order
-	state       api.ResourceVersion // of a list that is complete and held likewise
+	listing     bool                // the list has started
+	sure        bool                // target is known
+	target      api.ResourceVersion // newest version of the server
+	asked       api.ResourceVersion // our version when target was requested
+	events      int                 // events of the current watch
+	begun       int64               // when the watch was requested
+	unconfirmed bool                // the watch may be from a different cluster
+	held        []byte              // data of the watch until it is confirmed
+	ended       bool                // the unconfirmed watch has ended normally
+	state       api.ResourceVersion // version of a complete but unconfirmed list
 
-	// What is remembered from one to the next:
-	classic  bool  // the server does not begin watches with the state, or not with all of it
+	// State that outlives a subscription:
+	classic  bool  // the server does not support watches with initial events
 	unpaged  bool  // a continue token expired
-	failing  int64 // since when there have been nothing but internal errors
-	listedAt int64 // when the last list was complete
+	failing  int64 // start of an uninterrupted sequence of internal errors
+	listedAt int64 // time of the last complete list
 	envelope wire.Envelope
 
-	// PassedOver counts the events that were not of the resource (rule R6).
+	// PassedOver counts skipped events of other resources (rule R6).
 	PassedOver int
 }
 
-// New returns a feed that is not subscribed to. The columns must be known to be
-// such that envelope.NewScanner accepts them.
+// New returns a feed without a subscription. envelope.NewScanner must accept the
+// columns.
 func New(cfg Config) *Feed { return &Feed{cfg: cfg} }
 
-// Subscribe begins a subscription of a reflector, in place of the last.
+// Subscribe starts a subscription of a reflector and ends the previous one.
 func (f *Feed) Subscribe(r *reflector.Reflector, s *wire.Subscribe) {
 	f.Unsubscribe()
 	f.reflector = r
@@ -88,11 +88,11 @@ func (f *Feed) Subscribe(r *reflector.Reflector, s *wire.Subscribe) {
 	f.ask(identity, identityPath)
 }
 
-// Unsubscribe ends it.
+// Unsubscribe ends the subscription.
 func (f *Feed) Unsubscribe() {
 	if f.request.about == initialEvents && f.request.code == 200 {
-		// It took too long: a server that does not know the option sends the
-		// state, or nothing, and never the mark.
+		// The initial events took too long. A server that ignores the option
+		// sends the state, or nothing, but never the end mark.
 		f.classic = true
 	}
 	f.drop(&f.request)
@@ -102,26 +102,26 @@ func (f *Feed) Unsubscribe() {
 	f.held, f.ended, f.state = nil, false, 0
 }
 
-// Tick tells the time.
+// Tick sets the time.
 func (f *Feed) Tick(now int64) { f.now = now }
 
 // end ends the subscription with a status.
 func (f *Feed) end(status *api.Status) {
 	r := f.reflector
-	f.request.code = 0 // what became of it is known
+	f.request.code = 0 // the outcome of the request is known
 	f.Unsubscribe()
 	r.Ended(f.judge(status))
 }
 
-// retryWindow is how long internal errors are answered with another watch from
-// the same version (rules C4, R9).
+// retryWindow is how long a watch is retried from the same version after internal
+// errors (rules C4, R9).
 const retryWindow = 30_000
 
-// reasonStorageRead is the server's word for stored bytes it cannot decode.
+// reasonStorageRead is the server's reason for stored data that it cannot decode.
 const reasonStorageRead api.Reason = "StorageReadError"
 
-// judge makes a 410 of an error that only a new list can end, and of a 410 that
-// no list can end an error to wait for.
+// judge converts an error that requires a relist into a 410, and a 410 directly
+// after a list into an error that is retried.
 func (f *Feed) judge(status *api.Status) *api.Status {
 	justListed := f.listedAt != 0 && f.now-f.listedAt < veryShort
 	switch {
@@ -143,14 +143,14 @@ func (f *Feed) judge(status *api.Status) *api.Status {
 	return api.Expired("list " + f.cfg.Resource.String() + " anew: " + status.Message)
 }
 
-// object is one that a list or a watch brought.
+// object is an object from a list or a watch.
 type object struct {
 	put     cacher.Put
 	key     api.Key
-	foreign bool // it is of another kind, such as a Table
+	foreign bool // of another kind, such as Table
 }
 
-// read scans an object. The result is good until the next one.
+// read scans an object. The result is valid until the next call.
 func (f *Feed) read(raw []byte) (object, error) {
 	o, err := f.scanner.Scan(raw, envelope.Options{Unchecked: true, Borrowed: true})
 	if err != nil {
@@ -177,8 +177,8 @@ func (f *Feed) read(raw []byte) (object, error) {
 	}}, nil
 }
 
-// complete puts in what the items of a typed list lack.
+// complete adds the kind and apiVersion that items of a typed list lack.
 func (f *Feed) complete(o *api.Object) {
-	head := `{"kind":"` + f.schema.Kind + `","apiVersion":"` + f.schema.Resource.APIVersion() + `",` // an object with a key has more members
+	head := `{"kind":"` + f.schema.Kind + `","apiVersion":"` + f.schema.Resource.APIVersion() + `",` // an object with a key has further members
 	o.Body.Data = append([]byte(head), o.Body.Data[1:]...)
 }

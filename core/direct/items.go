@@ -5,14 +5,13 @@ import (
 	"github.com/watchglass/watchglass/core/envelope"
 )
 
-// items reads a list of any size item by item, whatever the order of its
-// members.
+// items parses a list of any size item by item, with its members in any order.
 type items struct {
 	rest    []byte
-	at      int // in rest: what is before was read
+	at      int // parsed bytes of rest
 	state   itemsState
-	name    string // of the member whose value comes next
-	value   bool   // a value has begun at start
+	name    string // of the member whose value follows
+	value   bool   // a value started at start
 	start   int
 	span    envelope.Span
 	kind    string
@@ -35,7 +34,7 @@ const (
 	afterList
 )
 
-// feed takes the next piece of the body and hands on the items that are whole.
+// feed parses the next piece of the body and passes complete items to take.
 func (l *items) feed(piece []byte, take func(item []byte) error) error {
 	if len(l.rest)+len(piece) > maxDocument {
 		return broken("one object of more than 16 MiB, or a piece as large")
@@ -59,7 +58,8 @@ func (l *items) feed(piece []byte, take func(item []byte) error) error {
 	return nil
 }
 
-// step reads one thing, and reports false when it is not all there yet.
+// step parses one token or part of a value. It returns false if more data is
+// needed.
 func (l *items) step(take func([]byte) error) (more bool, err error) {
 	if l.value {
 		return l.read(take)
@@ -89,7 +89,7 @@ func (l *items) step(take func([]byte) error) (more bool, err error) {
 	return true, nil
 }
 
-// sign is where a sign leads that stands by itself.
+// sign returns the state after a structural character.
 func (l *items) sign(c byte) (itemsState, bool) {
 	switch {
 	case l.state == beforeList && c == '{':
@@ -114,7 +114,7 @@ func (l *items) unexpected(c byte) error {
 	return broken("a list with " + api.Quote(string([]byte{c})) + " where that cannot be")
 }
 
-// read goes on with the value that has begun.
+// read continues the current value.
 func (l *items) read(take func([]byte) error) (more bool, err error) {
 	end, complete := l.span.Find(l.rest, l.at)
 	l.at = end
@@ -150,7 +150,7 @@ func (l *items) member(raw []byte) error {
 	return nil
 }
 
-// end says whether the list is complete.
+// end reports whether the list is complete.
 func (l *items) end() bool { return l.state == afterList && blanks(l.rest) == len(l.rest) }
 
 func asBroken(err error) error {

@@ -8,15 +8,16 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// pageSize is that of client-go (rule R2).
+// pageSize is the page size of client-go (rule R2).
 const pageSize = 500
 
-// listAnew asks for the state that is to follow an older one. Its end will say that
-// nothing is missing, so it must not be older than the newest version there is now: a
-// server that lags behind may well have one that is not older than what was seen.
+// listAnew relists to replace an older state. The end of the list promises that
+// nothing is missing, so the list must not be older than the newest version now.
+// A lagging server could otherwise send one that is merely not older than the
+// last version seen.
 func (f *Feed) listAnew() { f.request = f.askNewest(floor) }
 
-// raiseFloor takes the answer to that.
+// raiseFloor handles the response to listAnew.
 func (f *Feed) raiseFloor() {
 	rv := f.newestVersion()
 	if rv == 0 {
@@ -27,7 +28,7 @@ func (f *Feed) raiseFloor() {
 	f.list()
 }
 
-// list asks for the whole state.
+// list requests the complete state.
 func (f *Feed) list() {
 	q := f.collection()
 	if f.floor > 0 {
@@ -45,7 +46,7 @@ func (f *Feed) list() {
 	q.set("watch", "1")
 	q.set("sendInitialEvents", "true")
 	q.set("allowWatchBookmarks", "true")
-	q.set("timeoutSeconds", "600") // enough for any state; the mark ends it sooner
+	q.set("timeoutSeconds", "600") // enough for any state; the end mark comes earlier
 	f.lines = splitter{rest: f.lines.rest[:0]}
 	f.ask(initialEvents, q.b.String())
 }
@@ -57,14 +58,14 @@ func (f *Feed) askPage(q *query) {
 	f.ask(page, q.b.String())
 }
 
-// beginList starts the new state.
+// beginList starts a new state.
 func (f *Feed) beginList() {
 	f.listing = true
-	// The reflector is subscribed to and has heard of no list yet.
+	// Cannot fail: the reflector has just subscribed.
 	_ = f.reflector.SnapshotBegin(&wire.SnapshotBegin{})
 }
 
-// listed takes an item of a list.
+// listed processes an item of a list.
 func (f *Feed) listed(raw []byte) error {
 	o, err := f.read(raw)
 	switch {
@@ -76,7 +77,7 @@ func (f *Feed) listed(raw []byte) error {
 	return f.reflector.Object(&o.put)
 }
 
-// listedPage asks for the next page, or ends the list.
+// listedPage requests the next page or ends the list.
 func (f *Feed) listedPage() {
 	l := &f.items
 	switch {
@@ -84,7 +85,7 @@ func (f *Feed) listedPage() {
 		f.fail(&f.request, api.Unavailable("the server ended the list too early"))
 	case l.next != "":
 		q := f.collection()
-		q.set("continue", l.next) // it has the version (rule P19)
+		q.set("continue", l.next) // the token contains the version (rule P19)
 		f.items = items{rest: l.rest[:0], next: l.next}
 		f.askPage(q)
 	default:
@@ -97,7 +98,7 @@ func (f *Feed) listedPage() {
 	}
 }
 
-// endList makes the list the state, and goes on with watches.
+// endList checks and confirms a complete list.
 func (f *Feed) endList(rv api.ResourceVersion) {
 	switch {
 	case rv == 0:
@@ -120,7 +121,7 @@ func (f *Feed) endList(rv api.ResourceVersion) {
 	f.takeList(rv)
 }
 
-// takeList hands a complete list on.
+// takeList passes a complete list to the reflector and starts the first watch.
 func (f *Feed) takeList(rv api.ResourceVersion) {
 	if err := f.reflector.SnapshotEnd(&wire.SnapshotEnd{ResourceVersion: rv}); err != nil {
 		f.fail(&f.request, api.AsStatus(err))
@@ -132,7 +133,7 @@ func (f *Feed) takeList(rv api.ResourceVersion) {
 	f.watch(usualWatch)
 }
 
-// initial takes one of the initial events (rule R4).
+// initial processes one of the initial events (rule R4).
 func (f *Feed) initial(kind string, object []byte) error {
 	switch kind {
 	case "ADDED":
@@ -168,7 +169,7 @@ func readBookmark(raw []byte) (bookmark, error) {
 	return bookmark{rv: rv, end: metadata.Member("annotations", "k8s.io/initial-events-end").Text() == "true"}, nil
 }
 
-// errorEvent reads the Status of an ERROR event (rules P6, R9).
+// errorEvent returns the Status of an ERROR event (rules P6, R9).
 func errorEvent(raw []byte) error {
 	d, err := envelope.ParseDocument(raw)
 	if err != nil {

@@ -8,34 +8,34 @@ import (
 	"github.com/watchglass/watchglass/core/envelope"
 )
 
-// about is what a request is about.
+// about is the purpose of a request.
 type about uint8
 
 const (
 	nothing       about = iota
-	identity            // of the cluster
-	discovery           // of the resource
-	initialEvents       // a watch that begins with the state
-	page                // of a list
+	identity            // identity of the cluster
+	discovery           // of the resource's group
+	initialEvents       // a watch with initial events
+	page                // a page of a list
 	changes             // a watch
-	newest              // the newest version there is, beside a watch
-	floor               // the same, before a list
-	confirmation        // of the cluster's identity
+	newest              // the newest version, beside a watch
+	floor               // the newest version, before a list
+	confirmation        // the identity of the cluster again
 )
 
 var doing = [...]string{"", "asking the cluster who it is", "discovery", "watch list", "list", "watch", "asking for the newest version",
 	"asking for the newest version", "asking the cluster once more who it is"}
 
-// request is one that is under way.
+// request is a pending request.
 type request struct {
 	about  about
 	stream uint32
-	code   int // of the answer, zero before it
+	code   int // of the response; zero before it
 	retry  int
-	body   []byte // of a small answer
+	body   []byte // of a small response
 }
 
-// maxSmall bounds what is kept of an answer that is read as a whole.
+// maxSmall limits responses that are read as a whole.
 const maxSmall = 4 << 20
 
 func (f *Feed) ask(what about, path string) {
@@ -49,7 +49,7 @@ func (f *Feed) drop(r *request) {
 	*r = request{}
 }
 
-// find is the request that an answer belongs to, nil for one that was dropped.
+// find returns the request of a response, or nil if it was canceled.
 func (f *Feed) find(stream uint32) *request {
 	switch {
 	case stream == 0:
@@ -63,10 +63,10 @@ func (f *Feed) find(stream uint32) *request {
 	return nil
 }
 
-// Asks reports whether an answer is for this feed.
+// Asks reports whether a response belongs to this feed.
 func (f *Feed) Asks(stream uint32) bool { return f.find(stream) != nil }
 
-// Fetched takes the head of an answer.
+// Fetched handles the status code of a response.
 func (f *Feed) Fetched(stream uint32, code, retryAfterSeconds int) {
 	r := f.find(stream)
 	r.code, r.retry = code, retryAfterSeconds
@@ -78,7 +78,7 @@ func (f *Feed) Fetched(stream uint32, code, retryAfterSeconds int) {
 	}
 }
 
-// Data takes a piece of its body.
+// Data handles a piece of a response body.
 func (f *Feed) Data(stream uint32, piece []byte) {
 	r := f.find(stream)
 	var err error
@@ -104,22 +104,21 @@ func (f *Feed) Data(stream uint32, piece []byte) {
 	case r.about == newest, r.about == floor:
 		err = f.newestItems.feed(piece, func([]byte) error { return nil })
 	}
-	// What came may have ended the request.
+	// Processing the data may have ended the request.
 	if err != nil && f.Asks(stream) {
 		f.fail(r, api.AsStatus(err))
 	}
 }
 
-// errOver is for the rest of a body that nobody waits for any more: an event has
-// ended the request.
+// errOver stops parsing a body after an event has ended its request.
 var errOver = broken("the request is over")
 
-// Closed takes its end, with a message when that was not in order.
+// Closed handles the end of a response. The message is empty for a normal end.
 func (f *Feed) Closed(stream uint32, message string) {
 	r := f.find(stream)
 	about := r.about
 	if about == changes && r.code == 200 && message == "" && f.unconfirmed {
-		f.ended = true // what it brought is held
+		f.ended = true // its data is held back
 		return
 	}
 	r.stream = 0
@@ -133,7 +132,7 @@ func (f *Feed) Closed(stream uint32, message string) {
 	case about == discovery:
 		f.discovered(r)
 	case about == initialEvents:
-		f.classic = true // they were too many for it, or for us: pages are smaller
+		f.classic = true // too many for the server or the client; pages are smaller
 		f.fail(r, api.Unavailable("the server ended the initial events too early"))
 	case about == page:
 		f.listedPage()
@@ -148,7 +147,7 @@ func (f *Feed) Closed(stream uint32, message string) {
 	}
 }
 
-// fail ends the subscription, unless there is another way.
+// fail ends the subscription, unless a different request may succeed.
 func (f *Feed) fail(r *request, status *api.Status) {
 	status.Message = "Kubernetes: " + doing[r.about] + " of " + f.cfg.Resource.String() + ": " + status.Message
 	switch {
@@ -170,13 +169,13 @@ func (f *Feed) fail(r *request, status *api.Status) {
 	f.end(status)
 }
 
-// refusesInitialEvents tells a server without the feature, which calls the
-// options invalid, from one that fails.
+// refusesInitialEvents reports whether the server rejects the options of watches
+// with initial events as invalid.
 func refusesInitialEvents(s *api.Status) bool {
 	return s.Code == 400 || s.Code == 422 || s.Code == 405 || s.Code == 406
 }
 
-// refusal reads an answer that is not 200.
+// refusal returns the error of a response other than 200.
 func refusal(r *request) *api.Status {
 	d, err := envelope.ParseDocument(r.body)
 	s := &api.Status{}
@@ -198,8 +197,8 @@ func refusal(r *request) *api.Status {
 	return s
 }
 
-// statusOf reads a Kubernetes Status. One whose code is none of a failure has
-// code zero.
+// statusOf parses a Kubernetes Status. The result has code zero if the code is
+// not an error.
 func statusOf(d envelope.Document) *api.Status {
 	details := d.Member("details")
 	s := &api.Status{
@@ -214,7 +213,7 @@ func statusOf(d envelope.Document) *api.Status {
 		break
 	}
 	if s.Code == 410 {
-		s.Reason = api.ReasonExpired // servers also say Gone (rule P18)
+		s.Reason = api.ReasonExpired // some servers use the reason Gone (rule P18)
 	}
 	return s
 }
@@ -243,7 +242,7 @@ func reasonOf(code int) api.Reason {
 	return api.ReasonUnavailable
 }
 
-// query is a path with what is asked of it.
+// query builds a path with query parameters.
 type query struct {
 	b   strings.Builder
 	any bool
@@ -264,7 +263,7 @@ func (q *query) set(name, value string) {
 	escape(&q.b, value)
 }
 
-// collection begins a query of the collection.
+// collection starts a query for the collection.
 func (f *Feed) collection() *query {
 	q := &query{}
 	q.b.WriteString(groupPath(f.cfg.Resource))
@@ -279,7 +278,7 @@ func (f *Feed) collection() *query {
 	return q
 }
 
-// groupPath is where a group's resources are.
+// groupPath returns the path of a group's resources.
 func groupPath(r api.Resource) string {
 	var b strings.Builder
 	b.WriteString("/api/")
@@ -293,8 +292,7 @@ func groupPath(r api.Resource) string {
 	return b.String()
 }
 
-// escape writes what may stand in a path or a query as it is, and everything
-// else in hexadecimal.
+// escape percent-encodes a text for a path or query.
 func escape(b *strings.Builder, text string) {
 	const digits = "0123456789ABCDEF"
 	for i := range len(text) {

@@ -7,27 +7,27 @@ import (
 	"github.com/watchglass/watchglass/core/envelope"
 )
 
-// maxDocument is the most bytes that one document may have (rule P5).
+// maxDocument limits the size of one document (rule P5).
 const maxDocument = 16 << 20
 
-// keptRest is how much memory a splitter keeps for documents that come in pieces.
+// keptRest is the size of the buffer that a splitter keeps for reuse.
 const keptRest = 1 << 20
 
-// splitter cuts the body of a watch into documents (rule P2).
+// splitter splits the body of a watch into documents (rule P2).
 //
-// Kubernetes ends each document with a line feed and has none inside, and whoever
-// takes a document checks it anyway. So a line is offered as it is; only when it
-// is refused are brackets and quotes counted, from then on, and a document that
-// is refused then is broken.
+// Kubernetes ends each document with a line feed and has none inside, and the
+// receiver of a document validates it. The splitter therefore first offers each
+// line. If a line is rejected as incomplete, the splitter counts brackets and
+// quotes from then on, and a document that is rejected then is invalid.
 type splitter struct {
-	rest    []byte // of a document that has begun
+	rest    []byte // of an incomplete document
 	careful bool
 	span    envelope.Span
-	scanned int // bytes of rest that span has seen
+	scanned int // bytes of rest that span has scanned
 }
 
-// feed takes the next piece of the body. What take gets it must not keep; its
-// error, and whether it may mean that the document is not a whole one.
+// feed parses the next piece of the body. take must not retain the document. It
+// returns errNotPlain if the line may not be a whole document.
 func (s *splitter) feed(piece []byte, take func(document []byte, careful bool) error) error {
 	for !s.careful {
 		end := bytes.IndexByte(piece, '\n')
@@ -60,7 +60,7 @@ func (s *splitter) feed(piece []byte, take func(document []byte, careful bool) e
 	return s.count(take)
 }
 
-// count offers what lies between matching brackets.
+// count offers the documents between matching brackets.
 func (s *splitter) count(take func([]byte, bool) error) error {
 	done := 0
 	for {
@@ -88,7 +88,7 @@ func (s *splitter) count(take func([]byte, bool) error) error {
 	return nil
 }
 
-// errNotPlain is for a line that is no document of the usual form.
+// errNotPlain reports that a line is not a document.
 var errNotPlain = broken("not an event on a line of its own")
 
 func (s *splitter) keep(piece []byte) error {
@@ -107,16 +107,16 @@ func (s *splitter) forget(n int) {
 	s.rest = s.rest[:copy(s.rest, s.rest[n:])]
 }
 
-// end says whether the body may end here.
+// end reports whether the body may end here.
 func (s *splitter) end() bool { return blanks(s.rest) == len(s.rest) }
 
-// broken is the error for a body that is not what was asked for. It may be
-// better next time, as an aggregated API's often is.
+// broken returns the error for an invalid response body. It is retried, because
+// responses of aggregated APIs are often invalid only temporarily.
 func broken(message string) *api.Status {
 	return &api.Status{Code: 502, Reason: api.ReasonInternalError, Message: "the server's answer is broken: " + message}
 }
 
-// blanks counts those at the front.
+// blanks returns the number of leading whitespace bytes.
 func blanks(b []byte) int {
 	n := 0
 	for n < len(b) && isBlank(b[n]) {

@@ -9,21 +9,22 @@ import (
 )
 
 const (
-	// usualWatch is how many seconds a watch lasts: its bookmark and its end are
-	// the progress that a reader wants to hear of every ten.
+	// usualWatch is the duration of a watch in seconds. Its bookmark and its end
+	// provide progress within the ten-second period.
 	usualWatch = 9
-	// shortWatch is the first one after a cut, which soon says that nothing is
-	// missing: it is just long enough for a bookmark (rules W19, W20).
+	// shortWatch is the duration of the first watch after a disconnect, which
+	// provides progress soon. It is long enough for a bookmark (rules W19, W20).
 	shortWatch = 4
-	// veryShort is how soon a watch may end without a single event before that
-	// is taken for a failure (rule R8).
+	// veryShort is the duration below which a watch without events counts as a
+	// failure (rule R8).
 	veryShort = 1000
 )
 
-// Period is how often there is progress, in milliseconds.
+// Period is the interval of progress in milliseconds.
 const Period = 10_000
 
-// watch asks for what comes after f.at, and beside it how far the server is.
+// watch requests the changes after f.at and, concurrently, the newest version of
+// the server.
 func (f *Feed) watch(seconds int) {
 	q := f.collection()
 	q.set("watch", "1")
@@ -40,7 +41,7 @@ func (f *Feed) watch(seconds int) {
 	f.probe = f.askNewest(newest)
 }
 
-// askNewest asks for a list of one: its version is the newest there is.
+// askNewest requests a list with limit 1, whose version is the newest.
 func (f *Feed) askNewest(what about) request {
 	q := f.collection()
 	q.set("limit", "1")
@@ -48,7 +49,8 @@ func (f *Feed) askNewest(what about) request {
 	return request{about: what, stream: f.cfg.Fetch(q.b.String())}
 }
 
-// newestVersion is the answer to that, or zero when it is none.
+// newestVersion returns the version of that list, or zero if the response is
+// invalid.
 func (f *Feed) newestVersion() api.ResourceVersion {
 	rv, err := api.ParseResourceVersion(f.newestItems.version)
 	if err != nil || !f.newestItems.end() {
@@ -57,7 +59,7 @@ func (f *Feed) newestVersion() api.ResourceVersion {
 	return rv
 }
 
-// event takes one document of a watch.
+// event processes one document of a watch.
 func (f *Feed) event(document []byte, careful bool) error {
 	kind, object, ok := envelope.PlainEvent(document)
 	if careful || !ok {
@@ -73,7 +75,8 @@ func (f *Feed) event(document []byte, careful bool) error {
 	return f.refuse(take(kind, object), careful)
 }
 
-// refuse gives a line that was taken for a document another chance.
+// refuse converts a syntax error in a line to errNotPlain, so that the line is
+// parsed again as part of a larger document.
 func (f *Feed) refuse(err error, careful bool) error {
 	if _, ok := err.(*envelope.SyntaxError); !ok {
 		return err
@@ -84,7 +87,7 @@ func (f *Feed) refuse(err error, careful bool) error {
 	return asBroken(err)
 }
 
-// changed takes one event of a watch that goes on (rules R6, R7).
+// changed processes one event of a watch (rules R6, R7).
 func (f *Feed) changed(kind string, object []byte) error {
 	f.events++
 	switch kind {
@@ -104,10 +107,10 @@ func (f *Feed) changed(kind string, object []byte) error {
 	return nil
 }
 
-// change takes one change. One that is older than what was handed over is a
-// repetition, or comes from a server that has gone back. One of the same version
-// is of the same transaction: kube-apiserver has none of several objects, others
-// that speak its language do. So a version counts as whole when another follows.
+// change processes one change. An older version is a repetition, or is from a
+// server that went back. An equal version is from the same transaction:
+// kube-apiserver has none with several objects, but compatible servers do. A
+// version therefore counts as complete when a newer one follows.
 func (f *Feed) change(kind string, raw []byte) error {
 	o, err := f.read(raw)
 	switch {
@@ -133,12 +136,12 @@ func (f *Feed) change(kind string, raw []byte) error {
 	return f.progress()
 }
 
-// progress says how far the feed is, if the server has said how far it is and the
-// feed has got there. Changes by themselves are no progress: they may be from long
-// ago. Nor is the orderly end of a watch that did not get that far: the server that
-// had no more to send may be cut off from its storage, and another have said how far
-// it is. What was said to be there is whole when something newer has come: of a
-// version more may follow.
+// progress reports progress if the server's newest version is known and reached.
+// Changes alone are no progress, because they may be old. Neither is the normal
+// end of a watch before that version: the watched server may be disconnected from
+// its storage, and another server have reported the version. The newest version
+// counts as complete when a newer one has arrived, because several objects may
+// share it.
 func (f *Feed) progress() error {
 	if f.at > f.target {
 		f.whole = max(f.whole, f.target)
@@ -147,14 +150,14 @@ func (f *Feed) progress() error {
 	case f.unconfirmed:
 		return nil
 	case !f.sure || f.at < f.target:
-		// It is no progress, and yet what to resume from.
+		// This is no progress, but a version to resume from.
 		return f.reflector.Changes(&wire.Events{ResourceVersion: f.whole}, 0)
 	}
 	f.failing = 0
 	return f.reflector.Progress(&wire.Progress{ResourceVersion: f.whole})
 }
 
-// watched is the orderly end of a watch: everything that this server had was sent.
+// watched handles the normal end of a watch.
 func (f *Feed) watched() {
 	r := &f.request
 	switch {
@@ -172,14 +175,14 @@ func (f *Feed) watched() {
 			f.reflector.Missed(api.Unavailable("Kubernetes: the server that is watched for " + f.cfg.Resource.String() + " is at " +
 				f.at.String() + ", and there is " + f.target.String() + ": it lags behind"))
 		}
-		// Who hears of the end that late may have slept while the cluster was
-		// replaced by another, without a request that failed.
+		// If the end arrives this late, the machine may have been suspended while
+		// a different cluster took over, without any failed request.
 		f.unconfirmed = f.unconfirmed || f.now-f.begun > Period
 		f.watch(usualWatch)
 	}
 }
 
-// probed takes the server's word for how far it is.
+// probed handles the response with the newest version.
 func (f *Feed) probed() {
 	rv := f.newestVersion()
 	switch {

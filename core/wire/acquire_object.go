@@ -2,17 +2,17 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// AcquireObject takes a reference to one object, which is kept present for as
-// long as there is one. The handle is a number that the program chooses, for
-// this reference alone. Answered by [ObjectState] and [ObjectChanged] as things
-// become known, or by [Rejected].
+// AcquireObject takes a reference to one object, which is kept up to date as long
+// as it is referenced. The program chooses the handle, a number for this
+// reference. [ObjectState] and [ObjectChanged] report the object, or [Rejected]
+// an error.
 type AcquireObject struct {
 	Handle   uint32
 	Resource string
 	Key      api.Key
-	Owner    string // who refers to it; may be empty, and may do so several times
-	// OnDemand asks for no deliveries: the object is read with [GetObject], and
-	// its watch may stop while nobody does.
+	Owner    string // the holder of the reference; may be empty, and may hold several
+	// OnDemand disables deliveries. The object is read with [GetObject], and its
+	// watch may stop while it is not read.
 	OnDemand bool
 }
 

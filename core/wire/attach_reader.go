@@ -1,24 +1,24 @@
 package wire
 
-// AttachReader lets another reader be served out of the engine's collections, as
-// a connector would serve it: what it says comes in as [ReaderMessage], what it
-// is told goes out as [SendReader]. The program owns its connection.
+// AttachReader lets the engine serve a reader from its collections, as a
+// connector would. The reader's messages arrive as [ReaderMessage], the engine's
+// as [SendReader]. The program owns the connection.
 type AttachReader struct {
 	Reader uint32
-	// Allowed is all that the reader may see. Anything else is a 403 for the
-	// subscription that asks for it.
+	// Allowed lists everything the reader may read. Other subscriptions get a
+	// 403.
 	Allowed          []ReaderScope
-	ProgressMillis   uint32 // how often it hears of progress, at the least; zero for 10 s, and not below the engine's own
-	MaxSubscriptions uint32 // zero for 256
-	Room             uint64 // bytes that its connection takes before [GrantReader]
-	Kept             []byte // of the engine that served it before, see [KeepReader]; empty for a new one
-	Stalled          bool   // as [ReaderStalled] said last
+	ProgressMillis   uint32 // maximum interval of progress; zero means 10 s; never below the engine's own
+	MaxSubscriptions uint32 // zero means 256
+	Room             uint64 // bytes that the connection accepts before [GrantReader]
+	Kept             []byte // the state from the previous engine, see [KeepReader]; empty for a new reader
+	Stalled          bool   // as last reported by [ReaderStalled]
 }
 
 // ReaderScope is a resource, or one namespace of it.
 type ReaderScope struct {
-	Resource  string // "v1/pods"; "*" for all
-	Namespace string // empty for all
+	Resource  string // such as "v1/pods"; "*" means all
+	Namespace string // "" means all
 }
 
 // Append writes the whole frame.

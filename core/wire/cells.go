@@ -6,22 +6,21 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Much of what an envelope says of an object it has said before: the name and
-// the namespace are in the key, a column shows what a field holds. Every object
-// at rest and on the wire would pay for that, so each text is written once.
+// Envelopes avoid repetition: the key contains the name and the namespace, and a
+// column often shows a field. Each such text is stored once.
 
-// A field starts with one of these: the first two for a part of the key, or its
-// length plus fieldText, and then its text.
+// A field starts with one of these codes: the first two refer to a part of the
+// key. Otherwise it is the length plus fieldText, followed by the text.
 const (
 	fieldIsName = iota
 	fieldIsNamespace
 	fieldText
 )
 
-// sameAsField plus i is the kind of a column whose text is that of field i.
+// sameAsField+i is the kind of a column with the text of field i.
 const (
 	sameAsField = 0x10
-	maxShared   = 0x60 // of the fields that a column can refer to
+	maxShared   = 0x60 // number of fields that a column can refer to
 )
 
 func appendCells(dst []byte, key api.Key, fields []string, columns []api.Value) []byte {
@@ -97,8 +96,8 @@ func (r *reader) value() api.Value {
 	return v
 }
 
-// sharing reads the start of a column that has the text of a field, and leaves
-// any other alone.
+// sharing parses the start of a column that refers to a field. It consumes
+// nothing for other columns.
 func (r *reader) sharing() (field int, ok bool) {
 	if r.err != nil || r.off >= len(r.b) || r.b[r.off] < sameAsField || r.b[r.off] >= sameAsField+maxShared {
 		return 0, false
@@ -107,8 +106,8 @@ func (r *reader) sharing() (field int, ok bool) {
 	return int(r.b[r.off-1]) - sameAsField, true
 }
 
-// skipFields reads n fields. Nearly all time of reading events goes into cells,
-// and nearly every cell is short: those are stepped over here.
+// skipFields skips n fields. Parsing events spends most of its time in cells, and
+// most cells are short, so these are handled first.
 func (r *reader) skipFields(n int) {
 	for ; n > 0; n-- {
 		if off := r.off; off < len(r.b) {
@@ -121,7 +120,7 @@ func (r *reader) skipFields(n int) {
 	}
 }
 
-// skipColumns reads n columns of an object with so many fields.
+// skipColumns skips n columns of an object with the given number of fields.
 func (r *reader) skipColumns(n, fields int) {
 	for ; n > 0; n-- {
 		if off := r.off; off+1 < len(r.b) && r.b[off] == byte(api.String) {
@@ -138,8 +137,8 @@ func (r *reader) skipColumns(n, fields int) {
 	}
 }
 
-// A uid is a UUID in 16 bytes behind a zero, as nearly all are, or its length
-// plus one and its text.
+// A uid is usually a UUID, stored as a zero and 16 bytes. Any other uid is stored
+// as its length plus one and its text.
 
 func appendUID(dst []byte, uid string) []byte {
 	if packed, ok := packUUID(uid); ok {
@@ -173,7 +172,7 @@ func (r *reader) skipUID() {
 
 const hexDigits = "0123456789abcdef"
 
-// isHyphen reports whether a hyphen is at this place of a UUID.
+// isHyphen reports whether a UUID has a hyphen at index i.
 func isHyphen(i int) bool { return i == 8 || i == 13 || i == 18 || i == 23 }
 
 func packUUID(s string) (packed [16]byte, ok bool) {

@@ -4,38 +4,38 @@ import "github.com/watchglass/watchglass/core/api"
 
 // Change is one object in a [SnapshotPart] or one event of [Events].
 //
-// Of a deletion only the key travels: the reader holds the object. The
-// envelope is then empty.
+// A deletion carries only the key; the reader already has the object. Its
+// envelope is empty.
 //
-// Of a modification of what the reader holds only the difference may travel: a
-// patch of the envelope, and a body of codec Delta without its base. Both name
-// the version that they build on, so that a reader that does not hold it notices.
+// A modification may be sent as a difference: a patch of the envelope, and a body
+// of codec Delta without its base. Both name the version that they refer to, so a
+// reader can detect that it does not have it.
 type Change struct {
 	Type            api.EventType // Added in snapshots
 	Flags           api.Flags
 	LabelSet        uint32 // defined by an earlier LabelSet of the subscription
 	ResourceVersion api.ResourceVersion
 	Key             api.Key
-	Envelope        Envelope // unless there is a patch
-	// Patch makes the envelope out of that of version Previous of the object.
+	Envelope        Envelope // empty if there is a patch
+	// Patch produces the envelope from that of version Previous of the object.
 	Patch    Patch
 	Previous api.ResourceVersion
 	Base     Base
 }
 
-// Base is what a body of codec Delta is the difference from, and zero for other
-// bodies: an earlier version of the object. Its body is of another codec than
-// Delta and uses the same dictionary; it is left out (NoBody) where the reader
-// holds it, as the version before or as that one's base.
+// Base identifies the earlier version that a body of codec Delta refers to. It is
+// zero for other bodies. Its body is not a Delta and uses the same dictionary.
+// The body is omitted (NoBody) if the reader has it, as the previous version or
+// as the base of that.
 type Base struct {
 	ResourceVersion api.ResourceVersion
 	Body            api.Body
 }
 
-// The marks beside the flags of an object say what follows.
+// The bits beside the object's flags that describe what follows.
 const (
 	markBase     = 0x80 // the version of the base
-	markBaseBody = 0x40 // its body
+	markBaseBody = 0x40 // the body of the base
 	markPatch    = 0x20 // a version and a patch instead of the envelope
 	flagBits     = markPatch - 1
 )
@@ -97,7 +97,7 @@ func (r *reader) content(c *Change) {
 	}
 }
 
-// before reads how far a version lies before another.
+// before parses a version that is encoded as a distance before rv.
 func (r *reader) before(rv api.ResourceVersion) api.ResourceVersion {
 	behind := r.rv()
 	if behind == 0 || behind >= rv {

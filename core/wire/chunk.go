@@ -2,26 +2,26 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// ChunkFormat is the format of [Chunk]. A program that finds another one in what
-// it kept throws it away.
+// ChunkFormat is the format of [Chunk]. Programs discard persisted chunks of
+// other formats.
 const ChunkFormat = 4
 
-// Chunk is a piece of a collection's state at rest, with a checksum over all of
-// it. Programs get it in a [SnapshotChunk], keep it as the bytes it is, and hand
-// it back in a [RestoreChunk].
+// Chunk is a part of a collection's persisted state, with a checksum. Programs
+// receive it in a [SnapshotChunk], store its bytes, and return it in a
+// [RestoreChunk].
 //
-// The chunks of one snapshot are a chain: each has the checksum of the one
-// before it, so that none can be missing, repeated or of another snapshot. Their
-// frames, taken together, are what a connector sends to a reader that subscribes
-// to the whole scope, with or without a version to resume from: [Dictionary],
-// [Schema], [ObjectError], [LabelSet], [SnapshotBegin], [SnapshotPart],
-// [SnapshotEnd], [Events] and [Progress].
+// Each chunk of a snapshot contains the checksum of the previous one, so none can
+// be missing, repeated or from a different snapshot. Together their frames are
+// those that a connector sends to a reader that subscribes to the scope, with or
+// without a version to resume from: [Dictionary], [Schema], [ObjectError],
+// [LabelSet], [SnapshotBegin], [SnapshotPart], [SnapshotEnd], [Events] and
+// [Progress].
 //
-// Behind the frame of a chunk may lie its body: objects of a snapshot in their order,
-// which belong between its frames. Nobody needs it who does not look at one of them,
-// so it can stay where it is kept, and be loaded when it is asked for. It stands for
-// itself: all label sets that its objects have are defined in it, and the dictionaries
-// that it names in the frames of the chunks up to its own.
+// The frame of a chunk may be followed by its body: objects of a snapshot, which
+// belong between the chunk's frames. A body is needed only when one of its
+// objects is read, so it can stay in storage and be loaded on demand. It defines
+// all label sets of its objects. The dictionaries it refers to are in the frames
+// of this and the previous chunks.
 type Chunk struct {
 	Resource           string
 	Namespace          string
@@ -29,27 +29,28 @@ type Chunk struct {
 	FieldSelector      string
 	MetadataOnly       bool
 	Source             string              // of the resource versions
-	From               api.ResourceVersion // of the state that the changes lead on from; zero for a whole state
-	LastProgressMillis int64               // when the connector was last heard of
-	Previous           uint64              // the checksum of the chunk before; zero in the first
+	From               api.ResourceVersion // the version that the changes start from; zero for a complete state
+	LastProgressMillis int64               // time of the last progress
+	Previous           uint64              // checksum of the previous chunk; zero in the first
 	Last               bool                // of its snapshot
 	Frames             []byte
 	Body               ChunkBody
 }
 
-// ChunkBody says what the body of a chunk is; without objects there is none.
+// ChunkBody describes the body of a chunk. A chunk without a body has zero
+// objects.
 type ChunkBody struct {
 	Objects uint32
-	First   api.Key // of the first
-	At      uint32  // how many bytes of the frames are before it
+	First   api.Key // key of the first object
+	At      uint32  // position of the body, in bytes of Frames
 	Bytes   uint32
 	Sum     uint64 // see [BodySum]
 }
 
-// checksumBytes stand at the end of a chunk.
+// checksumBytes is the size of the checksum at the end of a chunk.
 const checksumBytes = 8
 
-// Append writes the whole frame, checksum included.
+// Append writes the whole frame, including the checksum.
 func (f *Chunk) Append(dst []byte) []byte {
 	dst, start := begin(dst, TypeChunk)
 	dst = appendUvarint(dst, ChunkFormat)
@@ -69,8 +70,8 @@ func (f *Chunk) Append(dst []byte) []byte {
 	return end(dst, start)
 }
 
-// Parse reads the payload. Another format or a wrong checksum is an error before
-// anything else is looked at.
+// Parse reads the payload. It checks the format and the checksum before anything
+// else.
 func (f *Chunk) Parse(payload []byte) error {
 	r := reader{b: payload}
 	if format := r.uvarint(); r.err == nil && format != ChunkFormat {
@@ -119,16 +120,16 @@ func (b *ChunkBody) parse(r *reader, frames int) {
 	}
 }
 
-// Split returns what is before and what is behind the body.
+// Split returns the frames before and after the body.
 func (f *Chunk) Split() (before, behind []byte) {
 	return f.Frames[:f.Body.At], f.Frames[f.Body.At:]
 }
 
-// BodySum is the checksum of a chunk's body.
+// BodySum returns the checksum of a chunk's body.
 func BodySum(body []byte) uint64 { return checksum(body) }
 
-// ChunkSum is the checksum at the end of a chunk, or zero if it is too short to
-// have one.
+// ChunkSum returns the checksum at the end of a chunk, or zero if it is too
+// short.
 func ChunkSum(chunk []byte) uint64 {
 	if len(chunk) < checksumBytes {
 		return 0
@@ -137,9 +138,8 @@ func ChunkSum(chunk []byte) uint64 {
 	return r.uint64()
 }
 
-// checksum is FNV-1a over eight bytes at a time: any damage within one such
-// word, however small, gives another sum. Zero stands for no chunk, and is never
-// the sum of one.
+// checksum is FNV-1a over words of eight bytes. Any change within one word
+// changes the result. The result is never zero, which means no chunk.
 func checksum(b []byte) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h := uint64(offset) ^ uint64(len(b))

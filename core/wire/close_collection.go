@@ -1,6 +1,6 @@
 package wire
 
-// CloseCollection lets a collection go, with its watches and views.
+// CloseCollection closes a collection with its watches and views.
 type CloseCollection struct {
 	Collection uint32
 }

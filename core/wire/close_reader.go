@@ -2,7 +2,7 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// CloseReader ends a reader, which is no longer attached: it broke the protocol.
+// CloseReader ends an attached reader that violated the protocol.
 type CloseReader struct {
 	Reader uint32
 	Status *api.Status

@@ -1,10 +1,9 @@
 package wire
 
-// CloseStream asks the program to close a stream. Nothing is expected in
-// return.
+// CloseStream asks the program to close a stream. It needs no response.
 type CloseStream struct {
 	Stream  uint32
-	Message string // why, for people
+	Message string // the reason, for humans
 }
 
 // Append writes the whole frame.

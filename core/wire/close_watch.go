@@ -1,6 +1,6 @@
 package wire
 
-// CloseWatch ends a watch. Nothing of it is delivered afterwards.
+// CloseWatch ends a watch. No further events are delivered.
 type CloseWatch struct {
 	Watch uint32
 }

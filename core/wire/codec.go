@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Not inlined: it would be, at every number of every frame, a fiftieth of the module.
+// Inlining at every number of every frame would add 2 % to the module.
 //
 //go:noinline
 func appendUvarint(dst []byte, v uint64) []byte {
@@ -42,9 +42,8 @@ func appendBool(dst []byte, v bool) []byte {
 	return append(dst, 0)
 }
 
-// reader takes a payload apart. The first error sticks and every later read
-// returns a zero value, so that parsers read straight down and look at the
-// error once, at the end.
+// reader parses a payload. After the first error every read returns a zero value,
+// so parsers check the error once, at the end.
 type reader struct {
 	b   []byte
 	off int
@@ -89,7 +88,7 @@ func (r *reader) uvarint() uint64 {
 	return 0
 }
 
-// uint64 reads eight bytes, the lowest first: for numbers of which none is small.
+// uint64 reads eight bytes, little-endian, for numbers that are rarely small.
 func (r *reader) uint64() uint64 {
 	var v uint64
 	for i := 0; i < 64; i += 8 {
@@ -112,8 +111,8 @@ func (r *reader) uint32() uint32 {
 	return uint32(v)
 }
 
-// int reads a non-negative number that fits 31 bits, so that it is an int on
-// every platform.
+// int reads a non-negative number below 2^31, which fits an int on every
+// platform.
 func (r *reader) int() int {
 	v := r.uvarint()
 	if v > math.MaxInt32 {
@@ -132,8 +131,7 @@ func (r *reader) bool() bool {
 }
 
 func (r *reader) bytes() []byte {
-	// Nearly every length is one byte, and nearly all time goes into keys and
-	// cells, so that case is taken first.
+	// Nearly every length is one byte, and keys and cells dominate parsing time.
 	if off := r.off + 1; off <= len(r.b) {
 		if n := int(r.b[r.off]); n < 0x80 && n <= len(r.b)-off && r.err == nil {
 			r.off = off + n
@@ -158,12 +156,13 @@ func (r *reader) take(n uint64) []byte {
 
 func (r *reader) string() string { return borrow(r.bytes()) }
 
-// borrow gives the bytes as a string without a copy. It is what "aliases the
-// payload" means in this package's documentation, and the only place it is done.
+// borrow returns the bytes as a string without copying. It is the only place
+// where strings come to alias the payload.
 func borrow(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// count reads the number of elements that follow, each of at least size bytes,
-// so that a forged count cannot make the reader allocate beyond the frame.
+// count reads the number of the elements that follow, each of at least size
+// bytes. It rejects counts that exceed the frame, so forged counts cannot cause
+// large allocations.
 func (r *reader) count(size int) int {
 	n := r.uvarint()
 	if r.err == nil && n > uint64(r.left()/size) {
@@ -177,7 +176,7 @@ func (r *reader) count(size int) int {
 
 func (r *reader) rv() api.ResourceVersion { return api.ResourceVersion(r.uvarint()) }
 
-// done reports the first error, or that the payload has bytes too many.
+// done returns the first error, or an error if the payload has unread bytes.
 func (r *reader) done(frame string) error {
 	if r.err == nil && r.left() > 0 {
 		r.fail("trailing bytes")
@@ -189,7 +188,7 @@ func (r *reader) done(frame string) error {
 	return nil
 }
 
-// grow returns s with length n, keeping its capacity where that is enough.
+// grow returns s with length n, and reuses its capacity if possible.
 func grow[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)

@@ -2,8 +2,8 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// CollectionError names an object of a collection that could not be brought up
-// to date; see [ObjectError].
+// CollectionError reports an object of a collection that cannot be updated; see
+// [ObjectError].
 type CollectionError struct {
 	Collection      uint32
 	Key             api.Key

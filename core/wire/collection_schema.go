@@ -2,8 +2,8 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// CollectionSchema tells fields and columns of a collection as soon as they
-// are known.
+// CollectionSchema reports the fields and columns of a collection once they are
+// known.
 type CollectionSchema struct {
 	Collection uint32
 	Schema     api.Schema

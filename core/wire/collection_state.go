@@ -2,17 +2,17 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// CollectionState says how current a collection is, whenever that changes.
+// CollectionState reports how current a collection is, whenever that changes.
 type CollectionState struct {
 	Collection         uint32
 	State              State
-	ResourceVersion    api.ResourceVersion // everything up to here is in
-	LastProgressMillis int64               // when the connector was last heard of, on the clock of Tick
-	NextAttemptMillis  int64               // when it is tried again to become current, on the same clock; zero while nothing is waited for
+	ResourceVersion    api.ResourceVersion // everything up to this version is included
+	LastProgressMillis int64               // time of the last progress, on the clock of Tick
+	NextAttemptMillis  int64               // time of the next attempt to connect, on the same clock; zero if none is scheduled
 	Objects            uint64
-	Loaded             uint64      // objects of a snapshot that is under way
-	Total              uint64      // how many it will be, roughly
-	Status             *api.Status // why, where the state has a reason
+	Loaded             uint64      // objects of the snapshot in progress
+	Total              uint64      // estimated total of these objects
+	Status             *api.Status // the reason for the state, if there is one
 }
 
 // Append writes the whole frame.

@@ -1,15 +1,15 @@
 package wire
 
-// Config opens an engine. Every zero takes the default given.
+// Config configures an engine. Zero fields take the stated defaults.
 type Config struct {
-	Seed       uint64 // of the jitter in back-off
+	Seed       uint64 // for the jitter of backoff
 	Client     string // sent in Hello
 	MaxBytes   uint64 // of memory for objects; default 512 MiB
 	MaxHistory int    // changes kept per collection for resuming watches; default 1024
 	Credit     uint64 // bytes in flight per subscription; default 4 MiB
-	// Kubernetes is the address of a Kubernetes API that the engine reads itself,
-	// with [Fetch] instead of [OpenStream]; empty where there is a connector. It
-	// names the history of a cluster that does not say who it is.
+	// Kubernetes is the address of a Kubernetes API that the engine reads
+	// directly, with [Fetch] instead of [OpenStream]. It is empty for a
+	// connector. It also identifies a cluster whose identity is not readable.
 	Kubernetes string
 }
 

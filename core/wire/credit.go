@@ -1,7 +1,7 @@
 package wire
 
-// Credit grants more bytes of data frames (snapshot parts and events) to a
-// subscription.
+// Credit grants a subscription more bytes of data frames (SnapshotPart and
+// Events).
 type Credit struct {
 	Subscription uint32
 	Bytes        uint64

@@ -1,6 +1,6 @@
 package wire
 
-// DetachReader says that an attached reader has gone, or is to go.
+// DetachReader reports that an attached reader has left, or removes it.
 type DetachReader struct {
 	Reader uint32
 }

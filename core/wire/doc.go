@@ -1,21 +1,20 @@
-// Package wire is the one encoding between everything that runs a piece of
-// watchglass: connector and reader over the network, and the engine and the
-// program around it across the module boundary.
+// Package wire defines the encoding between all parts of watchglass: between
+// connector and reader over the network, and between the engine and the program
+// that embeds it.
 //
 // A frame is a type byte, a varint length and a payload. Integers are
-// little-endian base-128 varints, strings and byte strings carry a varint
-// length. Types from 0x80 on are optional: a reader that does not know one
-// skips it; an unknown type below is a protocol error. One message carries one
-// or more whole frames; a long one goes in several, each a [Fragment].
+// little-endian base-128 varints; strings and byte strings start with a varint
+// length. Types from 0x80 on are optional: a receiver skips unknown ones. An
+// unknown type below 0x80 is a protocol error. A message consists of one or more
+// whole frames; a long message is split into [Fragment] messages.
 //
-// Every frame has a file of its own with its struct, an Append method and a
-// Parse method. Append writes the whole frame. Parse reads a payload, refuses
-// anything truncated, oversized or trailing, and allocates nothing but what its
-// slices need: a parsed frame that is parsed into again reuses them. Strings and
-// byte slices of a parsed frame alias the payload; they live as long as the
-// caller leaves the payload alone, and whoever keeps one copies it.
+// Every frame has its own file with its struct, an Append method and a Parse
+// method. Append writes the whole frame. Parse reads a payload and rejects
+// truncated, oversized and trailing data. It allocates only slices, and reuses
+// those of the frame it parses into. The strings and byte slices of a parsed
+// frame alias the payload. Copy them to keep them longer than the payload.
 //
-// The frames, by who sends them:
+// The frames by sender:
 //
 //   - reader to connector: [Hello], [Subscribe], [Unsubscribe], [Credit],
 //     [RequestProgress], [Pong]
@@ -29,13 +28,13 @@
 //     [RestoreChunk], [AttachReader], [ReaderMessage], [GrantReader],
 //     [DetachReader], [KeepReader]; results of I/O: [StreamOpened],
 //     [StreamData], [StreamClosed], [Fetched], [Reconnect]
-//   - engine to program, intents: [OpenStream], [SendStream], [CloseStream],
-//     [Fetch], [WakeAt]; deliveries: [CollectionState], [CollectionSchema],
-//     [CollectionError], [WatchEvents], [WatchClosed], [ViewPatch],
-//     [ObjectChanged], [ObjectState], [Rejected], [ObjectReply], [ListReply],
-//     [InspectReply], [ErrorReply], [SnapshotChunk], [SendReader],
+//   - engine to program, requests for I/O: [OpenStream], [SendStream],
+//     [CloseStream], [Fetch], [WakeAt]; deliveries: [CollectionState],
+//     [CollectionSchema], [CollectionError], [WatchEvents], [WatchClosed],
+//     [ViewPatch], [ObjectChanged], [ObjectState], [Rejected], [ObjectReply],
+//     [ListReply], [InspectReply], [ErrorReply], [SnapshotChunk], [SendReader],
 //     [CloseReader], [KeptReader], [ReaderStalled]
-//   - at rest: [Chunk], [KeptSubscription]
+//   - persisted: [Chunk], [KeptSubscription]
 //
-// The files in testdata/wire pin the bytes of every frame.
+// The files in testdata/wire contain the expected bytes of every frame.
 package wire

@@ -2,17 +2,17 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Envelope is an object's key, uid, fields, columns and body as one string of
-// bytes: what travels is what rests in the store. Version, flags and labels
-// stay outside, because they are what a store indexes by.
+// Envelope is the encoding of an object's key, uid, fields, columns and body. The
+// format is the same on the wire and in the store. Version, flags and labels are
+// separate, because stores index by them.
 //
 // Layout: key, uid, length of the cells, cells (fields, then columns; see
-// cells.go), codec, body to the end. The accessors expect a validated envelope and return zero
-// values for anything else.
+// cells.go), codec, and the body up to the end. The methods expect a valid
+// envelope and return zero values otherwise.
 type Envelope []byte
 
-// minEnvelope is the length of the shortest one with its own length in front:
-// a key of one byte, no uid, no cells, no body.
+// minEnvelope is the length of the shortest envelope with its length prefix: a
+// key of one byte, no uid, no cells, no body.
 const minEnvelope = 1 + 2 + 1 + 3 + 1
 
 // AppendEnvelope writes the envelope of an object.
@@ -26,8 +26,8 @@ func AppendEnvelope(dst []byte, o *api.Object) []byte {
 	return append(dst, o.Body.Data...)
 }
 
-// envelope reads and validates a length-prefixed envelope, and tells the codec of
-// its body.
+// envelope reads and validates a length-prefixed envelope, and returns the codec
+// of its body.
 func (r *reader) envelope() (Envelope, api.Codec) {
 	at := r.off
 	e := Envelope(r.bytes())
@@ -43,7 +43,7 @@ func (r *reader) envelope() (Envelope, api.Codec) {
 	return e, codec
 }
 
-// Validate checks the whole structure.
+// Validate checks the complete structure.
 func (e Envelope) Validate() error {
 	if _, err := e.validate(); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (e Envelope) Validate() error {
 	return nil
 }
 
-// validate does so, and tells the codec of the body.
+// validate is like Validate and returns the codec of the body.
 func (e Envelope) validate() (api.Codec, *api.Status) {
 	r := reader{b: e}
 	if len(r.bytes()) == 0 && r.err == nil {
@@ -72,7 +72,7 @@ func (e Envelope) validate() (api.Codec, *api.Status) {
 	return codec, r.err
 }
 
-// Key aliases the envelope.
+// Key returns the key. It aliases the envelope.
 func (e Envelope) Key() api.Key {
 	if len(e) > 0 && e[0] < 0x80 && int(e[0]) < len(e) {
 		return api.Key(borrow(e[1 : 1+int(e[0])]))
@@ -81,14 +81,14 @@ func (e Envelope) Key() api.Key {
 	return api.Key(r.string())
 }
 
-// UID may alias the envelope.
+// UID returns the uid. It may alias the envelope.
 func (e Envelope) UID() string {
 	r := reader{b: e}
 	r.bytes()
 	return r.uid()
 }
 
-// IsOf reports whether the envelope is of the object with a key.
+// IsOf reports whether the envelope belongs to the object with the given key.
 func (e Envelope) IsOf(key api.Key) bool {
 	n := len(key)
 	if n >= 0x80 {
@@ -97,10 +97,10 @@ func (e Envelope) IsOf(key api.Key) bool {
 	return n < len(e) && int(e[0]) == n && string(e[1:n+1]) == string(key)
 }
 
-// layout is where the cells are, with their length in front, and where the codec
-// comes behind them; both are the length of an envelope that is cut off before.
+// layout returns the offsets of the cells, with their length prefix, and of the
+// codec. Both are len(e) for a truncated envelope.
 func (e Envelope) layout() (cells, codec int) {
-	// Every update asks, and nearly every key is short and every uid a UUID.
+	// Every update calls layout; most keys are short and most uids are UUIDs.
 	if len(e) > 0 && e[0] < 0x80 {
 		if cells = int(e[0]) + 1 + 17; cells+1 < len(e) && e[cells-17] == 0 {
 			codec = cells + 1 + int(e[cells])
@@ -156,9 +156,8 @@ func (e Envelope) Column(i int) api.Value {
 	return r.value()
 }
 
-// SameCells are the cells that are plainly the same in another version of the
-// object: all of them, if the two begin with the same bytes as far as the cells
-// go, and else none.
+// SameCells returns all cells if the cells of both envelopes have equal bytes,
+// and none otherwise.
 func (e Envelope) SameCells(other Envelope) api.Cells {
 	_, end := e.layout()
 	if end == len(e) || len(other) < end || string(e[:end]) != string(other[:end]) {
@@ -167,7 +166,7 @@ func (e Envelope) SameCells(other Envelope) api.Cells {
 	return api.AllCells
 }
 
-// Body aliases the envelope.
+// Body returns the body. It aliases the envelope.
 func (e Envelope) Body() api.Body {
 	_, at := e.layout()
 	if at == len(e) {
@@ -176,8 +175,8 @@ func (e Envelope) Body() api.Body {
 	return api.Body{Codec: api.Codec(e[at]), Data: e[at+1:]}
 }
 
-// AppendWithBody appends the envelope with its body replaced. The zero Body
-// gives the metadata-only form.
+// AppendWithBody appends the envelope with its body replaced. The zero Body gives
+// an envelope with metadata only.
 func (e Envelope) AppendWithBody(dst []byte, body api.Body) []byte {
 	_, at := e.layout()
 	if at == len(e) {

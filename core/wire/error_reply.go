@@ -2,7 +2,7 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// ErrorReply answers a request that failed.
+// ErrorReply is the response to a request that failed.
 type ErrorReply struct {
 	Request uint32
 	Status  *api.Status

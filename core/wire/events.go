@@ -2,10 +2,10 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Events are the changes of one or more whole revisions, oldest first: a
-// revision is never split over two frames, so that the one at the end of the
-// frame is always safe to resume from. They say nothing of how current that is,
-// which Progress does. Without changes they only move the version.
+// Events contains the changes of one or more whole revisions, oldest first. A
+// revision is never split across frames, so the version of a frame is always safe
+// to resume from. It does not imply that the reader is current; Progress does. A
+// frame without changes only advances the version.
 type Events struct {
 	Subscription    uint32
 	ResourceVersion api.ResourceVersion // of the last revision in the frame
@@ -25,7 +25,7 @@ func (f *Events) begin(dst []byte, changes int) ([]byte, int) {
 	return appendUvarint(dst, uint64(changes)), start
 }
 
-// AppendChanges writes the changes alone, for AppendEncoded.
+// AppendChanges writes only the changes, for AppendEncoded.
 func (f *Events) AppendChanges(dst []byte) []byte {
 	for i := range f.Changes {
 		dst = f.appendChange(dst, &f.Changes[i])
@@ -33,7 +33,7 @@ func (f *Events) AppendChanges(dst []byte) []byte {
 	return dst
 }
 
-// AppendEncoded writes the whole frame with n changes that AppendChanges has written
+// AppendEncoded writes the whole frame with n changes that AppendChanges wrote
 // for a frame of the same version.
 func (f *Events) AppendEncoded(dst []byte, n int, changes []byte) []byte {
 	dst, start := f.begin(dst, n)

@@ -1,9 +1,9 @@
 package wire
 
 // Fetch asks the program to GET a path of the Kubernetes API that the engine
-// reads itself. It answers with [Fetched], with [StreamData] for each piece of
-// the body, and with [StreamClosed] at its end, whose message is empty when the
-// body ended in order. A [CloseStream] abandons it.
+// reads directly. The program responds with [Fetched], with [StreamData] for each
+// piece of the body, and with [StreamClosed] at its end, with an empty message if
+// the end is normal. [CloseStream] cancels the request.
 type Fetch struct {
 	Stream uint32
 	Path   string // with its query, such as "/api/v1/pods?watch=1"

@@ -1,10 +1,10 @@
 package wire
 
-// Fetched is the head of the answer to a [Fetch].
+// Fetched is the status of the response to a [Fetch].
 type Fetched struct {
 	Stream uint32
 	Code   int
-	// RetryAfterSeconds is what the header of that name says, zero for nothing.
+	// RetryAfterSeconds is the value of the Retry-After header, or zero.
 	RetryAfterSeconds int
 }
 

@@ -1,7 +1,7 @@
 package wire
 
-// Fingerprint stands for the bytes of the frames between an engine and the program
-// around it: the first 24 bits of a hash of their samples in testdata/wire. The
-// module tells it, so that no program drives a module whose frames are others. The
-// frames between connectors and readers have [Version].
+// Fingerprint identifies the format of the frames between an engine and its
+// program: the first 24 bits of a hash of their samples in testdata/wire. A
+// program checks the module's fingerprint before it uses the module. The frames
+// between connectors and readers use [Version].
 const Fingerprint = 0xe755d9

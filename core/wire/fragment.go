@@ -2,11 +2,10 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Fragment is a piece of a message that would take too long to arrive whole. A
-// client sees a message only when all of it has arrived, so on a slow link a long
-// one looks like a dead connection. The fragments of a message come one after the
-// other with nothing between them, each as a message of its own; joined, their data
-// is the message.
+// Fragment is a piece of a long message. A client sees a message only after all
+// of it has arrived, so a long message on a slow link looks like a dead
+// connection. The fragments of a message follow each other without other messages
+// in between. Their data, concatenated, is the message.
 type Fragment struct {
 	Rest uint64 // bytes of the message in later fragments; zero in the last one
 	Data []byte
@@ -28,8 +27,8 @@ func (f *Fragment) Parse(payload []byte) error {
 	return r.done("Fragment")
 }
 
-// Split calls send with messages that carry fragments of size bytes, or with the
-// message itself if it has at most twice that. send must not keep its argument.
+// Split calls send with fragments of size bytes, or with the message itself if it
+// is at most twice as long. send must not retain its argument.
 func Split(message []byte, size int, send func(message []byte) error) error {
 	if len(message) <= 2*size {
 		return send(message)
@@ -47,24 +46,25 @@ func Split(message []byte, size int, send func(message []byte) error) error {
 	return nil
 }
 
-// Assembly joins fragments. The zero Assembly is ready for use.
+// Assembly joins fragments. The zero value is ready to use.
 type Assembly struct {
 	joined []byte
 	rest   uint64
 }
 
-// Pending reports whether fragments of a message are still to come.
+// Pending reports whether fragments of a message are missing.
 func (a *Assembly) Pending() bool { return a.rest > 0 }
 
-// Join takes the next message of a connection. It returns a message that came in
-// one piece as it is, the joined message with its last fragment, and nil before.
+// Join processes the next message of a connection. It returns an unfragmented
+// message unchanged, the joined message after its last fragment, and nil before
+// that.
 func (a *Assembly) Join(received []byte) (message []byte, err error) {
 	t, payload, rest, err := Next(received)
 	if err != nil || t != TypeFragment {
 		if a.Pending() {
 			return nil, api.Protocol("expected the next Fragment of a message, got another frame")
 		}
-		return received, nil // its reader reports a malformed frame
+		return received, nil // the parser of the message reports a malformed frame
 	}
 	var f Fragment
 	if err := f.Parse(payload); err != nil {

@@ -6,23 +6,23 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Subprotocol is the name under which WebSocket peers agree on this package.
+// Subprotocol is the WebSocket subprotocol of this package.
 const Subprotocol = "watchglass.v1"
 
 // Version is the protocol version that [Hello] and [Welcome] carry.
 const Version = 1
 
-// MaxMessage is the most bytes one message may have, in either direction. It
-// has room for an etcd transaction of the largest size with its envelopes.
+// MaxMessage is the maximum size of a message in either direction. It is
+// sufficient for the largest etcd transaction with its envelopes.
 const MaxMessage = 16 << 20
 
 // Type is the first byte of a frame.
 type Type byte
 
-// Optional is the first of the types that a reader may skip.
+// Optional is the first type that receivers may skip.
 const Optional Type = 0x80
 
-// The frame types. They are on the wire; do not renumber.
+// The frame types are part of the wire format; do not renumber them.
 const (
 	TypeHello           Type = 0x01
 	TypeSubscribe       Type = 0x02
@@ -116,7 +116,7 @@ func Next(message []byte) (t Type, payload, rest []byte, err error) {
 	return t, payload, message[r.off:], nil
 }
 
-// Size is the length of a whole frame whose payload has n bytes.
+// Size returns the length of a frame with a payload of n bytes.
 func Size(n int) int {
 	size := 2 + n
 	for ; n >= 0x80; n >>= 7 {
@@ -125,12 +125,12 @@ func Size(n int) int {
 	return size
 }
 
-// Unknown is the error for a type that a peer must know and does not.
+// Unknown returns the error for an unknown mandatory frame type.
 func Unknown(t Type) error {
 	return api.Protocol("frame of type 0x" + strconv.FormatUint(uint64(t), 16) + " is unknown or not allowed here")
 }
 
-// begin starts a frame whose length is not known yet; end completes it.
+// begin starts a frame of unknown length; end completes it.
 func begin(dst []byte, t Type) ([]byte, int) {
 	dst = append(dst, byte(t), 0)
 	return dst, len(dst)

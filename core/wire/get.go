@@ -2,7 +2,7 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Get asks for one object with its body. Answered by [ObjectReply] or
+// Get requests one object with its body. The response is [ObjectReply] or
 // [ErrorReply].
 type Get struct {
 	Request    uint32

@@ -2,8 +2,8 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// GetObject asks for an object that someone has acquired, with its body.
-// Answered by [ObjectReply] or [ErrorReply], after a second at the latest.
+// GetObject requests an acquired object with its body. The response is
+// [ObjectReply] or [ErrorReply] and arrives within a second.
 type GetObject struct {
 	Request  uint32
 	Resource string

@@ -1,6 +1,7 @@
 package wire
 
-// GrantReader says that the connection of an attached reader takes more.
+// GrantReader reports that the connection of an attached reader accepts more
+// bytes.
 type GrantReader struct {
 	Reader uint32
 	Bytes  uint64

@@ -1,9 +1,8 @@
 package wire
 
-// GrantView allows a view its next [ViewPatch]. A view that was opened has the
-// first. The program sends it for each patch that it has applied, so that of a
-// program that does not run at most one patch waits. A view that has a grant
-// ignores another.
+// GrantView allows the next [ViewPatch] of a view. An opened view has one grant.
+// The program sends a grant for each patch that it has applied, so at most one
+// patch waits for a suspended program. Further grants have no effect.
 type GrantView struct {
 	View uint32
 }

@@ -1,6 +1,6 @@
 package wire
 
-// GrantWatch lets a watch that was opened with credit deliver that many more
+// GrantWatch allows a watch with credit to deliver the given number of further
 // events.
 type GrantWatch struct {
 	Watch  uint32

@@ -1,7 +1,7 @@
 package wire
 
-// Hello opens a connection; the reader speaks first. The token is whatever the
-// connector's authentication expects, and never part of a URL.
+// Hello is the first message on a connection and is sent by the reader. The
+// connector's authentication defines the token, which must not be part of a URL.
 type Hello struct {
 	Version int
 	Token   string

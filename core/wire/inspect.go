@@ -1,6 +1,7 @@
 package wire
 
-// Inspect asks what the engine holds. Answered by [InspectReply].
+// Inspect requests sizes and counters of the engine. The response is
+// [InspectReply].
 type Inspect struct {
 	Request uint32
 }

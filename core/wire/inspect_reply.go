@@ -1,8 +1,8 @@
 package wire
 
-// InspectReply answers [Inspect] with named numbers, in a fixed order. Names
-// are dotted and stable, such as "collection.1.objects"; all are counts, bytes
-// or milliseconds, as the name says.
+// InspectReply contains named numbers in a fixed order. Names are dotted and
+// stable, such as "collection.1.objects". Values are counts, bytes or
+// milliseconds, as the name indicates.
 type InspectReply struct {
 	Request uint32
 	Entries []InspectEntry

@@ -2,8 +2,8 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Item is one object as the engine hands it out: labels written out, and a
-// body that is absent or plain JSON.
+// Item is one object for the program, with its labels, and with plain JSON or no
+// body.
 type Item struct {
 	ResourceVersion api.ResourceVersion
 	Flags           api.Flags
@@ -37,7 +37,8 @@ func appendLabels(dst []byte, labels api.Labels) []byte {
 	return dst
 }
 
-// labels insists on the order and uniqueness that api.Labels promises.
+// labels reads labels and checks that they are sorted and unique, as api.Labels
+// requires.
 func (r *reader) labels(into api.Labels) api.Labels {
 	n := r.count(2)
 	into = grow(into, n)
@@ -65,8 +66,8 @@ func appendStatus(dst []byte, s *api.Status) []byte {
 	return appendBytes(dst, s.Continue)
 }
 
-// status returns nil for the zero code. A status outlives its frame, so its
-// strings are copies.
+// status returns nil for code zero. It copies its strings, because a status
+// outlives its frame.
 func (r *reader) status() *api.Status {
 	s := &api.Status{
 		Code:              r.int(),

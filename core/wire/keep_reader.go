@@ -1,7 +1,7 @@
 package wire
 
-// KeepReader asks for what it takes to go on serving an attached reader in
-// another engine. Answered by [KeptReader].
+// KeepReader requests the state that another engine needs to continue with an
+// attached reader. The response is [KeptReader].
 type KeepReader struct {
 	Reader uint32
 }

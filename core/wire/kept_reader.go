@@ -1,7 +1,7 @@
 package wire
 
-// KeptReader answers [KeepReader]. The data is for [AttachReader], and is true
-// until the reader is told or says something.
+// KeptReader is the response to [KeepReader]. The data is for [AttachReader], and
+// is valid until the next message from or to the reader.
 type KeptReader struct {
 	Reader uint32
 	Data   []byte

@@ -1,12 +1,12 @@
 package wire
 
-// KeptSubscription is how far a reader has been sent one subscription. It is
-// kept, never sent.
+// KeptSubscription is the state of one subscription of a reader. It is persisted
+// and never sent.
 type KeptSubscription struct {
-	Subscribe            // as the reader would resume it, with the credit that is left
-	Live           bool  // the reader has the whole state, and its schema
-	ReportedMillis int64 // when it was last told how far it is; zero for never
-	// Debt is how many bytes it was sent beyond its credit.
+	Subscribe            // as the reader would resume it, with the remaining credit
+	Live           bool  // the reader has the complete state and its schema
+	ReportedMillis int64 // time of the last progress report; zero if there was none
+	// Debt is the number of bytes sent in excess of the credit.
 	Debt uint64
 }
 

@@ -2,9 +2,9 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// LabelSet gives a number to a label set, for one subscription and from here
-// on. A number that comes again may mean another set, or the same one: a
-// connector that does not remember a definition repeats it.
+// LabelSet assigns an ID to a label set, for one subscription and from here on.
+// An ID may be redefined, with a different or the same set: a connector that has
+// forgotten a definition repeats it.
 type LabelSet struct {
 	Subscription uint32
 	ID           uint32

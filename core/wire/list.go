@@ -1,7 +1,7 @@
 package wire
 
-// List asks for the objects of a collection in ascending key order. Answered
-// by [ListReply] or [ErrorReply].
+// List requests the objects of a collection in ascending key order. The response
+// is [ListReply] or [ErrorReply].
 type List struct {
 	Request         uint32
 	Collection      uint32
@@ -10,7 +10,7 @@ type List struct {
 	FieldSelector   string
 	ResourceVersion string
 	Match           Match
-	Limit           uint32 // zero for all
+	Limit           uint32 // zero means all
 	Continue        string
 	Bodies          bool
 }

@@ -2,12 +2,12 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// ListReply answers [List].
+// ListReply is the response to [List].
 type ListReply struct {
 	Request         uint32
 	ResourceVersion api.ResourceVersion
-	Continue        string // empty at the end
-	Remaining       uint64 // items after this page; zero when not known (rule P17)
+	Continue        string // "" at the end
+	Remaining       uint64 // items after this page; zero if unknown (rule P17)
 	Items           []Item
 }
 

@@ -1,7 +1,7 @@
 package wire
 
-// NextChunk asks for the chunk that follows, once the program is done with the
-// one before. With Stop it wants no more of them.
+// NextChunk requests the next chunk after the program has processed the previous
+// one. With Stop it ends the snapshot.
 type NextChunk struct {
 	Request uint32 // of the TakeSnapshot
 	Stop    bool

@@ -2,12 +2,12 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// ObjectChanged says what became of an acquired object: its newest version with
-// its body, or that there is none. Versions in between may be left out.
+// ObjectChanged reports an acquired object: its newest version with its body, or
+// its absence. It may skip intermediate versions.
 type ObjectChanged struct {
 	Handle          uint32
-	ResourceVersion api.ResourceVersion // everything up to here is in
-	Item            *Item               // nil when the object does not exist
+	ResourceVersion api.ResourceVersion // everything up to this version is included
+	Item            *Item               // nil if the object does not exist
 }
 
 // Append writes the whole frame.

@@ -2,9 +2,9 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// ObjectError names an object whose newest version cannot be served, because
-// its value does not decode or is over the size limit. The reader keeps the
-// last good version; everything else goes on.
+// ObjectError reports an object whose newest version cannot be served, because it
+// cannot be decoded or exceeds the size limit. The reader keeps the last good
+// version. Other objects are not affected.
 type ObjectError struct {
 	Subscription    uint32
 	Key             api.Key

@@ -1,6 +1,6 @@
 package wire
 
-// ObjectReply answers [Get] and [GetObject].
+// ObjectReply is the response to [Get] and [GetObject].
 type ObjectReply struct {
 	Request uint32
 	Item    Item

@@ -2,12 +2,12 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// ObjectState says how current an acquired object is, whenever that changes.
-// What [ObjectChanged] said last stays valid as far as the state says.
+// ObjectState reports how current an acquired object is, whenever that changes.
+// The last [ObjectChanged] remains valid to the extent that the state describes.
 type ObjectState struct {
 	Handle uint32
 	State  State
-	Status *api.Status // why, where the state has a reason
+	Status *api.Status // the reason for the state, if there is one
 }
 
 // Append writes the whole frame.

@@ -2,21 +2,21 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// OpenCollection makes a resource, or a part of it, present. Collections of
+// OpenCollection opens a collection: a resource or a part of it. Collections of
 // equal scope share one store and one subscription.
 //
-// With Restore it waits for [RestoreChunk] frames before it follows its connector,
-// of which one must have End.
+// With Restore, the collection waits for [RestoreChunk] frames before it
+// connects. One of them must have End.
 type OpenCollection struct {
-	Collection    uint32 // chosen by the program, as all ids in commands
-	Resource      string // "v1/pods"
-	Namespace     string // empty for all
+	Collection    uint32 // chosen by the program, like all IDs in commands
+	Resource      string // such as "v1/pods"
+	Namespace     string // "" means all
 	LabelSelector string
 	FieldSelector string
-	MetadataOnly  bool // no bodies
-	Restore       bool // the state that the program kept comes next
-	// Columns are those of the objects, where the engine reads Kubernetes itself;
-	// none stand for the usual ones. A connector has its own.
+	MetadataOnly  bool // omit bodies
+	Restore       bool // RestoreChunk frames follow
+	// Columns are the columns of the objects if the engine reads Kubernetes
+	// directly; none means the defaults. A connector defines its own.
 	Columns []api.Column
 }
 

@@ -1,6 +1,6 @@
 package wire
 
-// OpenStream asks the program to connect. It answers with [StreamOpened] or
+// OpenStream asks the program to connect. The response is [StreamOpened] or
 // [StreamClosed].
 type OpenStream struct {
 	Stream uint32

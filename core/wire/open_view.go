@@ -1,17 +1,17 @@
 package wire
 
-// OpenView makes a live window: filtered, sorted, and kept up to date by
-// [ViewPatch]. Opening a view that is open replaces its query.
+// OpenView opens a live window: filtered, sorted, and updated by [ViewPatch].
+// Opening an open view replaces its query.
 type OpenView struct {
 	View          uint32
 	Collection    uint32
 	Namespace     string
 	LabelSelector string
 	FieldSelector string
-	Sort          string // a column, "name", "namespace" or empty for key order; "-" in front reverses
+	Sort          string // a column, "name", "namespace" or "" for key order; a "-" prefix reverses it
 	Offset        uint32
 	Limit         uint32 // at most MaxViewRows
-	CountBy       string // a field or column to count rows by; empty for none
+	CountBy       string // a field or column to count rows by; "" for none
 }
 
 // Append writes the whole frame.

@@ -1,7 +1,7 @@
 package wire
 
-// OpenWatch starts a Kubernetes watch on a collection, with the options and
-// rules of one (rules C8 to C16).
+// OpenWatch starts a watch on a collection, with the options and semantics of
+// Kubernetes (rules C8 to C16).
 type OpenWatch struct {
 	Watch             uint32
 	Collection        uint32
@@ -14,8 +14,8 @@ type OpenWatch struct {
 	Bookmarks         bool   // allowWatchBookmarks
 	TimeoutSeconds    uint32 // zero for none
 	Bodies            bool   // deliver the objects' JSON, decoded
-	Policy            Policy // what happens when the consumer is slow
-	Credit            uint32 // events the consumer takes before it grants more; zero for no limit
+	Policy            Policy // what happens if the consumer is slow
+	Credit            uint32 // events that the consumer accepts before it grants more; zero for no limit
 }
 
 // Append writes the whole frame.

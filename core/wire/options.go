@@ -20,56 +20,54 @@ const (
 	True
 )
 
-// Policy says what happens to a watch whose consumer is slow.
+// Policy determines what happens to a watch with a slow consumer.
 type Policy uint8
 
 const (
 	// PolicyTerminate ends the watch when its queue stays full, as Kubernetes
-	// does; the consumer resumes from its last resource version.
+	// does. The consumer resumes from its last resource version.
 	PolicyTerminate Policy = iota
-	// PolicyConflate keeps the newest state per object, in order, so that the
-	// consumer converges with bounded memory.
+	// PolicyConflate keeps the newest state per object, in order. The consumer
+	// converges with bounded memory.
 	PolicyConflate
-	// PolicyStall keeps a position in the history: the watch pauses and goes on
-	// from there. It ends when the history no longer has the event at that
-	// position.
+	// PolicyStall keeps a position in the history. The watch pauses and continues
+	// from there. It ends when the event at that position leaves the history.
 	PolicyStall
 )
 
 // MaxViewRows is the largest window a view can have.
 const MaxViewRows = 10_000
 
-// Object is what a [Rejected] frame speaks of.
+// Object is the type of object that a [Rejected] frame refers to.
 type Object uint8
 
-// The things that can be rejected.
+// The types of objects that can be rejected.
 const (
 	ObjectCollection Object = iota
 	ObjectWatch
 	ObjectView
-	ObjectHandle  // of an acquired object
-	ObjectRestore // what was kept of a collection; the collection goes on without
-	ObjectReader  // that was to be attached
+	ObjectHandle  // an acquired object
+	ObjectRestore // the persisted state of a collection; the collection continues without it
+	ObjectReader  // a reader to be attached
 )
 
-// State says how current a collection is.
+// State describes how current a collection is.
 type State uint8
 
-// The states of a collection. Whatever the state, the data that is there stays
-// visible.
+// The states of a collection. Its data stays readable in every state.
 const (
-	Connecting   State = iota // no connection yet, and no data
-	Syncing                   // a snapshot is under way
+	Connecting   State = iota // not connected, without data
+	Syncing                   // receiving a snapshot
 	Live                      // up to date as of the last progress
-	Reconnecting              // the connection is lost, and it is being retried
-	Stale                     // nothing heard for three progress periods
-	Forbidden                 // the connector refuses; retried slowly
-	Closed                    // ended for good; the status says why
+	Reconnecting              // disconnected and retrying
+	Stale                     // no progress for three periods
+	Forbidden                 // the connector denies access; retried slowly
+	Closed                    // ended permanently; the status is the reason
 )
 
 var stateNames = [...]string{"connecting", "syncing", "live", "reconnecting", "stale", "forbidden", "closed"}
 
-// String is the state in lower case.
+// String returns the state in lower case.
 func (s State) String() string {
 	if int(s) < len(stateNames) {
 		return stateNames[s]
@@ -77,7 +75,7 @@ func (s State) String() string {
 	return ""
 }
 
-// enum reads a byte that is at most last.
+// enum reads a byte and rejects values above last.
 func (r *reader) enum(last byte) byte {
 	v := r.byte()
 	if v > last {

@@ -2,25 +2,25 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Patch is an [Envelope] written as the difference from an earlier version's:
-// nothing of what stays as it is but the key.
+// Patch is an [Envelope] encoded as the difference from an earlier version of the
+// object. Of the unchanged data it contains only the key.
 //
-// Layout: key, number of cells that changed, position and value of each in
-// ascending order, codec, body to the end. Positions count the fields, whose
-// values are strings, and then the columns, which are written as an envelope
-// writes them. A text of which something stays is written as [editedText], how
-// many bytes stay at its beginning and at its end, and what comes between.
+// Layout: key, number of changed cells, position and value of each in ascending
+// order, codec, and the body up to the end. Positions count the fields, whose
+// values are strings, and then the columns, which are encoded as in an envelope.
+// A partially changed text is encoded as [editedText], the lengths of its
+// unchanged prefix and suffix, and the text between.
 type Patch []byte
 
-// editedText is the kind of a cell that exists in patches alone.
+// editedText is the kind of a cell that occurs only in patches.
 const editedText = sameAsField + maxShared
 
-// minKept is how much has to stay of a text for an edit to be shorter than it.
+// minKept is how much of a text must be unchanged for an edit to be shorter.
 const minKept = 3
 
-// AppendPatch appends the patch that makes current out of previous, with
-// another body in the place of current's. It reports false, and appends
-// nothing, when there is none: the two are not versions of one object.
+// AppendPatch appends the patch from previous to current, with the given body
+// instead of current's. If the two are not versions of one object, it returns
+// false and appends nothing.
 func AppendPatch(dst []byte, previous, current Envelope, body api.Body) ([]byte, bool) {
 	start := len(dst)
 	a, b := reader{b: previous}, reader{b: current}
@@ -41,7 +41,7 @@ func AppendPatch(dst []byte, previous, current Envelope, body api.Body) ([]byte,
 	return append(dst, body.Data...), true
 }
 
-// appendCellChanges appends how many cells changed and what they are now.
+// appendCellChanges appends the number of changed cells and their new values.
 func appendCellChanges(dst []byte, key api.Key, previous, current []byte) ([]byte, bool) {
 	if string(previous) == string(current) {
 		return append(dst, 0), true
@@ -84,7 +84,8 @@ func appendCellChange(dst []byte, previous, current *cells) []byte {
 	return appendBytes(dst, is[head:len(is)-tail])
 }
 
-// kept is how much of a text begins and ends another, none of it counted twice.
+// kept returns the lengths of the common prefix and the common suffix of two
+// texts. They do not overlap.
 func kept(was, is string) (head, tail int) {
 	most := min(len(was), len(is))
 	for head < most && was[head] == is[head] {
@@ -96,17 +97,17 @@ func kept(was, is string) (head, tail int) {
 	return head, tail
 }
 
-// cells steps over the cells of an envelope.
+// cells iterates over the cells of an envelope.
 type cells struct {
 	reader
 	key     api.Key
-	total   int    // of fields
-	fields  int    // that are left
-	columns int    // that are left, once the fields are through
-	isField bool   // the cell is one
+	total   int    // number of fields
+	fields  int    // remaining fields
+	columns int    // remaining columns, after the fields
+	isField bool   // the cell is a field
 	text    string // of a field
-	raw     []byte // the cell as it is written
-	end     int    // where it ends
+	raw     []byte // the encoded cell
+	end     int    // end of the cell
 }
 
 func (c *cells) begin() {
@@ -137,8 +138,8 @@ func (c *cells) next() bool {
 	return c.err == nil
 }
 
-// ownText is the text of the cell, false for a number or what is written as the
-// text of another cell.
+// ownText returns the text of the cell. It returns false for a number and for a
+// reference to another cell.
 func (c *cells) ownText() (string, bool) {
 	if c.isField {
 		return c.text, true
@@ -150,7 +151,7 @@ func (c *cells) ownText() (string, bool) {
 	return r.string(), true
 }
 
-// patch reads and validates a length-prefixed patch, and tells the codec of its
+// patch reads and validates a length-prefixed patch, and returns the codec of its
 // body.
 func (r *reader) patch() (Patch, api.Codec) {
 	at := r.off
@@ -186,7 +187,8 @@ func (p Patch) validate() (api.Codec, *api.Status) {
 	return codec, r.err
 }
 
-// bodyAlone is where the codec is in a patch that changes no cell, as most do.
+// bodyAlone returns the offset of the codec in a patch without cell changes,
+// which is the common case.
 func (p Patch) bodyAlone() (codec int, ok bool) {
 	if len(p) == 0 || p[0] == 0 || p[0] >= 0x80 {
 		return 0, false
@@ -205,8 +207,7 @@ func (r *reader) skipCellChange() {
 	r.skipColumns(1, maxShared)
 }
 
-// edits reads the start of a text of which something stays, and leaves any other
-// cell alone.
+// edits parses the start of an edited text. It consumes nothing for other cells.
 func (r *reader) edits() bool {
 	if r.err != nil || r.off >= len(r.b) || r.b[r.off] != editedText {
 		return false
@@ -215,7 +216,7 @@ func (r *reader) edits() bool {
 	return true
 }
 
-// edited appends what an edit makes of a text.
+// edited appends the result of an edit of a text.
 func (r *reader) edited(dst []byte, was string) []byte {
 	head, tail, between := r.uvarint(), r.uvarint(), r.bytes()
 	if size := uint64(len(was)); head > size || tail > size-head {
@@ -226,10 +227,10 @@ func (r *reader) edited(dst []byte, was string) []byte {
 	return append(dst, was[len(was)-int(tail):]...)
 }
 
-// Key aliases the patch.
+// Key returns the key. It aliases the patch.
 func (p Patch) Key() api.Key { return Envelope(p).Key() }
 
-// Body aliases the patch.
+// Body returns the body. It aliases the patch.
 func (p Patch) Body() api.Body {
 	r := reader{b: p}
 	r.bytes()
@@ -244,9 +245,9 @@ func (p Patch) Body() api.Body {
 	return api.Body{Codec: codec, Data: r.b[r.off:]}
 }
 
-// Apply appends the envelope that the patch makes of the previous version's, and
-// tells which cells are the same. A patch of another object or of other cells is
-// an error, and dst is as it was.
+// Apply appends the envelope that the patch produces from the previous version's,
+// and returns the unchanged cells. It returns an error, without changing dst, if
+// the patch belongs to another object or another set of cells.
 func (p Patch) Apply(dst []byte, previous Envelope) (Envelope, api.Cells, *api.Status) {
 	if key := p.Key(); !previous.IsOf(key) {
 		return nil, 0, api.Protocol("a patch of " + string(key) + " was applied to another object")
@@ -260,9 +261,9 @@ func (p Patch) Apply(dst []byte, previous Envelope) (Envelope, api.Cells, *api.S
 	return append(append(dst, head...), body...)[start:], unchanged, nil
 }
 
-// ApplyInParts does so without putting the envelope together: it returns what is
-// before the body, which aliases the previous version or the scratch, and the body
-// with its codec, which aliases the patch. The previous version must be of the same
+// ApplyInParts is like Apply but returns the envelope in two parts. head, the
+// part before the body, aliases the previous version or scratch. The body with
+// its codec aliases the patch. The previous version must belong to the same
 // object.
 func (p Patch) ApplyInParts(scratch *[]byte, previous Envelope) (head, body []byte, unchanged api.Cells, status *api.Status) {
 	at, end := previous.layout()
@@ -285,8 +286,8 @@ func (p Patch) ApplyInParts(scratch *[]byte, previous Envelope) (head, body []by
 	return *scratch, p[r.off:], unchanged, nil
 }
 
-// applyCells appends the cells of before with n of them replaced, and tells which
-// are not.
+// applyCells appends the cells of before with n of them replaced, and returns the
+// unchanged ones.
 func (r *reader) applyCells(dst []byte, key api.Key, before []byte, n int) ([]byte, api.Cells, bool) {
 	old := cells{reader: reader{b: before}, key: key}
 	old.begin()
@@ -318,8 +319,8 @@ func (r *reader) applyCells(dst []byte, key api.Key, before []byte, n int) ([]by
 	return append(dst, before[copied:]...), unchanged, r.err == nil && old.err == nil
 }
 
-// appendChanged reads what a cell is now and appends it. It reports false for
-// what such a cell cannot be.
+// appendChanged reads the new value of a cell and appends it. It returns false if
+// the value is invalid for the cell.
 func (r *reader) appendChanged(dst []byte, old *cells) ([]byte, bool) {
 	if field, ok := r.sharing(); ok {
 		return append(dst, sameAsField+byte(field)), !old.isField && field < old.total

@@ -1,10 +1,9 @@
 package wire
 
-// Ping asks a reader to say that it has come this far: it answers with a [Pong]
-// of the same mark. The serving side sends one where it has to know how much of
-// what it sent still waits on the way, as it cannot see that itself. A mark that
-// cannot be guessed tells a reader that has read from one that only says so. A
-// reader that does not know the frame does not answer.
+// Ping asks a reader to respond with a [Pong] of the same mark when it has
+// processed everything before it. The sender learns how much of its data is still
+// in flight. An unpredictable mark proves that the reader has read it. A reader
+// that does not know the frame does not respond.
 type Ping struct {
 	Mark uint64
 }

@@ -1,6 +1,7 @@
 package wire
 
-// Pong says that a reader has taken everything up to the [Ping] with this mark.
+// Pong reports that the reader has processed everything up to the [Ping] with
+// this mark.
 type Pong struct {
 	Mark uint64
 }

@@ -2,9 +2,9 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Progress says that a subscription has been sent every change up to and
-// including ResourceVersion, and that there was no other one a moment ago, as far
-// as the connector's source knows.
+// Progress reports that a subscription has been sent every change up to and
+// including ResourceVersion, and that the connector's source had no further
+// change a moment ago.
 type Progress struct {
 	Subscription    uint32
 	ResourceVersion api.ResourceVersion

@@ -1,6 +1,6 @@
 package wire
 
-// ReaderMessage is a message that came from an attached reader.
+// ReaderMessage is a message from an attached reader.
 type ReaderMessage struct {
 	Reader uint32
 	Data   []byte

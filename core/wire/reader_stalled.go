@@ -1,8 +1,8 @@
 package wire
 
-// ReaderStalled says that data waits for an attached reader, which has neither
-// credit nor room for it, or that it has taken something again. What becomes of
-// one that stays so is up to the program: the engine waits with it for ever.
+// ReaderStalled reports that an attached reader has neither credit nor room for
+// pending data, or that it has accepted data again. The engine sets no time
+// limit; the program decides what happens to a stalled reader.
 type ReaderStalled struct {
 	Reader  uint32
 	Stalled bool

@@ -1,7 +1,7 @@
 package wire
 
-// Reconnect tells the engine to cut a waiting back-off short, because the
-// network came back or a person asked.
+// Reconnect ends a backoff delay, because the network is available again or a
+// user requested it.
 type Reconnect struct{}
 
 // Append writes the whole frame.

@@ -2,10 +2,10 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Rejected says that a collection, watch, view or handle was not opened, a reader
-// not attached, or a kept state not restored, and why. That of a kept state can come
-// long after it was handed in, of a body that cannot be loaded: the collection is
-// there, and is taken from its connector anew.
+// Rejected reports that a collection, watch, view or handle was not opened, a
+// reader not attached, or a persisted state not restored, with the reason. For a
+// persisted state it may arrive long after the restore, when a body cannot be
+// loaded. The collection remains open and relists from its connector.
 type Rejected struct {
 	Object Object
 	ID     uint32

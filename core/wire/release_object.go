@@ -1,7 +1,7 @@
 package wire
 
-// ReleaseObject gives up a reference of [AcquireObject]. One that is not held
-// is ignored.
+// ReleaseObject releases a reference of [AcquireObject]. It ignores unknown
+// handles.
 type ReleaseObject struct {
 	Handle uint32
 }

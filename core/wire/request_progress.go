@@ -1,9 +1,9 @@
 package wire
 
-// RequestProgress asks for the next [Progress] of a subscription as soon as
-// there is something new to say, and not only when it is due, because somebody
-// waits for a version that may already be in (rule C35). A connector that has
-// nothing new asks its source, if that can be asked.
+// RequestProgress requests the next [Progress] of a subscription as soon as there
+// is something new, and not only when it is due, because a read waits for a
+// version (rule C35). A connector without anything new asks its source, if the
+// source supports that.
 type RequestProgress struct {
 	Subscription uint32
 }

@@ -1,19 +1,19 @@
 package wire
 
-// RestoreChunk hands a chunk that was kept back to a collection that was opened
-// with Restore: those of a whole state in their order, then those of the changes
-// that were kept after it. With End there are no more, and the state is there at
-// once; or, if anything was wrong with it, nothing is, which a [Rejected] frame
-// explains. Either way the collection goes on to follow its connector.
+// RestoreChunk returns a persisted chunk to a collection that was opened with
+// Restore: the chunks of a complete state in order, then those of later changes.
+// End marks the last one. The state is then available immediately, or a
+// [Rejected] frame explains why it was not restored. In both cases the collection
+// connects afterwards.
 //
-// The body of a chunk can be left out. It is loaded by its name when something of it
-// is looked at, so it has to stay there until the collection is closed or says that
-// it is of another version altogether.
+// The body of a chunk may be omitted. The engine loads it by its name when one of
+// its objects is read. The body must therefore exist until the collection is
+// closed or has a state of a different history.
 type RestoreChunk struct {
 	Collection uint32
-	Data       []byte // a Chunk, and its body unless Body says where that is; may be empty with End
+	Data       []byte // a Chunk, followed by its body unless Body names it; may be empty with End
 	End        bool
-	Body       uint32 // the program's name for the body; zero where it is in Data
+	Body       uint32 // the program's name for the body; zero if it is in Data
 }
 
 // Append writes the whole frame.

@@ -2,17 +2,17 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Schema describes the objects of a subscription. It comes before any of them.
+// Schema describes the objects of a subscription and precedes them.
 type Schema struct {
 	Subscription uint32
 	Schema       api.Schema
-	Dictionary   uint32 // the dictionary of its bodies; zero for none
-	// Source names the history that resource versions belong to, such as an
-	// etcd cluster. Versions of different sources must not be compared.
+	Dictionary   uint32 // the dictionary of the bodies; zero for none
+	// Source identifies the history that resource versions belong to, such as an
+	// etcd cluster. Versions of different sources are not comparable.
 	Source string
-	// Bases names the bodies that differences are made from: two subscriptions
-	// with the same name have the same base for every version of every object.
-	// Zero is no name.
+	// Bases identifies the assignment of bases: two subscriptions with the same
+	// value have the same base for every version of every object. Zero means that
+	// it has no identity.
 	Bases uint64
 }
 
@@ -33,7 +33,7 @@ func (f *Schema) Parse(payload []byte) error {
 	f.Subscription = r.uint32()
 	r.schema(&f.Schema)
 	f.Dictionary = r.uint32()
-	f.Source = string(r.bytes()) // outlives the frame, like the schema
+	f.Source = string(r.bytes()) // a schema outlives the frame
 	f.Bases = r.uvarint()
 	return r.done("Schema")
 }
@@ -62,7 +62,7 @@ func appendColumns(dst []byte, columns []api.Column) []byte {
 	return dst
 }
 
-// schema copies its strings: a schema outlives the frame it came in.
+// schema copies its strings, because a schema outlives the frame.
 func (r *reader) schema(s *api.Schema) {
 	text := func() string { return string(r.bytes()) }
 	s.Resource = api.Resource{Group: text(), Version: text(), Name: text()}
@@ -75,7 +75,7 @@ func (r *reader) schema(s *api.Schema) {
 	s.Columns = r.columns()
 }
 
-// columns copies their strings.
+// columns copies its strings.
 func (r *reader) columns() []api.Column {
 	columns := make([]api.Column, r.count(4))
 	for i := range columns {

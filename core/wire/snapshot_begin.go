@@ -2,14 +2,14 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// SnapshotBegin starts the state of a subscription. The connector reads its
-// store while the store moves: parts may be newer than ResourceVersion, the
-// changes after ResourceVersion follow as [Events], and with [SnapshotEnd] the
-// two together are exact. Until then a reader keeps what it had.
+// SnapshotBegin starts the state of a subscription. The connector reads its store
+// while the store changes: parts may be newer than ResourceVersion, and the
+// changes after ResourceVersion follow as [Events]. At [SnapshotEnd] the result
+// is exact. Until then a reader keeps its previous state.
 type SnapshotBegin struct {
 	Subscription    uint32
 	ResourceVersion api.ResourceVersion
-	Total           uint64 // estimate of the objects to come, for progress bars
+	Total           uint64 // estimated number of objects, for progress bars
 }
 
 // Append writes the whole frame.

@@ -2,15 +2,16 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// SnapshotChunk answers [TakeSnapshot]. What was kept before is replaced by a
-// whole state, and goes on with changes, but only once the last chunk is there.
+// SnapshotChunk is a response to [TakeSnapshot]. A complete state replaces what
+// the program has persisted, and changes extend it, but only once the last chunk
+// has arrived.
 type SnapshotChunk struct {
 	Request         uint32
-	Whole           bool // of a whole state, not of changes
+	Whole           bool // part of a complete state, not of changes
 	Last            bool
-	ResourceVersion api.ResourceVersion // in the last one: how far it leads
+	ResourceVersion api.ResourceVersion // in the last chunk: the version of the snapshot
 	Source          string              // of that version
-	Data            []byte              // a Chunk, and behind it its body
+	Data            []byte              // a Chunk, followed by its body
 }
 
 // Append writes the whole frame.

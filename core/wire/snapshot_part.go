@@ -2,8 +2,8 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// SnapshotPart is some of the objects of a snapshot, in ascending key order
-// over all parts.
+// SnapshotPart contains some objects of a snapshot, in ascending key order across
+// all parts.
 type SnapshotPart struct {
 	Subscription uint32
 	Objects      []Change

@@ -2,12 +2,11 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// SourceError says why a subscription hears nothing new: what the connector
-// itself follows cannot be reached. It comes at once and again every period for
-// as long as that lasts; the next news takes it back. Without a Status nothing is
-// wrong as far as the connector knows: it still reads the first state. The
-// subscription stays open. A reader that does not know the frame only misses the
-// reason.
+// SourceError reports why a subscription makes no progress: the connector cannot
+// reach its source. It is sent immediately and every period while the problem
+// lasts. The next data or progress clears it. Without a Status, the connector is
+// still reading the first state. The subscription stays open. A reader that does
+// not know the frame only misses the reason.
 type SourceError struct {
 	Subscription uint32
 	Status       *api.Status // may be nil

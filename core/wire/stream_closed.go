@@ -1,9 +1,9 @@
 package wire
 
-// StreamClosed tells the engine that a stream is gone or could not be opened.
+// StreamClosed reports that a stream was closed or could not be opened.
 type StreamClosed struct {
 	Stream  uint32
-	Message string // why, for people
+	Message string // the reason, for humans
 }
 
 // Append writes the whole frame.

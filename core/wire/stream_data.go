@@ -1,6 +1,6 @@
 package wire
 
-// StreamData hands the engine one whole message from a stream.
+// StreamData passes one whole message of a stream to the engine.
 type StreamData struct {
 	Stream uint32
 	Data   []byte // whole frames

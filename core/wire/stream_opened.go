@@ -1,7 +1,7 @@
 package wire
 
-// StreamOpened tells the engine that a stream it asked for is open, and what
-// credentials to say hello with.
+// StreamOpened reports that a requested stream is open, with the credentials for
+// Hello.
 type StreamOpened struct {
 	Stream uint32
 	Token  string

@@ -2,28 +2,28 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Subscribe asks for one resource, optionally narrowed. With ResourceVersion
-// zero the answer begins with a snapshot; otherwise with the changes after it,
-// or a 410 when those are gone. NotOlderThan keeps a reader from going back in
-// time on a connector that lags: nothing is answered before the connector has
-// reached it. Versions of another source than the connector's mean nothing to
-// it: it answers with a snapshot.
+// Subscribe requests one resource, optionally restricted. With ResourceVersion
+// zero, the response starts with a snapshot. Otherwise it consists of the changes
+// after that version, or a 410 if these are no longer available. NotOlderThan
+// prevents a reader from going back in time on a lagging connector, which does
+// not respond before it has reached that version. If Source differs from the
+// connector's, the versions are not comparable and the response is a snapshot.
 type Subscribe struct {
-	Subscription    uint32 // chosen by the reader, not used before on this connection
-	Resource        string // "v1/pods"
-	Namespace       string // empty for all
+	Subscription    uint32 // chosen by the reader, unused before on this connection
+	Resource        string // such as "v1/pods"
+	Namespace       string // "" means all
 	LabelSelector   string
 	FieldSelector   string
 	ResourceVersion api.ResourceVersion
 	NotOlderThan    api.ResourceVersion
-	Source          string // of the two versions, as the last Schema named it; empty when there are none
-	// Bases are those of the versions above BasesSince that the reader holds, as
-	// the last Schema named them; zero when it holds none of such a name. The
-	// bases of versions up to BasesSince are others.
+	Source          string // of both versions, as in the last Schema; "" if there are none
+	// Bases is the identity of the bases of versions above BasesSince, as in the
+	// last Schema. It is zero if the reader has none. Versions up to BasesSince
+	// have other bases.
 	Bases        uint64
 	BasesSince   api.ResourceVersion
-	MetadataOnly bool   // leave bodies out
-	Credit       uint64 // bytes of data frames the reader takes before it grants more
+	MetadataOnly bool   // omit bodies
+	Credit       uint64 // bytes of data frames that the reader accepts before it grants more
 }
 
 // Append writes the whole frame.

@@ -2,17 +2,18 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// TakeSnapshot asks for the state of an open collection, for the program to
-// keep: what changed since a version that it has kept, or the whole state when
-// it has none, or one of another source or from too long ago. Answered by
-// [SnapshotChunk], of which each but the first is asked for with [NextChunk], or
-// by an [ErrorReply], also in the middle: what came before it is then of no use.
+// TakeSnapshot requests the state of an open collection for persistence. The
+// response contains the changes since the version that the program has, or the
+// complete state if it has none, a version that is too old, or one of a different
+// source. It consists of [SnapshotChunk] frames, of which each but the first is
+// requested with [NextChunk]. An [ErrorReply], which may arrive at any time,
+// invalidates all chunks of the snapshot.
 type TakeSnapshot struct {
 	Request         uint32
 	Collection      uint32
-	ResourceVersion api.ResourceVersion // kept until here; zero for nothing
+	ResourceVersion api.ResourceVersion // the version that the program has; zero for none
 	Source          string              // of that version
-	ChunkBytes      uint32              // the size of a chunk, roughly; zero for 256 KiB, at most 1 MiB
+	ChunkBytes      uint32              // approximate chunk size; zero means 256 KiB, at most 1 MiB
 }
 
 // Append writes the whole frame.

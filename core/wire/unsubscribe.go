@@ -1,6 +1,6 @@
 package wire
 
-// Unsubscribe ends a subscription. Frames already under way may still arrive.
+// Unsubscribe ends a subscription. Frames in flight may still arrive.
 type Unsubscribe struct {
 	Subscription uint32
 }

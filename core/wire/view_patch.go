@@ -2,29 +2,28 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// ViewPatch updates the program's copy of a view's window. The next one comes
+// ViewPatch updates the program's copy of a view's window. The next one follows
 // after [GrantView].
 type ViewPatch struct {
 	View            uint32
-	ResourceVersion api.ResourceVersion // the whole view is as of here, and is so until the next patch
-	Total           uint64              // rows that match, in the window or not
+	ResourceVersion api.ResourceVersion // version of the view until the next patch
+	Total           uint64              // matching rows, inside and outside the window
 	Offset          uint32              // of the first row in the window
-	Counts          []Count             // by value, only where the query has CountBy
-	// Reset: the edits build the window from an empty one.
+	Counts          []Count             // by value, if the query has CountBy
+	// Reset means that the edits start from an empty window.
 	Reset bool
 	Edits []Edit
 }
 
-// Count is how many rows of a view have a value.
+// Count is the number of rows of a view with a value.
 type Count struct {
 	Value string
 	Rows  uint64
 }
 
 // Edit is one step through the rows of a window, from top to bottom: Keep rows
-// stay, the Remove rows after them leave, and the rows of Insert take their
-// place. A row that has changed is removed and inserted. Rows after the last edit
-// stay.
+// stay, the next Remove rows leave, and the rows of Insert take their place. A
+// changed row is removed and inserted. Rows after the last edit stay.
 type Edit struct {
 	Keep, Remove uint32
 	Insert       []Item // without bodies

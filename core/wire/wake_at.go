@@ -1,7 +1,7 @@
 package wire
 
-// WakeAt asks for a Tick no later than the given time, on the clock of Tick.
-// The newest one counts.
+// WakeAt requests a Tick at the given time, on the clock of Tick. The newest
+// request counts.
 type WakeAt struct {
 	Millis int64
 }

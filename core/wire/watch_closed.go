@@ -2,11 +2,12 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// WatchEnd is why a watch ended. Every end that a consumer can observe has one.
+// WatchEnd is the reason why a watch ended. Every end that a consumer can observe
+// has one.
 type WatchEnd uint8
 
-// The reasons. An engine reports all but the first three, which it cannot know
-// or need not say; the clients around it report those themselves.
+// The reasons. An engine reports all except the first three; the clients that
+// embed it report those.
 const (
 	// WatchEndClosed: the consumer closed the watch.
 	WatchEndClosed WatchEnd = iota
@@ -38,7 +39,7 @@ var watchEndNames = [...]string{
 	"SlowConsumer", "Overtaken", "HistoryLost", "Corrupt",
 }
 
-// String is the name, which is also the Cause of the status of such an end.
+// String returns the name, which is also the Cause of the status.
 func (e WatchEnd) String() string {
 	if int(e) < len(watchEndNames) {
 		return watchEndNames[e]
@@ -46,14 +47,14 @@ func (e WatchEnd) String() string {
 	return ""
 }
 
-// Expired returns the 410 of a watch that ended so.
+// Expired returns the 410 of a watch that ended for this reason.
 func (e WatchEnd) Expired(message string) *api.Status {
 	status := api.Expired(message)
 	status.Cause = e.String()
 	return status
 }
 
-// WatchClosed is the end of a watch, after everything it had to deliver.
+// WatchClosed is the end of a watch, after all of its events.
 type WatchClosed struct {
 	Watch  uint32
 	End    WatchEnd

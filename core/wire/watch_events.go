@@ -2,15 +2,15 @@ package wire
 
 import "github.com/watchglass/watchglass/core/api"
 
-// WatchEvent is one event of a watch. A bookmark has only a resource version
-// and flags, every other event an item.
+// WatchEvent is one event of a watch. A bookmark has only a resource version and
+// flags; every other event has an item.
 type WatchEvent struct {
 	Type api.EventType
 	Item Item
 }
 
-// WatchEvents delivers events of a watch, in order. What Kubernetes sends as an
-// ERROR event is the status of [WatchClosed] here.
+// WatchEvents delivers events of a watch in order. The status of [WatchClosed]
+// replaces the ERROR event of Kubernetes.
 type WatchEvents struct {
 	Watch  uint32
 	Events []WatchEvent

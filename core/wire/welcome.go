@@ -1,11 +1,11 @@
 package wire
 
-// Welcome answers [Hello]. The connector says progress on every subscription
-// at least every ProgressMillis; a reader that hears nothing for three such
-// periods calls its data stale.
+// Welcome is the response to [Hello]. The connector reports progress on every
+// subscription at least every ProgressMillis. A reader considers its data stale
+// after three such periods without progress.
 type Welcome struct {
 	Version        int
-	Server         string // name and version of the connector, for people
+	Server         string // name and version of the connector, for humans
 	ProgressMillis uint64
 }
 
