@@ -112,6 +112,10 @@ conformance: $(BINARY) examples/edge/dist/worker.js $(KUBERNETES)/bin/kube-apise
 $(KUBERNETES)/bin/%-$(KUBERNETES_VERSION): $(KUBERNETES)/go.mod $(KUBERNETES)/go.sum
 	go -C $(KUBERNETES) build -trimpath -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES_VERSION)' -o bin/$(@F) k8s.io/kubernetes/cmd/$*
 
+docs: js/docs/node_modules js/node_modules ## Build the API reference of the npm package (build/docs/index.html), and check the links of all Markdown files
+	cd js/docs && npm run --silent build
+	go test ./host/internal/links
+
 golden: $(WASM) ## Rewrite the golden files: wire frames, scenarios, ABI (read the diff before you commit it)
 	go test ./core/wire -update
 	go test ./core/coretest -run TestScenarios -rewrite
@@ -193,6 +197,10 @@ js/packaging/node_modules: js/packaging/package-lock.json
 	cd js/packaging && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
+js/docs/node_modules: js/docs/package-lock.json
+	cd js/docs && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
 js/bench/node_modules: js/bench/package-lock.json
 	cd js/bench && npm ci --no-audit --no-fund --loglevel=error >&2
 	@touch $@
@@ -204,4 +212,4 @@ js/build/bench: js/node_modules js/bench/node_modules $(JS_SRC) $(shell git ls-f
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-.PHONY: release image test-release embedded demo edge build test test-edge flakes lint scenarios sim chaos load rules packaging mutants bench bench-json bench-edge fuzz conformance golden licenses clean wasm js dashboard worker help
+.PHONY: release image test-release embedded demo edge build test test-edge flakes lint scenarios sim chaos load rules packaging mutants bench bench-json bench-edge fuzz conformance golden docs licenses clean wasm js dashboard worker help

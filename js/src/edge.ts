@@ -8,10 +8,11 @@ import module from "./watchglass.wasm";
 
 export { edgeEntry, type EdgeEnv, type Handler } from "./edge/entry.js";
 export { grantHeader, readGrant, type Grant } from "./edge/grant.js";
-export type { EdgeOptions } from "./edge/options.js";
-export type { Fetcher, ObjectState } from "./edge/platform.js";
+export type { EdgeOptions, Upstream } from "./edge/options.js";
+export type { Fetcher, HibernatableSocket, ObjectState, ObjectStorage, SqlCursor, SqlStorage } from "./edge/platform.js";
 export { goProgram, type GoClass } from "./edge/program.js";
 export { refuse, status } from "./edge/refusal.js";
+export type { Objects } from "./edge/regions.js";
 
 /** The object, with the module that belongs to this release. Extend it to pass options. */
 export class WatchglassObject extends WithModule {

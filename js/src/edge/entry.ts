@@ -30,7 +30,7 @@ export type Handler<Env> = (request: Request, env: Env, context: unknown) => Res
  *
  * A WebSocket goes to the object that holds what its URL asks for: `?resource=` of
  * a reader, with `&namespace=` or `&shard=` where the resource is divided by
- * namespace; `?resources=` and `&shard=` of a connector; see {@link place}. The
+ * namespace; `?resources=` and `&shard=` of a connector; see `place`. The
  * object is told what the token grants, whatever the request said of that itself. A
  * connector that asks without an upgrade is told which objects it has to feed.
  */
