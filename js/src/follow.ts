@@ -132,6 +132,7 @@ export function keyOf(object: object): string {
   return namespace ? `${namespace}/${name}` : name;
 }
 
-function versionOf(object: object): ResourceVersion {
+/** The resource version of an object. */
+export function versionOf(object: object): ResourceVersion {
   return (object as KubeObject).metadata.resourceVersion;
 }

@@ -12,6 +12,7 @@ import type { ConnectOptions, Watchglass } from "./types.js";
 export { WatchglassError } from "./errors.js";
 export type { WatchglassClient } from "./lazy.js";
 export type * from "./types.js";
+export { compareResourceVersions } from "./versions.js";
 
 /**
  * Connects to a connector, or joins the connection that another page has. To read
@@ -162,8 +163,9 @@ function parseURL(url: string | URL, example: string): URL {
 
 /** A page that gets its network back need not wait for a back-off to pass. */
 function reconnectWhenOnline(client: Client): void {
-  if (typeof document !== "object") return;
+  if (typeof window !== "object") return;
+  const page = window; // jsdom may be gone before the client is closed
   const online = (): void => client.reconnect();
-  addEventListener("online", online);
-  client.onClose(() => removeEventListener("online", online));
+  page.addEventListener("online", online);
+  client.onClose(() => page.removeEventListener("online", online));
 }

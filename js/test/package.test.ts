@@ -14,7 +14,7 @@ test("every mention of the version is that of package.json", () => {
 });
 
 /** What the entries beside the main one import. */
-const adapters = { react: ["react"], informer: [], testing: [] };
+const adapters = { react: ["react"], informer: [], "tanstack-db": [], testing: [] };
 
 // Adapters are layers over the entry that the program imports, and carry no copy of it.
 for (const [name, imports] of Object.entries(adapters)) {
