@@ -1,6 +1,6 @@
-// Package guest is watchglass for Go programs: live, local, Kubernetes-shaped
-// collections, kept by the same WebAssembly module that runs in browsers and
-// at the edge, here under wazero.
+// Package guest is watchglass for Go programs: live, local collections of Kubernetes
+// objects. The WebAssembly module that browsers and the edge use keeps them, here
+// under wazero.
 //
 //	client, err := guest.Open(ctx, guest.Config{URL: "ws://localhost:8080/watch"})
 //	pods, err := client.Collection(ctx, "v1/pods", guest.CollectionOptions{Namespace: "shop"})
@@ -11,15 +11,15 @@
 //	config, err := client.Object(ctx, "v1/configmaps", "shop/config", guest.ObjectOptions{})
 //	for snapshot, err := range config.Changes(ctx) { … }
 //
-// A [Client] talks to one connector and holds any number of collections.
-// Collections, watches and views of one client share a connection and a store.
-// Everything is safe for concurrent use, every call that can wait takes a
-// context, and errors with a Kubernetes code are *api.Status.
+// A [Client] connects to one connector and holds any number of collections. The
+// collections, watches and views of a client share a connection and a store.
+// Everything is safe for concurrent use. Every call that can block takes a context.
+// Errors with a Kubernetes code are *api.Status.
 //
-// # Keeping what is there
+// # Stored state
 //
-// A program that ends can keep the state of a collection and open it again with
-// that: the objects are there at once, and only what changed meanwhile travels.
+// A program can store the state of a collection and open the collection with it
+// later. The objects are then available at once, and only changes are transferred.
 //
 //	var kept [][]byte
 //	var at guest.Position
@@ -29,27 +29,24 @@
 // # How it works
 //
 // One goroutine, the loop, owns the instance of the module and everything that
-// mirrors its state. It passes commands in, executes what the engine asks for
-// (open a connection, send, wake me at), and hands deliveries on. Nothing else
-// touches the instance. Each connection has two goroutines; [Client.Close]
-// waits for all of them.
+// mirrors its state. It passes commands in, performs the I/O that the engine requests
+// (connect, send, wake at a time), and passes deliveries on. Each connection has two
+// more goroutines. [Client.Close] waits for all of them.
 //
-// Nothing here makes a decision about the watch protocol: that is the engine's.
-// What is decided here is what happens when the instance itself fails. An
-// instance that panicked or trapped is dropped and a new one made, with a
-// growing pause if it happens again. Collections and views are opened anew and
-// fill up again; a watch that delivered anything already ends with 410 Expired,
-// as Kubernetes ends one whose history is gone; requests under way fail with
-// 503. Until the data is back, a collection says that it is reconnecting.
+// The engine makes every decision about the watch protocol. This package decides what
+// happens when the instance itself fails. It drops an instance that panicked or
+// trapped and starts another one, with a growing pause if that repeats. Collections
+// and views are opened again and fill again. A watch that has delivered events ends
+// with 410 Expired, as in Kubernetes when history is lost. Pending requests fail with
+// 503. Until its data is back, a collection reports that it is reconnecting.
 //
 // # Memory
 //
-// What is handed out is a copy that belongs to the caller. A watch holds at
-// most [WatchOptions.Buffer] events that were not taken; a view holds its
-// newest snapshot.
+// Returned objects are copies that belong to the caller. A watch buffers at most
+// [WatchOptions.Buffer] events. A view holds its newest snapshot.
 //
-// # Lower down
+// # The module alone
 //
-// [Compile] and [Instance] are the module alone: bytes in, bytes out, no
-// network and no clock. Tests replay transcripts on it.
+// [Compile] and [Instance] are the module without network and clock: bytes in, bytes
+// out. Tests replay transcripts on them.
 package guest

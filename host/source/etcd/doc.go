@@ -1,49 +1,47 @@
-// Package etcd is the source that reads an etcd v3 cluster: a paged list
-// pinned to one revision, then a watch from the next one. Values are taken as
-// they are; a Kubernetes API server must therefore be told to store JSON
+// Package etcd reads an etcd v3 cluster: a paged list at one revision, then a watch
+// from the next one. Values are passed on unchanged, so kube-apiserver must store JSON
 // (--storage-media-type=application/json).
 //
-// # What it guarantees, and how
+// # Guarantees
 //
-//   - No gap: the watch goes on where the list ended (rules E8, E9).
-//   - Whole revisions: etcd splits a response inside a revision only when a
-//     watch allows fragments, so ours does not (rule E25).
-//   - Never silently stale: it asks etcd for progress every few seconds, and at
-//     once when somebody waits for it (rule C35). A stream on which etcd stays
-//     silent for four intervals ends with an error. A member that lost its leader
-//     ends it too (rule E10), and so does having no connection for some seconds.
-//   - No unbounded buffer: a sink that blocks holds etcd back through gRPC's
-//     flow control.
+//   - No gap: the watch continues where the list ended (rules E8, E9).
+//   - Whole revisions: etcd splits a response inside a revision only if a watch
+//     allows fragments, and this one does not (rule E25).
+//   - Never silently stale: the stream asks etcd for progress every few seconds, and
+//     at once when a reader waits (rule C35). It ends with an error if etcd is silent
+//     for four intervals, if a member loses its leader (rule E10), and if there is no
+//     connection for some seconds.
+//   - No unbounded buffer: a sink that blocks slows etcd down through gRPC's flow
+//     control.
 //
 // # Rationale
 //
-// The watch uses the gRPC stream of etcd's API and not clientv3.Watch, which
-// reconnects behind its caller's back (a dead cluster looks like a quiet one)
-// and buffers without limit for a slow caller. A stream of its own also makes
-// progress answers its own, without marker metadata (rule E27).
+// The watch uses the gRPC stream of etcd's API and not clientv3.Watch. That client
+// reconnects behind its caller, so a dead cluster looks like a quiet one, and buffers
+// without a limit for a slow caller. A separate stream also receives its own progress
+// notifications, without marker metadata (rule E27).
 //
-// Previous values are not asked for: a sink keeps the state it was given, so
-// they would double the traffic for nothing. The half-compacted case of rule
-// E13, a change without its previous value, is then an ordinary change.
+// Previous values are not requested. A sink keeps the state that it was given, so they
+// would double the traffic. In the half-compacted case of rule E13, a change without
+// its previous value is then an ordinary change.
 //
-// A resume asks etcd for its newest revision first. A version beyond it was
-// never given out by this cluster (it was restored from a backup), and a watch
-// from there would keep silent until the cluster happened to get that far; the
-// answer is 410.
+// A resume first asks etcd for its newest revision. This cluster never issued a
+// version beyond it: it was restored from a backup. A watch from such a version would
+// be silent until the cluster reaches it, so the answer is 410.
 //
 // # Restores from a backup
 //
-// The id of a cluster, by which it identifies itself, is made of its initial
-// cluster token and the URLs of its members. A restore with the same of both, which
-// are the defaults, keeps it. The cluster then goes back in time under its old name:
+// The ID of a cluster is derived from its initial cluster token and the URLs of its
+// members. By default, a restore keeps both, and the cluster goes back in time under
+// its old name:
 //
-//   - Found below the version that was seen, it is listed anew, and what follows is
+//   - If it is found below the last version seen, it is listed again. What follows is
 //     another history, "restored at" a version: every reader starts over.
-//   - Found at or beyond that version, because it was written to before anybody
-//     looked, it cannot be told from the cluster that it was. Readers go on, and
-//     keep what only the lost history had until it changes or they list anew.
+//   - If it is found at or beyond that version, because it was written to meanwhile,
+//     it cannot be distinguished from the old cluster. Readers continue, and keep
+//     objects that only the lost history had until these change or are listed again.
 //
-// Restore with --bump-revision and --mark-compacted, as etcd advises for watchers
-// of every kind: older versions then are gone, and the answer to all is 410. Or
-// give the restored cluster a token of its own (--initial-cluster-token).
+// Restore with --bump-revision and --mark-compacted, as etcd recommends: older
+// versions are then gone, and every resume gets 410. Or give the restored cluster its
+// own token (--initial-cluster-token).
 package etcd

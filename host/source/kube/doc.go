@@ -1,55 +1,51 @@
-// Package kube is the source that reads a kube-apiserver: list and watch of any
-// resource it serves, with the credentials and the transport of client-go.
+// Package kube reads a kube-apiserver: list and watch of any resource it serves, with
+// the credentials and the transport of client-go.
 //
-// Objects stay the bytes that the server sent. Of each, key and version are
-// read; apiVersion and kind, which the items of a typed list lack, are put in.
+// Objects stay the bytes that the server sent. Of each, the package reads key and
+// version, and adds apiVersion and kind, which the items of a typed list lack.
 //
-// # How a stream goes
+// # A stream
 //
-// The state comes as a watch that begins with it (rule R4: sendInitialEvents,
-// NotOlderThan, bookmarks). A server that refuses that, or ends the initial
-// events or never marks their end, is asked for the classic paged list instead,
-// now and from then on; a continue token that expires under way leads to one list
-// without pages (rule R3). Every state is a consistent read (rule C36), since the
-// end of a list says that nothing is missing: a server that lags behind answers
-// 504, and is asked again. One that answers with an older state than what was
-// handed over before is not believed, so nothing goes back in time.
+// The state is read as a watch that begins with it (rule R4: sendInitialEvents,
+// NotOlderThan, bookmarks). A server that refuses that, ends the initial events early
+// or never marks their end is asked for a paged list instead, from then on. A continue
+// token that expires meanwhile leads to one list without pages (rule R3). Every state
+// is a consistent read (rule C36), since the end of a list states that nothing is
+// missing. A server that lags behind answers 504 and is asked again. A state that is
+// older than what was passed on before is rejected, so nothing goes back in time.
 //
-// Changes come from watches that follow one another, each from the last version
-// handed over (rules R5, R7, R8). A change that is not newer is dropped. What
-// ends them: 410, which is the caller's to answer with a new list; an error of
-// the server, to be retried from the same version, or after half a minute of
-// nothing but internal errors with a new list (rule R9); a watch that the server
-// ends at once and without a word.
+// Changes are read by consecutive watches, each from the last version passed on (rules
+// R5, R7, R8). A change that is not newer is dropped. A stream ends with 410, which
+// the caller answers with a new list; with an error of the server, to be retried from
+// the same version, or after half a minute of internal errors with a new list (rule
+// R9); or with a watch that the server ends at once without a reason.
 //
 // # Progress
 //
-// A kube-apiserver sends a bookmark about once a minute, and readers here are to
-// know every ten seconds whether what they see is current. So a watch lasts
-// nine seconds: shortly before its end the server sends a bookmark. Beside it, one
-// consistent read of a single object asks for the newest version that there is,
-// which a server that has lost its etcd cannot answer. Progress is reported when
-// the watch has got that far, and not because it has ended: behind one address
-// there may be several servers, and the one that answered the read not be the one
-// that was watched. That costs the server one small list and one watch per
-// resource in ten seconds, whatever the number of readers.
+// A kube-apiserver sends a bookmark about once a minute, and readers are to know every
+// ten seconds whether their data is current. So a watch lasts nine seconds: the server
+// sends a bookmark shortly before its end. Meanwhile one consistent read of a single
+// object asks for the newest version, which a server that has lost its etcd cannot
+// answer. Progress is reported when the watch has reached that version, and not because
+// the watch has ended: behind one address there may be several servers, and the watched
+// one may lag. This costs the server one small list and one watch per resource in ten
+// seconds, whatever the number of readers.
 //
-// A server whose consistent reads do not move its watch cache on may call nothing
-// newer while a resource is at rest and others change. Readers then call their data
-// stale, which it may be. Kubernetes is such a server before 1.31, which made the
-// feature gate ConsistentListFromCache the default, and so is one whose etcd cannot
+// If consistent reads of a server do not advance its watch cache, it may report nothing
+// newer while a resource is idle and others change. Readers then call their data stale,
+// which it may be. Kubernetes before 1.31 behaves like this, because
+// ConsistentListFromCache was not the default, and so does a server whose etcd cannot
 // be asked for progress.
 //
-// # Whose history it is
+// # Clusters
 //
-// Resource versions belong to a cluster, which is named by the uid of its
-// kube-system namespace, or, when that may not be read, by the server's address.
+// Resource versions belong to a cluster. Its name is the uid of its kube-system
+// namespace, or the address of the server if that may not be read.
 //
-// # What a resource looks like
+// # Schemas
 //
-// Well-known resources have the fields and columns of [catalog.All]. Those
-// of a custom resource come from its definition: selectableFields and
-// additionalPrinterColumns, and its streams end when the definition changes.
-// Any other resource has its name, its namespace and its age: the server's own
-// tables say what a cell contains, and not how to compute it from an object.
+// Well-known resources have the fields and columns of [catalog.All]. Those of a custom
+// resource come from its definition: selectableFields and additionalPrinterColumns. Its
+// streams end when the definition changes. Any other resource has name, namespace and
+// age, because the tables of the server do not say how a cell is computed.
 package kube
