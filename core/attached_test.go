@@ -218,9 +218,9 @@ func TestC35_AWaitIsMadeKnownAllTheWayUp(t *testing.T) {
 	for range 10 { // the first answer is to come again
 		l.wait(1500)
 	}
-	require.False(t, r.backend.pods.Awaiting())
+	require.False(t, r.backend.pods.HasWaiters())
 	l.do(&wire.List{Request: 1, Collection: 1, ResourceVersion: "200", Match: wire.MatchNotOlderThan})
-	require.True(t, r.backend.pods.Awaiting())
+	require.True(t, r.backend.pods.HasWaiters())
 	r.backend.pods.Progress(200, r.now)
 	r.settle()
 	l.settle()

@@ -118,14 +118,14 @@ func (b *backing) renew(e *Engine, reason wire.WatchEnd, other *api.Status) {
 	}
 }
 
-// renewDamaged replaces collections whose restored state is corrupt. It notifies
+// resetCorrupt replaces collections whose restored state is corrupt. It notifies
 // the program, which must not hand in the persisted state again.
-func (e *Engine) renewDamaged() {
+func (e *Engine) resetCorrupt() {
 	for _, b := range e.backings {
-		if damage := b.cacher.Damaged(); damage != nil {
+		if corruption := b.cacher.Corrupt(); corruption != nil {
 			for _, c := range e.collections {
 				if c.backing == b {
-					e.reject(wire.ObjectRestore, c.id, api.Expired(damage.Message+": "+b.cacher.DamageCause().Message))
+					e.reject(wire.ObjectRestore, c.id, api.Expired(corruption.Message+": "+b.cacher.CorruptionCause().Message))
 				}
 			}
 			// Deliveries from incomplete data are not sent.
@@ -138,7 +138,7 @@ func (e *Engine) renewDamaged() {
 			b.floor = objcache.Version{History: b.reflector.Source(), ResourceVersion: b.cacher.ResourceVersion()}
 			b.reflector.Close()
 			e.origin.leave(b)
-			b.renew(e, wire.WatchEndCorrupt, damage)
+			b.renew(e, wire.WatchEndCorrupt, corruption)
 			b.connect(e)
 		}
 	}
@@ -147,7 +147,7 @@ func (e *Engine) renewDamaged() {
 // newReflector returns an unconnected reflector with an empty cacher.
 func (e *Engine) newReflector(scope reflector.Scope, floor objcache.Version) *reflector.Reflector {
 	return reflector.New(reflector.Config{
-		Scope: scope, Floor: floor.ResourceVersion, Source: floor.History,
+		Scope: scope, MinResourceVersion: floor.ResourceVersion, Source: floor.History,
 		Credit: e.cfg.Credit, Rand: e.rand, NextSubscription: e.origin.nextSubscription,
 	}, cacher.New(cacher.Config{
 		Seed:    e.rand.Uint64(),

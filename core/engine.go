@@ -149,7 +149,7 @@ func (e *Engine) Ready() []byte {
 	if len(e.ready) > 0 {
 		return e.ready
 	}
-	e.renewDamaged()
+	e.resetCorrupt()
 	e.objects.Settle()
 	e.origin.flush()
 	for _, c := range e.collections {

@@ -46,7 +46,7 @@ func (e *Engine) inspect(f *wire.Inspect) {
 		faulty := 0
 		faults, _ := cache.Faults()
 		for i := range faults {
-			if !faults[i].TakenBack() {
+			if !faults[i].Retracted() {
 				faulty++
 			}
 		}

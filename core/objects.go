@@ -211,12 +211,12 @@ func (b *backing) Find(key api.Key) (objcache.Object, bool) {
 
 // Fault implements objcache.Source.
 func (b *backing) Fault(key api.Key) *api.Status {
-	if damage := b.cacher.Damaged(); damage != nil {
-		return damage
+	if corruption := b.cacher.Corrupt(); corruption != nil {
+		return corruption
 	}
 	faults, _ := b.cacher.Faults()
 	for i := range faults {
-		if faults[i].Key == key && !faults[i].TakenBack() {
+		if faults[i].Key == key && !faults[i].Retracted() {
 			return faults[i].Status
 		}
 	}

@@ -52,17 +52,17 @@ type Cacher struct {
 
 	dictionaries dictionaries
 
-	faults      faults
-	damage      *api.Status // error of every read after the restored state turned out to be invalid
-	damageCause *api.Status
-	observers   []Observer
-	followers   []*Follower
-	followed    watcher.Index[*Follower]
-	awaiting    []*Follower // followers to wake on the next update
-	waits       []wait
-	held        bool // a revision is incomplete, so waits must not end
-	prompted    bool // a follower waits for a newer version
-	scratch     []byte
+	faults            faults
+	corruption        *api.Status // error of every read after the restored state turned out to be invalid
+	corruptionCause   *api.Status
+	observers         []Observer
+	followers         []*Follower
+	followed          watcher.Index[*Follower]
+	notifyNext        []*Follower // followers to wake on the next update
+	waits             []wait
+	held              bool // a revision is incomplete, so waits must not end
+	progressRequested bool // a follower waits for a newer version
+	scratch           []byte
 	dispatcher
 }
 
@@ -217,12 +217,12 @@ func (c *Cacher) Apply(p *Put, now int64) *api.Status {
 	if id == 0 {
 		id = c.state.Find(p.Envelope.Key())
 	}
-	if c.damage != nil {
-		return c.damage
+	if c.corruption != nil {
+		return c.corruption
 	}
 	previous := c.state.Version(id)
 	if previous != 0 && c.heap.ResourceVersion(previous) >= p.ResourceVersion {
-		c.mend(p.Envelope.Key(), p.ResourceVersion, "replaced")
+		c.retractFault(p.Envelope.Key(), p.ResourceVersion, "replaced")
 		return nil
 	}
 	current, status := c.store(p, previous)
@@ -230,11 +230,11 @@ func (c *Cacher) Apply(p *Put, now int64) *api.Status {
 		return status
 	}
 	unchanged := c.unchanged(p, previous)
-	mended := false
+	afterFault := false
 	if len(c.faults.list) > 0 {
 		key := p.Envelope.Key()
-		mended = previous != 0 && c.faults.since(key, c.heap.ResourceVersion(previous))
-		c.mend(key, p.ResourceVersion, "replaced")
+		afterFault = previous != 0 && c.faults.since(key, c.heap.ResourceVersion(previous))
+		c.retractFault(key, p.ResourceVersion, "replaced")
 	}
 	if id != 0 {
 		c.state.Replace(id, current)
@@ -242,7 +242,7 @@ func (c *Cacher) Apply(p *Put, now int64) *api.Status {
 		id = c.state.Add(current)
 	}
 	c.commit(id, history.Event{
-		ResourceVersion: p.ResourceVersion, Current: current, Previous: previous, Millis: now, Unchanged: unchanged, Mended: mended,
+		ResourceVersion: p.ResourceVersion, Current: current, Previous: previous, Millis: now, Unchanged: unchanged, AfterFault: afterFault,
 	})
 	return nil
 }
@@ -259,7 +259,7 @@ func (c *Cacher) unchanged(p *Put, previous store.Ref) api.Cells {
 // W29) or is newer than the deletion.
 func (c *Cacher) Delete(key api.Key, rv api.ResourceVersion, now int64) {
 	c.now = max(c.now, now)
-	c.mend(key, rv, "deleted")
+	c.retractFault(key, rv, "deleted")
 	id := c.state.Find(key)
 	if id == 0 || c.heap.ResourceVersion(c.state.Version(id)) >= rv {
 		c.advance(rv)
@@ -298,14 +298,14 @@ func (c *Cacher) Failure() *api.Status { return c.failure }
 // to rv has been applied (rule H14). Changes alone do not imply this, because
 // they may be old.
 func (c *Cacher) Progress(rv api.ResourceVersion, now int64) {
-	c.Release(rv, now)
+	c.EndRevision(rv, now)
 	c.progress()
 }
 
-// Release reports that everything up to rv has been applied, and ends a Hold.
-func (c *Cacher) Release(rv api.ResourceVersion, now int64) {
+// EndRevision reports that everything up to rv has been applied, and ends a BeginRevision.
+func (c *Cacher) EndRevision(rv api.ResourceVersion, now int64) {
 	c.now = max(c.now, now)
-	c.bury(rv)
+	c.dropDeletedFaults(rv)
 	c.held = false
 	c.advance(rv)
 }
@@ -313,7 +313,7 @@ func (c *Cacher) Release(rv api.ResourceVersion, now int64) {
 func (c *Cacher) progress() {
 	c.progressed = c.now
 	c.endLost()
-	c.wakeUnsure()
+	c.wakeOnProgress()
 	if c.failure != nil {
 		c.Fail(nil)
 	}
@@ -324,8 +324,8 @@ func (c *Cacher) advance(rv api.ResourceVersion) {
 	if len(c.ahead) > 0 {
 		c.forgetReached()
 	}
-	if len(c.awaiting) > 0 {
-		c.wakeAwaiting()
+	if len(c.notifyNext) > 0 {
+		c.wakeNotified()
 	}
 	if c.ready && !c.held {
 		c.wakeFresh()

@@ -27,7 +27,7 @@ type faults struct {
 }
 
 func (f *faults) add(fault Fault) {
-	f.drop(fault.Key, fault.ResourceVersion, fault.TakenBack())
+	f.drop(fault.Key, fault.ResourceVersion, fault.Retracted())
 	fault.Key = api.Key(strings.Clone(string(fault.Key)))
 	f.list = append(f.list, fault)
 	f.next++
@@ -45,7 +45,7 @@ func (f *faults) drop(key api.Key, rv api.ResourceVersion, all bool) bool {
 	before := len(f.list)
 	if before > 0 {
 		f.list = slices.DeleteFunc(f.list, func(x Fault) bool {
-			return x.Key == key && x.ResourceVersion <= rv && (all || !x.TakenBack())
+			return x.Key == key && x.ResourceVersion <= rv && (all || !x.Retracted())
 		})
 	}
 	return len(f.list) < before
@@ -56,10 +56,10 @@ func (f *faults) since(key api.Key, rv api.ResourceVersion) bool {
 	return slices.ContainsFunc(f.list, func(x Fault) bool { return x.Key == key && x.ResourceVersion > rv })
 }
 
-// mend retracts the fault of a key that was replaced or deleted at rv. A reader
+// retractFault retracts the fault of a key that was replaced or deleted at rv. A reader
 // may have a version from before the fault that does not lead to the new one, and
 // no event would inform it.
-func (c *Cacher) mend(key api.Key, rv api.ResourceVersion, how string) {
+func (c *Cacher) retractFault(key api.Key, rv api.ResourceVersion, how string) {
 	if len(c.faults.list) > 0 && c.faults.clear(key, rv) {
 		c.faults.add(Fault{key, rv, api.NotFound(string(key) + " was " + how)})
 		c.wakeEveryone()
@@ -80,22 +80,22 @@ func (c *Cacher) Fault(key api.Key, rv api.ResourceVersion, status *api.Status, 
 	c.wakeEveryone()
 }
 
-// bury removes the last good versions of faulty objects that are known to be
+// dropDeletedFaults removes the last good versions of faulty objects that are known to be
 // deleted, once everything up to their deletion has been applied. Several may be
 // removed at one version.
-func (c *Cacher) bury(rv api.ResourceVersion) {
+func (c *Cacher) dropDeletedFaults(rv api.ResourceVersion) {
 	for _, f := range c.faults.list {
 		id := c.state.Find(f.Key)
-		if f.TakenBack() && f.ResourceVersion <= rv && id != 0 && c.heap.ResourceVersion(c.state.Version(id)) < f.ResourceVersion {
-			c.Hold()
+		if f.Retracted() && f.ResourceVersion <= rv && id != 0 && c.heap.ResourceVersion(c.state.Version(id)) < f.ResourceVersion {
+			c.BeginRevision()
 			c.commit(id, history.Event{ResourceVersion: max(rv, c.rv), Previous: c.state.Remove(f.Key), Millis: c.now})
 		}
 	}
 }
 
-// TakenBack reports whether the fault retracts an earlier one: the object is
+// Retracted reports whether the fault retracts an earlier one: the object is
 // gone, and versions of it before this one are invalid.
-func (f *Fault) TakenBack() bool { return f.Status.Code == 404 }
+func (f *Fault) Retracted() bool { return f.Status.Code == 404 }
 
 // Faults returns the current faults, oldest first, and a mark that changes with
 // every new fault. A fault with code 404 retracts an earlier one: versions of the

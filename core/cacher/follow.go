@@ -10,16 +10,16 @@ import (
 // rests at no cost. The first change that matches its filter wakes it.
 type Follower struct {
 	// Fields that every event reads come first.
-	entry  watcher.Entry[*Follower]
-	cursor history.Cursor
-	awaits bool // registered in cacher.awaiting
-	unsure bool // waits for progress
-	closed bool
-	filter *watcher.Filter
-	wake   func()
-	cacher *Cacher
-	slot   int // index in cacher.followers
-	rested api.ResourceVersion
+	entry          watcher.Entry[*Follower]
+	cursor         history.Cursor
+	notify         bool // registered in cacher.notifyNext
+	awaitsProgress bool // waits for progress
+	closed         bool
+	filter         *watcher.Filter
+	wake           func()
+	cacher         *Cacher
+	slot           int // index in cacher.followers
+	rested         api.ResourceVersion
 }
 
 // Follow adds a follower that has read everything. The cacher calls wake when the
@@ -59,18 +59,18 @@ func (r *Follower) MoveTo(position int) { r.cursor.MoveTo(position) }
 // replaced the state, or zero.
 func (r *Follower) Rested() api.ResourceVersion { return r.rested }
 
-// AwaitNews wakes the follower at the next update of the resource version, even
+// NotifyNext wakes the follower at the next update of the resource version, even
 // if no change matches its filter.
-func (r *Follower) AwaitNews() {
-	if !r.awaits {
-		r.awaits = true
-		r.cacher.awaiting = append(r.cacher.awaiting, r)
+func (r *Follower) NotifyNext() {
+	if !r.notify {
+		r.notify = true
+		r.cacher.notifyNext = append(r.cacher.notifyNext, r)
 	}
 }
 
-// AwaitProgress wakes the follower at the next progress report. Changes alone do
+// NotifyOnProgress wakes the follower at the next progress report. Changes alone do
 // not wake it.
-func (r *Follower) AwaitProgress() { r.unsure = true }
+func (r *Follower) NotifyOnProgress() { r.awaitsProgress = true }
 
 // wakeFollowers wakes the resting followers that the event at a position matches.
 func (c *Cacher) wakeFollowers(e *history.Event, position int) {
@@ -85,23 +85,23 @@ func (c *Cacher) wakeFollowers(e *history.Event, position int) {
 	}
 }
 
-// wakeAwaiting wakes followers that called AwaitNews.
-func (c *Cacher) wakeAwaiting() {
-	awaiting := c.awaiting
-	c.awaiting = nil
+// wakeNotified wakes followers that called NotifyNext.
+func (c *Cacher) wakeNotified() {
+	awaiting := c.notifyNext
+	c.notifyNext = nil
 	for _, r := range awaiting {
-		if r.awaits = false; !r.closed {
+		if r.notify = false; !r.closed {
 			r.wake()
 		}
 	}
 }
 
-// wakeUnsure wakes followers that called AwaitProgress. Progress is rare, and
+// wakeOnProgress wakes followers that called NotifyOnProgress. Progress is rare, and
 // usually either many followers wait for it or none.
-func (c *Cacher) wakeUnsure() {
+func (c *Cacher) wakeOnProgress() {
 	for _, r := range c.followers {
-		if r.unsure {
-			r.unsure = false
+		if r.awaitsProgress {
+			r.awaitsProgress = false
 			r.wake()
 		}
 	}

@@ -52,16 +52,16 @@ func TestFollowerRestsUntilAnEventMatches(t *testing.T) {
 func TestAwaitNewsWakesAtTheNextVersion(t *testing.T) {
 	w := listed(t, 10)
 	f, woken := w.follow("app=web")
-	f.AwaitNews()
-	f.AwaitNews()
+	f.NotifyNext()
+	f.NotifyNext()
 	w.do("ns/b rv=11 app=db")
 	assert.Equal(t, 1, *woken)
 	w.do("ns/b rv=12 app=db")
 	assert.Equal(t, 1, *woken, "once")
-	f.AwaitNews()
+	f.NotifyNext()
 	w.Progress(12, w.now)
 	assert.Equal(t, 2, *woken)
-	f.AwaitNews()
+	f.NotifyNext()
 	f.Close()
 	w.Progress(13, w.now)
 	assert.Equal(t, 2, *woken)
@@ -91,18 +91,18 @@ func TestFailuresFaultsAndRelistsWakeAllFollowers(t *testing.T) {
 
 func TestC35_PromptKeepsTheCacherAwaitingUntilTheNextVersion(t *testing.T) {
 	w := newWorld(t, history.Limits{})
-	w.Prompt()
-	assert.False(t, w.Awaiting(), "before the first list there is nothing to ask for")
+	w.RequestProgress()
+	assert.False(t, w.HasWaiters(), "before the first list there is nothing to ask for")
 	w.list(10)
-	assert.False(t, w.Awaiting(), "which is news")
+	assert.False(t, w.HasWaiters(), "which is news")
 	for _, news := range []func(){
 		func() { w.do("ns/a rv=11 app=web") },
 		func() { w.Progress(12, w.now) },
 		func() { w.list(20) },
 	} {
-		w.Prompt()
-		assert.True(t, w.Awaiting())
+		w.RequestProgress()
+		assert.True(t, w.HasWaiters())
 		news()
-		assert.False(t, w.Awaiting())
+		assert.False(t, w.HasWaiters())
 	}
 }

@@ -212,7 +212,7 @@ func (c *Cacher) scan(p *listPlan, filter *watcher.Filter, state *past, r *ListR
 	if filter.Selective() {
 		r.Remaining = 0
 	}
-	return c.damage
+	return c.corruption
 }
 
 // beyond reports whether a key is after the range of the list.

@@ -83,8 +83,8 @@ func (p *Pages) Next(take func(*Cacher, store.Ref) (more bool)) (done bool, stat
 		}
 		return true
 	})
-	if c.damage != nil {
-		return true, c.damage
+	if c.corruption != nil {
+		return true, c.corruption
 	}
 	return done, nil
 }

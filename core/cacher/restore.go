@@ -24,14 +24,14 @@ func (c *Cacher) LoadAll() {
 	c.state.LoadAll()
 }
 
-// Announce reserves the next event for a change that an unloaded run contains.
+// Reserve reserves the next event for a change that an unloaded run contains.
 // Loading the run passes the returned position to ChangeRestored.
-func (c *Cacher) Announce(rv api.ResourceVersion, now int64) (position int) {
+func (c *Cacher) Reserve(rv api.ResourceVersion, now int64) (position int) {
 	c.now = max(c.now, now)
 	state := c.state
-	position = c.window.Announce(rv, now, func() *api.Status {
+	position = c.window.Reserve(rv, now, func() *api.Status {
 		state.LoadAll()
-		return c.damage
+		return c.corruption
 	})
 	c.dispatched = c.window.End()
 	return position
@@ -67,7 +67,7 @@ func (c *Cacher) ChangeRestored(state *store.Store, p *Put, position int) *api.S
 	} else {
 		state.Add(current)
 	}
-	c.window.Fill(position, current, previous, unchanged)
+	c.window.Resolve(position, current, previous, unchanged)
 	return nil
 }
 
@@ -76,7 +76,7 @@ func (c *Cacher) DeletionRestored(state *store.Store, key api.Key, rv api.Resour
 	if ref := state.Get(key); ref == 0 || c.heap.ResourceVersion(ref) >= rv {
 		return notKept(key, rv)
 	}
-	c.window.Fill(position, 0, state.Remove(key), 0)
+	c.window.Resolve(position, 0, state.Remove(key), 0)
 	return nil
 }
 
@@ -84,17 +84,17 @@ func notKept(key api.Key, rv api.ResourceVersion) *api.Status {
 	return api.Protocol("the change of " + string(key) + " at version " + rv.String() + " does not follow the restored version")
 }
 
-// Damage records that a part of the restored state is missing or invalid. After
-// Damage, every read fails with 410. The 410 reaches readers of other objects, so it
+// MarkCorrupt records that a part of the restored state is missing or invalid. After
+// MarkCorrupt, every read fails with 410. The 410 reaches readers of other objects, so it
 // does not contain the cause, which may name an object.
-func (c *Cacher) Damage(cause *api.Status) {
-	if c.damage == nil {
-		c.damage, c.damageCause = api.Expired("the restored state of the collection is incomplete or invalid; list again"), cause
+func (c *Cacher) MarkCorrupt(cause *api.Status) {
+	if c.corruption == nil {
+		c.corruption, c.corruptionCause = api.Expired("the restored state of the collection is incomplete or invalid; list again"), cause
 	}
 }
 
-// Damaged returns the status that every read fails with, or nil.
-func (c *Cacher) Damaged() *api.Status { return c.damage }
+// Corrupt returns the status that every read fails with, or nil.
+func (c *Cacher) Corrupt() *api.Status { return c.corruption }
 
-// DamageCause returns the cause given to Damage, or nil.
-func (c *Cacher) DamageCause() *api.Status { return c.damageCause }
+// CorruptionCause returns the cause given to MarkCorrupt, or nil.
+func (c *Cacher) CorruptionCause() *api.Status { return c.corruptionCause }

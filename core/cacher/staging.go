@@ -109,9 +109,9 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	c.finishDispatch()
 	old := c.state
 	if c.listed == c.source { // last good versions of another history are not comparable
-		c.keepFaulty(old)
+		c.keepLastGood(old)
 		c.keepNewer(old, rv)
-		c.leaveOutlived(old, rv)
+		c.dropStaleFaults(old, rv)
 	}
 	c.listed = c.source
 	c.state, c.faults.list = c.staging.state, c.staging.faults.list
@@ -142,11 +142,11 @@ func (c *Cacher) EndList(rv api.ResourceVersion, now int64) {
 	c.restartClock()
 }
 
-// keepFaulty keeps the last good version of objects whose newest version the list
+// keepLastGood keeps the last good version of objects whose newest version the list
 // could not read (rule C53).
-func (c *Cacher) keepFaulty(old *store.Store) {
+func (c *Cacher) keepLastGood(old *store.Store) {
 	for _, f := range c.staging.faults.list {
-		if ref := old.Get(f.Key); ref != 0 && c.staging.state.Get(f.Key) == 0 && !f.TakenBack() {
+		if ref := old.Get(f.Key); ref != 0 && c.staging.state.Get(f.Key) == 0 && !f.Retracted() {
 			c.staging.state.Set(c.heap.Retain(ref))
 		}
 	}
@@ -167,11 +167,11 @@ func (c *Cacher) keepNewer(old *store.Store, rv api.ResourceVersion) {
 	}
 }
 
-// leaveOutlived removes last good versions of unreadable objects that are known
+// dropStaleFaults removes last good versions of unreadable objects that are known
 // to be deleted. The current state, at a later version, does not contain them.
 // The sender of the list did not see the deletion, which happened before the
 // unreadable version.
-func (c *Cacher) leaveOutlived(old *store.Store, rv api.ResourceVersion) {
+func (c *Cacher) dropStaleFaults(old *store.Store, rv api.ResourceVersion) {
 	if rv < c.rv {
 		return // the whole state goes back
 	}

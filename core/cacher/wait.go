@@ -27,28 +27,28 @@ func (c *Cacher) WhenFresh(rv api.ResourceVersion, done func(*api.Status)) {
 	c.waits = append(c.waits, w)
 }
 
-// Hold defers the end of waits until the next Release, Progress, EndList or Tick.
+// BeginRevision defers the end of waits until the next EndRevision, Progress, EndList or Tick.
 // Callers use it while they apply several changes with the same resource version,
 // because until the last one the collection is incomplete at that version.
-func (c *Cacher) Hold() { c.held = true }
+func (c *Cacher) BeginRevision() { c.held = true }
 
 // Fresh reports whether the collection is ready and at rv or later.
 func (c *Cacher) Fresh(rv api.ResourceVersion) bool { return c.ready && rv <= c.rv }
 
-// Prompt records that a follower waits for a newer version.
-func (c *Cacher) Prompt() { c.prompted = true }
+// RequestProgress records that a follower waits for a newer version.
+func (c *Cacher) RequestProgress() { c.progressRequested = true }
 
-// Awaiting reports whether a local read, or a follower that called Prompt since
+// HasWaiters reports whether a local read, or a follower that called RequestProgress since
 // the last update, waits for a newer version (rule C35).
-func (c *Cacher) Awaiting() bool {
-	return c.ready && (c.prompted || len(c.waits) > 0 || c.suspectsLost(c.now))
+func (c *Cacher) HasWaiters() bool {
+	return c.ready && (c.progressRequested || len(c.waits) > 0 || c.suspectsLost(c.now))
 }
 
 func (c *Cacher) wakeFresh() {
 	if !c.ready || c.held {
 		return
 	}
-	if c.prompted = false; len(c.waits) == 0 {
+	if c.progressRequested = false; len(c.waits) == 0 {
 		return
 	}
 	c.settle(func(w *wait) (bool, *api.Status) {

@@ -103,7 +103,7 @@ func (c *Cacher) begin(opt *watcher.Options, o *WatchOptions, rv api.ResourceVer
 	if o.SendInitialEvents == wire.True {
 		refs := c.capture(o.Namespace, opt.Filter)
 		opt.Initial, opt.Watermark = watcher.FromState(c.heap, refs, c.rv), c.rv
-		return c.damage
+		return c.corruption
 	}
 	if rv == 0 {
 		rv = c.rv

@@ -19,10 +19,10 @@ type Event struct {
 	Millis          int64 // when the event was recorded
 	// FinalStateUnknown marks a deletion that a relist discovered.
 	FinalStateUnknown bool
-	// Mended means that the source had unreadable versions between Previous and
+	// AfterFault means that the source had unreadable versions between Previous and
 	// Current. A client that also reads from another replica may have received
 	// one of them.
-	Mended bool
+	AfterFault bool
 	// Unchanged lists cells that are equal in both versions. It may be
 	// incomplete.
 	Unchanged api.Cells
@@ -63,18 +63,18 @@ func (l Limits) withDefaults() Limits {
 // its position as long as it is in the window, even when the ring is resized
 // (rules H1, H4).
 type Window struct {
-	heap    *store.Heap
-	limits  Limits
-	ring    []Event
-	first   int // ring index of the oldest event
-	start   int
-	end     int
-	listed  api.ResourceVersion // of the last relist
-	evicted api.ResourceVersion // of the last event evicted since the last relist, or zero
-	sought  []store.Ref         // scratch
-	// Events before position vacant may be reserved only; fill loads them.
-	vacant int
-	fill   func() *api.Status
+	heap       *store.Heap
+	limits     Limits
+	ring       []Event
+	first      int // ring index of the oldest event
+	start      int
+	end        int
+	listed     api.ResourceVersion // of the last relist
+	evicted    api.ResourceVersion // of the last event evicted since the last relist, or zero
+	prefetched []store.Ref         // scratch
+	// Events before position unresolved may be reserved only; resolve loads them.
+	unresolved int
+	resolve    func() *api.Status
 }
 
 // New returns an empty window for versions in the heap.
@@ -120,18 +120,18 @@ func (w *Window) Append(e Event) *Event {
 	return at
 }
 
-// Announce appends an event of which only the version and time are known. Before
-// a reader reaches it, the window calls fill, which must call Fill or return the
+// Reserve appends an event of which only the version and time are known. Before
+// a reader reaches it, the window calls resolve, which must call Resolve or return the
 // reason why it cannot.
-func (w *Window) Announce(rv api.ResourceVersion, millis int64, fill func() *api.Status) (position int) {
+func (w *Window) Reserve(rv api.ResourceVersion, millis int64, resolve func() *api.Status) (position int) {
 	w.Append(Event{ResourceVersion: rv, Millis: millis})
-	w.vacant, w.fill = w.end, fill
+	w.unresolved, w.resolve = w.end, resolve
 	return w.end - 1
 }
 
-// Fill completes an announced event. It takes ownership of the reference to
+// Resolve completes an announced event. It takes ownership of the reference to
 // previous, and releases it if the event has left the window.
-func (w *Window) Fill(position int, current, previous store.Ref, unchanged api.Cells) {
+func (w *Window) Resolve(position int, current, previous store.Ref, unchanged api.Cells) {
 	if position < w.start {
 		w.heap.Release(previous)
 		return
@@ -140,14 +140,14 @@ func (w *Window) Fill(position int, current, previous store.Ref, unchanged api.C
 	e.Current, e.Previous, e.Unchanged = current, previous, unchanged
 }
 
-// Seek prefetches the memory that the given number of Append calls will release,
+// Prefetch prefetches the memory that the given number of Append calls will release,
 // if the ring has reached its maximum capacity.
-func (w *Window) Seek(events int) {
-	w.sought = w.sought[:0]
+func (w *Window) Prefetch(events int) {
+	w.prefetched = w.prefetched[:0]
 	for p := w.start; p < min(w.end-w.limits.MaxCapacity+events, w.end); p++ {
-		w.sought = append(w.sought, w.At(p).Previous)
+		w.prefetched = append(w.prefetched, w.At(p).Previous)
 	}
-	w.heap.Seek(w.sought)
+	w.heap.Prefetch(w.prefetched)
 }
 
 func (w *Window) full() bool { return w.end-w.start == len(w.ring) }
@@ -223,11 +223,11 @@ func (w *Window) After(rv api.ResourceVersion) (position int, status *api.Status
 		return 0, api.Expired("too old resource version: " + rv.String() + " (" + oldest.String() + ")")
 	}
 	n := sort.Search(w.end-w.start, func(i int) bool { return w.At(w.start+i).ResourceVersion > rv })
-	if position = w.start + n; position < w.vacant {
-		if status := w.fill(); status != nil {
+	if position = w.start + n; position < w.unresolved {
+		if status := w.resolve(); status != nil {
 			return 0, status
 		}
-		w.vacant = 0
+		w.unresolved = 0
 	}
 	return position, nil
 }

@@ -86,14 +86,14 @@ func (r *Reflector) number(set *labelSet) uint32 {
 
 // envelop sets the envelope of an object to be stored. For a patch it applies the
 // patch to the previous version, using head as buffer. The prefetched object,
-// sought, is probably the right one but may be another.
-func (r *Reflector) envelop(p *cacher.Put, c *wire.Change, state *store.Store, sought store.ID, head *[]byte) (status *api.Status) {
+// prefetched, is probably the right one but may be another.
+func (r *Reflector) envelop(p *cacher.Put, c *wire.Change, state *store.Store, prefetched store.ID, head *[]byte) (status *api.Status) {
 	if c.Patch == nil {
 		p.Envelope = c.Envelope
 		return nil
 	}
 	heap := r.cacher.Heap()
-	object, previous := sought, state.Version(sought)
+	object, previous := prefetched, state.Version(prefetched)
 	if previous == 0 || !heap.Envelope(previous).IsOf(c.Key) {
 		object = state.Find(c.Key)
 		previous = state.Version(object)
@@ -114,13 +114,13 @@ func notHere(c *wire.Change) *api.Status {
 
 // take stores an object, in the list if one is in progress. If its base or
 // previous version is missing, the subscription starts over.
-func (r *Reflector) take(c *wire.Change, sought store.ID) error {
+func (r *Reflector) take(c *wire.Change, prefetched store.ID) error {
 	p := cacher.Put{ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base}
 	var status *api.Status
 	if r.phase == listing && c.Patch != nil { // a snapshot has no patches
 		status = notHere(c)
 	} else {
-		status = r.envelop(&p, c, r.cacher.State(), sought, &r.head)
+		status = r.envelop(&p, c, r.cacher.State(), prefetched, &r.head)
 	}
 	if status == nil {
 		if status := r.label(&p, c); status != nil {
@@ -194,9 +194,9 @@ func (r *Reflector) SnapshotEnd(f *wire.SnapshotEnd) error {
 	return nil
 }
 
-// soughtAtOnce is the number of changes whose objects are prefetched together.
+// prefetchAtOnce is the number of changes whose objects are prefetched together.
 // Their memory fits into the first-level processor cache until they are applied.
-const soughtAtOnce = 64
+const prefetchAtOnce = 64
 
 // Changes applies events to the list in progress, or else to the state. They do
 // not count as progress, because the connector may have received them late.
@@ -209,12 +209,12 @@ func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 		return err
 	}
 	known := r.cacher.ResourceVersion()
-	r.cacher.Hold() // until Release, so that waiting reads see whole revisions
+	r.cacher.BeginRevision() // until EndRevision, so that waiting reads see whole revisions
 	for i := range f.Changes {
-		if i%soughtAtOnce == 0 {
-			next := f.Changes[i:min(i+soughtAtOnce, len(f.Changes))]
-			r.sought = r.cacher.State().Seek(r.sought[:0], next)
-			r.cacher.Window().Seek(len(next))
+		if i%prefetchAtOnce == 0 {
+			next := f.Changes[i:min(i+prefetchAtOnce, len(f.Changes))]
+			r.prefetched = r.cacher.State().Prefetch(r.prefetched[:0], next)
+			r.cacher.Window().Prefetch(len(next))
 		}
 		c := &f.Changes[i]
 		if c.ResourceVersion <= known {
@@ -225,11 +225,11 @@ func (r *Reflector) Changes(f *wire.Events, bytes int) error {
 			r.cacher.Delete(c.Key, c.ResourceVersion, r.now)
 			continue
 		}
-		if err := r.take(c, r.sought[i%soughtAtOnce]); err != nil || r.phase == waiting {
+		if err := r.take(c, r.prefetched[i%prefetchAtOnce]); err != nil || r.phase == waiting {
 			return err
 		}
 	}
-	r.cacher.Release(f.ResourceVersion, r.now)
+	r.cacher.EndRevision(f.ResourceVersion, r.now)
 	r.changed()
 	return nil
 }

@@ -89,7 +89,7 @@ func (r *Reflector) leaveChanges(payload []byte) error {
 		return err
 	}
 	known := r.cacher.ResourceVersion()
-	r.cacher.Hold()
+	r.cacher.BeginRevision()
 	for i := range f.Changes {
 		c := &f.Changes[i]
 		if c.ResourceVersion <= known {
@@ -99,7 +99,7 @@ func (r *Reflector) leaveChanges(payload []byte) error {
 			return err
 		}
 	}
-	r.cacher.Release(f.ResourceVersion, r.now)
+	r.cacher.EndRevision(f.ResourceVersion, r.now)
 	r.changed()
 	return nil
 }
@@ -135,7 +135,7 @@ func (w *run) leave(c *wire.Change) *api.Status {
 		}
 	}
 	_, left.dictionary = r.cacher.CurrentDictionary()
-	left.position = r.cacher.Announce(c.ResourceVersion, r.now)
+	left.position = r.cacher.Reserve(c.ResourceVersion, r.now)
 	w.changes = append(w.changes, left)
 	bytes := laterChangeBytes + len(c.Key) + len(c.Envelope) + len(c.Patch) + len(c.Base.Body.Data)
 	w.bytes += bytes
@@ -151,7 +151,7 @@ func (w *run) Load(state *store.Store) {
 	c := w.reflector.cacher
 	_, before := c.CurrentDictionary()
 	if status := w.load(state); status != nil {
-		c.Damage(status)
+		c.MarkCorrupt(status)
 	}
 	c.SetDictionary(before)
 	w.Drop()

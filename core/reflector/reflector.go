@@ -22,10 +22,11 @@ type Scope struct {
 // Config configures a reflector.
 type Config struct {
 	Scope Scope
-	// Floor is the oldest acceptable version of the first state, or zero. Source
+	// MinResourceVersion is the oldest version of the first state that is acceptable, or
+	// zero. Source
 	// is the history that it belongs to.
-	Floor  api.ResourceVersion
-	Source string
+	MinResourceVersion api.ResourceVersion
+	Source             string
 	// Credit is the number of bytes that may be in flight.
 	Credit uint64
 	Rand   *api.Rand
@@ -76,7 +77,7 @@ type Reflector struct {
 	// Versions up to basesSince have other bases.
 	basesSince api.ResourceVersion
 	head       []byte     // scratch
-	sought     []store.ID // prefetched objects of the changes being applied
+	prefetched []store.ID // prefetched objects of the changes being applied
 	out        []byte
 	// requested means that progress was requested for a waiting read and has not
 	// arrived since.
@@ -113,7 +114,7 @@ func (r *Reflector) Cacher() *cacher.Cacher { return r.cacher }
 
 // Outgoing returns and clears the frames to send.
 func (r *Reflector) Outgoing() []byte {
-	if r.follows() && !r.requested && r.cacher.Awaiting() {
+	if r.follows() && !r.requested && r.cacher.HasWaiters() {
 		r.requested = true
 		r.out = (&wire.RequestProgress{Subscription: r.sub}).Append(r.out)
 	}
@@ -185,7 +186,7 @@ func (r *Reflector) subscribe() {
 		Source: r.source, NotOlderThan: r.cacher.ResourceVersion(), Bases: r.bases, BasesSince: r.basesSince,
 	}
 	if r.source == r.cfg.Source {
-		f.NotOlderThan = max(f.NotOlderThan, r.cfg.Floor)
+		f.NotOlderThan = max(f.NotOlderThan, r.cfg.MinResourceVersion)
 	}
 	if r.resumes() {
 		f.ResourceVersion = r.cacher.ResourceVersion()

@@ -29,7 +29,7 @@ import (
 // held returns the version that the reader has of a changed object, with the same
 // base as this cacher, or zero.
 func (s *subscription) held(t api.EventType, e *history.Event) store.Ref {
-	if s.phase != live || t != api.Modified || e.Mended {
+	if s.phase != live || t != api.Modified || e.AfterFault {
 		return 0
 	}
 	if s.cacher.Heap().ResourceVersion(e.Previous) <= s.basesSince {

@@ -74,7 +74,7 @@ func (c *Copy) Next(p *Piece, limit int) (status *api.Status) {
 			p.Frames = (&wire.Progress{Subscription: copySubscription, ResourceVersion: rv}).Append(p.Frames)
 		}
 	}
-	return c.sub.cacher.Damaged()
+	return c.sub.cacher.Corrupt()
 }
 
 // appendBody reads objects of the snapshot.

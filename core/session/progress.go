@@ -106,12 +106,12 @@ func (s *subscription) await() {
 	now := s.session.now
 	switch {
 	case s.phase == opening:
-		s.follower.AwaitNews()
+		s.follower.NotifyNext()
 	case !s.caughtUp() || now < s.nextReport():
 	case now < s.moves || s.credit <= 0:
-		s.follower.AwaitProgress()
+		s.follower.NotifyOnProgress()
 	default:
-		s.follower.AwaitNews()
+		s.follower.NotifyNext()
 	}
 }
 

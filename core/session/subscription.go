@@ -114,9 +114,9 @@ func (s *subscription) fill(message []byte, limit int) ([]byte, *api.Status) {
 func (s *subscription) fillData(message []byte, limit int) ([]byte, *api.Status) {
 	before, told := len(message), len(s.session.dictionaries)
 	message, status := s.appendData(message, limit)
-	if damage := s.cacher.Damaged(); damage != nil {
+	if corruption := s.cacher.Corrupt(); corruption != nil {
 		s.session.dictionaries = s.session.dictionaries[:told]
-		return message[:before], damage
+		return message[:before], corruption
 	}
 	return message, status
 }
@@ -440,7 +440,7 @@ func (s *subscription) appendFaults(message []byte) []byte {
 	for _, f := range list[len(list)-fresh:] {
 		// A snapshot does not contain deleted objects, a reader that resumes
 		// knows the past, and a matching object arrives as an event.
-		known := f.TakenBack() && (first && (s.from == 0 || f.ResourceVersion <= s.from) ||
+		known := f.Retracted() && (first && (s.from == 0 || f.ResourceVersion <= s.from) ||
 			s.filter.Matches(s.cacher.Get(f.Key)))
 		if s.filter.Covers(f.Key) && !known {
 			message = (&wire.ObjectError{

@@ -11,7 +11,7 @@
 // A [Store] is a current state: at most one version per key, found by hash or in
 // key order. Each key has an [ID] that updates do not change. An update therefore
 // touches neither the order nor the hash index. Other packages use the ID as a
-// slice index for data per object, such as the sort keys of a view. [Store.Seek]
+// slice index for data per object, such as the sort keys of a view. [Store.Prefetch]
 // prefetches the memory that a batch of updates reads. Several stores can share a
 // heap: a relist stages the next state beside the current one and adds only what
 // differs.

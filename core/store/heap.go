@@ -29,7 +29,7 @@ type Heap struct {
 	free   []Ref
 	slab   slab
 	deltas int   // number of versions that have a base
-	warm   uint8 // checksum of what Seek read, so that the reads are not optimized away
+	warm   uint8 // checksum of what Prefetch read, so that the reads are not optimized away
 }
 
 // page is a fixed-size block of records. Growing one slice of all records would

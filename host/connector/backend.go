@@ -144,7 +144,7 @@ func find(c *cacher.Cacher, key api.Key, status *api.Status) (*stored, *api.Stat
 	}
 	faults, _ := c.Faults()
 	for _, f := range faults {
-		if f.Key == key && !f.TakenBack() {
+		if f.Key == key && !f.Retracted() {
 			return nil, api.Internal(f.Status.Message)
 		}
 	}

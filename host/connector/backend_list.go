@@ -106,7 +106,7 @@ func (c *Connector) list(from *cacher.Cacher, p *cacher.Pages, scope api.Scope) 
 	answer := &kubeapi.List{ResourceVersion: p.ResourceVersion, Continue: p.Continue, Remaining: p.Remaining, Items: l.items}
 	faults, _ := from.Faults()
 	for _, f := range faults {
-		if scope.Has(f.Key) && !f.TakenBack() {
+		if scope.Has(f.Key) && !f.Retracted() {
 			answer.Warnings = append(answer.Warnings, f.Status.Message)
 		}
 	}

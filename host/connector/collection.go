@@ -225,7 +225,7 @@ const promptPause = 100 * time.Millisecond
 // prompt asks the source for progress, and again and again while a read waits for
 // it, here or at a reader. The caller holds the lock.
 func (col *collection) prompt() {
-	if col.prompter != nil || col.connector.closed || !col.cacher.Awaiting() {
+	if col.prompter != nil || col.connector.closed || !col.cacher.HasWaiters() {
 		return
 	}
 	select {

@@ -17,7 +17,7 @@ func changesOf(keys ...api.Key) []wire.Change {
 	return changes
 }
 
-func TestSeekGuessesMostObjects(t *testing.T) {
+func TestPrefetchGuessesMostObjects(t *testing.T) {
 	h := NewHeap()
 	s := New(h)
 	var present, absent []api.Key
@@ -36,20 +36,20 @@ func TestSeekGuessesMostObjects(t *testing.T) {
 			require.Equal(t, base, s.Set(h.Put(Version{ResourceVersion: 2, Base: base, Envelope: wire.AppendEnvelope(nil, &o)})))
 		}
 	}
-	sought := s.Seek([]ID{7}, changesOf(present...))
-	require.Equal(t, ID(7), sought[0], "it appends")
+	prefetched := s.Prefetch([]ID{7}, changesOf(present...))
+	require.Equal(t, ID(7), prefetched[0], "it appends")
 	wrong := 0
 	for i, key := range present {
-		if sought[1+i] != s.Find(key) {
+		if prefetched[1+i] != s.Find(key) {
 			wrong++
 		}
 	}
 	require.Less(t, wrong, len(present)/50)
-	for _, id := range s.Seek(nil, changesOf(absent...)) {
+	for _, id := range s.Prefetch(nil, changesOf(absent...)) {
 		require.Less(t, int(id), len(s.versions), "another object, or none")
 	}
 }
 
-func TestSeekInAnEmptyStore(t *testing.T) {
-	require.Equal(t, []ID{0, 0}, New(NewHeap()).Seek(nil, changesOf("a", "b")))
+func TestPrefetchInAnEmptyStore(t *testing.T) {
+	require.Equal(t, []ID{0, 0}, New(NewHeap()).Prefetch(nil, changesOf("a", "b")))
 }

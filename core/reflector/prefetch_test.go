@@ -17,7 +17,7 @@ func (r *rig) phase(key api.Key) string {
 	return r.cacher.Heap().Envelope(ref).Field(3)
 }
 
-// Objects are sought before the changes of a message apply: by the time that a
+// Objects are prefetched before the changes of a message apply: by the time that a
 // patch does, the object may have gone and come again, and its number be another's.
 func TestPatchOfARecreatedObject(t *testing.T) {
 	r := following(t)
@@ -35,7 +35,7 @@ func TestPatchOfARecreatedObject(t *testing.T) {
 	require.Equal(t, 3, r.cacher.Len())
 }
 
-// More changes than are sought at once.
+// More changes than are prefetched at once.
 func TestManyPatches(t *testing.T) {
 	const pods = 200
 	name := func(i, rv int, phase string) string {

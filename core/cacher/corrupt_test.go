@@ -18,11 +18,11 @@ func TestReadErrorsOfACorruptStateNameNoObject(t *testing.T) {
 	c.ListObject(objects.Put("team-a/x rv=1"))
 	c.EndList(2, 1000)
 	cause := api.Protocol("team-b/secret-project occurs twice in the restored state")
-	c.Damage(cause)
+	c.MarkCorrupt(cause)
 	require.Nil(t, c.List(cacher.ListOptions{Namespace: "team-a"}, func(_ *cacher.ListResult, status *api.Status) {
-		require.Same(t, c.Damaged(), status)
+		require.Same(t, c.Corrupt(), status)
 	}))
-	require.ErrorIs(t, c.Damaged(), api.Expired(""))
-	require.NotContains(t, c.Damaged().Message, "secret-project")
-	require.Same(t, cause, c.DamageCause())
+	require.ErrorIs(t, c.Corrupt(), api.Expired(""))
+	require.NotContains(t, c.Corrupt().Message, "secret-project")
+	require.Same(t, cause, c.CorruptionCause())
 }

@@ -13,9 +13,9 @@ import (
 
 const cacheLine = 64
 
-// Seek appends the probable object of each change, or zero, to into. It
+// Prefetch appends the probable object of each change, or zero, to into. It
 // prefetches the memory that updates of these objects read.
-func (s *Store) Seek(into []ID, changes []wire.Change) []ID {
+func (s *Store) Prefetch(into []ID, changes []wire.Change) []ID {
 	start := len(into)
 	for i := range changes {
 		into = append(into, s.index.guess(changes[i].Key))
@@ -30,9 +30,9 @@ func (s *Store) Seek(into []ID, changes []wire.Change) []ID {
 	return into
 }
 
-// Seek prefetches the memory that releasing the versions reads, and their bytes,
+// Prefetch prefetches the memory that releasing the versions reads, and their bytes,
 // which the next versions reuse.
-func (h *Heap) Seek(refs []Ref) {
+func (h *Heap) Prefetch(refs []Ref) {
 	for _, ref := range refs {
 		h.warmRecord(ref)
 	}
