@@ -58,6 +58,23 @@ func TestPROTOCOLListsEveryFieldOfEveryFrame(t *testing.T) {
 	}
 }
 
+func TestPROTOCOLNamesTheVersionsOfTheCode(t *testing.T) {
+	text, err := os.ReadFile(protocolFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{
+		fmt.Sprintf("The WebSocket subprotocol is `%s`, and the version in Hello and Welcome is %d.", Subprotocol, Version),
+		fmt.Sprintf("Their format has its own version, %d.", ChunkFormat),
+		fmt.Sprintf("| `format` | uvarint | %d; a chunk of another format is refused |", ChunkFormat),
+		fmt.Sprintf("at most %d MiB", MaxMessage>>20),
+	} {
+		if !strings.Contains(string(text), statement) {
+			t.Errorf("%s does not say: %s", protocolFile, statement)
+		}
+	}
+}
+
 // sectionsOf returns the text of each section with a title of level 3, from the
 // title on.
 func sectionsOf(text string) map[string]string {

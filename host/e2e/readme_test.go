@@ -22,3 +22,12 @@ func TestTheGoSnippetOfTheREADMEIsThatOfTheExample(t *testing.T) {
 		require.Contains(t, string(example), strings.TrimSpace(line))
 	}
 }
+
+func TestTheREADMEIsShort(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(strings.Fields(string(readme))), 900, "words; move details to the documents that it links")
+	picture, err := os.Stat("../../examples/dashboard/screenshot.png")
+	require.NoError(t, err)
+	require.Less(t, picture.Size(), int64(300_000))
+}
