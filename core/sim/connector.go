@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"sort"
+
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/history"
@@ -79,13 +81,10 @@ func (c *connector) fail() {
 	}
 }
 
-// visible is how many revisions of the source have come through.
+// visible counts the revisions of the source that have reached the connector.
 func (c *connector) visible() int {
-	s, n := c.world.source, 0
-	for n < len(s.revisions) && s.revisions[n].at+c.lag <= c.world.now {
-		n++
-	}
-	return n
+	revisions := c.world.source.revisions
+	return sort.Search(len(revisions), func(i int) bool { return revisions[i].at+c.lag > c.world.now })
 }
 
 func (c *connector) pull() bool {
