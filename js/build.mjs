@@ -33,7 +33,7 @@ if (process.argv.includes("--test")) {
   });
   await build({ ...common, entryPoints: { node: "src/index.ts" }, outdir: "dist", platform: "node", plugins: [onNode], external: ["ws"] });
   // Adapters carry what they share with each other, but nothing of the entry above.
-  await build({ ...common, entryPoints: ["react", "informer", "tanstack-db", "testing"].map((name) => `src/${name}.ts`), outdir: "dist", platform: "neutral", external: ["react"] });
+  await build({ ...common, entryPoints: ["react", "informer", "stores", "tanstack-db", "testing"].map((name) => `src/${name}.ts`), outdir: "dist", platform: "neutral", external: ["react"] });
   // The runtime of Durable Objects loads the module by import.
   await build({ ...common, entryPoints: ["src/edge.ts"], outdir: "dist", platform: "neutral", external: ["./watchglass.wasm"] });
   // That of other workers is a few lines over index.js, so it is no bundle.

@@ -72,7 +72,7 @@ function collectionsOf(wg: Watchglass): Collections {
   return all;
 }
 
-/** A value that changes, as `useSyncExternalStore` and the stores of Svelte take it. */
+/** A value that changes, as `useSyncExternalStore` takes it. */
 export interface Store<Value> {
   /** Frozen, and the same object until it changes. */
   readonly get: () => Value;

@@ -1,9 +1,13 @@
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { transformSync } from "esbuild";
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { test } from "node:test";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { before, test } from "node:test";
 import { gzipSync } from "node:zlib";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
 import { packaged } from "./paths.js";
 
 test("every mention of the version is that of package.json", () => {
@@ -14,7 +18,7 @@ test("every mention of the version is that of package.json", () => {
 });
 
 /** What the entries beside the main one import. */
-const adapters = { react: ["react"], informer: [], "tanstack-db": [], testing: [] };
+const adapters = { react: ["react"], informer: [], stores: [], "tanstack-db": [], testing: [] };
 
 // Adapters are layers over the entry that the program imports, and carry no copy of it.
 for (const [name, imports] of Object.entries(adapters)) {
@@ -27,13 +31,47 @@ for (const [name, imports] of Object.entries(adapters)) {
   });
 }
 
+interface Packed {
+  filename: string;
+  files: { path: string }[];
+}
+
+/** What `npm publish` would send. */
+let packed: Packed;
+let tarball: Uint8Array<ArrayBuffer>;
+
+before(() => {
+  const folder = mkdtempSync(packaged("build/pack-"));
+  try {
+    const output = execFileSync("npm", ["pack", "--json", "--pack-destination", folder], { cwd: packaged("."), encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+    [packed] = JSON.parse(output) as [Packed];
+    tarball = new Uint8Array(readFileSync(join(folder, packed.filename)));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 // Regression: the license was not in the package, and its README led to what was not either.
 test("what is packed has a license, and a README that leads nowhere outside of it", () => {
-  const packed = JSON.parse(execFileSync("npm", ["pack", "--dry-run", "--json"], { cwd: packaged("."), encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] })) as [{ files: { path: string }[] }];
-  const files = packed[0].files.map(({ path }) => path);
+  const files = packed.files.map(({ path }) => path);
   assert.ok(files.includes("LICENSE"), files.join(" "));
   assert.ok(files.includes("README.md"));
   const links = [...readFileSync(packaged("README.md"), "utf8").matchAll(/\]\(([^)]+)\)/g)].map(([, to]) => to!);
   assert.ok(links.length > 0);
   for (const to of links) assert.ok(/^(https:|#)/.test(to) || files.includes(to), `${to} is not in the package`);
+});
+
+test("publint finds nothing", async () => {
+  const { messages, pkg } = await publint({ pack: { tarball: tarball.buffer }, strict: true });
+  assert.deepEqual(messages.map((message) => formatMessage(message, pkg, { color: false })), []);
+});
+
+// The package has ES modules only, and no types for the worker's script and the module itself.
+test("types resolve for every entry, by bundlers and by Node", async () => {
+  const analysis = await checkPackage(createPackageFromTarballData(tarball), { excludeEntrypoints: ["./worker", "./watchglass.wasm", "./package.json"] });
+  assert.ok(analysis.types);
+  const problems = analysis.problems.filter((problem) => !("resolutionKind" in problem) || problem.resolutionKind === "bundler" || problem.resolutionKind === "node16-esm");
+  assert.deepEqual(problems, []);
+  const entries = Object.keys(analysis.entrypoints);
+  for (const name of [".", "./edge", ...Object.keys(adapters).map((name) => `./${name}`)]) assert.ok(entries.includes(name), `${name} is not in ${entries.join()}`);
 });

@@ -1,0 +1,137 @@
+// The stores, and the components of the README that use them.
+import "global-jsdom/register";
+import { cleanup, waitFor } from "@testing-library/react";
+import assert from "node:assert/strict";
+import { build } from "esbuild";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, test, type TestContext } from "node:test";
+import { compile } from "svelte/compiler";
+import { get } from "svelte/store";
+import { compileScript, parse } from "vue/compiler-sfc";
+import type { WatchglassClient } from "../src/lazy.js";
+import { objectsStore, objectStore, statusStore, viewStore, type Readable } from "../src/stores.js";
+import { TestCluster } from "../src/testing.js";
+import { clientOf, pod, skip as noModule, until } from "./cluster.js";
+import { packaged } from "./paths.js";
+
+const options = { skip: noModule, timeout: 30_000 };
+afterEach(cleanup);
+
+declare global {
+  var testClient: WatchglassClient;
+}
+
+async function setup(t: TestContext) {
+  const cluster = new TestCluster();
+  cluster.apply(pod("a"));
+  cluster.apply(pod("b", { labels: { app: "api" } }));
+  const client = await clientOf(t, cluster);
+  globalThis.testClient = client;
+  const inspect = async (name: string): Promise<number> => (await (await client.connect()).inspect())[name]!;
+  return { cluster, client, inspect };
+}
+
+/** Keeps a store subscribed, and resolves when its value is as wanted. */
+function becomes<Value>(t: TestContext, store: Readable<Value>, wanted: (value: Value) => boolean): Promise<void> {
+  t.after(store.subscribe(() => {}));
+  return until(store as unknown as { subscribe(listener: () => void): () => void }, () => wanted(store.get()));
+}
+
+test("a store has its value at once, and follows the cluster while it is subscribed to", options, async (t) => {
+  const { cluster, client, inspect } = await setup(t);
+  const store = viewStore(client, "v1/pods", { sort: "name" });
+  const values: string[] = [];
+  const stop = store.subscribe(({ view, rows }) => values.push(`${view} ${rows.map(({ name }) => name).join()}`));
+  assert.deepEqual(values, ["loading "]);
+  await waitFor(() => assert.equal(values.at(-1), "ready a,b"));
+  cluster.apply(pod("c"));
+  await waitFor(() => assert.equal(values.at(-1), "ready a,b,c"));
+  assert.equal(get(store), store.get());
+  const last = values.length;
+  const stopOther = store.subscribe(({ rows }) => assert.equal(rows.length, 3));
+  stop();
+  stop(); // once more changes nothing
+  assert.equal(await inspect("views"), 1, "another subscriber has it open");
+  cluster.delete("v1/pods", "default/c");
+  stopOther();
+  assert.equal(await inspect("views"), 0);
+  assert.equal(values.length, last);
+});
+
+test("another query is shown in the place of the first, now or when there is a subscriber", options, async (t) => {
+  const { client } = await setup(t);
+  const store = viewStore(client, "v1/pods");
+  store.query({ labelSelector: "app=api" });
+  await becomes(t, store, ({ rows }) => rows.map(({ name }) => name).join() === "b");
+  store.query({ labelSelector: "app=web" });
+  await becomes(t, store, ({ rows }) => rows.map(({ name }) => name).join() === "a");
+});
+
+test("stores of objects, of one object and of the status", options, async (t) => {
+  const { cluster, client } = await setup(t);
+  const [all, one, status] = [objectsStore(client, "v1/pods", { labelSelector: "app=web" }), objectStore(client, "v1/pods", "default/a"), statusStore(client, "v1/pods")];
+  await becomes(t, all, ({ objects, loaded }) => loaded && objects.map(({ metadata }) => metadata.name).join() === "a");
+  await becomes(t, one, ({ object }) => object?.metadata.name === "a");
+  await becomes(t, status, (value) => value.status.state === "live");
+  cluster.delete("v1/pods", "default/a");
+  await becomes(t, one, ({ exists }) => exists === false);
+  one.query("default/b");
+  await becomes(t, one, ({ object }) => object?.metadata.name === "b");
+});
+
+test("who subscribes and leaves at once, as a server does, connects to nothing", async () => {
+  const store = viewStore({ connect: () => assert.fail("connected"), close() {} }, "v1/pods");
+  assert.equal(get(store).state, "connecting");
+  await new Promise(setImmediate);
+});
+
+/** The example of the README in a language. */
+const example = (language: string): string => new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, "s").exec(readFileSync(packaged("README.md"), "utf8"))![1]!;
+
+/** Bundles a program that uses the package, whose client is that of the test, and runs it. */
+async function run(t: TestContext, program: string, conditions: string[]): Promise<any> {
+  const folder = mkdtempSync(join(packaged("build"), "example-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, "client.js"), "export const createClient = () => globalThis.testClient;");
+  writeFileSync(join(folder, "main.js"), program);
+  const alias = { "watchglass/stores": packaged("src/stores.ts"), watchglass: join(folder, "client.js") };
+  await build({ entryPoints: [join(folder, "main.js")], outfile: join(folder, "out.mjs"), bundle: true, format: "esm", platform: "neutral", mainFields: ["module", "main"], conditions, alias, logLevel: "error", define: { "process.env.NODE_ENV": '"production"', __VUE_OPTIONS_API__: "true", __VUE_PROD_DEVTOOLS__: "false", __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: "false" } });
+  return import(pathToFileURL(join(folder, "out.mjs")).href);
+}
+
+/** Checks what a mounted example shows, and that it lets go of its view. */
+async function follows(t: TestContext, mounted: (target: HTMLElement) => () => void, { cluster, inspect }: Awaited<ReturnType<typeof setup>>): Promise<void> {
+  const target = document.body.appendChild(document.createElement("main"));
+  t.after(() => target.remove());
+  const unmount = mounted(target);
+  const text = (): string[] => [...target.children].flatMap((child) => (child.tagName === "UL" ? [...child.children] : [child])).map((element) => element.textContent!.trim());
+  await waitFor(() => assert.deepEqual(text(), ["live, 2 pods", "default/a", "default/b"]));
+  cluster.apply(pod("c"));
+  await waitFor(() => assert.deepEqual(text(), ["live, 3 pods", "default/a", "default/b", "default/c"]));
+  unmount();
+  await waitFor(async () => assert.equal(await inspect("views"), 0));
+}
+
+test("the README's Svelte component", options, async (t) => {
+  const fixture = await setup(t);
+  const { js } = compile(example("svelte"), { generate: "client", name: "Pods" });
+  const { mount, unmount, Pods } = await run(t, `${js.code.replace("export default", "export")}\nexport { mount, unmount } from "svelte";`, ["browser", "production"]);
+  await follows(t, (target) => {
+    const component = mount(Pods, { target });
+    return () => void unmount(component);
+  }, fixture);
+});
+
+test("the README's Vue component", options, async (t) => {
+  const fixture = await setup(t);
+  const { descriptor } = parse(example("vue"));
+  const { content } = compileScript(descriptor, { id: "pods", inlineTemplate: true, genDefaultAs: "Pods" });
+  const { createApp, Pods } = await run(t, `${content}\nexport { Pods };\nexport { createApp } from "vue";`, ["module", "import"]);
+  await follows(t, (target) => {
+    const app = createApp(Pods);
+    app.mount(target);
+    return () => app.unmount();
+  }, fixture);
+});
