@@ -1,0 +1,149 @@
+package chart
+
+import (
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/common/util"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"helm.sh/helm/v4/pkg/chart/v2/lint"
+	"helm.sh/helm/v4/pkg/chart/v2/lint/support"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"helm.sh/helm/v4/pkg/engine"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+const directory = "../../../examples/deploy/chart"
+
+// cases are values to install with, by the name of their golden file.
+var cases = map[string]string{
+	"defaults":      ``,
+	"all-resources": `{rbac: {allResources: true}, replicaCount: 3, nameOverride: wg}`,
+	"token": `{auth: {mode: token-file, tokenSecret: readers}, kubeAPI: {enabled: false}, tlsSecret: tls,
+  rbac: {extraResources: [{apiGroups: [cert-manager.io], resources: [certificates]}]}}`,
+	"everything": `{fullnameOverride: glass, image: {digest: "sha256:` + strings.Repeat("0a", 32) + `"}, imagePullSecrets: [{name: pull}],
+  serviceAccount: {annotations: {a: b}}, allowOrigins: ["https://dashboard.example.com", "*"], trustedProxies: [10.0.0.0/8],
+  log: {level: debug, format: text}, extraArgs: ["--audit-log=-"], service: {type: LoadBalancer, port: 8443, annotations: {c: d}},
+  ingress: {enabled: true, className: nginx, host: watch.example.com, tlsSecret: ingress-tls, annotations: {e: f}},
+  podDisruptionBudget: {minAvailable: 50%},
+  networkPolicy: {enabled: true, ingressFrom: [{namespaceSelector: {matchLabels: {team: web}}}], apiServerPorts: [6443]},
+  serviceMonitor: {enabled: true, tokenSecret: prometheus, labels: {release: prometheus}},
+  metricsReaders: [{kind: ServiceAccount, name: prometheus, namespace: monitoring}],
+  podAnnotations: {g: h}, podLabels: {i: j}, nodeSelector: {k: l}, tolerations: [{key: m, operator: Exists}],
+  affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}}, priorityClassName: system-cluster-critical}`,
+	"bare": `{serviceAccount: {create: false}, rbac: {create: false}, podDisruptionBudget: {enabled: false}, replicaCount: 1}`,
+}
+
+func load(t *testing.T) *chart.Chart {
+	t.Helper()
+	c, err := loader.LoadDir(directory)
+	require.NoError(t, err)
+	return c
+}
+
+// render returns what the chart renders, by template.
+func render(t *testing.T, values string) (map[string]string, error) {
+	t.Helper()
+	parsed, err := loader.LoadValues(strings.NewReader(values))
+	require.NoError(t, err)
+	c := load(t)
+	c.Metadata.Version, c.Metadata.AppVersion = "0.2.0", "v0.2.0" // a release sets both
+	options := common.ReleaseOptions{Name: "watchglass", Namespace: "watchglass", Revision: 1, IsInstall: true}
+	merged, err := util.ToRenderValues(c, parsed, options, common.DefaultCapabilities)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Engine{Strict: true}.Render(c, merged)
+}
+
+// manifest joins the templates in the order of their names, without the notes.
+func manifest(rendered map[string]string) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(rendered)) {
+		text := strings.TrimSpace(rendered[name])
+		if strings.HasSuffix(name, ".yaml") && text != "" {
+			b.WriteString("---\n# " + name + "\n" + text + "\n")
+		}
+	}
+	return b.String()
+}
+
+func TestGoldenManifests(t *testing.T) {
+	for name, values := range cases {
+		t.Run(name, func(t *testing.T) {
+			rendered, err := render(t, values)
+			require.NoError(t, err)
+			have := map[string]string{
+				name + ".yaml":      manifest(rendered),
+				name + ".notes.txt": rendered["watchglass/templates/NOTES.txt"],
+			}
+			for file, text := range have {
+				path := filepath.Join("testdata", file)
+				if *update {
+					require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+				}
+				want, err := os.ReadFile(path)
+				require.NoError(t, err)
+				require.Equal(t, string(want), text, "run go test -update, and review the change")
+			}
+		})
+	}
+}
+
+func TestEveryGoldenFileHasACase(t *testing.T) {
+	files, err := filepath.Glob("testdata/*")
+	require.NoError(t, err)
+	require.Len(t, files, 2*len(cases))
+	for _, file := range files {
+		name, _, _ := strings.Cut(filepath.Base(file), ".")
+		require.Contains(t, cases, name)
+	}
+}
+
+func TestWrongValuesAreRefused(t *testing.T) {
+	for values, want := range map[string]string{
+		`{replicas: 2}`:                                "additional properties 'replicas' not allowed",
+		`{replicaCount: 0}`:                            "at '/replicaCount': minimum: got 0, want 1",
+		`{auth: {mode: none}}`:                         "at '/auth/mode': value must be one of 'kube', 'token-file'",
+		`{auth: {mode: token-file}}`:                   "at '/auth/tokenSecret': minLength",
+		`{image: {digest: latest}}`:                    "at '/image/digest': 'latest' does not match pattern",
+		`{image: {repository: ""}}`:                    "at '/image/repository': minLength",
+		`{service: {port: 70000}}`:                     "at '/service/port': maximum",
+		`{service: {type: ExternalName}}`:              "at '/service/type': value must be one of",
+		`{allowOrigins: [dashboard.example.com]}`:      "at '/allowOrigins/0': 'dashboard.example.com' does not match pattern",
+		`{extraArgs: [serve]}`:                         "at '/extraArgs/0': 'serve' does not match pattern",
+		`{ingress: {enabled: true}}`:                   "at '/ingress/host': minLength",
+		`{serviceMonitor: {enabled: true}}`:            "at '/serviceMonitor/tokenSecret': minLength",
+		`{serviceMonitor: {interval: often}}`:          "at '/serviceMonitor/interval': 'often' does not match pattern",
+		`{networkPolicy: {apiServerPorts: []}}`:        "at '/networkPolicy/apiServerPorts': minItems",
+		`{rbac: {extraResources: [{resources: [a]}]}}`: "missing property 'apiGroups'",
+		`{rbac: {extraResources: [{apiGroups: [a], resources: [b], verbs: [delete]}]}}`: "additional properties 'verbs' not allowed",
+		`{metricsReaders: [{kind: Pod, name: a}]}`:                                      "at '/metricsReaders/0/kind': value must be one of",
+		`{podLabels: {a: 1}}`:   "at '/podLabels/a': got number, want string",
+		`{log: {level: trace}}`: "at '/log/level': value must be one of",
+	} {
+		_, err := render(t, values)
+		require.ErrorContains(t, err, want, values)
+	}
+}
+
+func TestEveryValueIsInTheSchema(t *testing.T) {
+	c := load(t)
+	require.NotEmpty(t, c.Values)
+	require.NoError(t, util.ValidateAgainstSchema(c, c.Values))
+}
+
+func TestHelmLintFindsNothing(t *testing.T) {
+	result := lint.RunAll(directory, nil, "watchglass")
+	for _, m := range result.Messages {
+		require.Less(t, m.Severity, support.WarningSev, "%v", m)
+	}
+}

@@ -1,0 +1,254 @@
+package deploy
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// serviceMonitors is what the chart needs of the Prometheus operator.
+const serviceMonitors = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: servicemonitors.monitoring.coreos.com}
+spec:
+  group: monitoring.coreos.com
+  names: {kind: ServiceMonitor, plural: servicemonitors}
+  scope: Namespaced
+  versions:
+    - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+`
+
+// prepared returns a cluster with the namespaces that the manifests are for.
+func prepared(t *testing.T) *cluster {
+	t.Helper()
+	c := newCluster(t)
+	c.kubectl(t, "", "apply", "--server-side", "-f", examples+"/base/namespace.yaml")
+	c.kubectl(t, "", "create", "serviceaccount", "default", "--namespace=watchglass") // a controller does it elsewhere
+	c.kubectl(t, "", "create", "namespace", "shop")
+	c.kubectl(t, serviceMonitors, "apply", "-f", "-")
+	c.kubectl(t, "", "wait", "--for=condition=Established", "crd/servicemonitors.monitoring.coreos.com", "--timeout=1m")
+	return c
+}
+
+// manifests are what can be applied, with the arguments of kubectl that do it.
+func manifests(t *testing.T) map[string][]string {
+	t.Helper()
+	all := map[string][]string{"base": {"-k", examples + "/base"}}
+	overlays, err := filepath.Glob(examples + "/overlays/*")
+	require.NoError(t, err)
+	require.Len(t, overlays, 3)
+	for _, dir := range overlays {
+		all[filepath.Base(dir)] = []string{"-k", dir}
+	}
+	charts, err := filepath.Glob("../chart/testdata/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, charts)
+	for _, file := range charts {
+		all["chart "+filepath.Base(file)] = []string{"-f", file}
+	}
+	return all
+}
+
+func TestManifestsAreAdmittedUnderRestricted(t *testing.T) {
+	c := prepared(t)
+	for name, source := range manifests(t) {
+		t.Run(name, func(t *testing.T) {
+			apply := append([]string{"apply", "--server-side", "--force-conflicts"}, source...)
+			c.kubectl(t, "", append(apply, "--dry-run=server")...)
+			c.kubectl(t, "", apply...)
+			var found appsv1.DeploymentList
+			require.NoError(t, json.Unmarshal([]byte(c.kubectl(t, "", "get", "deployments", "--namespace=watchglass", "-o", "json")), &found))
+			require.NotEmpty(t, found.Items)
+			for _, d := range found.Items {
+				_, refused, err := c.try(t, pod(t, d, nil), "create", "--dry-run=server", "-f", "-")
+				require.NoError(t, err, refused)
+			}
+			c.kubectl(t, "", "delete", "deployments", "--namespace=watchglass", "--all")
+		})
+	}
+}
+
+// pod is what a Deployment's controller would create.
+func pod(t *testing.T, d appsv1.Deployment, change func(*corev1.PodSpec)) string {
+	t.Helper()
+	p := corev1.Pod{ObjectMeta: d.Spec.Template.ObjectMeta, Spec: d.Spec.Template.Spec}
+	p.APIVersion, p.Kind, p.Name, p.Namespace = "v1", "Pod", d.Name, d.Namespace
+	if change != nil {
+		change(&p.Spec)
+	}
+	text, err := json.Marshal(p)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// TestTheNamespaceRefusesOtherPods proves that the cluster enforces what the test above
+// relies on.
+func TestTheNamespaceRefusesOtherPods(t *testing.T) {
+	c := prepared(t)
+	c.kubectl(t, "", "apply", "--server-side", "-k", examples+"/base")
+	var d appsv1.Deployment
+	require.NoError(t, json.Unmarshal([]byte(c.kubectl(t, "", "get", "deployment/watchglass", "--namespace=watchglass", "-o", "json")), &d))
+	for want, change := range map[string]func(*corev1.PodSpec){
+		"runAsNonRoot != true":      func(s *corev1.PodSpec) { s.SecurityContext.RunAsNonRoot = nil },
+		"unrestricted capabilities": func(s *corev1.PodSpec) { s.Containers[0].SecurityContext.Capabilities = nil },
+		"seccompProfile":            func(s *corev1.PodSpec) { s.SecurityContext.SeccompProfile = nil },
+		"host namespaces":           func(s *corev1.PodSpec) { s.HostNetwork = true },
+	} {
+		_, failure, err := c.try(t, pod(t, d, change), "create", "--dry-run=server", "-f", "-")
+		require.Error(t, err, want)
+		require.Contains(t, failure, `violates PodSecurity "restricted`)
+		require.Contains(t, failure, want)
+	}
+}
+
+// serving starts the connector with the rights of its service account, and returns the
+// address of its Kubernetes API.
+func serving(t *testing.T, c *cluster) string {
+	t.Helper()
+	token := c.kubectl(t, "", "create", "token", "watchglass", "--namespace=watchglass")
+	cmd := exec.Command(binary, "serve", "--kubeconfig", c.config(t, token), "--auth=kube", "--listen=127.0.0.1:0", "--kube-api=127.0.0.1:0")
+	var log strings.Builder
+	cmd.Stderr = &log
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		_ = cmd.Wait()                       // and with any status
+	})
+	address := regexp.MustCompile(`kubectl --server (http://\S+)`)
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() {
+		if groups := address.FindStringSubmatch(lines.Text()); groups != nil {
+			return groups[1]
+		}
+	}
+	require.Fail(t, "the connector ended", "%v: %s", cmd.Wait(), log.String())
+	return ""
+}
+
+// code returns the status that a user gets for a path, once the connector has the first
+// state of the resource or knows that it may not read it.
+func code(t *testing.T, url, token string) int {
+	t.Helper()
+	var status int
+	require.Eventually(t, func() bool {
+		var err error
+		status, _, err = request(t.Context(), url, token)
+		return err == nil && status != http.StatusTooManyRequests
+	}, 2*time.Minute, 100*time.Millisecond, url)
+	return status
+}
+
+// requireUnreadable checks that a user who may read everything does not get what the
+// connector may not read. The connector keeps asking, so the answer is to try again.
+func requireUnreadable(t *testing.T, url string) {
+	t.Helper()
+	status, body, err := request(t.Context(), url, admin)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusTooManyRequests, status, body)
+	require.Contains(t, body, "has not been listed yet because the source fails")
+}
+
+func paths(t *testing.T, c *cluster) []string {
+	t.Helper()
+	versions := map[string]string{"autoscaling": "v2"} // others are at v1
+	var role rbacv1.ClusterRole
+	require.NoError(t, json.Unmarshal([]byte(c.kubectl(t, "", "get", "clusterrole/watchglass-resources", "-o", "json")), &role))
+	var all []string
+	for _, rule := range role.Rules {
+		require.Equal(t, []string{"list", "watch"}, rule.Verbs)
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				prefix := "/api/v1/"
+				if group != "" {
+					prefix = "/apis/" + group + "/v1/"
+					if v := versions[group]; v != "" {
+						prefix = "/apis/" + group + "/" + v + "/"
+					}
+				}
+				all = append(all, prefix+resource)
+			}
+		}
+	}
+	return all
+}
+
+func TestTheBaseServesEveryResourceOfItsRole(t *testing.T) {
+	c := prepared(t)
+	c.kubectl(t, "", "apply", "--server-side", "-k", examples+"/base")
+	server := serving(t, c)
+	served := paths(t, c)
+	require.Greater(t, len(served), 20)
+	for _, path := range served {
+		assert.Equal(t, http.StatusOK, code(t, server+path+"?limit=1", admin), path)
+	}
+	requireUnreadable(t, server+"/api/v1/secrets")
+	assert.Equal(t, http.StatusForbidden, code(t, server+"/api/v1/pods", developer), "a user without rights")
+	assert.Equal(t, http.StatusUnauthorized, code(t, server+"/api/v1/pods", "unknown"))
+}
+
+// TestTheServiceAccountHasNoOtherRights compares what kube-apiserver grants with what the
+// roles say, and leaves out what every user has.
+func TestTheServiceAccountHasNoOtherRights(t *testing.T) {
+	c := prepared(t)
+	c.kubectl(t, "", "apply", "--server-side", "-k", examples+"/base")
+	as := "--as=system:serviceaccount:watchglass:watchglass"
+	groups := []string{"--as-group=system:serviceaccounts", "--as-group=system:authenticated"}
+	can := func(args ...string) string {
+		out, _, _ := c.try(t, "", append(append([]string{"auth", "can-i", as}, groups...), args...)...) // "no" is an exit status
+		return strings.TrimSpace(out)
+	}
+	for _, allowed := range [][]string{
+		{"list", "pods"}, {"watch", "deployments.apps"}, {"get", "namespaces/kube-system"},
+		{"create", "tokenreviews.authentication.k8s.io"}, {"create", "subjectaccessreviews.authorization.k8s.io"},
+	} {
+		require.Equal(t, "yes", can(allowed...), "%v", allowed)
+	}
+	for _, denied := range [][]string{
+		{"list", "secrets"}, {"watch", "secrets"}, {"get", "pods"}, {"get", "namespaces/default"}, {"create", "pods"}, {"delete", "pods"},
+		{"update", "deployments.apps"}, {"impersonate", "users"}, {"get", "/metrics"}, {"*", "*"},
+	} {
+		require.Equal(t, "no", can(denied...), "%v", denied)
+	}
+}
+
+func TestOneNamespaceShowsItAlone(t *testing.T) {
+	c := prepared(t)
+	c.kubectl(t, "", "apply", "--server-side", "-k", examples+"/overlays/one-namespace")
+	server := serving(t, c)
+	for path, want := range map[string]int{
+		"/api/v1/namespaces/shop/pods":              http.StatusOK,
+		"/apis/apps/v1/namespaces/shop/deployments": http.StatusOK,
+		"/api/v1/namespaces/watchglass/pods":        http.StatusForbidden,
+		"/api/v1/pods":                              http.StatusForbidden,
+		"/api/v1/namespaces/shop/configmaps":        http.StatusForbidden,
+		"/api/v1/namespaces/shop/secrets":           http.StatusForbidden,
+	} {
+		assert.Equal(t, want, code(t, server+path, developer), path)
+	}
+	requireUnreadable(t, server+"/api/v1/nodes")
+}
+
+func TestAllResourcesIncludeCustomOnes(t *testing.T) {
+	c := prepared(t)
+	c.kubectl(t, "", "apply", "--server-side", "-k", examples+"/overlays/all-resources")
+	server := serving(t, c)
+	for _, path := range []string{"/apis/monitoring.coreos.com/v1/servicemonitors", "/api/v1/secrets"} {
+		assert.Equal(t, http.StatusOK, code(t, server+path, admin), path)
+	}
+}
