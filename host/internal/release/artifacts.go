@@ -41,6 +41,9 @@ func (r repository) artifacts(ctx context.Context, o options, binDir string, whe
 	if err := copyFile(filepath.Join(r.dir, "host/guest/module/watchglass.wasm"), filepath.Join(o.out, "watchglass.wasm")); err != nil {
 		return err
 	}
+	if err := r.chartArchive(ctx, o, when); err != nil {
+		return err
+	}
 	if err := r.writeImage(ctx, binaries, o, when); err != nil {
 		return err
 	}
@@ -76,6 +79,21 @@ func (r repository) archive(b binary, o options, when time.Time) error {
 
 func (r repository) npmTarball(ctx context.Context, out string) error {
 	return r.in("js").build(ctx, nil, "npm", "pack", "--silent", "--pack-destination", out)
+}
+
+// chartArchive writes the Helm chart as helm package does.
+func (r repository) chartArchive(ctx context.Context, o options, when time.Time) error {
+	names, err := r.git(ctx, "ls-files", "--", chart)
+	if err != nil {
+		return err
+	}
+	var files []entry
+	for name := range strings.Lines(names) {
+		name = strings.TrimSpace(name)
+		files = append(files, entry{name: "watchglass" + strings.TrimPrefix(name, chart), source: filepath.Join(r.dir, name), mode: 0o644})
+	}
+	path := filepath.Join(o.out, "watchglass-chart-"+npmVersion(o.version)+".tgz")
+	return writeTo(path, func(w io.Writer) error { return writeTarGzip(w, files, when) })
 }
 
 // writeChecksums writes the SHA-256 of every file in a directory, as sha256sum -c reads it.

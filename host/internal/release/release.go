@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"time"
 )
 
@@ -67,7 +69,42 @@ func (r repository) prepare(ctx context.Context, version string) error {
 	if err := npm.build(ctx, nil, "npm", "version", "--no-git-tag-version", "--allow-same-version", npmVersion(version)); err != nil {
 		return err
 	}
+	if err := r.setVersion(version); err != nil {
+		return err
+	}
 	return r.build(ctx, hermetic(), "make", "embedded")
+}
+
+// chart is the directory of the Helm chart.
+const chart = "examples/deploy/chart"
+
+// versioned are the lines of files outside of js that contain the version.
+var versioned = []struct {
+	file string
+	line *regexp.Regexp // what stands before the version is its first group
+	text func(version string) string
+}{
+	{chart + "/Chart.yaml", regexp.MustCompile(`(?m)^(version: ).*$`), npmVersion},
+	{chart + "/Chart.yaml", regexp.MustCompile(`(?m)^(appVersion: ).*$`), strings.Clone},
+	{"examples/deploy/base/deployment.yaml", regexp.MustCompile(`(?m)^( +image: \S+:).*$`), strings.Clone},
+}
+
+// setVersion writes the version into the manifests. Helm's versions are those of npm.
+func (r repository) setVersion(version string) error {
+	for _, v := range versioned {
+		path := filepath.Join(r.dir, v.file)
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if n := len(v.line.FindAll(content, -1)); n != 1 {
+			return fmt.Errorf("%s has %d lines that match %s, expected one", v.file, n, v.line)
+		}
+		if err := os.WriteFile(path, v.line.ReplaceAll(content, []byte("${1}"+v.text(version))), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // in is the repository with a directory of it to run commands in.

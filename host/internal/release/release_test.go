@@ -18,16 +18,18 @@ func newProject(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "project")
 	files := map[string]string{
-		"go.mod":                       "module " + modulePath + "\n\ngo 1.26.0\n",
-		"host/cmd/watchglass/main.go":  "package main\n\nvar version string\n\nfunc main() { println(version) }\n",
-		"host/THIRD_PARTY.md":          "| Module | Version | License |\n|---|---|---|\n| std | of Go | BSD-3-Clause |\n",
-		"host/guest/module/.gitignore": "*.wasm\n",
-		"host/server/page/.gitignore":  "*\n!.gitignore\n",
-		"LICENSE":                      "license\n",
-		"README.md":                    "readme\n",
-		"js/package.json":              `{"name": "watchglass", "version": "0.1.0", "files": ["dist"]}`,
-		"js/.gitignore":                "dist/\n",
-		"Makefile":                     "embedded:\n\techo wasm > host/guest/module/watchglass.wasm\n\techo page > host/server/page/index.html\n\tmkdir -p js/dist && echo js > js/dist/index.js\n",
+		"go.mod":                               "module " + modulePath + "\n\ngo 1.26.0\n",
+		"host/cmd/watchglass/main.go":          "package main\n\nvar version string\n\nfunc main() { println(version) }\n",
+		"host/THIRD_PARTY.md":                  "| Module | Version | License |\n|---|---|---|\n| std | of Go | BSD-3-Clause |\n",
+		"host/guest/module/.gitignore":         "*.wasm\n",
+		"host/server/page/.gitignore":          "*\n!.gitignore\n",
+		"LICENSE":                              "license\n",
+		"README.md":                            "readme\n",
+		"js/package.json":                      `{"name": "watchglass", "version": "0.1.0", "files": ["dist"]}`,
+		"js/.gitignore":                        "dist/\n",
+		"examples/deploy/chart/Chart.yaml":     "name: watchglass\nversion: 0.1.0\nappVersion: v0.1.0\n",
+		"examples/deploy/base/deployment.yaml": "      - name: watchglass\n        image: registry.example.com/watchglass:v0.1.0\n",
+		"Makefile":                             "embedded:\n\techo wasm > host/guest/module/watchglass.wasm\n\techo page > host/server/page/index.html\n\tmkdir -p js/dist && echo js > js/dist/index.js\n",
 	}
 	for name, content := range files {
 		path := filepath.Join(dir, name)
@@ -63,16 +65,18 @@ func TestATagContainsTheProductsAndNoBranchContainsTheTag(t *testing.T) {
 	require.Equal(t, head, shell(t, dir, "git rev-parse v0.2.0^"))
 	require.Empty(t, shell(t, dir, "git branch --contains v0.2.0"))
 	require.Empty(t, shell(t, dir, "git status --porcelain"))
-	require.Equal(t, "host/guest/module/watchglass.wasm\nhost/server/page/index.html\njs/package.json\n",
+	require.Equal(t, "examples/deploy/base/deployment.yaml\nexamples/deploy/chart/Chart.yaml\nhost/guest/module/watchglass.wasm\nhost/server/page/index.html\njs/package.json\n",
 		shell(t, dir, "git diff --name-only main v0.2.0"))
 	require.Equal(t, "wasm\n", shell(t, dir, "git show v0.2.0:host/guest/module/watchglass.wasm"))
 	require.Contains(t, shell(t, dir, "git show v0.2.0:js/package.json"), `"version":"0.2.0"`)
+	require.Contains(t, shell(t, dir, "git show v0.2.0:examples/deploy/base/deployment.yaml"), "image: registry.example.com/watchglass:v0.2.0\n")
+	require.Equal(t, "name: watchglass\nversion: 0.2.0\nappVersion: v0.2.0\n", shell(t, out, "tar -xOzf watchglass-chart-0.2.0.tgz watchglass/Chart.yaml"))
 	require.Equal(t, "wasm\n", shell(t, out, "cat watchglass.wasm"))
 
-	require.Equal(t, "checksums.txt\nwatchglass-0.2.0.tgz\nwatchglass.wasm\nwatchglass_v0.2.0.cdx.json\nwatchglass_v0.2.0.spdx.json\n"+
+	require.Equal(t, "checksums.txt\nwatchglass-0.2.0.tgz\nwatchglass-chart-0.2.0.tgz\nwatchglass.wasm\nwatchglass_v0.2.0.cdx.json\nwatchglass_v0.2.0.spdx.json\n"+
 		"watchglass_v0.2.0_image.digest\nwatchglass_v0.2.0_image.tar\nwatchglass_v0.2.0_linux_amd64.tar.gz\nwatchglass_v0.2.0_windows_arm64.zip\n",
 		shell(t, out, "LC_ALL=C ls"))
-	shell(t, out, `sha256sum --quiet --strict -c checksums.txt && [ "$(wc -l < checksums.txt)" = 8 ]`)
+	shell(t, out, `sha256sum --quiet --strict -c checksums.txt && [ "$(wc -l < checksums.txt)" = 9 ]`)
 
 	_, err = build(t, dir, "v0.2.0")
 	require.ErrorContains(t, err, "tag v0.2.0 exists")
@@ -95,6 +99,13 @@ func TestAFailedReleaseLeavesNoTag(t *testing.T) {
 	_, err := build(t, dir, "v0.2.0")
 	require.ErrorContains(t, err, "go build")
 	require.Empty(t, shell(t, dir, "git tag"))
+}
+
+func TestAManifestWithoutAVersionIsNamed(t *testing.T) {
+	dir := newProject(t)
+	shell(t, dir, "echo 'version: 0.1.0' > examples/deploy/chart/Chart.yaml && git commit -qam 'deploy: break'")
+	_, err := build(t, dir, "v0.2.0")
+	require.ErrorContains(t, err, "examples/deploy/chart/Chart.yaml has 0 lines that match")
 }
 
 func TestArchivesContainTheBinaryAndTheLicenses(t *testing.T) {

@@ -44,6 +44,8 @@ func conformance() []suite {
 		test("client-go and kubectl", module, "./kubeapi"),
 		test("kube-apiserver", module, "-skip", "^TestRBAC$", "./apiserver"),
 		test("RBAC", module, "-run", "^TestRBAC$", "./apiserver"),
+		test("the Helm chart", module+"/chart", "."),
+		test("manifests in kube-apiserver", module, "./deploy"),
 	}
 }
 
