@@ -1,47 +1,40 @@
-// Package strip makes a module that Go built smaller, and faster, by what no run of
-// it needs. It is a step of the build, after the linker:
+// Package strip makes a module that Go built smaller and faster, by removing what no
+// run of it needs. It is a build step after the linker:
 //
 //	go run ./wasm/strip/cmd/wasmstrip linked.wasm small.wasm
 //
-// It stands beside the module's source and has no part in it: the Makefile runs it on
-// what the linker made, and tests and benchmarks that link a module call it, so that
-// what they run is what is shipped. Nothing else imports it, and of watchglass it knows
-// one function: any module of Go's can be stripped.
+// The Makefile runs it on the linker's output. Tests and benchmarks that link a module
+// call it too, so that they run what is shipped. It works on any module of Go; of
+// watchglass it knows two functions.
 //
-// It is here because plain Go has a floor, of which a third is what nobody reads: an
-// empty module is 421 kB after brotli, and 291 stripped. "make bench BENCH=P7" has the
-// figures.
+// A third of an empty Go module is data that no run reads. host/PERFORMANCE.md has the
+// figures (P7, P4).
 //
-// Every address stays. Four things change, the first two in the data section:
+// Every address stays the same. Four things change, the first two in the data section:
 //
-//   - What the runtime reads to print a stack trace is blanked: names of
-//     functions, files and lines, what was inlined where, how arguments are laid
-//     out; and what it never reads on WebAssembly: where a goroutine may be
-//     preempted by a signal, and fifteen of sixteen buckets of the table that
-//     finds a function. What it reads to grow a stack, to collect garbage, to
-//     run deferred calls and to recover stays.
-//   - Data is cut into segments at long runs of zeros, and not at every run of
-//     eight. The linker's 40,000 segments cost more, once the module is
-//     compressed, than the zeros that they leave out.
-//   - Jumps within a function, each of which starts a loop over to go through a
-//     table, become branches where one leads forward to the same place (jumps.go
-//     says how). What is compiled from that in V8 takes 7 % less time to ingest
-//     events, and the module is 5 % smaller after brotli.
-//   - Two functions that look for bytes and for the end of a JSON value get other code,
-//     of WebAssembly's instructions for vectors, which Go's compiler does not use
-//     (vectors.go has it, in the notation of code.go). An event of raw watch JSON takes
-//     15 % less time in V8, where 22 % of it were spent in the two.
+//   - What the runtime reads to print a stack trace is blanked: names of functions,
+//     files and lines, inlining, the layout of arguments. So is what it never reads on
+//     WebAssembly: signal preemption points, and fifteen of sixteen buckets of the
+//     function lookup table. What it reads to grow a stack, to collect garbage, to run
+//     deferred calls and to recover stays.
+//   - Data is cut into segments at long runs of zeros, and not at every run of eight.
+//     Once compressed, the linker's 40,000 segments cost more than the zeros that they
+//     leave out.
+//   - Jumps within a function, each of which restarts a loop to go through a table,
+//     become branches where they lead forward to the same place (jumps.go).
+//   - Two functions, which search bytes and the end of a JSON value, get code with the
+//     vector instructions of WebAssembly, which Go's compiler does not use (vectors.go,
+//     in the notation of code.go).
 //
 // # What is lost
 //
-// A stack trace of Go's has neither names nor lines: a fatal error says what
-// happened and not where, as does a panic that nobody recovers. Texts of panics are
-// complete. A trace of the engine that runs the module has the numbers of functions
-// (wasm-function[1234]), which are those of the same source linked without -s, a
-// module that has the names.
+// A stack trace of Go has neither names nor lines: a fatal error or an unrecovered
+// panic says what happened and not where. The texts of panics are complete. A trace of
+// the engine that runs the module has the numbers of functions (wasm-function[1234]).
+// They are those of the same source linked without -s, a module that has the names.
 //
-// A program that asks where it is (runtime.Callers, runtime.Caller, log.Lshortfile,
-// pprof) is told nothing. The guest does not ask.
+// runtime.Callers, runtime.Caller, log.Lshortfile and pprof find nothing. The guest
+// does not use them.
 //
 // # What an engine must have
 //
