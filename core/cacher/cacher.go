@@ -138,6 +138,7 @@ func (c *Cacher) Count(f *watcher.Filter) (n int) {
 		if f.Covers(key) {
 			n++
 		}
+		f.Spend(1)
 		return key.InNamespace(namespace)
 	})
 	return n

@@ -72,14 +72,20 @@ func (r *Follower) NotifyNext() {
 // not wake it.
 func (r *Follower) NotifyOnProgress() { r.awaitsProgress = true }
 
-// wakeFollowers wakes the resting followers that the event at a position matches.
+// wakeFollowers wakes the resting followers that the event at a position matches. A
+// follower whose filter has exhausted its meter is not evaluated: it is woken, and
+// reads the event when it is granted more.
 func (c *Cacher) wakeFollowers(e *history.Event, position int) {
 	for _, found := range c.followed.Find(e) {
 		r := found.Value
 		if r.cursor.Behind() {
 			continue
 		}
-		if _, _, ok := r.filter.Convert(e); ok && r.cursor.Wake(position) {
+		concerned := r.filter.Exhausted()
+		if !concerned {
+			_, _, concerned = r.filter.Convert(e)
+		}
+		if concerned && r.cursor.Wake(position) {
 			r.wake()
 		}
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/selector"
+	"github.com/watchglass/watchglass/core/watcher"
 )
 
 // The names of the limits of a session, used as Cause of an error.
@@ -36,6 +37,10 @@ type Config struct {
 	// subscriptions, as defined by selector.Selection.Cost; default 2048. Further
 	// ones are rejected with 429.
 	MaxRequirements int
+	// Meter limits the evaluations of the selectors of all subscriptions; nil for no
+	// limit. When it is exhausted, AppendNext stops before the next selector. Call it
+	// again when more is granted.
+	Meter *watcher.Meter
 	// LabelSets limits the label set definitions that a subscription remembers to
 	// have sent; default 1024. A forgotten definition is sent again.
 	LabelSets int

@@ -214,8 +214,8 @@ func (s *Session) drop(sub *subscription) {
 
 // Next returns the next message of about limit bytes, or nil if there is nothing
 // to send now. Call it after Receive, after the backend's Wake, and at the time
-// that Wake returns. A message shorter than the limit is the last one for now.
-// The caller owns the bytes.
+// that Wake returns. A message shorter than the limit is the last one for now,
+// unless Config.Meter is exhausted. The caller owns the bytes.
 func (s *Session) Next(limit int, now int64) []byte {
 	if message := s.AppendNext(nil, limit, now); len(message) > 0 {
 		return message

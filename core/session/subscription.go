@@ -77,6 +77,9 @@ func newSubscription(session *Session, r *Request, c *cacher.Cacher, wake func()
 		}
 		filter.Within(shard)
 	}
+	if meter := session.cfg.Meter; meter != nil {
+		filter.Meter(meter)
+	}
 	sub := &subscription{
 		session: session, id: f.Subscription, resource: r.Resource, cacher: c, filter: filter, frame: c.Frame(), namespace: namespace,
 		labels: f.LabelSelector, fields: f.FieldSelector, cost: r.Selection.Cost(), metadataOnly: f.MetadataOnly, from: f.ResourceVersion,
@@ -122,6 +125,9 @@ func (s *subscription) fillData(message []byte, limit int) ([]byte, *api.Status)
 }
 
 func (s *subscription) appendData(message []byte, limit int) ([]byte, *api.Status) {
+	if s.filter.Exhausted() && s.phase == opening {
+		return message, nil
+	}
 	if s.phase == opening {
 		ready, status := s.begin(s.session.now)
 		if !ready || status != nil {
@@ -133,7 +139,7 @@ func (s *subscription) appendData(message []byte, limit int) ([]byte, *api.Statu
 		return message, status
 	}
 	message = s.appendFaults(message)
-	for len(message) < limit && s.credit > 0 {
+	for len(message) < limit && s.credit > 0 && !s.filter.Exhausted() {
 		before := len(message)
 		message = s.advance(message, limit)
 		if len(message) == before {
@@ -279,6 +285,9 @@ func (s *subscription) advance(message []byte, limit int) []byte {
 			if message = s.appendEvents(message, limit); len(message) > before {
 				return message
 			}
+			if s.follower.Position() < s.cacher.Window().End() {
+				return message // exhausted
+			}
 			// No event matches, and nothing else would finish the snapshot.
 		}
 		s.phase, s.rv = live, s.cacher.ResourceVersion()
@@ -299,7 +308,7 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 		if !key.InNamespace(s.namespace) {
 			return false
 		}
-		if room <= 0 {
+		if room <= 0 || s.filter.Exhausted() {
 			done = false
 			return false
 		}
@@ -350,7 +359,7 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 	from, oldest := position, heldByNobody
 	for ; position < window.End(); position++ {
 		e := window.At(position)
-		if e.ResourceVersion != s.rv && (room <= 0 || s.mustSplit(e.Current)) {
+		if e.ResourceVersion != s.rv && (room <= 0 || s.filter.Exhausted() || s.mustSplit(e.Current)) {
 			break
 		}
 		s.rv = e.ResourceVersion

@@ -24,6 +24,7 @@ type Filter struct {
 	shard  api.Shard
 	// evaluations counts compared fields.
 	evaluations uint64
+	meter       *Meter
 }
 
 // NewFilter binds selectors to a resource. It returns a 400 for an undeclared
@@ -79,6 +80,16 @@ func (f *Filter) Matches(ref store.Ref) bool {
 	if ref == 0 {
 		return false
 	}
+	if f.meter == nil {
+		return f.matches(ref)
+	}
+	before := f.Evaluations()
+	matches := f.matches(ref)
+	f.Spend(1 + int(f.Evaluations()-before))
+	return matches
+}
+
+func (f *Filter) matches(ref store.Ref) bool {
 	if f.placed && !f.Covers(f.heap.Key(ref)) {
 		return false
 	}

@@ -35,7 +35,8 @@ type Connector struct {
 	woken       []*reader // by the change under way: there may be something to send
 	tellers     tellers
 	totals      Totals
-	listBytes   int // copied for lists that are being sent
+	allowances  map[string]*allowance // by the name of the client
+	listBytes   int                   // copied for lists that are being sent
 }
 
 // New makes a connector. It does nothing until somebody reads. The caller
@@ -48,6 +49,7 @@ func New(config Config) *Connector {
 		start:       time.Now(),
 		collections: map[api.Resource]*collection{},
 		readers:     map[*reader]struct{}{},
+		allowances:  map[string]*allowance{},
 		tellers:     newTellers(),
 	}
 	c.stopping, c.stop = context.WithCancel(context.Background())

@@ -14,6 +14,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/session"
+	"github.com/watchglass/watchglass/core/watcher"
 	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/limit"
 )
@@ -64,6 +65,7 @@ type reader struct {
 	woken     bool          // it is in connector.woken
 	session   *session.Session
 	sent      Sent
+	meter     watcher.Meter // of the selectors
 	sender    sender
 
 	part    Part
@@ -81,12 +83,15 @@ type reader struct {
 	granted chan struct{}
 
 	// Guarded by connector.mu.
-	since  time.Time
-	shed   bool     // Shed has disconnected it
-	found  *lookups // for the message being received
-	token  string
-	user   *access.User     // nil before the Hello
-	rights map[uint32]grant // by subscription
+	since       time.Time
+	shed        bool       // Shed has disconnected it
+	allowance   *allowance // of its client; nil before the Hello
+	allowanceOf string     // the name of the client
+	grantedAt   time.Time  // when the evaluations that the reader waits for are granted
+	found       *lookups   // for the message being received
+	token       string
+	user        *access.User     // nil before the Hello
+	rights      map[uint32]grant // by subscription
 	// tokenReviewAt is when to review the token.
 	tokenReviewAt time.Time
 	expiry        *time.Timer // of the token; nil if it does not expire
@@ -128,8 +133,9 @@ func (c *Connector) ServePart(ctx context.Context, conn MessageConn, part Part) 
 		rights:    map[uint32]grant{},
 	}
 	config := c.config.session()
-	config.Authenticate, config.Shard = r.authenticate, part.Shard
+	config.Authenticate, config.Shard, config.Meter = r.authenticate, part.Shard, &r.meter
 	r.session = session.New(config, r)
+	r.meter.Grant(1) // a reader without selectors never needs more
 	r.sender.init(r)
 	r.silence = time.AfterFunc(c.config.Limits.Duration(limit.HelloTimeout), func() {
 		r.silent.Store(true)
@@ -184,6 +190,7 @@ func (r *reader) leave() {
 		r.expiry.Stop()
 	}
 	r.unwatchToken()
+	r.leaveAllowance()
 	c.connected--
 	if r.user != nil {
 		c.greeted--
@@ -256,6 +263,7 @@ func (r *reader) authenticate(string) *api.Status {
 	}
 	r.token = r.found.token
 	r.become(r.found.user)
+	r.joinAllowance()
 	r.scheduleReview()
 	return nil
 }

@@ -121,22 +121,22 @@ func newDelivery(b *testing.B, abusers int) *delivery {
 		name := fmt.Sprintf("pod-%05d", i)
 		d.source.Put(pods, key(name), pod(name, "Running"))
 	}
-	c := connector.New(connector.Config{Source: d.source, Logger: slog.New(slog.DiscardHandler)})
+	c := connector.New(connector.Config{Source: d.source, Access: twoUsers(), Logger: slog.New(slog.DiscardHandler)})
 	b.Cleanup(func() { require.NoError(b, c.Close(context.Background())) })
-	connect := func() *connectortest.Reader {
+	connect := func(user string) *connectortest.Reader {
 		served, end := connectortest.Pipe()
 		go c.Serve(b.Context(), served)
 		r := connectortest.NewReader(end)
-		require.NoError(b, r.Hello(b.Context(), ""))
+		require.NoError(b, r.Hello(b.Context(), user))
 		return r
 	}
-	d.reader = connect()
+	d.reader = connect("ann")
 	var err error
 	d.sub, err = d.reader.Subscribe(b.Context(), wire.Subscribe{Subscription: 1, Resource: "v1/pods", LabelSelector: "app=web", Credit: connectortest.Endless})
 	require.NoError(b, err)
 	require.NoError(b, d.reader.UntilSynced(b.Context(), d.sub))
 	for range abusers {
-		r := connect()
+		r := connect("eve")
 		require.NoError(b, r.Send(b.Context(), expensive()...))
 		go r.UntilEnd(b.Context())
 	}

@@ -168,7 +168,7 @@ func (s *sender) writeMessage(ctx context.Context, message []byte) error {
 func (s *sender) pull(buffer *[]byte) (message []byte, due due) {
 	message, due = s.next((*buffer)[:0], s.bulk)
 	*buffer = message
-	s.bulk = len(message) >= bulkBytes
+	s.bulk = len(message) >= bulkBytes || due.again
 	return message, due
 }
 
@@ -254,7 +254,8 @@ const idleMillis = 60 * 60 * 1000
 
 // next appends what to send now to a buffer, and says when there is more. Readers
 // that are sent something long, as a thousand are that come back at once, take
-// turns: whoever else wants the lock waits for one of them and not for all.
+// turns: whoever else wants the lock waits for one of them and not for all. One whose
+// client has used up its evaluations of selectors is sent nothing until there are more.
 func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	c := r.connector
 	if bulk {
@@ -264,6 +265,10 @@ func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	next.now = c.now()
+	if wait := r.evaluate(); wait > 0 {
+		next.at = next.now + wait.Milliseconds() + 1
+		return buffer, next
+	}
 	message = r.session.AppendNext(buffer, c.config.MessageBytes, next.now)
 	if len(message) > 0 {
 		c.totals.Messages++
@@ -271,7 +276,7 @@ func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 		r.sent.Messages++
 		r.sent.Bytes += uint64(len(message))
 	}
-	next.again = len(message) >= c.config.MessageBytes
+	next.again = len(message) >= c.config.MessageBytes || r.meter.Exhausted()
 	next.at = next.now + idleMillis
 	if at := r.session.Wake(); at > 0 {
 		next.at = max(at, next.now+1)

@@ -1,0 +1,81 @@
+package connector
+
+import (
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/watchglass/watchglass/host/limit"
+)
+
+// evaluationChunk is how many evaluations a reader may make while it holds the lock,
+// and how many are taken off the allowance of its client at a time.
+const evaluationChunk = 1000
+
+// allowance is what the readers of one client share. Guarded by Connector.mu.
+type allowance struct {
+	evaluations *rate.Limiter
+	readers     int
+	expiry      *time.Timer // runs while there are no readers
+}
+
+// burst is how much of an allowance is saved up, in seconds.
+const burst = time.Second
+
+// joinAllowance makes a reader use the allowance of its client, of which it must be
+// known who it is. It runs under the lock.
+func (r *reader) joinAllowance() {
+	c, name := r.connector, r.clientName()
+	a := c.allowances[name]
+	if a == nil {
+		perSecond := c.config.Limits.Int(limit.MaxEvaluationRate)
+		a = &allowance{evaluations: rate.NewLimiter(rate.Limit(perSecond), max(perSecond, evaluationChunk))}
+		c.allowances[name] = a
+	}
+	if a.expiry != nil {
+		a.expiry.Stop()
+	}
+	a.readers++
+	r.allowance, r.allowanceOf = a, name
+}
+
+// leaveAllowance forgets the allowance when it would be full again after the last
+// reader has left: a client that connects again does not get another burst. It runs
+// under the lock.
+func (r *reader) leaveAllowance() {
+	a, name, c := r.allowance, r.allowanceOf, r.connector
+	if a == nil {
+		return
+	}
+	if a.readers--; a.readers > 0 || c.closed {
+		return
+	}
+	a.expiry = time.AfterFunc(burst, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if a.readers == 0 && c.allowances[name] == a {
+			delete(c.allowances, name)
+		}
+	})
+}
+
+// evaluate grants evaluations to a reader that has used up its own, as far as its
+// client has any left, and otherwise returns how long to wait for them. It runs
+// under the lock.
+func (r *reader) evaluate() (wait time.Duration) {
+	for r.meter.Exhausted() && r.allowance != nil {
+		if r.grantedAt.IsZero() {
+			now := time.Now()
+			r.grantedAt = now.Add(r.allowance.evaluations.ReserveN(now, evaluationChunk).DelayFrom(now))
+			if r.grantedAt.After(now) {
+				r.connector.config.Limits.Count(limit.MaxEvaluationRate)
+			}
+		}
+		if wait = time.Until(r.grantedAt); wait > 0 {
+			return wait
+		}
+		r.grantedAt = time.Time{}
+		r.meter.Grant(evaluationChunk)
+	}
+	return 0
+}

@@ -1,0 +1,117 @@
+package connector_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/connector/connectortest"
+	"github.com/watchglass/watchglass/host/limit"
+)
+
+// chunk is how many evaluations a reader may make at once.
+const chunk = 1000
+
+func twoUsers() *book {
+	return &book{rights: map[string][]string{"ann": {"v1/pods", inDefault}, "eve": {"v1/pods"}}}
+}
+
+// floodAs opens a connection with expensive selectors, which stays until the end.
+func (w *world) floodAs(token string, frames ...connectortest.Frame) (result func() error) {
+	r, result := w.readerAs(token)
+	require.NoError(w.t, r.Send(w.t.Context(), frames...))
+	w.serving.Go(func() { r.UntilEnd(w.t.Context()) }) // which the connector makes
+	synctest.Wait()
+	return result
+}
+
+// evaluationsOf counts what the subscriptions of a user have cost, and returns the
+// oldest version that any of them has reached.
+func (w *world) evaluationsOf(user string) (evaluations uint64, oldest api.ResourceVersion) {
+	for _, stats := range w.connector.Readers() {
+		for _, state := range stats.Subscriptions {
+			if stats.User == user {
+				evaluations += state.Evaluations
+				if oldest == 0 || state.ResourceVersion < oldest {
+					oldest = state.ResourceVersion
+				}
+			}
+		}
+	}
+	return evaluations, oldest
+}
+
+func TestEvaluationsOfAUserAreLimitedAndDelayNoOther(t *testing.T) {
+	const perSecond, connections, changes = 1000, 3, 1000
+	limits := limit.NewSet().With(limit.MaxEvaluationRate, perSecond)
+	runBoth(t, connector.Config{Access: twoUsers(), Limits: limits}, func(t *testing.T, w *world) {
+		w.fill(1)
+		for range connections {
+			w.floodAs("eve", expensive()...)
+		}
+		ann, _ := w.readerAs("ann")
+		s := w.subscribe(ann, wire.Subscribe{})
+		w.until(ann, func() bool { return s.Synced })
+		time.Sleep(time.Minute) // everyone has their burst again
+		synctest.Wait()
+		began := time.Now()
+		before, _ := w.evaluationsOf("eve")
+		var last api.ResourceVersion
+		for range changes {
+			last = w.put("pod-00000")
+			w.until(ann, func() bool { return s.ResourceVersion == last })
+		}
+		synctest.Wait()
+		elapsed := time.Since(began)
+		evaluations, oldest := w.evaluationsOf("eve")
+		assert.Zero(t, elapsed, "of virtual time: ann has not waited")
+		bound := perSecond*(1+elapsed.Seconds()) + 2*connections*chunk
+		assert.LessOrEqual(t, float64(evaluations-before), bound, "instead of %d", connections*len(expensive())*2*changes)
+		assert.Less(t, oldest, last)
+		assert.Positive(t, limits.Refusals(limit.MaxEvaluationRate))
+
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		_, oldest = w.evaluationsOf("eve")
+		assert.GreaterOrEqual(t, oldest, last, "they catch up when they are granted more")
+	})
+}
+
+// The snapshot of a selector that matches nothing sends nothing, and looks at all.
+func TestSubscribingAgainAndAgainIsPacedByEvaluations(t *testing.T) {
+	const perSecond, objects, rounds = 1000, 500, 100
+	limits := limit.NewSet().With(limit.MaxEvaluationRate, perSecond)
+	runBoth(t, connector.Config{Access: twoUsers(), Limits: limits}, func(t *testing.T, w *world) {
+		w.fill(objects)
+		began := time.Now()
+		for range rounds {
+			eve, result := w.readerAs("eve")
+			s := w.subscribe(eve, wire.Subscribe{FieldSelector: "status.phase=Failed"})
+			w.until(eve, func() bool { return s.Synced })
+			require.NoError(t, eve.Conn.Close(nil))
+			require.NoError(t, result())
+		}
+		looked := 2 * rounds * objects // an object and its field
+		assert.GreaterOrEqual(t, time.Since(began).Seconds(), float64(looked-perSecond-chunk)/perSecond, "a new connection has no new allowance")
+	})
+}
+
+func TestReadersWithoutSelectorsAreNotPaced(t *testing.T) {
+	limits := limit.NewSet().With(limit.MaxEvaluationRate, 1)
+	run(t, connector.Config{Access: twoUsers(), Limits: limits}, func(t *testing.T, w *world) {
+		w.fill(3 * chunk)
+		began := time.Now()
+		ann, _ := w.readerAs("ann")
+		all := w.subscribe(ann, wire.Subscribe{Subscription: 1})
+		one := w.subscribe(ann, wire.Subscribe{Subscription: 2, Namespace: "default"})
+		w.until(ann, func() bool { return all.Synced && one.Synced })
+		assert.Zero(t, time.Since(began))
+		assert.Zero(t, limits.Refusals(limit.MaxEvaluationRate))
+	})
+}
