@@ -1,6 +1,7 @@
 package connector
 
 import (
+	"context"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -15,6 +16,7 @@ const evaluationChunk = 1000
 // allowance is what the readers of one client share. Guarded by Connector.mu.
 type allowance struct {
 	evaluations *rate.Limiter
+	messages    *rate.Limiter
 	readers     int
 	expiry      *time.Timer // runs while there are no readers
 }
@@ -29,7 +31,10 @@ func (r *reader) joinAllowance() {
 	a := c.allowances[name]
 	if a == nil {
 		perSecond := c.config.Limits.Int(limit.MaxEvaluationRate)
-		a = &allowance{evaluations: rate.NewLimiter(rate.Limit(perSecond), max(perSecond, evaluationChunk))}
+		a = &allowance{
+			evaluations: rate.NewLimiter(rate.Limit(perSecond), max(perSecond, evaluationChunk)),
+			messages:    newLimiter(c.config.Limits.Int(limit.MaxClientMessageRate)),
+		}
 		c.allowances[name] = a
 	}
 	if a.expiry != nil {
@@ -78,4 +83,34 @@ func (r *reader) evaluate() (wait time.Duration) {
 		r.meter.Grant(evaluationChunk)
 	}
 	return 0
+}
+
+// newLimiter returns a limiter of a rate that saves up one second.
+func newLimiter(perSecond int) *rate.Limiter {
+	return rate.NewLimiter(rate.Limit(perSecond), perSecond)
+}
+
+// pace waits until a limiter admits something of a cost. More than one second's worth
+// counts as one.
+func (c *Connector) pace(ctx context.Context, l *limit.Limit, limiter *rate.Limiter, cost int) error {
+	wait := limiter.ReserveN(time.Now(), min(cost, limiter.Burst())).Delay()
+	if wait <= 0 {
+		return nil
+	}
+	c.config.Limits.Count(l)
+	select {
+	case <-time.After(wait):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// paceMessage waits until the reader and its client may send a message of a cost. It
+// runs in the goroutine that receives, as everything that sets the allowance.
+func (r *reader) paceMessage(ctx context.Context, own *rate.Limiter, cost int) error {
+	if err := r.connector.pace(ctx, limit.MaxMessageRate, own, cost); err != nil || r.allowance == nil {
+		return err
+	}
+	return r.connector.pace(ctx, limit.MaxClientMessageRate, r.allowance.messages, cost)
 }

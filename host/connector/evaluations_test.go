@@ -115,3 +115,26 @@ func TestReadersWithoutSelectorsAreNotPaced(t *testing.T) {
 		assert.Zero(t, limits.Refusals(limit.MaxEvaluationRate))
 	})
 }
+
+func TestConnectionsOfAUserShareTheirMessages(t *testing.T) {
+	const perSecond, connections, messages = 1000, 5, 500
+	limits := limit.NewSet().With(limit.MaxClientMessageRate, perSecond)
+	run(t, connector.Config{Access: twoUsers(), Limits: limits}, func(t *testing.T, w *world) {
+		began := time.Now()
+		var results []func() error
+		for range connections {
+			eve, result := w.readerAs("eve")
+			results = append(results, result)
+			for range messages {
+				require.NoError(t, eve.Send(t.Context(), &wire.Credit{Subscription: 7, Bytes: 1}))
+			}
+			require.NoError(t, eve.Conn.Close(nil))
+		}
+		for _, result := range results {
+			require.NoError(t, result())
+		}
+		assert.InDelta(t, float64(connections*messages-perSecond)/perSecond, time.Since(began).Seconds(), 0.1)
+		assert.Positive(t, limits.Refusals(limit.MaxClientMessageRate))
+		assert.Zero(t, limits.Refusals(limit.MaxMessageRate))
+	})
+}

@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/session"
@@ -200,15 +198,14 @@ func (r *reader) leave() {
 
 // receive feeds the session until the reader leaves or breaks the protocol.
 func (r *reader) receive(ctx context.Context) error {
-	perSecond := r.connector.config.Limits.Int(limit.MaxMessageRate)
-	limiter := rate.NewLimiter(rate.Limit(perSecond), perSecond)
+	limiter := newLimiter(r.connector.config.Limits.Int(limit.MaxMessageRate))
 	for {
 		message, err := r.conn.Read(ctx)
 		if err != nil {
 			return err
 		}
 		parsed := r.session.Parse(message)
-		if err := limiter.WaitN(ctx, min(parsed.Cost(), perSecond)); err != nil {
+		if err := r.paceMessage(ctx, limiter, parsed.Cost()); err != nil {
 			return err
 		}
 		if err := r.accept(ctx, parsed); err != nil {

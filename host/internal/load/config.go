@@ -5,7 +5,10 @@ package main
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"time"
 )
 
@@ -20,6 +23,7 @@ type Config struct {
 	Window     time.Duration // of each measurement; zero ends an abuse when it was refused
 	Ceiling    int64         // of the connector's memory, in bytes
 	Scale      int           // of the abuse, in percent
+	Only       string        // a regular expression for the names of the abuse; empty for all
 	Serve      []string      // further flags of the connector
 	Binary     string
 	Dir        string // for logs
@@ -32,10 +36,11 @@ func (c *Config) add(flags *flag.FlagSet) {
 	flags.IntVar(&c.Informers, "informers", 500, "watches of the Kubernetes API")
 	flags.IntVar(&c.FirstSyncs, "first-syncs", 1000, "readers that ask for the whole state at the same time")
 	flags.IntVar(&c.Objects, "objects", 2000, "objects in the cluster, of half a kilobyte each")
-	flags.Float64Var(&c.Rate, "rate", 4, "changes per second")
-	flags.DurationVar(&c.Window, "window", 10*time.Second, "duration of each measurement")
+	flags.Float64Var(&c.Rate, "rate", 5, "changes per second")
+	flags.DurationVar(&c.Window, "window", 35*time.Second, "duration of each measurement; with fewer than 100 changes the slowest one decides the 99th percentile")
 	flags.Int64Var(&c.Ceiling, "ceiling", 2<<30, "memory that the connector may use, in bytes")
 	flags.IntVar(&c.Scale, "scale", 100, "strength of the abuse, in percent")
+	flags.StringVar(&c.Only, "only", "", "run the kinds of abuse whose names match this `regexp`")
 	flags.StringVar(&c.Binary, "binary", "build/watchglass", "the watchglass binary")
 	flags.StringVar(&c.Dir, "dir", "build/load", "directory for the logs of the processes")
 }
@@ -44,7 +49,19 @@ func (c *Config) validate() error {
 	if c.Readers < 1 || c.Idle < 0 || c.Informers < 0 || c.FirstSyncs < 1 || c.Objects < 1 || c.Rate <= 0 || c.Scale < 1 {
 		return errors.New("-readers, -first-syncs, -objects, -rate and -scale must be positive, and -idle and -informers not negative")
 	}
+	if _, err := regexp.Compile(c.Only); err != nil {
+		return fmt.Errorf("-only: %w", err)
+	}
+	if len(c.selected()) == 0 {
+		return fmt.Errorf("-only %s matches no kind of abuse", c.Only)
+	}
 	return nil
+}
+
+// selected returns the kinds of abuse that Only names.
+func (c *Config) selected() []*abuse {
+	only := regexp.MustCompile(c.Only)
+	return slices.DeleteFunc(abuses(*c), func(a *abuse) bool { return !only.MatchString(a.name) })
 }
 
 // scaled returns the strength of an abuse.

@@ -14,6 +14,7 @@
 //
 // With -check it exits with status 1 when an abuse makes a latency more than 1.5
 // times as long, when the connector's memory exceeds its ceiling, when an abuse is
-// not refused, or when a healthy reader is cut off. One that stays connected and
-// misses an event is always an error.
+// not refused, or when a healthy reader is cut off. First syncs are the work of many
+// legitimate clients: their row is printed, and its latencies have no target. A
+// healthy reader that stays connected and misses an event is always an error.
 package main

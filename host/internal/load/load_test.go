@@ -53,6 +53,8 @@ func TestMissedTargetsAreNamed(t *testing.T) {
 		"unread lists: 1 healthy readers were cut off, the first by: EOF",
 		"unread lists: was not refused by max-requests",
 	}, r.missed(100_000_000))
+	r.abused(&abuse{name: "first syncs"}, sample{p50: time.Millisecond}, sample{p50: 5 * time.Millisecond})
+	require.Len(t, r.missed(100_000_000), 5, "legitimate work has no target")
 	r.add(cost{"reader", 10, 400_000, 50_000_000})
 	var out bytes.Buffer
 	require.NoError(t, r.print(&out))
@@ -65,8 +67,10 @@ func TestLatenciesAreTakenOnce(t *testing.T) {
 	for i := range 100 {
 		l.add(time.Duration(100-i) * time.Millisecond)
 	}
-	p50, p99 := l.take()
+	p50, p99, n := l.take()
+	require.Equal(t, 100, n)
 	require.Equal(t, []time.Duration{51 * time.Millisecond, 100 * time.Millisecond}, []time.Duration{p50, p99})
-	p50, p99 = l.take()
+	p50, p99, n = l.take()
 	require.Zero(t, p50+p99)
+	require.Zero(t, n)
 }

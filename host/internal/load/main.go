@@ -38,6 +38,9 @@ func main() {
 	for _, m := range missed {
 		fmt.Println("missed:", m)
 	}
+	if len(missed) == 0 {
+		fmt.Println("all targets are met")
+	}
 	if *check && len(missed) > 0 {
 		os.Exit(1)
 	}

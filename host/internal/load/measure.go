@@ -21,21 +21,22 @@ func (l *latencies) add(d time.Duration) {
 	l.all = append(l.all, d)
 }
 
-// take returns the median and the 99th percentile since the last call.
-func (l *latencies) take() (p50, p99 time.Duration) {
+// take returns the median, the 99th percentile and the number since the last call.
+func (l *latencies) take() (p50, p99 time.Duration, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	slices.Sort(l.all)
-	if n := len(l.all); n > 0 {
+	if n = len(l.all); n > 0 {
 		p50, p99 = l.all[n/2], l.all[n*99/100]
 	}
 	l.all = nil
-	return p50, p99
+	return p50, p99, n
 }
 
 // sample is what one measurement shows.
 type sample struct {
 	p50, p99 time.Duration
+	samples  int     // of latencies
 	memory   int64   // the most
 	cores    float64 // processor time by time
 	refused  map[string]int
@@ -72,6 +73,6 @@ func (m *measurement) measure(ctx context.Context, done func(refused map[string]
 	}
 	now, err := m.target.busy()
 	s.cores = float64(now-busy) / float64(time.Since(started))
-	s.p50, s.p99 = m.latency.take()
+	s.p50, s.p99, s.samples = m.latency.take()
 	return s, err
 }

@@ -215,7 +215,7 @@ func (m *measurement) openInformer(ctx context.Context, h *host, i int) error {
 
 // abuse runs each kind of abuse, while objects change.
 func (m *measurement) abuse(ctx context.Context) error {
-	for i, a := range abuses(m.Config) {
+	for i, a := range m.selected() {
 		changing, stop := context.WithCancel(ctx)
 		changed := make(chan error, 1)
 		go func() { changed <- m.cluster.change(changing, m.Rate) }()
