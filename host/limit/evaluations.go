@@ -6,7 +6,7 @@ import "net/http"
 // or of one address if the policy does not tell users apart.
 var (
 	MaxClientMessageRate = define(Limit{
-		Name: "max-client-message-rate", Default: 5000, Unit: Count, Code: http.StatusTooManyRequests,
+		Name: "max-client-message-rate", Default: 2000, Unit: Count, Code: http.StatusTooManyRequests,
 		Help: "messages per second, after a burst of as many, read from all connections to /watch of one user, or of one address " +
 			"if the policy does not tell users apart; further ones wait in the network. A message counts as for max-message-rate",
 	})

@@ -81,7 +81,7 @@ var reconnect = grpc.ConnectParams{
 }
 
 // client does not connect yet: etcd may come later.
-func (f *etcdFlags) client(files *reload.Watcher) (*clientv3.Client, error) {
+func (f *etcdFlags) client(files *reload.Watcher, more ...grpc.DialOption) (*clientv3.Client, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (f *etcdFlags) client(files *reload.Watcher) (*clientv3.Client, error) {
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints:            f.endpoints,
 		TLS:                  config,
-		DialOptions:          append(options, grpc.WithConnectParams(reconnect)),
+		DialOptions:          slices.Concat(options, []grpc.DialOption{grpc.WithConnectParams(reconnect)}, more),
 		DialTimeout:          5 * time.Second,
 		DialKeepAliveTime:    10 * time.Second,
 		DialKeepAliveTimeout: 5 * time.Second, // while a watch is open: etcd hangs up on pings without one
