@@ -15,7 +15,7 @@
 // An answer of 426 means that the URL is that of one object. Each object is fed over a
 // connection of its own, which carries only what belongs to it. All connections share
 // the same upstream watches. If an object refuses, the connector asks the edge again;
-// if the division has changed, it makes all connections anew.
+// if the division has changed, it replaces all connections.
 //
 // # Protocol
 //

@@ -5,7 +5,7 @@
 //
 // The Makefile runs it on the linker's output. Tests and benchmarks that link a module
 // call it too, so that they run what is shipped. It works on any module of Go; of
-// watchglass it knows two functions.
+// watchglass it knows one function.
 //
 // A third of an empty Go module is data that no run reads. host/PERFORMANCE.md has the
 // figures (P7, P4).
