@@ -1,6 +1,6 @@
 // The React hooks, in a DOM, over a fake engine.
 import "global-jsdom/register";
-import { cleanup, render, waitFor } from "@testing-library/react";
+import { cleanup, configure, render, waitFor } from "@testing-library/react";
 import assert from "node:assert/strict";
 import { afterEach, test, type TestContext } from "node:test";
 import { createElement as h, StrictMode, type ReactNode } from "react";
@@ -9,6 +9,8 @@ import type { Client } from "../src/client.js";
 import { lazy, type WatchglassClient } from "../src/lazy.js";
 import { useK8sWatchResource, useObject, useStatus, useView, useWatch, WatchglassProvider, type QueryOptions, type ViewValue } from "../src/react.js";
 import { clientAt, fakeEngine, say, speak, turn } from "./fake.js";
+
+configure({ asyncUtilTimeout: 20_000 }); // a busy machine takes its time
 
 const live = 2;
 const item = (name: string, rv = 1) => ({ key: `default/${name}`, rv, cells: ["Running"], body: { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default" } } });

@@ -1,6 +1,6 @@
 // The stores, and the components of the README that use them.
 import "global-jsdom/register";
-import { cleanup, waitFor } from "@testing-library/react";
+import { cleanup, configure, waitFor } from "@testing-library/react";
 import assert from "node:assert/strict";
 import { build } from "esbuild";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -15,6 +15,8 @@ import { objectsStore, objectStore, statusStore, viewStore, type Readable } from
 import { TestCluster } from "../src/testing.js";
 import { clientOf, pod, skip as noModule, until } from "./cluster.js";
 import { packaged } from "./paths.js";
+
+configure({ asyncUtilTimeout: 20_000 }); // a busy machine takes its time
 
 const options = { skip: noModule, timeout: 30_000 };
 afterEach(cleanup);
