@@ -118,7 +118,7 @@ for (const version of ["5.4", "5.9"]) {
     test(`the types compile with TypeScript ${version}, ${moduleResolution}, and library checks`, () => {
       const options = { target: "es2022", lib: ["es2022", "dom"], module, moduleResolution, strict: true, skipLibCheck: false, types: [], noEmit: true };
       const folder = project(`types-${version}-${moduleResolution}`, {
-        "tsconfig.json": JSON.stringify({ compilerOptions: options, include: ["main.ts"] }),
+        "tsconfig.json": JSON.stringify({ compilerOptions: options, include: ["main.ts", "adapters.ts"] }),
         "main.ts": `import { connect, type Row, WatchglassError } from "watchglass";
           export async function names(): Promise<string[]> {
             using wg = await connect("/watch");
@@ -126,6 +126,19 @@ for (const version of ["5.4", "5.9"]) {
             await view.ready.catch((error: unknown) => error instanceof WatchglassError && error.code);
             return view.snapshot.rows.map((row: Row) => row.name);
           }`,
+        // The adapters that have no dependency.
+        "adapters.ts": `import { createClient } from "watchglass";
+          import { makeInformer } from "watchglass/informer";
+          import { viewStore } from "watchglass/stores";
+          import { TestCluster } from "watchglass/testing";
+          interface V1Pod { metadata?: { name?: string; namespace?: string; resourceVersion?: string }; status?: { phase?: string } }
+          const cluster = new TestCluster();
+          const client = createClient(cluster.url, cluster.options);
+          const informer = makeInformer<V1Pod>(client, "/api/v1/pods");
+          informer.on("update", (pod, previous) => console.log(pod.status?.phase, previous?.status?.phase));
+          informer.on("error", (error) => console.error(error.statusCode));
+          export const stop: () => void = viewStore(client, "v1/pods", { sort: "name" }).subscribe(({ rows, state }) => console.log(state, rows.length));
+          export const phase: string | undefined = informer.get("web", "default")?.status?.phase;`,
       });
       const tsc = join(here, "node_modules", `typescript-${version}`, "bin/tsc");
       assert.ok(existsSync(tsc));

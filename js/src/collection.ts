@@ -13,6 +13,7 @@ import type {
   Column,
   ListOptions,
   ListResult,
+  ResourceVersion,
   Schema,
   Selectors,
   SnapshotChunk,
@@ -23,6 +24,7 @@ import type {
   Watch,
   WatchOptions,
 } from "./types.js";
+import { compareResourceVersions } from "./versions.js";
 import { ViewHandle } from "./view.js";
 import { WatchIterator } from "./watch.js";
 import { Match, type Command } from "./wire/commands.js";
@@ -166,6 +168,27 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
       return await this.client.request(command);
     } catch (error) {
       throw this.#ended ?? error;
+    }
+  }
+
+  async waitFor(resourceVersion: ResourceVersion, { signal }: { signal?: AbortSignal } = {}): Promise<void> {
+    const reached = (): boolean => compareResourceVersions(this.#progress.resourceVersion, resourceVersion) >= 0;
+    this.check();
+    signal?.throwIfAborted();
+    if (reached()) return;
+    const reaching = new Deferred();
+    const look = (): void => {
+      if (this.#ended) reaching.reject(this.#ended);
+      else if (reached()) reaching.resolve();
+    };
+    const abort = (): void => reaching.reject(signal!.reason);
+    const stops = [this.subscribe(look), this.subscribeProgress(look)];
+    signal?.addEventListener("abort", abort);
+    try {
+      await reaching.promise;
+    } finally {
+      for (const stop of stops) stop();
+      signal?.removeEventListener("abort", abort);
     }
   }
 

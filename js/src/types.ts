@@ -288,6 +288,12 @@ export interface Collection<T extends object = KubeObject> {
   view(options?: ViewOptions): View;
   get(key: string): Promise<T>;
   list(options?: ListOptions): Promise<ListResult<T>>;
+  /**
+   * Resolves when everything up to a version is here, such as that of an object
+   * which the program has just written. Rejects when the collection is closed, and with
+   * the reason of the signal when that is aborted.
+   */
+  waitFor(resourceVersion: ResourceVersion, options?: { signal?: AbortSignal }): Promise<void>;
   close(): void;
   [Symbol.dispose](): void;
 }

@@ -48,6 +48,32 @@ test("a collection tells its state, schema and errors", async () => {
   assert.deepEqual(errors, ["default/x: unknown column"]);
 });
 
+test("waitFor resolves when the collection has reached a version, and not before", async () => {
+  const { pods, client, guest, id } = await withCollection();
+  await pods.waitFor("7");
+  let reached = false;
+  const waiting = pods.waitFor("10").then(() => (reached = true));
+  await speak(client, guest(), (w) => say.state(w, id, live, { rv: 9 }));
+  await turn();
+  assert.equal(reached, false);
+  await speak(client, guest(), (w) => say.state(w, id, live, { rv: 10 }));
+  await waiting;
+  await assert.rejects(pods.waitFor("new"), TypeError);
+});
+
+test("waitFor ends with its signal, and with the collection", async () => {
+  const { pods } = await withCollection();
+  const abort = new AbortController();
+  const [aborted, closed] = [pods.waitFor("8", { signal: abort.signal }), pods.waitFor("8")];
+  const reason = new Error("the page was left");
+  abort.abort(reason);
+  await assert.rejects(aborted, reason);
+  await assert.rejects(pods.waitFor("8", { signal: abort.signal }), reason);
+  pods.close();
+  await assert.rejects(closed, /is closed/);
+  await assert.rejects(pods.waitFor("7"), /is closed/);
+});
+
 test("a collection says when the next attempt comes, for as long as one is waited for", async () => {
   const { pods, client, guest, id } = await withCollection();
   await pods.synced;

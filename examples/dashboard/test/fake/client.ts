@@ -84,6 +84,10 @@ export class FakeCollection implements Collection {
     throw new Error("the page keeps no state");
   }
 
+  waitFor(): never {
+    throw new Error("the page writes nothing that it would wait for");
+  }
+
   get status(): CollectionStatus { return this.#status; }
   get progress(): CollectionProgress { return this.#progress; }
   get schema(): Schema | undefined { return this.#live ? this.#schema : undefined; }
