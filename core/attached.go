@@ -41,7 +41,7 @@ type attached struct {
 // reader.
 type serving struct {
 	subscription uint32
-	backing      *backing
+	shared       *sharedCollection
 }
 
 func (e *Engine) attachReader(f *wire.AttachReader) {
@@ -151,7 +151,7 @@ func (r *attached) Collection(asked *session.Request) (*cacher.Cacher, *api.Stat
 	e := r.engine
 	b := e.serves(f)
 	if b == nil {
-		b, _ = e.back(reflector.Scope{Resource: strings.Clone(f.Resource), Namespace: strings.Clone(f.Namespace)}, objcache.Version{})
+		b, _ = e.acquire(reflector.Scope{Resource: strings.Clone(f.Resource), Namespace: strings.Clone(f.Namespace)}, objcache.Version{})
 		b.connect(e)
 		e.origin.need()
 	}
@@ -182,8 +182,8 @@ func (r *attached) mayRead(f *wire.Subscribe) bool {
 
 // serves returns a shared collection that has all objects of a subscription, or
 // nil.
-func (e *Engine) serves(f *wire.Subscribe) *backing {
-	for _, b := range e.backings {
+func (e *Engine) serves(f *wire.Subscribe) *sharedCollection {
+	for _, b := range e.sharedCollections {
 		s := &b.scope
 		if s.Resource == f.Resource && (s.Namespace == "" || s.Namespace == f.Namespace) &&
 			s.LabelSelector == "" && s.FieldSelector == "" && (!s.MetadataOnly || f.MetadataOnly) {
@@ -206,8 +206,8 @@ func (r *attached) reconcile() {
 		if r.session.Has(s.subscription) {
 			return false
 		}
-		s.backing.users--
-		s.backing.idleSince = r.engine.now
+		s.shared.users--
+		s.shared.idleSince = r.engine.now
 		return true
 	})
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// backing is what collections with equal scope share: one store and one
+// sharedCollection is what collections with equal scope share: one store and one
 // subscription.
-type backing struct {
+type sharedCollection struct {
 	scope     reflector.Scope
 	floor     objcache.Version
 	cacher    *cacher.Cacher
@@ -30,9 +30,9 @@ type backing struct {
 
 // collection is a collection that the program has opened.
 type collection struct {
-	id      uint32
-	backing *backing
-	told    *wire.CollectionState // nil before the first report
+	id           uint32
+	shared       *sharedCollection
+	lastReported *wire.CollectionState // nil before the first report
 }
 
 func (e *Engine) openCollection(f *wire.OpenCollection) {
@@ -53,9 +53,9 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 		LabelSelector: strings.Clone(f.LabelSelector), FieldSelector: strings.Clone(f.FieldSelector),
 		MetadataOnly: f.MetadataOnly, Columns: columnsText(f.Columns),
 	}
-	b, fresh := e.back(scope, objcache.Version{})
+	b, fresh := e.acquire(scope, objcache.Version{})
 	b.users++
-	c := &collection{id: f.Collection, backing: b}
+	c := &collection{id: f.Collection, shared: b}
 	e.collections = append(e.collections, c)
 	if fresh {
 		b.columns = f.Columns
@@ -70,26 +70,26 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 	e.origin.need()
 }
 
-// back returns the shared collection of a scope. It creates one if there is none,
+// acquire returns the shared collection of a scope. It creates one if there is none,
 // which the caller must connect. The first state of a new one is not older than
 // floor.
-func (e *Engine) back(scope reflector.Scope, floor objcache.Version) (b *backing, fresh bool) {
-	for _, b := range e.backings {
+func (e *Engine) acquire(scope reflector.Scope, floor objcache.Version) (b *sharedCollection, fresh bool) {
+	for _, b := range e.sharedCollections {
 		if b.scope == scope {
 			return b, false
 		}
 	}
-	b = &backing{scope: scope, floor: floor}
+	b = &sharedCollection{scope: scope, floor: floor}
 	b.adopt(e, e.newReflector(b.scope, b.floor))
-	e.backings = append(e.backings, b)
-	if b.whole() {
-		e.whole = append(e.whole, b)
+	e.sharedCollections = append(e.sharedCollections, b)
+	if b.complete() {
+		e.complete = append(e.complete, b)
 	}
 	return b, true
 }
 
 // connect subscribes if there is a connection, unless a restore is in progress.
-func (b *backing) connect(e *Engine) {
+func (b *sharedCollection) connect(e *Engine) {
 	if e.origin.connected() && b.restore == nil {
 		b.reflector.Connected(e.origin.period())
 	}
@@ -97,14 +97,14 @@ func (b *backing) connect(e *Engine) {
 
 // renew replaces the cacher by an empty one. Watches and waiting reads end with a
 // 410, because no event sequence leads to the new state. Views wait for it.
-func (b *backing) renew(e *Engine, reason wire.WatchEnd, other *api.Status) {
+func (b *sharedCollection) renew(e *Engine, reason wire.WatchEnd, other *api.Status) {
 	for _, w := range e.watches.list() {
-		if w.collection.backing == b {
+		if w.collection.shared == b {
 			w.end(e, reason, reason.Expired(other.Message))
 		}
 	}
 	for _, x := range slices.Clone(e.exports) {
-		if x.collection.backing == b {
+		if x.collection.shared == b {
 			x.fail(e, other)
 		}
 	}
@@ -112,7 +112,7 @@ func (b *backing) renew(e *Engine, reason wire.WatchEnd, other *api.Status) {
 	b.cacher.FailWaits(other)
 	b.adopt(e, e.newReflector(b.scope, b.floor))
 	for _, v := range e.views {
-		if v.collection.backing == b {
+		if v.collection.shared == b {
 			v.reopen(e)
 		}
 	}
@@ -121,16 +121,16 @@ func (b *backing) renew(e *Engine, reason wire.WatchEnd, other *api.Status) {
 // resetCorrupt replaces collections whose restored state is corrupt. It notifies
 // the program, which must not hand in the persisted state again.
 func (e *Engine) resetCorrupt() {
-	for _, b := range e.backings {
+	for _, b := range e.sharedCollections {
 		if corruption := b.cacher.Corrupt(); corruption != nil {
 			for _, c := range e.collections {
-				if c.backing == b {
+				if c.shared == b {
 					e.reject(wire.ObjectRestore, c.id, api.Expired(corruption.Message+": "+b.cacher.CorruptionCause().Message))
 				}
 			}
 			// Deliveries from incomplete data are not sent.
 			for _, w := range e.watches.list() {
-				if w.collection.backing == b {
+				if w.collection.shared == b {
 					w.discard()
 				}
 			}
@@ -156,7 +156,7 @@ func (e *Engine) newReflector(scope reflector.Scope, floor objcache.Version) *re
 }
 
 // adopt installs a reflector and its cacher.
-func (b *backing) adopt(e *Engine, r *reflector.Reflector) {
+func (b *sharedCollection) adopt(e *Engine, r *reflector.Reflector) {
 	b.reflector, b.cacher = r, r.Cacher()
 	b.cacher.Tick(e.now)
 	b.reflector.Tick(e.now)
@@ -170,7 +170,7 @@ func (b *backing) adopt(e *Engine, r *reflector.Reflector) {
 
 // whenDescribed calls f once the schema is known, or with the reason why it will
 // not be.
-func (b *backing) whenDescribed(f func(*api.Status)) {
+func (b *sharedCollection) whenDescribed(f func(*api.Status)) {
 	denied := b.reflector.Denied()
 	switch {
 	case denied != nil:
@@ -183,16 +183,16 @@ func (b *backing) whenDescribed(f func(*api.Status)) {
 }
 
 // described sends the schema and then starts the pending requests.
-func (b *backing) described(e *Engine) {
+func (b *sharedCollection) described(e *Engine) {
 	for _, c := range e.collections {
-		if c.backing == b {
+		if c.shared == b {
 			c.describe(e)
 		}
 	}
 	b.settle(nil)
 }
 
-func (b *backing) settle(status *api.Status) {
+func (b *sharedCollection) settle(status *api.Status) {
 	pending := b.pending
 	b.pending = nil
 	for _, f := range pending {
@@ -200,7 +200,7 @@ func (b *backing) settle(status *api.Status) {
 	}
 }
 
-func (b *backing) nextTick() int64 {
+func (b *sharedCollection) nextTick() int64 {
 	next := earlier(b.reflector.NextTick(), b.cacher.NextTick())
 	if b.users == 0 {
 		next = earlier(next, b.idleSince+lingerMillis)
@@ -229,20 +229,20 @@ func (e *Engine) closeCollection(f *wire.CloseCollection) {
 		}
 	}
 	e.collections = api.Remove(e.collections, c)
-	c.backing.users--
-	c.backing.idleSince = e.now
-	if r := c.backing.restore; r != nil && r.collection == c {
-		c.backing.endRestore(e)
+	c.shared.users--
+	c.shared.idleSince = e.now
+	if r := c.shared.restore; r != nil && r.collection == c {
+		c.shared.endRestore(e)
 	}
 }
 
 // dropIdle closes shared collections that have had no users for a while. It
 // closes the connection if none are left.
 func (e *Engine) dropIdle() {
-	if len(e.backings) == 0 {
+	if len(e.sharedCollections) == 0 {
 		return
 	}
-	e.backings = slices.DeleteFunc(e.backings, func(b *backing) bool {
+	e.sharedCollections = slices.DeleteFunc(e.sharedCollections, func(b *sharedCollection) bool {
 		awaited := e.now < b.idleSince // a reader was asked to retry
 		if b.users > 0 || awaited || e.now < b.idleSince+lingerMillis && !b.tooLarge() {
 			return false
@@ -255,26 +255,26 @@ func (e *Engine) dropIdle() {
 		return true
 	})
 	e.used = min(e.used, e.usedBytes())
-	e.whole = slices.DeleteFunc(e.whole, func(b *backing) bool { return !slices.Contains(e.backings, b) })
-	if len(e.backings) == 0 {
+	e.complete = slices.DeleteFunc(e.complete, func(b *sharedCollection) bool { return !slices.Contains(e.sharedCollections, b) })
+	if len(e.sharedCollections) == 0 {
 		e.origin.close(api.Unavailable("nothing is open any more"))
 	}
 }
 
 // tooLarge reports whether the collection was given up because of memory, which
 // others may need.
-func (b *backing) tooLarge() bool {
+func (b *sharedCollection) tooLarge() bool {
 	refused := b.reflector.Refused()
 	return refused != nil && refused.Code == 413
 }
 
-// keepBudget enforces the memory limit. When the total has grown beyond it,
-// keepBudget gives up the largest collection that is still updated. Its objects
+// enforceMemoryLimit enforces the memory limit. When the total has grown beyond it,
+// enforceMemoryLimit gives up the largest collection that is still updated. Its objects
 // remain readable, and its state reports the reason. The other collections
 // continue as long as they do not grow.
-func (e *Engine) keepBudget() {
-	used, largest := e.usedBytes(), (*backing)(nil)
-	for _, b := range e.backings {
+func (e *Engine) enforceMemoryLimit() {
+	used, largest := e.usedBytes(), (*sharedCollection)(nil)
+	for _, b := range e.sharedCollections {
 		if b.reflector.Refused() == nil && (largest == nil || b.usedBytes() > largest.usedBytes()) {
 			largest = b
 		}
@@ -299,14 +299,14 @@ func (e *Engine) findCollection(id uint32) *collection {
 }
 
 func (c *collection) describe(e *Engine) {
-	e.out = (&wire.CollectionSchema{Collection: c.id, Schema: *c.backing.cacher.Schema()}).Append(e.out)
+	e.out = (&wire.CollectionSchema{Collection: c.id, Schema: *c.shared.cacher.Schema()}).Append(e.out)
 }
 
 // report sends the state if it changed.
 func (c *collection) report(e *Engine) {
-	r := c.backing.reflector
+	r := c.shared.reflector
 	if denied := r.Denied(); denied != nil {
-		c.backing.settle(denied)
+		c.shared.settle(denied)
 	}
 	state := r.State()
 	state.Collection = c.id
@@ -315,15 +315,15 @@ func (c *collection) report(e *Engine) {
 		state.NextAttemptMillis = at
 	}
 	state.NextAttemptMillis = e.outside(state.NextAttemptMillis)
-	if c.told == nil || state != *c.told {
-		c.told = &state
+	if c.lastReported == nil || state != *c.lastReported {
+		c.lastReported = &state
 		e.out = state.Append(e.out)
 	}
 }
 
-func (e *Engine) reportFault(b *backing, f *wire.ObjectError) {
+func (e *Engine) reportFault(b *sharedCollection, f *wire.ObjectError) {
 	for _, c := range e.collections {
-		if c.backing == b {
+		if c.shared == b {
 			e.out = (&wire.CollectionError{
 				Collection: c.id, Key: f.Key, ResourceVersion: f.ResourceVersion, Status: f.Status,
 			}).Append(e.out)

@@ -100,7 +100,7 @@ func (c *connection) lost(why *api.Status) {
 	}
 	c.phase = disconnected
 	c.dictionaries, c.send, c.subscription, c.assembly = nil, nil, 0, wire.Assembly{}
-	for _, b := range c.engine.backings {
+	for _, b := range c.engine.sharedCollections {
 		b.reflector.Disconnected(why)
 		b.reflector.Outgoing()
 	}
@@ -128,7 +128,7 @@ func (c *connection) tick() {
 	}
 	if c.cutOff != 0 && now >= c.cutOff {
 		c.cutOff = 0
-		for _, b := range c.engine.backings {
+		for _, b := range c.engine.sharedCollections {
 			b.cacher.Fail(api.Unavailable("what serves this is cut off from its connector"))
 		}
 	}
@@ -152,7 +152,7 @@ func (c *connection) silentAt() int64 {
 		return c.deadline
 	}
 	var asked int64
-	for _, b := range c.engine.backings {
+	for _, b := range c.engine.sharedCollections {
 		if b.reflector.Subscription() != 0 {
 			asked = earlier(asked, b.reflector.Asked())
 		}
@@ -174,7 +174,7 @@ func (c *connection) connected() bool { return c.phase == connected }
 
 func (c *connection) period() int64 { return c.progress }
 
-func (c *connection) leave(b *backing) { c.send = append(c.send, b.reflector.Outgoing()...) }
+func (c *connection) leave(b *sharedCollection) { c.send = append(c.send, b.reflector.Outgoing()...) }
 
 func (c *connection) retryAt() int64 {
 	if c.phase != backingOff {
@@ -244,7 +244,7 @@ func (c *connection) join(data []byte) (message []byte, err error) {
 	fragmented := c.assembly.Pending()
 	message, err = c.assembly.Join(data)
 	if fragmented || c.assembly.Pending() {
-		for _, b := range c.engine.backings {
+		for _, b := range c.engine.sharedCollections {
 			b.reflector.Delayed()
 		}
 	}
@@ -287,7 +287,7 @@ func (c *connection) flush() {
 	if c.phase < greeting {
 		return
 	}
-	for _, b := range c.engine.backings {
+	for _, b := range c.engine.sharedCollections {
 		c.send = append(c.send, b.reflector.Outgoing()...)
 	}
 	if len(c.send) > 0 {
@@ -312,7 +312,7 @@ func (c *connection) welcome(f *wire.Welcome) error {
 	c.cutOff = 0
 	c.phase, c.progress = connected, int64(min(max(f.ProgressMillis, 1), maxPeriod))
 	c.heard()
-	for _, b := range c.engine.backings {
+	for _, b := range c.engine.sharedCollections {
 		b.connect(c.engine)
 	}
 	return nil

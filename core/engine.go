@@ -41,17 +41,17 @@ type Engine struct {
 	tick int64 // the last time given to Tick
 	skew int64 // now minus tick, the total by which the clock went back
 
-	origin      origin
-	backings    []*backing
-	whole       []*backing // those without selectors and with bodies
-	collections []*collection
-	used        uint64 // bytes of all objects at the last check
-	watches     watches
-	views       []*liveView
-	exports     []*export
-	readers     []*attached
-	objects     *objcache.Cache
-	handles     []*handle
+	origin            origin
+	sharedCollections []*sharedCollection
+	complete          []*sharedCollection // those without selectors and with bodies
+	collections       []*collection
+	used              uint64 // bytes of all objects at the last check
+	watches           watches
+	views             []*liveView
+	exports           []*export
+	readers           []*attached
+	objects           *objcache.Cache
+	handles           []*handle
 
 	out   []byte // frames for the next Ready
 	ready []byte // the output of the last Ready
@@ -135,7 +135,7 @@ func (e *Engine) Tick(nowMillis int64) {
 	e.tick = nowMillis
 	e.now = nowMillis + e.skew
 	e.origin.tick()
-	for _, b := range e.backings {
+	for _, b := range e.sharedCollections {
 		b.reflector.Tick(e.now)
 		b.cacher.Tick(e.now)
 	}
@@ -186,7 +186,7 @@ func (e *Engine) Advance() { e.ready = e.ready[:0] }
 // appendWake requests the next Tick if its time has changed.
 func (e *Engine) appendWake(out []byte) []byte {
 	next := earlier(e.origin.nextTick(), e.objects.NextTick())
-	for _, b := range e.backings {
+	for _, b := range e.sharedCollections {
 		next = earlier(next, b.nextTick())
 	}
 	for _, r := range e.readers {

@@ -52,7 +52,7 @@ func TestWatchClosedWhileItWaitsNeverStarts(t *testing.T) {
 	}}}
 	receive(&wire.LabelSet{Subscription: 1}, &wire.SnapshotBegin{Subscription: 1, ResourceVersion: 5}, &part,
 		&wire.SnapshotEnd{Subscription: 1, ResourceVersion: 5})
-	heap := r.engine.backings[0].cacher.Heap()
+	heap := r.engine.sharedCollections[0].cacher.Heap()
 	require.Equal(t, 1, heap.Versions())
 	receive(&wire.SubscriptionStatus{Subscription: 1, Status: api.Expired("too old")},
 		&wire.SnapshotBegin{Subscription: 2, ResourceVersion: 9}, &wire.SnapshotEnd{Subscription: 2, ResourceVersion: 9})

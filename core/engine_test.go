@@ -300,7 +300,7 @@ func TestEngine_answers_a_ping(t *testing.T) {
 	}))
 	require.Equal(t, (&wire.Pong{Mark: 1 << 60}).Append(nil), said)
 	require.NoError(t, r.session.Receive(said, r.now))
-	require.EqualValues(t, 150, r.engine.backings[0].cacher.ResourceVersion())
+	require.EqualValues(t, 150, r.engine.sharedCollections[0].cacher.ResourceVersion())
 }
 
 // Regression: whoever looked at old rows was not told when the next attempt would

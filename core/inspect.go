@@ -10,7 +10,7 @@ func (e *Engine) inspect(f *wire.Inspect) {
 	add := reply.add
 	e.origin.inspect(add)
 	add("collections", len(e.collections))
-	add("subscriptions", len(e.backings))
+	add("subscriptions", len(e.sharedCollections))
 	add("watches", len(e.watches.byID))
 	add("activeWatches", e.watches.active)
 	add("views", len(e.views))
@@ -23,7 +23,7 @@ func (e *Engine) inspect(f *wire.Inspect) {
 	e.inspectObjects(add)
 	for _, c := range e.collections {
 		reply.prefix = "collection." + number(uint64(c.id)) + "."
-		cache, r := c.backing.cacher, c.backing.reflector
+		cache, r := c.shared.cacher, c.shared.reflector
 		add("objects", cache.Len())
 		add("versions", cache.Heap().Versions())
 		add("deltas", cache.Heap().Deltas())
@@ -51,7 +51,7 @@ func (e *Engine) inspect(f *wire.Inspect) {
 			}
 		}
 		add("objectErrors", faulty)
-		add("sharedBy", c.backing.users)
+		add("sharedBy", c.shared.users)
 	}
 	e.out = reply.Append(e.out)
 }

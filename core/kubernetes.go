@@ -12,7 +12,7 @@ import (
 type kubernetes struct {
 	engine *Engine
 	// feeds serve the shared collections that have subscribed.
-	feeds        map[*backing]*direct.Feed
+	feeds        map[*sharedCollection]*direct.Feed
 	stream       uint32
 	subscription uint32
 	// requests counts the requests, and refusals the responses other than 200.
@@ -20,7 +20,7 @@ type kubernetes struct {
 }
 
 func newKubernetes(e *Engine) origin {
-	return &kubernetes{engine: e, feeds: map[*backing]*direct.Feed{}}
+	return &kubernetes{engine: e, feeds: map[*sharedCollection]*direct.Feed{}}
 }
 
 func (k *kubernetes) accept(f *wire.OpenCollection) *api.Status {
@@ -43,7 +43,7 @@ func (k *kubernetes) nextSubscription() uint32 {
 	return k.subscription
 }
 
-func (k *kubernetes) leave(b *backing) {
+func (k *kubernetes) leave(b *sharedCollection) {
 	b.reflector.Outgoing()
 	if feed := k.feeds[b]; feed != nil {
 		feed.Unsubscribe()
@@ -52,7 +52,7 @@ func (k *kubernetes) leave(b *backing) {
 }
 
 func (k *kubernetes) flush() {
-	for _, b := range k.engine.backings {
+	for _, b := range k.engine.sharedCollections {
 		// Reflector output is always well formed. Only Subscribe and Unsubscribe
 		// matter here; credit and progress requests have no effect without a
 		// connector.
@@ -73,7 +73,7 @@ func (k *kubernetes) flush() {
 }
 
 // feed returns the feed of a shared collection.
-func (k *kubernetes) feed(b *backing) *direct.Feed {
+func (k *kubernetes) feed(b *sharedCollection) *direct.Feed {
 	feed := k.feeds[b]
 	if feed == nil {
 		resource, _ := api.ParseResource(b.scope.Resource) // validated before
@@ -118,7 +118,7 @@ func (k *kubernetes) reconnect() {}
 // canceled requests. flush first applies pending cancellations.
 func (k *kubernetes) to(stream uint32, take func(*direct.Feed)) {
 	k.flush()
-	for _, b := range k.engine.backings {
+	for _, b := range k.engine.sharedCollections {
 		if feed := k.feeds[b]; feed != nil && feed.Asks(stream) {
 			take(feed)
 			return

@@ -17,10 +17,10 @@ type handle struct {
 	owner    string
 	onDemand bool
 
-	state   *wire.ObjectState // as last reported; nil before the first report
-	told    bool              // the version, or the absence, of the object was reported
-	version api.ResourceVersion
-	broken  *api.Status // why that version has no body
+	state    *wire.ObjectState // as last reported; nil before the first report
+	reported bool              // the version, or the absence, of the object was reported
+	version  api.ResourceVersion
+	broken   *api.Status // why that version has no body
 }
 
 func (e *Engine) acquireObject(f *wire.AcquireObject) {
@@ -112,10 +112,10 @@ func (h *handle) reportChange(e *Engine, out []byte, look *objcache.Look) []byte
 	if look.Object != nil {
 		version = look.Object.ResourceVersion
 	}
-	if h.told && version == h.version {
+	if h.reported && version == h.version {
 		return out
 	}
-	h.told, h.version, h.broken = true, version, nil
+	h.reported, h.version, h.broken = true, version, nil
 	f := wire.ObjectChanged{Handle: h.id, ResourceVersion: look.ResourceVersion}
 	if look.Object != nil {
 		var item wire.Item
@@ -134,7 +134,7 @@ type objectSources struct{ engine *Engine }
 // the object with its body, and prefers the current one.
 func (s objectSources) Covering(id objcache.ID, current objcache.Source) objcache.Source {
 	var found objcache.Source
-	for _, b := range s.engine.whole {
+	for _, b := range s.engine.complete {
 		if !b.covers(id) {
 			continue
 		}
@@ -148,13 +148,13 @@ func (s objectSources) Covering(id objcache.ID, current objcache.Source) objcach
 	return found
 }
 
-// whole reports whether the collection has every object of its resource and
+// complete reports whether the collection has every object of its resource and
 // namespace, with bodies.
-func (b *backing) whole() bool {
+func (b *sharedCollection) complete() bool {
 	return b.scope.LabelSelector == "" && b.scope.FieldSelector == "" && !b.scope.MetadataOnly
 }
 
-func (b *backing) covers(id objcache.ID) bool {
+func (b *sharedCollection) covers(id objcache.ID) bool {
 	if b.scope.Resource != id.Resource || b.users == 0 || !id.Key.InNamespace(b.scope.Namespace) || !b.cacher.Ready() {
 		return false
 	}
@@ -165,7 +165,7 @@ func (b *backing) covers(id objcache.ID) bool {
 // Open implements objcache.Upstream.
 func (s objectSources) Open(id objcache.ID, floor objcache.Version) objcache.Source {
 	e := s.engine
-	b, fresh := e.back(reflector.Scope{
+	b, fresh := e.acquire(reflector.Scope{
 		Resource: id.Resource, Namespace: id.Key.Namespace(),
 		FieldSelector: "metadata.name=" + selector.EscapeValue(id.Key.Name()),
 	}, floor)
@@ -179,25 +179,25 @@ func (s objectSources) Open(id objcache.ID, floor objcache.Version) objcache.Sou
 
 // Close implements objcache.Upstream.
 func (s objectSources) Close(source objcache.Source) {
-	if b, ok := source.(*backing); ok {
+	if b, ok := source.(*sharedCollection); ok {
 		b.users--
 		b.idleSince = s.engine.now
 	}
 }
 
 // State implements objcache.Source.
-func (b *backing) State() (wire.State, *api.Status) {
+func (b *sharedCollection) State() (wire.State, *api.Status) {
 	state := b.reflector.State()
 	return state.State, state.Status
 }
 
 // Version implements objcache.Source.
-func (b *backing) Version() (objcache.Version, bool) {
+func (b *sharedCollection) Version() (objcache.Version, bool) {
 	return objcache.Version{History: b.reflector.Source(), ResourceVersion: b.cacher.ResourceVersion()}, b.cacher.Ready()
 }
 
 // Find implements objcache.Source.
-func (b *backing) Find(key api.Key) (objcache.Object, bool) {
+func (b *sharedCollection) Find(key api.Key) (objcache.Object, bool) {
 	ref := b.cacher.Get(key)
 	if ref == 0 {
 		return objcache.Object{}, false
@@ -210,7 +210,7 @@ func (b *backing) Find(key api.Key) (objcache.Object, bool) {
 }
 
 // Fault implements objcache.Source.
-func (b *backing) Fault(key api.Key) *api.Status {
+func (b *sharedCollection) Fault(key api.Key) *api.Status {
 	if corruption := b.cacher.Corrupt(); corruption != nil {
 		return corruption
 	}

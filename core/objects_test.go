@@ -117,5 +117,5 @@ func TestK3_NothingIsLeft(t *testing.T) {
 	}
 	r.later(lingerMillis)
 	require.EqualValues(t, 0, r.inspect("subscriptions"))
-	require.Empty(t, r.engine.whole)
+	require.Empty(t, r.engine.complete)
 }

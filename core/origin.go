@@ -18,7 +18,7 @@ type origin interface {
 	period() int64
 	nextSubscription() uint32
 	// leave sends the remaining output of a shared collection that is closed.
-	leave(*backing)
+	leave(*sharedCollection)
 	// flush sends the output of all shared collections.
 	flush()
 	tick()
@@ -38,7 +38,7 @@ type origin interface {
 
 func (e *Engine) reconnect(*wire.Reconnect) {
 	e.origin.reconnect()
-	for _, b := range e.backings {
+	for _, b := range e.sharedCollections {
 		b.reflector.Retry()
 	}
 }
@@ -49,7 +49,7 @@ func (e *Engine) fetched(f *wire.Fetched) { e.origin.fetched(f) }
 
 func (e *Engine) streamData(f *wire.StreamData) {
 	e.origin.data(f)
-	e.keepBudget()
+	e.enforceMemoryLimit()
 }
 
 func (e *Engine) streamClosed(f *wire.StreamClosed) { e.origin.closed(f) }
@@ -57,7 +57,7 @@ func (e *Engine) streamClosed(f *wire.StreamClosed) { e.origin.closed(f) }
 // describe sets the schema of a shared collection. If its objects have a
 // different layout or source, describe empties it, subscribes again and returns
 // false.
-func (e *Engine) describe(b *backing, f *wire.Schema, dictionary []byte) bool {
+func (e *Engine) describe(b *sharedCollection, f *wire.Schema, dictionary []byte) bool {
 	if b.reflector.Schema(f, dictionary) {
 		return true
 	}

@@ -26,12 +26,12 @@ func (e *Engine) get(f *wire.Get) {
 		return
 	}
 	request, key := f.Request, api.Key(strings.Clone(string(f.Key)))
-	c.backing.whenDescribed(func(status *api.Status) {
+	c.shared.whenDescribed(func(status *api.Status) {
 		if status != nil {
 			e.replyError(request, status)
 			return
 		}
-		cache := c.backing.cacher
+		cache := c.shared.cacher
 		cache.WhenFresh(0, func(status *api.Status) { e.replyObject(c, cache, request, key, status) })
 	})
 }
@@ -63,8 +63,8 @@ func (e *Engine) list(f *wire.List) {
 		Namespace: strings.Clone(f.Namespace), Selection: selection, ResourceVersion: strings.Clone(f.ResourceVersion),
 		Match: f.Match, Limit: f.Limit, Continue: strings.Clone(f.Continue),
 	}
-	c.backing.whenDescribed(func(status *api.Status) {
-		cache := c.backing.cacher
+	c.shared.whenDescribed(func(status *api.Status) {
+		cache := c.shared.cacher
 		if status == nil {
 			status = refused
 		}

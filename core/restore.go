@@ -23,7 +23,7 @@ func (e *Engine) restoreChunk(f *wire.RestoreChunk) {
 	if c == nil {
 		return
 	}
-	b := c.backing
+	b := c.shared
 	if b.restore == nil || b.restore.collection != c {
 		return // already rejected, or another collection with the same scope was open and has newer data
 	}
@@ -46,7 +46,7 @@ func (e *Engine) restoreChunk(f *wire.RestoreChunk) {
 }
 
 // take adds a chunk.
-func (r *restore) take(e *Engine, b *backing, f *wire.RestoreChunk) *api.Status {
+func (r *restore) take(e *Engine, b *sharedCollection, f *wire.RestoreChunk) *api.Status {
 	var chunk wire.Chunk
 	t, payload, rest, err := wire.Next(f.Data)
 	switch {
@@ -122,7 +122,7 @@ func (e *Engine) bodyOf(chunk *wire.Chunk, f *wire.RestoreChunk, behind []byte) 
 }
 
 // place checks that a chunk follows the previous ones.
-func (r *restore) place(e *Engine, b *backing, chunk *wire.Chunk) *api.Status {
+func (r *restore) place(e *Engine, b *sharedCollection, chunk *wire.Chunk) *api.Status {
 	switch {
 	case scopeOf(chunk, b.scope.Columns) != b.scope:
 		return api.BadRequest("a chunk is of " + scopeText(scopeOf(chunk, "")) + ", and the collection of " + scopeText(b.scope))
@@ -171,7 +171,7 @@ func (r *restore) check() *api.Status {
 }
 
 // restored installs the restored state and resumes from it.
-func (b *backing) restored(e *Engine) {
+func (b *sharedCollection) restored(e *Engine) {
 	if r := b.restore.reflector; r != nil {
 		b.adopt(e, r)
 		b.described(e)
@@ -184,13 +184,13 @@ func (b *backing) restored(e *Engine) {
 }
 
 // endRestore ends the restore and subscribes.
-func (b *backing) endRestore(e *Engine) {
+func (b *sharedCollection) endRestore(e *Engine) {
 	b.restore = nil
 	b.connect(e)
 }
 
 // usedBytes returns the memory of the objects, including those being restored.
-func (b *backing) usedBytes() uint64 {
+func (b *sharedCollection) usedBytes() uint64 {
 	used := b.reflector.UsedBytes()
 	if b.restore != nil && b.restore.reflector != nil {
 		used += b.restore.reflector.UsedBytes()
@@ -200,7 +200,7 @@ func (b *backing) usedBytes() uint64 {
 
 // usedBytes returns the memory of all objects.
 func (e *Engine) usedBytes() (used uint64) {
-	for _, b := range e.backings {
+	for _, b := range e.sharedCollections {
 		used += b.usedBytes()
 	}
 	return used

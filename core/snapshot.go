@@ -18,13 +18,13 @@ const (
 type export struct {
 	request    uint32
 	collection *collection
-	copy       *session.Copy
+	copy       *session.SnapshotReader
 	chunkBytes int
 	wanted     bool   // the next chunk was requested
 	previous   uint64 // checksum of the last chunk
 	// The buffers are reused for the next chunk. New ones would become garbage
 	// faster than it is collected, and the module's memory never shrinks.
-	piece session.Piece
+	piece session.SnapshotChunk
 	kept  []byte
 }
 
@@ -37,11 +37,11 @@ func (e *Engine) takeSnapshot(f *wire.TakeSnapshot) {
 	case e.findExport(f.Request) != nil:
 		e.replyError(f.Request, api.BadRequest("a snapshot with this number is being taken"))
 		return
-	case !c.backing.cacher.Ready():
+	case !c.shared.cacher.Ready():
 		e.replyError(f.Request, api.Unavailable("the collection has no state yet that could be kept"))
 		return
 	}
-	copied, status := session.NewCopy(c.backing.cacher, f.ResourceVersion, f.Source)
+	copied, status := session.NewSnapshotReader(c.shared.cacher, f.ResourceVersion, f.Source)
 	if status != nil {
 		e.replyError(f.Request, status)
 		return
@@ -97,7 +97,7 @@ func (x *export) report(e *Engine) {
 		x.fail(e, status)
 		return
 	}
-	b := x.collection.backing
+	b := x.collection.shared
 	chunk := wire.Chunk{
 		Resource: b.scope.Resource, Namespace: b.scope.Namespace, LabelSelector: b.scope.LabelSelector,
 		FieldSelector: b.scope.FieldSelector, MetadataOnly: b.scope.MetadataOnly,

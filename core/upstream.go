@@ -17,39 +17,39 @@ func (c *connection) parseUpstream(t wire.Type, payload []byte) (apply func() er
 		return parsed(payload, &wire.Schema{}, c.schema)
 	case wire.TypeLabelSet:
 		return parsed(payload, &wire.LabelSet{}, func(f *wire.LabelSet) error {
-			return c.to(f.Subscription, func(b *backing) error { b.reflector.LabelSet(f); return nil })
+			return c.to(f.Subscription, func(b *sharedCollection) error { b.reflector.LabelSet(f); return nil })
 		})
 	case wire.TypeSnapshotBegin:
 		return parsed(payload, &wire.SnapshotBegin{}, func(f *wire.SnapshotBegin) error {
-			return c.to(f.Subscription, func(b *backing) error { return b.reflector.SnapshotBegin(f) })
+			return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotBegin(f) })
 		})
 	case wire.TypeSnapshotPart:
 		return parsed(payload, &wire.SnapshotPart{Objects: c.takeChanges()}, func(f *wire.SnapshotPart) error {
 			defer c.keepChanges(f.Objects)
-			return c.to(f.Subscription, func(b *backing) error { return b.reflector.SnapshotPart(f, wire.Size(len(payload))) })
+			return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotPart(f, wire.Size(len(payload))) })
 		})
 	case wire.TypeSnapshotEnd:
 		return parsed(payload, &wire.SnapshotEnd{}, func(f *wire.SnapshotEnd) error {
-			return c.to(f.Subscription, func(b *backing) error { return b.reflector.SnapshotEnd(f) })
+			return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.SnapshotEnd(f) })
 		})
 	case wire.TypeEvents:
 		return parsed(payload, &wire.Events{Changes: c.takeChanges()}, func(f *wire.Events) error {
 			defer c.keepChanges(f.Changes)
-			return c.to(f.Subscription, func(b *backing) error { return b.reflector.Changes(f, wire.Size(len(payload))) })
+			return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.Changes(f, wire.Size(len(payload))) })
 		})
 	case wire.TypeProgress:
 		return parsed(payload, &wire.Progress{}, func(f *wire.Progress) error {
-			return c.to(f.Subscription, func(b *backing) error { return b.reflector.Progress(f) })
+			return c.to(f.Subscription, func(b *sharedCollection) error { return b.reflector.Progress(f) })
 		})
 	case wire.TypeSubscriptionStatus:
 		return parsed(payload, &wire.SubscriptionStatus{}, c.ended)
 	case wire.TypeObjectError:
 		return parsed(payload, &wire.ObjectError{}, func(f *wire.ObjectError) error {
-			return c.to(f.Subscription, func(b *backing) error { b.reflector.Fault(f); return nil })
+			return c.to(f.Subscription, func(b *sharedCollection) error { b.reflector.Fault(f); return nil })
 		})
 	case wire.TypeSourceError:
 		return parsed(payload, &wire.SourceError{}, func(f *wire.SourceError) error {
-			return c.to(f.Subscription, func(b *backing) error { b.reflector.SourceError(f); return nil })
+			return c.to(f.Subscription, func(b *sharedCollection) error { b.reflector.SourceError(f); return nil })
 		})
 	case wire.TypePing:
 		return parsed(payload, &wire.Ping{}, c.ping)
@@ -88,8 +88,8 @@ func (c *connection) keepChanges(changes []wire.Change) {
 
 // to passes a frame to the collection with the given subscription. It ignores
 // frames of ended subscriptions, which may still arrive.
-func (c *connection) to(subscription uint32, handle func(*backing) error) error {
-	for _, b := range c.engine.backings {
+func (c *connection) to(subscription uint32, handle func(*sharedCollection) error) error {
+	for _, b := range c.engine.sharedCollections {
 		if subscription != 0 && b.reflector.Subscription() == subscription {
 			return handle(b)
 		}
@@ -98,7 +98,7 @@ func (c *connection) to(subscription uint32, handle func(*backing) error) error 
 }
 
 func (c *connection) schema(f *wire.Schema) error {
-	return c.to(f.Subscription, func(b *backing) error {
+	return c.to(f.Subscription, func(b *sharedCollection) error {
 		dictionary, err := c.findDictionary(f.Dictionary)
 		if err == nil {
 			c.engine.describe(b, f, dictionary)
@@ -117,7 +117,7 @@ func (c *connection) ping(f *wire.Ping) error {
 func (c *connection) ended(f *wire.SubscriptionStatus) error {
 	status := f.Status
 	if f.Subscription != 0 {
-		return c.to(f.Subscription, func(b *backing) error { b.reflector.Ended(status); return nil })
+		return c.to(f.Subscription, func(b *sharedCollection) error { b.reflector.Ended(status); return nil })
 	}
 	if status == nil {
 		status = api.Unavailable("the connector closed the connection and gave no reason")

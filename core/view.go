@@ -40,7 +40,7 @@ func (e *Engine) openView(f *wire.OpenView) {
 // query can move.
 func (v *liveView) ask(e *Engine, c *collection, query wire.OpenView) {
 	v.waiting = &query
-	c.backing.whenDescribed(func(status *api.Status) { v.open(e, c, &query, status) })
+	c.shared.whenDescribed(func(status *api.Status) { v.open(e, c, &query, status) })
 }
 
 func cloneQuery(f *wire.OpenView) wire.OpenView {
@@ -60,7 +60,7 @@ func (v *liveView) open(e *Engine, c *collection, query *wire.OpenView, status *
 	}
 	var opened *view.View
 	if status == nil {
-		opened, status = view.New(c.backing.cacher, query)
+		opened, status = view.New(c.shared.cacher, query)
 	}
 	if status != nil {
 		e.reject(wire.ObjectView, v.id, status)
@@ -137,7 +137,7 @@ func (e *Engine) findView(id uint32) *liveView {
 // report appends the patch of a view if its collection has data and the program
 // has granted one.
 func (v *liveView) report(e *Engine, out []byte) []byte {
-	if v.sent || v.view == nil || !v.collection.backing.cacher.Ready() || !v.view.Patch(&e.patch) {
+	if v.sent || v.view == nil || !v.collection.shared.cacher.Ready() || !v.view.Patch(&e.patch) {
 		return out
 	}
 	e.patch.View, v.sent = v.id, true

@@ -106,7 +106,7 @@ func (e *Engine) openWatch(f *wire.OpenWatch) {
 			e.watches.look(w)
 		},
 	}
-	c.backing.whenDescribed(func(status *api.Status) {
+	c.shared.whenDescribed(func(status *api.Status) {
 		if status == nil {
 			status = refused
 		}
@@ -119,7 +119,7 @@ func (w *watch) start(e *Engine, opt cacher.WatchOptions, status *api.Status) {
 	if !e.isOpen(w) {
 		return
 	}
-	w.cacher = w.collection.backing.cacher
+	w.cacher = w.collection.shared.cacher
 	if status == nil {
 		status = w.cacher.Watch(opt, func(started *watcher.Watcher, status *api.Status) {
 			switch {

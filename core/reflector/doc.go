@@ -20,5 +20,5 @@
 // [Reflector.Removed]).
 //
 // Persisted state is replayed before the first connection, together with the time
-// of its last progress. Its objects are loaded on demand (later.go).
+// of its last progress. Its objects are loaded on demand (lazy.go).
 package reflector

@@ -57,7 +57,7 @@ func (r *Reflector) LabelSet(f *wire.LabelSet) { r.labels.define(f) }
 // UsedBytes returns the memory of the objects, dictionaries, label set
 // definitions and deferred changes.
 func (r *Reflector) UsedBytes() int {
-	return r.cacher.Heap().UsedBytes() + r.cacher.DictionaryBytes() + r.labels.bytes + r.later.bytes
+	return r.cacher.Heap().UsedBytes() + r.cacher.DictionaryBytes() + r.labels.bytes + r.lazy.bytes
 }
 
 // label sets the label set of an object to be stored. It adds a reference, which
@@ -65,13 +65,13 @@ func (r *Reflector) UsedBytes() int {
 func (r *Reflector) label(p *cacher.Put, c *wire.Change) *api.Status {
 	set := r.labels.find(c.LabelSet)
 	if set == nil {
-		return notDefined(c)
+		return undefinedLabelSet(c)
 	}
 	p.LabelSet = r.number(set)
 	return nil
 }
 
-func notDefined(c *wire.Change) *api.Status {
+func undefinedLabelSet(c *wire.Change) *api.Status {
 	return api.Protocol("object " + string(c.Key) + " refers to an undefined label set")
 }
 
@@ -84,10 +84,10 @@ func (r *Reflector) number(set *labelSet) uint32 {
 	return set.number
 }
 
-// envelop sets the envelope of an object to be stored. For a patch it applies the
+// setEnvelope sets the envelope of an object to be stored. For a patch it applies the
 // patch to the previous version, using head as buffer. The prefetched object,
 // prefetched, is probably the right one but may be another.
-func (r *Reflector) envelop(p *cacher.Put, c *wire.Change, state *store.Store, prefetched store.ID, head *[]byte) (status *api.Status) {
+func (r *Reflector) setEnvelope(p *cacher.Put, c *wire.Change, state *store.Store, prefetched store.ID, head *[]byte) (status *api.Status) {
 	if c.Patch == nil {
 		p.Envelope = c.Envelope
 		return nil
@@ -99,15 +99,15 @@ func (r *Reflector) envelop(p *cacher.Put, c *wire.Change, state *store.Store, p
 		previous = state.Version(object)
 	}
 	if previous == 0 || heap.ResourceVersion(previous) != c.Previous {
-		return notHere(c)
+		return missingVersion(c)
 	}
 	p.Object = object
 	p.Envelope, p.Body, p.Unchanged, status = c.Patch.ApplyInParts(head, heap.Envelope(previous))
 	return status
 }
 
-// notHere returns the error for a patch of a version other than the current one.
-func notHere(c *wire.Change) *api.Status {
+// missingVersion returns the error for a patch of a version other than the current one.
+func missingVersion(c *wire.Change) *api.Status {
 	return api.Protocol("version " + c.ResourceVersion.String() + " of " + string(c.Key) +
 		" is a patch of version " + c.Previous.String() + ", which is missing")
 }
@@ -118,9 +118,9 @@ func (r *Reflector) take(c *wire.Change, prefetched store.ID) error {
 	p := cacher.Put{ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base}
 	var status *api.Status
 	if r.phase == listing && c.Patch != nil { // a snapshot has no patches
-		status = notHere(c)
+		status = missingVersion(c)
 	} else {
-		status = r.envelop(&p, c, r.cacher.State(), prefetched, &r.head)
+		status = r.setEnvelope(&p, c, r.cacher.State(), prefetched, &r.head)
 	}
 	if status == nil {
 		if status := r.label(&p, c); status != nil {

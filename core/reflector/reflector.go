@@ -84,8 +84,8 @@ type Reflector struct {
 	requested bool
 	replayed  []wire.Dictionary // dictionaries of the persisted state during replay
 	parts     []wire.Change     // buffer for parsing parts during replay
-	// later is the replayed state that is not loaded yet.
-	later later
+	// lazy is the replayed state that is not loaded yet.
+	lazy lazy
 
 	// Counters for inspection.
 	Relists, Resumes, Expired, Events uint64

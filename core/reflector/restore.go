@@ -45,7 +45,7 @@ func (r *Reflector) replay(t wire.Type, payload []byte) error {
 	case wire.TypeLabelSet:
 		return parsed(payload, &wire.LabelSet{}, func(f *wire.LabelSet) error { r.LabelSet(f); return nil })
 	case wire.TypeObjectError:
-		r.leaveNothing()
+		r.loadAll()
 		return parsed(payload, &wire.ObjectError{}, func(f *wire.ObjectError) error { r.Fault(f); return nil })
 	case wire.TypeSnapshotBegin:
 		return parsed(payload, &wire.SnapshotBegin{}, r.SnapshotBegin)
@@ -57,8 +57,8 @@ func (r *Reflector) replay(t wire.Type, payload []byte) error {
 	case wire.TypeSnapshotEnd:
 		return parsed(payload, &wire.SnapshotEnd{}, r.SnapshotEnd)
 	case wire.TypeEvents:
-		if r.follows() && r.later.waiting > 0 {
-			return r.leaveChanges(payload)
+		if r.follows() && r.lazy.waiting > 0 {
+			return r.deferChanges(payload)
 		}
 		return parsed(payload, &wire.Events{}, func(f *wire.Events) error { return r.Changes(f, 0) })
 	case wire.TypeProgress:

@@ -16,8 +16,8 @@ import (
 // maxEncoded is the largest encoding that is cached.
 const maxEncoded = 256 << 10
 
-// isOneOfMany reports whether the subscription can share encodings with others.
-func (s *subscription) isOneOfMany() bool {
+// sharesEncoding reports whether the subscription can share encodings with others.
+func (s *subscription) sharesEncoding() bool {
 	return s.phase == live && !s.metadataOnly && s.filter.Everything() && s.cacher.Shared()
 }
 
@@ -26,7 +26,7 @@ func (s *subscription) isOneOfMany() bool {
 func (s *subscription) appendEncoded(message []byte, room int) ([]byte, bool) {
 	e := s.cacher.EncodedEvents()
 	if e.Count == 0 || e.From != s.follower.Position() || e.To != s.cacher.Window().End() ||
-		len(e.Changes) > room || e.Dictionary != s.dictionary || e.Held <= s.basesSince || !s.isOneOfMany() {
+		len(e.Changes) > room || e.Dictionary != s.dictionary || e.Held <= s.basesSince || !s.sharesEncoding() {
 		return message, false
 	}
 	for _, id := range e.LabelSets {
@@ -41,7 +41,7 @@ func (s *subscription) appendEncoded(message []byte, room int) ([]byte, bool) {
 // other readers.
 func (s *subscription) encode(message []byte, from, to int, held api.ResourceVersion) []byte {
 	f := wire.Events{Subscription: s.id, ResourceVersion: s.rv, Changes: s.frame.Changes}
-	if to != s.cacher.Window().End() || held <= s.basesSince || !s.isOneOfMany() {
+	if to != s.cacher.Window().End() || held <= s.basesSince || !s.sharesEncoding() {
 		return s.charge(message, &f)
 	}
 	e := s.cacher.EncodedEvents()
@@ -71,5 +71,5 @@ func (f *encodedFrame) Append(dst []byte) []byte {
 	return f.events.AppendEncoded(dst, f.of.Count, f.of.Changes)
 }
 
-// heldByNobody is greater than every version.
-const heldByNobody = api.ResourceVersion(math.MaxUint64)
+// noneHeld is greater than every version.
+const noneHeld = api.ResourceVersion(math.MaxUint64)

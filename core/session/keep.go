@@ -121,12 +121,12 @@ func (f *keptRequest) resume(s *Session) *api.Status {
 	}
 	sub.credit -= int64(min(f.frame.Debt, math.MaxInt64/2))
 	if f.frame.Live {
-		sub.introduced = true
+		sub.restored = true
 		sub.reported = min(f.frame.ReportedMillis, s.now)
 	}
 	return nil
 }
 
-// undescribed is an invalid dictionary number. It forces a schema before the next
+// noSchemaSent is an invalid dictionary number. It forces a schema before the next
 // object.
-const undescribed = math.MaxUint32
+const noSchemaSent = math.MaxUint32

@@ -8,9 +8,9 @@ import (
 // A reader considers its data stale after stalePeriods without progress.
 const stalePeriods = 3
 
-// vouch is a progress report of the source: at time heard, nothing was missing up
+// confirmation is a progress report of the source: at time heard, nothing was missing up
 // to rv.
-type vouch struct {
+type confirmation struct {
 	rv    api.ResourceVersion
 	heard int64
 }
@@ -26,7 +26,7 @@ func (s *subscription) appendProgress(message []byte) []byte {
 	if s.phase != live || now < s.nextReport() {
 		return message
 	}
-	sent := s.vouched()
+	sent := s.confirmed()
 	switch {
 	case sent.heard > s.progressed && now < sent.heard+stalePeriods*period:
 		s.rv, s.progressed, s.reported = sent.rv, sent.heard, now
@@ -38,11 +38,11 @@ func (s *subscription) appendProgress(message []byte) []byte {
 	return message
 }
 
-// vouched returns the version of the reader and when the source last confirmed
+// confirmed returns the version of the reader and when the source last confirmed
 // everything up to it. For a reader that is always slightly behind, it uses the
 // version that was confirmed when the reader was last checked.
-func (s *subscription) vouched() vouch {
-	all := vouch{s.cacher.ResourceVersion(), s.cacher.Progressed()}
+func (s *subscription) confirmed() confirmation {
+	all := confirmation{s.cacher.ResourceVersion(), s.cacher.Progressed()}
 	if s.caughtUp() {
 		return all
 	}
@@ -50,9 +50,9 @@ func (s *subscription) vouched() vouch {
 		s.awaited = all
 	}
 	if s.rv < s.awaited.rv {
-		return vouch{rv: s.rv}
+		return confirmation{rv: s.rv}
 	}
-	return vouch{s.rv, s.awaited.heard}
+	return confirmation{s.rv, s.awaited.heard}
 }
 
 // nextReport returns the earliest time of the next progress report.
@@ -63,23 +63,23 @@ func (s *subscription) nextReport() int64 {
 	return s.reported + s.session.cfg.ProgressMillis
 }
 
-// appendExcuse sends a SourceError with the reason why the subscription makes no
+// appendSourceError sends a SourceError with the reason why the subscription makes no
 // progress, and repeats it every period. An initial list in progress is reported
 // as well, without a reason.
-func (s *subscription) appendExcuse(message []byte) []byte {
+func (s *subscription) appendSourceError(message []byte) []byte {
 	status := s.cacher.Failure()
 	if !s.waits() {
-		if s.excuse != nil {
+		if s.sourceError != nil {
 			s.reported = 0 // report progress immediately
 		}
-		s.excused, s.excuse = 0, nil
+		s.sourceErrorSent, s.sourceError = 0, nil
 		return message
 	}
-	if s.excused == 0 && status == nil {
-		s.excused = s.session.now // the first period starts now
+	if s.sourceErrorSent == 0 && status == nil {
+		s.sourceErrorSent = s.session.now // the first period starts now
 	}
-	if status != s.excuse || s.session.now >= s.excused+s.session.cfg.ProgressMillis {
-		s.excused, s.excuse = s.session.now, status
+	if status != s.sourceError || s.session.now >= s.sourceErrorSent+s.session.cfg.ProgressMillis {
+		s.sourceErrorSent, s.sourceError = s.session.now, status
 		message = (&wire.SourceError{Subscription: s.id, Status: s.disclosable(status)}).Append(message)
 	}
 	return message
@@ -130,7 +130,7 @@ func (s *subscription) wake() int64 {
 		at = s.moves // changes by then may have caused no wake-up
 	}
 	if s.waits() {
-		again = s.excused + s.session.cfg.ProgressMillis
+		again = s.sourceErrorSent + s.session.cfg.ProgressMillis
 	}
 	if at == 0 || again != 0 && again < at {
 		return again

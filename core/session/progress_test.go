@@ -112,7 +112,7 @@ func TestUnmatchedChangesWakeAReaderOncePerPeriod(t *testing.T) {
 }
 
 // A reader that is always some seconds behind hears of progress: each time it has
-// come to where the source was when it last vouched.
+// come to where the source was when it last confirmed.
 func TestProgressOfAReaderThatIsAlwaysBehind(t *testing.T) {
 	w := newWorld(t, 1)
 	s := follower(t, w, "")

@@ -28,31 +28,31 @@ const (
 type subscription struct {
 	// Fields that every message needs come first: the subscriptions of a thousand
 	// readers do not fit into the processor cache.
-	session      *Session
-	id           uint32
-	phase        phase
-	metadataOnly bool
-	introduced   bool   // continued from another session: the reader has the schema and a state
-	dictionary   uint32 // the cacher's number of the dictionary in the last schema
-	cacher       *cacher.Cacher
-	filter       *watcher.Filter
-	follower     *cacher.Follower // positioned at the next event to send
-	frame        *cacher.Frame    // the cacher's
-	credit       int64
-	rv           api.ResourceVersion
-	generation   int    // of the cacher, for the follower's position
-	source       string // of the versions: the reader's, then the cacher's
-	bases        uint64 // that the reader has above basesSince, then the cacher's
-	basesSince   api.ResourceVersion
-	progressed   int64 // the cacher's Progressed in the last report
-	reported     int64 // time of the last report; zero for a reader that resumed or asked, which causes an immediate report
-	awaited      vouch // the next progress to report
-	moves        int64 // earliest time to report a version without changes
-	excused      int64 // when the last SourceError was sent; zero if there is no problem
-	faultMark    int   // faults reported
-	labelSets    knownLabelSets
-	ownLabelSets ownLabelSets
-	excuse       *api.Status
+	session         *Session
+	id              uint32
+	phase           phase
+	metadataOnly    bool
+	restored        bool   // continued from another session: the reader has the schema and a state
+	dictionary      uint32 // the cacher's number of the dictionary in the last schema
+	cacher          *cacher.Cacher
+	filter          *watcher.Filter
+	follower        *cacher.Follower // positioned at the next event to send
+	frame           *cacher.Frame    // the cacher's
+	credit          int64
+	rv              api.ResourceVersion
+	generation      int    // of the cacher, for the follower's position
+	source          string // of the versions: the reader's, then the cacher's
+	bases           uint64 // that the reader has above basesSince, then the cacher's
+	basesSince      api.ResourceVersion
+	progressed      int64        // the cacher's Progressed in the last report
+	reported        int64        // time of the last report; zero for a reader that resumed or asked, which causes an immediate report
+	awaited         confirmation // the next progress to report
+	moves           int64        // earliest time to report a version without changes
+	sourceErrorSent int64        // when the last SourceError was sent; zero if there is no problem
+	faultMark       int          // faults reported
+	labelSets       knownLabelSets
+	ownLabelSets    ownLabelSets
+	sourceError     *api.Status
 
 	resource     api.Resource
 	namespace    string
@@ -103,7 +103,7 @@ func (s *subscription) grant(bytes uint64) {
 // fill appends pending output to a message, up to about limit bytes, or returns
 // why the subscription ends.
 func (s *subscription) fill(message []byte, limit int) ([]byte, *api.Status) {
-	message, status := s.fillData(s.appendExcuse(message), limit)
+	message, status := s.fillData(s.appendSourceError(message), limit)
 	if status != nil {
 		return message, status
 	}
@@ -133,7 +133,7 @@ func (s *subscription) appendData(message []byte, limit int) ([]byte, *api.Statu
 		if !ready || status != nil {
 			return message, status
 		}
-		message = s.introduce(message)
+		message = s.appendStart(message)
 	}
 	if status := s.checkPosition(); status != nil {
 		return message, status
@@ -167,7 +167,7 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 		return false, nil
 	}
 	if s.source != c.Source() {
-		if s.introduced {
+		if s.restored {
 			return false, otherSource()
 		}
 		// Versions of a different history are not comparable.
@@ -201,14 +201,14 @@ func (s *subscription) begin(now int64) (ready bool, status *api.Status) {
 	return true, status
 }
 
-// introduce sends the schema, and for a snapshot its beginning.
-func (s *subscription) introduce(message []byte) []byte {
-	if s.introduced && s.phase == live {
-		s.dictionary = undescribed
+// appendStart sends the schema, and for a snapshot its beginning.
+func (s *subscription) appendStart(message []byte) []byte {
+	if s.restored && s.phase == live {
+		s.dictionary = noSchemaSent
 		return message
 	}
 	number, dictionary := s.cacher.CurrentDictionary()
-	message = s.describe(message, number, dictionary)
+	message = s.appendSchema(message, number, dictionary)
 	if s.phase == listing {
 		begin := wire.SnapshotBegin{Subscription: s.id, ResourceVersion: s.rv, Total: uint64(s.cacher.Count(s.filter))}
 		message = begin.Append(message)
@@ -216,9 +216,9 @@ func (s *subscription) introduce(message []byte) []byte {
 	return message
 }
 
-// describe sends the schema and, if needed, the dictionary of the bodies that
+// appendSchema sends the schema and, if needed, the dictionary of the bodies that
 // follow.
-func (s *subscription) describe(message []byte, number uint32, dictionary []byte) []byte {
+func (s *subscription) appendSchema(message []byte, number uint32, dictionary []byte) []byte {
 	s.dictionary = number
 	schema := wire.Schema{Subscription: s.id, Schema: *s.cacher.Schema(), Source: s.source, Bases: s.bases}
 	if len(dictionary) > 0 && !s.metadataOnly {
@@ -228,16 +228,16 @@ func (s *subscription) describe(message []byte, number uint32, dictionary []byte
 	return schema.Append(message)
 }
 
-// describeAnew forces a new schema and new label set definitions before the next
+// resendSchema forces a new schema and new label set definitions before the next
 // object. Dictionaries are not repeated.
-func (s *subscription) describeAnew() {
-	s.dictionary = undescribed
+func (s *subscription) resendSchema() {
+	s.dictionary = noSchemaSent
 	clear(s.labelSets)
 }
 
-// otherDictionary reports whether the body of a version uses a different
+// usesOtherDictionary reports whether the body of a version uses a different
 // dictionary than the current frame.
-func (s *subscription) otherDictionary(ref store.Ref) bool {
+func (s *subscription) usesOtherDictionary(ref store.Ref) bool {
 	return !s.metadataOnly && s.cacher.Heap().Dictionary(ref) != s.dictionary
 }
 
@@ -313,7 +313,7 @@ func (s *subscription) appendPart(message []byte, limit int) []byte {
 			return false
 		}
 		matches := s.filter.Matches(ref)
-		if matches && s.mustSplit(ref) {
+		if matches && s.needsNewFrame(ref) {
 			done = false
 			return false
 		}
@@ -356,10 +356,10 @@ func (s *subscription) appendEvents(message []byte, limit int) []byte {
 	}
 	s.reset()
 	position := s.follower.Position()
-	from, oldest := position, heldByNobody
+	from, oldest := position, noneHeld
 	for ; position < window.End(); position++ {
 		e := window.At(position)
-		if e.ResourceVersion != s.rv && (room <= 0 || s.filter.Exhausted() || s.mustSplit(e.Current)) {
+		if e.ResourceVersion != s.rv && (room <= 0 || s.filter.Exhausted() || s.needsNewFrame(e.Current)) {
 			break
 		}
 		s.rv = e.ResourceVersion
@@ -393,11 +393,11 @@ func (s *subscription) reset() {
 	s.frame.Changes, s.frame.Bytes = s.frame.Changes[:0], s.frame.Bytes[:0]
 }
 
-// mustSplit reports whether a version needs a new frame, because all bodies of a
+// needsNewFrame reports whether a version needs a new frame, because all bodies of a
 // frame use one dictionary. The bodies of one revision always do, because they
 // arrived in one frame.
-func (s *subscription) mustSplit(ref store.Ref) bool {
-	return len(s.frame.Changes) > 0 && ref != 0 && s.otherDictionary(ref)
+func (s *subscription) needsNewFrame(ref store.Ref) bool {
+	return len(s.frame.Changes) > 0 && ref != 0 && s.usesOtherDictionary(ref)
 }
 
 // addObject adds a version to the current frame. If held is not zero, it adds the
@@ -405,8 +405,8 @@ func (s *subscription) mustSplit(ref store.Ref) bool {
 // position. It first defines the label set if it is new to the reader.
 func (s *subscription) addObject(message []byte, t api.EventType, ref, held store.Ref, position int) []byte {
 	heap := s.cacher.Heap()
-	if len(s.frame.Changes) == 0 && s.otherDictionary(ref) {
-		message = s.describe(message, heap.Dictionary(ref), s.cacher.Dictionary(ref))
+	if len(s.frame.Changes) == 0 && s.usesOtherDictionary(ref) {
+		message = s.appendSchema(message, heap.Dictionary(ref), s.cacher.Dictionary(ref))
 	}
 	c := wire.Change{
 		Type: t, ResourceVersion: heap.ResourceVersion(ref), Flags: heap.Flags(ref),

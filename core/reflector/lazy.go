@@ -12,8 +12,8 @@ import (
 // stay in storage as runs of the store, together with the persisted changes of
 // their objects, and are loaded on demand.
 
-// later counts what is not loaded.
-type later struct {
+// lazy counts what is not loaded.
+type lazy struct {
 	waiting int // bodies
 	bytes   int // memory that they and their changes need when loaded
 	// all disables lazy loading, because a frame requires all objects. An example
@@ -36,12 +36,12 @@ type run struct {
 	Body
 	reflector    *Reflector
 	dictionaries []wire.Dictionary // that its frames may refer to
-	changes      []laterChange
+	changes      []deferredChange
 	bytes        int // memory that the body and its changes need when loaded
 }
 
-// laterChange is a change of an object of an unloaded run.
-type laterChange struct {
+// deferredChange is a change of an object of an unloaded run.
+type deferredChange struct {
 	wire.Change
 	set        *labelSet
 	dictionary []byte
@@ -51,8 +51,8 @@ type laterChange struct {
 // loadedObjectBytes estimates the fixed memory of a loaded object.
 const loadedObjectBytes = 32
 
-// laterChangeBytes estimates its fixed memory.
-const laterChangeBytes = 320
+// deferredChangeBytes estimates its fixed memory.
+const deferredChangeBytes = 320
 
 // ReplayBody replays the body of a chunk or defers loading it.
 func (r *Reflector) ReplayBody(b *Body) error {
@@ -63,9 +63,9 @@ func (r *Reflector) ReplayBody(b *Body) error {
 		return r.Replay(b.Frames, r.now)
 	}
 	waits := &run{Body: *b, reflector: r, dictionaries: r.replayed, bytes: b.Bytes + b.Objects*loadedObjectBytes}
-	if !r.later.all && r.cacher.WaitInList(b.First, waits) {
-		r.later.waiting++
-		r.later.bytes += waits.bytes
+	if !r.lazy.all && r.cacher.WaitInList(b.First, waits) {
+		r.lazy.waiting++
+		r.lazy.bytes += waits.bytes
 		return nil
 	}
 	frames, status := b.Load()
@@ -75,15 +75,15 @@ func (r *Reflector) ReplayBody(b *Body) error {
 	return r.Replay(frames, r.now)
 }
 
-// leaveNothing loads all runs and disables lazy loading.
-func (r *Reflector) leaveNothing() {
-	r.later.all = true
+// loadAll loads all runs and disables lazy loading.
+func (r *Reflector) loadAll() {
+	r.lazy.all = true
 	r.cacher.LoadAll()
 }
 
-// leaveChanges attaches the changes of a frame to the unloaded runs of their
+// deferChanges attaches the changes of a frame to the unloaded runs of their
 // objects, and applies all others.
-func (r *Reflector) leaveChanges(payload []byte) error {
+func (r *Reflector) deferChanges(payload []byte) error {
 	var f wire.Events
 	if err := f.Parse(append([]byte(nil), payload...)); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (r *Reflector) leaveChanges(payload []byte) error {
 		if c.ResourceVersion <= known {
 			continue
 		}
-		if err := r.leaveChange(c); err != nil || r.phase == waiting {
+		if err := r.deferChange(c); err != nil || r.phase == waiting {
 			return err
 		}
 	}
@@ -104,11 +104,11 @@ func (r *Reflector) leaveChanges(payload []byte) error {
 	return nil
 }
 
-func (r *Reflector) leaveChange(c *wire.Change) error {
+func (r *Reflector) deferChange(c *wire.Change) error {
 	waits, _ := r.cacher.State().Waiting(c.Key).(*run)
 	switch {
 	case waits != nil:
-		if status := waits.leave(c); status != nil {
+		if status := waits.addChange(c); status != nil {
 			return status
 		}
 	case c.Type == api.Deleted:
@@ -119,10 +119,10 @@ func (r *Reflector) leaveChange(c *wire.Change) error {
 	return nil
 }
 
-// leave attaches a change of one of the run's objects.
-func (w *run) leave(c *wire.Change) *api.Status {
+// addChange attaches a change of one of the run's objects.
+func (w *run) addChange(c *wire.Change) *api.Status {
 	r := w.reflector
-	left := laterChange{Change: *c}
+	left := deferredChange{Change: *c}
 	switch c.Type {
 	case api.Deleted:
 		w.Objects--
@@ -131,15 +131,15 @@ func (w *run) leave(c *wire.Change) *api.Status {
 	}
 	if c.Type != api.Deleted {
 		if left.set = r.labels.find(c.LabelSet); left.set == nil {
-			return notDefined(c)
+			return undefinedLabelSet(c)
 		}
 	}
 	_, left.dictionary = r.cacher.CurrentDictionary()
 	left.position = r.cacher.Reserve(c.ResourceVersion, r.now)
 	w.changes = append(w.changes, left)
-	bytes := laterChangeBytes + len(c.Key) + len(c.Envelope) + len(c.Patch) + len(c.Base.Body.Data)
+	bytes := deferredChangeBytes + len(c.Key) + len(c.Envelope) + len(c.Patch) + len(c.Base.Body.Data)
 	w.bytes += bytes
-	r.later.bytes += bytes
+	r.lazy.bytes += bytes
 	return nil
 }
 
@@ -159,8 +159,8 @@ func (w *run) Load(state *store.Store) {
 
 // Drop implements store.Run.
 func (w *run) Drop() {
-	w.reflector.later.waiting--
-	w.reflector.later.bytes -= w.bytes
+	w.reflector.lazy.waiting--
+	w.reflector.lazy.bytes -= w.bytes
 }
 
 func (w *run) load(state *store.Store) *api.Status {
@@ -230,9 +230,9 @@ func (l *loading) object(c *wire.Change) *api.Status {
 	set := l.labels.find(c.LabelSet)
 	switch {
 	case set == nil:
-		return notDefined(c)
+		return undefinedLabelSet(c)
 	case c.Patch != nil:
-		return notHere(c)
+		return missingVersion(c)
 	}
 	put := cacher.Put{
 		ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base, Envelope: c.Envelope, LabelSet: l.reflector.number(set),
@@ -241,13 +241,13 @@ func (l *loading) object(c *wire.Change) *api.Status {
 	return l.reflector.cacher.ObjectRestored(l.state, &put)
 }
 
-func (l *loading) change(c *laterChange) *api.Status {
+func (l *loading) change(c *deferredChange) *api.Status {
 	r := l.reflector
 	if c.Type == api.Deleted {
 		return r.cacher.DeletionRestored(l.state, c.Key, c.ResourceVersion, c.position)
 	}
 	put := cacher.Put{ResourceVersion: c.ResourceVersion, Flags: c.Flags, Base: c.Base}
-	if status := r.envelop(&put, &c.Change, l.state, 0, &l.head); status != nil {
+	if status := r.setEnvelope(&put, &c.Change, l.state, 0, &l.head); status != nil {
 		return status
 	}
 	put.LabelSet = r.number(c.set)

@@ -140,11 +140,11 @@ func (c *collection) whole() map[api.Key]string {
 
 func (k *kept) copy(c *collection, limit int, between func()) (from api.ResourceVersion, status *api.Status) {
 	k.dictionaries, k.labels = map[uint32]string{}, map[uint32]api.Labels{}
-	x, status := session.NewCopy(c.Cacher, k.rv, "here")
+	x, status := session.NewSnapshotReader(c.Cacher, k.rv, "here")
 	require.Nil(k.t, status)
 	defer x.Close()
 	for {
-		var p session.Piece // and not the one before: what was taken aliases that
+		var p session.SnapshotChunk // and not the one before: what was taken aliases that
 		if status := x.Next(&p, limit); status != nil {
 			return x.From(), status
 		}
@@ -162,7 +162,7 @@ func (k *kept) copy(c *collection, limit int, between func()) (from api.Resource
 
 // takeBody takes the body of a piece, whose label sets nobody knows before or behind
 // it, and which nothing can be missing of that its description promises.
-func (k *kept) takeBody(p *session.Piece) {
+func (k *kept) takeBody(p *session.SnapshotChunk) {
 	outside, had := k.labels, len(k.objects)
 	k.labels = map[uint32]api.Labels{}
 	k.take(p.Body)

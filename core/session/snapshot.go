@@ -9,43 +9,43 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Copy reads a collection for persistence. It produces the frames that a reader
+// SnapshotReader reads a collection for persistence. It produces the frames that a reader
 // without selectors would receive until it has caught up. Like a subscription, it
 // does not copy the state, and the collection may change meanwhile. The result is
 // exact when Next reports the last piece.
-type Copy struct {
+type SnapshotReader struct {
 	sub *subscription
 }
 
-// copySubscription is the subscription number in the frames of a copy.
-const copySubscription = 1
+// snapshotSubscription is the subscription number in the frames of a copy.
+const snapshotSubscription = 1
 
-// NewCopy starts a copy of a collection that is ready. It contains the changes
+// NewSnapshotReader starts a copy of a collection that is ready. It contains the changes
 // since the version from of the given source. It contains everything if from is
 // zero, too old or of a different source. The caller must call Close.
-func NewCopy(c *cacher.Cacher, from api.ResourceVersion, source string) (*Copy, *api.Status) {
+func NewSnapshotReader(c *cacher.Cacher, from api.ResourceVersion, source string) (*SnapshotReader, *api.Status) {
 	if _, status := c.Window().After(from); status != nil || source != c.Source() || from > c.ResourceVersion() {
 		from = 0
 	}
 	f := wire.Subscribe{
-		Subscription: copySubscription, ResourceVersion: from, Source: c.Source(), Credit: math.MaxUint64,
+		Subscription: snapshotSubscription, ResourceVersion: from, Source: c.Source(), Credit: math.MaxUint64,
 	}
 	sub, status := newSubscription(New(Config{}, nil), &Request{Frame: &f, Resource: c.Schema().Resource}, c, func() {})
 	if status != nil {
 		return nil, status
 	}
-	return &Copy{sub: sub}, nil
+	return &SnapshotReader{sub: sub}, nil
 }
 
 // From returns the version that the changes start from, or zero for a complete
 // copy.
-func (c *Copy) From() api.ResourceVersion { return c.sub.from }
+func (c *SnapshotReader) From() api.ResourceVersion { return c.sub.from }
 
 // ResourceVersion returns the version of the copy once it is complete.
-func (c *Copy) ResourceVersion() api.ResourceVersion { return c.sub.rv }
+func (c *SnapshotReader) ResourceVersion() api.ResourceVersion { return c.sub.rv }
 
-// Piece is a part of a copy that Next has read.
-type Piece struct {
+// SnapshotChunk is a part of a snapshot that Next has read.
+type SnapshotChunk struct {
 	Frames []byte
 	Body   []byte // objects that belong between the frames; see wire.Chunk
 	Info   wire.ChunkBody
@@ -55,7 +55,7 @@ type Piece struct {
 // Next reads the next piece of about limit bytes. It overwrites the buffers of p.
 // An error ends the copy: the collection was relisted meanwhile, or it changes
 // faster than the copy is read.
-func (c *Copy) Next(p *Piece, limit int) (status *api.Status) {
+func (c *SnapshotReader) Next(p *SnapshotChunk, limit int) (status *api.Status) {
 	p.Frames, p.Body, p.Info, p.Last = p.Frames[:0], p.Body[:0], wire.ChunkBody{}, false
 	// fillData sends the schema and the faults first.
 	if p.Frames, status = c.sub.fillData(p.Frames, 0); status != nil {
@@ -71,15 +71,15 @@ func (c *Copy) Next(p *Piece, limit int) (status *api.Status) {
 	if p.Last = c.sub.caughtUp(); p.Last {
 		if rv := c.sub.cacher.ResourceVersion(); rv > c.sub.rv {
 			c.sub.rv = rv
-			p.Frames = (&wire.Progress{Subscription: copySubscription, ResourceVersion: rv}).Append(p.Frames)
+			p.Frames = (&wire.Progress{Subscription: snapshotSubscription, ResourceVersion: rv}).Append(p.Frames)
 		}
 	}
 	return c.sub.cacher.Corrupt()
 }
 
 // appendBody reads objects of the snapshot.
-func (c *Copy) appendBody(p *Piece, limit int) {
-	c.sub.describeAnew()
+func (c *SnapshotReader) appendBody(p *SnapshotChunk, limit int) {
+	c.sub.resendSchema()
 	for c.sub.phase == listing && len(p.Frames)+len(p.Body) < limit {
 		before := len(p.Body)
 		p.Body = c.sub.advance(p.Body, limit-len(p.Frames))
@@ -91,7 +91,7 @@ func (c *Copy) appendBody(p *Piece, limit int) {
 			p.Info.Objects += uint32(len(objects))
 		}
 	}
-	c.sub.describeAnew()
+	c.sub.resendSchema()
 	if p.Info.Objects == 0 {
 		p.Body = p.Body[:0]
 	}
@@ -100,7 +100,7 @@ func (c *Copy) appendBody(p *Piece, limit int) {
 
 // moveDictionaries moves Dictionary frames from p.Body[from:] to the end of
 // p.Frames. A dictionary is sent once, and later bodies may use it too.
-func (p *Piece) moveDictionaries(from int) {
+func (p *SnapshotChunk) moveDictionaries(from int) {
 	frames := p.Body[from:]
 	p.Body = p.Body[:from]
 	for len(frames) > 0 {
@@ -119,4 +119,4 @@ func (p *Piece) moveDictionaries(from int) {
 }
 
 // Close releases the collection.
-func (c *Copy) Close() { c.sub.close() }
+func (c *SnapshotReader) Close() { c.sub.close() }
