@@ -58,17 +58,24 @@ func unpack(r io.Reader, dir string) error {
 		}
 		path, mode := filepath.Join(dir, header.Name), header.FileInfo().Mode()
 		if mode.IsDir() {
-			if err := os.MkdirAll(path, mode.Perm()); err != nil {
-				return err
-			}
-			continue
+			err = os.MkdirAll(path, 0o755)
+		} else {
+			err = writeFile(path, in)
 		}
-		content, err := io.ReadAll(in)
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, content, mode.Perm()); err != nil {
+		if err := os.Chmod(path, mode.Perm()); err != nil { // whatever the umask is
 			return err
 		}
 	}
+}
+
+func writeFile(path string, content io.Reader) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, content)
+	return errors.Join(err, file.Close())
 }
