@@ -51,7 +51,9 @@ func (i *Initial) finished() bool { return i.position >= i.end && len(i.batch) =
 func (i *Initial) next() (e history.Event, ok bool) {
 	if i.window == nil {
 		e = history.Event{Current: i.state[i.position]}
-		i.position++
+		if i.position++; i.position == i.end {
+			i.state = nil // the watch may last for hours
+		}
 		return e, true
 	}
 	if len(i.batch) == 0 {

@@ -17,6 +17,8 @@ const (
 	maxPending = 1000
 	// maxTaken is how many of them are decoded and sent at a time.
 	maxTaken = 100
+	// maxIdle is how many events a watch at rest keeps room for.
+	maxIdle = 16
 )
 
 // watch is one watch of the Kubernetes API. The cacher delivers into pending,
@@ -126,6 +128,9 @@ func (w *watch) next() ([]taken, error) {
 			events[i] = takeOut(w.col.cacher, d)
 		}
 		w.pending = w.pending[:copy(w.pending, w.pending[n:])]
+		if len(w.pending) == 0 && cap(w.pending) > maxIdle {
+			w.pending = nil
+		}
 		w.run()
 		return events, nil
 	case w.status != nil:

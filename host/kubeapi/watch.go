@@ -58,6 +58,9 @@ func (h *Handler) timeout(seconds uint32) time.Duration {
 	return least + rand.N(least)
 }
 
+// maxIdleBytes is the size of the buffer that a watch keeps between events.
+const maxIdleBytes = 8 << 10
+
 // run sends events until the watch ends, for whatever reason (rule P10).
 func (s *stream) run(ctx context.Context, watch Watch, form *form) {
 	var frames []byte
@@ -84,6 +87,9 @@ func (s *stream) run(ctx context.Context, watch Watch, form *form) {
 		}
 		if s.send(frames) != nil || last {
 			return
+		}
+		if cap(frames) > maxIdleBytes {
+			frames = nil // the watch may last for hours
 		}
 	}
 }

@@ -1,0 +1,65 @@
+package connector_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/host/connector"
+	"github.com/watchglass/watchglass/host/kubeapi"
+	"github.com/watchglass/watchglass/host/source/memory"
+)
+
+// heapOf returns the bytes that are reachable.
+func heapOf() int64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what a pool held is free after the second
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+// An informer opens a watch with the whole state, and keeps it for an hour.
+func TestWatchAtRestHoldsNothingOfItsInitialEvents(t *testing.T) {
+	const objects, watches, most = 5000, 40, 4 << 10
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	source := memory.New()
+	for i := range objects {
+		name := fmt.Sprintf("pod-%05d", i)
+		source.Put(pods, key(name), pod(name, "Running"))
+	}
+	c := connector.New(connector.Config{Source: source, Logger: slog.New(slog.DiscardHandler)})
+	defer func() { assert.NoError(t, c.Close(context.Background())) }()
+	open := func() kubeapi.Watch {
+		w, err := c.Backend().Watch(ctx, pods, kubeapi.WatchOptions{ResourceVersion: "0", SendInitialEvents: wire.True, Bookmarks: true, Match: wire.MatchNotOlderThan})
+		require.NoError(t, err)
+		for initial, n := true, 0; initial; {
+			events, err := w.Next(ctx)
+			require.NoError(t, err)
+			n += len(events)
+			if initial = !events[len(events)-1].InitialEventsEnd; !initial {
+				require.Equal(t, objects+1, n)
+			}
+		}
+		return w
+	}
+	defer open().Close() // the collection is there
+	before := heapOf()
+	var all []kubeapi.Watch
+	for range watches {
+		all = append(all, open())
+	}
+	held := (heapOf() - before) / watches
+	for _, w := range all {
+		w.Close()
+	}
+	assert.Less(t, held, int64(most), "bytes of each watch")
+}
