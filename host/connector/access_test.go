@@ -199,6 +199,21 @@ func TestNobodyCanTell(t *testing.T) {
 	})
 }
 
+// A refused token is recorded by the observer of the policy, see package audit.
+func TestARefusedTokenIsNotCountedAsMalformed(t *testing.T) {
+	run(t, connector.Config{Access: &book{}}, func(t *testing.T, w *world) {
+		r, _, result := w.connect()
+		require.NoError(t, r.Hello(t.Context(), "unknown"))
+		require.ErrorIs(t, result(), api.Unauthorized(""))
+		assert.Zero(t, w.connector.Stats().Totals.Malformed)
+		r, _, result = w.connect()
+		require.NoError(t, r.Send(t.Context(), &wire.Hello{Version: wire.Version + 1}))
+		w.untilEnd(r)
+		require.ErrorIs(t, result(), api.Protocol(""))
+		assert.EqualValues(t, 1, w.connector.Stats().Totals.Malformed)
+	})
+}
+
 func TestALongTokenIsNotLookedAt(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxTokenBytes, 1000)
 	rules := &book{rights: map[string][]string{strings.Repeat("x", 1000): {}}}
