@@ -265,7 +265,7 @@ func (e *Engine) dropIdle() {
 // others may need.
 func (b *sharedCollection) tooLarge() bool {
 	refused := b.reflector.Refused()
-	return refused != nil && refused.Code == 413
+	return refused != nil && refused.Code == api.CodeTooLarge
 }
 
 // enforceMemoryLimit enforces the memory limit. When the total has grown beyond it,

@@ -21,6 +21,22 @@ const (
 	ReasonProtocol        Reason = "ProtocolError" // not a Kubernetes reason: a frame violates the wire protocol
 )
 
+// The codes in use.
+const (
+	CodeBadRequest         = 400
+	CodeUnauthorized       = 401
+	CodeForbidden          = 403
+	CodeNotFound           = 404
+	CodeTimeout            = 408
+	CodeGone               = 410
+	CodeTooLarge           = 413
+	CodeInvalid            = 422
+	CodeTooManyRequests    = 429
+	CodeInternalError      = 500
+	CodeServiceUnavailable = 503
+	CodeGatewayTimeout     = 504
+)
+
 // Status is a Kubernetes API error. Message tells the user what was wrong, where,
 // and what was expected.
 type Status struct {
@@ -51,53 +67,53 @@ func (s *Status) Is(target error) bool {
 
 // BadRequest returns a 400: the request is malformed.
 func BadRequest(message string) *Status {
-	return &Status{Code: 400, Reason: ReasonBadRequest, Message: message}
+	return &Status{Code: CodeBadRequest, Reason: ReasonBadRequest, Message: message}
 }
 
 // Unauthorized returns a 401: the client is not authenticated.
 func Unauthorized(message string) *Status {
-	return &Status{Code: 401, Reason: ReasonUnauthorized, Message: message}
+	return &Status{Code: CodeUnauthorized, Reason: ReasonUnauthorized, Message: message}
 }
 
 // Forbidden returns a 403: the client is not authorized.
 func Forbidden(message string) *Status {
-	return &Status{Code: 403, Reason: ReasonForbidden, Message: message}
+	return &Status{Code: CodeForbidden, Reason: ReasonForbidden, Message: message}
 }
 
 // NotFound returns a 404.
 func NotFound(message string) *Status {
-	return &Status{Code: 404, Reason: ReasonNotFound, Message: message}
+	return &Status{Code: CodeNotFound, Reason: ReasonNotFound, Message: message}
 }
 
 // Expired returns a 410: the requested resource version is no longer available.
 func Expired(message string) *Status {
-	return &Status{Code: 410, Reason: ReasonExpired, Message: message}
+	return &Status{Code: CodeGone, Reason: ReasonExpired, Message: message}
 }
 
 // TooLarge returns a 413: an object or a frame exceeds a limit.
 func TooLarge(message string) *Status {
-	return &Status{Code: 413, Reason: ReasonTooLarge, Message: message}
+	return &Status{Code: CodeTooLarge, Reason: ReasonTooLarge, Message: message}
 }
 
 // Invalid returns a 422: the request is well formed but contradicts itself.
 func Invalid(message string) *Status {
-	return &Status{Code: 422, Reason: ReasonInvalid, Message: message}
+	return &Status{Code: CodeInvalid, Reason: ReasonInvalid, Message: message}
 }
 
 // TooManyRequests returns a 429 that asks for a retry after the given number of
 // seconds.
 func TooManyRequests(message string, retryAfterSeconds int) *Status {
-	return &Status{Code: 429, Reason: ReasonTooManyRequests, Message: message, RetryAfterSeconds: retryAfterSeconds}
+	return &Status{Code: CodeTooManyRequests, Reason: ReasonTooManyRequests, Message: message, RetryAfterSeconds: retryAfterSeconds}
 }
 
 // Internal returns a 500.
 func Internal(message string) *Status {
-	return &Status{Code: 500, Reason: ReasonInternalError, Message: message}
+	return &Status{Code: CodeInternalError, Reason: ReasonInternalError, Message: message}
 }
 
 // Unavailable returns a 503.
 func Unavailable(message string) *Status {
-	return &Status{Code: 503, Reason: ReasonUnavailable, Message: message}
+	return &Status{Code: CodeServiceUnavailable, Reason: ReasonUnavailable, Message: message}
 }
 
 // LimitReached returns the error for a request, message or connection that
@@ -107,11 +123,11 @@ func Unavailable(message string) *Status {
 func LimitReached(code int, limit, message string) *Status {
 	s := &Status{Code: code, Reason: ReasonUnavailable, RetryAfterSeconds: 5, Cause: limit, Message: message + " (limit: " + limit + ")"}
 	switch code {
-	case 408:
+	case CodeTimeout:
 		s.Reason, s.RetryAfterSeconds = ReasonTimeout, 0
-	case 413:
+	case CodeTooLarge:
 		s.Reason, s.RetryAfterSeconds = ReasonTooLarge, 0
-	case 429:
+	case CodeTooManyRequests:
 		s.Reason, s.RetryAfterSeconds = ReasonTooManyRequests, 1
 	}
 	return s
@@ -121,14 +137,14 @@ func LimitReached(code int, limit, message string) *Status {
 // reached yet (rule C34).
 func TooLargeResourceVersion(asked, current ResourceVersion) *Status {
 	return &Status{
-		Code: 504, Reason: ReasonTimeout, Cause: "ResourceVersionTooLarge", RetryAfterSeconds: 1,
+		Code: CodeGatewayTimeout, Reason: ReasonTimeout, Cause: "ResourceVersionTooLarge", RetryAfterSeconds: 1,
 		Message: "Timeout: Too large resource version: " + asked.String() + ", current: " + current.String(),
 	}
 }
 
 // Protocol returns the 400 for a peer that violates the wire protocol.
 func Protocol(message string) *Status {
-	return &Status{Code: 400, Reason: ReasonProtocol, Message: message}
+	return &Status{Code: CodeBadRequest, Reason: ReasonProtocol, Message: message}
 }
 
 // AsStatus returns err if it is a *Status, and otherwise a 500 with its text

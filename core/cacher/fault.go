@@ -95,7 +95,7 @@ func (c *Cacher) dropDeletedFaults(rv api.ResourceVersion) {
 
 // Retracted reports whether the fault retracts an earlier one: the object is
 // gone, and versions of it before this one are invalid.
-func (f *Fault) Retracted() bool { return f.Status.Code == 404 }
+func (f *Fault) Retracted() bool { return f.Status.Code == api.CodeNotFound }
 
 // Faults returns the current faults, oldest first, and a mark that changes with
 // every new fault. A fault with code 404 retracts an earlier one: versions of the

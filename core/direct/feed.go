@@ -125,9 +125,9 @@ const reasonStorageRead api.Reason = "StorageReadError"
 func (f *Feed) judge(status *api.Status) *api.Status {
 	justListed := f.listedAt != 0 && f.now-f.listedAt < veryShort
 	switch {
-	case status.Code == 410 && justListed:
+	case status.Code == api.CodeGone && justListed:
 		return api.Unavailable("the server does not know the version of its own list any more: " + status.Message)
-	case status.Code != 500:
+	case status.Code != api.CodeInternalError:
 		return status
 	}
 	relist := status.Reason == reasonStorageRead

@@ -106,7 +106,7 @@ func (f *Feed) endList(rv api.ResourceVersion) {
 		return
 	case rv < f.floor:
 		f.fail(&f.request, &api.Status{
-			Code: 504, Reason: api.ReasonTimeout, Cause: "ResourceVersionTooLarge",
+			Code: api.CodeGatewayTimeout, Reason: api.ReasonTimeout, Cause: "ResourceVersionTooLarge",
 			Message: "the server answers with the state at " + rv.String() + ", older than " + f.floor.String() +
 				", which was seen before: it lags behind, or the cluster was restored from a backup",
 		})

@@ -125,7 +125,7 @@ func (f *Feed) Closed(stream uint32, message string) {
 	switch {
 	case message != "":
 		f.fail(r, api.Unavailable(message))
-	case r.code != 200 && !(r.identifies() && (r.code == 403 || r.code == 404)):
+	case r.code != 200 && !(r.identifies() && (r.code == api.CodeForbidden || r.code == api.CodeNotFound)):
 		f.fail(r, refusal(r))
 	case about == identity:
 		f.identified(r)
@@ -163,7 +163,7 @@ func (f *Feed) fail(r *request, status *api.Status) {
 			return
 		}
 		status = api.Unavailable(status.Message)
-	case r.about == page && f.items.next != "" && status.Code == 410:
+	case r.about == page && f.items.next != "" && status.Code == api.CodeGone:
 		f.unpaged = true
 	}
 	f.end(status)
@@ -172,7 +172,7 @@ func (f *Feed) fail(r *request, status *api.Status) {
 // refusesInitialEvents reports whether the server rejects the options of watches
 // with initial events as invalid.
 func refusesInitialEvents(s *api.Status) bool {
-	return s.Code == 400 || s.Code == 422 || s.Code == 405 || s.Code == 406
+	return s.Code == api.CodeBadRequest || s.Code == api.CodeInvalid || s.Code == 405 || s.Code == 406
 }
 
 // refusal returns the error of a response other than 200.
@@ -191,7 +191,7 @@ func refusal(r *request) *api.Status {
 	if r.retry > 0 {
 		s.RetryAfterSeconds = r.retry
 	}
-	if s.Code == 401 {
+	if s.Code == api.CodeUnauthorized {
 		s.Message += ": the credentials are missing, wrong or expired"
 	}
 	return s
@@ -212,7 +212,7 @@ func statusOf(d envelope.Document) *api.Status {
 		s.Cause = cause.Member("reason").Text()
 		break
 	}
-	if s.Code == 410 {
+	if s.Code == api.CodeGone {
 		s.Reason = api.ReasonExpired // some servers use the reason Gone (rule P18)
 	}
 	return s
@@ -222,21 +222,21 @@ func beginning(body []byte) string { return string(body[:min(len(body), 300)]) }
 
 func reasonOf(code int) api.Reason {
 	switch code {
-	case 400:
+	case api.CodeBadRequest:
 		return api.ReasonBadRequest
-	case 401:
+	case api.CodeUnauthorized:
 		return api.ReasonUnauthorized
-	case 403:
+	case api.CodeForbidden:
 		return api.ReasonForbidden
-	case 404:
+	case api.CodeNotFound:
 		return api.ReasonNotFound
-	case 410:
+	case api.CodeGone:
 		return api.ReasonExpired
-	case 429:
+	case api.CodeTooManyRequests:
 		return api.ReasonTooManyRequests
-	case 500:
+	case api.CodeInternalError:
 		return api.ReasonInternalError
-	case 504:
+	case api.CodeGatewayTimeout:
 		return api.ReasonTimeout
 	}
 	return api.ReasonUnavailable

@@ -191,7 +191,7 @@ func (f *Feed) probed() {
 		return
 	case rv < f.asked:
 		f.end(&api.Status{
-			Code: 504, Reason: api.ReasonTimeout, Cause: "ResourceVersionTooLarge",
+			Code: api.CodeGatewayTimeout, Reason: api.ReasonTimeout, Cause: "ResourceVersionTooLarge",
 			Message: "Kubernetes: the server is at " + rv.String() + " and " + f.cfg.Resource.String() + " at " + f.asked.String() +
 				": it lags behind, or the cluster was restored from a backup",
 		})

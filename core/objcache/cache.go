@@ -215,7 +215,7 @@ func notFound(id ID) *api.Status {
 
 // notSynced reports that the object did not arrive in time (rule K8).
 func notSynced(id ID, why *api.Status) *api.Status {
-	s := &api.Status{Code: 504, Reason: api.ReasonTimeout, RetryAfterSeconds: 1,
+	s := &api.Status{Code: api.CodeGatewayTimeout, Reason: api.ReasonTimeout, RetryAfterSeconds: 1,
 		Message: "failed to sync " + resourceName(id) + " cache: timed out waiting for the condition"}
 	if why != nil {
 		s.Message += "; the last thing heard was " + why.Error()

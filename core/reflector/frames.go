@@ -313,7 +313,7 @@ func (r *Reflector) Ended(status *api.Status) {
 	r.sub, r.status, r.missed = 0, status, nil
 	r.cacher.AbortList()
 	switch status.Code {
-	case 410:
+	case api.CodeGone:
 		r.Expired++
 		first := !r.relist
 		r.relist = true
@@ -322,10 +322,10 @@ func (r *Reflector) Ended(status *api.Status) {
 			return
 		}
 		r.wait(r.backoff.Next(r.now))
-	case 401, 403:
+	case api.CodeUnauthorized, api.CodeForbidden:
 		r.wait(r.now + slowRetryMillis)
 		r.cacher.FailWaits(status)
-	case 400, 404, 413, 422:
+	case api.CodeBadRequest, api.CodeNotFound, api.CodeTooLarge, api.CodeInvalid:
 		r.giveUp()
 	default:
 		at := r.backoff.Next(r.now)

@@ -343,7 +343,7 @@ func (r *Reflector) Denied() *api.Status {
 
 // forbidden reports whether authorization is missing.
 func (r *Reflector) forbidden() bool {
-	return r.status != nil && (r.status.Code == 401 || r.status.Code == 403)
+	return r.status != nil && (r.status.Code == api.CodeUnauthorized || r.status.Code == api.CodeForbidden)
 }
 
 // Refused returns why the collection was given up, or nil.

@@ -48,7 +48,7 @@ func parse(message []byte, maxFrames int, parseFrame func(wire.Type, []byte) (an
 	m := &Message{bytes: len(message)}
 	for rest := message; len(rest) > 0; {
 		if len(m.Frames) == maxFrames {
-			m.err = api.LimitReached(413, LimitFrames, "a message has too many frames")
+			m.err = api.LimitReached(api.CodeTooLarge, LimitFrames, "a message has too many frames")
 			break
 		}
 		var t wire.Type

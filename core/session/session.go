@@ -132,7 +132,7 @@ func (s *Session) refuse(id uint32, status *api.Status) *api.Status {
 	s.cfg.Refused(status)
 	s.control = (&wire.SubscriptionStatus{Subscription: id, Status: status}).Append(s.control)
 	if len(s.control) > s.cfg.MaxControlBytes {
-		return api.LimitReached(429, LimitControlBytes, "too many subscriptions were rejected, and the reader did not read the responses")
+		return api.LimitReached(api.CodeTooManyRequests, LimitControlBytes, "too many subscriptions were rejected, and the reader did not read the responses")
 	}
 	return nil
 }
@@ -142,9 +142,9 @@ func (s *Session) open(r *Request) (*subscription, *api.Status) {
 	case r.Refused != nil:
 		return nil, r.Refused
 	case len(s.subs) >= s.cfg.MaxSubscriptions:
-		return nil, api.LimitReached(429, LimitSubscriptions, "too many subscriptions on one connection; close some first")
+		return nil, api.LimitReached(api.CodeTooManyRequests, LimitSubscriptions, "too many subscriptions on one connection; close some first")
 	case s.requirements+r.Selection.Cost() > s.cfg.MaxRequirements:
-		return nil, api.LimitReached(429, LimitRequirements,
+		return nil, api.LimitReached(api.CodeTooManyRequests, LimitRequirements,
 			"the selectors of all subscriptions on one connection have too many requirements; close some first")
 	}
 	collection, status := s.backend.Collection(r)

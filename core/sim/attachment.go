@@ -2,16 +2,17 @@ package sim
 
 import "github.com/watchglass/watchglass/core/wire"
 
-// attachment is a reader's socket at an object, with what is kept of its session.
+// attachment is a reader's socket at an edge object, with the persisted state of
+// its session.
 type attachment struct {
 	object  *edgeObject
 	id      uint32
 	link    *link
-	out     [][]byte // said by the engine, and not under way yet
-	room    int64    // for more of it
+	out     [][]byte // messages from the engine that are not in flight yet
+	room    int64    // bytes that it still accepts
 	kept    []byte
-	stirred bool // it was told something, or said something, since it was kept
-	stalled bool // it takes nothing of what there is for it
+	stirred bool // it received or sent a message since its state was persisted
+	stalled bool // it does not accept pending data
 }
 
 func (o *edgeObject) attachment(id uint32) *attachment {
@@ -34,7 +35,7 @@ func (o *edgeObject) accept(l *link) peer {
 	return a
 }
 
-// attach begins the session of a reader, or goes on with it.
+// attach starts or continues the session of a reader.
 func (o *edgeObject) attach(a *attachment) {
 	a.stirred = a.kept == nil
 	if len(a.kept) > 0 {
@@ -48,8 +49,8 @@ func (o *edgeObject) attach(a *attachment) {
 	o.drain()
 }
 
-// stall notes that a reader lets data wait, or does so no longer. Its word is
-// news every time.
+// stall records that a reader stopped or resumed accepting data. Every call must
+// be a change.
 func (o *edgeObject) stall(a *attachment, stalled bool) {
 	if a.stalled == stalled {
 		o.world.fail(ErrProtocol, "%s says twice of reader %d whether it stalls: %v", o.name, a.id, stalled)
@@ -70,7 +71,7 @@ func (a *attachment) Receive(message []byte, _ int64) error {
 	return nil
 }
 
-// Next takes the oldest message, and lets the engine say as much again.
+// Next returns the oldest message and grants the engine room for as many bytes.
 func (a *attachment) Next(int, int64) []byte {
 	if len(a.out) == 0 {
 		return nil

@@ -18,8 +18,8 @@ type bodyKey struct {
 	rv   api.ResourceVersion
 }
 
-// bodyOf is the JSON of one version, but for its resource version. No two are
-// alike, and from one version to the next some of it stays.
+// bodyOf returns the JSON of one version without its resource version. All bodies
+// differ, and consecutive versions share some text.
 func bodyOf(r *api.Rand, schema api.Schema, o *api.Object, sentinel string, padding int) []byte {
 	words := make([]string, 1+r.Int63n(6))
 	for i := range words {
@@ -45,8 +45,7 @@ func bodyOf(r *api.Rand, schema api.Schema, o *api.Object, sentinel string, padd
 		value("spec.nodeName"), strings.Join(words, " "), sentinel, value("status.phase"), restarts, strconv.FormatUint(r.Uint64(), 36), strings.Repeat("=", padding))
 }
 
-// encode makes the body of a version the difference from its base, more often
-// than not.
+// encode usually makes the body of a version a delta from its base.
 func (c *connector) encode(f *feed, put *cacher.Put) *cacher.Put {
 	base := f.cacher.BaseFor(put.Envelope.Key())
 	if c.world.setup.Whole || base == 0 || c.rand.Int63n(4) == 0 {
@@ -65,8 +64,8 @@ func (c *connector) encode(f *feed, put *cacher.Put) *cacher.Put {
 	return &made
 }
 
-// checkBody: what the program is handed is the body of that version, or, of an
-// object that left, that of some version of before.
+// checkBody checks that a body belongs to the delivered version. For an object
+// that left, it may belong to any earlier version.
 func (r *reader) checkBody(kind int, it *wire.Item, left, wanted bool) {
 	data := it.Envelope.Body().Data
 	if !wanted {
@@ -102,8 +101,8 @@ func (s *source) sameBody(of bodyKey, stamped api.ResourceVersion, data []byte) 
 	return string(want) == string(data)
 }
 
-// collectionError: an engine may not be able to show an object that the source
-// cannot show either, and no other.
+// collectionError checks that the engine reports only objects that the source
+// cannot show either.
 func (r *reader) collectionError(f *wire.CollectionError) {
 	if strings.Contains(f.Status.Message, "cannot be decoded: ") {
 		r.world.fail(ErrBody, "reader %d: %v", r.id, f.Status)

@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// Report is the outcome of a campaign.
+// Report is the result of a campaign.
 type Report struct {
 	Seeds, Operations int
 	Seen              Coverage
 	Failures          []*Result
 }
 
-// MaxFailures is how many failures a campaign describes: more tell nothing new.
+// MaxFailures limits the failures that a campaign describes.
 const MaxFailures = 5
 
-// Campaign runs seeds from first on, workers at a time, and writes progress and
-// failures.
+// Campaign runs seeds from first on with the given number of workers, and writes
+// progress and failures.
 func Campaign(first uint64, seeds, workers int, out io.Writer) *Report {
 	report := &Report{}
 	results := make(chan *Result)
@@ -54,7 +54,7 @@ func Campaign(first uint64, seeds, workers int, out io.Writer) *Report {
 	return report
 }
 
-// Explain shrinks a failure and says how to see it again.
+// Explain shrinks a failure and describes how to reproduce it.
 func Explain(r *Result) string {
 	r = Shrink(r, Setup{})
 	s := fmt.Sprintf("seed %d: %v\n", r.Seed, r.Err)

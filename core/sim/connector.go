@@ -13,8 +13,8 @@ import (
 
 const heartbeatMillis = 2000
 
-// sourceGone returns what connectors say that know of being cut off. It names an
-// object, as the error of a server that cannot read one does.
+// sourceGone returns the error that a disconnected connector reports. It names an
+// object, like the error of a server that cannot decode one.
 func (w *world) sourceGone(kind int) *api.Status {
 	return api.Unavailable(lostLeader + " while it sent " + w.source.sentinel(kind, keyOf(kind, 1)))
 }
@@ -25,25 +25,25 @@ const lostLeader = "the source has lost its leader"
 type feed struct {
 	cacher *cacher.Cacher
 	kind   int
-	encode func(dst, json []byte) api.Body // nil for bodies as they are
-	source *source                         // whose state it shows; nil before the first list
+	encode func(dst, json []byte) api.Body // nil for plain bodies
+	source *source                         // the source of its state; nil before the first list
 	next   int                             // index of the next revision
-	beat   int64                           // when progress is due
-	target api.ResourceVersion             // how far the source was then, to who asks
-	broken bool                            // it has to list anew
+	beat   int64                           // time of the next progress
+	target api.ResourceVersion             // the source's version then, if requested
+	broken bool                            // it must relist
 }
 
-// connector is one replica: a cacher for each resource, behind the source by
-// its lag.
+// connector is one replica: a cacher for each resource, which lags behind the
+// source.
 type connector struct {
 	world     *world
 	id        int
 	feeds     [kinds]*feed
 	lag       int64
-	asks      bool  // its source is asked how far it is, and vouches for nothing before
-	cutOff    int64 // hears nothing of the source before then
-	gone      int64 // since when it knows that; zero when it does not
-	downUntil int64 // takes no connections before then
+	asks      bool  // it requests progress from its source and confirms nothing before the response
+	cutOff    int64 // it receives nothing from the source before then
+	gone      int64 // since when it knows that it is disconnected; zero if it does not
+	downUntil int64 // it accepts no connections before then
 	restarts  int
 	open      int // subscriptions that were not released
 	rand      *api.Rand
@@ -62,7 +62,7 @@ func (c *connector) start() {
 	}
 }
 
-// restart loses everything, connections too.
+// restart drops all state and connections.
 func (c *connector) restart() {
 	c.world.hangUp(c, "the connector restarts")
 	c.checkHeaps()
@@ -73,7 +73,7 @@ func (c *connector) restart() {
 	}
 }
 
-// fail makes the connector know that the source is gone.
+// fail makes the connector notice that the source is gone.
 func (c *connector) fail() {
 	c.gone = c.world.now
 	for k, f := range c.feeds {
@@ -135,8 +135,8 @@ func (c *connector) follow(kind int, f *feed) bool {
 	return moved
 }
 
-// vouch says that nothing is missing, if that is known: what the source said long
-// ago does not count.
+// vouch reports progress if it is known. Old information from the source does not
+// count.
 func (c *connector) vouch(f *feed) bool {
 	if c.asks && (f.rv() < f.target || c.world.now >= f.beat+heartbeatMillis) {
 		c.world.saw(ProgressWithheld)
@@ -146,7 +146,7 @@ func (c *connector) vouch(f *feed) bool {
 	return true
 }
 
-// position is where the feed stands in a source, if it follows that.
+// position returns the index of the feed in a source, if it follows that source.
 func (f *feed) position(s *source) int {
 	if f.source == s {
 		return f.next
@@ -154,7 +154,7 @@ func (f *feed) position(s *source) int {
 	return 0
 }
 
-// compactedIndex is the oldest state that can still be listed.
+// compactedIndex returns the oldest state that can be listed.
 func (s *source) compactedIndex() int {
 	n := 0
 	for n < len(s.revisions) && s.revisions[n].rv <= s.compacted {
@@ -170,7 +170,7 @@ func (f *feed) rv() api.ResourceVersion {
 	return f.source.revisions[f.next-1].rv
 }
 
-// first is the version before the first revision.
+// first returns the version before the first revision.
 func (s *source) first() api.ResourceVersion {
 	return s.rv - api.ResourceVersion(len(s.revisions))
 }
@@ -189,7 +189,7 @@ func (c *connector) apply(f *feed, ch *change, rv api.ResourceVersion) {
 	}
 }
 
-// encoded is a put with its body compressed, the same for all connectors.
+// encoded returns a put with its body compressed, equal for all connectors.
 func (c *connector) encoded(f *feed, p *cacher.Put) *cacher.Put {
 	if f.encode == nil {
 		return p
@@ -233,7 +233,7 @@ func (c *connector) list(kind int, f *feed, n int) {
 	f.beat, f.target = c.world.now+heartbeatMillis, s.rv
 }
 
-// nextEvent is when the connector has something to do by itself.
+// nextEvent returns the time of the connector's next own action.
 func (c *connector) nextEvent() int64 {
 	w := c.world
 	next := earlier(0, c.downUntil, w.now)
@@ -250,7 +250,7 @@ func (c *connector) nextEvent() int64 {
 	return next
 }
 
-// earlier is the smaller of two times, of which zero and the past mean never.
+// earlier returns the earlier of two times; zero and past times mean never.
 func earlier(a, b, now int64) int64 {
 	if b > now && (a == 0 || b < a) {
 		return b
@@ -258,8 +258,7 @@ func earlier(a, b, now int64) int64 {
 	return a
 }
 
-// checkHeaps: what the caches hold is the state and the history, and nothing
-// else.
+// checkHeaps checks that the caches hold only the state and the history.
 func (c *connector) checkHeaps() {
 	for k, f := range c.feeds {
 		if f == nil || f.source == nil {
@@ -298,7 +297,7 @@ func (c *connector) at(kind int) (*source, api.ResourceVersion) {
 
 func (c *connector) blind() int64 {
 	if c.world.now < c.cutOff {
-		return 0 // this it has to notice
+		return 0 // it has to notice this itself
 	}
 	return c.cutOff + staleMillis
 }
@@ -321,7 +320,7 @@ func (c *connector) Collection(r *session.Request) (*cacher.Cacher, *api.Status)
 // Release implements session.Backend.
 func (c *connector) Release(api.Resource) { c.open-- }
 
-// accept starts a session that the link asks only when it has reason to.
+// accept starts a session, which the link polls only after a wake-up.
 func (c *connector) accept(l *link) peer {
 	if c.world.now < c.downUntil {
 		return nil
@@ -339,8 +338,8 @@ type backend struct {
 // Wake implements session.Backend.
 func (b backend) Wake() { b.link.woken = true }
 
-// Collection implements session.Backend: the reader has a right to one namespace or
-// to everything.
+// Collection implements session.Backend. The reader is authorized for one
+// namespace or for everything.
 func (b backend) Collection(r *session.Request) (*cacher.Cacher, *api.Status) {
 	if !b.link.driver.mayRead(api.Scope{Namespace: r.Frame.Namespace}) {
 		return nil, api.Forbidden("this reader may read one namespace")
@@ -348,8 +347,8 @@ func (b backend) Collection(r *session.Request) (*cacher.Cacher, *api.Status) {
 	return b.connector.Collection(r)
 }
 
-// versionOf reads an object for the validators: what is declared, out of an
-// envelope that may declare more.
+// versionOf converts an object for the validators. It reads the declared fields
+// from an envelope that may declare more.
 func versionOf(declared, schema api.Schema, rv api.ResourceVersion, labels api.Labels, e envelope) *check.Object {
 	o := &check.Object{UID: string([]byte(e.UID())), ResourceVersion: rv, Labels: map[string]string{}, Fields: map[string]string{}}
 	for _, l := range labels {

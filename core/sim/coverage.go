@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Situation is something interesting that a campaign must have seen.
+// Situation is a situation that a campaign must encounter.
 type Situation int
 
 // The situations.
@@ -170,7 +170,7 @@ func (c *Coverage) Add(o *Coverage) {
 	}
 }
 
-// Missing names what was never seen.
+// Missing returns the names of the situations that did not occur.
 func (c *Coverage) Missing() []string {
 	var names []string
 	for i, n := range c {
@@ -181,7 +181,7 @@ func (c *Coverage) Missing() []string {
 	return names
 }
 
-// String is the table.
+// String returns the counts as a table.
 func (c *Coverage) String() string {
 	var b strings.Builder
 	for i, n := range c {

@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
-// owner is the object that a sentinel is planted in. Names outlive sources, so the
-// sentinel of a name has none.
+// owner is the object that contains a sentinel. Names are independent of sources,
+// so the sentinel of a name has none.
 type owner struct {
 	source *source
 	kind   int
@@ -41,10 +41,10 @@ func (p *planted) plant(name string, o owner) string {
 	return p.set.Plant(name)
 }
 
-// nameOf is what the sentinel in the name of an object is planted by.
+// nameOf returns the owner ID of the sentinel in an object's name.
 func nameOf(kind, n int) string { return "name of " + resourceNames[kind] + " " + strconv.Itoa(n) }
 
-// sentinel is the text that every version of an object contains in its UID,
+// sentinel returns the text that every version of an object contains in its UID,
 // annotations and spec, and some in their labels and fields.
 func (s *source) sentinel(kind int, key api.Key) string {
 	text, known := s.own[kind][key]
@@ -55,22 +55,22 @@ func (s *source) sentinel(kind int, key api.Key) string {
 	return text
 }
 
-// entitlement is what a session may send to one subscription: objects in its scope that
-// the reader may read and that the selectors matched at some time.
+// entitlement describes what a session may send to one subscription: objects in
+// its scope that the reader may read and that the selectors matched at some time.
 type entitlement struct {
 	kind       int
 	scope      api.Scope
-	allowed    bool // the reader's rights cover the scope
+	allowed    bool // the reader is authorized for the scope
 	selects    bool
 	filter     check.Filter
-	source     string // of the schema sent last
+	source     string // of the last schema
 	dictionary uint32
 	labelSets  uint32 // definitions sent
 	matched    map[owner]bool
 }
 
-// allows reports whether the subscription may disclose an object. An error is about
-// an object whose labels and fields are unknown, so selectors do not hold it back.
+// allows reports whether the subscription may disclose an object. Selectors do
+// not apply to faults, because labels and fields of a faulty object are unknown.
 func (g *entitlement) allows(o owner, fault bool) bool {
 	switch {
 	case !g.allowed || o.kind != g.kind || !g.scope.Has(o.key):
@@ -83,10 +83,12 @@ func (g *entitlement) allows(o owner, fault bool) bool {
 	return ever
 }
 
-// narrow reports that there are objects that the subscription must not disclose.
+// narrow reports whether there are objects that the subscription must not
+// disclose.
 func (g *entitlement) narrow() bool { return !g.allowed || g.selects || !g.scope.Whole() }
 
-// disclosure checks every byte of one stream to a reader against its entitlements.
+// disclosure checks every byte of a stream to a reader against the reader's
+// entitlements.
 type disclosure struct {
 	entitled     map[uint32]*entitlement
 	dictionaries map[uint32][]byte
@@ -97,7 +99,7 @@ func newDisclosure() disclosure {
 	return disclosure{entitled: map[uint32]*entitlement{}, dictionaries: map[uint32][]byte{}}
 }
 
-// granted begins an entitlement.
+// granted adds an entitlement.
 func (t *tap) granted(f *wire.Subscribe) {
 	fields, err := selector.ParseFields(f.FieldSelector)
 	must(err)
@@ -142,7 +144,7 @@ func (t *tap) disclose(kind wire.Type, payload []byte) {
 	}
 }
 
-// ofSubscription reports whether frames of a type begin with a subscription.
+// ofSubscription reports whether frames of a type start with a subscription.
 func ofSubscription(kind wire.Type) bool {
 	switch kind {
 	case wire.TypeSchema, wire.TypeLabelSet, wire.TypeSnapshotBegin, wire.TypeSnapshotPart, wire.TypeSnapshotEnd,
@@ -152,7 +154,7 @@ func ofSubscription(kind wire.Type) bool {
 	return false
 }
 
-// describe checks frames that disclose by numbers.
+// describe checks frames that could disclose objects by counts or IDs.
 func (t *tap) describe(g *entitlement, kind wire.Type, payload []byte) {
 	w := t.link.driver.world
 	switch kind {
@@ -176,9 +178,8 @@ func (t *tap) describe(g *entitlement, kind wire.Type, payload []byte) {
 	}
 }
 
-// unpack checks the bodies of changes that are compressed without another version
-// of their object. Of other bodies, what is not in that version is in the frame as
-// it is, and checkBody judges the rest.
+// unpack checks compressed bodies that do not refer to another version. In a
+// delta, new text is contained verbatim, and checkBody checks the rest.
 func (t *tap) unpack(g *entitlement, changes []wire.Change) {
 	for i := range changes {
 		c := &changes[i]
@@ -201,7 +202,7 @@ func (t *tap) unpackBody(g *entitlement, body api.Body) {
 	t.hold(g, wire.TypeSnapshotPart, plain)
 }
 
-// hold fails when bytes contain a sentinel that they must not.
+// hold fails if bytes contain a sentinel that the entitlement does not allow.
 func (t *tap) hold(g *entitlement, kind wire.Type, data []byte) {
 	w := t.link.driver.world
 	for _, name := range w.planted.set.Find(data) {

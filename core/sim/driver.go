@@ -7,32 +7,31 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// driver runs an engine: its clock, its connection, and what it asks for.
+// driver runs an engine: its clock, its connection and its requests for I/O.
 type driver struct {
 	world     *world
 	name      string
 	config    wire.Config
 	engine    Engine
 	link      link
-	right     string   // the one namespace that it may read; empty for everything
-	fetches   *fetches // of an engine that reads Kubernetes itself
+	right     string   // the only namespace it may read; "" means all
+	fetches   *fetches // of an engine that reads Kubernetes directly
 	skew      int64    // of the engine's clock
-	jumped    bool     // that clock, ever
-	wake      int64    // when it wants a tick, on the world's clock
+	jumped    bool     // the clock has jumped
+	wake      int64    // time of the requested tick, on the world's clock
 	busyUntil int64
 	batch     int
-	// told takes what the engine tells its program, and settled is called when
-	// all of it was told.
+	// told processes the engine's output; settled is called after all of it.
 	told    func(wire.Type, []byte)
 	settled func()
-	// An engine may be out of memory, and is nil then: rouse brings another. lost
-	// is called when the stream has broken.
+	// The engine is nil while evicted from memory; rouse then creates another.
+	// lost is called after the stream broke.
 	rouse, lost func()
-	stepped     int   // how often the engine was given something
-	steppedAt   int64 // and when it last was
+	stepped     int   // number of inputs to the engine
+	steppedAt   int64 // time of the last input
 }
 
-// start opens an engine in the place of the last one.
+// start replaces the engine by a new one.
 func (d *driver) start() {
 	open := d.world.setup.Engine
 	if open == nil || d.fetches != nil {
@@ -50,7 +49,7 @@ func (d *driver) lead(servers []server, r *api.Rand) {
 	d.link.tap.link = &d.link
 }
 
-// move lets happen what can happen on the driver's link and in its engine.
+// move performs one possible step of the driver's link or engine.
 func (d *driver) move() bool {
 	l := &d.link
 	if l.latency >= slowMillis {
@@ -72,7 +71,7 @@ func (d *driver) tick() { d.engine.Tick(d.world.now + d.skew) }
 
 type frame interface{ Append([]byte) []byte }
 
-// step gives the engine a frame and spoils the buffer it came in.
+// step passes a frame to the engine and overwrites the buffer afterwards.
 func (d *driver) step(f frame) {
 	d.tick()
 	d.stepped, d.steppedAt = d.stepped+1, d.world.now
@@ -85,7 +84,7 @@ func (d *driver) step(f frame) {
 	}
 }
 
-// run ticks the engine when that is due, and takes what it has to say.
+// run ticks the engine when that is due, and processes its output.
 func (d *driver) run() bool {
 	if d.busy() {
 		return false
@@ -154,14 +153,14 @@ func parse[F interface{ Parse([]byte) error }](payload []byte, f F) F {
 	return f
 }
 
-// heardOf is called when a message has been taken in.
+// heardOf is called after a message was processed.
 func (d *driver) heardOf() {
 	if !d.world.setup.Batched {
 		d.drain()
 	}
 }
 
-// patience is how long an engine says live without having heard anything.
+// patience returns how long an engine reports live without any message.
 func (d *driver) patience() int64 {
 	if d.fetches != nil {
 		return 3 * directPeriod
@@ -169,7 +168,7 @@ func (d *driver) patience() int64 {
 	return staleMillis
 }
 
-// checkHeard: what is said to be live heard of progress within three periods.
+// checkHeard checks that a live collection had progress within three periods.
 func (d *driver) checkHeard(what string, heard int64) {
 	if silence := d.world.now - heard; silence > d.patience() {
 		d.world.fail(ErrStale, "%s, %s says live, and heard nothing for %d ms", d.name, what, silence)

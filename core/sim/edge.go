@@ -8,35 +8,36 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// edgeObject is an object at the edge: an engine that connectors feed, one at a
-// time while the others stand by, or that reads from another object; and that
-// serves readers out of what it holds. When it is quiet it may be taken out of
-// memory. Its sockets stay, what it held is in storage, and how far its readers
-// are is with their sockets; the next message wakes it.
+// edgeObject is an object at the edge: an engine that either connectors feed, one
+// at a time with others on standby, or that reads from another object. It serves
+// readers from its collections. An idle object may be evicted from memory. Its
+// sockets stay open, its state is in storage, and the state of its readers is
+// attached to their sockets. The next message wakes it.
 type edgeObject struct {
 	driver
-	regional bool // it reads from another, for as long as it has readers
+	regional bool // it reads from another object while it has readers
 	held     [kinds]bool
 	open     [kinds]uint32 // its collections; zero for one that is not open
 	states   [kinds]wire.CollectionState
 	stored   [kinds]*kept
-	bodies   []leftOut // by their names less one
-	lacks    bool      // one of them was not there
+	bodies   []leftOut // by name minus one
+	lacks    bool      // one of the bodies was missing
 	readers  []*attachment
 	lastID   uint32
 	rand     *api.Rand
 
-	steps   int   // of the engine when it was kept last
-	since   int64 // when it first was ahead of what is kept; zero while it is not
-	alarm   int64 // when it is to be awake again
+	steps   int   // of the engine when it was last persisted
+	since   int64 // since when it has unpersisted changes; zero if it has none
+	alarm   int64 // time of the next alarm
 	awoke   int64
-	chunk   *wire.SnapshotChunk // the answer to the present question
+	chunk   *wire.SnapshotChunk // the response to the current request
 	refused *api.Status
-	// inspected is the last answer to what it holds.
+	// inspected is the last InspectReply.
 	inspected inspected
 }
 
-// cutOffMillis is how long an object does without a connector before it says so.
+// cutOffMillis is how long an object without a connector waits before it reports
+// that.
 const cutOffMillis = 3000
 
 func newEdgeObject(w *world, name string, regional bool, r *api.Rand) *edgeObject {
@@ -50,8 +51,8 @@ func newEdgeObject(w *world, name string, regional bool, r *api.Rand) *edgeObjec
 	return o
 }
 
-// awaken opens an engine with what was kept, and goes on with the sockets that
-// are open: upstream in a new session.
+// awaken creates an engine from storage and continues with the open sockets. It
+// opens a new session upstream.
 func (o *edgeObject) awaken() {
 	o.link.forget()
 	o.link.opening, o.link.tap.scopes = 0, nil
@@ -66,7 +67,7 @@ func (o *edgeObject) awaken() {
 	o.steps = o.stepped
 }
 
-// hold opens the collections that the object is to have, and closes the others.
+// hold opens the collections that the object should have, and closes all others.
 func (o *edgeObject) hold() {
 	for kind, held := range o.held {
 		wanted := held && (!o.regional || len(o.readers) > 0)
@@ -82,7 +83,7 @@ func (o *edgeObject) hold() {
 	}
 }
 
-// hear takes what the engine says.
+// hear processes the engine's output.
 func (o *edgeObject) hear(t wire.Type, payload []byte) {
 	switch t {
 	case wire.TypeCollectionState:
@@ -132,8 +133,8 @@ func (o *edgeObject) hear(t wire.Type, payload []byte) {
 	}
 }
 
-// move lets happen what can happen. What comes for an object that is out of
-// memory wakes it, and is of a session that is over by then.
+// move performs one possible step. A message for an evicted object wakes it; its
+// session has ended by then.
 func (o *edgeObject) move() bool {
 	if o.engine == nil {
 		moved := o.link.pull()
@@ -158,8 +159,7 @@ func (o *edgeObject) nextEvent() int64 {
 	return earlier(o.driver.nextEvent(), o.keepAt(), o.world.now)
 }
 
-// sleep takes the object out of memory. One that holds a connection of its own
-// is not.
+// sleep evicts the object from memory, unless it has an outgoing connection.
 func (o *edgeObject) sleep() {
 	if o.engine == nil || o.regional && (o.link.stream != 0 || o.link.opening != 0) {
 		return
@@ -170,8 +170,7 @@ func (o *edgeObject) sleep() {
 	o.world.saw(ObjectSlept)
 }
 
-// restart loses the engine and all sockets; the storage stays, more often than
-// not.
+// restart drops the engine and all sockets. The storage usually survives.
 func (o *edgeObject) restart() {
 	if o.rand.Int63n(4) == 0 {
 		o.stored = [kinds]*kept{}
@@ -184,7 +183,7 @@ func (o *edgeObject) restart() {
 	o.world.saw(ObjectRestarted)
 }
 
-// standBy lets the next connector take over at once.
+// standBy lets the next connector take over immediately.
 func (o *edgeObject) standBy() {
 	if len(o.link.servers) < 2 || o.regional {
 		return
@@ -216,8 +215,8 @@ func (o *edgeObject) blind() int64 {
 	return last + staleMillis
 }
 
-// failing: an object says so that has been without a stream for a moment, and
-// passes on what it is told.
+// failing returns since when the object has reported that it is disconnected, or
+// that its upstream is.
 func (o *edgeObject) failing() int64 {
 	l := &o.link
 	switch {
@@ -233,7 +232,7 @@ func (o *edgeObject) failing() int64 {
 
 func (o *edgeObject) levels() int64 { return 1 + o.link.target.levels() }
 
-// checkFresh: nor is an object silently stale.
+// checkFresh checks that the object is not stale without reporting it.
 func (o *edgeObject) checkFresh() {
 	for kind, id := range o.open {
 		if id != 0 && o.engine != nil && o.states[kind].State == wire.Live {
@@ -242,7 +241,7 @@ func (o *edgeObject) checkFresh() {
 	}
 }
 
-// judge: an object that has readers, or is fed, is where the source is.
+// judge checks that an object with readers or a connector is up to date.
 func (o *edgeObject) judge() {
 	if o.engine == nil {
 		o.awaken()
@@ -266,7 +265,7 @@ func (o *edgeObject) inspect() {
 	o.drain()
 }
 
-// checkHeld: what the object holds keeps to its bounds.
+// checkHeld checks that the object keeps to its limits.
 func (o *edgeObject) checkHeld() {
 	o.inspect()
 	var ids []uint32
@@ -274,14 +273,14 @@ func (o *edgeObject) checkHeld() {
 		if id != 0 {
 			ids = append(ids, id)
 		}
-		if o.states[kind].State == wire.Live { // and none of a new list is there
+		if o.states[kind].State == wire.Live { // and no new list is in progress
 			o.checkVersions(o.inspected, id)
 		}
 	}
 	o.checkMemory(o.inspected, ids)
 }
 
-// close ends what the object holds, and looks for what is left.
+// close releases everything the object holds, and checks for leaks.
 func (o *edgeObject) close() {
 	o.held = [kinds]bool{}
 	o.hold()
@@ -297,7 +296,7 @@ func (o *edgeObject) close() {
 	}
 }
 
-// edgeOps are what happens to objects at the edge.
+// edgeOps are the ops on edge objects.
 var edgeOps = []kindOfOp{
 	{"evict", 8, onObject((*edgeObject).sleep)},
 	{"evict-behind", 4, (*world).opEvictBehind},
@@ -312,7 +311,7 @@ func onObject(f func(*edgeObject)) func(*world, *api.Rand) {
 	}
 }
 
-// opEvictBehind takes an object out of memory whose readers have not had all of it.
+// opEvictBehind evicts an object whose readers have unsent data.
 func (w *world) opEvictBehind(r *api.Rand) {
 	burst := api.NewRand(r.Uint64()) // the same in every shape
 	if len(w.objects) == 0 {
@@ -328,8 +327,8 @@ func (w *world) opEvictBehind(r *api.Rand) {
 	o.sleep()
 }
 
-// buildEdge makes homes, which connectors feed, and regions, which read from
-// homes, and returns what readers may connect to.
+// buildEdge creates homes, which connectors feed, and regions, which read from
+// homes. It returns the servers for readers.
 func (w *world) buildEdge(connectors []server, r *api.Rand) []server {
 	var servers []server
 	build := func(name string, regional bool, from []server) {

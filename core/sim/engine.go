@@ -9,7 +9,8 @@ import (
 	"github.com/watchglass/watchglass/wasm/bodies/skeleton"
 )
 
-// Engine is what a reader drives: one of package core, or the module.
+// Engine is the engine of a reader: one of package core, or the WebAssembly
+// module.
 type Engine interface {
 	Step(frames []byte) error
 	Tick(nowMillis int64)
@@ -18,7 +19,7 @@ type Engine interface {
 	LoadWith(core.Loader)
 }
 
-// native makes the engines of package core.
+// native creates the engines of package core.
 func (s *Setup) native(config []byte) (Engine, error) {
 	decode := s.Codec.Decode
 	if decode == nil {
@@ -36,7 +37,7 @@ var dictionaries = sync.OnceValue(func() (all [kinds][]byte) {
 	return all
 })
 
-// chooseCodec takes what connectors really use for half of the seeds: packed
+// chooseCodec uses the codec of real connectors for half of the seeds: packed
 // bodies and the public dictionaries of their resources.
 func (w *world) chooseCodec(seed uint64) {
 	given := w.setup.Codec
@@ -55,10 +56,9 @@ func (w *world) chooseCodec(seed uint64) {
 	}
 }
 
-// Codec compresses the bodies of objects. The zero value leaves them as they
-// are.
+// Codec compresses bodies. The zero value leaves them unchanged.
 type Codec struct {
-	Padding    int // bytes that bodies are longer by, all alike
+	Padding    int // bytes of equal padding in every body
 	Dictionary []byte
 	Encode     func(dst, json []byte) api.Body
 	Decode     core.Decoder

@@ -5,7 +5,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// onLink is a fault of the network, between any engine and its server.
+// onLink returns an op that applies a network fault between a random engine and
+// its server.
 func onLink(f func(*driver, *api.Rand)) func(*world, *api.Rand) {
 	return func(w *world, r *api.Rand) {
 		d := pick(r, w.drivers()...)
@@ -37,8 +38,7 @@ func halfOpen(d *driver, _ *api.Rand) {
 	}
 }
 
-// drop loses a message in one direction, and with it everything after it, until
-// the network notices.
+// drop loses a message in one direction and everything after it, until a timeout.
 func drop(d *driver, r *api.Rand) {
 	l := &d.link
 	if d.fetches != nil {
@@ -59,8 +59,8 @@ func drop(d *driver, r *api.Rand) {
 	}
 }
 
-// opTear commits a revision of several changes, and cuts a connection while it is
-// under way.
+// opTear commits a revision with several changes, and cuts a connection while the
+// revision is in flight.
 func (w *world) opTear(r *api.Rand) {
 	d := pick(r, w.drivers()...)
 	before := d.link.latency
@@ -94,7 +94,7 @@ func clock(d *driver, r *api.Rand) {
 	}
 }
 
-// busy keeps a program from its engine.
+// busy suspends a program.
 func busy(rd *reader, r *api.Rand) { rd.busyUntil = rd.world.now + 100 + r.Int63n(20_000) }
 
 func reopen(rd *reader, r *api.Rand) { rd.reload(r.Int63n(3) > 0) }

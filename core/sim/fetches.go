@@ -8,50 +8,52 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// directPeriod is how often a reader of Kubernetes itself hears of progress.
+// directPeriod is the progress interval of a reader that reads Kubernetes
+// directly.
 const directPeriod = 10_000
 
-// part is a piece of an answer that means something when it is there whole.
+// part is a piece of a response that takes effect when it has arrived completely.
 type part struct {
 	due  int64
 	data string
 	done func()
 }
 
-// answer is one that is under way.
+// answer is a pending response.
 type answer struct {
 	fetches *fetches
 	kube    *kubeAPI
 	stream  uint32
 	asked
 	source  *source
-	scope   *scope // of what is asked for; nil for the cluster
-	code    int    // zero where the connection fails
+	scope   *scope // the requested scope; nil for the cluster
+	code    int    // zero if the connection fails
 	retry   int
-	due     int64 // of its head
+	due     int64 // arrival time of the status code
 	begun   bool
 	parts   []part
-	ended   bool // nothing more is said
+	ended   bool // no further parts follow
 	message string
-	// complete is called at an orderly end.
+	// complete is called at a normal end.
 	complete func()
 	silent   bool // nothing of it arrives
 	breaks   int64
-	over     bool // what follows is of no interest to the reader
+	over     bool // the reader ignores the rest
 
-	// The engine may ask once more who the cluster is before it takes what came:
+	// The engine may request the cluster's identity again before it uses a
+	// response:
 	confirms *answer // whose cluster this asks for
-	unproved bool    // the cluster of this is asked for
+	unproved bool    // the identity of its cluster was requested
 	held     []func()
 
-	// Of a watch:
+	// For a watch:
 	watching bool
 	next     int // index of the next revision
 	deadline int64
 	marked   bool
 }
 
-// say adds to the answer.
+// say adds a part to the response.
 func (a *answer) say(text string, done func()) {
 	due := a.due
 	if a.fetches != nil {
@@ -60,17 +62,17 @@ func (a *answer) say(text string, done func()) {
 	a.parts = append(a.parts, part{due, text, done})
 }
 
-// fetches is the network between an engine and the API servers: any number of
-// requests at a time, whose answers come in pieces of any size. It knows of each
-// scope which versions have arrived.
+// fetches is the network between an engine and API servers: concurrent requests
+// with responses in pieces of any size. It records for each scope which versions
+// have arrived.
 type fetches struct {
 	driver   *driver
 	servers  []*kubeAPI
 	target   *kubeAPI
-	balanced bool // every request may go to another server
+	balanced bool // each request may reach a different server
 	open     []*answer
 	rand     *api.Rand
-	asking   *answer // what the engine asks for now is for the sake of this
+	asking   *answer // the response whose processing causes the current requests
 }
 
 // ask sends a request.
@@ -94,7 +96,7 @@ func (f *fetches) ask(stream uint32, path string) {
 	f.open = append(f.open, a)
 }
 
-// begin notes what a request begins: another life of its scope, or going on.
+// begin records the start of a list or a resumption.
 func (f *fetches) begin(a *answer) {
 	if f.asking != nil && f.asking.names() {
 		a.scope.named = f.asking.source
@@ -109,11 +111,11 @@ func (f *fetches) begin(a *answer) {
 	}
 }
 
-// listed is called when a whole state has arrived.
+// listed is called when a complete state has arrived.
 func (f *fetches) listed(a *answer, rv api.ResourceVersion) {
 	e := a.scope.epoch
 	if rv < e.rv {
-		return // the reader refuses it
+		return // the reader rejects it
 	}
 	if e.ready {
 		e.relists = append(e.relists, check.Relist{From: e.rv, To: rv})
@@ -123,12 +125,12 @@ func (f *fetches) listed(a *answer, rv api.ResourceVersion) {
 	}
 	f.reached(a, rv)
 	e.asked, e.heard = f.driver.world.now, f.driver.world.now
-	a.over = true // what follows the mark comes with the next watch
+	a.over = true // the next watch brings what follows the mark
 }
 
-// reached is called when everything up to a version has arrived; zero for what
-// was there already. To who has all that there was when a server last said so it is
-// progress, and to nobody else: the server that it comes from may lag behind.
+// reached is called when everything up to a version has arrived; zero means no
+// change. It is progress only for a reader that has reached the newest version a
+// server reported. The responding server itself may lag.
 func (f *fetches) reached(a *answer, rv api.ResourceVersion) {
 	e := a.scope.epoch
 	e.rv = max(e.rv, rv)
@@ -140,20 +142,20 @@ func (f *fetches) reached(a *answer, rv api.ResourceVersion) {
 	}
 }
 
-// current is called when the server has said how far it is.
+// current is called when the server has reported its newest version.
 func (f *fetches) current(a *answer, rv api.ResourceVersion) {
 	a.scope.epoch.newest = rv
 	f.reached(a, 0)
 }
 
-// abandon forgets an answer.
+// abandon drops a response.
 func (f *fetches) abandon(stream uint32) {
 	f.open = slices.DeleteFunc(f.open, func(a *answer) bool { return a.stream == stream })
 }
 
 func (f *fetches) find(a *answer) bool { return slices.Contains(f.open, a) }
 
-// move lets arrive what can arrive.
+// move delivers one part that can arrive.
 func (f *fetches) move() bool {
 	d := f.driver
 	if d.busy() || d.world.now < d.link.stalled {
@@ -170,8 +172,8 @@ func (f *fetches) move() bool {
 
 func (f *fetches) deliver(a *answer) bool {
 	d, now := f.driver, f.driver.world.now
-	// An engine whose patience is over takes nothing more of it. Its clock may have
-	// jumped while nothing woke it.
+	// An engine ignores the data after its timeout. Its clock may have jumped
+	// meanwhile.
 	d.tick()
 	if d.drain(); !f.find(a) {
 		return true
@@ -201,7 +203,7 @@ func (f *fetches) deliver(a *answer) bool {
 	return false
 }
 
-// hand gives the engine a piece of what is there, which ends anywhere.
+// hand passes an arbitrary piece of the available data to the engine.
 func (f *fetches) hand(a *answer, now int64) bool {
 	there := 0
 	for _, p := range a.parts {
@@ -224,7 +226,7 @@ func (f *fetches) hand(a *answer, now int64) bool {
 	return true
 }
 
-// take hands over n bytes of an answer.
+// take passes n bytes of a response to the engine.
 func (f *fetches) take(a *answer, n int) {
 	var piece []byte
 	for n > 0 {
@@ -234,21 +236,23 @@ func (f *fetches) take(a *answer, n int) {
 			p.data = p.data[n:]
 			break
 		}
-		// An event is one before its line ends: the two are never parted.
+		// An event takes effect before its line feed, so the two are never
+		// separated.
 		piece = append(piece, p.data...)
 		n -= len(p.data)
 		a.parts = a.parts[1:]
 		f.note(a, p.done)
 	}
 	f.driver.world.trace(piece)
-	// A piece completes one object that began before it; those within it are longer than
-	// their records.
+	// A piece completes at most one object that started before it. Objects inside
+	// it are longer than their records.
 	f.driver.link.growth = max(f.driver.link.growth, 2*len(piece)+f.driver.world.largestObject())
 	f.give(a, a.follows() && a.over, &wire.StreamData{Stream: a.stream, Data: piece})
 }
 
-// give hands the engine a piece of an answer. What it asks for then may be for the
-// sake of that: it is heard at once, and apart from what it had to say before.
+// give passes a piece of a response to the engine. Requests that the engine makes
+// then may belong to that response, so they are processed immediately and
+// separately from earlier output.
 func (f *fetches) give(a *answer, asks bool, piece frame) {
 	d := f.driver
 	if asks {
@@ -264,8 +268,8 @@ func (f *fetches) give(a *answer, asks bool, piece frame) {
 	d.heardOf()
 }
 
-// follows reports that the answer is a list in the place of an older state. That
-// is taken when its cluster has been asked for once more.
+// follows reports whether the response is a list that replaces an older state.
+// The engine first confirms the cluster's identity.
 func (a *answer) follows() bool {
 	switch a.about {
 	case aboutInitial, aboutList:
@@ -274,11 +278,11 @@ func (a *answer) follows() bool {
 	return false
 }
 
-// names reports that the answer tells who the cluster is at the beginning of a
+// names reports whether the response identifies the cluster at the start of a
 // subscription.
 func (a *answer) names() bool { return a.about == aboutCluster && a.confirms == nil }
 
-// note does what the arrival of a part means, once the engine takes it.
+// note applies the effect of a part once the engine has processed it.
 func (f *fetches) note(a *answer, done func()) {
 	switch {
 	case done == nil || a.over:
@@ -289,7 +293,7 @@ func (f *fetches) note(a *answer, done func()) {
 	}
 }
 
-// finish does what the orderly end of an answer means.
+// finish applies the effect of a normal end.
 func (f *fetches) finish(a *answer) {
 	f.note(a, a.complete)
 	of := a.confirms
@@ -298,7 +302,7 @@ func (f *fetches) finish(a *answer) {
 	}
 	f.driver.tick()
 	f.driver.drain()
-	if f.find(a) { // otherwise the engine has given it up
+	if f.find(a) { // otherwise the engine has canceled it
 		of.unproved = false
 		for _, done := range of.held {
 			done()
@@ -315,7 +319,7 @@ func (f *fetches) close(a *answer, message string) {
 	f.give(a, a.follows() && a.over || a.names(), &wire.StreamClosed{Stream: a.stream, Message: message})
 }
 
-// hangUp breaks the connections to a server, or to all of them.
+// hangUp breaks the connections to one server, or to all.
 func (f *fetches) hangUp(k *kubeAPI) {
 	for _, a := range slices.Clone(f.open) {
 		if (k == nil || a.kube == k) && f.find(a) {
@@ -324,8 +328,7 @@ func (f *fetches) hangUp(k *kubeAPI) {
 	}
 }
 
-// cut breaks everything that is under way, one of it within a line if there is
-// anything to come.
+// cut breaks all pending responses, one of them inside a line if possible.
 func (f *fetches) cut() {
 	for _, a := range f.open {
 		if len(a.parts) > 0 && !a.silent && a.begun && a.code == 200 && !f.driver.busy() && len(a.parts[0].data) > 2 {
@@ -337,7 +340,7 @@ func (f *fetches) cut() {
 	f.hangUp(nil)
 }
 
-// drop loses the rest of one answer, and tells later.
+// drop loses the rest of one response and reports it later.
 func (f *fetches) drop(r *api.Rand) {
 	if len(f.open) > 0 {
 		a := pick(r, f.open...)
@@ -346,7 +349,7 @@ func (f *fetches) drop(r *api.Rand) {
 	}
 }
 
-// halfOpen loses the rest of all answers, and tells nobody.
+// halfOpen loses the rest of all responses without reporting it.
 func (f *fetches) halfOpen() {
 	for _, a := range f.open {
 		a.silent = true

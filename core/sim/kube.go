@@ -11,22 +11,22 @@ import (
 	"github.com/watchglass/watchglass/core/sim/check"
 )
 
-// kubeAPI is one replica of a Kubernetes API server, as far behind the source,
-// cut off from it and down as the connector of the same number is. It keeps all
-// versions there are, up to the compacted ones.
+// kubeAPI is a replica of a Kubernetes API server. Its lag, outages and downtime
+// are those of the connector with the same number. It keeps all versions that are
+// not compacted.
 type kubeAPI struct {
 	*connector
 	source  *source
-	next    int   // index of the revision that it has not seen
-	trouble int64 // it answers with errors before then
-	classic bool  // it does not know initial events
-	unended bool  // it sends them, and no mark
-	// careless: it takes no notice of how old a list may be.
+	next    int   // index of the next revision to read
+	trouble int64 // it responds with errors before then
+	classic bool  // it does not support initial events
+	unended bool  // it sends initial events without the end mark
+	// careless means that it ignores the minimum version of a list.
 	careless bool
-	page     int // most items of a list
+	page     int // maximum items of a list page
 }
 
-// follow sees what has come through.
+// follow reads the revisions that have arrived.
 func (k *kubeAPI) follow() {
 	w := k.world
 	switch {
@@ -44,24 +44,24 @@ func (k *kubeAPI) rv() api.ResourceVersion {
 	return k.source.revisions[k.next-1].rv
 }
 
-// about is what a request is about.
+// about is the purpose of a request.
 type about uint8
 
 const (
 	aboutCluster about = iota
-	aboutNewest        // a list of one object, to see how far the server is
+	aboutNewest        // a list with limit 1, for the newest version
 	aboutList
-	aboutInitial // a watch that begins with the state
+	aboutInitial // a watch with initial events
 	aboutWatch
 )
 
-// asked is a request, taken apart.
+// asked is a parsed request.
 type asked struct {
 	about
 	kind   int
 	filter check.Filter
 	query  url.Values
-	rv     api.ResourceVersion // zero for none
+	rv     api.ResourceVersion // zero if unset
 }
 
 func readPath(path string) asked {
@@ -99,7 +99,7 @@ func readPath(path string) asked {
 	return a
 }
 
-// answer begins the answer to a request.
+// answer starts the response to a request.
 func (k *kubeAPI) answer(q asked, r *api.Rand) *answer {
 	w := k.world
 	a := &answer{kube: k, asked: q, source: k.source, code: 200, due: w.now}
@@ -118,7 +118,7 @@ func (k *kubeAPI) answer(q asked, r *api.Rand) *answer {
 		k.refuse(a, 422, "Invalid", "sendInitialEvents: Forbidden")
 		w.saw(APIClassic)
 	case consistent && w.now < k.cutOff:
-		a.silent = true // the storage does not answer
+		a.silent = true // the storage does not respond
 		w.saw(APISilent)
 	case q.about == aboutNewest:
 		rv := k.source.rv
@@ -139,7 +139,7 @@ func (k *kubeAPI) answer(q asked, r *api.Rand) *answer {
 	return a
 }
 
-// refuse makes an answer an error.
+// refuse turns a response into an error.
 func (k *kubeAPI) refuse(a *answer, code int, reason, message string) {
 	a.code, a.ended, a.parts = code, true, nil
 	a.say(statusJSON(code, reason, message), nil)
@@ -151,14 +151,14 @@ func statusJSON(code int, reason, message string) string {
 
 func line(kind, object string) string { return `{"type":"` + kind + `","object":` + object + "}\n" }
 
-// fail ends a watch with an error of its own.
+// fail ends a watch with an ERROR event.
 func (a *answer) fail(code int, reason, message string) {
 	a.say(line("ERROR", statusJSON(code, reason, message)), func() { a.over = true })
 	a.ended = true
 }
 
-// state is what a request is about as of a version; false when some of it
-// cannot be read.
+// state returns the requested objects at a version; false if some cannot be
+// decoded.
 func (k *kubeAPI) state(q *asked, rv api.ResourceVersion) ([]check.Item, bool) {
 	items := k.source.logs[q.kind].List(rv, q.filter.Match)
 	for _, item := range items {
@@ -169,7 +169,7 @@ func (k *kubeAPI) state(q *asked, rv api.ResourceVersion) ([]check.Item, bool) {
 	return items, true
 }
 
-// object is the JSON of a version.
+// object returns the JSON of a version.
 func (s *source) object(kind int, key api.Key, rv, stamped api.ResourceVersion) string {
 	plain := s.bodies[bodyKey{kind, key, rv}]
 	managed := strings.Replace(plain, `"metadata":{`, `"metadata":{"managedFields":[{"manager":"sim"}],`, 1)
@@ -178,7 +178,7 @@ func (s *source) object(kind int, key api.Key, rv, stamped api.ResourceVersion) 
 	return string(stampedJSON)
 }
 
-// initial sends the state as events, then the mark, and then what follows.
+// initial sends the state as events, the end mark, and then changes.
 func (k *kubeAPI) initial(a *answer) {
 	items, readable := k.state(&a.asked, k.rv())
 	if !readable {
@@ -207,13 +207,13 @@ func bookmark(kind int, rv api.ResourceVersion, end bool) string {
 	return line("BOOKMARK", fmt.Sprintf(`{"kind":%q,"apiVersion":"v1","metadata":{"resourceVersion":"%d"%s}}`, schema.Kind, rv, annotations))
 }
 
-// list is the JSON of a list.
+// list returns the JSON of a list.
 func (k *kubeAPI) list(items []string, rv api.ResourceVersion, next string) string {
 	return fmt.Sprintf(`{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"%d","continue":%q},"items":[%s]}`, rv, next, strings.Join(items, ","))
 }
 
-// listPage answers with some of the state: the first page as of now, and others
-// as of the first.
+// listPage responds with a page: the first at the current version, later ones at
+// that of the first.
 func (k *kubeAPI) listPage(a *answer, r *api.Rand) {
 	rv, from := k.rv(), api.Key("")
 	if token := a.query.Get("continue"); token != "" {
@@ -244,7 +244,7 @@ func (k *kubeAPI) listPage(a *answer, r *api.Rand) {
 			break
 		}
 		object := k.source.object(a.kind, item.Key, item.Object.ResourceVersion, item.Object.ResourceVersion)
-		texts = append(texts, "{"+strings.TrimPrefix(object, headOf(a.kind))) // items of a typed list do not say their kind
+		texts = append(texts, "{"+strings.TrimPrefix(object, headOf(a.kind))) // items of a typed list lack kind and apiVersion
 	}
 	a.say(k.list(texts, rv, next), nil)
 	a.ended = true
@@ -253,7 +253,7 @@ func (k *kubeAPI) listPage(a *answer, r *api.Rand) {
 	}
 }
 
-// watch begins with what comes after a version.
+// watch starts after a version.
 func (k *kubeAPI) watch(a *answer, r *api.Rand) {
 	if a.rv < k.source.compacted {
 		const why = "too old resource version"
@@ -276,7 +276,7 @@ func (k *kubeAPI) watch(a *answer, r *api.Rand) {
 	}
 }
 
-// more adds to a watch what has happened.
+// more adds new events to a watch.
 func (k *kubeAPI) more(a *answer) {
 	w := k.world
 	for ; !a.ended && a.next < k.next; a.next++ {
@@ -298,7 +298,7 @@ func (k *kubeAPI) more(a *answer) {
 	}
 }
 
-// change tells one change, as the selectors see it.
+// change adds one change, filtered by the selectors.
 func (k *kubeAPI) change(a *answer, c *change, rv api.ResourceVersion) {
 	log := k.source.logs[a.kind]
 	before, now := log.Before(c.key, rv), log.At(c.key, rv)
@@ -333,7 +333,7 @@ func headOf(kind int) string {
 	return `{"kind":"` + schema.Kind + `","apiVersion":"v1",`
 }
 
-// buildKubes makes an API server beside each connector.
+// buildKubes creates an API server for each connector.
 func (w *world) buildKubes(r *api.Rand) {
 	for _, c := range w.connectors {
 		k := &kubeAPI{connector: c, source: w.source, classic: r.Int63n(3) == 0, unended: r.Int63n(6) == 0, careless: r.Int63n(3) == 0, page: pick(r, 2, 7, 100)}
@@ -342,13 +342,13 @@ func (w *world) buildKubes(r *api.Rand) {
 	}
 }
 
-// readKubernetes makes a reader one of the API servers.
+// readKubernetes connects a reader directly to the API servers.
 func (rd *reader) readKubernetes(r *api.Rand) {
 	rd.config.Kubernetes = "https://kubernetes.default"
 	rd.fetches = &fetches{driver: &rd.driver, servers: rd.world.kubes, target: pick(r, rd.world.kubes...), balanced: r.Int63n(3) == 0, rand: r}
 }
 
-// kubeOps are what happens to API servers.
+// kubeOps are the ops on API servers.
 var kubeOps = []kindOfOp{
 	{"api-trouble", 5, onKube(func(k *kubeAPI, r *api.Rand) {
 		k.trouble = k.world.now + pick[int64](r, 2000, 20_000, 60_000)
@@ -367,8 +367,8 @@ func onKube(f func(*kubeAPI, *api.Rand)) func(*world, *api.Rand) {
 	}
 }
 
-// opCompactAPI forgets everything while much happens that not all servers have
-// seen, and breaks all watches.
+// opCompactAPI compacts everything while there are changes that not all servers
+// have seen, and breaks all watches.
 func (w *world) opCompactAPI(r *api.Rand) {
 	w.source.compacted = w.source.rv
 	w.connector(r).lag = 15_000

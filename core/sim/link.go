@@ -5,28 +5,29 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// message is one on its way.
+// message is a message in flight.
 type message struct {
 	due  int64
 	data []byte
 }
 
-// server is what a link can lead to.
+// server is a possible target of a link.
 type server interface {
-	// accept begins a session, or returns nil when connections are refused.
+	// accept starts a session, or returns nil to reject the connection.
 	accept(*link) peer
-	// at is how far the server is with a resource, and in which history; nil when
-	// it has none of it.
+	// at returns the version of a resource at the server and its source; nil if
+	// the server does not have the resource.
 	at(kind int) (*source, api.ResourceVersion)
-	// blind is until when it may hear nothing new without having noticed.
+	// blind returns until when the server may miss data without noticing.
 	blind() int64
-	// failing is since when it knows that it hears nothing; zero when it does not.
+	// failing returns since when the server knows that it is disconnected, or
+	// zero.
 	failing() int64
-	// levels are those between its readers and the source.
+	// levels returns the number of hops to the source.
 	levels() int64
 }
 
-// peer is a server's side of a stream.
+// peer is the server's side of a stream.
 type peer interface {
 	Receive(message []byte, now int64) error
 	Next(limit int, now int64) []byte
@@ -34,33 +35,33 @@ type peer interface {
 	Close()
 }
 
-// link is the network between one engine and its servers: at most one
-// stream, which carries whole messages in order and can break at any byte.
+// link is the network between one engine and its servers: at most one stream,
+// which carries whole messages in order and can break at any byte.
 type link struct {
 	driver   *driver
-	servers  []server // that it may lead to
-	target   server   // that the next stream goes to
-	server   server   // of the stream that is open
+	servers  []server // possible targets
+	target   server   // of the next stream
+	server   server   // of the open stream
 	session  peer
 	opening  uint32
 	stream   uint32
-	since    int64 // of the stream
-	lostAt   int64 // when the last one ended
+	since    int64 // start of the stream
+	lostAt   int64 // end of the last stream
 	up, down []message
-	woken    bool  // the session may have something to say
-	wake     int64 // and at this time it has, too
+	woken    bool  // the session may have output
+	wake     int64 // the session has output at this time
 	latency  int64
-	room     int   // messages under way before the server waits
+	room     int   // messages in flight before the server waits
 	stalled  int64 // nothing moves before then
 	slow     int64 // when the latency last was slowMillis or more
-	silent   bool  // everything is lost and nobody is told
-	breaks   int64 // when it breaks for certain; until then it is deaf or mute
-	deaf     bool  // what comes down is lost; otherwise, what goes up
-	growth   int   // the most that a message that came down adds to what the engine holds, in bytes
+	silent   bool  // all data is lost, without notification
+	breaks   int64 // time of a certain break; until then one direction is lost
+	deaf     bool  // the downstream direction is lost; otherwise the upstream direction
+	growth   int   // the most bytes that one received message adds to the engine's memory
 	tap      tap
 }
 
-// answer opens the stream that was asked for, unless the server is down.
+// answer opens the requested stream, unless the server is down.
 func (l *link) answer() bool {
 	if l.opening == 0 {
 		return false
@@ -96,7 +97,7 @@ func (l *link) send(queue *[]message, data []byte) {
 	*queue = append(*queue, message{due: due, data: data})
 }
 
-// pull takes what the session has to say while there is room for it.
+// pull sends the session's output while there is room.
 func (l *link) pull() bool {
 	moved := false
 	if l.wake != 0 && l.driver.world.now >= l.wake {
@@ -128,7 +129,7 @@ func (l *link) due(queue []message) bool {
 	return len(queue) > 0 && w.now >= max(queue[0].due, l.stalled)
 }
 
-// timeout breaks a stream that has lost something.
+// timeout breaks a stream that has lost data.
 func (l *link) timeout() bool {
 	if l.breaks == 0 || l.driver.world.now < l.breaks || l.driver.busy() {
 		return false
@@ -137,7 +138,7 @@ func (l *link) timeout() bool {
 	return true
 }
 
-// take is the next message of a queue.
+// take removes the next message of a queue.
 func (l *link) take(queue *[]message) message {
 	m := (*queue)[0]
 	*queue = (*queue)[1:]
@@ -147,7 +148,7 @@ func (l *link) take(queue *[]message) message {
 	return m
 }
 
-// deliver hands over one message that has arrived.
+// deliver delivers one message that has arrived.
 func (l *link) deliver() bool {
 	if l.due(l.up) {
 		m := l.take(&l.up)
@@ -169,12 +170,12 @@ func (l *link) deliver() bool {
 	return false
 }
 
-// hand gives a message to the engine, scribbling over it afterwards.
+// hand passes a message to the engine and overwrites the buffer afterwards.
 func (l *link) hand(data []byte) {
 	stream := l.stream
 	if l.driver.overdue() || l.tap.isSchema(data) {
-		// What was delivered before belongs to the source before, and an
-		// engine whose patience is over does not take the message.
+		// Earlier deliveries belong to the previous source, and an engine after
+		// its timeout ignores the message.
 		l.driver.tick()
 		l.driver.drain()
 	}
@@ -189,7 +190,8 @@ func (l *link) hand(data []byte) {
 	l.driver.heardOf()
 }
 
-// fragmentSize cuts some messages into three or four fragments, and most not at all.
+// fragmentSize splits some messages into three or four fragments, and most not at
+// all.
 func fragmentSize(data []byte) int {
 	if len(data)%5 == 0 {
 		return 1 + len(data)/4
@@ -197,7 +199,7 @@ func fragmentSize(data []byte) int {
 	return len(data)
 }
 
-// cut breaks the stream, in the middle of the next message if there is one.
+// cut breaks the stream, inside the next message if there is one.
 func (l *link) cut(r *api.Rand) {
 	if l.driver.fetches != nil {
 		l.driver.fetches.cut()
@@ -216,7 +218,7 @@ func (l *link) cut(r *api.Rand) {
 			l.driver.step(&wire.StreamData{Stream: l.stream, Data: f.Append(nil)})
 			l.driver.world.saw(CutInFragments)
 			l.driver.drain()
-		case isWhole(part): // cut between two frames: nobody can tell that it is not the message
+		case isWhole(part): // cut between two frames, which is undetectable
 			l.hand(part)
 			l.driver.drain()
 		default:
@@ -227,7 +229,7 @@ func (l *link) cut(r *api.Rand) {
 	l.lose("cut")
 }
 
-// noteCut counts what a message is cut in: a frame, and one with a revision of
+// noteCut records whether a frame was cut, and whether it was a revision of
 // several changes.
 func (l *link) noteCut(data []byte, at int) {
 	for rest := data; len(rest) > 0; {
@@ -244,7 +246,7 @@ func (l *link) noteCut(data []byte, at int) {
 	}
 }
 
-// isWhole reports whether a part of a message ends with a frame.
+// isWhole reports whether a part of a message ends at the end of a frame.
 func isWhole(part []byte) bool {
 	for len(part) > 0 {
 		_, _, rest, err := wire.Next(part)
@@ -256,7 +258,7 @@ func isWhole(part []byte) bool {
 	return true
 }
 
-// duplicate repeats the newest message under way.
+// duplicate repeats the newest message in flight.
 func (l *link) duplicate() {
 	if n := len(l.down); n > 0 && !l.silent {
 		l.down = append(l.down, l.down[n-1])
@@ -264,8 +266,8 @@ func (l *link) duplicate() {
 	}
 }
 
-// lose ends the stream and tells the engine. One that is out of memory opens
-// another when it wakes.
+// lose ends the stream and notifies the engine. An evicted engine opens another
+// when it wakes.
 func (l *link) lose(why string) {
 	stream := l.stream
 	l.forget()
@@ -292,8 +294,7 @@ func (l *link) forget() {
 	l.stream, l.session, l.server, l.silent, l.breaks, l.up, l.down = 0, nil, nil, false, 0, nil, nil
 }
 
-// blind is until when what comes over the link may be old without anybody having
-// noticed.
+// blind returns until when data on the link may be old without detection.
 func (l *link) blind() int64 {
 	last := max(l.slow+oldestMillis, l.target.blind())
 	if f := l.driver.fetches; f != nil {

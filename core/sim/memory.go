@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// inspected is what an engine has said that it holds.
+// inspected is the last InspectReply of an engine.
 type inspected map[string]int64
 
 func readInspected(payload []byte) inspected {
@@ -18,18 +18,18 @@ func readInspected(payload []byte) inspected {
 	return all
 }
 
-// of is a number about a collection.
+// of returns a number of a collection.
 func (i inspected) of(collection uint32, name string) int64 {
 	return i[fmt.Sprintf("collection.%d.%s", collection, name)]
 }
 
-// givenUp: a collection ended for lack of memory.
+// givenUp reports whether a collection ended because of the memory limit.
 func givenUp(s *wire.CollectionState) bool {
 	return s.State == wire.Closed && s.Status != nil && s.Status.Code == 413
 }
 
-// scarcity: there is an object at the edge that may have to give up what others
-// want of it.
+// scarcity reports whether an edge object may have to give up collections that
+// readers want.
 func (w *world) scarcity() bool {
 	for _, o := range w.objects {
 		if o.config.MaxBytes != 0 {
@@ -39,19 +39,20 @@ func (w *world) scarcity() bool {
 	return false
 }
 
-// versionBytes is more than a version takes besides its envelope and its label set.
+// versionBytes is an upper bound of the memory of a version without its envelope
+// and label set.
 const versionBytes = 64
 
-// growth returns more bytes than an engine needs to hold what a message brings: the
+// growth returns an upper bound of the memory that a message requires: the
 // message, a record for each version, and a whole object for each patch.
 func (w *world) growth(message []byte, changes changeCounts) int {
 	return 2*len(message) + changes.versions*versionBytes + changes.patches*w.largestObject()
 }
 
-// changeCounts are the changes in a message.
+// changeCounts counts the changes in a message.
 type changeCounts struct {
-	versions int // that the changes bring, bases included
-	patches  int // those whose envelope is the difference from one that the reader holds
+	versions int // including bases
+	patches  int // changes sent as a patch of the envelope
 }
 
 func (n *changeCounts) add(changes []wire.Change) {
@@ -77,10 +78,9 @@ func (w *world) largestObject() (most int) {
 	return most
 }
 
-// checkMemory checks that the history keeps to its limit, and that the collections
-// together keep to the budget. Each may exceed it by one message, the one before the
-// engine gives the collection up. Of collections that share their objects, one is
-// named.
+// checkMemory checks the limits of the history and of the total memory. Each may
+// be exceeded by one message, the last before the engine gives the collection up.
+// collections names one of each group that shares its objects.
 func (d *driver) checkMemory(i inspected, collections []uint32) {
 	used, budget := int64(0), int64(d.config.MaxBytes)
 	for _, c := range collections {
@@ -95,16 +95,16 @@ func (d *driver) checkMemory(i inspected, collections []uint32) {
 	}
 }
 
-// checkVersions: with nobody at work on it, a collection holds its objects and its
+// checkVersions checks that an idle collection holds only its objects and its
 // history.
 func (d *driver) checkVersions(i inspected, c uint32) {
-	// Each object and each event needs one version, and its base if it has one.
+	// Each object and each event needs one version, plus its base if it has one.
 	deltas, versions := i.of(c, "deltas"), i.of(c, "versions")
 	if most := i.of(c, "objects") + i.of(c, "history"); deltas > most || versions-deltas > most {
 		d.world.fail(ErrLeak, "%s, collection %d holds %d versions, %d of them differences, for %d objects and %d events",
 			d.name, c, versions, deltas, i.of(c, "objects"), i.of(c, "history"))
 	}
-	if n := i.of(c, "labelSets"); n > versions+1 { // the empty one is always there
+	if n := i.of(c, "labelSets"); n > versions+1 { // the empty one is always present
 		d.world.fail(ErrLeak, "%s, collection %d has %d label sets for %d versions", d.name, c, n, versions)
 	}
 }

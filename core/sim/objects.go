@@ -18,26 +18,26 @@ type handle struct {
 	known    bool
 	exists   bool
 	rv       api.ResourceVersion // of the object
-	at       api.ResourceVersion // everything up to here is in
+	at       api.ResourceVersion // everything up to this version is included
 	source   string
-	// watched: a Get was answered, and the object is watched since, for as long as
-	// it is not idle.
+	// watched means that a Get has been answered, so the object is watched until
+	// it is idle.
 	watched bool
 }
 
-// request is one that waits for its answer.
+// request is a request that waits for its response.
 type request struct {
 	id         uint32
 	collection *collection
 	list       wire.List
 	get        api.Key
 	object     *handle
-	// Of a page that is not the first: what came before it, of which version.
+	// For a further page: the preceding items and their version.
 	skip int
 	at   api.ResourceVersion
 }
 
-// take finds the request that an answer is for.
+// take returns the request of a response.
 func (r *reader) take(id uint32) *request {
 	for _, q := range r.requests {
 		if q.id == id {
@@ -58,7 +58,7 @@ func (r *reader) objectChanged(f *wire.ObjectChanged) {
 }
 
 func (r *reader) changeHandle(h *handle, f *wire.ObjectChanged) {
-	source := "" // not known of an object that does not exist
+	source := "" // unknown for an object that does not exist
 	if f.Item != nil {
 		source, _, _ = strings.Cut(f.Item.Envelope.UID(), "-")
 		source = strings.Clone(source)
@@ -104,7 +104,8 @@ func (r *reader) objectReply(f *wire.ObjectReply) {
 	})
 }
 
-// refusedRequest: an object that does not exist is watched like any other.
+// refusedRequest handles an error. An object that does not exist is watched like
+// any other.
 func (r *reader) refusedRequest(f *wire.ErrorReply) {
 	if q := r.take(f.Request); q != nil && q.object != nil && f.Status.Code == 404 {
 		q.object.watched = true
@@ -120,7 +121,7 @@ func (r *reader) listReply(f *wire.ListReply) {
 	for i := range f.Items {
 		r.checkBody(c.kind, &f.Items[i], false, q.list.Bodies)
 	}
-	e := r.scope(c).epoch // the answer may come before the state
+	e := r.scope(c).epoch // the response may precede the state
 	if e.source == nil || r.collection(c.id) != c {
 		return
 	}
@@ -155,7 +156,7 @@ func (r *reader) listReply(f *wire.ListReply) {
 	}
 }
 
-// nextPage asks for the rest of the list, however much later.
+// nextPage requests the rest of the list at a later time.
 func (r *reader) nextPage(q *request, f *wire.ListReply) {
 	next := &request{collection: q.collection, list: q.list, skip: q.skip + len(f.Items), at: f.ResourceVersion}
 	next.list.ResourceVersion, next.list.Match, next.list.Continue = "", wire.MatchUnset, strings.Clone(f.Continue)

@@ -7,8 +7,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Op is one thing that happens. Its seed decides the particulars, so that an op
-// does the same whatever other ops are left out.
+// Op is one event of a simulation. Its seed decides the details, so an op does
+// the same whatever other ops are removed.
 type Op struct {
 	Kind string
 	Seed uint64
@@ -16,7 +16,7 @@ type Op struct {
 
 func (o Op) String() string { return fmt.Sprintf("%-18s %016x", o.Kind, o.Seed) }
 
-// kindOfOp is how often an op is chosen, and what it does.
+// kindOfOp is a type of op with its frequency.
 type kindOfOp struct {
 	name   string
 	weight int
@@ -68,7 +68,7 @@ var opKinds = []kindOfOp{
 	{"idle", 1, (*world).opIdle},
 }
 
-// Program is the list of ops of a seed.
+// Program returns the list of ops of a seed.
 func Program(seed uint64) []Op {
 	r := api.NewRand(seed ^ 0x5eed)
 	total := int64(0)
@@ -95,17 +95,17 @@ func Program(seed uint64) []Op {
 	return ops
 }
 
-// timed are the ops whose outcome depends on what a program has heard by then:
-// which version it names, or which of its watches it closes.
+// timed are the ops whose effect depends on what a program has received: which
+// version it names, or which of its watches it closes.
 var timed = []string{"open-watch", "open-slow-watch", "close-watch", "busy", "reopen", "snapshot", "restore"}
 
-// WithoutTiming leaves out the ops whose outcome depends on when a program hears
-// of something. Readers then end with the same in every setup.
+// WithoutTiming removes the ops whose effect depends on timing. Readers then end
+// in the same state in every setup.
 func WithoutTiming(ops []Op) []Op {
 	return slices.DeleteFunc(slices.Clone(ops), func(op Op) bool { return slices.Contains(timed, op.Kind) })
 }
 
-// do carries out an op; first, some time passes.
+// do executes an op after some time has passed.
 func (w *world) do(op Op) {
 	r := api.NewRand(op.Seed)
 	w.pass(pick[int64](r, 0, 0, 10, 100, 300, 1000) + r.Int63n(50))
@@ -151,7 +151,7 @@ func (w *world) opBurst(r *api.Rand) {
 	}
 }
 
-// opRewrite changes few objects many times, and their labels with them.
+// opRewrite changes few objects many times, including their labels.
 func (w *world) opRewrite(r *api.Rand) {
 	key := keyOf(pods, int(r.Int63n(24)))
 	for range 5 + r.Int63n(15) {
@@ -174,8 +174,8 @@ func (w *world) opCompact(r *api.Rand) {
 	}
 }
 
-// opNewSource replaces the database by another one, whose versions may well lie
-// in the same range.
+// opNewSource replaces the database by a different one, whose versions may
+// overlap.
 func (w *world) opNewSource(r *api.Rand) {
 	name := fmt.Sprintf("h%d", len(w.sources)+1)
 	s := newSource(name, pick(r, firstVersion, w.source.rv, w.source.rv/2+1, w.source.rv+500), w.setup.Codec.Padding, w.planted)
@@ -209,7 +209,7 @@ func (w *world) opLeaderLoss(r *api.Rand) {
 	w.saw(LeaderLost)
 }
 
-// hopelessMillis is a lag of which nobody may make a secret.
+// hopelessMillis is a lag that must be reported.
 const hopelessMillis = 2*oldestMillis + 30_000
 
 func (w *world) opLag(r *api.Rand) {
@@ -239,7 +239,7 @@ func (w *world) opConnectorDown(r *api.Rand) {
 
 func (w *world) opWait(r *api.Rand) { w.pass(1000 + r.Int63n(40_000)) }
 
-// opIdle asks for an object, lets time pass in which nobody does, and asks again.
+// opIdle reads an object, lets it become idle, and reads it again.
 func (w *world) opIdle(r *api.Rand) {
 	onReader(func(rd *reader, r *api.Rand) {
 		h := rd.acquire(r, true)

@@ -6,7 +6,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// onReader is an op on a random reader whose program is not busy.
+// onReader returns an op on a random reader whose program is not suspended.
 func onReader(f func(*reader, *api.Rand)) func(*world, *api.Rand) {
 	return func(w *world, r *api.Rand) {
 		rd := pick(r, w.readers...)
@@ -19,7 +19,7 @@ func onReader(f func(*reader, *api.Rand)) func(*world, *api.Rand) {
 	}
 }
 
-// What programs do.
+// The ops of programs.
 
 var namespaces = []string{"", "", "", "ns0", "ns1"}
 
@@ -43,12 +43,12 @@ func openCollection(rd *reader, r *api.Rand) {
 		c.filter.Namespace = rd.right
 		rd.trespass(api.NewRand(r.Uint64()))
 	}
-	c.meta = r.Int63n(8) == 0 && rd.fetches == nil // whose requests do not tell the two apart
+	c.meta = r.Int63n(8) == 0 && rd.fetches == nil // whose requests do not distinguish the two
 	rd.collections = append(rd.collections, c)
 	rd.stepOpen(c, false)
 }
 
-// stepOpen opens a collection. Who reads Kubernetes itself chooses the columns.
+// stepOpen opens a collection. A direct reader chooses its columns.
 func (rd *reader) stepOpen(c *collection, restore bool) {
 	f := &wire.OpenCollection{
 		Collection: c.id, Resource: resourceNames[c.kind], Namespace: c.filter.Namespace,
@@ -119,7 +119,7 @@ func openWatch(rd *reader, r *api.Rand) {
 	rd.openWatch(c, f, r.Int63n(3) > 0, nil)
 }
 
-// openSlowWatch opens a watch whose program takes next to nothing.
+// openSlowWatch opens a watch whose program accepts almost nothing.
 func openSlowWatch(rd *reader, r *api.Rand) {
 	rd.openWatch(rd.anyCollection(r), wire.OpenWatch{
 		Bookmarks: true, Credit: uint32(pick(r, 1, 2, 30)), Policy: pick(r, wire.PolicyTerminate, wire.PolicyStall, wire.PolicyStall, wire.PolicyConflate),

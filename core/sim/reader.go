@@ -12,8 +12,8 @@ import (
 
 type envelope = wire.Envelope
 
-// progressMillis is how often sessions promise progress, and staleMillis when a
-// reader without it must say so.
+// progressMillis is the progress interval of sessions, and staleMillis the time
+// after which a reader without progress must report stale.
 const (
 	progressMillis = 5000
 	staleMillis    = 3 * progressMillis
@@ -27,14 +27,14 @@ type reader struct {
 
 	collections []*collection
 	watches     []*watch
-	records     []*watch // of watches that ended
+	records     []*watch // of ended watches
 	views       []*view
 	handles     []*handle
 	requests    []*request
 	resumes     []resume
 	taken       []*taking
 	kept        []*kept
-	refused     int    // kept states
+	refused     int    // rejected persisted states
 	trespassed  uint32 // a collection that it may not read; zero for none
 	inspected   inspected
 }
@@ -44,7 +44,7 @@ func (r *reader) open() {
 	r.start()
 }
 
-// reopen throws the engine away, as a page does that is loaded anew.
+// reopen replaces the engine, like a page reload.
 func (r *reader) reopen() {
 	r.link.forget()
 	r.link.opening = 0
@@ -60,7 +60,7 @@ func (r *reader) id32() uint32 {
 	return r.lastID
 }
 
-// told takes what the engine tells the program.
+// hear processes the engine's output.
 func (r *reader) hear(t wire.Type, payload []byte) {
 	switch t {
 	case wire.TypeCollectionState:
@@ -110,7 +110,7 @@ func (r *reader) inspect() {
 	}
 }
 
-// distinct names one of each of the collections that share a scope.
+// distinct returns one of each group of collections that share a scope.
 func (r *reader) distinct() (ids []uint32) {
 	seen := map[*scope]bool{}
 	for _, c := range r.collections {
@@ -122,14 +122,14 @@ func (r *reader) distinct() (ids []uint32) {
 	return ids
 }
 
-// collection is one that the program has open.
+// collection is an open collection of the program.
 type collection struct {
 	id     uint32
 	kind   int
 	meta   bool
 	filter check.Filter
 	told   wire.CollectionState
-	epoch  *epoch // of the told state
+	epoch  *epoch // of the reported state
 	opened int64
 }
 
@@ -142,7 +142,7 @@ func (r *reader) collection(id uint32) *collection {
 	return nil
 }
 
-// schema is how the objects of a kind are described to the reader.
+// schema returns the schema of a kind as the reader receives it.
 func (r *reader) schema(kind int) api.Schema {
 	schema := schemaOf(kind)
 	if r.fetches != nil {
@@ -151,7 +151,7 @@ func (r *reader) schema(kind int) api.Schema {
 	return schema
 }
 
-// sourceName is what a source is known by.
+// sourceName returns the name of a source.
 func (r *reader) sourceName(s *source) string {
 	if r.fetches != nil {
 		return "kube-" + s.name
@@ -163,7 +163,7 @@ func (r *reader) scope(c *collection) *scope {
 	return r.link.tap.scope(resourceNames[c.kind], c.filter, c.meta)
 }
 
-// ready is that the engine has said it holds a state of the present epoch.
+// ready reports whether the engine has reported a state of the current epoch.
 func (c *collection) ready() bool { return c.told.ResourceVersion != 0 && c.epoch.source != nil }
 
 func (r *reader) collectionState(f *wire.CollectionState) {
@@ -175,8 +175,8 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 		return
 	}
 	e := r.scope(c).epoch
-	// Versions of another cluster are not known for that before they are listed, and
-	// a list may be of another one than was thought.
+	// Versions of a different cluster are not recognized before a list, and a
+	// list may be from a different cluster than expected.
 	anew := r.fetches != nil && f.ResourceVersion == 0 && e.source != nil && (e.source != r.world.source || e.source != r.scope(c).named)
 	if c.epoch == e && f.ResourceVersion < c.told.ResourceVersion && !anew {
 		r.world.fail(ErrBack, "reader %d, collection %d: from version %d to %d", r.id, c.id, c.told.ResourceVersion, f.ResourceVersion)
@@ -196,10 +196,10 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	c.told, c.epoch = *f, e
 }
 
-// judgeHeld judges what the program holds after all was told.
+// judgeHeld checks the program's data after all output was processed.
 func (r *reader) judgeHeld() {
 	if r.grantViews() && r.drain() {
-		return // which has judged what is held now
+		return // which has checked the current data
 	}
 	for _, w := range r.watches {
 		r.bind(w)
@@ -210,12 +210,11 @@ func (r *reader) judgeHeld() {
 	}
 }
 
-// checkFresh: a collection that says it is live has heard of progress within
-// three periods, and shows nothing that is older than all delays together. What
-// the answer to a subscription brings counts as progress, however long the
-// connector itself has heard nothing; three periods later it does not. Over a
-// slow link each message of a long backlog is progress, as are those that follow
-// an outage of the source over which the subscription stayed.
+// checkFresh checks that a live collection had progress within three periods and
+// shows no data older than all delays together. The response to a subscription
+// counts as progress even if the connector itself is disconnected; three periods
+// later it does not. On a slow link, each message of a long backlog is progress,
+// as are messages after an outage of the source that the subscription survived.
 func (r *reader) checkFresh() {
 	if r.busy() {
 		return
@@ -241,8 +240,8 @@ func (r *reader) checkFresh() {
 	}
 }
 
-// checkHandles: an object that is said to be live is in a collection that is: one
-// of its own, of its namespace or of all.
+// checkHandles checks that a live object belongs to a live collection: its own,
+// one of its namespace, or one of everything.
 func (r *reader) checkHandles() {
 	for _, h := range r.handles {
 		if h.state != wire.Live {
@@ -251,7 +250,7 @@ func (r *reader) checkHandles() {
 		namespace := h.key.Namespace()
 		own := r.scopeOf(h.kind, check.Filter{Namespace: namespace, Fields: "metadata.name=" + h.key.Name()})
 		if r.fetches != nil && !own.ready {
-			continue // for whose sake the cluster was asked again is not known of every list
+			continue // it is unknown which lists caused the identity request
 		}
 		heard := max(own.heard, r.scopeOf(h.kind, check.Filter{}).heard, r.scopeOf(h.kind, check.Filter{Namespace: namespace}).heard)
 		r.checkHeard("object "+string(h.key), heard)
@@ -262,10 +261,10 @@ func (r *reader) scopeOf(kind int, f check.Filter) *scope {
 	return r.link.tap.scope(resourceNames[kind], f, false)
 }
 
-// checkReason: who is connected to a server that knows of being cut off from the
-// source, and waits or is stale for that, says so; what a connector says is the
-// source's own word. A program that was busy had neither asked nor heard anything
-// meanwhile.
+// checkReason checks that a reader reports the reason if it waits or is stale
+// because its server knows that it is disconnected from the source. The connector
+// reports the source's own error. A suspended program has neither requested nor
+// received anything meanwhile.
 func (r *reader) checkReason(c *collection) {
 	w, l := r.world, &r.link
 	if l.server == nil || l.silent || l.breaks != 0 || c.told.State != wire.Connecting && c.told.State != wire.Stale {
@@ -278,7 +277,7 @@ func (r *reader) checkReason(c *collection) {
 	}
 	status := c.told.Status
 	_, own := l.server.(*connector)
-	behind := status != nil && status.Code == 504 // the connector was restarted, and is older than the reader
+	behind := status != nil && status.Code == 504 // the connector was restarted and is older than the reader
 	said := lostLeader
 	if c.filter.Namespace != "" {
 		said = "the reason is withheld"

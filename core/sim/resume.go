@@ -2,15 +2,14 @@ package sim
 
 import "github.com/watchglass/watchglass/core/wire"
 
-// resume is a watch of an engine that is gone, to be taken up in another.
+// resume is a watch of a replaced engine, to be continued in another.
 type resume struct {
 	watch      *watch
 	collection *collection
 }
 
-// reload throws the engine away and opens another. With resume, the program has
-// kept how far its watches were and goes on from there, as an informer does whose
-// process is started anew.
+// reload replaces the engine. With resumed, the program has stored the versions
+// of its watches and continues from there, like an informer after a restart.
 func (r *reader) reload(resumed bool) {
 	watches := r.watches
 	r.reopen()
@@ -34,10 +33,10 @@ func (r *reader) reload(resumed bool) {
 	}
 }
 
-// resume opens the watches whose collections are there again: from the version
-// they had seen if that is one of the same source, and otherwise from the state.
-// Who has seen a part of a revision can do neither with that nor without: what is
-// told from the version before need not take it back.
+// resume reopens watches whose collections are open again: from the last version
+// if it is of the same source, and otherwise from the state. A program that has
+// seen part of a revision cannot resume: a watch from the previous version need
+// not revert that part.
 func (r *reader) resume() {
 	var waiting []resume
 	for _, p := range r.resumes {

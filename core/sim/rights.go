@@ -8,17 +8,17 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// rightOf returns the namespace that a reader may read: one of three readers may
-// read one namespace only, others everything. Where Kubernetes is read directly,
-// programs keep to it and no server checks it.
+// rightOf returns the namespace that a reader may read. One of three readers may
+// read one namespace only, the others everything. Direct readers keep to it
+// without a check by the server.
 func rightOf(seed uint64, reader int) string {
 	return pick(api.NewRand(seed^0x419475+uint64(reader)), "", "", "", "", "ns0", "ns1")
 }
 
-// mayRead reports whether the rights of the reader cover a scope.
+// mayRead reports whether the reader is authorized for a scope.
 func (d *driver) mayRead(s api.Scope) bool { return d.right == "" || d.right == s.Namespace }
 
-// readable numbers the objects that the reader may read.
+// readable returns the n-th object that the reader may read.
 func (r *reader) readable(kind, n int) api.Key {
 	if key := keyOf(kind, n); r.right == "" || key.Namespace() == r.right {
 		return key
@@ -26,8 +26,8 @@ func (r *reader) readable(kind, n int) api.Key {
 	return keyOf(kind, n^1)
 }
 
-// trespass opens a collection that the reader may not read, in the place of the
-// last one.
+// trespass opens a collection that the reader may not read, and closes the
+// previous one.
 func (r *reader) trespass(rand *api.Rand) {
 	if r.fetches != nil {
 		return
@@ -47,7 +47,7 @@ func (r *reader) withdraw() {
 	}
 }
 
-// caught checks what the engine says of that collection.
+// caught checks the state of that collection.
 func (r *reader) caught(f *wire.CollectionState) {
 	if f.ResourceVersion != 0 || f.Objects != 0 {
 		r.world.fail(ErrDisclosed, "reader %d may read the namespace %s alone, and has %+v", r.id, r.right, *f)

@@ -10,21 +10,21 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Result is what came of a run.
+// Result is the result of a run.
 type Result struct {
 	Seed  uint64
 	Ops   []Op
-	Done  int // ops that were carried out
+	Done  int // executed ops
 	Seen  Coverage
 	Err   error
-	Final string // what the readers hold in the end
-	// Trace sums up every byte that engines and servers said, in order.
+	Final string // the final data of the readers
+	// Trace is a hash of all output of engines and servers, in order.
 	Trace uint64
-	// Watches are those that were judged.
+	// Watches are the checked watches.
 	Watches []Judged
 }
 
-// Judged is a watch with the history that it was judged by.
+// Judged is a watch with the history it was checked against.
 type Judged struct {
 	Source string
 	Kind   int // of the resource
@@ -32,14 +32,15 @@ type Judged struct {
 	*check.Watch
 }
 
-// trace adds to the sum (FNV-1a).
+// trace adds to the hash (FNV-1a).
 func (w *world) trace(out []byte) {
 	for _, b := range out {
 		w.result.Trace = (w.result.Trace ^ uint64(b)) * 1099511628211
 	}
 }
 
-// Run carries out ops in the world of a seed, lets the faults end, and judges.
+// Run executes ops in the world of a seed, ends the faults, and checks the
+// result.
 func Run(seed uint64, ops []Op, setup Setup) *Result {
 	result := &Result{Seed: seed, Ops: ops}
 	w := newWorld(seed, setup, result)
@@ -56,7 +57,7 @@ func Run(seed uint64, ops []Op, setup Setup) *Result {
 	return result
 }
 
-// heal ends all faults and gives everyone the time to come to rest.
+// heal ends all faults and waits until the system is idle.
 func (w *world) heal(r *api.Rand) {
 	w.source.heal(r, w.now)
 	for _, c := range w.connectors {
@@ -82,7 +83,7 @@ func (w *world) heal(r *api.Rand) {
 		}
 	}
 	w.pass(150_000)
-	// A last change, which everyone must hear of.
+	// A last change, which every reader must receive.
 	w.opTransaction(r)
 	w.pass(30_000)
 	for _, rd := range w.readers {
@@ -95,8 +96,7 @@ func (w *world) heal(r *api.Rand) {
 	w.pass(30_000)
 }
 
-// judge compares what everyone holds with the source, and all histories with
-// the guarantees.
+// judge compares all data with the source, and all histories with the guarantees.
 func (w *world) judge() {
 	w.quiet = true
 	for _, o := range w.objects {
@@ -119,7 +119,8 @@ func (w *world) judge() {
 	}
 }
 
-// refused: it was given up for lack of memory, here or where it is read from.
+// refused reports whether the collection was given up because of memory, here or
+// upstream.
 func (c *collection) refused() bool { return givenUp(&c.told) }
 
 func (r *reader) judgeCollection(c *collection) {
@@ -142,7 +143,7 @@ func (r *reader) judgeCollection(c *collection) {
 	}
 }
 
-// judgeWatch: what a client that applied everything holds is what there is.
+// judgeWatch checks that applying all events of a watch gives the current state.
 func (r *reader) judgeWatch(watch *watch) {
 	w := r.world
 	if !watch.started || watch.collection.refused() || watch.epoch.source != w.source {
@@ -185,7 +186,7 @@ func (r *reader) judgeHandle(h *handle) {
 	}
 }
 
-// final is what the readers hold, for comparing runs.
+// final returns the data of the readers, for comparing runs.
 func (w *world) final() string {
 	s := fmt.Sprintf("source %s at %d\n", w.source.name, w.source.rv)
 	for _, rd := range w.readers {
@@ -212,7 +213,8 @@ func (w *world) final() string {
 	return s
 }
 
-// checkSubscriptions: a connector serves no more than its readers have open.
+// checkSubscriptions checks that a connector serves only subscriptions that its
+// readers have open.
 func (w *world) checkSubscriptions() {
 	open := map[server]int64{}
 	for _, o := range w.objects {
@@ -230,7 +232,7 @@ func (w *world) checkSubscriptions() {
 	}
 }
 
-// close takes everything down and looks for what is left behind.
+// close shuts everything down and checks for leaks.
 func (w *world) close() {
 	for _, rd := range w.readers {
 		rd.withdraw()
@@ -253,7 +255,7 @@ func (w *world) close() {
 	w.pass(10_000)
 	w.checkSubscriptions()
 	for _, c := range w.connectors {
-		c.restart() // so that readers list anew, and hold nothing but that
+		c.restart() // so that readers relist and hold nothing else
 	}
 	w.opWrite(api.NewRand(1))
 	w.pass(90_000)

@@ -2,7 +2,7 @@ package sim
 
 import "errors"
 
-// kindOf is the named error that a violation is one of.
+// kindOf returns the named error that a violation wraps.
 func kindOf(err error) error {
 	for next := err; next != nil; next = errors.Unwrap(next) {
 		err = next
@@ -10,8 +10,8 @@ func kindOf(err error) error {
 	return err
 }
 
-// Shrink leaves out ops for as long as the run fails in the same way: first
-// large stretches, then smaller ones, then single ones.
+// Shrink removes ops while the run fails in the same way: first long sequences,
+// then shorter ones, then single ops.
 func Shrink(failed *Result, setup Setup) *Result {
 	best := failed
 	best.Ops = best.Ops[:min(len(best.Ops), best.Done+1)]

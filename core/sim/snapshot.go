@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// kept is what a program has stored of a scope: a whole state and the changes
-// since. It outlives the engine.
+// kept is a persisted scope: a complete state and later changes. It outlives the
+// engine.
 type kept struct {
 	key    string
 	kind   int
@@ -18,10 +18,10 @@ type kept struct {
 	chunks [][]byte
 	source *source
 	rv     api.ResourceVersion
-	heard  int64 // when progress had arrived last
+	heard  int64 // time of the last progress
 }
 
-// taking is a snapshot that is being taken.
+// taking is a snapshot in progress.
 type taking struct {
 	id         uint32
 	collection *collection
@@ -39,8 +39,8 @@ func (r *reader) keptOf(key string) *kept {
 	return nil
 }
 
-// snapshot takes the state of a collection, or what changed in it since the last
-// time, or goes on with one that is under way.
+// snapshot takes a snapshot of a collection, complete or incremental, or
+// continues one.
 func snapshot(rd *reader, r *api.Rand) {
 	c := rd.anyCollection(r)
 	key := scopeKey(resourceNames[c.kind], c.filter, c.meta)
@@ -68,7 +68,7 @@ func (r *reader) taking(id uint32) *taking {
 	return nil
 }
 
-// snapshotFailed reports whether an error was the answer to a snapshot.
+// snapshotFailed reports whether an error is the response to a snapshot.
 func (r *reader) snapshotFailed(f *wire.ErrorReply) bool {
 	t := r.taking(f.Request)
 	if t == nil {
@@ -122,8 +122,8 @@ func (r *reader) keep(t *taking, f *wire.SnapshotChunk) {
 	}
 }
 
-// restore throws the engine away and opens another with what was kept, however
-// old that is; some of it has suffered.
+// restore replaces the engine and restores a persisted state of any age, which
+// may be corrupt.
 func restore(rd *reader, r *api.Rand) {
 	rd.reload(false)
 	for _, k := range rd.kept {
@@ -155,8 +155,8 @@ func (rd *reader) restore(k *kept, r *api.Rand) {
 	rd.judgeRestore(c, k, damaged, certain, rd.refused > refused)
 }
 
-// damage gives chunks back that must not be accepted, unless what was lost of them
-// said nothing.
+// damage returns chunks that must be rejected, unless the lost data had no
+// content.
 func damage(chunks [][]byte, r *api.Rand) (damaged [][]byte, certain bool) {
 	chunks = slices.Clone(chunks)
 	at := int(r.Int63n(int64(len(chunks))))
@@ -175,8 +175,8 @@ func damage(chunks [][]byte, r *api.Rand) (damaged [][]byte, certain bool) {
 	return chunks, true
 }
 
-// judgeRestore: all of what was kept is there, and not said to be live, or
-// nothing is.
+// judgeRestore checks that the state was restored completely and is not reported
+// as live, or was not restored at all.
 func (r *reader) judgeRestore(c *collection, k *kept, damaged, certain, refused bool) {
 	w := r.world
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/sim/check"
 )
 
-// kinds are the resources there are: many mutable pods, and few secrets, some
-// of which are immutable.
+// kinds are the resources: many mutable pods, and few secrets, some of them
+// immutable.
 const (
 	pods = iota
 	secrets
@@ -30,8 +30,8 @@ func schemaOf(kind int) api.Schema {
 
 var resourceNames = [kinds]string{"v1/pods", "v1/secrets"}
 
-// change is what a revision does to one object; no put is a deletion, or, with
-// a fault, a version that cannot be served.
+// change is the effect of a revision on one object. Without a put it is a
+// deletion or, with a fault, an unreadable version.
 type change struct {
 	kind  int
 	key   api.Key
@@ -45,7 +45,7 @@ type revision struct {
 	changes []change
 }
 
-// source is the database: one history of revisions, with a name.
+// source is the database: a named history of revisions.
 type source struct {
 	name      string
 	rv        api.ResourceVersion
@@ -54,8 +54,8 @@ type source struct {
 	logs      [kinds]*check.Log
 	state     [kinds]map[api.Key]change
 	padding   int                // of bodies
-	largest   int                // envelope so far, in bytes
-	bodies    map[bodyKey]string // plain, of every version there was
+	largest   int                // longest envelope so far, in bytes
+	bodies    map[bodyKey]string // plain, of every version
 	planted   *planted
 	own       [kinds]map[api.Key]string // sentinels
 }
@@ -68,7 +68,7 @@ func newSource(name string, rv api.ResourceVersion, padding int, p *planted) *so
 	return s
 }
 
-// commit makes changes one revision.
+// commit commits changes as one revision.
 func (s *source) commit(now int64, changes []change) {
 	if len(changes) == 0 {
 		return
@@ -94,11 +94,11 @@ func (s *source) commit(now int64, changes []change) {
 	s.revisions = append(s.revisions, revision{s.rv, now, changes})
 }
 
-// objectsOf is how many objects of a kind programs name. There are fewer secrets.
+// objectsOf is the number of object names of a kind. There are fewer secrets.
 const objectsOf = 24
 
-// keys are all of them: even numbers are in the namespace ns0, odd ones in ns1. Two
-// pods have the name p3, others a name with a sentinel.
+// keys are all object keys: even numbers are in namespace ns0, odd ones in ns1.
+// Two pods have the name p3, others a name with a sentinel.
 var keys = func() (all [kinds][]api.Key) {
 	var planted sentinel.Set
 	for kind, letter := range [kinds]string{pods: "p", secrets: "s"} {
@@ -113,14 +113,14 @@ var keys = func() (all [kinds][]api.Key) {
 	return all
 }()
 
-// nameLength is how much of a sentinel is in a name.
+// nameLength is the length of the sentinel part in a name.
 const nameLength = 12
 
-// keyOf numbers the objects there may be.
+// keyOf returns the key of the n-th object.
 func keyOf(kind, n int) api.Key { return keys[kind][n] }
 
-// randomPut makes a version of an object. Few labels and phases, so that
-// selectors match often and label sets come and go.
+// randomPut returns a version of an object. It uses few labels and phases, so
+// that selectors match often and label sets come and go.
 func (s *source) randomPut(r *api.Rand, kind int, key api.Key) *cacher.Put {
 	text, sentinel := string(key), s.sentinel(kind, key)
 	if r.Int63n(3) > 0 {
@@ -155,7 +155,8 @@ func (s *source) randomPut(r *api.Rand, kind int, key api.Key) *cacher.Put {
 
 func pick[T any](r *api.Rand, list ...T) T { return list[r.Int63n(int64(len(list)))] }
 
-// randomChange is a creation, an update, a deletion or, rarely, damage.
+// randomChange returns a creation, an update, a deletion or, rarely, an
+// unreadable version.
 func (s *source) randomChange(r *api.Rand, kind int, key api.Key) change {
 	c := change{kind: kind, key: key}
 	_, exists := s.state[kind][key]
@@ -173,7 +174,7 @@ func (s *source) randomKey(r *api.Rand) (int, api.Key) {
 	return pods, keyOf(pods, int(r.Int63n(24)))
 }
 
-// heal replaces every version that cannot be served.
+// heal replaces every unreadable version.
 func (s *source) heal(r *api.Rand, now int64) {
 	for k := range kinds {
 		for _, key := range s.logs[k].Keys() {

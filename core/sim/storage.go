@@ -5,22 +5,23 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// How long an object waits before it keeps what happened.
+// How long an object waits before it persists changes.
 const (
 	quietMillis = 1000
 	keepMillis  = 10_000
 )
 
-// restore opens a collection with what is stored of it. Some of that has suffered
-// while the object was out of memory: it is refused then and asked for anew, while
-// the readers' sockets say how far they were.
+// restore opens a collection from storage. Some of the stored state may be
+// corrupt, and is then rejected and read from upstream again, while the sockets
+// have the state of the readers.
 func (o *edgeObject) restore(kind int) {
 	k := o.stored[kind]
 	o.step(&wire.OpenCollection{Collection: o.open[kind], Resource: resourceNames[kind], Restore: k != nil})
 	if k == nil {
 		return
 	}
-	// What was closed a moment ago may still be there, and further on, or of another source.
+	// A collection that was just closed may still be present, with a later
+	// version or another source.
 	o.drain()
 	there := o.states[kind].ResourceVersion != 0
 	fresh := o.awoke == o.world.now
@@ -67,7 +68,7 @@ func (o *edgeObject) restore(kind int) {
 	o.world.saw(ObjectRestored)
 }
 
-// leaveOut leaves the body of a chunk to be loaded when something of it is looked at.
+// leaveOut removes the body of a chunk, to be loaded on demand.
 func (o *edgeObject) leaveOut(f *wire.RestoreChunk, kind int) {
 	_, _, body, err := wire.Next(f.Data)
 	must(err)
@@ -92,22 +93,22 @@ func (o *edgeObject) load(name, _ uint32) []byte {
 	return b.data
 }
 
-// leftOut is the body of a chunk that was handed in without it; nil for one that was
+// leftOut is the body of a chunk that was handed in without it; nil if it was
 // lost.
 type leftOut struct {
 	kind int
 	data []byte
 }
 
-// missed: a body was not there, and so the object gives up the collection that it
-// restored and takes another.
+// missed handles a missing body, after which the object replaces the restored
+// collection.
 func (o *edgeObject) missed(kind int) {
 	o.link.tap.scope(resourceNames[kind], check.Filter{}, false).renew()
 	o.stored[kind], o.lacks = nil, true
 	o.world.saw(BodyMissed)
 }
 
-// keepAt is when what happened is to be kept; zero for never.
+// keepAt returns when changes are to be persisted; zero means never.
 func (o *edgeObject) keepAt() int64 {
 	if o.engine == nil || o.steps == o.stepped {
 		return 0
@@ -118,8 +119,7 @@ func (o *edgeObject) keepAt() int64 {
 	return min(o.steppedAt+quietMillis, o.since+keepMillis)
 }
 
-// keep stores what changed, and then, at once or a moment later, how far each
-// reader is.
+// keep persists changes and then, immediately or later, the state of each reader.
 func (o *edgeObject) keep() {
 	for kind := range kinds {
 		if rv := o.states[kind].ResourceVersion; rv != 0 && (o.stored[kind] == nil || o.stored[kind].rv != rv) {
@@ -150,7 +150,7 @@ func (o *edgeObject) keepReaders() {
 	o.drain()
 }
 
-// store takes the state of a collection, or what changed in it.
+// store persists a collection, completely or incrementally.
 func (o *edgeObject) store(kind int) {
 	o.lastID++
 	f := wire.TakeSnapshot{Request: o.lastID, Collection: o.open[kind], ChunkBytes: uint32(pick(o.rand, 300, 3000, 0))}
@@ -174,7 +174,7 @@ func (o *edgeObject) store(kind int) {
 			return
 		}
 	}
-	o.refused = nil // it was listed anew meanwhile, and is kept the next time
+	o.refused = nil // it was relisted meanwhile and is persisted the next time
 }
 
 func (o *edgeObject) ask(f frame) {

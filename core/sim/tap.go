@@ -8,49 +8,49 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// tap reads along on a link and knows, for each thing a reader subscribes to,
-// which versions have arrived, and in which steps.
+// tap reads the traffic of a link. It records for each scope which versions have
+// arrived, and in which steps.
 type tap struct {
 	link   *link
 	scopes []*scope
 	subs   []subscription
-	// said is how far each subscription of the stream was sent, and credit how
-	// many bytes more the session may send, as far as it has been told.
+	// said is the version sent to each subscription of the stream. credit is the
+	// remaining credit that the session knows of.
 	said      map[uint32]api.ResourceVersion
 	credit    map[uint32]int64
 	disclosed disclosure
 }
 
-// subscription is one of the present stream.
+// subscription is a subscription of the current stream.
 type subscription struct {
 	id      uint32
 	scope   *scope
 	listing bool
 	dead    bool
-	resumed bool // asked to go on from what is there, and not answered yet
-	again   bool // asked to go on
+	resumed bool // requested to resume, without a response so far
+	again   bool // requested to resume
 }
 
-// scope is what collections with the same extent share.
+// scope is shared by collections with equal scope.
 type scope struct {
 	key  string
 	kind int
 	*epoch
-	// named: the cluster of Kubernetes that the engine takes what comes for. Another
-	// may have come to the address since it was asked who it is.
+	// named is the cluster that the engine assumes. A different one may have
+	// become reachable since the identity request.
 	named *source
 }
 
-// epoch is the life of a scope with one source.
+// epoch is the period of a scope with one source.
 type epoch struct {
 	kind    int
 	source  *source
 	ready   bool
 	first   api.ResourceVersion
 	rv      api.ResourceVersion
-	heard   int64               // when progress arrived last
-	asked   int64               // when the present subscription was answered
-	newest  api.ResourceVersion // that a server of Kubernetes said there is
+	heard   int64               // time of the last progress
+	asked   int64               // time of the response to the current subscription
+	newest  api.ResourceVersion // newest version that a Kubernetes server reported
 	relists []check.Relist
 }
 
@@ -81,7 +81,7 @@ func (t *tap) scope(resource string, f check.Filter, metadataOnly bool) *scope {
 
 func (s *scope) renew() { s.epoch = &epoch{kind: s.kind} }
 
-// asked reads what the engine sends.
+// asked reads the engine's output.
 func (t *tap) asked(data []byte) {
 	frames(data, func(kind wire.Type, payload []byte) {
 		switch kind {
@@ -89,7 +89,8 @@ func (t *tap) asked(data []byte) {
 			var f wire.Subscribe
 			must(f.Parse(payload))
 			s := t.scope(f.Resource, check.Filter{Namespace: f.Namespace, Labels: f.LabelSelector, Fields: f.FieldSelector}, f.MetadataOnly)
-			// The state of a single object may have been let go, with its source.
+			// The state of a single object may have been released together with
+			// its source.
 			if f.ResourceVersion == 0 && (f.Source == "" || !s.ready || f.FieldSelector != "") {
 				s.renew()
 			}
@@ -230,15 +231,16 @@ func (t *tap) progress(f *wire.Progress) {
 	}
 }
 
-// progressed: changes alone are no progress, for they may be from long ago.
+// progressed records progress. Changes alone are no progress, because they may be
+// old.
 func (t *tap) progressed(sub *subscription, rv api.ResourceVersion) {
 	if t.reached(sub, rv); sub.scope.ready {
 		sub.scope.heard = t.link.driver.world.now
 	}
 }
 
-// sent checks what a session says, before anything happens to it: a revision
-// is never split over two frames, and nothing is overtaken by progress. It counts
+// sent checks the output of a session before any fault applies to it: a revision
+// is never split across frames, and progress never overtakes changes. It counts
 // the changes.
 func (t *tap) sent(data []byte) (counts changeCounts) {
 	w := t.link.driver.world
@@ -279,8 +281,8 @@ func (t *tap) sent(data []byte) (counts changeCounts) {
 	return counts
 }
 
-// charge: a session sends data only while there is credit left, so that no more
-// than that and one frame is ever under way.
+// charge checks that a session sends data only while it has credit, so at most
+// one frame exceeds it.
 func (t *tap) charge(subscription uint32, payload int) {
 	if t.credit[subscription] <= 0 {
 		t.link.driver.world.fail(ErrCredit, "data of subscription %d, which has used its credit up", subscription)
@@ -288,7 +290,7 @@ func (t *tap) charge(subscription uint32, payload int) {
 	t.credit[subscription] -= int64(wire.Size(payload))
 }
 
-// difference notes how a body is told.
+// difference records the form of a body.
 func (t *tap) difference(subscription uint32, c *wire.Change) {
 	w := t.link.driver.world
 	switch sub := t.find(subscription); {
@@ -314,7 +316,7 @@ func (t *tap) reached(sub *subscription, rv api.ResourceVersion) {
 	}
 }
 
-// multiKey reports that a frame of events has several changes of one revision.
+// multiKey reports whether an Events frame has several changes of one revision.
 func multiKey(payload []byte) bool {
 	f := parse(payload, &wire.Events{})
 	for i := 1; i < len(f.Changes); i++ {

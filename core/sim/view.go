@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// view is one that the program has open, as the patches make it.
+// view is an open view of the program, as its patches define it.
 type view struct {
 	id         uint32
 	open       wire.OpenView
@@ -20,8 +20,8 @@ type view struct {
 	total      uint64
 	counts     map[string]uint64
 	rows       []row
-	// owed: the program has applied a patch that it has not granted the next for.
-	// It grants it once everything is quiet, or, if the view is paused, later.
+	// owed means that the program has applied a patch without granting the next.
+	// It grants it when the system is idle or, if paused, later.
 	owed, paused bool
 }
 
@@ -67,8 +67,8 @@ func (r *reader) patch(v *view, f *wire.ViewPatch) {
 	v.rows = append(rows, old...)
 }
 
-// grantViews grants the next patch to the views that show one, and reports
-// whether there were any.
+// grantViews grants the next patch to views that owe one, and reports whether
+// there were any.
 func (r *reader) grantViews() bool {
 	granted := false
 	for _, v := range r.views {
@@ -80,8 +80,8 @@ func (r *reader) grantViews() bool {
 	return granted
 }
 
-// checkView compares a view with the sorted and filtered list as of the version
-// that its collection says it is at.
+// checkView compares a view with the sorted and filtered list at the version of
+// its collection.
 func (r *reader) checkView(v *view) {
 	c := v.collection
 	if !c.ready() || v.owed {
@@ -100,8 +100,8 @@ func (r *reader) checkView(v *view) {
 		r.id, v.open, c.told.ResourceVersion, v.total, got, v.counts, total, want, counts)
 }
 
-// unsure: what readers hold of objects that were faulty once is not determined
-// before all faults are over.
+// unsure reports whether the data of readers is undetermined, which is the case
+// for objects that were faulty until all faults are over.
 func (w *world) unsure(log *check.Log) bool {
 	for _, key := range log.Keys() {
 		if log.Tainted(key) && !w.quiet {

@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// watch is one that the program has or had open, with what it delivered.
+// watch is a current or former watch of the program, with its deliveries.
 type watch struct {
 	check.Watch
 	id         uint32
@@ -21,25 +21,27 @@ type watch struct {
 	end        wire.WatchEnd
 	status     *api.Status
 
-	// last is the newest version that the program has seen; zero while that says
-	// nothing about what else it has seen.
+	// last is the newest version received; zero if it implies nothing about other
+	// versions.
 	last api.ResourceVersion
-	// complete is the newest version of which the program has seen everything:
-	// a watch ends between revisions, but who leaves it may do so inside one.
+	// complete is the newest version up to which the program has received
+	// everything. A watch ends between revisions, but a program may close it
+	// inside one.
 	complete api.ResourceVersion
-	// follow: when the watch ends, the program opens the next. What all of
-	// them delivered, applied, is in held.
+	// follow means that the program reopens the watch when it ends. held is the
+	// result of applying all deliveries.
 	follow bool
 	held   map[api.Key]api.ResourceVersion
-	whole  bool // held began with a state
-	// inherited: some of held is from another engine, which may have known good
-	// versions of objects that were faulty when this one began.
+	whole  bool // held started with a state
+	// inherited means that part of held is from another engine, which may have
+	// had good versions of objects that were faulty when this one started.
 	inherited bool
-	// drained: a slow consumer was terminated while the end marker was due.
+	// drained means that a slow consumer was terminated with the end marker
+	// queued.
 	drained bool
 	marked  bool
-	// startedAt is when the watch began, and offered how far the collection
-	// was when the watch had been offered a bookmark for certain.
+	// startedAt is when the watch started. offered is the version of the
+	// collection when the watch was certainly offered a bookmark.
 	startedAt int64
 	offered   api.ResourceVersion
 }
@@ -89,7 +91,7 @@ func (r *reader) openWatch(c *collection, f wire.OpenWatch, follow bool, before 
 	r.bind(w)
 }
 
-// bind notes with which state of the collection the watch has begun.
+// bind records the state of the collection at the start of the watch.
 func (r *reader) bind(w *watch) {
 	c := w.collection
 	if w.started && w.offered == 0 && r.world.now > w.startedAt+2500 {
@@ -124,7 +126,7 @@ func (r *reader) watchEvents(f *wire.WatchEvents) {
 		r.watchEvent(w, &f.Events[i])
 	}
 	if !w.Limited {
-		w.complete = w.last // what is told at once has whole revisions
+		w.complete = w.last // an immediate delivery has whole revisions
 	}
 }
 
@@ -148,7 +150,7 @@ func (r *reader) watchEvent(w *watch, f *wire.WatchEvent) {
 	w.Events = append(w.Events, e)
 }
 
-// apply keeps what a plain client would hold.
+// apply updates the data of a simple client.
 func (w *watch) apply(e check.Event) {
 	if e.Type == api.Deleted {
 		delete(w.held, e.Key)
@@ -156,7 +158,7 @@ func (w *watch) apply(e check.Event) {
 		w.held[e.Key] = e.ResourceVersion
 	}
 	if w.Start == check.FromState && w.last == 0 {
-		return // the initial events are in no order
+		return // the initial events are unordered
 	}
 	if e.ResourceVersion > w.last {
 		w.complete = w.last
@@ -189,9 +191,9 @@ func (r *reader) watchClosed(f *wire.WatchClosed) {
 	}
 }
 
-// checkEnd: the reason of an end is one that the watch can have, and comes with a
-// 410 unless it is orderly. A watch that may stall is ended only if more changes
-// than the shortest history keeps came since its last event.
+// checkEnd checks that the reason of an end is possible for the watch, and comes
+// with a 410 unless the end is normal. A stalling watch may end only if more
+// changes than the shortest history followed its last event.
 func (r *reader) checkEnd(w *watch) {
 	policy, possible := w.open.Policy, false
 	switch w.end {
@@ -223,12 +225,12 @@ func (r *reader) checkEnd(w *watch) {
 	}
 }
 
-// leastHistory is how many events every reader keeps.
+// leastHistory is the minimum history of every reader.
 const leastHistory = 4
 
-// couldBeOvertaken: there were enough changes of the kind, or two relists, since
-// the last event that the watch delivered. Those of the same revision count if the
-// watch has not delivered them.
+// couldBeOvertaken reports whether there were enough changes of the kind, or two
+// relists, since the last delivered event. Undelivered changes of the same
+// revision count.
 func (r *reader) couldBeOvertaken(w *watch) bool {
 	relists := 0
 	for _, relist := range w.epoch.relists {
@@ -247,12 +249,12 @@ func (r *reader) couldBeOvertaken(w *watch) bool {
 	return relists > 1 || changes > min(r.config.MaxHistory, leastHistory)
 }
 
-// leastQueue is the size of the smallest queue that a watch has.
+// leastQueue is the smallest queue size of a watch.
 const leastQueue = 10
 
-// checkDrained: a watch that ended by itself, for slowness, while a bookmark
-// waited behind its initial events, was sent all of these and the marker first.
-// The bookmark is there when the queue had room at the first tick.
+// checkDrained checks that a watch that was terminated for slowness, with a
+// bookmark queued after its initial events, delivered all of these and the marker
+// first. The bookmark is queued if the queue had room at the first tick.
 func (r *reader) checkDrained(w *watch) {
 	if w.end != wire.WatchEndSlowConsumer || w.Start != check.FromState || !w.Bookmarks || w.marked ||
 		w.offered == 0 || w.epoch != w.collection.epoch {
@@ -270,12 +272,11 @@ func (r *reader) checkDrained(w *watch) {
 	}
 }
 
-// standstillMillis is how long everyone waits at the most for a watch that has no
-// room (rule C26).
+// standstillMillis is the longest wait for a blocked watch (rule C26).
 const standstillMillis = 100
 
-// checkTimeouts: a watch that nothing holds back ends when its time is over, which
-// nobody can tell whose clock went back.
+// checkTimeouts checks that an unblocked watch ends at its timeout, unless the
+// engine's clock went back.
 func (r *reader) checkTimeouts() {
 	if r.jumped {
 		return
@@ -293,8 +294,8 @@ func (r *reader) forgetWatch(w *watch) {
 	r.watches = without(r.watches, w)
 }
 
-// reopenWatch goes on where an ended watch was, as clients do: from the last
-// version it has seen, or from the state if that is gone.
+// reopenWatch reopens an ended watch like a client: from the last version
+// received, or from the state if that version is gone.
 func (r *reader) reopenWatch(w *watch) {
 	if r.collection(w.collection.id) != w.collection {
 		return
@@ -312,8 +313,8 @@ func (r *reader) reopenWatch(w *watch) {
 	r.openWatch(w.collection, f, true, w)
 }
 
-// noteTerminated finds the watches that a growing count of terminations may be
-// about.
+// noteTerminated records the watches that an increased count of terminations may
+// refer to.
 func (r *reader) noteTerminated() {
 	before := r.terminated()
 	r.inspect()
@@ -335,8 +336,8 @@ func (r *reader) terminated() (n int64) {
 	return n
 }
 
-// judge validates all that the reader's watches delivered: each by itself, and
-// those of one collection by each other.
+// judge validates all deliveries of the reader's watches, individually and
+// relative to other watches of the same collection.
 func (r *reader) judge() {
 	var epochs []*epoch
 	of, slow := map[*epoch][]*check.Watch{}, map[*epoch]bool{}
@@ -366,7 +367,7 @@ func (r *reader) judge() {
 	}
 }
 
-// skipped reports that the watch did not see every change there was.
+// skipped reports whether the watch missed changes.
 func (w *watch) skipped() bool {
 	var last api.ResourceVersion
 	seen := map[api.ResourceVersion]bool{}

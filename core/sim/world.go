@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
-// What can go wrong beside the guarantees of package check.
+// Violations other than those of package check.
 var (
 	ErrPanic     = errors.New("panic: the engine or the connector panicked")
 	ErrProtocol  = errors.New("protocol: one side refused what the other said")
@@ -37,54 +37,53 @@ var (
 	ErrLoop      = errors.New("loop: the parties keep each other busy without end")
 )
 
-// Setup is what a run is configured with. The zero value of a field takes a
-// random one.
+// Setup configures a run. Zero fields take random values.
 type Setup struct {
-	Message    int // bytes of a message, roughly
+	Message    int // approximate bytes of a message
 	History    int // events that a connector keeps
 	Window     int // events that a reader keeps
 	Credit     uint64
-	Budget     uint64 // bytes a reader may hold; 1 for the default
+	Budget     uint64 // memory limit of a reader in bytes; 1 for the default
 	Readers    int
 	Connectors int
 	Shape      Shape
 	Single     bool // every revision is one change, as in Kubernetes
-	Batched    bool // engines are asked for output only when there is no more input
-	// Engine makes the engine of a reader; by default one of package core.
+	Batched    bool // engines are asked for output only after all input
+	// Engine creates the engine of a reader; the default is package core.
 	Engine func(config []byte) (Engine, error)
 	Codec  Codec
-	Whole  bool // connectors make no differences of bodies
+	Whole  bool // connectors send no body deltas
 }
 
-// Shape is what lies between the readers and the source.
+// Shape is what sits between the readers and the source.
 type Shape uint8
 
 // The shapes.
 const (
-	AnyShape   Shape = iota // that of the seed
+	AnyShape   Shape = iota // determined by the seed
 	Connectors              // readers of connectors
-	Edge                    // readers of objects at the edge, which connectors feed
+	Edge                    // readers of edge objects, which connectors feed
 	Direct                  // readers of Kubernetes itself
 )
 
-// ShapeOf is the shape of a seed's world.
+// ShapeOf returns the shape of a seed's world.
 func ShapeOf(seed uint64) Shape {
 	return pick(api.NewRand(seed^0x5a9e), Connectors, Connectors, Edge, Direct)
 }
 
-// startMillis and the first version are not small, so that nothing works by
-// being near zero.
+// startMillis and the first version are large, so that no check passes by being
+// near zero.
 const (
 	startMillis  = 1_000_000_000
 	firstVersion = 1000
-	// oldestMillis is more than all delays together: outage of the source that
-	// nobody noticed yet, lag, network and three periods twice.
+	// oldestMillis exceeds all delays together: an undetected outage of the
+	// source, lag, network, and twice three periods.
 	oldestMillis = 90_000
 	slowMillis   = 1000
 	maxMoves     = 200_000
 )
 
-// world is everything that takes part in a run.
+// world contains all participants of a run.
 type world struct {
 	setup      Setup
 	now        int64
@@ -94,9 +93,9 @@ type world struct {
 	objects    []*edgeObject
 	kubes      []*kubeAPI
 	readers    []*reader
-	queued     []func() // what programs do next
+	queued     []func() // pending actions of programs
 	quiet      bool     // faults are over
-	scarce     bool     // objects at the edge may have little memory
+	scarce     bool     // edge objects may have little memory
 	lineage    uint64   // counts the bases of connectors
 	planted    *planted
 	codecs     [kinds]Codec
@@ -182,8 +181,8 @@ func newWorld(seed uint64, setup Setup, result *Result) *world {
 	return w
 }
 
-// sourceNamed finds a source, by the name that connectors or engines that read
-// Kubernetes know it by.
+// sourceNamed returns the source with the name that connectors or direct engines
+// use.
 func (w *world) sourceNamed(name string) *source {
 	name = strings.TrimPrefix(name, "kube-")
 	for _, s := range w.sources {
@@ -194,7 +193,7 @@ func (w *world) sourceNamed(name string) *source {
 	return nil
 }
 
-// drivers are those of all engines.
+// drivers returns the drivers of all engines.
 func (w *world) drivers() []*driver {
 	var all []*driver
 	for _, o := range w.objects {
@@ -206,7 +205,7 @@ func (w *world) drivers() []*driver {
 	return all
 }
 
-// hangUp breaks the streams that lead to a server.
+// hangUp breaks the streams to a server.
 func (w *world) hangUp(s server, why string) {
 	for _, d := range w.drivers() {
 		if d.link.server == s {
@@ -223,7 +222,7 @@ func (w *world) hangUp(s server, why string) {
 	}
 }
 
-// guard runs f and turns what it panics with into the violation of the run.
+// guard runs f and returns a panic as the violation of the run.
 func (w *world) guard(f func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -243,7 +242,7 @@ func stack() string {
 	return strings.Join(lines[:min(len(lines), 30)], "\n")
 }
 
-// settle lets everything happen that can happen now.
+// settle performs all steps that are possible now.
 func (w *world) settle() {
 	for range maxMoves {
 		if !w.move() {
@@ -281,7 +280,7 @@ func (w *world) move() bool {
 	return moved || len(queued) > 0
 }
 
-// pass lets time go by.
+// pass advances the time.
 func (w *world) pass(millis int64) {
 	end := w.now + millis
 	for {
@@ -305,7 +304,7 @@ func (w *world) pass(millis int64) {
 	w.settle()
 }
 
-// versionAt is how far the source was.
+// versionAt returns the version of the source at a time.
 func (w *world) versionAt(millis int64) api.ResourceVersion {
 	rv := w.source.first()
 	for i := len(w.source.revisions) - 1; i >= 0; i-- {
