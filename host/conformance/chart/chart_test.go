@@ -61,7 +61,7 @@ func render(t *testing.T, values string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return engine.Engine{Strict: true}.Render(c, merged)
+	return engine.Engine{Strict: true}.RenderWithContext(t.Context(), c, merged)
 }
 
 // manifest joins the templates in the order of their names, without the notes.
