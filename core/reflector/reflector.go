@@ -22,9 +22,8 @@ type Scope struct {
 // Config configures a reflector.
 type Config struct {
 	Scope Scope
-	// MinResourceVersion is the oldest version of the first state that is acceptable, or
-	// zero. Source
-	// is the history that it belongs to.
+	// MinResourceVersion is the oldest acceptable version of the first state, or
+	// zero. Source is the history that it belongs to.
 	MinResourceVersion api.ResourceVersion
 	Source             string
 	// Credit is the number of bytes that may be in flight.
