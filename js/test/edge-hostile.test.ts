@@ -63,7 +63,7 @@ describe("the edge, and who means it no good", { concurrency: 3 }, () => {
     const messages: [what: RegExp, bad: string | Uint8Array][] = [
       [/received Subscribe before Hello/, message((w) => subscribe(w, { id: 1, credit: 1000 }))],
       [/received a second Hello/, message(hello, hello)],
-      [/subscription 0 stands for the connection/, message(hello, (w) => subscribe(w, { id: 0, credit: 1 }))],
+      [/subscription 0 is reserved for the connection/, message(hello, (w) => subscribe(w, { id: 0, credit: 1 }))],
       [/type 0x7f is unknown/, message(hello, (w) => w.frame(0x7f, () => {}))],
       [/type 0x17 is unknown or not allowed here/, message(hello, (w) => w.frame(0x17, () => w.uvarint(1)))],
       [/truncated|beyond the end/, message(hello).subarray(0, 2)],
