@@ -150,12 +150,14 @@ worker: examples/edge/dist/worker.js ## Build the worker of the edge: examples/e
 $(WASM): $(filter core/% wasm/% go.%,$(GO_SRC))
 	@mkdir -p $(BUILD)
 	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -trimpath -ldflags='-s -w' -o $@.linked ./wasm/guest
-	go run ./wasm/strip/cmd/wasmstrip $@.linked $@
+	go run ./wasm/strip/cmd/wasmstrip -guest $@.linked $@
 	@rm $@.linked
 
-$(BUILD)/edge.wasm: $(filter core/% wasm/edge/% host/edge/% host/kubeapi/% host/access/% host/source/% host/internal/% go.%,$(GO_SRC))
+$(BUILD)/edge.wasm: $(filter core/% wasm/edge/% wasm/strip/% host/edge/% host/kubeapi/% host/access/% host/source/% host/internal/% go.%,$(GO_SRC))
 	@mkdir -p $(BUILD)
-	GOOS=js GOARCH=wasm go build -trimpath -ldflags='-s -w' -o $@ ./wasm/edge
+	GOOS=js GOARCH=wasm go build -trimpath -ldflags='-s -w' -o $@.linked ./wasm/edge
+	go run ./wasm/strip/cmd/wasmstrip $@.linked $@
+	@rm $@.linked
 	cp "$$(go env GOROOT)/lib/wasm/wasm_exec.js" $(BUILD)
 
 $(BUILD)/edge: examples/edge/dist/worker.js examples/dashboard/dist/index.html $(GO_SRC)

@@ -2,7 +2,7 @@
 // core behind ten exports, built as a wasip1 reactor.
 //
 //	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -ldflags="-s -w" -o linked.wasm ./wasm/guest
-//	go run ./wasm/strip/cmd/wasmstrip linked.wasm watchglass.wasm
+//	go run ./wasm/strip/cmd/wasmstrip -guest linked.wasm watchglass.wasm
 //
 // The second step takes what Go prints stack traces from, and more than a quarter of
 // the size (package strip).

@@ -1,8 +1,10 @@
-// Command wasmstrip makes the module of wasm/guest smaller and faster: see package
-// strip. If it does not know the Go release, it copies the module and prints a warning.
+// Command wasmstrip makes a WebAssembly module that Go built smaller, and that of
+// wasm/guest faster: see package strip. If it does not know the Go release, it copies the
+// module and prints a warning.
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -14,11 +16,25 @@ func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
 
 // run returns the exit code.
 func run(args []string, stderr io.Writer) int {
-	if len(args) != 2 {
-		fmt.Fprintln(stderr, "usage: wasmstrip LINKED.wasm SMALL.wasm")
+	flags := flag.NewFlagSet("wasmstrip", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprintln(stderr, "usage: wasmstrip [-guest] LINKED.wasm SMALL.wasm")
+		flags.PrintDefaults()
+	}
+	guest := flags.Bool("guest", false, "fail if a function is missing that is replaced in the module of wasm/guest")
+	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	warning, err := strip.File(args[0], args[1], strip.GuestFunctions...)
+	if flags.NArg() != 2 {
+		flags.Usage()
+		return 2
+	}
+	var required []string
+	if *guest {
+		required = strip.GuestFunctions
+	}
+	warning, err := strip.File(flags.Arg(0), flags.Arg(1), required...)
 	if err != nil {
 		fmt.Fprintln(stderr, "wasmstrip:", err)
 		return 1

@@ -32,5 +32,6 @@ func TestFileThatIsNoModuleStopsTheBuild(t *testing.T) {
 	require.Equal(t, 1, run([]string{from, from}, &stderr))
 	require.Contains(t, stderr.String(), "linked.wasm: not a WebAssembly module of version 1")
 	require.Equal(t, 2, run(nil, &stderr))
+	require.Equal(t, 2, run([]string{"-gest", from, from}, &stderr))
 	require.Contains(t, stderr.String(), "usage: ")
 }
