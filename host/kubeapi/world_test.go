@@ -260,4 +260,9 @@ func (w *watching) ends() {
 	}
 }
 
-func (w *watching) close() { w.response.Body.Close() }
+// close closes the response. Since Go 1.27, net/http reads for up to 50 ms what is left of
+// it, and closes the connection then. The time is that of synctest.
+func (w *watching) close() {
+	w.response.Body.Close()
+	time.Sleep(100 * time.Millisecond)
+}
