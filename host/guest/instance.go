@@ -49,11 +49,15 @@ type Instance struct {
 // instanceKey is where a call's context has its *Instance.
 type instanceKey struct{}
 
+// gogc is the GOGC of the Go runtime in the module. The memory of a module never shrinks,
+// so the default of 100 would keep twice the live heap for ever.
+const gogc = "40"
+
 // NewInstance starts an instance; Open makes it usable.
 func (m *Module) NewInstance(ctx context.Context) (*Instance, error) {
 	i := &Instance{}
 	i.ctx = context.WithValue(context.Background(), instanceKey{}, i)
-	config := wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize").WithStderr(&i.lastGasp)
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize").WithStderr(&i.lastGasp).WithEnv("GOGC", gogc)
 	module, err := m.runtime.InstantiateModule(ctx, m.compiled, config)
 	if err != nil {
 		return nil, fmt.Errorf("guest: module does not start: %w%s", err, i.lastGasp.suffix())

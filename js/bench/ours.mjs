@@ -22,6 +22,7 @@ export class Ours {
   frames = {};
 
   #deaf = false;
+  #patched = false;
   #fetches = [];
 
   /** A deaf one does not read what comes out. */
@@ -42,6 +43,7 @@ export class Ours {
 
   /** One message as it came from the connector. */
   receive(data) {
+    this.#grant();
     this.send({ type: "StreamData", stream, data });
   }
 
@@ -71,7 +73,19 @@ export class Ours {
 
   /** Bytes of a stream, which are copied once. */
   pass(stream, data) {
+    if (this.#patched) {
+      this.#grant();
+      const frames = this.#writer.take();
+      this.#step((guest) => guest.step(frames));
+    }
     this.#step((guest) => guest.stepData(stream, data));
+  }
+
+  /** Asks for the next patch of the view, as a page does with each frame that it draws. */
+  #grant() {
+    if (!this.#patched) return;
+    this.#patched = false;
+    writeCommand(this.#writer, { type: "GrantView", view: 1 });
   }
 
   #step(act) {
@@ -86,6 +100,7 @@ export class Ours {
 
   #read(output) {
     this.frames[output.type] = (this.frames[output.type] ?? 0) + 1;
+    if (output.type === "ViewPatch") this.#patched = true;
     if (output.type === "Fetch") this.#fetches.push(output);
     if (output.type === "CollectionState") {
       this.live = output.state === "live";
