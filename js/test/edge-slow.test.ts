@@ -1,16 +1,24 @@
-// Readers that stop reading, in workerd, which does not tell what a socket still
+// Readers that stop reading, in workerd, which does not report what a socket still
 // has to send.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { describe, test } from "node:test";
 import type { WebSocket } from "ws";
-import { caughtUp, everything, hello, rawReader, relists, setup, subscribe, until } from "./edge-fixture.js";
+import { caughtUp, everything, hello, rawReader, relists, setup, subscribe, until, type Setup } from "./edge-fixture.js";
 import { packaged } from "./paths.js";
 import { split, Writer } from "../src/wire/codec.js";
 
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
 const options = { skip };
+
+/** Puts objects, at most ten ahead of the reader that reads, so that a slow machine does not make that one slow too. */
+async function put(s: Setup, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    s.connector.put(`default/web-${i % 30}`, "web", `phase-${i}`);
+    if (i % 10 === 9) await caughtUp(s);
+  }
+}
 
 describe("a reader that stops reading", { concurrency: 3 }, () => {
   test("is sent away, disturbs nobody, and goes on where it stopped", options, async (t) => {
@@ -24,10 +32,9 @@ describe("a reader that stops reading", { concurrency: 3 }, () => {
     pods.subscribe(() => pods.status.error && reasons.add(pods.status.error.message));
     sockets[0]!.pause();
     s.connector.padding = "x".repeat(100_000);
-    for (let i = 0; i < 60; i++) s.connector.put(`default/web-${i % 30}`, "web", `phase-${i}`);
-    await caughtUp(s);
-    await s.edge.until(`${object}/status`, ({ counters }) => counters.readersTooSlow === 1);
-    assert.equal((await s.edge.get(`${object}/status`)).body.readers, 1);
+    await put(s, 60);
+    const status = await s.edge.until(`${object}/status`, ({ counters }) => counters.readersTooSlow > 0);
+    assert.deepEqual([status.counters.readersTooSlow, status.readers], [1, 1]);
     sockets[0]!.resume();
     await until(pods, ({ resourceVersion, state }) => state === "live" && resourceVersion === String(s.connector.rv));
     assert.match([...reasons].join(), /took nothing for 5 s/);
@@ -54,9 +61,9 @@ describe("a reader that stops reading", { concurrency: 3 }, () => {
     await begun;
     slow.pause();
     s.connector.padding = "x".repeat(100_000);
-    for (let i = 0; i < 200; i++) s.connector.put(`default/web-${i % 30}`, "web", `phase-${i}`);
-    await caughtUp(s);
-    await s.edge.until(`${object}/status`, ({ counters }) => counters.readersTooSlow === 1);
+    await put(s, 200);
+    const { counters } = await s.edge.until(`${object}/status`, ({ counters }) => counters.readersTooSlow > 0);
+    assert.equal(counters.readersTooSlow, 1);
     slow.resume();
     assert.match(await closed, /^1013 429 TooManyRequests: this reader took nothing/);
     assert.ok(bytes > 15 << 20 && bytes < 17 << 20, `${bytes} bytes of 20 million`);
@@ -71,8 +78,7 @@ describe("a reader that stops reading", { concurrency: 3 }, () => {
     hello(w);
     subscribe(w, { id: 1, credit: 8_000 });
     slow.send(w.take());
-    for (let i = 0; i < 200; i++) s.connector.put(`default/web-${i % 30}`, "web", `phase-${i}`);
-    await caughtUp(s);
+    await put(s, 200);
     const stalled = Date.now();
     assert.match(await closed, /^1013 429 TooManyRequests: this reader took nothing for 20 s/);
     const { body } = await s.edge.get(`${object}/status`);

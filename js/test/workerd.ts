@@ -17,7 +17,9 @@ export interface Workerd {
 
 /** Starts workerd on a configuration. */
 export async function serveWorkerd(config: string, ...flags: string[]): Promise<Workerd> {
-  const child = spawn(binary, ["serve", config, "--control-fd=3", ...flags], { stdio: ["ignore", "inherit", "pipe", "pipe"] });
+  const child = spawn(binary, ["serve", config, "--control-fd=3", ...flags], { stdio: ["ignore", "pipe", "pipe", "pipe"] });
+  // Not inherited: the test runner waits until every process has closed its standard output.
+  child.stdout!.pipe(process.stdout);
   let complaint = "";
   child.stderr!.on("data", (chunk) => (complaint += chunk));
   const gone = once(child, "close");

@@ -104,11 +104,14 @@ func (f *flakes) repeat(ctx context.Context, u unit, count int) error {
 	return nil
 }
 
-// once runs a unit and returns the failures.
+// once runs a unit and returns the failures, or none if ctx has ended.
 func (f *flakes) once(ctx context.Context, u unit) []result {
 	var results []result
 	var messages strings.Builder
 	err := u.run(ctx, &messages, func(r result) { results = append(results, r) })
+	if ctx.Err() != nil {
+		return nil
+	}
 	for _, r := range results {
 		f.tests[testID{u.name, r.test}] += 0 // it ran
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -150,7 +151,7 @@ test("skipped", { skip: "a reason" }, () => {});
 	f, out := newFlakes(t)
 	u := goUnit("example.com/flaky", dir, filepath.Join(dir, "flaky.test"))
 	require.NoError(t, f.repeat(t.Context(), u, 4))
-	node := nodeUnit(filepath.Join(dir, "flaky.test.mjs"), "./reporter.mjs")
+	node := nodeUnit(filepath.Join(dir, "flaky.test.mjs"), "./reporter.mjs", time.Hour)
 	require.NoError(t, f.repeat(t.Context(), node, 4))
 	require.Equal(t, 1, f.summary(false))
 	lines := lastLines(out, 3)
@@ -163,6 +164,51 @@ test("skipped", { skip: "a reason" }, () => {});
 	text, err = os.ReadFile(f.path(testID{node.name, "every other > part"}))
 	require.NoError(t, err)
 	require.Contains(t, string(text), "an even run")
+}
+
+// TestFileThatHangsEndsWithItsProcesses gives a file a process that has its standard
+// output, for which Node waits, and a connection, which closes when the process ends.
+func TestFileThatHangsEndsWithItsProcesses(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	hangs := filepath.Join(t.TempDir(), "hangs.test.mjs")
+	require.NoError(t, os.WriteFile(hangs, fmt.Appendf(nil, `import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { test } from "node:test";
+test("good", () => {});
+test("group", async (t) => {
+  await t.test("hangs", async () => {
+    const ready = createServer().listen(0);
+    await once(ready, "listening");
+    const code = `+"`"+`const { connect } = require("node:net"); connect(%d, "127.0.0.1", () => connect(${ready.address().port}))`+"`"+`;
+    spawn(process.execPath, ["-e", code], { stdio: "inherit" });
+    await once(ready, "connection");
+    console.log("the process is connected");
+    await new Promise(() => {});
+  });
+});
+`, listener.Addr().(*net.TCPAddr).Port), 0o600))
+
+	var results []result
+	for limit := 4 * time.Second; ; limit *= 2 { // a slow machine needs more until the test hangs
+		results = nil
+		err = nodeUnit(hangs, "./reporter.mjs", limit).run(t.Context(), io.Discard, func(r result) { results = append(results, r) })
+		require.ErrorContains(t, err, "hangs.test.mjs did not end within "+limit.String())
+		if strings.Contains(results[len(results)-1].output, "the process is connected") {
+			break
+		}
+	}
+	require.Len(t, results, 4)
+	for i, want := range []result{{test: "good"}, {test: "group", outcome: failed}, {test: "hangs", outcome: failed}, {outcome: failed}} {
+		require.Equal(t, []any{want.test, want.outcome}, []any{results[i].test, results[i].outcome})
+	}
+	conn, err := listener.Accept()
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = conn.Read(make([]byte, 1))
+	require.Error(t, err)
 }
 
 // TestInterruptLeavesNoProcess interrupts the program while a test hangs. The test has a

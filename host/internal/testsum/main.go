@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -28,26 +29,30 @@ func main() {
 	load := flag.Int("load", 2, "with -flakes: how many busy processes to run beside the tests")
 	busy := flag.Bool("busy", false, "keep one processor busy until standard input ends")
 	flag.Parse()
+	ctx := context.Background()
+	if !*busy {
+		ctx = interrupt.Context()
+	}
 	switch {
 	case *busy:
 		keepBusy(os.Stdin)
 	case *flaky:
-		os.Exit(findFlakes(interrupt.Context(), *count, *load, flag.Args()))
+		os.Exit(findFlakes(ctx, *count, *load, flag.Args()))
 	case *against:
-		os.Exit(runSuites(true, conformance()))
+		os.Exit(runSuites(ctx, true, conformance()))
 	default:
 		lanes, err := suites()
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		os.Exit(runSuites(false, lanes...))
+		os.Exit(runSuites(ctx, false, lanes...))
 	}
 }
 
 // runSuites runs the suites of each lane one after the other, and the lanes beside each
 // other. It returns the exit code.
-func runSuites(eachSuite bool, lanes ...[]suite) int {
+func runSuites(ctx context.Context, eachSuite bool, lanes ...[]suite) int {
 	var total tally
 	var lines []string
 	var durations slowest
@@ -57,7 +62,7 @@ func runSuites(eachSuite bool, lanes ...[]suite) int {
 	for _, lane := range lanes {
 		running.Go(func() {
 			for _, s := range lane {
-				t, units := run(out, s)
+				t, units := run(ctx, out, s)
 				mu.Lock()
 				lines = append(lines, s.name+": "+t.String())
 				total.add(t)
@@ -71,34 +76,49 @@ func runSuites(eachSuite bool, lanes ...[]suite) int {
 	if eachSuite {
 		fmt.Println(strings.Join(lines, "\n"))
 	}
+	if ctx.Err() != nil {
+		fmt.Println("interrupted: the figures are incomplete")
+	}
 	fmt.Println(total)
-	if total.failed > 0 {
+	if total.failed > 0 || ctx.Err() != nil {
 		return 1
 	}
 	return 0
 }
 
-// run runs one suite. A command that fails without a failed test, such as one
-// that does not compile, counts as one failure.
-func run(out io.Writer, s suite) (t tally, durations slowest) {
-	fmt.Fprintf(out, "== %s: %s\n", s.name, shorten(strings.Join(s.command, " ")))
+// run runs one suite. A unit that fails without a failed test, such as one that does not
+// compile, counts as one failure.
+func run(ctx context.Context, out io.Writer, s suite) (t tally, durations slowest) {
 	start := time.Now()
-	err := pipe(context.Background(), exec.Command(s.command[0], s.command[1:]...), out, s.read, func(r result) {
-		t.count(r)
-		r.print(out)
-		if r.test == "" && !r.cached {
-			durations.add(r.unit+s.suffix, r.seconds)
+	for _, u := range s.units {
+		if ctx.Err() != nil {
+			break
 		}
-	})
-	if err == nil && t.passed+t.failed == 0 {
-		err = fmt.Errorf("no test was run")
-	}
-	if err != nil && t.failed == 0 {
-		fmt.Fprintf(out, "%s: %v\n", s.name, err)
-		t.failed++
+		if len(s.units) == 1 {
+			fmt.Fprintf(out, "== %s: %s\n", s.name, shorten(u.name))
+		}
+		t.add(runUnit(ctx, out, u, func(r result) { durations.add(r.unit+s.suffix, r.seconds) }))
 	}
 	fmt.Fprintf(out, "   %s: %s in %s\n", s.name, t, time.Since(start).Round(time.Second))
 	return t, durations
+}
+
+func runUnit(ctx context.Context, out io.Writer, u unit, ended func(result)) (t tally) {
+	err := u.run(ctx, out, func(r result) {
+		t.count(r)
+		r.print(out)
+		if r.test == "" && !r.cached {
+			ended(r)
+		}
+	})
+	if err == nil && t == (tally{}) {
+		err = fmt.Errorf("no test was run")
+	}
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && (t.failed == 0 || !exited) {
+		fmt.Fprintf(out, "%s: %v\n", shorten(u.name), err)
+		t.failed = max(1, t.failed)
+	}
+	return t
 }
 
 // shorten cuts a command line that lists packages or files to the length of a line.

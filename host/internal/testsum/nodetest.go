@@ -6,28 +6,31 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 )
 
 // nodeEvent is a line of reporter.mjs.
 type nodeEvent struct {
-	Action, File, Test, Output string
-	Seconds                    float64
+	Action, File, ID, Test, Output string
+	Seconds                        float64
 }
 
 // readNode reads what reporter.mjs prints.
 func readNode(out io.Reader, messages io.Writer, each func(result)) error {
-	printed := map[string]*strings.Builder{} // by file
+	n := nodeReader{each: each, files: map[string]*nodeFile{}}
 	for lines := bufio.NewReader(out); ; {
 		line, err := lines.ReadString('\n')
 		var e nodeEvent
 		switch {
 		case err == nil && json.Unmarshal([]byte(line), &e) == nil:
-			e.read(printed, each)
+			n.event(e)
 		case line != "": // a message of Node
 			fmt.Fprint(messages, line)
 		}
 		if errors.Is(err, io.EOF) {
+			n.cutOff()
 			return nil
 		}
 		if err != nil {
@@ -36,23 +39,62 @@ func readNode(out io.Reader, messages io.Writer, each func(result)) error {
 	}
 }
 
-func (e nodeEvent) read(printed map[string]*strings.Builder, each func(result)) {
-	if printed[e.File] == nil {
-		printed[e.File] = &strings.Builder{}
+type nodeReader struct {
+	each  func(result)
+	files map[string]*nodeFile
+}
+
+// nodeFile is a file whose tests have not all ended.
+type nodeFile struct {
+	printed strings.Builder
+	running map[string]string // names by ID
+}
+
+func (n *nodeReader) event(e nodeEvent) {
+	f := n.files[e.File]
+	if f == nil {
+		f = &nodeFile{running: map[string]string{}}
+		n.files[e.File] = f
 	}
 	r := result{unit: e.File, test: e.Test, seconds: e.Seconds, output: e.Output}
 	switch e.Action {
+	case "run":
+		f.running[e.ID] = e.Test
+		return
+	case "end":
+		delete(f.running, e.ID)
+		return
 	case "pass":
 	case "skip":
 		r.outcome = skipped
 	case "fail":
 		r.outcome = failed
-		if e.Test == "" {
-			r.output = printed[e.File].String()
-		}
 	default:
-		printed[e.File].WriteString(e.Output)
+		f.printed.WriteString(e.Output)
 		return
 	}
-	each(r)
+	if e.Test == "" {
+		if r.outcome == failed {
+			n.unfinished(e.File)
+			r.output = f.printed.String()
+		}
+		delete(n.files, e.File)
+	}
+	n.each(r)
+}
+
+// unfinished reports the tests of a file that were running when it ended: it timed out
+// or crashed.
+func (n *nodeReader) unfinished(file string) {
+	for _, test := range slices.Sorted(maps.Values(n.files[file].running)) {
+		n.each(result{unit: file, test: test, outcome: failed, output: "    the file ended before this test\n"})
+	}
+}
+
+// cutOff reports the files that had not ended when Node did.
+func (n *nodeReader) cutOff() {
+	for _, file := range slices.Sorted(maps.Keys(n.files)) {
+		n.unfinished(file)
+		n.each(result{unit: file, outcome: failed, output: n.files[file].printed.String()})
+	}
 }

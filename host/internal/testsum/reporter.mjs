@@ -14,6 +14,8 @@ export default async function* report(source) {
 const isFile = (data) => data.nesting === 0 && data.file !== undefined && resolve(data.name) === resolve(data.file);
 
 const lines = {
+  // These two come at once; the others come in the order of the file.
+  "test:dequeue": (data) => (isFile(data) ? undefined : { action: "run", id: id(data), test: data.name }),
   "test:start"(data, names) {
     names.set(data.file, [...(names.get(data.file) ?? []).slice(0, data.nesting), data.name]);
   },
@@ -29,12 +31,14 @@ const lines = {
     return { action: "fail", ...test(data, names), output };
   },
   "test:complete"(data) {
-    if (!isFile(data)) return undefined;
+    if (!isFile(data)) return { action: "end", id: id(data) };
     return { action: data.details.passed ? "pass" : "fail", seconds: data.details.duration_ms / 1000 };
   },
   "test:stdout": (data) => ({ action: "output", output: data.message }),
   "test:stderr": (data) => ({ action: "output", output: data.message }),
 };
+
+const id = ({ line, column, name }) => `${line}:${column} ${name}`;
 
 function test(data, names) {
   const open = isFile(data) ? ["(the file)"] : [...(names.get(data.file) ?? []).slice(0, data.nesting), data.name];

@@ -45,8 +45,16 @@ func TestReadNode(t *testing.T) {
 {"file":"a.mjs","action":"pass","test":"one","seconds":1.5,"output":""}
 {"file":"a.mjs","action":"fail","test":"two > part","seconds":0,"output":"    Error\n"}
 {"file":"a.mjs","action":"fail","seconds":2}
+{"file":"b.mjs","action":"run","id":"1","test":"one"}
+{"file":"b.mjs","action":"end","id":"1"}
 {"file":"b.mjs","action":"pass","seconds":3}
 a message of Node
+{"file":"c.mjs","action":"run","id":"1","test":"crashes"}
+{"file":"c.mjs","action":"output","output":"no memory\n"}
+{"file":"c.mjs","action":"fail","seconds":1}
+{"file":"d.mjs","action":"run","id":"1","test":"ends"}
+{"file":"d.mjs","action":"run","id":"2","test":"hangs"}
+{"file":"d.mjs","action":"end","id":"1"}
 `)
 	require.Equal(t, "a message of Node\n", messages)
 	require.Equal(t, []result{
@@ -54,6 +62,10 @@ a message of Node
 		{unit: "a.mjs", test: "two > part", outcome: failed, output: "    Error\n"},
 		{unit: "a.mjs", outcome: failed, seconds: 2, output: "printed\n"},
 		{unit: "b.mjs", seconds: 3},
+		{unit: "c.mjs", test: "crashes", outcome: failed, output: "    the file ended before this test\n"},
+		{unit: "c.mjs", outcome: failed, seconds: 1, output: "no memory\n"},
+		{unit: "d.mjs", test: "hangs", outcome: failed, output: "    the file ended before this test\n"},
+		{unit: "d.mjs", outcome: failed},
 	}, results)
 }
 

@@ -1,27 +1,25 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// suite is a command that prints results.
+// suite is a series of units. That of Go has one, the command for all packages.
 type suite struct {
-	name    string
-	command []string
-	read    reader
-	suffix  string // tells its packages from those of another suite among the slowest
+	name   string
+	units  []unit
+	suffix string // distinguishes its packages from those of another suite among the slowest
 }
 
 // reporter makes Node's test runner print what readNode reads.
 const reporter = "./host/internal/testsum/reporter.mjs"
-
-// nodeTimeout ends a test or a test file that hangs, in milliseconds. Node has no limit by default.
-const nodeTimeout = "600000"
 
 // conformance returns the suites of host/conformance. They take turns, because the
 // packages there start servers and use the whole machine.
@@ -33,7 +31,7 @@ func conformance() []suite {
 	const tokenForOthers = "^TestLists$/^ListFromCacheSnapshot/^List$/test_List_with_filter_returning_(two_items,_more_pages_possible|only_one_item,_ensure_only_a_single_page_returned)"
 
 	test := func(name, module string, args ...string) suite {
-		return suite{name: name, command: slices.Concat([]string{"go", "-C", module, "test", "-json", "-timeout", "30m"}, args), read: readGo}
+		return suite{name: name, units: goTest(slices.Concat([]string{"-C", module, "test", "-json", "-timeout", "30m"}, args)...)}
 	}
 	const module = "host/conformance"
 	return []suite{
@@ -64,18 +62,35 @@ func suites() ([][]suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	node := []string{"node", "--test", "--test-reporter=" + reporter, "--test-concurrency=1", "--test-timeout=" + nodeTimeout}
 	return [][]suite{
 		{
-			{name: "Go", command: slices.Concat([]string{"go", "test", "-json"}, plain), read: readGo},
-			{name: "Go, race detector", command: slices.Concat([]string{"go", "test", "-json", "-race"}, raced), read: readGo, suffix: " (race)"},
+			{name: "Go", units: goTest(slices.Concat([]string{"test", "-json"}, plain)...)},
+			{name: "Go, race detector", units: goTest(slices.Concat([]string{"test", "-json", "-race"}, raced)...), suffix: " (race)"},
 			// The other packages of that module take minutes to build.
-			{name: "selectors against Kubernetes", command: []string{"go", "-C", "host/conformance", "test", "-json", "./selectors"}, read: readGo},
-			{name: "the release program", command: []string{"go", "-C", "host/internal/release", "test", "-json", "."}, read: readGo},
+			{name: "selectors against Kubernetes", units: goTest("-C", "host/conformance", "test", "-json", "./selectors")},
+			{name: "the release program", units: goTest("-C", "host/internal/release", "test", "-json", ".")},
 		},
-		{{name: "the npm package in Node, Chromium and workerd", command: slices.Concat(node, npm), read: readNode}},
-		{{name: "the examples", command: slices.Concat(node, examples), read: readNode}},
+		{{name: "the npm package in Node, Chromium and workerd", units: nodeUnits(npm)}},
+		{{name: "the examples", units: nodeUnits(examples)}},
 	}, nil
+}
+
+// goTest returns the unit that is a run of the go command.
+func goTest(args ...string) []unit {
+	return []unit{{
+		name: strings.Join(append([]string{"go"}, args...), " "),
+		run: func(ctx context.Context, messages io.Writer, each func(result)) error {
+			return pipe(ctx, command(ctx, "go", args...), messages, readGo, each)
+		},
+	}}
+}
+
+func nodeUnits(files []string) []unit {
+	var units []unit
+	for _, file := range files {
+		units = append(units, nodeUnit(file, reporter, nodeTimeout))
+	}
+	return units
 }
 
 // packagesExcept returns the import paths of the module's packages without those in except.

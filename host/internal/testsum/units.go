@@ -9,10 +9,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
-// timeout ends a package that hangs; go test has the same default for a quiet machine.
+// timeout ends a package that hangs, for a machine that is busy; go test has 10 minutes.
 const timeout = "20m"
+
+// nodeTimeout ends a file of Node's that hangs. A file takes two minutes at most on a
+// quiet machine.
+const nodeTimeout = 10 * time.Minute
 
 // findUnits returns the units that patterns name: files of Node's by their paths, and Go
 // packages. Without a pattern these are all files and all packages.
@@ -41,7 +46,7 @@ func findUnits(ctx context.Context, scratch string, patterns []string) ([]unit, 
 		units = found
 	}
 	for _, file := range files {
-		units = append(units, nodeUnit(file, reporter))
+		units = append(units, nodeUnit(file, reporter, nodeTimeout))
 	}
 	if len(units) == 0 {
 		return nil, fmt.Errorf("%s: no package or file has tests", strings.Join(patterns, " "))
@@ -91,9 +96,17 @@ func goUnit(name, dir, binary string) unit {
 	}}
 }
 
-// nodeUnit runs a file of Node's.
-func nodeUnit(file, reporter string) unit {
+// nodeUnit runs a file of Node's, and ends it and all its processes after a limit.
+// Node's own limit ends the file alone, and Node then waits for as long as a process
+// that the file started holds its standard output.
+func nodeUnit(file, reporter string, limit time.Duration) unit {
 	return unit{file, func(ctx context.Context, messages io.Writer, each func(result)) error {
-		return pipe(ctx, command(ctx, "node", "--test", "--test-reporter="+reporter, "--test-timeout="+nodeTimeout, file), messages, readNode, each)
+		limited, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		err := pipe(limited, command(limited, "node", "--test", "--test-reporter="+reporter, file), messages, readNode, each)
+		if limited.Err() != nil && ctx.Err() == nil {
+			return fmt.Errorf("%s did not end within %s", file, limit)
+		}
+		return err
 	}}
 }
