@@ -143,8 +143,8 @@ func churn(t *testing.T) (writes int) {
 	for ; time.Since(begun) < length; writes++ {
 		if !restarted && time.Since(begun) > length/2 {
 			restarted = true
-			shared.stop()
-			require.NoError(t, shared.launch())
+			shared.Stop()
+			require.NoError(t, shared.Launch())
 		}
 		resource := []api.Resource{pods, configMaps}[random.IntN(2)]
 		key := api.Key(fmt.Sprintf("churn-%d/object-%d", random.IntN(3), random.IntN(40)))

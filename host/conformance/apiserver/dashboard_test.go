@@ -46,8 +46,8 @@ func TestTheDashboardShowsARealCluster(t *testing.T) {
 		`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-8","namespace":"shop","labels":{"app":"web"}},"status":{"phase":"Running"}}`))
 	shows(`watchglassDashboard.snapshot.rows.some((r) => r.key === "shop/web-8" && JSON.stringify(r).includes("Running"))`)
 
-	shared.stop()
-	require.NoError(t, shared.launch())
+	shared.Stop()
+	require.NoError(t, shared.Launch())
 	shared.must(t, http.MethodPost, "/api/v1/namespaces/shop/pods", fmt.Sprintf(podManifest, "after"))
 	shows(`document.querySelector("[data-total]")?.dataset.total === "30"`)
 	shows(`document.getElementById("pill").dataset.state === "live"`)

@@ -124,8 +124,8 @@ func TestDirectModeHasWhatTheServerHas(t *testing.T) {
 	assert.Equal(t, 1, h.Relists)
 	assert.Equal(t, "ConfigMap", h.Kind)
 
-	shared.stop()
-	require.NoError(t, shared.launch())
+	shared.Stop()
+	require.NoError(t, shared.Launch())
 	put("a", "after-the-restart")
 	h = d.converged()
 	// A server that restarts begins its history anew. What it writes while it starts

@@ -1,9 +1,9 @@
-// Package apiserver holds the connector to a real kube-apiserver, on an embedded
-// etcd, with RBAC: what its source hands over, what its readers see, and whom it
-// lets see it. Clients of client-go read from the module behind it, while the
-// server changes and restarts; in the end each client's store must be what the
-// server has, object by object. That lasts longer with WATCHGLASS_CHURN=2m.
+// Package apiserver tests the connector against a real kube-apiserver with RBAC, on an
+// embedded etcd: the output of its source, the data that its readers get, and its
+// authorization. Clients of client-go read from the module while the server changes and
+// restarts. At the end, the store of each client must equal the state of the server,
+// object by object. WATCHGLASS_CHURN=2m makes that test last longer.
 //
-// There is nothing here but tests; make conformance builds the server for them,
-// which takes minutes the first time.
+// The package contains only tests. make conformance builds the server for them, which
+// takes minutes the first time.
 package apiserver

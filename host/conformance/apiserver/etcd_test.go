@@ -106,7 +106,7 @@ func fill(t *testing.T) {
 // word about where what lies.
 func TestTheEtcdOfAServerIsReadAsItIs(t *testing.T) {
 	fill(t)
-	src, err := etcd.New(shared.etcd.Client(), etcd.Config{Logger: slog.New(slog.DiscardHandler)})
+	src, err := etcd.New(shared.Etcd.Client(), etcd.Config{Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	for _, s := range catalog.All() {
 		var sink listSink

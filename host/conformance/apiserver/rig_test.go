@@ -1,23 +1,14 @@
 package apiserver
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -25,28 +16,21 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/host/embedetcd"
+	"github.com/watchglass/watchglass/host/conformance/internal/kubeapiserver"
 )
-
-// binary is the server under test, see the Makefile.
-const binary = "../kubernetes/bin/kube-apiserver-v1.36.3"
 
 // The users of the server, by token.
 const (
-	admin = "admin-token" // of system:masters
+	admin = kubeapiserver.Admin
 	ann   = "ann-token"
 	ben   = "ben-token"
 )
 
-// server is one kube-apiserver on an etcd of its own. The package shares one:
-// it takes seconds to start.
+// server is a kube-apiserver with the versions of its deletions. The tests share one,
+// because it takes seconds to start.
 type server struct {
-	dir  string
-	etcd *embedetcd.Server
-	port int
-	cmd  *exec.Cmd
-	log  *os.File
-	http *http.Client
+	*kubeapiserver.Server
+	http *http.Client // as the administrator
 	seen *deletions
 }
 
@@ -68,142 +52,49 @@ func run(m *testing.M) int {
 }
 
 func start() (*server, error) {
-	if _, err := os.Stat(binary); err != nil {
-		return nil, fmt.Errorf("%s is missing: run make conformance, which builds it", binary)
-	}
-	dir, err := os.MkdirTemp("", "apiserver")
+	base, err := kubeapiserver.Start(kubeapiserver.Config{
+		Users: ann + ",ann,ann,\n" + ben + ",ben,ben,\n",
+		Flags: []string{"--storage-media-type=application/json", "--disable-admission-plugins=ServiceAccount,NamespaceLifecycle"},
+	})
 	if err != nil {
 		return nil, err
 	}
-	s := &server{dir: dir}
-	if s.etcd, err = embedetcd.Start(embedetcd.Config{UnsafeNoFsync: true}); err != nil {
-		return nil, err
-	}
-	s.seen = watchDeletions(s.etcd.Client())
-	if s.port, err = freePort(); err != nil {
-		return nil, err
-	}
-	if err := s.writeFiles(); err != nil {
-		return nil, err
-	}
-	if s.log, err = os.Create(s.path("log")); err != nil {
-		return nil, err
-	}
+	s := &server{Server: base, seen: watchDeletions(base.Etcd.Client())}
 	if s.http, err = rest.HTTPClientFor(s.config(admin)); err != nil {
+		s.close()
 		return nil, err
 	}
-	return s, s.launch()
+	return s, nil
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
-}
-
-func (s *server) path(name string) string { return filepath.Join(s.dir, name) }
-
-func (s *server) writeFiles() error {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		return err
-	}
-	block := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
-	tokens := admin + ",admin,1,\"system:masters\"\n" + ann + ",ann,2,\n" + ben + ",ben,3,\n"
-	for name, content := range map[string][]byte{"key": block, "tokens": []byte(tokens)} {
-		if err := os.WriteFile(s.path(name), content, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// launch starts the process and waits until it is ready. It can be called again
-// after stop.
-func (s *server) launch() error {
-	s.cmd = exec.Command(binary,
-		"--etcd-servers="+s.etcd.Endpoints()[0], "--etcd-prefix=/registry", "--storage-media-type=application/json",
-		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", fmt.Sprint("--secure-port=", s.port),
-		"--cert-dir="+s.path("certs"), "--token-auth-file="+s.path("tokens"), "--authorization-mode=RBAC",
-		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+s.path("key"),
-		"--service-account-signing-key-file="+s.path("key"), "--service-cluster-ip-range=10.0.0.0/24",
-		"--disable-admission-plugins=ServiceAccount,NamespaceLifecycle", "--endpoint-reconciler-type=none",
-		"--etcd-compaction-interval=0")
-	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
-	if err := s.cmd.Start(); err != nil {
-		return err
-	}
-	deadline := time.Now().Add(2 * time.Minute)
-	for {
-		resp, err := s.http.Get(s.config(admin).Host + "/readyz")
-		if err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return nil
-			}
-		}
-		if time.Now().After(deadline) {
-			log, _ := os.ReadFile(s.path("log"))
-			return fmt.Errorf("kube-apiserver is not ready after two minutes; it says:\n%s", log[max(0, len(log)-4000):])
-		}
-		time.Sleep(50 * time.Millisecond) // polling a process that tells nobody
-	}
-}
-
-func (s *server) stop() {
-	s.cmd.Process.Signal(syscall.SIGKILL)
-	s.cmd.Wait()
-}
-
-// close stops the server before its etcd: the other way round takes minutes.
 func (s *server) close() {
-	s.stop()
+	s.Stop()
 	s.seen.stop()
-	s.etcd.Close()
-	s.log.Close()
-	os.RemoveAll(s.dir)
-}
-
-// config is that of a user. The server signs its own certificate.
-func (s *server) config(token string) *rest.Config {
-	return &rest.Config{
-		Host: fmt.Sprintf("https://127.0.0.1:%d", s.port), BearerToken: token, QPS: -1,
-		TLSClientConfig: rest.TLSClientConfig{Insecure: true},
+	if err := s.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 	}
 }
 
-// kubeconfig writes the file that leads here.
+// config returns the client configuration of a user.
+func (s *server) config(token string) *rest.Config {
+	return &rest.Config{Host: s.URL, BearerToken: token, QPS: -1, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+}
+
+// kubeconfig writes the kubeconfig of a user.
 func (s *server) kubeconfig(t *testing.T, token string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
-	content := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c",
-		"clusters":[{"name":"c","cluster":{"server":"https://127.0.0.1:%d","insecure-skip-tls-verify":true}}],
-		"users":[{"name":"u","user":{"token":%q}}],
-		"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}]}`, s.port, token)
-	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	require.NoError(t, s.WriteKubeconfig(path, token))
 	return path
 }
 
-// request sends JSON and returns the answer's code and body.
+// request sends JSON as the administrator, and returns the status code and the body
+// of the response.
 func (s *server) request(method, path string, body []byte) (int, []byte, error) {
-	req, err := http.NewRequest(method, s.config(admin).Host+path, bytes.NewReader(body))
-	if err != nil {
-		return 0, nil, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := s.http.Do(req)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, answer, err
+	return s.Request(context.Background(), method, s.URL+path, admin, body)
 }
 
-// must is request for what has to succeed.
+// must is like request, and fails the test if the server reports an error.
 func (s *server) must(t *testing.T, method, path, body string) []byte {
 	t.Helper()
 	code, answer, err := s.request(method, path, []byte(body))
@@ -249,8 +140,8 @@ func (s *server) put(resource api.Resource, key api.Key, value []byte) (api.Reso
 	return versionOf(answer)
 }
 
-// delete removes an object and returns the version of its deletion, which the
-// server does not tell: etcd does.
+// delete deletes an object and returns the resource version of the deletion. It comes
+// from etcd, because the server's response does not contain it.
 func (s *server) delete(resource api.Resource, key api.Key) (api.ResourceVersion, error) {
 	known := s.seen.of(resource, key)
 	code, answer, err := s.request(http.MethodDelete, collectionPath(resource, key.Namespace())+"/"+key.Name(), nil)
@@ -263,7 +154,7 @@ func (s *server) delete(resource api.Resource, key api.Key) (api.ResourceVersion
 	return s.seen.after(resource, key, known)
 }
 
-// deletions follows etcd and knows when what was deleted last.
+// deletions watches etcd and records the last deletion of each key.
 type deletions struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -304,12 +195,12 @@ func (d *deletions) after(resource api.Resource, key api.Key, known api.Resource
 		select {
 		case <-changed:
 		case <-timeout:
-			return 0, fmt.Errorf("etcd has not heard of the deletion of %s", key)
+			return 0, fmt.Errorf("the watch of etcd has not received the deletion of %s", key)
 		}
 	}
 }
 
-// names are what is there, for comparing.
+// names returns the names of the objects of a resource.
 func (s *server) names(t *testing.T, resource api.Resource, namespace string) []string {
 	t.Helper()
 	var list struct {

@@ -130,8 +130,8 @@ func TestTheServerRestarts(t *testing.T) {
 	s := w.subscribe(r, "v1/configmaps", "a", "")
 	w.until(r, func() bool { return s.Synced })
 
-	shared.stop()
-	require.NoError(t, shared.launch())
+	shared.Stop()
+	require.NoError(t, shared.Launch())
 	last := w.put("a", "y")
 	w.until(r, func() bool { return s.ResourceVersion >= last })
 	assert.Equal(t, []string{"a/x", "a/y"}, keys(s))

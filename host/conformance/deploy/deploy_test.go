@@ -19,7 +19,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// serviceMonitors is what the chart needs of the Prometheus operator.
+// serviceMonitors is the custom resource definition that the chart needs, of the
+// Prometheus operator.
 const serviceMonitors = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -32,19 +33,19 @@ spec:
     - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
 `
 
-// prepared returns a cluster with the namespaces that the manifests are for.
+// prepared returns a cluster with the namespaces that the manifests refer to.
 func prepared(t *testing.T) *cluster {
 	t.Helper()
 	c := newCluster(t)
 	c.kubectl(t, "", "apply", "--server-side", "-f", examples+"/base/namespace.yaml")
-	c.kubectl(t, "", "create", "serviceaccount", "default", "--namespace=watchglass") // a controller does it elsewhere
+	c.kubectl(t, "", "create", "serviceaccount", "default", "--namespace=watchglass") // clusters with controllers create it
 	c.kubectl(t, "", "create", "namespace", "shop")
 	c.kubectl(t, serviceMonitors, "apply", "-f", "-")
 	c.kubectl(t, "", "wait", "--for=condition=Established", "crd/servicemonitors.monitoring.coreos.com", "--timeout=1m")
 	return c
 }
 
-// manifests are what can be applied, with the arguments of kubectl that do it.
+// manifests returns the arguments of kubectl that apply each variant, by name.
 func manifests(t *testing.T) map[string][]string {
 	t.Helper()
 	all := map[string][]string{"base": {"-k", examples + "/base"}}
@@ -82,7 +83,7 @@ func TestManifestsAreAdmittedUnderRestricted(t *testing.T) {
 	}
 }
 
-// pod is what a Deployment's controller would create.
+// pod returns the pod that the controller of a Deployment would create.
 func pod(t *testing.T, d appsv1.Deployment, change func(*corev1.PodSpec)) string {
 	t.Helper()
 	p := corev1.Pod{ObjectMeta: d.Spec.Template.ObjectMeta, Spec: d.Spec.Template.Spec}
@@ -95,8 +96,8 @@ func pod(t *testing.T, d appsv1.Deployment, change func(*corev1.PodSpec)) string
 	return string(text)
 }
 
-// TestTheNamespaceRefusesOtherPods proves that the cluster enforces what the test above
-// relies on.
+// TestTheNamespaceRefusesOtherPods checks that the cluster enforces the standard that
+// TestManifestsAreAdmittedUnderRestricted relies on.
 func TestTheNamespaceRefusesOtherPods(t *testing.T) {
 	c := prepared(t)
 	c.kubectl(t, "", "apply", "--server-side", "-k", examples+"/base")
@@ -141,24 +142,24 @@ func serving(t *testing.T, c *cluster) string {
 	return ""
 }
 
-// code returns the status that a user gets for a path, once the connector has the first
-// state of the resource or knows that it may not read it.
-func code(t *testing.T, url, token string) int {
+// code returns the status code that a user gets for a URL, after the connector has
+// listed the resource or was refused by kube-apiserver.
+func code(t *testing.T, c *cluster, url, token string) int {
 	t.Helper()
 	var status int
 	require.Eventually(t, func() bool {
 		var err error
-		status, _, err = request(t.Context(), url, token)
+		status, _, err = c.get(t.Context(), url, token)
 		return err == nil && status != http.StatusTooManyRequests
 	}, 2*time.Minute, 100*time.Millisecond, url)
 	return status
 }
 
-// requireUnreadable checks that a user who may read everything does not get what the
-// connector may not read. The connector keeps asking, so the answer is to try again.
-func requireUnreadable(t *testing.T, url string) {
+// requireUnreadable checks that an administrator cannot read a resource that the
+// connector may not read. The connector retries, so the response asks for a retry too.
+func requireUnreadable(t *testing.T, c *cluster, url string) {
 	t.Helper()
-	status, body, err := request(t.Context(), url, admin)
+	status, body, err := c.get(t.Context(), url, admin)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusTooManyRequests, status, body)
 	require.Contains(t, body, "has not been listed yet because the source fails")
@@ -166,7 +167,7 @@ func requireUnreadable(t *testing.T, url string) {
 
 func paths(t *testing.T, c *cluster) []string {
 	t.Helper()
-	versions := map[string]string{"autoscaling": "v2"} // others are at v1
+	versions := map[string]string{"autoscaling": "v2"} // other groups use v1
 	var role rbacv1.ClusterRole
 	require.NoError(t, json.Unmarshal([]byte(c.kubectl(t, "", "get", "clusterrole/watchglass-resources", "-o", "json")), &role))
 	var all []string
@@ -195,15 +196,15 @@ func TestTheBaseServesEveryResourceOfItsRole(t *testing.T) {
 	served := paths(t, c)
 	require.Greater(t, len(served), 20)
 	for _, path := range served {
-		assert.Equal(t, http.StatusOK, code(t, server+path+"?limit=1", admin), path)
+		assert.Equal(t, http.StatusOK, code(t, c, server+path+"?limit=1", admin), path)
 	}
-	requireUnreadable(t, server+"/api/v1/secrets")
-	assert.Equal(t, http.StatusForbidden, code(t, server+"/api/v1/pods", developer), "a user without rights")
-	assert.Equal(t, http.StatusUnauthorized, code(t, server+"/api/v1/pods", "unknown"))
+	requireUnreadable(t, c, server+"/api/v1/secrets")
+	assert.Equal(t, http.StatusForbidden, code(t, c, server+"/api/v1/pods", developer), "a user without rights")
+	assert.Equal(t, http.StatusUnauthorized, code(t, c, server+"/api/v1/pods", "unknown"))
 }
 
-// TestTheServiceAccountHasNoOtherRights compares what kube-apiserver grants with what the
-// roles say, and leaves out what every user has.
+// TestTheServiceAccountHasNoOtherRights compares the rights that kube-apiserver grants
+// with the roles, without the rights that every user has.
 func TestTheServiceAccountHasNoOtherRights(t *testing.T) {
 	c := prepared(t)
 	c.kubectl(t, "", "apply", "--server-side", "-k", examples+"/base")
@@ -239,9 +240,9 @@ func TestOneNamespaceShowsItAlone(t *testing.T) {
 		"/api/v1/namespaces/shop/configmaps":        http.StatusForbidden,
 		"/api/v1/namespaces/shop/secrets":           http.StatusForbidden,
 	} {
-		assert.Equal(t, want, code(t, server+path, developer), path)
+		assert.Equal(t, want, code(t, c, server+path, developer), path)
 	}
-	requireUnreadable(t, server+"/api/v1/nodes")
+	requireUnreadable(t, c, server+"/api/v1/nodes")
 }
 
 func TestAllResourcesIncludeCustomOnes(t *testing.T) {
@@ -249,6 +250,6 @@ func TestAllResourcesIncludeCustomOnes(t *testing.T) {
 	c.kubectl(t, "", "apply", "--server-side", "-k", examples+"/overlays/all-resources")
 	server := serving(t, c)
 	for _, path := range []string{"/apis/monitoring.coreos.com/v1/servicemonitors", "/api/v1/secrets"} {
-		assert.Equal(t, http.StatusOK, code(t, server+path, admin), path)
+		assert.Equal(t, http.StatusOK, code(t, c, server+path, admin), path)
 	}
 }
