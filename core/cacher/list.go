@@ -33,8 +33,9 @@ type ListResult struct {
 	counts bool   // whether Remaining is known
 }
 
-// Cut shortens a page to its first n items, of which the last has the given key.
-// A page has at least one item and may be shorter than its limit (rule P16).
+// Cut truncates a page to its first n items and sets its continue token. The last
+// remaining item has the given key. A page has at least one item and may be shorter
+// than its limit (rule P16).
 func (r *ListResult) Cut(n int, last api.Key) {
 	if r.counts {
 		r.Remaining += uint64(len(r.Items) - n)

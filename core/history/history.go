@@ -120,16 +120,16 @@ func (w *Window) Append(e Event) *Event {
 	return at
 }
 
-// Reserve appends an event of which only the version and time are known. Before
-// a reader reaches it, the window calls resolve, which must call Resolve or return the
-// reason why it cannot.
+// Reserve appends an event with a version and a time, and without contents. Before
+// a reader reaches the event, the window calls resolve, which must call Resolve or
+// return a status that says why it cannot.
 func (w *Window) Reserve(rv api.ResourceVersion, millis int64, resolve func() *api.Status) (position int) {
 	w.Append(Event{ResourceVersion: rv, Millis: millis})
 	w.unresolved, w.resolve = w.end, resolve
 	return w.end - 1
 }
 
-// Resolve completes an announced event. It takes ownership of the reference to
+// Resolve completes a reserved event. It takes ownership of the reference to
 // previous, and releases it if the event has left the window.
 func (w *Window) Resolve(position int, current, previous store.Ref, unchanged api.Cells) {
 	if position < w.start {

@@ -24,8 +24,8 @@ type allowance struct {
 // burst is how much of an allowance is saved up, in seconds.
 const burst = time.Second
 
-// joinAllowance makes a reader use the allowance of its client, of which it must be
-// known who it is. It runs under the lock.
+// joinAllowance makes a reader use the allowance of its client. The caller holds the
+// lock and has identified the client.
 func (r *reader) joinAllowance() {
 	c, name := r.connector, r.clientName()
 	a := c.allowances[name]
@@ -44,9 +44,9 @@ func (r *reader) joinAllowance() {
 	r.allowance, r.allowanceOf = a, name
 }
 
-// leaveAllowance forgets the allowance when it would be full again after the last
-// reader has left: a client that connects again does not get another burst. It runs
-// under the lock.
+// leaveAllowance stops a reader from using the allowance of its client. The allowance
+// outlives the client's last reader until it would be full again, so that reconnecting
+// does not grant another burst. The caller holds the lock.
 func (r *reader) leaveAllowance() {
 	a, name, c := r.allowance, r.allowanceOf, r.connector
 	if a == nil {
@@ -64,9 +64,9 @@ func (r *reader) leaveAllowance() {
 	})
 }
 
-// evaluate grants evaluations to a reader that has used up its own, as far as its
-// client has any left, and otherwise returns how long to wait for them. It runs
-// under the lock.
+// evaluate grants evaluations to a reader that has used up its own. If the allowance of
+// its client is used up too, evaluate returns how long to wait. The caller holds the
+// lock.
 func (r *reader) evaluate() (wait time.Duration) {
 	for r.meter.Exhausted() && r.allowance != nil {
 		if r.grantedAt.IsZero() {

@@ -252,10 +252,10 @@ func (s *sender) wakeAt(due due) {
 // idleMillis is how long send sleeps when the session has no wish of its own.
 const idleMillis = 60 * 60 * 1000
 
-// next appends what to send now to a buffer, and says when there is more. Readers
-// that are sent something long, as a thousand are that come back at once, take
-// turns: whoever else wants the lock waits for one of them and not for all. One whose
-// client has used up its evaluations of selectors is sent nothing until there are more.
+// next appends the bytes to send now to a buffer, and returns when the next ones are
+// due. Readers with long messages take turns, for example when a thousand reconnect at
+// once, so that other users of the lock wait for one of them at most. A reader whose
+// client has used up its selector evaluations waits until more are granted.
 func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	c := r.connector
 	if bulk {

@@ -49,8 +49,8 @@ type Instance struct {
 // instanceKey is where a call's context has its *Instance.
 type instanceKey struct{}
 
-// gogc is the GOGC of the Go runtime in the module. The memory of a module never shrinks,
-// so the default of 100 would keep twice the live heap for ever.
+// gogc is the GOGC of the Go runtime in the module. The memory of a module never shrinks.
+// With the default of 100 it would grow to twice the live heap and stay there.
 const gogc = "40"
 
 // NewInstance starts an instance; Open makes it usable.

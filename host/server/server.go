@@ -30,35 +30,36 @@ const (
 // default.
 type Config struct {
 	Connector *connector.Connector
-	// Logger gets requests and connections at debug. Nil means slog.Default.
+	// Logger receives requests and connections at level debug. Nil means slog.Default.
 	Logger *slog.Logger
-	// AllowOrigins are the origins, "https://dashboard.example.com", whose
-	// pages may connect besides the server's own and those on loopback. A
-	// host may have wildcards for its labels ("https://*.example.com"), and
-	// "*" allows every page there is.
+	// AllowOrigins are the origins whose pages may connect, for example
+	// "https://dashboard.example.com". The server's own origin and those on loopback
+	// are always allowed. A host may have wildcards for labels
+	// ("https://*.example.com"), and "*" allows every origin.
 	AllowOrigins []string
-	// TrustedProxies are addresses of proxies that tell the address of a client in
-	// X-Forwarded-For, for logs and for the limits per address.
+	// TrustedProxies are the addresses of proxies whose X-Forwarded-For header is
+	// used as the client's address, in logs and for the limits per address.
 	TrustedProxies []netip.Prefix
-	// Metrics writes what else /metrics says, in the Prometheus text format.
-	// Nil means nothing.
+	// Metrics appends further metrics to /metrics, in the Prometheus text format.
+	// It may be nil.
 	Metrics func(io.Writer)
-	// Page is what to serve at /. Nil means what was built into the binary.
+	// Page is the file system served at /. Nil means the dashboard built into the
+	// binary.
 	Page fs.FS
-	// HealthOnly serves no readers and no page: health and metrics alone, of a
-	// connector whose readers come another way.
+	// HealthOnly serves health and metrics only, for a connector whose readers do not
+	// connect to this server.
 	HealthOnly bool
-	// Access decides who may get the path /metrics, and with it the resources of
-	// /readyz?verbose, which are about every resource. Nil means everyone, as for
-	// HealthOnly, where nobody has a token.
+	// Access authorizes requests for the path /metrics and for the resources of
+	// /readyz?verbose. Nil allows everyone. HealthOnly ignores it, because the clients
+	// have no tokens.
 	Access access.Policy
-	// Observer receives the decisions of Access. Nil means nobody.
+	// Observer receives the decisions of Access. It may be nil.
 	Observer access.Observer
-	// Private keeps /metrics, and the resources of /readyz?verbose, for the handler
-	// that Server.Private returns.
+	// Private serves /metrics and the resources of /readyz?verbose only from the
+	// handler that Server.Private returns.
 	Private bool
-	// PingInterval is how often a connection is asked for a sign of life. Zero means
-	// the limit of that name.
+	// PingInterval is the time between pings on a connection. Zero means the limit of
+	// that name.
 	PingInterval time.Duration
 }
 

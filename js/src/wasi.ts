@@ -9,8 +9,8 @@ const badDescriptor = 8;
 const notImplemented = 52;
 
 /**
- * The environment of the guest. The memory of a module never shrinks, so Go's default
- * GOGC of 100 would keep twice the live heap for ever.
+ * The environment of the guest. The memory of a module never shrinks. With Go's default
+ * GOGC of 100 it would grow to twice the live heap and stay there.
  */
 const environment = new TextEncoder().encode("GOGC=40\0");
 

@@ -1,48 +1,50 @@
-// Package strip makes a module that Go built smaller and faster, by removing what no
-// run of it needs. It is a build step after the linker:
+// Package strip makes a module built by Go smaller and faster. It removes data that
+// is not used at run time. It is a build step after the linker:
 //
 //	go run ./wasm/strip/cmd/wasmstrip linked.wasm small.wasm
 //
 // The Makefile runs it on the linker's output. Tests and benchmarks that link a module
-// call it too, so that they run what is shipped. It works on any module of Go; of
-// watchglass it knows one function.
+// call it too, so that they run the shipped code. It works on any module built by Go.
+// Only one of the functions that it replaces belongs to watchglass.
 //
-// A third of an empty Go module is data that no run reads. host/PERFORMANCE.md has the
-// figures (P7, P4).
+// A third of an empty Go module is data that is not read at run time.
+// host/PERFORMANCE.md has the figures (P7, P4).
 //
-// Every address stays the same. Four things change, the first two in the data section:
+// All addresses stay the same. Strip makes four changes, the first two in the data
+// section:
 //
-//   - What the runtime reads to print a stack trace is blanked: names of functions,
-//     files and lines, inlining, the layout of arguments. So is what it never reads on
-//     WebAssembly: signal preemption points, and fifteen of sixteen buckets of the
-//     function lookup table. What it reads to grow a stack, to collect garbage, to run
-//     deferred calls and to recover stays.
-//   - Data is cut into segments at long runs of zeros, and not at every run of eight.
-//     Once compressed, the linker's 40,000 segments cost more than the zeros that they
-//     leave out.
-//   - Jumps within a function, each of which restarts a loop to go through a table,
-//     become branches where they lead forward to the same place (jumps.go).
-//   - Two functions, which search bytes and the end of a JSON value, get code with the
-//     vector instructions of WebAssembly, which Go's compiler does not use (vectors.go,
-//     in the notation of code.go).
+//   - It zeroes the data for stack traces: names of functions, files and lines,
+//     inlining, and the layout of arguments. It also zeroes tables that the runtime
+//     does not use on WebAssembly: signal preemption points, and fifteen of sixteen
+//     buckets of the function lookup table. It preserves the data for growing stacks,
+//     collecting garbage, running deferred calls and recovering.
+//   - It splits data into segments at long runs of zeros, and not at every run of
+//     eight. The headers of the linker's 40,000 segments compress worse than the zeros
+//     between them.
+//   - It replaces jumps within a function by branches, if they lead forward to the
+//     same place (jumps.go). Go's linker implements such a jump as a loop that
+//     continues through a jump table.
+//   - It implements two functions with vector instructions, which Go's compiler does
+//     not use: the search for a byte and for the end of a JSON value (vectors.go, in
+//     the notation of code.go).
 //
-// # What is lost
+// # Stack traces
 //
-// A stack trace of Go has neither names nor lines: a fatal error or an unrecovered
-// panic says what happened and not where. The texts of panics are complete. A trace of
-// the engine that runs the module has the numbers of functions (wasm-function[1234]).
-// They are those of the same source linked without -s, a module that has the names.
+// A Go stack trace contains neither names nor lines. A fatal error or an unrecovered
+// panic reports its message and no location. A stack trace of the engine that runs the
+// module contains function numbers (wasm-function[1234]). Linking the same source
+// without -s yields a module with the same numbers and with names.
 //
 // runtime.Callers, runtime.Caller, log.Lshortfile and pprof find nothing. The guest
 // does not use them.
 //
-// # What an engine must have
+// # Engine requirements
 //
-// Vectors of fixed width, which are part of WebAssembly 2.0: Chrome 91, Firefox 89,
-// Safari 16.4, Node 16.4, workerd and wazero have them, on processors of the last
-// fifteen years. Another engine refuses the module as a whole.
+// An engine must support fixed-width vectors, which are part of WebAssembly 2.0.
+// Chrome 91, Firefox 89, Safari 16.4, Node 16.4, workerd and wazero do, on processors
+// of the last fifteen years. Other engines reject the module.
 //
-// # What it knows of Go
+// # Supported releases of Go
 //
 // The layout of the runtime's tables is not an API. tables.go describes it for the
 // releases in layouts, and checks every table and every function's entry against that

@@ -22,10 +22,11 @@ func newInspectCommand() *cobra.Command {
 	var address, output string
 	cmd := &cobra.Command{
 		Use:   "inspect",
-		Short: "Show what a connector watches, for whom, and how current it is",
-		Long: `Inspect asks a connector's admin address (serve --admin, push --admin) what it
-watches: each resource with its objects, version, memory and the time since its
-source was heard of, and each reader with what it follows and how far it was sent.`,
+		Short: "Show a connector's resources and readers, and how current the data is",
+		Long: `Inspect queries a connector's admin address (serve --admin, push --admin). For each
+resource it prints the number of objects, the resource version, the memory, and the
+time since the source last sent something. For each reader it prints the subscriptions
+and the resource version up to which events were sent.`,
 		Example: `  watchglass serve --kubeconfig ~/.kube/config --admin 127.0.0.1:8082
   watchglass inspect --admin 127.0.0.1:8082`,
 		Args: arguments(0, 0),
