@@ -1,16 +1,16 @@
-// What a program without types may get wrong, found before it gets to the
-// engine, where a frame that means nothing ends all that the program has open.
+// Checks of arguments that untyped programs may get wrong. The engine cannot report
+// such errors: it closes everything that the program has open if a frame is invalid.
 import { badRequest } from "./errors.js";
 import type { CollectionOptions, Column, ConnectOptions, ListOptions, Selectors, WatchOptions } from "./types.js";
 import { columnKinds } from "./wire/outputs.js";
 
-/** A number that fits 32 bits, or a 400. */
+/** Returns a number that fits 32 bits. Throws a 400 otherwise. */
 export function uint32(name: string, value: number): number {
   if (Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff) return value;
   throw badRequest(`${name} is ${value}, expected a whole number from 0 to 4294967295`);
 }
 
-/** Throws a 400 unless it is one of some words. */
+/** Throws a 400 unless the value is one of the given words. */
 function checkWord<T extends string>(name: string, value: T, words: readonly T[]): void {
   if (words.includes(value)) return;
   throw badRequest(`${name} is ${JSON.stringify(value)}, expected ${words.map((word) => JSON.stringify(word)).join(" or ")}`);
@@ -29,7 +29,7 @@ export function checkWorker(value: ConnectOptions["worker"]): void {
   if (value === "dedicated" && typeof Worker !== "function") throw badRequest('worker is "dedicated", and this platform has none: leave it out');
 }
 
-/** The columns that a collection is to have, whole, or a 400. */
+/** Returns the chosen columns with their defaults. Throws a 400 for invalid ones. */
 export function columns(chosen: CollectionOptions["columns"] = []): readonly Column[] {
   return chosen.map(({ name, kind, path, priority = 0 }) => {
     if (!(uint32(`priority of column ${name}`, priority) <= 0xff)) throw badRequest(`priority of column ${name} is ${priority}, expected at most 255`);
@@ -38,7 +38,7 @@ export function columns(chosen: CollectionOptions["columns"] = []): readonly Col
   });
 }
 
-/** Selectors as commands have them. */
+/** Returns selectors in the form of commands. */
 export function selection({ namespace = "", labelSelector = "", fieldSelector = "" }: Selectors): Required<Selectors> {
   return { namespace, labelSelector, fieldSelector };
 }

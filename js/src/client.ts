@@ -5,7 +5,7 @@ import { closedError } from "./errors.js";
 import { openObject } from "./object-handle.js";
 import type { Collection, KubeObject, ObjectHandle, ObjectOptions, Watchglass } from "./types.js";
 
-/** What a program holds of an engine that it joined. */
+/** The client side of an engine that the program joined. */
 export class Client implements Watchglass {
   readonly #engine: EngineClient;
 
@@ -51,7 +51,10 @@ export class Client implements Watchglass {
     this.#engine.onClose(act);
   }
 
-  /** Engine-wide IDs are large. Those of this client are shown counted from its own first. */
+  /**
+   * Metrics contain engine-wide IDs, which are large. They are shown relative to this
+   * client's first ID.
+   */
   #ownName(name: string): string {
     return name.replace(/^collection\.(\d+)\./, (whole, digits) => {
       const serial = Number(digits) - this.#engine.baseId;

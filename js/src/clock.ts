@@ -1,8 +1,8 @@
 /**
- * The time that an engine is told: milliseconds since the epoch that never go
- * back. A wall clock that is set back must not put timeouts off, and a
- * monotonic clock that stood still while the machine slept must not hide that
- * the data is old, so each reading goes on by the larger of the two.
+ * The clock of an engine: milliseconds since the epoch that never decrease. A wall clock
+ * that is set back must not delay timeouts, and a monotonic clock that stopped while the
+ * machine slept must not hide stale data. Each reading therefore advances by the larger
+ * difference.
  */
 export class Clock {
   #wall = Date.now();

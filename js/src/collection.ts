@@ -30,14 +30,20 @@ import { WatchIterator } from "./watch.js";
 import { Match, type Command } from "./wire/commands.js";
 import type { Output } from "./wire/outputs.js";
 
-/** What a collection is opened with inside of the package, where a kept state need not be handed in as a whole. */
+/**
+ * The options of a collection inside of the package, where restored chunks are passed
+ * separately.
+ */
 export interface OpenOptions extends Omit<CollectionOptions, "restore"> {
   restore?: Iterable<Uint8Array | ChunkHead>;
-  /** Called when a body that was left out could not be loaded. Nothing that was restored is there any more then, and it must not be kept. */
+  /**
+   * Called when a body that was not loaded at first cannot be loaded. The collection then
+   * has discarded the restored state, and the stored one must be deleted.
+   */
   lost?: (why: Status) => void;
 }
 
-/** An open collection: follows its status, opens watches and views on it. */
+/** An open collection. Tracks its status, and opens watches and views on it. */
 export class CollectionHandle<T extends object> implements Collection<T>, OpenCollection, Open {
   readonly id: number;
   readonly client: EngineClient;
@@ -54,7 +60,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
   readonly #children = new Set<Open>();
   readonly #views = new Set<ViewHandle>();
   readonly #lost: OpenOptions["lost"];
-  /** All of what was kept has been handed in. */
+  /** All stored chunks were passed to the engine. */
   #handedIn = false;
   #status: CollectionStatus = Object.freeze({ state: "connecting" });
   #progress: CollectionProgress = Object.freeze({ resourceVersion: "0", lastProgress: 0, objects: 0, loaded: 0, total: 0 });
@@ -70,7 +76,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     this.#columns = columns(options.columns);
     this.id = client.register(this);
     this.#open(chunks !== undefined);
-    // What was rejected by then stays rejected.
+    // A promise that was rejected before stays rejected.
     if (chunks) {
       const done = restore(client, this.id, chunks).finally(() => (this.#handedIn = true));
       done.then(this.#restored.resolve, this.#restored.reject);
@@ -141,7 +147,8 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     const match = Match[options.resourceVersionMatch ?? "unset"];
     let page = await this.#page(options, { resourceVersion, match, limit, continue: options.continue ?? "" });
     const items = [...page.items];
-    // The engine ends a page at about 1 MiB. The pages of one list are of the same version.
+    // The engine ends a page at about 1 MiB. The pages of one list have the same
+    // version.
     while (page.continue && items.length < limit) {
       page = await this.#page(options, { resourceVersion: "", match: Match.unset, limit: limit - items.length, continue: page.continue });
       for (const item of page.items) items.push(item);
@@ -161,7 +168,10 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     return reply;
   }
 
-  /** Asks the engine. When the collection has ended by the time of the answer, the error is why. */
+  /**
+   * Sends a request to the engine. Rejects with the collection's error if it has ended by
+   * the time of the response.
+   */
   async #request(command: (request: number) => Command): Promise<Output> {
     this.check();
     try {
@@ -211,7 +221,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     if (this.#ended) throw this.#ended;
   }
 
-  /** A watch or view that ends with the collection. */
+  /** Registers a watch or view that ends with the collection. */
   adopt(child: Open): void {
     this.#children.add(child);
   }
@@ -257,7 +267,7 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
 
   restarted(error: Status): void {
     this.#update({ ...settled(this.#status), state: "reconnecting", error });
-    this.#restored.reject(new WatchglassError(error)); // if it was not there yet
+    this.#restored.reject(new WatchglassError(error)); // no effect if it was resolved before
     this.#open(false);
   }
 
@@ -265,7 +275,10 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     this.end(error);
   }
 
-  /** Ends the collection and everything on it, without telling the engine. */
+  /**
+   * Ends the collection, its watches and its views, without sending a command to the
+   * engine.
+   */
   end(error: WatchglassError): void {
     if (this.#ended) return;
     this.#ended = error;
@@ -291,7 +304,8 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
   #update(status: CollectionStatus): void {
     if (sameStatus(status, this.#status)) return;
     this.#status = Object.freeze(status);
-    // The last word is said at once, since nothing may run after a close.
+    // Listeners are called with the final status immediately, because nothing may
+    // run after a close.
     if (status.state !== "closed") return this.#listeners.empty ? undefined : onNextFrame(this.#notify);
     offNextFrame(this.#notify);
     offNextFrame(this.#notifyProgress);
@@ -310,7 +324,7 @@ function sameError(a: Status | undefined, b: Status | undefined): boolean {
   return a === b || (a !== undefined && b !== undefined && JSON.stringify(a) === JSON.stringify(b));
 }
 
-/** A status without the attempt that does not come any more. */
+/** Returns a status without the scheduled attempt. */
 function settled({ nextAttempt, ...rest }: CollectionStatus): CollectionStatus {
   return rest;
 }

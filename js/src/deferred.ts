@@ -1,4 +1,4 @@
-/** A promise and how to settle it. A rejection that nobody waits for is not reported as unhandled. */
+/** A promise with the functions that settle it. Unhandled rejections are not reported. */
 export class Deferred<T = void> {
   readonly promise: Promise<T>;
   resolve!: (value: T) => void;

@@ -1,4 +1,4 @@
-// The entry for Cloudflare's Durable Objects, which loads modules by import alone.
+// The entry for Cloudflare's Durable Objects, which load modules only by import.
 import { WatchglassObject as WithModule } from "./edge/object.js";
 import type { EdgeOptions } from "./edge/options.js";
 import type { EdgeEnv } from "./edge/entry.js";
@@ -14,14 +14,17 @@ export { goProgram, type GoClass } from "./edge/program.js";
 export { refuse, status } from "./edge/refusal.js";
 export type { Objects } from "./edge/regions.js";
 
-/** The object, with the module that belongs to this release. Extend it to pass options. */
+/** The Durable Object with the module of this release. Extend it to pass options. */
 export class WatchglassObject extends WithModule {
   constructor(state: ObjectState, env: unknown, options: EdgeOptions = {}) {
     super(state, env, module, options);
   }
 }
 
-/** An object that reads from the one that is fed, for readers near it, and is found by the names of {@link edgeEntry}. */
+/**
+ * A Durable Object in a region, which reads from the object that the connector feeds and
+ * serves nearby readers. {@link edgeEntry} derives its name.
+ */
 export class WatchglassRegion extends WithModule {
   constructor(state: ObjectState, env: EdgeEnv, options: EdgeOptions = {}) {
     super(state, env, module, { ...options, upstream: upstreamOf(state.id.name, env) });

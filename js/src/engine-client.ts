@@ -6,35 +6,35 @@ import { split, Writer } from "./wire/codec.js";
 import { writeCommand, type Command } from "./wire/commands.js";
 import { readOutput, type Output } from "./wire/outputs.js";
 
-/** Something that is open at the engine under its own ID. */
+/** A resource that is open at the engine under its own ID. */
 export interface Open {
-  /** Receives an output that carries the ID. */
+  /** Receives an output with the ID of this resource. */
   receive(output: Output): void;
-  /** The engine was replaced. The new one does not know the ID. */
+  /** The engine was replaced, and the new one does not know the ID. */
   restarted(status: Status): void;
-  /** The engine does not answer and is about to be replaced. Its state may be old. */
+  /** The engine does not respond and is about to be replaced. Its state may be old. */
   silent?(status: Status): void;
-  /** The client ended, and this with it. */
+  /** The client ended, and this resource with it. */
   closed(error: WatchglassError): void;
 }
 
-/** What the watches, windows and snapshots of a collection need of it. */
+/** The interface of a collection to its watches, windows and snapshots. */
 export interface OpenCollection {
   readonly id: number;
   readonly client: EngineClient;
   readonly schema: Schema | undefined;
   readonly metadataOnly: boolean;
-  /** Throws when the collection has ended. */
+  /** Throws if the collection has ended. */
   check(): void;
-  /** The child ends with the collection. */
+  /** Registers a child that ends with the collection. */
   adopt(child: Open): void;
   disown(child: Open): void;
 }
 
-/** Joins an engine, wherever it runs. */
+/** Joins an engine in this thread or in a worker. */
 export type Attach = (events: MemberEvents) => Seat | Promise<Seat>;
 
-/** One program's side of an engine: assigns IDs, sends commands, and routes outputs to what is open under their IDs. */
+/** The client side of an engine. It assigns IDs, sends commands, and routes outputs by ID. */
 export class EngineClient {
   readonly #open = new Map<number, Open>();
   readonly #writer = new Writer();
@@ -65,7 +65,7 @@ export class EngineClient {
     return this.#id(0);
   }
 
-  /** Throws when the client has ended or has no ID left. */
+  /** Throws if the client has ended or has no IDs left. */
   check(): void {
     if (this.#closed) throw this.#closed;
     if (this.#open.size >= idsPerMember - 1) throw internalError(`more than ${idsPerMember - 1} watches, views and requests are open at once`);
@@ -76,7 +76,7 @@ export class EngineClient {
     this.#onClose.push(act);
   }
 
-  /** Assigns an ID to something that is to be opened. */
+  /** Assigns an ID to a resource that is about to be opened. */
   register(open: Open): number {
     this.check();
     do {
@@ -92,11 +92,14 @@ export class EngineClient {
     this.#open.delete(id);
   }
 
-  /** Sends a command, together with all others of the current task and its promises. Does nothing after the end. */
+  /**
+   * Sends a command, batched with all others of the current task and its promises. Has no
+   * effect after the end.
+   */
   send(command: Command): void {
     if (this.#closed) return;
     writeCommand(this.#writer, command);
-    // A step has room for batchBytes, and for one command of any size besides.
+    // A step has room for batchBytes, and additionally for one command of any size.
     if (this.#writer.length > batchBytes) return this.#seat.send(this.#writer.take());
     if (this.#flushing) return;
     this.#flushing = true;
@@ -126,10 +129,11 @@ export class EngineClient {
     return answer.promise;
   }
 
-  /** Ends the client and everything that is open. Later calls do nothing. */
+  /** Ends the client and everything that is open. Later calls have no effect. */
   end(error: WatchglassError): void {
     if (this.#closed) return;
-    // In the order of opening: a collection ends its watches and views, which are not visited again.
+    // In the order of opening: collections precede their watches and views, which
+    // end with them and are not visited again.
     for (const open of this.#open.values()) open.closed(error);
     this.#open.clear();
     this.#closed = error;
@@ -161,9 +165,9 @@ export class EngineClient {
 
   #restarted(message: string): void {
     if (this.#closed) return;
-    this.#writer.take(); // these commands were for the old engine
+    this.#writer.take(); // the commands were addressed to the old engine
     const status: Status = { code: 500, reason: "InternalError", message: `the engine broke and was restarted: ${message}` };
-    // In the order of opening: a collection comes before its watches and views.
+    // In the order of opening: collections precede their watches and views.
     for (const open of [...this.#open.values()]) open.restarted(status);
   }
 }
@@ -199,12 +203,12 @@ function idOf(output: Output): number {
   return -1;
 }
 
-/** The error of a reply. */
+/** Returns the error for the status of a reply. */
 export function statusError(status: Status | undefined): WatchglassError {
   return status ? new WatchglassError(status) : internalError("the engine refused and gave no reason");
 }
 
-/** The error of an output that does not answer the command. */
+/** Returns the error for an output that does not match the command. */
 export function unexpected(output: Output): WatchglassError {
   return protocolError(`${output.type} is not an answer to what was asked`);
 }

@@ -7,63 +7,84 @@ import { concat, Reader, split, Writer, type Frame } from "./wire/codec.js";
 import { commandTypes, writeCommand, type Command } from "./wire/commands.js";
 import { readOutput, recipient, type Output } from "./wire/outputs.js";
 
-/** Ids of one member lie in a block of this many, so that an id tells whose it is. */
+/** The number of IDs of a member. The high bits of an ID identify the member. */
 export const idsPerMember = 0x10000;
 
-/** Commands are gathered into one step up to this many bytes. */
+/** The maximum size of the commands that are batched into one step. */
 export const batchBytes = 1 << 20;
-/** And messages of a stream up to this many, which is some milliseconds of snapshot. */
+/**
+ * The maximum size of the stream messages in one step. A step of this size takes some
+ * milliseconds.
+ */
 const stepBytes = 1 << 17;
 
-/** An engine that broke this often in a row waits this long, at most, before the next. */
+/**
+ * The maximum delay before an engine that failed repeatedly is restarted, in
+ * milliseconds.
+ */
 const maxRestartDelay = 30_000;
 const minRestartDelay = 250;
-/** After this long without breaking, the waiting starts over. */
+/** The time without a failure after which the delay is reset, in milliseconds. */
 const restartReset = 120_000;
 
 const defaultTokenMillis = 2_000;
 
-/** What the engine tells one of the programs that share it. */
+/** The callbacks of a program that shares the engine. */
 export interface MemberEvents {
-  /** Whole frames, which the member owns from then on. */
+  /** Receives complete frames. The member owns them. */
   frames(frames: Uint8Array<ArrayBuffer>): void;
-  /** Takes one frame at a time instead, in the same isolate and uncopied: it aliases what came out of the engine. */
+  /**
+   * Receives one frame instead, in the same isolate and without a copy. It aliases the
+   * engine's output.
+   */
   frame?(frame: Frame): void;
   /**
-   * The engine broke and a new, empty one takes its place: whatever was open
-   * or asked for has to be said again. Commands sent before this are lost.
+   * The engine failed, and a new, empty one replaces it. The member must open its
+   * resources and send its requests again. Commands sent before this call are lost.
    */
   restarted(message: string): void;
-  /** The member sent something that cannot be understood. It is no longer one. */
+  /** The member sent an invalid frame, and was removed. */
   failed(message: string): void;
-  /** The worker with the engine stopped answering, and is replaced: what is known may be old. */
+  /**
+   * The worker of the engine does not respond and is being replaced. The known state may
+   * be old.
+   */
   silent?(message: string): void;
-  /** Asks for the token to connect with. */
+  /** Returns the token for the next connection. */
   token(): Promise<string>;
 }
 
-/** A place at the engine. */
+/** A member's access to the engine. */
 export interface Seat {
-  /** The member chooses its ids from {@link idsPerMember} times this. */
+  /** The member chooses IDs that start at {@link idsPerMember} times this number. */
   readonly member: number;
-  /** Whole frames, which are the engine's from then on. */
+  /** Sends complete frames. The engine owns them. */
   send(frames: Uint8Array<ArrayBuffer>): void;
-  /** Closes everything the member has open. Idempotent. */
+  /** Closes everything that the member has open. Idempotent. */
   leave(): void;
 }
 
 export interface EngineOptions {
   url: string;
   dial: Dial;
-  /** For a guest that reads Kubernetes itself. */
+  /** Sends requests for a guest that reads Kubernetes itself. */
   ask?: Ask;
-  /** Makes a guest; called again after one broke. */
+  /** Creates a guest. Called again after one failed. */
   guest: () => Promise<Guest>;
-  /** Sees to it that {@link Engine.tick} is called by then, in milliseconds since the epoch; the newest time counts. Default: a timer. */
+  /**
+   * Arranges for a call of {@link Engine.tick} at this time, in milliseconds since the
+   * epoch. Each call replaces the previous time. Default: a timer.
+   */
   wake?: (millis: number) => void;
-  /** The program calls {@link Engine.flush} itself when it has handed over what a stream brought. Default: a task of its own does. */
+  /**
+   * The program calls {@link Engine.flush} itself after it has passed on the input of a
+   * stream. Default: a separate task does.
+   */
   prompt?: boolean;
-  /** How long one member may take to return a token, before the next one is asked. Default 2000. */
+  /**
+   * How long one member may take to return a token before the next one is asked, in
+   * milliseconds. Default 2000.
+   */
   tokenMillis?: number;
 }
 
@@ -74,9 +95,8 @@ interface Member {
 }
 
 /**
- * Drives one guest for one origin: carries out what it asks for, feeds it what
- * comes back, and hands its deliveries to the members they are for. A guest
- * that breaks is replaced.
+ * Drives one guest for one origin. It executes the guest's intents, passes the results
+ * back, and routes deliveries to the members. It replaces a guest that fails.
  */
 export class Engine {
   readonly #options: EngineOptions;
@@ -99,12 +119,12 @@ export class Engine {
     this.#guest = guest;
   }
 
-  /** Rejects when no guest can be made. */
+  /** Rejects if no guest can be created. */
   static async start(options: EngineOptions): Promise<Engine> {
     return new Engine(options, await options.guest());
   }
 
-  /** Bytes of memory that the guest has taken. */
+  /** The memory of the guest in bytes. */
   get memoryBytes(): number {
     return this.#guest?.memoryBytes ?? 0;
   }
@@ -114,8 +134,8 @@ export class Engine {
   }
 
   /**
-   * Gives a program its place; under the number that it had at an engine
-   * before, if it asks for that.
+   * Adds a member, with the number that it had at a previous engine if that is given and
+   * free.
    */
   attach(events: MemberEvents, wanted?: number): Seat {
     const member = wanted ?? this.#newMember();
@@ -128,7 +148,10 @@ export class Engine {
     };
   }
 
-  /** A number at random, so that those who come again after a worker died find theirs free. */
+  /**
+   * A random number, so that members that return after a worker died find their numbers
+   * free.
+   */
   #newMember(): number {
     if (this.#members.size > 1000) throw internalError("more than a thousand programs share this engine");
     for (;;) {
@@ -137,7 +160,7 @@ export class Engine {
     }
   }
 
-  /** Ends the guest and its streams. Members hear nothing more. Idempotent. */
+  /** Ends the guest and its streams. Members receive nothing after this. Idempotent. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -176,7 +199,7 @@ export class Engine {
     });
   }
 
-  /** Lets the guest act and carries out what comes of it. */
+  /** Runs a function on the guest and processes the output. */
   #run(act: (guest: Guest) => void): void {
     if (!this.#guest) return;
     try {
@@ -189,7 +212,7 @@ export class Engine {
   }
 
   #deliver(): void {
-    // An intent may break the guest or end the engine, so ask each time.
+    // An intent may break the guest or end the engine, so check each time.
     for (let out; (out = this.#guest?.take()); ) {
       const parcels = new Map<number, Uint8Array[]>();
       for (const frame of split(out)) {
@@ -260,7 +283,7 @@ export class Engine {
     });
   }
 
-  /** Begins a stream with a token, unless it is not wanted any more by then. */
+  /** Fetches a token and begins a stream, unless the stream was closed meanwhile. */
   async #begin(stream: number, begin: (token: string, current: () => boolean) => Stream | undefined): Promise<void> {
     const guest = this.#guest;
     const current = (): boolean => this.#guest === guest && this.#streams.has(stream);
@@ -280,15 +303,15 @@ export class Engine {
   }
 
   /**
-   * Asks the members for a token, the newest one first, which has the freshest.
-   * A member that does not answer in time, such as a page that shows a dialog, is
-   * passed over. When none answers, the last token that came serves again.
+   * Asks the members for a token, the newest one first, because its token is the
+   * freshest. A member that does not answer in time, such as a page that shows a dialog,
+   * is skipped. If none answers, the last token is used again.
    */
   async #token(): Promise<string> {
     let failure: unknown = new Error("no page is connected");
     for (const member of [...this.#members.values()].reverse()) {
       const answer = Promise.resolve(member.events.token());
-      answer.then((token) => (this.#lastToken = token)).catch(() => {}); // a late one serves the next connection
+      answer.then((token) => (this.#lastToken = token)).catch(() => {}); // a late token serves the next connection
       try {
         return await within(answer, this.#options.tokenMillis ?? defaultTokenMillis);
       } catch (error) {
@@ -299,27 +322,27 @@ export class Engine {
     throw failure;
   }
 
-  /** Takes down what was heard of a stream, for one step together with what else comes now. */
+  /** Queues an event of a stream, for one step together with others of the same task. */
   #hear(command: Command): void {
-    // A step has room for one message of any size, not for more than that.
+    // A step has room for one message of any size, and no more.
     if (this.#inbox.length + (command.type === "StreamData" ? command.data.length : 0) > stepBytes) this.flush();
     writeCommand(this.#inbox, command);
     if (!this.#options.prompt) this.#schedule.run();
   }
 
-  /** Hands a piece of a body to the guest as it is, behind what was heard before. */
+  /** Passes a piece of a body to the guest without a copy, after the queued events. */
   #pass(stream: number, piece: Uint8Array): void {
     this.flush();
     this.#run((guest) => guest.stepData(stream, piece));
   }
 
-  /** Tells the engine the time, and what was heard of streams. */
+  /** Advances the engine's clock, after the queued events of streams. */
   tick(): void {
     this.flush();
     this.#run(() => {});
   }
 
-  /** Tells the engine now what was heard of streams, instead of in a task of its own. */
+  /** Passes the queued events of streams to the engine immediately. */
   flush(): void {
     if (this.#inbox.length === 0) return;
     const frames = this.#inbox.take();
@@ -328,7 +351,7 @@ export class Engine {
         guest.step(frames);
       } catch (error) {
         if (!(error instanceof GuestError) || error.poisoned) throw error;
-        // What a stream brought cannot be understood, so it ends.
+        // The stream's data is malformed, so the stream ends.
         const w = new Writer();
         for (const [stream, open] of this.#streams) {
           open?.close(error.message);
@@ -340,7 +363,7 @@ export class Engine {
     });
   }
 
-  /** The guest is broken: everything it had open is void. */
+  /** Replaces a broken guest. Everything that it had open is lost. */
   #break(message: string): void {
     if (this.#closed || !this.#guest) return;
     console.error(`watchglass: the engine is restarted: ${message}`);
@@ -386,12 +409,12 @@ export class Engine {
     try {
       guest?.close();
     } catch {
-      // It is thrown away in any case.
+      // The guest is discarded in any case.
     }
   }
 }
 
-/** Keeps the sets of what a member has open, as far as it takes to clean up after it. */
+/** Tracks the collections and handles that a member has open, for cleaning up after it. */
 function noteOpen({ collections, handles }: Member, type: number, payload: Uint8Array): void {
   if (type === commandTypes.OpenCollection) collections.add(new Reader(payload, "OpenCollection").uint32());
   if (type === commandTypes.CloseCollection) collections.delete(new Reader(payload, "CloseCollection").uint32());
@@ -399,7 +422,7 @@ function noteOpen({ collections, handles }: Member, type: number, payload: Uint8
   if (type === commandTypes.ReleaseObject) handles.delete(new Reader(payload, "ReleaseObject").uint32());
 }
 
-/** Resolves as a promise does, unless that takes too long. */
+/** Resolves like the promise, and rejects if that takes too long. */
 function within(answer: Promise<string>, millis: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const late = setTimeout(() => reject(new Error(`a page did not return a token within ${millis / 1000} s`)), millis);
@@ -407,7 +430,7 @@ function within(answer: Promise<string>, millis: number): Promise<string> {
   });
 }
 
-/** Runs a function in a task of its own, however often it is asked for before that. */
+/** Runs a function in a separate task, once for all calls before that. */
 function eachTask(act: () => void): { run(): void; close(): void } {
   let due = false;
   const fire = (): void => {
@@ -417,7 +440,7 @@ function eachTask(act: () => void): { run(): void; close(): void } {
   if (typeof setImmediate === "function") {
     return { run: () => void (due ||= (setImmediate(fire), true)), close() {} };
   }
-  // A message comes round sooner than a timer, which browsers hold back.
+  // A message arrives sooner than a timer, which browsers throttle.
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = fire;
   return { run: () => void (due ||= (port2.postMessage(0), true)), close: () => port1.close() };

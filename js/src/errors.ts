@@ -1,6 +1,9 @@
 import type { Status } from "./types.js";
 
-/** Every error that watchglass throws or rejects with. Its status is worded as Kubernetes words it; the message is for the person who reads it. */
+/**
+ * The class of all errors that watchglass throws or rejects with. The status follows the
+ * conventions of Kubernetes. The message is meant for people.
+ */
 export class WatchglassError extends Error {
   override readonly name = "WatchglassError";
   readonly status: Status;
@@ -10,7 +13,7 @@ export class WatchglassError extends Error {
     this.status = status;
   }
 
-  /** The HTTP-like code: 400, 403, 404, 410, 500, … */
+  /** The HTTP-like status code: 400, 403, 404, 410, 500, … */
   get code(): number {
     return this.status.code;
   }
@@ -21,7 +24,10 @@ export class WatchglassError extends Error {
   }
 }
 
-/** Bytes or calls that break the protocol: a bug, or versions that do not belong together. */
+/**
+ * Returns an error for bytes or calls that violate the protocol, because of a bug or
+ * incompatible versions.
+ */
 export function protocolError(message: string, cause?: unknown): WatchglassError {
   return new WatchglassError({ code: 400, reason: "ProtocolError", message }, { cause });
 }
@@ -34,12 +40,12 @@ export function internalError(message: string, cause?: unknown): WatchglassError
   return new WatchglassError({ code: 500, reason: "InternalError", message }, { cause });
 }
 
-/** What pending promises reject with when their owner is closed. */
+/** Returns the error that pending promises reject with when their owner is closed. */
 export function closedError(what: string): WatchglassError {
   return new WatchglassError({ code: 503, reason: "ServiceUnavailable", message: `${what} is closed` });
 }
 
-/** The text of anything that was thrown. */
+/** Returns the message of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

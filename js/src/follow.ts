@@ -1,13 +1,13 @@
-// What adapters share that need every object of a collection: a cache that a watch
-// keeps, and the differences when the state has to be listed again.
+// The basis of adapters that need every object of a collection: a cache fed by a
+// watch, and the differences after a new list.
 
 import type { WatchglassClient } from "./lazy.js";
 import type { Collection, KubeObject, ResourceVersion, Selectors, Watchglass } from "./types.js";
 
-/** A client, or a connection that it made. */
+/** A client, or the connection that it made. */
 export type Connection = WatchglassClient | Watchglass;
 
-/** Returns the connection of a client, which connects if it has not yet. */
+/** Returns the connection of a client, and connects it if necessary. */
 export function connectionOf(client: Connection): Promise<Watchglass> {
   return "connect" in client ? client.connect() : Promise.resolve(client);
 }
@@ -16,35 +16,41 @@ export function connectionOf(client: Connection): Promise<Watchglass> {
 export interface ObjectChange<T extends object> {
   type: "added" | "modified" | "deleted";
   key: string;
-  /** The new state; of a deleted object the last one known. */
+  /** The new state. For a deletion, the last known state. */
   object: T;
-  /** The state before, of a modified object. */
+  /** The previous state, for a modification. */
   previous?: T;
-  /** The deletion itself was missed, so that a later state than {@link object} may have existed. */
+  /**
+   * The deletion was missed, so the object may have had a later state than
+   * {@link object}.
+   */
   finalStateUnknown?: true;
 }
 
 /**
- * The objects of a collection that match, by key. When the history of the watch is
- * lost, the cache keeps its objects until the new state is complete, and then reports
- * the differences.
+ * The matching objects of a collection, by key. If the history of the watch is lost, the
+ * cache keeps its objects until the new state is complete, and then reports the
+ * differences.
  */
 export class ObjectCache<T extends object> {
   readonly objects = new Map<string, T>();
-  /** Of the last event or bookmark. */
+  /** The version of the last event or bookmark. */
   resourceVersion: ResourceVersion = "";
   readonly #changed: (changes: ObjectChange<T>[]) => void;
 
-  /** Takes a function that is called after each change with it, and after each complete state with the differences, if only with none. */
+  /**
+   * Takes a callback for each change, and for the differences after each complete state,
+   * even if there are none.
+   */
   constructor(changed: (changes: ObjectChange<T>[]) => void) {
     this.#changed = changed;
   }
 
   /**
-   * Follows a collection until the signal is aborted or the collection is closed. A
-   * watch that the collection cannot serve yet, such as one whose token is refused, is
-   * opened again when the collection recovers. Rejects when the watch can never be
-   * served, or when the collection ends.
+   * Follows a collection until the signal is aborted or the collection is closed. A watch
+   * that the collection cannot serve yet, for example because its token is refused, is
+   * opened again when the collection recovers. Rejects if the watch can never be served,
+   * or when the collection ends.
    */
   async follow(collection: Collection<T>, selectors: Selectors, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -63,7 +69,7 @@ export class ObjectCache<T extends object> {
   async #watch(collection: Collection<T>, selectors: Selectors, signal: AbortSignal): Promise<void> {
     let initial: Map<string, T> | undefined = new Map();
     for await (const event of collection.watch({ ...selectors, sendInitialEvents: true, allowWatchBookmarks: true, signal })) {
-      if (signal.aborted) return; // the event was on its way
+      if (signal.aborted) return; // an event may arrive after the abort
       if (event.type === "BOOKMARK") {
         this.resourceVersion = event.resourceVersion;
         if (!initial || !event.initialEventsEnd) continue;
@@ -79,7 +85,7 @@ export class ObjectCache<T extends object> {
     }
   }
 
-  /** Takes a complete state in the place of the one that is here. */
+  /** Replaces the cached state by a complete one. */
   #replace(state: Map<string, T>): void {
     const changes: ObjectChange<T>[] = [];
     for (const [key, object] of this.objects) {
@@ -108,12 +114,12 @@ export class ObjectCache<T extends object> {
   }
 }
 
-/** Reports that a collection is current or has ended: waiting would change nothing. */
+/** Reports whether a collection is current or has ended, so that waiting has no purpose. */
 function isOver({ status: { state } }: Collection<any>): boolean {
   return state === "live" || state === "closed";
 }
 
-/** Resolves when a collection is current, when it ends, and when the signal is aborted. */
+/** Resolves when a collection is current, when it ends, or when the signal is aborted. */
 function recovered(collection: Collection<any>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const stop = collection.subscribe(() => isOver(collection) && done());
@@ -126,13 +132,13 @@ function recovered(collection: Collection<any>, signal: AbortSignal): Promise<vo
   });
 }
 
-/** The key of an object: "namespace/name", or "name" of a cluster-scoped one. */
+/** Returns the key of an object: "namespace/name", or "name" for cluster-scoped objects. */
 export function keyOf(object: object): string {
   const { namespace, name } = (object as KubeObject).metadata;
   return namespace ? `${namespace}/${name}` : name;
 }
 
-/** The resource version of an object. */
+/** Returns the resource version of an object. */
 export function versionOf(object: object): ResourceVersion {
   return (object as KubeObject).metadata.resourceVersion;
 }

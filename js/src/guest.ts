@@ -5,14 +5,17 @@ import { fingerprint, split, Writer } from "./wire/codec.js";
 import { streamDataHead, writeCommand, type Command } from "./wire/commands.js";
 import { readOutput } from "./wire/outputs.js";
 
-/** The version of the module's interface that this package speaks, and behind it what stands for the frames. */
+/**
+ * The version of the module's interface that this package implements, followed by the
+ * fingerprint of the frames.
+ */
 export const abi = (1 << 24) | fingerprint;
 
-/** A call that the guest refused. */
+/** The error of a call that the guest refused. */
 export class GuestError extends Error {
   /**
-   * False: the input was bad and nothing of it was applied; the guest goes on.
-   * True: the guest is broken; throw it away and make another.
+   * False: the input was invalid and nothing was applied; the guest remains usable. True:
+   * the guest is broken and must be replaced.
    */
   readonly poisoned: boolean;
 
@@ -22,28 +25,28 @@ export class GuestError extends Error {
   }
 }
 
-/** One engine. Every method throws {@link GuestError}. */
+/** A guest, with one engine. Every method throws {@link GuestError}. */
 export interface Guest {
-  /** Applies whole frames, all or none. */
+  /** Applies complete frames, all or none. */
   step(frames: Uint8Array): void;
-  /** Applies one StreamData frame, whose data is copied once, into the guest. */
+  /** Applies one StreamData frame, whose data is copied only once, into the guest. */
   stepData(stream: number, data: Uint8Array): void;
-  /** Tells the time, in milliseconds since the epoch; it must not go back. */
+  /** Advances the clock, in milliseconds since the epoch. The time must not decrease. */
   tick(now: number): void;
-  /** The output so far, which is the caller's from then on; undefined when there is none. */
+  /** Returns the output so far, which the caller then owns, or undefined if there is none. */
   take(): Uint8Array<ArrayBuffer> | undefined;
-  /** Bytes of memory that the module has taken. It gives none back. */
+  /** The memory of the module in bytes. It never shrinks. */
   readonly memoryBytes: number;
   close(): void;
 }
 
-/** Where a module can come from. */
+/** The possible sources of a module. */
 export type ModuleSource = URL | string | BufferSource | WebAssembly.Module;
 
-/** The smallest module with a vector in it. */
+/** The smallest module with a vector instruction. */
 const vectorModule = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0, 10, 8, 1, 6, 0, 0x41, 0, 0xfd, 0x0f, 0x0b);
 
-/** Compiles the module, which is worth doing once. */
+/** Compiles the module. Callers keep the result, because compiling is expensive. */
 export async function compile(source: ModuleSource): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return source;
   if (!WebAssembly.validate(vectorModule)) {
@@ -57,7 +60,7 @@ export async function compile(source: ModuleSource): Promise<WebAssembly.Module>
     }
     const response = await fetch(where);
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    // Streaming needs the right content type, which not every server sends.
+    // Streaming requires the right content type, which some servers do not send.
     if (response.headers.get("content-type")?.startsWith("application/wasm")) {
       return await WebAssembly.compileStreaming(response);
     }
@@ -88,10 +91,13 @@ interface Exports {
 
 const names = ["wg_abi", "wg_reserve", "wg_open", "wg_step", "wg_tick", "wg_ready", "wg_out", "wg_advance", "wg_error", "wg_close"] as const;
 
-/** Hands over the body that was left out of a RestoreChunk, by the name that it had there; empty if it is not there any more. */
+/**
+ * Returns the body that was omitted from a RestoreChunk, by its name there; empty if it
+ * no longer exists.
+ */
 export type Load = (name: number) => Uint8Array;
 
-/** Makes an engine from the module and opens it. */
+/** Creates an engine from the module and opens it. */
 export async function openGuest(module: WebAssembly.Module, config: Command & { type: "Config" }, load?: Load): Promise<Guest> {
   const wasi = new Wasi();
   const instance = await WebAssembly.instantiate(module, wasi.importsFor(module, { watchglass: { load: loading } }));
@@ -179,7 +185,10 @@ class WasmGuest implements Guest {
     throw error;
   }
 
-  /** A trap leaves the instance callable and wrong, so the first one ends it. */
+  /**
+   * An instance remains callable after a trap, with corrupt state, so the first trap ends
+   * it.
+   */
   #call(what: string, call: () => number): number {
     if (this.#broken) throw this.#broken;
     try {
@@ -190,7 +199,10 @@ class WasmGuest implements Guest {
     }
   }
 
-  /** What the guest says about its last code. A guest that cannot even say it is no worse for being asked. */
+  /**
+   * Returns the guest's description of its last error code. It tolerates a guest that
+   * cannot provide one.
+   */
   #reason(what: string, code: number): string {
     try {
       const n = this.#exports.wg_error();
@@ -198,7 +210,7 @@ class WasmGuest implements Guest {
       const reply = frame && readOutput(frame);
       if (reply?.type === "ErrorReply" && reply.status) return reply.status.message;
     } catch {
-      // Fall through to the code.
+      // Report only the code.
     }
     return `the engine answered ${what} with code ${code}`;
   }

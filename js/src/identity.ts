@@ -1,25 +1,27 @@
-// Pages share an engine, and with it what one token may read, only when they
-// have proven to be the same user.
+// Pages share an engine, and with it the data that one token may read, only if they
+// have proved to be the same user.
 import { WatchglassError } from "./errors.js";
 import type { ConnectOptions } from "./types.js";
 
-/** How long a token function may take at the start. A slower one gets an engine of its own. */
+/**
+ * How long a token function may take at the start, in milliseconds. A page with a slower
+ * one gets its own engine.
+ */
 const patience = 10_000;
 
-/** Who a page's user is, and how to get a token for that user. */
+/** Identifies the user of a page, and returns tokens for that user. */
 export interface Identity {
-  /** Pages whose names are equal may share an engine. */
+  /** Pages with equal names may share an engine. */
   readonly name: string;
-  /** The token, where it never changes. */
+  /** The token, if it never changes. */
   readonly fixed: string | undefined;
   token(): Promise<string>;
 }
 
 /**
- * Identifies the user: by the `identity` option, by a token that is a string, or
- * by issuer and subject of the JWT that a token function returns. A page whose
- * function returns anything else shares with no other page. A page without a
- * token shares with all that have none.
+ * Identifies the user by the `identity` option, by a token that is a string, or by the
+ * issuer and subject of the JWT that a token function returns. A page whose function
+ * returns anything else does not share its engine. Pages without a token share one.
  */
 export async function identify({ identity, token = "" }: Pick<ConnectOptions, "identity" | "token">): Promise<Identity> {
   const named = identity === undefined ? undefined : `named ${identity}`;
@@ -42,7 +44,7 @@ export async function identify({ identity, token = "" }: Pick<ConnectOptions, "i
 const otherUser = (): WatchglassError =>
   new WatchglassError({ code: 401, reason: "Unauthorized", message: "the token function returned a token of another user: close this client and connect again" });
 
-/** Returns the token that the page starts with, or undefined when there is none in time. */
+/** Returns the page's first token, or undefined if there is none in time. */
 async function firstToken(token: () => string | Promise<string>): Promise<string | undefined> {
   let late: ReturnType<typeof setTimeout> | undefined;
   try {
@@ -51,13 +53,16 @@ async function firstToken(token: () => string | Promise<string>): Promise<string
       new Promise<undefined>((resolve) => void (late = setTimeout(resolve, patience, undefined))),
     ]);
   } catch {
-    return undefined; // the function is called again for each connection, and its error is reported there
+    return undefined; // the function is called again for each connection, which reports its error
   } finally {
     clearTimeout(late);
   }
 }
 
-/** Returns issuer and subject of a JWT, which this does not verify, or undefined when the token has none. */
+/**
+ * Returns the issuer and subject of a JWT without verifying it, or undefined if the token
+ * has none.
+ */
 export function jwtSubject(token: string): string | undefined {
   try {
     const [, payload = ""] = token.split(".");

@@ -15,14 +15,14 @@ export type * from "./types.js";
 export { compareResourceVersions } from "./versions.js";
 
 /**
- * Connects to a connector, or joins the connection that another page has. To read
- * Kubernetes without one, see {@link connectKubernetes}.
+ * Connects to a connector, or joins the connection of another page. To read Kubernetes
+ * without a connector, see {@link connectKubernetes}.
  *
- * Resolves once there is an engine; whether and how the connector is reached
- * shows in the state of each collection. Rejects with a WatchglassError when
- * the module or the worker cannot be loaded, or the URL is wrong.
+ * Resolves when the engine runs. The state of each collection shows whether the connector
+ * is reached. Rejects with a WatchglassError if the module or the worker cannot be
+ * loaded, or if the URL is invalid.
  *
- * @param url `wss://host/path`, or `https:` or relative to the page for the same.
+ * @param url `wss://host/path`. `https:` URLs and URLs relative to the page are converted.
  */
 export async function connect(url: string | URL, options: ConnectOptions = {}): Promise<Watchglass> {
   checkWorker(options.worker);
@@ -35,23 +35,23 @@ export async function connect(url: string | URL, options: ConnectOptions = {}): 
 
 /**
  * Returns a client that connects when it is first used, with the arguments of
- * {@link connect}. It touches no API of browsers before that, so a module that is also
- * loaded on a server may make one.
+ * {@link connect}. It uses no browser API before that, so modules that are also loaded on
+ * a server can create one.
  */
 export function createClient(url: string | URL, options: ConnectOptions = {}): WatchglassClient {
   return lazy(() => connect(url, options));
 }
 
 /**
- * Reads a Kubernetes API itself: everything else is as with {@link connect}.
+ * Reads a Kubernetes API without a connector. Everything else works as with
+ * {@link connect}.
  *
- * The address is that of `kubectl proxy`, of a backend of the page's own origin
- * that passes requests on, or of a kube-apiserver, with a token and, for a page,
- * the CORS headers that it takes. Every collection is one watch and now and then
- * a small list besides, so browsers, which allow six connections to a host over
- * HTTP/1.1, want HTTP/2 for more than a few.
+ * The URL is that of `kubectl proxy`, of a backend on the page's own origin that forwards
+ * requests, or of a kube-apiserver. A kube-apiserver needs a token and, for pages, CORS
+ * headers. Each collection uses one watch and an occasional small list. Browsers allow
+ * six connections per host over HTTP/1.1, so more than a few collections need HTTP/2.
  *
- * @param url such as "http://127.0.0.1:8001", or relative to the page.
+ * @param url for example "http://127.0.0.1:8001", or relative to the page.
  */
 export function connectKubernetes(url: string | URL, options: Omit<ConnectOptions, "kubernetes" | "WebSocket"> = {}): Promise<Watchglass> {
   return connect(url, { ...options, kubernetes: true });
@@ -85,7 +85,10 @@ async function attachToWorker(url: string, options: ConnectOptions): Promise<Cli
   return Client.attach((events) => attachWorker(port, events), user.token);
 }
 
-/** Ways to start the worker: the shared one first, if there may be one, then dedicated ones. */
+/**
+ * Ways to start the worker, in order of preference: the SharedWorker if allowed, then
+ * dedicated workers.
+ */
 function workerCandidates(shared: boolean, at: URL | string | undefined): WorkerCandidate[] {
   const moved = at === undefined ? movedByVite(import.meta.url) : undefined;
   const locations = moved ? [at, moved] : [at];
@@ -95,9 +98,9 @@ function workerCandidates(shared: boolean, at: URL | string | undefined): Worker
   ];
 }
 
-// Bundlers find the worker by the expression "new Worker(new URL(…))" and read
-// its options, so both are spelled out each time. The name has the version, so
-// that a page does not join the worker of an older release in another tab.
+// Bundlers find the worker by the expression "new Worker(new URL(…))" and read its
+// options, so both are spelled out each time. The name contains the version, so that
+// a page does not join the worker of an older release in another tab.
 
 function sharedWorker(at: URL | string | undefined): WorkerPort {
   const worker = at
@@ -128,7 +131,7 @@ function workerPort(pipe: MessagePort | Worker, script: AbstractWorker, close: (
   return port;
 }
 
-/** A location that means the same in the worker. */
+/** Makes a location absolute, so that it has the same meaning in the worker. */
 function absolute(wasm: ConnectOptions["wasm"]): string | BufferSource | WebAssembly.Module | undefined {
   if (typeof wasm === "string") return new URL(wasm, location.href).href;
   return wasm instanceof URL ? wasm.href : wasm;
@@ -142,7 +145,7 @@ function webSocketURL(url: string | URL): string {
   return target.href;
 }
 
-/** Without a slash at its end: the paths that are asked for begin with one. */
+/** Returns the URL without a trailing slash, because request paths begin with one. */
 function kubernetesURL(url: string | URL): string {
   const target = parseURL(url, "http://127.0.0.1:8001");
   if (!/^https?:$/.test(target.protocol)) throw badRequest(`"${url}" is not the URL of a Kubernetes API; expected "https:" or "http:"`);
@@ -161,10 +164,10 @@ function parseURL(url: string | URL, example: string): URL {
   return target;
 }
 
-/** A page that gets its network back need not wait for a back-off to pass. */
+/** Reconnects when the network returns, without waiting for the backoff. */
 function reconnectWhenOnline(client: Client): void {
   if (typeof window !== "object") return;
-  const page = window; // jsdom may be gone before the client is closed
+  const page = window; // jsdom may remove it before the client is closed
   const online = (): void => client.reconnect();
   page.addEventListener("online", online);
   client.onClose(() => page.removeEventListener("online", online));

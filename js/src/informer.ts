@@ -1,4 +1,7 @@
-/** The informer of @kubernetes/client-node over watchglass. The entry `watchglass/informer`. */
+/**
+ * The informer of @kubernetes/client-node, based on watchglass. The entry
+ * `watchglass/informer`.
+ */
 import { messageOf, WatchglassError } from "./errors.js";
 import { connectionOf, ObjectCache, type Connection, type ObjectChange } from "./follow.js";
 import { report } from "./listeners.js";
@@ -19,25 +22,34 @@ export type CONNECT = typeof CONNECT;
 export const ERROR = "error";
 export type ERROR = typeof ERROR;
 
-/** What an informer needs to know of an object. The generated types of client-node have it. */
+/**
+ * The members of an object that an informer reads. The generated types of client-node
+ * have them.
+ */
 export interface KubernetesObject {
   metadata?: { name?: string; namespace?: string; resourceVersion?: string };
 }
 
 /**
- * Takes an object that was added, updated or deleted. Of an update it also gets the
- * state before. Of a deletion that was not seen itself, but found when the objects were
- * listed again, `finalStateUnknown` is true and the object is the last state known.
+ * Receives an object that was added, updated or deleted. For an update, it also receives
+ * the previous state. If a deletion was missed and detected by a later list,
+ * `finalStateUnknown` is true and the object is the last known state.
  */
 export type ObjectCallback<T extends KubernetesObject> = (object: T, previous?: T, finalStateUnknown?: boolean) => void;
 
-/** Takes why the informer is not current, which has a `code` and a `statusCode` as Kubernetes uses them. */
+/**
+ * Receives the reason why the informer is not current, an error with `code` and
+ * `statusCode` as in Kubernetes.
+ */
 export type ErrorCallback = (error?: any) => void;
 
-/** Accepted where client-node takes one, and never called: the watch brings the objects. */
+/**
+ * Accepted for compatibility with client-node and never called, because the watch
+ * delivers the objects.
+ */
 export type ListPromise<T extends KubernetesObject> = () => Promise<{ items: T[] }>;
 
-/** The objects that an informer holds. */
+/** Read access to the objects of an informer. */
 export interface ObjectCacheReader<T> {
   get(name: string, namespace?: string): T | undefined;
   list(namespace?: string): ReadonlyArray<T>;
@@ -48,17 +60,20 @@ export interface Informer<T extends KubernetesObject> {
   on(verb: ERROR | CONNECT, callback: ErrorCallback): void;
   off(verb: ADD | UPDATE | DELETE | CHANGE, callback: ObjectCallback<T>): void;
   off(verb: ERROR | CONNECT, callback: ErrorCallback): void;
-  /** Resolves when the objects are there, or {@link stop} was called. An informer that runs goes on. */
+  /**
+   * Resolves when the objects are loaded or {@link stop} is called. Has no effect on a
+   * running informer.
+   */
   start(): Promise<void>;
-  /** Stops. The objects stay; another start reports what has changed since. */
+  /** Stops. The objects stay, and the next start reports the changes since. */
   stop(): Promise<void>;
 }
 
 /**
  * Returns an informer of the objects at a path such as "/api/v1/namespaces/default/pods".
  *
- * It differs from that of client-node in what it does about failures: it reports them,
- * and recovers by itself. Calling start after an error, as programs do there, is harmless.
+ * Unlike the informer of client-node, it reports failures and recovers without help.
+ * Calling start after an error, as programs written for client-node do, has no effect.
  */
 export function makeInformer<T extends KubernetesObject = KubeObject>(client: Connection, path: string, list?: ListPromise<T>, labelSelector?: string, fieldSelector?: string): Informer<T> & ObjectCacheReader<T> {
   return new ListWatch<T>(path, client, list, false, labelSelector, fieldSelector);
@@ -66,7 +81,7 @@ export function makeInformer<T extends KubernetesObject = KubeObject>(client: Co
 
 type Callback<T extends KubernetesObject> = ObjectCallback<T> | ErrorCallback;
 
-/** An informer with its cache. */
+/** An informer and its cache. */
 export class ListWatch<T extends KubernetesObject = KubeObject> implements ObjectCacheReader<T>, Informer<T> {
   readonly #client: Connection;
   readonly #resource: string;
@@ -75,7 +90,7 @@ export class ListWatch<T extends KubernetesObject = KubeObject> implements Objec
   readonly #cache = new ObjectCache<T>((changes) => this.#changed(changes));
   #run: Run | undefined;
 
-  /** The third parameter is that of client-node, and not used. */
+  /** The third parameter is that of client-node, and is unused. */
   constructor(path: string, client: Connection, _list?: ListPromise<T>, autoStart = true, labelSelector = "", fieldSelector = "") {
     const { resource, namespace } = parsePath(path);
     this.#client = client;
@@ -139,7 +154,7 @@ export class ListWatch<T extends KubernetesObject = KubeObject> implements Objec
     }
   }
 
-  /** Runs until it is stopped, or its resource cannot be watched. */
+  /** Runs until the informer is stopped or its resource cannot be watched. */
   async #follow(run: Run): Promise<void> {
     try {
       const wg = await connectionOf(this.#client);
@@ -183,11 +198,11 @@ export class ListWatch<T extends KubernetesObject = KubeObject> implements Objec
   }
 }
 
-/** What happens between a start and the stop after it. */
+/** The state from one start to the next stop. */
 class Run {
   readonly #abort = new AbortController();
   readonly signal = this.#abort.signal;
-  /** Resolves when the objects are there, or it stops before. */
+  /** Resolves when the objects are loaded, or when the run is stopped before that. */
   readonly ready: Promise<void>;
   #resolve!: () => void;
   loaded = false;
@@ -210,13 +225,16 @@ class Run {
   }
 }
 
-/** Gives an error the member by which client-node's users tell a 410 from others. */
+/** Adds the member by which users of client-node recognize a 410. */
 function withStatusCode(error: unknown): Error {
   const thrown = error instanceof Error ? error : new Error(messageOf(error));
   return Object.assign(thrown, { statusCode: (thrown as { code?: unknown }).code });
 }
 
-/** Reads a path of the Kubernetes API: /api/v1/pods, /apis/apps/v1/namespaces/default/deployments. */
+/**
+ * Parses a path of the Kubernetes API: /api/v1/pods,
+ * /apis/apps/v1/namespaces/default/deployments.
+ */
 function parsePath(path: string): { resource: string; namespace: string } {
   const [, group, version, namespace = "", resource] = /^\/api(?:s\/([^/]+))?\/([^/]+)(?:\/namespaces\/([^/]+))?\/([^/?]+)$/.exec(path) ?? [];
   if (!version || !resource) throw new Error(`"${path}" is not the path of a list; expected one such as "/api/v1/pods" or "/apis/apps/v1/namespaces/default/deployments"`);

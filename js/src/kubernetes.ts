@@ -1,29 +1,35 @@
 import { messageOf } from "./errors.js";
 import type { Stream } from "./transport.js";
 
-/** What is heard of an answer; never from within the call that asked. `closed` comes at most once, and last. */
+/**
+ * The callbacks of a response. They are never called from within the request. `closed`
+ * comes at most once, and last.
+ */
 export interface AnswerEvents {
-  /** The head, with the seconds of a Retry-After header or 0. */
+  /** The status code, and the seconds of a Retry-After header or 0. */
   head(code: number, retryAfterSeconds: number): void;
   data(piece: Uint8Array): void;
-  /** The end, with a message if it was not in order. */
+  /** The end of the response, with a message if it failed. */
   closed(message: string): void;
 }
 
-/** Asks for a path of a Kubernetes API. What it returns is not sent to, only closed. */
+/**
+ * Requests a path of a Kubernetes API. The returned stream is only closed, never written
+ * to.
+ */
 export type Ask = (url: string, path: string, token: string, events: AnswerEvents) => Stream;
 
-/** As much as the engine takes at a time of a body that came in one piece. */
+/** The largest piece of a body that the engine accepts at a time. */
 const maxPiece = 1 << 20;
 
-/** Asks with a `fetch` function, whose body is read as it comes. */
+/** Requests with a `fetch` function, and reads the body as it arrives. */
 export function fetchAsk(fetch: typeof globalThis.fetch): Ask {
   return (url, path, token, events) => {
     const abort = new AbortController();
     const headers: Record<string, string> = { accept: "application/json" };
     if (token) headers["authorization"] = `Bearer ${token}`;
     const read = async (): Promise<string> => {
-      // A watch that comes out of a cache would never end being old.
+      // A cached response to a watch would never become current.
       const response = await fetch(url + path, { headers, signal: abort.signal, cache: "no-store" });
       const body = response.body?.getReader();
       events.head(response.status, retryAfter(response.headers.get("retry-after")));
@@ -45,13 +51,13 @@ export function fetchAsk(fetch: typeof globalThis.fetch): Ask {
   };
 }
 
-/** Node says what went wrong in the cause. */
+/** Node reports the details in the error's cause. */
 function reason(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause === undefined ? messageOf(error) : `${messageOf(error)}: ${messageOf(cause)}`;
 }
 
-/** Kubernetes gives seconds; a date it never sends. */
+/** Kubernetes sends seconds, never a date. */
 function retryAfter(header: string | null): number {
   return header !== null && /^\d{1,6}$/.test(header) ? Number(header) : 0;
 }

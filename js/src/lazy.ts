@@ -1,9 +1,9 @@
 import type { Watchglass } from "./types.js";
 
-/** A connection that is made when it is first used. Frameworks share one among all components of a page. */
+/** A client that connects when it is first used. All components of a page share one. */
 export interface WatchglassClient {
   /**
-   * Connects, or returns the connection there is. After a failure, and after
+   * Connects, or returns the existing connection. After a failure, and after
    * {@link close}, the next call connects again. Rejects as `connect` does.
    */
   connect(): Promise<Watchglass>;
@@ -11,7 +11,7 @@ export interface WatchglassClient {
   close(): void;
 }
 
-/** Returns a client that makes its connection by a function. */
+/** Returns a client that connects with the given function. */
 export function lazy(open: () => Promise<Watchglass>): WatchglassClient {
   let connection: Promise<Watchglass> | undefined;
   return {
@@ -27,7 +27,7 @@ export function lazy(open: () => Promise<Watchglass>): WatchglassClient {
     close() {
       const opened = connection;
       connection = undefined;
-      opened?.then((wg) => wg.close(), () => {}); // whoever called connect gets the error
+      opened?.then((wg) => wg.close(), () => {}); // the caller of connect receives the error
     },
   };
 }

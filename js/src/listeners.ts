@@ -1,11 +1,11 @@
-/** Functions that want to know of changes. One that throws does not keep the others from being called. */
+/** A set of listeners. If one throws, the others are still called. */
 export class Listeners<Args extends unknown[] = []> {
   readonly #listeners = new Set<{ call: (...args: Args) => void }>();
 
-  /** Returns how to stop, which may be called more than once. */
+  /** Adds a listener. Returns a function that removes it and may be called more than once. */
   add(call: (...args: Args) => void): () => void {
-    // An entry of its own, so that a function that is added twice is called
-    // twice and stops once at a time.
+    // A separate entry, so that a function that is added twice is called twice and
+    // removed separately.
     const entry = { call };
     this.#listeners.add(entry);
     return () => void this.#listeners.delete(entry);
@@ -31,7 +31,7 @@ export class Listeners<Args extends unknown[] = []> {
   }
 }
 
-/** Shows an error of the caller's own code the way an uncaught one is shown, without ending the process. */
+/** Reports an error of the caller's code like an uncaught one, without ending the process. */
 export function report(error: unknown): void {
   if (typeof reportError === "function") reportError(error);
   else console.error(error);
@@ -41,8 +41,8 @@ const due = new Set<() => void>();
 let cancel: (() => void) | undefined;
 
 /**
- * Calls a function with the next animation frame, or soon where there are no
- * frames. However often it is asked for before that, it is called once.
+ * Calls a function in the next animation frame, or soon where frames do not exist.
+ * Repeated requests before that result in one call.
  */
 export function onNextFrame(act: () => void): void {
   due.add(act);
@@ -55,7 +55,7 @@ export function onNextFrame(act: () => void): void {
   });
 }
 
-/** Takes back what {@link onNextFrame} was asked for. */
+/** Cancels a call requested with {@link onNextFrame}. */
 export function offNextFrame(act: () => void): void {
   due.delete(act);
 }
@@ -65,8 +65,8 @@ function schedule(run: () => void): () => void {
     const timer = setTimeout(run, 0);
     return () => clearTimeout(timer);
   }
-  // A hidden page has no frames; the timer sees to it that it hears of changes
-  // all the same, if seldom.
+  // A hidden page has no frames. The timer ensures that it still receives changes,
+  // though rarely.
   const frame = requestAnimationFrame(run);
   const timer = setTimeout(run, 1000);
   return () => {

@@ -1,6 +1,6 @@
-// What adapters of frameworks share: stores of one value each, which components
-// subscribe to. A store opens what it shows with update and closes it with stop, and
-// may be updated again afterwards.
+// The basis of framework adapters: stores of one value, to which components
+// subscribe. update opens a store and stop closes it. A stopped store may be updated
+// again.
 
 import { messageOf, type WatchglassError } from "./errors.js";
 import { ObjectCache } from "./follow.js";
@@ -24,7 +24,10 @@ import type {
   Watchglass,
 } from "./types.js";
 
-/** How long a collection stays open after its last user. A component that replaces another finds it in sync. */
+/**
+ * How long a collection stays open without users, so that the next component finds it in
+ * sync.
+ */
 export const lingerMillis = 5000;
 
 /** The scope and the options of a collection, without a state to restore. */
@@ -36,11 +39,11 @@ interface Shared {
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
-/** The collections that the components of one client have open. */
+/** The open collections of the components of one client. */
 class Collections {
   readonly #open = new Map<string, Shared>();
 
-  /** Opens a collection, or joins those who have it open. Returns how to leave, once. */
+  /** Opens a collection or joins its users. Returns a function that leaves it, once. */
   join<T extends object>(wg: Watchglass, resource: string, scope: Scope): [collection: Collection<T>, leave: () => void] {
     const key = JSON.stringify([resource, scope.namespace, scope.labelSelector, scope.fieldSelector, scope.metadataOnly, scope.columns]);
     let shared = this.#open.get(key);
@@ -60,7 +63,7 @@ class Collections {
       if (this.#open.get(key) === shared) this.#open.delete(key);
       shared.collection.close();
     }, lingerMillis);
-    (shared.timer as { unref?: () => void }).unref?.(); // a program in Node may end before that
+    (shared.timer as { unref?: () => void }).unref?.(); // does not keep a Node process alive
   }
 }
 
@@ -72,22 +75,28 @@ function collectionsOf(wg: Watchglass): Collections {
   return all;
 }
 
-/** A value that changes, as `useSyncExternalStore` takes it. */
+/** A changing value, in the form that `useSyncExternalStore` expects. */
 export interface Store<Value> {
-  /** Frozen, and the same object until it changes. */
+  /** Returns the value. It is frozen, and the same object until it changes. */
   readonly get: () => Value;
   /** Calls a listener after every change, at most once per animation frame. Returns a function that unsubscribes. */
   readonly subscribe: (listener: () => void) => () => void;
 }
 
-/** The part that all stores have in common: a value, its listeners, and one thing opened on the client. */
+/**
+ * The common part of all stores: a value, its listeners, and one resource that is open on
+ * the client.
+ */
 abstract class Live<Value extends object> implements Store<Value> {
   readonly #client: WatchglassClient;
   readonly #listeners = new Listeners();
   readonly #notify = (): void => this.#listeners.call();
   #value: Value;
   #cleanups: (() => void)[] = [];
-  /** Counts what was opened, so that a connection that comes late opens nothing. */
+  /**
+   * Counts the resources, so that a connection that completes late does not open an
+   * outdated one.
+   */
   #generation = 0;
 
   constructor(client: WatchglassClient, initial: Value) {
@@ -99,7 +108,7 @@ abstract class Live<Value extends object> implements Store<Value> {
 
   readonly subscribe = (listener: () => void): (() => void) => this.#listeners.add(listener);
 
-  /** Closes what is open. The value stays. */
+  /** Closes the open resource. The value stays. */
   stop(): void {
     this.#generation++;
     for (const cleanup of this.#cleanups.splice(0).reverse()) cleanup();
@@ -113,7 +122,7 @@ abstract class Live<Value extends object> implements Store<Value> {
     onNextFrame(this.#notify);
   }
 
-  /** Stops, and then opens something else once the client is connected. */
+  /** Stops, and opens another resource when the client is connected. */
   protected restart(open: (wg: Watchglass) => void, failed: (status: Status) => void): void {
     this.stop();
     const generation = this.#generation;
@@ -124,7 +133,7 @@ abstract class Live<Value extends object> implements Store<Value> {
     });
   }
 
-  /** Does something when what is open is closed. */
+  /** Registers a function that runs when the open resource is closed. */
   protected onStop(cleanup: () => void): void {
     this.#cleanups.push(cleanup);
   }
@@ -136,26 +145,32 @@ abstract class Live<Value extends object> implements Store<Value> {
   }
 }
 
-/** Returns the status of an error. The class of the error may be that of another entry of the package, so it is known by its name. */
+/**
+ * Returns the status of an error. The error is identified by its name, because its class
+ * may belong to another entry of the package.
+ */
 export function statusOf(error: unknown): Status {
   if (error instanceof Error && error.name === "WatchglassError") return (error as WatchglassError).status;
   return { code: 500, reason: "InternalError", message: messageOf(error) };
 }
 
-/** What a view shows, and how current it is. */
+/** The contents of a view, and how current they are. */
 export interface ViewValue {
   rows: readonly Row[];
-  /** Rows that match, in the window or not. */
+  /** The number of matching rows, inside and outside of the window. */
   total: number;
   offset: number;
   counts: ViewSnapshot["counts"];
-  /** `loading` until the rows are those of the current query. The rows of the query before stay until then. */
+  /**
+   * `loading` until the rows match the current query. The rows of the previous query stay
+   * until then.
+   */
   view: ViewState;
   /** How current the collection is. */
   state: State;
   /** Why the query was refused, or why the collection is not current. */
   error: Status | undefined;
-  /** Known once the collection has been in sync. */
+  /** Undefined until the first sync of the collection. */
   schema: Schema | undefined;
 }
 
@@ -170,16 +185,19 @@ export const emptyView: ViewValue = Object.freeze({
   schema: undefined,
 });
 
-/** Options of a view and of the collection that it is a view of. */
+/** Options of a view and of its collection. */
 export interface QueryOptions extends ViewOptions {
-  /** The part of the resource that the page keeps; the view's own selectors choose from it. Default: all of it. */
+  /**
+   * The part of the resource that the page loads. The selectors of the view filter within
+   * it. Default: all objects.
+   */
   scope?: Scope;
 }
 
 interface Opened {
-  /** Of the collection. */
+  /** of the collection */
   key: string;
-  /** Undefined before there is a connection. */
+  /** Undefined until the client is connected. */
   view: View | undefined;
   query: ViewOptions;
 }
@@ -192,7 +210,10 @@ export class LiveView extends Live<ViewValue> {
     super(client, { ...emptyView });
   }
 
-  /** Shows another query. The same collection stays open, and its rows until those of the new query are there. */
+  /**
+   * Changes the query. The collection stays open, and its rows stay until those of the
+   * new query arrive.
+   */
   update(resource: string, { scope = {}, ...query }: QueryOptions): void {
     const key = JSON.stringify([resource, scope]);
     const opened = this.#opened;
@@ -201,7 +222,7 @@ export class LiveView extends Live<ViewValue> {
     const { offset: _, limit: __, ...before } = opened.query;
     opened.query = query;
     if (!opened.view) return;
-    if (JSON.stringify(rest) !== JSON.stringify(before)) opened.view.query(query).catch(() => {}); // the view shows the error
+    if (JSON.stringify(rest) !== JSON.stringify(before)) opened.view.query(query).catch(() => {}); // the view reports the error
     else opened.view.move(offset ?? 0, limit ?? 100);
   }
 
@@ -216,7 +237,7 @@ export class LiveView extends Live<ViewValue> {
       (wg) => {
         const collection = this.join(wg, resource, scope);
         const view = (opened.view = collection.view(opened.query));
-        view.ready.catch(() => {}); // the view shows the error
+        view.ready.catch(() => {}); // the view reports the error
         const show = (): void => {
           const { rows, total, offset, counts } = view.snapshot;
           const { state, error } = collection.status;
@@ -236,9 +257,9 @@ export class LiveView extends Live<ViewValue> {
 
 /** All objects of a resource, decoded. */
 export interface ObjectsValue<T extends object = KubeObject> {
-  /** In the order of their keys. */
+  /** Sorted by key. */
   objects: readonly T[];
-  /** The objects are all that match, as of some moment. */
+  /** Whether the objects are complete as of some resource version. */
   loaded: boolean;
   state: State;
   error: Status | undefined;
@@ -247,8 +268,8 @@ export interface ObjectsValue<T extends object = KubeObject> {
 export const noObjects: ObjectsValue<never> = Object.freeze({ objects: Object.freeze([]), loaded: false, state: "connecting", error: undefined });
 
 /**
- * All objects of a resource that match. It decodes every object, so a table of many
- * is better served by a {@link LiveView}.
+ * All matching objects of a resource. It decodes every object, so use a {@link LiveView}
+ * for tables of many.
  */
 export class LiveObjects<T extends object = KubeObject> extends Live<ObjectsValue<T>> {
   #key = "";
@@ -299,9 +320,9 @@ function sorted<T>(objects: Map<string, T>): T[] {
 
 /** One object, and how current it is. */
 export interface ObjectValue<T extends object = KubeObject> {
-  /** Undefined when there is no object, or nothing is known yet. */
+  /** Undefined if the object does not exist or is not known yet. */
   object: T | undefined;
-  /** Whether there is such an object. Undefined before that is known. */
+  /** Whether the object exists; undefined until that is known. */
   exists: boolean | undefined;
   state: State;
   error: Status | undefined;
@@ -323,7 +344,7 @@ export class LiveObject<T extends object = KubeObject> extends Live<ObjectValue<
     this.restart(
       (wg) => {
         const handle: ObjectHandle<T> = wg.object<T>(resource, name);
-        handle.ready.catch(() => {}); // the handle shows the error
+        handle.ready.catch(() => {}); // the handle reports the error
         const show = (): void => this.set({ object: handle.current, exists: handle.exists, state: handle.state, error: handle.error });
         this.onStop(() => handle.close());
         this.onStop(handle.subscribe(show));

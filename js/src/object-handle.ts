@@ -6,7 +6,10 @@ import { toObject } from "./object.js";
 import type { ObjectHandle, ObjectOptions, State, Status } from "./types.js";
 import type { Output } from "./wire/outputs.js";
 
-/** Closes the references of handles that were forgotten. Some edge runtimes have none. */
+/**
+ * Closes the references of garbage-collected handles. Some edge runtimes do not have
+ * FinalizationRegistry.
+ */
 const forgotten =
   typeof FinalizationRegistry === "function" ? new FinalizationRegistry<Reference<any>>((reference) => reference.close()) : undefined;
 
@@ -18,7 +21,10 @@ export function openObject<T extends object>(client: EngineClient, resource: str
   return handle;
 }
 
-/** What the program holds. The client knows the reference alone, so that a handle nobody holds can be collected. */
+/**
+ * The part that the program refers to. The client refers only to the reference, so that
+ * unreferenced handles can be collected.
+ */
 class Handle<T extends object> implements ObjectHandle<T> {
   readonly #reference: Reference<T>;
 
@@ -63,7 +69,7 @@ class Handle<T extends object> implements ObjectHandle<T> {
   }
 }
 
-/** One reference at the engine, and what the engine says of the object. */
+/** A reference at the engine, and the last reported state of the object. */
 class Reference<T extends object> implements Open {
   readonly #client: EngineClient;
   readonly #id: number;
@@ -73,10 +79,10 @@ class Reference<T extends object> implements Open {
   readonly #listeners = new Listeners();
   readonly #notify = (): void => this.#listeners.call();
   readonly #ready = new Deferred();
-  /** Handles that someone waits for or listens to, as often as that is so. */
+  /** Handles with pending promises or listeners, one entry for each. */
   readonly #inUse = new Map<object, object>();
   #ended: WatchglassError | undefined;
-  /** Why the newest version is not there, though it is known. */
+  /** Why the latest version cannot be read, although the object exists. */
   #unreadable: Status | undefined;
   #status: Status | undefined;
   current: T | undefined;
@@ -100,7 +106,7 @@ class Reference<T extends object> implements Open {
     return this.#status ?? this.#unreadable;
   }
 
-  /** Keeps a handle from being collected until a promise is settled. */
+  /** Prevents the collection of a handle until a promise is settled. */
   hold<R>(handle: object, until: Promise<R>): Promise<R> {
     const use = {};
     this.#inUse.set(use, handle);
@@ -193,7 +199,8 @@ class Reference<T extends object> implements Open {
     this.#status = error.status;
     this.#client.release(this.#id);
     this.#ready.reject(error);
-    // The last word is said at once, since nothing may run after a close.
+    // Listeners are called with the final state immediately, because nothing may run
+    // after a close.
     offNextFrame(this.#notify);
     this.#listeners.call();
     this.#listeners.clear();
@@ -201,7 +208,7 @@ class Reference<T extends object> implements Open {
   }
 }
 
-/** Freezes an object to its leaves: all who hold the handle see the same one. */
+/** Freezes an object deeply, because all users of the handle share it. */
 function freeze<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;
   for (const member of Object.values(value)) freeze(member);

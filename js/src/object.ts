@@ -4,7 +4,7 @@ import { Codec, type Envelope, type Item } from "./wire/item.js";
 
 const decoder = new TextDecoder();
 
-/** The object of an item, parsed anew by each call: it is the caller's own. */
+/** Returns the object of an item. Each call parses it again, so the caller owns it. */
 export function toObject<T extends object>(item: Item, schema: Schema | undefined): T {
   const envelope = item.envelope();
   if (envelope.codec === Codec.none) return metadataOnly(item, envelope, schema) as object as T;
@@ -15,12 +15,15 @@ export function toObject<T extends object>(item: Item, schema: Schema | undefine
   } catch (error) {
     throw internalError(`${envelope.key}: the body is not JSON: ${messageOf(error)}`, error);
   }
-  // A body travels without its version, which is that of the event.
+  // Bodies do not contain their version, which is that of the event.
   object.metadata.resourceVersion = item.resourceVersion;
   return object as object as T;
 }
 
-/** What can be said of an object without its body, in the shape of a PartialObjectMetadata. */
+/**
+ * Returns the parts of an object that are known without its body, as a
+ * PartialObjectMetadata.
+ */
 function metadataOnly(item: Item, { key, uid }: Envelope, schema: Schema | undefined): KubeObject {
   const { namespace, name } = splitKey(key);
   const labels = item.labels();
@@ -37,7 +40,7 @@ function metadataOnly(item: Item, { key, uid }: Envelope, schema: Schema | undef
   };
 }
 
-/** The row of an item, frozen. */
+/** Returns the row of an item, frozen. */
 export function toRow(item: Item): Row {
   const { key, uid, fields, columns } = item.envelope();
   return Object.freeze({
@@ -51,7 +54,7 @@ export function toRow(item: Item): Row {
   });
 }
 
-/** A schema that nobody can change for others. */
+/** Freezes a schema, because users share it. */
 export function freezeSchema(schema: Schema): Schema {
   for (const column of schema.columns) Object.freeze(column);
   Object.freeze(schema.fields);

@@ -1,16 +1,16 @@
-// What the package needs of the platform and browsers, workers and workerd have.
-// The build for Node replaces this module by platform-node.ts, so that a bundler
-// of a page never sees an import of Node's.
+// The platform functions of browsers, workers and workerd. The build for Node
+// replaces this module by platform-node.ts, so that the bundle of a page contains no
+// import of Node's modules.
 import { badRequest, internalError } from "./errors.js";
 import type { WebSocketClass } from "./transport.js";
 
-/** Returns the platform's WebSocket. Rejects with a 400 where there is none. */
+/** Returns the platform's WebSocket. Rejects with a 400 if it has none. */
 export async function findWebSocket(): Promise<WebSocketClass> {
   if (typeof WebSocket === "function") return WebSocket;
   throw badRequest('this platform has no WebSocket: pass a WebSocket class as the "WebSocket" option');
 }
 
-/** Reads a file: URL. Rejects here: only the build for Node has a file system. */
+/** Reads a file: URL. Always rejects, because only Node has a file system. */
 export async function readFile(_url: URL): Promise<Uint8Array<ArrayBuffer>> {
   throw internalError("this build of watchglass cannot read files; Node needs the one under the export condition \"node\"");
 }

@@ -1,42 +1,48 @@
 import type { MemberEvents, Seat } from "./engine.js";
 import { internalError, messageOf, type WatchglassError } from "./errors.js";
 
-// How a page and the worker with the engine talk. Frames are transferred, not
-// copied. An epoch counts the engine's restarts: commands of an older one are
-// meant for an engine that is gone.
+// The messages between a page and the worker of its engine. Frames are transferred
+// without a copy. The epoch counts the engine's restarts. The worker drops commands
+// of an older epoch.
 
-/** From a page to the worker. */
+/** The messages from a page to the worker. */
 export type ToWorker =
   | {
       op: "attach";
       url: string;
-      /** Who the page's user is; see `identity` in ConnectOptions. */
+      /** Identifies the page's user; see `identity` in ConnectOptions. */
       identity: string;
       wasm: string | BufferSource | WebAssembly.Module | undefined;
       maxBytes: number | undefined;
       maxHistory: number | undefined;
       kubernetes: boolean | undefined;
-      /** A lock that is held for as long as the page lives; empty where there are no locks. */
+      /**
+       * The name of a lock that is held while the page lives; empty where locks do not
+       * exist.
+       */
       lock: string;
-      /** The number to have again, for a page that lost its worker. */
+      /** The previous member number, for a page whose worker died. */
       member: number | undefined;
-      /** The token, for a page whose token never changes; the worker does not ask for it then. */
+      /** The token, if it never changes. The worker then does not ask for one. */
       token: string | undefined;
     }
   | { op: "frames"; epoch: number; frames: Uint8Array<ArrayBuffer> }
   | { op: "token"; request: number; token: string }
   | { op: "no token"; request: number; message: string }
-  /** Asks for a "pong", and tells a worker without locks that the page is alive. */
+  /** Requests a "pong". It also shows a worker without locks that the page is alive. */
   | { op: "ping" }
   | { op: "leave" };
 
-/** From the worker to a page. */
+/** The messages from the worker to a page. */
 export type ToPage =
   | { op: "pong" }
   | {
       op: "attached";
       member: number;
-      /** A lock that is held for as long as the worker lives; empty where there are no locks. */
+      /**
+       * The name of a lock that is held while the worker lives; empty where locks do not
+       * exist.
+       */
       lock: string;
     }
   | { op: "frames"; frames: Uint8Array<ArrayBuffer> }
@@ -44,13 +50,13 @@ export type ToPage =
   | { op: "failed"; message: string }
   | { op: "token?"; request: number };
 
-/** Either end of the pipe. */
+/** Either end of a message channel. */
 export interface Port<In, Out> {
   postMessage(message: Out, transfer: Transferable[]): void;
   onmessage: ((event: MessageEvent<In>) => void) | null;
 }
 
-/** A worker as a page sees it. */
+/** The page's end of the channel to a worker. */
 export interface WorkerPort extends Port<ToPage, ToWorker> {
   /** Called when the script cannot be loaded. */
   onfailure: ((message: string) => void) | null;
@@ -64,33 +70,48 @@ export interface PortOptions {
   maxBytes: number | undefined;
   maxHistory: number | undefined;
   kubernetes: boolean | undefined;
-  /** The token, where it never changes. */
+  /** The token, if it never changes. */
   token: string | undefined;
-  /** Ways to start a worker, in order of preference. The next one is tried when a worker cannot be loaded or does not answer. */
+  /**
+   * The ways to start a worker, in order of preference. The next one is tried if a worker
+   * cannot be loaded or does not respond.
+   */
   workers: readonly WorkerCandidate[];
-  /** How often the page pings the worker. A worker that misses {@link missedPings} in a row is replaced. Default 5000. */
+  /**
+   * The interval between pings of the worker, in milliseconds. A worker that misses
+   * {@link missedPings} in a row is replaced. Default 5000.
+   */
   pingMillis?: number;
 }
 
 export interface WorkerCandidate {
-  /** Other pages use the same worker. A shared worker that stopped answering cannot be restarted, so it is not tried again. */
+  /**
+   * Whether other pages use the same worker. A shared worker that does not respond cannot
+   * be restarted, so it is not tried again.
+   */
   shared: boolean;
   start(): WorkerPort;
 }
 
 const defaultPingMillis = 5_000;
 
-/** A worker is silent after this many pings without any message from it. Browsers hold back the timers of hidden pages, so pings are counted, not time. */
+/**
+ * A worker is unresponsive after this many pings without any message from it. The page
+ * counts pings instead of time, because browsers throttle the timers of hidden pages.
+ */
 const missedPings = 3;
 
-/** Attaches to the engine in a worker. When the worker dies or stops answering, attaches to that of a new one. */
+/**
+ * Attaches to the engine in a worker. If the worker dies or does not respond, attaches to
+ * that of a new worker.
+ */
 export async function attachWorker(options: PortOptions, events: MemberEvents): Promise<Seat> {
   const page = await holdLock();
   const seat = new WorkerSeat(options, events, page);
   return seat.sit();
 }
 
-/** A worker that cannot be used: another one may do. */
+/** The error of a worker that cannot be used. The next candidate may work. */
 class WorkerFailure extends Error {}
 
 class WorkerSeat implements Seat {
@@ -126,7 +147,10 @@ class WorkerSeat implements Seat {
     this.#page.release();
   }
 
-  /** Starts a worker and attaches to it. Rejects with a WatchglassError when none can be used. */
+  /**
+   * Starts a worker and attaches to it. Rejects with a WatchglassError if none can be
+   * used.
+   */
   async sit(): Promise<Seat> {
     let failure = new WorkerFailure("there is no way to start one");
     for (const { shared, start } of this.#options.workers) {
@@ -169,7 +193,7 @@ class WorkerSeat implements Seat {
     switch (data.op) {
       case "attached":
         this.#member = data.member;
-        port.onfailure = null; // a running worker reports its errors itself
+        port.onfailure = null; // a running worker reports its own errors
         if (data.lock) onRelease(data.lock, () => this.#replace(port, "the worker ended"));
         return attached();
       case "frames":
@@ -185,7 +209,10 @@ class WorkerSeat implements Seat {
     }
   }
 
-  /** Pings the worker. One that is silent while the page attaches is given up; a silent one after that is replaced. */
+  /**
+   * Pings the worker. If it does not respond while the page attaches, the page tries the
+   * next candidate. Later, the page replaces it.
+   */
   #watchSilence(port: WorkerPort, reject: (error: Error) => void): { heard(): void } {
     const period = this.#options.pingMillis ?? defaultPingMillis;
     let missed = 0;
@@ -202,7 +229,7 @@ class WorkerSeat implements Seat {
     return { heard: () => void (missed = 0) };
   }
 
-  /** Attaches to a new worker in the place of one that died or is silent. */
+  /** Attaches to a new worker that replaces a dead or unresponsive one. */
   #replace(port: WorkerPort, why: string): void {
     if (this.#left || this.#port !== port) return;
     this.#drop();
@@ -240,9 +267,9 @@ class WorkerSeat implements Seat {
   }
 }
 
-/** A name that is taken for as long as this thread lives and does not give it back. */
+/** A lock that is held until this thread ends or releases it. */
 export interface Lock {
-  /** Empty where there are no locks, as on pages that are not secure contexts. */
+  /** Empty where locks do not exist, as on pages that are not secure contexts. */
   readonly name: string;
   release(): void;
 }
@@ -251,21 +278,21 @@ const locks = (): LockManager | undefined => (typeof navigator === "object" ? na
 
 const noLock: Lock = { name: "", release() {} };
 
-/** Takes a lock under a new name. Where locks are missing or forbidden, the lock has no name. */
+/** Takes a lock with a new name. Where locks are missing or forbidden, the name is empty. */
 export function holdLock(): Promise<Lock> {
   const manager = locks();
   if (!manager) return Promise.resolve(noLock);
   const random = crypto.getRandomValues(new Uint32Array(4));
   const name = `watchglass-${[...random].map((n) => n.toString(36)).join("-")}`;
   return new Promise((resolve) => {
-    // A sandboxed frame has the API and may not use it.
+    // In a sandboxed frame, the API exists and requests are rejected.
     manager.request(name, () => new Promise<void>((release) => resolve({ name, release }))).catch(() => resolve(noLock));
   });
 }
 
-/** Calls a function once the holder of a lock is gone or has given it back. */
+/** Calls a function when the holder of a lock ends or releases it. */
 export function onRelease(name: string, act: () => void): void {
   locks()
     ?.request(name, act)
-    .catch(() => {}); // a page that may not use locks relies on pings
+    .catch(() => {}); // pages that cannot use locks rely on pings
 }

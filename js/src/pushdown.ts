@@ -1,8 +1,8 @@
-// Translates the query of a TanStack DB subset into what a view or watch can answer.
+// Translates queries of TanStack DB subsets to queries of views and watches.
 
 import type { Schema, Selectors } from "./types.js";
 
-/** The members of an expression of @tanstack/db that are read here. */
+/** The members of an expression of @tanstack/db that this module reads. */
 export interface Expression {
   type: string;
   name?: string;
@@ -16,7 +16,7 @@ export interface Ordering {
   compareOptions: { direction: "asc" | "desc"; stringSort?: string | undefined };
 }
 
-/** The query of a subset: the options of `loadSubset` that are read here. */
+/** The query of a subset: the options of `loadSubset` that this module reads. */
 export interface Subset {
   where?: Expression | undefined;
   orderBy?: readonly Ordering[] | undefined;
@@ -24,16 +24,20 @@ export interface Subset {
   offset?: number | undefined;
 }
 
-/** What the engine is asked for. */
+/** The query for the engine. */
 export interface Pushdown {
   selectors: Required<Selectors>;
-  /** The part of the matching objects that is wanted. Undefined for all of them, which are at least those of the subset. */
+  /**
+   * The requested window of the matching objects. Undefined for all matching objects, a
+   * superset of the subset.
+   */
   window?: { sort: string; offset: number; limit: number };
 }
 
 /**
- * Returns what the engine can answer of a query. A condition that has no selector is
- * left to TanStack DB, which checks every condition itself; the limit then is, too.
+ * Returns the part of a query that the engine can evaluate. TanStack DB checks every
+ * condition again, so conditions without an equivalent selector are omitted. The limit is
+ * then omitted too.
  */
 export function pushDown({ where, orderBy = [], limit, offset = 0 }: Subset, fields: readonly string[], columns: Schema["columns"]): Pushdown {
   const terms = where ? conjunction(where).map((term) => translate(term, fields)) : [];
@@ -59,7 +63,7 @@ function conjunction({ name, args = [], ...rest }: Expression): Expression[] {
   return name === "and" ? args.flatMap(conjunction) : [{ ...rest, args, ...(name !== undefined && { name }) }];
 }
 
-/** Texts that selectors can hold without quoting. */
+/** Values that selectors can contain without quoting. */
 const labelValue = /^[A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?$/;
 const fieldValue = /^[^,=!\\]+$/;
 
@@ -79,8 +83,9 @@ function translate({ name, args: [ref, constant] = [] }: Expression, fields: rea
 }
 
 /**
- * Returns the sort of a view that has the order of a query, which must be by one
- * member that every object has: engine and TanStack DB differ about absent ones.
+ * Returns the sort of a view with the order of a query. The order must be by one member
+ * that every object has, because engine and TanStack DB order missing members
+ * differently.
  */
 function sortOf(orderBy: readonly Ordering[], columns: Schema["columns"]): string | undefined {
   const [first, ...more] = orderBy;

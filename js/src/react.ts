@@ -1,4 +1,4 @@
-/** React hooks over watchglass. The entry `watchglass/react`. */
+/** React hooks based on watchglass. The entry `watchglass/react`. */
 import { createContext, createElement, useContext, useEffect, useState, useSyncExternalStore, type ReactElement, type ReactNode } from "react";
 import type { WatchglassClient } from "./lazy.js";
 import {
@@ -23,12 +23,15 @@ export type { ObjectsValue, ObjectValue, QueryOptions, Scope, ViewValue } from "
 
 const ClientContext = createContext<WatchglassClient | undefined>(undefined);
 
-/** Gives the components below a client, which the program makes once with `createClient`. */
+/**
+ * Provides a client to the components below. The program creates it once, with
+ * `createClient`.
+ */
 export function WatchglassProvider({ client, children }: { client: WatchglassClient; children?: ReactNode }): ReactElement {
   return createElement(ClientContext.Provider, { value: client }, children);
 }
 
-/** Returns the client of the provider above. Throws without one. */
+/** Returns the client of the nearest provider. Throws if there is none. */
 export function useWatchglass(): WatchglassClient {
   const client = useContext(ClientContext);
   if (!client) throw new Error("there is no WatchglassProvider above this component; wrap the application in one");
@@ -41,8 +44,8 @@ interface Updated<Args extends unknown[]> {
 }
 
 /**
- * Keeps a store for as long as the component is mounted. The store is updated when the
- * text of its arguments changes, so that options may be written in place.
+ * Keeps a store open while the component is mounted. It updates the store when the JSON
+ * of the arguments changes, so options may be inline objects.
  */
 function useLive<Value, Args extends unknown[]>(make: (client: WatchglassClient) => Store<Value> & Updated<Args>, initial: Value, ...args: Args): Value {
   const client = useWatchglass();
@@ -56,36 +59,42 @@ function useLive<Value, Args extends unknown[]>(make: (client: WatchglassClient)
 }
 
 /**
- * Returns the live rows of a resource: a window of those that match, sorted.
+ * Returns the live rows of a resource: a sorted window of the matching objects.
  *
  * The component renders again when the window, its total, its counts or its state
- * changes, at most once per animation frame. Rows keep their identity while they are
- * unchanged. On a server, and until the first rows are there, `view` is `loading`.
+ * changes, at most once per animation frame. Unchanged rows keep their identity. On a
+ * server, and until the first rows arrive, `view` is `loading`.
  */
 export function useView(resource: string, options: QueryOptions = {}): ViewValue {
   return useLive((client) => new LiveView(client), emptyView, resource, options);
 }
 
-/** Returns all objects of a resource that match, decoded. A long table is better served by {@link useView}. */
+/**
+ * Returns all matching objects of a resource, decoded. Use {@link useView} for long
+ * tables.
+ */
 export function useWatch<T extends object = KubeObject>(resource: string, options: Selectors & { scope?: Scope } = {}): ObjectsValue<T> {
   return useLive((client) => new LiveObjects<T>(client), noObjects as ObjectsValue<T>, resource, options);
 }
 
-/** Returns one object. The key is "namespace/name", or "name" of a cluster-scoped object. */
+/** Returns one object. The key is "namespace/name", or "name" for cluster-scoped objects. */
 export function useObject<T extends object = KubeObject>(resource: string, key: string): ObjectValue<T> {
   return useLive((client) => new LiveObject<T>(client), noObject as ObjectValue<T>, resource, key);
 }
 
-/** Returns how current a collection is, and keeps it open. */
+/** Returns the status of a collection, and keeps the collection open. */
 export function useStatus(resource: string, scope: Scope = {}): CollectionStatus {
   return useLive((client) => new LiveStatus(client), unknown, resource, scope).status;
 }
 
 const unknown = { status: unknownStatus };
 
-/** What {@link useK8sWatchResource} watches: one object if there is a name, else a list. */
+/**
+ * The argument of {@link useK8sWatchResource}: one object if a name is given, else a
+ * list.
+ */
 export interface WatchK8sResource {
-  /** Such as "v1/pods" or "apps/v1/deployments". */
+  /** For example "v1/pods" or "apps/v1/deployments". */
   resource: string;
   namespace?: string;
   name?: string;
@@ -94,8 +103,8 @@ export interface WatchK8sResource {
 }
 
 /**
- * Returns `[data, loaded, error]` as the hook of that name in the OpenShift console
- * does, so that a component of its plugins needs another import only.
+ * Returns `[data, loaded, error]` like the hook of that name in the OpenShift console.
+ * Components of console plugins only need to change the import.
  */
 export function useK8sWatchResource<T extends object = KubeObject | KubeObject[]>({ resource, namespace = "", name, selector }: WatchK8sResource): [data: T | undefined, loaded: boolean, error: Status | undefined] {
   const client = useWatchglass();

@@ -2,17 +2,20 @@ import type { Status } from "./types.js";
 import { Writer } from "./wire/codec.js";
 import { writeSubscriptionStatus } from "./wire/status.js";
 
-/** An answer takes no longer than this, and has no more bytes. */
+/** The limits of a response: milliseconds and bytes. */
 const patience = 5_000;
 const maxBytes = 1 << 16;
 
-/** Tells why an upgrade to a WebSocket was refused, as the frame that a browser would be sent instead; undefined when that is not known. */
+/**
+ * Finds out why an upgrade to a WebSocket was refused. Resolves with the frame that a
+ * browser would have received, or with undefined if the reason is not known.
+ */
 export type AskWhy = (url: string, token: string, signal: AbortSignal) => Promise<Uint8Array | undefined>;
 
 /**
- * Asks with a plain GET, because WebSockets keep the answer to an upgrade to
- * themselves. A browser need not ask: it says that it is one, by its Origin, and
- * gets its WebSocket with the reason in it.
+ * Sends a plain GET, because WebSockets do not expose the response to an upgrade.
+ * Browsers do not need this. The connector recognizes them by their Origin and reports
+ * the reason through an accepted WebSocket.
  */
 export function askWhy(fetch: typeof globalThis.fetch): AskWhy {
   return async (url, token, signal) => {
@@ -26,7 +29,7 @@ export function askWhy(fetch: typeof globalThis.fetch): AskWhy {
       writeSubscriptionStatus(w, 0, refused);
       return w.take();
     } catch {
-      return undefined; // the WebSocket has failed likewise, and tells so
+      return undefined; // the WebSocket failed for the same reason, and reports it
     }
   };
 }
@@ -45,7 +48,10 @@ async function readText(response: Response): Promise<string> {
   return "";
 }
 
-/** Reads a Kubernetes Status. That upgrades alone are answered there is no reason why one was not. */
+/**
+ * Reads a Kubernetes Status. Returns undefined if the server only requires an upgrade,
+ * which does not explain the refusal.
+ */
 function readStatus(text: string, answered: number): Status | undefined {
   if (answered < 400 || answered === 426) return undefined;
   const { kind, code, reason, message, details, metadata } = JSON.parse(text);

@@ -6,7 +6,7 @@ import type { Position, SnapshotChunk, SnapshotOptions, Status } from "./types.j
 import { maxMessage } from "./wire/codec.js";
 import type { Output } from "./wire/outputs.js";
 
-/** Where the answers to one snapshot arrive, one at a time. */
+/** Receives the responses to a snapshot request, one at a time. */
 class Answers implements Open {
   #next = new Deferred<Output>();
 
@@ -15,7 +15,7 @@ class Answers implements Open {
     else this.#next.resolve(output);
   }
 
-  /** A new engine does not know where the old one was. */
+  /** A new engine cannot continue a snapshot of the old one. */
   restarted(status: Status): void {
     this.#next.reject(new WatchglassError(status));
   }
@@ -24,7 +24,7 @@ class Answers implements Open {
     this.#next.reject(error);
   }
 
-  /** Waits for the answer to what was asked last. */
+  /** Waits for the response to the latest request. */
   async take(): Promise<Output & { type: "SnapshotChunk" }> {
     const output = await this.#next.promise;
     this.#next = new Deferred();
@@ -33,7 +33,10 @@ class Answers implements Open {
   }
 }
 
-/** Reads the chunks of a collection's state, each when the one before it is done with. */
+/**
+ * Reads the chunks of a collection's state. Requests each chunk when the caller has
+ * finished with the previous one.
+ */
 export async function* takeSnapshot(collection: OpenCollection, options: SnapshotOptions): AsyncGenerator<SnapshotChunk, void, void> {
   collection.check();
   const { client } = collection;
@@ -60,27 +63,33 @@ export async function* takeSnapshot(collection: OpenCollection, options: Snapsho
   }
 }
 
-/** A kept chunk without its body, which is loaded by that name when something of it is looked at. */
+/**
+ * A stored chunk without its body. The body is loaded by name when an object in it is
+ * read.
+ */
 export interface ChunkHead {
   data: Uint8Array;
   body: number;
 }
 
-/** Hands what was kept to a collection that was opened for it. Resolves when the engine has seen all of it; rejects when it cannot be a snapshot. */
+/**
+ * Passes stored chunks to a collection that was opened for them. Resolves when the engine
+ * has processed them; rejects if they cannot be a snapshot.
+ */
 export async function restore(client: EngineClient, collection: number, chunks: Iterable<Uint8Array | ChunkHead>): Promise<void> {
   let refused: WatchglassError | undefined;
   for (const chunk of chunks) {
     const { data, body } = chunk instanceof Uint8Array ? { data: chunk, body: 0 } : chunk;
-    // Anything larger is no chunk, and more than one command may be.
+    // A larger one is not a chunk, and may exceed the size limit of commands.
     if (data.length > maxMessage - batchBytes) {
       refused = protocolError(`the kept state is not restored: a chunk has ${data.length} bytes, more than any chunk has`);
       break;
     }
     client.send({ type: "RestoreChunk", collection, data, end: false, body });
   }
-  // Half of it would be refused as well, and nothing is fine.
+  // The engine refuses an incomplete snapshot, and accepts an empty one.
   client.send({ type: "RestoreChunk", collection, data: new Uint8Array(), end: true, body: 0 });
-  // Answers come in order: whatever there is to say of the state has been said by then.
+  // Responses arrive in order, so this one follows every report about the state.
   await client.request((request) => ({ type: "Inspect", request }));
   if (refused) throw refused;
 }

@@ -5,14 +5,14 @@ import { findWebSocket } from "./platform.js";
 import { askWhy } from "./refused.js";
 import { webSocketDial, type Dial, type WebSocketClass } from "./transport.js";
 
-/** What it takes to run an engine in this thread. */
+/** The options of an engine in this thread. */
 export interface StartOptions {
   url: string;
-  /** Default: beside this script. */
+  /** Default: the file next to this script. */
   wasm?: ModuleSource | undefined;
   maxBytes?: number | undefined;
   maxHistory?: number | undefined;
-  /** The URL is that of a Kubernetes API, and not of a connector. */
+  /** The URL is that of a Kubernetes API, not of a connector. */
   kubernetes?: boolean | undefined;
   fetch?: typeof globalThis.fetch | undefined;
   WebSocket?: WebSocketClass | undefined;
@@ -21,7 +21,7 @@ export interface StartOptions {
 /** Sent to connectors, for their logs. */
 const client = "watchglass-js/0.1.0";
 
-/** Loads the module and runs an engine on it. Rejects when it cannot be loaded. */
+/** Loads the module and starts an engine. Rejects if the module cannot be loaded. */
 export async function startEngine({ url, wasm, maxBytes = 0, maxHistory = 0, kubernetes = false, fetch = (input, init) => globalThis.fetch(input, init), WebSocket }: StartOptions): Promise<Engine> {
   const [module, dial] = await Promise.all([
     compile(wasm ?? new URL("./watchglass.wasm", import.meta.url)),
@@ -38,10 +38,10 @@ export async function startEngine({ url, wasm, maxBytes = 0, maxHistory = 0, kub
   });
 }
 
-/** Pages and their workers have an address. */
+/** Pages and their workers have a location. */
 const inBrowser = (): boolean => typeof location === "object";
 
-/** An engine that reads Kubernetes asks for no connection. */
+/** An engine that reads Kubernetes does not open connections to connectors. */
 const noDial: Dial = (_url, events) => {
   queueMicrotask(() => events.closed("there is no connector"));
   return { send() {}, close() {} };

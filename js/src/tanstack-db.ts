@@ -1,4 +1,7 @@
-/** Collections of TanStack DB that watchglass keeps. The entry `watchglass/tanstack-db`. */
+/**
+ * Collections of TanStack DB that watchglass keeps up to date. The entry
+ * `watchglass/tanstack-db`.
+ */
 import type { CollectionConfig, LoadSubsetOptions, SyncConfig, UtilsRecord } from "@tanstack/db";
 import { connectionOf, keyOf, ObjectCache, versionOf, type Connection, type ObjectChange } from "./follow.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
@@ -10,23 +13,23 @@ export type { Connection } from "./follow.js";
 
 export interface WatchglassCollectionConfig {
   client: Connection;
-  /** Such as "v1/pods" or "apps/v1/deployments". */
+  /** For example "v1/pods" or "apps/v1/deployments". */
   resource: string;
-  /** The part of the resource to keep. Default: all of it. */
+  /** The part of the resource to load. Default: all objects. */
   scope?: Omit<CollectionOptions, "restore">;
   /**
-   * What the TanStack collection holds.
+   * The contents of the TanStack collection.
    * - `"eager"` (default): every object of the scope.
-   * - `"on-demand"`: what its live queries ask for. Equality and `inArray` on labels,
-   *   the namespace and the fields of selectors are answered by the engine; a limit is,
-   *   too, where all conditions are such, and the order is by name or age.
+   * - `"on-demand"`: the objects that live queries select. The engine evaluates equality and
+   *   `inArray` on labels, the namespace, and the fields of selectors. It also applies the limit if
+   *   it evaluates all conditions and the order is by name or age.
    */
   syncMode?: "eager" | "on-demand";
   /** Default: the resource and its scope. */
   id?: string;
 }
 
-/** What `collection.utils` has. */
+/** The members of `collection.utils`. */
 export interface WatchglassUtils extends UtilsRecord {
   /** How current the objects are. The same object until it changes. */
   getStatus: () => CollectionStatus;
@@ -41,8 +44,9 @@ type Writer<T extends object> = Parameters<SyncConfig<T, string>["sync"]>[0];
  *
  *     const pods = createCollection(watchglassCollectionOptions<V1Pod>({ client, resource: "v1/pods" }));
  *
- * The key of an object is "namespace/name", or "name" without a namespace. Its objects
- * stay while the connection is lost; {@link WatchglassUtils.getStatus} says so.
+ * The key of an object is "namespace/name", or "name" without a namespace. The objects
+ * stay while the connection is lost, and {@link WatchglassUtils.getStatus} reports the
+ * loss.
  */
 export function watchglassCollectionOptions<T extends object = KubeObject>(config: WatchglassCollectionConfig): CollectionConfig<T, string, never, WatchglassUtils> & { utils: WatchglassUtils } {
   const { resource, scope = {}, syncMode = "eager", id = `watchglass:${JSON.stringify([resource, scope, syncMode])}` } = config;
@@ -51,14 +55,15 @@ export function watchglassCollectionOptions<T extends object = KubeObject>(confi
     id,
     getKey: keyOf,
     syncMode,
-    // The order of Kubernetes, which makes limits of queries that sort by name cheap.
+    // The order of Kubernetes, which makes limits of queries that sort by name
+    // cheap.
     defaultStringCollation: { stringSort: "lexical" },
     sync: { sync: (writer) => new Sync<T>(config, writer, status).handlers(syncMode), rowUpdateMode: "full" },
     utils: { getStatus: status.get, subscribeStatus: status.subscribe },
   };
 }
 
-/** The status of whichever collection is open, or was last. */
+/** The status of the collection that was opened last. */
 class StatusStore {
   readonly #listeners = new Listeners();
   #collection: Pick<Collection<any>, "status"> = { status: Object.freeze({ state: "connecting" }) };
@@ -74,15 +79,15 @@ class StatusStore {
   }
 }
 
-/** A query that is kept loaded, and by how many subscriptions. */
+/** A loaded query, and the number of subscriptions that use it. */
 interface Loaded {
   users: number;
   abort: AbortController;
-  /** Resolves when its objects are written. */
+  /** Resolves when the query's objects are written. */
   ready: Promise<void>;
 }
 
-/** One run of a collection's sync: from its start to its cleanup. */
+/** One run of a collection's sync, from its start to its cleanup. */
 class Sync<T extends object> {
   readonly #writer: Writer<T>;
   readonly #abort = new AbortController();
@@ -156,7 +161,7 @@ class Sync<T extends object> {
     });
   }
 
-  /** Keeps the objects that match, until the signal is aborted. */
+  /** Writes the matching objects and their changes, until the signal is aborted. */
   async #follow(collection: Collection<T>, selectors: Pushdown["selectors"], signal: AbortSignal, loaded: () => void): Promise<void> {
     let first = true;
     const cache = new ObjectCache<T>((changes) => {
@@ -173,7 +178,10 @@ class Sync<T extends object> {
     }
   }
 
-  /** Keeps the objects in the window of a view, until the signal is aborted. */
+  /**
+   * Writes the objects in the window of a view and their changes, until the signal is
+   * aborted.
+   */
   async #showWindow(collection: Collection<T>, { selectors, window }: Required<Pushdown>, signal: AbortSignal, loaded: () => void): Promise<void> {
     const held = new Map<string, T>();
     const view = collection.view({ ...selectors, ...window! });
@@ -197,13 +205,16 @@ class Sync<T extends object> {
     }
   }
 
-  /** Gives up what a subset that ends has held. */
+  /** Removes the objects of a subset that ends, unless other subsets contain them. */
   #release(objects: Map<string, T>): void {
     if (this.#abort.signal.aborted) return;
     this.#take([...objects].map(([key, object]) => ({ type: "deleted", key, object })));
   }
 
-  /** Takes changes of one subset. What several of them hold is written once, and stays until the last lets go. */
+  /**
+   * Applies the changes of one subset. An object in several subsets is written once, and
+   * stays until the last subset removes it.
+   */
   #take(changes: ObjectChange<T>[]): void {
     if (changes.length === 0) return;
     this.#due.push(...changes);
@@ -223,7 +234,10 @@ class Sync<T extends object> {
     commit();
   }
 
-  /** Returns what a change is to the TanStack collection, if anything. */
+  /**
+   * Returns the corresponding write to the TanStack collection, or undefined if there is
+   * none.
+   */
   #apply({ type, key, object }: ObjectChange<T>): Parameters<Writer<T>["write"]>[0] | undefined {
     const written = this.#written.get(key);
     if (!written) {
@@ -236,14 +250,14 @@ class Sync<T extends object> {
       this.#written.delete(key);
       return { type: "delete", key };
     }
-    // Another subset may have been faster.
+    // Another subset may have written a newer version.
     if (compareResourceVersions(versionOf(object), versionOf(written.object)) <= 0) return undefined;
     written.object = object;
     return { type: "update", value: object };
   }
 }
 
-/** Brings objects to the state of rows. Returns the changes. */
+/** Updates a map of objects to the state of the rows. Returns the changes. */
 async function differences<T extends object>(collection: Collection<T>, held: Map<string, T>, rows: readonly { key: string; resourceVersion: string }[]): Promise<ObjectChange<T>[]> {
   const changes: ObjectChange<T>[] = [];
   const keys = new Set(rows.map(({ key }) => key));
@@ -253,7 +267,7 @@ async function differences<T extends object>(collection: Collection<T>, held: Ma
     changes.push({ type: "deleted", key, object });
   }
   const stale = rows.filter(({ key, resourceVersion }) => !held.has(key) || versionOf(held.get(key)!) !== resourceVersion);
-  const objects = await Promise.all(stale.map(({ key }) => collection.get(key).catch(() => undefined))); // one that was deleted meanwhile leaves the window next
+  const objects = await Promise.all(stale.map(({ key }) => collection.get(key).catch(() => undefined))); // a deleted object leaves the window in the next snapshot
   stale.forEach(({ key }, i) => {
     const object = objects[i];
     if (!object) return;

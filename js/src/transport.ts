@@ -2,30 +2,36 @@ import { messageOf } from "./errors.js";
 import type { AskWhy } from "./refused.js";
 import { maxMessage } from "./wire/codec.js";
 
-/** The name under which both ends of a WebSocket agree on the protocol. */
+/** The WebSocket subprotocol of both ends. */
 export const subprotocol = "watchglass.v1";
 
-/** Starts the name of a second subprotocol, which carries the token in base64url: a browser can say nothing else while it connects. Kubernetes' own name for it. */
+/**
+ * The prefix of a second subprotocol, which carries the token in base64url. Browsers
+ * cannot send other headers with a WebSocket. Kubernetes uses the same name.
+ */
 export const bearerProtocol = "base64url.bearer.authorization.k8s.io.";
 
 /** An open or opening stream of messages. */
 export interface Stream {
   send(message: Uint8Array): void;
-  /** Ends the stream; nothing more is heard of it. The message is for the other end's log. */
+  /** Ends the stream. No callbacks follow. The message is for the other end's log. */
   close(message: string): void;
 }
 
-/** What is heard of a stream; never from within the call that opened it. `closed` comes at most once, and last. */
+/**
+ * The callbacks of a stream. They are never called from within the call that opened it.
+ * `closed` comes at most once, and last.
+ */
 export interface StreamEvents {
   opened(): void;
   data(message: Uint8Array): void;
   closed(message: string): void;
 }
 
-/** Opens a stream, for the holder of a token, which may be empty. */
+/** Opens a stream with a token, which may be empty. */
 export type Dial = (url: string, events: StreamEvents, token: string) => Stream;
 
-/** The constructor of WebSockets as browsers, Node 22, workerd and the package `ws` have it. */
+/** The constructor of WebSockets in browsers, Node 22, workerd and the package `ws`. */
 export type WebSocketClass = new (url: string, protocols: string[]) => WebSocket;
 
 function protocols(token: string): string[] {
@@ -34,7 +40,7 @@ function protocols(token: string): string[] {
   return [subprotocol, bearerProtocol + btoa(bytes).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "")];
 }
 
-/** Streams as WebSockets. Where the server cannot tell why it refuses one, it is asked. */
+/** Returns a Dial for WebSockets. If a refusal carries no reason, askWhy finds it out. */
 export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
   return (url, events, token) => {
     let socket: WebSocket;
@@ -81,8 +87,9 @@ export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
       }
       end(`cannot connect to ${url} (${why})`);
     };
-    // What went wrong a browser does not tell; the close event that follows says what
-    // it may. Node before 24 has none for a connection that was never open.
+    // Browsers do not expose the error. The close event that follows has the
+    // available details. Node before 24 sends none for a connection that was never
+    // open.
     socket.onerror = () => void (open || setTimeout(() => failed("WebSocket error")));
     socket.onclose = ({ code, reason }) => {
       if (open) end(reason || `the connection was lost (WebSocket code ${code})`);
@@ -90,7 +97,7 @@ export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
     };
     return {
       send(message) {
-        // A stream that is closing tells so by itself.
+        // A stream that is closing reports its own end.
         if (!done && socket.readyState === 1) socket.send(message as Uint8Array<ArrayBuffer>);
       },
       close(message) {
@@ -102,7 +109,10 @@ export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
   };
 }
 
-/** Reports whether a value is an ArrayBuffer, of any realm: jsdom, iframes and Electron have several. */
+/**
+ * Reports whether a value is an ArrayBuffer of any realm. Iframes, jsdom and Electron
+ * have several.
+ */
 function isArrayBuffer(data: unknown): data is ArrayBuffer {
   return Object.prototype.toString.call(data) === "[object ArrayBuffer]";
 }
@@ -111,11 +121,11 @@ function closeSocket(socket: WebSocket, message: string): void {
   try {
     socket.close(1000, closeReason(message));
   } catch {
-    // It is closed already.
+    // The socket is closed already.
   }
 }
 
-/** As much of a message as the protocol allows for a reason: 123 bytes. */
+/** Truncates a message to the 123 bytes that the WebSocket protocol allows. */
 export function closeReason(message: string): string {
   const bytes = new TextEncoder().encode(message);
   if (bytes.length <= 120) return message;

@@ -1,20 +1,26 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-/** The public types of watchglass. They hold no code; the entries for readers re-export them. */
+/**
+ * The public types of watchglass. The file contains no code. The entries for readers
+ * re-export them.
+ */
 
 /** A resource version: an unsigned 64-bit integer as a decimal string. */
 export type ResourceVersion = string;
 
-/** How current a collection is. The data that is there stays visible in every state. */
+/** How current a collection is. The existing data stays visible in every state. */
 export type State = "connecting" | "syncing" | "live" | "reconnecting" | "stale" | "forbidden" | "closed";
 
-/** An error in Kubernetes' words. */
+/** An error in the format of a Kubernetes Status. */
 export interface Status {
   code: number;
   reason: string;
   message: string;
   cause?: string;
   retryAfterSeconds?: number;
-  /** On a 410 for a continue token: goes on from the same place at the latest state. */
+  /**
+   * On a 410 for a continue token: the token that continues at the same key with the
+   * latest state.
+   */
   continue?: string;
 }
 
@@ -28,7 +34,10 @@ export interface ObjectMeta {
   [member: string]: unknown;
 }
 
-/** Any Kubernetes object. Where there is a type parameter it stands for a type of the program's own, such as V1Pod. */
+/**
+ * Any Kubernetes object. Type parameters replace it by a more specific type, such as
+ * V1Pod.
+ */
 export interface KubeObject {
   apiVersion: string;
   kind: string;
@@ -36,7 +45,7 @@ export interface KubeObject {
   [member: string]: unknown;
 }
 
-/** A cell of a table: a date is milliseconds since the epoch. */
+/** A table cell. Dates are milliseconds since the epoch. */
 export type Cell = string | number | boolean | null;
 
 export interface Column {
@@ -46,7 +55,7 @@ export interface Column {
   priority: number;
 }
 
-/** What a collection's objects look like to tables and selectors. */
+/** The fields and columns of a collection's objects, for selectors and tables. */
 export interface Schema {
   group: string;
   version: string;
@@ -57,7 +66,7 @@ export interface Schema {
   columns: Column[];
 }
 
-/** One row of a view. Frozen, and the same object for as long as the row is unchanged. */
+/** A row of a view. Frozen. The same object as long as the row is unchanged. */
 export interface Row {
   /** "namespace/name", or "name" for a cluster-scoped object. */
   key: string;
@@ -72,35 +81,47 @@ export interface Row {
   columns: readonly Cell[];
 }
 
-/** The window of a view at one moment. Frozen; a new one for every change. */
+/** The window of a view at one point in time. Frozen. Every change creates a new one. */
 export interface ViewSnapshot {
   rows: readonly Row[];
-  /** Rows that match, in the window or not. */
+  /** The number of matching rows, inside and outside of the window. */
   total: number;
-  /** Position of the first row of the window. */
+  /** The position of the first row of the window. */
   offset: number;
   /** Rows by value of `countBy`, sorted by value. */
   counts: ReadonlyArray<readonly [value: string, rows: number]>;
-  /** Of the newest change here. What changed since did so outside of the window; the collection's status has its version. */
+  /**
+   * The version of the newest change in the window. The status of the collection has the
+   * version of the newest change anywhere.
+   */
   resourceVersion: ResourceVersion;
 }
 
-/** How current a collection is. Frozen, and the same object until one of its members changes. */
+/** How current a collection is. Frozen. The same object until a member changes. */
 export interface CollectionStatus {
   state: State;
-  /** When the next attempt to become current comes, in milliseconds since the epoch; nothing while none is waited for. {@link Watchglass.reconnect} makes it now. */
+  /**
+   * The time of the next reconnect attempt, in milliseconds since the epoch; undefined if
+   * none is scheduled. {@link Watchglass.reconnect} makes the attempt immediately.
+   */
   nextAttempt?: number;
-  /** Why, where the state has a reason. */
+  /** The reason for the state, if it has one. */
   error?: Status;
 }
 
-/** How far a collection is. Frozen; a new object for every change, which may be many times a second. */
+/**
+ * The progress of a collection. Frozen. Every change creates a new object, possibly many
+ * times a second.
+ */
 export interface CollectionProgress {
   resourceVersion: ResourceVersion;
-  /** When the connector last confirmed that nothing is missing, in milliseconds since the epoch; 0 for never. */
+  /**
+   * When the connector last confirmed that the data is complete, in milliseconds since
+   * the epoch; 0 for never.
+   */
   lastProgress: number;
   objects: number;
-  /** While syncing: objects loaded so far and roughly expected. */
+  /** While syncing: the number of objects loaded, and an estimate of the total. */
   loaded: number;
   total: number;
 }
@@ -112,46 +133,58 @@ export interface Selectors {
 }
 
 export interface CollectionOptions extends Selectors {
-  /** Leave bodies out: rows and metadata only. */
+  /** Load rows and metadata only, without bodies. */
   metadataOnly?: boolean;
   /**
-   * The columns of the objects, where Kubernetes is read without a connector,
-   * which has its own: what each is called, what its cells are, and the JSONPath
-   * where they are found. Default: those of a well-known resource, else the age.
+   * The columns of the objects, for reading Kubernetes without a connector: the name of
+   * each column, the kind of its cells, and their JSONPath. With a connector, the
+   * connector defines them. Default: the columns of well-known resources, and the age for
+   * others.
    */
   columns?: readonly (Pick<Column, "name" | "kind" | "path"> & { priority?: number })[];
   /**
-   * The chunks that were kept of {@link Collection.snapshot}: those of a whole
-   * state, then those of the changes after it. The collection has that state at
-   * once, says since when it is not current, and resumes from there. See
-   * {@link Collection.restored}.
+   * Stored chunks of {@link Collection.snapshot}: those of a complete state, followed by
+   * those of later changes. The collection starts with that state, reports how old it is,
+   * and resumes from there. See {@link Collection.restored}.
    */
   restore?: Iterable<Uint8Array>;
 }
 
-/** How far the state leads that a program keeps. */
+/** The point in a history up to which a stored state is complete. */
 export interface Position {
   resourceVersion: ResourceVersion;
-  /** Names the history that the version belongs to, such as an etcd cluster. */
+  /** Identifies the history of the resource version, such as an etcd cluster. */
   source: string;
 }
 
 export interface SnapshotOptions {
-  /** How far the state leads that was kept before; the snapshot then has the changes after it, if it can. */
+  /**
+   * The position of the stored state. The snapshot then contains the changes since that
+   * position, if they are available.
+   */
   since?: Position | undefined;
-  /** About how large a chunk is, at most 1 MiB; default 256 KiB. An object is never split. */
+  /**
+   * The approximate size of a chunk in bytes, at most 1 MiB. Default 256 KiB. Objects are
+   * never split.
+   */
   chunkBytes?: number;
 }
 
-/** A piece of a snapshot. */
+/** One chunk of a snapshot. */
 export interface SnapshotChunk {
-  /** What to keep, and to hand back as {@link CollectionOptions.restore}. It has a checksum, and knows what it is of and which chunk comes before it. */
+  /**
+   * The bytes to store, and to pass as {@link CollectionOptions.restore}. They contain a
+   * checksum and identify the snapshot and the preceding chunk.
+   */
   data: Uint8Array;
-  /** True: the snapshot takes the place of all that was kept before. False: it has the changes since, and goes behind it. */
+  /**
+   * True: the snapshot replaces all stored chunks. False: it contains the changes since,
+   * and is appended.
+   */
   whole: boolean;
-  /** The snapshot is complete. Before that it is of no use. */
+  /** True for the last chunk. An incomplete snapshot is not usable. */
   last: boolean;
-  /** How far it leads, in the last chunk. */
+  /** The position of the state, in the last chunk. */
   position: Position | undefined;
 }
 
@@ -163,51 +196,51 @@ export interface WatchOptions extends Selectors {
   timeoutSeconds?: number;
   /**
    * What happens when the loop over the events is slow.
-   * - `"stall"` (default): the watch pauses and continues where it was. If the history has moved past it by then, it ends with a 410. See {@link ConnectOptions.maxHistory}.
-   * - `"conflate"`: the watch skips to the newest state of each object.
+   * - `"stall"` (default): the watch pauses, and continues at the same event. If the history has evicted that event, it ends with a 410. See {@link ConnectOptions.maxHistory}.
+   * - `"conflate"`: the watch skips to the latest state of each object.
    * - `"terminate"`: the watch ends with a 410 when its queue is full, as in Kubernetes.
    */
   policy?: "stall" | "terminate" | "conflate";
-  /** Events taken from the engine before the consumer has seen them. Default 1000. */
+  /** The maximum number of undelivered events taken from the engine. Default 1000. */
   credit?: number;
   signal?: AbortSignal;
 }
 
-/** What Kubernetes sends as an ERROR event is thrown as a {@link WatchglassError}. */
+/** An event of a watch. Kubernetes' ERROR events are thrown as a {@link WatchglassError}. */
 export type WatchEvent<T extends object = KubeObject> =
   | { type: "ADDED" | "MODIFIED" | "DELETED"; object: T; finalStateUnknown?: boolean }
   | { type: "BOOKMARK"; resourceVersion: ResourceVersion; initialEventsEnd: boolean };
 
 /**
- * Why a watch ended. The loop over its events ends for the first two and throws
- * for the others, a {@link WatchglassError} whose `status.cause` is the reason
- * unless the status has a cause of its own.
- * - `Closed`: by the program: it left the loop, or its signal was aborted, which throws the signal's reason.
+ * Why a watch ended. The loop over its events ends normally for the first two. For the
+ * others it throws a {@link WatchglassError} whose `status.cause` is the reason, unless
+ * the status has a more specific cause.
+ * - `Closed`: the program left the loop, or aborted the signal, which throws the signal's reason.
  * - `Timeout`: `timeoutSeconds` have passed.
  * - `CollectionClosed`: the collection or the connection was closed.
  * - `EngineReplaced`: the engine failed, and the watch cannot continue in the new one. 410.
- * - `Refused`: the watch could not start: 410 for a resource version that is too old, 504 for one that did not come, 400 for options that make no sense.
+ * - `Refused`: the watch could not start: 410 for a resource version that is too old, 504 for one that did not arrive in time, 400 for invalid options.
  * - `SlowConsumer`: the queue of a watch with the policy `"terminate"` was full. 410.
- * - `Overtaken`: the history moved past the watch while it stalled. 410.
- * - `HistoryLost`: the source lost the history that the resource version belongs to, or is another one. 410.
- * - `Corrupt`: what was restored of the collection is corrupt. 410.
+ * - `Overtaken`: the history evicted the next event of the watch while it stalled. 410.
+ * - `HistoryLost`: the source lost the history of the resource version, or is a different one. 410.
+ * - `Corrupt`: the restored state of the collection is corrupt. 410.
  */
 export type WatchEnd = "Closed" | "Timeout" | "CollectionClosed" | "EngineReplaced" | "Refused" | "SlowConsumer" | "Overtaken" | "HistoryLost" | "Corrupt";
 
-/** A watch, which begins with each loop over its events. */
+/** A watch. Each loop over its events starts it. */
 export interface Watch<T extends object = KubeObject> extends AsyncIterable<WatchEvent<T>> {
-  /** Why the last loop ended. Undefined before that. */
+  /** Why the last loop ended; undefined before that. */
   readonly end: WatchEnd | undefined;
 }
 
 export interface ViewOptions extends Selectors {
-  /** A column, "name" or "namespace"; "-" in front reverses. Default: by key. */
+  /** A column, "name" or "namespace"; a "-" prefix reverses the order. Default: by key. */
   sort?: string;
   /** Default 0. */
   offset?: number;
   /** Default 100. */
   limit?: number;
-  /** A field or column to count rows by. */
+  /** The field or column whose values are counted. */
   countBy?: string;
 }
 
@@ -226,62 +259,79 @@ export interface ListResult<T extends object = KubeObject> {
 }
 
 /**
- * What a view shows:
+ * The state of a view:
  *
- * - `loading`: {@link View.snapshot} is not of the current query yet. It is empty, or of the query before.
- * - `ready`: the snapshot is of the current query. A snapshot without rows means that no object matches.
+ * - `loading`: {@link View.snapshot} does not match the current query yet. It is empty, or belongs to the previous query.
+ * - `ready`: the snapshot matches the current query. A snapshot without rows means that no object matches.
  * - `error`: the query was refused, see {@link View.error}. The last snapshot stays. After a 400, 404 or 422 the view
  *   waits for another {@link View.query}; after any other error it sends the query again when the collection recovers.
  * - `closed`: the view or its collection was closed.
  */
 export type ViewState = "loading" | "ready" | "error" | "closed";
 
-/** A live window over a collection. It survives everything that its collection survives. */
+/**
+ * A live window over a collection. It survives reconnects and replacements of the engine,
+ * as its collection does.
+ */
 export interface View {
   readonly state: ViewState;
-  /** Why the newest query was refused or the view ended; undefined once a query is accepted. */
+  /**
+   * Why the latest query was refused or the view ended; undefined once a query is
+   * accepted.
+   */
   readonly error: Status | undefined;
   readonly snapshot: ViewSnapshot;
   /** Calls a listener after every change of {@link snapshot}, {@link state} or {@link error}, at most once per animation frame. Returns a function that unsubscribes. Bound to the view. */
   readonly subscribe: (listener: () => void) => () => void;
   /** Moves the window. */
   move(offset: number, limit: number): void;
-  /** Replaces the query; rows of the old one stay until the new ones are there. Rejects with a {@link WatchglassError} when a selector or column is wrong, and the old query stays. */
+  /**
+   * Replaces the query. The rows of the old query stay until the new ones arrive. Rejects
+   * with a {@link WatchglassError} if a selector or column is invalid; the old query then
+   * stays.
+   */
   query(options: ViewOptions): Promise<void>;
-  /** Resolves with the first snapshot of the current query; rejects when the query was refused. */
+  /**
+   * Resolves with the first snapshot of the current query. Rejects if the query was
+   * refused.
+   */
   readonly ready: Promise<void>;
   close(): void;
   [Symbol.dispose](): void;
 }
 
-/** A resource, or part of one, kept present. */
+/** A resource, or part of one, that the engine keeps up to date. */
 export interface Collection<T extends object = KubeObject> {
   readonly status: CollectionStatus;
   readonly progress: CollectionProgress;
-  /** Known once the collection has been in sync; undefined before. */
+  /** Undefined until the first sync. */
   readonly schema: Schema | undefined;
   /** Calls a listener after every change of {@link status} or {@link schema}, at most once per animation frame. Returns a function that unsubscribes. Bound to the collection. */
   readonly subscribe: (listener: () => void) => () => void;
-  /** The same for {@link progress}. */
+  /** Like {@link subscribe}, for changes of {@link progress}. */
   readonly subscribeProgress: (listener: () => void) => () => void;
-  /** Objects whose newest version could not be read; see the error's message. */
+  /**
+   * Calls a listener for each object whose latest version cannot be read, with the
+   * reason. Returns a function that unsubscribes.
+   */
   onObjectError(listener: (key: string, status: Status) => void): () => void;
   /** Resolves when the collection is live for the first time. */
   readonly synced: Promise<void>;
   /**
-   * Resolves when the state given as {@link CollectionOptions.restore} is there,
-   * at once if none was given. Rejects when it is damaged, incomplete, of another
-   * scope or of another release: nothing of it is there then, and the collection
-   * goes on without.
+   * Resolves when the state given as {@link CollectionOptions.restore} is loaded, or
+   * immediately if none was given. Rejects if the state is corrupt, incomplete, of
+   * another scope or of another release. The collection then discards the state and loads
+   * from its source.
    */
   readonly restored: Promise<void>;
   /**
-   * Reads the state in chunks, for keeping it: all of it, or what changed since
-   * it was kept last. The collection goes on changing meanwhile; the chunks
-   * together are its state as of the position of the last one.
+   * Reads the state in chunks for persistence: the complete state, or the changes since
+   * the last snapshot. The collection may change meanwhile. Together the chunks contain
+   * the state at the position of the last chunk.
    *
-   * Throws a 503 when the collection has no state yet, and a 410 when it was
-   * listed anew meanwhile or changes faster than it is read: take it again.
+   * Throws a 503 if the collection has no state yet. Throws a 410 if the collection is
+   * relisted meanwhile or changes faster than the chunks are read; take a new snapshot
+   * then.
    */
   snapshot(options?: SnapshotOptions): AsyncIterable<SnapshotChunk>;
   watch(options?: WatchOptions): Watch<T>;
@@ -289,9 +339,9 @@ export interface Collection<T extends object = KubeObject> {
   get(key: string): Promise<T>;
   list(options?: ListOptions): Promise<ListResult<T>>;
   /**
-   * Resolves when everything up to a version is here, such as that of an object
-   * which the program has just written. Rejects when the collection is closed, and with
-   * the reason of the signal when that is aborted.
+   * Resolves when the collection includes a resource version, such as that of an object
+   * which the program has just written. Rejects when the collection is closed, or with
+   * the reason of the signal when the signal is aborted.
    */
   waitFor(resourceVersion: ResourceVersion, options?: { signal?: AbortSignal }): Promise<void>;
   close(): void;
@@ -299,77 +349,102 @@ export interface Collection<T extends object = KubeObject> {
 }
 
 export interface ObjectOptions {
-  /** Who refers to the object, for {@link Watchglass.inspect}. Default: nobody in particular. */
+  /** The owner of the reference, reported by {@link Watchglass.inspect}. Default: none. */
   owner?: string;
 }
 
 /**
- * A reference to one object, which is kept present for as long as there is one.
- * A collection that is open anyway serves it; otherwise it has a watch of its
- * own.
+ * A reference to one object. The object is kept up to date while a reference exists. An
+ * open collection serves it if one contains the object. Otherwise it has its own watch.
  *
- * Close it when done, or declare it with `using`. A handle that is forgotten is
- * closed when it is collected, which may be late or never; one that somebody
- * listens to or waits for is not forgotten.
+ * Close the handle after use, or declare it with `using`. An unreferenced handle is
+ * closed when it is garbage-collected, which may be late or never. A handle with
+ * listeners or pending promises is not collected.
  */
 export interface ObjectHandle<T extends object = KubeObject> {
   /**
-   * The newest version known, frozen, and the same object for as long as it is
-   * unchanged. Undefined when there is no object, or nothing is known yet.
+   * The latest known version, frozen; the same object as long as it is unchanged.
+   * Undefined if the object does not exist or is not known yet.
    */
   readonly current: T | undefined;
-  /** Whether there is such an object. Undefined before that is known. */
+  /** Whether the object exists; undefined until that is known. */
   readonly exists: boolean | undefined;
-  /** How current the rest is; what was known stays visible in every state. */
+  /** How current the handle is. The last known version stays visible in every state. */
   readonly state: State;
-  /** Why, where the state has a reason. */
+  /** The reason for the state, if it has one. */
   readonly error: Status | undefined;
-  /** Resolves when it is known for the first time whether there is such an object. */
+  /** Resolves when {@link exists} is known for the first time. */
   readonly ready: Promise<void>;
-  /** Calls a listener after every change of the above, at most once per animation frame. Returns a function that unsubscribes. Bound to the handle. */
+  /**
+   * Calls a listener after every change of the members above, at most once per animation
+   * frame. Returns a function that unsubscribes. Bound to the handle.
+   */
   readonly subscribe: (listener: () => void) => () => void;
-  /** The object as it is now, the caller's own. Waits up to a second; rejects with a 404 when there is none. */
+  /**
+   * Returns a new copy of the object. Waits up to a second; rejects with a 404 if the
+   * object does not exist.
+   */
   get(): Promise<T>;
   close(): void;
   [Symbol.dispose](): void;
 }
 
 export interface ConnectOptions {
-  /** A bearer token, or how to get a fresh one for each connection. Never part of the URL. */
+  /**
+   * A bearer token, or a function that returns a fresh one for each connection. Never
+   * part of the URL.
+   */
   token?: string | (() => string | Promise<string>);
-  /** Where the module is: a URL, bytes, or a compiled module. Default: beside the package. A compiled module cannot be shared: the engine is then dedicated. */
+  /**
+   * The module: a URL, bytes, or a compiled module. Default: the file next to the
+   * package. With a compiled module the engine is dedicated, because compiled modules
+   * cannot be shared.
+   */
   wasm?: URL | string | BufferSource | WebAssembly.Module;
   /** Where the engine runs: "shared" (SharedWorker, falls back to "dedicated"), "dedicated" (Worker), or "inline" (this thread; what Node uses). */
   worker?: "shared" | "dedicated" | "inline";
-  /** Where the worker script is. Default: beside the package. */
+  /** The URL of the worker script. Default: the file next to the package. */
   workerURL?: URL | string;
-  /** Bytes of memory for objects. Default 512 MiB. Of pages that share an engine, the first decides. */
+  /**
+   * The memory limit for objects in bytes. Default 512 MiB. If pages share an engine, the
+   * first page decides.
+   */
   maxBytes?: number;
-  /** Changes of each collection that are kept for watches that stall or resume. Default 1024. Of pages that share an engine, the first decides. */
+  /**
+   * The number of changes that each collection retains for watches that stall or resume.
+   * Default 1024. If pages share an engine, the first page decides.
+   */
   maxHistory?: number;
   /**
-   * Who the user is. Pages share an engine, and with it what its token may read,
-   * when URL and identity are equal. Default: the token if it is a string; the
-   * issuer and subject if a token function returns JWTs; unique to this page if
-   * it returns anything else; common to all pages that pass no token.
+   * Identifies the user. Pages share an engine, and the data that its token may read, if
+   * URL and identity are equal. Default: the token if it is a string; the issuer and
+   * subject if a token function returns JWTs; unique to this page if it returns anything
+   * else; shared by all pages that pass no token.
    */
   identity?: string;
-  /** The URL is that of a Kubernetes API, which is read without a connector: `connectKubernetes` says more. */
+  /**
+   * The URL is that of a Kubernetes API, which is read without a connector. See
+   * `connectKubernetes`.
+   */
   kubernetes?: boolean;
-  /** For an inline engine: the function to read Kubernetes with, such as one that knows the cluster's certificate, and outside of browsers to ask why a WebSocket is refused. Default: the platform's. */
+  /**
+   * For inline engines: the function that sends requests to Kubernetes, for example one
+   * that trusts the cluster's certificate. Outside of browsers it also finds out why a
+   * WebSocket was refused. Default: the platform's fetch.
+   */
   fetch?: typeof globalThis.fetch;
-  /** For an inline engine where the platform has no WebSocket of its own. Default: that of the package `ws`. */
+  /** For inline engines on platforms without WebSocket. Default: that of the package `ws`. */
   WebSocket?: new (url: string, protocols: string[]) => WebSocket;
 }
 
-/** A connection to one connector, shared by everything opened on it. */
+/** A connection to a connector, shared by everything opened on it. */
 export interface Watchglass {
   collection<T extends object = KubeObject>(resource: string, options?: CollectionOptions): Collection<T>;
   /** Takes a reference to one object: `wg.object("v1/configmaps", "ns/name")`. */
   object<T extends object = KubeObject>(resource: string, key: string, options?: ObjectOptions): ObjectHandle<T>;
-  /** What the engine holds: named numbers such as "collection.1.objects". */
+  /** Returns statistics of the engine, such as "collection.1.objects". */
   inspect(): Promise<Record<string, number>>;
-  /** Makes the next attempt now, of whatever waits for one. */
+  /** Makes all scheduled reconnect attempts immediately. */
   reconnect(): void;
   close(): void;
   [Symbol.dispose](): void;

@@ -9,7 +9,7 @@ import type { Edit, Output } from "./wire/outputs.js";
 
 const defaultLimit = 100;
 
-/** The most rows that a window can have. */
+/** The maximum number of rows of a window. */
 const maxLimit = 10_000;
 
 function checkRange(offset: number, limit: number): void {
@@ -25,14 +25,16 @@ const empty: ViewSnapshot = Object.freeze({
   resourceVersion: "0",
 });
 
-/** Codes that say that the query is wrong. After any other refusal the same query is sent again when the collection recovers. */
+/**
+ * Status codes of invalid queries. After any other refusal, the same query is sent again
+ * when the collection recovers.
+ */
 const queryErrors = new Set([400, 404, 422]);
 
 /**
- * A live window. Each query is a window of its own at the engine: a new one is
- * opened beside the old, takes its place with its first patch, and is dropped
- * when it is refused. A view without a window waits for its collection to
- * recover, or for another query.
+ * A live window. Each query has its own window at the engine. A new window opens beside
+ * the old one, replaces it with its first patch, and is dropped if it is refused. A view
+ * without a window waits for its collection to recover or for another query.
  */
 export class ViewHandle implements View {
   readonly #collection: OpenCollection;
@@ -47,7 +49,10 @@ export class ViewHandle implements View {
   #ended: WatchglassError | undefined;
   readonly #siblings: Set<ViewHandle>;
 
-  /** Siblings are the open views of the collection, which the view joins until it ends. */
+  /**
+   * Siblings are the open views of the collection. The view adds itself, and removes
+   * itself when it ends.
+   */
   constructor(collection: OpenCollection, options: ViewOptions, siblings: Set<ViewHandle>) {
     this.#collection = collection;
     this.#siblings = siblings;
@@ -74,7 +79,8 @@ export class ViewHandle implements View {
     return this.#settled.promise;
   }
 
-  // A field, so that it can be passed on without its view, as to useSyncExternalStore.
+  // An arrow function, so that it can be passed without its view, for example to
+  // useSyncExternalStore.
   readonly subscribe = (listener: () => void): (() => void) => this.#listeners.add(listener);
 
   move(offset: number, limit: number): void {
@@ -86,7 +92,7 @@ export class ViewHandle implements View {
 
   query(options: ViewOptions): Promise<void> {
     if (this.#ended) return Promise.reject(this.#ended);
-    // Whoever waits for a query that is overtaken waits for the newer one.
+    // Promises of a replaced query follow the new query.
     if (this.#next) this.#next.close();
     else this.#settled = new Deferred();
     this.#next = undefined;
@@ -98,7 +104,7 @@ export class ViewHandle implements View {
     return this.#settled.promise;
   }
 
-  /** Sends the query again that was refused for a reason that may have passed. */
+  /** Sends a query again that was refused for a temporary reason. */
   recover(): void {
     if (this.#ended || this.#current || this.#next || !this.#error || queryErrors.has(this.#error.code)) return;
     this.#settled = new Deferred();
@@ -167,19 +173,19 @@ interface WindowEvents {
   refused(error: WatchglassError): void;
   /** The collection ended, and the window with it. */
   ended(error: WatchglassError): void;
-  /** The rows that are shown, to be kept where they are still true. */
+  /** The displayed rows, to be reused where they are unchanged. */
   previous(): readonly Row[];
 }
 
-/** One window at the engine, and the copy of its rows. */
+/** A window at the engine, and a copy of its rows. */
 class Window implements Open {
   readonly #collection: OpenCollection;
   readonly #events: WindowEvents;
   readonly #id: number;
   #options: ViewOptions;
   #rows: readonly Row[] = empty.rows;
-  // The engine sends a patch for each that is granted, so that of a page that draws
-  // no frames one patch waits, and no page takes more than one for a frame.
+  // The engine sends one patch per grant. A page that draws no frames has one patch
+  // waiting at most, and no page applies more than one per frame.
   readonly #grant = (): void => this.#collection.client.send({ type: "GrantView", view: this.#id });
 
   constructor(collection: OpenCollection, options: ViewOptions, events: WindowEvents) {
@@ -258,14 +264,14 @@ class Window implements Open {
 }
 
 /**
- * Returns a copy of rows with the edits made. The caller decides which object shows a
- * row that is inserted. Most patches replace rows where they are; a copy with
- * replacements costs a fifth of one that is put together row by row.
+ * Applies edits to a copy of the rows. The caller chooses the object that represents an
+ * inserted row. Most patches replace rows in place, and copying with replacements takes a
+ * fifth of the time of building the array row by row.
  */
 function edited(rows: readonly Row[], edits: Edit[], shown: (row: Row) => Row): readonly Row[] {
   const replacements = edits.every(({ remove, insert }) => remove === insert.length);
   const next = replacements ? rows.slice() : [];
-  let at = 0; // in rows
+  let at = 0; // position in rows
   const copy = (end: number): void => {
     if (replacements) at = end;
     else while (at < end) next.push(rows[at++]!);

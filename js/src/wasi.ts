@@ -1,7 +1,7 @@
 import { internalError, protocolError } from "./errors.js";
 
-// The little of WASI that a Go reactor needs: no files, no arguments, no waiting.
-// Numbers are those of wasi_snapshot_preview1.
+// The subset of WASI that a Go reactor needs: no files, no arguments, no blocking.
+// The numbers are those of wasi_snapshot_preview1.
 
 const namespace = "wasi_snapshot_preview1";
 const ok = 0;
@@ -14,17 +14,20 @@ const notImplemented = 52;
  */
 const environment = new TextEncoder().encode("GOGC=40\0");
 
-/** The guest ended itself, which a Go runtime does after a fatal error. */
+/** The guest exited, which a Go runtime does after a fatal error. */
 class GuestExit extends Error {
   constructor(code: number) {
     super(`the module exited with code ${code}`);
   }
 }
 
-// Each call has the numbers of its own that WASI gives it.
+// The parameter types differ between calls.
 export type Calls = Record<string, (...args: never[]) => number>;
 
-/** One instance's system interface. Give it the instance's memory once there is one. */
+/**
+ * The system interface of one instance. Call bind with the instance's memory after
+ * instantiation.
+ */
 export class Wasi {
   #memory: WebAssembly.Memory | undefined;
   readonly #lines = new Map<number, string>();
@@ -34,7 +37,10 @@ export class Wasi {
     this.#memory = memory;
   }
 
-  /** What to instantiate the module with, besides what is given. Throws when the module wants something that is not here. */
+  /**
+   * Returns the imports of the module, including the given ones. Throws if the module
+   * needs an import that does not exist.
+   */
   importsFor(module: WebAssembly.Module, others: Record<string, Calls> = {}): WebAssembly.Imports {
     const imports: Record<string, Calls> = { ...others, [namespace]: this.#calls() };
     for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) {
@@ -47,8 +53,8 @@ export class Wasi {
     return imports as WebAssembly.Imports;
   }
 
-  // Memory may be another buffer after any call into the guest, so a view of it
-  // lives for one call.
+  // Any call into the guest may replace the memory's buffer, so a view is valid
+  // until the next call.
   #view(): DataView {
     if (!this.#memory) throw internalError("the module made a system call before it had memory");
     return new DataView(this.#memory.buffer);
@@ -94,7 +100,7 @@ export class Wasi {
   }
 
   #clock(id: number, at: number): number {
-    // 0 is the time of day, 1 the monotonic clock.
+    // 0 is the wall clock, 1 the monotonic clock.
     const millis = id === 0 ? Date.now() : performance.now();
     this.#view().setBigUint64(at, BigInt(Math.round(millis * 1e6)), true);
     return ok;
@@ -109,7 +115,7 @@ export class Wasi {
     return ok;
   }
 
-  /** Whole lines go to the console: what a Go runtime writes there is a crash report. */
+  /** Writes complete lines to the console. A Go runtime writes crash reports there. */
   #write(fd: number, iovs: number, count: number, written: number): number {
     if (fd !== 1 && fd !== 2) return badDescriptor;
     const view = this.#view();
@@ -128,7 +134,7 @@ export class Wasi {
     return ok;
   }
 
-  /** The guest never waits: everything it polls for is due at once. */
+  /** Reports every polled subscription as ready, because the guest never blocks. */
   #poll(subscriptions: number, events: number, count: number, ready: number): number {
     const view = this.#view();
     for (let i = 0; i < count; i++) {

@@ -15,9 +15,8 @@ interface Waiter<T extends object> {
 }
 
 /**
- * One pass over the events of a watch. It takes from the engine as many events
- * as its credit allows and grants more as they are consumed, so that a slow
- * loop holds a bounded number of them.
+ * One loop over the events of a watch. It requests as many events as its credit allows,
+ * and grants more as they are consumed. A slow loop therefore queues a bounded number.
  */
 export class WatchIterator<T extends object> implements AsyncIterableIterator<WatchEvent<T>>, Open {
   readonly #collection: OpenCollection;
@@ -29,9 +28,9 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
   #events: WatchEventFrame[] = [];
   #next = 0;
   #consumed = 0;
-  /** Once set, no more events come; an error is thrown once, after what is queued. */
+  /** Once set, no more events arrive. An error is thrown once, after the queued events. */
   #end: { reason: WatchEnd; error?: unknown } | undefined;
-  /** Everything up to here was received, if anything can be said. */
+  /** The resource version up to which all events were received; empty if none is known. */
   #resumeFrom: ResourceVersion;
   #received = false;
 
@@ -42,8 +41,8 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
     uint32("timeoutSeconds", options.timeoutSeconds ?? 0);
     checkMatch(options.resourceVersionMatch);
     checkPolicy(options.policy);
-    // Zero and nothing stand for "any state": such a watch begins with events
-    // whose order says nothing.
+    // Zero and undefined mean "any state". Such a watch begins with initial events,
+    // whose order is arbitrary.
     this.#resumeFrom = options.sendInitialEvents || options.resourceVersion === "0" ? "" : (options.resourceVersion ?? "");
     if (options.signal?.aborted) {
       this.#end = { reason: "Closed", error: options.signal.reason };
@@ -60,7 +59,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
     return this;
   }
 
-  /** Why it ended, once all events were taken. */
+  /** Why the watch ended, once all events were consumed. */
   get end(): WatchEnd | undefined {
     return this.#next === this.#events.length ? this.#end?.reason : undefined;
   }
@@ -94,12 +93,13 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
   restarted(status: Status): void {
     if (!this.#received) return this.#open();
     if (this.#resumeFrom) {
-      // The new engine serves what follows, or says that it cannot. Events
-      // that wait here still count against the credit.
+      // The new engine continues the watch or refuses it. Events that are queued
+      // here still count against the credit.
       const left = this.#credit - this.#consumed - (this.#events.length - this.#next);
       return this.#open({ resourceVersion: this.#resumeFrom, match: Match.unset, sendInitialEvents: Tristate.unset, credit: Math.max(1, left) });
     }
-    // The initial events were under way: no version stands for what was seen.
+    // The initial events were incomplete, so no version describes the received
+    // state.
     const gone = { code: 410, reason: "Expired", cause: "EngineReplaced", message: `${status.message}; list or watch again` };
     this.#finish("EngineReplaced", new WatchglassError(gone));
   }
@@ -108,7 +108,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
     this.#finish("CollectionClosed", error);
   }
 
-  /** Ends it from outside, after what is queued. The first end counts. */
+  /** Ends the watch after the queued events. Later calls have no effect. */
   #finish(reason: WatchEnd, error: WatchglassError | undefined): void {
     this.#release();
     this.#end ??= { reason, error };
@@ -123,7 +123,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
       collection: this.#collection.id,
       ...selection(o),
       resourceVersion,
-      // Kubernetes wants this match whenever initial events are spoken of.
+      // Kubernetes requires this match if sendInitialEvents is set.
       match: Match[resourceVersionMatch ?? (initial === undefined ? "unset" : "NotOlderThan")],
       sendInitialEvents: initial === undefined ? Tristate.unset : initial ? Tristate.true : Tristate.false,
       bookmarks: o.allowWatchBookmarks ?? false,
@@ -142,7 +142,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
     else if (this.#resumeFrom) this.#resumeFrom = event.item.resourceVersion;
   }
 
-  /** Ends it from this side. What was not consumed is dropped. */
+  /** Ends the watch and drops the queued events. */
   #close(end: { reason: WatchEnd; error?: unknown }): void {
     if (this.#id >= 0 && !this.#end) this.#collection.client.send({ type: "CloseWatch", watch: this.#id });
     this.#release();
@@ -182,7 +182,8 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
       this.#next = 0;
     }
     this.#consumed++;
-    // By halves: seldom enough to be cheap, early enough not to run dry.
+    // Granting half of the credit at a time is rare enough to be cheap, and early
+    // enough to avoid stalls.
     if (this.#end || this.#consumed < this.#credit / 2) return;
     this.#collection.client.send({ type: "GrantWatch", watch: this.#id, events: this.#consumed });
     this.#consumed = 0;
@@ -194,7 +195,7 @@ export class WatchIterator<T extends object> implements AsyncIterableIterator<Wa
     return { type: event.type, resourceVersion: event.resourceVersion, initialEventsEnd };
   }
 
-  /** The event of a change, whose object is parsed when somebody looks at it. */
+  /** Returns the event of a change. Its object is parsed when it is first read. */
   #change(type: "ADDED" | "MODIFIED" | "DELETED", item: Item): WatchEvent<T> {
     const collection = this.#collection;
     let object: T | undefined;

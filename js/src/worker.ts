@@ -1,12 +1,15 @@
-// The script of the worker that runs the engines: one for each connector and
-// user, shared by all pages. It serves as SharedWorker and as dedicated Worker.
+// The script of the worker that runs the engines: one for each connector and user,
+// shared by all pages. It runs as a SharedWorker or as a dedicated Worker.
 
 import type { Engine, MemberEvents, Seat } from "./engine.js";
 import { messageOf } from "./errors.js";
 import { holdLock, onRelease, type Port, type ToPage, type ToWorker } from "./port.js";
 import { startEngine } from "./start.js";
 
-/** A page without locks that was not heard of for so long is gone. Browsers let hidden pages speak once a minute. */
+/**
+ * A page without locks is considered gone after this time without a message. Browsers run
+ * the timers of hidden pages once a minute.
+ */
 const silenceMillis = 200_000;
 
 const engines = new Map<string, Promise<Engine>>();
@@ -16,7 +19,7 @@ type Attach = ToWorker & { op: "attach" };
 
 const keyOf = ({ url, identity, kubernetes }: Attach): string => JSON.stringify([url, identity, kubernetes]);
 
-/** The engine for a page: the first one brings it up, with its options. */
+/** Returns the engine for a page. The first page starts it with its options. */
 function engineFor(attach: Attach): Promise<Engine> {
   const key = keyOf(attach);
   let engine = engines.get(key);
@@ -28,14 +31,14 @@ function engineFor(attach: Attach): Promise<Engine> {
   return engine;
 }
 
-/** An engine ends with its last page. */
+/** Closes an engine after its last page has left. */
 function endIfEmpty(key: string, engine: Engine): void {
   if (engine.members > 0) return;
   engines.delete(key);
   engine.close();
 }
 
-/** One page. */
+/** One connected page. */
 class Page {
   readonly #port: Port<ToWorker, ToPage>;
   readonly #tokens = new Map<number, { resolve(token: string): void; reject(error: Error): void }>();

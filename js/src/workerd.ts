@@ -1,11 +1,14 @@
-// The entry for Cloudflare's runtime, which loads modules by import alone.
+// The entry for Cloudflare's runtime, which loads modules only by import.
 import { connect as connectWith } from "./index.js";
 import type { ConnectOptions, Watchglass } from "./types.js";
 import module from "./watchglass.wasm";
 
 export * from "./index.js";
 
-/** Connects with an engine in this isolate. Call it inside a handler: the runtime has no randomness outside. */
+/**
+ * Connects with an engine in this isolate. Call it inside a handler, because the runtime
+ * provides randomness only there.
+ */
 export function connect(url: string | URL, options: ConnectOptions = {}): Promise<Watchglass> {
   return connectWith(url, { wasm: module, ...options, worker: "inline" });
 }

@@ -1,7 +1,7 @@
 import type { ConnectOptions, KubeObject, ObjectMeta, ResourceVersion } from "../types.js";
 import { parseFields, parseLabels } from "./selectors.js";
 
-/** An object as a test writes it: what a Kubernetes API fills in may be left out. */
+/** An object in a test. Members that a Kubernetes API fills in are optional. */
 export interface ObjectInput {
   apiVersion: string;
   kind: string;
@@ -15,7 +15,7 @@ interface Change {
   rv: number;
   resource: string;
   object: KubeObject;
-  /** The state before; undefined of a new object. */
+  /** The previous state; undefined for a new object. */
   previous: KubeObject | undefined;
   deleted: boolean;
 }
@@ -28,46 +28,46 @@ interface Query {
 }
 
 /**
- * A Kubernetes API in memory, for unit tests of programs that use watchglass. The
- * engine reads it as it reads a real one, so that states, views, selectors and
- * errors are those of production:
+ * A Kubernetes API in memory, for unit tests of programs that use watchglass. The engine
+ * reads it like a real one, so states, views, selectors and errors are those of
+ * production:
  *
  *     const cluster = new TestCluster();
  *     cluster.apply({ apiVersion: "v1", kind: "Pod", metadata: { name: "web", namespace: "default" } });
  *     const client = createClient(cluster.url, cluster.options);
  */
 export class TestCluster {
-  /** The address to connect to. Only {@link options} can read it. */
+  /** The URL to connect to. It is reachable only through {@link options}. */
   readonly url = "http://cluster.test";
   readonly #resources = new Map<string, Map<string, KubeObject>>();
   readonly #denied = new Map<string, string>();
   readonly #watches = new Set<Watch>();
   #history: Change[] = [];
-  /** Versions up to this one cannot be watched from. */
+  /** Watches cannot start from this version or an older one. */
   #expired = 0;
   #rv = 1;
   #uids = 0;
   #isCut = false;
 
-  /** The options of `connect` and `createClient`. Add your own to a copy. */
+  /** The options for `connect` and `createClient`. Copy them to add others. */
   get options(): ConnectOptions {
     return { kubernetes: true, worker: "inline", fetch: this.fetch };
   }
 
-  /** The newest version of the cluster. */
+  /** The latest version of the cluster. */
   get resourceVersion(): ResourceVersion {
     return String(this.#rv);
   }
 
-  /** The resources that are being watched, sorted; one entry for each open watch. */
+  /** The watched resources, sorted, with one entry for each open watch. */
   get watches(): string[] {
     return [...this.#watches].map(({ query }) => query.resource).sort();
   }
 
   /**
-   * Creates an object, or replaces the one of that name. Returns it as it is stored.
+   * Creates an object, or replaces the one with that name. Returns the stored object.
    *
-   * @param resource such as "apps/v1/deployments". Default: the plural of the kind.
+   * @param resource for example "apps/v1/deployments". Default: the plural of the kind.
    */
   apply(input: ObjectInput, resource = resourceOf(input)): KubeObject {
     const objects = this.#objects(resource);
@@ -87,7 +87,7 @@ export class TestCluster {
     return structuredClone(object);
   }
 
-  /** Changes an object by a function, which edits a copy. Returns it as it is stored. */
+  /** Updates an object with a function that edits a copy. Returns the stored object. */
   update(resource: string, key: string, edit: (object: any) => void): KubeObject {
     const object = structuredClone(this.#find(resource, key));
     edit(object);
@@ -103,36 +103,48 @@ export class TestCluster {
     this.#record({ rv, resource, object, previous, deleted: true });
   }
 
-  /** Breaks every connection, and refuses others until {@link restore}. */
+  /** Breaks every connection, and refuses new ones until {@link restore}. */
   cut(): void {
     this.#isCut = true;
     for (const watch of this.#watches) watch.break(new TypeError("the test cut the connection"));
   }
 
-  /** Accepts connections again. Readers come back with their next attempt; `wg.reconnect()` makes it now. */
+  /**
+   * Accepts connections again. Readers return with their next attempt; `wg.reconnect()`
+   * makes it immediately.
+   */
   restore(): void {
     this.#isCut = false;
   }
 
-  /** Forgets the history: open watches end with a 410, and later ones from an older version are refused with it. */
+  /**
+   * Drops the history. Open watches end with a 410, and so do later ones from an older
+   * version.
+   */
   expire(): void {
     this.#history = [];
     this.#expired = this.#rv++;
     for (const watch of this.#watches) watch.end(errorEvent(gone(this.#expired)));
   }
 
-  /** Takes the right to read a resource away: watches of it end, and requests for it are answered with 403. */
+  /**
+   * Revokes the right to read a resource. Watches of it end, and requests for it are
+   * answered with 403.
+   */
   deny(resource: string, message = `${resource} is forbidden: the test denies it`): void {
     this.#denied.set(resource, message);
     for (const watch of this.#watches) if (watch.query.resource === resource) watch.end(this.#bookmark(watch.query));
   }
 
-  /** Gives the right back. Readers notice with their next attempt; `wg.reconnect()` makes it now. */
+  /**
+   * Restores the right to read a resource. Readers notice with their next attempt;
+   * `wg.reconnect()` makes it immediately.
+   */
   allow(resource: string): void {
     this.#denied.delete(resource);
   }
 
-  /** Answers the requests of a client, as the function `fetch` does. */
+  /** Answers the requests of a client. It has the signature of `fetch`. */
   readonly fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const url = new URL(input instanceof Request ? input.url : input);
     const signal = init?.signal ?? undefined;
@@ -169,7 +181,7 @@ export class TestCluster {
     for (const watch of this.#watches) {
       const line = eventOf(change, watch.query);
       if (line) watch.send(line);
-      watch.send(this.#bookmark(watch.query)); // nothing older is missing
+      watch.send(this.#bookmark(watch.query)); // the reader has received everything up to here
     }
   }
 
@@ -189,7 +201,8 @@ export class TestCluster {
   #list(query: Query): Response {
     const limit = Number(query.params.get("limit") ?? 0);
     const items = this.#matching(query);
-    // The engine reads a list of one for its version, and takes whole states by watches.
+    // The engine lists one object to learn the version, and reads complete states by
+    // watches.
     return json({ kind: "List", metadata: { resourceVersion: this.resourceVersion }, items: limit ? items.slice(0, limit) : items });
   }
 
@@ -265,7 +278,10 @@ class Watch {
   }
 }
 
-/** The event that a watch gets of a change: an object that begins to match is new to it, one that stops is deleted. */
+/**
+ * Returns the event of a change for a watch. An object that begins to match is added, and
+ * one that stops matching is deleted.
+ */
 function eventOf({ resource, object, previous, deleted }: Change, query: Query): string | undefined {
   if (resource !== query.resource) return undefined;
   const before = previous !== undefined && query.matches(previous);
@@ -301,7 +317,7 @@ function parseQuery({ pathname, searchParams: params }: URL): Query {
   return { resource: group ? `${group}/${version}/${name}` : `${version}/${name}`, namespace, matches, params };
 }
 
-/** The resource of an object, with the plural of its kind as Kubernetes forms it. */
+/** Returns the resource of an object, with the plural of its kind as Kubernetes forms it. */
 function resourceOf({ apiVersion, kind }: ObjectInput): string {
   const name = kind.toLowerCase();
   const plural = name === "endpoints" ? name : /(s|x|ch|sh)$/.test(name) ? `${name}es` : /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`;

@@ -1,10 +1,16 @@
-/** Label and field selectors as the Kubernetes API takes them. They throw an error whose message says where a selector is wrong. */
+/**
+ * Label and field selectors with the syntax of the Kubernetes API. Invalid selectors
+ * throw an error with the position of the mistake.
+ */
 
 type Labels = Readonly<Record<string, string>>;
 
 const term = /^\s*(!)?\s*([\w./-]+)\s*(?:(==|=|!=)\s*([\w.-]*)|\b(in|notin)\s*\(([^()]*)\))?\s*$/;
 
-/** Returns whether labels match a selector such as "app in (web,api),!canary". */
+/**
+ * Returns a function that matches labels with a selector such as "app in
+ * (web,api),!canary".
+ */
 export function parseLabels(selector: string): (labels: Labels) => boolean {
   if (!selector.trim()) return () => true;
   const tests = selector.split(/,(?![^(]*\))/).map((text) => labelTest(selector, text));
@@ -23,7 +29,10 @@ function labelTest(selector: string, text: string): (labels: Labels) => boolean 
   return (labels) => Object.hasOwn(labels, key);
 }
 
-/** Returns whether an object matches a selector such as "status.phase=Running,spec.nodeName!=a", whose fields are paths of members. */
+/**
+ * Returns a function that matches objects with a selector such as
+ * "status.phase=Running,spec.nodeName!=a", whose fields are member paths.
+ */
 export function parseFields(selector: string): (object: object) => boolean {
   const tests = selector.split(",").filter((text) => text.trim()).map((text) => {
     const [, path, op, value] = /^\s*([\w.]+)\s*(==|!=|=)\s*(.*?)\s*$/.exec(text) ?? [];

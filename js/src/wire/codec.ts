@@ -1,21 +1,21 @@
 import { protocolError } from "../errors.js";
 import type { ResourceVersion } from "../types.js";
 
-/** The most bytes one message to or from a connector may have. */
+/** The maximum size of a message to or from a connector. */
 export const maxMessage = 16 << 20;
 
-/** Stands for the bytes of the frames to and from the module, as core/wire has it. */
+/** Identifies the layout of the frames to and from the module, as in core/wire. */
 export const fingerprint = 0xe755d9;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Builds frames in a buffer of its own that grows as needed. */
+/** Writes frames to a buffer that grows as needed. */
 export class Writer {
   #bytes = new Uint8Array(256);
   #end = 0;
 
-  /** The frames so far, as a copy; the writer starts anew. */
+  /** Returns a copy of the frames, and empties the writer. */
   take(): Uint8Array<ArrayBuffer> {
     const frames = this.#bytes.slice(0, this.#end);
     this.#end = 0;
@@ -26,7 +26,10 @@ export class Writer {
     return this.#end;
   }
 
-  /** Writes one frame, whose payload `write` appends. When that throws, nothing was written: the frames of others are in here as well. */
+  /**
+   * Writes one frame, whose payload `write` appends. If `write` throws, the frame is
+   * removed and earlier frames stay.
+   */
   frame(type: number, write: (w: this) => void): void {
     const before = this.#end;
     this.byte(type);
@@ -43,8 +46,8 @@ export class Writer {
       this.#bytes[start - 1] = n;
       return;
     }
-    // The length needs more than the byte kept for it: write it behind the
-    // payload, which makes the room, then move both into place.
+    // The length needs more than the one reserved byte. Append it to the payload,
+    // which makes room, then move both into place.
     this.uvarint(n);
     const head = this.#bytes.slice(start + n, this.#end);
     this.#bytes.copyWithin(start - 1 + head.length, start, start + n);
@@ -61,7 +64,7 @@ export class Writer {
     this.byte(v ? 1 : 0);
   }
 
-  /** A non-negative integer: a number up to 2^53-1, or a bigint up to 2^64-1. */
+  /** Writes a non-negative integer: a number up to 2^53-1, or a bigint up to 2^64-1. */
   uvarint(v: number | bigint): void {
     this.#room(10);
     if (typeof v === "bigint") {
@@ -95,9 +98,8 @@ export class Writer {
 }
 
 /**
- * Takes one payload apart. It throws at the first thing that is wrong, naming
- * the frame and the offset into its payload. What it returns as bytes aliases
- * the payload.
+ * Reads one payload. It throws at the first error, with the name of the frame and the
+ * offset in its payload. Returned bytes alias the payload.
  */
 export class Reader {
   readonly #bytes: Uint8Array;
@@ -124,7 +126,7 @@ export class Reader {
     return v;
   }
 
-  /** A byte that is below `end`. */
+  /** Reads a byte that must be less than `end`. */
   option(end: number): number {
     const v = this.byte();
     if (v >= end) this.fail("unknown option value");
@@ -135,14 +137,14 @@ export class Reader {
     return this.option(2) === 1;
   }
 
-  /** A number up to 2^53-1. */
+  /** Reads a number up to 2^53-1. */
   uvarint(): number {
     const v = this.#uint64();
     if (typeof v === "bigint") this.fail("number beyond 53 bits");
     return v;
   }
 
-  /** A signed 64-bit integer; beyond 2^53 the nearest number there is. */
+  /** Reads a signed 64-bit integer. Beyond 2^53 it returns the nearest number. */
   varint(): number {
     const v = this.#uint64();
     if (typeof v === "number") return v % 2 === 0 ? v / 2 : -(v + 1) / 2;
@@ -164,13 +166,13 @@ export class Reader {
     return new DataView(this.#bytes.buffer, this.#bytes.byteOffset + at, 8).getFloat64(0, true);
   }
 
-  /** As many bytes as said, or as their length in front of them says. */
+  /** Reads n bytes, by default as many as their length prefix says. */
   bytes(n = this.uvarint()): Uint8Array {
     const at = this.#skip(n);
     return this.#bytes.subarray(at, at + n);
   }
 
-  /** Passes over bytes with their length in front of them. */
+  /** Skips bytes with a length prefix. */
   skip(): void {
     this.#skip(this.uvarint());
   }
@@ -179,7 +181,7 @@ export class Reader {
     return decoder.decode(this.bytes(n));
   }
 
-  /** How many elements follow, each of at least `size` bytes. */
+  /** Reads the number of elements that follow, each of at least `size` bytes. */
   count(size: number): number {
     const n = this.uvarint();
     if (n > (this.#bytes.length - this.#at) / size) this.fail("count beyond the end of the frame");
@@ -192,7 +194,7 @@ export class Reader {
     return values;
   }
 
-  /** Whatever was read from `start` to here, still encoded. */
+  /** Returns the encoded bytes from `start` to the current position. */
   since(start: number): Uint8Array {
     return this.#bytes.subarray(start, this.#at);
   }
@@ -222,7 +224,7 @@ export class Reader {
       v += (c & 0x7f) * unit;
       if (c < 0x80) return v;
     }
-    // Seven bytes gave 49 bits; numbers go on being exact for four more.
+    // Seven bytes yield 49 bits. Numbers are exact for four more.
     let big = BigInt(v);
     for (let shift = 49n; shift < 64n; shift += 7n) {
       const c = this.byte();
@@ -234,15 +236,15 @@ export class Reader {
   }
 }
 
-/** One frame of a message, not parsed yet. The payload aliases the message. */
+/** One unparsed frame of a message. The payload aliases the message. */
 export interface Frame {
   readonly type: number;
   readonly payload: Uint8Array;
-  /** The whole frame, type and length included. */
+  /** The complete frame, including type and length. */
   readonly bytes: Uint8Array;
 }
 
-/** The frames of a message, one after the other. */
+/** Yields the frames of a message. */
 export function* split(message: Uint8Array): Generator<Frame, void, void> {
   const r = new Reader(message, "unknown");
   while (r.at < message.length) {
@@ -252,7 +254,7 @@ export function* split(message: Uint8Array): Generator<Frame, void, void> {
   }
 }
 
-/** Pieces as one. */
+/** Concatenates byte arrays. */
 export function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(parts.reduce((n, part) => n + part.length, 0));
   let at = 0;
@@ -263,7 +265,10 @@ export function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return whole;
 }
 
-/** Bytes of the frame that begins with these, as its head says; zero when that is not whole or none. */
+/**
+ * Returns the size of the frame that begins with these bytes; zero if its head is
+ * incomplete or invalid.
+ */
 export function frameBytes(start: Uint8Array): number {
   const r = new Reader(start.subarray(0, 10), "unknown");
   try {

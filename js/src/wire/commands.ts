@@ -8,7 +8,7 @@ export const Match = { unset: 0, NotOlderThan: 1, Exact: 2 } as const;
 /** An optional boolean on the wire. */
 export const Tristate = { unset: 0, false: 1, true: 2 } as const;
 
-/** What happens to a watch whose consumer is slow, on the wire. */
+/** What happens to a watch with a slow consumer, on the wire. */
 export const Policy = { terminate: 0, conflate: 1, stall: 2 } as const;
 
 interface Select {
@@ -18,8 +18,8 @@ interface Select {
 }
 
 /**
- * What the program tells the engine. Ids are chosen by the program and fit 32
- * bits; the meaning of every member is told in core/wire.
+ * The commands from the program to the engine. The program chooses the IDs, which fit 32
+ * bits. core/wire documents every member.
  */
 export type Command =
   | { type: "Config"; seed: number | bigint; client: string; maxBytes: number | bigint; maxHistory: number; credit: number | bigint; kubernetes?: string }
@@ -120,7 +120,10 @@ export function writeCommand(w: Writer, command: Command): void {
   w.frame(commandTypes[command.type], () => writePayload(w, command));
 }
 
-/** What comes before the data of a StreamData frame, for who does not want the data copied. */
+/**
+ * Returns the part of a StreamData frame before its data, for callers that do not want to
+ * copy the data.
+ */
 export function streamDataHead(stream: number, bytes: number): Uint8Array {
   const payload = varint(stream);
   const length = varint(bytes);

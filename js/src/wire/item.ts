@@ -1,17 +1,17 @@
 import type { Cell, ResourceVersion } from "../types.js";
 import { Reader } from "./codec.js";
 
-/** Facts about an item. */
+/** The flags of an item. */
 export const Flag = {
   immutable: 1,
   finalStateUnknown: 2,
   endOfInitialEvents: 4,
 } as const;
 
-/** How a body is encoded. The engine hands out no other codecs than these. */
+/** The encodings of a body. The engine outputs only these. */
 export const Codec = { none: 0, json: 1 } as const;
 
-/** What an envelope holds. The body aliases the frame it came in. */
+/** The contents of an envelope. The body aliases its frame. */
 export interface Envelope {
   key: string;
   uid: string;
@@ -22,14 +22,13 @@ export interface Envelope {
 }
 
 /**
- * One object as the engine hands it out. Labels and envelope are taken apart
- * when somebody asks for them, and every time; whoever needs them twice keeps
- * the result.
+ * One object in the output of the engine. Each access to labels and envelope parses them
+ * again, so callers keep the result for repeated use.
  */
 export class Item {
   readonly resourceVersion: ResourceVersion;
   readonly flags: number;
-  /** The labels and, from a place on, the envelope. */
+  /** The labels, followed by the envelope. */
   readonly #content: Uint8Array;
   readonly #envelope: number;
 
@@ -63,10 +62,10 @@ export class Item {
   }
 }
 
-/** The least bytes of an item on the wire. */
+/** The minimum size of an item on the wire. */
 export const minItem = 11;
 
-/** A uid is a UUID in 16 bytes behind a zero, or its length plus one and its text. */
+/** Reads a UID: a zero byte and a UUID of 16 bytes, or the length plus one and the text. */
 function readUID(r: Reader): string {
   const n = r.uvarint();
   if (n > 0) return r.text(n - 1);
@@ -74,7 +73,10 @@ function readUID(r: Reader): string {
   return [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16), digits.slice(16, 20), digits.slice(20)].join("-");
 }
 
-/** A field is 0 for the name in the key, 1 for its namespace, or its length plus two and its text. */
+/**
+ * Reads a field: 0 for the name in the key, 1 for its namespace, or the length plus two
+ * and the text.
+ */
 function field(r: Reader, key: string): string {
   const n = r.uvarint();
   if (n > 1) return r.text(n - 2);
@@ -82,7 +84,7 @@ function field(r: Reader, key: string): string {
   return n === 0 ? key.slice(slash + 1) : key.slice(0, Math.max(slash, 0));
 }
 
-/** From this kind on a column has the text of the field of that number. */
+/** Column kinds from here on refer to the text of the field with that number. */
 const sameAsField = 0x10;
 
 function column(r: Reader, fields: string[]): Cell {

@@ -3,14 +3,15 @@ import type { Column, ResourceVersion, Schema, State, Status, WatchEnd } from ".
 import { Reader, type Frame } from "./codec.js";
 import { Item, minItem } from "./item.js";
 
-/** One event of a {@link WatchEvents} frame. */
+/** One event of a WatchEvents frame. */
 export type WatchEventFrame =
   | { type: "ADDED" | "MODIFIED" | "DELETED"; item: Item }
   | { type: "BOOKMARK"; resourceVersion: ResourceVersion; flags: number };
 
 /**
- * A step through the rows of a window, from top to bottom: so many rows stay, so many
- * after them leave, and others take their place. Rows after the last edit stay.
+ * An edit of the rows of a window. Edits apply from top to bottom: the next `keep` rows
+ * stay, and the `remove` rows after them are replaced by others. Rows after the last edit
+ * stay.
  */
 export interface Edit {
   keep: number;
@@ -18,13 +19,16 @@ export interface Edit {
   insert: Item[];
 }
 
-/** The least bytes of an {@link Edit}. */
+/** The minimum size of an {@link Edit}. */
 const minEdit = 3;
 
-/** What a {@link Output} of type "Rejected" speaks of. */
+/** The subject of an {@link Output} of type "Rejected". */
 export type Rejectable = "collection" | "watch" | "view" | "object" | "restore" | "reader";
 
-/** What the engine tells the program. Bytes and items alias the message they came in; everything else is a copy. */
+/**
+ * The outputs from the engine to the program. Bytes and items alias the message, and
+ * everything else is a copy.
+ */
 export type Output =
   | { type: "OpenStream"; stream: number }
   | { type: "SendStream"; stream: number; data: Uint8Array }
@@ -146,7 +150,7 @@ const parsers: { readonly [type: number]: readonly [name: string, parse: (r: Rea
   0x76: ["ReaderStalled", (r) => ({ type: "ReaderStalled", reader: r.uint32(), stalled: r.bool() })],
 };
 
-/** Parses a frame of the engine; undefined for one of a type that may be skipped. */
+/** Parses a frame of the engine. Returns undefined for a type that may be skipped. */
 export function readOutput(frame: Frame): Output | undefined {
   const known = parsers[frame.type];
   if (!known) {
@@ -160,8 +164,8 @@ export function readOutput(frame: Frame): Output | undefined {
 }
 
 /**
- * Whom a delivery is for: the id it carries, without parsing the rest.
- * Undefined for an intent, which is for the driver itself.
+ * Returns the ID of a delivery without parsing the rest. Returns undefined for an intent,
+ * which is for the driver itself.
  */
 export function recipient(frame: Frame): number | undefined {
   if (frame.type < 0x64 || frame.type === 0x75) return undefined;
@@ -220,7 +224,7 @@ function listReply(r: Reader): Output {
   };
 }
 
-/** A status, or undefined for the zero code. */
+/** Reads a status. Returns undefined for code zero. */
 function status(r: Reader): Status | undefined {
   const s: Status = { code: r.uint32(), reason: r.text(), message: r.text() };
   const cause = r.text();

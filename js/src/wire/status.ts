@@ -3,7 +3,7 @@ import type { Writer } from "./codec.js";
 
 const subscriptionStatus = 0x19;
 
-/** Ends a subscription, or with number zero the connection. */
+/** Writes the frame that ends a subscription, or the connection if the number is zero. */
 export function writeSubscriptionStatus(w: Writer, subscription: number, status: Status): void {
   w.frame(subscriptionStatus, () => {
     w.uvarint(subscription);
