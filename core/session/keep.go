@@ -12,7 +12,7 @@ import (
 // matches, a restored session sends the reader nothing.
 
 // Keep returns the state that Resume needs to continue with the reader in another
-// session.
+// session, including responses that the reader has not been sent.
 func (s *Session) Keep() []byte {
 	if !s.greeted {
 		return nil
@@ -21,6 +21,7 @@ func (s *Session) Keep() []byte {
 	for _, id := range s.dictionaries {
 		kept = (&wire.Dictionary{ID: id}).Append(kept)
 	}
+	kept = append(kept, s.control...)
 	for _, sub := range s.subs {
 		kept = sub.keep(kept)
 	}
@@ -72,6 +73,7 @@ type keptFrame interface{ resume(*Session) *api.Status }
 type (
 	keptHello      struct{}
 	keptDictionary struct{ wire.Dictionary }
+	keptWelcome    struct{ wire.Welcome }
 	keptStatus     struct{ wire.SubscriptionStatus }
 	keptRequest    struct {
 		*Request
@@ -85,6 +87,8 @@ func (s *Session) parseKept(t wire.Type, payload []byte) (any, error) {
 		return keptHello{}, (&wire.Hello{}).Parse(payload)
 	case wire.TypeDictionary:
 		return parsed(payload, &keptDictionary{})
+	case wire.TypeWelcome:
+		return parsed(payload, &keptWelcome{})
 	case wire.TypeSubscriptionStatus:
 		return parsed(payload, &keptStatus{})
 	case wire.TypeKeptSubscription:
@@ -105,6 +109,11 @@ func (keptHello) resume(s *Session) *api.Status {
 
 func (f *keptDictionary) resume(s *Session) *api.Status {
 	s.dictionaries = append(s.dictionaries, f.ID)
+	return nil
+}
+
+func (f *keptWelcome) resume(s *Session) *api.Status {
+	s.control = f.Append(s.control)
 	return nil
 }
 

@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -40,6 +42,27 @@ func TestRestoredReaderWithoutMatchingChangesIsCurrent(t *testing.T) {
 	}
 	s = c.moved(t, s)
 	require.NotContains(t, types(t, s.Next(1<<20, 1000)), wire.TypeSubscriptionStatus)
+}
+
+// A session may be persisted while its reader accepts no data (rules B11, B16).
+func TestRestoredSessionSendsTheResponsesThatWait(t *testing.T) {
+	c := newCollection(20)
+	s := session.New(session.Config{}, one{c.Cacher})
+	require.NoError(t, s.Receive((&wire.Hello{Version: wire.Version}).Append(nil), 1000))
+	s = c.moved(t, c.moved(t, s))
+	require.Equal(t, []wire.Type{wire.TypeWelcome}, types(t, s.Next(1<<20, 1000)))
+
+	require.NoError(t, s.Receive((&wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 20}).Append(nil), 1000))
+	require.Contains(t, types(t, s.Next(1<<20, 1000)), wire.TypeSnapshotEnd)
+	s.End(api.Expired("a test"), func(uint32, *cacher.Cacher) bool { return true })
+	s = c.moved(t, c.moved(t, s))
+	message := s.Next(1<<20, 1000)
+	require.Equal(t, []wire.Type{wire.TypeSubscriptionStatus}, types(t, message))
+	_, payload, _, _ := wire.Next(message)
+	var ended wire.SubscriptionStatus
+	require.NoError(t, ended.Parse(payload))
+	require.Equal(t, []any{uint32(1), api.CodeGone}, []any{ended.Subscription, ended.Status.Code})
+	require.Nil(t, s.Next(1<<20, 1000))
 }
 
 // A reader has the dictionaries that it was sent, and is told again which of them
