@@ -45,6 +45,9 @@ type answer struct {
 	confirms *answer // whose cluster this asks for
 	unproved bool    // the identity of its cluster was requested
 	held     []func()
+	// heldBytes counts the data that arrived while unproved. The engine processes it
+	// at once.
+	heldBytes int
 
 	// For a watch:
 	watching bool
@@ -246,7 +249,12 @@ func (f *fetches) take(a *answer, n int) {
 	f.driver.world.trace(piece)
 	// A piece completes at most one object that started before it. Objects inside
 	// it are longer than their records.
-	f.driver.link.growth = max(f.driver.link.growth, 2*len(piece)+f.driver.world.largestObject())
+	processed := len(piece)
+	if a.unproved {
+		a.heldBytes += processed
+		processed = a.heldBytes
+	}
+	f.driver.link.growth = max(f.driver.link.growth, 2*processed+f.driver.world.largestObject())
 	f.give(a, a.follows() && a.over, &wire.StreamData{Stream: a.stream, Data: piece})
 }
 

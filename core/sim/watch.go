@@ -234,7 +234,7 @@ const leastHistory = 4
 func (r *reader) couldBeOvertaken(w *watch) bool {
 	relists := 0
 	for _, relist := range w.epoch.relists {
-		if relist.To > w.last {
+		if relist.To >= w.last { // some of its deletions may wait
 			relists++
 		}
 	}
