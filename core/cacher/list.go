@@ -1,6 +1,8 @@
 package cacher
 
 import (
+	"strings"
+
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
@@ -16,6 +18,9 @@ type ListOptions struct {
 	Match           wire.Match
 	Limit           uint32
 	Continue        string
+	// Meter, if not nil, is charged for the evaluation of selectors by Pages, which
+	// stop while it is exhausted. List ignores it.
+	Meter *watcher.Meter
 }
 
 // ListResult is the result of a list. Items are in key order. They have no
@@ -163,7 +168,11 @@ func (c *Cacher) list(p *listPlan, filter *watcher.Filter) (*ListResult, *api.St
 	if status != nil {
 		return nil, status
 	}
-	status = c.scan(p, filter, state, r, func(ref store.Ref) { r.Items = append(r.Items, ref) })
+	s := scan{plan: p, filter: filter, state: state, next: p.from}
+	_, status = s.run(r, func(ref store.Ref) { r.Items = append(r.Items, ref) })
+	if status == nil {
+		status = c.corruption
+	}
 	if status != nil {
 		return nil, status
 	}
@@ -185,35 +194,65 @@ func (c *Cacher) openList(p *listPlan, filter *watcher.Filter) (*ListResult, *pa
 	return r, state, status
 }
 
-// scan yields the items of a list, and sets Remaining and Continue.
-func (c *Cacher) scan(p *listPlan, filter *watcher.Filter, state *past, r *ListResult, yield func(store.Ref)) *api.Status {
-	items, last := 0, ""
-	state.catchUp(p.from)
-	state.ascend(p.from, func(ref store.Ref) bool {
-		if p.beyond(c.heap.Key(ref)) {
+// scan determines the items of a list. It can stop and continue later, while the
+// state can be read.
+type scan struct {
+	plan   *listPlan
+	filter *watcher.Filter
+	state  *past
+	next   api.Key // the first unread key
+	items  int
+	last   string // key of the last item
+}
+
+// run yields the next items until the filter's meter is exhausted, and reports
+// whether these were all. Then it sets Remaining and Continue.
+func (s *scan) run(r *ListResult, yield func(store.Ref)) (done bool, status *api.Status) {
+	p, filter, heap := s.plan, s.filter, s.state.cacher.heap
+	if !s.state.catchUp(s.next) {
+		return true, r.expired()
+	}
+	done = true
+	s.state.ascend(s.next, func(ref store.Ref) bool {
+		key := heap.Key(ref)
+		if p.beyond(key) {
 			return false
 		}
-		if !filter.Covers(c.heap.Key(ref)) {
+		if filter.Exhausted() {
+			done, s.next = false, api.Key(strings.Clone(string(key)))
+			return false
+		}
+		if !filter.Covers(key) {
 			return true // the client must not learn about it or count it
 		}
-		if p.limit > 0 && items == p.limit {
+		if p.limit > 0 && s.items == p.limit {
 			r.Remaining++
 			return !filter.Selective()
 		}
 		if filter.Matches(ref) {
-			items++
-			last = string(c.heap.Key(ref))
+			s.items++
+			s.last = string(key)
 			yield(ref)
 		}
 		return true
 	})
+	if !done {
+		s.last = strings.Clone(s.last) // the heap may reuse the memory
+		return false, nil
+	}
 	if r.Remaining > 0 {
-		r.Continue = formatContinue(r.ResourceVersion, last[len(p.prefix):]+"\x00")
+		r.Continue = formatContinue(r.ResourceVersion, s.last[len(p.prefix):]+"\x00")
 	}
 	if filter.Selective() {
 		r.Remaining = 0
 	}
-	return c.corruption
+	return true, nil
+}
+
+// expired returns the status of a list whose state can no longer be read.
+func (r *ListResult) expired() *api.Status {
+	return api.Expired("the objects at resource version " + r.ResourceVersion.String() +
+		" can no longer be read: the collection changed too much or was relisted; list again")
 }
 
 // beyond reports whether a key is after the range of the list.

@@ -19,18 +19,21 @@ type Pages struct {
 	filter *watcher.Filter
 	state  *past
 	next   api.Key // the first unread key
+	count  *scan   // counts the items of a list with a limit; nil when that is done
 	left   int     // remaining items of a list with a limit
 }
 
 // maxScanned is the number of objects that one read examines.
 const maxScanned = 4096
 
-// OpenList is like List for a result that is read with Pages.Next.
+// OpenList is like List for a result that is read with Pages.Next, after
+// Pages.Prepare has reported that it is prepared.
 func (c *Cacher) OpenList(opt ListOptions, done func(*Pages, *api.Status)) *api.Status {
 	plan, filter, status := c.planList(&opt)
 	if status != nil {
 		return status
 	}
+	filter.Meter(opt.Meter)
 	c.WhenFresh(plan.notOlderThan, func(status *api.Status) {
 		if status != nil {
 			done(nil, status)
@@ -46,24 +49,38 @@ func (c *Cacher) openPages(plan *listPlan, filter *watcher.Filter) (*Pages, *api
 	if status != nil {
 		return nil, status
 	}
-	p := &Pages{cacher: c, plan: *plan, filter: filter, state: state, next: plan.from}
+	p := &Pages{ListResult: *r, cacher: c, plan: *plan, filter: filter, state: state, next: plan.from}
 	if plan.limit > 0 {
-		if status := c.scan(plan, filter, state, r, func(store.Ref) { p.left++ }); status != nil {
-			return nil, status
-		}
+		counted := *state
+		p.count = &scan{plan: &p.plan, filter: filter, state: &counted, next: plan.from}
 	}
-	p.ListResult = *r
 	return p, nil
 }
 
-// Next yields the next items until take returns false or maxScanned objects were
-// examined, and reports whether the list is complete. It adds no references. It
+// Prepare counts the items of a list with a limit until the meter is exhausted. It
+// reports whether the list is prepared: Continue and Remaining are then set. It
+// fails with 410 like Next.
+func (p *Pages) Prepare() (done bool, status *api.Status) {
+	if p.count == nil {
+		return true, nil
+	}
+	done, status = p.count.run(&p.ListResult, func(store.Ref) { p.left++ })
+	if p.cacher.corruption != nil {
+		return true, p.cacher.corruption
+	}
+	if done && status == nil {
+		p.count = nil
+	}
+	return done, status
+}
+
+// Next yields the next items until take returns false, maxScanned objects were
+// examined or the meter is exhausted, and reports whether the list is complete. It adds no references. It
 // fails with 410 if the window has evicted changes since the list was opened.
 func (p *Pages) Next(take func(*Cacher, store.Ref) (more bool)) (done bool, status *api.Status) {
 	c := p.cacher
 	if !p.state.catchUp(p.next) {
-		return true, api.Expired("the objects at resource version " + p.ResourceVersion.String() +
-			" can no longer be read: the collection changed too much or was relisted; list again")
+		return true, p.expired()
 	}
 	scanned, full := 0, false
 	done = true
@@ -72,7 +89,7 @@ func (p *Pages) Next(take func(*Cacher, store.Ref) (more bool)) (done bool, stat
 		switch {
 		case p.plan.beyond(key), p.plan.limit > 0 && p.left == 0:
 			return false
-		case full, scanned == maxScanned:
+		case full, scanned == maxScanned, p.filter.Exhausted():
 			done, p.next = false, api.Key(strings.Clone(string(key)))
 			return false
 		}

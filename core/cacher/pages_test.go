@@ -23,7 +23,12 @@ func (w *world) openList(opt cacher.ListOptions) (p *cacher.Pages, status *api.S
 		return nil, refused
 	}
 	require.True(w.t, p != nil || status != nil, "no answer yet")
-	return p, status
+	if p != nil {
+		done, status := p.Prepare()
+		require.True(w.t, done)
+		return p, status
+	}
+	return nil, status
 }
 
 // read reads up to the given number of items.

@@ -24,6 +24,12 @@ type WatchOptions struct {
 	Sink              func(watcher.Delivery) bool
 	Initialized       func(events int)
 	Closed            func()
+	// Meter, if not nil, is charged for the evaluation of selectors. While it is
+	// exhausted, a watch with selectors falls behind: it has the policy stall
+	// whatever Policy says. Exhausted is called when it must wait; see
+	// watcher.Options.
+	Meter     *watcher.Meter
+	Exhausted func()
 }
 
 // Watch validates the options and starts a watch when the collection is fresh
@@ -38,6 +44,12 @@ func (c *Cacher) Watch(opt WatchOptions, started func(*watcher.Watcher, *api.Sta
 	filter, status := c.NewFilter(opt.Namespace, opt.Selection)
 	if status != nil {
 		return status
+	}
+	if opt.Meter != nil && filter.Selective() {
+		filter.Meter(opt.Meter)
+		opt.Policy = wire.PolicyStall
+	} else {
+		opt.Meter = nil
 	}
 	var required api.ResourceVersion
 	if opt.SendInitialEvents == wire.True {
@@ -77,7 +89,7 @@ func (o *WatchOptions) normalise() (api.ResourceVersion, *api.Status) {
 func (c *Cacher) startWatch(o *WatchOptions, rv api.ResourceVersion, filter *watcher.Filter) (*watcher.Watcher, *api.Status) {
 	opt := watcher.Options{
 		Filter: filter, QueueSize: c.queueSize(), Policy: o.Policy, Sink: o.Sink, Initialized: o.Initialized, Closed: o.Closed,
-		Counts: &c.counts, Bookmarks: o.Bookmarks,
+		Exhausted: o.Exhausted, Counts: &c.counts, Bookmarks: o.Bookmarks,
 	}
 	if status := c.begin(&opt, o, rv); status != nil {
 		return nil, status
@@ -100,11 +112,20 @@ func (c *Cacher) startWatch(o *WatchOptions, rv api.ResourceVersion, filter *wat
 // initial events and the watermark.
 func (c *Cacher) begin(opt *watcher.Options, o *WatchOptions, rv api.ResourceVersion) *api.Status {
 	opt.Cursor = history.NewCursor(c.window)
-	if o.SendInitialEvents == wire.True {
+	switch {
+	case o.SendInitialEvents != wire.True:
+		return c.beginHistory(opt, rv)
+	case o.Meter != nil:
+		opt.Initial, opt.Watermark = watcher.FromCollection(c.heap, c.collector(opt.Filter), c.rv), c.rv
+	default:
 		refs := c.capture(o.Namespace, opt.Filter)
 		opt.Initial, opt.Watermark = watcher.FromState(c.heap, refs, c.rv), c.rv
-		return c.corruption
 	}
+	return c.corruption
+}
+
+// beginHistory starts a watch with the events after a version.
+func (c *Cacher) beginHistory(opt *watcher.Options, rv api.ResourceVersion) *api.Status {
 	if rv == 0 {
 		rv = c.rv
 	}
@@ -135,6 +156,16 @@ func (c *Cacher) capture(namespace string, filter *watcher.Filter) []store.Ref {
 		return true
 	})
 	return refs
+}
+
+// collector returns a function that collects the current matching versions.
+func (c *Cacher) collector(filter *watcher.Filter) watcher.Collect {
+	plan := &listPlan{}
+	plan.from, plan.to = c.span(filter.Scope())
+	pages := &Pages{ListResult: ListResult{ResourceVersion: c.rv}, cacher: c, plan: *plan, filter: filter, state: c.stateNow(), next: plan.from}
+	return func(add func(store.Ref)) (done bool, status *api.Status) {
+		return pages.Next(func(_ *Cacher, ref store.Ref) bool { add(ref); return true })
+	}
 }
 
 // queueSize returns how many events a watch may be behind: about one second's

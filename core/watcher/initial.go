@@ -19,7 +19,14 @@ type Initial struct {
 	// batch holds events that were read from the window but not delivered, with
 	// references to their versions.
 	batch []history.Event
+	// collect is not nil while the state is incomplete.
+	collect  Collect
+	filtered bool // the state contains only matching versions
 }
+
+// Collect passes the next matching versions of a state to add until the meter of the watch
+// is exhausted, and reports whether the state is complete.
+type Collect func(add func(store.Ref)) (done bool, status *api.Status)
 
 // batchSize is the number of events read from the window at once (rule H17). A
 // batch also includes the rest of its last revision, so an interval is only
@@ -33,6 +40,12 @@ func FromState(heap *store.Heap, state []store.Ref, rv api.ResourceVersion) Init
 	return Initial{heap: heap, state: state, version: rv, end: len(state)}
 }
 
+// FromCollection is like FromState for a state that is collected in parts. The
+// watch sends its first event when the state is complete.
+func FromCollection(heap *store.Heap, collect Collect, rv api.ResourceVersion) Initial {
+	return Initial{heap: heap, version: rv, collect: collect, filtered: true}
+}
+
 // FromHistory returns an Initial that sends the events currently in the window,
 // starting at a position. It reads them in batches as the consumer takes them. If
 // the window evicts an event before it was read, the watch ends (rules H17, W33).
@@ -44,7 +57,21 @@ func FromHistory(heap *store.Heap, window *history.Window, position int) Initial
 	return i
 }
 
-func (i *Initial) finished() bool { return i.position >= i.end && len(i.batch) == 0 }
+func (i *Initial) finished() bool {
+	return i.position >= i.end && len(i.batch) == 0 && i.collect == nil
+}
+
+// collectMore continues to collect the state, with one reference to each version.
+func (i *Initial) collectMore() *api.Status {
+	done, status := i.collect(func(ref store.Ref) {
+		i.state = append(i.state, i.heap.Retain(ref))
+		i.end++
+	})
+	if done {
+		i.collect = nil
+	}
+	return status
+}
 
 // next returns the next event with one reference to each of its versions. It
 // returns false if the window has evicted the event.

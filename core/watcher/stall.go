@@ -16,14 +16,17 @@ func (w *Watcher) Stalls() bool { return w.stalls }
 func (w *Watcher) Covers(position int) bool { return w.cursor.Covers(position) }
 
 // Follow offers the watch the event at a history position, unless the watch
-// covers that position.
+// covers that position. A watch without evaluations stays behind at the event.
 func (w *Watcher) Follow(e *history.Event, position int) {
 	if !w.admits(e) || w.cursor.Covers(position) {
 		return
 	}
-	if t, content, ok := w.filter.Convert(e); ok && !w.deliverNow(e, t, content) {
-		w.cursor.Wake(position)
+	if !w.filter.Exhausted() { // otherwise the watch evaluates the event later
+		if t, content, ok := w.filter.Convert(e); !ok || w.deliverNow(e, t, content) {
+			return
+		}
 	}
+	w.cursor.Wake(position)
 }
 
 // Stalled reports whether the consumer declined the last delivery.
@@ -51,7 +54,7 @@ func (w *Watcher) advanceHistory() {
 // skip advances a blocked watch to the next event it would deliver, so that the
 // eviction of other events does not end it.
 func (w *Watcher) skip() {
-	for w.cursor.Behind() && !w.cursor.Overtaken() {
+	for w.cursor.Behind() && !w.cursor.Overtaken() && !w.filter.Exhausted() {
 		e := w.cursor.Peek()
 		if w.concerns(e) {
 			return

@@ -29,7 +29,7 @@ type Options struct {
 	Policy    wire.Policy
 	Initial   Initial
 	// Cursor is where a stalling watch starts to read the history. Its Initial
-	// must be a state or empty.
+	// must be a state, a collection or empty.
 	Cursor history.Cursor
 	// Watermark is the requested version. Live events and bookmarks must be newer
 	// than it and than every initial event (rules W34, W35).
@@ -54,6 +54,9 @@ type Options struct {
 	// Closed, if not nil, is called once when no further deliveries will be added
 	// to the output.
 	Closed func()
+	// Exhausted, if not nil, is called when the watch must wait for its filter's
+	// meter. Call Run when more is granted. A watch with a meter must stall.
+	Exhausted func()
 	// Counts, if not nil, are the counters of the collection.
 	Counts *Counts
 }
@@ -208,8 +211,10 @@ func (w *Watcher) AddDifference(e *history.Event) {
 	if !w.admits(e) {
 		return
 	}
-	if _, _, ok := w.filter.Convert(e); !ok {
-		return
+	if !w.filter.Exhausted() { // otherwise it is evaluated at delivery
+		if _, _, ok := w.filter.Convert(e); !ok {
+			return
+		}
 	}
 	switch {
 	case w.opt.Policy == wire.PolicyConflate:
@@ -327,6 +332,14 @@ func (w *Watcher) advance() bool {
 	case w.out.len() >= w.outputLimit:
 		w.skip()
 		return false
+	case w.Starved():
+		if w.opt.Exhausted != nil {
+			w.opt.Exhausted()
+		}
+		return false
+	case w.initial.collect != nil:
+		w.collect()
+		return true
 	case !w.initial.finished():
 		w.advanceInitial()
 		return true
@@ -351,6 +364,28 @@ func (w *Watcher) advance() bool {
 	return false
 }
 
+// Starved reports whether the next step evaluates selectors, for which the meter
+// has nothing left.
+func (w *Watcher) Starved() bool {
+	switch {
+	case !w.filter.Exhausted():
+		return false
+	case w.initial.collect != nil:
+		return true
+	case !w.initial.finished(), w.opt.EndBookmark != 0 && !w.endSent:
+		return false // collected events were evaluated
+	case w.in.len() > 0:
+		return !w.in.at(0).bookmark
+	}
+	return w.cursor.Behind()
+}
+
+func (w *Watcher) collect() {
+	if status := w.initial.collectMore(); status != nil {
+		w.Fail(status)
+	}
+}
+
 // initialize calls Initialized once, after the initial events (rule W39).
 func (w *Watcher) initialize() {
 	if w.initialized || w.cursor.Behind() && w.cursor.Position() < w.initialEnd {
@@ -370,7 +405,11 @@ func (w *Watcher) advanceInitial() {
 	}
 	w.begun = e.ResourceVersion
 	w.countInitial()
-	w.deliver(&e)
+	if w.initial.filtered {
+		w.out.push(w.delivery(&e, api.Added, e.Current))
+	} else {
+		w.deliver(&e)
+	}
 	w.release(&e)
 }
 

@@ -3,6 +3,7 @@ package connector
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
@@ -19,8 +20,10 @@ const listBytes = 64 << 10
 // being sent and no others.
 type list struct {
 	connector *Connector
+	ctx       context.Context // of the request
 
 	// Guarded by connector.mu.
+	evaluator
 	pages *cacher.Pages
 	held  int // bytes of the copy
 
@@ -34,20 +37,95 @@ func (b backend) List(ctx context.Context, resource api.Resource, o kubeapi.List
 		return nil, err
 	}
 	defer col.release()
+	l := &list{connector: b.connector, ctx: ctx}
+	opened, err := l.open(col, &o)
+	if err != nil {
+		l.drop()
+	}
+	return opened, err
+}
+
+// open opens the list at the state that it is read from.
+func (l *list) open(col *collection, o *kubeapi.ListOptions) (*kubeapi.List, error) {
 	answer := make(chan answered[*kubeapi.List], 1)
 	col.ask(func(c *cacher.Cacher) {
-		status := c.OpenList(listOptions(&o), func(p *cacher.Pages, status *api.Status) {
-			if status != nil {
-				answer <- answered[*kubeapi.List]{nil, status}
-				return
-			}
-			answer <- answered[*kubeapi.List]{b.connector.list(c, p, selector.ScopeOf(o.Namespace, o.Selection.Fields)), nil}
+		status := l.start(c, o, func(opened *kubeapi.List, status *api.Status) {
+			answer <- answered[*kubeapi.List]{opened, orNil(status)}
 		})
 		if status != nil {
 			answer <- answered[*kubeapi.List]{nil, status}
 		}
 	})
-	return await(ctx, b.connector, answer)
+	opened, err := await(l.ctx, l.connector, answer)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.advance(l.pages.Prepare); err != nil {
+		return nil, err
+	}
+	opened.ResourceVersion, opened.Continue, opened.Remaining = l.pages.ResourceVersion, l.pages.Continue, l.pages.Remaining
+	return opened, nil
+}
+
+// start calls opened as soon as the collection is fresh enough, unless the list is
+// refused. It runs under the lock.
+func (l *list) start(c *cacher.Cacher, o *kubeapi.ListOptions, opened func(*kubeapi.List, *api.Status)) *api.Status {
+	l.connector.use(&l.evaluator, o.Client, o.Selection)
+	if l.allowance != nil {
+		if status := l.connector.refuseList(l.allowance); status != nil {
+			return status
+		}
+	}
+	options := listOptions(o)
+	options.Meter = &l.meter
+	return c.OpenList(options, func(p *cacher.Pages, status *api.Status) {
+		l.pages = p
+		opened(&kubeapi.List{Warnings: warnings(c, selector.ScopeOf(o.Namespace, o.Selection.Fields)), Items: l.items}, status)
+	})
+}
+
+// advance repeats a step until it is done, each time under the lock and with
+// evaluations to spend.
+func (l *list) advance(step func() (done bool, status *api.Status)) error {
+	for {
+		done, wait, status := l.step(step)
+		switch {
+		case status != nil:
+			return status
+		case done:
+			return nil
+		case wait > 0:
+			if err := l.pause(wait); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// step runs one step. Lists take turns with readers that are sent something long.
+func (l *list) step(step func() (done bool, status *api.Status)) (done bool, wait time.Duration, status *api.Status) {
+	c := l.connector
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if wait = c.evaluate(&l.evaluator); wait > 0 {
+		return false, wait, nil
+	}
+	done, status = step()
+	return done, 0, status
+}
+
+// pause waits for evaluations.
+func (l *list) pause(wait time.Duration) error {
+	ctx, cancel := context.WithCancel(l.ctx)
+	defer cancel()
+	defer context.AfterFunc(l.connector.stopping, cancel)()
+	err := pause(ctx, wait)
+	if err != nil && l.ctx.Err() == nil {
+		return l.connector.goodbye()
+	}
+	return err
 }
 
 // survey is what a list will take.
@@ -99,27 +177,29 @@ func listOptions(o *kubeapi.ListOptions) cacher.ListOptions {
 	}
 }
 
-// list runs under the lock. Faults within the scope of the request become
-// warnings.
-func (c *Connector) list(from *cacher.Cacher, p *cacher.Pages, scope api.Scope) *kubeapi.List {
-	l := &list{connector: c, pages: p}
-	answer := &kubeapi.List{ResourceVersion: p.ResourceVersion, Continue: p.Continue, Remaining: p.Remaining, Items: l.items}
+// warnings returns the faults within the scope of a request. It runs under the lock.
+func warnings(from *cacher.Cacher, scope api.Scope) (all []string) {
 	faults, _ := from.Faults()
 	for _, f := range faults {
 		if scope.Has(f.Key) && !f.Retracted() {
-			answer.Warnings = append(answer.Warnings, f.Status.Message)
+			all = append(all, f.Status.Message)
 		}
 	}
-	return answer
+	return all
 }
 
 // items implements kubeapi.List.Items.
 func (l *list) items(yield func(kubeapi.Object, error) bool) {
 	defer l.drop()
 	for done := false; !done; {
-		var status *api.Status
-		if done, status = l.next(); status != nil {
-			yield(nil, status)
+		l.page = nil
+		err := l.advance(func() (bool, *api.Status) {
+			var status *api.Status
+			done, status = l.next()
+			return done || len(l.page) > 0, status
+		})
+		if err != nil {
+			yield(nil, err)
 			return
 		}
 		for _, item := range l.page {
@@ -130,15 +210,8 @@ func (l *list) items(yield func(kubeapi.Object, error) bool) {
 	}
 }
 
-// next copies the objects that come next. Lists take turns with readers that are
-// sent something long.
+// next copies the objects that come next. It runs under the lock.
 func (l *list) next() (done bool, status *api.Status) {
-	c := l.connector
-	c.turn.Lock()
-	defer c.turn.Unlock()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	l.page = nil
 	size := 0
 	done, status = l.pages.Next(func(from *cacher.Cacher, ref store.Ref) (more bool) {
 		item := copyVersion(from, ref, from.Heap().ResourceVersion(ref))
@@ -150,15 +223,18 @@ func (l *list) next() (done bool, status *api.Status) {
 	return done, status
 }
 
-// hold counts the bytes of the copy. The caller holds the lock.
+// hold counts the bytes of the copy. It runs under the lock.
 func (l *list) hold(size int) {
 	l.connector.listBytes += size - l.held
 	l.held = size
 }
 
+// drop releases the copy and the allowance.
 func (l *list) drop() {
 	l.page = nil
 	l.connector.mu.Lock()
 	defer l.connector.mu.Unlock()
 	l.hold(0)
+	l.connector.leaveAllowance(l.allowance)
+	l.allowance = nil
 }

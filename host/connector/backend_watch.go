@@ -3,6 +3,7 @@ package connector
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
@@ -28,10 +29,11 @@ type watch struct {
 	wake chan struct{} // cap 1: there may be something to take
 
 	// Guarded by connector.mu.
-	watcher *watcher.Watcher // nil until it has started
-	pending []watcher.Delivery
-	status  *api.Status // why it ended
-	closed  bool
+	evaluator                  // of the selectors
+	watcher   *watcher.Watcher // nil until it has started
+	pending   []watcher.Delivery
+	status    *api.Status // why it ended
+	closed    bool
 }
 
 // Watch implements kubeapi.Backend.
@@ -43,10 +45,11 @@ func (b backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wat
 	w := &watch{col: col, wake: make(chan struct{}, 1)}
 	var status *api.Status
 	col.ask(func(c *cacher.Cacher) {
+		col.connector.use(&w.evaluator, o.Client, o.Selection)
 		status = c.Watch(cacher.WatchOptions{
 			Namespace: o.Namespace, Selection: o.Selection,
 			ResourceVersion: o.ResourceVersion, Match: o.Match, SendInitialEvents: o.SendInitialEvents,
-			Bookmarks: o.Bookmarks, TimeoutSeconds: o.TimeoutSeconds, Sink: w.take, Closed: w.signal,
+			Bookmarks: o.Bookmarks, TimeoutSeconds: o.TimeoutSeconds, Sink: w.take, Closed: w.signal, Meter: &w.meter, Exhausted: w.signal,
 		}, w.started)
 	})
 	if status != nil {
@@ -89,15 +92,20 @@ func (w *watch) signal() {
 // Next implements kubeapi.Watch.
 func (w *watch) Next(ctx context.Context) ([]kubeapi.Event, error) {
 	for {
-		taken, err := w.next()
+		taken, wait, err := w.next()
 		if err != nil {
 			return nil, err
 		}
 		if len(taken) > 0 {
 			return open(taken)
 		}
+		var granted <-chan time.Time
+		if wait > 0 {
+			granted = time.After(wait)
+		}
 		select {
 		case <-w.wake:
+		case <-granted:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-w.col.gone:
@@ -114,16 +122,22 @@ type taken struct {
 	object *stored
 }
 
-// next takes what is pending and lets the watcher deliver more. It need not wind
-// the clock: a taker makes nothing due that was not due before.
-func (w *watch) next() ([]taken, error) {
+// next takes what is pending and lets the watcher deliver more. If the watcher needs
+// evaluations, next returns how long to wait for them. It need not wind the clock: a
+// taker makes nothing due that was not due before.
+func (w *watch) next() (events []taken, wait time.Duration, err error) {
 	c := w.col.connector
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if w.watcher != nil && w.watcher.Starved() {
+		if wait = c.evaluate(&w.evaluator); wait == 0 {
+			w.run()
+		}
+	}
 	n := min(len(w.pending), maxTaken)
 	switch {
 	case n > 0:
-		events := make([]taken, n)
+		events = make([]taken, n)
 		for i, d := range w.pending[:n] {
 			events[i] = takeOut(w.col.cacher, d)
 		}
@@ -132,16 +146,16 @@ func (w *watch) next() ([]taken, error) {
 			w.pending = nil
 		}
 		w.run()
-		return events, nil
+		return events, 0, nil
 	case w.status != nil:
-		return nil, w.status
+		return nil, 0, w.status
 	case w.watcher != nil && w.watcher.Finished():
 		if w.status = w.watcher.Status(); w.status != nil {
-			return nil, w.status
+			return nil, 0, w.status
 		}
-		return nil, io.EOF
+		return nil, 0, io.EOF
 	}
-	return nil, nil
+	return nil, wait, nil
 }
 
 // run lets the watcher deliver into the room there is. It runs under the lock.
@@ -189,6 +203,7 @@ func (w *watch) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w.closed = true
+	c.leaveAllowance(w.allowance)
 	if w.watcher != nil {
 		w.col.cacher.StopWatch(w.watcher)
 	}

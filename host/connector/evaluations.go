@@ -2,85 +2,124 @@ package connector
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"golang.org/x/time/rate"
 
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/selector"
+	"github.com/watchglass/watchglass/core/watcher"
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// evaluationChunk is how many evaluations a reader may make while it holds the lock,
-// and how many are taken off the allowance of its client at a time.
+// evaluationChunk is the number of evaluations made under one hold of the lock, and
+// the number taken from the allowance of the client at a time.
 const evaluationChunk = 1000
 
-// allowance is what the readers of one client share. Guarded by Connector.mu.
+// allowance limits the work that one client causes: its readers, and its lists and
+// watches of the Kubernetes API. Guarded by Connector.mu.
 type allowance struct {
+	client      string
 	evaluations *rate.Limiter
 	messages    *rate.Limiter
-	readers     int
-	expiry      *time.Timer // runs while there are no readers
+	users       int
+	expiry      *time.Timer // runs while there are no users
 }
 
 // burst is how much of an allowance is saved up, in seconds.
 const burst = time.Second
 
-// joinAllowance makes a reader use the allowance of its client. The caller holds the
-// lock and has identified the client.
-func (r *reader) joinAllowance() {
-	c, name := r.connector, r.clientName()
-	a := c.allowances[name]
+// joinAllowance adds a user of a client's allowance. The caller holds the lock and has
+// identified the client.
+func (c *Connector) joinAllowance(client string) *allowance {
+	a := c.allowances[client]
 	if a == nil {
 		perSecond := c.config.Limits.Int(limit.MaxEvaluationRate)
 		a = &allowance{
+			client:      client,
 			evaluations: rate.NewLimiter(rate.Limit(perSecond), max(perSecond, evaluationChunk)),
 			messages:    newLimiter(c.config.Limits.Int(limit.MaxClientMessageRate)),
 		}
-		c.allowances[name] = a
+		c.allowances[client] = a
 	}
 	if a.expiry != nil {
 		a.expiry.Stop()
 	}
-	a.readers++
-	r.allowance, r.allowanceOf = a, name
+	a.users++
+	return a
 }
 
-// leaveAllowance stops a reader from using the allowance of its client. The allowance
-// outlives the client's last reader until it would be full again, so that reconnecting
-// does not grant another burst. The caller holds the lock.
-func (r *reader) leaveAllowance() {
-	a, name, c := r.allowance, r.allowanceOf, r.connector
+// leaveAllowance removes a user. The allowance outlives the last one until it would be
+// full again, so that reconnecting does not grant another burst. The caller holds the
+// lock.
+func (c *Connector) leaveAllowance(a *allowance) {
 	if a == nil {
 		return
 	}
-	if a.readers--; a.readers > 0 || c.closed {
+	if a.users--; a.users > 0 || c.closed {
 		return
 	}
-	a.expiry = time.AfterFunc(burst, func() {
+	a.expiry = time.AfterFunc(burst+a.debt(), func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if a.readers == 0 && c.allowances[name] == a {
-			delete(c.allowances, name)
+		if a.users == 0 && c.allowances[a.client] == a {
+			delete(c.allowances, a.client)
 		}
 	})
 }
 
-// evaluate grants evaluations to a reader that has used up its own. If the allowance of
-// its client is used up too, evaluate returns how long to wait. The caller holds the
+// debt returns how long it takes until the evaluations that were granted in advance
+// are available.
+func (a *allowance) debt() time.Duration {
+	tokens := min(a.evaluations.Tokens(), 0)
+	return time.Duration(-tokens / float64(a.evaluations.Limit()) * float64(time.Second))
+}
+
+// refuseList refuses a list while the allowance is used up. It runs under the lock.
+func (c *Connector) refuseList(a *allowance) *api.Status {
+	debt := a.debt()
+	if debt == 0 {
+		return nil
+	}
+	status := c.config.Limits.Refuse(limit.MaxEvaluationRate, "the selectors of this client take too many evaluations: try again later, or use simpler selectors")
+	status.RetryAfterSeconds = int(math.Ceil(debt.Seconds()))
+	return status
+}
+
+// evaluator is a consumer of an allowance with the meter that its filters spend.
+// Guarded by Connector.mu.
+type evaluator struct {
+	meter     watcher.Meter
+	allowance *allowance // nil if the meter is never granted more
+	grantedAt time.Time  // when the next evaluations are granted; zero if none are requested
+}
+
+// use makes the evaluator use the allowance of a client if a request has selectors. It
+// runs under the lock.
+func (c *Connector) use(e *evaluator, client string, s selector.Selection) {
+	if !s.Labels.Empty() || !s.Fields.Empty() {
+		e.allowance = c.joinAllowance(client)
+	}
+}
+
+// evaluate grants evaluations to an evaluator that has used up its own. If the allowance
+// of its client is used up too, evaluate returns how long to wait. The caller holds the
 // lock.
-func (r *reader) evaluate() (wait time.Duration) {
-	for r.meter.Exhausted() && r.allowance != nil {
-		if r.grantedAt.IsZero() {
+func (c *Connector) evaluate(e *evaluator) (wait time.Duration) {
+	for e.meter.Exhausted() && e.allowance != nil {
+		if e.grantedAt.IsZero() {
 			now := time.Now()
-			r.grantedAt = now.Add(r.allowance.evaluations.ReserveN(now, evaluationChunk).DelayFrom(now))
-			if r.grantedAt.After(now) {
-				r.connector.config.Limits.Count(limit.MaxEvaluationRate)
+			e.grantedAt = now.Add(e.allowance.evaluations.ReserveN(now, evaluationChunk).DelayFrom(now))
+			if e.grantedAt.After(now) {
+				c.config.Limits.Count(limit.MaxEvaluationRate)
 			}
 		}
-		if wait = time.Until(r.grantedAt); wait > 0 {
+		if wait = time.Until(e.grantedAt); wait > 0 {
 			return wait
 		}
-		r.grantedAt = time.Time{}
-		r.meter.Grant(evaluationChunk)
+		e.grantedAt = time.Time{}
+		e.meter.Grant(evaluationChunk)
 	}
 	return 0
 }
@@ -98,6 +137,10 @@ func (c *Connector) pace(ctx context.Context, l *limit.Limit, limiter *rate.Limi
 		return nil
 	}
 	c.config.Limits.Count(l)
+	return pause(ctx, wait)
+}
+
+func pause(ctx context.Context, wait time.Duration) error {
 	select {
 	case <-time.After(wait):
 		return nil

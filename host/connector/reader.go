@@ -12,7 +12,6 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/session"
-	"github.com/watchglass/watchglass/core/watcher"
 	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/limit"
 )
@@ -63,7 +62,7 @@ type reader struct {
 	woken     bool          // it is in connector.woken
 	session   *session.Session
 	sent      Sent
-	meter     watcher.Meter // of the selectors
+	evaluator // of the selectors, with the allowance of the client; that is nil before the Hello
 	sender    sender
 
 	part    Part
@@ -81,15 +80,12 @@ type reader struct {
 	granted chan struct{}
 
 	// Guarded by connector.mu.
-	since       time.Time
-	shed        bool       // Shed has disconnected it
-	allowance   *allowance // of its client; nil before the Hello
-	allowanceOf string     // the name of the client
-	grantedAt   time.Time  // when the evaluations that the reader waits for are granted
-	found       *lookups   // for the message being received
-	token       string
-	user        *access.User     // nil before the Hello
-	rights      map[uint32]grant // by subscription
+	since  time.Time
+	shed   bool     // Shed has disconnected it
+	found  *lookups // for the message being received
+	token  string
+	user   *access.User     // nil before the Hello
+	rights map[uint32]grant // by subscription
 	// tokenReviewAt is when to review the token.
 	tokenReviewAt time.Time
 	expiry        *time.Timer // of the token; nil if it does not expire
@@ -188,7 +184,7 @@ func (r *reader) leave() {
 		r.expiry.Stop()
 	}
 	r.unwatchToken()
-	r.leaveAllowance()
+	c.leaveAllowance(r.allowance)
 	c.connected--
 	if r.user != nil {
 		c.greeted--
@@ -260,7 +256,7 @@ func (r *reader) authenticate(string) *api.Status {
 	}
 	r.token = r.found.token
 	r.become(r.found.user)
-	r.joinAllowance()
+	r.allowance = r.connector.joinAllowance(r.clientName())
 	r.scheduleReview()
 	return nil
 }

@@ -265,7 +265,7 @@ func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	next.now = c.now()
-	if wait := r.evaluate(); wait > 0 {
+	if wait := c.evaluate(&r.evaluator); wait > 0 {
 		next.at = next.now + wait.Milliseconds() + 1
 		return buffer, next
 	}

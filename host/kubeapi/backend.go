@@ -82,6 +82,8 @@ type Object interface {
 
 // ListOptions are those of a Kubernetes list.
 type ListOptions struct {
+	// Client names the user or address that pays for the evaluation of selectors.
+	Client          string
 	Namespace       string
 	Selection       selector.Selection
 	ResourceVersion string
@@ -104,6 +106,8 @@ type List struct {
 
 // WatchOptions are those of a Kubernetes watch.
 type WatchOptions struct {
+	// Client names the user or address that pays for the evaluation of selectors.
+	Client            string
 	Namespace         string
 	Selection         selector.Selection
 	ResourceVersion   string

@@ -218,7 +218,7 @@ func (h *Handler) weigh(r *http.Request, req *request, client string) (int, *api
 	}
 	options := ListOptions{ResourceVersion: req.resourceVersion}
 	if req.kind == collection {
-		options = req.listOptions()
+		options = req.listOptions(client)
 	}
 	leave := func() {}
 	defer func() { leave() }()

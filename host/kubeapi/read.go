@@ -47,9 +47,9 @@ func groupSuffix(r api.Resource) string {
 	return "." + r.Group
 }
 
-func (r *request) listOptions() ListOptions {
+func (r *request) listOptions(client string) ListOptions {
 	return ListOptions{
-		Namespace: r.namespace, Selection: r.selection,
+		Client: client, Namespace: r.namespace, Selection: r.selection,
 		ResourceVersion: r.resourceVersion, Match: r.match, Limit: r.limit, Continue: r.cont,
 	}
 }
@@ -63,7 +63,7 @@ func (h *Handler) list(w *output, r *http.Request, req *request) *api.Status {
 	if status != nil {
 		return status
 	}
-	list, err := h.config.Backend.List(r.Context(), req.resource, req.listOptions())
+	list, err := h.config.Backend.List(r.Context(), req.resource, req.listOptions(clientOf(r, req.user)))
 	if err != nil {
 		return asStatus(err)
 	}

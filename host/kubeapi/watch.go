@@ -30,9 +30,10 @@ func (h *Handler) watch(out *output, r *http.Request, req *request) *api.Status 
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
 	defer context.AfterFunc(h.stopping, cancel)()
-	defer h.open.add(clientOf(r, req.user), cancel)()
+	client := clientOf(r, req.user)
+	defer h.open.add(client, cancel)()
 	watch, err := h.config.Backend.Watch(ctx, req.resource, WatchOptions{
-		Namespace: req.namespace, Selection: req.selection,
+		Client: client, Namespace: req.namespace, Selection: req.selection,
 		ResourceVersion: req.resourceVersion, Match: req.match, SendInitialEvents: req.sendInitialEvents,
 		Bookmarks: req.bookmarks, TimeoutSeconds: uint32(min(timeout/time.Second, math.MaxUint32)),
 	})
