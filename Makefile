@@ -50,7 +50,7 @@ test-edge: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## R
 rules: ## Check that a test proves every rule of core/SEMANTICS.md (RULE=W13 explains one)
 	@go run ./host/internal/rulebook/cmd/rules -rule "$(RULE)"
 
-packaging: js/dist/index.js js/packaging/node_modules ## Install the packed npm tarball into tiny projects: Vite, Node, TypeScript
+packaging: js/dist/index.js js/packaging/node_modules ## Install the packed npm tarball into tiny projects and run each: Vite, webpack, Rollup, esbuild, Next.js, Node, TypeScript
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" node --test --test-reporter=spec js/packaging/*.test.mjs
 
 flakes: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## Run each package and test file COUNT times (default 20) beside LOAD busy processes (default 2), all or PKGS='./host/server js/build/test/wire.test.js', and list the tests that failed

@@ -1,0 +1,36 @@
+// Vite's development server and its build, of every major version in use.
+
+import { test } from "node:test";
+import { html, script, showsRows, strictPolicy, workspace } from "./support.mjs";
+
+const space = workspace("vite");
+
+for (const version of ["5", "6", "7", "8"]) {
+  const name = `vite-${version}`;
+  const quiet = { logLevel: "silent", server: { host: "127.0.0.1", port: 0 }, configFile: false };
+  const page = () => ({ "index.html": html("/main.js"), "main.js": script(space.url) });
+
+  test(`${name} serves a page in development without configuration`, { timeout: 120_000 }, async () => {
+    const vite = await import(name);
+    const server = await vite.createServer({ ...quiet, root: space.project(`${name}-dev`, page()) });
+    await server.listen();
+    try {
+      await showsRows(space, `http://127.0.0.1:${server.httpServer.address().port}/`);
+    } finally {
+      await server.close();
+    }
+  });
+
+  test(`${name} builds a page, which runs below a base path and a strict policy`, { timeout: 120_000 }, async () => {
+    const vite = await import(name);
+    const root = space.project(`${name}-build`, page());
+    await vite.build({ ...quiet, root, base: "/app/" });
+    const server = await vite.preview({ ...quiet, root, base: "/app/", preview: { host: "127.0.0.1", port: 0 } });
+    try {
+      await showsRows(space, `http://127.0.0.1:${server.httpServer.address().port}/app/`, strictPolicy(space.url));
+    } finally {
+      server.httpServer.closeAllConnections();
+      await new Promise((resolve) => server.httpServer.close(resolve));
+    }
+  });
+}
