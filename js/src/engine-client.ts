@@ -1,5 +1,5 @@
 import { Deferred } from "./deferred.js";
-import { batchBytes, idsPerMember, type MemberEvents, type Seat } from "./engine.js";
+import { batchBytes, idsPerMember, type MemberEvents, type Membership } from "./engine.js";
 import { internalError, messageOf, protocolError, WatchglassError } from "./errors.js";
 import type { Schema, Status } from "./types.js";
 import { split, Writer } from "./wire/codec.js";
@@ -32,14 +32,14 @@ export interface OpenCollection {
 }
 
 /** Joins an engine in this thread or in a worker. */
-export type Attach = (events: MemberEvents) => Seat | Promise<Seat>;
+export type Attach = (events: MemberEvents) => Membership | Promise<Membership>;
 
 /** The client side of an engine. It assigns IDs, sends commands, and routes outputs by ID. */
 export class EngineClient {
   readonly #open = new Map<number, Open>();
   readonly #writer = new Writer();
   readonly #onClose: (() => void)[] = [];
-  #seat!: Seat;
+  #membership!: Membership;
   #lastId = 0;
   #flushing = false;
   #closed: WatchglassError | undefined;
@@ -49,7 +49,7 @@ export class EngineClient {
   /** Rejects when no engine can be joined. */
   static async attach(attach: Attach, token: () => Promise<string>): Promise<EngineClient> {
     const client = new EngineClient();
-    client.#seat = await attach({
+    client.#membership = await attach({
       frames: (frames) => client.#receive(frames),
       restarted: (message) => client.#restarted(message),
       silent: (message) => client.#silent(message),
@@ -100,12 +100,12 @@ export class EngineClient {
     if (this.#closed) return;
     writeCommand(this.#writer, command);
     // A step has room for batchBytes, and additionally for one command of any size.
-    if (this.#writer.length > batchBytes) return this.#seat.send(this.#writer.take());
+    if (this.#writer.length > batchBytes) return this.#membership.send(this.#writer.take());
     if (this.#flushing) return;
     this.#flushing = true;
     queueMicrotask(() => {
       this.#flushing = false;
-      if (!this.#closed && this.#writer.length > 0) this.#seat.send(this.#writer.take());
+      if (!this.#closed && this.#writer.length > 0) this.#membership.send(this.#writer.take());
     });
   }
 
@@ -137,12 +137,12 @@ export class EngineClient {
     for (const open of this.#open.values()) open.closed(error);
     this.#open.clear();
     this.#closed = error;
-    this.#seat?.leave();
+    this.#membership?.leave();
     for (const act of this.#onClose) act();
   }
 
   #id(serial: number): number {
-    return this.#seat.member * idsPerMember + serial;
+    return this.#membership.member * idsPerMember + serial;
   }
 
   #receive(frames: Uint8Array): void {
@@ -210,5 +210,5 @@ export function statusError(status: Status | undefined): WatchglassError {
 
 /** Returns the error for an output that does not match the command. */
 export function unexpected(output: Output): WatchglassError {
-  return protocolError(`${output.type} is not an answer to what was asked`);
+  return protocolError(`${output.type} is not a response to the request`);
 }

@@ -55,7 +55,7 @@ export interface MemberEvents {
 }
 
 /** A member's access to the engine. */
-export interface Seat {
+export interface Membership {
   /** The member chooses IDs that start at {@link idsPerMember} times this number. */
   readonly member: number;
   /** Sends complete frames. The engine owns them. */
@@ -137,9 +137,9 @@ export class Engine {
    * Adds a member, with the number that it had at a previous engine if that is given and
    * free.
    */
-  attach(events: MemberEvents, wanted?: number): Seat {
+  attach(events: MemberEvents, wanted?: number): Membership {
     const member = wanted ?? this.#newMember();
-    if (this.#members.has(member)) throw internalError("the place at the engine is taken; reload the page");
+    if (this.#members.has(member)) throw internalError("the member number is in use; reload the page");
     this.#members.set(member, { events, collections: new Set(), handles: new Set() });
     return {
       member,
@@ -264,8 +264,8 @@ export class Engine {
   async #open(stream: number): Promise<void> {
     await this.#begin(stream, (token, current) => {
       const events: StreamEvents = {
-        opened: () => current() && this.#hear({ type: "StreamOpened", stream, token }),
-        data: (data) => current() && this.#hear({ type: "StreamData", stream, data }),
+        opened: () => current() && this.#queue({ type: "StreamOpened", stream, token }),
+        data: (data) => current() && this.#queue({ type: "StreamData", stream, data }),
         closed: (message) => current() && this.#ended(stream, message),
       };
       return this.#options.dial(this.#options.url, events, token);
@@ -275,8 +275,8 @@ export class Engine {
   async #fetch(stream: number, path: string): Promise<void> {
     await this.#begin(stream, (token, current) => {
       const events: AnswerEvents = {
-        head: (code, retryAfterSeconds) => current() && this.#hear({ type: "Fetched", stream, code, retryAfterSeconds }),
-        data: (piece) => current() && this.#pass(stream, piece),
+        head: (code, retryAfterSeconds) => current() && this.#queue({ type: "Fetched", stream, code, retryAfterSeconds }),
+        data: (piece) => current() && this.#passBody(stream, piece),
         closed: (message) => current() && this.#ended(stream, message),
       };
       return this.#options.ask?.(this.#options.url, path, token, events);
@@ -298,7 +298,7 @@ export class Engine {
   }
 
   #ended(stream: number, message: string): void {
-    this.#hear({ type: "StreamClosed", stream, message });
+    this.#queue({ type: "StreamClosed", stream, message });
     this.#streams.delete(stream);
   }
 
@@ -323,7 +323,7 @@ export class Engine {
   }
 
   /** Queues an event of a stream, for one step together with others of the same task. */
-  #hear(command: Command): void {
+  #queue(command: Command): void {
     // A step has room for one message of any size, and no more.
     if (this.#inbox.length + (command.type === "StreamData" ? command.data.length : 0) > stepBytes) this.flush();
     writeCommand(this.#inbox, command);
@@ -331,7 +331,7 @@ export class Engine {
   }
 
   /** Passes a piece of a body to the guest without a copy, after the queued events. */
-  #pass(stream: number, piece: Uint8Array): void {
+  #passBody(stream: number, piece: Uint8Array): void {
     this.flush();
     this.#run((guest) => guest.stepData(stream, piece));
   }

@@ -7,7 +7,7 @@ import type { ConnectOptions } from "./types.js";
  * How long a token function may take at the start, in milliseconds. A page with a slower
  * one gets its own engine.
  */
-const patience = 10_000;
+const timeoutMillis = 10_000;
 
 /** Identifies the user of a page, and returns tokens for that user. */
 export interface Identity {
@@ -50,7 +50,7 @@ async function firstToken(token: () => string | Promise<string>): Promise<string
   try {
     return await Promise.race([
       token(),
-      new Promise<undefined>((resolve) => void (late = setTimeout(resolve, patience, undefined))),
+      new Promise<undefined>((resolve) => void (late = setTimeout(resolve, timeoutMillis, undefined))),
     ]);
   } catch {
     return undefined; // the function is called again for each connection, which reports its error

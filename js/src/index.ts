@@ -62,12 +62,12 @@ const runsInline = ({ worker }: ConnectOptions): boolean => (worker ?? (typeof d
 function attachInline(url: string, options: ConnectOptions): Promise<Client> {
   const attach: Attach = async (events) => {
     const engine = await startEngine({ ...options, url });
-    const seat = engine.attach(events);
+    const membership = engine.attach(events);
     return {
-      member: seat.member,
-      send: (frames) => seat.send(frames),
+      member: membership.member,
+      send: (frames) => membership.send(frames),
       leave: () => {
-        seat.leave();
+        membership.leave();
         engine.close();
       },
     };

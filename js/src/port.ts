@@ -1,4 +1,4 @@
-import type { MemberEvents, Seat } from "./engine.js";
+import type { MemberEvents, Membership } from "./engine.js";
 import { internalError, messageOf, type WatchglassError } from "./errors.js";
 
 // The messages between a page and the worker of its engine. Frames are transferred
@@ -105,16 +105,16 @@ const missedPings = 3;
  * Attaches to the engine in a worker. If the worker dies or does not respond, attaches to
  * that of a new worker.
  */
-export async function attachWorker(options: PortOptions, events: MemberEvents): Promise<Seat> {
+export async function attachWorker(options: PortOptions, events: MemberEvents): Promise<Membership> {
   const page = await holdLock();
-  const seat = new WorkerSeat(options, events, page);
-  return seat.sit();
+  const membership = new WorkerMembership(options, events, page);
+  return membership.attach();
 }
 
 /** The error of a worker that cannot be used. The next candidate may work. */
 class WorkerFailure extends Error {}
 
-class WorkerSeat implements Seat {
+class WorkerMembership implements Membership {
   readonly #options: PortOptions;
   readonly #events: MemberEvents;
   readonly #page: Lock;
@@ -151,8 +151,8 @@ class WorkerSeat implements Seat {
    * Starts a worker and attaches to it. Rejects with a WatchglassError if none can be
    * used.
    */
-  async sit(): Promise<Seat> {
-    let failure = new WorkerFailure("there is no way to start one");
+  async attach(): Promise<Membership> {
+    let failure = new WorkerFailure("this page cannot start workers");
     for (const { shared, start } of this.#options.workers) {
       if (this.#left) break;
       if (shared && this.#sharedFailed) continue;
@@ -233,7 +233,7 @@ class WorkerSeat implements Seat {
   #replace(port: WorkerPort, why: string): void {
     if (this.#left || this.#port !== port) return;
     this.#drop();
-    this.sit().then(
+    this.attach().then(
       () => this.#events.restarted(why),
       () => {}, // reported through failed
     );

@@ -3,7 +3,7 @@ import { Writer } from "./wire/codec.js";
 import { writeSubscriptionStatus } from "./wire/status.js";
 
 /** The limits of a response: milliseconds and bytes. */
-const patience = 5_000;
+const timeoutMillis = 5_000;
 const maxBytes = 1 << 16;
 
 /**
@@ -22,7 +22,7 @@ export function askWhy(fetch: typeof globalThis.fetch): AskWhy {
     const headers: Record<string, string> = { accept: "application/json" };
     if (token) headers["authorization"] = `Bearer ${token}`;
     try {
-      const response = await fetch(url.replace(/^ws/, "http"), { headers, signal: AbortSignal.any([signal, AbortSignal.timeout(patience)]) });
+      const response = await fetch(url.replace(/^ws/, "http"), { headers, signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMillis)]) });
       const refused = readStatus(await readText(response), response.status);
       if (!refused) return undefined;
       const w = new Writer();

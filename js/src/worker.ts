@@ -1,7 +1,7 @@
 // The script of the worker that runs the engines: one for each connector and user,
 // shared by all pages. It runs as a SharedWorker or as a dedicated Worker.
 
-import type { Engine, MemberEvents, Seat } from "./engine.js";
+import type { Engine, MemberEvents, Membership } from "./engine.js";
 import { messageOf } from "./errors.js";
 import { holdLock, onRelease, type Port, type ToPage, type ToWorker } from "./port.js";
 import { startEngine } from "./start.js";
@@ -43,7 +43,7 @@ class Page {
   readonly #port: Port<ToWorker, ToPage>;
   readonly #tokens = new Map<number, { resolve(token: string): void; reject(error: Error): void }>();
   #leaveEngine: (() => void) | undefined;
-  #seat: Seat | undefined;
+  #membership: Membership | undefined;
   #epoch = 0;
   #requests = 0;
   #left = false;
@@ -52,10 +52,10 @@ class Page {
 
   constructor(port: Port<ToWorker, ToPage>) {
     this.#port = port;
-    port.onmessage = ({ data }) => this.#hear(data);
+    port.onmessage = ({ data }) => this.#queue(data);
   }
 
-  #hear(message: ToWorker): void {
+  #queue(message: ToWorker): void {
     if (this.#silence !== undefined) this.#watchSilence();
     switch (message.op) {
       case "attach":
@@ -64,7 +64,7 @@ class Page {
         else this.#watchSilence();
         return void this.#attach(message);
       case "frames":
-        if (message.epoch === this.#epoch) this.#seat?.send(message.frames);
+        if (message.epoch === this.#epoch) this.#membership?.send(message.frames);
         return;
       case "token":
         return this.#token(message.request)?.resolve(message.token);
@@ -81,14 +81,14 @@ class Page {
     try {
       const engine = await engineFor(message);
       const { name } = await lock;
-      const seat = engine.attach(this.#events(), message.member);
+      const membership = engine.attach(this.#events(), message.member);
       this.#leaveEngine = () => {
-        seat.leave();
+        membership.leave();
         endIfEmpty(keyOf(message), engine);
       };
       if (this.#left) return this.#leaveEngine();
-      this.#seat = seat;
-      this.#post({ op: "attached", member: this.#seat.member, lock: name });
+      this.#membership = membership;
+      this.#post({ op: "attached", member: this.#membership.member, lock: name });
     } catch (error) {
       this.#post({ op: "failed", message: messageOf(error) });
     }
@@ -128,7 +128,7 @@ class Page {
   #watchSilence(): void {
     clearTimeout(this.#silence);
     this.#silence = setTimeout(() => {
-      this.#post({ op: "failed", message: `the page was not heard of for ${silenceMillis / 1000} s` });
+      this.#post({ op: "failed", message: `the page sent nothing for ${silenceMillis / 1000} s` });
       this.#leave();
     }, silenceMillis);
   }

@@ -7,9 +7,9 @@ import { existsSync } from "node:fs";
 import { get } from "node:http";
 import { describe, test } from "node:test";
 import { WebSocket } from "ws";
-import { Backlog, type Owing } from "../src/edge/backlog.js";
+import { Backlog, type Account } from "../src/edge/backlog.js";
 import { withDefaults } from "../src/edge/options.js";
-import { Pace } from "../src/edge/pace.js";
+import { TokenBucket } from "../src/edge/token-bucket.js";
 import { Writer } from "../src/wire/codec.js";
 import { caughtUp, everything, hello, rawReader, relists, setup, statuses, subscribe, type Edge, type Setup } from "./edge-fixture.js";
 import { packaged } from "./paths.js";
@@ -155,7 +155,7 @@ describe("what readers may take of an object", { concurrency: 3 }, () => {
 });
 
 describe("a backlog", () => {
-  const reader = (unheard = 0): Owing => ({ unheard, ping: undefined });
+  const reader = (unacknowledged = 0): Account => ({ unacknowledged, ping: undefined });
 
   test("asks nobody while there is room", () => {
     const backlog = new Backlog();
@@ -180,7 +180,7 @@ describe("a backlog", () => {
     backlog.answered(readers[1]!, asked[0]![1] + 1);
     assert.equal(backlog.bytes, 1150, "a guess is no answer");
     backlog.answered(readers[1]!, asked[0]![1]);
-    assert.deepEqual([backlog.bytes, readers[1]!.unheard], [450, 50]);
+    assert.deepEqual([backlog.bytes, readers[1]!.unacknowledged], [450, 50]);
     backlog.answered(readers[1]!, asked[0]![1]);
     assert.equal(backlog.bytes, 450, "it counts once");
     backlog.delete(readers[2]!);
@@ -233,7 +233,7 @@ describe("a backlog", () => {
   test("goes on with readers that were asked before", () => {
     const backlog = new Backlog();
     backlog.room = 1000;
-    const kept: Owing = { unheard: 2000, ping: { mark: 7, bytes: 1500, at: 1 } };
+    const kept: Account = { unacknowledged: 2000, ping: { mark: 7, bytes: 1500, at: 1 } };
     backlog.add(kept);
     assert.equal(backlog.due, 10_001);
     backlog.answered(kept, 7);
@@ -241,15 +241,15 @@ describe("a backlog", () => {
   });
 });
 
-test("a pace allows ten seconds at once, and then what it says", () => {
-  const pace = new Pace(10, 0);
-  for (let i = 0; i < 100; i++) assert.ok(pace.allows(10, 0, 0));
-  assert.ok(!pace.allows(10, 0, 0));
-  const another = new Pace(10, 0);
+test("a bucket allows ten seconds at once, and then what it says", () => {
+  const bucket = new TokenBucket(10, 0);
+  for (let i = 0; i < 100; i++) assert.ok(bucket.allows(10, 0, 0));
+  assert.ok(!bucket.allows(10, 0, 0));
+  const another = new TokenBucket(10, 0);
   for (let i = 0; i < 1000; i++) assert.ok(another.allows(10, 0, i * 100), "for as long as one likes");
   assert.ok(another.allows(90 * 4096, 0, 200_000), "a long message counts more");
   assert.ok(!another.allows(90 * 4096, 0, 200_000));
-  const third = new Pace(10, 0);
+  const third = new TokenBucket(10, 0);
   assert.ok(third.allows(10, 90, 0), "a message that opens subscriptions counts more");
   assert.ok(!third.allows(10, 90, 0));
 });

@@ -1,38 +1,45 @@
 import type { ObjectStorage } from "./platform.js";
 
-/** Times that are no further away are waited for in memory, where an idle object stays for about as long anyway: an alarm costs a write, and wakes it up also when it is not needed any more. */
+/**
+ * Times within this period use a timer. An idle object stays in memory for about as long
+ * anyway. An alarm costs a write, and later wakes the object even if it has become
+ * unnecessary.
+ */
 const nearMillis = 10_000;
 
-/** Calls a function at a time, though the object is taken out of memory until then. */
+/** Calls a function at given times, even if the object leaves memory before that. */
 export class Alarm {
   readonly #storage: ObjectStorage;
   readonly #act: () => void;
   readonly #wanted: (reason: string) => boolean;
   readonly #due = new Map<string, number>();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** When the stored alarm goes off; zero when that is not known. */
+  /** The time of the stored alarm; zero if unknown. */
   #stored = 0;
 
-  /** For a reason that is not wanted it is not set; set it again when it is. */
+  /**
+   * The alarm ignores the times of unwanted reasons. Set them again when the reason
+   * becomes wanted.
+   */
   constructor(storage: ObjectStorage, act: () => void, wanted: (reason: string) => boolean) {
     this.#storage = storage;
     this.#act = act;
     this.#wanted = wanted;
   }
 
-  /** Sets the time for one of several reasons; zero is never. */
+  /** Sets the time for a reason; zero for never. */
   at(reason: string, millis: number): void {
     this.#due.delete(reason);
     if (millis !== 0) this.#due.set(reason, millis);
     this.#arm();
   }
 
-  /** The time set for a reason; zero for never. */
+  /** Returns the time for a reason; zero for never. */
   due(reason: string): number {
     return this.#due.get(reason) ?? 0;
   }
 
-  /** The stored alarm went off. */
+  /** Handles the stored alarm. */
   fired(): void {
     this.#stored = 0;
     this.#act();
@@ -42,21 +49,22 @@ export class Alarm {
   #arm(): void {
     clearTimeout(this.#timer);
     const wanted = [...this.#due].filter(([reason]) => this.#wanted(reason));
-    if (wanted.length === 0) return; // an alarm that goes off for nothing does no harm
+    if (wanted.length === 0) return; // an unnecessary alarm is harmless
     const now = Date.now();
     const next = Math.min(...wanted.map(([, millis]) => millis));
     const near = next - now <= nearMillis;
-    // One that goes off too early is set again then, so it is written once a period and not with each message.
+    // An alarm that fires too early is set again. It is therefore written once per
+    // period, not with every message.
     if (!near && this.#stored > now && this.#stored <= next) return;
     if (near) {
-      this.#timer = setTimeout(() => this.#ring(), Math.max(0, next - now));
+      this.#timer = setTimeout(() => this.#check(), Math.max(0, next - now));
       return;
     }
     this.#stored = next;
     void this.#storage.setAlarm(next);
   }
 
-  #ring(): void {
+  #check(): void {
     this.#act();
     this.#arm();
   }

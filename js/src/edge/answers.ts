@@ -1,9 +1,9 @@
 import type { WatchglassError } from "../errors.js";
 
-// Answers that are longer than a frame. What their readers have not taken yet
-// takes memory, and so each knows how much that is.
+// Responses that are longer than a frame. Each reports the memory of the part that
+// its reader has not read yet.
 
-/** The answer to a watch: the engine is granted as many events as its reader has taken. */
+/** The response to a watch. It grants the engine as many events as its reader has read. */
 export class WatchStream {
   readonly readable: ReadableStream<Uint8Array>;
   failure: WatchglassError | undefined;
@@ -16,7 +16,7 @@ export class WatchStream {
         this.#controller = controller;
       },
       pull: async () => {
-        await undefined; // the engine is just now handing out what there is
+        await undefined; // not from within the engine's output
         const events = this.#delivered;
         this.#delivered = 0;
         if (events > 0) grant(events);
@@ -26,7 +26,7 @@ export class WatchStream {
     this.readable = new ReadableStream(source, new ByteLengthQueuingStrategy({ highWaterMark: 1 }));
   }
 
-  /** That wait to be taken. */
+  /** The size of the queued events. */
   get bytes(): number {
     return 1 - (this.#controller.desiredSize ?? 1);
   }
@@ -50,16 +50,16 @@ export class WatchStream {
 /** A page of a list. */
 export interface Page {
   bytes: Uint8Array<ArrayBuffer>;
-  /** What asks for the next one; empty for the last. */
+  /** The token for the next page; empty for the last. */
   next: string;
 }
 
-/** The answer to a list: the next page is asked for when its reader takes it. */
+/** The response to a list. It requests the next page when its reader reads it. */
 export class PageStream {
   readonly readable: ReadableStream<Uint8Array>;
   #page: Page | undefined;
 
-  /** Follow resolves with the page after another. Done is called when there is nothing more to take. */
+  /** Follow resolves with the next page. Done is called when the response ends. */
   constructor(first: Page, { follow, done }: { follow(next: string): Promise<Page>; done(): void }) {
     this.#page = first;
     let next = first.next;

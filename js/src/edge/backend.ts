@@ -1,4 +1,4 @@
-import { idsPerMember, type Engine, type Seat } from "../engine.js";
+import { idsPerMember, type Engine, type Membership } from "../engine.js";
 import { WatchglassError } from "../errors.js";
 import type { Status } from "../types.js";
 import { Reader, Writer, type Frame } from "../wire/codec.js";
@@ -8,31 +8,31 @@ import { PageStream, WatchStream, type Page } from "./answers.js";
 import type { Holdings } from "./holdings.js";
 import { status } from "./refusal.js";
 
-// The other side of host/edge, whose doc.go tells the questions and answers.
+// The object's side of host/edge, whose doc.go documents the requests and responses.
 
-/** Where an object answers them. */
+/** The path prefix of the requests. */
 export const backendRoot = "/backend/";
 
-/** How long a question waits for data that nobody has brought yet (rule C6). */
+/** How long a request waits for data that has not arrived yet (rule C6). */
 const readyMillis = 10_000;
 
-/** Events that a watch delivers ahead of its reader. */
+/** The maximum number of events that a watch buffers for its reader. */
 const watchCredit = 100;
 
-/** Bytes of answers that may wait for those who asked. */
+/** The maximum size of all unread responses. */
 const maxWaiting = 16 << 20;
-/** About as much a page takes that the engine is asked for. */
+/** The approximate size of a page that is requested from the engine. */
 const pageBytes = 1 << 20;
 
 type List = Command & { type: "List" };
 
-/** A frame as it came, for the reader of the answer, and what it says. */
+/** A frame, both unmodified for the response and parsed. */
 interface Answer {
   bytes: Uint8Array<ArrayBuffer>;
   output: Output;
 }
 
-/** Waits for the one answer to a question. */
+/** A pending request to the engine, with one reply. */
 interface Waiting {
   resolve(answer: Answer): void;
   reject(error: WatchglassError): void;
@@ -45,31 +45,31 @@ interface Held {
   described: Waiting;
 }
 
-/** Answers the HTTP face of the edge out of the object's engine. */
+/** Answers the requests of the edge's HTTP server from the object's engine. */
 export class Backend {
   readonly #holdings: Pick<Holdings, "resources" | "refused">;
-  readonly #seat: Seat;
+  readonly #membership: Membership;
   readonly #writer = new Writer();
   readonly #held = new Map<string, Held>();
   readonly #waiting = new Map<number, Waiting>();
   readonly #watches = new Map<number, WatchStream>();
   readonly #lists = new Set<PageStream>();
-  /** That the engine was asked for. */
+  /** The size of the pages that were requested from the engine. */
   #pages = 0;
   #lastId = 0;
 
   constructor(engine: Engine, holdings: Pick<Holdings, "resources" | "refused">) {
     this.#holdings = holdings;
-    this.#seat = engine.attach({
+    this.#membership = engine.attach({
       frames: () => {},
-      frame: (frame) => this.#told(frame),
+      frame: (frame) => this.#handleOutput(frame),
       restarted: (message) => this.#fail(message),
       failed: (message) => this.#fail(message),
       token: async () => "",
     });
   }
 
-  /** Bytes of answers that wait for those who asked. */
+  /** The size of all unread responses. */
   get bytes(): number {
     let bytes = this.#pages * pageBytes;
     for (const { bytes: waiting } of this.#watches.values()) bytes += waiting;
@@ -77,13 +77,13 @@ export class Backend {
     return bytes;
   }
 
-  /** Answers nothing more. */
+  /** Ends all responses and leaves the engine. */
   leave(why: string): void {
     this.#fail(why);
-    this.#seat.leave();
+    this.#membership.leave();
   }
 
-  /** Throws a {@link WatchglassError} where the answer is a refusal. */
+  /** Throws a {@link WatchglassError} to refuse a request. */
   async answer({ pathname, searchParams: query }: URL): Promise<Response> {
     switch (pathname) {
       case `${backendRoot}schemas`:
@@ -167,12 +167,15 @@ export class Backend {
     });
     this.#watches.set(watch, stream);
     this.#send({ type: "OpenWatch", watch, collection, ...options });
-    // What makes no sense is refused at once.
+    // The engine refuses invalid watches immediately.
     if (stream.failure) throw stream.failure;
     return new Response(stream.readable);
   }
 
-  /** The collection of a resource that the object holds; the engine shares its store. */
+  /**
+   * Opens the collection of a resource that the object holds. The engine shares its
+   * store.
+   */
   #hold(resource: string): Held {
     const { resources } = this.#holdings;
     for (const [other, { id }] of this.#held) {
@@ -184,14 +187,14 @@ export class Backend {
     if (!resources.includes(resource)) {
       throw new WatchglassError(status(404, "NotFound", `resource ${resource} is not held here; there are: ${resources.join(", ")}`));
     }
-    // Without bodies there is nothing to answer with.
+    // Responses need bodies.
     const refused = this.#holdings.refused(resource, false);
     if (refused) throw new WatchglassError(refused);
     let held = this.#held.get(resource);
     if (!held) {
       let described!: Waiting;
       const schema = new Promise<Answer>((resolve, reject) => (described = { resolve, reject }));
-      schema.catch(() => {}); // for whoever asks
+      schema.catch(() => {}); // callers handle the rejection
       held = { id: this.#newId(), schema, described };
       this.#held.set(resource, held);
       this.#send({ type: "OpenCollection", collection: held.id, resource, namespace: "", labelSelector: "", fieldSelector: "", metadataOnly: false, restore: false });
@@ -199,7 +202,10 @@ export class Backend {
     return held;
   }
 
-  /** The number of a collection that the engine has an answer for, now or soon: what it is asked before that, it keeps for as long as that takes. */
+  /**
+   * Returns the ID of a collection that the engine has described, or will soon. The
+   * engine holds earlier requests back until then.
+   */
   async #described(resource: string): Promise<number> {
     const { id, schema } = this.#hold(resource);
     await within(schema);
@@ -219,7 +225,7 @@ export class Backend {
     }
   }
 
-  #told(frame: Frame): void {
+  #handleOutput(frame: Frame): void {
     if (frame.type === 0x67) return this.#events(frame);
     const output = readOutput(frame);
     switch (output?.type) {
@@ -235,7 +241,7 @@ export class Backend {
         if (!held) return;
         const answer = { bytes: frame.bytes.slice(), output };
         held.described.resolve(answer);
-        held.schema = Promise.resolve(answer); // it may be another one than before
+        held.schema = Promise.resolve(answer); // the schema may have changed
         return;
       }
       case "CollectionState":
@@ -251,7 +257,7 @@ export class Backend {
     }
   }
 
-  /** Events are passed on as they are. */
+  /** Events are passed on unmodified. */
   #events(frame: Frame): void {
     const r = new Reader(frame.payload, "WatchEvents");
     const stream = this.#watches.get(r.uint32());
@@ -259,14 +265,14 @@ export class Backend {
     if (this.bytes > maxWaiting) this.#endLongest();
   }
 
-  /** Of the watches the one that most waits for is ended, and its client goes on in another. */
+  /** Ends the watch with the most unread bytes. Its client continues in a new watch. */
   #endLongest(): void {
     const [longest] = [...this.#watches].sort(([, a], [, b]) => b.bytes - a.bytes);
     if (!longest) return;
     const [watch, stream] = longest;
     this.#watches.delete(watch);
     stream.fail(new WatchglassError(crowded()));
-    // Not from within what the engine says.
+    // Not from within the engine's output.
     queueMicrotask(() => this.#send({ type: "CloseWatch", watch }));
   }
 
@@ -281,7 +287,7 @@ export class Backend {
     return undefined;
   }
 
-  /** A collection that cannot be had is asked for anew by the next question. */
+  /** Drops a collection that failed. The next request opens it again. */
   #drop(collection: number, why: Status | undefined): void {
     for (const [resource, { id, described }] of this.#held) {
       if (id !== collection) continue;
@@ -297,7 +303,10 @@ export class Backend {
     if (stream) how(stream);
   }
 
-  /** Refuses everything that waits. The cause is logged and not sent: it may name objects that the readers may not read. */
+  /**
+   * Refuses all pending requests. The cause is logged and not sent, because it may name
+   * objects that the readers may not read.
+   */
   #fail(cause: string): void {
     console.error(`watchglass: the object restarts: ${cause}`);
     const error = new WatchglassError({ ...status(503, "ServiceUnavailable", "the object restarts"), retryAfterSeconds: 1 });
@@ -311,12 +320,12 @@ export class Backend {
 
   #send(command: Command): void {
     writeCommand(this.#writer, command);
-    this.#seat.send(this.#writer.take());
+    this.#membership.send(this.#writer.take());
   }
 
-  /** A number that nothing else of this seat has, whatever kind it is of. */
+  /** Returns an ID that nothing else of this member uses, of any kind. */
   #newId(): number {
-    const base = this.#seat.member * idsPerMember;
+    const base = this.#membership.member * idsPerMember;
     do {
       this.#lastId = (this.#lastId + 1) % idsPerMember;
     } while (this.#waiting.has(base + this.#lastId) || this.#watches.has(base + this.#lastId) || this.#find(base + this.#lastId));
@@ -324,7 +333,7 @@ export class Backend {
   }
 }
 
-/** Gives up on what is not there in time. */
+/** Rejects with a 503 if a promise is not settled in time. */
 async function within<T>(answer: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -363,7 +372,10 @@ function select(query: URLSearchParams): { namespace: string; labelSelector: str
   return { namespace: query.get("namespace") ?? "", labelSelector: query.get("labelSelector") ?? "", fieldSelector: query.get("fieldSelector") ?? "" };
 }
 
-/** A number as the engine takes it: what it does not take ends the place there. */
+/**
+ * Reads a number for a command. The engine ends members that send invalid numbers, so
+ * this throws a 400 instead.
+ */
 function number(query: URLSearchParams, name: string, most = 0xffff_ffff): number {
   const text = query.get(name) ?? "0";
   const value = Number(text);

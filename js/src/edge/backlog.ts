@@ -1,37 +1,37 @@
-// What readers were sent and may not have taken yet. It waits in the memory of
-// the isolate, and the platform does not tell how much does: a reader that stopped
-// reading looks like one that has nothing to say. So a reader is asked with a
-// Ping, which nobody can answer who has not read that far: its mark is random.
-// That happens only where all of them together were sent so much that it matters.
+// Tracks the bytes that were sent to readers and may be unread. They occupy the
+// memory of the isolate, and the platform does not report how many there are. A
+// reader that stopped reading looks like an idle one. The object therefore sends a
+// Ping with a random mark, which a reader can only answer after it has read
+// everything before it. It does so only if the total is large.
 
-/** A reader that was asked has this long to answer, where memory is short. */
+/** The time that a reader has to answer a Ping while memory is short, in milliseconds. */
 const answerMillis = 10_000;
 
-/** What may be sent beyond the room there is, before anybody can have answered. */
+/** The bytes that may be sent beyond the limit, because a Ping takes time to answer. */
 const graceBytes = 16 << 20;
 
 export interface Ping {
   mark: number;
-  /** Sent before it. */
+  /** The bytes that were sent before the Ping. */
   bytes: number;
   at: number;
 }
 
-/** What there is to know of one reader. */
-export interface Owing {
-  /** Bytes sent that it is not known to have taken. */
-  unheard: number;
-  /** That it has not answered. */
+/** The accounting of one reader. */
+export interface Account {
+  /** The bytes that were sent and not acknowledged by a Pong. */
+  unacknowledged: number;
+  /** The unanswered Ping. */
   ping: Ping | undefined;
 }
 
-/** That of all readers of an object. */
-export class Backlog<R extends Owing> {
+/** The accounting of all readers of an object. */
+export class Backlog<R extends Account> {
   readonly #readers = new Set<R>();
   #bytes = 0;
-  /** Of these, those of readers that were not asked. */
-  #unasked = 0;
-  /** Bytes that there is memory for. */
+  /** The part of {@link bytes} that belongs to readers without an unanswered Ping. */
+  #unpinged = 0;
+  /** The memory limit in bytes. */
   #room = Infinity;
 
   get bytes(): number {
@@ -44,47 +44,56 @@ export class Backlog<R extends Owing> {
 
   add(reader: R): void {
     this.#readers.add(reader);
-    this.#bytes += reader.unheard;
-    if (!reader.ping) this.#unasked += reader.unheard;
+    this.#bytes += reader.unacknowledged;
+    if (!reader.ping) this.#unpinged += reader.unacknowledged;
   }
 
   delete(reader: R): void {
     if (!this.#readers.delete(reader)) return;
-    this.#bytes -= reader.unheard;
-    if (!reader.ping) this.#unasked -= reader.unheard;
+    this.#bytes -= reader.unacknowledged;
+    if (!reader.ping) this.#unpinged -= reader.unacknowledged;
   }
 
-  /** Whether there is no time left to ask anybody: see {@link slowest}. */
+  /**
+   * Adds sent bytes. Returns whether the {@link slowest} reader must be closed
+   * immediately.
+   */
   sent(reader: R, bytes: number): boolean {
-    reader.unheard += bytes;
+    reader.unacknowledged += bytes;
     this.#bytes += bytes;
-    if (!reader.ping) this.#unasked += bytes;
+    if (!reader.ping) this.#unpinged += bytes;
     return this.#bytes > this.#room + graceBytes;
   }
 
-  /** Asks those with the most, so that no more than a quarter of the room is with readers that were not. */
+  /**
+   * Selects the readers to ping, those with the most bytes first, until readers without a
+   * Ping have at most a quarter of the limit.
+   */
   *ask(now: number): Generator<[reader: R, mark: number], void, void> {
-    if (this.#unasked <= this.#room / 2) return;
+    if (this.#unpinged <= this.#room / 2) return;
     for (const reader of most([...this.#readers].filter(({ ping }) => !ping))) {
-      if (this.#unasked <= this.#room / 4) return;
+      if (this.#unpinged <= this.#room / 4) return;
       const mark = randomMark();
-      reader.ping = { mark, bytes: reader.unheard, at: now };
-      this.#unasked -= reader.unheard;
+      reader.ping = { mark, bytes: reader.unacknowledged, at: now };
+      this.#unpinged -= reader.unacknowledged;
       yield [reader, mark];
     }
   }
 
-  /** A reader says that it has come as far as a mark. */
+  /** Processes the Pong of a reader. */
   answered(reader: R, mark: number | bigint): void {
     const { ping } = reader;
     if (!ping || ping.mark !== mark || !this.#readers.has(reader)) return;
     reader.ping = undefined;
-    reader.unheard -= ping.bytes;
+    reader.unacknowledged -= ping.bytes;
     this.#bytes -= ping.bytes;
-    this.#unasked += reader.unheard;
+    this.#unpinged += reader.unacknowledged;
   }
 
-  /** When the first of those that have not answered has to go; zero while there is room. */
+  /**
+   * The time at which the first reader without a Pong must be closed; zero while memory
+   * suffices.
+   */
   get due(): number {
     if (this.#bytes <= this.#room) return 0;
     let first = 0;
@@ -92,7 +101,7 @@ export class Backlog<R extends Owing> {
     return first;
   }
 
-  /** Those that have to go, with the most first, until there is room. */
+  /** Yields the readers to close, those with the most bytes first, until memory suffices. */
   *overdue(now: number): Generator<R, void, void> {
     for (const reader of most([...this.#readers].filter(({ ping }) => ping && ping.at + answerMillis <= now))) {
       if (this.#bytes <= this.#room) return;
@@ -100,18 +109,21 @@ export class Backlog<R extends Owing> {
     }
   }
 
-  /** The one that has to go at once, where not even the time to ask is left: of those that were asked before, if there are any. */
+  /**
+   * The reader to close when there is no time left for a Ping: one with an unanswered
+   * Ping if possible.
+   */
   get slowest(): R | undefined {
     const [asked] = most([...this.#readers].filter(({ ping }) => ping));
     return asked ?? most([...this.#readers])[0];
   }
 }
 
-function most<R extends Owing>(readers: R[]): R[] {
-  return readers.sort((a, b) => b.unheard - a.unheard);
+function most<R extends Account>(readers: R[]): R[] {
+  return readers.sort((a, b) => b.unacknowledged - a.unacknowledged);
 }
 
-/** 52 bits, which a number has without loss. */
+/** Returns 52 random bits, which a number represents exactly. */
 function randomMark(): number {
   const [low, high] = crypto.getRandomValues(new Uint32Array(2)) as unknown as [number, number];
   return (high >>> 12) * 2 ** 32 + low;

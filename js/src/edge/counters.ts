@@ -1,9 +1,9 @@
 import type { ObjectStorage } from "./platform.js";
 
-/** What is counted, for metrics. */
+/** The counters, for metrics. */
 type Counter = "readersTooSlow" | "readersTooFast" | "restarts";
 
-/** Counts what happens seldom, also while the object is out of memory in between. */
+/** Counts rare events. The counts survive while the object is out of memory. */
 export class Counters {
   readonly #storage: ObjectStorage;
 

@@ -1,6 +1,6 @@
 import { bearerProtocol, subprotocol } from "../transport.js";
 import type { Status } from "../types.js";
-import { turnAway } from "./farewell.js";
+import { reject } from "./reject.js";
 import { grantHeader, type Grant } from "./grant.js";
 import { feeds, parseClusters, place, route, type Wanted } from "./places.js";
 import type { Fetcher } from "./platform.js";
@@ -8,31 +8,31 @@ import { refuse, status } from "./refusal.js";
 import { region, type Objects } from "./regions.js";
 import { parseKeys, verify, type Claims } from "./token.js";
 
-/** What an edge is given by the runtime. */
+/** The bindings of the edge. */
 export interface EdgeEnv {
-  /** The Durable Objects that are fed. */
+  /** The Durable Objects that connectors feed. */
   WATCHGLASS: Objects;
-  /** Those that read from them, where a cluster has regions. */
+  /** The regional Durable Objects, if a cluster has regions. */
   WATCHGLASS_REGIONS?: Objects;
-  /** The keys that tokens are signed with; a secret. */
+  /** The keys that sign tokens; a secret. */
   WATCHGLASS_KEY: string;
   /** The clusters as JSON; see host/edge. Default: one, called "default". */
   WATCHGLASS_CLUSTERS?: string;
 }
 
-/** Answers requests. */
+/** Handles requests. */
 export type Handler<Env> = (request: Request, env: Env, context: unknown) => Response | Promise<Response>;
 
 /**
- * The entry of an edge: takes in the WebSockets of readers and connectors, at
- * `/watch` and `/feed` or `/clusters/NAME/watch` and `/clusters/NAME/feed`, and
- * hands everything else to `others`.
+ * The entry of an edge. It accepts the WebSockets of readers and connectors at `/watch`
+ * and `/feed`, or `/clusters/NAME/watch` and `/clusters/NAME/feed`, and passes other
+ * requests to `others`.
  *
- * A WebSocket goes to the object that holds what its URL asks for: `?resource=` of
- * a reader, with `&namespace=` or `&shard=` where the resource is divided by
- * namespace; `?resources=` and `&shard=` of a connector; see `place`. The
- * object is told what the token grants, whatever the request said of that itself. A
- * connector that asks without an upgrade is told which objects it has to feed.
+ * It routes a WebSocket by its URL to the object that holds the data. Readers pass
+ * `?resource=`, with `&namespace=` or `&shard=` if the resource is divided by namespace.
+ * Connectors pass `?resources=` and `&shard=`; see `place`. The object receives the
+ * token's grant, which replaces any grant in the request. A connector's request without
+ * an upgrade returns the objects that it must feed.
  */
 export function edgeEntry<Env extends EdgeEnv>(others: Handler<Env>): { fetch: Handler<Env> } {
   return {
@@ -52,19 +52,19 @@ export function edgeEntry<Env extends EdgeEnv>(others: Handler<Env>): { fetch: H
 
 async function takeIn(request: Request, env: EdgeEnv, url: URL, cluster: string, path: "/watch" | "/feed"): Promise<Response> {
   const claims = await verify(await parseKeys(env.WATCHGLASS_KEY ?? ""), presented(request.headers), Date.now());
-  const no = path === "/watch" ? turnAway : (_: Request, refused: Status) => refuse(refused);
+  const no = path === "/watch" ? reject : (_: Request, refused: Status) => refuse(refused);
   if ("code" in claims) return no(request, claims);
-  const wanted = asked(url.searchParams);
+  const wanted = parseQuery(url.searchParams);
   const forbidden = mayNot(claims, cluster, path, wanted);
   if (forbidden) return no(request, forbidden);
   const clusters = parseClusters(env.WATCHGLASS_CLUSTERS);
-  if (path === "/feed" && !request.headers.has("Upgrade")) return told(feeds(clusters, cluster, wanted.resources));
+  if (path === "/feed" && !request.headers.has("Upgrade")) return feedList(feeds(clusters, cluster, wanted.resources));
   const home = place(clusters, cluster, wanted);
   if ("code" in home) return no(request, home);
   if (home.part) url.searchParams.set("shard", home.part);
   const inner = new Request(`http://object${path}${url.search}`, request);
   inner.headers.delete("Authorization");
-  // Only the protocol itself: what else was offered is the token.
+  // Only the protocol itself. The other offered protocol contains the token.
   if (offered(request.headers).includes(subprotocol)) inner.headers.set("Sec-WebSocket-Protocol", subprotocol);
   else inner.headers.delete("Sec-WebSocket-Protocol");
   inner.headers.set(grantHeader, ascii(JSON.stringify(claims satisfies Grant)));
@@ -79,8 +79,8 @@ function find({ WATCHGLASS: homes, WATCHGLASS_REGIONS: regions }: EdgeEnv, home:
   return regions.get(regions.idFromName(near.name) as never, near.hint ? { locationHint: near.hint } : {});
 }
 
-/** Tells a connector which objects it has to feed, and how each is asked for. */
-function told(objects: ReturnType<typeof feeds>): Response {
+/** Returns the list of objects that a connector must feed, with their URLs. */
+function feedList(objects: ReturnType<typeof feeds>): Response {
   return "code" in objects ? refuse(objects) : Response.json({ objects }, { headers: { "Cache-Control": "no-store" } });
 }
 
@@ -94,15 +94,18 @@ function mayNot({ feed, cluster: granted, namespaces }: Claims, cluster: string,
   return undefined;
 }
 
-/** What a URL names. */
-function asked(query: URLSearchParams): Wanted {
+/** Parses the query of a URL. */
+function parseQuery(query: URLSearchParams): Wanted {
   const resources = [...query.getAll("resource"), ...query.getAll("resources").flatMap((list) => list.split(","))].filter(Boolean);
   return { resources, namespace: query.get("namespace"), part: query.get("shard") };
 }
 
 const offered = (headers: Headers): string[] => (headers.get("Sec-WebSocket-Protocol") ?? "").split(",").map((name) => name.trim());
 
-/** The token of a request: a bearer token or, as browsers cannot set headers of WebSockets, the name of a subprotocol. */
+/**
+ * Returns the token of a request: a bearer token or, as browsers cannot set headers of
+ * WebSockets, the name of a subprotocol.
+ */
 function presented(headers: Headers): string {
   const [, token] = /^bearer +(\S*) *$/i.exec(headers.get("Authorization") ?? "") ?? [];
   if (token !== undefined) return token;
@@ -116,5 +119,5 @@ function presented(headers: Headers): string {
   }
 }
 
-/** JSON that may stand in a header. */
+/** Escapes JSON for use in a header. */
 const ascii = (json: string): string => json.replace(/[^\x20-\x7e]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);

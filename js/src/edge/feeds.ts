@@ -12,45 +12,47 @@ import { closeSocket, expired, keepWith, protocolBroken, send, tooLong, upgraded
 
 const tag = "feed";
 
-/** What stays with a connector's socket while the object is not in memory. */
+/** The state that stays with a connector's socket while the object is not in memory. */
 interface Feed {
   since: number;
   resources: string[];
-  /** Names the history that the connector's versions belong to; empty when it did not say. */
+  /**
+   * Identifies the history of the connector's resource versions; empty if the connector
+   * did not send it.
+   */
   source: string;
   user: string;
   expires: number;
-  /** The number of the last session that was begun on it; zero when there was none. */
+  /** The number of its last session; zero if there was none. */
   session: number;
 }
 
 /**
- * The connectors that feed an object. One is active, the others stand by.
+ * The connectors that feed an object. One is active, and the others are on standby.
  *
- * A session of the reader's protocol, with the engine as the reader, runs on the
- * active one's socket: the object says `begin N`, the connector answers
- * `begun N`, and what is binary from then on belongs to session N. An object
- * that was out of memory begins a new one on the same socket, and so what the old
- * one still sends is nobody's.
+ * The active connector's socket carries a session of the reader's protocol, in which the
+ * engine is the reader. The object sends `begin N`, the connector responds `begun N`, and
+ * binary messages after that belong to session N. An object that was out of memory begins
+ * a new session on the same socket. It drops messages of the old session.
  */
 export class Feeds {
   readonly #state: ObjectState;
   #engine!: Engine;
   #client!: Client;
   #holdings!: Holdings;
-  /** The engine's stream, from the time it is asked for. */
+  /** The engine's stream, from the time it is requested. */
   #stream: StreamEvents | undefined;
   #active: HibernatableSocket | undefined;
   #session = 0;
   #begun = false;
-  /** Why the last one was sent away, for people who look. */
+  /** Why the last connector was rejected, for the status endpoint. */
   #refused: Status | undefined;
 
   constructor(state: ObjectState) {
     this.#state = state;
   }
 
-  /** Goes on with the connectors that have stayed connected. */
+  /** Continues with the connectors that are still connected. */
   start(engine: Engine, client: Client, holdings: Holdings): void {
     this.#engine = engine;
     this.#client = client;
@@ -60,7 +62,7 @@ export class Feeds {
     if (this.#stream) this.#begin();
   }
 
-  /** Lets the connectors be, for another to go on with. */
+  /** Detaches from the connectors without closing them, for the next instance. */
   leave(): void {
     this.#stream = undefined;
     this.#active = undefined;
@@ -70,20 +72,21 @@ export class Feeds {
     return this.#sockets().length;
   }
 
-  /** When the first of them has to go; zero for never. */
+  /** The time at which the first grant expires; zero for never. */
   get expiry(): number {
     const times = this.#sockets().map((socket) => feedOf(socket).expires * 1000);
     return times.length > 0 ? Math.min(...times) : 0;
   }
 
-  /** Opens the engine's stream: on the active connector, or on the first that comes. */
+  /** Opens the engine's stream on the active connector, or on the first that connects. */
   readonly dial: Dial = (_url, events) => {
     this.#stream = events;
     if (this.#holdings) this.#begin();
     return {
       send: (message) => this.#active && send(this.#active, message),
       close: (message) => {
-        // The engine gives up what breaks the protocol or says nothing. The connector connects again, or another takes over.
+        // The engine closes connectors that violate the protocol or are silent. The
+        // connector reconnects, or another takes over.
         this.#stream = undefined;
         this.#drop(protocolBroken(message));
       },
@@ -110,8 +113,8 @@ export class Feeds {
   }
 
   message(socket: HibernatableSocket, message: string | Uint8Array): void {
-    if (typeof message === "string") return this.#told(socket, message);
-    if (socket !== this.#active || !this.#begun) return; // of a session that is over
+    if (typeof message === "string") return this.#handleText(socket, message);
+    if (socket !== this.#active || !this.#begun) return; // message of a previous session
     if (message.length > maxMessage) return this.#lost(tooLong(message.length, maxMessage));
     const foreign = this.#foreign(socket, message);
     if (foreign) return this.#lost(foreign);
@@ -148,7 +151,7 @@ export class Feeds {
     return foreign === undefined ? undefined : status(403, "Forbidden", `${who} may not bring ${foreign} of all namespaces`);
   }
 
-  /** What speaks against a connector besides those that are here, and what is held. */
+  /** Returns why a connector conflicts with the other connectors or with the held data. */
   #conflict(resources: readonly string[], source: string, replace: boolean): Status | undefined {
     const others = this.#sockets().map(feedOf);
     const different = others.find((other) => other.resources.join() !== resources.join());
@@ -164,7 +167,7 @@ export class Feeds {
     return undefined;
   }
 
-  /** Says what is wrong with a message that speaks of another cluster than it should. */
+  /** Returns the error for a message that names a different cluster. */
   #foreign(socket: HibernatableSocket, message: Uint8Array): Status | undefined {
     try {
       for (const { resource, source } of sources(message)) {
@@ -173,7 +176,7 @@ export class Feeds {
         if (expected && cluster !== expected) return this.#refuse(`${resource} came from cluster ${cluster}, where ${expected} was expected`);
       }
     } catch {
-      // It breaks the protocol, and the engine says how.
+      // The message is malformed, and the engine reports how.
     }
     return undefined;
   }
@@ -183,8 +186,8 @@ export class Feeds {
     return this.#refused;
   }
 
-  /** A connector's word about sessions. */
-  #told(socket: HibernatableSocket, text: string): void {
+  /** Handles a connector's message about sessions. */
+  #handleText(socket: HibernatableSocket, text: string): void {
     const [, verb, number, reason] = /^(begun|ended) (\d+) ?(.*)$/s.exec(text) ?? [];
     if (!verb) {
       const why = protocolBroken(`expected "begun N" or "ended N", not ${JSON.stringify(text.slice(0, 40))}`);
@@ -202,7 +205,7 @@ export class Feeds {
   #begin(): void {
     const [socket] = this.#sockets();
     if (!socket) return;
-    // Above every number used before, also by an object that has forgotten.
+    // Greater than every number used before, also after the object left memory.
     this.#session = Math.max(Date.now(), feedOf(socket).session + 1, this.#session + 1);
     this.#active = socket;
     this.#begun = false;
@@ -210,7 +213,7 @@ export class Feeds {
     send(socket, `begin ${this.#session}`);
   }
 
-  /** The engine's stream has ended; the next connector takes over at once. */
+  /** Ends the engine's stream. The next connector takes over immediately. */
   #lost(why: Status): void {
     const stream = this.#stream;
     this.#stream = undefined;
@@ -227,7 +230,7 @@ export class Feeds {
     if (socket) closeSocket(socket, why);
   }
 
-  /** Those that are open: the one with the last session first, then by age. */
+  /** The open sockets: the one with the last session first, then by age. */
   #sockets(): HibernatableSocket[] {
     return this.#state
       .getWebSockets(tag)
@@ -240,7 +243,10 @@ function feedOf(socket: HibernatableSocket): Feed {
   return socket.deserializeAttachment() as Feed;
 }
 
-/** The cluster that a history is of: one that began anew, such as after a restore from a backup, is the same. */
+/**
+ * Returns the cluster of a history. It stays the same when a history restarts, such as
+ * after a restore from a backup.
+ */
 function clusterOf(source: string): string {
   return source.replace(/ restored at \d+$/, "");
 }

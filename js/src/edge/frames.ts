@@ -1,5 +1,5 @@
-// The few frames of the reader's protocol that an object looks into, or writes,
-// itself. Everything else is between the engine, its connector and its readers.
+// The frames of the reader's protocol that an object itself reads or writes. It
+// passes all others between the engine, the connector and the readers.
 
 import type { Status } from "../types.js";
 import { concat, Reader, split, Writer } from "../wire/codec.js";
@@ -11,7 +11,7 @@ const pong = 0x86;
 const schemaFrame = 0x11;
 const ping = 0x9c;
 
-/** Which histories the messages of a connector speak of, by resource. */
+/** Yields the resources of a connector's message, with the history of each. */
 export function* sources(message: Uint8Array): Generator<{ resource: string; source: string }, void, void> {
   for (const { type, payload } of split(message)) {
     if (type !== schemaFrame) continue;
@@ -23,7 +23,10 @@ export function* sources(message: Uint8Array): Generator<{ resource: string; sou
   }
 }
 
-/** How many frames a reader's message has, and how many of them open a subscription. Of a message that is not valid the valid frames count; the engine refuses it. */
+/**
+ * Counts the frames of a reader's message and the subscriptions among them. For an
+ * invalid message it counts the valid frames, and the engine refuses the message.
+ */
 export function countFrames(message: Uint8Array): { frames: number; subscriptions: number } {
   const count = { frames: 0, subscriptions: 0 };
   try {
@@ -32,20 +35,20 @@ export function countFrames(message: Uint8Array): { frames: number; subscription
       if (type === subscribe) count.subscriptions++;
     }
   } catch {
-    // See above.
+    // The engine refuses the rest.
   }
   return count;
 }
 
-/** What a subscription is to. */
+/** The subject of a subscription. */
 export interface Subscribed {
   resource: string;
-  /** Empty for all. */
+  /** Empty for all namespaces. */
   namespace: string;
   metadataOnly: boolean;
 }
 
-/** Takes those subscriptions out of a reader's message that are refused. */
+/** Removes the refused subscriptions from a reader's message. */
 export function refuseSubscriptions(message: Uint8Array, refused: (subscribed: Subscribed) => Status | undefined): { left: Uint8Array; answers: Uint8Array } {
   const answers = new Writer();
   const left: Uint8Array[] = [];
@@ -70,16 +73,19 @@ function subscribed(payload: Uint8Array): Subscribed {
   return { resource, namespace, metadataOnly: r.bool() };
 }
 
-/** Asks a reader how far it has come. */
+/** Writes a Ping with a mark, which the reader returns after reading it. */
 export function writePing(w: Writer, mark: number): void {
   w.frame(ping, () => w.uvarint(mark));
 }
 
-/** The marks that a reader says it has come to. What breaks the protocol is none; the engine says how it does. */
+/**
+ * Yields the marks of the Pong frames in a reader's message, up to the first invalid
+ * frame, which the engine reports.
+ */
 export function* pongs(message: Uint8Array): Generator<number | bigint, void, void> {
   try {
     for (const { type, payload } of split(message)) if (type === pong) yield new Reader(payload, "Pong").uvarint();
   } catch {
-    // See above.
+    // The engine refuses the rest.
   }
 }

@@ -5,19 +5,25 @@ import { messageOf, WatchglassError } from "../errors.js";
 import type { Collection, CollectionProgress, CollectionStatus, KubeObject, Position, Status } from "../types.js";
 import { StorageFull, type Kept, type Storage } from "./storage.js";
 
-/** Changes are kept behind a whole state until they take this share of it; then the state is kept anew. */
+/**
+ * Changes are appended to a stored state until they reach this share of its size. Then
+ * the complete state is stored again.
+ */
 const changeShare = 0.5;
-/** And at least this many bytes of them. */
+/** The minimum size of changes before that. */
 const changeBytes = 64 << 10;
-/** A storage without room is tried again after this long. */
+/** The delay before a full storage is tried again, in milliseconds. */
 const retryMillis = 60_000;
 
-/** What was given up of a resource for lack of memory: its bodies, and with a status all of it. */
-export interface Shed {
+/**
+ * The part of a resource that was dropped for lack of memory: its bodies, or with a
+ * status all of it.
+ */
+export interface Degraded {
   ended?: Status;
 }
 
-/** A resource that the object holds: in the engine, and what is kept of it in storage. */
+/** A resource of the object, in the engine and in storage. */
 export class Holding {
   readonly resource: string;
   readonly #client: Client;
@@ -26,10 +32,10 @@ export class Holding {
   #kept: Kept | undefined;
   #metadataOnly: boolean;
   #ended: Status | undefined;
-  /** Why the last attempt to keep it failed, and when that was. */
+  /** The error and the time of the last failed attempt to store it. */
   #failure: { message: string; at: number } | undefined;
 
-  constructor(client: Client, storage: Storage, resource: string, kept: Kept | undefined, shed: Shed | undefined) {
+  constructor(client: Client, storage: Storage, resource: string, kept: Kept | undefined, shed: Degraded | undefined) {
     this.resource = resource;
     this.#client = client;
     this.#storage = storage;
@@ -48,12 +54,15 @@ export class Holding {
     return this.#metadataOnly;
   }
 
-  /** Names the history that its versions belong to, as far as something is kept. */
+  /**
+   * Identifies the history of the stored state's resource versions; empty if nothing is
+   * stored.
+   */
   get source(): string {
     return this.#kept?.position.source ?? "";
   }
 
-  /** Resolves when what was kept is there, or was found to be of no use and is gone. */
+  /** Resolves when the stored state is loaded, or was unusable and is deleted. */
   async restored(): Promise<void> {
     try {
       await this.#collection.restored;
@@ -63,11 +72,11 @@ export class Holding {
   }
 
   #lost(why: string): void {
-    console.error(`watchglass: what was kept of ${this.resource} is asked for anew: ${why}`);
+    console.error(`watchglass: the stored state of ${this.resource} is discarded and loaded again: ${why}`);
     this.forget();
   }
 
-  /** Throws away what is kept. */
+  /** Deletes the stored state. */
   forget(): void {
     this.#storage.forget(this.resource);
     this.#kept = undefined;
@@ -77,14 +86,14 @@ export class Holding {
     this.#collection.close();
   }
 
-  /** Why it is not followed any more, for good; undefined while it is. */
+  /** Why the resource ended permanently; undefined while it is open. */
   get ended(): Status | undefined {
     if (this.#ended) return this.#ended;
     const { state, error } = this.#collection.status;
     return state === "closed" ? error : undefined;
   }
 
-  /** Holds it without bodies from now on, because with them it needs too much memory. */
+  /** Drops the bodies, because they need too much memory. */
   withoutBodies(): void {
     this.#metadataOnly = true;
     this.forget();
@@ -92,14 +101,17 @@ export class Holding {
     this.#open();
   }
 
-  /** Holds nothing of it from now on. */
+  /** Ends the resource permanently. */
   end(why: Status): void {
     this.#ended = why;
     this.forget();
     this.close();
   }
 
-  /** Bytes that it takes in the module, as the engine says of all collections. */
+  /**
+   * Returns the memory of the resource in the module, from the engine's statistics of all
+   * collections.
+   */
   used(inspected: Record<string, number>): number {
     return inspected[`collection.${this.#collection.id % idsPerMember}.usedBytes`] ?? 0;
   }
@@ -117,7 +129,7 @@ export class Holding {
     };
   }
 
-  /** Keeps what changed since it was kept last. */
+  /** Stores the changes since the last call. */
   async keep(now: number): Promise<void> {
     const { status, progress } = this.#collection;
     const { resourceVersion } = progress;
@@ -128,10 +140,10 @@ export class Holding {
       await this.#take();
       this.#failure = undefined;
     } catch (error) {
-      // A collection that was listed anew meanwhile is kept the next time.
+      // A collection that was relisted meanwhile is stored the next time.
       if (error instanceof WatchglassError) return;
       const message = error instanceof StorageFull ? `the storage is full, what changes is held in memory alone: ${error.message}` : messageOf(error);
-      if (!this.#failure) console.error(`watchglass: ${this.resource} is not kept: ${message}`);
+      if (!this.#failure) console.error(`watchglass: the state of ${this.resource} cannot be stored: ${message}`);
       this.#failure = { message, at: now };
     }
   }

@@ -1,6 +1,6 @@
 import type { Client } from "../client.js";
 import type { Collection, Status } from "../types.js";
-import { Holding, type Shed } from "./holding.js";
+import { Holding, type Degraded } from "./holding.js";
 import { status } from "./refusal.js";
 import type { Kept, Storage } from "./storage.js";
 
@@ -8,17 +8,17 @@ import type { Kept, Storage } from "./storage.js";
 export class Holdings {
   readonly #client: Client;
   readonly #storage: Storage;
-  readonly #shed: Map<string, Shed>;
+  readonly #shed: Map<string, Degraded>;
   readonly #held = new Map<string, Holding>();
 
-  /** What was shed is noted down in the map, and stays so. */
-  constructor(client: Client, storage: Storage, shed: Map<string, Shed>) {
+  /** The holdings record dropped parts in the map, which outlives them. */
+  constructor(client: Client, storage: Storage, shed: Map<string, Degraded>) {
     this.#client = client;
     this.#storage = storage;
     this.#shed = shed;
   }
 
-  /** Holds what was kept. Resolves when it is there. */
+  /** Opens the stored resources. Resolves when their states are loaded. */
   async restore(): Promise<void> {
     for (const kept of this.#storage.resources()) this.#held.set(kept.resource, this.#holding(kept.resource, kept));
     await Promise.all([...this.#held.values()].map((holding) => holding.restored()));
@@ -32,12 +32,15 @@ export class Holdings {
     return this.#held.get(resource)?.collection;
   }
 
-  /** Names the history that the versions of a resource belong to; empty when none is known. */
+  /** Returns the history of a resource's versions; empty if unknown. */
   source(resource: string): string {
     return this.#held.get(resource)?.source ?? "";
   }
 
-  /** Holds these resources and no others. What is kept of others is forgotten, unless told otherwise. */
+  /**
+   * Opens these resources and closes all others. Deletes the stored states of closed
+   * ones, unless `keep` is set.
+   */
   hold(resources: readonly string[], { keep = false } = {}): void {
     for (const [resource, holding] of this.#held) {
       if (resources.includes(resource)) continue;
@@ -54,7 +57,7 @@ export class Holdings {
     }
   }
 
-  /** Holds a resource no longer, and keeps nothing of it. */
+  /** Closes a resource and deletes its stored state. */
   forget(resource: string): void {
     const holding = this.#held.get(resource);
     holding?.close();
@@ -62,27 +65,29 @@ export class Holdings {
     this.#held.delete(resource);
   }
 
-  /** Those that need more memory than there is go on without bodies, if that helps. */
+  /** Drops the bodies of resources that exceed the memory limit, if that helps. */
   fitMemory(): void {
     for (const holding of this.#held.values()) {
       if (holding.ended?.code === 413 && !holding.metadataOnly) this.#withoutBodies(holding);
     }
   }
 
-  /** Bytes that each resource takes in the module. */
+  /** Returns the memory of each resource in the module. */
   async used(): Promise<Map<Holding, number>> {
     const inspected = await this.#client.inspect();
     return new Map([...this.#held.values()].map((holding) => [holding, holding.used(inspected)]));
   }
 
   /**
-   * Gives up the bodies of what takes most; when nothing has any, all of that. False when nothing is left to give up.
+   * Drops the bodies of the largest resource. If no resource has bodies, drops the
+   * largest resource. Returns false if nothing is left to drop.
    *
-   * Not the history, though that would be missed less: it is 4,096 changes of about 110 bytes, or 0.7 kB where a change
-   * is a whole pod, so 0.5 to 3 MB of 32, and is as large again as many changes later. Without it the pages of every list
-   * under way end with a 410 (rule C45), and whoever connects again, each region among them, takes a snapshot: more to
-   * send just when memory is short. A new instance of the module, which is tried before where it can be enough, begins
-   * without a history anyway.
+   * It does not drop the history. The history has 4,096 changes of about 110 bytes, or
+   * 0.7 kB if a change contains a whole pod. That is 0.5 to 3 MB of 32, and grows back
+   * with later changes. Without it, the pages of every running list end with a 410 (rule
+   * C45), and every reader that reconnects, such as a region, takes a snapshot, which
+   * needs more output when memory is short. A new instance of the module, which is tried
+   * first if it can suffice, begins without a history anyway.
    */
   shed(used: ReadonlyMap<Holding, number>): boolean {
     const held = [...used.keys()].filter(({ ended }) => !ended).sort((a, b) => used.get(b)! - used.get(a)!);
@@ -98,12 +103,12 @@ export class Holdings {
     return true;
   }
 
-  /** Something does not fit the memory. */
+  /** Whether a resource exceeds the memory limit. */
   get scarce(): boolean {
     return [...this.#held.values()].some(({ metadataOnly }) => metadataOnly);
   }
 
-  /** Why a subscription cannot be served for lack of memory. */
+  /** Returns why a subscription cannot be served for lack of memory. */
   refused(resource: string, metadataOnly: boolean): Status | undefined {
     const holding = this.#held.get(resource);
     if (!holding?.metadataOnly) return undefined;

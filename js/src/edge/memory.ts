@@ -1,25 +1,31 @@
-// What is to be done about the memory of an object. A module's memory never
-// shrinks, so what is not needed any more comes back with a new instance alone.
+// Chooses how to reduce the memory of an object. A module's memory never shrinks, so
+// only a new instance releases unused memory.
 
-/** What a module takes without any objects. */
+/** The memory of a module without objects. */
 const emptyBytes = 4 << 20;
-/** And for each byte of them: Go's collector lets garbage grow to the size of what is in use. */
+/**
+ * The factor for each byte of objects. Go's collector lets garbage grow with the live
+ * heap.
+ */
 const perByte = 2.5;
-/** A module that was replaced is not replaced again for what it does not need, until then. */
+/** The minimum time between two replacements of a module that do not drop data. */
 export const restartMillis = 60_000;
 
 export interface Taken {
-  /** By the module, and by what is in JavaScript. */
+  /** The memory of the module, and that of buffers in JavaScript. */
   moduleBytes: number;
   bufferBytes: number;
-  /** Of objects, with their history, within the module. */
+  /** The objects and their history within the module. */
   usedBytes: number;
   limit: number;
-  /** The module was replaced lately, and that did not help. */
+  /** Whether the module was replaced recently, without success. */
   restarted: boolean;
 }
 
-/** "restart": a new instance has room for all. "shed": it would not, so something has to go before. */
+/**
+ * "restart": a new instance suffices. "shed": it would not, so some data must be dropped
+ * first.
+ */
 export function relief({ moduleBytes, bufferBytes, usedBytes, limit, restarted }: Taken): "none" | "restart" | "shed" {
   const needed = emptyBytes + perByte * usedBytes;
   if (moduleBytes + bufferBytes > limit) return restarted || needed > 0.75 * limit ? "shed" : "restart";

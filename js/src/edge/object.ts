@@ -6,12 +6,12 @@ import type { Collection } from "../types.js";
 import { Alarm } from "./alarm.js";
 import { Backend, backendRoot } from "./backend.js";
 import { Counters } from "./counters.js";
-import { Disuse } from "./disuse.js";
+import { IdleTracker } from "./idle-tracker.js";
 import { Feeds } from "./feeds.js";
 import { readGrant, type Grant } from "./grant.js";
-import type { Shed } from "./holding.js";
+import type { Degraded } from "./holding.js";
 import { Holdings } from "./holdings.js";
-import { Keeper } from "./keeper.js";
+import { Debouncer } from "./debouncer.js";
 import { relief, restartMillis } from "./memory.js";
 import { withDefaults, type EdgeOptions, type Settings } from "./options.js";
 import type { HibernatableSocket, ObjectState } from "./platform.js";
@@ -24,40 +24,43 @@ import { upstreamDial } from "./upstream.js";
 const clientName = "watchglass-edge/0.1.0";
 
 /**
- * Changes of a resource that watches and pages of lists may go on from: those of the last 75 seconds, and no more than
- * this. They count as memory for objects, with about 110 bytes for a pod's new status.
+ * The number of changes per resource from which watches and pages of lists can resume,
+ * for at most 75 seconds. They count as memory for objects. The new status of a pod takes
+ * about 110 bytes.
  */
 const maxHistory = 4_096;
 
-/** What may wait for readers however much the module takes. */
+/** The minimum memory for unread output, independent of the module's size. */
 const leastOutputBytes = 8 << 20;
 
 /**
- * A Durable Object that holds resources of one cluster and serves them to
- * readers. It takes requests that carry a {@link Grant}:
+ * A Durable Object that holds resources of one cluster and serves them to readers. It
+ * accepts requests that carry a {@link Grant}:
  *
  * - `/feed?resources=v1/pods,…&source=ID`: the WebSocket of a connector,
  * - `/watch`: the WebSocket of a reader,
- * - `/status`: how it is, as JSON,
- * - `/backend/…`: what the HTTP face of the edge asks, see {@link Backend}.
+ * - `/status`: its status, as JSON,
+ * - `/backend/…`: the requests of the edge's HTTP server, see {@link Backend}.
  *
- * The runtime takes it out of memory when nothing happens for a while, and with
- * it the guest and everything that it knows. The sockets stay. Once it has been
- * quiet for a moment, what the guest holds is in storage, and how far each reader
- * is with the reader's socket; the next message or alarm finds both, and goes on
- * from there.
+ * The runtime removes an idle object from memory, including the guest and its state. The
+ * sockets stay open. After a short quiet period, the object therefore stores the guest's
+ * state, and attaches each reader's position to the reader's socket. The next message or
+ * alarm restores both.
  */
 export class WatchglassObject {
   readonly #state: ObjectState;
   readonly #settings: Settings;
   readonly #storage: Storage;
   readonly #counters: Counters;
-  readonly #disuse: Disuse;
+  readonly #idle: IdleTracker;
   readonly #alarm: Alarm;
-  readonly #keeper: Keeper;
+  readonly #debouncer: Debouncer;
   readonly #module: WebAssembly.Module;
-  /** What memory was too small for, by resource, beside what the storage knows of that. */
-  readonly #shed = new Map<string, Shed>();
+  /**
+   * The parts that were dropped for lack of memory, by resource, in addition to those
+   * that the storage records.
+   */
+  readonly #shed = new Map<string, Degraded>();
   readonly #awakeSince = Date.now();
   #restartedAt = 0;
   #relieving = false;
@@ -74,11 +77,11 @@ export class WatchglassObject {
     this.#settings = withDefaults(options);
     this.#storage = new Storage(state.storage, this.#settings.storageBytes, this.#settings.memoryBytes + this.#settings.isolateBytes);
     this.#counters = new Counters(state.storage);
-    this.#disuse = new Disuse(state.storage);
-    // An object that nobody feeds or reads has nothing to wake up for, but for its end.
+    this.#idle = new IdleTracker(state.storage);
+    // An object without connectors and readers only wakes up to delete itself.
     const wanted = (reason: string): boolean => reason === "unused" || options.upstream !== undefined || this.#used;
     this.#alarm = new Alarm(state.storage, () => this.#tick(), wanted);
-    this.#keeper = new Keeper(this.#settings.quietMillis, this.#settings.keepMillis, () => this.#settle());
+    this.#debouncer = new Debouncer(this.#settings.quietMillis, this.#settings.keepMillis, () => this.#settle());
     void state.blockConcurrencyWhile(() => this.#start());
   }
 
@@ -96,14 +99,14 @@ export class WatchglassObject {
     const heard = typeof message === "string" ? message : new Uint8Array(message);
     if (this.#readers.has(socket)) this.#readers.message(socket, heard);
     else this.#feeds.message(socket, heard);
-    this.#stirred();
+    this.#touched();
   }
 
   webSocketClose(socket: HibernatableSocket, code: number, reason: string): void {
     if (this.#readers.has(socket)) this.#readers.closed(socket);
     else this.#feeds.closed(socket, reason || `WebSocket code ${code}`);
     this.#watchTimes();
-    this.#stirred();
+    this.#touched();
   }
 
   webSocketError(socket: HibernatableSocket, error: unknown): void {
@@ -114,7 +117,10 @@ export class WatchglassObject {
     this.#alarm.fired();
   }
 
-  /** A resource that the object holds, for endpoints of its own. Ask each time: it may be another one later. */
+  /**
+   * Returns a resource of the object, for additional endpoints. Do not keep the result,
+   * because the collection may be replaced.
+   */
   protected collection(resource: string): Collection | undefined {
     return this.#holdings.collection(resource);
   }
@@ -141,62 +147,62 @@ export class WatchglassObject {
     this.#feeds.start(this.#engine, this.#client, this.#holdings);
     this.#readers.start();
     this.#watchTimes();
-    this.#stirred();
+    this.#touched();
   }
 
   async #route(request: Request, grant: Grant): Promise<Response> {
     const url = new URL(request.url);
     const { pathname } = url;
     if (pathname.startsWith(backendRoot)) {
-      this.#disuse.again(Date.now());
+      this.#idle.again(Date.now());
       return this.#backend.answer(url);
     }
     switch (pathname) {
       case "/feed":
         if (this.#settings.upstream) return refuse(status(409, "Conflict", "this object reads from another, and is not fed"));
-        return this.#came(this.#feeds.accept(request, grant));
+        return this.#connected(this.#feeds.accept(request, grant));
       case "/watch":
         if (this.#settings.upstream?.resources.length === 0) return refuse(status(404, "NotFound", "there is no object any more that this one could read from"));
-        return this.#came(this.#readers.accept(request, grant));
+        return this.#connected(this.#readers.accept(request, grant));
       case "/status":
         return Response.json(this.#report());
     }
     return refuse(status(404, "NotFound", `there is nothing at ${pathname}; there are /feed, /watch and /status`));
   }
 
-  /** Somebody may have connected. */
-  #came(response: Response): Response {
+  /** Notes a new connection. */
+  #connected(response: Response): Response {
     this.#watchTimes();
-    this.#stirred();
+    this.#touched();
     return response;
   }
 
   #tick(): void {
     const now = Date.now();
-    const { since } = this.#disuse;
+    const { since } = this.#idle;
     if (since !== 0 && since + this.#settings.unusedMillis <= now) return this.#end();
     this.#feeds.expire(now);
     this.#readers.expire(now);
     this.#engine.tick();
     this.#watchTimes();
-    this.#stirred();
+    this.#touched();
   }
 
-  /** Something has happened, whatever it was. */
-  #stirred(): void {
+  /** Schedules the work that follows any activity. */
+  #touched(): void {
     const { upstream } = this.#settings;
     if (upstream) this.#holdings.hold(this.#readers.count > 0 ? upstream.resources : [], { keep: true });
     this.#holdings.fitMemory();
     this.#readers.fit(this.#outputRoom(), Date.now());
-    const { patience } = this.#readers;
-    if (patience !== this.#alarm.due("patience")) this.#alarm.at("patience", patience);
-    this.#keeper.stir();
+    const { deadline } = this.#readers;
+    if (deadline !== this.#alarm.due("readers")) this.#alarm.at("readers", deadline);
+    this.#debouncer.trigger();
     if (this.#takenBytes() > this.#settings.isolateBytes) {
       void this.#relieve();
     }
   }
 
-  /** Bytes that may wait for readers. */
+  /** Returns the memory for unread output. */
   #outputRoom(): number {
     return Math.max(leastOutputBytes, this.#settings.isolateBytes - this.#takenBytes());
   }
@@ -205,7 +211,7 @@ export class WatchglassObject {
     return this.#engine.memoryBytes + this.#backend.bytes;
   }
 
-  /** Sees to it that the memory of the isolate is enough, see {@link relief}. */
+  /** Reduces the memory of the isolate if necessary, see {@link relief}. */
   async #relieve(): Promise<void> {
     if (this.#relieving) return;
     this.#relieving = true;
@@ -219,7 +225,8 @@ export class WatchglassObject {
         restarted: Date.now() < this.#restartedAt + restartMillis,
       });
       if (what === "none" || (what === "shed" && !this.#holdings.shed(used))) return;
-      // What they read may not be there any more, which they are told when they ask for it again.
+      // The data that they read may be gone. They learn that when they subscribe
+      // again.
       if (what === "shed") this.#readers.endAll(status(503, "ServiceUnavailable", "the object is short of memory: connect again"));
       await this.#state.blockConcurrencyWhile(() => this.#restart());
     } catch (error) {
@@ -229,7 +236,7 @@ export class WatchglassObject {
     }
   }
 
-  /** Goes on with a new instance of the module, as after the object was out of memory. */
+  /** Replaces the module by a new instance, as if the object had left memory. */
   async #restart(): Promise<void> {
     this.#counters.add("restarts");
     this.#restartedAt = Date.now();
@@ -244,20 +251,21 @@ export class WatchglassObject {
   #watchTimes(): void {
     this.#alarm.at("expiry", earliest(this.#feeds.expiry, this.#readers.expiry));
     const now = Date.now();
-    this.#disuse.note(this.#used, now);
-    // Set while it is of use as well: connections may end without a word, such as with a redeploy.
-    this.#alarm.at("unused", (this.#disuse.since || now) + this.#settings.unusedMillis);
+    this.#idle.note(this.#used, now);
+    // The alarm is set during use as well, because connections may end without
+    // notice, for example on a redeploy.
+    this.#alarm.at("unused", (this.#idle.since || now) + this.#settings.unusedMillis);
   }
 
   get #used(): boolean {
     return this.#feeds.count > 0 || this.#readers.count > 0;
   }
 
-  /** Leaves nothing behind. Whoever comes all the same finds it new. */
+  /** Deletes everything. A later request finds a new object. */
   #end(): void {
     this.#alarm.at("unused", 0);
-    const gone = this.#state.storage.deleteAll().then(() => this.#state.abort("nobody fed it or read from it any more"));
-    gone.catch((error) => console.error(`watchglass: what nobody uses could not be deleted: ${messageOf(error)}`));
+    const gone = this.#state.storage.deleteAll().then(() => this.#state.abort("it was unused for too long"));
+    gone.catch((error) => console.error(`watchglass: an unused object could not be deleted: ${messageOf(error)}`));
   }
 
   async #keep(): Promise<void> {
@@ -273,13 +281,13 @@ export class WatchglassObject {
   #report(): unknown {
     return {
       awakeSince: this.#awakeSince,
-      settled: this.#keeper.settled,
+      settled: this.#debouncer.settled,
       feeds: this.#feeds.report(),
       resources: this.#holdings.report(),
       readers: this.#readers.count,
       maxReaders: this.#settings.maxReaders,
       counters: this.#counters.all,
-      memory: { module: this.#engine.memoryBytes, buffers: this.#backend.bytes, unheard: this.#readers.unheard, limit: this.#settings.isolateBytes },
+      memory: { module: this.#engine.memoryBytes, buffers: this.#backend.bytes, unheard: this.#readers.unacknowledged, limit: this.#settings.isolateBytes },
       storage: { bytes: this.#storage.bytes, limit: this.#settings.storageBytes },
     };
   }

@@ -1,48 +1,76 @@
 import type { Fetcher } from "./platform.js";
 
-/** What may be set of an object; every zero takes the default. */
+/** The options of an object. Zero means the default for all numbers. */
 export interface EdgeOptions {
-  /** How often readers are told that nothing is missing, which wakes the object; default 60,000. They call the data stale after three such periods without. */
+  /**
+   * How often readers receive progress, which wakes the object; default 60,000. Readers
+   * report stale data after three periods without progress.
+   */
   progressMillis?: number;
-  /** A reader that takes nothing for this long, while data waits for it, is sent away; default 60,000. */
+  /** A reader that leaves data unread for this long is disconnected; default 60,000. */
   stallMillis?: number;
-  /** Readers connected at a time; default 4,096. More are refused with a 503. The platform has 32,768 WebSockets for an object, those of connectors among them: up to 32,000 may be set. */
+  /**
+   * The maximum number of connected readers; default 4,096. More are refused with a 503.
+   * The platform allows 32,768 WebSockets per object, including those of connectors, so
+   * the maximum is 32,000.
+   */
   maxReaders?: number;
-  /** What one reader may say for as long as it likes; default 100. It may be ten seconds ahead, and a message counts once more for each 4 KiB and for each subscription. Who says more is sent away with a 429. */
+  /**
+   * The sustained rate of messages per reader; default 100. Bursts of ten seconds are
+   * allowed. A message counts once more for each 4 KiB and for each subscription. A
+   * reader that exceeds the rate is disconnected with a 429.
+   */
   messagesPerSecond?: number;
-  /** Bytes of memory for objects; default 32 MiB. A resource that needs more is held without bodies, until an object has more memory, and not at all if that needs more still. */
+  /**
+   * Bytes of memory for objects; default 32 MiB. A resource that needs more is held
+   * without bodies until an object has more memory. If it needs more even without bodies,
+   * it is dropped.
+   */
   memoryBytes?: number;
   /**
-   * Bytes that the module, with its garbage, and what is being sent may take of the 128 MB that an isolate has; default
-   * 96 MiB. Where what readers have not taken makes it more, the slowest are sent away with a 429. Where it is the module
-   * and answers over HTTP, and a new instance of the module does not help, it is the same as without memory for objects.
+   * Bytes of the isolate's 128 MB for the module, its garbage and unread output; default
+   * 96 MiB. If unread output of readers exceeds the limit, the slowest are disconnected
+   * with a 429. If the module and HTTP responses exceed it, and a new instance of the
+   * module does not suffice, the object drops data as if it had exceeded memoryBytes.
    */
   isolateBytes?: number;
-  /** Bytes of storage, of the 10 GB that an object has; default 1 GiB. What has no room there is held in memory alone. */
+  /**
+   * Bytes of storage; default 1 GiB, of 10 GB per object. States beyond that are held in
+   * memory only.
+   */
   storageBytes?: number;
-  /** What changed is stored after this long without a change, default 1000; and while it goes on changing, this often, default 10,000. */
+  /**
+   * Changes are stored after this long without another change, default 1000; and at least
+   * this often during continuous changes, default 10,000.
+   */
   quietMillis?: number;
   keepMillis?: number;
-  /** What an object stores is deleted when nobody has fed it or read from it for this long; default 7 days. So it is with those of a former division of a cluster. */
+  /**
+   * An object that was neither fed nor read for this long deletes its storage; default 7
+   * days. This also removes the objects of a former division of the cluster.
+   */
   unusedMillis?: number;
-  /** Where to read from, instead of being fed. */
+  /** The object to read from, instead of being fed. */
   upstream?: Upstream | undefined;
 }
 
-/** Another object that is read from for as long as there are readers here. */
+/** Another object, which is read while this one has readers. */
 export interface Upstream {
-  /** Finds the object, for every connection anew: what was found stays broken once the object has broken. */
+  /**
+   * Finds the object. Called for every connection, because a stub stays broken after a
+   * failure.
+   */
   object(): Fetcher;
   cluster: string;
-  /** None where there is nothing to read from any more: readers are refused then. */
+  /** Empty if the upstream object no longer exists. Readers are then refused. */
   resources: string[];
-  /** Which part of the namespaces the object has; nothing for all. */
+  /** The part of the namespaces that the object holds; undefined for all. */
   part?: string;
 }
 
 export type Settings = Required<EdgeOptions>;
 
-/** WebSockets that the platform has for an object, less some for connectors. */
+/** The platform's maximum of WebSockets per object, less some for connectors. */
 const mostReaders = 32_000;
 
 const defaults: Settings = {

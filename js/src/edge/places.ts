@@ -1,13 +1,16 @@
 import type { Status } from "../types.js";
 import { status } from "./refusal.js";
 
-// Which object has what, as host/edge tells it. The file testdata/edge/places.json
-// holds both to the same places.
+// The mapping from resources to objects, as in host/edge. The tests of both read
+// testdata/edge/places.json.
 
-/** The cluster of requests that name none. */
+/** The cluster of requests without a cluster name. */
 const defaultCluster = "default";
 
-/** What holds some resources, or with none named all that the shards before it do not hold: one object, or several with a part of the namespaces each. */
+/**
+ * The resources of a shard, or without names all resources that no earlier shard has. The
+ * shard is one object, or several that each hold a part of the namespaces.
+ */
 export interface Shard {
   name: string;
   resources?: string[];
@@ -15,46 +18,52 @@ export interface Shard {
 }
 
 /**
- * The clusters of an edge. A cluster without shards is in one object. Regions are
- * how many objects in each part of the world serve the readers of each shard.
+ * The clusters of an edge. A cluster without shards is held in one object. `regions` is
+ * the number of objects per part of the world that serve the readers of each shard.
  */
 export type Clusters = Record<string, { shards?: Shard[]; regions?: number }>;
 
-/** Reads the configuration, which host/edge checks. Nothing at all is one cluster in one object. */
+/**
+ * Parses the configuration, which host/edge validates. Without one, there is one cluster
+ * in one object.
+ */
 export function parseClusters(text: string | undefined): Clusters {
   return text ? (JSON.parse(text) as Clusters) : { [defaultCluster]: {} };
 }
 
-/** What a path leads to. */
+/** A path without its cluster. */
 export interface Route {
   cluster: string;
   rest: string;
 }
 
-/** Takes the cluster from the front of a path. */
+/** Removes the cluster from the start of a path. */
 export function route(path: string): Route {
   const [, cluster, rest] = /^\/clusters\/([^/]*)(.*)$/s.exec(path) ?? [];
   return cluster === undefined ? { cluster: defaultCluster, rest: path } : { cluster, rest: rest || "/" };
 }
 
-/** What somebody comes for. */
+/** The data that a reader or a connector requests. */
 export interface Wanted {
   resources: readonly string[];
-  /** One namespace, where an object has not all of them. */
+  /** One namespace, if the objects hold parts of the namespaces. */
   namespace?: string | null;
-  /** Or all of a part of them, such as "3-of-16". */
+  /** A complete part of them, such as "3-of-16". */
   part?: string | null;
 }
 
-/** Where that is. */
+/** The object that holds the requested data. */
 export interface Place {
   /** The object's name. */
   object: string;
-  /** Which part of the namespaces it has; nothing for all. */
+  /** The part of the namespaces that it holds; undefined for all. */
   part?: string;
 }
 
-/** The object that holds what somebody comes for; without resources that is of the cluster's first shard. */
+/**
+ * Returns the object that holds the requested data. Without resources, it is in the
+ * cluster's first shard.
+ */
 export function place(clusters: Clusters, cluster: string, { resources, namespace, part }: Wanted): Place | Status {
   const found = shardsOf(clusters, cluster, resources);
   if ("code" in found) return found;
@@ -75,13 +84,13 @@ export function place(clusters: Clusters, cluster: string, { resources, namespac
   return { object: `${cluster}/${name}/${which}`, part: which };
 }
 
-/** What a connector brings to one object, as it says so in its URL. */
+/** The URL parameters of a connector that feeds an object. */
 export interface Feeding {
   resources: string[];
   shard?: string;
 }
 
-/** Every object that a connector of some resources has to feed. */
+/** Returns every object that a connector of these resources must feed. */
 export function feeds(clusters: Clusters, cluster: string, resources: readonly string[]): Feeding[] | Status {
   const found = shardsOf(clusters, cluster, resources);
   if ("code" in found) return found;
@@ -89,7 +98,10 @@ export function feeds(clusters: Clusters, cluster: string, resources: readonly s
     count === 0 ? [{ resources }] : Array.from({ length: count }, (_, i) => ({ resources, shard: `${i}-of-${count}` })));
 }
 
-/** The shards of some resources, and which of these each has; of none it is the first shard. */
+/**
+ * Returns the shards of these resources, each with its own resources. Without resources,
+ * returns the first shard.
+ */
 function shardsOf(clusters: Clusters, cluster: string, resources: readonly string[]): Map<Shard, string[]> | Status {
   const spread = Object.hasOwn(clusters, cluster) ? clusters[cluster] : undefined;
   if (!spread) return status(404, "NotFound", `there is no cluster ${JSON.stringify(cluster)} at this edge`);
@@ -104,20 +116,20 @@ function shardsOf(clusters: Clusters, cluster: string, resources: readonly strin
   return found;
 }
 
-/** The part that a namespace is in, of so many. The hash is FNV-1a of 32 bits. */
+/** Returns the part that contains a namespace. The hash is 32-bit FNV-1a. */
 export function partOf(namespace: string, count: number): string {
   let hash = 2166136261;
   for (const byte of new TextEncoder().encode(namespace)) hash = Math.imul(hash ^ byte, 16777619);
   return `${(hash >>> 0) % count}-of-${count}`;
 }
 
-/** Whether a text names one of so many parts. */
+/** Reports whether a text names one of `count` parts. */
 export function isPart(text: string, count: number): boolean {
   const [, index] = /^(0|[1-9]\d*)-of-/.exec(text) ?? [];
   return index !== undefined && Number(index) < count && text === `${index}-of-${count}`;
 }
 
-/** Whether a namespace is in a part. */
+/** Reports whether a namespace belongs to a part. */
 export function inPart(namespace: string, part: string): boolean {
   return partOf(namespace, Number(part.slice(part.lastIndexOf("-") + 1))) === part;
 }

@@ -9,8 +9,8 @@ export type GoClass = new () => {
 };
 
 /**
- * Answers requests with wasm/edge, the Go program that is the HTTP face of an
- * edge: each request with an instance of its own, which ends with the response.
+ * Handles requests with wasm/edge, the Go program that is the HTTP server of an edge.
+ * Each request has its own instance, which ends with the response.
  */
 export function goProgram<Env>(module: WebAssembly.Module, Go: GoClass): Handler<Env> {
   return async (request, env, context) => {
@@ -27,7 +27,7 @@ export function goProgram<Env>(module: WebAssembly.Module, Go: GoClass): Handler
 class Program {
   readonly #binding: { handleRequest?(request: Request): Promise<Response> } = {};
   readonly #ready: Promise<void>;
-  /** Rejects when the program fails; otherwise silent. */
+  /** Rejects when the program fails; never resolves. */
   readonly #failed: Promise<never>;
 
   constructor(module: WebAssembly.Module, Go: GoClass, given: { env: unknown; ctx: unknown }) {
@@ -37,7 +37,7 @@ class Program {
     let ready!: () => void;
     this.#ready = new Promise((resolve) => (ready = resolve));
     const instance = new WebAssembly.Instance(module, { ...go.importObject, workers: { ready } });
-    // The program looks for this before it first waits, that is within run.
+    // The program reads this before it first blocks, so within run.
     const scope = globalThis as { context?: unknown };
     scope.context = { ...given, binding: this.#binding };
     const ended = go.run(instance);
@@ -45,19 +45,19 @@ class Program {
     this.#failed = new Promise((_, reject) => {
       ended.then(() => code !== 0 && reject(new Error(`the program ended with code ${code}`)), reject);
     });
-    this.#failed.catch(() => {}); // it is raced with what it is about
+    this.#failed.catch(() => {}); // callers race it with their own promises
   }
 
   async answer(request: Request): Promise<Response> {
     await Promise.race([this.#ready, this.#failed]);
     const response = await Promise.race([this.#binding.handleRequest!(request), this.#failed]);
     if (!response.body) return response;
-    // A program that fails midway must not look like one that is done.
+    // A program that fails midway must not look like one that has finished.
     const broken = new AbortController();
     this.#failed.catch((error) => broken.abort(error));
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-    response.body.pipeTo(writable, { signal: broken.signal }).catch(() => {}); // the reader of the other end is told
-    // What the program has compressed is to be sent as it is.
+    response.body.pipeTo(writable, { signal: broken.signal }).catch(() => {}); // the other end's reader receives the error
+    // Responses that the program compressed are sent unmodified.
     const init = { status: response.status, headers: response.headers, encodeBody: "manual" };
     return new Response(readable, init);
   }

@@ -1,16 +1,16 @@
-import { idsPerMember, type Engine, type Seat } from "../engine.js";
+import { idsPerMember, type Engine, type Membership } from "../engine.js";
 import type { Status } from "../types.js";
 import { Writer, type Frame } from "../wire/codec.js";
 import { writeCommand, type Command } from "../wire/commands.js";
 import { readOutput } from "../wire/outputs.js";
-import { Backlog, type Owing, type Ping } from "./backlog.js";
-import { turnAway } from "./farewell.js";
+import { Backlog, type Account, type Ping } from "./backlog.js";
+import { reject } from "./reject.js";
 import { countFrames, pongs, refuseSubscriptions, writePing, type Subscribed } from "./frames.js";
 import type { Counters } from "./counters.js";
 import { covers, scopes, type Grant } from "./grant.js";
 import type { Holdings } from "./holdings.js";
 import type { Settings } from "./options.js";
-import { Pace } from "./pace.js";
+import { TokenBucket } from "./token-bucket.js";
 import { inPart } from "./places.js";
 import { socketPair, type HibernatableSocket, type ObjectState } from "./platform.js";
 import { refuse, status } from "./refusal.js";
@@ -19,67 +19,73 @@ import { writeSubscriptionStatus } from "../wire/status.js";
 
 const tag = "reader";
 
-/** Bytes that are sent to a reader before it says anything. One that has taken them all is not reading, or has subscribed to too much at a time. */
+/**
+ * The maximum of unread bytes per reader. A reader with more is not reading, or has too
+ * many subscriptions at once.
+ */
 const roomBytes = 16 << 20;
 
-/** The longest message of a reader, as at a connector: thousands of frames. What one message takes, the module's memory keeps. */
+/**
+ * The maximum size of a reader's message, as at a connector. The module's memory grows
+ * with the largest message and never shrinks.
+ */
 const maxMessage = 1 << 20;
 
-/** Frames in one message of a reader, as at a connector. */
+/** The maximum number of frames in a reader's message, as at a connector. */
 const maxFrames = 1024;
 
-/** How long a reader may go without a Hello, as at a connector. */
+/** The time until a reader must send a Hello, as at a connector. */
 const helloMillis = 10_000;
 
-/** What stays with a reader's socket while the object is not in memory. */
+/** The state that stays with a reader's socket while the object is out of memory. */
 interface Attachment {
-  /** Counts the readers of this object. */
+  /** The reader's number within this object. */
   serial: number;
   grant: Grant;
-  /** Which part of the namespaces the object has; nothing for all. */
+  /** The part of the namespaces that the object holds; undefined for all. */
   part?: string;
-  /** The reader asked for that part, and takes it for all there is. */
+  /** The reader requested this part, and treats it as complete. */
   whole?: boolean;
-  /** How far it has been served; nothing when that is not known. */
+  /** The reader's position in the engine; undefined if unknown. */
   kept?: Uint8Array;
-  /** As of {@link Reader}. */
+  /** See {@link Reader}. */
   sent?: number;
   stalledAt?: number;
   silentSince?: number;
-  unheard?: number;
+  unacknowledged?: number;
   ping?: Ping | undefined;
 }
 
-interface Reader extends Owing {
+interface Reader extends Account {
   readonly id: number;
   readonly serial: number;
   readonly socket: HibernatableSocket;
   readonly grant: Grant;
   readonly part: string | undefined;
   readonly whole: boolean;
-  /** Bytes sent since it last said something. */
+  /** Bytes sent since its last message. */
   sent: number;
-  /** Since when data waits for it that it gives no credit for, or leaves no room; zero when none does. */
+  /** Since when data waits for the reader's credit or for room; zero if none waits. */
   stalledAt: number;
-  /** Since when a Hello is waited for; zero once it came. */
+  /** Since when a Hello is awaited; zero after it arrived. */
   silentSince: number;
-  /** It was told something, or said something, since it was kept. */
-  stirred: boolean;
-  readonly pace: Pace;
+  /** Whether messages were exchanged since its position was stored. */
+  active: boolean;
+  readonly bucket: TokenBucket;
 }
 
-/** Those who read from an object. The engine serves them; this has their sockets. */
+/** The sockets of the readers of an object. The engine serves the readers. */
 export class Readers {
   readonly #state: ObjectState;
   readonly #settings: Settings;
   readonly #holdings: Holdings;
   readonly #counters: Counters;
-  readonly #seat: Seat;
+  readonly #membership: Membership;
   readonly #writer = new Writer();
   readonly #byId = new Map<number, Reader>();
   readonly #bySocket = new Map<HibernatableSocket, Reader>();
-  /** Those that something is waited for from, with an end to it. */
-  readonly #awaited = new Set<Reader>();
+  /** The readers with a deadline. */
+  readonly #withDeadline = new Set<Reader>();
   readonly #backlog = new Backlog<Reader>();
   #lastSerial = 0;
 
@@ -89,22 +95,22 @@ export class Readers {
     this.#settings = settings;
     this.#holdings = holdings;
     const restart = (message: string): void => this.endAll(status(503, "ServiceUnavailable", `connect again: ${message}`));
-    this.#seat = engine.attach({
+    this.#membership = engine.attach({
       frames: () => {},
-      frame: (frame) => this.#told(frame),
+      frame: (frame) => this.#handleOutput(frame),
       restarted: restart,
       failed: restart,
       token: async () => "",
     });
   }
 
-  /** Goes on with the readers that have stayed connected, if it is known how far they are. */
+  /** Continues with the readers that are still connected, if their positions are known. */
   start(): void {
     for (const socket of this.#state.getWebSockets(tag)) {
       if (socket.readyState !== 1) continue;
       const attachment = socket.deserializeAttachment() as Attachment;
       if (attachment.kept) this.#attach(socket, attachment);
-      else closeSocket(socket, status(503, "ServiceUnavailable", "connect again: the object starts anew, and has forgotten what this reader reads"));
+      else closeSocket(socket, status(503, "ServiceUnavailable", "connect again: the object restarted, and this reader's position was not stored"));
     }
   }
 
@@ -112,33 +118,33 @@ export class Readers {
     return this.#bySocket.size;
   }
 
-  /** When the first of them has to go; zero for never. */
+  /** The time at which the first grant expires; zero for never. */
   get expiry(): number {
     let first = 0;
     for (const { grant } of this.#bySocket.values()) if (first === 0 || grant.expires < first) first = grant.expires;
     return first * 1000;
   }
 
-  /** Bytes that they were sent and are not known to have taken. */
-  get unheard(): number {
+  /** The bytes that were sent and not acknowledged. */
+  get unacknowledged(): number {
     return this.#backlog.bytes;
   }
 
-  /** Asks those who may let much of it wait, where all that waits has no more memory than this. */
+  /** Pings readers so that the total of unread bytes stays within this limit. */
   fit(room: number, now: number): void {
     this.#backlog.room = room;
     for (const [reader, mark] of this.#backlog.ask(now)) {
       const w = new Writer();
       writePing(w, mark);
-      reader.stirred = true;
+      reader.active = true;
       send(reader.socket, w.take());
     }
   }
 
-  /** When the first of those that say nothing, or take nothing, has to go; zero for never. */
-  get patience(): number {
+  /** The first deadline of a silent or stalled reader; zero for none. */
+  get deadline(): number {
     let first = this.#backlog.due;
-    for (const reader of this.#awaited) {
+    for (const reader of this.#withDeadline) {
       const until = this.#until(reader);
       if (first === 0 || until < first) first = until;
     }
@@ -152,7 +158,7 @@ export class Readers {
   accept(request: Request, grant: Grant): Response {
     const refused = upgradeRefused(request);
     if (refused) return refused;
-    if (this.count >= this.#settings.maxReaders) return turnAway(request, full(this.#settings.maxReaders));
+    if (this.count >= this.#settings.maxReaders) return reject(request, full(this.#settings.maxReaders));
     const [client, server] = socketPair();
     const query = new URL(request.url).searchParams;
     const part = query.get("shard");
@@ -170,16 +176,17 @@ export class Readers {
     if (message.length > maxMessage) return this.#end(reader, tooLong(message.length, maxMessage));
     const { frames, subscriptions } = countFrames(message);
     if (frames > maxFrames) return this.#end(reader, tooManyFrames());
-    if (!reader.pace.allows(message.length, subscriptions, Date.now())) {
+    if (!reader.bucket.allows(message.length, subscriptions, Date.now())) {
       this.#counters.add("readersTooFast");
       return this.#end(reader, tooFast(this.#settings.messagesPerSecond));
     }
     if (reader.ping) for (const mark of pongs(message)) this.#backlog.answered(reader, mark);
-    // Whoever speaks has heard, unless it owes an answer: there is room again for what it was sent.
+    // A message shows that the reader has read, unless a Pong is due. It then has
+    // room again.
     const { id } = reader;
     const heard = reader.ping ? 0 : reader.sent;
     reader.sent -= heard;
-    reader.stirred = true;
+    reader.active = true;
     this.#command({ type: "GrantReader", reader: id, bytes: heard }, { type: "ReaderMessage", reader: id, data: this.#answerable(reader, message) });
   }
 
@@ -194,7 +201,7 @@ export class Readers {
     for (const reader of [...this.#bySocket.values()]) {
       if (reader.grant.expires * 1000 <= now) this.#end(reader, expired());
     }
-    for (const reader of [...this.#awaited]) {
+    for (const reader of [...this.#withDeadline]) {
       if (this.#until(reader) > now) continue;
       if (reader.silentSince !== 0) {
         this.#end(reader, silent());
@@ -209,25 +216,25 @@ export class Readers {
     }
   }
 
-  /** Ends all of them, whatever the engine goes on with. */
+  /** Ends all readers, independent of the engine. */
   endAll(why: Status): void {
     for (const reader of [...this.#bySocket.values()]) this.#close(reader, why);
   }
 
-  /** Leaves with each socket how far its reader is. */
+  /** Attaches each reader's position to its socket. */
   keep(): void {
     for (const reader of this.#bySocket.values()) {
-      if (!reader.stirred) continue;
-      reader.stirred = false;
+      if (!reader.active) continue;
+      reader.active = false;
       writeCommand(this.#writer, { type: "KeepReader", reader: reader.id });
     }
-    if (this.#writer.length > 0) this.#seat.send(this.#writer.take());
+    if (this.#writer.length > 0) this.#membership.send(this.#writer.take());
   }
 
-  #attach(socket: HibernatableSocket, { serial, grant, part, whole = false, kept, sent = 0, stalledAt = 0, silentSince = 0, unheard = 0, ping }: Attachment): void {
+  #attach(socket: HibernatableSocket, { serial, grant, part, whole = false, kept, sent = 0, stalledAt = 0, silentSince = 0, unacknowledged = 0, ping }: Attachment): void {
     const id = this.#id(serial);
-    const pace = new Pace(this.#settings.messagesPerSecond, Date.now());
-    const reader: Reader = { id, serial, socket, grant, part, whole, sent, stalledAt, silentSince, unheard, ping, pace, stirred: kept === undefined };
+    const bucket = new TokenBucket(this.#settings.messagesPerSecond, Date.now());
+    const reader: Reader = { id, serial, socket, grant, part, whole, sent, stalledAt, silentSince, unacknowledged, ping, bucket, active: kept === undefined };
     this.#backlog.add(reader);
     this.#byId.set(id, reader);
     this.#bySocket.set(socket, reader);
@@ -244,8 +251,8 @@ export class Readers {
     });
   }
 
-  /** What the engine has for a reader. */
-  #told(frame: Frame): void {
+  /** Handles an output frame of the engine for a reader. */
+  #handleOutput(frame: Frame): void {
     const output = readOutput(frame);
     if (!output || !("reader" in output)) return;
     const reader = this.#byId.get(output.reader);
@@ -253,8 +260,8 @@ export class Readers {
     switch (output.type) {
       case "SendReader":
         reader.sent += output.data.length;
-        reader.stirred = true;
-        // It is the answer to the Hello, or comes after it.
+        reader.active = true;
+        // It is the response to the Hello, or follows it.
         if (reader.silentSince !== 0) this.#await(reader, { silentSince: 0 });
         send(reader.socket, output.data);
         return this.#backlog.sent(reader, output.data.length) ? this.#endSlowest() : undefined;
@@ -267,35 +274,38 @@ export class Readers {
     }
   }
 
-  /** One that lets data wait costs nothing but its socket, for which there is an end as well. */
+  /** A stalled reader costs only its socket. It has a deadline all the same. */
   #stall(reader: Reader, stalled: boolean): void {
-    reader.stirred = true;
+    reader.active = true;
     this.#await(reader, { stalledAt: stalled ? Date.now() : 0 });
   }
 
   #await(reader: Reader, since: { stalledAt?: number; silentSince?: number } = {}): void {
     Object.assign(reader, since);
-    if (reader.stalledAt !== 0 || reader.silentSince !== 0) this.#awaited.add(reader);
-    else this.#awaited.delete(reader);
+    if (reader.stalledAt !== 0 || reader.silentSince !== 0) this.#withDeadline.add(reader);
+    else this.#withDeadline.delete(reader);
   }
 
-  /** Ends a reader before the memory of all does. */
+  /** Ends the slowest reader, to save memory. */
   #endSlowest(): void {
     const reader = this.#backlog.slowest;
     if (!reader) return;
     this.#counters.add("readersTooSlow");
-    farewell(reader.socket, behind(reader));
+    closeReader(reader.socket, behind(reader));
     this.#close(reader, behind(reader));
-    // Not from within what the engine says.
+    // Not from within the engine's output.
     queueMicrotask(() => this.#command({ type: "DetachReader", reader: reader.id }));
   }
 
-  /** How long a reader is waited for. */
+  /** Returns the deadline of a reader. */
   #until({ silentSince, stalledAt }: Reader): number {
     return silentSince !== 0 ? silentSince + helloMillis : stalledAt + this.#settings.stallMillis;
   }
 
-  /** What is left of a message for the engine, when some of what it asks for is not here, or is more than there is memory for. */
+  /**
+   * Returns the part of a message for the engine. It removes subscriptions to data that
+   * is not here or does not fit the memory, and answers them.
+   */
   #answerable(reader: Reader, message: Uint8Array): Uint8Array {
     if (!this.#holdings.scarce && !reader.part) return message;
     try {
@@ -304,17 +314,17 @@ export class Readers {
       if (answers.length > 0) send(reader.socket, answers);
       return left;
     } catch {
-      return message; // it breaks the protocol, and the engine says how
+      return message; // the message is malformed, and the engine reports how
     }
   }
 
   #command(...commands: Command[]): void {
     for (const command of commands) writeCommand(this.#writer, command);
-    this.#seat.send(this.#writer.take());
+    this.#membership.send(this.#writer.take());
   }
 
   #id(serial: number): number {
-    return this.#seat.member * idsPerMember + serial;
+    return this.#membership.member * idsPerMember + serial;
   }
 
   #newSerial(): number {
@@ -324,43 +334,47 @@ export class Readers {
     return this.#lastSerial;
   }
 
-  /** Ends a reader that the engine would go on with. */
+  /** Ends a reader at the object's initiative. */
   #end(reader: Reader, why: Status): void {
     this.#command({ type: "DetachReader", reader: reader.id });
-    farewell(reader.socket, why);
+    closeReader(reader.socket, why);
     this.#close(reader, why);
   }
 
   #close(reader: Reader, why: Status): void {
     this.#byId.delete(reader.id);
     this.#bySocket.delete(reader.socket);
-    this.#awaited.delete(reader);
+    this.#withDeadline.delete(reader);
     this.#backlog.delete(reader);
     closeSocket(reader.socket, why);
   }
 }
 
-/** The last word to a reader. */
-function farewell(socket: HibernatableSocket, why: Status): void {
+/** Sends the reason to a reader and closes its socket. */
+function closeReader(socket: HibernatableSocket, why: Status): void {
   const w = new Writer();
   writeSubscriptionStatus(w, 0, why);
   send(socket, w.take());
 }
 
-function keep({ socket, serial, grant, part, whole, sent, stalledAt, silentSince, unheard, ping }: Reader, kept: Uint8Array): void {
-  const attachment: Attachment = { serial, grant, ...(part && { part, whole }), sent, stalledAt, silentSince, unheard, ping };
-  // With more subscriptions than can be kept the reader has to connect again when the object wakes up.
+function keep({ socket, serial, grant, part, whole, sent, stalledAt, silentSince, unacknowledged, ping }: Reader, kept: Uint8Array): void {
+  const attachment: Attachment = { serial, grant, ...(part && { part, whole }), sent, stalledAt, silentSince, unacknowledged, ping };
+  // If a reader has more subscriptions than fit, it must connect again when the
+  // object wakes up.
   if (keepWith(socket, { ...attachment, kept } satisfies Attachment)) keepWith(socket, attachment);
 }
 
-/** Why a subscription is not answered where it would get less than it asks for. Who may not have it at all is told that, by the engine. */
+/**
+ * Returns why a subscription is refused because this object holds less than it selects.
+ * The engine refuses subscriptions without permission.
+ */
 function misplaced({ grant, part, whole }: Reader, { resource, namespace }: Subscribed): Status | undefined {
   if (!part || (namespace ? inPart(namespace, part) : whole) || !covers(grant, resource, namespace)) return undefined;
   const lacks = namespace ? `${namespace} is not among them` : "a subscription has to name one of them";
   return status(400, "BadRequest", `the namespaces are divided over several objects of this edge, this one has shard ${part}, and ${lacks}: connect with ?resource=${resource}&namespace=NAME, or once for each object with &shard=`);
 }
 
-/** As a connector words it. */
+/** The text is that of a connector. */
 function silent(): Status {
   return status(408, "Timeout", "the reader connected and said nothing: the first message must have come by now, and begin with a Hello frame");
 }
@@ -370,12 +384,12 @@ function tooSlow(millis: number): Status {
   return { ...status(429, "TooManyRequests", text), retryAfterSeconds: 1 };
 }
 
-function behind({ unheard }: Reader): Status {
-  const text = `the object is short of memory, and ${unheard} bytes wait for this reader, which has not said that it takes them: connect again and go on from there`;
+function behind({ unacknowledged }: Reader): Status {
+  const text = `the object is short of memory, and ${unacknowledged} bytes are unacknowledged by this reader: connect again and resume`;
   return { ...status(429, "TooManyRequests", text), retryAfterSeconds: 5 };
 }
 
-/** As a connector words it. */
+/** The text is that of a connector. */
 function tooManyFrames(): Status {
   const cause = "max-message-frames";
   return { ...status(413, "RequestEntityTooLarge", `a message has too many frames (limit: ${cause})`), cause };

@@ -5,7 +5,7 @@ export function status(code: number, reason: string, message: string): Status {
   return { code, reason, message };
 }
 
-/** A refusal as Kubernetes words it. */
+/** Returns the response for a refusal, as in Kubernetes. */
 export function refuse({ code, reason, message, retryAfterSeconds, cause, continue: token }: Status): Response {
   const details = {
     ...(cause && { causes: [{ reason: cause, message }] }),
@@ -18,7 +18,7 @@ export function refuse({ code, reason, message, retryAfterSeconds, cause, contin
   return Response.json({ kind: "Status", apiVersion: "v1", metadata, status: "Failure", message, reason, details, code }, { status: code, headers });
 }
 
-/** What was thrown, as a refusal. */
+/** Returns the response for a thrown error. */
 export function refusal(error: unknown): Response {
   if (error instanceof WatchglassError) return refuse(error.status);
   return refuse(status(500, "InternalError", error instanceof Error ? error.message : String(error)));

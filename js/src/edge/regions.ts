@@ -2,10 +2,11 @@ import type { Upstream } from "./options.js";
 import { isPart, parseClusters, type Clusters } from "./places.js";
 import type { Fetcher } from "./platform.js";
 
-// The second level of the tree: regional objects that read from the object that
-// is fed, which is home, and serve readers near them. The name of one is that of
-// its home, the part of the world, and a number: "default/pods@weur-3", or
-// "default/pods/0-of-16@weur-3" where a part of the namespaces is at home.
+// The second level of the tree: regional objects that read from their home, which is
+// the object that the connector feeds, and serve readers near them. The name of a
+// regional object consists of its home's name, the part of the world, and a number:
+// "default/pods@weur-3", or "default/pods/0-of-16@weur-3" if the home holds a part
+// of the namespaces.
 
 /** The objects of one class. */
 export interface Objects {
@@ -13,10 +14,13 @@ export interface Objects {
   get(id: never, options?: { locationHint?: string }): Fetcher;
 }
 
-/** Where the platform is asked to make the objects for readers on a continent. */
+/** The location hints of the platform for each continent. */
 const hints: Readonly<Record<string, string>> = { AF: "afr", AS: "apac", EU: "weur", NA: "enam", OC: "oc", SA: "sam" };
 
-/** The regional object for a reader on a continent, if the cluster has such. Random is in [0, 1). */
+/**
+ * Returns the regional object for a reader on a continent, if the cluster has regions.
+ * Random is in [0, 1).
+ */
 export function region(clusters: Clusters, home: string, continent: string | undefined, random: number): { name: string; hint: string | undefined } | undefined {
   const { regions = 0 } = clusters[home.slice(0, home.indexOf("/"))]!;
   if (regions === 0) return undefined;
@@ -24,7 +28,11 @@ export function region(clusters: Clusters, home: string, continent: string | und
   return { name: `${home}@${hint ?? "any"}-${Math.floor(random * regions)}`, hint };
 }
 
-/** What a regional object of this name reads from: no resources where its home is none any more, as of a former division, or does not say what it holds. */
+/**
+ * Returns the upstream of the regional object with this name. It has no resources if the
+ * home no longer exists, as after a change of the division, or has no resources
+ * configured.
+ */
 export function upstreamOf(name: string | undefined, env: { WATCHGLASS: Objects; WATCHGLASS_CLUSTERS?: string }): Upstream {
   const [, home, cluster, shard, part = ""] = /^(([^/]*)\/([^/@]*)(?:\/([^@]*))?)@/.exec(name ?? "") ?? [];
   const { resources = [], namespaceShards: count = 0 } = (home && parseClusters(env.WATCHGLASS_CLUSTERS)[cluster!]?.shards?.find(({ name }) => name === shard)) || {};

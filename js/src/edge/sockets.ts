@@ -4,7 +4,7 @@ import type { Status } from "../types.js";
 import type { HibernatableSocket } from "./platform.js";
 import { refuse, status } from "./refusal.js";
 
-/** Says what is wrong with a request that is to become a WebSocket. */
+/** Returns the error for a request that cannot become a WebSocket. */
 export function upgradeRefused(request: Request): Response | undefined {
   if (request.headers.get("Upgrade")?.toLowerCase() !== "websocket") {
     return refuse(status(426, "UpgradeRequired", `this is a WebSocket endpoint: connect with subprotocol ${subprotocol}`));
@@ -14,7 +14,10 @@ export function upgradeRefused(request: Request): Response | undefined {
   return undefined;
 }
 
-/** Leaves with a socket what stays there while the object is not in memory, or says that the platform has no room for it: 16 KiB. */
+/**
+ * Attaches a value to a socket while the object is out of memory. Returns an error if it
+ * exceeds the platform's 16 KiB.
+ */
 export function keepWith(socket: HibernatableSocket, value: unknown): Status | undefined {
   try {
     socket.serializeAttachment(value);
@@ -24,22 +27,25 @@ export function keepWith(socket: HibernatableSocket, value: unknown): Status | u
   }
 }
 
-/** Answers such a request with the client's end. */
+/** Responds to such a request with the client's end. */
 export function upgraded(client: HibernatableSocket): Response {
   const init = { status: 101, webSocket: client, headers: { "Sec-WebSocket-Protocol": subprotocol } };
   return new Response(null, init);
 }
 
-/** Sends to a socket. One that is gone says so by itself: its end is about to be told. */
+/** Sends a message to a socket. A closed socket reports its end through its handler. */
 export function send(socket: HibernatableSocket, message: string | Uint8Array): void {
   try {
     socket.send(message);
   } catch {
-    // See above.
+    // The handler reports it.
   }
 }
 
-/** Closes a socket, if that was not done, and says why: by the code as a connector would, and in words. */
+/**
+ * Closes a socket if it is open, with the reason and with the code that a connector would
+ * use.
+ */
 export function closeSocket(socket: HibernatableSocket, why: Status): void {
   try {
     socket.close(closeCode(why), closeReason(`${why.code} ${why.reason}: ${why.message}`));

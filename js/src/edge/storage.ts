@@ -3,24 +3,30 @@ import type { Position } from "../types.js";
 import { concat, frameBytes, maxMessage } from "../wire/codec.js";
 import type { ObjectStorage } from "./platform.js";
 
-/** A row holds 2 MB on the platform; a chunk with a large object in it takes several. */
+/**
+ * The maximum size of a row, below the platform's 2 MB. A chunk with a large object takes
+ * several rows.
+ */
 const rowBytes = 1 << 20;
 
-/** What is kept of a resource. */
+/** The stored state of a resource. */
 export interface Kept {
   resource: string;
   position: Position;
-  /** Bodies were left out, because they needed more memory than there is. */
+  /** Bodies were omitted, because they needed too much memory. */
   metadataOnly: boolean;
-  /** Which of the rows are it; others are of a state that was not completed. */
+  /** The generation of its rows. Rows of other generations belong to incomplete states. */
   generation: number;
-  /** How many rows of chunks, and their bytes; of those that a whole state had, and of the changes since. */
+  /**
+   * The number of rows of chunks and their size, in total and for the part that is the
+   * complete state.
+   */
   chunks: number;
   wholeBytes: number;
   changeBytes: number;
 }
 
-/** Where a body is. */
+/** The rows of a body. */
 interface Place {
   resource: string;
   generation: number;
@@ -31,7 +37,7 @@ interface Row {
   resource: string;
   version: string;
   source: string;
-  /** The memory that was too small for bodies; zero when they are there. */
+  /** The memory limit that was too small for bodies; zero if they are stored. */
   metadata_only: number;
   generation: number;
   chunks: number;
@@ -39,25 +45,24 @@ interface Row {
   change_bytes: number;
 }
 
-/** The storage has no room. */
+/** The error of a full storage. */
 export class StorageFull extends Error {}
 
 /**
- * The states that an object keeps, in its SQLite storage: rows for the chunks,
- * others for their bodies, and one for the resource that says which of them count.
- * That one is written last, so that a state is there as a whole or as it was before.
- * An object that wakes up reads the chunks, and of the bodies those alone that have
- * what somebody looks at.
+ * The states in an object's SQLite storage: rows for the chunks, rows for their bodies,
+ * and one row per resource that lists the valid ones. That row is written last, so that
+ * updates are atomic. An object that wakes up reads the chunks, and only those bodies in
+ * which an object is read.
  */
 export class Storage {
   readonly #storage: ObjectStorage;
   readonly #limit: number;
   readonly #memoryBytes: number;
-  /** Where the bodies are that were left out, by name. */
+  /** The rows of omitted bodies, by name. */
   readonly #bodies = new Map<number, Place>();
   #lastName = 0;
 
-  /** Takes the bytes that may be stored, and those that there are in memory. */
+  /** Takes the limits for stored bytes and for memory. */
   constructor(storage: ObjectStorage, limit: number, memoryBytes: number) {
     this.#storage = storage;
     this.#limit = limit;
@@ -68,12 +73,12 @@ export class Storage {
       PRIMARY KEY (resource, generation, number))`);
     storage.sql.exec(`CREATE TABLE IF NOT EXISTS bodies (resource TEXT, generation INTEGER, number INTEGER, part INTEGER, data BLOB,
       PRIMARY KEY (resource, generation, number, part))`);
-    // What was kept without bodies is asked for anew once there is more memory than then.
+    // A state without bodies is loaded again if the memory limit has grown.
     const outgrown = storage.sql.exec<Row>("SELECT * FROM resources WHERE metadata_only BETWEEN 1 AND ?", memoryBytes - 1);
     for (const { resource } of outgrown.toArray()) this.forget(resource);
   }
 
-  /** Bytes that it takes. */
+  /** The used bytes. */
   get bytes(): number {
     return this.#storage.sql.databaseSize;
   }
@@ -93,7 +98,7 @@ export class Storage {
       }));
   }
 
-  /** The chunks of a resource without their bodies, read one at a time. */
+  /** Yields the chunks of a resource without their bodies, one at a time. */
   *read({ resource, generation, chunks }: Kept): Generator<ChunkHead, void, void> {
     const rows = this.#storage.sql.exec<{ number: number; data: ArrayBuffer }>(
       "SELECT number, data FROM chunks WHERE resource = ? AND generation = ? AND number < ? ORDER BY number", resource, generation, chunks);
@@ -104,10 +109,10 @@ export class Storage {
       yield chunk;
       chunk = undefined;
     }
-    if (chunk) yield chunk; // the engine says what is wrong with it
+    if (chunk) yield chunk; // the engine reports the error
   }
 
-  /** A body, by the name that {@link read} gave it. Empty if it is not there any more. */
+  /** Returns a body by the name from {@link read}; empty if it no longer exists. */
   body(name: number): Uint8Array {
     const place = this.#bodies.get(name);
     if (!place) return new Uint8Array();
@@ -130,7 +135,10 @@ export class Storage {
     for (const [name, place] of this.#bodies) if (gone(place)) this.#bodies.delete(name);
   }
 
-  /** Writes a chunk of a whole state, or of the changes since, which does not count before {@link commit}. Returns how many rows of chunks that took. Throws {@link StorageFull}. */
+  /**
+   * Writes a chunk of a complete state or of the following changes. It becomes valid with
+   * {@link commit}. Returns the number of chunk rows. Throws {@link StorageFull}.
+   */
   write(resource: string, generation: number, number: number, data: Uint8Array): number {
     if (this.bytes + data.length > this.#limit) {
       throw new StorageFull(`${this.bytes} bytes are stored and ${data.length} more are to be, of ${this.#limit} that are allowed`);
@@ -151,7 +159,7 @@ export class Storage {
     }
   }
 
-  /** Makes what was written count. */
+  /** Makes the written chunks valid. */
   commit(kept: Kept): void {
     const { resource, position, metadataOnly, generation, chunks, wholeBytes, changeBytes } = kept;
     this.#storage.transactionSync(() => {
@@ -161,7 +169,7 @@ export class Storage {
     });
   }
 
-  /** Throws away what does not count. */
+  /** Deletes invalid rows. */
   clean({ resource, generation, chunks }: Pick<Kept, "resource" | "generation" | "chunks">): void {
     this.#unname((place) => place.resource === resource && place.generation !== generation);
     for (const table of ["chunks", "bodies"]) {

@@ -1,28 +1,28 @@
 import type { Status } from "../types.js";
 import { status } from "./refusal.js";
 
-// Tokens as host/access/token signs them. The file testdata/tokens/vectors.json
-// holds both to the same verdicts.
+// Verifies tokens of host/access/token. The tests of both read
+// testdata/tokens/vectors.json, and must agree.
 
 const issuer = "watchglass";
 const minKeyBytes = 32;
 const maxTokenBytes = 8 << 10;
 
-/** What a token says. */
+/** The claims of a token. */
 export interface Claims {
   user: string;
   cluster: string;
-  /** Such as "v1/pods"; "*" for all. */
+  /** For example "v1/pods"; "*" for all. */
   resources: string[];
   /** "*" for all. */
   namespaces: string[];
-  /** To feed these, and not to read them. */
+  /** True to feed the resources, false to read them. */
   feed: boolean;
   /** Seconds since the epoch. */
   expires: number;
 }
 
-/** Reads keys, one or more with white space between them. Throws without showing them. */
+/** Parses one or more keys, separated by white space. Errors do not contain the keys. */
 export function parseKeys(text: string): Promise<CryptoKey[]> {
   const keys = text.split(/\s+/).filter(Boolean).map((key) => new TextEncoder().encode(key));
   if (keys.length === 0) throw new Error("there is no key; make one with: openssl rand -base64 48");
@@ -41,7 +41,10 @@ const refusals = {
   claims: "the token lacks what a token of ours says: expected one from watchglass token",
 } as const;
 
-/** Returns what a token says at a time in milliseconds, or a 401. Signatures are compared in constant time. */
+/**
+ * Returns the claims of a token at a time in milliseconds, or a 401. Signatures are
+ * compared in constant time.
+ */
 export async function verify(keys: readonly CryptoKey[], token: string, now: number): Promise<Claims | Status> {
   if (token === "") return refused("missing");
   if (token.length > maxTokenBytes) return refused("long");
@@ -64,7 +67,7 @@ async function signedByAny(keys: readonly CryptoKey[], signature: Uint8Array<Arr
   return false;
 }
 
-/** What is signed, once it is known to be of the right types. */
+/** The signed claims, with their types verified. */
 interface Signed {
   iss: string;
   sub: string;
@@ -104,7 +107,7 @@ function refused(why: keyof typeof refusals): Status {
   return status(401, "Unauthorized", refusals[why]);
 }
 
-/** The bytes of canonical base64url without padding; undefined for anything else. */
+/** Decodes canonical base64url without padding. Returns undefined for anything else. */
 function decode(text: string | undefined): Uint8Array<ArrayBuffer> | undefined {
   if (text === undefined || !/^[\w-]*$/.test(text) || text.length % 4 === 1) return undefined;
   const standard = text.replace(/-/g, "+").replace(/_/g, "/");

@@ -3,7 +3,10 @@ import { messageOf } from "../errors.js";
 import { grantHeader, type Grant } from "./grant.js";
 import type { Upstream } from "./options.js";
 
-/** Seconds that a connection to another object may last before it is asked for again. */
+/**
+ * How long a connection to another object may last before it is requested again, in
+ * seconds.
+ */
 const grantSeconds = 24 * 60 * 60;
 
 /** The client's end of a WebSocket that a fetch returned. */
@@ -11,7 +14,7 @@ interface ClientSocket extends WebSocket {
   accept(): void;
 }
 
-/** Streams to another object, which serves this one like any reader. */
+/** Opens streams to another object, which serves this one like any reader. */
 export function upstreamDial({ object, cluster, resources, part }: Upstream): Dial {
   return (_url, events) => {
     let socket: ClientSocket | undefined;
@@ -37,7 +40,7 @@ export function upstreamDial({ object, cluster, resources, part }: Upstream): Di
     };
     open().catch((error) => end(`cannot read from the other object: ${messageOf(error)}`));
     return {
-      // A stream that is closing tells so by itself.
+      // A stream that is closing reports its own end.
       send: (message) => void (done || socket?.readyState !== 1 || socket.send(message as Uint8Array<ArrayBuffer>)),
       close(message) {
         done = true;

@@ -1,10 +1,13 @@
-/** Has something done when it has been quiet for a while, and at the latest some time after the first stir. */
-export class Keeper {
+/**
+ * Calls a function when triggers have paused for some time, and at the latest some time
+ * after the first one.
+ */
+export class Debouncer {
   readonly #act: () => Promise<void>;
   readonly #quietMillis: number;
   readonly #mostMillis: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** When the first and the last stir was that was not acted on; zero when there was none. */
+  /** The times of the first and the last pending trigger; zero if there is none. */
   #first = 0;
   #last = 0;
   #acting = false;
@@ -15,22 +18,22 @@ export class Keeper {
     this.#act = act;
   }
 
-  /** There is nothing to act on. */
+  /** Whether no trigger is pending. */
   get settled(): boolean {
     return this.#first === 0 && !this.#acting;
   }
 
-  stir(): void {
+  trigger(): void {
     this.#last = Date.now();
     this.#first ||= this.#last;
-    if (!this.#acting) this.#timer ??= setTimeout(() => this.#ring(), this.#quietMillis);
+    if (!this.#acting) this.#timer ??= setTimeout(() => this.#check(), this.#quietMillis);
   }
 
-  #ring(): void {
+  #check(): void {
     this.#timer = undefined;
     const now = Date.now();
     const due = Math.min(this.#last + this.#quietMillis, this.#first + this.#mostMillis);
-    if (now < due) this.#timer = setTimeout(() => this.#ring(), due - now);
+    if (now < due) this.#timer = setTimeout(() => this.#check(), due - now);
     else void this.#run();
   }
 
@@ -42,6 +45,6 @@ export class Keeper {
     } finally {
       this.#acting = false;
     }
-    if (this.#first !== 0) this.stir();
+    if (this.#first !== 0) this.trigger();
   }
 }

@@ -6,11 +6,11 @@ import { refuse } from "./refusal.js";
 import { closeSocket, upgraded, upgradeRefused } from "./sockets.js";
 
 /**
- * Refuses a reader. A browser does not tell its page what an upgrade was answered
- * with, so it gets its WebSocket, and the reason as its first and last message;
- * everybody else gets the Status itself.
+ * Rejects a reader. A browser does not expose the response to an upgrade, so it gets a
+ * WebSocket with the reason as its only message. Other clients get the Status as the
+ * response.
  */
-export function turnAway(request: Request, refused: Status): Response {
+export function reject(request: Request, refused: Status): Response {
   if (!request.headers.has("Origin") || upgradeRefused(request)) return refuse(refused);
   const [client, server] = socketPair();
   server.accept();

@@ -1,7 +1,7 @@
 import type { ObjectStorage } from "./platform.js";
 
-/** Remembers since when nobody has had any use for an object, also while it is out of memory. */
-export class Disuse {
+/** Records since when an object has been unused, also while it is out of memory. */
+export class IdleTracker {
   readonly #storage: ObjectStorage;
   #since: number;
 
@@ -11,17 +11,17 @@ export class Disuse {
     this.#since = storage.sql.exec<{ since: number }>("SELECT since FROM disuse").toArray()[0]?.since ?? 0;
   }
 
-  /** In milliseconds since the epoch; zero while somebody has. */
+  /** The time in milliseconds since the epoch; zero while the object is in use. */
   get since(): number {
     return this.#since;
   }
 
-  /** Whether somebody has. Costs a row where that is news. */
+  /** Records whether the object is in use. Writes a row only on a change. */
   note(used: boolean, now: number): void {
     if (used !== (this.#since === 0)) this.#set(used ? 0 : now);
   }
 
-  /** Somebody had, and that was all. */
+  /** Restarts the period after a use that has ended already. */
   again(now: number): void {
     if (this.#since !== 0) this.#set(now);
   }

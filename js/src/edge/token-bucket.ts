@@ -1,10 +1,10 @@
-/** Seconds of messages that may come at once, after as long without. */
+/** The length of an allowed burst, in seconds of the sustained rate. */
 const burstSeconds = 10;
-/** A long message counts as one, and once more for each of these bytes, as at a connector. */
+/** A message counts as one, plus one for each of these bytes, as at a connector. */
 const unitBytes = 4 << 10;
 
-/** How fast somebody may go on saying something. */
-export class Pace {
+/** A rate limit for messages. */
+export class TokenBucket {
   readonly #perSecond: number;
   #left: number;
   #at: number;
@@ -15,7 +15,10 @@ export class Pace {
     this.#at = now;
   }
 
-  /** Whether a message of so many bytes that opens so many subscriptions is not too much; it counts all the same. */
+  /**
+   * Counts a message of this size with this number of subscriptions. Returns whether it
+   * is within the limit.
+   */
   allows(bytes: number, subscriptions: number, now: number): boolean {
     this.#left = Math.min(this.#left + (Math.max(0, now - this.#at) / 1000) * this.#perSecond, this.#perSecond * burstSeconds);
     this.#at = now;
