@@ -22,8 +22,8 @@ import (
 // readers share.
 func (c *Connector) Backend() kubeapi.Backend { return backend{c} }
 
-// backend is the connector as a kubeapi.Backend. Each call holds its collection
-// for as long as it takes, and copies what it hands out.
+// backend implements kubeapi.Backend. Each call holds its collection until it
+// returns, and returns copies.
 type backend struct{ connector *Connector }
 
 // Resources implements kubeapi.Backend.
@@ -64,7 +64,7 @@ func (b backend) Schema(ctx context.Context, resource api.Resource) (*api.Schema
 	return found.schema, nil
 }
 
-// hold holds a collection once it has been listed. The caller releases it.
+// hold acquires a collection after its first list. The caller releases it.
 func (b backend) hold(ctx context.Context, resource api.Resource) (*collection, error) {
 	return b.holdOnce(ctx, resource, waitFreely)
 }
@@ -74,14 +74,15 @@ func (b backend) holdOnce(ctx context.Context, resource api.Resource, waiting fu
 	defer cancel()
 	col, err := b.connector.hold(bounded, resource, waiting)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return nil, b.connector.config.Limits.Refuse(limit.ListTimeout, resource.String()+" has not been listed yet"+b.connector.excuse(resource)+": try again")
+		return nil, b.connector.config.Limits.Refuse(limit.ListTimeout, resource.String()+" has not been listed yet"+b.connector.sourceError(resource)+": try again")
 	}
 	return col, err
 }
 
 // excuse reports whether the source of a collection that has not been listed fails.
-// The error of the source may name an object that the client may not read.
-func (c *Connector) excuse(resource api.Resource) string {
+// The error of the source is omitted, because it may name an object that the client
+// may not read.
+func (c *Connector) sourceError(resource api.Resource) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if col := c.collections[resource]; col != nil && col.status.err != nil {
@@ -90,13 +91,13 @@ func (c *Connector) excuse(resource api.Resource) string {
 	return ""
 }
 
-// answered is what a request was told under the lock.
+// answered is the result of a request that ran under the lock.
 type answered[T any] struct {
 	value T
 	err   error
 }
 
-// await waits for an answer that may take the collection some time.
+// await waits for a result that the collection may deliver later.
 func await[T any](ctx context.Context, c *Connector, answer <-chan answered[T]) (T, error) {
 	var none T
 	select {
@@ -105,7 +106,7 @@ func await[T any](ctx context.Context, c *Connector, answer <-chan answered[T]) 
 	case <-ctx.Done():
 		return none, ctx.Err()
 	case <-c.stopping.Done():
-		return none, c.goodbye()
+		return none, c.closing()
 	}
 }
 
@@ -134,7 +135,7 @@ func (b backend) Get(ctx context.Context, resource api.Resource, key api.Key, ve
 	return o.open()
 }
 
-// find runs under the lock.
+// find looks up an object. The caller holds the lock.
 func find(c *cacher.Cacher, key api.Key, status *api.Status) (*stored, *api.Status) {
 	if status != nil {
 		return nil, status
@@ -151,22 +152,23 @@ func find(c *cacher.Cacher, key api.Key, status *api.Status) (*stored, *api.Stat
 	return nil, api.NotFound(c.Schema().Resource.Name + " " + strconv.Quote(string(key)) + " not found")
 }
 
-// stored is a copy of a version as it lies in the cacher.
+// stored is a copy of a version in the encoding of the cacher.
 type stored struct {
 	rv         api.ResourceVersion
 	dictionary []byte
-	base       api.Body // that the body is the difference from, if it is one
+	base       api.Body // the body that this one is a delta against, if any
 	wire.Envelope
 }
 
-// copyVersion copies a version, which is to be seen as of rv. It runs under the lock.
+// copyVersion copies a version, with rv as its resource version. The caller holds
+// the lock.
 func copyVersion(c *cacher.Cacher, ref store.Ref, rv api.ResourceVersion) *stored {
 	base := c.Base(ref)
 	base.Data = slices.Clone(base.Data)
 	return &stored{rv, c.Dictionary(ref), base, slices.Clone(c.Heap().Envelope(ref))}
 }
 
-// size is the memory that the copy takes.
+// size returns the memory of the copy in bytes.
 func (s *stored) size() int { return len(s.base.Data) + len(s.Envelope) }
 
 // open decodes the body.
@@ -202,7 +204,7 @@ type opened struct {
 // JSON implements kubeapi.Object.
 func (o opened) JSON() []byte { return o.json }
 
-// orNil keeps a nil status from becoming an error.
+// orNil converts a status to an error, and a nil status to a nil error.
 func orNil(s *api.Status) error {
 	if s == nil {
 		return nil

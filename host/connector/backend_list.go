@@ -12,12 +12,12 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// listBytes is how much of a list is copied out of the cacher at a time. One object
-// is copied whatever its size.
+// listBytes is how much of a list is copied from the cacher at a time. A larger
+// object is copied as one.
 const listBytes = 64 << 10
 
-// list is a list that its client is reading. It holds a copy of the objects that are
-// being sent and no others.
+// list is a list response that a client is reading. It contains copies only of the
+// objects that are being sent.
 type list struct {
 	connector *Connector
 	ctx       context.Context // of the request
@@ -25,7 +25,7 @@ type list struct {
 	// Guarded by connector.mu.
 	evaluator
 	pages *cacher.Pages
-	held  int // bytes of the copy
+	held  int // size of the copies
 
 	page []*stored
 }
@@ -67,8 +67,8 @@ func (l *list) open(col *collection, o *kubeapi.ListOptions) (*kubeapi.List, err
 	return opened, nil
 }
 
-// start calls opened as soon as the collection is fresh enough, unless the list is
-// refused. It runs under the lock.
+// start calls opened as soon as the collection is fresh enough, unless it refuses the
+// list. The caller holds the lock.
 func (l *list) start(c *cacher.Cacher, o *kubeapi.ListOptions, opened func(*kubeapi.List, *api.Status)) *api.Status {
 	l.connector.use(&l.evaluator, o.Client, o.Selection)
 	if l.allowance != nil {
@@ -84,8 +84,8 @@ func (l *list) start(c *cacher.Cacher, o *kubeapi.ListOptions, opened func(*kube
 	})
 }
 
-// advance repeats a step until it is done, each time under the lock and with
-// evaluations to spend.
+// advance repeats a step until it is done. Each call holds the lock and has evaluations
+// left.
 func (l *list) advance(step func() (done bool, status *api.Status)) error {
 	for {
 		done, wait, status := l.step(step)
@@ -102,7 +102,7 @@ func (l *list) advance(step func() (done bool, status *api.Status)) error {
 	}
 }
 
-// step runs one step. Lists take turns with readers that are sent something long.
+// step runs one step. Lists and readers with long messages take turns.
 func (l *list) step(step func() (done bool, status *api.Status)) (done bool, wait time.Duration, status *api.Status) {
 	c := l.connector
 	c.turn.Lock()
@@ -123,16 +123,16 @@ func (l *list) pause(wait time.Duration) error {
 	defer context.AfterFunc(l.connector.stopping, cancel)()
 	err := pause(ctx, wait)
 	if err != nil && l.ctx.Err() == nil {
-		return l.connector.goodbye()
+		return l.connector.closing()
 	}
 	return err
 }
 
-// survey is what a list will take.
+// survey is an estimate of a list response.
 type survey struct {
 	objects int
 	rv      api.ResourceVersion
-	fresh   bool // it can be answered now
+	fresh   bool // the list can be answered immediately
 }
 
 // Weigh implements kubeapi.Weigher.
@@ -177,7 +177,7 @@ func listOptions(o *kubeapi.ListOptions) cacher.ListOptions {
 	}
 }
 
-// warnings returns the faults within the scope of a request. It runs under the lock.
+// warnings returns the faults within the scope of a request. The caller holds the lock.
 func warnings(from *cacher.Cacher, scope api.Scope) (all []string) {
 	faults, _ := from.Faults()
 	for _, f := range faults {
@@ -210,7 +210,7 @@ func (l *list) items(yield func(kubeapi.Object, error) bool) {
 	}
 }
 
-// next copies the objects that come next. It runs under the lock.
+// next copies the next objects. The caller holds the lock.
 func (l *list) next() (done bool, status *api.Status) {
 	size := 0
 	done, status = l.pages.Next(func(from *cacher.Cacher, ref store.Ref) (more bool) {
@@ -223,7 +223,7 @@ func (l *list) next() (done bool, status *api.Status) {
 	return done, status
 }
 
-// hold counts the bytes of the copy. It runs under the lock.
+// hold updates the size of the copies. The caller holds the lock.
 func (l *list) hold(size int) {
 	l.connector.listBytes += size - l.held
 	l.held = size

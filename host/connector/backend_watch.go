@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// maxPending is how many events may wait for a watch's client besides
-	// those in the cacher's own queues. They are versions in the heap, of
-	// which watches share the bytes.
+	// maxPending is the maximum number of events that wait for the client of a
+	// watch, in addition to those in the cacher's queue. They refer to versions in
+	// the arena, which watches share.
 	maxPending = 1000
-	// maxTaken is how many of them are decoded and sent at a time.
+	// maxTaken is the maximum number of events that are decoded and sent at a time.
 	maxTaken = 100
-	// maxIdle is how many events a watch at rest keeps room for.
+	// maxIdle is the capacity, in events, that an idle watch keeps allocated.
 	maxIdle = 16
 )
 
-// watch is one watch of the Kubernetes API. The cacher delivers into pending,
-// under the lock; the request's goroutine takes from it and decodes outside.
+// watch is a watch of the Kubernetes API. The cacher appends to pending under the
+// lock. The request's goroutine removes events and decodes them without the lock.
 type watch struct {
 	col  *collection
-	wake chan struct{} // cap 1: there may be something to take
+	wake chan struct{} // capacity 1; signals that pending may have events
 
 	// Guarded by connector.mu.
 	evaluator                  // of the selectors
 	watcher   *watcher.Watcher // nil until it has started
 	pending   []watcher.Delivery
-	status    *api.Status // why it ended
+	status    *api.Status // why the watch ended
 	closed    bool
 }
 
@@ -59,7 +59,8 @@ func (b backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wat
 	return w, nil
 }
 
-// started is told of the watcher, or why there is none. It runs under the lock.
+// started receives the watcher, or the reason why the watch was refused. The caller
+// holds the lock.
 func (w *watch) started(started *watcher.Watcher, status *api.Status) {
 	switch {
 	case status != nil:
@@ -72,7 +73,7 @@ func (w *watch) started(started *watcher.Watcher, status *api.Status) {
 	w.signal()
 }
 
-// take is the watcher's sink. It runs under the lock.
+// take is the watcher's sink. The caller holds the lock.
 func (w *watch) take(d watcher.Delivery) bool {
 	if w.closed || len(w.pending) >= maxPending {
 		return false
@@ -116,15 +117,15 @@ func (w *watch) Next(ctx context.Context) ([]kubeapi.Event, error) {
 	}
 }
 
-// taken is an event whose object is still to be opened.
+// taken is an event whose object has not been decoded yet.
 type taken struct {
 	kubeapi.Event
 	object *stored
 }
 
-// next takes what is pending and lets the watcher deliver more. If the watcher needs
-// evaluations, next returns how long to wait for them. It need not wind the clock: a
-// taker makes nothing due that was not due before.
+// next removes pending events and makes room for more. If the watcher needs evaluations,
+// next returns how long to wait for them. It does not reset the clock, because removing
+// events does not change any deadline.
 func (w *watch) next() (events []taken, wait time.Duration, err error) {
 	c := w.col.connector
 	c.mu.Lock()
@@ -158,16 +159,16 @@ func (w *watch) next() (events []taken, wait time.Duration, err error) {
 	return nil, wait, nil
 }
 
-// run lets the watcher deliver into the room there is. It runs under the lock.
+// run lets the watcher fill the available room. The caller holds the lock.
 func (w *watch) run() {
 	if w.watcher != nil {
 		w.watcher.Run()
 		w.col.cacher.Resume()
 	}
-	w.signal() // for what is left, and for the end
+	w.signal() // there may be more events, or the end
 }
 
-// takeOut copies a delivery and gives back its count. It runs under the lock.
+// takeOut copies a delivery and releases its reference. The caller holds the lock.
 func takeOut(c *cacher.Cacher, d watcher.Delivery) taken {
 	t := taken{Event: kubeapi.Event{
 		Type: d.Type, ResourceVersion: d.ResourceVersion, InitialEventsEnd: d.Flags&api.EndOfInitialEvents != 0,
@@ -179,8 +180,8 @@ func takeOut(c *cacher.Cacher, d watcher.Delivery) taken {
 	return t
 }
 
-// open decodes the objects. One that cannot be decoded is an error, and what
-// comes after it is not told (rule E20).
+// open decodes the objects. If one cannot be decoded, it returns an error and drops
+// the events after it (rule E20).
 func open(taken []taken) ([]kubeapi.Event, error) {
 	events := make([]kubeapi.Event, len(taken))
 	for i := range taken {

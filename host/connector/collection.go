@@ -10,38 +10,38 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// collection is one resource that somebody reads, or read a moment ago. Its
-// upstream watch runs as long as it exists.
+// collection is a resource that is in use or was recently. Its upstream watch runs
+// as long as the collection exists.
 type collection struct {
 	connector *Connector
 	resource  api.Resource
 	schema    *api.Schema
-	stop      context.CancelFunc // of the upstream watch
+	stop      context.CancelFunc // stops the upstream watch
 
-	ready  chan struct{} // closed with the first complete list
-	gone   chan struct{} // closed when it is not the resource's collection any more
-	wanted chan struct{} // cap 1: the source is asked for progress
+	ready  chan struct{} // closed after the first complete list
+	gone   chan struct{} // closed when the connector drops the collection
+	wanted chan struct{} // capacity 1; requests progress from the source
 
 	// Guarded by connector.mu.
 	cacher    *cacher.Cacher
-	readers   map[*reader]int // subscriptions of each
-	holds     int             // those who use it without being readers
-	idleSince time.Time       // when it was last used
-	linger    *time.Timer     // runs while nobody uses it
+	readers   map[*reader]int // number of subscriptions per reader
+	holds     int             // number of users besides readers
+	idleSince time.Time       // time of the last use
+	linger    *time.Timer     // runs while the collection is unused
 	clock     *time.Timer     // for the cacher's next tick
 	prompter  *time.Timer     // runs between two requests for progress
 	status    upstream
 }
 
-// upstream is what Stats tells of a collection's watch.
+// upstream is the state of a collection's watch that Stats reports.
 type upstream struct {
-	failures int // in a row
+	failures int // consecutive
 	err      error
-	since    time.Time // the first of them
+	since    time.Time // time of the first failure
 }
 
-// acquire adds a subscription of r, starting the upstream watch if it is the
-// first. The caller holds the lock.
+// acquire adds a subscription of r. The first one starts the upstream watch. The
+// caller holds the lock.
 func (c *Connector) acquire(r *reader, schema *api.Schema) (*cacher.Cacher, *api.Status) {
 	col, status := c.present(schema)
 	if status != nil {
@@ -51,8 +51,8 @@ func (c *Connector) acquire(r *reader, schema *api.Schema) (*cacher.Cacher, *api
 	return col.cacher, nil
 }
 
-// present returns the collection of a resource, which runs from here on. The
-// caller holds the lock, and makes itself a user of it before letting go.
+// present returns the collection of a resource, and starts it if necessary. The
+// caller holds the lock, and registers as a user before it releases the lock.
 func (c *Connector) present(schema *api.Schema) (*collection, *api.Status) {
 	if c.closed {
 		return nil, c.errClosing()
@@ -88,7 +88,7 @@ func (c *Connector) open(schema *api.Schema, decoder *decoder) *collection {
 	return col
 }
 
-// release takes one subscription of r away. The caller holds the lock.
+// release removes a subscription of r. The caller holds the lock.
 func (c *Connector) release(r *reader, resource api.Resource) {
 	col := c.collections[resource]
 	if col == nil || col.readers[r] == 0 {
@@ -101,8 +101,8 @@ func (c *Connector) release(r *reader, resource api.Resource) {
 	col.left()
 }
 
-// left starts the linger if the user that left was the last. The caller holds
-// the lock.
+// left starts the linger timer if the collection is unused. The caller holds the
+// lock.
 func (col *collection) left() {
 	if col.used() || col.connector.closed || col.connector.collections[col.resource] != col {
 		return
@@ -113,8 +113,8 @@ func (col *collection) left() {
 
 func (col *collection) used() bool { return len(col.readers) > 0 || col.holds > 0 }
 
-// expire ends the collection if it is still idle. A timer that lost the race
-// against a new user finds the collection in use, or idle since a moment ago.
+// expire ends the collection if it is still unused. If a new user wins the race
+// against the timer, the collection is in use or its idle time is recent.
 func (col *collection) expire() {
 	c := col.connector
 	c.mu.Lock()
@@ -126,14 +126,14 @@ func (col *collection) expire() {
 	col.end()
 }
 
-// end stops the upstream watch for good. The caller holds the lock.
+// end stops the upstream watch permanently. The caller holds the lock.
 func (col *collection) end() {
 	col.stop()
 	close(col.gone)
 }
 
-// retire ends a collection whose resource is described differently now. Its
-// readers are told to list anew, and get another collection then.
+// retire ends a collection whose resource has a new schema. Its readers relist and
+// join the new collection.
 func (col *collection) retire(why error) {
 	c := col.connector
 	c.mu.Lock()
@@ -149,7 +149,7 @@ func (col *collection) retire(why error) {
 	}
 }
 
-// stopTimers is for the end of the connector. The caller holds the lock.
+// stopTimers stops the timers when the connector closes. The caller holds the lock.
 func (col *collection) stopTimers() {
 	col.stopLinger()
 	for _, timer := range []*time.Timer{col.clock, col.prompter} {
@@ -166,9 +166,8 @@ func (col *collection) stopLinger() {
 	}
 }
 
-// change runs f under the lock, and then has the readers told, or wakes them, that
-// the cachers have asked for since the last change. Those that a change does not
-// concern sleep on.
+// change runs f under the lock. Afterwards it sends to, or wakes, the readers that
+// the cachers have requested since the last change. Unaffected readers stay asleep.
 func (col *collection) change(f func(now int64)) {
 	for _, r := range col.locked(f) {
 		r.wake()
@@ -182,10 +181,10 @@ func (col *collection) locked(f func(now int64)) (woken []*reader) {
 	f(c.now())
 	col.wind()
 	woken, c.woken = c.woken, nil
-	return c.tell(woken)
+	return c.notify(woken)
 }
 
-// update is change for what no reader needs to look at yet.
+// update is like change, for changes that do not affect readers yet.
 func (col *collection) update(f func(now int64)) {
 	c := col.connector
 	c.mu.Lock()
@@ -194,7 +193,7 @@ func (col *collection) update(f func(now int64)) {
 	col.wind()
 }
 
-// ask is update for requests, whose options and deadlines count from now.
+// ask is like update, for requests with options and deadlines that count from now.
 func (col *collection) ask(f func(*cacher.Cacher)) {
 	col.update(func(now int64) {
 		col.cacher.Tick(now)
@@ -202,9 +201,8 @@ func (col *collection) ask(f func(*cacher.Cacher)) {
 	})
 }
 
-// wind sets the clock to when the cacher wants to be told the time: for the
-// bookmarks and deadlines of watches, for reads that wait. The caller holds the
-// lock.
+// wind sets the clock to the cacher's next deadline: for bookmarks, timeouts of
+// watches, or waiting reads. The caller holds the lock.
 func (col *collection) wind() {
 	col.prompt()
 	next := col.cacher.NextTick()
@@ -219,18 +217,18 @@ func (col *collection) wind() {
 	col.clock.Reset(wait)
 }
 
-// promptPause is between two requests for progress (rule C35).
+// promptPause is the time between two requests for progress (rule C35).
 const promptPause = 100 * time.Millisecond
 
-// prompt asks the source for progress, and again and again while a read waits for
-// it, here or at a reader. The caller holds the lock.
+// prompt requests progress from the source, repeatedly while a read waits for it,
+// here or at a reader. The caller holds the lock.
 func (col *collection) prompt() {
 	if col.prompter != nil || col.connector.closed || !col.cacher.HasWaiters() {
 		return
 	}
 	select {
 	case col.wanted <- struct{}{}:
-	default: // it has not got round to the last request
+	default: // the last request is still queued
 	}
 	col.prompter = time.AfterFunc(promptPause, func() { col.update(func(int64) { col.prompter = nil }) })
 }

@@ -12,43 +12,42 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// DefaultMessageBytes is that of Config.
+// DefaultMessageBytes is the default of Config.MessageBytes.
 const DefaultMessageBytes = 64 << 10
 
-// Config of a connector. Source is required, every other zero takes its
-// default.
+// Config configures a connector. Source is required. Zero selects the default of
+// every other field.
 type Config struct {
-	// Source is where objects come from. The connector runs one Stream per
-	// resource that somebody reads.
+	// Source provides the objects. The connector runs one Stream per resource in
+	// use.
 	Source source.Source
-	// Logger gets connections at debug, faults and failing sources at warn.
-	// Nil means slog.Default.
+	// Logger receives connections at level debug, and faults and failing sources at
+	// level warn. Nil means slog.Default.
 	Logger *slog.Logger
-	// Session configures the serving side of every reader's connection, except for
-	// what Limits contains.
+	// Session configures the serving side of every reader's connection. Limits
+	// overrides some of its fields.
 	Session session.Config
-	// Access decides who may connect and what they may read. Nil lets everyone
-	// read everything. It replaces Session.Authenticate.
+	// Access decides who may connect and which objects they may read. Nil allows
+	// everything. It replaces Session.Authenticate.
 	Access access.Policy
-	// Observer receives every decision of Access. Nil means none.
+	// Observer receives every decision of Access. It may be nil.
 	Observer access.Observer
-	// ReviewInterval is the longest time between two reviews of a connection. A
-	// review comes sooner when a decision of Access expires. A token that is no
-	// longer accepted ends the connection with 401, a withdrawn right the
+	// ReviewInterval is the maximum time between two reviews of a connection. A
+	// review happens earlier when a decision of Access expires. A token that is no
+	// longer accepted ends the connection with 401. A revoked right ends the
 	// subscription with 403. Zero means access.ReviewInterval.
 	ReviewInterval time.Duration
-	// Keep says what bodies keep that is stripped by default, the data of
-	// Secrets among it.
+	// Keep disables the removal of data from bodies, such as the data of Secrets.
 	Keep envelope.Options
-	// Limits holds the resource limits of the server and counts when they act. Nil
-	// means the defaults, uncounted.
+	// Limits contains the resource limits of the server, and counts refusals. Nil
+	// means the defaults, without counters.
 	Limits *limit.Set
-	// MessageBytes is the size of message to aim at: larger is less overhead,
-	// smaller keeps a reader's steps short and lets it show something sooner. What
-	// is longer than twice that, such as a large object, goes in fragments of this
-	// size.
+	// MessageBytes is the target size of a message. Large messages have less
+	// overhead. Small ones keep a reader's steps short and arrive earlier. Messages
+	// of more than twice this size, such as one with a large object, are sent in
+	// fragments of this size.
 	MessageBytes int
-	// History bounds how far back a reader can resume, per resource. Zeros take the
+	// History limits how far back a reader can resume, per resource. Zeros mean the
 	// values of Limits.
 	History history.Limits
 }
@@ -68,14 +67,14 @@ func (c Config) withDefaults() Config {
 		c.Limits = limit.NewSet()
 	}
 	setDefault(&c.History.WindowMillis, c.Limits.Duration(limit.HistoryWindow).Milliseconds())
-	if c.Limits.Given(limit.MaxHistoryEvents) { // the window's own default grows with its time
+	if c.Limits.Given(limit.MaxHistoryEvents) { // the default of the window depends on its duration
 		setDefault(&c.History.MaxCapacity, c.Limits.Int(limit.MaxHistoryEvents))
 	}
 	setDefault(&c.ReviewInterval, access.ReviewInterval)
 	return c
 }
 
-// session returns the configuration of sessions, with the limits in force.
+// session returns the configuration of sessions, with Limits applied.
 func (c Config) session() session.Config {
 	config := c.Session
 	config.MaxSubscriptions = c.Limits.Int(limit.MaxSubscriptions)

@@ -16,30 +16,30 @@ type Connector struct {
 	config Config
 	access access.Policy // Config.Access, enforced
 	probe  *probe
-	start  time.Time // of a monotonic clock
+	start  time.Time // of the monotonic clock
 
-	// stopping ends when Close begins: upstream watches stop and readers are
-	// told goodbye. killed ends when Close runs out of patience.
+	// stopping ends when Close begins. Upstream watches then stop, and readers
+	// receive the closing status. killed ends when the context of Close does.
 	stopping, killed context.Context
 	stop, kill       context.CancelFunc
 	running          sync.WaitGroup // upstream watches and readers
 
-	turn        sync.Mutex // taken before mu by readers that are sent a lot
-	mu          sync.Mutex // guards what follows, and the whole core
+	turn        sync.Mutex // acquired before mu by readers with long messages
+	mu          sync.Mutex // guards the following fields and all of the core
 	closed      bool
 	collections map[api.Resource]*collection
 	readers     map[*reader]struct{}
-	connected   int       // readers, from before their Hello on
-	leaving     int       // readers connected when the first was sent away
-	greeted     int       // of them, those with a user
-	woken       []*reader // by the change under way: there may be something to send
-	tellers     tellers
+	connected   int       // number of readers, including those without a Hello
+	leaving     int       // number of readers when Close began
+	greeted     int       // number of readers with an authenticated user
+	woken       []*reader // readers that the current change may have something for
+	sendPool    sendPool
 	totals      Totals
-	allowances  map[string]*allowance // by the name of the client
-	listBytes   int                   // copied for lists that are being sent
+	allowances  map[string]*allowance // by client name
+	listBytes   int                   // size of the copies of lists that are being sent
 }
 
-// New makes a connector. It does nothing until somebody reads. The caller
+// New returns a connector. It does nothing until a resource is read. The caller
 // closes it.
 func New(config Config) *Connector {
 	config = config.withDefaults()
@@ -50,7 +50,7 @@ func New(config Config) *Connector {
 		collections: map[api.Resource]*collection{},
 		readers:     map[*reader]struct{}{},
 		allowances:  map[string]*allowance{},
-		tellers:     newTellers(),
+		sendPool:    newSendPool(),
 	}
 	c.stopping, c.stop = context.WithCancel(context.Background())
 	c.probe = newProbe(config.Source, c.stopping)
@@ -58,9 +58,9 @@ func New(config Config) *Connector {
 	return c
 }
 
-// Close stops the upstream watches, says goodbye to the readers and waits until
-// every goroutine has ended. When ctx ends first it cuts the connections that
-// are left and returns the context's error.
+// Close stops the upstream watches, sends the readers the closing status, and waits
+// until every goroutine has ended. If ctx ends first, it closes the remaining
+// connections and returns the context's error.
 func (c *Connector) Close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
@@ -72,7 +72,7 @@ func (c *Connector) Close(ctx context.Context) error {
 	defer c.kill()
 
 	done := make(chan struct{})
-	go func() { // ends with the last of those it waits for
+	go func() { // ends when all of them have ended
 		c.running.Wait()
 		close(done)
 	}()
@@ -85,15 +85,15 @@ func (c *Connector) Close(ctx context.Context) error {
 }
 
 const (
-	// returnsPerSecond is how many readers of a connector that closes return to
-	// another one in a second, on average.
+	// returnsPerSecond is the average rate at which the readers of a closing
+	// connector reconnect to another one.
 	returnsPerSecond = 100
 	maxReturnSeconds = 30
 )
 
-// errClosing returns the goodbye of a connector that closes. The more readers there
-// are, the longer is the time over which their return is spread. It runs under the
-// lock.
+// errClosing returns the status that readers of a closing connector receive. It
+// spreads their return over a time proportional to their number. The caller holds
+// the lock.
 func (c *Connector) errClosing() *api.Status {
 	c.leaving = max(c.leaving, c.connected)
 	return &api.Status{
@@ -106,15 +106,15 @@ func (c *Connector) errClosing() *api.Status {
 // Limits returns the limits in force and their counts.
 func (c *Connector) Limits() *limit.Set { return c.config.Limits }
 
-// goodbye is errClosing for callers that do not hold the lock.
-func (c *Connector) goodbye() *api.Status {
+// closing is like errClosing, for callers that do not hold the lock.
+func (c *Connector) closing() *api.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.errClosing()
 }
 
-// connect counts a new reader, or returns why there is none. Every connected reader
-// calls c.running.Done when it has left.
+// connect registers a new reader, or returns why it is refused. Every registered
+// reader calls c.running.Done when it leaves.
 func (c *Connector) connect() *api.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,8 +131,8 @@ func (c *Connector) connect() *api.Status {
 	return nil
 }
 
-// greet counts a reader whose token was accepted, or returns why it is refused. It
-// runs under the lock.
+// greet counts a reader whose token was accepted, or returns why it is refused. The
+// caller holds the lock.
 func (c *Connector) greet() *api.Status {
 	if c.greeted >= c.config.Limits.Int(limit.MaxReaders) {
 		c.totals.Refused++
@@ -142,7 +142,7 @@ func (c *Connector) greet() *api.Status {
 	return nil
 }
 
-// now is the time in milliseconds since the epoch. It never goes back.
+// now returns the time in milliseconds since the epoch. It never decreases.
 func (c *Connector) now() int64 {
 	return c.start.UnixMilli() + time.Since(c.start).Milliseconds()
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/watchglass/watchglass/wasm/bodies/skeleton"
 )
 
-// decoder turns raw values into envelopes with compressed bodies. It belongs to
-// the goroutine of one upstream watch.
+// decoder converts raw values to envelopes with compressed bodies. Each upstream
+// watch has one.
 type decoder struct {
 	resource api.Resource
 	scanner  *envelope.Scanner
 	keep     envelope.Options
 	limit    int
-	// What makes bodies, with the dictionary that all of it uses.
+	// Encodes the bodies, with the dictionary of the resource.
 	encoder    *bodies.Encoder
 	dictionary []byte
 
@@ -31,8 +31,8 @@ type decoder struct {
 	put   cacher.Put // scratch
 }
 
-// newDecoder makes a decoder for the objects of a resource. Readers are sent the
-// dictionary whatever they may read, so it is made of the schema alone.
+// newDecoder returns a decoder for the objects of a resource. The dictionary depends
+// on the schema alone, because readers receive it independent of their rights.
 func newDecoder(schema *api.Schema, config *Config) (*decoder, error) {
 	scanner, err := envelope.NewScanner(schema)
 	if err != nil {
@@ -49,15 +49,14 @@ func newDecoder(schema *api.Schema, config *Config) (*decoder, error) {
 	}, nil
 }
 
-// base is a version that a body can be the difference from. The zero value is
-// none.
+// base is a version that bodies can be deltas against. The zero value means none.
 type base struct {
 	rv   api.ResourceVersion
 	body api.Body
 }
 
-// decode reads one value, whose body becomes the difference from the base if
-// that pays. The result is good until the next decode. The status is the fault
+// decode reads a value. It encodes the body as a delta against the base if that
+// saves enough. The result is valid until the next decode. The status is the fault
 // of a value that cannot be served.
 func (d *decoder) decode(key api.Key, rv api.ResourceVersion, value []byte, from *base) (*cacher.Put, *api.Status) {
 	o, fault := d.scan(key, rv, value)
@@ -84,9 +83,9 @@ func (d *decoder) decode(key api.Key, rv api.ResourceVersion, value []byte, from
 	return &d.put, nil
 }
 
-// difference encodes a body by what differs from the base. That pays as long as
-// it takes no more than three quarters of what the base takes (see doc.go): a new
-// base costs its whole size once, to everyone, and makes the differences after it
+// difference encodes a body as a delta against the base. The delta is used if its
+// size is at most three quarters of the base (see doc.go). Otherwise the body
+// becomes a new base, which is sent once to every reader and makes later deltas
 // smaller.
 func (d *decoder) difference(plain []byte, from *base) (body api.Body, pays bool, err error) {
 	if from.rv == 0 {
@@ -99,7 +98,7 @@ func (d *decoder) difference(plain []byte, from *base) (body api.Body, pays bool
 	return body, pays, nil
 }
 
-// scan is decode without compression: the body is plain JSON.
+// scan is like decode without compression: the body is plain JSON.
 func (d *decoder) scan(key api.Key, rv api.ResourceVersion, value []byte) (api.Object, *api.Status) {
 	if len(value) > d.limit {
 		return api.Object{}, d.fault(key, rv, api.TooLarge("it has "+strconv.Itoa(len(value))+" bytes, the limit is "+
@@ -116,8 +115,8 @@ func (d *decoder) scan(key api.Key, rv api.ResourceVersion, value []byte) (api.O
 	return o, nil
 }
 
-// undecodable says what is wrong with a value, and what to do about the two
-// encodings that a kube-apiserver may have chosen on purpose.
+// undecodable describes why a value cannot be decoded. For the two other encodings
+// that kube-apiserver supports, it also says what to do.
 func undecodable(value []byte, err error) *api.Status {
 	switch {
 	case bytes.HasPrefix(value, []byte("k8s\x00")):
@@ -134,14 +133,15 @@ func undecodable(value []byte, err error) *api.Status {
 	return api.Invalid(message + ": write the object again or delete it")
 }
 
-// fault puts the name of the object before what is wrong with it.
+// fault adds the name of the object to a status.
 func (d *decoder) fault(key api.Key, rv api.ResourceVersion, s *api.Status) *api.Status {
 	s.Message = d.resource.String() + " " + strconv.Quote(string(key)) + " at resource version " + rv.String() +
 		" cannot be served: " + s.Message
 	return s
 }
 
-// own makes the result outlive the next decode. Strings are their own already.
+// own returns a copy that outlives the next decode. Strings are immutable and
+// shared.
 func own(p *cacher.Put) *cacher.Put {
 	kept := *p
 	kept.Labels = slices.Clone(p.Labels)

@@ -1,35 +1,35 @@
 // Package connector watches each resource of a source once and serves any number of
 // readers. It scans, strips and compresses each object once.
 //
-// The way of an event:
+// The path of an event:
 //
 //   - A source calls the [source.Sink] in sink.go from its goroutine.
 //   - decode.go turns the raw value into an envelope and a compressed body, outside
 //     of any lock.
 //   - The change is applied to the cacher of its resource, under the connector's
-//     lock. The cacher wakes the readers whose selectors it passes.
+//     lock. The cacher wakes the readers whose selectors match.
 //   - Each reader has a goroutine that writes. It pulls the next message from its
-//     session under the lock, and writes it outside. While it sleeps, one of a few
-//     shared goroutines (tell.go) writes for it, if the connection takes a message
-//     without blocking ([TryConn]). The rest is left to the reader's own goroutine.
+//     session under the lock, and writes it without the lock. While it sleeps, one of a
+//     few shared goroutines (sendpool.go) writes for it, if the connection accepts a message
+//     without blocking ([TryConn]). The reader's own goroutine writes the rest.
 //
-// There is no queue between session and connection. A slow reader costs no memory and
-// does not delay others. When it is ready, its session continues from the cacher's
-// history or state.
+// There is no queue between session and connection. A slow reader costs no memory
+// and does not delay others. When it is ready, its session continues from the
+// cacher's history or state.
 //
-// # Differences
+// # Deltas
 //
-// The body of a modified object is encoded as the difference from an earlier version,
-// its base, as long as that takes at most three quarters of the base. Otherwise the
-// new version becomes a base. This happens once for all readers. Package session
-// decides which readers also need the base. Objects of a list are whole.
+// The body of a modified object is encoded as a delta against an earlier version,
+// its base, if the delta takes at most three quarters of the base. Otherwise the new
+// version becomes a base. The encoding is shared by all readers. Package session
+// decides which readers also need the base. Objects of a list are sent complete.
 //
 // host/PERFORMANCE.md has the bytes for other shares (P9).
 //
 // # Confidentiality
 //
 // No byte derived from an object reaches a reader that may not read the object.
-// Readers share only what is public, or what each of them may read whole:
+// Readers share only public data, or data that each of them may read completely:
 //
 //   - Bodies refer to a dictionary that depends on the resource alone (package
 //     skeleton), and to earlier versions of the same object.
@@ -38,8 +38,8 @@
 //     objects, faults, totals and pages.
 //   - Encoded changes are only shared by readers without a scope or selector.
 //
-// Readers do learn that the resource changes elsewhere: resource versions count all
-// of its changes, and progress moves with them, as bookmarks do in Kubernetes.
+// Readers do learn that the resource changes elsewhere. Resource versions count all
+// of its changes, and progress advances with them, as bookmarks do in Kubernetes.
 //
 // # Lock and goroutines
 //
@@ -54,22 +54,23 @@
 //
 // # Freshness
 //
-// While a read waits for a newer version, here or at a reader, the connector asks the
-// source for progress every tenth of a second (rule C35). Without that, an idle
-// resource would be confirmed only seconds later.
+// While a read waits for a newer version, here or at a reader, the connector
+// requests progress from the source every tenth of a second (rule C35). Otherwise an
+// idle resource would be confirmed only seconds later.
 //
 // # Faults
 //
 // A value that does not parse, is too large or is stored under the key of another
-// object is a fault of that key alone. Readers learn the key and the reason, keep the
-// last good version, and continue. A source that fails is retried with growing pauses
-// (rule R10), from where it stopped. Only after a 410 is the resource listed again.
-// Readers keep the old state until the end of the list, and then get the difference
-// in one step.
+// object is a fault of that key alone. Readers receive the key and the reason, keep
+// the last good version, and continue. A source that fails is retried from its last
+// position with increasing pauses (rule R10). It relists the resource only after a
+// 410. Readers keep the old state until the end of the list, and then receive the
+// differences in one step.
 //
 // # Limits
 //
-// [Config] has every limit: the bytes of an object, the number of readers, messages
-// per second from one reader, the size of a message to a reader (a single object or
-// transaction may exceed it), and the time that writing a message may take.
+// [Config] contains every limit: the bytes of an object, the number of readers,
+// messages per second from one reader, the size of a message to a reader (a single
+// object or transaction may exceed it), and the time that writing a message may
+// take.
 package connector

@@ -6,8 +6,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Hold keeps a resource's upstream watch running as if somebody read it, and
-// returns once its first list is complete. release lets it go; call it once.
+// Hold runs a resource's upstream watch as if a reader used it, and returns after
+// the first complete list. The caller calls release once.
 func (c *Connector) Hold(ctx context.Context, resource api.Resource) (release func(), err error) {
 	col, err := c.hold(ctx, resource, waitFreely)
 	if err != nil {
@@ -18,8 +18,8 @@ func (c *Connector) Hold(ctx context.Context, resource api.Resource) (release fu
 
 func waitFreely() error { return nil }
 
-// hold is Hold for those who use the collection, and release it. It calls waiting
-// before it waits, and gives up if that fails.
+// hold is like Hold, and returns the collection, which the caller releases. It calls
+// waiting before it waits, and returns its error if that fails.
 func (c *Connector) hold(ctx context.Context, resource api.Resource, waiting func() error) (*collection, error) {
 	for {
 		col, err := c.take(ctx, resource)
@@ -39,11 +39,11 @@ func (c *Connector) hold(ctx context.Context, resource api.Resource, waiting fun
 		select {
 		case <-col.ready:
 			return col, nil
-		case <-col.gone: // there is another
+		case <-col.gone: // the resource has a new collection
 		case <-ctx.Done():
 			err = ctx.Err()
 		case <-c.stopping.Done():
-			err = c.goodbye()
+			err = c.closing()
 		}
 		col.release()
 		if err != nil {
@@ -52,7 +52,7 @@ func (c *Connector) hold(ctx context.Context, resource api.Resource, waiting fun
 	}
 }
 
-// take makes the caller a user of the resource's collection.
+// take registers the caller as a user of the resource's collection.
 func (c *Connector) take(ctx context.Context, resource api.Resource) (*collection, error) {
 	found := c.schema(ctx, resource)
 	if found.status != nil {
@@ -68,7 +68,7 @@ func (c *Connector) take(ctx context.Context, resource api.Resource) (*collectio
 	return col, nil
 }
 
-// release takes back a hold.
+// release ends a hold.
 func (col *collection) release() {
 	c := col.connector
 	c.mu.Lock()

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// probeTimeout is how long the source may take to answer a probe.
+	// probeTimeout is how long the source may take to respond to a probe.
 	probeTimeout = 3 * time.Second
-	// probeAge is how long an answer is used again.
+	// probeAge is how long the result of a probe is reused.
 	probeAge = time.Second
 	// probePause is the mean time between two probes while a collection backs off.
 	probePause = time.Second
@@ -40,11 +40,11 @@ func (c *Connector) cached() bool {
 	return false
 }
 
-// probe asks the source whether it answers. Concurrent callers share one request,
-// and later callers its answer for probeAge.
+// probe checks whether the source responds. Concurrent callers share one request,
+// and later callers reuse its result for probeAge.
 type probe struct {
 	source source.Prober   // nil if the source cannot report it
-	ends   context.Context // of the connector
+	ends   context.Context // the connector's context
 
 	mu   sync.Mutex
 	last *probed
@@ -62,7 +62,7 @@ func newProbe(s source.Source, ends context.Context) *probe {
 	return &probe{source: prober, ends: ends}
 }
 
-// check returns why the source does not answer.
+// check returns why the source does not respond.
 func (p *probe) check(ctx context.Context) error {
 	if p.source == nil {
 		return nil
@@ -79,7 +79,7 @@ func (p *probe) check(ctx context.Context) error {
 	}
 }
 
-// join returns the request whose answer is to be used, and whether the caller runs it.
+// join returns the request whose result to use, and whether the caller runs it.
 func (p *probe) join() (request *probed, mine bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,7 +90,7 @@ func (p *probe) join() (request *probed, mine bool) {
 	return p.last, true
 }
 
-// usable reports whether the request is running, or was answered recently.
+// usable reports whether the request is running or finished recently.
 func (r *probed) usable() bool {
 	if r == nil {
 		return false
@@ -103,7 +103,7 @@ func (r *probed) usable() bool {
 	}
 }
 
-// run does not end with its caller, whose answer others wait for.
+// run does not end with its caller, because others wait for the result.
 func (p *probe) run(r *probed) {
 	ctx, cancel := context.WithTimeout(p.ends, probeTimeout)
 	defer cancel()
@@ -116,12 +116,12 @@ func (p *probe) run(r *probed) {
 type retry struct {
 	probe  *probe
 	pauses backoff.Pauses
-	away   bool // the source did not answer the last probe
+	away   bool // the source did not respond to the last probe
 }
 
-// sleep waits between two attempts. It ends early, but not before earliest has passed,
-// when the source answers after it has not. A source that answers and fails the next
-// attempt all the same gets the whole wait.
+// sleep waits between two attempts. It returns early if the source responds again
+// after an outage, but not before earliest has passed. If the source responds and
+// the next attempt still fails, the full wait applies.
 func (r *retry) sleep(ctx context.Context, wait, earliest time.Duration) {
 	until := time.Now().Add(wait)
 	if r.probe.source == nil {

@@ -16,101 +16,101 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// MessageConn is a connection to one reader: whole messages, in order. Read is
-// called from one goroutine, Write and then Close from another.
+// MessageConn is a connection to one reader. It transports complete messages in
+// order. Read is called from one goroutine, Write and then Close from another.
 type MessageConn interface {
-	// Read returns the next message, which is the caller's to keep, io.EOF
-	// when the reader left in good order, or a *api.Status when it broke the
+	// Read returns the next message, which the caller owns. It returns io.EOF if the
+	// reader closed the connection properly, or a *api.Status if it violated the
 	// rules of the transport.
 	Read(ctx context.Context) ([]byte, error)
-	// Write sends one message, which is the caller's again afterwards. It may
-	// block: that is how a slow reader holds its session back. It is called
-	// with one ctx, and another for the last words.
+	// Write sends one message, and does not retain it. It may block, which slows
+	// down the session of a slow reader. All calls use the same context, except for
+	// the closing status.
 	Write(ctx context.Context, message []byte) error
-	// Close ends the connection and any Read in progress, and tells the
-	// reader why where the transport can. The reason is nil when the reader
-	// left, a *api.Status when it is the connector that ends it. Called once.
+	// Close closes the connection, interrupts Read, and sends the reason to the
+	// reader if the transport can. The reason is nil if the reader left, or a
+	// *api.Status if the connector closes the connection. Close is called once.
 	Close(reason error) error
 }
 
-// TryConn is a MessageConn that can do without waiting. Readers that have one are
-// told of a change by few goroutines instead of one each. Claim and Offer come
-// from one goroutine at a time, and not while Write or Flush is under way. What
-// Offer has kept is written before whatever Write or Close says.
+// TryConn is a MessageConn that supports writes without blocking. A few goroutines
+// can then send a change to many readers. Claim and Offer are called from one
+// goroutine at a time, and not during Write or Flush. Bytes that Offer has buffered
+// are written before those of Write and Close.
 type TryConn interface {
 	MessageConn
-	// Claim reports whether nothing is being written, nor left to be, and keeps it
-	// so until Offer. It does not block.
+	// Claim reports whether no write is running or buffered, and prevents others
+	// until Offer. It does not block.
 	Claim() bool
-	// Offer ends a claim. It writes a message, unless that is empty, as far as there
-	// is room, and reports whether that was all of it; otherwise it keeps the rest,
-	// and a Flush must come. It does not block, and the message is the caller's
-	// again.
+	// Offer ends a claim. It writes as much of the message as possible without
+	// blocking, and reports whether that was all. Otherwise it buffers the rest, and
+	// a Flush must follow. It does not retain the message.
 	Offer(message []byte) (sent bool)
-	// Flush writes the rest of what was offered. It is like Write otherwise.
+	// Flush writes the buffered rest. Otherwise it is like Write.
 	Flush(ctx context.Context) error
 }
 
 // reader is one connection. It is the session's backend.
 type reader struct {
-	// What every message needs comes first: a thousand readers are not in the
-	// processor's cache. session, sent and woken are guarded by connector.mu.
+	// The fields that every message needs come first, because the processor's cache
+	// does not hold a thousand readers. session, sent and woken are guarded by
+	// connector.mu.
 	connector *Connector
 	conn      MessageConn
-	signal    chan struct{} // cap 1: there may be something to send
+	signal    chan struct{} // capacity 1; there may be something to send
 	ending    atomic.Bool   // there is a reason to end the connection
-	woken     bool          // it is in connector.woken
+	woken     bool          // the reader is in connector.woken
 	session   *session.Session
 	sent      Sent
 	evaluator // of the selectors, with the allowance of the client; that is nil before the Hello
 	sender    sender
 
 	part    Part
-	address netip.Prefix // of the client; see access.Client.Block
-	number  uint64       // later readers have higher ones
+	address netip.Prefix // address block of the client; see access.Client.Block
+	number  uint64       // increases with every reader
 	silence *time.Timer  // runs until the Hello
-	silent  atomic.Bool  // and it ran out
+	silent  atomic.Bool  // the silence timer fired
 
-	ended    chan struct{}    // closed when receiving ended
-	cause    error            // why; to be read after ended
-	expelled chan *api.Status // cap 1: the reader's right to be here has ended
+	ended    chan struct{}    // closed when receiving has ended
+	cause    error            // why receiving ended; valid after ended is closed
+	expelled chan *api.Status // capacity 1; the reader may no longer be connected
 
-	// granted is signaled when something was granted, so that its review can be
-	// scheduled. Its capacity is 1.
+	// granted signals a new grant, so that its review is scheduled. Its capacity is
+	// 1.
 	granted chan struct{}
 
 	// Guarded by connector.mu.
 	since  time.Time
-	shed   bool     // Shed has disconnected it
-	found  *lookups // for the message being received
+	shed   bool       // disconnected by Shed
+	found  *preflight // for the message that is being received
 	token  string
 	user   *access.User     // nil before the Hello
 	rights map[uint32]grant // by subscription
-	// tokenReviewAt is when to review the token.
+	// tokenReviewAt is the time of the next review of the token.
 	tokenReviewAt time.Time
 	expiry        *time.Timer // of the token; nil if it does not expire
 	stopWatching  func() bool // for the withdrawal of the token; nil if it is not watched
 }
 
-// Part is what there is for a reader at most, whatever the policy allows. The zero
-// Part is everything.
+// Part limits the resources and namespaces of a reader, in addition to the policy.
+// The zero Part is unlimited.
 type Part struct {
-	Resources []api.Resource // none for all; not to be changed
-	Shard     api.Shard      // of the namespaces of each
+	Resources []api.Resource // nil for all; must not be modified
+	Shard     api.Shard      // of the namespaces of each resource
 }
 
-// Serve serves one reader until it leaves, breaks the protocol, ctx ends or the
-// connector closes; then it closes conn. It returns nil when the reader left, a
-// *api.Status when the connector ended it, and else what conn failed with.
+// Serve serves one reader until it leaves, violates the protocol, ctx ends or the
+// connector closes. It closes conn. It returns nil if the reader left, a *api.Status
+// if the connector ended the connection, and else the error of conn.
 func (c *Connector) Serve(ctx context.Context, conn MessageConn) error {
 	return c.ServePart(ctx, conn, Part{})
 }
 
-// ServePart serves a reader of a part, like Serve. However many parts there are,
-// they share the upstream watch of a resource.
+// ServePart serves a reader of a part, like Serve. All parts share the upstream
+// watch of a resource.
 func (c *Connector) ServePart(ctx context.Context, conn MessageConn, part Part) error {
 	if status := c.connect(); status != nil {
-		sayGoodbye(ctx, conn, status)
+		sendClosing(ctx, conn, status)
 		conn.Close(status)
 		return status
 	}
@@ -129,7 +129,7 @@ func (c *Connector) ServePart(ctx context.Context, conn MessageConn, part Part) 
 	config := c.config.session()
 	config.Authenticate, config.Shard, config.Meter = r.authenticate, part.Shard, &r.meter
 	r.session = session.New(config, r)
-	r.meter.Grant(1) // a reader without selectors never needs more
+	r.meter.Grant(1) // readers without selectors never need more
 	r.sender.init(r)
 	r.silence = time.AfterFunc(c.config.Limits.Duration(limit.HelloTimeout), func() {
 		r.silent.Store(true)
@@ -141,7 +141,7 @@ func (c *Connector) ServePart(ctx context.Context, conn MessageConn, part Part) 
 	return r.serve(ctx)
 }
 
-// serve runs both directions until one ends, and then ends the other.
+// serve runs both directions until one ends, and then stops the other.
 func (r *reader) serve(ctx context.Context) error {
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -192,7 +192,8 @@ func (r *reader) leave() {
 	delete(c.readers, r)
 }
 
-// receive feeds the session until the reader leaves or breaks the protocol.
+// receive passes messages to the session until the reader leaves or violates the
+// protocol.
 func (r *reader) receive(ctx context.Context) error {
 	limiter := newLimiter(r.connector.config.Limits.Int(limit.MaxMessageRate))
 	for {
@@ -212,7 +213,7 @@ func (r *reader) receive(ctx context.Context) error {
 }
 
 func (r *reader) accept(ctx context.Context, message *session.Message) error {
-	found := r.lookUp(ctx, message)
+	found := r.preflight(ctx, message)
 	c := r.connector
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -232,8 +233,8 @@ func (r *reader) accept(ctx context.Context, message *session.Message) error {
 	return err
 }
 
-// prompt asks the sources for the progress that the reader waits for. It runs
-// under the lock.
+// prompt requests the progress that the reader waits for from the sources. The
+// caller holds the lock.
 func (r *reader) prompt() {
 	for _, col := range r.connector.collections {
 		if col.readers[r] > 0 {
@@ -242,26 +243,26 @@ func (r *reader) prompt() {
 	}
 }
 
-// authenticate returns to the session what was decided about its Hello. It runs
-// under the lock.
+// authenticate returns the decision about the Hello to the session. The caller holds
+// the lock.
 func (r *reader) authenticate(string) *api.Status {
 	switch {
 	case r.found.refused != nil:
 		return r.found.refused
-	case r.found.user == nil: // lookUp has not seen the Hello that the session saw
+	case r.found.user == nil: // preflight did not find the Hello that the session found
 		return api.Internal("the token was not checked: send the Hello in a message of its own")
 	}
 	if status := r.connector.greet(); status != nil {
 		return status
 	}
 	r.token = r.found.token
-	r.become(r.found.user)
+	r.setUser(r.found.user)
 	r.allowance = r.connector.joinAllowance(r.clientName())
 	r.scheduleReview()
 	return nil
 }
 
-// Collection implements session.Backend. It runs under the lock.
+// Collection implements session.Backend. The caller holds the lock.
 func (r *reader) Collection(asked *session.Request) (*cacher.Cacher, *api.Status) {
 	resource, request := asked.Resource, accessRequest(asked)
 	right, known := r.found.rights[request]
@@ -287,11 +288,11 @@ func (r *reader) Collection(asked *session.Request) (*cacher.Cacher, *api.Status
 	return collection, status
 }
 
-// Release implements session.Backend. It runs under the lock.
+// Release implements session.Backend. The caller holds the lock.
 func (r *reader) Release(resource api.Resource) { r.connector.release(r, resource) }
 
-// Wake implements session.Backend. It runs under the lock, which send wants to
-// have, and so leaves the waking for later.
+// Wake implements session.Backend. The caller holds the lock, which sending needs,
+// so Wake only marks the reader.
 func (r *reader) Wake() {
 	if !r.woken {
 		r.woken = true

@@ -14,21 +14,22 @@ import (
 )
 
 const (
-	// reviewGap is the shortest time between two reviews of a reader. Decisions
-	// that expire within it are reviewed together.
+	// reviewGap is the minimum time between two reviews of a reader. Decisions that
+	// expire within it are reviewed together.
 	reviewGap = time.Second
-	// reviewsAtOnce is how many rights of one reader are reviewed concurrently.
+	// reviewsAtOnce is the maximum number of concurrent reviews of one reader's
+	// rights.
 	reviewsAtOnce = 8
 )
 
-// grant is a right that a subscription was granted on.
+// grant is the right of a granted subscription.
 type grant struct {
 	request  access.Request
 	reviewAt time.Time
 }
 
-// reviewBy returns when to review a decision that expires at a time, or never if
-// that is zero.
+// reviewBy returns the time for reviewing a decision with this expiry, or never for
+// zero.
 func (c *Connector) reviewBy(expires time.Time) time.Time {
 	latest := time.Now().Add(c.config.ReviewInterval)
 	if expires.IsZero() || expires.After(latest) {
@@ -44,7 +45,7 @@ func (r *reader) currentUser() *access.User {
 	return r.user
 }
 
-// scheduleReview makes review look at what is due. It does not block.
+// scheduleReview wakes review. It does not block.
 func (r *reader) scheduleReview() {
 	select {
 	case r.granted <- struct{}{}:
@@ -52,8 +53,8 @@ func (r *reader) scheduleReview() {
 	}
 }
 
-// review repeats the decisions that let the reader in when they expire, until ctx
-// ends. If the policy comes to no decision, what was granted stays granted.
+// review repeats expired decisions until ctx ends. If the policy cannot decide, the
+// rights stay granted.
 func (r *reader) review(ctx context.Context) {
 	timer := time.NewTimer(r.connector.config.ReviewInterval)
 	defer timer.Stop()
@@ -70,7 +71,7 @@ func (r *reader) review(ctx context.Context) {
 	}
 }
 
-// reviewDue returns when the first decision expires, but no time before notBefore.
+// reviewDue returns when the first decision expires, or notBefore if that is later.
 func (r *reader) reviewDue(notBefore time.Time) time.Time {
 	c := r.connector
 	c.mu.Lock()
@@ -90,9 +91,8 @@ func (r *reader) reviewDue(notBefore time.Time) time.Time {
 	return due
 }
 
-// reviewOnce reviews the token and every right. Decisions that have not expired
-// come from the policy's cache. It returns how long to wait at least before the
-// next review.
+// reviewOnce reviews the token and every right. Decisions that have not expired come
+// from the policy's cache. It returns the minimum time until the next review.
 func (r *reader) reviewOnce(ctx context.Context) time.Duration {
 	c := r.connector
 	c.mu.Lock()
@@ -127,13 +127,13 @@ func (r *reader) renewToken(ctx context.Context, token string) (*access.User, *a
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r.become(user)
+	r.setUser(user)
 	return user, nil
 }
 
-// become sets the user, whose token ends the connection when it expires. It runs
-// under the lock.
-func (r *reader) become(user *access.User) {
+// become sets the user, and schedules the end of the connection for the expiry of
+// the token. The caller holds the lock.
+func (r *reader) setUser(user *access.User) {
 	r.user, r.tokenReviewAt = user, r.connector.reviewBy(user.ReviewAt)
 	if r.expiry != nil {
 		r.expiry.Stop()
@@ -147,7 +147,7 @@ func (r *reader) become(user *access.User) {
 	}
 }
 
-// tokenWithdrawn makes the token due for a review.
+// tokenWithdrawn schedules an immediate review of the token.
 func (r *reader) tokenWithdrawn() {
 	r.connector.mu.Lock()
 	r.tokenReviewAt = time.Now()
@@ -155,7 +155,7 @@ func (r *reader) tokenWithdrawn() {
 	r.scheduleReview()
 }
 
-// unwatchToken undoes what become registered. It runs under the lock.
+// unwatchToken removes the registrations of setUser. The caller holds the lock.
 func (r *reader) unwatchToken() {
 	if r.stopWatching != nil {
 		r.stopWatching()
@@ -163,7 +163,7 @@ func (r *reader) unwatchToken() {
 	}
 }
 
-// renewRights reports whether there was a decision about every right.
+// renewRights reports whether the policy decided about every right.
 func (r *reader) renewRights(ctx context.Context, user *access.User, rights map[uint32]grant) bool {
 	c := r.connector
 	var mu sync.Mutex
@@ -186,11 +186,11 @@ func (r *reader) renewRights(ctx context.Context, user *access.User, rights map[
 			return nil
 		})
 	}
-	group.Wait() // there are no errors
+	group.Wait() // the functions return no errors
 	return decided
 }
 
-// renew extends a right, or ends its subscription; the others go on.
+// renew extends a right or ends its subscription. Other subscriptions continue.
 func (r *reader) renew(id uint32, request access.Request, reviewAt time.Time, refused *api.Status) {
 	c := r.connector
 	c.mu.Lock()
@@ -206,7 +206,7 @@ func (r *reader) renew(id uint32, request access.Request, reviewAt time.Time, re
 	}
 }
 
-// expel ends the connection.
+// expel ends the connection of a reader that may no longer be connected.
 func (r *reader) expel(status *api.Status) {
 	select {
 	case r.expelled <- status:

@@ -9,8 +9,8 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// run keeps the collection fed until ctx ends. It is the goroutine of the
-// upstream watch: everything the source hands over is handled here.
+// run feeds the collection until ctx ends. It is the goroutine of the upstream
+// watch, which processes all output of the source.
 func (col *collection) run(ctx context.Context, decoder *decoder) {
 	s := &sink{col: col, decoder: decoder}
 	again := retry{probe: col.connector.probe}
@@ -30,7 +30,7 @@ func (col *collection) run(ctx context.Context, decoder *decoder) {
 		wait := max(again.pauses.Next(time.Now()), earliest)
 		if expired(err) {
 			s.at = 0
-			if from != 0 { // list at once, unless it was the list that expired
+			if from != 0 { // list immediately, unless the list itself expired
 				wait = 0
 			}
 		}
@@ -39,7 +39,7 @@ func (col *collection) run(ctx context.Context, decoder *decoder) {
 	}
 }
 
-// retryAfter is what the source asks for (rule R9).
+// retryAfter returns the delay that the source requests (rule R9).
 func retryAfter(err error) time.Duration {
 	var status *api.Status
 	if !errors.As(err, &status) {
@@ -50,8 +50,8 @@ func retryAfter(err error) time.Duration {
 
 func expired(err error) bool { return errors.Is(err, api.Expired("")) }
 
-// failed notes why the stream ended, for Stats and for whoever reads the log, who
-// is told where it goes on: at zero with a list.
+// failed records why the stream ended, for Stats and the log. The log includes the
+// version from which it resumes, or zero for a list.
 func (col *collection) failed(err error, next api.ResourceVersion, wait time.Duration) {
 	col.change(func(int64) {
 		if !expired(err) {
@@ -70,8 +70,8 @@ func (col *collection) failed(err error, next api.ResourceVersion, wait time.Dur
 		"resource", col.resource.String(), "resourceVersion", next.String(), "within", wait, "error", err)
 }
 
-// recovered notes that the source delivers, not merely that it has begun to. It
-// runs under the lock.
+// recovered records that the source has delivered data, and has not merely started.
+// The caller holds the lock.
 func (col *collection) recovered() {
 	if col.status.failures == 0 {
 		return

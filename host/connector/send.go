@@ -15,44 +15,42 @@ import (
 )
 
 const (
-	// goodbyeTimeout bounds the last words to a reader.
-	goodbyeTimeout = 5 * time.Second
-	// bulkBytes is the size from which on a message is taken for a part of
-	// something long, such as a snapshot.
+	// closingTimeout limits the time for sending the closing status.
+	closingTimeout = 5 * time.Second
+	// bulkBytes is the message size from which a message counts as part of a long
+	// transfer, such as a snapshot.
 	bulkBytes = 16 << 10
 )
 
-// sender is the writing side of a reader. It sleeps on one channel, to which
-// everything leads that could be a reason to look; what the reason was it finds
-// out when it looks.
+// sender is the writing side of a reader. It sleeps on one channel that all kinds of
+// events signal. After waking up, it checks which of them happened.
 type sender struct {
 	*reader
-	try TryConn // nil if the connection is none
-	// busy is held by whoever writes: the goroutine of send, but for when it sleeps.
-	// Nobody else waits for it. It guards what follows, but for began.
+	try TryConn // nil if the connection does not implement TryConn
+	// busy is held by the writer, usually the goroutine of send while it is awake.
+	// Only that goroutine waits for it. It guards the following fields except began.
 	busy  sync.Mutex
-	bulk  bool        // the last message was long, and so the next may be
-	left  bool        // something was offered and is to be flushed
-	long  []byte      // a message to be written in fragments, which takes a while
-	alarm *time.Timer // wakes the reader at a time
-	at    int64       // that time, in milliseconds of the connector's clock
-	// began is when the message began that is being written, by the same clock;
-	// zero when none is.
+	bulk  bool        // the last message was long, so the next may be
+	left  bool        // Offer has buffered bytes to flush
+	long  []byte      // a message that is being written in fragments
+	alarm *time.Timer // wakes the reader at the time at
+	at    int64       // in milliseconds of the connector's clock
+	// began is the start time of the current write, by the same clock; zero if there
+	// is none.
 	began atomic.Int64
 }
 
-// init leaves it busy.
+// init returns with busy locked.
 func (s *sender) init(r *reader) {
 	s.reader, s.bulk = r, true
 	s.try, _ = r.conn.(TryConn)
 	s.busy.Lock()
 }
 
-// buffers are for messages, of which there is one for each reader that is being
-// written to.
+// buffers contains message buffers. Only readers that are being written to need one.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// wake tells send to look again. It never blocks.
+// wake makes send check for work. It never blocks.
 func (r *reader) wake() {
 	select {
 	case r.signal <- struct{}{}:
@@ -60,16 +58,15 @@ func (r *reader) wake() {
 	}
 }
 
-// end tells send that there is a reason to end the connection. Which it is lies
-// where over looks for it.
+// end makes send check the reasons to end the connection.
 func (r *reader) end() {
 	r.ending.Store(true)
 	r.wake()
 }
 
-// send pulls messages out of the session and writes them, until there is a
-// reason to end the connection, which it returns, and stays busy. Writes use
-// working, so that the end of ctx does not cut a message short.
+// send pulls messages from the session and writes them until there is a reason to
+// end the connection, which it returns. It returns with busy locked. Writes use the
+// context working, so that the end of ctx does not truncate a message.
 func (s *sender) send(ctx, working context.Context) error {
 	defer context.AfterFunc(ctx, s.end)()
 	defer context.AfterFunc(s.connector.stopping, s.end)()
@@ -97,33 +94,34 @@ func (s *sender) send(ctx, working context.Context) error {
 	}
 }
 
-// errStalled is why a reader is given up that does not take a message.
+// errStalled is the reason for closing the connection of a reader that does not
+// accept a message in time.
 var errStalled = stalledError{}
 
 type stalledError struct{}
 
 func (stalledError) Error() string { return "the reader took too long to take a message" }
 
-// Unwrap says that it is a matter of time.
+// Unwrap makes the error match context.DeadlineExceeded.
 func (stalledError) Unwrap() error { return context.DeadlineExceeded }
 
-// over looks whether there is a reason to end the connection, and says goodbye.
+// over checks for a reason to end the connection, and sends the closing status.
 func (s *sender) over(ctx, working context.Context) (over bool, err error) {
 	select {
 	case <-s.ended:
-		return true, s.lastWords(working)
+		return true, s.closeAfterReceive(working)
 	default:
 	}
 	select {
 	case status := <-s.expelled:
-		return true, s.goodbye(working, status)
+		return true, s.endWith(working, status)
 	default:
 	}
 	switch {
 	case ctx.Err() != nil || s.connector.stopping.Err() != nil:
-		return true, s.goodbye(working, s.connector.goodbye())
+		return true, s.endWith(working, s.connector.closing())
 	case s.silent.Load():
-		return true, s.goodbye(working, s.connector.errSilent())
+		return true, s.endWith(working, s.connector.errSilent())
 	}
 	return false, nil
 }
@@ -157,8 +155,8 @@ func (s *sender) sendNext(ctx context.Context) (due due, err error) {
 	return due, err
 }
 
-// writeMessage writes a message, in fragments if it is long. Each of them has the
-// whole WriteTimeout: a reader lives as long as it makes progress.
+// writeMessage writes a message, in fragments if it is long. Each fragment may take
+// the full WriteTimeout, so that slow readers survive as long as they make progress.
 func (s *sender) writeMessage(ctx context.Context, message []byte) error {
 	return wire.Split(message, s.connector.config.MessageBytes, func(piece []byte) error {
 		return s.write(ctx, s.connector.now(), func(ctx context.Context) error { return s.conn.Write(ctx, piece) })
@@ -172,7 +170,7 @@ func (s *sender) pull(buffer *[]byte) (message []byte, due due) {
 	return message, due
 }
 
-// write does so under the eyes of guard.
+// write calls f under the supervision of guard.
 func (s *sender) write(ctx context.Context, now int64, f func(context.Context) error) error {
 	s.began.Store(now)
 	err := f(ctx)
@@ -184,8 +182,8 @@ func (s *sender) write(ctx context.Context, now int64, f func(context.Context) e
 	return err
 }
 
-// trySend sends the next message in place of the sender's goroutine, if that sleeps
-// and nobody has to wait. It wakes it to what is left to do.
+// trySend sends the next message instead of the sender's goroutine, if that sleeps
+// and the write does not block. It wakes the goroutine for the remaining work.
 func (s *sender) trySend() {
 	if !s.busy.TryLock() {
 		s.wake()
@@ -210,9 +208,9 @@ func (s *sender) trySend() {
 	s.wakeAt(due)
 }
 
-// guard cancels ctx when a message takes too long to be written. It looks when
-// one could have, rather than set a timer for each of them. What it returns stops
-// it, or the end of ctx does if it is looking just then.
+// guard cancels ctx if writing a message takes too long. It checks at the earliest
+// possible time, instead of setting a timer for each message. It stops when stop is
+// called or ctx ends.
 func (s *sender) guard(ctx context.Context, cancel context.CancelCauseFunc) (stop func() bool) {
 	timeout := s.connector.config.Limits.Duration(limit.WriteTimeout)
 	var timer *time.Timer
@@ -233,15 +231,14 @@ func (s *sender) guard(ctx context.Context, cancel context.CancelCauseFunc) (sto
 	return timer.Stop
 }
 
-// due is when there is something to send again, unless something happens before.
+// due is when to send the next message, unless an event wakes the sender earlier.
 type due struct {
-	again bool  // there is more now
-	now   int64 // when that was found out, in milliseconds of the connector's clock
-	at    int64 // by the same clock, and later
+	again bool  // more is ready now
+	now   int64 // the current time in milliseconds of the connector's clock
+	at    int64 // a later time by the same clock
 }
 
-// wakeAt sees to it that the reader is woken when the next message is due, at the
-// latest.
+// wakeAt wakes the reader no later than when the next message is due.
 func (s *sender) wakeAt(due due) {
 	if s.at <= due.now || due.at < s.at {
 		s.at = due.at
@@ -249,7 +246,7 @@ func (s *sender) wakeAt(due due) {
 	}
 }
 
-// idleMillis is how long send sleeps when the session has no wish of its own.
+// idleMillis is how long send sleeps if the session has no deadline.
 const idleMillis = 60 * 60 * 1000
 
 // next appends the bytes to send now to a buffer, and returns when the next ones are
@@ -284,9 +281,9 @@ func (r *reader) next(buffer []byte, bulk bool) (message []byte, next due) {
 	return message, next
 }
 
-// lastWords ends a connection whose reader left or broke the protocol. The
-// session has said to the latter what was wrong.
-func (r *reader) lastWords(ctx context.Context) error {
+// closeAfterReceive ends the connection of a reader that left or violated the protocol. The
+// session has queued the status for a violation.
+func (r *reader) closeAfterReceive(ctx context.Context) error {
 	var status *api.Status
 	switch {
 	case errors.Is(r.cause, io.EOF):
@@ -295,23 +292,24 @@ func (r *reader) lastWords(ctx context.Context) error {
 		return r.cause
 	}
 	message, _ := r.next(nil, false)
-	if len(message) == 0 { // the transport found it out, not the session
-		return r.goodbye(ctx, status)
+	if len(message) == 0 { // the transport detected the violation
+		return r.endWith(ctx, status)
 	}
-	ctx, cancel := context.WithTimeout(ctx, goodbyeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, closingTimeout)
 	defer cancel()
-	r.conn.Write(ctx, message) // the reader may be gone, and that is fine
+	r.conn.Write(ctx, message) // ignore an error, because the reader may be gone
 	return status
 }
 
-func (r *reader) goodbye(ctx context.Context, status *api.Status) error {
-	sayGoodbye(ctx, r.conn, status)
+func (r *reader) endWith(ctx context.Context, status *api.Status) error {
+	sendClosing(ctx, r.conn, status)
 	return status
 }
 
-// sayGoodbye tells a reader why its connection ends, if it still listens.
-func sayGoodbye(ctx context.Context, conn MessageConn, status *api.Status) {
-	ctx, cancel := context.WithTimeout(ctx, goodbyeTimeout)
+// sendClosing sends the reason for closing the connection to the reader, if it still
+// reads.
+func sendClosing(ctx context.Context, conn MessageConn, status *api.Status) {
+	ctx, cancel := context.WithTimeout(ctx, closingTimeout)
 	defer cancel()
 	conn.Write(ctx, (&wire.SubscriptionStatus{Status: status}).Append(nil))
 }

@@ -7,20 +7,20 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// shedPercent is the part of all readers that Shed disconnects at once.
+// shedPercent is the percentage of all readers that Shed disconnects at a time.
 const shedPercent = 1
 
-// Count returns the number of readers, from before their Hello on.
+// Count returns the number of readers, including those without a Hello.
 func (c *Connector) Count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.readers)
 }
 
-// Shed disconnects the newest readers of the heaviest clients, because the process has
-// reached max-memory: a hundredth of all and at least one, while more than keep are
-// left. The weight of a client, a user or an address, is the number of its connections
-// and their subscriptions.
+// Shed disconnects the newest readers of the heaviest clients, because the process
+// has reached max-memory: one percent of all and at least one, while more than keep
+// remain. The weight of a client, a user or an address, is the number of its
+// connections and their subscriptions.
 func (c *Connector) Shed(keep int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +43,7 @@ func (c *Connector) Shed(keep int) {
 	}
 }
 
-// disconnect ends a reader's connection. It runs under the lock.
+// disconnect ends a reader's connection. The caller holds the lock.
 func (c *Connector) disconnect(r *reader) {
 	status := c.config.Limits.Refuse(limit.MaxMemory, "the server is short of memory and had to disconnect you: connect again later")
 	status.RetryAfterSeconds += rand.IntN(maxReturnSeconds)
@@ -58,8 +58,8 @@ func (c *Connector) refuseWork() *api.Status {
 	return c.config.Limits.RefuseReached(limit.MaxMemory, noMemory)
 }
 
-// clientName tells clients apart: by user, or by address if the policy does not tell
-// users apart. It runs under the lock.
+// clientName identifies clients: by user, or by address if the policy does not
+// distinguish users. The caller holds the lock.
 func (r *reader) clientName() string {
 	if r.user != nil && !r.user.Shared {
 		return "user " + r.user.Name
@@ -67,10 +67,10 @@ func (r *reader) clientName() string {
 	return r.address.String()
 }
 
-// weight runs under the lock.
+// weight returns the weight for Shed. The caller holds the lock.
 func (r *reader) weight() int { return 1 + len(r.rights) }
 
-// client is the readers of one client.
+// client is a client with its readers.
 type client struct {
 	readers []*reader
 	weight  int
@@ -81,7 +81,7 @@ func (c *client) add(r *reader) {
 	c.weight += r.weight()
 }
 
-// removeNewest returns the reader that came last, and forgets it.
+// removeNewest removes and returns the newest reader.
 func (c *client) removeNewest() *reader {
 	newest := 0
 	for i, r := range c.readers {

@@ -8,23 +8,23 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// sink feeds one collection's cacher. It belongs to the goroutine of the
-// upstream watch.
+// sink feeds the cacher of one collection. The goroutine of the upstream watch owns
+// it.
 type sink struct {
 	col *collection
 	*decoder
-	at api.ResourceVersion // every change up to it is applied; zero: list first
+	at api.ResourceVersion // every change up to this version is applied; zero means a list is needed
 
-	source  string // as it identified itself
-	history string // the name of what is served: the source, until it goes back
+	source  string // the source's identity
+	history string // the history that readers see: the source, with a suffix after it went back
 	newest  api.ResourceVersion
 	listed  bool
 }
 
 var _ source.Sink = (*sink)(nil)
 
-// Identify implements source.Sink. Revisions of another history cannot be
-// resumed from.
+// Identify implements source.Sink. The sink cannot resume from revisions of another
+// history.
 func (s *sink) Identify(name string) error {
 	was := s.source
 	if name == was {
@@ -46,8 +46,8 @@ func (s *sink) BeginList() error {
 	return nil
 }
 
-// Object implements source.Sink. The body of an object of a list is whole: readers
-// that list would have to be sent the base as well.
+// Object implements source.Sink. Objects of a list are stored complete, because
+// readers that list would otherwise need the base as well.
 func (s *sink) Object(key api.Key, rv api.ResourceVersion, value []byte) error {
 	put, fault := s.decode(key, rv, value, &base{})
 	s.col.update(func(now int64) {
@@ -66,8 +66,8 @@ func (s *sink) Object(key api.Key, rv api.ResourceVersion, value []byte) error {
 // EndList implements source.Sink.
 func (s *sink) EndList(rv api.ResourceVersion) error {
 	if rv < s.newest {
-		// A source that goes back, as one restored from a backup does under
-		// its old name, has begun another history.
+		// A source that goes back, such as one restored from a backup under its old
+		// name, has a new history.
 		s.history = s.source + " restored at " + rv.String()
 	}
 	s.col.change(func(now int64) {
@@ -83,8 +83,8 @@ func (s *sink) EndList(rv api.ResourceVersion) error {
 	return nil
 }
 
-// Changes implements source.Sink. Each revision is decoded as a whole before
-// the lock is taken and applied as a whole under it.
+// Changes implements source.Sink. Each revision is decoded before the lock is
+// acquired, and applied atomically under it.
 func (s *sink) Changes(changes []source.Change) error {
 	for len(changes) > 0 {
 		n := 1
@@ -135,9 +135,8 @@ func (s *sink) apply(revision []source.Change) {
 	s.newest = s.at
 }
 
-// bases are what the new bodies of a revision's objects can be the difference
-// from. They stay so until the revision is applied: nobody else changes the
-// collection.
+// bases returns the possible bases for the bodies of a revision. They stay valid
+// until the revision is applied, because only this goroutine changes the collection.
 func (s *sink) bases(revision []source.Change) []base {
 	bases := make([]base, len(revision))
 	s.col.update(func(int64) {
@@ -166,14 +165,14 @@ func (s *sink) Progress(rv api.ResourceVersion) error {
 // Wanted implements source.Sink.
 func (s *sink) Wanted() <-chan struct{} { return s.col.wanted }
 
-// fault runs under the lock.
+// fault records a fault. The caller holds the lock.
 func (s *sink) fault(key api.Key, rv api.ResourceVersion, status *api.Status, now int64) {
 	s.col.connector.totals.Faults++
 	s.col.connector.config.Logger.Warn("object cannot be served; readers keep its last good version", "error", status.Message)
 	s.col.cacher.Fault(key, rv, status, now)
 }
 
-// count runs under the lock.
+// count counts events. The caller holds the lock.
 func (s *sink) count(bytes int) {
 	s.col.connector.totals.Events++
 	s.col.connector.totals.BytesIn += uint64(bytes)

@@ -9,52 +9,52 @@ import (
 	"github.com/watchglass/watchglass/core/session"
 )
 
-// Stats is what a connector does at one moment.
+// Stats describes a connector at one point in time.
 type Stats struct {
 	Readers   int             // connections
 	Resources []ResourceStats // one per upstream watch, sorted by name
 	Totals    Totals
-	// ListBytes is the memory that lists of the Kubernetes API hold while they are
-	// being sent.
+	// ListBytes is the memory of the lists of the Kubernetes API that are being
+	// sent.
 	ListBytes int
 }
 
-// Totals count since the connector was made.
+// Totals are counters since the connector was created.
 type Totals struct {
-	Connections uint64 // of readers, from before their Hello on
-	Refused     uint64 // readers turned away because there were too many
-	Malformed   uint64 // readers closed because they broke the protocol, tokens apart
-	Streams     uint64 // upstream watches started, resumed ones included
-	Lists       uint64 // of them, or within them, those that listed
-	Failures    uint64 // upstream watches that ended on their own
-	Expired     uint64 // of them, those that ended with 410
-	Events      uint64 // objects listed and changes applied
-	Faults      uint64 // of them, those that could not be served
+	Connections uint64 // of readers, including those without a Hello
+	Refused     uint64 // readers refused because there were too many
+	Malformed   uint64 // readers disconnected for protocol violations, except for refused tokens
+	Streams     uint64 // upstream watches started, including resumed ones
+	Lists       uint64 // lists by upstream watches
+	Failures    uint64 // upstream watches that failed
+	Expired     uint64 // failures with 410
+	Events      uint64 // listed objects and applied changes
+	Faults      uint64 // events that could not be served
 	BytesIn     uint64 // of raw values from the source
 	Messages    uint64 // sent to readers
 	BytesOut    uint64 // of those messages
 }
 
-// ResourceStats is one upstream watch.
+// ResourceStats describes one upstream watch.
 type ResourceStats struct {
 	Resource        api.Resource
 	Readers         int // connections with a subscription
 	Ready           bool
 	Objects         int
 	ResourceVersion api.ResourceVersion
-	Bytes           int           // of memory for objects and history
-	Behind          time.Duration // since the source was last heard of
-	// Failures is how often in a row the source failed, and Err why it last
-	// did. Both are zero while it delivers.
+	Bytes           int           // memory for objects and history
+	Behind          time.Duration // time since the source last sent something
+	// Failures is the number of consecutive failures of the source, and Err the last
+	// one. Both are zero while it delivers.
 	Failures int
 	Err      error
 }
 
-// staleAfter is longer than a source may take to report progress (source.Sink).
+// staleAfter exceeds the maximum interval of progress reports (source.Sink).
 const staleAfter = 15 * time.Second
 
-// Stale returns for how long a cached collection may have missed changes, and why.
-// The reason is empty while the collection is current.
+// Stale returns how long a cached collection may have missed changes, and why. The
+// reason is empty while the collection is current.
 func (s ResourceStats) Stale() (since time.Duration, reason string) {
 	switch {
 	case s.Err != nil:
@@ -65,7 +65,7 @@ func (s ResourceStats) Stale() (since time.Duration, reason string) {
 	return 0, ""
 }
 
-// Stats takes a snapshot.
+// Stats returns the current statistics.
 func (c *Connector) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,10 +89,10 @@ func (c *Connector) Stats() Stats {
 	return s
 }
 
-// Sent counts what one reader was sent.
+// Sent counts the output to one reader.
 type Sent struct{ Messages, Bytes uint64 }
 
-// ReaderStats is one connection.
+// ReaderStats describes one connection.
 type ReaderStats struct {
 	User          string // empty before its Hello
 	Since         time.Time
@@ -100,7 +100,7 @@ type ReaderStats struct {
 	Subscriptions []session.State
 }
 
-// Readers are the connections there are, the oldest first.
+// Readers returns the open connections, oldest first.
 func (c *Connector) Readers() []ReaderStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()

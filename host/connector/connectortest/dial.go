@@ -21,13 +21,13 @@ func Dial(ctx context.Context, url string) (Conn, error) {
 	return Over(conn), nil
 }
 
-// Over is a connection over a WebSocket that is open.
+// Over returns a connection that uses an open WebSocket.
 func Over(conn *websocket.Conn) Conn {
 	conn.SetReadLimit(wire.MaxMessage)
 	return socket{conn}
 }
 
-// Read implements Conn. The error of a closed connection is both io.EOF and a
+// Read implements Conn. The error of a closed connection matches both io.EOF and
 // websocket.CloseError.
 func (s socket) Read(ctx context.Context) ([]byte, error) {
 	kind, message, err := s.Conn.Read(ctx)
@@ -46,5 +46,5 @@ func (s socket) Write(ctx context.Context, message []byte) error {
 
 func (s socket) Close(error) error { return s.Conn.Close(websocket.StatusNormalClosure, "") }
 
-// Socket is the WebSocket of a connection that Dial or Over made.
+// Socket returns the WebSocket of a connection that Dial or Over returned.
 func Socket(c Conn) *websocket.Conn { return c.(socket).Conn }

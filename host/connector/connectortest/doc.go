@@ -1,7 +1,6 @@
-// Package connectortest is a reader for tests: it speaks the wire protocol
-// frame by frame, keeps the state it was told, and refuses anything that breaks
-// the guarantees of a watch.
+// Package connectortest is a reader for tests. It implements the wire protocol,
+// records the received state, and rejects violations of the guarantees of a watch.
 //
-// [Pipe] connects it to a connector in memory, without goroutines or buffers,
-// so that it runs under testing/synctest; [Dial] connects it to a server.
+// [Pipe] connects it to a connector in memory, without goroutines or buffers, so
+// that it works with testing/synctest. [Dial] connects it to a server.
 package connectortest

@@ -16,8 +16,8 @@ type End struct {
 	reason  *error
 }
 
-// Pipe makes a connection in memory. It has no buffer: a Write returns when the
-// other end has read the message.
+// Pipe returns the ends of a connection in memory. It has no buffer. Write returns
+// when the other end has read the message.
 func Pipe() (connector, reader *End) {
 	up, down := make(chan []byte), make(chan []byte)
 	connector = &End{in: up, out: down, closed: make(chan struct{}), once: new(sync.Once), mu: new(sync.Mutex), reason: new(error)}
@@ -38,7 +38,7 @@ func (e *End) Read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// Write hands a copy of the message over.
+// Write passes a copy of the message to the other end.
 func (e *End) Write(ctx context.Context, message []byte) error {
 	select {
 	case <-e.closed:
@@ -55,7 +55,7 @@ func (e *End) Write(ctx context.Context, message []byte) error {
 	}
 }
 
-// Close ends the pipe for both ends.
+// Close closes both ends.
 func (e *End) Close(reason error) error {
 	e.once.Do(func() {
 		e.mu.Lock()
@@ -66,7 +66,7 @@ func (e *End) Close(reason error) error {
 	return nil
 }
 
-// Reason is what the first Close was called with.
+// Reason returns the argument of the first Close.
 func (e *End) Reason() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Recorder keeps the messages that a connection delivers.
+// Recorder records the messages of a connection.
 type Recorder struct {
 	Conn
 	Messages [][]byte
@@ -25,19 +25,20 @@ func (r *Recorder) Read(ctx context.Context) ([]byte, error) {
 	return message, err
 }
 
-// Probe is a reader with a right to one namespace that subscribes to everything it
-// can think of, and sends what is malformed. Whatever it receives must contain no
-// sentinel of another namespace.
+// Probe is a reader with a right to one namespace. It sends all kinds of
+// subscriptions and malformed messages. No response may contain a sentinel of
+// another namespace.
 type Probe struct {
 	*testing.T
 	Dial          func() Conn
 	Token         string // of the Hello
 	Resource      string // as in v1/configmaps
 	Mine, Foreign string // the namespace that the reader may read, and another one
-	// Known is the name of an object in both, and has no sentinel.
+	// Known is the name of an object in both namespaces, without a sentinel.
 	Known   string
 	Planted *sentinel.Set
-	// MayRead reports whether a sentinel is of an object that the reader may read.
+	// MayRead reports whether a sentinel belongs to an object that the reader may
+	// read.
 	MayRead func(name string) bool
 }
 
@@ -65,8 +66,8 @@ func (p *Probe) Run() {
 	}
 }
 
-// subscriptions are without selectors where they are within the rights of the
-// reader, so that the total is that of the objects received.
+// subscriptions returns the subscriptions to try. Those within the reader's rights
+// have no selectors, so that the total equals the number of received objects.
 func (p *Probe) subscriptions() []wire.Subscribe {
 	all := []wire.Subscribe{{Namespace: p.Mine}, {Namespace: p.Mine, MetadataOnly: true}, {Resource: "v1/unicorns"}, {Resource: "nonsense"}}
 	for _, namespace := range []string{p.Foreign, "", "none", "\x00", p.Mine + "/"} {
@@ -81,8 +82,8 @@ func (p *Probe) subscriptions() []wire.Subscribe {
 	return all
 }
 
-// subscribe opens a subscription on a connection of its own, again while it is to
-// come again, and checks every byte.
+// subscribe opens a subscription on a separate connection, retries as requested, and
+// checks every received byte.
 func (p *Probe) subscribe(f wire.Subscribe) *Subscription {
 	conn := &Recorder{Conn: p.Dial()}
 	defer conn.Close(nil)
@@ -104,7 +105,7 @@ func (p *Probe) subscribe(f wire.Subscribe) *Subscription {
 	}
 }
 
-// malformed are messages that end the connection.
+// malformed returns messages that end the connection.
 func (p *Probe) malformed() [][]byte {
 	hello := (&wire.Hello{Version: wire.Version, Token: p.Token}).Append(nil)
 	subscribe := (&wire.Subscribe{Subscription: 1, Resource: p.Resource, Namespace: p.Foreign, Credit: Endless}).Append(nil)
@@ -115,7 +116,7 @@ func (p *Probe) malformed() [][]byte {
 	}
 }
 
-// send sends a message alone and reads until the connection ends.
+// send sends one message and reads until the connection ends.
 func (p *Probe) send(message []byte) {
 	conn := &Recorder{Conn: p.Dial()}
 	defer conn.Close(nil)

@@ -11,30 +11,30 @@ import (
 	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
-// Conn is a connection to a connector, seen from the reader.
+// Conn is a reader's connection to a connector.
 type Conn interface {
 	Read(ctx context.Context) ([]byte, error)
 	Write(ctx context.Context, message []byte) error
 	Close(reason error) error
 }
 
-// Endless is a credit that never runs out.
+// Endless is a credit that is never used up.
 const Endless = 1 << 40
 
-// Reader is a reader's side of one connection. For one goroutine at a time.
+// Reader is the reader's side of one connection. It is not safe for concurrent use.
 type Reader struct {
 	Conn          Conn
 	Welcome       wire.Welcome
-	Status        *api.Status // of the connection, when the connector ended it
+	Status        *api.Status // why the connector ended the connection
 	Messages      int         // received
 	Bytes         int         // of them
-	Fragments     int         // of them, those that were pieces of a longer one
+	Fragments     int         // messages that were fragments of a longer one
 	subscriptions map[uint32]*Subscription
 	dictionaries  map[uint32][]byte
 	assembly      wire.Assembly
 }
 
-// Subscription is the state of one subscription as the reader knows it.
+// Subscription is the state of a subscription at the reader.
 type Subscription struct {
 	ID              uint32
 	Schema          *api.Schema
@@ -43,42 +43,41 @@ type Subscription struct {
 	BasesSince      api.ResourceVersion
 	Objects         map[api.Key]Object
 	ResourceVersion api.ResourceVersion // safe to resume from
-	Synced          bool                // a snapshot has ended, or the subscription resumed
-	Total           uint64              // objects that the last snapshot announced
-	Snapshots       int                 // that have ended
+	Synced          bool                // whether a snapshot is complete, or the subscription resumed
+	Total           uint64              // number of objects that the last snapshot announced
+	Snapshots       int                 // complete ones
 	Parts           int                 // of snapshots
-	Events          int                 // changes, without snapshots
+	Events          int                 // changes outside of snapshots
 	Frames          int                 // Events frames
 	Progress        int                 // Progress frames
 	Faults          map[api.Key]*api.Status
-	Excuse          *api.Status // why nothing came, when last told
+	Excuse          *api.Status // the last reported reason for missing events
 	Status          *api.Status // why it ended
 
 	dictionary []byte
 	labels     map[uint32]api.Labels
-	staged     map[api.Key]Object // while a snapshot is under way
+	staged     map[api.Key]Object // the incomplete snapshot
 	stagedRV   api.ResourceVersion
 }
 
-// Object is one object as the reader holds it.
+// Object is an object at the reader.
 type Object struct {
 	ResourceVersion api.ResourceVersion
 	Flags           api.Flags
 	Labels          api.Labels
 	Envelope        wire.Envelope
 	JSON            string // the decoded body, empty for metadata only
-	// Base is the version whose body it was told as the difference from, zero
-	// when it was told whole.
+	// Base is the version that the body was sent as a delta against, or zero.
 	Base api.ResourceVersion
-	base string // that body
+	base string // the body of Base
 }
 
-// NewReader says nothing yet.
+// NewReader returns a reader that has not sent anything.
 func NewReader(conn Conn) *Reader {
 	return &Reader{Conn: conn, subscriptions: map[uint32]*Subscription{}, dictionaries: map[uint32][]byte{}}
 }
 
-// Frame is what can be sent.
+// Frame is a frame that can be sent.
 type Frame interface{ Append([]byte) []byte }
 
 // Send sends frames as one message.
@@ -90,7 +89,7 @@ func (r *Reader) Send(ctx context.Context, frames ...Frame) error {
 	return r.Conn.Write(ctx, message)
 }
 
-// Hello greets the connector and waits for its welcome.
+// Hello sends a Hello and waits for the Welcome.
 func (r *Reader) Hello(ctx context.Context, token string) error {
 	err := r.Send(ctx, &wire.Hello{Version: wire.Version, Token: token, Client: "connectortest"})
 	if err != nil {
@@ -99,8 +98,8 @@ func (r *Reader) Hello(ctx context.Context, token string) error {
 	return r.Until(ctx, func() bool { return r.Welcome.Version != 0 || r.Status != nil })
 }
 
-// Subscribe sends the frame. The subscription that had its number before, on
-// this or another connection, is forgotten; use Resume to carry one on.
+// Subscribe sends the frame. It replaces an earlier subscription with the same
+// number; use Resume to continue one.
 func (r *Reader) Subscribe(ctx context.Context, f wire.Subscribe) (*Subscription, error) {
 	s := &Subscription{ID: f.Subscription, Objects: map[api.Key]Object{}}
 	return s, r.Resume(ctx, s, f)
@@ -121,7 +120,8 @@ func (r *Reader) Resume(ctx context.Context, s *Subscription, f wire.Subscribe) 
 	return r.Send(ctx, &f)
 }
 
-// Until receives messages until done says so. It looks before it reads.
+// Until receives messages until done returns true. It calls done before the first
+// read.
 func (r *Reader) Until(ctx context.Context, done func() bool) error {
 	for !done() {
 		if err := r.Receive(ctx); err != nil {
@@ -131,17 +131,17 @@ func (r *Reader) Until(ctx context.Context, done func() bool) error {
 	return nil
 }
 
-// UntilSynced receives until the subscription has a complete state, or ended.
+// UntilSynced receives until the subscription has a complete state or has ended.
 func (r *Reader) UntilSynced(ctx context.Context, s *Subscription) error {
 	return r.Until(ctx, func() bool { return s.Synced || s.Status != nil })
 }
 
-// UntilEnd receives until the connection ends, and returns why it did.
+// UntilEnd receives until the connection ends, and returns the reason.
 func (r *Reader) UntilEnd(ctx context.Context) error {
 	return r.Until(ctx, func() bool { return false })
 }
 
-// Receive takes one message in.
+// Receive reads and applies one message.
 func (r *Reader) Receive(ctx context.Context) error {
 	message, err := r.Conn.Read(ctx)
 	if err != nil {
@@ -171,10 +171,10 @@ func (r *Reader) Receive(ctx context.Context) error {
 	return nil
 }
 
-// Keys are the keys the subscription holds, sorted.
+// Keys returns the keys of the objects, sorted.
 func (s *Subscription) Keys() []api.Key { return slices.Sorted(maps.Keys(s.Objects)) }
 
-// object makes an object of a change, given the version held of it.
+// object returns the object of a change, given the previous version.
 func (s *Subscription) object(c *wire.Change, held *Object) (Object, error) {
 	labels, ok := s.labels[c.LabelSet]
 	if !ok {
@@ -210,7 +210,7 @@ func (s *Subscription) object(c *wire.Change, held *Object) (Object, error) {
 	return o, nil
 }
 
-// base is what the body of a change is the difference from.
+// base returns the body that a change is a delta against.
 func (s *Subscription) base(c *wire.Change, held *Object) (string, error) {
 	switch rv := c.Base.ResourceVersion; {
 	case rv == 0:

@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// take applies one frame and checks that it fits what came before.
+// take applies one frame and checks that it is consistent with the state.
 func (r *Reader) take(t wire.Type, payload []byte) error {
 	switch t {
 	case wire.TypeWelcome:
@@ -53,13 +53,13 @@ func (r *Reader) take(t wire.Type, payload []byte) error {
 	return wire.Unknown(t)
 }
 
-// takeFor parses a frame of a subscription and hands it to the subscription.
-// Frames of one that has ended were under way and are passed over.
+// takeFor parses a frame of a subscription and applies it. It skips frames that were
+// sent before the subscription ended.
 func takeFor[F interface{ Parse([]byte) error }](r *Reader, payload []byte, f F, take func(*Subscription, F) error) error {
 	if err := f.Parse(payload); err != nil {
 		return err
 	}
-	id, _ := binary.Uvarint(payload) // all of them begin with it
+	id, _ := binary.Uvarint(payload) // all of these frames begin with it
 	s := r.subscriptions[uint32(id)]
 	if s == nil || s.Status != nil {
 		return nil
@@ -172,9 +172,9 @@ func takeSourceError(s *Subscription, f *wire.SourceError) error {
 	return nil
 }
 
-// takeEvents checks that the events are new, in order, and mean something for
-// the state: ADDED what was not there, MODIFIED and DELETED what was. During a
-// snapshot, whose parts may be newer, they replay and only need to be in order.
+// takeEvents checks that the events are new, in order, and consistent with the
+// state: ADDED for a new object, MODIFIED and DELETED for an existing one. During a
+// snapshot, parts may be newer than events, so events only need to be in order.
 func takeEvents(s *Subscription, f *wire.Events) error {
 	s.Frames++
 	target, last := s.Objects, s.ResourceVersion

@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// TryEnd is an End as a connector.TryConn: there is room for a message while the
-// other end is waiting for one.
+// TryEnd is an End that implements connector.TryConn. It has room for a message
+// while the other end is waiting for one.
 type TryEnd struct {
 	*End
-	rest []byte // offered, and not yet taken
+	rest []byte // offered and not written yet
 }
 
-// Claim reports whether nothing is left to be written.
+// Claim reports whether nothing is left to write.
 func (e *TryEnd) Claim() bool { return e.rest == nil }
 
-// Offer hands a copy of a message over if the other end is waiting for it, and keeps
-// one if not.
+// Offer passes a copy of a message to the other end if that is waiting, and stores
+// one otherwise.
 func (e *TryEnd) Offer(message []byte) (sent bool) {
 	if len(message) == 0 {
 		return true
@@ -31,7 +31,7 @@ func (e *TryEnd) Offer(message []byte) (sent bool) {
 	}
 }
 
-// Flush hands over what was kept.
+// Flush writes the stored message.
 func (e *TryEnd) Flush(ctx context.Context) error {
 	if e.rest == nil {
 		return nil
@@ -41,7 +41,7 @@ func (e *TryEnd) Flush(ctx context.Context) error {
 	return err
 }
 
-// Write hands over what was kept, and then a copy of the message.
+// Write writes the stored message, and then a copy of the given one.
 func (e *TryEnd) Write(ctx context.Context, message []byte) error {
 	if err := e.Flush(ctx); err != nil {
 		return err

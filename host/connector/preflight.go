@@ -13,14 +13,15 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// lookups are what others had to be asked before a message can be taken in
-// under the lock: asking may need the network.
-type lookups struct {
-	prompts  bool // the message asks for progress
-	greeting bool // the message has a Hello
+// preflight contains the results that a message needs from the source and the
+// policy. They are requested before the message is processed under the lock, because
+// requests may use the network.
+type preflight struct {
+	prompts  bool // whether the message requests progress
+	greeting bool // whether the message has a Hello
 	token    string
 	user     *access.User
-	refused  *api.Status // of the token
+	refused  *api.Status // why the token was refused
 
 	schemas map[api.Resource]schema
 	rights  map[access.Request]right
@@ -32,16 +33,16 @@ type right struct {
 	reviewAt time.Time
 }
 
-// schema is what the source says of a resource.
+// schema is the source's description of a resource.
 type schema struct {
 	schema *api.Schema
 	status *api.Status
 }
 
-// lookUp asks about everything that a message asks for. What is wrong with the
-// message is for the session to say.
-func (r *reader) lookUp(ctx context.Context, message *session.Message) *lookups {
-	found := &lookups{schemas: map[api.Resource]schema{}, rights: map[access.Request]right{}}
+// preflight sends all requests that a message needs. The session reports errors in the
+// message itself.
+func (r *reader) preflight(ctx context.Context, message *session.Message) *preflight {
+	found := &preflight{schemas: map[api.Resource]schema{}, rights: map[access.Request]right{}}
 	user := r.currentUser()
 	for _, frame := range message.Frames {
 		switch f := frame.(type) {
@@ -52,14 +53,14 @@ func (r *reader) lookUp(ctx context.Context, message *session.Message) *lookups 
 			found.prompts = true
 		case *session.Request:
 			if user != nil && f.Refused == nil {
-				r.inquire(ctx, user, f, found)
+				r.authorize(ctx, user, f, found)
 			}
 		}
 	}
 	return found
 }
 
-func (r *reader) identify(ctx context.Context, hello *wire.Hello, found *lookups) {
+func (r *reader) identify(ctx context.Context, hello *wire.Hello, found *preflight) {
 	if found.greeting {
 		return
 	}
@@ -70,9 +71,9 @@ func (r *reader) identify(ctx context.Context, hello *wire.Hello, found *lookups
 	found.user, found.refused = r.connector.access.Authenticate(ctx, found.token)
 }
 
-// inquire asks for the right first: who may not read a resource is not told
-// whether it exists.
-func (r *reader) inquire(ctx context.Context, user *access.User, asked *session.Request, found *lookups) {
+// authorize decides before it looks up the resource, so that a reader without the
+// right does not learn whether the resource exists.
+func (r *reader) authorize(ctx context.Context, user *access.User, asked *session.Request, found *preflight) {
 	request := accessRequest(asked)
 	if _, known := found.rights[request]; known {
 		return
@@ -87,7 +88,7 @@ func (r *reader) inquire(ctx context.Context, user *access.User, asked *session.
 	}
 }
 
-// accessRequest is what a reader needs the right to for a subscription.
+// accessRequest returns the access request of a subscription.
 func accessRequest(asked *session.Request) access.Request {
 	return access.NewRequest(asked.Resource, strings.Clone(asked.Frame.Namespace), asked.Selection.Fields)
 }

@@ -1,0 +1,89 @@
+package connector
+
+import "runtime"
+
+// The send pool writes to the readers that a change wakes. Its goroutines write to
+// one reader after another, as long as no write blocks. That avoids waking a
+// goroutine per reader, and the data that one reader needs stays in the processor's
+// cache for the next.
+
+// sendBatch is the number of readers that a worker of the pool takes at a time, and
+// the queue length that justifies another worker.
+const sendBatch = 32
+
+// sendPool has as many goroutines as were ever needed, up to one per processor.
+// Guarded by connector.mu.
+type sendPool struct {
+	queue   []*reader     // woken readers that wait for a worker, each at most once
+	more    chan struct{} // wakes an idle worker; has room for all
+	most    int
+	all     int
+	working int
+}
+
+func newSendPool() sendPool {
+	most := runtime.GOMAXPROCS(0)
+	return sendPool{more: make(chan struct{}, most), most: most}
+}
+
+// notify queues woken readers for the send pool. It returns those whose write may
+// block, which the caller wakes. The caller holds the lock and runs in a goroutine
+// that is counted in c.running.
+func (c *Connector) notify(woken []*reader) (others []*reader) {
+	others = woken[:0]
+	for _, r := range woken {
+		if r.sender.try != nil {
+			c.sendPool.queue = append(c.sendPool.queue, r)
+			continue
+		}
+		r.woken = false
+		others = append(others, r)
+	}
+	for t := &c.sendPool; t.working < t.most && t.working*sendBatch < len(t.queue); t.working++ {
+		if t.working < t.all {
+			t.more <- struct{}{}
+			continue
+		}
+		t.all++
+		c.running.Go(c.sendWorker)
+	}
+	return others
+}
+
+// sendWorker works until the connector closes. The queued readers then receive the
+// closing status from their own goroutines.
+func (c *Connector) sendWorker() {
+	var readers [sendBatch]*reader
+	for {
+		for n := c.takeBatch(readers[:]); n > 0; n = c.takeBatch(readers[:]) {
+			for _, r := range readers[:n] {
+				r.sender.trySend()
+			}
+		}
+		clear(readers[:])
+		select {
+		case <-c.sendPool.more:
+		case <-c.stopping.Done():
+			return
+		}
+	}
+}
+
+// takeBatch moves the next readers to a slice. The worker has no more work if it is
+// empty.
+func (c *Connector) takeBatch(readers []*reader) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := &c.sendPool
+	n := copy(readers, t.queue)
+	for _, r := range readers[:n] {
+		r.woken = false
+	}
+	left := copy(t.queue, t.queue[n:])
+	clear(t.queue[left:])
+	t.queue = t.queue[:left]
+	if n == 0 {
+		t.working--
+	}
+	return n
+}
