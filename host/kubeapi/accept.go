@@ -13,7 +13,7 @@ import (
 
 const contentType = "application/json"
 
-// The conversions that a client can ask for with "as".
+// The conversions that a client can request with "as".
 const (
 	asObject       = ""
 	asTable        = "Table"
@@ -40,9 +40,9 @@ type clause struct {
 // maxClauses bounds the work on a hostile header; kubectl sends three.
 const maxClauses = 32
 
-// negotiate picks the form that the client likes best, of JSON alone and of the
-// conversions offered (rules P3, P12, P13). Clauses for another encoding, with
-// a conversion that is not offered, or that make no sense are passed over.
+// negotiate selects the client's preferred form among plain JSON and the offered
+// conversions (rules P3, P12, P13). It ignores clauses with another encoding, with a
+// conversion that is not offered, or that are malformed.
 func negotiate(header http.Header, offered ...conversion) (conversion, *api.Status) {
 	accept := strings.Join(header.Values("Accept"), ",")
 	if strings.TrimSpace(accept) == "" {
@@ -69,8 +69,8 @@ func negotiate(header http.Header, offered ...conversion) (conversion, *api.Stat
 
 func (c conversion) params() string { return ";g=" + c.group + ";v=" + c.version + ";as=" + c.as }
 
-// parseAccept returns the clauses, best first; those of equal quality keep
-// their order.
+// parseAccept returns the clauses, sorted by quality. Those of equal quality stay in
+// order.
 func parseAccept(accept string) []clause {
 	var clauses []clause
 	for text := range strings.SplitSeq(accept, ",") {

@@ -24,18 +24,17 @@ type Backend interface {
 	Get(ctx context.Context, resource api.Resource, key api.Key, resourceVersion string) (Object, error)
 	// List answers by rules C39 to C52.
 	List(ctx context.Context, resource api.Resource, options ListOptions) (*List, error)
-	// Watch starts a watch by rules C8 to C19. An error is what is to be said
-	// instead of a stream: options that make no sense, a resource that cannot
-	// be read. What turns out later, such as a version that is too old, is an
-	// error of [Watch.Next].
+	// Watch starts a watch according to rules C8 to C19. It returns an error for
+	// invalid options or an unreadable resource, which is sent instead of a stream.
+	// Later errors, such as a version that is too old, are returned by [Watch.Next].
 	Watch(ctx context.Context, resource api.Resource, options WatchOptions) (Watch, error)
 }
 
-// Weigher is a Backend that can say what a read will take before it is admitted.
+// Weigher is a Backend that can estimate the cost of a read before it is admitted.
 type Weigher interface {
-	// Weigh waits until a list with these options can be answered without waiting,
-	// and returns how many objects it will look at. It calls waiting once if it has to
-	// wait, and gives up if that fails.
+	// Weigh waits until a list with these options can be answered immediately, and
+	// returns the number of objects that it will visit. Before it waits it calls
+	// waiting once, and returns its error if that fails.
 	Weigh(ctx context.Context, resource api.Resource, options ListOptions, waiting func() error) (objects int, err error)
 }
 
@@ -80,7 +79,7 @@ type Object interface {
 	JSON() []byte
 }
 
-// ListOptions are those of a Kubernetes list.
+// ListOptions are the options of a Kubernetes list.
 type ListOptions struct {
 	// Client names the user or address that pays for the evaluation of selectors.
 	Client          string
@@ -97,14 +96,14 @@ type List struct {
 	ResourceVersion api.ResourceVersion
 	Continue        string // empty at the end
 	Remaining       uint64 // after this page; zero when not known
-	// Warnings name what is missing from the list and why.
+	// Warnings describe objects that are missing from the list.
 	Warnings []string
 	// Items may be ranged over once. An object is good until the next one. An
 	// error ends the range: the list is then incomplete.
 	Items iter.Seq2[Object, error]
 }
 
-// WatchOptions are those of a Kubernetes watch.
+// WatchOptions are the options of a Kubernetes watch.
 type WatchOptions struct {
 	// Client names the user or address that pays for the evaluation of selectors.
 	Client            string
@@ -121,12 +120,12 @@ type WatchOptions struct {
 
 // Watch is a running watch. One goroutine uses it.
 type Watch interface {
-	// Next waits for events and returns those that are there, in order: a
-	// bounded number, at least one. They are good until the next call. An error
-	// is why the watch ended: io.EOF if that was in order, such as when its
-	// time was over, and otherwise one that the client gets as an ERROR event.
+	// Next waits for events and returns the available ones in order: at least one,
+	// and a bounded number. They are valid until the next call. An error reports why
+	// the watch ended: io.EOF for a normal end, such as a timeout, and otherwise an
+	// error that the client receives as an ERROR event.
 	Next(ctx context.Context) ([]Event, error)
-	// Close ends the watch and drops what was not taken. Called once.
+	// Close ends the watch and drops queued events. It is called once.
 	Close()
 }
 

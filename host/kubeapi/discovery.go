@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/apiversion"
 )
 
-// The documents of discovery, as far as they say anything here.
+// The documents of discovery, limited to the members that are used here.
 type (
 	apiVersions struct {
 		Kind     string          `json:"kind"`
@@ -95,7 +95,7 @@ var verbs = []string{"get", "list", "watch"}
 
 var aggregated = conversion{asDiscovery, discoveryGroup, "v2"}
 
-// discover answers whatever tells what is served.
+// discover answers discovery requests.
 func (h *Handler) discover(w http.ResponseWriter, r *http.Request, p place) *api.Status {
 	var offered []conversion
 	if p.kind == coreVersions || p.kind == groups {
@@ -120,7 +120,7 @@ func (h *Handler) discover(w http.ResponseWriter, r *http.Request, p place) *api
 	return reply(w, contentType, document)
 }
 
-// describe makes the document that a path asks for; nil when nothing is there.
+// describe returns the document for a path, or nil if there is none.
 func describe(all []Resource, p place, host string) any {
 	switch p.kind {
 	case coreVersions:
@@ -256,7 +256,7 @@ type versionDocument struct {
 	Platform     string `json:"platform"`
 }
 
-// reply writes a document whole.
+// reply writes a complete document.
 func reply(w http.ResponseWriter, mediaType string, document any) *api.Status {
 	text, err := json.Marshal(document)
 	if err != nil {

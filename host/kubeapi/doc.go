@@ -1,42 +1,42 @@
-// Package kubeapi serves the reading part of the Kubernetes API from any cache:
+// Package kubeapi serves the read requests of the Kubernetes API from any cache:
 // discovery, get, list and watch, as objects, metadata or tables. kubectl, client-go
 // informers and dashboards use it like a kube-apiserver.
 //
-// # The way of a request
+// # The path of a request
 //
 // [Handler.ServeHTTP] checks the token. route.go parses the path, accept.go the
 // requested representation, params.go the options. [Backend.Resources] answers
-// discovery. Everything else becomes one call of the [Backend] with the options of
-// Kubernetes; the backend implements rules C8 to C12 and C38 to C52. form.go and
-// table.go write the answer. Bodies are passed on as they are: nothing here decodes an
-// object.
+// discovery. Every other request becomes one call of the [Backend] with the options
+// of Kubernetes; the backend implements rules C8 to C12 and C38 to C52. form.go and
+// table.go write the response. Bodies are passed on unmodified. This package decodes
+// no objects.
 //
 // # Watches
 //
 // The headers of a watch are sent before the first event (rule P1). A failure after
 // that is an ERROR event, which ends the stream (rule P6). A failure before it is a
-// Status with its HTTP code (rule P7). A watch ends without an event when its time is
-// over, when its consumer is too slow, and when the server stops (rule P10): the
-// client resumes from its last resource version. A watch of a history that the backend
-// has lost ends with 410.
+// Status with its HTTP code (rule P7). A watch ends without an event after its
+// timeout, when its consumer is too slow, and when the server stops (rule P10). The
+// client then resumes from its last resource version. If the backend has lost the
+// history, the watch ends with 410.
 //
-// The backend bounds what waits for a slow client, and ends the watch. A client that
-// accepts nothing for the write timeout is disconnected. Watches and other requests
-// beyond [limit.MaxWatches] and [limit.MaxRequests] get 429. Clients share these
-// limits: none has more than are left for others, and a list of many objects counts
-// several times. [limit.MaxWaitingRequests] bounds requests that wait for a first list
-// or for a resource version.
+// The backend limits the events that wait for a slow client, and ends the watch at
+// the limit. A client that accepts no data for the write timeout is disconnected.
+// Watches and other requests beyond [limit.MaxWatches] and [limit.MaxRequests] get
+// 429. Clients share these limits: none has more than are left for others, and a
+// list of many objects counts several times. [limit.MaxWaitingRequests] limits
+// requests that wait for a first list or for a resource version.
 //
-// # What is different from a kube-apiserver
+// # Differences from kube-apiserver
 //
-//   - Writes and all other methods but GET are 405.
+//   - All methods except GET, including writes, return 405.
 //   - Only JSON is served. A client that accepts only protobuf or CBOR gets 406.
-//   - There are no subresources and no /openapi: 404.
-//   - A read without a resource version is as new as the cache, not as the
+//   - Subresources and /openapi do not exist: 404.
+//   - A read without a resource version returns the state of the cache, not of the
 //     storage behind it (rule C12).
-//   - A watch on the path of an object is one (rule P1); kube-apiserver ignores the
+//   - A watch on the path of an object is supported (rule P1); kube-apiserver ignores the
 //     parameter there.
-//   - A get with a version that is no number is 400, not 500 (rule C8).
+//   - A get with a malformed resource version returns 400, not 500 (rule C8).
 //   - Items of a list have their kind, whatever the resource.
 //   - A negative limit or timeoutSeconds is 400 instead of being ignored.
 //   - The deprecated watch paths (/api/v1/watch/...) and watches over WebSocket

@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/core/envelope"
 )
 
-// form is how the objects of one answer are written: whole, as metadata, or as
-// rows of a table.
+// form is the representation of the objects in a response: complete, as metadata, or
+// as rows of a table.
 type form struct {
 	schema  *api.Schema
 	as      string
@@ -20,7 +20,7 @@ type form struct {
 
 const metaVersion = metaGroup + "/v1"
 
-// appendSingle appends one object, in a document of its own.
+// appendSingle appends one object as a separate document.
 func (f *form) appendSingle(dst []byte, o Object) []byte {
 	switch f.as {
 	case asTable:
@@ -33,8 +33,8 @@ func (f *form) appendSingle(dst []byte, o Object) []byte {
 	return f.appendWhole(dst, o.JSON())
 }
 
-// appendWhole appends an object with its apiVersion and kind: a client that is
-// told neither by a list around the object could not decode it.
+// appendWhole appends an object with its apiVersion and kind. Without a list around
+// the object, clients need them for decoding.
 func (f *form) appendWhole(dst, object []byte) []byte {
 	hasKind, hasVersion := envelope.Member(object, "kind") != nil, envelope.Member(object, "apiVersion") != nil
 	body := object
@@ -113,10 +113,9 @@ func (f *form) appendEvent(dst []byte, e *Event) []byte {
 	return append(dst, "}\n"...)
 }
 
-// appendBookmark appends an object of the requested kind with nothing but a
-// version (rule P8). Of a table without objects, the row of the bookmark that
-// ends the initial events has its metadata all the same: it carries the mark
-// (rule P12).
+// appendBookmark appends an object of the requested kind that contains only a
+// version (rule P8). In a table without objects, the bookmark that ends the initial
+// events still has a row with metadata, which contains the mark (rule P12).
 func (f *form) appendBookmark(dst []byte, e *Event) []byte {
 	include := f.include
 	if e.InitialEventsEnd && include == includeNone {
@@ -127,7 +126,7 @@ func (f *form) appendBookmark(dst []byte, e *Event) []byte {
 	return dst
 }
 
-// bookmark is an object that is empty but for its version.
+// bookmark is an object that contains only its version.
 type bookmark struct {
 	schema *api.Schema
 	event  *Event
@@ -157,7 +156,7 @@ func versionOf(object []byte) string {
 func appendJSON(dst []byte, v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // called with strings and numbers alone
+		panic(err) // impossible for strings and numbers
 	}
 	return append(dst, text...)
 }

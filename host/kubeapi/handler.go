@@ -27,8 +27,8 @@ type Config struct {
 	// comes sooner when a decision of Access expires. Zero means
 	// access.ReviewInterval.
 	ReviewInterval time.Duration
-	// Limits holds the resource limits of the server and counts when they act. Nil
-	// means the defaults, uncounted.
+	// Limits contains the resource limits of the server, and counts refusals. Nil
+	// means the defaults, without counters.
 	Limits *limit.Set
 	// Ready returns why requests cannot be served, for /readyz. Nil means that they
 	// always can.
@@ -48,9 +48,9 @@ type Handler struct {
 	counts   counts
 	open     openWatches
 
-	// Requests take seats while they wait for Access, wait for objects, and are
-	// answered. Each kind has seats of its own: neither strangers nor those who wait
-	// take the seats of clients that can be served.
+	// Requests occupy seats while they wait for Access, wait for objects, and are
+	// answered. Each state has separate seats, so that unauthenticated or waiting
+	// requests do not take the seats of others.
 	deciding, waiting, requests, watches *seats
 }
 
@@ -104,7 +104,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // the answer.
 const codeClientGone = 499
 
-// request is what is known of a request so far.
+// request is the state of a request.
 type request struct {
 	place
 	params
@@ -116,7 +116,7 @@ type request struct {
 	reviewAt time.Time
 }
 
-// about names what a failure is about.
+// about returns the status details of a failure.
 func (r *request) about(s *api.Status) statusDetails {
 	if r.schema == nil || s.Code != http.StatusNotFound && s.Code != http.StatusForbidden {
 		return statusDetails{}
@@ -124,7 +124,7 @@ func (r *request) about(s *api.Status) statusDetails {
 	return statusDetails{Name: r.name, Group: r.resource.Group, Kind: r.resource.Name}
 }
 
-// serve answers, or says with what to fail. Once something was written it
+// serve answers a request, or returns the status to send. After the first byte it
 // returns nil.
 func (h *Handler) serve(w *output, r *http.Request, req *request) *api.Status {
 	if req.kind == health {
@@ -256,7 +256,7 @@ func (h *Handler) admit(r *http.Request, req *request) (refused *api.Status) {
 	return nil
 }
 
-// asks is what the request needs the right to.
+// asks returns the access request for authorization.
 func (r *request) asks() access.Request {
 	asked := access.NewRequest(r.resource, r.namespace, r.selection.Fields)
 	asked.Verb = r.verb

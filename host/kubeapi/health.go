@@ -12,9 +12,9 @@ import (
 // readyTimeout is how long the source may take to answer.
 const readyTimeout = 3 * time.Second
 
-// health answers /livez, /readyz and /healthz as kube-apiserver does, and likewise
-// everybody: why a check failed is for whoever runs it. Only /readyz checks the source,
-// because without it a restart would not help.
+// health answers /livez, /readyz and /healthz for every client, as kube-apiserver
+// does. Reasons for failures are only for operators. Only /readyz checks the source,
+// because a restart would not help without it.
 func (h *Handler) health(w http.ResponseWriter, r *http.Request, name string) {
 	var told strings.Builder
 	healthy := true

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// counts are what the metrics are made of.
+// counts are the counters behind the metrics.
 type counts struct {
 	mu       sync.Mutex
 	answered map[answer]uint64

@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// output records the status code for the metrics, and limits how long a client may
-// accept nothing.
+// output records the status code for the metrics, and disconnects clients that
+// accept no data for too long.
 type output struct {
 	*writedeadline.Writer
 	code int
@@ -62,8 +62,7 @@ func newBody(w http.ResponseWriter, r *http.Request) *body {
 	return &body{w: w, gzip: accept.Gzip(r.Header) && r.Method != http.MethodHead}
 }
 
-// write reports whether there is still somebody to write to. It keeps nothing
-// of b.
+// write reports whether the client is still connected. It does not retain b.
 func (b *body) write(data []byte) bool {
 	if !b.begun && b.gzip && len(b.held)+len(data) < gzipFrom {
 		b.held = append(b.held, data...)
@@ -126,10 +125,10 @@ func (s *stream) begin() {
 	s.out.Flush() // whether there is a client shows with the first event
 }
 
-// send writes whole frames and flushes them (rule P11). Compressed, they are a
-// gzip member of their own, so that a watch at rest holds no compressor (rule
-// P15). It is flushed before it is closed: a reader of many members hands out
-// what lies before the last block of one, and then waits for the next.
+// send writes complete frames and flushes them (rule P11). When compressed, each
+// call writes a separate gzip member, so that an idle watch holds no compressor
+// (rule P15). The member is flushed before it is closed, because readers deliver the
+// data before a member's last block and then wait for the next member.
 func (s *stream) send(frames []byte) error {
 	if err := s.write(frames); err != nil {
 		return err

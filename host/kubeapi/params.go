@@ -25,7 +25,7 @@ type params struct {
 	include           include
 }
 
-// include says what the rows of a table carry (rule P12).
+// include selects the objects in the rows of a table (rule P12).
 type include string
 
 const (
@@ -66,8 +66,7 @@ func parseParams(query string, limits selector.Limits) (params, *api.Status) {
 	return p, p.validate()
 }
 
-// validate refuses what the backend cannot, because it does not get to see it
-// (rules C11, C47).
+// validate refuses options that the backend does not receive (rules C11, C47).
 func (p *params) validate() *api.Status {
 	switch {
 	case p.watch && p.match == wire.MatchExact:
@@ -91,8 +90,8 @@ func (p *params) pin(name string) *api.Status {
 	return nil
 }
 
-// wantsWatchList reports whether a watch is one that ends its initial events
-// with a bookmark, be it by default (rules C10, C15).
+// wantsWatchList reports whether a watch ends its initial events with a bookmark,
+// which is the default in some cases (rules C10, C15).
 func (p *params) wantsWatchList() bool {
 	byDefault := p.sendInitialEvents == wire.Unset && p.match == wire.MatchUnset &&
 		(p.resourceVersion == "" || p.resourceVersion == "0")

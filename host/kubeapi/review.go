@@ -81,7 +81,7 @@ func (w *reviewed) nextUntilDue(ctx context.Context) (events []Event, interrupte
 	return events, interrupted, err
 }
 
-// due reports whether the watch must be reviewed before it goes on.
+// due reports whether the watch must be reviewed before it continues.
 func (w *reviewed) due() bool {
 	return !time.Now().Before(w.next) || w.withdrawn()
 }
@@ -89,8 +89,8 @@ func (w *reviewed) due() bool {
 // withdrawn reports whether the policy has withdrawn the token since the last review.
 func (w *reviewed) withdrawn() bool { return w.valid != nil && w.valid.Err() != nil }
 
-// review repeats the decisions about the watch and returns one against it. If the
-// policy comes to no decision, the watch goes on until the token expires.
+// review repeats the decisions about the watch, and returns the status of a refusal.
+// If the policy cannot decide, the watch continues until the token expires.
 func (w *reviewed) review(ctx context.Context) *api.Status {
 	if w.request.user.Expired(time.Now()) {
 		return access.TokenExpired()

@@ -6,10 +6,10 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// place is what a path names.
+// place is a parsed path.
 type place struct {
 	kind      placeKind
-	resource  api.Resource // its group and version alone for resource lists
+	resource  api.Resource // only group and version for resource lists
 	namespace string
 	name      string
 }
@@ -28,8 +28,8 @@ const (
 	object                 // one of them
 )
 
-// findPlace reads a path. Whether there is such a resource, and whether it has
-// namespaces, is for its schema to say.
+// findPlace parses a path. The schema later decides whether the resource exists and
+// is namespaced.
 func findPlace(path string) place {
 	segments := strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/")
 	for _, s := range segments {
@@ -57,7 +57,7 @@ func findPlace(path string) place {
 	return place{}
 }
 
-// findResource reads what follows group and version.
+// findResource parses the path after group and version.
 func findResource(r api.Resource, rest []string) place {
 	p := place{resource: r}
 	if len(rest) > 2 && rest[0] == "namespaces" {

@@ -19,7 +19,7 @@ type seats struct {
 
 	mu      sync.Mutex
 	taken   int
-	clients map[string]int // seats of those who have any
+	clients map[string]int // seats in use by client
 }
 
 func newSeats(limits *limit.Set, l *limit.Limit) *seats {
@@ -76,8 +76,8 @@ func seatsOf(objects int) int {
 	return max(1, min((objects+objectsPerSeat-1)/objectsPerSeat, maxSeats))
 }
 
-// clientOf names whom a request counts for: its user, or its address if users are not
-// told apart.
+// clientOf returns the client that a request counts for: its user, or its address if
+// users are not distinguished.
 func clientOf(r *http.Request, user *access.User) string {
 	if user != nil && !user.Shared {
 		return "user " + user.Name

@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// shedPercent is the part of all watches that Shed ends at once.
+// shedPercent is the percentage of all watches that Shed ends at a time.
 const shedPercent = 1
 
 // openWatches are the watches that Shed can end.

@@ -46,7 +46,7 @@ type statusCause struct {
 // AppendStatus appends a v1 Status (rules P6, P18, P20).
 func AppendStatus(dst []byte, s *api.Status) []byte { return appendStatus(dst, s, statusDetails{}) }
 
-// appendStatus is AppendStatus with the name of what the failure is about.
+// appendStatus is like AppendStatus, with the details of the failure.
 func appendStatus(dst []byte, s *api.Status, about statusDetails) []byte {
 	o := statusObject{
 		Kind: "Status", APIVersion: "v1", Metadata: statusMetadata{s.Continue}, Status: "Failure",

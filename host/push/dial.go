@@ -62,11 +62,11 @@ func isFinal(err error) bool {
 	return errors.As(err, &refused) && refused.hint() != "" || errors.Is(err, errIndivisible) || errors.Is(err, errNoFeed)
 }
 
-// client goes where the URL leads and no further: a redirect might take the token
-// to somebody else, or over the network in the clear.
+// client does not follow redirects, because they could disclose the token to another
+// server or send it unencrypted.
 var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// dial connects with a token and with what is brought.
+// dial connects with a token and with the query of a part.
 func (p *Pusher) dial(ctx context.Context, part connector.Part) (*socket.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -109,8 +109,8 @@ func (p *Pusher) header() (http.Header, error) {
 	return header, nil
 }
 
-// target is the URL with the query that says what is brought. Without a source
-// nothing is, yet.
+// target returns the URL with the query that describes the resources. Without a
+// source they are not offered yet.
 func (p *Pusher) target(source string, part connector.Part) string {
 	names := make([]string, len(part.Resources))
 	for i, r := range part.Resources {
@@ -135,7 +135,7 @@ func (p *Pusher) target(source string, part connector.Part) string {
 // refusedBy reads a refusal, which is a Kubernetes Status unless something else
 // than an edge answers.
 func refusedBy(resp *http.Response) error {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatusText)) // what there is of it
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatusText)) // a partial body is sufficient
 	refused := &RefusedError{Code: resp.StatusCode, Message: strings.TrimSpace(string(body))}
 	var status struct{ Message string }
 	if json.Unmarshal(body, &status) == nil && status.Message != "" {

@@ -31,10 +31,11 @@ type feed struct {
 	begun     bool                    // one was
 }
 
-// errNoFeed: what is there speaks our protocol, and not as an edge that is fed.
+// errNoFeed reports that the other side implements the protocol for readers, not for
+// feeds.
 var errNoFeed = errors.New("the other side takes us for a reader: give the URL of an edge's feed, such as wss://edge.example.com/feed")
 
-// serve does what the edge says until the connection or ctx ends.
+// serve executes the commands of the edge until the connection or ctx ends.
 func (f *feed) serve(ctx context.Context, ping time.Duration) error {
 	ws := f.conn.WebSocket()
 	defer ws.CloseNow()
@@ -68,7 +69,7 @@ func closedBy(err error) error {
 	return err
 }
 
-// obey does what a text message says.
+// obey executes the command in a text message.
 func (f *feed) obey(ctx context.Context, text string) error {
 	number, found := strings.CutPrefix(text, "begin ")
 	if _, err := strconv.ParseUint(number, 10, 64); !found || err != nil {
@@ -102,8 +103,7 @@ func (f *feed) say(text string) error {
 	return f.conn.WriteText(ctx, text)
 }
 
-// end ends the session, if there is one, and waits until nothing more of it is
-// sent.
+// end ends the session, if there is one, and waits until it sends no more messages.
 func (f *feed) end() {
 	if s := f.session.Swap(nil); s != nil {
 		s.stop()
@@ -111,7 +111,7 @@ func (f *feed) end() {
 	}
 }
 
-// leave closes the connection once the session has said goodbye.
+// leave closes the connection after the session has sent its closing status.
 func (f *feed) leave() {
 	if s := f.session.Load(); s != nil {
 		<-s.over
@@ -125,15 +125,15 @@ type session struct {
 	conn *socket.Conn
 	in   chan []byte
 	quit chan struct{} // closed when the edge wants no more of it
-	over chan struct{} // closed when nothing more of it is sent
+	over chan struct{} // closed when the session sends no more messages
 }
 
 func newSession(conn *socket.Conn) *session {
 	return &session{conn: conn, in: make(chan []byte), quit: make(chan struct{}), over: make(chan struct{})}
 }
 
-// deliver hands a message of the edge over. One that comes after the end, or
-// before the beginning, is nobody's.
+// deliver passes a message of the edge to the session. Messages before its beginning
+// or after its end are dropped.
 func (s *session) deliver(message []byte) {
 	if s == nil {
 		return

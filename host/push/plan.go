@@ -17,8 +17,8 @@ import (
 // maxPlan is how long an edge's answer about its objects may be.
 const maxPlan = 1 << 20
 
-// plan asks the edge which objects the resources lie in. One that only takes
-// WebSockets is an object by itself.
+// plan requests the division of the resources from the edge. An edge that only
+// accepts WebSockets is a single object.
 func (p *Pusher) plan(ctx context.Context) ([]connector.Part, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -50,8 +50,8 @@ func (p *Pusher) plan(ctx context.Context) ([]connector.Part, error) {
 	return nil, refusedBy(resp)
 }
 
-// parsePlan reads which objects there are. Together they must be of just what is
-// brought.
+// parsePlan parses the division. Together, the parts must contain exactly the pushed
+// resources.
 func (p *Pusher) parsePlan(body io.Reader) ([]connector.Part, error) {
 	var said struct {
 		Objects []struct {
@@ -92,7 +92,7 @@ func (p *Pusher) parsePlan(body io.Reader) ([]connector.Part, error) {
 // errIndivisible: the edge is set up in a way that cannot be.
 var errIndivisible = errors.New("it has no namespaces: take it out of the shard with namespaceShards in WATCHGLASS_CLUSTERS")
 
-// checkPlan sees to it that what is divided by namespace has namespaces.
+// checkPlan checks that resources divided by namespace are namespaced.
 func (p *Pusher) checkPlan(ctx context.Context, parts []connector.Part) error {
 	for _, part := range parts {
 		for _, resource := range part.Resources {

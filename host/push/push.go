@@ -29,25 +29,26 @@ type Config struct {
 	// URL of the edge, "wss://edge.example.com/feed". Without TLS only on
 	// loopback, because a token goes with it.
 	URL string
-	// Resources are what is brought.
+	// Resources are the resources to push.
 	Resources []api.Resource
-	// Source names the history that resource versions belong to. An edge that
-	// holds those of another refuses them. It and Token may be called by several
-	// goroutines at once: each connection asks for itself.
+	// Source returns the name of the history that resource versions belong to. An
+	// edge that holds data of another one refuses the connection. Source and Token
+	// may be called concurrently, because each connection calls them.
 	Source func(context.Context) (string, error)
-	// Token is asked for before every attempt, for tokens do not last.
+	// Token returns a token for the next attempt. It is called each time, because
+	// tokens expire.
 	Token func() (string, error)
-	// Replace makes the edge forget what it holds of another source.
+	// Replace makes the edge discard the data of another source.
 	Replace bool
-	// PingInterval is how often an idle connection is asked for a sign of life. The
-	// edge answers without waking up. Zero means the connector's limit of that name.
+	// PingInterval is the time between pings on an idle connection. The edge
+	// responds without waking up. Zero means the connector's limit of that name.
 	PingInterval time.Duration
-	// Logger gets what happens to the connection at info, what goes wrong at
-	// warn. Nil means slog.Default.
+	// Logger receives connections at level info, and failures at level warn. Nil
+	// means slog.Default.
 	Logger *slog.Logger
 }
 
-// Pusher feeds one edge: each of its objects over a connection of its own.
+// Pusher feeds one edge. Each object has a separate connection.
 type Pusher struct {
 	config Config
 	url    *url.URL
@@ -71,12 +72,12 @@ func New(config Config) (*Pusher, error) {
 	return &Pusher{config: config, url: u}, nil
 }
 
-// parseURL insists on TLS, but for this machine.
+// parseURL requires TLS, except for loopback addresses.
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	shown := redact.URL(text)
 	switch {
-	case shown != text: // whatever is wrong with it besides, which might be quoted
+	case shown != text: // other errors might quote the URL
 		return nil, fmt.Errorf("edge %s: the URL carries credentials; give the token by itself", shown)
 	case err != nil:
 		return nil, fmt.Errorf("edge %s: %w", text, err)
@@ -107,10 +108,10 @@ func loopback(host string) bool {
 	return err == nil && address.IsLoopback()
 }
 
-// Run keeps the edge fed until ctx ends, and then returns nil. It gives up when
-// the edge, or one of the objects that it names at first, refuses the very first
-// connection for good, with a [*RefusedError], when it divides at first what cannot
-// be divided, or when what is there is no edge.
+// Run feeds the edge until ctx ends, and then returns nil. It returns a
+// [*RefusedError] if the edge, or an object of the first division, permanently
+// refuses the first connection. It also fails if the first division is invalid or
+// the other side is not an edge.
 func (p *Pusher) Run(ctx context.Context) error {
 	first := true
 	var pauses backoff.Pauses
@@ -127,14 +128,15 @@ func (p *Pusher) Run(ctx context.Context) error {
 			return err
 		}
 		first = false
-		wait := pauses.Next(time.Now()) // while it is deployed, it may say now this and now that
+		wait := pauses.Next(time.Now()) // responses may alternate during a deployment
 		p.config.Logger.Info("connecting anew", "edge", p.url.Host, "in", wait.Round(time.Millisecond), "reason", errDivided)
 		backoff.Sleep(ctx, wait)
 	}
 }
 
-// feedAll feeds all objects until ctx ends, there are others, or one refuses for
-// good, the first time that it is asked, if these are the first.
+// feedAll feeds all objects until ctx ends or the division changes. If the parts are
+// the first division, it also ends when an object permanently refuses its first
+// connection.
 func (p *Pusher) feedAll(ctx context.Context, parts []connector.Part, first bool) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, part := range parts {
@@ -170,7 +172,7 @@ func (p *Pusher) insist(ctx context.Context, act func() (done bool, err error)) 
 	}
 }
 
-// describe leaves out what a person has no use for.
+// describe removes details of an error that are not useful to people.
 func describe(err error) error {
 	var refused *RefusedError
 	var op *net.OpError
@@ -183,8 +185,8 @@ func describe(err error) error {
 	return err
 }
 
-// connect feeds one object over one connection until it ends, and says why it did.
-// Before that, accepted is set if the other side is one that is fed.
+// connect feeds one object over one connection until it ends, and returns the
+// reason. Before that, it sets accepted if the other side accepts feeds.
 func (p *Pusher) connect(ctx context.Context, part connector.Part, accepted *bool) error {
 	conn, err := p.dial(ctx, part)
 	if err != nil {

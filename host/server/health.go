@@ -26,7 +26,7 @@ type readiness struct {
 	Resources []resourceReadiness `json:"resources,omitempty"`
 }
 
-// resourceReadiness is what readers of one resource get.
+// resourceReadiness is the state of one resource.
 type resourceReadiness struct {
 	Resource        string  `json:"resource"`
 	State           string  `json:"state"` // current, stale, or not cached
@@ -35,9 +35,9 @@ type resourceReadiness struct {
 	Reason          string  `json:"reason,omitempty"` // for operators
 }
 
-// ready answers /readyz: 200 while readers that connect now can be served, if need be
-// from collections that are stale. With ?verbose it says which are, and with the header
-// Accept: application/json it is JSON.
+// ready answers /readyz: 200 while new readers can be served, including from stale
+// collections. With ?verbose the response lists them, and with the header Accept:
+// application/json it is JSON.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) { s.answerReady(w, r, false) }
 
 // readyWithReasons is ready for operators: error texts name addresses of the source.
@@ -151,7 +151,7 @@ func (s *Server) mayReadMetrics(r *http.Request) *api.Status {
 	}
 	policy, token := s.access, access.BearerToken(r)
 	if token == "" {
-		policy = s.config.Access // a probe that presents nothing is no refused token
+		policy = s.config.Access // a probe without a token is not a refused one
 	}
 	user, refused := policy.Authenticate(r.Context(), token)
 	if refused == nil {

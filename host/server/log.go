@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// logged writes one line per request at debug. The WebSocket endpoint has lines
-// of its own.
+// logged writes one line per request at level debug. The WebSocket endpoint logs
+// separately.
 func (s *Server) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.config.Logger.Enabled(r.Context(), slog.LevelDebug) {

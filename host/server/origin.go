@@ -16,7 +16,7 @@ type origins struct {
 	allowed []string // patterns, lower case
 }
 
-// CheckOrigins says what is wrong with a value for [Config.AllowOrigins].
+// CheckOrigins returns an error for an invalid value of [Config.AllowOrigins].
 func CheckOrigins(patterns []string) error {
 	_, err := parseOrigins(patterns)
 	return err
@@ -39,7 +39,7 @@ func parseOrigins(patterns []string) (origins, error) {
 	return o, nil
 }
 
-// check says why a request from a page must not connect.
+// check returns why a request from a page must not connect.
 func (o *origins) check(r *http.Request) error {
 	origin := strings.ToLower(r.Header.Get("Origin"))
 	if origin == "" || o.any {

@@ -53,7 +53,7 @@ type file struct {
 	cache   string
 	etag    string
 	plain   []byte
-	gzipped func() []byte // made when first asked for; nil where that is no smaller
+	gzipped func() []byte // compressed at the first request; nil if compression does not help
 }
 
 func newPage(files fs.FS) (*page, error) {

@@ -20,7 +20,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// Limits of requests other than those of readers, which have their own.
+// Limits for HTTP requests. Readers have separate limits.
 const (
 	requestTimeout = 30 * time.Second
 	replyTimeout   = time.Minute // of health and metrics; the page has limit.WriteTimeout
@@ -170,8 +170,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // Beside returns an HTTP server for a handler that listens beside this server. Its
-// connections count with those of this server, and pages that may not connect here
-// may not connect there.
+// connections count with those of this server, and the same origins may connect.
 func (s *Server) Beside(handler http.Handler) *http.Server {
 	return s.bounded(s.logged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r, done := s.admission.Identify(r)
@@ -216,9 +215,9 @@ func (s *Server) Serve(listener net.Listener) error {
 // choose another one. Requests are served as before until Shutdown.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// Shutdown stops listening, tells the readers, and returns when every
-// connection has ended, or with ctx's error when ctx ends first. The connector
-// stays the caller's to close.
+// Shutdown stops listening, sends the closing status to readers, and returns when
+// every connection has ended, or with ctx's error if ctx ends first. It does not
+// close the connector.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true

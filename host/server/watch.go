@@ -42,7 +42,8 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	s.serve(conn, r)
 }
 
-// checkUpgrade says what is wrong with a request, for a person with curl.
+// checkUpgrade returns why a request cannot become a WebSocket, with a text for
+// people who use curl.
 func (s *Server) checkUpgrade(r *http.Request) (code int, err error) {
 	if !hasToken(r.Header, "Upgrade", "websocket") {
 		return http.StatusUpgradeRequired, errors.New("this is a WebSocket endpoint: connect with subprotocol " + wire.Subprotocol)

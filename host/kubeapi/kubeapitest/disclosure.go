@@ -17,9 +17,9 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/sentinel"
 )
 
-// Probe is a client with a right to one namespace that requests everything it can
-// think of, including what it may not read and what is malformed. Whatever it
-// receives must contain no sentinel of another namespace.
+// Probe is a client with a right to one namespace. It sends all kinds of requests,
+// including forbidden and malformed ones. No response may contain a sentinel of
+// another namespace.
 type Probe struct {
 	*testing.T
 	// Do sends a request. It must not decompress the answer.
@@ -81,8 +81,8 @@ func (p *Probe) in(namespace string) string {
 	return p.Resource[:at] + "/namespaces/" + namespace + p.Resource[at:]
 }
 
-// paths are those of requests that end by themselves. The token continues a list of
-// the client's namespace.
+// paths returns the paths of requests that end without a stop by the client. The
+// token continues a list of the client's namespace.
 func (p *Probe) paths(token string) []string {
 	paths := []string{
 		"/", "/api", "/apis", "/api/v1", "/apis/apps/v1", "/openapi/v2", "/openapi/v3", "/version", "/healthz", "/livez",
@@ -132,7 +132,7 @@ func (p *Probe) continueToken() string {
 	return list.Metadata.Continue
 }
 
-// ask sends a request, checks every byte of the answer, and returns its body.
+// ask sends a request, checks every byte of the response, and returns its body.
 func (p *Probe) ask(method, path, accept, encoding string) []byte {
 	header := http.Header{"Accept-Encoding": {encoding}, "If-None-Match": {`"x"`}}
 	if accept != "" {
@@ -142,7 +142,7 @@ func (p *Probe) ask(method, path, accept, encoding string) []byte {
 	defer response.Body.Close()
 	p.codes[response.StatusCode]++
 	body, err := io.ReadAll(response.Body)
-	if err != nil { // a watch that was cut off has delivered what it had
+	if err != nil { // an interrupted watch has delivered its events
 		require.True(p, errors.Is(err, io.ErrUnexpectedEOF), "%s %s: %v", method, path, err)
 	}
 	var raw bytes.Buffer

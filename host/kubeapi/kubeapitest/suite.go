@@ -21,7 +21,7 @@ import (
 
 var pods = api.Resource{Version: "v1", Name: "pods"}
 
-// Open makes a backend that serves what is in a source, and sees to its end.
+// Open returns a backend that serves a source. It registers the cleanup with t.
 type Open func(t *testing.T, source *memory.Source) kubeapi.Backend
 
 // Run runs the contract.
@@ -65,7 +65,7 @@ func (s *suite) put(key api.Key, app string) api.ResourceVersion {
 		key.Name(), key.Namespace(), app))
 }
 
-// told is a list's keys and versions. It waits for no version of its own.
+// told returns the keys and versions of a list. It does not wait for a version.
 func (s *suite) told(o kubeapi.ListOptions) (string, *kubeapi.List) {
 	s.Helper()
 	list, err := s.backend.List(s.ctx, pods, o)
