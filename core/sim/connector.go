@@ -326,7 +326,7 @@ func (c *connector) accept(l *link) peer {
 		return nil
 	}
 	l.woken = true
-	return session.New(session.Config{Server: "sim", ProgressMillis: progressMillis, LabelSets: 2}, backend{c, l})
+	return session.New(session.Config{Server: "sim", ProgressMillis: progressMillis, LabelSets: 2, Meter: l.allowance.limit()}, backend{c, l})
 }
 
 // backend is a connector for one session.

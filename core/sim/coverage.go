@@ -82,6 +82,8 @@ const (
 	Narrow
 	Unpacked
 	Trespassed
+	Starved
+	CaughtUp
 	situations
 )
 
@@ -158,6 +160,8 @@ var situationNames = [situations]string{
 	Narrow:             "frame of a narrow subscription",
 	Unpacked:           "body unpacked for what it discloses",
 	Trespassed:         "scope without a right refused",
+	Starved:            "session that waits for evaluations",
+	CaughtUp:           "session that waited for evaluations catches up",
 }
 
 // Coverage counts situations.

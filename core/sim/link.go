@@ -59,6 +59,9 @@ type link struct {
 	deaf     bool  // the downstream direction is lost; otherwise the upstream direction
 	growth   int   // the most bytes that one received message adds to the engine's memory
 	tap      tap
+	// allowance is for sessions of connectors.
+	allowance allowance
+	starved   bool // the session waits for evaluations
 }
 
 // answer opens the requested stream, unless the server is down.
@@ -103,10 +106,13 @@ func (l *link) pull() bool {
 	if l.wake != 0 && l.driver.world.now >= l.wake {
 		l.woken = true
 	}
-	for l.session != nil && len(l.down) < l.room {
+	for l.session != nil && len(l.down) < l.room && l.mayEvaluate() {
 		data := l.session.Next(l.driver.world.setup.Message, l.driver.world.now)
+		if data == nil && l.woken && l.allowance.spent() {
+			continue
+		}
 		if data == nil {
-			l.woken, l.wake = false, l.session.Wake()
+			l.rest()
 			break
 		}
 		if !l.woken {
@@ -116,12 +122,30 @@ func (l *link) pull() bool {
 		l.driver.world.trace(data)
 		l.growth = max(l.growth, l.driver.world.growth(data, l.tap.sent(data)))
 		l.send(&l.down, data)
-		if len(data) < l.driver.world.setup.Message {
-			l.woken, l.wake = false, l.session.Wake()
+		if len(data) < l.driver.world.setup.Message && !l.allowance.spent() {
+			l.rest()
 			break
 		}
 	}
 	return moved
+}
+
+// mayEvaluate reports whether the session need not wait for evaluations.
+func (l *link) mayEvaluate() bool {
+	if l.woken && !l.allowance.grant(l.driver.world.now) {
+		l.starved = true
+		l.driver.world.saw(Starved)
+		return false
+	}
+	return true
+}
+
+// rest is for a session that has nothing to send now.
+func (l *link) rest() {
+	if l.starved {
+		l.driver.world.saw(CaughtUp)
+	}
+	l.starved, l.woken, l.wake = false, false, l.session.Wake()
 }
 
 func (l *link) due(queue []message) bool {
@@ -316,6 +340,9 @@ func (l *link) nextEvent() int64 {
 	next = earlier(next, l.breaks, now)
 	if l.session != nil && len(l.down) < l.room {
 		next = earlier(next, l.session.Wake(), now)
+		if l.woken && l.allowance.spent() {
+			next = earlier(next, l.allowance.next, now)
+		}
 	}
 	return next
 }

@@ -65,6 +65,7 @@ func (w *world) heal(r *api.Rand) {
 	}
 	for _, d := range w.drivers() {
 		d.busyUntil = 0
+		d.link.allowance.pause = 0
 		d.link.latency, d.link.stalled, d.link.room = 0, 0, 4
 	}
 	for _, k := range w.kubes {

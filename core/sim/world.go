@@ -178,6 +178,9 @@ func newWorld(seed uint64, setup Setup, result *Result) *world {
 		rd.open()
 		w.readers = append(w.readers, rd)
 	}
+	for i, d := range w.drivers() {
+		d.link.allowance = allowanceOf(seed, i)
+	}
 	return w
 }
 
