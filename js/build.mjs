@@ -25,19 +25,15 @@ if (process.argv.includes("--test")) {
   });
 } else {
   rmSync("dist", { recursive: true, force: true });
-  await build({
-    ...common,
-    entryPoints: ["src/index.ts", "src/worker.ts"],
-    outdir: "dist",
-    platform: "neutral",
-  });
+  // The entry loads start.js only when the engine runs in its own thread. What both need is in shared.js.
+  await build({ ...common, entryPoints: ["src/index.ts", "src/start.ts"], outdir: "dist", platform: "neutral", splitting: true, chunkNames: "shared" });
+  // One file, so that it can be served from anywhere.
+  await build({ ...common, entryPoints: ["src/worker.ts"], outdir: "dist", platform: "neutral" });
   await build({ ...common, entryPoints: { node: "src/index.ts" }, outdir: "dist", platform: "node", plugins: [onNode], external: ["ws"] });
   // Adapters carry what they share with each other, but nothing of the entry above.
   await build({ ...common, entryPoints: ["react", "informer", "stores", "tanstack-db", "testing"].map((name) => `src/${name}.ts`), outdir: "dist", platform: "neutral", external: ["react"] });
-  // The runtime of Durable Objects loads the module by import.
-  await build({ ...common, entryPoints: ["src/edge.ts"], outdir: "dist", platform: "neutral", external: ["./watchglass.wasm"] });
-  // That of other workers is a few lines over index.js, so it is no bundle.
-  await build({ ...common, bundle: false, entryPoints: ["src/workerd.ts"], outdir: "dist" });
+  // Cloudflare's runtime loads the module by import.
+  await build({ ...common, entryPoints: ["src/edge.ts", "src/workerd.ts"], outdir: "dist", platform: "neutral", external: ["./watchglass.wasm"] });
   const module = "watchglass.wasm";
   if (existsSync(`../build/${module}`)) copyFileSync(`../build/${module}`, `dist/${module}`);
   else console.warn(`../build/${module} is missing, and dist/ lacks it. Run "make wasm" first.`);

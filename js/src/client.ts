@@ -1,7 +1,7 @@
 import { CollectionHandle, type OpenOptions } from "./collection.js";
-import { idsPerMember } from "./engine.js";
 import { EngineClient, unexpected, type Attach } from "./engine-client.js";
 import { closedError } from "./errors.js";
+import { idsPerMember } from "./member.js";
 import { openObject } from "./object-handle.js";
 import type { Collection, KubeObject, ObjectHandle, ObjectOptions, Watchglass } from "./types.js";
 

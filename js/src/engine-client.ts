@@ -1,6 +1,7 @@
 import { Deferred } from "./deferred.js";
-import { batchBytes, idsPerMember, type MemberEvents, type Membership } from "./engine.js";
+import type { MemberEvents, Membership } from "./engine.js";
 import { internalError, messageOf, protocolError, WatchglassError } from "./errors.js";
+import { batchBytes, idsPerMember } from "./member.js";
 import type { Schema, Status } from "./types.js";
 import { split, Writer } from "./wire/codec.js";
 import { writeCommand, type Command } from "./wire/commands.js";

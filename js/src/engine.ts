@@ -2,16 +2,12 @@ import { Clock } from "./clock.js";
 import { internalError, messageOf } from "./errors.js";
 import { GuestError, type Guest } from "./guest.js";
 import type { AnswerEvents, Ask } from "./kubernetes.js";
+import { idsPerMember } from "./member.js";
 import type { Dial, Stream, StreamEvents } from "./transport.js";
 import { concat, Reader, split, Writer, type Frame } from "./wire/codec.js";
 import { commandTypes, writeCommand, type Command } from "./wire/commands.js";
 import { readOutput, recipient, type Output } from "./wire/outputs.js";
 
-/** The number of IDs of a member. The high bits of an ID identify the member. */
-export const idsPerMember = 0x10000;
-
-/** The maximum size of the commands that are batched into one step. */
-export const batchBytes = 1 << 20;
 /**
  * The maximum size of the stream messages in one step. A step of this size takes some
  * milliseconds.

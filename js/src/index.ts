@@ -1,11 +1,10 @@
 import { checkWorker, uint32 } from "./check.js";
 import { Client } from "./client.js";
 import type { Attach } from "./engine-client.js";
-import { badRequest } from "./errors.js";
+import { badRequest, internalError, messageOf } from "./errors.js";
 import { identify } from "./identity.js";
 import { lazy, type WatchglassClient } from "./lazy.js";
 import { attachWorker, type ToPage, type WorkerCandidate, type WorkerPort } from "./port.js";
-import { startEngine } from "./start.js";
 import { movedByVite } from "./vite.js";
 import type { ConnectOptions, Watchglass } from "./types.js";
 
@@ -61,6 +60,7 @@ const runsInline = ({ worker }: ConnectOptions): boolean => (worker ?? (typeof d
 
 function attachInline(url: string, options: ConnectOptions): Promise<Client> {
   const attach: Attach = async (events) => {
+    const { startEngine } = await loadStart();
     const engine = await startEngine({ ...options, url });
     const membership = engine.attach(events);
     return {
@@ -74,6 +74,15 @@ function attachInline(url: string, options: ConnectOptions): Promise<Client> {
   };
   const { token = "" } = options;
   return Client.attach(attach, async () => (typeof token === "function" ? token() : token));
+}
+
+/** Loads the engine's code. A page whose engine runs in a worker does without it. */
+async function loadStart(): Promise<typeof import("./start.js")> {
+  try {
+    return await import("./start.js");
+  } catch (error) {
+    throw internalError(`the engine cannot be loaded: ${messageOf(error)}`, error);
+  }
 }
 
 async function attachToWorker(url: string, options: ConnectOptions): Promise<Client> {

@@ -1,7 +1,7 @@
 import { Deferred } from "./deferred.js";
-import { batchBytes } from "./engine.js";
 import { statusError, unexpected, type EngineClient, type Open, type OpenCollection } from "./engine-client.js";
 import { badRequest, protocolError, WatchglassError } from "./errors.js";
+import { batchBytes } from "./member.js";
 import type { Position, SnapshotChunk, SnapshotOptions, Status } from "./types.js";
 import { maxMessage } from "./wire/codec.js";
 import type { Output } from "./wire/outputs.js";

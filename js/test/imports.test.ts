@@ -8,13 +8,17 @@ import { packaged } from "./paths.js";
 
 const src = packaged("src");
 
-/** The relative imports of each module, types included. */
+/** The relative imports of each module, types and dynamic imports included. */
 const imports = new Map<string, string[]>();
+/** The modules that each module loads with itself. */
+const loads = new Map<string, string[]>();
 for (const path of readdirSync(src, { recursive: true, encoding: "utf8" })) {
   if (!path.endsWith(".ts")) continue;
   const text = readFileSync(join(src, path), "utf8");
   const found = [...text.matchAll(/^(?:import|export|\}).* from "(\.[^"]+)\.js";$|import\("(\.[^"]+)\.js"\)/gm)];
   imports.set(path, found.map(([, name, lazy]) => join(dirname(path), `${name ?? lazy}.ts`)));
+  const values = found.filter(([line, , lazy]) => !lazy && !/^(import|export) type /.test(line));
+  loads.set(path, values.map(([, name]) => join(dirname(path), `${name}.ts`)));
 }
 
 test("no module imports itself, directly or through others", () => {
@@ -27,6 +31,15 @@ test("no module imports itself, directly or through others", () => {
     done.add(path);
   };
   for (const path of imports.keys()) visit(path, []);
+});
+
+// A page whose engine runs in a worker has no use for it.
+test("the main entry loads the engine only when it starts one", () => {
+  const loaded = new Set<string>(["index.ts"]);
+  for (const path of loaded) for (const next of loads.get(path) ?? []) loaded.add(next);
+  for (const path of ["client.ts", "engine-client.ts", "port.ts", "view.ts"]) assert.ok(loaded.has(path), path);
+  for (const path of ["start.ts", "engine.ts", "guest.ts", "transport.ts"]) assert.ok(!loaded.has(path), path);
+  assert.ok(imports.get("index.ts")!.includes("start.ts"));
 });
 
 test("only the edge entry imports the edge", () => {

@@ -1,4 +1,5 @@
-import { idsPerMember, type Engine, type Membership } from "../engine.js";
+import type { Engine, Membership } from "../engine.js";
+import { idsPerMember } from "../member.js";
 import { WatchglassError } from "../errors.js";
 import type { Status } from "../types.js";
 import { Reader, Writer, type Frame } from "../wire/codec.js";

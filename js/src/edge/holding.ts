@@ -1,6 +1,6 @@
 import type { Client } from "../client.js";
 import type { CollectionHandle } from "../collection.js";
-import { idsPerMember } from "../engine.js";
+import { idsPerMember } from "../member.js";
 import { messageOf, WatchglassError } from "../errors.js";
 import type { Collection, CollectionProgress, CollectionStatus, KubeObject, Position, Status } from "../types.js";
 import { StorageFull, type Kept, type Storage } from "./storage.js";

@@ -1,4 +1,5 @@
-import { idsPerMember, type Engine, type Membership } from "../engine.js";
+import type { Engine, Membership } from "../engine.js";
+import { idsPerMember } from "../member.js";
 import type { Status } from "../types.js";
 import { Writer, type Frame } from "../wire/codec.js";
 import { writeCommand, type Command } from "../wire/commands.js";

@@ -15,7 +15,6 @@ const readers :Workerd.Worker = (
   modules = [
     (name = "readers.js", esModule = embed "readers.js"),
     (name = "workerd.js", esModule = embed "../../dist/workerd.js"),
-    (name = "index.js", esModule = embed "../../dist/index.js"),
     (name = "watchglass.wasm", wasm = embed "../../dist/watchglass.wasm"),
   ],
   globalOutbound = "loopback",
