@@ -50,8 +50,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Reconnect cuts a waiting back-off short: the network came back, or a person
-// asked.
+// Reconnect makes a scheduled attempt immediately, for example after the network
+// returned or at a person's request.
 func (c *Client) Reconnect(ctx context.Context) error {
 	return c.call(ctx, func(l *loop) error { return l.step((&wire.Reconnect{}).Append(nil)) })
 }
@@ -62,7 +62,7 @@ type Number struct {
 	Value int64
 }
 
-// Inspect returns what the engine counts, such as "collection.1.objects", in a
+// Inspect returns the engine's statistics, such as "collection.1.objects", in a
 // fixed order.
 func (c *Client) Inspect(ctx context.Context) ([]Number, error) {
 	var numbers []Number
@@ -92,9 +92,9 @@ func (c *Client) call(ctx context.Context, f func(l *loop) error) error {
 	}
 }
 
-// request sends a command that is answered by a frame. take gets the parsed
-// frame on the loop and copies what it wants; where an error is returned, it
-// may still be running.
+// request sends a command and waits for its reply. take receives the parsed reply on
+// the loop, and copies what it needs. If request returns an error, take may still be
+// running.
 func (c *Client) request(ctx context.Context, command func(id uint32) []byte, take func(reply any)) error {
 	return c.send(ctx, &pending{take: take, done: make(chan error, 1)}, command)
 }

@@ -12,42 +12,41 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// CollectionOptions say which part of a resource a collection holds. The zero
-// value is all of it.
+// CollectionOptions select the part of a resource that a collection holds. The zero
+// value selects all of it.
 type CollectionOptions struct {
 	Namespace     string
 	LabelSelector string
 	FieldSelector string
-	// MetadataOnly leaves the objects' JSON out: keys, labels, fields and
-	// columns alone.
+	// MetadataOnly omits the objects' JSON. Keys, labels, fields and columns remain.
 	MetadataOnly bool
-	// Restore has the chunks that were kept of [Collection.Snapshot]: those of a
-	// whole state, then those of the changes after it. The collection has that
-	// state at once, says since when it is not current, and resumes from there.
-	// See [Collection.RestoreError].
+	// Restore yields the stored chunks of [Collection.Snapshot]: those of a complete
+	// state, followed by those of later changes. The collection starts with that
+	// state, reports how old it is, and resumes from there. See
+	// [Collection.RestoreError].
 	Restore iter.Seq[[]byte]
 }
 
-// Status says how current a collection is. Whatever the state, the data that
-// is there stays readable.
+// Status describes how current a collection is. The existing data stays readable in
+// every state.
 type Status struct {
 	State           wire.State
 	ResourceVersion api.ResourceVersion // everything up to here is in
-	LastProgress    time.Time           // when the connector was last heard of; zero for never
-	NextAttempt     time.Time           // when it is tried again to become current; zero while nothing is waited for
+	LastProgress    time.Time           // when the connector last sent something; zero for never
+	NextAttempt     time.Time           // time of the next attempt to reconnect; zero if none is scheduled
 	Objects         uint64
 	Loaded, Total   uint64 // of a snapshot under way; Total is rough
 	Err             error  // why, where the state has a reason
 }
 
-// Collection is a resource, or a part of one, that is kept present.
+// Collection is a resource, or a part of one, that the client keeps up to date.
 type Collection struct {
 	client   *Client
 	id       uint32
 	resource string
 	opts     CollectionOptions
 
-	restoring  *Instance // that the kept state is handed to
+	restoring  *Instance // instance that receives the restored state
 	restoreErr error     // written before Collection returns
 
 	status latest[collectionStatus]
@@ -108,8 +107,8 @@ func (c *Collection) StatusChange() (Status, <-chan struct{}) {
 	return status.Status, changed
 }
 
-// Schema describes the objects' fields and columns. It is known by the time
-// WaitForSync returns, and zero before the connector has told it.
+// Schema describes the objects' fields and columns. It is zero until the connector
+// has sent it, which precedes the return of WaitForSync.
 func (c *Collection) Schema() api.Schema {
 	schema, _ := c.schema.get()
 	return schema
@@ -136,7 +135,7 @@ func (c *Collection) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// notSynced adds to a timeout what was being waited for.
+// notSynced adds the awaited condition to a timeout.
 func (c *Collection) notSynced(err error, status Status) error {
 	if status.Err != nil {
 		return fmt.Errorf("%s: %w while %s: %w", c.resource, err, status.State, status.Err)
@@ -157,7 +156,8 @@ func (c *Collection) Get(ctx context.Context, key api.Key) (Object, error) {
 	return object, nil
 }
 
-// ResourceVersionMatch says how a resource version is meant, as in Kubernetes.
+// ResourceVersionMatch selects how a resource version is interpreted, as in
+// Kubernetes.
 type ResourceVersionMatch string
 
 // The values of resourceVersionMatch.
@@ -178,7 +178,7 @@ func (m ResourceVersionMatch) wire() (wire.Match, error) {
 	return 0, api.Invalid(fmt.Sprintf("resourceVersionMatch %q: must be NotOlderThan, Exact or empty", string(m)))
 }
 
-// ListOptions are those of a Kubernetes list.
+// ListOptions are the options of a Kubernetes list.
 type ListOptions struct {
 	Namespace            string
 	LabelSelector        string
@@ -265,7 +265,7 @@ func (l *loop) dropCollection(c *Collection, err error) {
 	c.status.update(func(s *collectionStatus) { s.State, s.NextAttempt, s.Err = wire.Closed, time.Time{}, err })
 }
 
-// state takes the engine's word for the collection's state.
+// state applies the collection's state as reported by the engine.
 func (c *Collection) state(f *wire.CollectionState) {
 	c.status.update(func(s *collectionStatus) {
 		cause := s.Err
@@ -289,8 +289,8 @@ func (c *Collection) state(f *wire.CollectionState) {
 	})
 }
 
-// fault passes on what is wrong with an object. A 404 takes that back: the
-// object is gone.
+// fault reports why an object cannot be read. A 404 retracts the fault, because the
+// object was deleted.
 func (c *Collection) fault(log *slog.Logger, f *wire.CollectionError) {
 	log = log.With("resource", c.resource, "key", strings.Clone(string(f.Key)), "resourceVersion", f.ResourceVersion.String())
 	if f.Status != nil && f.Status.Code == 404 {
@@ -300,8 +300,8 @@ func (c *Collection) fault(log *slog.Logger, f *wire.CollectionError) {
 	log.Warn("object cannot be brought up to date", "error", f.Status)
 }
 
-// unconnected adds the cause to a state that is for want of a connection; the
-// engine's own word on it goes first.
+// unconnected adds the cause to a state without a connection, unless the engine has
+// reported a cause.
 func (c *Collection) unconnected(err error) {
 	c.status.update(func(s *collectionStatus) {
 		if s.Err == nil && (s.State == wire.Connecting || s.State == wire.Reconnecting) {

@@ -11,8 +11,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/redact"
 )
 
-// Config says how to reach a connector. Only URL, or Dial in its place, is
-// needed.
+// Config configures a client. Either URL or Dial is required.
 type Config struct {
 	// URL of the connector's watch endpoint, such as
 	// "ws://localhost:8080/watch". ws, wss, http and https are understood. It
@@ -26,8 +25,8 @@ type Config struct {
 
 	// MaxBytes bounds the memory for objects. Default 512 MiB.
 	MaxBytes uint64
-	// MaxHistory is how many changes of each collection are kept for watches
-	// that stall or resume. Default 1024.
+	// MaxHistory is the number of changes per collection that are retained for
+	// watches that stall or resume. Default 1024.
 	MaxHistory int
 
 	// Module is the wasm module to run. Default: the one this package was
@@ -37,20 +36,19 @@ type Config struct {
 	// next start. Default: [DefaultCacheDir].
 	CacheDir string
 
-	// Logger gets what nobody else is told: failed instances and connections,
-	// and objects that cannot be brought up to date.
-	// Default: nothing is logged.
+	// Logger receives failures that are not reported otherwise: failed instances and
+	// connections, and objects that cannot be updated. Default: nothing is logged.
 	Logger *slog.Logger
 	// Dial replaces the WebSocket connection to URL, for tests and tunnels.
 	Dial func(ctx context.Context) (Conn, error)
-	// Tap is given every connection and returns what is used in its place: for
-	// those who want to read along.
+	// Tap receives every connection and returns the one to use instead, for example
+	// to record messages.
 	Tap func(Conn) Conn
 }
 
-// Conn is a connection to a connector: whole messages, both ways. Read and
-// Write are called from one goroutine each. Close is called once, says why for
-// the peer, and ends a Read that waits.
+// Conn is a connection to a connector that transports complete messages. Read and
+// Write are called from one goroutine each. Close is called once, sends the reason
+// to the peer, and interrupts Read.
 type Conn interface {
 	Read(ctx context.Context) ([]byte, error)
 	Write(ctx context.Context, message []byte) error
@@ -99,7 +97,7 @@ func checkURL(text string) error {
 	}
 	u, err := url.Parse(text)
 	switch shown := redact.URL(text); {
-	case shown != text: // whatever is wrong with it besides, which might be quoted
+	case shown != text: // other errors might quote the URL
 		return fmt.Errorf("guest: connector URL %q carries credentials, which end up in logs: use Config.Token", shown)
 	case err != nil:
 		return fmt.Errorf("guest: connector URL: %w", err)

@@ -39,8 +39,8 @@ func dialer(endpoint, token string) func(ctx context.Context) (Conn, error) {
 	}
 }
 
-// refusal says why there is no connection: that of the network, or what a server
-// answered instead, in a Status or in plain text.
+// refusal returns why the connection failed: the network's error, or the server's
+// response as a Status or plain text.
 func refusal(response *http.Response, err error) error {
 	var network *url.Error
 	var unknown x509.UnknownAuthorityError
@@ -52,7 +52,7 @@ func refusal(response *http.Response, err error) error {
 	case response == nil || response.Body == nil || response.StatusCode == http.StatusSwitchingProtocols:
 		return err
 	}
-	text, _ := io.ReadAll(response.Body) // of which the library keeps a little
+	text, _ := io.ReadAll(response.Body) // the library retains a part of the body
 	var status struct {
 		Kind, Message string
 		Reason        api.Reason
@@ -75,7 +75,7 @@ func refusal(response *http.Response, err error) error {
 	return fmt.Errorf("the server answered %s: %s", response.Status, said)
 }
 
-// refused is what a server answered that knows what it refuses.
+// refused is the response of a server that refused the connection.
 type refused struct {
 	http   string
 	status *api.Status

@@ -1,6 +1,6 @@
 // Package guest is watchglass for Go programs: live, local collections of Kubernetes
-// objects. The WebAssembly module that browsers and the edge use keeps them, here
-// under wazero.
+// objects. It runs the same WebAssembly module as browsers and the edge, under
+// wazero.
 //
 //	client, err := guest.Open(ctx, guest.Config{URL: "ws://localhost:8080/watch"})
 //	pods, err := client.Collection(ctx, "v1/pods", guest.CollectionOptions{Namespace: "shop"})
@@ -19,7 +19,8 @@
 // # Stored state
 //
 // A program can store the state of a collection and open the collection with it
-// later. The objects are then available at once, and only changes are transferred.
+// later. The objects are then available immediately, and only changes are
+// transferred.
 //
 //	var kept [][]byte
 //	var at guest.Position
@@ -29,24 +30,25 @@
 // # How it works
 //
 // One goroutine, the loop, owns the instance of the module and everything that
-// mirrors its state. It passes commands in, performs the I/O that the engine requests
-// (connect, send, wake at a time), and passes deliveries on. Each connection has two
-// more goroutines. [Client.Close] waits for all of them.
+// mirrors its state. It sends commands, performs the I/O that the engine requests
+// (connect, send, wake at a time), and distributes deliveries. Each connection has
+// two more goroutines. [Client.Close] waits for all of them.
 //
-// The engine makes every decision about the watch protocol. This package decides what
-// happens when the instance itself fails. It drops an instance that panicked or
-// trapped and starts another one, with a growing pause if that repeats. Collections
-// and views are opened again and fill again. A watch that has delivered events ends
-// with 410 Expired, as in Kubernetes when history is lost. Pending requests fail with
-// 503. Until its data is back, a collection reports that it is reconnecting.
+// The engine makes every decision about the watch protocol. This package decides
+// what happens when the instance itself fails. It drops an instance that panicked or
+// trapped and starts another one, with increasing pauses if that repeats.
+// Collections and views are opened again and load their data again. A watch that has
+// delivered events ends with 410 Expired, as in Kubernetes when history is lost.
+// Pending requests fail with 503. Until its data is back, a collection reports that
+// it is reconnecting.
 //
 // # Memory
 //
-// Returned objects are copies that belong to the caller. A watch buffers at most
-// [WatchOptions.Buffer] events. A view holds its newest snapshot.
+// Returned objects are copies that the caller owns. A watch buffers at most
+// [WatchOptions.Buffer] events. A view holds its latest snapshot.
 //
-// # The module alone
+// # The module without a client
 //
-// [Compile] and [Instance] are the module without network and clock: bytes in, bytes
-// out. Tests replay transcripts on them.
+// [Compile] and [Instance] provide the module without network and clock. Input and
+// output are bytes. Tests replay transcripts on them.
 package guest

@@ -10,9 +10,9 @@ import (
 // frame is any frame the engine sends.
 type frame interface{ Parse(payload []byte) error }
 
-// handle acts on frames out of the engine. They lie in the instance's memory:
-// whatever is kept is copied, and the instance is not called meanwhile. An
-// error means that the engine talks nonsense.
+// handle processes frames of the engine. They alias the instance's memory, so it
+// copies retained data and does not call the instance meanwhile. An error means that
+// the output is malformed.
 func (l *loop) handle(frames []byte) error {
 	for len(frames) > 0 {
 		t, payload, rest, err := wire.Next(frames)
@@ -84,7 +84,7 @@ func newFrame(t wire.Type) frame {
 	return nil
 }
 
-// intent executes what the engine wants of the world.
+// intent executes an I/O request of the engine.
 func (l *loop) intent(f frame) bool {
 	switch f := f.(type) {
 	case *wire.OpenStream:
@@ -109,8 +109,7 @@ func (l *loop) intent(f frame) bool {
 	return true
 }
 
-// delivery hands on what concerns something open. What was closed meanwhile is
-// not in the tables any more, and nobody misses it.
+// delivery routes a frame to an open resource. It drops frames for closed ones.
 func (l *loop) delivery(f frame) bool {
 	switch f := f.(type) {
 	case *wire.CollectionState:
@@ -189,7 +188,7 @@ func (l *loop) answer(id uint32, reply frame, err error) {
 	p.done <- err
 }
 
-// rejected ends what the engine does not open.
+// rejected ends a resource that the engine refused to open.
 func (l *loop) rejected(f *wire.Rejected) {
 	switch f.Object {
 	case wire.ObjectCollection:

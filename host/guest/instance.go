@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// abiVersion is the version of wasm/guest/ABI.md that this driver speaks, and
-// behind it what stands for the frames.
+// abiVersion is the version of wasm/guest/ABI.md that this driver implements,
+// followed by the fingerprint of the frames.
 const abiVersion = 1<<24 | wire.Fingerprint
 
 // The codes of the ABI.
@@ -24,25 +24,25 @@ const (
 	codeNotOpen
 )
 
-// ErrPoisoned says that an instance panicked or trapped. Its state is lost and
-// every later call fails alike: close it and make a new one.
+// ErrPoisoned reports that an instance panicked or trapped. Its state is lost and
+// every later call fails. Close it and create a new one.
 var ErrPoisoned = errors.New("guest: instance is poisoned")
 
-// Instance is one running engine. It is not safe for concurrent use, and its
-// calls are short and cannot be interrupted. Given the same input it gives the
-// same output: its clock is Tick, and it has no source of randomness.
+// Instance is a running engine. It is not safe for concurrent use. Its calls are
+// short and cannot be interrupted. The same input yields the same output: Tick is
+// its only clock, and it has no source of randomness.
 //
-// An input that is refused gives an *api.Status and changed nothing; any other
-// error is ErrPoisoned.
+// Refused input returns an *api.Status and changes nothing. Any other error is
+// ErrPoisoned.
 type Instance struct {
 	module   wasm.Module
 	poison   error // why it is unusable
-	lastGasp head  // what the Go runtime in it said before it died
+	lastGasp head  // the Go runtime's output before it crashed
 
 	reserve, open, step, tick, ready, out, advance, lastError wasm.Function
 
 	stack [1]uint64
-	ctx   context.Context // has the instance itself, for what it imports
+	ctx   context.Context // contains the instance, for imported functions
 	load  func(name, length uint32) []byte
 }
 
@@ -96,12 +96,12 @@ func (i *Instance) bind() error {
 // Open opens the engine. config is one wire.Config frame.
 func (i *Instance) Open(config []byte) error { return i.send(i.open, config) }
 
-// LoadWith says where the bodies of chunks are to be had that RestoreChunk leaves
-// out, by the names that it gives them: load returns one of so many bytes, which are
-// copied, or nil when it is not there any more. It must not call the instance.
+// LoadWith sets the source of the bodies that RestoreChunk omits. load returns a
+// body by name and length, which is copied, or nil if it no longer exists. It must
+// not call the instance.
 func (i *Instance) LoadWith(load func(name, length uint32) []byte) { i.load = load }
 
-// load is what the module imports for that: name, where to write, and how much.
+// load is the imported function for that: name, destination, and length.
 func load(ctx context.Context, module wasm.Module, stack []uint64) {
 	name, at, length := uint32(stack[0]), uint32(stack[1]), uint32(stack[2])
 	stack[0] = 0
@@ -114,11 +114,11 @@ func load(ctx context.Context, module wasm.Module, stack []uint64) {
 	}
 }
 
-// Step takes commands and results of I/O, one or more whole frames. The frames
-// stay the caller's.
+// Step applies commands and results of I/O, one or more complete frames. It does not
+// retain the frames.
 func (i *Instance) Step(frames []byte) error { return i.send(i.step, frames) }
 
-// Tick tells the time in milliseconds since the epoch.
+// Tick advances the clock to a time in milliseconds since the epoch.
 func (i *Instance) Tick(nowMillis int64) error { return i.do(i.tick, uint64(nowMillis)) }
 
 // Ready returns output frames, or nil when there are none. They lie in the
@@ -231,7 +231,7 @@ func (i *Instance) trapped(err error) error {
 	return i.poison
 }
 
-// head keeps the first part of what is written to it.
+// head retains the first part of the bytes written to it.
 type head struct{ text []byte }
 
 const maxHead = 2048

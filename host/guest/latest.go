@@ -2,11 +2,11 @@ package guest
 
 import "sync"
 
-// latest holds a value of which readers want the newest only.
+// latest holds the latest value for its readers.
 type latest[T any] struct {
 	mu      sync.Mutex
 	value   T
-	changed chan struct{} // closed by the next set; nil while nobody waits
+	changed chan struct{} // closed by the next set; nil if nothing waits
 }
 
 // get returns the value, and a channel that is closed when there is a newer one.

@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// loop owns an instance and mirrors what is open in it. Everything below the
-// line belongs to the goroutine in run; others get at it through calls.
+// loop owns an instance and mirrors its open resources. The fields below the line
+// belong to the goroutine in run. Other goroutines use calls.
 type loop struct {
 	config   Config
 	module   *Module
@@ -39,7 +39,7 @@ type loop struct {
 	grants      []byte // for the patches that were applied since the last step
 }
 
-// call is work that somebody wants done on the loop.
+// call is a function that another goroutine runs on the loop.
 type call struct {
 	run  func(l *loop) error
 	done chan error // has room for the answer
@@ -90,7 +90,7 @@ func (l *loop) run() {
 // maxIdle is the longest time without a tick.
 const maxIdle = time.Minute
 
-// idle is how long nothing is to be done unless something happens.
+// idle returns the time until the next deadline.
 func (l *loop) idle(now time.Time) time.Duration {
 	next := l.wake
 	if l.instance == nil {
@@ -115,8 +115,8 @@ func (l *loop) timeout() {
 	}
 }
 
-// start makes an instance and opens in it what is open. An error means that
-// there is no instance.
+// start creates an instance and opens the open resources in it. On an error there is
+// no instance.
 func (l *loop) start() error {
 	instance, err := l.module.NewInstance(context.WithoutCancel(l.ctx))
 	if err != nil {
@@ -135,9 +135,9 @@ func (l *loop) start() error {
 	return nil
 }
 
-// step tells the engine the time, passes frames in, if any, and handles what
-// comes out. It returns the engine's refusal. A failure of the instance is not
-// the caller's: what is open is opened again in the next one.
+// step advances the clock, passes frames to the engine, if any, and handles the
+// output. It returns the engine's refusal. A failure of the instance is not
+// returned, because the next instance opens the same resources.
 func (l *loop) step(frames []byte) error {
 	if l.instance == nil {
 		return nil
@@ -155,7 +155,7 @@ func (l *loop) step(frames []byte) error {
 	return err
 }
 
-// pump takes output until there is none, and nothing to grant for it.
+// pump processes output until there is none, and no credit to grant for it.
 func (l *loop) pump() {
 	for l.instance != nil {
 		out, err := l.instance.Ready()
@@ -177,7 +177,7 @@ func (l *loop) pump() {
 	}
 }
 
-// arrived passes on what a stream has to tell, unless the engine is done with
+// arrived passes the event of a stream to the engine, unless the engine has closed
 // the stream.
 func (l *loop) arrived(a arrival) {
 	s := a.stream
@@ -197,11 +197,11 @@ func (l *loop) arrived(a arrival) {
 		defer l.unconnected(a.err)
 	}
 	if err := l.step(frame); err != nil {
-		s.end(err) // and then the engine hears that it closed
+		s.end(err) // the engine receives the end as an event
 	}
 }
 
-// unconnected tells the collections why there is no connection.
+// unconnected reports to the collections why there is no connection.
 func (l *loop) unconnected(err error) {
 	for _, c := range l.collections {
 		c.unconnected(err)
@@ -231,7 +231,7 @@ func (l *loop) newID() uint32 {
 	return l.lastID
 }
 
-// shutdown ends what is open, and waits for what was started.
+// shutdown ends all resources and waits for the goroutines.
 func (l *loop) shutdown() {
 	for _, c := range l.collections {
 		l.dropCollection(c, ErrClosed)

@@ -20,8 +20,8 @@ type Module struct {
 	cache    wazero.CompilationCache // nil for none
 }
 
-// Compile prepares a module; nil takes the embedded one. Machine code is kept
-// in cacheDir for the next program; empty keeps none.
+// Compile prepares a module; nil means the embedded one. Machine code is cached in
+// cacheDir; empty disables the cache.
 func Compile(ctx context.Context, module []byte, cacheDir string) (*Module, error) {
 	if module == nil {
 		var err error

@@ -9,8 +9,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Object is one version of an object. It is a value that nothing changes any
-// more; copies share its bytes.
+// Object is one version of an object. It is immutable, and copies share its bytes.
 type Object struct {
 	rv       api.ResourceVersion
 	flags    api.Flags
@@ -27,7 +26,7 @@ func newObject(item *wire.Item) Object {
 	return Object{rv: item.ResourceVersion, flags: item.Flags, labels: labels, envelope: bytes.Clone(item.Envelope)}
 }
 
-// Key is "namespace/name", or the name alone for a cluster-scoped object.
+// Key returns "namespace/name", or the name for a cluster-scoped object.
 func (o Object) Key() api.Key { return o.envelope.Key() }
 
 // UID is metadata.uid.
@@ -48,8 +47,8 @@ func (o Object) Field(i int) string { return o.envelope.Field(i) }
 // Column is the value of the i-th column of the schema.
 func (o Object) Column(i int) api.Value { return o.envelope.Column(i) }
 
-// JSON is the whole object, a copy that belongs to the caller. It is nil where
-// metadata alone was asked for.
+// JSON returns a copy of the complete object, which the caller owns. It is nil for
+// collections with metadata only.
 func (o Object) JSON() []byte {
 	if body := o.envelope.Body(); body.Codec == api.JSON {
 		return bytes.Clone(body.Data)

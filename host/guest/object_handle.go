@@ -9,30 +9,30 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// ObjectOptions say how an object is referred to. The zero value follows it.
+// ObjectOptions configure a reference to an object. The zero value follows it.
 type ObjectOptions struct {
 	// Owner is who refers to the object, for inspection. May be empty.
 	Owner string
-	// OnDemand does without Current and Changes: the object is read with Get,
-	// and its watch stops while nobody has read it for five minutes.
+	// OnDemand disables Current and Changes. The object is read with Get, and its
+	// watch stops after five minutes without a read.
 	OnDemand bool
 }
 
-// ObjectSnapshot is what is known of an object at one moment. Nothing changes
-// it any more.
+// ObjectSnapshot is the known state of an object at one point in time. It is
+// immutable.
 type ObjectSnapshot struct {
-	// State says how current the rest is. What was known stays in every state.
+	// State reports how current the other fields are. They stay in every state.
 	State wire.State
 	Err   error // why, where the state has a reason
 	// Known is false before it is known whether there is such an object.
 	Known           bool
 	Object          *Object             // nil if there is none
-	ResourceVersion api.ResourceVersion // as of which Object was the newest
+	ResourceVersion api.ResourceVersion // the version of which Object is current
 }
 
-// ObjectHandle is a reference to one object, which is kept present for as long
-// as there is one. A collection that is open anyway serves it; otherwise it has
-// a watch of its own.
+// ObjectHandle is a reference to one object. The object is kept up to date while a
+// reference exists. An open collection serves it if one contains the object.
+// Otherwise it has its own watch.
 type ObjectHandle struct {
 	client  *Client
 	acquire wire.AcquireObject
@@ -87,15 +87,15 @@ func (h *ObjectHandle) Get(ctx context.Context) (Object, error) {
 	return object, nil
 }
 
-// Current returns what is known.
+// Current returns the known state.
 func (h *ObjectHandle) Current() *ObjectSnapshot {
 	state, _ := h.newest.get()
 	return state.snapshot
 }
 
-// Changes yields what is known and then a new snapshot for every change; a slow
-// reader misses those in between. The loop ends with an error: ErrClosed, the
-// refusal of the object, or that of ctx.
+// Changes yields the known state and a new snapshot for every change. A slow
+// consumer skips intermediate ones. The loop ends with an error: ErrClosed, the
+// refusal of the object, or the error of ctx.
 func (h *ObjectHandle) Changes(ctx context.Context) iter.Seq2[*ObjectSnapshot, error] {
 	return func(yield func(*ObjectSnapshot, error) bool) {
 		var last *ObjectSnapshot
@@ -122,7 +122,7 @@ func (h *ObjectHandle) Changes(ctx context.Context) iter.Seq2[*ObjectSnapshot, e
 	}
 }
 
-// Close gives the reference up. What was known last stays readable.
+// Close releases the reference. The last known state stays readable.
 func (h *ObjectHandle) Close() error {
 	err := h.client.call(context.Background(), func(l *loop) error {
 		if l.handles[h.acquire.Handle] == nil {
@@ -164,8 +164,8 @@ func (h *ObjectHandle) changed(f *wire.ObjectChanged) {
 	h.change(func(s *ObjectSnapshot) { s.Known, s.Object, s.ResourceVersion = true, object, f.ResourceVersion })
 }
 
-// state takes the engine's word for how current the object is. One that is
-// closed has failed for good.
+// state applies the object's state as reported by the engine. A closed object has
+// failed permanently.
 func (h *ObjectHandle) state(f *wire.ObjectState) {
 	var err error
 	if f.Status != nil {
@@ -177,7 +177,7 @@ func (h *ObjectHandle) state(f *wire.ObjectState) {
 	}
 }
 
-// restarting is what is known while there is no engine.
+// restarting sets the state while there is no engine.
 func (h *ObjectHandle) restarting(err error) {
 	h.change(func(s *ObjectSnapshot) { s.State, s.Err = wire.Reconnecting, err })
 }

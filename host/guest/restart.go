@@ -19,9 +19,9 @@ const (
 	healthy = time.Minute
 )
 
-// restart decides when a failed instance is replaced: at once the first time,
-// then after pauses that double, so that input which kills every instance does
-// not turn into a busy loop.
+// restart decides when a failed instance is replaced: immediately the first time,
+// then after pauses that double. Input that crashes every instance therefore does
+// not cause a busy loop.
 type restart struct {
 	at       time.Time // when to start the next one
 	born     time.Time
@@ -41,7 +41,7 @@ func (r *restart) failed(now time.Time) {
 	r.failures++
 }
 
-// failed throws the instance away and tells everyone who had something of it.
+// failed discards the instance and notifies all open resources.
 func (l *loop) failed(err error) {
 	l.config.Logger.Error("the engine failed and is started again", "error", err)
 	if l.instance != nil {
@@ -73,8 +73,8 @@ func (l *loop) failed(err error) {
 	}
 }
 
-// reopen opens in a new instance what is open, in the order it was opened. If
-// the instance fails over it, the next start tries again.
+// reopen opens the open resources in a new instance, in their original order. If the
+// instance fails meanwhile, the next start tries again.
 func (l *loop) reopen() {
 	for _, id := range ids(l.collections) {
 		if c := l.collections[id]; c != nil {
@@ -98,8 +98,8 @@ func (l *loop) reopen() {
 	}
 }
 
-// again repeats a command that was accepted before. If the engine refuses it
-// now, whoever has it open is told.
+// again repeats a command that was accepted before. If the engine refuses it now,
+// the resource receives the refusal.
 func (l *loop) again(object wire.Object, id uint32, command []byte) {
 	if err := l.step(command); err != nil {
 		l.rejected(&wire.Rejected{Object: object, ID: id, Status: api.AsStatus(err)})

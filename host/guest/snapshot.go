@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Position is how far the state leads that a program keeps of a collection. The
-// zero value is that of a program that keeps nothing.
+// Position identifies the stored state of a collection. The zero value means that
+// there is none.
 type Position struct {
 	ResourceVersion api.ResourceVersion
 	// Source names the history that the version belongs to, such as an etcd
@@ -22,21 +22,21 @@ type Position struct {
 
 // SnapshotOptions of [Collection.Snapshot].
 type SnapshotOptions struct {
-	// Since is how far the state leads that was kept before. The snapshot then
-	// has the changes after it, if it can.
+	// Since is the position of the stored state. The snapshot then contains the
+	// changes since that position, if they are available.
 	Since Position
-	// ChunkBytes is about how large a chunk is, at most 1 MiB; default 256 KiB.
-	// A single object, or what changed at once, is never split.
+	// ChunkBytes is the approximate size of a chunk, at most 1 MiB; default 256 KiB.
+	// An object, or an atomic change, is never split.
 	ChunkBytes uint32
 }
 
 // Chunk is a piece of a snapshot.
 type Chunk struct {
-	// Data is what to keep and to hand back in [CollectionOptions.Restore]. It
-	// has a checksum, and knows what it is of and which chunk comes before it.
+	// Data is the chunk to store and to pass in [CollectionOptions.Restore]. It
+	// contains a checksum and identifies the snapshot and the preceding chunk.
 	Data []byte
-	// Whole: the snapshot is of the whole state and takes the place of all that
-	// was kept before; otherwise it has the changes since, and goes behind it.
+	// Whole means that the snapshot is a complete state and replaces all stored
+	// chunks. Otherwise it contains the changes since, and is appended.
 	Whole bool
 	// Last: the snapshot is complete. Before that it is of no use.
 	Last bool
@@ -44,14 +44,14 @@ type Chunk struct {
 	Position Position
 }
 
-// Snapshot reads the state of the collection in chunks, for keeping it: all of
-// it, or what changed since it was kept last. The collection goes on changing
-// meanwhile; the chunks together are its state as of the position of the last
-// one. They are read as the consumer takes them, and it may take its time.
+// Snapshot reads the state of the collection in chunks, for persistence: the
+// complete state, or the changes since the last snapshot. The collection may change
+// meanwhile. Together, the chunks contain the state at the position of the last one.
+// They are read when the consumer requests them.
 //
-// An error ends it, and the chunks before it are of no use. It is a 503
-// *api.Status when the collection has no state yet, and a 410 when it was listed
-// anew meanwhile or changes faster than it is read: take it again.
+// An error ends the snapshot and invalidates its chunks. It is a 503 *api.Status if
+// the collection has no state yet. It is a 410 if the collection was relisted
+// meanwhile or changes faster than the chunks are read; take a new snapshot then.
 func (c *Collection) Snapshot(ctx context.Context, opts SnapshotOptions) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		var chunk Chunk
@@ -89,8 +89,7 @@ func (c *Collection) Snapshot(ctx context.Context, opts SnapshotOptions) iter.Se
 	}
 }
 
-// stopSnapshot tells the engine that nobody asks for more. Nothing is lost if it
-// cannot be told.
+// stopSnapshot tells the engine to free the snapshot. Errors are ignored.
 func (c *Collection) stopSnapshot(id uint32) {
 	_ = c.client.call(context.Background(), func(l *loop) error {
 		return l.step((&wire.NextChunk{Request: id, Stop: true}).Append(nil))
@@ -104,13 +103,14 @@ func newChunk(f *wire.SnapshotChunk) Chunk {
 	}
 }
 
-// RestoreError is why the state given in [CollectionOptions.Restore] was not
-// restored: it was damaged, incomplete, of another scope or of another release.
-// Nothing of it is there then. It is nil when all of it was, or none was given.
+// RestoreError returns why the state given in [CollectionOptions.Restore] was not
+// restored: it was corrupt, incomplete, of another scope or of another release. The
+// collection then has discarded it. RestoreError returns nil if the restore
+// succeeded or no state was given.
 func (c *Collection) RestoreError() error { return c.restoreErr }
 
-// restore hands the engine what was kept. It fails only when the collection is
-// of no use.
+// restore passes the stored chunks to the engine. It fails only if the collection is
+// unusable.
 func (c *Collection) restore(ctx context.Context, chunks iter.Seq[[]byte]) error {
 	for chunk := range chunks {
 		if err := c.hand(ctx, &wire.RestoreChunk{Collection: c.id, Data: chunk}); err != nil || c.restoreErr != nil {

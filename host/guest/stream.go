@@ -17,17 +17,17 @@ const (
 	outgoing = 64
 )
 
-// stream is one connection the engine asked for. Two goroutines serve it: run
-// dials and reads, write writes and closes. The loop owns the rest.
+// stream is a connection that the engine requested. Two goroutines serve it: run
+// dials and reads, write writes and closes. The loop owns the other fields.
 type stream struct {
 	id   uint32
-	ctx  context.Context // done when the stream is to end; the cause says why
+	ctx  context.Context // done when the stream must end; the cause is the reason
 	end  context.CancelCauseFunc
 	out  chan []byte
 	loop *loop
 }
 
-// arrival is what a stream tells the loop.
+// arrival is an event of a stream for the loop.
 type arrival struct {
 	stream *stream
 	kind   arrivalKind
@@ -69,8 +69,8 @@ func (s *stream) run() {
 		s.loop.tasks.Go(func() { s.write(conn) })
 		err = s.read(conn)
 	case errors.As(err, &no):
-		// The engine takes a refusal from a connector alone, as it is told in a
-		// browser, which does not see what an upgrade is answered with.
+		// The engine accepts a refusal only as a message of a connector, as in a
+		// browser, which does not expose the response to an upgrade.
 		s.tell(arrival{kind: streamOpened})
 		s.tell(arrival{kind: dataArrived, data: (&wire.SubscriptionStatus{Status: no.status}).Append(nil)})
 	}
@@ -116,8 +116,8 @@ func (s *stream) write(conn Conn) {
 	}
 }
 
-// tell waits until the loop takes it, which is what slows a connector down
-// that sends faster than the engine takes.
+// tell waits until the loop accepts the arrival. This slows down a connector that
+// sends faster than the engine reads.
 func (s *stream) tell(a arrival) {
 	a.stream = s
 	select {

@@ -22,12 +22,12 @@ type ViewOptions struct {
 
 const defaultLimit = 100
 
-// Snapshot is the window of a view at one moment. Nothing changes it any more.
+// Snapshot is the window of a view at one point in time. It is immutable.
 type Snapshot struct {
 	Rows   []Object // without JSON
 	Total  uint64   // rows that match, in the window or not
 	Offset uint32   // of the first row
-	Counts []Count  // by value, where CountBy asks for it
+	Counts []Count  // by value, if CountBy is set
 	// ResourceVersion is that of the newest change here. What changed since did so
 	// outside of the window.
 	ResourceVersion api.ResourceVersion
@@ -39,7 +39,7 @@ type Count struct {
 	Rows  uint64
 }
 
-// View is a live window: filtered, sorted, and kept up to date.
+// View is a live window: filtered, sorted, and up to date.
 type View struct {
 	collection *Collection
 	id         uint32

@@ -13,13 +13,13 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// WatchOptions are those of a Kubernetes watch, and two of our own.
+// WatchOptions are the options of a Kubernetes watch, and two additional ones.
 type WatchOptions struct {
 	Namespace     string
 	LabelSelector string
 	FieldSelector string
-	// ResourceVersion is where to start. Empty or "0" starts with what is
-	// there, as ADDED events.
+	// ResourceVersion is the start of the watch. Empty or "0" starts with the
+	// existing objects, as ADDED events.
 	ResourceVersion      string
 	ResourceVersionMatch ResourceVersionMatch
 	SendInitialEvents    *bool
@@ -27,7 +27,7 @@ type WatchOptions struct {
 	Timeout              time.Duration // in whole seconds; zero for none
 	MetadataOnly         bool          // leave the objects' JSON out
 
-	// Policy is what happens when the buffer is full. Default Stall.
+	// Policy selects what happens when the buffer is full. The default is Stall.
 	Policy WatchPolicy
 	// Buffer is how many events may wait to be taken. Default 1000.
 	Buffer int
@@ -35,17 +35,16 @@ type WatchOptions struct {
 
 const defaultBuffer = 1000
 
-// WatchPolicy is what happens when the consumer of a watch is slow.
+// WatchPolicy selects what happens when the consumer of a watch is slow.
 type WatchPolicy string
 
 const (
-	// Stall pauses the watch, which goes on where it was when there is room
-	// again. It ends with 410 if the client's history, which is bounded by
-	// Config.MaxHistory, has moved past it by then.
+	// Stall pauses the watch until there is room again. The watch ends with 410 if
+	// the client's history, limited by Config.MaxHistory, has evicted its next event
+	// by then.
 	Stall WatchPolicy = "stall"
-	// Terminate ends the watch with 410 when a queue of its own is full, as
-	// Kubernetes does. The consumer may resume from the last resource version
-	// it received.
+	// Terminate ends the watch with 410 when its queue is full, as Kubernetes does.
+	// The consumer may resume from the last resource version that it received.
 	Terminate WatchPolicy = "terminate"
 	// Conflate keeps only the newest state of each object.
 	Conflate WatchPolicy = "conflate"
@@ -174,11 +173,11 @@ func (w *Watch) Events(ctx context.Context) iter.Seq2[Event, error] {
 	}
 }
 
-// Next waits for the next event. After the last one it returns why the watch
-// ended: io.EOF when its Timeout has passed, ErrClosed when it or its collection
-// was closed, and otherwise a *api.Status, whose Cause is the name of [Watch.End]
-// unless it has one of its own. After a 410 the way back is to list, and to watch
-// from the list's version.
+// Next waits for the next event. After the last one it returns why the watch ended:
+// io.EOF after its Timeout, ErrClosed if it or its collection was closed, and
+// otherwise an *api.Status. The Cause of the status is the name of [Watch.End],
+// unless it has a more specific one. After a 410, list again and watch from the
+// list's version.
 func (w *Watch) Next(ctx context.Context) (Event, error) {
 	for {
 		event, ok, err := w.pop()
@@ -219,8 +218,7 @@ func (w *Watch) pop() (event Event, ok bool, err error) {
 	return Event{}, false, w.err
 }
 
-// End reports why the watch ended, and false while it goes on or events of it
-// are left to take.
+// End returns why the watch ended, and false while it runs or events are queued.
 func (w *Watch) End() (end WatchEnd, ended bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -273,7 +271,7 @@ func (w *Watch) push(events []Event) {
 	w.signal()
 }
 
-// finish ends the watch after what is in the queue; the first reason counts.
+// finish ends the watch after the queued events. Later calls have no effect.
 func (w *Watch) finish(end WatchEnd, err error) {
 	w.mu.Lock()
 	if !w.closed {
@@ -283,7 +281,7 @@ func (w *Watch) finish(end WatchEnd, err error) {
 	w.signal()
 }
 
-// closedBy ends the watch as the engine says.
+// closedBy ends the watch with the engine's reason.
 func (w *Watch) closedBy(f *wire.WatchClosed) {
 	if f.Status == nil {
 		w.finish(f.End, io.EOF)

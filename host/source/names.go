@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Description is what discovery tells of a resource.
+// Description is the discovery information of a resource.
 type Description struct {
 	api.Resource
 	Kind       string
@@ -17,8 +17,8 @@ type Description struct {
 	Categories []string // the groups of resources, such as "all", that it belongs to
 }
 
-// Describer is a source that can describe all its resources at once. Of other
-// sources, Describe says what is known.
+// Describer is a source that can describe all its resources at once. For other
+// sources, Describe uses the schemas.
 type Describer interface {
 	Describe(ctx context.Context) ([]Description, error)
 }

@@ -16,25 +16,25 @@ type Source interface {
 	// Resources are those the source can serve, sorted by name.
 	Resources(ctx context.Context) ([]api.Resource, error)
 
-	// Stream feeds sink until ctx ends or the source fails, and returns why;
-	// it never returns nil. All calls to sink come from Stream's goroutine.
+	// Stream feeds sink until ctx ends or the source fails, and returns the reason.
+	// It never returns nil. All calls to sink come from Stream's goroutine.
 	//
-	// With from zero it begins with a list: BeginList, Object for every object
-	// in ascending key order, EndList; then changes. Otherwise there is no
-	// list, and changes begin right after from.
+	// If from is zero, it begins with a list: BeginList, Object for every object in
+	// ascending key order, EndList; then changes. Otherwise changes begin right
+	// after from, without a list.
 	//
-	// A *api.Status 410 means that the changes after the last revision handed
-	// over are gone (compaction, also during a list) or never were (a from
-	// beyond the newest revision), and the caller has to list anew. A source
-	// that may itself be behind answers the latter with a 504. Any other error
-	// can be retried with the last revision handed over. When ctx has ended
-	// the error is that of ctx, and an error of sink is returned as it is. A
-	// *SchemaChangedError says that the resource is described differently now.
+	// A *api.Status 410 means that the changes after the last delivered revision are
+	// gone (compaction, also during a list) or never existed (a from beyond the
+	// latest revision). The caller must list again. A source that may itself lag
+	// returns a 504 in the latter case. Any other error can be retried from the last
+	// delivered revision. After the end of ctx, Stream returns the error of ctx. It
+	// returns an error of sink unchanged. A *SchemaChangedError means that the
+	// resource has a new schema.
 	Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink Sink) error
 }
 
-// Identifier is a source that can say which history its revisions belong to
-// before anything is streamed: the name that it identifies streams by.
+// Identifier is a source that can identify the history of its revisions before a
+// stream starts, with the name that streams pass to Identify.
 type Identifier interface {
 	Identity(ctx context.Context) (string, error)
 }
@@ -45,37 +45,36 @@ type Prober interface {
 	Ready(ctx context.Context) error
 }
 
-// Sink takes what a source streams. Its methods may block: that is how a slow
-// consumer holds a source back. A non-nil error stops Stream, which returns it.
+// Sink receives the output of a stream. Its methods may block, which slows the
+// source down. A non-nil error stops Stream, which returns it.
 //
-// Byte slices belong to the sink only until the call returns.
+// Byte slices are valid only until the call returns.
 type Sink interface {
-	// Identify is called once, before anything else. The name stands for the
-	// history that revisions belong to, such as one etcd cluster: a revision
-	// means the same wherever the name is the same, and nothing elsewhere.
+	// Identify is called once, before the other methods. The name identifies the
+	// history of the revisions, such as an etcd cluster. Equal revisions are only
+	// comparable if the names are equal.
 	Identify(name string) error
-	// BeginList announces the whole state. A list that did not come to its end
-	// is forgotten.
+	// BeginList begins a complete state. An incomplete list is discarded.
 	BeginList() error
 	// Object is one object of the list, rv the revision of its last change.
 	Object(key api.Key, rv api.ResourceVersion, value []byte) error
-	// EndList completes the list, which is the state as of revision rv: what
-	// was not named does not exist. It counts as progress: rv was the newest
-	// revision when the list was asked for, or a later one.
+	// EndList completes the list, which is the state as of revision rv. Objects that
+	// were not listed do not exist. EndList counts as progress: rv was the latest
+	// revision when the list was requested, or later.
 	EndList(rv api.ResourceVersion) error
-	// Changes are all changes of one or more whole revisions, in order: a
+	// Changes delivers all changes of one or more complete revisions, in order. A
 	// revision is never split over two calls.
 	Changes(changes []Change) error
-	// Progress says that every change up to and including rv was handed over, and
-	// that there was no other a moment ago. Changes say no such thing: they may
-	// come late, and readers of a source that hands over nothing else call their
-	// data stale.
-	// A source that can reports it at least every ten seconds, idle or not.
+	// Progress reports that all changes up to and including rv were delivered, and
+	// that no others existed a moment ago. Changes does not imply this, because
+	// changes may arrive late. Readers of a source that never calls Progress report
+	// stale data. A source that can calls it at least every ten seconds, even if
+	// idle.
 	Progress(rv api.ResourceVersion) error
-	// Wanted receives when somebody waits for progress, every now and then for
-	// as long as that lasts. A source that can ask for progress does so then,
-	// instead of at its own pace (rule C35). Nil is never. It may be called from
-	// any goroutine.
+	// Wanted returns a channel that receives periodically while a reader waits for
+	// progress. A source that can request progress does so then, instead of at its
+	// own interval (rule C35). A nil channel never receives. Wanted may be called
+	// from any goroutine.
 	Wanted() <-chan struct{}
 }
 
@@ -88,9 +87,9 @@ type Change struct {
 	Value           []byte
 }
 
-// SchemaChangedError ends a stream whose resource is described differently now,
-// as after a change of a CustomResourceDefinition. Ask for its Schema again, and
-// list it anew: fields and columns of what was handed over may differ.
+// SchemaChangedError ends a stream whose resource has a new schema, for example
+// after a change of a CustomResourceDefinition. Request the Schema again and relist,
+// because fields and columns of delivered objects may differ.
 type SchemaChangedError struct{ Resource api.Resource }
 
 // Error implements error.

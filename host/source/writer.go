@@ -6,8 +6,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Writer changes what a source serves. The product only reads; writers exist
-// for tests, the simulator and the demo.
+// Writer changes the objects of a source. Only tests, the simulator and the demo use
+// it. The product never writes.
 type Writer interface {
 	// Txn applies all writes as one revision and returns it, or none of them.
 	// A key may occur once. Deleting what does not exist is no change.

@@ -18,8 +18,8 @@ import (
 const (
 	// pageSize is how many objects are taken out of the engine at a time.
 	pageSize = 500
-	// readyTimeout is how long a request waits for a collection's first
-	// synchronisation, before it is told to come again (rule C6).
+	// readyTimeout is how long a request waits for a collection's first sync before
+	// the client must retry (rule C6).
 	readyTimeout = 10 * time.Second
 )
 
@@ -34,9 +34,9 @@ type Backend struct {
 
 var _ kubeapi.Backend = (*Backend)(nil)
 
-// New makes a backend that serves the resources of the schemas, of which the
-// names alone count: fields and columns are the connector's. The client stays
-// the caller's to close.
+// New returns a backend for the resources of the schemas. Only the names of the
+// schemas are used, because the connector defines fields and columns. The caller
+// closes the client.
 func New(client *guest.Client, schemas []api.Schema) *Backend {
 	return &Backend{client: client, schemas: schemas, collections: map[api.Resource]*guest.Collection{}}
 }

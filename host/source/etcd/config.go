@@ -21,27 +21,28 @@ const (
 	DefaultProgressInterval = 3 * time.Second
 	// DefaultRequestTimeout is for one page of a list.
 	DefaultRequestTimeout = 30 * time.Second
-	// DefaultConnectTimeout is shorter than readers go without a word.
+	// DefaultConnectTimeout is shorter than the time after which readers report
+	// stale data.
 	DefaultConnectTimeout = 5 * time.Second
 )
 
-// Config says where in etcd the objects are. The zero value is ready to use.
+// Config describes the location of the objects in etcd. The zero value is ready to
+// use.
 type Config struct {
 	// Prefix is what all keys begin with. Empty means DefaultPrefix.
 	Prefix string
-	// Resources are what is served. Empty means catalog.All.
+	// Resources are the served resources. Empty means catalog.All.
 	Resources []api.Schema
-	// Paths says below which path under Prefix a resource lies, when that is
-	// not "<resource>" (core group) or "<group>/<resource>". Nil means
-	// KubernetesPaths.
+	// Paths contains the paths of resources below Prefix, if they differ from
+	// "<resource>" (core group) or "<group>/<resource>". Nil means KubernetesPaths.
 	Paths map[api.Resource]string
-	// PageSize is the number of objects a list asks for at once: memory
-	// against round trips. Zero means DefaultPageSize.
+	// PageSize is the number of objects per page of a list. Larger pages need more
+	// memory and fewer round trips. Zero means DefaultPageSize.
 	PageSize int
-	// ProgressInterval is how often to ask etcd for progress. Zero means
-	// DefaultProgressInterval. Negative means never, which is for gRPC proxies
-	// that do not answer; progress then comes when etcd likes, by default
-	// every ten minutes, and a silent connection goes unnoticed.
+	// ProgressInterval is the time between requests for progress. Zero means
+	// DefaultProgressInterval. Negative disables them, for gRPC proxies that do not
+	// respond to them. Progress then arrives at etcd's own interval, by default
+	// every ten minutes, and a dead connection is not detected.
 	ProgressInterval time.Duration
 	// RequestTimeout bounds one request of a list. Zero means
 	// DefaultRequestTimeout.
@@ -54,7 +55,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// withDefaults checks c and fills in what was left out.
+// withDefaults validates c and fills in defaults.
 func (c Config) withDefaults() (Config, error) {
 	if c.PageSize < 0 || c.RequestTimeout < 0 || c.ConnectTimeout < 0 {
 		return c, fmt.Errorf("etcd source: page size %d, request timeout %v and connect timeout %v must not be negative", c.PageSize, c.RequestTimeout, c.ConnectTimeout)

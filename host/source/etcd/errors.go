@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// explain turns what etcd's client says into the errors of the contract, for a
-// person who runs the connector. When ctx has ended, that is the reason.
+// explain converts errors of etcd's client to errors of the contract, with a text
+// for the operator. After the end of ctx, it returns the error of ctx.
 func (st *stream) explain(ctx context.Context, doing string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -41,7 +41,7 @@ func (st *stream) about(doing string) string {
 	return fmt.Sprintf("%s: %s of %q", st.name(), doing, st.place.prefix)
 }
 
-// expired is the 410; compacted is zero when etcd does not say where.
+// expired returns the 410. compacted is zero if etcd does not report it.
 func (st *stream) expired(compacted int64) error {
 	what := "the state being listed is gone"
 	if st.at > 0 {

@@ -7,9 +7,9 @@ import (
 	"github.com/watchglass/watchglass/core/catalog"
 )
 
-// KubernetesPaths is where kube-apiserver keeps its built-in resources: below
-// their names, whatever their group, with a few names of old. Only those of
-// groups that came later lie below their group, as custom resources do.
+// KubernetesPaths returns the paths of kube-apiserver's built-in resources. Most of
+// them consist of the resource's name without the group, with a few historical
+// names. Newer groups use the group as a prefix, as custom resources do.
 func KubernetesPaths() map[api.Resource]string {
 	paths := map[api.Resource]string{
 		{Version: "v1", Name: "nodes"}:                                 "minions",

@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// list hands over the whole state, page by page, as of the first page's
-// revision (rules E5 to E7). A compaction that overtakes the paging is a 410.
+// list delivers the complete state in pages, as of the first page's revision (rules
+// E5 to E7). It returns a 410 if that revision is compacted meanwhile.
 func (st *stream) list(ctx context.Context) error {
 	page, err := st.page(ctx, st.place.prefix, 0)
 	if err != nil {
@@ -77,8 +77,8 @@ func (st *stream) identify(resp *clientv3.GetResponse) error {
 	return st.sink.Identify(identity(resp))
 }
 
-// checkResume makes sure that the cluster has got as far as the stream is to
-// begin: see the package's rationale.
+// checkResume checks that the cluster has reached the resume version. See the
+// rationale of the package.
 func (st *stream) checkResume(ctx context.Context) error {
 	resp, err := st.get(ctx, "resume", st.place.prefix)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 
 var errCannotConnect = errors.New("cannot connect: does etcd listen there, and does it want TLS or not?")
 
-// request reads keys, in RequestTimeout at most, of which ConnectTimeout at a time
-// without a connection: etcd's client would wait for one as long as for the answer.
+// request reads keys. It takes at most RequestTimeout, and fails after
+// ConnectTimeout without a connection, because etcd's client would wait longer for
+// one.
 func (s *Source) request(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	bounded, cancel := context.WithTimeout(ctx, s.config.RequestTimeout)
 	defer cancel()
@@ -30,7 +31,7 @@ func (s *Source) request(ctx context.Context, key string, opts ...clientv3.OpOpt
 	return resp, err
 }
 
-// unanswered says what etcd's client, which goes on trying, does not.
+// unanswered returns the error for a request that etcd's client keeps retrying.
 func (s *Source) unanswered(ctx context.Context, when string) error {
 	if context.Cause(ctx) == errCannotConnect || s.client.ActiveConnection().GetState() != connectivity.Ready {
 		return errCannotConnect
@@ -38,8 +39,8 @@ func (s *Source) unanswered(ctx context.Context, when string) error {
 	return errors.New("no answer " + when)
 }
 
-// watchConnection gives up when there is no connection for ConnectTimeout. It
-// returns then, or when ctx ends.
+// watchConnection calls giveUp after ConnectTimeout without a connection. It returns
+// then, or when ctx ends.
 func (s *Source) watchConnection(ctx context.Context, giveUp context.CancelCauseFunc) {
 	connection := s.client.ActiveConnection()
 	for ctx.Err() == nil {

@@ -62,7 +62,7 @@ func (s *Source) Identity(ctx context.Context) (string, error) {
 	return identity(resp), nil
 }
 
-// Ready asks for a quorum read, which is what a list needs.
+// Ready performs a quorum read, which lists need too.
 func (s *Source) Ready(ctx context.Context) error {
 	_, err := s.request(ctx, s.config.Prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithLimit(1))
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -116,7 +116,7 @@ type strangeKeys struct {
 	seen   map[string]struct{}
 }
 
-// maxStrangeKeys bounds what is remembered and logged.
+// maxStrangeKeys limits the number of keys that are remembered and logged.
 const maxStrangeKeys = 1000
 
 func (s *strangeKeys) report(key []byte) {

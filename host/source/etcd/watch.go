@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// maxUnanswered is how many requests for progress may go without any word
-	// from etcd before the stream is given up.
+	// maxUnanswered is the number of requests for progress without a response from
+	// etcd after which the stream ends.
 	maxUnanswered = 3
 	// firstAsk is about how long etcd needs to bring a new watch up to date.
 	firstAsk = 100 * time.Millisecond
 )
 
-// watch hands over changes after st.at. It owns the gRPC stream and the
-// goroutine that asks for progress, and ends both before it returns.
+// watch delivers the changes after st.at. It owns the gRPC stream and the goroutine
+// that requests progress, and ends both before it returns.
 func (st *stream) watch(ctx context.Context) error {
 	inner, cancel := context.WithCancelCause(clientv3.WithRequireLeader(ctx))
 	defer cancel(nil)
@@ -78,7 +78,7 @@ func (st *stream) createRequest() *pb.WatchRequest {
 	}}}
 }
 
-// handle passes one response on. Its events are whole revisions.
+// handle passes one response on. Its events are complete revisions.
 func (st *stream) handle(ctx context.Context, resp *pb.WatchResponse) error {
 	switch {
 	case resp.CompactRevision != 0:
@@ -96,7 +96,8 @@ func (st *stream) handle(ctx context.Context, resp *pb.WatchResponse) error {
 	return nil
 }
 
-// progress ignores what lies behind: members of a cluster are not equally far.
+// progress ignores older revisions, because the members of a cluster differ in their
+// progress.
 func (st *stream) progress(rv api.ResourceVersion) error {
 	if rv < st.at {
 		return nil
@@ -129,13 +130,13 @@ func (st *stream) changes(events []*mvccpb.Event) []source.Change {
 	return changes
 }
 
-// asker asks for progress and gives up on an etcd that stays silent. receive
-// belongs to the stream's goroutine, run is a goroutine of its own.
+// asker requests progress, and ends the stream if etcd does not respond. receive
+// runs on the stream's goroutine, run on a separate one.
 type asker struct {
 	remote  grpc.BidiStreamingClient[pb.WatchRequest, pb.WatchResponse]
 	cancel  context.CancelCauseFunc
 	created chan struct{}             // closed when the watch exists
-	wanted  <-chan struct{}           // somebody waits for progress
+	wanted  <-chan struct{}           // a reader waits for progress
 	waiting atomic.Pointer[time.Time] // since when for a response; nil while the sink works
 }
 
@@ -146,10 +147,11 @@ func (a *asker) receive() (*pb.WatchResponse, error) {
 	return a.remote.Recv()
 }
 
-// run asks soon after the watch exists, for etcd does not answer while it still
-// brings the watch up to date, then less and less often up to interval, and
-// whenever progress is wanted. It must not ask earlier: the answer would overtake events that the server
-// holds back until it has announced the watch.
+// run requests progress soon after the watch exists, because etcd does not respond
+// while the watch catches up. It then requests it at increasing intervals up to the
+// given one, and whenever progress is wanted. An earlier request is not possible:
+// its response would overtake events that the server holds back until it has
+// announced the watch.
 func (a *asker) run(ctx context.Context, interval time.Duration) {
 	delay, silence := min(firstAsk, interval), (maxUnanswered+1)*interval
 	timer := time.NewTimer(interval)

@@ -28,8 +28,7 @@ func NewWriter(client *clientv3.Client, config Config) (*Writer, error) {
 	return &Writer{client: client, config: config}, nil
 }
 
-// Txn implements source.Writer. etcd accepts 128 writes at once unless it was
-// told otherwise.
+// Txn implements source.Writer. By default, etcd accepts 128 writes per transaction.
 func (w *Writer) Txn(ctx context.Context, writes ...source.Write) (api.ResourceVersion, error) {
 	ops := make([]clientv3.Op, 0, len(writes))
 	for _, write := range writes {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// cache keeps a bounded number of values, each until a time. Those that are added
-// later are expected to stay valid longer: the oldest make room for new ones, and
-// expired ones leave with every call. Not safe for concurrent use.
+// cache holds a limited number of values, each until its expiry. Values that are
+// added later are expected to expire later. The oldest are evicted first, and each
+// call removes expired ones. It is not safe for concurrent use.
 type cache[K comparable, V any] struct {
 	capacity int
 	entries  map[K]*list.Element // of entry[K, V]

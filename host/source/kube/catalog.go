@@ -31,14 +31,15 @@ type resource struct {
 	described  source.Description
 }
 
-// directory is what the server has, asked again when it is old or lacks something.
+// directory contains the server's resources. It is requested again when it is old or
+// incomplete.
 type directory struct {
 	source *Source
 
-	mu    sync.Mutex // held while asking: those who come meanwhile wait for the answer
+	mu    sync.Mutex // held during a request, so that concurrent callers share the result
 	all   []*resource
 	asked time.Time
-	// definitions are those of custom resources in use, as last read.
+	// definitions are the last known definitions of custom resources in use.
 	definitions map[api.Resource]*definition
 }
 
@@ -58,8 +59,8 @@ func (c *directory) find(ctx context.Context, name api.Resource) (*resource, err
 	return nil, catalog.NotServed(name, "by kube-apiserver "+c.source.base.Host+", or cannot be watched", names)
 }
 
-// resources are all there are, sorted by name. They are asked for anew when
-// none satisfies wanted.
+// resources returns all resources, sorted by name. It requests them again if none
+// satisfies wanted.
 func (c *directory) resources(ctx context.Context, wanted func(*resource) bool) ([]*resource, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +76,7 @@ func (c *directory) resources(ctx context.Context, wanted func(*resource) bool) 
 	return all, nil
 }
 
-// discover asks the server. A group that does not answer, as an aggregated one
+// discover requests the resources. A group that fails, such as an aggregated one
 // whose server is down, does not hide the others.
 func (c *directory) discover(ctx context.Context) ([]*resource, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.source.config.RequestTimeout,

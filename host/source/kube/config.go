@@ -19,35 +19,35 @@ const (
 	// DefaultPatience is how long a list or a watch may go without a byte that
 	// is due.
 	DefaultPatience = 15 * time.Second
-	// DefaultDiscoveryTTL is how long an answer about what there is holds.
+	// DefaultDiscoveryTTL is how long discovery results are cached.
 	DefaultDiscoveryTTL = 30 * time.Second
 
 	// maxFrame is the largest object that is taken off a stream (rule P5).
 	maxFrame = 16 << 20
 )
 
-// Config says which server to read and how. REST is required; other zeros take
-// their defaults.
+// Config configures a source. REST is required. Zero selects the default of every
+// other field.
 type Config struct {
 	// REST has the address and the credentials, from [Load] or from client-go.
 	// It is not changed.
 	REST *rest.Config
-	// PageSize is the number of objects a classic list asks for at once.
+	// PageSize is the number of objects per page of a classic list.
 	PageSize int
-	// PagedLists asks for the state in pages from the start, for servers that
-	// begin watches with the state and should not.
+	// PagedLists disables watch lists, for servers that support them and should not
+	// be asked for them.
 	PagedLists bool
-	// WatchTimeout is how long one watch lasts, in whole seconds of at least
-	// four: it is the pace of progress.
+	// WatchTimeout is the duration of one watch, in whole seconds of at least four.
+	// It determines the interval of progress.
 	WatchTimeout time.Duration
 	// RequestTimeout bounds requests that neither list nor watch.
 	RequestTimeout time.Duration
-	// Patience bounds the silence of a server that owes an answer: the next
-	// part of a list, the end of a watch.
+	// Patience limits the time that a server may take to send the next part of a
+	// list or the end of a watch.
 	Patience time.Duration
-	// DiscoveryTTL is how long what the server said of its resources holds.
+	// DiscoveryTTL is how long discovery results are cached.
 	DiscoveryTTL time.Duration
-	// Logger gets what is passed over. Nil means slog.Default.
+	// Logger receives skipped objects and resources. Nil means slog.Default.
 	Logger *slog.Logger
 }
 

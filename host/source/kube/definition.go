@@ -10,10 +10,10 @@ import (
 	"github.com/watchglass/watchglass/core/envelope"
 )
 
-// definition is what a CustomResourceDefinition says of one version. The zero
-// value stands for a resource that has none.
+// definition contains the relevant part of a CustomResourceDefinition for one
+// version. The zero value is used for other resources.
 type definition struct {
-	generation int64 // changes with what it says
+	generation int64 // changes with every update
 	fields     []string
 	columns    []api.Column
 }
@@ -48,8 +48,8 @@ func (c *directory) define(ctx context.Context, r *resource) (*definition, error
 	return d, nil
 }
 
-// changed reports whether a resource is described differently than when its
-// schema was last asked for.
+// changed reports whether the schema of a resource has changed since it was last
+// requested.
 func (c *directory) changed(ctx context.Context, r *resource) (bool, error) {
 	c.mu.Lock()
 	known := c.definitions[r.Resource]
@@ -105,7 +105,7 @@ func (c *directory) translate(r *resource, found *crd) *definition {
 	return d
 }
 
-// schema is what readers are told.
+// schema returns the schema for readers.
 func (d *definition) schema(r *resource) *api.Schema {
 	s := &api.Schema{Resource: r.Resource, Kind: r.Kind, Namespaced: r.namespaced, Fields: []string{"metadata.name"}}
 	if r.namespaced {

@@ -10,10 +10,10 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// reasonStorageRead is the server's word for stored bytes it cannot decode.
+// reasonStorageRead is the server's reason for stored bytes that it cannot decode.
 const reasonStorageRead api.Reason = "StorageReadError"
 
-// maxError bounds what is read of an answer that is an error.
+// maxError limits the size of an error response.
 const maxError = 64 << 10
 
 // kubeStatus is the part of a Kubernetes Status that we pass on.
@@ -29,7 +29,7 @@ type kubeStatus struct {
 	Metadata struct{ Continue string }
 }
 
-// toStatus puts where it happened before what the server says.
+// toStatus adds the context to the server's message.
 func (k *kubeStatus) toStatus(about string) *api.Status {
 	s := &api.Status{
 		Code: k.Code, Reason: api.Reason(k.Reason), Message: about + ": " + k.Message,
@@ -39,7 +39,7 @@ func (k *kubeStatus) toStatus(about string) *api.Status {
 		s.Cause = k.Details.Causes[0].Reason
 	}
 	if s.Code == http.StatusGone {
-		s.Reason = api.ReasonExpired // servers also say Gone (rule P18)
+		s.Reason = api.ReasonExpired // servers also use Gone (rule P18)
 	}
 	return s
 }
@@ -47,7 +47,7 @@ func (k *kubeStatus) toStatus(about string) *api.Status {
 // refusal reads an answer that is not 200. The body is closed.
 func refusal(about string, resp *http.Response) *api.Status {
 	defer resp.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // what came is said
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // a partial body is sufficient
 	var k kubeStatus
 	if json.Unmarshal(body, &k) != nil || k.Kind != "Status" || k.Code == 0 {
 		k = kubeStatus{Code: resp.StatusCode, Reason: reasonOf(resp.StatusCode)}

@@ -21,8 +21,8 @@ type frame struct {
 // the server is held back (rule E11).
 const maxWaiting = 100
 
-// frames reads a watch in a goroutine of its own, so that whoever takes frames
-// can also look at the clock, and can take all that have come at once.
+// frames reads a watch in a separate goroutine, so that the consumer can use timers
+// and can receive all available frames.
 type frames struct {
 	c    chan frame
 	body io.Closer
@@ -109,8 +109,7 @@ func (w *watchdog) stop() {
 	w.cancel(nil)
 }
 
-// reader is r, of which every read that brings something counts as a sign of
-// life.
+// reader returns a reader of r. Every read that returns data resets the watchdog.
 func (w *watchdog) reader(r io.Reader) io.Reader { return watchedReader{r, w} }
 
 type watchedReader struct {

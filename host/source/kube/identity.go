@@ -18,8 +18,7 @@ type identity struct {
 	kind       string
 }
 
-// object is one that a list or a watch delivers. Its value aliases what was
-// read, or is its own.
+// object is an object of a list or a watch. Its value may alias the input.
 type object struct {
 	key   api.Key
 	rv    api.ResourceVersion
@@ -36,7 +35,7 @@ func (id *identity) read(raw []byte) (object, error) {
 	if err != nil {
 		return object{}, err
 	}
-	// What a scanner returns shares one piece of memory.
+	// The results of a scanner share one buffer.
 	found := object{key: api.Key(strings.Clone(string(o.Key))), rv: o.ResourceVersion, value: raw}
 	switch apiVersion, kind := o.Fields[0], o.Fields[1]; {
 	case apiVersion == "" && kind == "":

@@ -12,10 +12,10 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// list hands over the whole state, as a watch that begins with it or, where the
-// server does not do that, as a classic list. Either names no version, and so is a
-// consistent read: of a state that is only not older than some version nobody
-// knows how old it is.
+// list delivers the complete state, as a watch that begins with it or, if the server
+// does not support that, as a classic list. Neither specifies a version, so both are
+// consistent reads. The age of a state that is only not older than some version is
+// unknown.
 func (st *stream) list(ctx context.Context) error {
 	classic := false
 	st.update(func(m *memory) { classic, st.floor = m.classic, m.newest })
@@ -38,7 +38,7 @@ func (st *stream) list(ctx context.Context) error {
 // errPageExpired is the 410 of a page that is not the first.
 var errPageExpired = errors.New("the continue token expired")
 
-// classicList asks for pages of the size given, zero for one list without.
+// classicList requests pages of the given size; zero means a single list.
 func (st *stream) classicList(ctx context.Context, size int) error {
 	if err := st.sink.BeginList(); err != nil {
 		return err
@@ -112,10 +112,11 @@ func (st *stream) listed(raw []byte) error {
 	return nil
 }
 
-// sinkError is what a sink said, to be returned as it is.
+// sinkError is the error of a sink, which is returned unchanged.
 type sinkError struct{ error }
 
-// explain names what was being done, unless err is a status or the sink's.
+// explain adds the current operation to err, unless err is a status or comes from
+// the sink.
 func (st *stream) explain(ctx context.Context, doing string, err error) error {
 	var own sinkError
 	var status *api.Status
@@ -195,7 +196,7 @@ func expect(dec *json.Decoder, want json.Token) error {
 	return err
 }
 
-// newest asks the server for the version of a consistent read.
+// newest requests the version of a consistent read from the server.
 func (st *stream) newest(ctx context.Context) (api.ResourceVersion, error) {
 	var list struct{ Metadata listMeta }
 	err := st.getJSON(ctx, st.resource.path, url.Values{"limit": {"1"}}, &list)

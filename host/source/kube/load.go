@@ -12,14 +12,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Access says how to find a cluster and who to be there, as kubectl's flags do.
+// Access describes a cluster and the credentials, as kubectl's flags do.
 type Access struct {
 	// Kubeconfig is the path of a kubeconfig file. Empty means $KUBECONFIG,
 	// then ~/.kube/config.
 	Kubeconfig string
 	// Context of the kubeconfig; empty means its current one.
 	Context string
-	// InCluster means the service account of the pod that this runs in.
+	// InCluster selects the service account of the current pod.
 	InCluster bool
 }
 

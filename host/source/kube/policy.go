@@ -18,16 +18,16 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// Policy asks the cluster: a TokenReview returns the user who presents a token,
-// and SubjectAccessReviews, one for list and one for watch, whether that user may
+// Policy asks the cluster. A TokenReview returns the user of a token, and
+// SubjectAccessReviews, one for list and one for watch, decide whether that user may
 // make a request. The credentials of the Source need the right to create reviews,
 // which the ClusterRole system:auth-delegator grants.
 //
-// Verdicts are cached for a short time by the SHA-256 of the question, so that
-// many readers with one token cause one review, and callers are asked to review a
-// grant when its verdict expires. Refusals are cached apart from grants, for a
-// shorter time. The number of reviews in flight is limited, overall and per client
-// address, and so is the number of tokens of one address that the cluster refuses.
+// Verdicts are cached for a short time by the SHA-256 of the question. Many readers
+// with one token therefore cause one review, and callers review a grant when its
+// verdict expires. Refusals are cached separately from grants, for a shorter time.
+// The number of reviews in flight is limited, overall and per client address, and so
+// is the number of tokens of one address that the cluster refuses.
 type Policy struct {
 	source  *Source
 	limits  *limit.Set
@@ -87,8 +87,8 @@ func (v *verdicts) get(q question, now time.Time) (found verdict, until time.Tim
 	return found, until, ok
 }
 
-// put caches a decision from the time of the question on, and returns when the
-// cache forgets it. What is not a decision is not cached.
+// put caches a decision from the time of the question on, and returns its expiry.
+// Errors are not cached.
 func (v *verdicts) put(q question, decided verdict, asked, now time.Time) (until time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -104,7 +104,7 @@ func (v *verdicts) put(q question, decided verdict, asked, now time.Time) (until
 	return until
 }
 
-// Policy returns a policy that asks the source's server. Limits may be nil.
+// Policy returns a policy that uses the source's server. Limits may be nil.
 func (s *Source) Policy(limits *limit.Set) *Policy {
 	return &Policy{
 		source: s, limits: limits, tokens: newVerdicts(), rights: newVerdicts(),
@@ -162,13 +162,13 @@ func (p *Policy) Authorize(ctx context.Context, user *access.User, r access.Requ
 type outcome struct {
 	verdict
 	until time.Time
-	// limited marks a refusal for the sake of the client that asked first.
+	// limited marks a refusal caused by a limit of the client that asked first.
 	limited bool
 }
 
-// ask answers from the cache, or asks the cluster, once for all who ask the same
-// question at the same time. A review does not end with ctx, because others may
-// wait for it.
+// ask answers from the cache or asks the cluster. Concurrent callers with the same
+// question share one review. A review does not end with ctx, because others may wait
+// for it.
 func (p *Policy) ask(ctx context.Context, v *verdicts, q question, review func(context.Context) verdict) (verdict, time.Time) {
 	for {
 		if found, until, ok := v.get(q, time.Now()); ok {
@@ -268,7 +268,7 @@ func (p *Policy) refusedTokens(block netip.Prefix) *int {
 	return n
 }
 
-// PolicyStats counts what a Policy asked and what it remembers.
+// PolicyStats contains the counters of a Policy.
 type PolicyStats struct {
 	TokenReviews  uint64 // since the policy was made
 	AccessReviews uint64

@@ -26,8 +26,8 @@ func Files(a Access, config *rest.Config) []string {
 }
 
 // Reconfigure makes the Source use other credentials and certificates for the same
-// server. It reads the files that config names. A watch that is open goes on with the
-// previous ones until its server ends it, within seconds.
+// server. It reads the files that config names. Open watches keep the previous ones
+// until the server ends them, within seconds.
 func (s *Source) Reconfigure(config *rest.Config) error {
 	if base, _, err := rest.DefaultServerUrlFor(config); err != nil || base.String() != s.base.String() {
 		return fmt.Errorf("the address of kube-apiserver has changed from %s to %s: restart to read another server", s.base.Host, config.Host)

@@ -28,14 +28,14 @@ type Source struct {
 	memory map[api.Resource]*memory
 }
 
-// memory is what is known of a resource from stream to stream.
+// memory is the state of a resource that outlives its streams.
 type memory struct {
 	cluster string
 	// newest is the last version handed over: no list may be older.
 	newest api.ResourceVersion
 	// classic: the server does not begin watches with the state.
 	classic bool
-	// failing is since when there were internal errors and nothing else.
+	// failing is the time of the first internal error without a success since.
 	failing time.Time
 }
 
@@ -71,7 +71,7 @@ func (s *Source) Close() { s.client.Load().CloseIdleConnections() }
 // Host is the server's address, for messages.
 func (s *Source) Host() string { return s.base.Host }
 
-// Ready asks whether the server can be reached and lets us in.
+// Ready checks that the server is reachable and accepts the credentials.
 func (s *Source) Ready(ctx context.Context) error {
 	var version struct{}
 	return s.getJSON(ctx, "/version", nil, &version)
@@ -175,8 +175,8 @@ func (st *stream) advance(rv api.ResourceVersion) {
 // the same version (rule C4).
 const retryWindow = 30 * time.Second
 
-// judge makes a 410 of an error that only a new list can end: a server whose
-// watch keeps failing inside (rule R9), or which cannot read what is stored.
+// judge returns a 410 for an error that only a new list can end: a server whose
+// watch keeps failing internally (rule R9), or which cannot read its storage.
 func (st *stream) judge(err error) error {
 	var status *api.Status
 	if !errors.As(err, &status) || status.Code != http.StatusInternalServerError {
@@ -198,7 +198,7 @@ func (st *stream) judge(err error) error {
 	return err
 }
 
-// about says what was being done, for messages.
+// about returns the current operation, for messages.
 func (st *stream) about(doing string) string {
 	return "kube-apiserver " + st.base.Host + ": " + doing + " of " + st.resource.String()
 }

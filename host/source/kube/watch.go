@@ -75,18 +75,18 @@ func (st *stream) watchOnce(ctx context.Context) (int, error) {
 	}
 }
 
-// watch is one request, and what is known of the server's newest version.
+// watch is one request, with the known latest version of the server.
 type watch struct {
 	*stream
 	events  int
 	changes []source.Change
 	changed api.ResourceVersion // by the last of them that came
-	sure    bool                // the server was asked, and answered
-	target  api.ResourceVersion // what it answered
+	sure    bool                // the probe has returned
+	target  api.ResourceVersion // the version that it returned
 	told    bool                // that all of this is in
 }
 
-// take hands over a frame and those that have come with it.
+// take applies a frame and those that are available with it.
 func (w *watch) take(ctx context.Context, f frame, frames *frames) error {
 	w.changes = w.changes[:0]
 	for {
@@ -125,8 +125,8 @@ func (w *watch) flush() error {
 	return w.passed()
 }
 
-// passed reports once that the changes have come to more than there was when the
-// server was asked. It need not wait for a bookmark then.
+// passed reports progress once when the changes have passed the probed version. It
+// need not wait for a bookmark then.
 func (w *watch) passed() error {
 	if !w.sure || w.told || w.at <= w.target {
 		return nil
@@ -161,10 +161,10 @@ func (w *watch) handle(ctx context.Context, f frame) (bool, error) {
 	return false, nil
 }
 
-// change notes one change. One that is older than what was handed over comes from
-// a server that has gone back. One as old is a repetition, unless it goes on with
-// the version of the change before it: kube-apiserver gives each change its own,
-// but what serves its API from an etcd with transactions does not.
+// change applies one change. An older one than the last comes from a server that has
+// gone back. One of the same version is a repetition, unless the previous change has
+// that version too. kube-apiserver gives each change its own version. A server that
+// serves its API from an etcd with transactions does not.
 func (w *watch) change(f frame) error {
 	o, err := w.identity.read(f.Object)
 	switch {
@@ -187,7 +187,7 @@ func (w *watch) change(f frame) error {
 	return nil
 }
 
-// probed takes the server's word for how far it is.
+// probed applies the version that a probe returned.
 func (w *watch) probed(a answer) error {
 	switch {
 	case errors.Is(a.err, context.Canceled):
@@ -201,8 +201,7 @@ func (w *watch) probed(a answer) error {
 	return w.report()
 }
 
-// report says how far the stream is, if the server has said how far it is and
-// nothing lies between.
+// report reports progress if the watch has reached the probed version.
 func (w *watch) report() error {
 	if !w.sure || w.at < w.target {
 		return nil
@@ -211,9 +210,10 @@ func (w *watch) report() error {
 	return w.sink.Progress(w.at)
 }
 
-// ended is the orderly end: everything that this server had was sent. That proves
-// nothing if it is not as far as the probe was told: the server may be cut off from
-// its storage, and another behind the same address have answered the probe.
+// ended handles the normal end of a watch, after which everything in this server's
+// cache was sent. If the watch has not reached the probed version, this proves
+// nothing: the server may be cut off from its storage, and another behind the same
+// address may have answered.
 func (w *watch) ended() error {
 	if w.sure && w.at < w.target {
 		w.config.Logger.Warn("the server ended a watch before the version that there is; readers will call their data stale if that goes on",
@@ -222,13 +222,13 @@ func (w *watch) ended() error {
 	return w.report()
 }
 
-// answer is what a probe found.
+// answer is the result of a probe.
 type answer struct {
 	rv  api.ResourceVersion
 	err error
 }
 
-// probe asks for the newest version in a goroutine of its own.
+// probe requests the latest version in a separate goroutine.
 type probe struct {
 	answer chan answer
 	cancel context.CancelFunc

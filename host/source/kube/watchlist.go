@@ -14,12 +14,12 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// errNoWatchList says that the server does not begin watches with the state.
+// errNoWatchList reports that the server does not support watch lists.
 var errNoWatchList = errors.New("no watch list")
 
-// watchList hands over the state as the initial events of a watch (rule R4).
-// The watch ends with its marker: what follows comes from watches that are
-// shorter than a large state takes.
+// watchList delivers the state as the initial events of a watch (rule R4). The watch
+// ends with their marker. Later changes come from watches that are shorter than a
+// large state takes.
 func (st *stream) watchList(ctx context.Context) error {
 	ctx, watchdog := newWatchdog(ctx, st.config.Patience, "the initial events")
 	defer watchdog.stop()
@@ -50,8 +50,8 @@ func (st *stream) watchList(ctx context.Context) error {
 	panic("unreachable: a stream of frames ends with an error")
 }
 
-// watchListRefused tells a server without the feature, which calls the options
-// invalid, from one that fails.
+// watchListRefused distinguishes a server without the feature, which calls the
+// options invalid, from one that fails.
 func watchListRefused(err error) error {
 	var status *api.Status
 	if errors.As(err, &status) {
@@ -67,11 +67,10 @@ func watchListRefused(err error) error {
 func (st *stream) initial(ctx context.Context, f frame) (done bool, err error) {
 	switch {
 	case errors.Is(context.Cause(ctx), errSilent):
-		// A server that does not know the option sends the state, or nothing,
-		// and never the marker.
+		// A server that ignores the option may send the state, but never the marker.
 		return false, fmt.Errorf("%w: %w", errNoWatchList, context.Cause(ctx))
 	case errors.Is(f.err, io.EOF):
-		// They are too many for it, or for what is between us: pages are smaller.
+		// They are too many for the server or a proxy. Pages are smaller.
 		return false, fmt.Errorf("%w: the server ended the initial events too early", errNoWatchList)
 	case f.err != nil:
 		return false, st.explain(ctx, "watch list", f.err)

@@ -38,11 +38,11 @@ type stream struct {
 	at       api.ResourceVersion // everything up to it was handed over
 	failures int                 // seen
 	progress int                 // answered
-	wanted   bool                // somebody waits for progress
+	wanted   bool                // a reader waits for progress
 }
 
-// start remembers what happened before the stream, so that it reacts only to
-// what happens during it.
+// start records the events before the stream, so that the stream reacts only to
+// later ones.
 func (st *stream) start() {
 	st.source.mu.Lock()
 	defer st.source.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package sourcetest holds every source to the contract of package source: the
-// same suite runs against memory, etcd and kube-apiserver.
+// Package sourcetest contains the contract test of package source. The same suite
+// runs against memory, etcd and kube-apiserver.
 //
-// Subtests are named after the rules they check. The recorder behind all of
-// them checks the invariants at every call (order, whole revisions, progress
-// never behind or ahead), so each test adds only what it is about.
+// Subtests are named after the rules they check. Their common recorder checks the
+// invariants at every call (order, complete revisions, exact progress). Each test
+// adds its own checks.
 package sourcetest

@@ -115,9 +115,9 @@ func markers(records []record) []string {
 	return all
 }
 
-// assertNoGoroutines checks that no goroutine runs code of the source's
-// package. A goroutine that has told its owner that it is done may need a
-// moment to vanish, hence the retries.
+// assertNoGoroutines checks that no goroutine runs code of the source's package. A
+// goroutine may need a moment to end after it has signaled its owner, so the check
+// is retried.
 func assertNoGoroutines(t *testing.T, src source.Source) {
 	t.Helper()
 	typ := reflect.TypeOf(src)

@@ -21,36 +21,35 @@ var (
 	Nodes      = api.Resource{Version: "v1", Name: "nodes"}      // cluster-scoped
 )
 
-// Harness is a source under test with an empty store of its own, and the means
-// to change that store.
+// Harness is a source under test with an empty store, and functions that change the
+// store.
 type Harness struct {
 	Source source.Source
 	Writer source.Writer
 	// Compact makes the revisions below rv unreachable. Nil skips the tests
 	// about it.
 	Compact func(t *testing.T, rv api.ResourceVersion)
-	// Progress makes running streams report progress. Nil when the source does
-	// so by itself within seconds.
+	// Progress makes running streams report progress. Nil if the source does so
+	// without help within seconds.
 	Progress func()
-	// PageSize is what the source lists at once; a list of a few times as many
-	// objects is written. Zero means the source does not page.
+	// PageSize is the page size of the source. Tests list several times as many
+	// objects. Zero means that the source does not page.
 	PageSize int
-	// SingleKey says that the writer cannot change several keys in one
-	// revision.
+	// SingleKey means that the writer cannot change several keys in one revision.
 	SingleKey bool
-	// Decodes says that the store accepts only valid objects.
+	// Decodes means that the store accepts only valid objects.
 	Decodes bool
 }
 
-// progress nudges the source, if it has to be.
+// progress calls Progress if it is set.
 func (h *Harness) progress() {
 	if h.Progress != nil {
 		h.Progress()
 	}
 }
 
-// store writes through the harness and remembers what it wrote, as the truth
-// to compare with. Safe for concurrent use on disjoint keys.
+// store writes through the harness and records the writes as the expected state. It
+// is safe for concurrent use on disjoint keys.
 type store struct {
 	t        *testing.T
 	writer   source.Writer

@@ -46,8 +46,8 @@ func testClusterScoped(t *testing.T, h Harness) {
 	assert.Equal(t, s.after(list), r.got())
 }
 
-// testPinnedList holds the list up at its first object, changes objects on
-// every page, and lets it go on.
+// testPinnedList blocks the list at its first object, changes objects on every page,
+// and continues the list.
 func testPinnedList(t *testing.T, h Harness) {
 	s := newStore(t, h, ConfigMaps)
 	keys := names("a", max(4, 3*h.PageSize+1))

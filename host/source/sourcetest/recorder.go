@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// patience is how long a test waits for what must come; only failures use it.
+// patience is how long a test waits for an event. Only failing tests wait that long.
 const patience = 30 * time.Second
 
 // recorder is a sink that remembers everything and complains, by an error to
@@ -209,7 +209,7 @@ func (r *recorder) listed() []record {
 	return slices.Clone(r.list)
 }
 
-// running is a Stream in a goroutine of its own; the test's end stops it.
+// running is a Stream in a separate goroutine. The end of the test stops it.
 type running struct {
 	*recorder
 	cancel context.CancelFunc
@@ -233,7 +233,7 @@ func streamTo(t *testing.T, h Harness, resource api.Resource, from api.ResourceV
 	return r
 }
 
-// stop cancels the stream and returns what it said.
+// stop cancels the stream and returns its error.
 func (r *running) stop() error {
 	r.cancel()
 	return r.wait()

@@ -87,8 +87,8 @@ func testTransaction(t *testing.T, h Harness) {
 	assertWhole(t, r, many)
 }
 
-// testCatchUpWhole resumes far behind, where a store hands over many revisions
-// at once and has to cut somewhere.
+// testCatchUpWhole resumes from an old revision, so that the store delivers many
+// revisions at once and must split them.
 func testCatchUpWhole(t *testing.T, h Harness) {
 	if h.SingleKey {
 		t.Skip("this store changes one object at a time, and has no transactions to keep whole")
@@ -96,7 +96,7 @@ func testCatchUpWhole(t *testing.T, h Harness) {
 	s := newStore(t, h, ConfigMaps)
 	first := s.put("first", "a/a")
 	keys := names("a", 7)
-	for range 1200 { // more than etcd sends at once
+	for range 1200 { // more than etcd sends in one response
 		s.put("again", keys...)
 	}
 	r := stream(t, h, ConfigMaps, first)
@@ -104,8 +104,8 @@ func testCatchUpWhole(t *testing.T, h Harness) {
 	assert.Equal(t, s.after(first), r.got())
 }
 
-// assertWhole checks that a revision came in one call. The recorder has
-// already refused any revision that begins in one call and goes on in another.
+// assertWhole checks that a revision arrived in one call. The recorder has already
+// rejected revisions that were split.
 func assertWhole(t *testing.T, r *running, rv api.ResourceVersion) {
 	t.Helper()
 	calls := 0
