@@ -16,24 +16,24 @@ type User struct {
 	UID    string
 	Groups []string
 	Extra  map[string][]string
-	// Shared marks a user that stands for many clients, because the policy cannot
-	// tell them apart.
+	// Shared marks a user that represents many clients, because the policy cannot
+	// distinguish them.
 	Shared bool
 	// Expires is when the token expires, which ends everything granted on it. Zero
 	// means that it is not known.
 	Expires time.Time
-	// ReviewAt is when to authenticate the token again. Zero leaves it to the
-	// caller, who does so at least every [ReviewInterval].
+	// ReviewAt is the time at which to authenticate the token again. If zero, the
+	// caller chooses it, at least every [ReviewInterval].
 	ReviewAt time.Time
-	// Valid ends when the policy no longer accepts the token. Whoever granted
-	// something on it reviews that at once. Nil means that reviews find out in time.
+	// Valid ends when the policy no longer accepts the token. Everything granted on
+	// the token is then reviewed immediately. Nil means that regular reviews detect
+	// this.
 	Valid context.Context
 }
 
 const (
-	// ReviewInterval is the longest time between two reviews of what was granted.
-	// With ReviewTimeout it keeps the end of a grant within a minute of its
-	// revocation.
+	// ReviewInterval is the maximum time between two reviews of a grant. Together
+	// with ReviewTimeout it ends a grant within a minute of its revocation.
 	ReviewInterval = 50 * time.Second
 	// ReviewTimeout bounds one review.
 	ReviewTimeout = 5 * time.Second
@@ -41,8 +41,8 @@ const (
 	ReviewRetry = 5 * time.Second
 )
 
-// Request is what somebody wants to list and watch. An empty namespace means
-// all of them, an empty name every object.
+// Request is a request to list and watch objects. An empty namespace means all of
+// them, an empty name every object.
 type Request struct {
 	Resource  api.Resource
 	Namespace string
@@ -53,7 +53,7 @@ type Request struct {
 	Path string
 }
 
-// String says what is asked for, for messages.
+// String describes the request, for messages.
 func (r Request) String() string {
 	var b strings.Builder
 	if r.Verb != "" {
@@ -72,16 +72,16 @@ func (r Request) String() string {
 	return b.String()
 }
 
-// NewRequest is for a list and watch with a field selector. The scope that it
-// asks for is that of package selector, by which answers are filtered as well.
+// NewRequest returns the request for a list and watch with a field selector. Package
+// selector computes its scope, and also filters the responses by it.
 func NewRequest(resource api.Resource, namespace string, fields selector.Fields) Request {
 	scope := selector.ScopeOf(namespace, fields)
 	return Request{Resource: resource, Namespace: scope.Namespace, Name: scope.Name}
 }
 
-// Policy decides who may read what. Its methods may use the network. A status of
-// 401 or 403 is a decision; any other, such as 503, reports that there is none
-// now. The context has the [Client]. Safe for concurrent use.
+// Policy decides which objects a user may read. Its methods may use the network. A
+// status of 401 or 403 is a decision. Any other, such as 503, reports that there is
+// no decision now. The context contains the [Client]. It is safe for concurrent use.
 type Policy interface {
 	// Authenticate returns the user who presents the token, which may be empty.
 	Authenticate(ctx context.Context, token string) (*User, *api.Status)
@@ -108,8 +108,8 @@ func (everyone) Authorize(context.Context, *User, Request) (time.Time, *api.Stat
 	return time.Time{}, nil
 }
 
-// Only lets everyone who connects read these resources, for a connector that
-// chooses itself whom it connects to. There are no others.
+// Only returns a policy that lets every client read these resources and no others,
+// for a connector that chooses its clients itself.
 func Only(resources ...api.Resource) Policy { return only{resources: resources} }
 
 type only struct {

@@ -63,7 +63,7 @@ func Renewing(ctx context.Context) context.Context {
 	return WithClient(ctx, c)
 }
 
-// BearerToken returns the token of a request's Authorization header, or nothing.
+// BearerToken returns the token of a request's Authorization header, or "".
 func BearerToken(r *http.Request) string {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {

@@ -1,18 +1,17 @@
-// Package access decides who may read what.
+// Package access decides which objects a user may read.
 //
-// A [Policy] makes two decisions: which user presents a token, and whether that
-// user may list and watch what a subscription or a request names. Policies here
-// admit everyone, or everyone who knows a token; package kube has the one that
-// asks the cluster. [Enforce] wraps a Policy with what holds for all of them.
+// A [Policy] makes two decisions: which user presents a token, and whether that user
+// may list and watch the objects of a subscription or a request. Policies here admit
+// everyone, or everyone with a valid token. Package kube has the one that asks the
+// cluster. [Enforce] adds the rules that apply to all of them.
 //
 // # Revocation
 //
-// A decision in favor of a user has a time at which it is to be reviewed, and no
-// decision stands for longer than [ReviewInterval]. The host repeats it then for
-// every connection, subscription and watch that was granted on it. So what was
-// granted on a token or a right ends within 60 seconds of its revocation, as long
-// as the policy answers reviews within [ReviewTimeout]. If it does not, what was
-// granted stays granted, nothing more is granted, and the review is repeated every
-// [ReviewRetry]. The expiry of a token ends what was granted on it at once, without
-// a review.
+// A grant has a time at which it is to be reviewed, and no decision lasts longer
+// than [ReviewInterval]. The host then repeats it for every connection, subscription
+// and watch that depends on it. Everything granted on a token or a right therefore
+// ends within 60 seconds of its revocation, if the policy answers reviews within
+// [ReviewTimeout]. If it does not, grants stay valid, new requests are refused, and
+// the review is repeated every [ReviewRetry]. The expiry of a token ends its grants
+// immediately, without a review.
 package access

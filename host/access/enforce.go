@@ -22,10 +22,9 @@ type Observer interface {
 	Authorized(ctx context.Context, user *User, r Request, refused *api.Status)
 }
 
-// Enforce returns a Policy that asks p only about tokens and requests of
-// reasonable size, ends the rights of a user when the token expires, applies the
-// limits of connections, and reports every decision to the observer, which may be
-// nil.
+// Enforce returns a Policy that wraps p. It refuses oversized tokens and requests,
+// ends the rights of a user when the token expires, applies the limits of
+// connections, and reports every decision to the observer, which may be nil.
 func Enforce(p Policy, limits *limit.Set, observer Observer) Policy {
 	if observer == nil {
 		observer = unobserved{}
@@ -95,7 +94,7 @@ func (e *enforced) authorize(ctx context.Context, user *User, r Request) (time.T
 // Expired reports whether the user's token has expired.
 func (u *User) Expired(now time.Time) bool { return !u.Expires.IsZero() && !u.Expires.After(now) }
 
-// TokenExpired returns the 401 that ends what was granted on an expired token.
+// TokenExpired returns the 401 that ends the grants of an expired token.
 func TokenExpired() *api.Status {
 	return api.Unauthorized("the token has expired: connect again with a new one")
 }

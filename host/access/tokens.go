@@ -30,8 +30,8 @@ func Token(secret string) *Tokens {
 	return t
 }
 
-// Set replaces the secrets. What was granted on a secret that is no longer among them
-// ends; what was granted on the others is not affected.
+// Set replaces the secrets. Grants of removed secrets end. Grants of the others are
+// not affected.
 func (t *Tokens) Set(secrets []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

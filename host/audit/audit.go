@@ -73,9 +73,9 @@ type result uint8
 
 const (
 	accepted  result = iota
-	refused          // 401, 403 and whatever else says no
+	refused          // 401, 403 and other refusals
 	limited          // by a limit
-	undecided        // because the policy could not tell
+	undecided        // the policy could not decide
 	withdrawn        // after it had been granted
 	results
 )
@@ -101,7 +101,7 @@ func (r *Recorder) Authenticated(ctx context.Context, user *access.User, status 
 	client := access.ClientOf(ctx)
 	result := resultOf(client, status)
 	if client.Renewal && result != withdrawn {
-		return // it has been recorded, and goes on
+		return // already recorded, and still granted
 	}
 	r.authentications[result].Add(1)
 	if status == nil {

@@ -27,7 +27,7 @@ type Event struct {
 	Name      string `json:"name,omitempty"`
 	Decision  string `json:"decision"` // allowed or denied
 	Reason    string `json:"reason,omitempty"`
-	// Review marks the withdrawal of what was allowed before.
+	// Review marks the withdrawal of an earlier grant.
 	Review bool `json:"review,omitempty"`
 	// Suppressed is the number of refused tokens since the last line that have no
 	// line of their own.
@@ -53,7 +53,7 @@ func (e *Event) bound() {
 	e.Groups = groups
 }
 
-// clip shortens a text to about n bytes of whole characters.
+// clip truncates a text to about n bytes at a character boundary.
 func clip(text string, n int) string {
 	if len(text) <= n {
 		return text

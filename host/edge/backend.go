@@ -18,13 +18,14 @@ import (
 )
 
 const (
-	// Root is where objects answer what a backend asks, in front of its
-	// questions: "/backend/list".
+	// Root is the path prefix of the requests to an object, for example
+	// "/backend/list".
 	Root = "/backend/"
-	// pageSize is how many objects are taken out of an object's memory at a
-	// time, of which what was ever needed at once stays taken.
+	// pageSize is the number of objects that are read from an object at a time. The
+	// memory of the object never shrinks below the largest page.
 	pageSize = 500
-	// grantHeader tells an object what a request may do; see js/src/edge/grant.ts.
+	// grantHeader carries the rights of a request to an object; see
+	// js/src/edge/grant.ts.
 	grantHeader = "X-Watchglass-Grant"
 	// maxRefusal is how much of an object's own failure is read.
 	maxRefusal = 64 << 10
@@ -43,7 +44,7 @@ type backend struct {
 	object  func(name string) http.RoundTripper
 }
 
-// reply is what an object answers.
+// reply is the response of an object.
 type reply struct {
 	object string
 	body   io.Closer
@@ -52,8 +53,8 @@ type reply struct {
 
 func (r *reply) Close() { _ = r.body.Close() } // the answer has been read, or is not wanted any more
 
-// fetch asks an object of the cluster, which is told that this may be: who may
-// read what has been decided before.
+// fetch sends a request to an object of the cluster, with a grant for everything,
+// because the caller has authorized the client.
 func (b *backend) fetch(ctx context.Context, object, path string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://object"+path, nil)
 	if err != nil {
@@ -72,7 +73,7 @@ func (b *backend) fetch(ctx context.Context, object, path string) (*http.Respons
 	return response, nil
 }
 
-// ask asks an object a question.
+// ask sends a question to an object.
 func (b *backend) ask(ctx context.Context, object, question string, options url.Values) (*reply, error) {
 	response, err := b.fetch(ctx, object, Root+question+"?"+options.Encode())
 	if err != nil {
@@ -111,15 +112,15 @@ func refusal(object string, response *http.Response) *api.Status {
 	return status
 }
 
-// unanswered is for what an object, or the way to it, did wrong: it passes, and
-// the client is asked to come again.
+// unanswered returns the status for a failure of an object or of the connection to
+// it. It is temporary, and the client retries.
 func unanswered(object string, err error) *api.Status {
 	status := api.Unavailable("the edge object " + object + " did not answer as it should: " + err.Error())
 	status.RetryAfterSeconds = 1
 	return status
 }
 
-// one asks for a single frame.
+// one requests a single frame.
 func (b *backend) one(ctx context.Context, object, question string, options url.Values, want wire.Type, frame interface{ Parse([]byte) error }) error {
 	r, err := b.ask(ctx, object, question, options)
 	if err != nil {
@@ -132,8 +133,8 @@ func (b *backend) one(ctx context.Context, object, question string, options url.
 	return nil
 }
 
-// Resources implements kubeapi.Backend: those of all shards. The objects of a shard
-// have the same, so the first one is asked.
+// Resources implements kubeapi.Backend. It returns the resources of all shards. The
+// objects of a shard have the same ones, so it asks the first.
 func (b *backend) Resources(ctx context.Context) ([]kubeapi.Resource, error) {
 	var all []kubeapi.Resource
 	known := map[api.Resource]bool{}
@@ -152,7 +153,7 @@ func (b *backend) Resources(ctx context.Context) ([]kubeapi.Resource, error) {
 	return all, nil
 }
 
-// schemas are those of the resources of an object, or that of one.
+// schemas requests the schemas of all resources of an object, or of one.
 func (b *backend) schemas(ctx context.Context, object, resource string) ([]api.Schema, error) {
 	options := url.Values{}
 	set(options, "resource", resource)
@@ -213,8 +214,8 @@ type object struct{ wire.Envelope }
 // JSON implements kubeapi.Object.
 func (o object) JSON() []byte { return o.Body().Data }
 
-// open takes an item for an object. One whose body the engine could not decode
-// has none, and must not be shown as if it were nothing.
+// open returns the object of an item. If the engine could not decode the body, it
+// returns an error instead of an empty object.
 func open(item wire.Item) (kubeapi.Object, error) {
 	if item.Envelope.Body().Codec != api.JSON {
 		return nil, api.Internal("the body of " + api.Quote(string(item.Envelope.Key())) + " cannot be decoded")

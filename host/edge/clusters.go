@@ -19,10 +19,10 @@ type Clusters map[string]Cluster
 // holds all of it.
 type Cluster struct {
 	Shards []Shard `json:"shards"`
-	// Regions is how many objects in each part of the world serve readers of
-	// each shard, which must say what it holds then; zero for none. The
-	// JavaScript entry sends readers there; what this package asks is asked of
-	// the object that is fed.
+	// Regions is the number of objects per part of the world that serve the readers
+	// of each shard. The shards must then name their resources. Zero means none. The
+	// JavaScript entry routes readers to them. The requests of this package go to
+	// the fed object.
 	Regions int `json:"regions"`
 }
 
@@ -38,14 +38,14 @@ type Shard struct {
 	NamespaceShards uint32 `json:"namespaceShards"`
 }
 
-// maxNamespaceShards bounds the objects that /readyz and /metrics ask, and the
-// connections of a connector.
+// maxNamespaceShards limits the number of objects that /readyz and /metrics query,
+// and the connections of a connector.
 const maxNamespaceShards = 256
 
-// whole is the shard of a cluster that is not split.
+// whole is the name of the only shard of an undivided cluster.
 const whole = "all"
 
-// ParseClusters reads the configuration, a JSON object. Nothing at all is one
+// ParseClusters parses the configuration, a JSON object. An empty text means one
 // cluster called [DefaultCluster] in one object.
 func ParseClusters(text string) (Clusters, error) {
 	if text == "" {
@@ -91,7 +91,7 @@ func (c Cluster) check(cluster string) error {
 	return nil
 }
 
-// shards are the shards, of which there is at least one.
+// shards returns the shards, at least one.
 func (c Cluster) shards() []Shard {
 	if len(c.Shards) == 0 {
 		return []Shard{{Name: whole}}
@@ -134,9 +134,10 @@ func (c Cluster) objects() []string {
 	return names
 }
 
-// object is the name of the i-th object of the shard, within the cluster. How many
-// there are is part of it: divided otherwise, they are other objects. What the former
-// hold is served to nobody, and they delete it after a while.
+// object returns the name of the i-th object of the shard, within the cluster. The
+// name contains the number of objects, so a different division has different
+// objects. Objects of a former division serve no requests and delete themselves
+// after some time.
 func (s *Shard) object(i uint32) string {
 	if s.NamespaceShards == 0 {
 		return s.Name
@@ -144,9 +145,10 @@ func (s *Shard) object(i uint32) string {
 	return s.Name + "/" + api.Shard{Index: i, Count: s.NamespaceShards}.String()
 }
 
-// place returns the object that holds a namespace of a resource, or with an empty
-// one all of the resource. No object holds all of what is divided by namespace,
-// and answers of several are not put together: each is at a version of its own.
+// place returns the object that holds a namespace of a resource, or all of the
+// resource if the namespace is empty. If the resource is divided by namespace, no
+// object holds all of it. Responses of several objects are not combined, because
+// their versions differ.
 func (c Cluster) place(resource, namespace string) (string, *api.Status) {
 	s, status := c.find(resource)
 	switch {

@@ -84,8 +84,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// allowOrigins lets pages of any origin ask. They bring a token in a header,
-// which no browser adds by itself, so nothing can be done in somebody's name.
+// allowOrigins lets pages of any origin send requests. Browsers do not add the token
+// in the header without the page's help, so a page cannot misuse another user's
+// credentials.
 func allowOrigins(h http.Header) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Expose-Headers", "Retry-After, Warning")
@@ -109,8 +110,7 @@ func split(path string) (cluster, rest string) {
 	return cluster, "/" + rest
 }
 
-// unknown answers for a cluster that is not there, to whom a token entitles to
-// know.
+// unknown answers requests for an unknown cluster, if the token grants access to it.
 func (h *handler) unknown(w http.ResponseWriter, r *http.Request, name string) {
 	_, status := h.policy(name).Authenticate(r.Context(), access.BearerToken(r))
 	if status == nil {

@@ -44,7 +44,7 @@ func (b *backend) List(ctx context.Context, resource api.Resource, o kubeapi.Lis
 	return list, nil
 }
 
-// items yields the objects of a page and of those that follow it.
+// items yields the objects of a page and of the following pages.
 func (r *reply) items(page *wire.ListReply, last bool, yield func(kubeapi.Object, error) bool) {
 	for {
 		for i := range page.Items {

@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/host/access/token"
 )
 
-// objectMetrics are told of each object. What is counted ends with _total.
+// objectMetrics are reported for each object. Counters end with _total.
 var objectMetrics = []struct {
 	name, help string
 	value      func(*report) int
@@ -29,7 +29,7 @@ var objectMetrics = []struct {
 	{"storage_bytes", "Bytes of storage taken.", func(r *report) int { return r.Storage.Bytes }},
 }
 
-// resourceMetrics are told of each resource of each object.
+// resourceMetrics are reported for each resource of each object.
 var resourceMetrics = []struct {
 	name, help string
 	value      func(held) int
@@ -46,10 +46,10 @@ func number(yes bool) int {
 	return 0
 }
 
-// metrics answers /metrics in the Prometheus text format, with what the objects
-// are at this moment: the worker itself forgets everything with each request. Of
-// an object that does not answer it says that, and what the others are all the same.
-// The counts include every object of the cluster, so the token must grant all of them.
+// metrics answers /metrics in the Prometheus text format with the current state of
+// the objects, because the worker has no state between requests. It reports
+// unreachable objects as down, and the others as usual. The counters include every
+// object of the cluster, so the token must grant all of them.
 func (c *cluster) metrics(w http.ResponseWriter, r *http.Request, user *access.User) {
 	if !token.Unrestricted(user) {
 		fail(w, api.Forbidden("the metrics count the objects of all resources and namespaces, and the token does not grant all of them: "+

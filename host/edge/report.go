@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	// maxReport is how much an object says about itself.
+	// maxReport is the maximum size of an object's status.
 	maxReport = 1 << 20
-	// reportTimeout is how long it may take to. An object that is slow, or that
-	// the platform has lost, takes this much from whoever asks, and no more.
+	// reportTimeout is the time limit for an object's status. A slow or lost object
+	// delays the caller by no more.
 	reportTimeout = 2 * time.Second
-	// reportsAtOnce are asked for side by side: as many again have to wait that
-	// long at the most, and of 256 objects the answer is there in 8 seconds, before
-	// a Prometheus loses its patience.
+	// reportsAtOnce is the number of concurrent requests. With 256 objects, the
+	// result takes 8 seconds at most, which is below the scrape timeout of
+	// Prometheus.
 	reportsAtOnce = 64
 )
 
-// report is what an object says at /status, as far as it matters here.
+// report contains the relevant part of an object's /status.
 type report struct {
 	Feeds struct {
 		Connected []struct {
@@ -84,7 +84,7 @@ type answered struct {
 	err    error
 }
 
-// reports asks every object of the cluster, side by side.
+// reports requests the status of every object of the cluster concurrently.
 func (b *backend) reports(ctx context.Context) []answered {
 	objects := b.cluster.objects()
 	all := make([]answered, len(objects))
@@ -128,7 +128,7 @@ func (c *cluster) ready(w http.ResponseWriter, r *http.Request, user *access.Use
 	plain(w, http.StatusOK, "ready\n")
 }
 
-// lacking says why an object is not ready.
+// lacking returns why an object is not ready.
 func (r *report) lacking(object string) []string {
 	var reasons []string
 	if r.active() == 0 {

@@ -39,7 +39,7 @@ type watch struct {
 	closed chan struct{} // by Close
 }
 
-// taken is what one frame says.
+// taken contains the events of one frame.
 type taken struct {
 	events []kubeapi.Event
 	err    error // the last one

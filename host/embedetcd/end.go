@@ -8,14 +8,14 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// end ends the program when etcd cannot go on, as on a disk that is full. It logs why,
-// and would then panic, often in a goroutine of its own, or end the program itself:
-// without a log nobody would be told, and its directory would stay.
+// end terminates the program when etcd cannot continue, for example because the disk
+// is full. Etcd itself would panic, often in a separate goroutine, or exit. Without
+// a log there would be no reason, and its directory would remain.
 type end struct {
 	temp *tempDir // to remove, or nil
 }
 
-// silentUntilTheEnd logs nothing else.
+// silentUntilTheEnd returns a logger that only logs the reason for the end.
 func silentUntilTheEnd(temp *tempDir) *zap.Logger {
 	return zap.NewNop().WithOptions(zap.WithPanicHook(end{temp}), zap.WithFatalHook(end{temp}))
 }

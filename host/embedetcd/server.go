@@ -30,8 +30,8 @@ type Config struct {
 	// UnsafeNoFsync skips fsync: much faster, and a crash of the machine loses
 	// the data.
 	UnsafeNoFsync bool
-	// Retention is how long history is kept before it is compacted. Zero
-	// means for ever.
+	// Retention is how long history is kept before compaction. Zero disables
+	// compaction.
 	Retention time.Duration
 }
 
@@ -42,9 +42,9 @@ type Server struct {
 	temp   *tempDir // to remove, or nil
 }
 
-// Start runs a cluster of one and returns when it serves. The caller closes
-// it. An etcd that cannot go on, as on a disk that is full, ends the program, and
-// says why on stderr.
+// Start runs a cluster with one member and returns when it serves. The caller closes
+// it. If etcd cannot continue, for example because the disk is full, it terminates
+// the program and prints the reason to stderr.
 func Start(config Config) (*Server, error) {
 	peer := loopback(config.PeerPort)
 	return StartMember(config, Member{Name: "watchglass", Peer: peer, Cluster: "watchglass=" + peer.String(), Token: rand.Text()})

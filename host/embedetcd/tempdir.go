@@ -29,7 +29,7 @@ func newTempDir() (*tempDir, error) {
 		return nil, err
 	}
 	d := &tempDir{path: path}
-	// The file gets its name once it is locked, and before nobody looks at it.
+	// The file gets its name after it is locked. Unnamed files are ignored.
 	unnamed := filepath.Join(path, "unlocked")
 	if d.lock, err = fileutil.TryLockFile(unnamed, os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
 		err = os.Rename(unnamed, filepath.Join(path, lockName))
@@ -51,8 +51,8 @@ func (d *tempDir) remove() error {
 	return err
 }
 
-// removeLeftovers removes what it can: a directory of another user's, or one that
-// another process is just removing, is none of our business.
+// removeLeftovers removes unused directories. It ignores errors, because a directory
+// may belong to another user or be removed concurrently.
 func removeLeftovers() {
 	root := os.TempDir()
 	locks, err := fs.Glob(os.DirFS(root), tempPrefix+"*/"+lockName)

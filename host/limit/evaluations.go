@@ -3,7 +3,7 @@ package limit
 import "net/http"
 
 // Limits of the work that one client causes: one user, or one address if the policy
-// does not tell users apart.
+// does not distinguish users.
 var (
 	MaxClientMessageRate = define(Limit{
 		Name: "max-client-message-rate", Default: 2000, Unit: Count, Code: http.StatusTooManyRequests,

@@ -23,7 +23,7 @@ type Limit struct {
 	// Name is the flag without its dashes, "max-readers". Clients and metrics see
 	// the same name.
 	Name string
-	// Default is the value of a Set that does not say otherwise.
+	// Default is the value if a Set has no other.
 	Default int64
 	// Automatic describes a default that commands compute, such as from the memory of
 	// the machine. Default is then the value of a Set that no command has changed.
@@ -31,14 +31,14 @@ type Limit struct {
 	Unit      Unit
 	// Code is the HTTP status code of a refusal: 408 for a client that is too slow,
 	// 413 for one request that is too large, 429 for too many requests of one
-	// client, 431 for headers, 503 when the server is full. Zero means that the limit
-	// refuses nothing, and is not counted.
+	// client, 431 for headers, 503 when the server is full. Zero means that the
+	// limit causes no refusals and is not counted.
 	Code int
 	// Uncounted marks a limit whose refusals are not counted: the HTTP server applies
 	// it by itself.
 	Uncounted bool
-	// Help is the flag's help text. It says what is limited and what happens at the
-	// limit.
+	// Help is the flag's help text. It describes the limited quantity and the effect
+	// at the limit.
 	Help string
 
 	index int
@@ -65,8 +65,8 @@ func All() []*Limit {
 	return all
 }
 
-// Set is the values in force and the number of refusals of each limit. A nil Set
-// has the defaults and counts nothing. Values are set before the Set is shared;
+// Set contains the values in force and the number of refusals of each limit. A nil
+// Set has the defaults and counts nothing. Values are set before the Set is shared;
 // everything else is safe for concurrent use.
 type Set struct {
 	values   []int64
@@ -114,8 +114,8 @@ func (s *Set) WithDefault(l *Limit, value int64) *Set {
 // Given reports whether With has set the value.
 func (s *Set) Given(l *Limit) bool { return s != nil && s.given[l.index] }
 
-// Refuse counts a refusal and returns its Status. The message is the given text,
-// which says what was refused, followed by the name of the limit. It does not
+// Refuse counts a refusal and returns its Status. The message consists of the given
+// text, which describes the refused request, and the name of the limit. It does not
 // contain the limit's value or the server's load.
 func (s *Set) Refuse(l *Limit, message string) *api.Status {
 	s.Count(l)

@@ -19,10 +19,10 @@ var (
 	})
 )
 
-// Limits of connections. A connection to /watch is authenticated from its Hello on,
+// Limits of connections. A connection to /watch is authenticated after its Hello,
 // one to the Kubernetes API while it serves a request with a token, and any other
 // never. Clients behind a proxy share its address, so the limits per address leave
-// room for many users; server.Config.TrustedProxies tells clients apart.
+// room for many users; server.Config.TrustedProxies distinguishes clients.
 var (
 	MaxConnectionsPerAddress = define(Limit{
 		Name: "max-connections-per-address", Default: 5000, Unit: Count, Code: http.StatusTooManyRequests,
@@ -49,7 +49,7 @@ var (
 		Name: "max-watches", Default: 10_000, Unit: Count, Code: http.StatusTooManyRequests,
 		Help: "watches of the Kubernetes API open at once; further ones get 429, and so does a user or address that has more than are left for others",
 	})
-	// kube-apiserver answers as many non-mutating requests at once.
+	// The default of kube-apiserver for concurrent non-mutating requests.
 	MaxRequests = define(Limit{
 		Name: "max-requests", Default: 400, Unit: Count, Code: http.StatusTooManyRequests,
 		Help: "other requests of the Kubernetes API answered at once; a list counts once for every 1000 objects that it looks at, 10 times at most. " +

@@ -45,7 +45,7 @@ var (
 	})
 )
 
-// Limits of what is kept of a resource.
+// Limits of the stored data of a resource.
 var (
 	Linger = define(Limit{
 		Name: "linger", Default: int64(30 * time.Second), Unit: Duration,

@@ -1,33 +1,32 @@
-// Package recording keeps what watches delivered, and what happened at their
-// source, in files that the validators of core/sim/check can judge afterwards:
-// a history of real processes gets the same scrutiny as a simulated one.
+// Package recording writes the deliveries of watches, and the changes at their
+// source, to files that the validators of core/sim/check can read. A history of real
+// processes is then validated like a simulated one.
 //
-// A recording is a file of JSON documents, one a line, each with a kind and the
-// time at which it was written (see [Line] for the fields of each kind):
+// A recording is a file of JSON documents, one a line, each with a kind and the time
+// at which it was written (see [Line] for the fields of each kind):
 //
 //	history    the first line: the version of the format, and the resource
 //	source     the name of the history that resource versions belong to
 //
-//	state      what there was at the source when its recording began
+//	state      the state of the source when its recording began
 //	change     one change of one object; changes of one transaction share a version
 //	progress   everything up to a version has been recorded
 //
-//	subscribe  a reader asked its connector for what came after notOlderThan
+//	subscribe  a reader requested the changes after notOlderThan
 //	snapshot   and got the state as of a version instead
 //	list       a program listed a collection
-//	watch      a program opened a watch: what it asked for
+//	watch      a program opened a watch, with its options
 //	events     a delivery of that watch
 //	closed     the end of that watch
 //
-//	end        the last line, with how many there are: without it the recording
-//	           was cut short
+//	end        the last line, with the number of lines; without it, the
+//	           recording is truncated
 //
-// What happened at the source should be recorded by somebody else than the
-// reader that is to be judged, and from before it starts until after it ends.
-// The two may be in one file or in several. Without the source, [Verify] judges
-// what a watch alone can tell: filter, order, repetitions, bookmarks and
-// deliveries. With it, everything.
+// The source should be recorded by another program than the reader under test, from
+// before it starts until after it ends. The two may be in one file or in several.
+// Without the source, [Verify] checks the properties of a watch alone: filter,
+// order, repetitions, bookmarks and deliveries. With it, Verify checks everything.
 //
-// The snapshots tell which versions a reader had to skip: after a relist a watch
-// is sent the difference between two states, and not what lay between.
+// The snapshots show which versions a reader had to skip: after a relist, a watch is
+// sent the differences between two states, and not the versions between them.
 package recording

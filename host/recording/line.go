@@ -19,8 +19,8 @@ type Line struct {
 	Resource string `json:"resource,omitempty"` // history
 	Source   string `json:"source,omitempty"`   // source
 
-	// Scope is what a collection holds of the resource: subscribe, snapshot,
-	// list, watch.
+	// Scope is the part of the resource that a collection holds: subscribe,
+	// snapshot, list, watch.
 	Scope *Filter `json:"scope,omitempty"`
 	// Filter narrows a collection further: list, watch.
 	Filter *Filter `json:"filter,omitempty"`
@@ -37,7 +37,7 @@ type Line struct {
 
 	Watch      int     `json:"watch,omitempty"`      // watch, events, closed: its number in the file
 	Start      string  `json:"start,omitempty"`      // watch: "state", "version" or "now"
-	Bookmarks  bool    `json:"bookmarks,omitempty"`  // watch: they were asked for
+	Bookmarks  bool    `json:"bookmarks,omitempty"`  // watch: the watch requested bookmarks
 	Conflating bool    `json:"conflating,omitempty"` // watch: changes of an object may be folded
 	Limited    bool    `json:"limited,omitempty"`    // watch: deliveries may be held back
 	Events     []Event `json:"events,omitempty"`     // events
@@ -46,7 +46,7 @@ type Line struct {
 	Lines int `json:"lines,omitempty"` // end: how many there are, with this one
 }
 
-// Filter is what a request narrows a resource by, as in Kubernetes.
+// Filter contains the selectors of a request, as in Kubernetes.
 type Filter struct {
 	Namespace     string `json:"namespace,omitempty"`
 	LabelSelector string `json:"labelSelector,omitempty"`
@@ -60,13 +60,13 @@ func (f *Filter) check() check.Filter {
 	return check.Filter{Namespace: f.Namespace, Labels: f.LabelSelector, Fields: f.FieldSelector}
 }
 
-// Object is one version of an object, as far as selectors look at it.
+// Object is one version of an object, with the data that selectors read.
 type Object struct {
 	Key             api.Key             `json:"key,omitempty"` // in lists
 	UID             string              `json:"uid,omitempty"`
 	ResourceVersion api.ResourceVersion `json:"resourceVersion,string"`
 	Labels          map[string]string   `json:"labels,omitempty"`
-	Fields          map[string]string   `json:"fields,omitempty"` // those that field selectors know
+	Fields          map[string]string   `json:"fields,omitempty"` // fields that field selectors support
 	Fault           string              `json:"fault,omitempty"`  // why it cannot be read
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/core/sim/check"
 )
 
-// What is wrong with a file is one of these errors with the particulars.
+// A malformed file yields one of these errors, with details.
 var (
 	ErrFormat    = errors.New("format: not a recorded history")
 	ErrTruncated = errors.New("truncated: the recording does not come to its end")
@@ -22,7 +22,7 @@ var (
 	ErrMismatch  = errors.New("mismatch: the recordings do not cover the same")
 )
 
-// History is what one or more recordings hold.
+// History contains the contents of one or more recordings.
 type History struct {
 	resource string
 	source   string
@@ -48,7 +48,7 @@ type watch struct {
 	scope *scope
 }
 
-// scope is what the collections of a reader with the same extent share.
+// scope contains the common data of collections with the same reader and extent.
 type scope struct {
 	asked   api.ResourceVersion // how far the reader was when it last subscribed
 	relists []check.Relist
@@ -140,7 +140,8 @@ func (f *file) take(text []byte) error {
 	return nil
 }
 
-// end counts the lines: without one of them, what is left may look all right.
+// end checks the number of lines, because a recording with missing lines may look
+// valid.
 func (f *file) end(l *Line) error {
 	if l.Lines != f.line {
 		return f.wrong(ErrGap, "the recorder wrote %d lines, and here are %d", l.Lines, f.line)

@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/host/guest"
 )
 
-// Recorder writes one recording, a line at a time. Safe for concurrent use. What goes
-// wrong is kept for Close: recording must not disturb what is recorded.
+// Recorder writes one recording, one line at a time. It is safe for concurrent use.
+// Close reports errors, so that recording does not disturb the recorded program.
 type Recorder struct {
 	mu      sync.Mutex
 	lines   *json.Encoder
@@ -22,16 +22,16 @@ type Recorder struct {
 	source  string
 }
 
-// New begins a recording of a resource. failed is called once, when it cannot be
-// written: what comes after that is not recorded. It must not wait for anything.
+// New begins a recording of a resource. failed is called once if it cannot be
+// written; later events are not recorded. failed must not block.
 func New(out io.Writer, resource api.Resource, failed func()) *Recorder {
 	r := &Recorder{lines: json.NewEncoder(out), failed: failed}
 	r.write(&Line{Kind: kindHistory, Version: Version, Resource: resource.String()})
 	return r
 }
 
-// Close ends the recording and returns what went wrong on the way. It does not
-// close what the recording was written to.
+// Close ends the recording and returns its first error. It does not close the
+// writer.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,7 +65,7 @@ func (r *Recorder) identify(source string) {
 	}
 }
 
-// Collection is what a reader holds of the resource.
+// Collection records a reader's collection of the resource.
 type Collection struct {
 	recorder *Recorder
 	schema   api.Schema
@@ -140,7 +140,7 @@ func (c *Collection) Watch(options guest.WatchOptions) *Watch {
 }
 
 func startOf(options guest.WatchOptions) (string, api.ResourceVersion) {
-	rv, _ := api.ParseResourceVersion(options.ResourceVersion) // what is refused is not watched
+	rv, _ := api.ParseResourceVersion(options.ResourceVersion) // refused requests do not become watches
 	initial := options.SendInitialEvents
 	switch {
 	case initial != nil && *initial, initial == nil && rv == 0:

@@ -1,21 +1,21 @@
-// Package token is the right to read, or to feed, as a signed text: who holds
-// one needs no account, and who checks one needs nothing but the key.
+// Package token implements signed tokens with the right to read or to feed
+// resources. Their holders need no account, and verification needs only the key.
 //
-// A token is a JWT, signed with HMAC-SHA256 (HS256) and nothing else. Its claims
-// are [Claims]: a cluster, resources, namespaces, a time at which it ends, and
-// whether it is for reading or for feeding. What a token does not name it does
-// not grant. A token cannot be called back before it ends, so let it end soon.
+// A token is a JWT, signed with HMAC-SHA256 (HS256) and no other algorithm. Its
+// claims are [Claims]: a cluster, resources, namespaces, an expiry, and whether it
+// is for reading or for feeding. A token grants only what it names. It cannot be
+// revoked, so choose an early expiry.
 //
-// [Keys] sign and verify. The first key signs and every key verifies, so that a
-// key is replaced by putting a new one in front of it, and dropped when the last
-// token of it has ended. A key is a text of at least [MinKeyBytes] bytes without
-// white space, which is used as it stands:
+// [Keys] sign and verify. The first key signs and every key verifies. To replace a
+// key, insert a new one before it, and remove the old one when its last token has
+// expired. A key is a text of at least [MinKeyBytes] bytes without white space,
+// which is used unmodified:
 //
 //	openssl rand -base64 48
 //
-// [Policy] is the answer to who may read what, for host/kubeapi and connectors.
+// [Policy] authorizes requests by token, for host/kubeapi and connectors.
 //
-// The edge checks tokens in JavaScript as well, where WebSockets are taken in
-// (js/src/edge/token.ts). The file testdata/tokens/vectors.json holds both to the
-// same verdicts, word for word.
+// The edge also verifies tokens in JavaScript, where WebSockets are accepted
+// (js/src/edge/token.ts). The tests of both read testdata/tokens/vectors.json and
+// must agree.
 package token

@@ -24,7 +24,7 @@ const (
 	Any = "*"
 )
 
-// Claims are what a token says.
+// Claims are the claims of a token.
 type Claims struct {
 	User       string
 	Cluster    string
@@ -91,7 +91,7 @@ func (k Keys) Sign(c Claims, now time.Time) (string, error) {
 	return signed, err
 }
 
-// Verify returns what a token says, or a 401. Signatures are compared in
+// Verify returns the claims of a token, or a 401. Signatures are compared in
 // constant time.
 func (k Keys) Verify(token string, now time.Time) (*Claims, *api.Status) {
 	switch {
@@ -119,7 +119,7 @@ func (k Keys) Verify(token string, now time.Time) (*Claims, *api.Status) {
 	}, nil
 }
 
-// refusal says what is wrong with a token, without what is in it.
+// refusal describes why a token is invalid, without its contents.
 func refusal(err error) *api.Status {
 	switch {
 	case errors.Is(err, jwt.ErrTokenMalformed):

@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// inspection is what the admin address says, and inspect shows.
+// inspection is the response of the admin address, which inspect shows.
 type inspection struct {
 	Version   string              `json:"version"`
 	Source    string              `json:"source"`
@@ -38,7 +38,7 @@ type inspectedResource struct {
 	Objects         int     `json:"objects"`
 	ResourceVersion string  `json:"resourceVersion"`
 	Bytes           int     `json:"bytes"`
-	BehindSeconds   float64 `json:"behindSeconds"` // since the source was last heard of
+	BehindSeconds   float64 `json:"behindSeconds"` // since the source last sent something
 	Readers         int     `json:"readers"`
 	Failures        int     `json:"failures,omitempty"`
 	Error           string  `json:"error,omitempty"`
@@ -63,8 +63,8 @@ type inspectedSubscription struct {
 	Evaluations     uint64 `json:"evaluations"` // of requirements, since the subscription was opened
 }
 
-// admin is an address for those who run the connector, on this machine alone:
-// it shows who reads what.
+// admin serves the operators of the connector, only on this machine, because it
+// discloses the readers.
 type admin struct {
 	connector *connector.Connector
 	source    string
@@ -75,7 +75,8 @@ func newAdmin(c *connector.Connector, source string) *admin {
 	return &admin{connector: c, source: source}
 }
 
-// handler serves /inspect, and what the server keeps from its public address.
+// handler serves /inspect, and the parts that the server omits from its public
+// address.
 func (a *admin) handler(private http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /inspect", a.inspect)
@@ -102,7 +103,7 @@ func (a *admin) inspect(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	encoder.Encode(a.inspection()) // whoever asked may be gone, and that is fine
+	encoder.Encode(a.inspection()) // ignore an error, because the client may be gone
 }
 
 func (a *admin) inspection() inspection {

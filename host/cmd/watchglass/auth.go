@@ -23,7 +23,7 @@ const (
 	authKube  = "kube"
 )
 
-// authFlags say who may read, and how the way to here is protected.
+// authFlags select who may read, and the encryption of connections.
 type authFlags struct {
 	auth      string
 	tokenFile string
@@ -42,8 +42,8 @@ func (f *authFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.tlsKey, "tls-private-key-file", "", "file with the key of --tls-cert-file")
 }
 
-// policy is what --auth asks for. public are the addresses at which others than
-// this machine can connect.
+// policy returns the policy that --auth selects. public contains the addresses that
+// other machines can reach.
 func (f *authFlags) policy(up *upstream, public []string, limits *limit.Set, files *reload.Watcher) (access.Policy, error) {
 	auth := f.auth
 	switch {
@@ -130,7 +130,7 @@ func readTokens(name string) ([]string, error) {
 	return tokens, nil
 }
 
-// protect makes listeners speak TLS, if that is asked for.
+// protect makes listeners use TLS if it is configured.
 func (f *authFlags) protect(l *listeners, files *reload.Watcher) error {
 	if (f.tlsCert == "") != (f.tlsKey == "") {
 		return errors.New("--tls-cert-file and --tls-private-key-file belong together: give both or none")

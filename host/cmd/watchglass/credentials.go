@@ -15,7 +15,7 @@ const (
 	minTokenKinds = 6
 )
 
-// weakness returns why a token can be guessed, or nothing.
+// weakness returns why a token can be guessed, or "".
 func weakness(token string) string {
 	kinds := map[rune]bool{}
 	for _, r := range token {
@@ -42,7 +42,7 @@ func warnReadable(log *slog.Logger, flag, path string) {
 		"flag", flag, "file", path, "mode", fmt.Sprintf("%04o", info.Mode().Perm()))
 }
 
-// warn logs what is allowed and risky about the way tokens are kept and sent.
+// warn logs permitted but risky ways of storing and sending tokens.
 func (f *authFlags) warn(log *slog.Logger, l listeners) {
 	if f.weakness != "" {
 		log.Warn("the token can be guessed; "+makeToken, "flag", "--token-file", "reason", f.weakness)

@@ -211,7 +211,7 @@ func (f *demoFlags) check() error {
 	return nil
 }
 
-// quiet drops errors that only say that the user stopped the command.
+// quiet drops errors that only report that the user stopped the command.
 func quiet(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -219,7 +219,7 @@ func quiet(ctx context.Context, err error) error {
 	return err
 }
 
-// startEtcd starts the store and says where it is.
+// startEtcd starts the store and prints its address.
 func (f *demoFlags) startEtcd(stdout io.Writer) (*embedetcd.Server, error) {
 	address, err := netip.ParseAddrPort(f.etcdListen)
 	if err != nil || address.Addr() != netip.AddrFrom4([4]byte{127, 0, 0, 1}) {
@@ -285,7 +285,8 @@ func (f *demoFlags) populate(ctx context.Context, client *clientv3.Client, stdou
 	})
 }
 
-// live says that all is ready once it is, and then keeps the cluster changing.
+// live prints a message when everything is ready, and then keeps changing the
+// cluster.
 func (f *demoFlags) live(ctx context.Context, h *host, cluster *clustersim.Cluster, stdout io.Writer) error {
 	release, err := h.connector.Hold(ctx, api.Resource{Version: "v1", Name: "pods"})
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// etcdFlags say where etcd is and who we are to it.
+// etcdFlags select the etcd cluster and the credentials.
 type etcdFlags struct {
 	endpoints         []string
 	prefix            string
@@ -39,7 +39,7 @@ func (f *etcdFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.key, "etcd-key", "", "file with the key of --etcd-cert")
 }
 
-// detail is the first flag that says how to read etcd, or empty.
+// detail returns the first flag that configures etcd, or "".
 func (f *etcdFlags) detail() string {
 	switch {
 	case f.prefix != etcd.DefaultPrefix:
@@ -104,8 +104,8 @@ func (f *etcdFlags) client(files *reload.Watcher, more ...grpc.DialOption) (*cli
 	return client, nil
 }
 
-// secure returns how to speak TLS with etcd, which is nil without certificates. Each
-// new connection uses the certificates as they were loaded last.
+// secure returns the TLS configuration for etcd, or nil without certificates. Each
+// new connection uses the certificates that were loaded last.
 func (f *etcdFlags) secure(files *reload.Watcher) (*tls.Config, []grpc.DialOption, error) {
 	if (f.cert == "") != (f.key == "") {
 		return nil, nil, errors.New("--etcd-cert and --etcd-key belong together: give both or none")

@@ -49,7 +49,7 @@ func (f *readFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "print no table header")
 }
 
-// check completes the flags and finds what no server needs to be asked about.
+// check completes the flags and reports mistakes that need no server to detect.
 func (f *readFlags) check() error {
 	switch f.output {
 	case formatTable, formatWide, formatName, formatJSON:
@@ -98,15 +98,15 @@ not pods/web-1.`,
 // reading is one run of get or watch.
 type reading struct {
 	flags      *readFlags
-	name       string // of the one object asked for; empty for all
+	name       string // name of the requested object; empty for all
 	stdout     io.Writer
 	stderr     io.Writer
 	collection *guest.Collection
 	printer    *printer
-	recorder   *recorder // nil when nothing is recorded
+	recorder   *recorder // nil without --record
 }
 
-// read opens what the flags ask for, waits until it is complete, and prints it.
+// read opens the collection, waits until it is complete, and prints it.
 func read(cmd *cobra.Command, f *readFlags, args []string) (failed error) {
 	r := &reading{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	resource, err := resolveAlone(cmd, args[0])
@@ -154,8 +154,8 @@ func (r *reading) run(ctx context.Context, client *guest.Client, resource api.Re
 	return getObjects(ctx, r)
 }
 
-// url is the endpoint, with what is to be read there unless it says that itself:
-// an edge has it in one of several objects.
+// url returns the endpoint, with the resource and namespace in its query unless it
+// has one. An edge needs them to find the object.
 func (f *readFlags) url(resource api.Resource) string {
 	u, err := url.Parse(f.server)
 	if err != nil {
@@ -181,8 +181,8 @@ func (f *readFlags) within(resource api.Resource) string {
 	return f.namespace
 }
 
-// open opens the collection. Whether a resource has namespaces is for its
-// schema to say; where it has none, the collection is opened again without.
+// open opens the collection. If the schema shows that the resource has no
+// namespaces, it opens the collection again without one.
 func (r *reading) open(ctx context.Context, client *guest.Client, resource api.Resource) error {
 	namespace := r.flags.within(resource)
 	for {
@@ -224,13 +224,13 @@ func (r *reading) fieldSelector() string {
 	return r.flags.fields + "," + name
 }
 
-// patience is how long a server is asked again that wants to be.
+// patience is how long a request that the server asks to retry is retried.
 const patience = 15 * time.Second
 
-// firstSync waits until a collection is complete. Unlike a program that runs
-// for weeks, a person at a terminal is told at once when there is nobody to
-// talk to. A region of an edge that nobody has read from yet has to ask for it
-// first, and says when to come again.
+// firstSync waits until a collection is complete. Unlike a program that runs for
+// weeks, a person at a terminal learns immediately if no server responds. The first
+// reader in a region of an edge waits until the region has loaded the data, and
+// retries as the region asks.
 func firstSync(ctx context.Context, c *guest.Collection, f *readFlags) error {
 	enough := time.NewTimer(patience)
 	defer enough.Stop()
@@ -253,7 +253,7 @@ func firstSync(ctx context.Context, c *guest.Collection, f *readFlags) error {
 	}
 }
 
-// notLetIn says what to do about a token that is refused, or missing.
+// notLetIn suggests what to do about a refused or missing token.
 func notLetIn(err error, f *readFlags) error {
 	var status *api.Status
 	switch {
@@ -286,8 +286,8 @@ func getObjects(ctx context.Context, r *reading) error {
 	return r.print(objects, rv)
 }
 
-// print writes a list. That there is nothing is said on stderr, so that stdout
-// stays what a program expects.
+// print writes a list. The message for an empty list goes to stderr, so that
+// programs can parse stdout.
 func (r *reading) print(objects []object, rv api.ResourceVersion) error {
 	if len(objects) > 0 || r.flags.output == formatJSON {
 		return r.printer.list(objects, rv)
@@ -331,7 +331,7 @@ func notFound(resource api.Resource, name string) error {
 	return fmt.Errorf("%s %q not found", plural, name)
 }
 
-// resolveAlone explains what kubectl's way of naming an object would be taken for.
+// resolveAlone returns an error for arguments in kubectl's syntax for objects.
 func resolveAlone(cmd *cobra.Command, text string) (api.Resource, error) {
 	if kind, name, slashed := strings.Cut(text, "/"); slashed {
 		if _, err := resolve(kind); err == nil {

@@ -28,7 +28,7 @@ import (
 // shutdownTimeout is how long readers get to take their leave.
 const shutdownTimeout = 10 * time.Second
 
-// hostFlags are those of commands that serve readers.
+// hostFlags are the flags of commands that serve readers.
 type hostFlags struct {
 	logFlags
 	listen       string
@@ -68,7 +68,7 @@ func (f *hostFlags) add(flags *pflag.FlagSet) {
 	f.limits = addLimits(flags)
 }
 
-// recorder returns what records who reads what. The caller closes it.
+// recorder returns the recorder of the audit log. The caller closes it.
 func (f *hostFlags) recorder(log *slog.Logger, stdout io.Writer) (*audit.Recorder, error) {
 	switch f.auditLog {
 	case "":
@@ -88,12 +88,12 @@ type listeners struct {
 	main    net.Listener // nil likewise, of push
 	kubeAPI net.Listener // nil when it is not served
 	admin   net.Listener // nil when it is not served
-	secure  bool         // main and kubeAPI speak TLS
+	secure  bool         // main and kubeAPI use TLS
 	guarded []*listen.Guarded
 }
 
-// bind takes the addresses before anything else is started, so that a port in
-// use is known at once, and so is what else is wrong with the flags.
+// bind opens the listeners before anything else starts, so that a port in use and
+// wrong flags are reported early.
 func (f *hostFlags) bind(log *slog.Logger) (listeners, error) {
 	if err := server.CheckOrigins(f.allowOrigins); err != nil {
 		return listeners{}, fmt.Errorf("--allow-origin: %w", err)
@@ -261,7 +261,8 @@ func (h *host) writeMetrics(w io.Writer) {
 	}
 }
 
-// run serves until ctx ends. Then it drains, says goodbye to the readers and closes.
+// run serves until ctx ends. Then it drains, sends the closing status to the readers
+// and closes.
 func (h *host) run(ctx context.Context) error {
 	defer h.files.watch()()
 	guard := memory.Guard{Limits: h.connector.Limits(), Crowds: []memory.Crowd{h.connector}, Log: h.log}
@@ -319,7 +320,7 @@ func (h *host) drain(ctx context.Context, served <-chan error) error {
 	}
 }
 
-// shutdown gives up on readers that do not listen: that is no failure of ours.
+// shutdown waits for readers until a timeout, which is not an error.
 func (h *host) shutdown() error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
@@ -332,7 +333,7 @@ func (h *host) shutdown() error {
 		kubeAPI <- h.kubeAPI.shutdown(ctx)
 	}()
 	err := errors.Join(h.server.Shutdown(ctx), <-kubeAPI, h.connector.Close(ctx))
-	if h.admin != nil { // last, so that inspect shows who is left
+	if h.admin != nil { // last, so that inspect shows the remaining readers
 		err = errors.Join(err, h.admin.shutdown(ctx))
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -362,7 +363,7 @@ func isLoopback(l net.Listener) bool {
 	return l.Addr().(*net.TCPAddr).AddrPort().Addr().Unmap().IsLoopback()
 }
 
-// announce says where the Kubernetes API is, if it is served.
+// announce prints the address of the Kubernetes API, if it is served.
 func (h *host) announce(stdout io.Writer) {
 	if h.kubeAPI != nil {
 		fmt.Fprintf(stdout, "Kubernetes API: kubectl --server %s get pods -A\n", h.listeners.url(h.listeners.kubeAPI))

@@ -70,7 +70,7 @@ func inspect(ctx context.Context, address, output string, stdout io.Writer) erro
 		return fmt.Errorf("%s answers %s: is it the address of serve --admin?", redact.URL(address), resp.Status)
 	}
 	if output == "json" {
-		document, err := io.ReadAll(resp.Body) // because a Write must end with a whole rune
+		document, err := io.ReadAll(resp.Body) // because a Write must end with a complete rune
 		if err == nil {
 			_, err = stdout.Write(document)
 		}

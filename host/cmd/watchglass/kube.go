@@ -6,7 +6,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// kubeFlags say which kube-apiserver to read, and who to be there.
+// kubeFlags select the kube-apiserver and the credentials.
 type kubeFlags struct {
 	kubeconfig string
 	context    string
@@ -19,7 +19,7 @@ func (f *kubeFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.inCluster, "in-cluster", false, "read the cluster that this pod runs in, with the pod's service account")
 }
 
-// given reports whether a kube-apiserver is asked for.
+// given reports whether a kube-apiserver is selected.
 func (f *kubeFlags) given() bool { return f.kubeconfig != "" || f.context != "" || f.inCluster }
 
 func (f *kubeFlags) access() kube.Access {

@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// kubeAPI is the reading side of the Kubernetes API on an address of its own.
+// kubeAPI serves the read requests of the Kubernetes API on a separate address.
 type kubeAPI struct {
 	handler *kubeapi.Handler
 	http    *http.Server

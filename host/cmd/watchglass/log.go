@@ -16,8 +16,8 @@ func (f *logFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.format, "log-format", "text", "format of the log: text or json")
 }
 
-// warnings is for the commands that people read the output of: what is wrong,
-// such as an object that cannot be shown, and nothing else.
+// warnings returns a logger for commands with output for people. It logs only
+// problems, such as an object that cannot be shown.
 func warnings(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{
 		Level: slog.LevelWarn,

@@ -22,7 +22,7 @@ const (
 	formatJSON  = "json"
 )
 
-// object is what the printer needs of a guest.Object.
+// object contains the methods of guest.Object that the printer uses.
 type object interface {
 	Key() api.Key
 	Column(i int) api.Value
@@ -116,7 +116,8 @@ func (p *printer) row(t api.EventType, o object) []string {
 
 func (p *printer) shown(c api.Column) bool { return c.Priority == 0 || p.format == formatWide }
 
-// cell is a value for people: dates as ages, nothing as kubectl's <none>.
+// cell formats a value for people: dates as ages, missing values as <none> like
+// kubectl.
 func (p *printer) cell(c api.Column, v api.Value) string {
 	switch {
 	case v.Kind == api.Date:
@@ -171,8 +172,8 @@ func (p *printer) name(o object) error {
 
 const indent = "    "
 
-// jsonList writes objects as they come, so that the whole list is in memory
-// once, not three times.
+// jsonList writes objects one at a time, so that the list is in memory once and not
+// three times.
 func (p *printer) jsonList(objects []object, rv api.ResourceVersion) error {
 	var b bytes.Buffer
 	b.WriteString("{\n" + indent + `"apiVersion": "v1",` + "\n" + indent + `"items": [`)
@@ -197,7 +198,7 @@ func (p *printer) jsonList(objects []object, rv api.ResourceVersion) error {
 	return err
 }
 
-// single writes one object alone, as get does when it is asked for by name.
+// single writes one object, as get does for a name.
 func (p *printer) single(o object) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, o.JSON(), "", indent); err != nil {

@@ -131,8 +131,8 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 	return group.Wait()
 }
 
-// hold starts the upstream watches and waits for the first state of each, so
-// that the edge gets it the moment it asks.
+// hold starts the upstream watches and waits for the first state of each, so that
+// the edge receives it without delay.
 func hold(ctx context.Context, c *connector.Connector, resources []api.Resource, log *slog.Logger) error {
 	for _, resource := range resources {
 		log.Info("listing", "resource", resource.String())
@@ -143,7 +143,8 @@ func hold(ctx context.Context, c *connector.Connector, resources []api.Resource,
 	return nil
 }
 
-// identity asks a source which cluster it is.
+// identity returns a function that requests the identity of the cluster from a
+// source.
 func identity(src source.Source) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		identifier, ok := src.(source.Identifier)

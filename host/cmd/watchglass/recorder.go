@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/host/recording"
 )
 
-// recorder writes what a command reads to a file. All methods but Close may be
-// called without one, and then do nothing.
+// recorder writes the reads of a command to a file. All methods except Close have no
+// effect on a nil recorder.
 type recorder struct {
 	file       *os.File
 	recorder   *recording.Recorder
@@ -19,8 +19,8 @@ type recorder struct {
 	begun      bool // whether there is anything worth keeping
 }
 
-// newRecorder does not overwrite: a recording is evidence. failed is called when the
-// file cannot be written, and Close says why.
+// newRecorder does not overwrite files, because recordings are evidence. failed is
+// called when the file cannot be written, and Close returns the reason.
 func newRecorder(name string, resource api.Resource, failed func()) (*recorder, error) {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, os.ErrExist) {

@@ -58,7 +58,7 @@ func newHelpCommand() *cobra.Command {
 	}
 }
 
-// flagMistake says what a flag takes when it was given something else.
+// flagMistake describes the expected value of a flag.
 func flagMistake(err error) string {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
@@ -96,7 +96,7 @@ func noSuchCommand(root *cobra.Command, args []string) error {
 	return misused(root, what)
 }
 
-// arguments says what a command takes when it is given fewer or more.
+// arguments returns an error with the expected arguments if there are fewer or more.
 func arguments(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

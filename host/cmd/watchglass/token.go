@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/host/access/token"
 )
 
-// defaultCluster is what the only cluster of an edge is called.
+// defaultCluster is the name of the only cluster of an edge.
 const defaultCluster = "default"
 
 type tokenFlags struct {

@@ -91,11 +91,11 @@ func (f *kubeFlags) openKube(log *slog.Logger, files *reload.Watcher) (*upstream
 	return &upstream{source: src, name: "kube-apiserver " + src.Host(), ready: src.Ready, close: src.Close}, nil
 }
 
-// servingAnyway is what a host does about a source that is not there.
+// servingAnyway describes what a host does while its source is unreachable.
 const servingAnyway = "serving anyway, readers wait until it can"
 
-// warnUnreachable tells at once about a source that is not there, which is no
-// reason to give up: it is asked again and again.
+// warnUnreachable logs an unreachable source immediately. The caller continues,
+// because the source is retried.
 func warnUnreachable(ctx context.Context, log *slog.Logger, up *upstream, meanwhile string) {
 	bounded, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()

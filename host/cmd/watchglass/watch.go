@@ -98,8 +98,7 @@ func (r *reading) follow(ctx context.Context, rv api.ResourceVersion) (err error
 	return nil
 }
 
-// reportStates says when the data begins to be old, and when it is current
-// again.
+// reportStates prints when the data becomes stale, and when it is current again.
 func reportStates(ctx context.Context, c *guest.Collection, w io.Writer) {
 	last := wire.Live
 	for {
