@@ -13,7 +13,7 @@ function copyAssets(to) {
   for (const file of ["worker.js", "watchglass.wasm"]) copyFileSync(join(space.dist, file), join(to, file));
 }
 
-const runs = (folder) => served(folder, (origin) => showsRows(space, `${origin}/`, strictPolicy(space.url)));
+const runs = (folder, options) => served(folder, strictPolicy(space.url), (origin) => showsRows(space, `${origin}/`, options));
 
 test("webpack builds a page without configuration", { timeout: 120_000 }, async () => {
   const { default: webpack } = await import("webpack");
@@ -23,6 +23,16 @@ test("webpack builds a page without configuration", { timeout: 120_000 }, async 
   if (stats.hasErrors() || stats.hasWarnings()) throw new Error(stats.toString("errors-warnings"));
   await new Promise((resolve) => compiler.close(resolve));
   await runs(join(root, "dist"));
+});
+
+test("Rollup builds a page in one file whose engine runs in its own thread", { timeout: 120_000 }, async () => {
+  const { rollup } = await import("rollup");
+  const root = space.project("rollup-inline", { "main.js": script(space.url, '{ worker: "inline" }'), "dist/index.html": html("/main.js") });
+  const bundle = await rollup({ input: join(root, "main.js"), plugins: [nodeResolve({ browser: true })] });
+  await bundle.write({ file: join(root, "dist/main.js"), format: "es", inlineDynamicImports: true });
+  await bundle.close();
+  copyFileSync(join(space.dist, "watchglass.wasm"), join(root, "dist/watchglass.wasm"));
+  await runs(join(root, "dist"), { connections: 2 });
 });
 
 test("Rollup builds a page that finds the worker beside its script", { timeout: 120_000 }, async () => {
@@ -47,5 +57,5 @@ test("a page without a bundler loads the package by an import map", { timeout: 1
   const imports = { imports: { watchglass: "/node_modules/watchglass/dist/index.js" } };
   const root = space.project("plain", { "main.js": script(space.url), "index.html": html("/main.js", `<script type="importmap">${JSON.stringify(imports)}</script>`) });
   // The import map is an inline script, which the strict policy forbids.
-  await served(root, (origin) => showsRows(space, `${origin}/`));
+  await served(root, undefined, (origin) => showsRows(space, `${origin}/`));
 });

@@ -79,8 +79,8 @@ export const strictPolicy = (url) => `default-src 'none'; img-src data:; script-
 let launched;
 after(async () => (await launched)?.close());
 
-/** Opens a page in two tabs, and checks that both show the pods over one connection: that of a SharedWorker. */
-export async function showsRows(space, at, policy) {
+/** Opens a page in two tabs, and checks that both show the pods, by default over one connection: that of a SharedWorker. */
+export async function showsRows(space, at, { policy, connections = 1 } = {}) {
   launched ??= chromium.launch({ executablePath, args });
   const context = await (await launched).newContext();
   try {
@@ -99,7 +99,7 @@ export async function showsRows(space, at, policy) {
       await page.waitForFunction(() => /^(rows|failed)/.test(document.querySelector("p")?.textContent));
       assert.equal(await page.textContent("p"), rows, errors.join("; "));
     }
-    assert.equal(space.connector.hellos.length - before, 1, "connections");
+    assert.equal(space.connector.hellos.length - before, connections, "connections");
   } finally {
     await context.close();
   }
@@ -107,12 +107,13 @@ export async function showsRows(space, at, policy) {
 
 const types = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm" };
 
-/** Serves a folder while a function runs, which takes the origin. */
-export async function served(folder, use) {
+/** Serves a folder, with a policy if there is one, while a function runs, which takes the origin. */
+export async function served(folder, policy, use) {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url, "http://test");
     const file = join(folder, pathname === "/" ? "index.html" : pathname);
     if (!existsSync(file) || !statSync(file).isFile()) return void response.writeHead(404).end();
+    if (policy) response.setHeader("content-security-policy", policy);
     response.setHeader("content-type", types[extname(file)] ?? "application/octet-stream");
     createReadStream(file).pipe(response);
   });

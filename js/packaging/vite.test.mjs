@@ -21,13 +21,25 @@ for (const version of ["5", "6", "7", "8"]) {
     }
   });
 
+  test(`${name} serves a page in development whose engine runs in its own thread`, { timeout: 120_000 }, async () => {
+    const vite = await import(name);
+    const root = space.project(`${name}-inline`, { "index.html": html("/main.js"), "main.js": script(space.url, '{ worker: "inline" }') });
+    const server = await vite.createServer({ ...quiet, root });
+    await server.listen();
+    try {
+      await showsRows(space, `http://127.0.0.1:${server.httpServer.address().port}/`, { connections: 2 });
+    } finally {
+      await server.close();
+    }
+  });
+
   test(`${name} builds a page, which runs below a base path and a strict policy`, { timeout: 120_000 }, async () => {
     const vite = await import(name);
     const root = space.project(`${name}-build`, page());
     await vite.build({ ...quiet, root, base: "/app/" });
     const server = await vite.preview({ ...quiet, root, base: "/app/", preview: { host: "127.0.0.1", port: 0 } });
     try {
-      await showsRows(space, `http://127.0.0.1:${server.httpServer.address().port}/app/`, strictPolicy(space.url));
+      await showsRows(space, `http://127.0.0.1:${server.httpServer.address().port}/app/`, { policy: strictPolicy(space.url) });
     } finally {
       server.httpServer.closeAllConnections();
       await new Promise((resolve) => server.httpServer.close(resolve));

@@ -99,7 +99,7 @@ async function attachToWorker(url: string, options: ConnectOptions): Promise<Cli
  * dedicated workers.
  */
 function workerCandidates(shared: boolean, at: URL | string | undefined): WorkerCandidate[] {
-  const moved = at === undefined ? movedByVite(import.meta.url) : undefined;
+  const moved = at === undefined ? movedByVite(import.meta.url, "worker.js") : undefined;
   const locations = moved ? [at, moved] : [at];
   return [
     ...(shared ? locations.map((location) => ({ shared: true, start: () => sharedWorker(location) })) : []),

@@ -4,6 +4,7 @@ import { fetchAsk } from "./kubernetes.js";
 import { findWebSocket } from "./platform.js";
 import { askWhy } from "./refused.js";
 import { webSocketDial, type Dial, type WebSocketClass } from "./transport.js";
+import { movedByVite } from "./vite.js";
 
 /** The options of an engine in this thread. */
 export interface StartOptions {
@@ -24,7 +25,7 @@ const client = "watchglass-js/0.1.0";
 /** Loads the module and starts an engine. Rejects if the module cannot be loaded. */
 export async function startEngine({ url, wasm, maxBytes = 0, maxHistory = 0, kubernetes = false, fetch = (input, init) => globalThis.fetch(input, init), WebSocket }: StartOptions): Promise<Engine> {
   const [module, dial] = await Promise.all([
-    compile(wasm ?? new URL("./watchglass.wasm", import.meta.url)),
+    compile(wasm ?? movedByVite(import.meta.url, "watchglass.wasm") ?? new URL("./watchglass.wasm", import.meta.url)),
     kubernetes ? noDial : Promise.resolve(WebSocket ?? findWebSocket()).then((Socket) => webSocketDial(Socket, inBrowser() ? undefined : askWhy(fetch))),
   ]);
   return Engine.start({

@@ -1,10 +1,10 @@
 /**
- * Returns the location of worker.js if the dependency optimizer of Vite's development
- * server has moved the module with the given URL away from it, else undefined. Vite 5 to
- * 7 bundle dependencies into node_modules/.vite/deps, and leave referenced files in the
- * package.
+ * Returns the location of a file of the package if the dependency optimizer of Vite's
+ * development server has moved the module with the given URL away from that file, else
+ * undefined. Vite 5 to 7 bundle dependencies into node_modules/.vite/deps, and leave
+ * referenced files in the package.
  */
-export function movedByVite(module: string): URL | undefined {
+export function movedByVite(module: string, file: "worker.js" | "watchglass.wasm"): URL | undefined {
   const [, base] = /^(https?:.*\/node_modules)\/\.vite\/[^?]*\.js(?:\?|$)/.exec(module) ?? [];
-  return base === undefined ? undefined : new URL(`${base}/watchglass/dist/worker.js`);
+  return base === undefined ? undefined : new URL(`${base}/watchglass/dist/${file}`);
 }
