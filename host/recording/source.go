@@ -99,7 +99,7 @@ func (s *sink) Progress(rv api.ResourceVersion) error {
 	return nil
 }
 
-// Wanted implements source.Sink. Nobody waits for a recording.
+// Wanted implements source.Sink. A recording has no waiting readers.
 func (s *sink) Wanted() <-chan struct{} { return nil }
 
 func (s *sink) reached(rv api.ResourceVersion) {

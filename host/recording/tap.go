@@ -13,8 +13,8 @@ func (r *Recorder) Tap(conn guest.Conn) guest.Conn {
 	return &tap{Conn: conn, recorder: r, scopes: map[uint32]Filter{}}
 }
 
-// tap reads along on one connection. It judges nothing: frames that make no
-// sense are for the reader to refuse.
+// tap records the messages of one connection. It ignores malformed frames, which the
+// reader refuses.
 type tap struct {
 	guest.Conn
 	recorder *Recorder

@@ -12,12 +12,11 @@ import (
 // ErrList is a list that was not the state as of its version.
 var ErrList = errors.New("list: an answer is not the list as of its version")
 
-// alone are the validators that need to know nothing of the source.
+// alone contains the validators that do not need the source.
 var alone = []check.Validator{check.Filtered, check.Unique, check.Ordered, check.Bookmarkable, check.Atomic}
 
-// Verify judges all that was recorded and returns what it was in words. An
-// error is one of package check, ErrList, or one of this package's about what
-// was recorded.
+// Verify validates the recordings and returns a summary. An error comes from package
+// check, is ErrList, or is one of this package's errors about the recordings.
 func (h *History) Verify() (summary string, err error) {
 	if len(h.watches) == 0 && len(h.lists) == 0 {
 		return "", fmt.Errorf("%w: no watch and no list of %s was recorded", ErrMismatch, h.resource)
@@ -65,8 +64,7 @@ func (h *History) verifyWatch(w *check.Watch) error {
 	return check.All(h.log, w)
 }
 
-// verifyRelated compares two watches of one collection, as far as they have been
-// recorded.
+// verifyRelated compares two watches of one collection, where both were recorded.
 func (h *History) verifyRelated(a, b *check.Watch) error {
 	if h.log == nil {
 		return nil
@@ -79,8 +77,7 @@ func (h *History) verifyRelated(a, b *check.Watch) error {
 	return nil
 }
 
-// verifyList: without the source a list can only be in order, and what was
-// asked for.
+// verifyList checks a list. Without the source, it checks only order and selectors.
 func (h *History) verifyList(l *list) error {
 	match := func(key api.Key, o *check.Object) bool { return l.scope.Match(key, o) && l.filter.Match(key, o) }
 	var before api.Key

@@ -17,11 +17,11 @@ import (
 
 // Conn is a WebSocket as a connector.MessageConn. One goroutine at a time writes.
 type Conn struct {
-	line line // first: what is looked at lies together
+	line line // first, because its fields are used together
 	ws   *websocket.Conn
-	// The context of the last write closes the WebSocket if it ends while a message
-	// is being written with it. Between messages its end means nothing: whoever has
-	// said its last words cancels their context, and then closes in good order.
+	// If the context of the last write ends during the write, the WebSocket is
+	// closed. Between messages its end has no effect: callers cancel the context
+	// after the last message, and then close the connection properly.
 	ctx     context.Context
 	stop    func() bool
 	number  int32        // of ctx, from one on
@@ -72,7 +72,7 @@ func (c *Conn) write(ctx context.Context, opcode byte, message []byte) error {
 	return c.line.send(opcode, message)
 }
 
-// begin lets the end of ctx end what is written until done.
+// begin makes the end of ctx interrupt writes until done.
 func (c *Conn) begin(ctx context.Context) error {
 	if c.ctx != ctx {
 		c.watch(ctx)

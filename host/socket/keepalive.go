@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// maxUnanswered is how many pings in a row may go without any sign of life. An
-// answer may come late: it waits for what was sent before the ping, which may be
-// several hundred kilobytes in buffers on the way.
+// maxUnanswered is the maximum number of consecutive pings without a response.
+// Responses may be late, because they wait for data sent before the ping, which may
+// be several hundred kilobytes in buffers.
 const maxUnanswered = 4
 
-// KeepAlive asks the other side for a sign of life every interval and closes the
-// connection when none comes, until stop is called, which waits for the end of it.
-// It does not ask while a message is being written: the writer has a time limit.
+// KeepAlive pings the other side at the interval, and closes the connection if there
+// is no response, until stop is called. stop waits for the goroutine to end.
+// KeepAlive does not ping during a write, which has a time limit.
 func (c *Conn) KeepAlive(interval time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

@@ -111,8 +111,8 @@ func (l *line) claim() bool {
 	return true
 }
 
-// unlock ends what lock or claim began. It answers the ping that came meanwhile:
-// whoever wants to answer and does not get the lock leaves that to its holder.
+// unlock ends lock or claim. It answers pings that arrived meanwhile, because their
+// handler does not wait for the lock.
 func (l *line) unlock() {
 	for {
 		l.mu.Unlock()
@@ -125,8 +125,8 @@ func (l *line) unlock() {
 	}
 }
 
-// ping asks the other side for a sign of life, unless something is being written:
-// the writer has a time limit, and finds out by itself whether the other side lives.
+// ping sends a ping, unless a write is running. A write has a time limit and detects
+// a dead connection.
 func (l *line) ping() (sent bool, err error) {
 	if !l.mu.TryLock() {
 		return false, nil
@@ -174,9 +174,9 @@ func (l *line) flush() error {
 // frames are for messages that are tried or masked, each for as long as that takes.
 var frames = sync.Pool{New: func() any { return new([]byte) }}
 
-// try writes as much of a frame as there is room for, and keeps the rest. What
-// fails is kept as well: it fails again for whoever may wait. It runs under the
-// lock.
+// try writes as much of a frame as possible without blocking, and buffers the rest.
+// It also keeps an error, which the next blocking write returns. The caller holds
+// the lock.
 func (l *line) try(opcode byte, payload []byte) (sent bool) {
 	buffer := frames.Get().(*[]byte)
 	defer frames.Put(buffer)
@@ -206,8 +206,8 @@ const (
 	opPong     = 0xa
 )
 
-// appendHeader appends that of a whole frame with a payload of n bytes, which a
-// server does not mask.
+// appendHeader appends the header of a complete frame with a payload of n bytes.
+// Servers do not mask it.
 func appendHeader(dst []byte, opcode byte, n int) []byte {
 	dst = append(dst, final|opcode)
 	switch {
@@ -219,7 +219,7 @@ func appendHeader(dst []byte, opcode byte, n int) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, 127), uint64(n))
 }
 
-// appendFrame appends a whole frame. A client masks it (section 5.3).
+// appendFrame appends a complete frame. A client masks it (section 5.3).
 func (l *line) appendFrame(dst []byte, opcode byte, payload []byte) []byte {
 	start := len(dst)
 	dst = appendHeader(dst, opcode, len(payload))

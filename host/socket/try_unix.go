@@ -6,8 +6,8 @@ import "syscall"
 
 const canTry = true
 
-// tryWrite writes what there is room for, which may be nothing. Go's sockets do not
-// block.
+// tryWrite writes as much as possible without blocking, possibly nothing. Go's
+// sockets are nonblocking.
 func tryWrite(fd uintptr, p []byte) int {
 	n, err := syscall.Write(int(fd), p)
 	if err != nil {
