@@ -7,9 +7,9 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// assemble makes the object out of what the walk noted. Strings are written
-// one behind the other first and taken in the same order afterwards, so that
-// all of them together cost one allocation.
+// assemble builds the object from the captures of the walk. All strings are written
+// to one buffer first and then sliced in the same order, so that they cost one
+// allocation.
 func (s *Scanner) assemble() error {
 	o := &s.object
 	s.texts.reset()
@@ -79,8 +79,8 @@ func (s *Scanner) writeKey() error {
 	return nil
 }
 
-// resourceVersion is zero when the object has none. One that is not a decimal
-// string is an error, because nothing could be compared with it.
+// resourceVersion returns zero if the object has none. One that is not a decimal
+// string is an error, because versions must be comparable.
 func (s *Scanner) resourceVersion() (api.ResourceVersion, error) {
 	value := s.last(slotResourceVersion)
 	if value == nil || value[0] == 'n' {
@@ -152,8 +152,8 @@ func (s *Scanner) takeTexts() {
 	}
 }
 
-// sortLabels sorts by key and keeps the last of each. Kubernetes writes labels
-// sorted, so there is usually nothing to do.
+// sortLabels sorts by key and keeps the last label of each key. Kubernetes writes
+// sorted labels, so this is usually a no-op.
 func sortLabels(labels api.Labels) api.Labels {
 	inOrder := true
 	for i := 1; i < len(labels); i++ {
@@ -172,7 +172,7 @@ func sortLabels(labels api.Labels) api.Labels {
 	return kept
 }
 
-// stringContent is what stands between the quotes of a JSON string.
+// stringContent returns the bytes between the quotes of a JSON string.
 func stringContent(json []byte) (quoted []byte, ok bool) {
 	if len(json) == 0 || json[0] != '"' {
 		return nil, false
@@ -199,7 +199,7 @@ func (t *texts) reset() {
 // add appends the text of a JSON string, given without quotes.
 func (t *texts) add(quoted []byte) { t.bytes = appendText(t.bytes, quoted) }
 
-// addScalar appends the text of a string, number or bool, and tells whether the
+// addScalar appends the text of a string, number or bool, and reports whether the
 // JSON was one.
 func (t *texts) addScalar(json []byte) bool {
 	switch json[0] {

@@ -13,7 +13,7 @@ type editor struct {
 	copied int // raw before this offset is in out, or was cut
 }
 
-// copyTo copies up to the offset. Going back is no error and does nothing.
+// copyTo copies up to the offset. A smaller offset than the last has no effect.
 func (e *editor) copyTo(offset int) {
 	if offset > e.copied {
 		e.out = append(e.out, e.raw[e.copied:offset]...)
@@ -21,10 +21,10 @@ func (e *editor) copyTo(offset int) {
 	}
 }
 
-// cutMember leaves out one member of an object, and the right comma with it.
-// The member's name begins at name and its value ends at end; kept is the end
-// of the last member before it that stays, or -1; following is the beginning of
-// the next member, or the offset of the closing brace.
+// cutMember removes one member of an object with the appropriate comma. The member's
+// name begins at name and its value ends at end. kept is the end of the last
+// preserved member before it, or -1. following is the beginning of the next member,
+// or the offset of the closing brace.
 func (e *editor) cutMember(name, end, kept, following int) {
 	if kept >= 0 {
 		e.copyTo(kept)
@@ -35,11 +35,10 @@ func (e *editor) cutMember(name, end, kept, following int) {
 	e.copied = following
 }
 
-// SetResourceVersion appends body to dst with metadata.resourceVersion set to
-// rv, as the first member of metadata; metadata is made when it is missing or
-// null. It is what a reader is handed, because a body at rest has no version.
-// dst must not overlap body. On an error, which is a [*SyntaxError], dst comes
-// back as it was.
+// SetResourceVersion appends body to dst with metadata.resourceVersion set to rv, as
+// the first member of metadata. It adds metadata if that is missing or null. Readers
+// receive the result, because stored bodies have no version. dst must not overlap
+// body. On an error, which is a [*SyntaxError], it returns dst unchanged.
 func SetResourceVersion(dst, body []byte, rv api.ResourceVersion) ([]byte, error) {
 	start := skipSpace(body, 0)
 	if at(body, start) != '{' {
@@ -123,15 +122,15 @@ func (e *editor) stampObject(i int, rv api.ResourceVersion) (int, fault) {
 			continue
 		}
 		if kept < 0 {
-			e.out = append(e.out, ',') // nothing but blanks is copied since the version
+			e.out = append(e.out, ',') // only blanks were copied since the version
 		}
 		kept = end
 	}
 	return i, sound
 }
 
-// stampNew makes a metadata member at the front of the object at start, of
-// which nothing is copied yet.
+// stampNew inserts a metadata member at the front of the object at start, before any
+// of the object is copied.
 func (e *editor) stampNew(start int, rv api.ResourceVersion) {
 	first, more := open(e.raw, start, '}')
 	e.out = appendVersion(append(e.out, `{"metadata":{`...), rv)

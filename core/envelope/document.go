@@ -7,13 +7,13 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Document is a JSON value that has been checked, for the few that are read
-// without a schema: a Status, a bookmark, the head of a list. A nil Document is
-// what is missing. It aliases the bytes it was made from.
+// Document is a validated JSON value, for documents that are read without a schema:
+// a Status, a bookmark, the head of a list. A nil Document represents a missing
+// value. It aliases its input.
 type Document []byte
 
-// ParseDocument checks one value with nothing but blanks around it. The error is
-// a [*SyntaxError].
+// ParseDocument validates one value, which may have blanks around it. The error is a
+// [*SyntaxError].
 func ParseDocument(raw []byte) (Document, error) {
 	start := skipSpace(raw, 0)
 	end, f := skipValue(raw, start, 0)
@@ -34,7 +34,7 @@ func (d Document) Member(names ...string) Document {
 	return d
 }
 
-// Elements are those of an array; anything else has none.
+// Elements returns the elements of an array, and none for other values.
 func (d Document) Elements() []Document {
 	if at(d, 0) != '[' {
 		return nil
@@ -58,8 +58,8 @@ func (d Document) Text() string {
 	return string(appendText(nil, quoted))
 }
 
-// Int is a whole number from zero on that fits 31 bits, and zero for anything
-// else: what frames have room for.
+// Int returns a nonnegative integer that fits 31 bits, the range of the frames, and
+// zero for other values.
 func (d Document) Int() int {
 	n, ok := api.ParseInt(string(d))
 	if !ok || n < 0 || n > math.MaxInt32 {
@@ -68,7 +68,7 @@ func (d Document) Int() int {
 	return int(n)
 }
 
-// True reports whether it is that word.
+// True reports whether the value is true.
 func (d Document) True() bool { return string(d) == "true" }
 
 // Event takes an event of a watch apart (rule P2). The object aliases raw. The
@@ -92,8 +92,8 @@ var (
 	eventMiddle = []byte(`","object":`)
 )
 
-// PlainEvent is Event for the form that Kubernetes writes, without a look at the
-// object: if that turns out not to be one, Event says what there really is.
+// PlainEvent is like Event, for the form that Kubernetes writes, and does not
+// validate the object. If the object is invalid, Event returns the actual contents.
 func PlainEvent(raw []byte) (kind string, object []byte, ok bool) {
 	rest, ok := bytes.CutPrefix(raw, eventHead)
 	if !ok || raw[len(raw)-1] != '}' {

@@ -8,10 +8,10 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// SyntaxError says where and why bytes are not the object they should be.
+// SyntaxError reports where and why bytes are not a valid object.
 type SyntaxError struct {
 	Offset  int    // of the offending byte
-	Path    string // of the member or element it lies in, empty for the document
+	Path    string // of the enclosing member or element; empty for the document
 	Message string
 }
 
@@ -24,7 +24,7 @@ func (e *SyntaxError) Error() string {
 	return "object JSON, offset " + strconv.Itoa(e.Offset) + where + ": " + e.Message
 }
 
-// Status is the error for whoever sent the object.
+// Status returns the error for the sender of the object.
 func (e *SyntaxError) Status() *api.Status { return api.BadRequest(e.Error()) }
 
 var faultMessages = [...]string{

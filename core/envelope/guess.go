@@ -1,12 +1,12 @@
 package envelope
 
-// The objects of a resource have their members in nearly one order. So each
-// place of the document remembers which it has seen, in that order, and looks for
-// the next of them first: to see that a name is the same takes less than to read
-// it and to look it up. It is a memory of names alone; what a guess misses is read.
+// The objects of a resource have their members in nearly the same order. Each node
+// of the document therefore remembers the names it has seen, in that order, and
+// compares the next name with the next guess first. A comparison costs less than
+// decoding and looking up a name. Names without a matching guess are decoded.
 
-// guess is a member that was seen: its name in quotes with the colon, and its
-// number among those that are wanted, or -1.
+// guess is a member that was seen: its name in quotes with the colon, and its index
+// among the selected members, or -1.
 type guess struct {
 	text   string
 	member int
@@ -16,8 +16,8 @@ type guess struct {
 }
 
 const (
-	// maxGuesses bounds what a place remembers. Places with many names, such as
-	// maps, remember some of them to no avail.
+	// maxGuesses limits the guesses of a node. Nodes with many names, such as maps,
+	// store some of them without benefit.
 	maxGuesses = 32
 	// maxGuess is how long a remembered name is at most, with quotes and colon.
 	maxGuess = 64

@@ -1,16 +1,15 @@
 package envelope
 
-// This file knows the grammar of JSON and nothing else. Every function takes
-// the bytes and an offset and returns the offset behind what it read, or the
-// offset of the byte that broke the grammar together with a fault. Offsets in
-// registers and one-byte faults keep the hot path free of memory traffic; the
-// words for people are made in error.go, once, when they are needed.
+// This file implements the grammar of JSON. Every function takes the bytes and an
+// offset. It returns the offset after the parsed value, or the offset of the invalid
+// byte with a fault. Offsets in registers and one-byte faults keep the hot path free
+// of memory traffic. error.go creates messages only when they are needed.
 
 // maxDepth bounds nesting, and with it the stack. Kubernetes objects reach
 // about a dozen levels, schemas in CustomResourceDefinitions a few dozen.
 const maxDepth = 256
 
-// fault is what was expected and did not come.
+// fault is the expected but missing input.
 type fault uint8
 
 const (
@@ -154,8 +153,8 @@ func skipArray(b []byte, i, depth int) (int, fault) {
 	return i, sound
 }
 
-// skipString steps over the string whose opening quote is at i. Like
-// encoding/json it does not mind what is not UTF-8.
+// skipString skips the string whose opening quote is at i. Like encoding/json it
+// accepts invalid UTF-8.
 func skipString(b []byte, i int) (int, fault) {
 	for i++; len(b)-i >= 8; i += 8 {
 		if hit := unusual(word(b[i:])); hit != 0 {
@@ -188,9 +187,8 @@ func skipEscaped(b []byte, i int) (int, fault) {
 	}
 }
 
-// unusual marks the lowest of the quotes, backslashes and control characters, and
-// perhaps some bytes above that: each term marks what it is about, but a borrow may
-// go on to the next byte.
+// unusual marks the lowest of the quotes, backslashes and control characters. It may
+// mark bytes above the lowest, because a borrow may affect the next byte.
 func unusual(x uint64) uint64 {
 	quote, backslash := x^ones*'"', x^ones*'\\'
 	return ((quote-ones)&^quote | (backslash-ones)&^backslash | (x-ones*' ')&^x) & highs
@@ -211,7 +209,7 @@ func skipEscape(b []byte, i int) (int, fault) {
 	return i + 1, wantEscape
 }
 
-// skipWord blames the beginning of a wrong word, but the end of a cut one.
+// skipWord reports the beginning of a wrong word, but the end of a truncated one.
 func skipWord(b []byte, i int, word string) (int, fault) {
 	rest := b[i:min(i+len(word), len(b))]
 	switch {
@@ -229,7 +227,7 @@ func skipNumber(b []byte, i int) (int, fault) {
 	}
 	f := sound
 	if at(b, i) == '0' {
-		i++ // nothing but a fraction or an exponent follows a leading zero
+		i++ // only a fraction or an exponent may follow a leading zero
 	} else if i, f = skipDigits(b, i); f != sound {
 		return i, f
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// stepKind tells the three ways to go down one level.
+// stepKind distinguishes the three ways to descend one level.
 type stepKind uint8
 
 const (
@@ -24,7 +24,7 @@ type step struct {
 	index int
 }
 
-// covers reports whether whoever goes by t also goes by s.
+// covers reports whether every path through t also matches s.
 func (s step) covers(t step) bool {
 	return s == t || s.kind == toEach && t.kind == toElement
 }
@@ -63,8 +63,8 @@ func tooLong(what string, steps []step) error {
 	return nil
 }
 
-// pathParser reads a column path. When parse fails, pos and expected tell
-// where and why.
+// pathParser parses a column path. If parse fails, pos and expected describe the
+// error.
 type pathParser struct {
 	text     string
 	pos      int
@@ -135,7 +135,7 @@ func (p *pathParser) member() (step, bool) {
 	return step{name: string(name)}, len(name) > 0 || p.fail("a member name")
 }
 
-// bracket reads what follows "[".
+// bracket parses the rest of a step after "[".
 func (p *pathParser) bracket() (s step, ok bool) {
 	switch c := p.peek(); {
 	case c == '*':

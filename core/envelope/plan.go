@@ -32,7 +32,7 @@ const (
 // maxNodes bounds the tree: paths that mix [0] and [*] can multiply.
 const maxNodes = 4096
 
-// node is a place in the document that someone wants, or that lies on the way.
+// node is a place in the document that is selected or leads to a selected one.
 type node struct {
 	guesses  []guess  // the members that were seen here, wanted or not
 	names    []string // of the members below, parallel to members
@@ -78,7 +78,7 @@ func (n *node) element(index int) *node {
 // wantsElements reports whether anything is wanted from an array here.
 func (n *node) wantsElements() bool { return n.each != nil || len(n.elements) > 0 }
 
-// route is a path and what for: a slot, a part, or (slot < 0) a part alone.
+// route is a path with its destination: a slot, a part, or (slot < 0) only a part.
 type route struct {
 	steps []step
 	slot  int
@@ -145,8 +145,8 @@ func isSecret(schema *api.Schema) bool {
 	return schema.Kind == "Secret" || schema.Resource.Group == "" && schema.Resource.Name == "secrets"
 }
 
-// builder makes the tree from the top. An element that [0] and [*] both want
-// gets one node with the routes of both, so the walk never has to follow two.
+// builder builds the tree from the top. An element that both [0] and [*] select gets
+// one node with the routes of both, so the walk never follows two nodes.
 type builder struct{ nodes int }
 
 func (b *builder) build(routes []route, depth int) *node {
@@ -198,7 +198,7 @@ func (n *node) attach(s step, child *node) {
 	}
 }
 
-// following are the routes that go on by way of s.
+// following returns the routes that continue with step s.
 func following(routes []route, s step, depth int) []route {
 	var out []route
 	for _, r := range routes {

@@ -2,17 +2,17 @@ package envelope
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Options say what the body keeps that it would otherwise leave out; see the
-// package documentation. The zero value keeps none of it.
+// Options disable the removal of data from bodies; see the package documentation.
+// The zero value removes all of it.
 type Options struct {
 	KeepManagedFields bool
 	KeepLastApplied   bool
 	KeepSecretData    bool
-	// Unchecked steps over objects and arrays that nobody wants by their quotes
-	// and brackets alone: they are kept as they came, sound or not.
+	// Unchecked skips unselected objects and arrays by their quotes and brackets
+	// alone. They are kept unchanged, even if invalid.
 	Unchecked bool
-	// Borrowed leaves the strings of the Object in the Scanner's memory, for who has
-	// done with them before the next Scan.
+	// Borrowed leaves the strings of the Object in the Scanner's memory, for callers
+	// that do not use them after the next Scan.
 	Borrowed bool
 }
 
@@ -33,14 +33,14 @@ type Scanner struct {
 	heads     []int // by slot, its last capture or -1
 	labels    []labelCapture
 
-	// What the returned Object is made of:
+	// The memory of the returned Object:
 	texts  texts
 	object api.Object
 }
 
-// capture is a value that a slot wants, by its place in the document. The
-// captures of one slot form a list, so that those of a member which turns out
-// to be overridden can be taken back without touching the others.
+// capture is a value for a slot, with its position in the document. The captures of
+// one slot form a list, so that those of an overridden member can be removed without
+// changing others.
 type capture struct {
 	start, end int
 	link       int // previous capture of the slot, or -1
@@ -50,7 +50,7 @@ type capture struct {
 type labelCapture struct{ name, nameEnd, value, end int }
 
 // NewScanner compiles a schema. The error is a 400 [*api.Status] that names the
-// column or field whose path cannot be understood. The schema is not kept.
+// column or field with the invalid path. NewScanner does not retain the schema.
 func NewScanner(schema *api.Schema) (*Scanner, error) {
 	root, err := compile(schema)
 	if err != nil {
@@ -66,12 +66,11 @@ func NewScanner(schema *api.Schema) (*Scanner, error) {
 	return s, nil
 }
 
-// Scan reads one object. The error is a [*SyntaxError].
+// Scan scans one object. The error is a [*SyntaxError].
 //
-// The Object does not alias raw. Its slices belong to the Scanner until the
-// next Scan; its strings are their own, but share one piece of memory, so
-// whoever keeps a single one for long copies it. With Borrowed they belong to the
-// Scanner as well.
+// The Object does not alias raw. Its slices belong to the Scanner until the next
+// Scan. Its strings share one allocation, so callers copy a single string that they
+// retain for long. With Borrowed the strings belong to the Scanner as well.
 func (s *Scanner) Scan(raw []byte, opts Options) (api.Object, error) {
 	s.reset(raw, opts)
 	start := skipSpace(raw, 0)
@@ -114,8 +113,8 @@ func (s *Scanner) reset(raw []byte, opts Options) {
 	}
 }
 
-// value walks the value at i, which someone wants or which lies on the way to
-// what someone wants. depth counts the containers around it.
+// value walks the value at i, which is selected or contains selected values. depth
+// is the number of enclosing containers.
 func (s *Scanner) value(i int, n *node, depth int) (end int, f fault) {
 	switch c := at(s.body.raw, i); {
 	case n.part&s.withhold != 0:
@@ -135,8 +134,8 @@ func (s *Scanner) value(i int, n *node, depth int) (end int, f fault) {
 	return end, f
 }
 
-// skip steps over the value at i, which nobody wants to look into. An object or an
-// array may be taken on trust.
+// skip skips the unselected value at i. It may trust the contents of an object or an
+// array.
 func (s *Scanner) skip(i, depth int) (int, fault) {
 	raw := s.body.raw
 	if c := at(raw, i); !s.unchecked || c != '{' && c != '[' {
@@ -220,8 +219,8 @@ type overriding struct {
 	seen  uint64 // by position in node.names; further ones always count as seen
 }
 
-// child finds the node of a wanted member, taking back what an earlier member of the
-// same name left: the last one counts.
+// child returns the node of a selected member. It removes the captures of an earlier
+// member with the same name, because the last one counts.
 func (s *Scanner) child(n *node, k int, o *overriding) *node {
 	if k < 0 {
 		return nil

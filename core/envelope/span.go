@@ -2,18 +2,18 @@ package envelope
 
 import "math/bits"
 
-// Span finds where a JSON value ends whose bytes may come in pieces. It looks at
-// quotes and brackets alone: whether the value is sound is found out by who
-// reads it. The zero Span is before a value.
+// Span finds the end of a JSON value whose bytes may arrive in pieces. It considers
+// only quotes and brackets and does not validate the value. The zero Span is before
+// a value.
 type Span struct {
 	depth   int
 	quoted  bool
 	escaped bool // the byte before was a backslash
 }
 
-// Find goes on at b[i], at first with the first byte of the value, and returns
-// the offset behind the value and true, or len(b) and false when more is to
-// come. A number or a word ends with the byte that follows it. The Span is then
+// Find continues at b[i], which is initially the first byte of the value. It returns
+// the offset after the value and true, or len(b) and false if the value is
+// incomplete. A number or a word ends at the byte that follows it. The Span is then
 // before the next value.
 func (s *Span) Find(b []byte, i int) (end int, complete bool) {
 	for i < len(b) {
@@ -81,14 +81,13 @@ func (s *Span) step(c byte) ending {
 	return goesOn
 }
 
-// words takes sixteen bytes at a time, up to the end of the value if that is there.
-// This is where most bytes of a document pass that nobody wants, so there is no
-// branch for a byte, and few for all of them: in a module each costs a jump by a
-// table.
+// words processes sixteen bytes at a time, up to the end of the value if that is
+// present. Most unselected bytes of a document pass here, so there is no branch per
+// byte and few per block. In a module, each branch costs a jump through a table.
 //
-// In the module that is shipped, package strip has put code with vectors in its place,
-// which knows the fields of a Span and this signature. Of what changes here, that has
-// to change as well; its tests run both.
+// In the shipped module, package strip has replaced the code by vector instructions.
+// The replacement depends on the fields of a Span and on this signature, and must
+// follow changes here. Tests run both.
 //
 //go:noinline
 func (s *Span) words(b []byte, i int) (end int, complete bool) {
@@ -116,7 +115,7 @@ func (s *Span) words(b []byte, i int) (end int, complete bool) {
 		inside2 := inString(same(y, '"')&ascii2&^behind2, carried(inside))
 		quoted = carried(inside2)
 		ascii, ascii2 = ascii&^inside, ascii2&^inside2
-		x, y = x|ones*' ', y|ones*' ' // makes a brace of a bracket, and of nothing else
+		x, y = x|ones*' ', y|ones*' ' // turns brackets into braces and changes nothing else
 		opening, opening2 := same(x, '{')&ascii, same(y, '{')&ascii2
 		closing, closing2 := same(x, '}')&ascii, same(y, '}')&ascii2
 		if less := bits.OnesCount64(closing>>1 | closing2); less < depth {
@@ -135,19 +134,20 @@ func (s *Span) words(b []byte, i int) (end int, complete bool) {
 	return i, false
 }
 
-// same sets the highest bit of each byte that is c, of bytes where it is not set,
-// and nothing else that counts.
+// same sets the highest bit of each byte that equals c. The highest bit must be
+// clear in all input bytes. Other bits of the result are undefined.
 func same(x uint64, c byte) uint64 { return ^((x ^ ones*uint64(c)) + ^uint64(highs)) }
 
-// inString marks the bytes of a word that lie in a string, as far as the parity of
-// the quotes up to each tells; quoted is that of the words before, in every byte.
+// inString marks the bytes of a word that are inside a string, by the parity of the
+// quotes up to each byte. quoted contains the parity of the previous words, in every
+// byte.
 func inString(quotes, quoted uint64) uint64 { return quotes>>7*ones<<7&highs ^ quoted }
 
 // carried is the parity of the last byte, in every byte.
 func carried(inside uint64) uint64 { return uint64(int64(inside)>>63) & highs }
 
-// closes follows the brackets of a word, and stops at the one that leads to depth
-// zero.
+// closes tracks the depth through the brackets of a word, and stops at the bracket
+// that reaches depth zero.
 func closes(opening, closing uint64, depth int) (left, at int) {
 	for both := opening | closing; both != 0; both &= both - 1 {
 		if depth++; both&-both&closing != 0 {
@@ -160,8 +160,8 @@ func closes(opening, closing uint64, depth int) (left, at int) {
 	return depth, 0
 }
 
-// escapes are the bytes behind a backslash that is not behind one itself; the
-// first may be, and so may be the first of the next word.
+// escapes marks the bytes after an unescaped backslash. The first byte may be
+// escaped by the previous word, and the first byte of the next word by this one.
 func escapes(backslash, first uint64) (behind, next uint64) {
 	behind = first
 	for rest := backslash &^ first; rest != 0; rest &= rest - 1 {

@@ -2,8 +2,8 @@ package envelope
 
 import "unicode/utf8"
 
-// isPlain reports whether what stands between the quotes of a JSON string is
-// already its text: no escapes, nothing but ASCII.
+// isPlain reports whether the bytes between the quotes of a JSON string are already
+// its text: ASCII without escapes.
 func isPlain(quoted []byte) bool {
 	for len(quoted) >= 8 {
 		x := word(quoted)
@@ -20,9 +20,8 @@ func isPlain(quoted []byte) bool {
 	return true
 }
 
-// appendText appends the text of a JSON string, given without its quotes and
-// known to be well-formed. What is not UTF-8, and a surrogate without its other
-// half, becomes U+FFFD as in encoding/json.
+// appendText appends the text of a valid JSON string, given without its quotes.
+// Invalid UTF-8 and half a surrogate pair become U+FFFD, as in encoding/json.
 func appendText(dst, quoted []byte) []byte {
 	if isPlain(quoted) {
 		return append(dst, quoted...)

@@ -2,15 +2,15 @@ package envelope
 
 import "math/bits"
 
-// Most bytes are looked at eight at a time, in a word whose lowest byte is the
-// first. What is found out about a byte is told by its highest bit.
+// Most bytes are processed eight at a time, in a little-endian word. The highest bit
+// of a byte holds the result for that byte.
 
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080
 )
 
-// word is the eight bytes at the front.
+// word returns the first eight bytes.
 func word(b []byte) uint64 {
 	_ = b[7]
 	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |

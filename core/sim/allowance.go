@@ -34,10 +34,11 @@ func (a *allowance) limit() *watcher.Meter {
 	return &a.meter
 }
 
-// spent reports whether the session may evaluate nothing until the next grant.
+// spent reports whether the session has no evaluations left until the next grant.
 func (a *allowance) spent() bool { return a.chunk != 0 && a.meter.Exhausted() }
 
-// grant grants what is due, and reports whether the session may continue.
+// grant grants the evaluations that are due, and reports whether the session may
+// continue.
 func (a *allowance) grant(now int64) bool {
 	for a.spent() {
 		if now < a.next {

@@ -40,8 +40,8 @@ type connector struct {
 	id        int
 	feeds     [kinds]*feed
 	lag       int64
-	asks      bool  // it requests progress from its source and confirms nothing before the response
-	cutOff    int64 // it receives nothing from the source before then
+	asks      bool  // requests progress from its source and confirms nothing before the response
+	cutOff    int64 // receives nothing from the source before then
 	gone      int64 // since when it knows that it is disconnected; zero if it does not
 	downUntil int64 // it accepts no connections before then
 	restarts  int
@@ -297,7 +297,7 @@ func (c *connector) at(kind int) (*source, api.ResourceVersion) {
 
 func (c *connector) blind() int64 {
 	if c.world.now < c.cutOff {
-		return 0 // it has to notice this itself
+		return 0 // it must notice this itself
 	}
 	return c.cutOff + staleMillis
 }

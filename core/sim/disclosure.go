@@ -55,8 +55,9 @@ func (s *source) sentinel(kind int, key api.Key) string {
 	return text
 }
 
-// entitlement describes what a session may send to one subscription: objects in
-// its scope that the reader may read and that the selectors matched at some time.
+// entitlement describes the data that a session may send to one subscription:
+// objects in its scope that the reader may read and that the selectors matched at
+// some time.
 type entitlement struct {
 	kind       int
 	scope      api.Scope
@@ -172,7 +173,7 @@ func (t *tap) describe(g *entitlement, kind wire.Type, payload []byte) {
 		covers := func(key api.Key, o *check.Object) bool { return o != nil && g.scope.Has(key) }
 		if log := s.logs[g.kind]; log.Exact(f.ResourceVersion) && !w.unsure(log) && !g.scope.Whole() {
 			if n := len(log.List(f.ResourceVersion, covers)); n != int(f.Total) {
-				w.fail(ErrDisclosed, "%s is told a total of %d objects, and %+v has %d", t.link.driver.name, f.Total, g.scope, n)
+				w.fail(ErrDisclosed, "%s received a total of %d objects, and %+v has %d", t.link.driver.name, f.Total, g.scope, n)
 			}
 		}
 	}

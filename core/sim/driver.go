@@ -21,9 +21,9 @@ type driver struct {
 	wake      int64    // time of the requested tick, on the world's clock
 	busyUntil int64
 	batch     int
-	// told processes the engine's output; settled is called after all of it.
-	told    func(wire.Type, []byte)
-	settled func()
+	// onOutput processes the engine's output; settled is called after all of it.
+	onOutput func(wire.Type, []byte)
+	settled  func()
 	// The engine is nil while evicted from memory; rouse then creates another.
 	// lost is called after the stream broke.
 	rouse, lost func()
@@ -144,7 +144,7 @@ func (d *driver) output(t wire.Type, payload []byte) {
 		l.tap.asked(f.Data)
 		l.send(&l.up, f.Data)
 	default:
-		d.told(t, payload)
+		d.onOutput(t, payload)
 	}
 }
 

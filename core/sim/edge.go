@@ -42,7 +42,7 @@ const cutOffMillis = 3000
 
 func newEdgeObject(w *world, name string, regional bool, r *api.Rand) *edgeObject {
 	o := &edgeObject{regional: regional, rand: api.NewRand(r.Uint64())}
-	o.world, o.name, o.told, o.rouse, o.lost, o.settled = w, name, o.hear, o.awaken, o.standBy, func() {}
+	o.world, o.name, o.onOutput, o.rouse, o.lost, o.settled = w, name, o.handleOutput, o.awaken, o.standBy, func() {}
 	o.config = wire.Config{Seed: r.Uint64(), Client: name, MaxHistory: w.setup.Window, Credit: w.setup.Credit}
 	if r.Int63n(5) == 0 && w.scarce {
 		o.config.MaxBytes = 6000
@@ -83,8 +83,8 @@ func (o *edgeObject) hold() {
 	}
 }
 
-// hear processes the engine's output.
-func (o *edgeObject) hear(t wire.Type, payload []byte) {
+// handleOutput processes the engine's output.
+func (o *edgeObject) handleOutput(t wire.Type, payload []byte) {
 	switch t {
 	case wire.TypeCollectionState:
 		f := parse(payload, &wire.CollectionState{})

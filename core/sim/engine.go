@@ -28,7 +28,7 @@ func (s *Setup) native(config []byte) (Engine, error) {
 	return core.New(config, decode)
 }
 
-// dictionaries are those of real connectors.
+// dictionaries returns the dictionaries of real connectors.
 var dictionaries = sync.OnceValue(func() (all [kinds][]byte) {
 	for k := range kinds {
 		schema := schemaOf(k)

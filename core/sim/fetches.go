@@ -36,16 +36,16 @@ type answer struct {
 	message string
 	// complete is called at a normal end.
 	complete func()
-	silent   bool // nothing of it arrives
+	silent   bool // none of the response arrives
 	breaks   int64
 	over     bool // the reader ignores the rest
 
 	// The engine may request the cluster's identity again before it uses a
 	// response:
-	confirms *answer // whose cluster this asks for
+	confirms *answer // the cluster whose identity the request confirms
 	unproved bool    // the identity of its cluster was requested
 	held     []func()
-	// heldBytes counts the data that arrived while unproved. The engine processes it
+	// heldBytes counts the unverified data that has arrived. The engine processes it
 	// at once.
 	heldBytes int
 
@@ -56,8 +56,8 @@ type answer struct {
 	marked   bool
 }
 
-// say adds a part to the response.
-func (a *answer) say(text string, done func()) {
+// send appends a part to the response.
+func (a *answer) send(text string, done func()) {
 	due := a.due
 	if a.fetches != nil {
 		due = max(due, a.fetches.driver.world.now+a.fetches.driver.link.latency)
@@ -78,7 +78,7 @@ type fetches struct {
 	asking   *answer // the response whose processing causes the current requests
 }
 
-// ask sends a request.
+// request sends a request.
 func (f *fetches) ask(stream uint32, path string) {
 	if f.balanced {
 		f.target = pick(f.rand, f.servers...)
@@ -128,7 +128,7 @@ func (f *fetches) listed(a *answer, rv api.ResourceVersion) {
 	}
 	f.reached(a, rv)
 	e.asked, e.heard = f.driver.world.now, f.driver.world.now
-	a.over = true // the next watch brings what follows the mark
+	a.over = true // the next watch delivers the events after the mark
 }
 
 // reached is called when everything up to a version has arrived; zero means no

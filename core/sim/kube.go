@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/sim/check"
 )
 
-// kubeAPI is a replica of a Kubernetes API server. Its lag, outages and downtime
-// are those of the connector with the same number. It keeps all versions that are
+// kubeAPI is a replica of a Kubernetes API server. It shares its lag, outages and
+// downtime with the connector of the same number. It retains all versions that are
 // not compacted.
 type kubeAPI struct {
 	*connector
@@ -112,7 +112,7 @@ func (k *kubeAPI) answer(q asked, r *api.Rand) *answer {
 		a.retry = int(r.Int63n(4))
 		w.saw(APITrouble)
 	case q.about == aboutCluster:
-		a.say(fmt.Sprintf(`{"kind":"Namespace","metadata":{"name":"kube-system","uid":%q}}`, k.source.name), nil)
+		a.send(fmt.Sprintf(`{"kind":"Namespace","metadata":{"name":"kube-system","uid":%q}}`, k.source.name), nil)
 		a.ended = true
 	case q.about == aboutInitial && k.classic:
 		k.refuse(a, 422, "Invalid", "sendInitialEvents: Forbidden")
@@ -122,7 +122,7 @@ func (k *kubeAPI) answer(q asked, r *api.Rand) *answer {
 		w.saw(APISilent)
 	case q.about == aboutNewest:
 		rv := k.source.rv
-		a.say(k.list(nil, rv, ""), nil)
+		a.send(k.list(nil, rv, ""), nil)
 		a.ended = true
 		a.complete = func() { a.fetches.current(a, rv) }
 	case q.about == aboutWatch:
@@ -142,7 +142,7 @@ func (k *kubeAPI) answer(q asked, r *api.Rand) *answer {
 // refuse turns a response into an error.
 func (k *kubeAPI) refuse(a *answer, code int, reason, message string) {
 	a.code, a.ended, a.parts = code, true, nil
-	a.say(statusJSON(code, reason, message), nil)
+	a.send(statusJSON(code, reason, message), nil)
 }
 
 func statusJSON(code int, reason, message string) string {
@@ -153,7 +153,7 @@ func line(kind, object string) string { return `{"type":"` + kind + `","object":
 
 // fail ends a watch with an ERROR event.
 func (a *answer) fail(code int, reason, message string) {
-	a.say(line("ERROR", statusJSON(code, reason, message)), func() { a.over = true })
+	a.send(line("ERROR", statusJSON(code, reason, message)), func() { a.over = true })
 	a.ended = true
 }
 
@@ -189,12 +189,12 @@ func (k *kubeAPI) initial(a *answer) {
 		k.world.saw(APICareless)
 	}
 	for _, item := range items {
-		a.say(line("ADDED", k.source.object(a.kind, item.Key, item.Object.ResourceVersion, item.Object.ResourceVersion)), nil)
+		a.send(line("ADDED", k.source.object(a.kind, item.Key, item.Object.ResourceVersion, item.Object.ResourceVersion)), nil)
 	}
 	a.watching, a.next, a.deadline = true, k.next, k.world.now+600_000
 	if !k.unended {
 		rv := k.rv()
-		a.say(bookmark(a.kind, rv, true), func() { a.fetches.listed(a, rv) })
+		a.send(bookmark(a.kind, rv, true), func() { a.fetches.listed(a, rv) })
 	}
 }
 
@@ -246,7 +246,7 @@ func (k *kubeAPI) listPage(a *answer, r *api.Rand) {
 		object := k.source.object(a.kind, item.Key, item.Object.ResourceVersion, item.Object.ResourceVersion)
 		texts = append(texts, "{"+strings.TrimPrefix(object, headOf(a.kind))) // items of a typed list lack kind and apiVersion
 	}
-	a.say(k.list(texts, rv, next), nil)
+	a.send(k.list(texts, rv, next), nil)
 	a.ended = true
 	if next == "" {
 		a.complete = func() { a.fetches.listed(a, rv) }
@@ -290,7 +290,7 @@ func (k *kubeAPI) more(a *answer) {
 	if !a.ended && !a.marked && w.now >= a.deadline-2000 && k.rv() > a.rv {
 		a.marked = true
 		rv := k.rv()
-		a.say(bookmark(a.kind, rv, false), func() { a.fetches.reached(a, rv) })
+		a.send(bookmark(a.kind, rv, false), func() { a.fetches.reached(a, rv) })
 	}
 	if !a.ended && w.now >= a.deadline {
 		a.ended = true
@@ -325,7 +325,7 @@ func (k *kubeAPI) change(a *answer, c *change, rv api.ResourceVersion) {
 	if a.about == aboutInitial {
 		done = nil // the end of the state was not marked
 	}
-	a.say(line(kind, k.source.object(a.kind, c.key, version, rv)), done)
+	a.send(line(kind, k.source.object(a.kind, c.key, version, rv)), done)
 }
 
 func headOf(kind int) string {

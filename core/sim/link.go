@@ -35,8 +35,8 @@ type peer interface {
 	Close()
 }
 
-// link is the network between one engine and its servers: at most one stream,
-// which carries whole messages in order and can break at any byte.
+// link is the network between one engine and its servers. It has at most one stream,
+// which transports complete messages in order and can break at any byte.
 type link struct {
 	driver   *driver
 	servers  []server // possible targets
@@ -52,7 +52,7 @@ type link struct {
 	wake     int64 // the session has output at this time
 	latency  int64
 	room     int   // messages in flight before the server waits
-	stalled  int64 // nothing moves before then
+	stalled  int64 // nothing moves before this time
 	slow     int64 // when the latency last was slowMillis or more
 	silent   bool  // all data is lost, without notification
 	breaks   int64 // time of a certain break; until then one direction is lost
@@ -140,7 +140,7 @@ func (l *link) mayEvaluate() bool {
 	return true
 }
 
-// rest is for a session that has nothing to send now.
+// rest is called when a session has nothing to send.
 func (l *link) rest() {
 	if l.starved {
 		l.driver.world.saw(CaughtUp)

@@ -28,8 +28,8 @@ func givenUp(s *wire.CollectionState) bool {
 	return s.State == wire.Closed && s.Status != nil && s.Status.Code == 413
 }
 
-// scarcity reports whether an edge object may have to give up collections that
-// readers want.
+// scarcity reports whether an edge object may have to drop collections that readers
+// use.
 func (w *world) scarcity() bool {
 	for _, o := range w.objects {
 		if o.config.MaxBytes != 0 {
@@ -43,8 +43,8 @@ func (w *world) scarcity() bool {
 // and label set.
 const versionBytes = 64
 
-// growth returns an upper bound of the memory that a message requires: the
-// message, a record for each version, and a whole object for each patch.
+// growth returns an upper bound of the memory that a message requires: the message,
+// a record for each version, and a complete object for each patch.
 func (w *world) growth(message []byte, changes changeCounts) int {
 	return 2*len(message) + changes.versions*versionBytes + changes.patches*w.largestObject()
 }

@@ -96,7 +96,7 @@ func openWatch(rd *reader, r *api.Rand) {
 		filter := randomFilter(r, c.kind)
 		f.Namespace, f.LabelSelector, f.FieldSelector = filter.Namespace, filter.Labels, filter.Fields
 	}
-	switch rv := c.told.ResourceVersion; r.Int63n(6) {
+	switch rv := c.reported.ResourceVersion; r.Int63n(6) {
 	case 0:
 		f.SendInitialEvents, f.Match = wire.False, wire.MatchNotOlderThan
 	case 1:
@@ -119,7 +119,7 @@ func openWatch(rd *reader, r *api.Rand) {
 	rd.openWatch(c, f, r.Int63n(3) > 0, nil)
 }
 
-// openSlowWatch opens a watch whose program accepts almost nothing.
+// openSlowWatch opens a watch whose program accepts almost no events.
 func openSlowWatch(rd *reader, r *api.Rand) {
 	rd.openWatch(rd.anyCollection(r), wire.OpenWatch{
 		Bookmarks: true, Credit: uint32(pick(r, 1, 2, 30)), Policy: pick(r, wire.PolicyTerminate, wire.PolicyStall, wire.PolicyStall, wire.PolicyConflate),
@@ -236,7 +236,7 @@ func list(rd *reader, r *api.Rand) {
 		Request: q.id, Collection: c.id, Namespace: f.Namespace, LabelSelector: f.Labels, FieldSelector: f.Fields,
 		Limit: uint32(pick(r, 0, 0, 3, 10)), Bodies: r.Int63n(4) == 0 && !c.meta,
 	}
-	if rv := c.told.ResourceVersion; rv > 0 && r.Int63n(2) == 0 {
+	if rv := c.reported.ResourceVersion; rv > 0 && r.Int63n(2) == 0 {
 		q.list.ResourceVersion = (rv - min(rv-1, api.ResourceVersion(r.Int63n(20)))).String()
 		q.list.Match = pick(r, wire.MatchUnset, wire.MatchNotOlderThan, wire.MatchExact)
 	}

@@ -60,8 +60,8 @@ func (r *reader) id32() uint32 {
 	return r.lastID
 }
 
-// hear processes the engine's output.
-func (r *reader) hear(t wire.Type, payload []byte) {
+// handleOutput processes the engine's output.
+func (r *reader) handleOutput(t wire.Type, payload []byte) {
 	switch t {
 	case wire.TypeCollectionState:
 		r.collectionState(parse(payload, &wire.CollectionState{}))
@@ -124,13 +124,13 @@ func (r *reader) distinct() (ids []uint32) {
 
 // collection is an open collection of the program.
 type collection struct {
-	id     uint32
-	kind   int
-	meta   bool
-	filter check.Filter
-	told   wire.CollectionState
-	epoch  *epoch // of the reported state
-	opened int64
+	id       uint32
+	kind     int
+	meta     bool
+	filter   check.Filter
+	reported wire.CollectionState
+	epoch    *epoch // of the reported state
+	opened   int64
 }
 
 func (r *reader) collection(id uint32) *collection {
@@ -164,7 +164,7 @@ func (r *reader) scope(c *collection) *scope {
 }
 
 // ready reports whether the engine has reported a state of the current epoch.
-func (c *collection) ready() bool { return c.told.ResourceVersion != 0 && c.epoch.source != nil }
+func (c *collection) ready() bool { return c.reported.ResourceVersion != 0 && c.epoch.source != nil }
 
 func (r *reader) collectionState(f *wire.CollectionState) {
 	c := r.collection(f.Collection)
@@ -178,8 +178,8 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	// Versions of a different cluster are not recognized before a list, and a
 	// list may be from a different cluster than expected.
 	anew := r.fetches != nil && f.ResourceVersion == 0 && e.source != nil && (e.source != r.world.source || e.source != r.scope(c).named)
-	if c.epoch == e && f.ResourceVersion < c.told.ResourceVersion && !anew {
-		r.world.fail(ErrBack, "reader %d, collection %d: from version %d to %d", r.id, c.id, c.told.ResourceVersion, f.ResourceVersion)
+	if c.epoch == e && f.ResourceVersion < c.reported.ResourceVersion && !anew {
+		r.world.fail(ErrBack, "reader %d, collection %d: from version %d to %d", r.id, c.id, c.reported.ResourceVersion, f.ResourceVersion)
 	}
 	if givenUp(f) {
 		r.world.saw(BudgetReached)
@@ -193,7 +193,7 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	if said := f.LastProgressMillis; !r.jumped && r.fetches == nil && said > e.heard {
 		r.world.fail(ErrStale, "reader %d, collection %d says that it heard of progress at %d, and that was at %d", r.id, c.id, said, e.heard)
 	}
-	c.told, c.epoch = *f, e
+	c.reported, c.epoch = *f, e
 }
 
 // judgeHeld checks the program's data after all output was processed.
@@ -225,7 +225,7 @@ func (r *reader) checkFresh() {
 	r.checkTimeouts()
 	for _, c := range r.collections {
 		r.checkReason(c)
-		if c.told.State != wire.Live {
+		if c.reported.State != wire.Live {
 			continue
 		}
 		if !c.ready() {
@@ -233,9 +233,9 @@ func (r *reader) checkFresh() {
 		}
 		r.checkHeard(fmt.Sprint("collection ", c.id), c.epoch.heard)
 		settled := w.now > max(c.epoch.asked+r.patience(), r.link.blind())
-		if settled && c.epoch.source == w.source && c.told.ResourceVersion < w.versionAt(w.now-oldest) {
+		if settled && c.epoch.source == w.source && c.reported.ResourceVersion < w.versionAt(w.now-oldest) {
 			w.fail(ErrStale, "reader %d, collection %d says live at version %d, and the source was at %d more than %d ms ago",
-				r.id, c.id, c.told.ResourceVersion, w.versionAt(w.now-oldest), oldest)
+				r.id, c.id, c.reported.ResourceVersion, w.versionAt(w.now-oldest), oldest)
 		}
 	}
 }
@@ -267,7 +267,7 @@ func (r *reader) scopeOf(kind int, f check.Filter) *scope {
 // received anything meanwhile.
 func (r *reader) checkReason(c *collection) {
 	w, l := r.world, &r.link
-	if l.server == nil || l.silent || l.breaks != 0 || c.told.State != wire.Connecting && c.told.State != wire.Stale {
+	if l.server == nil || l.silent || l.breaks != 0 || c.reported.State != wire.Connecting && c.reported.State != wire.Stale {
 		return
 	}
 	failing := l.server.failing()
@@ -275,7 +275,7 @@ func (r *reader) checkReason(c *collection) {
 	if failing == 0 || w.now <= since+staleMillis*l.server.levels() {
 		return
 	}
-	status := c.told.Status
+	status := c.reported.Status
 	_, own := l.server.(*connector)
 	behind := status != nil && status.Code == 504 // the connector was restarted and is older than the reader
 	said := lostLeader
@@ -283,7 +283,7 @@ func (r *reader) checkReason(c *collection) {
 		said = "the reason is withheld"
 	}
 	if status == nil || own && !behind && !strings.Contains(status.Message, said) {
-		w.fail(ErrReason, "reader %d, collection %d is %v: %v", r.id, c.id, c.told.State, status)
+		w.fail(ErrReason, "reader %d, collection %d is %v: %v", r.id, c.id, c.reported.State, status)
 	}
 	w.saw(ReasonTold)
 	if !own {

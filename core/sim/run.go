@@ -122,20 +122,20 @@ func (w *world) judge() {
 
 // refused reports whether the collection was given up because of memory, here or
 // upstream.
-func (c *collection) refused() bool { return givenUp(&c.told) }
+func (c *collection) refused() bool { return givenUp(&c.reported) }
 
 func (r *reader) judgeCollection(c *collection) {
 	w := r.world
 	if c.refused() {
 		return
 	}
-	if c.told.State != wire.Live || c.epoch.source != w.source || c.told.ResourceVersion != w.source.rv {
+	if c.reported.State != wire.Live || c.epoch.source != w.source || c.reported.ResourceVersion != w.source.rv {
 		w.fail(ErrConverge, "reader %d, collection %d is %v at version %d, and the source is at %d: %v",
-			r.id, c.id, c.told.State, c.told.ResourceVersion, w.source.rv, c.told.Status)
+			r.id, c.id, c.reported.State, c.reported.ResourceVersion, w.source.rv, c.reported.Status)
 	}
 	want := len(w.source.logs[c.kind].List(w.source.rv, c.filter.Match))
-	if int(c.told.Objects) != want {
-		w.fail(ErrConverge, "reader %d, collection %d has %d objects, and should have %d", r.id, c.id, c.told.Objects, want)
+	if int(c.reported.Objects) != want {
+		w.fail(ErrConverge, "reader %d, collection %d has %d objects, and should have %d", r.id, c.id, c.reported.Objects, want)
 	}
 	for _, v := range r.views {
 		if v.collection == c {
@@ -192,7 +192,7 @@ func (w *world) final() string {
 	s := fmt.Sprintf("source %s at %d\n", w.source.name, w.source.rv)
 	for _, rd := range w.readers {
 		for _, c := range rd.collections {
-			s += fmt.Sprintf("reader %d collection %v %d %v\n", rd.id, c.filter, c.told.Objects, c.told.State)
+			s += fmt.Sprintf("reader %d collection %v %d %v\n", rd.id, c.filter, c.reported.Objects, c.reported.State)
 		}
 		for _, v := range rd.views {
 			open := v.open
@@ -256,7 +256,7 @@ func (w *world) close() {
 	w.pass(10_000)
 	w.checkSubscriptions()
 	for _, c := range w.connectors {
-		c.restart() // so that readers relist and hold nothing else
+		c.restart() // so that readers relist and have no other state
 	}
 	w.opWrite(api.NewRand(1))
 	w.pass(90_000)

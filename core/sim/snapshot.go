@@ -116,9 +116,9 @@ func (r *reader) keep(t *taking, f *wire.SnapshotChunk) {
 	k.chunks = append(k.chunks, t.fresh...)
 	k.rv, k.heard = f.ResourceVersion, r.scope(c).heard
 	k.source = r.world.sourceNamed(f.Source)
-	if k.source == nil || f.ResourceVersion != c.told.ResourceVersion {
+	if k.source == nil || f.ResourceVersion != c.reported.ResourceVersion {
 		r.world.fail(ErrRestore, "reader %d: a snapshot of %s is of %q at %d, and the collection at %d",
-			r.id, t.key, f.Source, f.ResourceVersion, c.told.ResourceVersion)
+			r.id, t.key, f.Source, f.ResourceVersion, c.reported.ResourceVersion)
 	}
 }
 
@@ -183,8 +183,8 @@ func (r *reader) judgeRestore(c *collection, k *kept, damaged, certain, refused 
 	case refused && !damaged && w.setup.Budget <= 1:
 		w.fail(ErrRestore, "reader %d: what was kept of %s is refused", r.id, k.key)
 	case refused:
-		if c.told.ResourceVersion != 0 || c.told.Objects != 0 {
-			w.fail(ErrRestore, "reader %d: %s is refused, and half of it is there: %+v", r.id, k.key, c.told)
+		if c.reported.ResourceVersion != 0 || c.reported.Objects != 0 {
+			w.fail(ErrRestore, "reader %d: %s is refused, and half of it is there: %+v", r.id, k.key, c.reported)
 		}
 		if e := r.scope(c); e.source == k.source && e.first == k.rv {
 			e.renew()
@@ -198,7 +198,7 @@ func (r *reader) judgeRestore(c *collection, k *kept, damaged, certain, refused 
 	log := k.source.logs[k.kind]
 	want := len(log.List(k.rv, k.filter.Match))
 	exact := log.Exact(k.rv) && !r.world.unsure(log)
-	if c.told.ResourceVersion != k.rv || c.told.State == wire.Live || exact && int(c.told.Objects) != want {
-		w.fail(ErrRestore, "reader %d: %s was kept at version %d with %d objects, and restored as %+v", r.id, k.key, k.rv, want, c.told)
+	if c.reported.ResourceVersion != k.rv || c.reported.State == wire.Live || exact && int(c.reported.Objects) != want {
+		w.fail(ErrRestore, "reader %d: %s was kept at version %d with %d objects, and restored as %+v", r.id, k.key, k.rv, want, c.reported)
 	}
 }

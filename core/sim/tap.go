@@ -14,8 +14,8 @@ type tap struct {
 	link   *link
 	scopes []*scope
 	subs   []subscription
-	// said is the version sent to each subscription of the stream. credit is the
-	// remaining credit that the session knows of.
+	// said contains the version sent to each subscription of the stream. credit
+	// contains the remaining credit that the session knows of.
 	said      map[uint32]api.ResourceVersion
 	credit    map[uint32]int64
 	disclosed disclosure
@@ -81,7 +81,7 @@ func (t *tap) scope(resource string, f check.Filter, metadataOnly bool) *scope {
 
 func (s *scope) renew() { s.epoch = &epoch{kind: s.kind} }
 
-// asked reads the engine's output.
+// asked parses the engine's output.
 func (t *tap) asked(data []byte) {
 	frames(data, func(kind wire.Type, payload []byte) {
 		switch kind {
@@ -231,7 +231,7 @@ func (t *tap) progress(f *wire.Progress) {
 	}
 }
 
-// progressed records progress. Changes alone are no progress, because they may be
+// progressed records progress. Changes alone are not progress, because they may be
 // old.
 func (t *tap) progressed(sub *subscription, rv api.ResourceVersion) {
 	if t.reached(sub, rv); sub.scope.ready {

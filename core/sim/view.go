@@ -88,7 +88,7 @@ func (r *reader) checkView(v *view) {
 		return
 	}
 	log := c.epoch.source.logs[c.kind]
-	if !log.Exact(c.told.ResourceVersion) || r.world.unsure(log) {
+	if !log.Exact(c.reported.ResourceVersion) || r.world.unsure(log) {
 		return
 	}
 	want, counts, total := v.expected(log)
@@ -97,7 +97,7 @@ func (r *reader) checkView(v *view) {
 		return
 	}
 	r.world.fail(ErrView, "reader %d, view %+v at version %d: %d rows %v %v, expected %d rows %v %v",
-		r.id, v.open, c.told.ResourceVersion, v.total, got, v.counts, total, want, counts)
+		r.id, v.open, c.reported.ResourceVersion, v.total, got, v.counts, total, want, counts)
 }
 
 // unsure reports whether the data of readers is undetermined, which is the case
@@ -113,7 +113,7 @@ func (w *world) unsure(log *check.Log) bool {
 
 func (v *view) expected(log *check.Log) (rows []row, counts map[string]uint64, total uint64) {
 	f := check.Filter{Namespace: v.open.Namespace, Labels: v.open.LabelSelector, Fields: v.open.FieldSelector}
-	list := log.List(v.collection.told.ResourceVersion, func(key api.Key, o *check.Object) bool {
+	list := log.List(v.collection.reported.ResourceVersion, func(key api.Key, o *check.Object) bool {
 		return v.collection.filter.Match(key, o) && f.Match(key, o)
 	})
 	name, reversed := strings.CutPrefix(v.open.Sort, "-")

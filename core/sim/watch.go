@@ -21,7 +21,7 @@ type watch struct {
 	end        wire.WatchEnd
 	status     *api.Status
 
-	// last is the newest version received; zero if it implies nothing about other
+	// last is the latest version received; zero if it implies nothing about other
 	// versions.
 	last api.ResourceVersion
 	// complete is the newest version up to which the program has received
@@ -83,7 +83,7 @@ func (r *reader) openWatch(c *collection, f wire.OpenWatch, follow bool, before 
 		w.held, w.whole, w.inherited = map[api.Key]api.ResourceVersion{}, true, false
 	}
 	if c.ready() {
-		w.Opened = c.told.ResourceVersion
+		w.Opened = c.reported.ResourceVersion
 	}
 	r.watches = append(r.watches, w)
 	r.step(&f)
@@ -95,19 +95,19 @@ func (r *reader) openWatch(c *collection, f wire.OpenWatch, follow bool, before 
 func (r *reader) bind(w *watch) {
 	c := w.collection
 	if w.started && w.offered == 0 && r.world.now > w.startedAt+2500 {
-		w.offered = c.told.ResourceVersion
+		w.offered = c.reported.ResourceVersion
 	}
 	if w.started || !c.ready() {
 		return
 	}
-	if rv, _ := api.ParseResourceVersion(w.open.ResourceVersion); w.open.SendInitialEvents == wire.True && c.told.ResourceVersion < rv {
+	if rv, _ := api.ParseResourceVersion(w.open.ResourceVersion); w.open.SendInitialEvents == wire.True && c.reported.ResourceVersion < rv {
 		return
 	}
 	w.started, w.epoch, w.startedAt = true, c.epoch, r.world.now
 	if w.Opened == 0 {
 		w.Opened = c.epoch.first
 	}
-	w.Started = c.told.ResourceVersion
+	w.Started = c.reported.ResourceVersion
 }
 
 func (r *reader) watchEvents(f *wire.WatchEvents) {
@@ -126,7 +126,7 @@ func (r *reader) watchEvents(f *wire.WatchEvents) {
 		r.watchEvent(w, &f.Events[i])
 	}
 	if !w.Limited {
-		w.complete = w.last // an immediate delivery has whole revisions
+		w.complete = w.last // an immediate delivery has complete revisions
 	}
 }
 
@@ -168,7 +168,7 @@ func (w *watch) apply(e check.Event) {
 
 func (r *reader) endMarker(w *watch, rv api.ResourceVersion) {
 	w.marked = true
-	if w.Limited && rv < w.collection.told.ResourceVersion {
+	if w.Limited && rv < w.collection.reported.ResourceVersion {
 		r.world.saw(EndMarkerRace)
 	}
 }

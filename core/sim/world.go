@@ -12,27 +12,27 @@ import (
 	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
-// Violations other than those of package check.
+// The violations that package check does not define.
 var (
 	ErrPanic     = errors.New("panic: the engine or the connector panicked")
-	ErrProtocol  = errors.New("protocol: one side refused what the other said")
+	ErrProtocol  = errors.New("protocol: one side refused a message of the other")
 	ErrWire      = errors.New("wire: a session split or overtook a revision")
 	ErrBack      = errors.New("back: something went back in time")
 	ErrStale     = errors.New("stale: a collection is silently stale")
-	ErrReason    = errors.New("reason: a reader that waits is not told what for")
+	ErrReason    = errors.New("reason: a waiting reader does not receive the reason")
 	ErrView      = errors.New("view: a view is not the filtered, sorted list")
 	ErrList      = errors.New("list: an answer is not the list as of its version")
 	ErrObject    = errors.New("object: a handle does not show the object")
-	ErrTimeout   = errors.New("timeout: a watch outlived the time that it was asked for")
-	ErrCredit    = errors.New("credit: more was delivered than was granted")
-	ErrConverge  = errors.New("converge: a reader did not end where the source is")
-	ErrMemory    = errors.New("memory: more is held than the bounds allow")
-	ErrLeak      = errors.New("leak: something is held that nobody uses")
-	ErrNotWoken  = errors.New("not woken: a session has something to say that nobody was told of")
-	ErrEnd       = errors.New("end: a watch ended without a reason, or for one that it cannot have")
+	ErrTimeout   = errors.New("timeout: a watch ran longer than its timeout")
+	ErrCredit    = errors.New("credit: a delivery exceeds the granted credit")
+	ErrConverge  = errors.New("converge: a reader did not reach the state of the source")
+	ErrMemory    = errors.New("memory: usage exceeds the limits")
+	ErrLeak      = errors.New("leak: an unused resource is still held")
+	ErrNotWoken  = errors.New("not woken: a session has output and its reader was not woken")
+	ErrEnd       = errors.New("end: a watch ended without a reason or with an impossible one")
 	ErrDrain     = errors.New("drain: a slow watch lost the end of its initial events")
 	ErrBody      = errors.New("body: an object has the body of another version, or none")
-	ErrRestore   = errors.New("restore: what was restored is not what was kept")
+	ErrRestore   = errors.New("restore: the restored state differs from the stored one")
 	ErrDisclosed = errors.New("disclosed: a reader was sent a part of an object that it may not read")
 	ErrLoop      = errors.New("loop: the parties keep each other busy without end")
 )
@@ -165,7 +165,7 @@ func newWorld(seed uint64, setup Setup, result *Result) *world {
 	}
 	for i := range setup.Readers {
 		rd := &reader{id: i}
-		rd.world, rd.name, rd.told, rd.settled = w, fmt.Sprintf("reader %d", i), rd.hear, rd.judgeHeld
+		rd.world, rd.name, rd.onOutput, rd.settled = w, fmt.Sprintf("reader %d", i), rd.handleOutput, rd.judgeHeld
 		rd.config = wire.Config{Seed: r.Uint64(), Client: "sim", MaxHistory: setup.Window, Credit: setup.Credit}
 		if setup.Budget > 1 {
 			rd.config.MaxBytes = setup.Budget

@@ -10,10 +10,9 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// Source records what happens at a source until ctx ends, which is no error.
-// progress, which may be nil, is told how far the recording is. A stream that
-// breaks is taken up where it broke; one that breaks before it has brought
-// anything, or cannot be taken up, ends the recording with its error.
+// Source records the changes of a source until ctx ends, and then returns nil. It calls
+// progress, if not nil, with the recorded version. A stream that fails is resumed. If it
+// fails before it has delivered anything, or cannot be resumed, Source returns its error.
 func (r *Recorder) Source(ctx context.Context, src source.Source, resource api.Resource, progress func(api.ResourceVersion)) error {
 	schema, err := src.Schema(ctx, resource)
 	if err != nil {

@@ -1,7 +1,7 @@
 package check
 
-// Atomic: where nothing holds deliveries back, the events of a revision come
-// together, and so does the difference of a relist.
+// Atomic checks that the events of a revision arrive together, and so do the
+// differences of a relist, unless deliveries were held back.
 func Atomic(l *Log, w *Watch) error {
 	if w.Limited || w.Beside {
 		return nil

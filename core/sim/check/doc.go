@@ -1,19 +1,19 @@
-// Package check judges recorded histories: what happened at a source, and what
-// watches of it delivered. Each guarantee has a validator and an error of its
-// own, so that a failure says which promise was broken:
+// Package check validates recorded histories: the changes of a source, and the
+// deliveries of its watches. Each guarantee has a validator and an error, so that a
+// failure names the violated guarantee:
 //
-//	Filter        every event is one that the request asked for
-//	Ordered       resource versions never go down
-//	Unique        no change comes twice
+//	Filter        every event matches the request
+//	Ordered       resource versions never decrease
+//	Unique        no change is delivered twice
 //	Atomic        a revision is not split over deliveries
-//	Bookmarkable  a bookmark covers what came before it, and nothing after it
+//	Bookmarkable  a bookmark covers all events before it, and none after it
 //	Resumable     a watch from a version starts with the change after it
-//	Reliable      nothing is missing
-//	PrevState     each event leads from what the watcher held to something true
+//	Reliable      no change is missing
+//	PrevState     each event leads from the watcher's state to a true state
 //	Fold          at a bookmark, the events add up to the exact list
 //	Selected      a watch with a selector is the filtered full watch
-//	Suffix        watches from different versions end alike
+//	Suffix        watches from different versions converge
 //
-// The validators know nothing of the engine. They read selectors with a parser
-// of their own and compute what should have come from the [Log] alone.
+// The validators are independent of the engine. They have a separate parser for
+// selectors, and compute the expected events from the [Log] alone.
 package check

@@ -6,8 +6,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Filtered: every event is of an object in scope that matches the request, and
-// bookmarks come only to those who asked for them.
+// Filtered checks that every event is in scope and matches the request, and that
+// only watches that requested bookmarks receive them.
 func Filtered(_ *Log, w *Watch) error {
 	for _, e := range w.Events {
 		switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Object is one version of an object, as far as requests look at it.
+// Object is one version of an object, with the data that requests read.
 type Object struct {
 	UID             string
 	ResourceVersion api.ResourceVersion
@@ -18,8 +18,8 @@ type Object struct {
 	Faulty bool
 }
 
-// Change is what one revision did to one object; without an object it is a
-// deletion.
+// Change is the effect of one revision on one object. A change without an object is
+// a deletion.
 type Change struct {
 	ResourceVersion api.ResourceVersion
 	Key             api.Key
@@ -70,7 +70,7 @@ func (l *Log) At(key api.Key, rv api.ResourceVersion) *Object {
 }
 
 // TaintedChanges counts the changes of tainted objects after a version and up to
-// another: a watch may have been sent them, and nobody judges whether it should.
+// another. Watches may or may not receive them, and both are accepted.
 func (l *Log) TaintedChanges(from, to api.ResourceVersion) (n int) {
 	for _, c := range l.changes[l.after(from):] {
 		if c.ResourceVersion <= to && l.Tainted(c.Key) {
@@ -96,8 +96,8 @@ func (l *Log) Before(key api.Key, rv api.ResourceVersion) *Object {
 	return l.At(key, rv-1)
 }
 
-// Exact reports that no object is faulty as of a version: what readers hold is
-// then determined.
+// Exact reports whether no object is faulty as of a version, so that the state of
+// readers is determined.
 func (l *Log) Exact(rv api.ResourceVersion) bool {
 	for key := range l.tainted {
 		if o := l.At(key, rv); o != nil && o.Faulty {

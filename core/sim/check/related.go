@@ -2,7 +2,7 @@ package check
 
 import "github.com/watchglass/watchglass/core/api"
 
-// lossless: every change comes as an event of its own.
+// lossless reports whether every change is a separate event.
 func (w *Watch) lossless() bool { return !(w.Conflating && w.Limited) }
 
 // from is a version after which all events of the watch are live.
@@ -21,8 +21,8 @@ func beyond(l *Log, events []Event, rv api.ResourceVersion) []Event {
 	return kept
 }
 
-// Suffix: two watches of one collection that ask for the same see the same
-// after the later of their starts (G17c).
+// Suffix checks that two watches of one collection with the same request receive the
+// same events after the later of their starts (G17c).
 func Suffix(l *Log, a, b *Watch) error {
 	if a.Filter != b.Filter || a.Scope != b.Scope || !a.lossless() || !b.lossless() {
 		return nil
@@ -37,8 +37,8 @@ func Suffix(l *Log, a, b *Watch) error {
 	return nil
 }
 
-// Selected: what a watch with a selector sees is what the full watch of the
-// same collection sees, converted event by event (G17b).
+// Selected checks that a watch with a selector receives the events of the full watch
+// of the same collection, converted one by one (G17b).
 func Selected(l *Log, full, part *Watch) error {
 	if !full.Filter.Everything() || part.Filter.Everything() || full.Scope != part.Scope ||
 		full.Start != FromState || !full.lossless() || !part.lossless() {

@@ -4,10 +4,10 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Reliable: what came is what happened, from the start of the watch, without a
-// hole; and up to Complete, and up to every bookmark, all of it came. A watch
-// that conflates and was held back may skip versions, but ends at the same
-// state.
+// Reliable checks that the events are the changes from the start of the watch
+// without a gap, and that all changes up to Complete and up to every bookmark were
+// delivered. A conflating watch that was held back may skip versions, but must reach
+// the same state.
 func Reliable(l *Log, w *Watch) error {
 	if w.Conflating && w.Limited {
 		return w.converged(l)

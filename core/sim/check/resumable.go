@@ -1,7 +1,7 @@
 package check
 
-// Resumable: a watch from a version sees nothing up to that version, and the
-// first thing it sees is the first that happened after it.
+// Resumable checks that a watch from a version receives no event up to that version,
+// and starts with the first change after it.
 func Resumable(l *Log, w *Watch) error {
 	if w.Start != FromVersion {
 		return nil

@@ -8,14 +8,14 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Filter is what a request narrows a resource by.
+// Filter contains the selectors of a request.
 type Filter struct {
 	Namespace string
 	Labels    string
 	Fields    string
 }
 
-// Everything reports that nothing is left out.
+// Everything reports whether the filter matches all objects.
 func (f Filter) Everything() bool { return f == Filter{} }
 
 // Match decides about one version; no object never matches.

@@ -21,9 +21,9 @@ const (
 	FromNow
 )
 
-// Request is what was asked for.
+// Request is the request of a watch.
 type Request struct {
-	// Scope is what the collection holds, and Filter what the watch sees of it.
+	// Scope selects the objects of the collection, and Filter those of the watch.
 	Scope, Filter   Filter
 	Start           Start
 	ResourceVersion api.ResourceVersion // for FromVersion
@@ -41,7 +41,7 @@ func (r *Request) match(key api.Key, o *Object) bool {
 	return r.Scope.Match(key, o) && r.Filter.Match(key, o)
 }
 
-// Event is what was delivered. Batch numbers the delivery that it came in.
+// Event is a delivered event. Batch is the number of its delivery.
 type Event struct {
 	Type            api.EventType
 	Key             api.Key
@@ -67,13 +67,13 @@ type Relist struct{ From, To api.ResourceVersion }
 type Watch struct {
 	Name string
 	Request
-	// Opened and Started bound the version of the state that the watch began
-	// with, where the request does not say.
+	// Opened and Started are bounds for the version of the initial state, if the
+	// request does not determine it.
 	Opened, Started api.ResourceVersion
 	Relists         []Relist
 	Events          []Event
-	// Complete is a version up to which everything must have been delivered;
-	// zero promises nothing.
+	// Complete is a version up to which everything must have been delivered; zero
+	// for none.
 	Complete api.ResourceVersion
 }
 
@@ -99,11 +99,11 @@ func violated(err error, w *Watch, format string, args ...any) error {
 // Validator judges one watch.
 type Validator func(*Log, *Watch) error
 
-// Validators are those of one watch, in the order in which a failure says most.
+// Validators contains the validators of a single watch, the most informative first.
 var Validators = []Validator{Filtered, Unique, Ordered, Bookmarkable, Atomic, Resumable, PrevState, Folded, Reliable}
 
-// All judges every watch by itself, and those of one reader and collection by
-// each other. Related watches have the same Relists.
+// All validates every watch separately, and compares watches with the same reader
+// and collection. Related watches have the same Relists.
 func All(l *Log, watches ...*Watch) error {
 	for _, w := range watches {
 		for _, validate := range Validators {
@@ -124,8 +124,8 @@ func All(l *Log, watches ...*Watch) error {
 	return nil
 }
 
-// split parts the initial state from what follows: the ADDED events in key
-// order, up to the end marker where there is one.
+// split separates the initial state from later events: the ADDED events in key
+// order, up to the end marker if there is one.
 func (w *Watch) split() (initial, live []Event) {
 	if w.Start != FromState {
 		return nil, w.Events
@@ -181,7 +181,8 @@ func changesOf(l *Log, events []Event) []Event {
 	return kept
 }
 
-// Expected is what a watch that began at a version is to be sent after it.
+// Expected returns the events that a watch that began at a version must receive
+// after it.
 func Expected(l *Log, r *Request, relists []Relist, from api.ResourceVersion) []Event {
 	var events []Event
 	at := from
@@ -224,8 +225,8 @@ func convert(r *Request, key api.Key, previous, current *Object, rv api.Resource
 	return Event{}, false
 }
 
-// difference is what a relist tells: what is new or other in the order of
-// versions, then what is gone, as of the new list.
+// difference returns the events of a relist: new and changed objects in the order of
+// versions, then deletions, as of the new list.
 func difference(l *Log, r *Request, gap Relist) []Event {
 	var changed, gone []Event
 	for _, key := range l.keys {
