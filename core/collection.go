@@ -53,6 +53,7 @@ func (e *Engine) openCollection(f *wire.OpenCollection) {
 		LabelSelector: strings.Clone(f.LabelSelector), FieldSelector: strings.Clone(f.FieldSelector),
 		MetadataOnly: f.MetadataOnly, Columns: columnsText(f.Columns),
 	}
+	e.dropRefused(scope)
 	b, fresh := e.acquire(scope, objcache.Version{})
 	b.users++
 	c := &collection{id: f.Collection, shared: b}
@@ -242,9 +243,25 @@ func (e *Engine) dropIdle() {
 	if len(e.sharedCollections) == 0 {
 		return
 	}
-	e.sharedCollections = slices.DeleteFunc(e.sharedCollections, func(b *sharedCollection) bool {
+	e.drop(func(b *sharedCollection) bool {
 		awaited := e.now < b.idleSince // a reader was asked to retry
-		if b.users > 0 || awaited || e.now < b.idleSince+lingerMillis && !b.tooLarge() {
+		return !awaited && (e.now >= b.idleSince+lingerMillis || b.tooLarge())
+	})
+	if len(e.sharedCollections) == 0 {
+		e.origin.close(api.Unavailable("nothing is open any more"))
+	}
+}
+
+// dropRefused closes the shared collection of a scope if it was refused and has no
+// users. Opening the scope again then asks again: the resource may exist by now.
+func (e *Engine) dropRefused(scope reflector.Scope) {
+	e.drop(func(b *sharedCollection) bool { return b.scope == scope && b.reflector.Refused() != nil })
+}
+
+// drop closes the shared collections without users that match.
+func (e *Engine) drop(match func(*sharedCollection) bool) {
+	e.sharedCollections = slices.DeleteFunc(e.sharedCollections, func(b *sharedCollection) bool {
+		if b.users > 0 || !match(b) {
 			return false
 		}
 		b.reflector.Close()
@@ -256,9 +273,6 @@ func (e *Engine) dropIdle() {
 	})
 	e.used = min(e.used, e.usedBytes())
 	e.complete = slices.DeleteFunc(e.complete, func(b *sharedCollection) bool { return !slices.Contains(e.sharedCollections, b) })
-	if len(e.sharedCollections) == 0 {
-		e.origin.close(api.Unavailable("nothing is open any more"))
-	}
 }
 
 // tooLarge reports whether the collection was given up because of memory, which
