@@ -66,13 +66,18 @@ func (b backend) Schema(ctx context.Context, resource api.Resource) (*api.Schema
 
 // hold acquires a collection after its first list. The caller releases it.
 func (b backend) hold(ctx context.Context, resource api.Resource) (*collection, error) {
-	return b.holdOnce(ctx, resource, waitFreely)
+	return b.holdOnce(ctx, resource, func() error { return nil })
 }
 
 func (b backend) holdOnce(ctx context.Context, resource api.Resource, waiting func() error) (*collection, error) {
 	bounded, cancel := context.WithTimeout(ctx, b.connector.config.Limits.Duration(limit.ListTimeout))
 	defer cancel()
-	col, err := b.connector.hold(bounded, resource, waiting)
+	col, err := b.connector.hold(bounded, resource, func(col *collection) error {
+		if status := col.denial(); status != nil {
+			return status
+		}
+		return waiting()
+	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return nil, b.connector.config.Limits.Refuse(limit.ListTimeout, resource.String()+" has not been listed yet"+b.connector.sourceError(resource)+": try again")
 	}

@@ -31,6 +31,7 @@ type collection struct {
 	clock     *time.Timer     // for the cacher's next tick
 	prompter  *time.Timer     // runs between two requests for progress
 	status    upstream
+	failure   chan struct{} // closed and replaced when the source fails
 }
 
 // upstream is the state of a collection's watch that Stats reports.
@@ -81,6 +82,7 @@ func (c *Connector) open(schema *api.Schema, decoder *decoder) *collection {
 		wanted:    make(chan struct{}, 1),
 		cacher:    cacher.New(cacher.Config{Schema: *schema, History: c.config.History, Seed: rand.Uint64(), Bases: rand.Uint64()}),
 		readers:   map[*reader]int{},
+		failure:   make(chan struct{}),
 	}
 	col.cacher.SetDictionary(decoder.dictionary)
 	c.collections[col.resource] = col

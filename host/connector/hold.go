@@ -9,28 +9,30 @@ import (
 // Hold runs a resource's upstream watch as if a reader used it, and returns after
 // the first complete list. The caller calls release once.
 func (c *Connector) Hold(ctx context.Context, resource api.Resource) (release func(), err error) {
-	col, err := c.hold(ctx, resource, waitFreely)
+	col, err := c.hold(ctx, resource, waitForever)
 	if err != nil {
 		return nil, err
 	}
 	return col.release, nil
 }
 
-func waitFreely() error { return nil }
+func waitForever(*collection) error { return nil }
 
 // hold is like Hold, and returns the collection, which the caller releases. It calls
-// waiting before it waits, and returns its error if that fails.
-func (c *Connector) hold(ctx context.Context, resource api.Resource, waiting func() error) (*collection, error) {
+// waiting before it waits, and again after each failure of the source. It returns the
+// error of waiting.
+func (c *Connector) hold(ctx context.Context, resource api.Resource, waiting func(*collection) error) (*collection, error) {
 	for {
 		col, err := c.take(ctx, resource)
 		if err != nil {
 			return nil, err
 		}
+		failed := col.nextFailure()
 		select {
 		case <-col.ready:
 			return col, nil
 		default:
-			err = waiting()
+			err = waiting(col)
 		}
 		if err != nil {
 			col.release()
@@ -39,6 +41,7 @@ func (c *Connector) hold(ctx context.Context, resource api.Resource, waiting fun
 		select {
 		case <-col.ready:
 			return col, nil
+		case <-failed:
 		case <-col.gone: // the resource has a new collection
 		case <-ctx.Done():
 			err = ctx.Err()

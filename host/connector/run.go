@@ -55,8 +55,10 @@ func expired(err error) bool { return errors.Is(err, api.Expired("")) }
 func (col *collection) failed(err error, next api.ResourceVersion, wait time.Duration) {
 	col.change(func(int64) {
 		if !expired(err) {
-			col.cacher.Fail(api.Unavailable("the connector gets no " + col.resource.String() + ": " + err.Error()))
+			col.cacher.Fail(col.failureStatus(err))
 		}
+		close(col.failure)
+		col.failure = make(chan struct{})
 		if col.status.failures++; col.status.failures == 1 {
 			col.status.since = time.Now()
 		}
@@ -68,6 +70,39 @@ func (col *collection) failed(err error, next api.ResourceVersion, wait time.Dur
 	})
 	col.connector.config.Logger.Warn("upstream watch ended, trying again",
 		"resource", col.resource.String(), "resourceVersion", next.String(), "within", wait, "error", err)
+}
+
+// failureStatus returns what readers of the whole resource learn about an error of the
+// source.
+func (col *collection) failureStatus(err error) *api.Status {
+	if errors.Is(err, api.Forbidden("")) {
+		return api.Forbidden(col.missingRight() + ": " + err.Error())
+	}
+	return api.Unavailable("the connector gets no " + col.resource.String() + ": " + err.Error())
+}
+
+func (col *collection) missingRight() string {
+	return "the connector is not allowed to list and watch " + col.resource.String() + " in its cluster; grant it this right"
+}
+
+// denial returns a 403 while the source refuses the connector the resource. It omits
+// the error of the source, which names the account of the connector.
+func (col *collection) denial() *api.Status {
+	c := col.connector
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !errors.Is(col.status.err, api.Forbidden("")) {
+		return nil
+	}
+	return api.Forbidden(col.missingRight() + ", the log of the connector has the details")
+}
+
+// nextFailure returns a channel that is closed when the source fails again.
+func (col *collection) nextFailure() <-chan struct{} {
+	c := col.connector
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return col.failure
 }
 
 // recovered records that the source has delivered data, and has not merely started.

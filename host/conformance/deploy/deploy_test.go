@@ -156,13 +156,13 @@ func code(t *testing.T, c *cluster, url, token string) int {
 }
 
 // requireUnreadable checks that an administrator cannot read a resource that the
-// connector may not read. The connector retries, so the response asks for a retry too.
+// connector may not read, and that the response names the missing right.
 func requireUnreadable(t *testing.T, c *cluster, url string) {
 	t.Helper()
 	status, body, err := c.get(t.Context(), url, admin)
 	require.NoError(t, err)
-	require.Equal(t, http.StatusTooManyRequests, status, body)
-	require.Contains(t, body, "has not been listed yet because the source fails")
+	require.Equal(t, http.StatusForbidden, status, body)
+	require.Contains(t, body, "the connector is not allowed to list and watch")
 }
 
 func paths(t *testing.T, c *cluster) []string {

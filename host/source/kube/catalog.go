@@ -59,21 +59,44 @@ func (c *directory) find(ctx context.Context, name api.Resource) (*resource, err
 	return nil, catalog.NotServed(name, "by kube-apiserver "+c.source.base.Host+", or cannot be watched", names)
 }
 
-// resources returns all resources, sorted by name. It requests them again if none
-// satisfies wanted.
+// discoveryGap is the shortest time between two discoveries.
+const discoveryGap = time.Second
+
+// resources returns all resources, sorted by name. If none of them is wanted, they are
+// as of this call or later, because the resource may have been created a moment ago.
 func (c *directory) resources(ctx context.Context, wanted func(*resource) bool) ([]*resource, error) {
+	began := time.Now()
+	for {
+		all, wait, err := c.resourcesSince(ctx, began, wanted)
+		if err != nil || wait == 0 {
+			return all, err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// resourcesSince returns the resources if any of them is wanted or they were read since
+// began, and otherwise how long to wait for the next discovery.
+func (c *directory) resourcesSince(ctx context.Context, began time.Time, wanted func(*resource) bool) (all []*resource, wait time.Duration, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	age := time.Since(c.asked)
-	if age < c.source.config.DiscoveryTTL && (slices.ContainsFunc(c.all, wanted) || age < time.Second) {
-		return c.all, nil
+	switch {
+	case age < c.source.config.DiscoveryTTL && (!c.asked.Before(began) || slices.ContainsFunc(c.all, wanted)):
+		return c.all, 0, nil
+	case age < discoveryGap:
+		return nil, discoveryGap - age, nil
 	}
-	all, err := c.discover(ctx)
-	if err != nil {
-		return nil, err
+	asked := time.Now()
+	if all, err = c.discover(ctx); err != nil {
+		return nil, 0, err
 	}
-	c.all, c.asked = all, time.Now()
-	return all, nil
+	c.all, c.asked = all, asked
+	return all, 0, nil
 }
 
 // discover requests the resources. A group that fails, such as an aggregated one

@@ -659,3 +659,41 @@ func TestConfigIsChecked(t *testing.T) {
 	_, err = kube.Load(kube.Access{InCluster: true})
 	assert.ErrorContains(t, err, "this is no pod of a cluster")
 }
+
+// A resource that does not exist, and is created a moment later, is found then.
+func TestAResourceIsFoundRightAfterItWasCreated(t *testing.T) {
+	f := newFake(t)
+	f.crd = "{}"
+	var created atomic.Bool
+	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/apis" || created.Load() {
+			return false
+		}
+		fmt.Fprint(w, `{"kind":"APIGroupList","groups":[]}`)
+		return true
+	})
+	src := f.source(kube.Config{})
+	_, err := src.Schema(t.Context(), cronTabs)
+	require.ErrorIs(t, err, api.NotFound(""))
+	created.Store(true)
+	schema, err := src.Schema(t.Context(), cronTabs)
+	require.NoError(t, err)
+	assert.Equal(t, cronTabs, schema.Resource)
+}
+
+// Clients that ask for resources that do not exist make the server list its resources
+// once a second at most.
+func TestResourcesThatDoNotExistAreLookedForOnceASecond(t *testing.T) {
+	f := newFake(t)
+	src := f.source(kube.Config{})
+	began := time.Now()
+	var group sync.WaitGroup
+	for i := range 50 {
+		group.Go(func() {
+			_, err := src.Schema(t.Context(), api.Resource{Group: "example.com", Version: "v1", Name: fmt.Sprint("none", i)})
+			assert.ErrorIs(t, err, api.NotFound(""))
+		})
+	}
+	group.Wait()
+	assert.LessOrEqual(t, f.seen("/apis/example.com/v1"), 1+int(time.Since(began)/time.Second)+1)
+}
