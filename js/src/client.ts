@@ -3,7 +3,7 @@ import { EngineClient, unexpected, type Attach } from "./engine-client.js";
 import { closedError } from "./errors.js";
 import { idsPerMember } from "./member.js";
 import { openObject } from "./object-handle.js";
-import type { Collection, KubeObject, ObjectHandle, ObjectOptions, Watchglass } from "./types.js";
+import type { CallOptions, Collection, KubeObject, ObjectHandle, ObjectOptions, Watchglass } from "./types.js";
 
 /** The client side of an engine that the program joined. */
 export class Client implements Watchglass {
@@ -28,8 +28,8 @@ export class Client implements Watchglass {
     return openObject<T>(this.#engine, resource, key, options);
   }
 
-  async inspect(): Promise<Record<string, number>> {
-    const reply = await this.#engine.request((request) => ({ type: "Inspect", request }));
+  async inspect({ signal }: CallOptions = {}): Promise<Record<string, number>> {
+    const reply = await this.#engine.request((request) => ({ type: "Inspect", request }), signal);
     if (reply.type !== "InspectReply") throw unexpected(reply);
     return Object.fromEntries(reply.entries.map(([name, value]) => [this.#ownName(name), value]));
   }

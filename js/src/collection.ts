@@ -1,3 +1,4 @@
+import { abortable } from "./abort.js";
 import { checkMatch, columns, selection, uint32 } from "./check.js";
 import { Deferred } from "./deferred.js";
 import { statusError, unexpected, type EngineClient, type Open, type OpenCollection } from "./engine-client.js";
@@ -6,6 +7,7 @@ import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { freezeSchema, toObject } from "./object.js";
 import { restore, takeSnapshot, type ChunkHead } from "./snapshot.js";
 import type {
+  CallOptions,
   Collection,
   CollectionOptions,
   CollectionProgress,
@@ -134,8 +136,8 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     return new ViewHandle(this, options, this.#views);
   }
 
-  async get(key: string): Promise<T> {
-    const reply = await this.#request((request) => ({ type: "Get", request, collection: this.id, key }));
+  async get(key: string, { signal }: CallOptions = {}): Promise<T> {
+    const reply = await this.#request((request) => ({ type: "Get", request, collection: this.id, key }), signal);
     if (reply.type !== "ObjectReply") throw unexpected(reply);
     return toObject<T>(reply.item, this.#schema);
   }
@@ -161,9 +163,9 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
     };
   }
 
-  async #page(selectors: Selectors, page: { resourceVersion: string; match: number; limit: number; continue: string }): Promise<Output & { type: "ListReply" }> {
+  async #page(selectors: Selectors & CallOptions, page: { resourceVersion: string; match: number; limit: number; continue: string }): Promise<Output & { type: "ListReply" }> {
     const bodies = !this.#options.metadataOnly;
-    const reply = await this.#request((request) => ({ type: "List", request, collection: this.id, ...selection(selectors), ...page, bodies }));
+    const reply = await this.#request((request) => ({ type: "List", request, collection: this.id, ...selection(selectors), ...page, bodies }), selectors.signal);
     if (reply.type !== "ListReply") throw unexpected(reply);
     return reply;
   }
@@ -172,16 +174,16 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
    * Sends a request to the engine. Rejects with the collection's error if it has ended by
    * the time of the response.
    */
-  async #request(command: (request: number) => Command): Promise<Output> {
+  async #request(command: (request: number) => Command, signal: AbortSignal | undefined): Promise<Output> {
     this.check();
     try {
-      return await this.client.request(command);
+      return await this.client.request(command, signal);
     } catch (error) {
       throw this.#ended ?? error;
     }
   }
 
-  async waitFor(resourceVersion: ResourceVersion, { signal }: { signal?: AbortSignal } = {}): Promise<void> {
+  async waitFor(resourceVersion: ResourceVersion, { signal }: CallOptions = {}): Promise<void> {
     const reached = (): boolean => compareResourceVersions(this.#progress.resourceVersion, resourceVersion) >= 0;
     this.check();
     signal?.throwIfAborted();
@@ -191,14 +193,11 @@ export class CollectionHandle<T extends object> implements Collection<T>, OpenCo
       if (this.#ended) reaching.reject(this.#ended);
       else if (reached()) reaching.resolve();
     };
-    const abort = (): void => reaching.reject(signal!.reason);
     const stops = [this.subscribe(look), this.subscribeProgress(look)];
-    signal?.addEventListener("abort", abort);
     try {
-      await reaching.promise;
+      await abortable(() => reaching.promise, signal);
     } finally {
       for (const stop of stops) stop();
-      signal?.removeEventListener("abort", abort);
     }
   }
 

@@ -1,3 +1,4 @@
+import { abortable } from "./abort.js";
 import { Deferred } from "./deferred.js";
 import type { MemberEvents, Membership } from "./engine.js";
 import { internalError, messageOf, protocolError, WatchglassError } from "./errors.js";
@@ -111,7 +112,11 @@ export class EngineClient {
   }
 
   /** Sends a command and resolves with its reply. A replaced engine receives the command again. */
-  request(command: (id: number) => Command): Promise<Output> {
+  request(command: (id: number) => Command, signal?: AbortSignal): Promise<Output> {
+    return abortable(() => this.#request(command), signal);
+  }
+
+  #request(command: (id: number) => Command): Promise<Output> {
     const answer = new Deferred<Output>();
     if (this.#closed) {
       answer.reject(this.#closed);

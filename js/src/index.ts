@@ -1,3 +1,4 @@
+import { abortable } from "./abort.js";
 import { checkWorker, uint32 } from "./check.js";
 import { Client } from "./client.js";
 import type { Attach } from "./engine-client.js";
@@ -27,7 +28,8 @@ export async function connect(url: string | URL, options: ConnectOptions = {}): 
   checkWorker(options.worker);
   uint32("maxHistory", options.maxHistory ?? 0);
   const target = options.kubernetes ? kubernetesURL(url) : webSocketURL(url);
-  const client = await (runsInline(options) ? attachInline(target, options) : attachToWorker(target, options));
+  const attach = (): Promise<Client> => (runsInline(options) ? attachInline(target, options) : attachToWorker(target, options));
+  const client = await abortable(attach, options.signal, (late) => late.close());
   reconnectWhenOnline(client);
   return client;
 }

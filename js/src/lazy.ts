@@ -1,12 +1,14 @@
-import type { Watchglass } from "./types.js";
+import { abortable } from "./abort.js";
+import type { CallOptions, Watchglass } from "./types.js";
 
 /** A client that connects when it is first used. All components of a page share one. */
 export interface WatchglassClient {
   /**
    * Connects, or returns the existing connection. After a failure, and after
    * {@link close}, the next call connects again. Rejects as `connect` does.
+   * A signal ends this call only, because others may wait for the same connection.
    */
-  connect(): Promise<Watchglass>;
+  connect(options?: CallOptions): Promise<Watchglass>;
   /** Closes the connection and everything opened on it. */
   close(): void;
 }
@@ -14,16 +16,17 @@ export interface WatchglassClient {
 /** Returns a client that connects with the given function. */
 export function lazy(open: () => Promise<Watchglass>): WatchglassClient {
   let connection: Promise<Watchglass> | undefined;
+  const connect = (): Promise<Watchglass> => {
+    if (connection) return connection;
+    const opened = open();
+    connection = opened;
+    opened.catch(() => {
+      if (connection === opened) connection = undefined;
+    });
+    return opened;
+  };
   return {
-    connect() {
-      if (connection) return connection;
-      const opened = open();
-      connection = opened;
-      opened.catch(() => {
-        if (connection === opened) connection = undefined;
-      });
-      return opened;
-    },
+    connect: ({ signal } = {}) => abortable(connect, signal),
     close() {
       const opened = connection;
       connection = undefined;

@@ -3,7 +3,7 @@ import { statusError, unexpected, type EngineClient, type Open } from "./engine-
 import { closedError, internalError, messageOf, type WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { toObject } from "./object.js";
-import type { ObjectHandle, ObjectOptions, State, Status } from "./types.js";
+import type { CallOptions, ObjectHandle, ObjectOptions, State, Status } from "./types.js";
 import type { Output } from "./wire/outputs.js";
 
 /**
@@ -55,8 +55,8 @@ class Handle<T extends object> implements ObjectHandle<T> {
 
   readonly subscribe = (listener: () => void): (() => void) => this.#reference.subscribe(this, listener);
 
-  get(): Promise<T> {
-    return this.#reference.hold(this, this.#reference.get());
+  get(options: CallOptions = {}): Promise<T> {
+    return this.#reference.hold(this, this.#reference.get(options));
   }
 
   close(): void {
@@ -125,9 +125,9 @@ class Reference<T extends object> implements Open {
     };
   }
 
-  async get(): Promise<T> {
+  async get({ signal }: CallOptions): Promise<T> {
     if (this.#ended) throw this.#ended;
-    const reply = await this.#client.request((request) => ({ type: "GetObject", request, resource: this.#resource, key: this.#key }));
+    const reply = await this.#client.request((request) => ({ type: "GetObject", request, resource: this.#resource, key: this.#key }), signal);
     if (reply.type !== "ObjectReply") throw unexpected(reply);
     return toObject<T>(reply.item, undefined);
   }

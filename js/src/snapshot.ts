@@ -1,3 +1,4 @@
+import { abortable } from "./abort.js";
 import { Deferred } from "./deferred.js";
 import { statusError, unexpected, type EngineClient, type Open, type OpenCollection } from "./engine-client.js";
 import { badRequest, protocolError, WatchglassError } from "./errors.js";
@@ -39,6 +40,7 @@ class Answers implements Open {
  */
 export async function* takeSnapshot(collection: OpenCollection, options: SnapshotOptions): AsyncGenerator<SnapshotChunk, void, void> {
   collection.check();
+  options.signal?.throwIfAborted();
   const { client } = collection;
   const { resourceVersion, source }: Position = options.since ?? { resourceVersion: "0", source: "" };
   if (!/^\d+$/.test(resourceVersion)) throw badRequest(`since.resourceVersion is ${JSON.stringify(resourceVersion)}, expected a decimal number`);
@@ -50,7 +52,7 @@ export async function* takeSnapshot(collection: OpenCollection, options: Snapsho
   try {
     client.send({ type: "TakeSnapshot", request, collection: collection.id, resourceVersion, source, chunkBytes });
     for (;;) {
-      const { whole, last, resourceVersion, source, data } = await answers.take();
+      const { whole, last, resourceVersion, source, data } = await abortable(() => answers.take(), options.signal);
       if (last) under = false;
       yield { data: data.slice(), whole, last, position: last ? { resourceVersion, source } : undefined };
       if (last) return;

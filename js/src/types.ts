@@ -157,7 +157,12 @@ export interface Position {
   source: string;
 }
 
-export interface SnapshotOptions {
+/** Options of a call that waits. When the signal is aborted, the call rejects with the signal's reason. */
+export interface CallOptions {
+  signal?: AbortSignal | undefined;
+}
+
+export interface SnapshotOptions extends CallOptions {
   /**
    * The position of the stored state. The snapshot then contains the changes since that
    * position, if they are available.
@@ -244,7 +249,7 @@ export interface ViewOptions extends Selectors {
   countBy?: string;
 }
 
-export interface ListOptions extends Selectors {
+export interface ListOptions extends Selectors, CallOptions {
   resourceVersion?: ResourceVersion;
   resourceVersionMatch?: "NotOlderThan" | "Exact";
   limit?: number;
@@ -288,9 +293,9 @@ export interface View {
   /**
    * Replaces the query. The rows of the old query stay until the new ones arrive. Rejects
    * with a {@link WatchglassError} if a selector or column is invalid; the old query then
-   * stays.
+   * stays. A signal ends the wait; the view keeps the new query.
    */
-  query(options: ViewOptions): Promise<void>;
+  query(options: ViewOptions, call?: CallOptions): Promise<void>;
   /**
    * Resolves with the first snapshot of the current query. Rejects if the query was
    * refused.
@@ -336,14 +341,13 @@ export interface Collection<T extends object = KubeObject> {
   snapshot(options?: SnapshotOptions): AsyncIterable<SnapshotChunk>;
   watch(options?: WatchOptions): Watch<T>;
   view(options?: ViewOptions): View;
-  get(key: string): Promise<T>;
+  get(key: string, options?: CallOptions): Promise<T>;
   list(options?: ListOptions): Promise<ListResult<T>>;
   /**
    * Resolves when the collection includes a resource version, such as that of an object
-   * which the program has just written. Rejects when the collection is closed, or with
-   * the reason of the signal when the signal is aborted.
+   * which the program has just written. Rejects when the collection is closed.
    */
-  waitFor(resourceVersion: ResourceVersion, options?: { signal?: AbortSignal }): Promise<void>;
+  waitFor(resourceVersion: ResourceVersion, options?: CallOptions): Promise<void>;
   close(): void;
   [Symbol.dispose](): void;
 }
@@ -384,12 +388,12 @@ export interface ObjectHandle<T extends object = KubeObject> {
    * Returns a new copy of the object. Waits up to a second; rejects with a 404 if the
    * object does not exist.
    */
-  get(): Promise<T>;
+  get(options?: CallOptions): Promise<T>;
   close(): void;
   [Symbol.dispose](): void;
 }
 
-export interface ConnectOptions {
+export interface ConnectOptions extends CallOptions {
   /**
    * A bearer token, or a function that returns a fresh one for each connection. Never
    * part of the URL.
@@ -443,7 +447,7 @@ export interface Watchglass {
   /** Takes a reference to one object: `wg.object("v1/configmaps", "ns/name")`. */
   object<T extends object = KubeObject>(resource: string, key: string, options?: ObjectOptions): ObjectHandle<T>;
   /** Returns statistics of the engine, such as "collection.1.objects". */
-  inspect(): Promise<Record<string, number>>;
+  inspect(options?: CallOptions): Promise<Record<string, number>>;
   /** Makes all scheduled reconnect attempts immediately. */
   reconnect(): void;
   close(): void;

@@ -1,10 +1,11 @@
+import { abortable } from "./abort.js";
 import { selection, uint32 } from "./check.js";
 import { Deferred } from "./deferred.js";
 import { statusError, unexpected, type Open, type OpenCollection } from "./engine-client.js";
 import { badRequest, closedError, protocolError, type WatchglassError } from "./errors.js";
 import { Listeners, offNextFrame, onNextFrame } from "./listeners.js";
 import { toRow } from "./object.js";
-import type { Row, Status, View, ViewOptions, ViewSnapshot, ViewState } from "./types.js";
+import type { CallOptions, Row, Status, View, ViewOptions, ViewSnapshot, ViewState } from "./types.js";
 import type { Edit, Output } from "./wire/outputs.js";
 
 const defaultLimit = 100;
@@ -90,7 +91,11 @@ export class ViewHandle implements View {
     this.#next?.move(offset, limit);
   }
 
-  query(options: ViewOptions): Promise<void> {
+  query(options: ViewOptions, { signal }: CallOptions = {}): Promise<void> {
+    return abortable(() => this.#query(options), signal);
+  }
+
+  #query(options: ViewOptions): Promise<void> {
     if (this.#ended) return Promise.reject(this.#ended);
     // Promises of a replaced query follow the new query.
     if (this.#next) this.#next.close();

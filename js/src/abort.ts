@@ -1,0 +1,21 @@
+/**
+ * Starts something and settles as it does, or rejects with the reason of the signal once
+ * that is aborted. Passes a result that arrives after that to `late`.
+ */
+export function abortable<T>(start: () => Promise<T>, signal: AbortSignal | undefined, late?: (result: T) => void): Promise<T> {
+  return signal ? race(start, signal, late) : start();
+}
+
+async function race<T>(start: () => Promise<T>, signal: AbortSignal, late?: (result: T) => void): Promise<T> {
+  signal.throwIfAborted();
+  const started = start();
+  let abort!: () => void;
+  const aborted = new Promise<never>((_, reject) => (abort = () => reject(signal.reason)));
+  signal.addEventListener("abort", abort);
+  if (late) started.then((result) => signal.aborted && late(result), () => {});
+  try {
+    return await Promise.race([started, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
