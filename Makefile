@@ -85,7 +85,7 @@ chaos: $(BINARY) js/dist/index.js ## Inject faults into real processes for DURAT
 load: $(BINARY) ## Measure memory per reader, and what abuse costs healthy readers (LOAD_FLAGS="-check -readers 1000")
 	@go run ./host/internal/load $(LOAD_FLAGS)
 
-mutants: ## Apply each mutant (or MUTANTS=regexp) and check that the tests that claim it fail
+mutants: js/dist/index.js ## Apply each mutant (or MUTANTS=regexp) and check that the tests that claim it fail
 	@go run ./host/internal/rulebook/cmd/mutants -run '$(MUTANTS)'
 
 bench: $(WASM) js/build/bench ## Compare with what else there is, all figures or BENCH=P1,P9
