@@ -3,22 +3,22 @@ package bodies
 // maxDictionary bounds a dictionary, so that two bytes reach all of it.
 const maxDictionary = 64 << 10
 
-// A block is the length of the text as a varint, and then operations. The lowest
-// two bits of an operation's first byte say what it is; n is the other six.
+// A block is the length of the text as a varint, followed by operations. The lowest
+// two bits of an operation's first byte are its type; n is the other six.
 //
 //	0  literal: n+1 bytes follow. From 60 on, the length follows in n-59 bytes,
 //	   less one. 63 is a [token].
-//	1  near copy of 4 + n%8 bytes. The distance has 11 bits, of which n/8 are the
-//	   highest and a byte has the rest. Distance 0 repeats the last distance:
+//	1  near copy of 4 + n%8 bytes. The distance has 11 bits: n/8 are the highest,
+//	   and the next byte has the others. Distance 0 repeats the last distance;
 //	   n%8 of 5, 6 and 7 then mean lengths that follow in 1, 2 and 3 bytes.
 //	2  copy of n+1 bytes; the distance follows in two bytes.
-//	3  copy of n+2 bytes that goes on in the guide. From 60 on, the length follows
-//	   in n-59 bytes, less 62. 63 is a far copy: a byte with its length, less one,
-//	   and three with the distance.
+//	3  copy of n+2 bytes that continues in the guide. From 60 on, the length
+//	   follows in n-59 bytes, less 62. 63 is a far copy: a byte with its length,
+//	   less one, and three with the distance.
 //
 // Numbers are little-endian. Distances count back from the end of the output, and
-// go on behind its start in the guide, and behind the start of that in the
-// dictionary. A copy that starts in one of them ends in it.
+// continue before its start in the guide, and before the guide in the dictionary. A
+// copy that starts in one of them ends in it.
 const (
 	opLiteral = iota
 	opNear
@@ -37,7 +37,7 @@ const (
 )
 
 // repeats are the lengths of repeated distances that follow in 1, 2 and 3 bytes,
-// less what follows.
+// before the following value is added.
 var repeats = [...]int{8, 260, 65540}
 
 // block decodes one block.
@@ -51,13 +51,14 @@ type block struct {
 	distance int // of the last copy
 }
 
-// guide is the text that the output mostly follows: the base of a difference, or
-// the dictionary where there is no base.
+// guide is the text that most of the output is similar to: the base of a delta, or
+// the dictionary if there is no base.
 //
-// An operation of type 3 goes on in it. Where the guide is a base, what differs
-// replaces as much of it, so that the copy has the distance of the last one out of
-// it. Where the guide is a dictionary, what differs is inserted, so that the copy
-// starts where the last one out of it ended: the values of a skeleton are empty.
+// An operation of type 3 continues in it. If the guide is a base, literals replace
+// as many bytes of it, so the copy has the distance of the last copy from the base.
+// If the guide is a dictionary, literals are insertions, because the values of a
+// skeleton are empty, so the copy starts where the last copy from the dictionary
+// ended.
 type guide struct {
 	text     []byte
 	inserts  bool
@@ -69,7 +70,7 @@ func guided(text []byte, inserts bool) guide {
 	return guide{text: text, inserts: inserts, distance: len(text)}
 }
 
-// goOn is the distance of the copy that goes on, given the length of the output.
+// goOn returns the distance of a continuing copy, given the length of the output.
 func (g *guide) goOn(output int) int {
 	if g.inserts {
 		return len(g.text) + output - g.end
@@ -80,8 +81,8 @@ func (g *guide) goOn(output int) int {
 // copied notes a copy of n bytes out of the guide.
 func (g *guide) copied(distance, from, n int) { g.distance, g.end = distance, from+n }
 
-// decode fills dst exactly. It reports false for anything else than a valid
-// block, leaves s near the fault, and then the content of dst means nothing.
+// decode fills dst completely. For an invalid block it returns false and leaves s
+// near the error. The contents of dst are then undefined.
 func (b *block) decode() bool {
 	for b.s < len(b.src) {
 		tag := b.src[b.s]
@@ -186,7 +187,7 @@ func (b *block) copy(n int) bool {
 		b.guide.copied(b.distance, from, n)
 		return b.copyFrom(guide, from, n)
 	}
-	for n > 0 { // an overlapping copy repeats what it has written
+	for n > 0 { // an overlapping copy repeats its own output
 		k := copy(b.dst[b.d:b.d+n], b.dst[b.d-b.distance:b.d])
 		b.d += k
 		n -= k

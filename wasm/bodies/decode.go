@@ -11,10 +11,10 @@ import (
 // a few megabytes; the limit keeps a forged length from claiming all memory.
 const MaxDecoded = 16 << 20
 
-// Decode appends the body's plain JSON to dst. It is a core.Decoder. The
-// dictionary is what the body was encoded with, nil for none; the base is the
-// plain JSON that a body of codec Delta is the difference from. On an error dst is
-// as it was. Nothing is kept of the arguments.
+// Decode appends the body's plain JSON to dst. It is a core.Decoder. The dictionary
+// is the one that the body was encoded with, or nil. The base is the plain JSON that
+// a body of codec Delta is a delta against. On an error, dst is unchanged. Decode
+// does not retain its arguments.
 func Decode(dst []byte, body api.Body, dictionary, base []byte) ([]byte, error) {
 	if len(dictionary) > maxDictionary {
 		return dst, api.Internal("a dictionary of " + strconv.Itoa(len(dictionary)) +

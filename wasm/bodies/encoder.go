@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// minPacked is the size below which a body stays as it is: there is nothing to
-	// win, and plain bytes need no decoder.
+	// minPacked is the size below which a body is stored uncompressed. It would save
+	// nothing, and plain bytes need no decoder.
 	minPacked = 64
 	// maxDelta is the size of a body beyond which there are no differences:
 	// objects that large are few, and their copies take twice the bytes.
 	maxDelta = 256 << 10
 )
 
-// Encoder makes bodies. It keeps scratch memory between calls, a few times the
-// size of the largest body, and belongs to one goroutine.
+// Encoder encodes bodies. It retains scratch memory of a few times the size of the
+// largest body, and is not safe for concurrent use.
 //
-// Each body depends on the dictionary, the object's JSON and, for a difference,
-// the base. Nothing of one object ever gets into the body of another, and the
-// length of a body says nothing about other objects.
+// Each body depends only on the dictionary, the object's JSON and, for a delta, the
+// base. No data of one object enters the body of another, and the length of a body
+// discloses nothing about other objects.
 type Encoder struct {
 	finder
 }
@@ -53,10 +53,9 @@ func (e *Encoder) Encode(dst, json []byte) api.Body {
 	return api.Body{Codec: api.JSON, Data: append(dst, json...)[len(dst):]}
 }
 
-// EncodeDelta appends the difference from base to json, both plain, to dst; the
-// body's data is the part that was appended. It reports false, and appends
-// nothing, when the difference takes more than limit bytes, and for bodies of
-// more than 256 KiB.
+// EncodeDelta appends the delta from base to json, both plain, to dst. The body's
+// data is the appended part. It returns false, and appends nothing, if the delta
+// takes more than limit bytes, and for bodies of more than 256 KiB.
 func (e *Encoder) EncodeDelta(dst, base, json []byte, limit int) (body api.Body, ok bool) {
 	if len(base) > maxDelta || len(json) > maxDelta {
 		return api.Body{}, false
@@ -69,7 +68,7 @@ func (e *Encoder) EncodeDelta(dst, base, json []byte, limit int) (body api.Body,
 	return api.Body{Codec: api.Delta, Data: encoded[len(dst):]}, true
 }
 
-// encode appends the block of what was loaded, or reports that it takes more than
+// encode appends the block of the loaded text, or reports that it takes more than
 // limit bytes.
 func (e *Encoder) encode(dst []byte, limit int) ([]byte, bool) {
 	start := len(dst)
@@ -100,8 +99,8 @@ func (e *Encoder) encode(dst []byte, limit int) ([]byte, bool) {
 	return dst, len(dst)-start <= limit
 }
 
-// next is what comes next: a token or a copy, or neither, which makes the byte at i
-// part of a literal.
+// next returns the next operation: a token, a copy, or neither, which makes the byte
+// at i part of a literal.
 func (e *Encoder) next(i, literal int) (match, token) {
 	t := tokenAt(e.text[e.target:e.end], i-e.target)
 	t.at += e.target
@@ -123,8 +122,8 @@ func (e *Encoder) next(i, literal int) (match, token) {
 	return m, token{}
 }
 
-// upToToken is the length of a copy, which is cut if it ends inside of a token and
-// the token takes less than what is left of its text.
+// upToToken returns the length of a copy. It is reduced if the copy ends inside a
+// token and the token is shorter than the rest of its text.
 func (e *Encoder) upToToken(m match) int {
 	end, n := m.at+m.n, m.n
 	if end >= e.end || !isTokenByte(e.text[end]) {
@@ -155,8 +154,8 @@ func appendLiteral(dst, literal []byte) []byte {
 	return append(dst, literal...)
 }
 
-// appendCopy writes a copy: as much as goes with the distance, and the rest as what
-// goes on in the guide, or as a repetition of the distance.
+// appendCopy writes a copy: as much as fits the distance, and the rest as a
+// continuation in the guide or a repetition of the distance.
 func (e *Encoder) appendCopy(dst []byte, m match) []byte {
 	distance := m.at - m.from
 	switch {
@@ -178,8 +177,8 @@ func (e *Encoder) appendCopy(dst []byte, m match) []byte {
 	return dst
 }
 
-// firstCopy is how much of n bytes goes with a distance, so that nothing is left or
-// as much as what follows has at least.
+// firstCopy returns how many of n bytes are encoded with the distance, so that the
+// rest is empty or has the minimum length of the next operation.
 func firstCopy(distance, n, least int) int {
 	first := min(n, 256)
 	switch {

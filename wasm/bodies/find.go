@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	gram  = 6  // bytes; what is found by less is mostly found in the wrong place
+	gram  = 6  // bytes; shorter matches are mostly in the wrong place
 	chain = 16 // places of a gram that are looked at
-	// longEnough is a copy that nothing else is compared with.
+	// longEnough is the length of a copy from which no alternatives are compared.
 	longEnough = 64
 	// skipShift makes the steps over text that is not found anywhere longer, by a
 	// byte for each 256.
 	skipShift = 8
-	// mostCut is how much is cut off a copy for the sake of what follows it.
+	// mostCut is the maximum number of bytes that a copy loses to the next one.
 	mostCut = 16
-	// maxDistance is what a far copy reaches.
+	// maxDistance is the maximum distance of a far copy.
 	maxDistance = 1 << 24
 
 	dictionaryBits, baseBits, leastOwnBits, mostOwnBits = 14, 12, 10, 16
@@ -41,7 +41,7 @@ type finder struct {
 	distance int // of the last copy
 }
 
-// index finds places of a text by what stands there.
+// index finds positions in a text by their contents.
 type index struct {
 	heads []int32 // the first place of each gram, plus one
 	next  []int32 // the next place, by place
@@ -64,7 +64,8 @@ func (x *index) fill(text []byte, size int, tableBits uint) {
 	}
 }
 
-// gramAt is a hash of the bytes at i. The text goes on for eight bytes from there.
+// gramAt returns a hash of the bytes at i. The text has at least eight bytes from
+// there.
 func gramAt(text []byte, i int, tableBits uint) uint64 {
 	return binary.LittleEndian.Uint64(text[i:]) << 16 * 0x9E3779B185EBCA87 >> (64 - tableBits)
 }
@@ -108,12 +109,12 @@ type match struct{ at, from, n int }
 
 func (f *finder) isInGuide(from int) bool { return from >= f.from && from < f.target }
 
-// goesOn reports whether a copy is what goes on in the guide.
+// goesOn reports whether a copy continues in the guide.
 func (f *finder) goesOn(m match) bool {
 	return f.isInGuide(m.from) && m.at-m.from == f.guide.goOn(m.at-f.target)
 }
 
-// find returns a copy for what stands at i, or one without bytes.
+// find returns a copy for the text at i, or one of length zero.
 func (f *finder) find(i int) match {
 	m := f.follow(i)
 	if m.n >= longEnough || i+gram > f.end {
@@ -129,7 +130,7 @@ func (f *finder) find(i int) match {
 	return m
 }
 
-// follow looks where the last copies would go on.
+// follow tries the continuations of the last copies.
 func (f *finder) follow(i int) match {
 	var best match
 	if from := i - f.guide.goOn(i-f.target); f.isInGuide(from) {
@@ -229,8 +230,8 @@ func (f *finder) length(from, i int) int {
 	return n
 }
 
-// extendBack makes a match begin earlier, in what is not written yet, unless it is
-// what goes on in the guide.
+// extendBack extends a match to the left into unwritten text, unless it continues in
+// the guide.
 func (f *finder) extendBack(m match, literal int) match {
 	if f.guide.inserts && f.goesOn(m) {
 		return m
@@ -241,9 +242,9 @@ func (f *finder) extendBack(m match, literal int) match {
 	return m
 }
 
-// upToGuide cuts a copy where the guide goes on beyond its end: what goes on takes
-// one byte, and another copy takes three. What is left of the copy may be less than
-// a literal takes.
+// upToGuide truncates a copy where the guide continues beyond its end, because a
+// continuation takes one byte and another copy takes three. The rest of the copy may
+// be shorter than a literal.
 func (f *finder) upToGuide(m match) match {
 	if f.goesOn(m) {
 		return m
@@ -261,7 +262,7 @@ func (f *finder) upToGuide(m match) match {
 	return m
 }
 
-// learn notes what stands at i of the target.
+// learn indexes the text at i of the target.
 func (f *finder) learn(i int) {
 	f.inTarget[gramAt(f.text, i, f.ownBits)] = int32(i - f.target + 1)
 }

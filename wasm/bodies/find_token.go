@@ -9,7 +9,7 @@ type token struct {
 	kind, at, length int
 }
 
-// size is what the token takes.
+// size returns the encoded size of the token.
 func (t token) size() int {
 	_, size := tokenSize(t.kind)
 	return 2 + size
@@ -53,7 +53,8 @@ func tokenAt(text []byte, at int) token {
 	return token{}
 }
 
-// hexDigits counts those that a text begins with, up to what one token takes.
+// hexDigits counts the hexadecimal digits at the start of a text, up to the maximum
+// of a token.
 func hexDigits(text []byte) int {
 	n := 0
 	for n < len(text) && n < 2*maxHexToken && isHex(text[n]) {

@@ -1,8 +1,8 @@
 package bodies
 
-// A token is a text whose form is known, which takes about half its bytes: the
-// uids, times and digests that make up most of what is an object's own. Behind
-// the tag, a byte says which it is:
+// A token encodes a text of known form in about half its bytes: the UIDs, times and
+// digests that make up most of an object's unique data. The byte after the tag
+// selects the form:
 //
 //	0  a UUID in lower case, 16 bytes
 //	1  a time such as 2026-05-01T12:00:00Z, 4 bytes: seconds since 1970
@@ -58,8 +58,8 @@ func (b *block) token() bool {
 	return true
 }
 
-// tokenSize is the length of a token's text, and of what stands for it behind the
-// byte that says what it is.
+// tokenSize returns the length of a token's text, and the size of its encoding after
+// the byte that selects the form.
 func tokenSize(kind int) (length, size int) {
 	switch kind {
 	case uuidToken:

@@ -46,7 +46,7 @@ func open() (http.Handler, error) {
 	}), nil
 }
 
-// misconfigured tells whoever comes that there is something to do.
+// misconfigured returns a handler that reports a configuration error.
 func misconfigured(err error) http.Handler {
 	fmt.Fprintln(os.Stderr, "watchglass:", err)
 	status := kubeapi.AppendStatus(nil, api.Internal("this edge is not set up completely; its log says what is missing"))
@@ -74,8 +74,8 @@ func (o object) RoundTrip(r *http.Request) (*http.Response, error) {
 		err      error
 	}
 	done := make(chan fetched, 1)
-	// What is fetched cannot be given up. It ends with the instance, which has
-	// this one request.
+	// A fetch cannot be canceled. It ends with the instance, which serves this one
+	// request.
 	go func() {
 		response, err := stub.Fetch(r)
 		done <- fetched{response, err}
@@ -92,8 +92,7 @@ func (o object) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// body does not cancel a stream that has ended: nobody would hear what became of
-// that.
+// body does not cancel a stream that has ended, because the result would be lost.
 type body struct {
 	io.ReadCloser
 	ended bool
@@ -114,8 +113,8 @@ func (b *body) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// served fits a handler to the worker's response writer, which takes Flush for
-// nothing and does not know how to break a response off.
+// served adapts a handler to the worker's response writer, whose Flush has no effect
+// and which cannot abort a response.
 func served(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

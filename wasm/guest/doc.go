@@ -1,17 +1,17 @@
-// Command guest is watchglass as a WebAssembly module: the engine of package
-// core behind ten exports, built as a wasip1 reactor.
+// Command guest is watchglass as a WebAssembly module: the engine of package core
+// behind ten exports, built as a wasip1 reactor.
 //
 //	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -ldflags="-s -w" -o linked.wasm ./wasm/guest
 //	go run ./wasm/strip/cmd/wasmstrip -guest linked.wasm watchglass.wasm
 //
-// The second step takes what Go prints stack traces from, and more than a quarter of
-// the size (package strip).
+// The second step removes the data for stack traces, and more than a quarter of the
+// size (package strip).
 //
-// ABI.md is the contract with whoever drives the module. This package holds
-// no logic of its own: guest.go keeps the two arenas and the panic guard and
-// runs under go test on every platform; exports.go makes exports of it.
+// ABI.md is the contract with the programs that drive the module. This package
+// contains no engine logic. guest.go has the two arenas and the panic guard, and
+// runs under go test on every platform. exports.go exports its functions.
 //
-// It stays near the size of an empty Go module (421 kB of brotli): no fmt, no
-// reflect, no encoding/json, and nothing that imports them. That rules out
+// The module stays near the size of an empty Go module (421 kB of brotli): no fmt,
+// no reflect, no encoding/json, and no package that imports them. That rules out
 // runtime/debug, and with it a tuned garbage collector (P7 in host/PERFORMANCE.md).
 package main

@@ -10,18 +10,18 @@ import (
 // The codes that calls return. They are part of the ABI.
 const (
 	codeOK       = 0
-	codeRejected = 1 // the input is at fault, and nothing of it was applied
+	codeRejected = 1 // the input is invalid and was not applied
 	codePoisoned = 2 // a panic happened; the instance is to be thrown away
 	codeNotOpen  = 3 // before open or after close
 )
 
-// abiVersion changes whenever a driver would have to: the version of the exports,
-// and behind it what stands for the frames.
+// abiVersion changes whenever drivers must change. It consists of the version of the
+// exports and the fingerprint of the frames.
 const abiVersion = 1<<24 | wire.Fingerprint
 
 const (
-	// maxInput leaves room for what a command adds to a message of the
-	// largest size.
+	// maxInput leaves room for the overhead of a command with a message of the
+	// maximum size.
 	maxInput = wire.MaxMessage + 64<<10
 	// keptInput is the size to which the input arena shrinks again after a
 	// large message.
@@ -143,8 +143,8 @@ func (g *guest) advance() (code int32) {
 	return codeOK
 }
 
-// errorFrame returns the length of an ErrorReply, zero when nothing failed.
-// It answers in every state, poisoned too.
+// errorFrame returns the length of an ErrorReply, zero if nothing failed. It works
+// in every state, including poisoned.
 func (g *guest) errorFrame() int32 {
 	g.out = nil
 	if g.last != nil {
@@ -178,8 +178,9 @@ func (g *guest) reject(err error) int32 {
 	return codeRejected
 }
 
-// guard turns a panic into poison. State behind a panic is half changed, so
-// the engine is dropped and nothing but the error is served from then on.
+// guard converts a panic to the poisoned state. After a panic the state may be
+// inconsistent, so the guest drops the engine and only returns the error from then
+// on.
 func (g *guest) guard(call string, code *int32) {
 	if p := recover(); p != nil {
 		g.poisoned, g.engine, g.in, g.out = true, nil, nil, nil

@@ -6,7 +6,7 @@ import "encoding/binary"
 // a WebAssembly engine wants them.
 type code []byte
 
-// Instructions for whole numbers of 32 bits.
+// Instructions for 32-bit integers.
 const (
 	zero   = 0x45
 	same   = 0x46
@@ -51,8 +51,8 @@ func vector(op byte, operands ...code) code { return append(join(operands...), 0
 func get(local byte) code             { return code{opLocalGet, local} }
 func set(local byte, value code) code { return join(value, code{opLocalSet, local}) }
 
-// What is loaded and stored lies at an offset from where a local points to, at any
-// address. One byte and eight bytes are of numbers without a sign.
+// Loads and stores have an offset to the address in a local, without alignment.
+// Bytes and 64-bit values are unsigned.
 
 func load1(local, offset byte) code { return code{opLocalGet, local, 0x2d, 0, offset} }
 func load4(local, offset byte) code { return code{opLocalGet, local, 0x28, 0, offset} }

@@ -35,7 +35,7 @@
 // module contains function numbers (wasm-function[1234]). Linking the same source
 // without -s yields a module with the same numbers and with names.
 //
-// runtime.Callers, runtime.Caller, log.Lshortfile and pprof find nothing. The guest
+// runtime.Callers, runtime.Caller, log.Lshortfile and pprof do not work. The guest
 // does not use them.
 //
 // # Engine requirements
@@ -56,15 +56,15 @@
 // internal/abi/symtab.go and the callers of funcname, pcdatavalue and funcdata in the
 // runtime with those of the last release, then add it to layouts.
 //
-// The package also knows how jumps look within a function. It does not change a
-// function in which they look different.
+// The package also depends on the form of jumps within a function. It does not change a
+// function with jumps of another form.
 //
 // # Functions with vectors
 //
-// A function that gets other code is found by its name, and its arguments by their
-// places on Go's stack. A build fails when one of [GuestFunctions] is missing, because
-// a rename would otherwise drop the vectors silently. The tests run a program linked
-// and stripped, and notice when a function is called in another way.
+// The package finds a replaced function by its name, and its arguments by their
+// positions on Go's stack. A build fails if one of [GuestFunctions] is missing, because
+// a rename would otherwise drop the vectors silently. The tests run a linked and
+// stripped program, and detect changes of the calling convention.
 //
 // Vectors of simd/archsimd in Go 1.27 do not replace them: see P4 in
 // host/PERFORMANCE.md.

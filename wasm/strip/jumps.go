@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// WebAssembly has no jump to anywhere, so Go makes a function one loop around all
-// of its basic blocks. A table at the top goes to the block whose number is in the
-// first local; a jump sets that number and starts the loop over. An engine compiles
-// it as it stands: every jump goes through the table, past the check that each round
-// of a loop has, and little stays in registers from one block to the next.
+// WebAssembly has no general jump, so Go compiles a function to one loop around all
+// of its basic blocks. A table at the top branches to the block whose number is in
+// the first local. A jump sets that number and restarts the loop. An engine compiles
+// this literally: every jump goes through the table and the check of each loop
+// iteration, and few values stay in registers between blocks.
 //
-// What the table leaves to reach a block further down is still open there, so that
-// a branch leads to such a block as well. That is what becomes of jumps forward, and
-// of the loop, when no other is left, a block. Jumps back stay. So does the table,
-// by which a function goes on after it was suspended.
+// The WebAssembly blocks that the table leaves to reach a later basic block are
+// still open there, so a branch reaches it as well. Forward jumps become such
+// branches, and a loop without other jumps becomes a block. Backward jumps stay. So
+// does the table, through which a suspended function resumes.
 
 const codeSection = 10
 
@@ -40,7 +40,7 @@ func (m *module) branchForward() (err error) {
 	return err
 }
 
-// branchForward does so in all functions of a code section.
+// branchForward rewrites all functions of a code section.
 func branchForward(section []byte) ([]byte, error) {
 	r := &reader{rest: section}
 	functions := r.vectorLength()
@@ -138,8 +138,8 @@ func (f *body) instruction() {
 	f.count++
 }
 
-// branchTable reads a table. The first that goes by the first local, and has
-// nothing around it but blocks that begin with a loop, is the one at the top.
+// branchTable parses a table. The first one that uses the first local, and is
+// enclosed only by blocks that begin with a loop, is the one at the top.
 func (f *body) branchTable() {
 	var table []uint64
 	for range f.vectorLength() + 1 {
@@ -168,7 +168,8 @@ func (f *body) branchTable() {
 	}
 }
 
-// reaches is the place in open of what a branch leaves or starts over, -1 for none.
+// reaches returns the index in open of the block that a branch leaves or restarts,
+// or -1.
 func (f *body) reaches(depth uint64) int {
 	if depth >= uint64(len(f.open)) {
 		f.fail("it branches out of more than there is")
@@ -197,7 +198,7 @@ func (f *body) branch(i instruction) {
 	f.jumps = append(f.jumps, jump{number.at, len(f.code) - len(f.rest), len(f.open) - 1 - at})
 }
 
-// operands skips those of any other instruction that Go makes use of.
+// operands skips the operands of any other instruction that Go uses.
 func (f *body) operands(op byte) {
 	switch {
 	case op == 0x43: // f32.const

@@ -32,8 +32,7 @@ type module struct {
 	memory   []byte
 }
 
-// reader takes what a section consists of from its front. It stays at the first
-// error.
+// reader parses the contents of a section. After an error it stops.
 type reader struct {
 	rest []byte
 	err  error

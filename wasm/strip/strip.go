@@ -102,8 +102,9 @@ func (t *tables) require(functions []string) error {
 // nameTable collects the names that the runtime compares or takes apart.
 type nameTable struct{ text []byte }
 
-// All other functions share a name: those of the runtime one that begins alike,
-// for a goroutine is the runtime's own when its first function is called so.
+// All other functions share a name. Functions of the runtime share one with the
+// runtime's prefix, because a goroutine counts as the runtime's own if its first
+// function has it.
 const (
 	otherName   = 1
 	runtimeName = 3
@@ -111,9 +112,9 @@ const (
 
 func newNameTable() *nameTable { return &nameTable{[]byte("\x00_\x00runtime._\x00")} }
 
-// rename gives a function its name in the table. Of a wrapper the runtime tells
-// the name when a value method was called by a nil pointer; reflect's assembly
-// functions it knows by name.
+// rename sets the name of a function in the table. The runtime prints the name of a
+// wrapper when a value method was called with a nil pointer, and reflect's assembly
+// functions are recognized by name.
 func (n *nameTable) rename(f *function, name string) {
 	switch {
 	case f.ID == wrapper || strings.HasPrefix(name, "reflect."):
@@ -152,11 +153,12 @@ func (t *tables) dropPositions(at uint64, f *function) {
 	}
 }
 
-// dropInlined takes what was inlined from a function. To recover, the runtime
-// counts the functions between a panic and the call of recover, inlined ones too,
-// but not wrappers. A function that calls recover is never inlined itself, and any
-// other is one too many, with or without what is inlined in it. In a wrapper,
-// however, that is the one that counts: there all stays but its names.
+// dropInlined removes the list of functions that were inlined in a function. To
+// recover, the runtime counts the functions between a panic and the call of recover,
+// including inlined ones but not wrappers. A function that calls recover is never
+// inlined, and the count of any other exceeds the limit with or without its inlined
+// functions. In a wrapper, however, the inlined function counts, so the list stays
+// without the names.
 func (t *tables) dropInlined(at uint64, f function) {
 	start, n := t.inlined(at, f)
 	if n == 0 {
@@ -186,8 +188,7 @@ func (t *tables) keepTables(offsets map[uint32]bool) {
 	copy(old, kept)
 }
 
-// shortenFindFunc blanks what the runtime never looks at in the table that finds
-// functions.
+// shortenFindFunc zeroes the unused part of the table that finds functions.
 func (t *tables) shortenFindFunc() {
 	const stride = functionBuckets * bucketSize
 	for i := range uint64(len(t.entries)) {

@@ -21,8 +21,8 @@ type layout struct {
 	bounds  uint64 // words of moduleData between FindFunc and FuncData
 }
 
-// The types below are those of Go's runtime on WebAssembly, where a word has
-// eight bytes. Addresses are those of the linear memory.
+// The types below are those of Go's runtime on WebAssembly, where a word has eight
+// bytes. Addresses refer to the linear memory.
 
 // pcHeader starts the tables.
 type pcHeader struct {
@@ -41,7 +41,7 @@ var magic = []byte{0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8}
 // slice is a slice of Go's.
 type slice struct{ Data, Len, Cap uint64 }
 
-// moduleData is what is read of runtime.firstmoduledata.
+// moduleData contains the used fields of runtime.firstmoduledata.
 type moduleData struct {
 	moduleTables
 	moduleEnd
@@ -98,19 +98,19 @@ const (
 	none = ^uint32(0) // FuncData that is not there
 
 	inlinedSize = 16 // of an entry of dataInlined
-	// Of the table that finds a function: a bucket has the number of the first
-	// function and sixteen bytes to add to it, and a function has sixteen
-	// buckets. The runtime looks for the start of a function alone, and so at
-	// the first byte of the first bucket.
+	// The table that finds functions: a bucket has the number of the first function
+	// and sixteen bytes to add to it, and a function has sixteen buckets. The
+	// runtime only looks up the starts of functions, and therefore only uses the
+	// first byte of the first bucket.
 	bucketSize, bucketUsed, functionBuckets = 20, 5, 16
 )
 
-// Functions that the runtime tells by ID; wrapper is the last.
+// Functions that the runtime identifies by ID; wrapper is the last.
 const (
 	gopanic, systemstackSwitch, wrapper = 10, 22, 23
 )
 
-// tables are those of a module whose layout is known.
+// tables are the tables of a module with a known layout.
 type tables struct {
 	memory []byte
 	moduleData
@@ -132,7 +132,7 @@ func unknown(format string, args ...any) error {
 	return &Unrecognized{Reason: fmt.Sprintf(format, args...)}
 }
 
-// find finds the tables and holds all that is relied on against what is there.
+// find finds the tables and checks every assumption about them.
 func find(m *module) (*tables, error) {
 	release, err := m.goRelease()
 	if err != nil {
@@ -211,8 +211,8 @@ func (t *tables) moduleDataAt(at uint64, l layout) moduleData {
 	return d
 }
 
-// belongsTo says whether all tables are where the header at an address has them,
-// each before the next.
+// belongsTo reports whether all tables are where the header at an address requires,
+// in order.
 func (d *moduleData) belongsTo(at uint64, h pcHeader) bool {
 	before := func(s slice, size, next uint64) bool {
 		return s.Len == s.Cap && s.Data <= next && s.Len <= (next-s.Data)/size
@@ -277,7 +277,8 @@ func (t *tables) checkEntry(at uint64, f function) error {
 	return nil
 }
 
-// inlined is where the list of what is inlined in a function is, and how long.
+// inlined returns the position and the length of the list of functions inlined in a
+// function.
 func (t *tables) inlined(at uint64, f function) (start, length uint64) {
 	if f.FuncData <= dataInlined || f.PCData <= pcInlined || t.word(f.funcData(at, dataInlined)) == none {
 		return 0, 0
@@ -355,7 +356,7 @@ func (f function) funcData(at uint64, kind uint32) uint64 {
 	return f.pcData(at, f.PCData) + 4*uint64(kind)
 }
 
-// read reads a structure that lies within the memory: whoever calls has seen to it.
+// read reads a structure from the memory. The caller has checked the bounds.
 func (t *tables) read(at uint64, into any) {
 	if _, err := binary.Decode(t.memory[at:], binary.LittleEndian, into); err != nil {
 		panic(err)

@@ -2,18 +2,18 @@ package strip
 
 import "encoding/binary"
 
-// WebAssembly has instructions for vectors of sixteen bytes, and Go's compiler makes
-// no use of them. So the code of the two functions by which most bytes of a document
-// pass is written here, and takes the place of what was compiled. It does the same:
-// the tests run both on the same bytes.
+// WebAssembly has vector instructions for sixteen bytes, but Go's compiler does not
+// use them. The two functions that process most bytes of a document are therefore
+// implemented here and replace the compiled code. The tests run both on the same
+// bytes and compare the results.
 var vectorized = map[string]code{
-	"memchr": memchr(), // what is behind bytes.IndexByte
+	"memchr": memchr(), // implements bytes.IndexByte
 	"github.com/watchglass/watchglass/core/envelope.(*Span).words": words(),
 }
 
-// vectorize gives functions, by number, other code than they have. There are as many
-// functions as were told.
-func (m *module) vectorize(codes map[uint64]code, told int) error {
+// vectorize replaces the code of functions by number. total is the number of
+// functions in the module.
+func (m *module) vectorize(codes map[uint64]code, total int) error {
 	for i := range m.sections {
 		s := &m.sections[i]
 		if s.id != codeSection {
@@ -21,8 +21,8 @@ func (m *module) vectorize(codes map[uint64]code, told int) error {
 		}
 		r := &reader{rest: s.content}
 		functions := r.vectorLength()
-		if functions != uint64(told) {
-			return unknown("the module has %d functions and entries for %d", functions, told)
+		if functions != uint64(total) {
+			return unknown("the module has %d functions and entries for %d", functions, total)
 		}
 		out := binary.AppendUvarint(nil, functions)
 		for number := range functions {
@@ -40,9 +40,10 @@ func (m *module) vectorize(codes map[uint64]code, told int) error {
 	return nil
 }
 
-// memchr is called like a function of C: it returns the address of the first byte of
-// some memory that is a given one, or zero. Most of that is short, so what is left of
-// less than sixteen bytes is looked at with what follows, unless memory ends before.
+// memchr uses C's calling convention. It returns the address of the first byte with
+// a given value in a block of memory, or zero. Most blocks are short, so a rest of
+// less than sixteen bytes is loaded together with the bytes after it, unless memory
+// ends before.
 func memchr() code {
 	const at, char, end, marks, chars = 0, 1, 2, 3, 4
 	left := i32(sub, get(end), get(at))
@@ -73,12 +74,12 @@ func memchr() code {
 	)
 }
 
-// words is called as Go calls: arguments, and places for results, lie on a stack in
-// memory, behind the address to return to, that the called takes off; what is
-// returned in WebAssembly's own way is zero, for it was not suspended.
+// words uses Go's calling convention: arguments and results are on a stack in
+// memory, after the return address, which the callee removes. The WebAssembly result
+// is zero, because the function was not suspended.
 func words() code {
 	const (
-		resume  = iota // where a function that was suspended goes on
+		resume  = iota // the resume point of a suspended function
 		stack          // where the stack is
 		span           // where the Span is
 		at             // where the bytes are
@@ -124,17 +125,17 @@ func words() code {
 			branchIf(1, i32(above, get(at), get(last))),
 			set(bytes, load16(at)),
 
-			// Of some backslashes in a row, every other one is escaped. Of a row that
-			// begins at an even place that is every odd place, and of one that begins
-			// at an odd place every even one: a sum's carry runs through a row and
-			// turns the odd bits over. The bit behind a row is for what it escapes.
+			// In a run of backslashes, every other one is escaped: those at odd
+			// positions if the run begins at an even one, and those at even
+			// positions otherwise. The carry of an addition runs through a run and
+			// inverts the odd bits. The bit after a run is the escaped byte.
 			set(backslash, bitmask(equal(get(bytes), get(backslashes)))),
 			set(rows, i32(and, get(backslash), not(get(escaped)))),
 			set(rows, i32(xor, number(oddBits), i32(sub, i32(or, number(oddBits), i32(shl, get(rows), number(1))), get(rows)))),
 			set(inside, i32(and, bitmask(equal(get(bytes), get(quotes))), not(i32(xor, get(rows), i32(or, get(backslash), get(escaped)))))),
 			set(escaped, i32(shr, i32(and, get(rows), get(backslash)), number(15))),
 
-			// Inside is what has an odd number of quotes up to it.
+			// A byte is inside a string if the number of quotes up to it is odd.
 			set(inside, i32(xor, get(inside), i32(shl, get(inside), number(1)))),
 			set(inside, i32(xor, get(inside), i32(shl, get(inside), number(2)))),
 			set(inside, i32(xor, get(inside), i32(shl, get(inside), number(4)))),

@@ -1,24 +1,24 @@
-// Package skeleton has the dictionaries that bodies are compressed with.
+// Package skeleton contains the dictionaries that compress bodies.
 //
-// A dictionary reaches everyone who may read anything of a resource, so nothing in
-// it may come from an object. These are made of what is public: the member names of
+// Every reader with any right to a resource receives its dictionary, so dictionaries
+// contain no data of objects. They consist of public data: the member names of
 // Kubernetes' own kinds in their usual order, and the values that Kubernetes itself
-// puts there. They depend on the resource and its kind alone, and are compiled in.
-// Custom resources, of which only the metadata is known, share one skeleton.
+// sets. They depend on the resource and its kind alone, and are compiled in. Custom
+// resources, whose members beyond the metadata are unknown, share one skeleton.
 //
 // # Files
 //
-// Each file in kinds is named after a resource, as in deployments.apps, and has a
-// sequence of JSON values. The first is an object as Kubernetes writes it, with
-// empty strings for values that differ from object to object, and -1 for numbers
-// that do. It becomes part of the dictionary twice: in the order of the file, which
-// is that of the built-in kinds, and with sorted members, as custom resources and
-// much that was written by tools are stored. The other values are what else occurs;
-// their members follow without the braces around them.
+// Each file in kinds is named after a resource, as in deployments.apps, and contains
+// a sequence of JSON values. The first is an object as Kubernetes writes it, with
+// empty strings for values that differ between objects, and -1 for such numbers. The
+// dictionary contains it twice: in the order of the file, which is that of the
+// built-in kinds, and with sorted members, as custom resources and many tools store
+// them. The other values are optional members; they follow without the braces around
+// them.
 //
-// Some values stand for others: "$metadata" and "$podspec" for the first value of
-// the file with that name, whose other values are used as well, and "$apiVersion"
-// and "$kind" for those of the resource.
+// Some values are placeholders: "$metadata" and "$podspec" for the first value of
+// the file with that name, whose other values are appended as well, and
+// "$apiVersion" and "$kind" for those of the resource.
 package skeleton
 
 import (

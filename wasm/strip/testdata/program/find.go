@@ -12,7 +12,7 @@ import (
 
 // findBytes looks for bytes in memory that has them before and behind as well.
 func findBytes() {
-	var result []byte // fmt would take more time than what is tested
+	var result []byte // fmt would take more time than the tested code
 	for length := range 70 {
 		digest, found := fnv.New64a(), 0
 		for start := range 18 {
@@ -64,7 +64,7 @@ func findEnds() {
 	}
 }
 
-// inPieces is where a value ends, of which more is seen each time.
+// inPieces returns the end of a value that arrives in pieces.
 func inPieces(chance *rand.Rand, text []byte) (end int, complete bool) {
 	var span envelope.Span
 	for at := 0; at < len(text); {
@@ -77,7 +77,7 @@ func inPieces(chance *rand.Rand, text []byte) (end int, complete bool) {
 	return end, false
 }
 
-// sound is a value, deep and with strings of what is not text.
+// sound returns a deeply nested value with random strings.
 func sound(chance *rand.Rand, depth int) []byte {
 	switch chance.IntN(3) {
 	case 0:

@@ -1,5 +1,5 @@
-// Command program does what a stripped module must still do, and prints what
-// came of it. Its argument says what.
+// Command program exercises the features that a stripped module must support, and
+// prints the results. Its argument selects the feature.
 package main
 
 import (
@@ -49,7 +49,7 @@ func (v value) Name() string { return v.name }
 //go:noinline
 func nameOf(n named) string { return n.Name() }
 
-// try calls f, and prints what it recovers.
+// try calls f, and prints the recovered value.
 func try(what string, f func()) {
 	defer func() {
 		p := recover()
@@ -120,7 +120,7 @@ type outer struct{ *catcher }
 
 func through(c catches) { c.catch() }
 
-// result is changed by what is deferred.
+// result is modified by a deferred function.
 func result() (text string) {
 	defer func() { text += fmt.Sprint(", ", recover()) }()
 	text = "set before"
