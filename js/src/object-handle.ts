@@ -10,8 +10,18 @@ import type { Output } from "./wire/outputs.js";
  * Closes the references of garbage-collected handles. Some edge runtimes do not have
  * FinalizationRegistry.
  */
-const forgotten =
-  typeof FinalizationRegistry === "function" ? new FinalizationRegistry<Reference<any>>((reference) => reference.close()) : undefined;
+const forgotten = typeof FinalizationRegistry === "function" ? new FinalizationRegistry<Reference<any>>(closeForgotten) : undefined;
+
+const warned = new WeakSet<EngineClient>();
+
+/** Closes a reference and warns once per client: a program that drops one handle usually drops many. */
+function closeForgotten(reference: Reference<any>): void {
+  const { state, client } = reference;
+  if (state === "closed") return;
+  if (!warned.has(client)) console.warn(`watchglass: the handle of ${reference} was garbage-collected while open; close handles, or declare them with "using"`);
+  warned.add(client);
+  reference.close();
+}
 
 /** Takes a reference to an object. */
 export function openObject<T extends object>(client: EngineClient, resource: string, key: string, options: ObjectOptions = {}): ObjectHandle<T> {
@@ -71,7 +81,7 @@ class Handle<T extends object> implements ObjectHandle<T> {
 
 /** A reference at the engine, and the last reported state of the object. */
 class Reference<T extends object> implements Open {
-  readonly #client: EngineClient;
+  readonly client: EngineClient;
   readonly #id: number;
   readonly #resource: string;
   readonly #key: string;
@@ -90,12 +100,16 @@ class Reference<T extends object> implements Open {
   state: State = "connecting";
 
   constructor(client: EngineClient, resource: string, key: string, owner: string) {
-    this.#client = client;
+    this.client = client;
     this.#resource = resource;
     this.#key = key;
     this.#owner = owner;
     this.#id = client.register(this);
     this.#acquire();
+  }
+
+  toString(): string {
+    return `${this.#resource} ${this.#key}${this.#owner && ` (owner "${this.#owner}")`}`;
   }
 
   get ready(): Promise<void> {
@@ -127,7 +141,7 @@ class Reference<T extends object> implements Open {
 
   async get({ signal }: CallOptions): Promise<T> {
     if (this.#ended) throw this.#ended;
-    const reply = await this.#client.request((request) => ({ type: "GetObject", request, resource: this.#resource, key: this.#key }), signal);
+    const reply = await this.client.request((request) => ({ type: "GetObject", request, resource: this.#resource, key: this.#key }), signal);
     if (reply.type !== "ObjectReply") throw unexpected(reply);
     return toObject<T>(reply.item, undefined);
   }
@@ -135,7 +149,7 @@ class Reference<T extends object> implements Open {
   close(): void {
     if (this.#ended) return;
     this.#end(closedError(`the object ${this.#resource} ${this.#key}`));
-    this.#client.send({ type: "ReleaseObject", handle: this.#id });
+    this.client.send({ type: "ReleaseObject", handle: this.#id });
   }
 
   receive(output: Output): void {
@@ -152,7 +166,7 @@ class Reference<T extends object> implements Open {
         return onNextFrame(this.#notify);
       case "ObjectState":
         if (output.state === "closed") {
-          this.#client.send({ type: "ReleaseObject", handle: this.#id });
+          this.client.send({ type: "ReleaseObject", handle: this.#id });
           return this.#end(statusError(output.status));
         }
         return this.#say(output.state, output.status);
@@ -176,7 +190,7 @@ class Reference<T extends object> implements Open {
   }
 
   #acquire(): void {
-    this.#client.send({
+    this.client.send({
       type: "AcquireObject",
       handle: this.#id,
       resource: this.#resource,
@@ -197,7 +211,7 @@ class Reference<T extends object> implements Open {
     this.#ended = error;
     this.state = "closed";
     this.#status = error.status;
-    this.#client.release(this.#id);
+    this.client.release(this.#id);
     this.#ready.reject(error);
     // Listeners are called with the final state immediately, because nothing may run
     // after a close.

@@ -363,7 +363,8 @@ export interface ObjectOptions {
  *
  * Close the handle after use, or declare it with `using`. An unreferenced handle is
  * closed when it is garbage-collected, which may be late or never. A handle with
- * listeners or pending promises is not collected.
+ * listeners or pending promises is not collected. The first handle of a
+ * connection that is closed this way is reported with console.warn.
  */
 export interface ObjectHandle<T extends object = KubeObject> {
   /**
