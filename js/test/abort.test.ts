@@ -65,7 +65,7 @@ for (const [name, call] of Object.entries(calls)) {
   });
 }
 
-test("a call whose answer comes before its signal is aborted leaves no listener", async () => {
+test("a call that completes before its signal is aborted leaves no listener", async () => {
   const { client, guest, pods } = await setup();
   const { signal } = new AbortController();
   const listeners = counted(signal);
@@ -78,7 +78,7 @@ test("a call whose answer comes before its signal is aborted leaves no listener"
   client.close();
 });
 
-test("connect ends with its signal, whether that is aborted before or meanwhile", async () => {
+test("connect rejects when its signal is aborted, before or during the call", async () => {
   const controller = new AbortController();
   const options = { worker: "inline", signal: controller.signal } as const;
   const connecting = connect("ws://127.0.0.1:9/watch", options);
@@ -100,7 +100,7 @@ test("a signal ends one call of a client that connects, and not the others", asy
   client.close();
 });
 
-test("a result that comes after the signal is disposed of", async () => {
+test("a result that arrives after the abort is closed", async () => {
   const controller = new AbortController();
   const late: string[] = [];
   let finish!: (result: string) => void;

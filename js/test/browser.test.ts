@@ -142,7 +142,7 @@ test("pages share one connection, and a page that closes leaves nothing behind",
   await shows(second, "web-1 Running, web-2 Running, web-3 Running");
 });
 
-test("a page that is told of other users does not share with them", { skip }, async (t) => {
+test("pages of different users do not share an engine", { skip }, async (t) => {
   const { connector, open } = await setup(t);
   const [first, second] = [await open(), await open()];
   await show(first, "/watch");
@@ -153,7 +153,7 @@ test("a page that is told of other users does not share with them", { skip }, as
   assert.deepEqual(connector.hellos, ["t0ken", "another"]);
 });
 
-test("when the worker dies, the page goes on with a new one", { skip }, async (t) => {
+test("a worker that dies is replaced", { skip }, async (t) => {
   const { connector, open, browser } = await setup(t);
   const page = await open();
   await show(page, "/watch");
@@ -186,7 +186,7 @@ test("pages with token functions share an engine only for the same proven user",
   }
 });
 
-test("a page whose token function waits does not keep another from reconnecting", { skip }, async (t) => {
+test("a pending token function does not block another page from reconnecting", { skip }, async (t) => {
   const { connector, open } = await setup(t);
   const connectPage = async (waits: boolean): Promise<Page> => {
     const page = await open();
@@ -209,7 +209,7 @@ test("a page whose token function waits does not keep another from reconnecting"
   await shows(first, "web-1 Running, web-2 Pending, web-3 Running");
 });
 
-test("a worker that stops answering is called stale and replaced, and a new page does not wait for it", { skip }, async (t) => {
+test("an unresponsive worker is reported as stale and replaced, and new pages do not wait for it", { skip }, async (t) => {
   const { connector, open, browser } = await setup(t);
   const page = await open();
   await show(page, "/watch");
@@ -235,7 +235,7 @@ test("a worker that stops answering is called stale and replaced, and a new page
   await cdp.send("Target.closeTarget", { targetId: worker!.targetId });
 });
 
-test("a page in a sandboxed frame, which may not use locks or workers, gets an error of ours", { skip }, async (t) => {
+test("a page in a sandboxed frame gets a WatchglassError", { skip }, async (t) => {
   const { open } = await setup(t);
   const page = await open();
   const state = await page.evaluate(async () => {
@@ -254,7 +254,7 @@ test("a page in a sandboxed frame, which may not use locks or workers, gets an e
   assert.match(String(state), /^WatchglassError: the worker cannot be started: /);
 });
 
-test("a worker that cannot be loaded is an error that says so", { skip }, async (t) => {
+test("a worker that cannot be loaded is reported", { skip }, async (t) => {
   const page = await (await setup(t)).open();
   for (const options of [{ workerURL: "/absent.js" }, { workerURL: "/absent.js", worker: "dedicated" as const }, { wasm: "/absent.wasm" }]) {
     const message = await page.evaluate((options) => watchglass.connect("/watch", options).then(() => "", (e: Error) => e.message), options);

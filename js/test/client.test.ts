@@ -34,7 +34,7 @@ async function next(it: AsyncIterator<WatchEvent<KubeObject>>): Promise<WatchEve
   return value;
 }
 
-test("a collection tells its state, schema and errors", async () => {
+test("a collection reports its state, schema and errors", async () => {
   const { pods, client, guest, id } = await withCollection();
   await pods.synced;
   assert.equal(pods.status.state, "live");
@@ -61,7 +61,7 @@ test("waitFor resolves when the collection has reached a version, and not before
   await assert.rejects(pods.waitFor("new"), TypeError);
 });
 
-test("waitFor ends with its signal, and with the collection", async () => {
+test("waitFor rejects when its signal is aborted or the collection ends", async () => {
   const { pods } = await withCollection();
   const abort = new AbortController();
   const [aborted, closed] = [pods.waitFor("8", { signal: abort.signal }), pods.waitFor("8")];
@@ -74,7 +74,7 @@ test("waitFor ends with its signal, and with the collection", async () => {
   await assert.rejects(pods.waitFor("7"), /is closed/);
 });
 
-test("a collection says when the next attempt comes, for as long as one is waited for", async () => {
+test("a collection reports the next attempt while one is scheduled", async () => {
   const { pods, client, guest, id } = await withCollection();
   await pods.synced;
   assert.ok(!("nextAttempt" in pods.status));
@@ -87,7 +87,7 @@ test("a collection says when the next attempt comes, for as long as one is waite
   assert.ok(!("nextAttempt" in pods.status), "no attempt is made any more");
 });
 
-test("options that mean nothing are refused before the engine sees them", async () => {
+test("invalid options are refused before they reach the engine", async () => {
   const { pods, client, guest } = await withCollection();
   const wrong = (value: unknown): any => value; // as a program without types would pass it
   const column = (more: object): any => ({ columns: [{ name: "Size", kind: "integer", path: ".spec.size", ...more }] });
@@ -110,7 +110,7 @@ test("options that mean nothing are refused before the engine sees them", async 
   assert.equal(guest().heard.length, before);
 });
 
-test("listeners are called once for many changes, and one that throws harms no other", async (t) => {
+test("listeners are called once for many changes, and one that throws does not affect others", async (t) => {
   t.mock.method(console, "error", () => {});
   const { pods, client, guest, id } = await withCollection();
   await new Promise((resolve) => setTimeout(resolve)); // what is due from before
@@ -133,7 +133,7 @@ test("listeners are called once for many changes, and one that throws harms no o
   stop();
 });
 
-test("a rejected collection ends, and says why to everything on it", async () => {
+test("a rejected collection ends its watches and views with the reason", async () => {
   const { client, guest } = await setup();
   const pods = client.collection("v1/pods");
   const view = pods.view();
@@ -152,7 +152,7 @@ test("a rejected collection ends, and says why to everything on it", async () =>
   await assert.rejects(pods.get("default/x"), is403);
 });
 
-test("what is asked of a collection before it was refused says why it was", async () => {
+test("requests to a refused collection reject with the reason", async () => {
   const { client, guest } = await setup();
   const pods = client.collection("pods");
   const refused = [assert.rejects(pods.get("a/b"), /invalid resource/), assert.rejects(pods.list(), /invalid resource/)];
@@ -167,7 +167,7 @@ test("what is asked of a collection before it was refused says why it was", asyn
   await Promise.all(refused);
 });
 
-test("objects may have a type of the program's own, as generated clients declare them", async () => {
+test("objects may have types of generated clients", async () => {
   interface Pod {
     apiVersion?: string;
     metadata?: { name?: string };
@@ -184,7 +184,7 @@ test("objects may have a type of the program's own, as generated clients declare
   handle.close();
 });
 
-test("get and inspect answer, or reject with the status", async () => {
+test("get and inspect resolve, or reject with the status", async () => {
   const { pods, client, guest } = await withCollection();
   const found = pods.get("default/a");
   await turn();
@@ -200,7 +200,7 @@ test("get and inspect answer, or reject with the status", async () => {
   assert.deepEqual(await inspected, { "collection.1.objects": 2 });
 });
 
-test("a watch yields its events, parses on access, and throws why it ended", async () => {
+test("a watch yields events, parses on access, and throws the reason for its end", async () => {
   const { pods, client, guest } = await withCollection();
   const watch = pods.watch({ labelSelector: "app=web" })[Symbol.asyncIterator]();
   await turn();
@@ -285,7 +285,7 @@ test("a view keeps rows identical while they are unchanged", async () => {
   assert.equal(view.snapshot, view.snapshot);
 });
 
-test("a refused query leaves the old one in place; an accepted one takes over with its first patch", async () => {
+test("a refused query keeps the old one; an accepted one replaces it with its first patch", async () => {
   const { pods, client, guest } = await withCollection();
   const view = pods.view();
   await turn();
@@ -320,7 +320,7 @@ test("a refused query leaves the old one in place; an accepted one takes over wi
   assert.equal(guest().count("CloseView"), 3);
 });
 
-test("an engine that breaks is replaced, and everything is opened again", async (t) => {
+test("a failed engine is replaced, and everything is opened again", async (t) => {
   t.mock.method(console, "error", () => {});
   const { pods, client, guest, guests, network, id } = await withCollection();
   const view = pods.view();

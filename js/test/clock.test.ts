@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Clock } from "../src/clock.js";
 
-test("the clock goes on when the wall clock is set back, and jumps when the machine slept", (t) => {
+test("the clock advances when the wall clock is set back, and jumps after sleep", (t) => {
   let wall = 1_000_000;
   let steady = 50;
   t.mock.method(Date, "now", () => wall);

@@ -37,7 +37,7 @@ function until(pods: Collection, wanted: () => boolean): Promise<void> {
 
 const inState = (pods: Collection, state: State): Promise<void> => until(pods, () => pods.status.state === state);
 
-test("the state, then changes, with the token on every request", { skip }, async (t) => {
+test("a watch receives the state and changes, with the token on every request", { skip }, async (t) => {
   const kubernetes = await Kubernetes.start(t);
   const wg = await connectDirect(t, kubernetes.url, "s3cret");
   const pods = wg.collection("v1/pods", { namespace: "default", labelSelector: "app=web" });
@@ -67,7 +67,7 @@ test("the state, then changes, with the token on every request", { skip }, async
   await ended; // nobody reads it any more
 });
 
-test("columns of one's own", { skip }, async (t) => {
+test("custom columns", { skip }, async (t) => {
   const kubernetes = await Kubernetes.start(t);
   const wg = await connectDirect(t, kubernetes.url);
   const pods = wg.collection("v1/pods", { columns: [{ name: "App", kind: "string", path: ".metadata.labels.app" }] });
@@ -79,7 +79,7 @@ test("columns of one's own", { skip }, async (t) => {
   await assert.rejects(broken.synced, /column "X": path ".a\[-1\]"/);
 });
 
-test("a refusal is told with what the server says", { skip }, async (t) => {
+test("a refusal contains the server's message", { skip }, async (t) => {
   const kubernetes = await Kubernetes.start(t);
   kubernetes.instead = (_request, response) => {
     response.writeHead(401, { "retry-after": "3" });
@@ -93,7 +93,7 @@ test("a refusal is told with what the server says", { skip }, async (t) => {
   assert.equal(pods.status.error!.retryAfterSeconds, 3);
 });
 
-test("a connection that breaks is made again, and the watch goes on", { skip }, async (t) => {
+test("a broken connection is reopened, and the watch continues", { skip }, async (t) => {
   const kubernetes = await Kubernetes.start(t);
   const wg = await connectDirect(t, kubernetes.url);
   const pods = wg.collection("v1/pods");
@@ -113,7 +113,7 @@ test("a connection that breaks is made again, and the watch goes on", { skip }, 
   assert.equal(inspected["collection.1.resumes"], 1);
 });
 
-test("addresses that are none of a Kubernetes API", async () => {
+test("addresses that are not a Kubernetes API are refused", async () => {
   const direct = { kubernetes: true, worker: "inline", wasm: new Uint8Array() } as const;
   await assert.rejects(connect("ws://127.0.0.1:1", direct), /is not the URL of a Kubernetes API/);
   await assert.rejects(connect("http://a:b@127.0.0.1:1", direct), /the URL carries credentials/);
@@ -124,7 +124,7 @@ test("addresses that are none of a Kubernetes API", async () => {
 const binary = process.env["WATCHGLASS"] ?? built("watchglass");
 const noBinary = skip || (existsSync(binary) ? false : "build/watchglass is missing");
 
-test("what it has in the end is what the server lists", { skip: noBinary }, async (t) => {
+test("the final state equals the server's list", { skip: noBinary }, async (t) => {
   const args = ["demo", "--pods", "300", "--rate", "300", "--listen", "127.0.0.1:0", "--kube-api", "127.0.0.1:0"];
   const demo = spawn(binary, args, { stdio: ["ignore", "pipe", "inherit"] });
   t.after(async () => {

@@ -10,7 +10,7 @@ import { commandTypes } from "../src/wire/commands.js";
 const { OpenCollection } = commandTypes;
 
 // Regression: each left something behind at the engine, for as long as the connector had nothing to say.
-test("a question is put to the engine once there can be an answer, and else forgotten", async (t) => {
+test("a request reaches the engine once it can be answered, and is dropped otherwise", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const commands: number[] = [];
   const attach = (_: MemberEvents) => ({ member: 1, send: (frames: Uint8Array) => void commands.push(...[...split(frames)].map(({ type }) => type)), leave() {} });
@@ -24,7 +24,7 @@ test("a question is put to the engine once there can be an answer, and else forg
   assert.equal(backend.bytes, 0);
 });
 
-test("readers are not sent why the engine failed, which may name objects of others", async (t) => {
+test("readers do not receive the engine's error, which may name foreign objects", async (t) => {
   const logged = t.mock.method(console, "error", () => {});
   let events: MemberEvents | undefined;
   const attach = (given: MemberEvents) => ((events = given), { member: 1, send() {}, leave() {} });

@@ -14,7 +14,7 @@ const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is
 const options = { skip };
 
 describe("the edge", { concurrency: 3 }, () => {
-  test("a redeploy: the object restores what it kept, and resumes from there", options, async (t) => {
+  test("after a redeploy the object restores its stored state and resumes", options, async (t) => {
     const s = await setup(t);
     s.connector.put("default/web-1", "web", "Failed");
     await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept?.resourceVersion === "131");
@@ -30,7 +30,7 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.equal(late.progress.objects, 30);
   });
 
-  test("of two connectors one stands by, and goes on where the other stopped", options, async (t) => {
+  test("a standby connector continues where the other stopped", options, async (t) => {
     const s = await setup(t);
     const second = await s.edge.feed(s.connector);
     const seen: string[] = [];
@@ -56,7 +56,7 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.deepEqual([...states.add(s.pods.status.state)], ["live"]);
   });
 
-  test("an object that is taken out of memory at any moment loses and repeats nothing", options, async (t) => {
+  test("an object that leaves memory at any moment neither loses nor repeats events", options, async (t) => {
     const s = await setup(t);
     const seen: string[] = [];
     const watching = (async () => {
@@ -77,7 +77,7 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.equal(await relists(s.wg), 1);
   });
 
-  test("a feed that is lost: readers see reconnecting, then stale, and keep what they have", options, async (t) => {
+  test("after a lost feed, readers see reconnecting, then stale, and keep their data", options, async (t) => {
     const connector = await TestConnector.start();
     connector.progressMillis = 3_000;
     t.after(() => connector.close());
@@ -103,7 +103,7 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.deepEqual(states.filter((state) => state !== "live"), ["reconnecting", "stale"]);
   });
 
-  test("a feed that sends garbage is closed, and nothing is lost", options, async (t) => {
+  test("a feed that sends garbage is closed, and no event is lost", options, async (t) => {
     const s = await setup(t);
     for (const [i, garbage] of [Buffer.from([0x17, 3, 1]), Buffer.from([0x7f, 0]), "what is this"].entries()) {
       const feed = i === 0 ? s.feed : await s.edge.feed(s.connector);
@@ -119,7 +119,7 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.ok(s.connector.subscribes.slice(1).every((rv) => rv >= 130));
   });
 
-  test("another cluster is refused, unless it is said to take its place", options, async (t) => {
+  test("another cluster is refused unless it replaces the first", options, async (t) => {
     const s = await setup(t);
     await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept);
     const other = await TestConnector.start();
@@ -141,7 +141,7 @@ describe("the edge", { concurrency: 3 }, () => {
     await assert.rejects(s.edge.feed(s.connector), /409/);
   });
 
-  test("who comes with a token that expires goes when it does", options, async (t) => {
+  test("a connection ends when its token expires", options, async (t) => {
     const s = await setup(t);
     const expires = Math.floor(Date.now() / 1000) + 3;
     const standby = await s.edge.feed(s.connector, { grant: { ...everything, feed: true, expires } });
@@ -167,7 +167,7 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.equal(s.pods.status.state, "live", "the others stay");
   });
 
-  test("and so while the object is out of memory", options, async (t) => {
+  test("a connection ends when its token expires while the object is out of memory", options, async (t) => {
     const s = await setup(t);
     const reader = await rawReader(s.edge, { ...everything, expires: Math.floor(Date.now() / 1000) + 12 });
     const closed = new Promise<string>((resolve) => reader.on("close", (code, reason) => resolve(`${code} ${reason}`)));
@@ -183,7 +183,7 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.equal(body.readers, 1, "the other stays");
   });
 
-  test("a reader that takes nothing costs the others nothing, and starts over when it does", options, async (t) => {
+  test("a reader that does not read does not affect others, and starts over later", options, async (t) => {
     const s = await setup(t);
     const slow = await rawReader(s.edge, everything);
     let bytes = 0;
@@ -207,7 +207,7 @@ describe("the edge", { concurrency: 3 }, () => {
     slow.close();
   });
 
-  test("a storage that is full: the object says so, and goes on from memory", options, async (t) => {
+  test("a full storage is reported, and the object continues from memory", options, async (t) => {
     const s = await setup(t, "full");
     for (let i = 0; i < 300; i++) s.connector.put(`default/more-${i}`, "web", "Running");
     const body = await s.edge.until("full/status", ({ resources }) => resources["v1/pods"].keepingFailed);
@@ -223,7 +223,7 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.equal(late.progress.objects, 330);
   });
 
-  test("a memory that is full: without bodies first, then not at all", options, async (t) => {
+  test("full memory drops bodies first, then the resource", options, async (t) => {
     const connector = await TestConnector.start();
     t.after(() => connector.close());
     connector.padding = "x".repeat(400);
@@ -246,7 +246,7 @@ describe("the edge", { concurrency: 3 }, () => {
     await assert.rejects(none.synced, { code: 413, message: /divide them by namespace/ });
   });
 
-  test("an object that is larger than a row is kept all the same", options, async (t) => {
+  test("an object larger than a row is stored", options, async (t) => {
     const s = await setup(t);
     s.connector.padding = "x".repeat(3_000_000);
     s.connector.put("default/huge", "web", "Running");
@@ -264,7 +264,7 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.deepEqual(s.connector.subscribes, [0, 132]);
   });
 
-  test("rows that are damaged are thrown away, and asked for anew", options, async (t) => {
+  test("corrupt rows are deleted, and the resource is loaded again", options, async (t) => {
     const s = await setup(t);
     await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept);
     await s.edge.get("one/damage");
@@ -279,7 +279,7 @@ describe("the edge", { concurrency: 3 }, () => {
   });
 
   // They are not read when the object wakes up, but when somebody looks for what is in them.
-  test("bodies that are damaged are noticed by who looks for them, thrown away, and asked for anew", options, async (t) => {
+  test("corrupt bodies are detected on access, deleted, and loaded again", options, async (t) => {
     const s = await setup(t);
     await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept);
     await s.edge.get("one/damage-bodies");

@@ -44,9 +44,9 @@ function message(...frames: ((w: Writer) => void)[]): Uint8Array {
   return w.take();
 }
 
-describe("the edge, and who means it no good", { concurrency: 3 }, () => {
+describe("hostile clients of the edge", { concurrency: 3 }, () => {
   // Regression: they stayed for as long as their tokens were valid.
-  test("readers that never say Hello are sent away", options, async (t) => {
+  test("readers without a Hello are disconnected", options, async (t) => {
     const s = await setup(t);
     const silent = await Promise.all(Array.from({ length: 100 }, () => rawReader(s.edge, everything)));
     silent[0]!.send(new Uint8Array()); // which is no Hello
@@ -58,7 +58,7 @@ describe("the edge, and who means it no good", { concurrency: 3 }, () => {
     await othersAreWell(s);
   });
 
-  test("what is no message of the protocol ends its reader alone", options, async (t) => {
+  test("a malformed message disconnects only its reader", options, async (t) => {
     const s = await setup(t);
     const messages: [what: RegExp, bad: string | Uint8Array][] = [
       [/received Subscribe before Hello/, message((w) => subscribe(w, { id: 1, credit: 1000 }))],
@@ -87,7 +87,7 @@ describe("the edge, and who means it no good", { concurrency: 3 }, () => {
     await othersAreWell(s);
   });
 
-  test("a grant that is too long to be kept with a socket is refused", options, async (t) => {
+  test("a grant that is too large for the socket's attachment is refused", options, async (t) => {
     const s = await setup(t);
     const namespaces = Array.from({ length: 1000 }, (_, i) => `namespace-number-${i}`);
     await assert.rejects(rawReader(s.edge, { ...everything, namespaces }), /431/);
@@ -95,7 +95,7 @@ describe("the edge, and who means it no good", { concurrency: 3 }, () => {
     await othersAreWell(s);
   });
 
-  test("a feed that sends too much is closed, and the next one goes on", options, async (t) => {
+  test("a feed that sends too much is closed, and the next one continues", options, async (t) => {
     const s = await setup(t);
     const second = await s.edge.feed(s.connector);
     s.feed.socket.send(new Uint8Array(17 << 20));
@@ -106,7 +106,7 @@ describe("the edge, and who means it no good", { concurrency: 3 }, () => {
   });
 
   // Regression: an option out of range ended the engine's place for all who ask over HTTP.
-  test("a question that makes no sense is refused, and the next one answered", options, async (t) => {
+  test("an invalid request is refused, and the next one answered", options, async (t) => {
     const s = await setup(t);
     for (const question of ["list?resource=v1/pods&match=3", "list?resource=v1/pods&match=256", "watch?resource=v1/pods&match=9", "watch?resource=v1/pods&sendInitialEvents=3", "list?resource=v1/pods&limit=-1"]) {
       const { code, body } = await s.edge.get(`one/backend/${question}`);

@@ -46,9 +46,9 @@ async function deaf(s: Setup, object: string): Promise<WebSocket> {
   return socket;
 }
 
-describe("what readers may take of an object", { concurrency: 3 }, () => {
+describe("limits of readers", { concurrency: 3 }, () => {
   // Regression: there was no limit but the platform's.
-  test("one reader more than allowed is refused before the upgrade, and let in when another has gone", options, async (t) => {
+  test("a reader beyond the limit is refused before the upgrade, and accepted after another has left", options, async (t) => {
     const object = "crowded";
     const s = await setup(t, object);
     const [first] = await Promise.all([rawReader(s.edge, everything, object), rawReader(s.edge, everything, object)]);
@@ -62,7 +62,7 @@ describe("what readers may take of an object", { concurrency: 3 }, () => {
     await rawReader(s.edge, everything, object);
   });
 
-  test("a page that is one too many is told so by its WebSocket", options, async (t) => {
+  test("a page beyond the limit receives the reason through its WebSocket", options, async (t) => {
     const object = "crowded";
     const s = await setup(t, object);
     await Promise.all([rawReader(s.edge, everything, object), rawReader(s.edge, everything, object)]);
@@ -72,7 +72,7 @@ describe("what readers may take of an object", { concurrency: 3 }, () => {
   });
 
   // Regression: a reader could say as much as its line carried.
-  test("a reader that says too much is sent away alone", options, async (t) => {
+  test("only the reader that exceeds its message rate is disconnected", options, async (t) => {
     const object = "calm";
     const s = await setup(t, object);
     const chatty = await rawReader(s.edge, everything, object);
@@ -88,7 +88,7 @@ describe("what readers may take of an object", { concurrency: 3 }, () => {
     assert.deepEqual([body.readers, body.counters.readersTooFast], [1, 1]);
   });
 
-  test("a message with too many frames ends the connection alone", options, async (t) => {
+  test("a message with too many frames ends only its connection", options, async (t) => {
     const s = await setup(t, "one");
     const hostile = await rawReader(s.edge, everything, "one");
     const closed = ended(hostile);
@@ -101,7 +101,7 @@ describe("what readers may take of an object", { concurrency: 3 }, () => {
     await caughtUp(s);
   });
 
-  test("a selector that is too large is refused alone", options, async (t) => {
+  test("only the oversized selector is refused", options, async (t) => {
     const s = await setup(t, "one");
     const reader = await rawReader(s.edge, everything, "one");
     const w = new Writer();
@@ -125,7 +125,7 @@ describe("what readers may take of an object", { concurrency: 3 }, () => {
   });
 
   // Regression: what waited for them was in no budget, and grew for as long as they said anything.
-  test("readers that let too much wait are sent away, and those that read stay", options, async (t) => {
+  test("readers with too much unread data are disconnected, and others stay", options, async (t) => {
     const object = "burdened";
     const s = await setup(t, object);
     const lazy = await Promise.all(Array.from({ length: 12 }, () => deaf(s, object)));
@@ -157,7 +157,7 @@ describe("what readers may take of an object", { concurrency: 3 }, () => {
 describe("a backlog", () => {
   const reader = (unacknowledged = 0): Account => ({ unacknowledged, ping: undefined });
 
-  test("asks nobody while there is room", () => {
+  test("sends no Ping while there is room", () => {
     const backlog = new Backlog();
     backlog.room = 1000;
     const readers = Array.from({ length: 10 }, () => reader());
@@ -168,7 +168,7 @@ describe("a backlog", () => {
     assert.deepEqual([backlog.due, [...backlog.overdue(1e9)]], [0, []]);
   });
 
-  test("asks those with the most, and forgets what they have taken", () => {
+  test("pings the readers with the most bytes, and subtracts acknowledged bytes", () => {
     const backlog = new Backlog();
     backlog.room = 1000;
     const readers = [100, 700, 300].map(reader);
@@ -188,7 +188,7 @@ describe("a backlog", () => {
   });
 
   // Regression: whoever answered was asked again with each message for as long as others did not answer.
-  test("does not ask those again who have taken everything", () => {
+  test("does not ping readers again that have acknowledged everything", () => {
     const backlog = new Backlog();
     backlog.room = 1000;
     const [lazy, prompt] = [reader(900), reader(300)] as const;
@@ -200,7 +200,7 @@ describe("a backlog", () => {
     assert.deepEqual([...backlog.ask(2)], []);
   });
 
-  test("names those that have not answered, with the most first, until there is room", () => {
+  test("yields readers without a Pong, those with the most bytes first, until there is room", () => {
     const backlog = new Backlog();
     backlog.room = 1000;
     const readers = [600, 900, 700].map(reader);
@@ -217,7 +217,7 @@ describe("a backlog", () => {
     assert.equal(backlog.due, 0);
   });
 
-  test("has no time to ask when all comes at once", () => {
+  test("has no time for a Ping when all data is sent at once", () => {
     const backlog = new Backlog();
     backlog.room = 1000;
     const [asked, fresh] = [reader(900), reader()] as const;
@@ -230,7 +230,7 @@ describe("a backlog", () => {
     assert.equal(backlog.slowest, fresh);
   });
 
-  test("goes on with readers that were asked before", () => {
+  test("continues with readers that were pinged before", () => {
     const backlog = new Backlog();
     backlog.room = 1000;
     const kept: Account = { unacknowledged: 2000, ping: { mark: 7, bytes: 1500, at: 1 } };
@@ -241,7 +241,7 @@ describe("a backlog", () => {
   });
 });
 
-test("a bucket allows ten seconds at once, and then what it says", () => {
+test("a bucket allows a burst of ten seconds, and then its rate", () => {
   const bucket = new TokenBucket(10, 0);
   for (let i = 0; i < 100; i++) assert.ok(bucket.allows(10, 0, 0));
   assert.ok(!bucket.allows(10, 0, 0));
@@ -254,7 +254,7 @@ test("a bucket allows ten seconds at once, and then what it says", () => {
   assert.ok(!third.allows(10, 90, 0));
 });
 
-test("more readers than the platform has WebSockets cannot be allowed", () => {
+test("maxReaders cannot exceed the platform's WebSockets", () => {
   assert.equal(withDefaults({}).maxReaders, 4096);
   assert.throws(() => withDefaults({ maxReaders: 40_000 }), /maxReaders is 40000, expected at most 32000/);
 });

@@ -15,7 +15,7 @@ const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is
 const options = { skip };
 const MiB = 1 << 20;
 
-test("what is done about memory", () => {
+test("memory relief", () => {
   const limit = 96 * MiB;
   const what = (moduleMiB: number, usedMiB: number, { bufferMiB = 0, restarted = false } = {}): string =>
     relief({ moduleBytes: moduleMiB * MiB, bufferBytes: bufferMiB * MiB, usedBytes: usedMiB * MiB, limit, restarted });
@@ -31,7 +31,7 @@ test("what is done about memory", () => {
 });
 
 describe("the memory of an object", { concurrency: 3 }, () => {
-  test("is given back when it is not needed any more, and nobody notices", options, async (t) => {
+  test("is released when it is unused, without effect on readers", options, async (t) => {
     const object = "outgrown";
     const connector = await TestConnector.start();
     t.after(() => connector.close());
@@ -72,7 +72,7 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     assert.ok(connector.subscribes[1]! > 6000, "the cluster is not asked for all of it again");
   });
 
-  test("that is too small for bodies: it goes on without", options, async (t) => {
+  test("that is too small for bodies drops them", options, async (t) => {
     const object = "tight";
     const connector = await TestConnector.start();
     t.after(() => connector.close());
@@ -92,7 +92,7 @@ describe("the memory of an object", { concurrency: 3 }, () => {
   });
 
   // Regression: what was kept without bodies stayed without, however much memory there was later.
-  test("that is larger the next time: it goes on with bodies again", options, async (t) => {
+  test("that is larger the next time loads bodies again", options, async (t) => {
     const object = "growing";
     const connector = await TestConnector.start();
     t.after(() => connector.close());
@@ -115,7 +115,7 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     assert.deepEqual([connector.subscribes.at(-1), connector.subscribes.filter((from) => from > 0).length], [0, 1], "it resumed in between");
   });
 
-  test("that is too small for anything: a status says so", options, async (t) => {
+  test("that is too small without bodies closes the resource with a status", options, async (t) => {
     const object = "tightest";
     const connector = await TestConnector.start();
     t.after(() => connector.close());
@@ -128,7 +128,7 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     await assert.rejects(none.synced, { code: 413, message: /divide them by namespace/ });
   });
 
-  test("bounds what waits for those who do not take their answers", options, async (t) => {
+  test("limits unread responses", options, async (t) => {
     const s = await setup(t);
     const path = "one/backend/watch?resource=v1/pods&resourceVersion=130";
     const ended: boolean[] = [];

@@ -96,7 +96,7 @@ const broken = (size: number): Answer => (path) => {
   return new Response(new ReadableStream({ pull }));
 };
 
-test("a list that breaks off does not look like a list", { skip }, async () => {
+test("an interrupted list does not look like a complete one", { skip }, async () => {
   await atTheTime(async () => {
     const { ask, asked } = await worker(broken(200_000));
     const begun = await ask("/clusters/demo/api/v1/namespaces/shop/pods");
@@ -108,7 +108,7 @@ test("a list that breaks off does not look like a list", { skip }, async () => {
   });
 });
 
-test("an object that fails is a 503 that says when to come again", { skip }, async () => {
+test("a failing object yields a 503 with Retry-After", { skip }, async () => {
   await atTheTime(async () => {
     for (const answer of [() => new Response("overloaded", { status: 500 }), () => new Response("garbage"), () => { throw new Error("no such object"); }]) {
       const { ask } = await worker(answer as Answer);
@@ -119,7 +119,7 @@ test("an object that fails is a 503 that says when to come again", { skip }, asy
   });
 });
 
-test("an edge that is not set up says so, and not what its key is", { skip }, async () => {
+test("a misconfigured edge reports it without its key", { skip }, async () => {
   for (const env of [{ WATCHGLASS_KEY: "" }, { WATCHGLASS_KEY: "too-short" }, { WATCHGLASS_CLUSTERS: "{" }]) {
     const { ask } = await worker(() => new Response(), env);
     const response = await ask("/healthz");

@@ -28,7 +28,7 @@ const live = (objects: number) => ({ resources: { "v1/pods": pods } }: any): boo
 const countOf = (part: string): number => 10 * namespaces.filter((namespace) => partOf(namespace, 2) === part).length;
 
 describe("objects that are divided by namespace", { concurrency: 3 }, () => {
-  test("what one has no memory for, two have", options, async (t) => {
+  test("two objects hold more than one has memory for", options, async (t) => {
     const { edge, connector } = await setup(t, "x".repeat(400));
     await edge.feed(connector, { object: "scarce" });
     await edge.until("scarce/status", ({ resources: { "v1/pods": pods } }) => pods.metadataOnly && pods.state === "live");
@@ -48,7 +48,7 @@ describe("objects that are divided by namespace", { concurrency: 3 }, () => {
     await edge.until(`scarce-${parts[0]}/status`, live(countOf(parts[0]!)));
   });
 
-  test("each has its own standby, and restores what it kept", options, async (t) => {
+  test("each has a standby connector and restores its stored state", options, async (t) => {
     const { edge, connector } = await setup(t);
     const feeds = await Promise.all(parts.map((part) => edge.feed(connector, { object: part, part })));
     for (const part of parts) await edge.until(`${part}/status`, live(countOf(part)));
@@ -70,7 +70,7 @@ describe("objects that are divided by namespace", { concurrency: 3 }, () => {
     assert.ok(connector.subscribes.slice(3).every((from) => from >= 200), `both resume: ${connector.subscribes}`);
   });
 
-  test("a reader gets all that it asks for or is refused, also when the object was out of memory meanwhile", options, async (t) => {
+  test("a reader gets complete data or is refused, also after the object left memory", options, async (t) => {
     const { edge, connector } = await setup(t);
     const [part] = parts as [string];
     await edge.feed(connector, { object: "one", part });

@@ -13,7 +13,7 @@ import { testdata } from "./paths.js";
 
 const read = (...path: string[]) => JSON.parse(readFileSync(testdata(...path), "utf8"));
 
-test("tokens get the verdicts that are written down", async (t) => {
+test("tokens get the verdicts of the test vectors", async (t) => {
   const file = read("tokens", "vectors.json") as { keys: string; now: number; vectors: { name: string; token: string; message?: string; claims?: Claims }[] };
   const keys = await parseKeys(file.keys);
   assert.ok(file.vectors.length > 30);
@@ -25,14 +25,14 @@ test("tokens get the verdicts that are written down", async (t) => {
   }
 });
 
-test("a token ends with its second", async () => {
+test("a token expires at its second", async () => {
   const { keys, now, vectors } = read("tokens", "vectors.json");
   const { token } = vectors.find(({ name }: { name: string }) => name === "a token for feeding");
   const verdict = async (millis: number) => "code" in (await verify(await parseKeys(keys), token, millis));
   assert.deepEqual([await verdict(now * 1000 + 999), await verdict(now * 1000 + 1000)], [false, true]);
 });
 
-test("keys that cannot protect are refused, and not shown", async () => {
+test("weak keys are refused without showing them", async () => {
   for (const [text, want] of [["", /there is no key/], [" \n", /there is no key/], ["too-short", /^Error: key 1 has 9 bytes, expected at least 32/]] as const) {
     await assert.rejects(async () => parseKeys(text), (error: Error) => want.test(String(error)) && !error.message.includes("too-short"));
   }
@@ -57,7 +57,7 @@ test("resources are where host/edge looks for them", () => {
   assert.deepEqual(place(parseClusters(undefined), "default", { resources: [] }), { object: "default/all" });
 });
 
-test("what is divided by namespace is asked for by namespace, or by shard", () => {
+test("resources divided by namespace are requested by namespace or by shard", () => {
   const { clusters } = read("edge", "places.json");
   const resources = ["v1/pods"];
   const refused = (wanted: Wanted, cluster = "divided") => place(clusters, cluster, wanted) as Status;
@@ -81,7 +81,7 @@ test("what is divided by namespace is asked for by namespace, or by shard", () =
   }
 });
 
-test("a connector is told which objects it has to feed", () => {
+test("a connector receives the objects that it must feed", () => {
   const { clusters } = read("edge", "places.json");
   assert.deepEqual(feeds(clusters, "divided", ["v1/pods", "v1/nodes", "v1/events", "v1/configmaps"]), [
     ...["0-of-3", "1-of-3", "2-of-3"].map((shard) => ({ resources: ["v1/pods", "v1/events"], shard })),
@@ -125,7 +125,7 @@ test("paths name a cluster, or mean the default one", () => {
   }
 });
 
-test("the last words of a refusal are a frame that readers know", () => {
+test("a refusal is a frame that readers parse", () => {
   const { hex, value } = read("wire", "SubscriptionStatus.json") as { hex: string; value: { Subscription: number; Status: Record<string, never> } };
   const { Code: code, Reason: reason, Message: message, Cause: cause, RetryAfterSeconds: retryAfterSeconds } = value.Status;
   const w = new Writer();

@@ -25,8 +25,8 @@ async function deleted(edge: Edge): Promise<void> {
   while (edge.stored() > emptyBytes) await setTimeout(100);
 }
 
-describe("an object that nobody feeds or reads", { concurrency: 4 }, () => {
-  test("stores nothing after a while, and is new to whoever comes then", options, async (t) => {
+describe("an unused object", { concurrency: 4 }, () => {
+  test("deletes its storage, and starts new on the next request", options, async (t) => {
     const s = await setup(t, object);
     await kept(s);
     s.wg.close();
@@ -41,7 +41,7 @@ describe("an object that nobody feeds or reads", { concurrency: 4 }, () => {
     assert.deepEqual(s.connector.subscribes, [0, 0]);
   });
 
-  test("nor where it was not told that they went", options, async (t) => {
+  test("deletes its storage after unnoticed disconnects", options, async (t) => {
     const s = await setup(t, object);
     await kept(s);
     s.wg.close();
@@ -49,7 +49,7 @@ describe("an object that nobody feeds or reads", { concurrency: 4 }, () => {
     await deleted(s.edge);
   });
 
-  test("nor one that has nothing to read from any more, and refuses readers", options, async (t) => {
+  test("without an upstream deletes its storage and refuses readers", options, async (t) => {
     const edge = await Edge.start(t);
     const { code, body } = await edge.get("former/watch");
     assert.deepEqual([code, body.message], [404, "there is no object any more that this one could read from"]);
@@ -57,7 +57,7 @@ describe("an object that nobody feeds or reads", { concurrency: 4 }, () => {
     await deleted(edge);
   });
 
-  test("keeps what it has for as long as somebody does, or asks", options, async (t) => {
+  test("keeps its storage while it is in use", options, async (t) => {
     const s = await setup(t, object);
     await kept(s);
     s.wg.close();

@@ -19,7 +19,7 @@ async function setup(t: TestContext): Promise<{ edge: Edge; connector: TestConne
   return { edge: await Edge.start(t), connector };
 }
 
-test("readers follow what a connector brings", { skip }, async (t) => {
+test("readers receive the connector's changes", { skip }, async (t) => {
   const { edge, connector } = await setup(t);
   await edge.feed(connector);
   const pods = (await edge.read()).collection("v1/pods");
@@ -32,7 +32,7 @@ test("readers follow what a connector brings", { skip }, async (t) => {
   assert.deepEqual([body.readers, body.feeds.connected.length, body.feeds.connected[0].active, body.resources["v1/pods"].state], [1, 1, true, "live"]);
 });
 
-test("the pages of a list are of one version, though thousands of changes come in between", { skip }, async (t) => {
+test("the pages of a list have one version despite thousands of changes", { skip }, async (t) => {
   const { edge, connector } = await setup(t);
   await edge.feed(connector);
   const pods = (await edge.read()).collection("v1/pods");
@@ -49,7 +49,7 @@ test("the pages of a list are of one version, though thousands of changes come i
   assert.deepEqual([second.resourceVersion, second.items.length, second.continue], [first.resourceVersion, 1, ""]);
 });
 
-test("who has no grant, or not this one, is refused with a Status", { skip }, async (t) => {
+test("requests without a sufficient grant are refused with a Status", { skip }, async (t) => {
   const { edge, connector } = await setup(t);
   const { code, body } = await edge.get("one/status", null);
   assert.deepEqual([code, body.kind, body.reason], [401, "Status", "Unauthorized"]);
@@ -63,7 +63,7 @@ test("who has no grant, or not this one, is refused with a Status", { skip }, as
   await assert.rejects(edge.feed(connector, { resources: "" }), /400/);
 });
 
-test("an object that was out of memory wakes up with an event, and its readers hear of that alone", { skip }, async (t) => {
+test("an object wakes up with an event, and its readers receive only that event", { skip }, async (t) => {
   const { edge, connector } = await setup(t);
   const feed = await edge.feed(connector);
   const wg = await edge.read();
@@ -82,7 +82,7 @@ test("an object that was out of memory wakes up with an event, and its readers h
   assert.deepEqual({ reconnects, relists }, { reconnects: 0, relists: 1 });
 });
 
-test("a region reads from home for as long as it has readers", { skip }, async (t) => {
+test("a region reads from its home while it has readers", { skip }, async (t) => {
   const { edge, connector } = await setup(t);
   await edge.feed(connector, { object: "home" });
   await edge.until("home/status", ({ resources }) => resources["v1/pods"].state === "live");
@@ -112,7 +112,7 @@ test("a region reads from home for as long as it has readers", { skip }, async (
   assert.equal(next.progress.objects, 3);
 });
 
-test("an object that is out of memory wakes up by itself to say that nothing is missing", { skip }, async (t) => {
+test("an object wakes up to send progress", { skip }, async (t) => {
   const { edge, connector } = await setup(t);
   connector.progressMillis = 20_000;
   await edge.feed(connector, { object: "seldom" });
@@ -126,7 +126,7 @@ test("an object that is out of memory wakes up by itself to say that nothing is 
   assert.ok(body.awakeSince > before + 10_000, "it was not there in between");
 });
 
-test("a reader of more than can be kept with its socket connects again when the object wakes up", { skip }, async (t) => {
+test("a reader with too many subscriptions to attach reconnects when the object wakes up", { skip }, async (t) => {
   const { edge, connector } = await setup(t);
   await edge.feed(connector);
   const wg = await edge.read();

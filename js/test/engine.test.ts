@@ -15,7 +15,7 @@ async function connected() {
   return { ...fake, client, stream };
 }
 
-test("streams are opened with the token, fed back, and closed", async () => {
+test("streams are opened with the token, and their data reaches the guest", async () => {
   const { guest, client, stream } = await connected();
   assert.equal(stream.url, "wss://test/watch");
   assert.match(Buffer.from(guest().last("StreamOpened").payload).toString("latin1"), /t0ken$/);
@@ -42,7 +42,7 @@ test("messages too large to share a step each get one", async () => {
   assert.deepEqual(guest().steps.slice(before), [1, 1, 1]);
 });
 
-test("a message that the guest refuses closes the stream and harms nothing else", async () => {
+test("a message that the guest refuses closes only its stream", async () => {
   const { guest, guests, stream } = await connected();
   guest().fault = new GuestError("Events frame: truncated at byte 3", false);
   stream.events.data(new Uint8Array([0x17]));
@@ -52,7 +52,7 @@ test("a message that the guest refuses closes the stream and harms nothing else"
   assert.equal(guests.length, 1);
 });
 
-test("a token that cannot be had is a stream that cannot be opened", async () => {
+test("a failing token function closes the stream", async () => {
   const { engine, guest, network } = await fakeEngine();
   const { Client } = await import("../src/client.js");
   const client = await Client.attach((events) => engine.attach(events), () => Promise.reject(new Error("signed out")));
@@ -61,7 +61,7 @@ test("a token that cannot be had is a stream that cannot be opened", async () =>
   assert.match(Buffer.from(guest().last("StreamClosed").payload).toString(), /signed out/);
 });
 
-test("members have ids of their own, and leave nothing behind", async () => {
+test("members have separate IDs, and leave no resources behind", async () => {
   const { engine, guest } = await fakeEngine();
   const [a, b] = [await clientAt(engine), await clientAt(engine)];
   const [podsA, podsB] = [a.collection("v1/pods"), b.collection("v1/pods")];
@@ -78,7 +78,7 @@ test("members have ids of their own, and leave nothing behind", async () => {
   assert.equal(engine.members, 0);
 });
 
-test("a member that sends nonsense is put out, the others stay", async () => {
+test("a member that sends invalid frames is removed, and the others stay", async () => {
   const { engine, guest, guests } = await fakeEngine();
   const failures: string[] = [];
   const seat = engine.attach({ frames() {}, restarted() {}, failed: (m) => failures.push(m), token: async () => "" });
@@ -106,7 +106,7 @@ test("deliveries are split by member without being parsed", async () => {
   assert.deepEqual(received, [[0x64, 0x65]]);
 });
 
-test("a member that does not return a token is passed over", async (t) => {
+test("a member that does not return a token is skipped", async (t) => {
   const dialled: string[] = [];
   const guest = new FakeGuest();
   const engine = await Engine.start({

@@ -9,7 +9,7 @@ const jwt = (claims: object): string => `${encode({ alg: "RS256" })}.${encode(cl
 
 const ann = { iss: "https://issuer.example.com", sub: "ann-ü" };
 
-test("pages with the same proven user have the same name", async () => {
+test("pages of the same verified user have the same name", async () => {
   const names = async (options: Parameters<typeof identify>[0]): Promise<string> => (await identify(options)).name;
   assert.equal(await names({}), await names({}));
   assert.equal(await names({ token: "a" }), await names({ token: "a" }));
@@ -28,7 +28,7 @@ test("pages with the same proven user have the same name", async () => {
   assert.equal(new Set(different).size, different.length);
 });
 
-test("a page whose token function proves nothing shares with no other page", async () => {
+test("a page whose token function returns no JWT does not share its engine", async () => {
   for (const token of [() => "opaque", () => jwt({ sub: "ann" }), () => jwt({ iss: "", sub: "ann" }), () => "a.b.c", () => Promise.reject(new Error("signed out"))]) {
     const [first, second] = await Promise.all([identify({ token }), identify({ token })]);
     assert.notEqual(first.name, second.name);

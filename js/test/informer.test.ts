@@ -29,7 +29,7 @@ async function setup(t: TestContext, { path = "/api/v1/pods", pods = ["a", "b"],
   return { cluster, wg, informer, events: record(informer) };
 }
 
-test("start resolves when the objects are there, which are reported as added", options, async (t) => {
+test("start resolves when the objects are loaded and reported as added", options, async (t) => {
   const { informer, events } = await setup(t);
   const started = informer.start();
   assert.deepEqual(informer.list(), []);
@@ -38,7 +38,7 @@ test("start resolves when the objects are there, which are reported as added", o
   assert.equal(names(informer.list()), "a,b");
 });
 
-test("an informer that starts by itself", options, async (t) => {
+test("an informer with autoStart", options, async (t) => {
   const { wg } = await setup(t);
   const informer = new ListWatch<KubeObject>("/api/v1/pods", wg);
   t.after(() => informer.stop());
@@ -79,12 +79,12 @@ test("a path of a namespace and a group", options, async (t) => {
   assert.equal(names(informer.list()), "of-default");
 });
 
-test("a path that is not one of a list is refused", () => {
+test("a path that is not a list is refused", () => {
   const cluster = {} as Watchglass;
   for (const path of ["pods", "/api/v1", "/api/v1/namespaces/default/pods/web", "/version"]) assert.throws(() => makeInformer(cluster, path), /is not the path of a list; expected one such as/);
 });
 
-test("changes reach their handlers, and an update has the state before", options, async (t) => {
+test("changes reach their handlers, and an update has the previous state", options, async (t) => {
   const { cluster, informer, events } = await setup(t);
   await informer.start();
   events.drain();
@@ -122,7 +122,7 @@ test("change stands for add, update and delete, for on and for off", options, as
   assert.equal(seen.length, 3);
 });
 
-test("handlers come and go, also within handlers, and one that throws does not disturb the others", options, async (t) => {
+test("handlers can be added and removed within handlers, and one that throws does not affect others", options, async (t) => {
   const { cluster, informer } = await setup(t, { pods: [] });
   t.mock.method(console, "error", () => {});
   await informer.start();
@@ -144,7 +144,7 @@ test("handlers come and go, also within handlers, and one that throws does not d
   assert.equal(await events.take(), "b");
 });
 
-test("a verb that there is not throws", () => {
+test("an unknown verb throws", () => {
   const informer = makeInformer({} as Connection, "/api/v1/pods") as any;
   for (const verb of ["FOOBAR", "toString"]) {
     assert.throws(() => informer.on(verb, () => {}), { message: `Unknown verb: ${verb}` });
@@ -152,7 +152,7 @@ test("a verb that there is not throws", () => {
   }
 });
 
-test("after stop nothing is reported; another start reports what has changed since", options, async (t) => {
+test("stop ends reports, and another start reports the changes since", options, async (t) => {
   const cluster = new TestCluster();
   for (const name of ["a", "b", "c"]) cluster.apply(pod(name));
   // A connection for each start, so that nothing is left of the one before.
@@ -174,7 +174,7 @@ test("after stop nothing is reported; another start reports what has changed sin
   assert.equal(names(informer.list()), "a,c,d");
 });
 
-test("an event that is on its way when the informer stops is left for the next start", async () => {
+test("an event in flight when the informer stops is reported after the next start", async () => {
   const waiting: ((result: { value: unknown; done: boolean }) => void)[] = [];
   const watch = () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise((resolve) => waiting.push(resolve)), return: async () => ({ done: true }) }) });
   const collection = { status: { state: "live" }, subscribe: () => () => {}, close() {}, watch };
@@ -195,7 +195,7 @@ test("an event that is on its way when the informer stops is left for the next s
   assert.deepEqual([seen, informer.list()], [[], []]);
 });
 
-test("stop before the objects are there resolves the start", options, async (t) => {
+test("stop before the objects are loaded resolves start", options, async (t) => {
   const { cluster, informer, events } = await setup(t);
   cluster.cut();
   const started = informer.start();
@@ -204,7 +204,7 @@ test("stop before the objects are there resolves the start", options, async (t) 
   assert.deepEqual(events.drain(), []);
 });
 
-test("a selector chooses the objects, and those that stop to match are deleted", options, async (t) => {
+test("objects that stop matching the selector are deleted", options, async (t) => {
   const { cluster, informer, events } = await setup(t, { labelSelector: "app=web" });
   cluster.apply(pod("api", { labels: { app: "api" } }));
   await informer.start();
@@ -215,7 +215,7 @@ test("a selector chooses the objects, and those that stop to match are deleted",
   assert.equal(await events.take(), "add api");
 });
 
-test("a lost connection is reported, and the informer goes on by itself from where it was", options, async (t) => {
+test("a lost connection is reported, and the informer resumes", options, async (t) => {
   const { cluster, wg, informer, events } = await setup(t);
   await informer.start();
   events.drain();
@@ -251,7 +251,7 @@ test("after a 410 the differences are reported, and nothing else", options, asyn
   assert.deepEqual(deleted, [undefined, true], "the deletion itself was missed");
 });
 
-test("missing rights are an error, and the objects come when they are granted", options, async (t) => {
+test("missing rights are reported, and the objects arrive after the grant", options, async (t) => {
   const { cluster, wg, informer, events } = await setup(t);
   cluster.deny("v1/pods");
   const started = informer.start();
@@ -262,13 +262,13 @@ test("missing rights are an error, and the objects come when they are granted", 
   assert.equal(names(informer.list()), "a,b");
 });
 
-test("a resource that there is not is an error, and ends the start", options, async (t) => {
+test("an unknown resource is reported, and ends start", options, async (t) => {
   const { informer, events } = await setup(t, { path: "/apis/example.com/v1/gadgets" });
   await informer.start();
   assert.deepEqual(events.drain(), ["error 404"]);
 });
 
-test("a connection that cannot be made is an error", async () => {
+test("a failed connection is reported", async () => {
   const informer = makeInformer({ connect: () => Promise.reject(new Error("no module")), close() {} }, "/api/v1/pods");
   const errors: string[] = [];
   informer.on("error", ({ message }) => errors.push(message));
@@ -276,7 +276,7 @@ test("a connection that cannot be made is an error", async () => {
   assert.deepEqual(errors, ["no module"]);
 });
 
-test("a client connects with the first start, and a stopped informer leaves no collection open", options, async (t) => {
+test("start connects the client, and stop closes the collection", options, async (t) => {
   const cluster = new TestCluster();
   cluster.apply(pod("a"));
   const client = await clientOf(t, cluster);

@@ -50,7 +50,7 @@ async function take(it: AsyncIterator<WatchEvent<KubeObject>>): Promise<string> 
   return `${event.type} ${event.object.metadata.name} ${event.object.metadata.resourceVersion}`;
 }
 
-test("the module's imports are those that the shim has", { skip }, async () => {
+test("the shim has all imports of the module", { skip }, async () => {
   const module = await compile(wasm);
   assert.doesNotThrow(() => new Wasi().importsFor(module, { watchglass: { load: () => 0 } }));
   // (module (import "env" "f" (func)))
@@ -58,7 +58,7 @@ test("the module's imports are those that the shim has", { skip }, async () => {
   assert.throws(() => new Wasi().importsFor(other), /imports function env\.f/);
 });
 
-test("a module of another release is refused by name", async () => {
+test("a module of another release is refused", async () => {
   const word = /the module speaks version 0x[0-9a-f]{8} of the interface, .* use the watchglass\.wasm of the same release/;
   for (const version of [1, abi + (1 << 24), abi ^ 1]) await assert.rejects(openGuest(moduleSaying(version), config), word);
 });
@@ -82,7 +82,7 @@ function moduleSaying(version: number): WebAssembly.Module {
   );
 }
 
-test("a guest refuses nonsense and goes on", { skip }, async () => {
+test("a guest refuses invalid input and remains usable", { skip }, async () => {
   const guest = await openGuest(await compile(readFileSync(wasm)), config);
   guest.tick(1);
   assert.throws(() => guest.step(new Uint8Array([0x41, 1])), (e: any) => e.poisoned === false && /\w/.test(e.message));
@@ -141,7 +141,7 @@ test("get, list, watch and inspect", { skip }, async (t) => {
   assert.ok(Object.values(state).every(Number.isFinite));
 });
 
-test("after a cut the reader resumes by version and misses nothing", { skip }, async (t) => {
+test("after a disconnect the reader resumes by version without a gap", { skip }, async (t) => {
   let tokens = 0;
   const { connector, wg, pods } = await setup(t, () => `t${++tokens}`);
   await pods.synced;
@@ -161,7 +161,7 @@ test("after a cut the reader resumes by version and misses nothing", { skip }, a
   assert.deepEqual(connector.subscribes, [0, 103]);
 });
 
-test("a malformed message closes the connection, and the reader comes back", { skip }, async (t) => {
+test("a malformed message closes the connection, and the reader reconnects", { skip }, async (t) => {
   const { connector, wg, pods } = await setup(t);
   await pods.synced;
   pods.subscribe(() => pods.status.state === "reconnecting" && wg.reconnect());
@@ -169,7 +169,7 @@ test("a malformed message closes the connection, and the reader comes back", { s
   await until(pods, () => connector.hellos.length === 2 && pods.status.state === "live");
 });
 
-test("a connection that is refused is tried again", { skip }, async (t) => {
+test("a refused connection is retried", { skip }, async (t) => {
   const connector = await TestConnector.start();
   connector.refusals = 1;
   const wg = await connect(`http://${connector.address}/`, { wasm });
@@ -181,7 +181,7 @@ test("a connection that is refused is tried again", { skip }, async (t) => {
   assert.equal(connector.refusals, 0);
 });
 
-test("an engine without vectors is told what it lacks, not where the module may be", async (t) => {
+test("an engine without SIMD gets an error that names SIMD", async (t) => {
   t.mock.method(WebAssembly, "validate", () => false);
   await assert.rejects(compile(new URL("file:///nowhere.wasm")), /needs WebAssembly with vectors \(SIMD\).*Safari from 16\.4/);
   await assert.rejects(compile(new Uint8Array()), /needs WebAssembly with vectors/);

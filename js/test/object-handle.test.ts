@@ -28,7 +28,7 @@ async function withObject() {
 const frame = () => new Promise((resolve) => setTimeout(resolve, 5));
 const body = (data: string) => ({ apiVersion: "v1", kind: "Secret", metadata: { name: "tls" }, data: { data } });
 
-test("a handle says what is known of its object", async () => {
+test("a handle reports the known state of its object", async () => {
   const { object, id, client, guest } = await withObject();
   const r = new Reader(guest().last("AcquireObject").payload, "test");
   assert.deepEqual([r.uvarint(), r.text(), r.text(), r.text(), r.bool()], [id, "v1/secrets", "ns/tls", "page", false]);
@@ -61,7 +61,7 @@ test("a handle says what is known of its object", async () => {
   assert.equal(calls, 3);
 });
 
-test("get asks for the object as it is now", async () => {
+test("get requests the current object", async () => {
   const { object, client, guest } = await withObject();
   const [found, missing] = [object.get(), object.get()];
   await turn();
@@ -73,7 +73,7 @@ test("get asks for the object as it is now", async () => {
   await assert.rejects(missing, (e: unknown) => e instanceof WatchglassError && e.code === 404);
 });
 
-test("each handle is a reference, given up once", async () => {
+test("each handle is a reference that is released once", async () => {
   const { client, guest, object } = await withObject();
   const other = client.object("v1/secrets", "ns/tls");
   await turn();
@@ -87,7 +87,7 @@ test("each handle is a reference, given up once", async () => {
   await assert.rejects(object.get(), /v1\/secrets ns\/tls is closed/);
 });
 
-test("a program that leaves gives up its references", async () => {
+test("a client that closes releases its references", async () => {
   const { client, guest, object, id } = await withObject();
   const seconds = client.object("v1/secrets", "ns/other");
   await turn();
@@ -100,7 +100,7 @@ test("a program that leaves gives up its references", async () => {
   assert.throws(() => client.object("v1/secrets", "ns/tls"), /is closed/);
 });
 
-test("what is refused ends the handle", async () => {
+test("a refusal ends the handle", async () => {
   const { client, guest, object, id } = await withObject();
   let told = "";
   object.subscribe(() => (told = object.state));
@@ -117,7 +117,7 @@ test("what is refused ends the handle", async () => {
   assert.equal(guest().last("ReleaseObject").id, second);
 });
 
-test("a new engine is told of the references again", async (t) => {
+test("references are opened again in a new engine", async (t) => {
   t.mock.method(console, "error", () => {});
   const { client, guest, guests, object, id } = await withObject();
   await speak(client, guest(), (w) => (say.changed(w, id, { key: "ns/tls", rv: 7, body: body("a") }), say.objectState(w, id, live)));
@@ -131,7 +131,7 @@ test("a new engine is told of the references again", async (t) => {
   assert.deepEqual([guest().last("AcquireObject").id, object.state, object.current], [id, "reconnecting", before]);
 });
 
-test("a body that cannot be read harms this object alone", async () => {
+test("an unreadable body affects only its object", async () => {
   const { client, guest, object, id } = await withObject();
   await speak(client, guest(), (w) => (say.changed(w, id, { key: "ns/tls", body: "text" }), say.objectState(w, id, live)));
   assert.equal(client.object("v1/secrets", "ns/x").state, "connecting");

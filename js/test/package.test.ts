@@ -69,7 +69,7 @@ before(() => {
 });
 
 // Regression: the license was not in the package, and its README led to what was not either.
-test("what is packed has a license, and a README that leads nowhere outside of it", () => {
+test("the package has a license, and a README without links outside of it", () => {
   const files = packed.files.map(({ path }) => path);
   assert.ok(files.includes("LICENSE"), files.join(" "));
   assert.ok(files.includes("README.md"));

@@ -23,7 +23,7 @@ for (const [what, start] of Object.entries<() => WorkerPort>({
     close() {},
   }),
 })) {
-  test(`a worker that cannot ${what} is an error of ours, and leaves nothing behind`, async () => {
+  test(`a worker that cannot ${what} is reported, and leaves no resources behind`, async () => {
     const before = timers();
     const workers = [{ shared: false, start }];
     await assert.rejects(attachWorker({ ...options, workers }, events), (error) => error instanceof WatchglassError && /^the worker cannot be started: (the policy|this cannot)/.test(error.message));
@@ -64,7 +64,7 @@ async function ticks(t: TestContext, n: number): Promise<void> {
   }
 }
 
-test("a worker that stops answering is reported and replaced by one that is not shared", async (t) => {
+test("an unresponsive worker is reported and replaced by a dedicated one", async (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const [shared, dedicated] = [new FakeWorker(), new FakeWorker()];
   const seen: string[] = [];

@@ -27,7 +27,7 @@ test("equality on labels, the namespace and selectable fields becomes selectors"
   assert.equal(selected(call("and", eq("metadata.namespace", "a"), eq("metadata.namespace", "b"))), "a |  | metadata.namespace=b", "which nothing matches");
 });
 
-test("everything else is left to TanStack DB", () => {
+test("other conditions are evaluated by TanStack DB", () => {
   const left = [
     call("or", eq("metadata.labels.app", "web"), eq("metadata.labels.app", "api")),
     call("not", eq("metadata.labels.app", "web")),

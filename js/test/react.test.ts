@@ -62,7 +62,7 @@ test("a table shows live rows, and renders only when they change", async (t) => 
   assert.equal(renders.at(-1)!.rows[0], before.rows[0]);
 });
 
-test("another query keeps the rows until its own are there, and its error is shown beside them", async (t) => {
+test("a new query keeps the old rows until its own arrive, and shows its error with them", async (t) => {
   const { within, hear, opened, guest } = await setup(t);
   const { Table, renders } = table();
   const { findByText, rerender } = render(within(h(Table)));
@@ -92,7 +92,7 @@ test("another query keeps the rows until its own are there, and its error is sho
   assert.equal(guest().count("OpenCollection"), 1);
 });
 
-test("StrictMode, and components that come and go, use one collection and leave no view", async (t) => {
+test("StrictMode and remounted components share one collection and leave no view", async (t) => {
   const { within, opened, guest } = await setup(t);
   const { Table } = table();
   const { rerender } = render(h(StrictMode, {}, within(h(Table, { key: 1 }), h(Table, { key: 2, sort: "name" }))));
@@ -111,7 +111,7 @@ test("a server renders the loading state and connects to nothing", async () => {
   assert.equal(renderToString(h(WatchglassProvider, { client }, h(Table))), "<p>connecting loading  of 0</p>");
 });
 
-test("a connection that fails is an error of the view, and the next component tries again", async () => {
+test("a failed connection is an error of the view, and the next component retries", async () => {
   let attempts = 0;
   const client = lazy(() => (attempts++, Promise.reject(new Error("no module"))));
   const { Table, renders } = table();
@@ -143,7 +143,7 @@ test("useObject follows one object", async (t) => {
   await waitFor(() => assert.equal(guest().count("ReleaseObject"), 1));
 });
 
-test("useWatch has all objects once they are loaded, and begins again after a 410", async (t) => {
+test("useWatch returns all objects once they are loaded, and relists after a 410", async (t) => {
   const { within, hear, opened } = await setup(t);
   const List = () => {
     const { objects, loaded, error } = useWatch("v1/pods", { labelSelector: "app=web" });

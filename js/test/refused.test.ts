@@ -52,12 +52,12 @@ test("the reason why an upgrade was refused is reported", { skip }, async (t) =>
   }
 });
 
-test("all of the Status is passed on", { skip }, async (t) => {
+test("the complete Status is passed on", { skip }, async (t) => {
   const { status } = await refusedBy(t, refuse(503, "ServiceUnavailable", "not now", { retryAfterSeconds: 20, causes: [{ reason: "Full" }] }));
   assert.deepEqual(status.error, { code: 503, reason: "ServiceUnavailable", message: "not now", cause: "Full", retryAfterSeconds: 20 });
 });
 
-test("an answer that gives no reason leaves what the WebSocket says", { skip }, async (t) => {
+test("a response without a reason keeps the WebSocket's message", { skip }, async (t) => {
   const none: Record<string, RequestListener> = {
     "this is a WebSocket endpoint": refuse(426, "UpgradeRequired", "connect with a subprotocol"),
     "no Status": (_request, response) => response.writeHead(401).end("who are you?"),

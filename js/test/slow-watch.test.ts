@@ -88,7 +88,7 @@ test("a slow loop gets every event, and its watch stays live", { skip }, async (
   assert.equal(await counted("overtakenWatches"), 0);
 });
 
-test("a slow loop that the history has moved past ends with a 410", { skip }, async (t) => {
+test("a slow loop whose next event was evicted ends with a 410", { skip }, async (t) => {
   const { first, watch, loop, counted } = await lateLoop(t, 500, { maxHistory: 20 });
   const versions: number[] = [];
   const error = await take(loop, versions);
@@ -99,7 +99,7 @@ test("a slow loop that the history has moved past ends with a 410", { skip }, as
   assert.equal(await counted("overtakenWatches"), 1);
 });
 
-test("a slow loop over a watch that may be terminated ends with a 410", { skip }, async (t) => {
+test("a slow loop with the policy terminate ends with a 410", { skip }, async (t) => {
   const { first, watch, loop, counted } = await lateLoop(t, 50, { policy: "terminate" });
   const versions: number[] = [];
   const error = await take(loop, versions);
@@ -110,7 +110,7 @@ test("a slow loop over a watch that may be terminated ends with a 410", { skip }
   assert.equal(await counted("terminatedWatches"), 1);
 });
 
-test("a slow loop over a watch that conflates skips to the newest state", { skip }, async (t) => {
+test("a slow loop with the policy conflate skips to the latest state", { skip }, async (t) => {
   const { connector, watch, loop, counted } = await lateLoop(t, 500, { policy: "conflate" });
   const versions: number[] = [];
   for await (const event of loop as Watch) {
@@ -122,7 +122,7 @@ test("a slow loop over a watch that conflates skips to the newest state", { skip
   assert.ok((await counted("conflations"))! > 0);
 });
 
-test("the end of the time ends the loop in order", { skip }, async (t) => {
+test("a timeout ends the loop normally", { skip }, async (t) => {
   const { watch, loop } = await lateLoop(t, 1, { timeoutSeconds: 1 });
   assert.equal(watch.end, undefined);
   assert.equal(await take(loop, []), "done");

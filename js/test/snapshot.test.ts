@@ -57,7 +57,7 @@ async function filled(t: TestContext): Promise<{ connector: TestConnector; disk:
   return { connector, disk };
 }
 
-test("what was kept is there at once, and goes on from where it was", { skip }, async (t) => {
+test("a stored state is available immediately, and resumes", { skip }, async (t) => {
   const { connector, disk } = await filled(t);
   connector.put("default/web-20", "web", "Running");
   const pods = (await open(t, connector)).collection("v1/pods", { restore: disk.chunks });
@@ -71,7 +71,7 @@ test("what was kept is there at once, and goes on from where it was", { skip }, 
   assert.ok(!states.some((s) => s.startsWith("syncing")), "nothing is listed again");
 });
 
-test("what is damaged is refused, and listed instead", { skip }, async (t) => {
+test("a corrupt state is refused, and listed instead", { skip }, async (t) => {
   const { connector, disk } = await filled(t);
   const damaged = disk.chunks.map((c) => c.slice());
   damaged[1]![100]! ^= 1;
@@ -87,7 +87,7 @@ test("what is damaged is refused, and listed instead", { skip }, async (t) => {
   }
 });
 
-test("a consumer that stops, or an engine that breaks, ends a snapshot", { skip }, async (t) => {
+test("a snapshot ends when its consumer stops or its engine fails", { skip }, async (t) => {
   const { connector } = await filled(t);
   const wg = await open(t, connector);
   const pods = wg.collection("v1/pods");

@@ -41,7 +41,7 @@ function becomes<Value>(t: TestContext, store: Readable<Value>, wanted: (value: 
   return until(store as unknown as { subscribe(listener: () => void): () => void }, () => wanted(store.get()));
 }
 
-test("a store has its value at once, and follows the cluster while it is subscribed to", options, async (t) => {
+test("a store has a value immediately, and follows the cluster while it has subscribers", options, async (t) => {
   const { cluster, client, inspect } = await setup(t);
   const store = viewStore(client, "v1/pods", { sort: "name" });
   const values: string[] = [];
@@ -62,7 +62,7 @@ test("a store has its value at once, and follows the cluster while it is subscri
   assert.equal(values.length, last);
 });
 
-test("another query is shown in the place of the first, now or when there is a subscriber", options, async (t) => {
+test("a new query replaces the first, with or without subscribers", options, async (t) => {
   const { client } = await setup(t);
   const store = viewStore(client, "v1/pods");
   store.query({ labelSelector: "app=api" });
@@ -83,7 +83,7 @@ test("stores of objects, of one object and of the status", options, async (t) =>
   await becomes(t, one, ({ object }) => object?.metadata.name === "b");
 });
 
-test("who subscribes and leaves at once, as a server does, connects to nothing", async () => {
+test("subscribing and unsubscribing immediately does not connect", async () => {
   const store = viewStore({ connect: () => assert.fail("connected"), close() {} }, "v1/pods");
   assert.equal(get(store).state, "connecting");
   await new Promise(setImmediate);

@@ -132,7 +132,7 @@ test("a React component shows a live query", options, async (t) => {
   await findByText("Failed 1, Running 2");
 });
 
-test("objects stay while the connection is lost, the status says so, and what was missed is made up for", options, async (t) => {
+test("objects stay while the connection is lost, and missed changes arrive later", options, async (t) => {
   const { cluster, client, pods } = await setup(t);
   await pods.preload();
   const status = { subscribe: pods.utils.subscribeStatus };
@@ -164,7 +164,7 @@ test("cleanup closes the collection, and another start opens it again", options,
   assert.equal(names(pods.values()), "a,b,c");
 });
 
-test("on demand, the engine is asked for what a query needs, and lets go of it afterwards", options, async (t) => {
+test("on demand, a query opens the objects it needs, and closes them afterwards", options, async (t) => {
   const { cluster, client, pods } = await setup(t, { syncMode: "on-demand" }, (cluster) => {
     cluster.apply(pod("api-1", { labels: { app: "api" } }));
     cluster.apply(pod("api-2", { labels: { app: "api" }, phase: "Failed" }));
@@ -203,7 +203,7 @@ test("on demand, a limit is a window that stays full", options, async (t) => {
   assert.equal((await client.inspect())["views"], 0);
 });
 
-test("on demand, a query waits for rights that are missing", options, async (t) => {
+test("on demand, a query waits for missing rights", options, async (t) => {
   const { cluster, client } = await setup(t);
   cluster.deny("v1/pods");
   const pods = createCollection(watchglassCollectionOptions<Pod>({ client, resource: "v1/pods", syncMode: "on-demand", scope: { namespace: "default" } }));

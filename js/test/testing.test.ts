@@ -26,7 +26,7 @@ test("a view shows the objects of the cluster, with the columns of kubectl, and 
   await until(view, () => names(view.snapshot.rows) === "web-2" && view.snapshot.rows[0]!.columns[phase] === "Running");
 });
 
-test("an object has what an API fills in, and belongs to the test alone", options, async (t) => {
+test("an object has the members that an API fills in, and is a copy", options, async (t) => {
   const cluster = new TestCluster();
   const input = pod("web");
   const { metadata } = cluster.apply(input);
@@ -96,7 +96,7 @@ test("an open watch ends with the history that expires", options, async (t) => {
   assert.equal((await wg.inspect())["collection.1.relists"], 2);
 });
 
-test("rights are taken away and given back", options, async (t) => {
+test("rights are revoked and restored", options, async (t) => {
   const cluster = new TestCluster();
   cluster.apply(pod("a"));
   const wg = await connected(t, cluster);
@@ -110,7 +110,7 @@ test("rights are taken away and given back", options, async (t) => {
   await until(pods, () => pods.status.state === "live");
 });
 
-test("selectors of a collection choose at the cluster, and one that is wrong says where", options, async (t) => {
+test("the cluster applies selectors of a collection, and reports mistakes with their position", options, async (t) => {
   const cluster = new TestCluster();
   cluster.apply(pod("a", { labels: { app: "web", tier: "data" } }));
   cluster.apply(pod("b", { labels: { app: "api" } }));
@@ -131,7 +131,7 @@ test("selectors of a collection choose at the cluster, and one that is wrong say
   assert.deepEqual([wrong.status, (await wrong.json() as { message: string }).message], [400, 'label selector "app in (": cannot parse "app in ("; expected a term such as app=web, app!=web, app in (web,api), app or !app']);
 });
 
-test("an object that stops to match a selector is deleted for its watches", options, async (t) => {
+test("an object that stops matching a selector is deleted for its watches", options, async (t) => {
   const cluster = new TestCluster();
   cluster.apply(pod("a"));
   const wg = await connected(t, cluster);
@@ -184,7 +184,7 @@ test("a custom resource is discovered by its objects", options, async (t) => {
   await assert.rejects(wg.collection("other.com/v1/things").synced, { code: 404 });
 });
 
-test("an object that there is not is named, with those that there are", () => {
+test("an unknown object is reported with the existing ones", () => {
   const cluster = new TestCluster();
   cluster.apply(pod("a"));
   assert.throws(() => cluster.delete("v1/pods", "default/b"), { message: 'the test cluster has no v1/pods "default/b"; it has default/a' });

@@ -23,7 +23,7 @@ async function setup() {
 
 const notified = (subscribe: (listener: () => void) => () => void): Promise<void> => new Promise((resolve) => void subscribe(resolve));
 
-test("a view that was refused with its collection comes back with it", async () => {
+test("a view that was refused with its collection recovers with it", async () => {
   const { guest, pods, id, hear, lastView } = await setup();
   const view = pods.view({ limit: 5 });
   assert.deepEqual([view.state, view.error], ["loading", undefined]);
@@ -69,7 +69,7 @@ test("a query of a refused view is sent, and its own error is reported", async (
   assert.deepEqual([view.state, view.error, view.snapshot.rows.length], ["ready", undefined, 1]);
 });
 
-test("a refused query leaves the rows of the one before, and says why", async () => {
+test("a refused query keeps the previous rows, and reports the reason", async () => {
   const { pods, id, hear, lastView } = await setup();
   await hear((w) => (say.schema(w, id), say.state(w, id, live)));
   const view = pods.view();
@@ -83,7 +83,7 @@ test("a refused query leaves the rows of the one before, and says why", async ()
   assert.deepEqual([view.state, view.error?.code, view.snapshot.rows.length], ["ready", 400, 1]);
 });
 
-test("a patch edits the rows of the one before", async () => {
+test("a patch edits the previous rows", async () => {
   const { pods, id, hear, lastView } = await setup();
   await hear((w) => (say.schema(w, id), say.state(w, id, live)));
   const view = pods.view();
@@ -110,7 +110,7 @@ test("a patch edits the rows of the one before", async () => {
   }
 });
 
-test("the engine is asked for a patch with each frame that the page draws", async (t) => {
+test("each drawn frame requests a patch", async (t) => {
   const { guest, pods, id, hear, lastView } = await setup();
   await new Promise((resolve) => setTimeout(resolve)); // what earlier tests scheduled without frames is done
   const frames: (() => void)[] = [];

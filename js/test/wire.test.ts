@@ -180,7 +180,7 @@ test("numbers survive at every length", () => {
 });
 
 // Regression: half a frame stayed, and took the next command and all that the program had open with it.
-test("a command that cannot be written leaves nothing behind", () => {
+test("a command that cannot be written leaves no bytes behind", () => {
   const w = new Writer();
   writeCommand(w, { type: "Reconnect" });
   assert.throws(() => writeCommand(w, { type: "TakeSnapshot", request: 1, collection: 1, resourceVersion: String(2n ** 64n), source: "", chunkBytes: 0 }), /is not an unsigned 64-bit integer/);
@@ -206,7 +206,7 @@ test("a label named __proto__ is a label", () => {
   assert.deepEqual(Object.keys(labels), ["__proto__"]);
 });
 
-test("the head of a frame says how long it is", () => {
+test("the head of a frame contains its length", () => {
   const w = new Writer();
   w.frame(0x30, () => w.bytes(new Uint8Array(300)));
   const frame = w.take();

@@ -31,7 +31,7 @@ test("importers in workerd get its entry", () => {
   assert.match(found, /\/dist\/workerd\.js\n$/);
 });
 
-test("a view streamed by a worker follows the connector, over a cut too", { skip }, async (t) => {
+test("a view streamed by a worker follows the connector across a disconnect", { skip }, async (t) => {
   const { connector, ask } = await setup(t);
   const response = await ask("/follow");
   assert.equal(response.status, 200);
