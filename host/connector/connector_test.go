@@ -324,7 +324,7 @@ func TestSourceThatIsDownAtFirst(t *testing.T) {
 
 // Regression 1: the log told of an outage, and never of its end. A list that was only
 // announced was taken for one.
-func TestRegression1_TheEndOfAnOutageIsLogged(t *testing.T) {
+func TestEndOfOutageIsLogged(t *testing.T) {
 	flaky := &flakySource{Source: memory.New()}
 	flaky.down.Store(true)
 	var log strings.Builder // only the upstream watch writes to it

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 }
 
 // Regression 1: a demo that was killed left its directory behind for ever.
-func TestRegression1_WhatAKilledProcessLeftIsRemoved(t *testing.T) {
+func TestDirectoryOfKilledProcessIsRemoved(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), until+"=1")

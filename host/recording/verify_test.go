@@ -165,7 +165,7 @@ func TestVerifyRefusesDamage(t *testing.T) {
 }
 
 // Regression 1: of a list nothing was missed when its line was taken out.
-func TestRegression1_NoLineIsTakenOutUnnoticed(t *testing.T) {
+func TestMissingLineIsDetected(t *testing.T) {
 	for name, content := range map[string]string{"reader": reader, "relisted": relisted, "source": source} {
 		lines := strings.SplitAfter(strings.TrimSuffix(content, "\n"), "\n")
 		for i := 1; i < len(lines)-1; i++ {

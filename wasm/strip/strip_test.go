@@ -266,7 +266,7 @@ func TestDamageIsNoPanic(t *testing.T) {
 }
 
 // Regression 1: a count of more than there is was counted to its end.
-func TestRegression1_ACountOfMoreThanThereIs(t *testing.T) {
+func TestCountBeyondSection(t *testing.T) {
 	many := []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}
 	for _, section := range [][]byte{many, section10(many)} {
 		_, err := branchForward(section)

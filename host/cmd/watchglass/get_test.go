@@ -233,7 +233,7 @@ func TestGetSaysThatTheTokenWasRefused(t *testing.T) {
 }
 
 // Regression 2: an interrupted get printed nothing and succeeded.
-func TestRegression2_AnInterruptedGetFails(t *testing.T) {
+func TestInterruptedGetFails(t *testing.T) {
 	needsModule(t)
 	asked := make(chan struct{})
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

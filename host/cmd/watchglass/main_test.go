@@ -298,7 +298,7 @@ func demoProcess(t *testing.T, temp string) *exec.Cmd {
 	return cmd
 }
 
-func TestRegression4_ADemoThatNobodyReadsLeavesNothingBehind(t *testing.T) {
+func TestDemoWithClosedOutputCleansUp(t *testing.T) {
 	temp := t.TempDir()
 	cmd := demoProcess(t, temp)
 	out, err := cmd.StdoutPipe()
@@ -315,7 +315,7 @@ func TestRegression4_ADemoThatNobodyReadsLeavesNothingBehind(t *testing.T) {
 }
 
 // Regression 6: etcd ended the demo with a stack of calls, or without a word.
-func TestRegression6_ADiskThatIsFullIsSaid(t *testing.T) {
+func TestFullDiskIsReported(t *testing.T) {
 	temp := t.TempDir()
 	demo := demoProcess(t, temp)
 	cmd := exec.CommandContext(t.Context(), "/bin/sh", append([]string{"-c", `ulimit -f 4; exec "$0" "$@"`}, demo.Args...)...)
@@ -330,7 +330,7 @@ func TestRegression6_ADiskThatIsFullIsSaid(t *testing.T) {
 
 // Regression 6: a client that hung up while it was sent something ended the demo: a
 // broken connection was taken for standard output that nobody reads.
-func TestRegression6_AClientThatHangsUpEndsNoDemo(t *testing.T) {
+func TestDisconnectedClientDoesNotEndDemo(t *testing.T) {
 	cmd := demoProcess(t, t.TempDir())
 	cmd.Args = append(cmd.Args, "--kube-api", "127.0.0.1:0", "--pods", "300", "--rate", "2000")
 	out := newOutput()

@@ -171,7 +171,7 @@ func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 }
 
 // Regression 3: a recording in which there was nothing was taken for done.
-func TestRegression3_ARecordingThatDidNotBeginFails(t *testing.T) {
+func TestRecordingThatDidNotBeginFails(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer silent.Close()
@@ -187,7 +187,7 @@ func TestRegression3_ARecordingThatDidNotBeginFails(t *testing.T) {
 
 // Regression 5: a recording that could not be written any more went on until
 // somebody stopped it.
-func TestRegression5_ARecordingThatCannotBeWrittenEndsTheCommand(t *testing.T) {
+func TestUnwritableRecordingEndsCommand(t *testing.T) {
 	needsModule(t)
 	compiled, err := guest.Compile(t.Context(), nil, guest.DefaultCacheDir()) // there is no room for it later
 	require.NoError(t, err)

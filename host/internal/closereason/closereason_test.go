@@ -17,6 +17,6 @@ func TestClip(t *testing.T) {
 
 // Regression 1: bytes that are the start of no character were gone back over without
 // end, and an edge could end a connector with them.
-func TestRegression1_BytesThatAreNoText(t *testing.T) {
+func TestReasonWithInvalidUTF8(t *testing.T) {
 	require.Equal(t, "", Clip(strings.Repeat("\x80", 2*most)))
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Regression 1: of an address in use it was said that workerd does not start.
-func TestRegression1_AnAddressInUseIsSaidAtOnce(t *testing.T) {
+func TestAddressInUseIsReportedImmediately(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
@@ -23,7 +23,7 @@ func TestRegression1_AnAddressInUseIsSaidAtOnce(t *testing.T) {
 
 // Regression 2: of clusters that are none it was said that the log of the runtime
 // knows more, which nobody is shown.
-func TestRegression2_ClustersThatAreNoneAreSaidAtOnce(t *testing.T) {
+func TestInvalidClustersAreReportedImmediately(t *testing.T) {
 	err := run(t.Context(), config{listen: "127.0.0.1:0", secure: "127.0.0.1:0", clusters: "{bad"}, io.Discard)
 	assert.ErrorContains(t, err, "-clusters: the clusters are not what is expected, such as")
 }

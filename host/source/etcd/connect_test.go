@@ -29,7 +29,7 @@ const cannotConnect = "cannot connect: does etcd listen there, and does it want 
 
 // Regression 1: who waited for a list was told only after half a minute that there
 // is nobody to ask.
-func TestRegression1_NobodyToConnectToIsSaidBeforeTheRequestTimesOut(t *testing.T) {
+func TestUnreachableServerIsReportedBeforeRequestTimeout(t *testing.T) {
 	hole := newBlackhole(t)
 	hole.close()
 	src, _ := through(t, hole)
@@ -37,7 +37,7 @@ func TestRegression1_NobodyToConnectToIsSaidBeforeTheRequestTimesOut(t *testing.
 	require.ErrorContains(t, err, cannotConnect)
 }
 
-func TestRegression1_AConnectionLostInTheMiddleOfAListIsSaidBeforeTheRequestTimesOut(t *testing.T) {
+func TestConnectionLostDuringListIsReportedBeforeRequestTimeout(t *testing.T) {
 	hole := newBlackhole(t)
 	src, _ := through(t, hole)
 	require.NoError(t, src.Ready(t.Context()))

@@ -195,7 +195,7 @@ func TestP10_TheEndMarkerNeverComes(t *testing.T) {
 }
 
 // Regression 2: what a server could not send whole was asked for again, for ever.
-func TestRegression2_InitialEventsThatAreEndedAreListedInPages(t *testing.T) {
+func TestEndedInitialEventsAreListedInPages(t *testing.T) {
 	f := newFake(t)
 	f.put("a", "x")
 	f.put("a", "y")
@@ -304,7 +304,7 @@ func TestProgressOfAServerThatCatchesUp(t *testing.T) {
 // Regression 1: behind one address there are several servers. One that was cut off
 // from its storage ended its watches in order, another said beside them how far it
 // was, and the state was called current without what lay between.
-func TestRegression1_TheServerThatIsWatchedIsNotTheOneThatSaysHowFarItIs(t *testing.T) {
+func TestProgressComesFromWatchedServer(t *testing.T) {
 	f := newFake(t)
 	var watches atomic.Int32
 	const rounds = 20
@@ -462,7 +462,7 @@ func TestNothingGoesBackInTime(t *testing.T) {
 // Regression 3: a list that followed another was asked only not to be older than
 // that. A server that lagged behind had such a state in its watch cache, and the end
 // of a list says that nothing is missing.
-func TestRegression3_C36_NoListComesFromAServerThatLagsBehind(t *testing.T) {
+func TestC36_LaggingServerIsNotListed(t *testing.T) {
 	for name, paged := range map[string]bool{"watch list": false, "pages": true} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t)

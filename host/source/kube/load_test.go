@@ -12,7 +12,7 @@ import (
 )
 
 // Regression 4: of a file that is no kubeconfig it was told how a decoder failed.
-func TestRegression4_AFileThatIsNoKubeconfig(t *testing.T) {
+func TestFileThatIsNotKubeconfig(t *testing.T) {
 	const expected = ": expected YAML or JSON with apiVersion v1 and kind Config, such as kubectl config view --raw prints"
 	for name, c := range map[string]struct{ content, where string }{
 		"a text":          {"hello", ""},

@@ -10,7 +10,7 @@ import (
 )
 
 // Regression 1: tests hung where the package was older than the connector.
-func TestRegression1_AnOldPackageIsNotRun(t *testing.T) {
+func TestOldPackageIsRefused(t *testing.T) {
 	root := t.TempDir()
 	now := time.Now()
 	write := func(name string, age time.Duration) {
