@@ -234,7 +234,7 @@ func (l *leaf) kept(between func()) {
 	l.trunk.step(&wire.KeepReader{Reader: l.id})
 	var f wire.KeptReader
 	require.NoError(l.t, f.Parse(l.trunk.seen[wire.TypeKeptReader][0]))
-	l.settle() // what was sent before, and said to that
+	l.settle() // deliver earlier messages and their responses
 	l.trunk.step(&wire.DetachReader{Reader: l.id})
 	between()
 	l.trunk.step(&wire.AttachReader{Reader: l.id, Allowed: everything, Room: 1 << 40, Kept: f.Data})

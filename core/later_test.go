@@ -165,11 +165,11 @@ func TestR11_BodyThatIsDamaged(t *testing.T) {
 			require.NoError(t, f.Parse(again.seen[wire.TypeErrorReply][0]))
 			require.EqualValues(t, 410, f.Status.Code)
 			require.Contains(t, f.Status.Message, "incomplete or invalid; list again")
-			require.NotContains(t, f.Status.Message, "not as it was kept", "the cause may name an object")
+			require.NotContains(t, f.Status.Message, "does not match its checksum", "the cause may name an object")
 			require.Len(t, again.seen[wire.TypeRejected], 1)
 			var rejected wire.Rejected
 			require.NoError(t, rejected.Parse(again.seen[wire.TypeRejected][0]))
-			require.Contains(t, rejected.Status.Message, "not as it was kept")
+			require.Contains(t, rejected.Status.Message, "does not match its checksum")
 			require.Equal(t, wire.Live, again.state().State)
 			require.Equal(t, r.objects(1), again.objects(1))
 			require.EqualValues(t, 1, again.inspect("collection.1.relists"))

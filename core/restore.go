@@ -107,7 +107,7 @@ func (e *Engine) bodyOf(chunk *wire.Chunk, f *wire.RestoreChunk, behind []byte) 
 		body.Load = func() ([]byte, *api.Status) {
 			data := e.load(name, length)
 			if len(data) != int(length) || wire.BodySum(data) != sum {
-				return nil, api.BadRequest("the body of a chunk is not there, or not as it was kept")
+				return nil, api.BadRequest("the body of a chunk is missing or does not match its checksum")
 			}
 			return data, nil
 		}

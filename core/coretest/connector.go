@@ -101,7 +101,7 @@ func (c *connector) tick(now int64) {
 	}
 }
 
-// progress makes every source report that nothing is missing.
+// progress makes every source report progress.
 func (c *connector) progress(now int64) {
 	for _, r := range c.resources {
 		if r.cacher.Ready() {

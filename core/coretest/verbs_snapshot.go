@@ -13,7 +13,7 @@ type snapshot struct {
 	request  uint32 // under which it is being taken
 	stepwise bool   // the scenario asks for each chunk
 	fresh    [][]byte
-	chunks   [][]byte // what is kept: a whole state and the changes since
+	chunks   [][]byte // stored: a complete state and the changes since
 	rv       wire.TakeSnapshot
 }
 

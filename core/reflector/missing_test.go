@@ -48,8 +48,8 @@ func holding(t *testing.T) *rig {
 	return r
 }
 
-// unsubscribed returns the subscription that was given up; everything else that
-// was sent is a mistake.
+// unsubscribed returns the subscription of the unsubscribe frame. The test fails if the
+// output contains any other frame.
 func (r *rig) unsubscribed() uint32 {
 	r.t.Helper()
 	frameType, payload, rest, err := wire.Next(r.Outgoing())

@@ -75,7 +75,7 @@ func TestKeptSessionRemembersItsDebt(t *testing.T) {
 }
 
 // A reader may have a newer last good version of an unreadable object than its
-// connector. When the object can be read again it is sent whole.
+// connector. When the object is readable again, its complete body is sent.
 func TestRecoveredObjectIsSentWhole(t *testing.T) {
 	w := newWorld(t, 1)
 	w.cacher = cacher.New(cacher.Config{Schema: objects.Pods()})

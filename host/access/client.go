@@ -20,10 +20,10 @@ type Client struct {
 	Connection Connection
 }
 
-// Connection is what [Enforce] reports about the authentication of a connection.
-// Safe for concurrent use.
+// Connection receives the progress of a connection's authentication from [Enforce]. It
+// is safe for concurrent use.
 type Connection interface {
-	// Deciding marks the connection as one whose token is being checked.
+	// Deciding reports that the connection's token is being checked.
 	Deciding()
 	// Admit marks it as one of a user, or returns the limit that it would exceed.
 	Admit(*User) *api.Status

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Config of a simulation. The zero value is a cluster of 10,000 pods that
+// Config configures a simulation. The zero value is a cluster of 10,000 pods that
 // changes 200 times a second.
 type Config struct {
 	// Pods to begin with; scaling moves the number around it. Zero means

@@ -125,7 +125,7 @@ func (s *replicaSet) image() string { return s.workload.app.image + ":" + s.vers
 
 const sidecarImage = "registry.example.com/mesh/proxy:2.9.1"
 
-// podSpec is what all pods of the set share.
+// podSpec returns the spec that all pods of the set share.
 func (s *replicaSet) podSpec() obj {
 	a := s.workload.app
 	containers := arr{s.container()}

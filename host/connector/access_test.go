@@ -96,7 +96,7 @@ func TestReadersGetWhatTheyMayRead(t *testing.T) {
 			{wire.Subscribe{FieldSelector: "metadata.name!=pod-00002"}, 403},
 			{wire.Subscribe{Namespace: "kube-system"}, 403},
 			{wire.Subscribe{Resource: "v1/secrets"}, 403},
-			{wire.Subscribe{Resource: "v1/nothing"}, 403}, // and not 404: that would tell
+			{wire.Subscribe{Resource: "v1/nothing"}, 403}, // a 404 would disclose that it does not exist
 		} {
 			c.subscribe.Subscription++
 			s := w.subscribe(ben, c.subscribe)

@@ -27,7 +27,7 @@ func TestC35_ProgressIsAskedForWhileAReaderWaits(t *testing.T) {
 		require.NoError(t, r.Send(t.Context(), &wire.RequestProgress{Subscription: s.ID}))
 		begun := time.Now()
 		w.until(r, func() bool { return s.ResourceVersion == last })
-		assert.Less(t, time.Since(begun), time.Second) // of virtual time: the session's own pace is slower
+		assert.Less(t, time.Since(begun), time.Second) // virtual time; the session's own interval is longer
 	})
 }
 

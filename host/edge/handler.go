@@ -16,7 +16,7 @@ import (
 // itself it does not outlast. Asking again costs a signature.
 const reviewInterval = 5 * time.Second
 
-// Config of a handler. Everything is required.
+// Config configures a handler. All fields are required.
 type Config struct {
 	Keys     token.Keys
 	Clusters Clusters

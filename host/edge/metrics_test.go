@@ -18,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/host/edge"
 )
 
-// objects answers /status for every object, each in its own way.
+// objects answers /status for every object.
 type objects struct {
 	answer func(name string, r *http.Request) (*http.Response, error)
 

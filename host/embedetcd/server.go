@@ -19,7 +19,7 @@ const startTimeout = time.Minute
 // quota lets a demo that rewrites large objects for hours stay writable.
 const quota = 8 << 30
 
-// Config of a server. The zero value is a server on free ports with a
+// Config configures a server. The zero value is a server on free ports with a
 // temporary directory that keeps all history.
 type Config struct {
 	// Dir is the data directory. Empty means a temporary one, removed by

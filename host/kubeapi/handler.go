@@ -14,7 +14,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// Config of a handler. Backend is required, every other zero takes its default.
+// Config configures a handler. Backend is required. Zero selects the default of every
+// other field.
 type Config struct {
 	Backend Backend
 	// Access decides who a request is from, by its bearer token, which may be

@@ -23,7 +23,7 @@ const (
 	group                  // /apis/GROUP
 	resources              // /api/v1, /apis/GROUP/VERSION
 	version                // /version
-	health                 // /healthz, /livez, /readyz; its name is the place's
+	health                 // /healthz, /livez, /readyz; place.name has the name
 	collection             // objects of a resource
 	object                 // one of them
 )

@@ -118,10 +118,10 @@ func samePlan(a, b []connector.Part) bool {
 	})
 }
 
-// errDivided: the edge has other objects than it had.
-var errDivided = errors.New("the edge divides what it holds in another way now")
+// errDivided reports that the edge has other objects than before.
+var errDivided = errors.New("the edge divides its resources differently now")
 
-// moved reports whether an object was refused because there are others now.
+// moved reports whether an object refused because the division has changed.
 func (p *Pusher) moved(ctx context.Context, err error, known []connector.Part) bool {
 	var refused *RefusedError
 	if !errors.As(err, &refused) {

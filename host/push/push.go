@@ -21,8 +21,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// Config of a pusher. PingInterval and Logger have defaults, Replace may be
-// false; the rest is required.
+// Config configures a pusher. All fields except PingInterval, Logger and Replace are
+// required.
 type Config struct {
 	// Connector has the resources. It must let the edge read them.
 	Connector *connector.Connector

@@ -26,8 +26,8 @@ const (
 	replyTimeout   = time.Minute // of health and metrics; the page has limit.WriteTimeout
 )
 
-// Config of a server. Connector is required, every other zero takes its
-// default.
+// Config configures a server. Connector is required. Zero selects the default of every
+// other field.
 type Config struct {
 	Connector *connector.Connector
 	// Logger receives requests and connections at level debug. Nil means slog.Default.

@@ -115,7 +115,7 @@ func putNumber(dst []byte, n uint32) {
 	}
 }
 
-// date is that of a day, counted from 1970.
+// date returns the date of a day, counted from 1970.
 func date(day uint32) (year, month, dayOfMonth uint32) {
 	for year = 1970; day >= yearDays(year); year++ {
 		day -= yearDays(year)

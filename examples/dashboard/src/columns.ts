@@ -11,9 +11,9 @@ export interface Width {
 export interface TableColumn {
   title: string;
   kind: ColumnKind;
-  /** What ViewOptions.sort calls it; empty where there is no order. */
+  /** The name for ViewOptions.sort; empty if the column is not sortable. */
   sort: string;
-  /** Pixels it needs, and its share of what is left. Never its content's: every row is a grid of its own. */
+  /** The minimum width in pixels, and the share of the remaining width. Rows are separate grids, so widths cannot depend on contents. */
   width: Width;
   value(row: Row): Cell;
 }

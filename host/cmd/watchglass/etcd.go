@@ -95,7 +95,7 @@ func (f *etcdFlags) client(files *reload.Watcher, more ...grpc.DialOption) (*cli
 		DialOptions:          slices.Concat(options, []grpc.DialOption{grpc.WithConnectParams(reconnect)}, more),
 		DialTimeout:          5 * time.Second,
 		DialKeepAliveTime:    10 * time.Second,
-		DialKeepAliveTimeout: 5 * time.Second, // while a watch is open: etcd hangs up on pings without one
+		DialKeepAliveTimeout: 5 * time.Second, // only with open watches, because etcd closes idle connections that ping
 		Logger:               zap.NewNop(),
 	})
 	if err != nil {

@@ -23,7 +23,7 @@ type slow struct {
 	filled  int  // how much of the library's second queue must fill
 	paused  bool // it was read before
 	ending  bool
-	ended   [2]int // how many each side had ended before
+	ended   [2]int // earlier ended watches of each side
 	forget  func()
 }
 

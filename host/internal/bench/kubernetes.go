@@ -53,8 +53,7 @@ func appendEvent(dst []byte, c source.Change) []byte {
 	return append(dst, '}')
 }
 
-// appendItem appends the object as it stands in a list, where its kind is left
-// out.
+// appendItem appends the object as the item of a list, which omits its kind.
 func appendItem(dst []byte, c source.Change) []byte {
 	at := bytes.Index(c.Value, []byte(`"metadata":`))
 	return appendVersioned(append(dst, '{'), c.Value[at:], c.ResourceVersion)

@@ -21,7 +21,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Config of a run.
+// Config configures a run.
 type Config struct {
 	Seed     uint64
 	Duration time.Duration // no round begins after it

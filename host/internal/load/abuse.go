@@ -23,8 +23,8 @@ type abuse struct {
 	name string
 	// clients is how many act at the same time.
 	clients int
-	// refusals are the limits, any of which must refuse it. None means that it is
-	// heavy, and legitimate: each client then acts once.
+	// refusals are the limits, one of which must refuse the attempt. Nil means that the
+	// load is legitimate. Each client then acts once.
 	refusals []*limit.Limit
 	// act is one attempt of one client. It ends with ctx at the latest.
 	act func(ctx context.Context, h *host)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Config of a measurement.
+// Config configures a measurement.
 type Config struct {
 	Readers    int // of which 10 % are slow and 1 % never read
 	Idle       int // connections without a subscription

@@ -129,7 +129,7 @@ func (c *directory) discover(ctx context.Context) ([]*resource, error) {
 	return all, nil
 }
 
-// discoveryError turns a refusal into ours.
+// discoveryError converts a refusal by the server to an api.Status.
 func discoveryError(ctx context.Context, err error) error {
 	var status interface{ Status() metav1.Status }
 	if !errors.As(err, &status) {
