@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/connector/connectortest"
+	"github.com/watchglass/watchglass/host/limit"
 )
 
 func freeAddress(t *testing.T) string {
@@ -71,5 +73,31 @@ func TestInspectNamesMistakes(t *testing.T) {
 		<-c.ended
 		assert.Equal(t, 1, c.code)
 		assert.Contains(t, c.log.String(), message)
+	}
+}
+
+func TestInspectShowsEveryLimit(t *testing.T) {
+	address := freeAddress(t)
+	c := start(t, "serve", "--etcd-endpoints", "127.0.0.1:1", "--listen", "127.0.0.1:0", "--admin", address, "--max-readers", "7")
+	c.url()
+	table, document := start(t, "inspect", "--admin", "http://"+address), start(t, "inspect", "--admin", "http://"+address, "-o", "json")
+	<-table.ended
+	<-document.ended
+	require.Zero(t, table.code, table.log)
+	require.Zero(t, document.code, document.log)
+	var shown inspection
+	require.NoError(t, json.Unmarshal([]byte(document.out.String()), &shown))
+	require.Len(t, shown.Limits, len(limit.All()))
+	for i, l := range limit.All() {
+		value := l.Default
+		if l == limit.MaxReaders {
+			value = 7
+		}
+		got := shown.Limits[i]
+		assert.Equal(t, l.Name, got.Name)
+		if l.Automatic == "" {
+			assert.Equal(t, limit.Format(l.Unit, value), got.Text, l.Name)
+		}
+		assert.Regexp(t, `(?m)^`+l.Name+` +`+regexp.QuoteMeta(got.Text)+`\s`, table.out.String())
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -104,4 +105,11 @@ func TestPushServesItsMetricsOnAdminAlone(t *testing.T) {
 	code, body = get(t, "http://"+admin+"/metrics")
 	assert.Equal(t, 200, code)
 	assert.Contains(t, body, "watchglass_readers 0\n")
+	for _, url := range []string{"http://" + health + "/healthz", "http://" + admin + "/metrics"} {
+		resp := request(t, url, func(*http.Request) {})
+		assert.Equal(t, "nosniff", resp.Header.Get("X-Content-Type-Options"), url)
+		assert.Equal(t, "same-origin", resp.Header.Get("Cross-Origin-Resource-Policy"), url)
+		resp = request(t, url, func(r *http.Request) { r.Header.Set("X-Long", strings.Repeat("x", 64<<10)) })
+		assert.Equal(t, http.StatusRequestHeaderFieldsTooLarge, resp.StatusCode, url)
+	}
 }

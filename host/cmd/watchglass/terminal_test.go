@@ -54,6 +54,12 @@ func TestNamesDoNotControlTheTerminal(t *testing.T) {
 			assert.Equal(t, name, list.Items[0].Metadata.Name)
 		}
 	}
+	for _, format := range []string{"name", "wide", "json"} {
+		watch := start(t, "watch", "pods", "-o", format, "--server", c.url)
+		watch.find(`web.*\n`)
+		watch.stop()
+		assertHarmless(t, watch.out)
+	}
 }
 
 // refusing answers every token with words that the server chose.

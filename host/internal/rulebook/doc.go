@@ -18,4 +18,9 @@
 // hooks for it, and requires every claim to hold: each test named by the mutant,
 // each scenario that names it, and at least one of the simulation's seeds must
 // fail.
+//
+// Mutants change Go files only. The TypeScript of the edge (js/src/edge) is bundled by
+// another tool, which has no overlays, and its tests run the bundle in workerd. The
+// confidentiality of its Durable Objects is tested with sentinels by host/internal/edge
+// TestRestrictedTokensReceiveNothingOfOtherNamespaces.
 package rulebook
