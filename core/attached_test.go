@@ -15,7 +15,7 @@ type leaf struct {
 	*rig
 	trunk *rig
 	id    uint32
-	room  int // that is granted at first
+	room  int // the initial credit
 	told  int // messages of the trunk that arrived
 }
 
@@ -240,8 +240,8 @@ func (l *leaf) kept(between func()) {
 	l.trunk.step(&wire.AttachReader{Reader: l.id, Allowed: everything, Room: 1 << 40, Kept: f.Data})
 }
 
-// A reader that is kept again and again misses nothing, is told nothing twice,
-// and lists once.
+// A reader that is persisted repeatedly misses nothing, receives nothing twice, and
+// lists once.
 func TestG3_ReadersThatAreKept(t *testing.T) {
 	for seed := range int64(20) {
 		random := rand.New(rand.NewSource(seed))

@@ -132,7 +132,7 @@ func TestImportsOfTheEngineAreFreeOfTheWorld(t *testing.T) {
 			}
 		}
 	}
-	// These weigh: nothing may bring them in by a detour either.
+	// These packages are large, so indirect imports are not allowed either.
 	for _, heavy := range []string{"fmt", "encoding/json", "os", "net", "context", "time"} {
 		if _, there := all[heavy]; there {
 			t.Errorf("core needs %s, by way of %s", heavy, detour(all, heavy))

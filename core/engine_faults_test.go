@@ -47,9 +47,9 @@ func (r *rig) exact() folded {
 	return want
 }
 
-// Cuts, broken messages, relists and slow connections in any order: whoever
-// folds the events of a watch ends with exactly what the connector has, sees
-// nothing twice and nothing go back (G2, G3, R11, H8, R7).
+// After disconnects, broken messages, relists and slow connections in any order, a
+// watch that folds its events has exactly the connector's state, and no event is
+// repeated or goes back (G2, G3, R11, H8, R7).
 func TestEngine_converges_under_faults(t *testing.T) {
 	for seed := range uint64(60) {
 		r := newRig(t)

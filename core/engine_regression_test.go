@@ -138,7 +138,7 @@ func TestReadersOfAnEngineLearnThatItNeverHadAConnector(t *testing.T) {
 	out := (&wire.AttachReader{Reader: 7, Allowed: everything, Room: 1 << 20}).Append(nil)
 	require.NoError(t, r.engine.Step((&wire.ReaderMessage{Reader: 7, Data: said}).Append(out)))
 	told := map[string]int{}
-	for range 10 { // and nobody answers when it wants a stream
+	for range 10 { // and its requests for a stream are not answered
 		require.NoError(t, each(r.engine.Ready(), func(kind wire.Type, payload []byte) error {
 			if kind != wire.TypeSendReader {
 				return nil

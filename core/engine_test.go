@@ -303,8 +303,8 @@ func TestEngine_answers_a_ping(t *testing.T) {
 	require.EqualValues(t, 150, r.engine.sharedCollections[0].cacher.ResourceVersion())
 }
 
-// Regression: whoever looked at old rows was not told when the next attempt would
-// come, and one that waited for rights could not be made sooner.
+// Regression: a view of old rows did not report the next attempt, and one that
+// waited for rights could not make it sooner.
 func TestEngine_says_when_it_tries_again(t *testing.T) {
 	r := newRig(t)
 	r.load(10)

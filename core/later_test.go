@@ -142,9 +142,9 @@ func TestR11_RestoredHistory(t *testing.T) {
 	}
 }
 
-// A body that is not there any more, or not as it was kept, is noticed by whoever
-// looks for something in it. The collection is then taken from the connector anew;
-// nobody reads what is left (R11, C53).
+// A missing or corrupt body is detected when an object in it is read. The collection
+// is then loaded again from the connector, and the rest of the old state is not read
+// (R11, C53).
 func TestR11_BodyThatIsDamaged(t *testing.T) {
 	for name, spoil := range map[string]func(*shelf){
 		"gone":    func(s *shelf) { clear(s.bodies) },
@@ -178,7 +178,7 @@ func TestR11_BodyThatIsDamaged(t *testing.T) {
 	}
 }
 
-// Nobody is told of the objects that are left as if they were all (R11, C19).
+// The remaining objects are not reported as if they were complete (R11, C19).
 func TestR11_ReadersOfADamagedBody(t *testing.T) {
 	r := newRig(t)
 	chunks, _, _ := r.keep(60, 10, 1000)
@@ -240,7 +240,7 @@ func TestR11_EventOfADamagedBody(t *testing.T) {
 	require.Equal(t, r.objects(1), again.objects(1))
 }
 
-// Who leaves a body out and cannot hand it over is told so at once.
+// A program that omits a body and cannot load it is refused immediately.
 func TestR11_BodyLeftOutOfAnEngineThatCannotLoad(t *testing.T) {
 	r := newRig(t)
 	chunks, _, _ := r.keep(20, 0, 1000)

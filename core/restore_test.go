@@ -181,7 +181,7 @@ func TestR11_NothingIsHalfRestored(t *testing.T) {
 	require.Len(t, r.seen[wire.TypeObjectReply], 1)
 	require.Equal(t, want, r.objects(2))
 
-	// Whoever restores closes, and the others go on without.
+	// The restoring program closes, and the others continue.
 	r = r.restart()
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods", Restore: true})
 	r.step(&wire.OpenCollection{Collection: 2, Resource: "v1/pods"})

@@ -27,7 +27,7 @@ type network struct {
 
 	held   bool
 	tapped bool // how bodies travel is printed
-	silent bool // the stream that is open loses everything and tells nobody
+	silent bool // the open stream drops all messages silently
 	queue  []message
 }
 

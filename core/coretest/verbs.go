@@ -16,7 +16,7 @@ func init() {
 
 		// The source behind the connector.
 		"load":     doLoad,     // RESOURCE rv= source=, then objects: the first list
-		"relist":   doRelist,   // RESOURCE rv= source=, then objects: the source lists anew
+		"relist":   doRelist,   // RESOURCE rv= source=, then objects: the source relists
 		"put":      doPut,      // RESOURCE OBJECT delta: an object is created or updated, its body the difference from its base
 		"churn":    doChurn,    // RESOURCE KEY from= to=: it is updated once at each of these versions, which are its restarts
 		"delete":   doDelete,   // RESOURCE KEY rv=
@@ -34,13 +34,13 @@ func init() {
 		"refuse":            doRefuse,           // MESSAGE: they do not
 		"pending":           doPending,          // they wait for an accept or a refuse
 		"cut":               doCut,              // MESSAGE: the stream ends, what is under way is lost
-		"drop":              doDrop,             // the stream loses everything from now on and tells nobody
+		"drop":              doDrop,             // from now on the stream drops all messages silently
 		"hold":              doHold,             // messages stay under way
 		"release":           doRelease,          // they arrive again
 		"deliver":           doDeliver,          // N: so many of those held arrive
-		"lock":              doLock,             // MESSAGE: it lets nobody in
+		"lock":              doLock,             // MESSAGE: it refuses all connections
 		"unlock":            doUnlock,           // it does again
-		"restart-connector": doRestartConnector, // bases=: it loses its history and its connections, and names its bases anew
+		"restart-connector": doRestartConnector, // bases=: it loses its history and its connections, and has new bases
 		"replica":           doReplica,          // RESOURCE rv= columns= source= bases=, then objects: another connector takes over, with this state
 		"tap":               doTap,              // from now on it is printed how bodies travel
 		"send-garbage":      doSendGarbage,      // HEX: the connector sends these bytes

@@ -47,9 +47,8 @@ func (r *resource) difference(put *cacher.Put) error {
 // heard names a subscription whose frames travel.
 func heard(subscription uint32) string { return fmt.Sprintf("hear %d", subscription) }
 
-// travel prints how the objects of a message travel, each behind who takes it.
-// What cannot be read says nothing here: whoever the message is for will name the
-// fault.
+// travel prints the encoding of a message's objects, with their recipients. It skips
+// malformed parts, which the recipient reports.
 func (p *printer) travel(message []byte, who func(subscription uint32) string) {
 	for len(message) > 0 {
 		t, payload, rest, err := wire.Next(message)

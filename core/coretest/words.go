@@ -170,7 +170,7 @@ func (v *verb) fail(format string, args ...any) {
 	}
 }
 
-// done is the first error, or one about the words that nobody asked for.
+// done returns the first error, or one about unused words.
 func (v *verb) done() error {
 	if v.err == nil && len(v.words) > 0 {
 		if len(v.options) == 0 {

@@ -23,8 +23,8 @@ func object(apiVersion, kind, metadata string) string {
 	return fmt.Sprintf(`{"kind":%q,"apiVersion":%q,"metadata":{"name":"a","namespace":"ns"%s}}`, kind, apiVersion, metadata)
 }
 
-// What is not the answer to the question is said and asked again; nothing of it is
-// taken for the state.
+// A response that does not match the request is reported and requested again, and
+// none of it enters the state.
 func TestAnswersThatAreNone(t *testing.T) {
 	const versioned = `,"resourceVersion":"7"`
 	for name, c := range map[string]struct {
@@ -143,7 +143,7 @@ func TestR9BytesThatCannotBeReadAreListedAnew(t *testing.T) {
 	r.recovers(60_000)
 }
 
-// Internal errors now and then are no reason to list anew, however far apart.
+// Occasional internal errors do not cause a relist, however far apart.
 func TestR9InternalErrorsBetweenWatchesThatWork(t *testing.T) {
 	r := following(t, 3)
 	for i := range 5 {
@@ -215,7 +215,7 @@ func TestWhoHasCaughtUpIsLiveAtOnce(t *testing.T) {
 	r.converged()
 }
 
-// Who is stale because nobody says how far the cluster is, says that.
+// A stale collection reports that the server does not report its version.
 func TestWhyThereIsNoProgressIsSaid(t *testing.T) {
 	for word, with := range map[string]func() *answer{
 		"slow down": func() *answer { return refuse(429, "TooManyRequests", "slow down") },

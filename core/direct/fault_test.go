@@ -74,7 +74,7 @@ func TestR4AServerThatRefusesInitialEventsIsListedInPages(t *testing.T) {
 		r.server.put("ns-0/pod-0", "web", 9)
 		r.server.log, r.server.compacted = nil, r.server.rv
 	})
-	r.pass(2_000) // the next watch is told that it is too old
+	r.pass(2_000) // the next watch is refused as too old
 	r.converged()
 	require.Equal(t, 1, r.server.count(initial), "it is not asked again for what it refused")
 }
@@ -301,7 +301,7 @@ func TestAClusterThatMayNotSayWhoItIs(t *testing.T) {
 	r.converged()
 }
 
-// Another cluster at the same address has other versions: everything begins anew.
+// Another cluster at the same address has other versions, so the engine starts over.
 func TestAnotherClusterStartsOver(t *testing.T) {
 	r := following(t, 9)
 	r.cut(func() {
@@ -458,7 +458,7 @@ func TestC36_ListFromALaggingServerIsRefused(t *testing.T) {
 		r.converged()
 		r.cut(func() {
 			r.server.put("ns-0/pod-0", "web", 9)
-			r.server.compacted = r.server.rv // the watch is told that it is too old
+			r.server.compacted = r.server.rv // the watch is refused as too old
 			r.server.frozen = r.server.rv
 			r.server.put("ns-0/pod-0", "web", 10)
 			r.server.answers(newer, sent(`{"metadata":{"resourceVersion":"`+strconv.Itoa(r.server.rv)+`"},"items":[]}`))

@@ -206,7 +206,7 @@ func FuzzAnswers(f *testing.F) {
 			r.step(&wire.List{Request: 9, Collection: 1, Bodies: true})
 			said := r.state.State == wire.Closed || r.state.State == wire.Forbidden || int(r.state.ResourceVersion) < 0 ||
 				r.state.ResourceVersion > api.ResourceVersion(r.server.rv)
-			if !said { // a server may refuse for good, or tell a version that nobody gets to
+			if !said { // a server may refuse permanently, or report an unreachable version
 				require.Equal(t, wire.Live, r.state.State, "%v", r.state.Status)
 				var reply wire.ListReply
 				require.NoError(t, reply.Parse(r.seen[wire.TypeListReply][0]))
@@ -224,8 +224,8 @@ func keys(reply *wire.ListReply) []string {
 	return all
 }
 
-// A server goes on with live events behind the mark, in the same piece: they come
-// again with the watch that follows, and the rest of the old one is nobody's.
+// A server sends live events after the mark in the same piece. The next watch
+// delivers them again, and the rest of the old one is dropped.
 func TestR4WhatFollowsTheMarkIsLeftToTheNextWatch(t *testing.T) {
 	for _, form := range []func([]byte) []byte{bytes.Clone, indented} {
 		r := newRig(t)

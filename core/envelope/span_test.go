@@ -101,8 +101,8 @@ func FuzzSpan(f *testing.F) {
 	})
 }
 
-// What is taken on trust gives the same object, if it deserved it, whoever has the
-// memory of its strings.
+// An unchecked scan of a valid object gives the same object, with owned and with
+// borrowed strings.
 func TestUncheckedScanGivesTheSameObject(t *testing.T) {
 	compared := 0
 	for seed := range uint64(3000) {

@@ -49,8 +49,8 @@ func TestK11_ImmutableSecretStopsTheReflector(t *testing.T) {
 	}
 }
 
-// TestK11_StaleImmutables is kubernetes/kubernetes#131589: an immutable object
-// is deleted and created anew while a copy of the old one is kept.
+// TestK11_StaleImmutables is kubernetes/kubernetes#131589: an immutable object is
+// deleted and created again while a copy of the old one is cached.
 func TestK11_StaleImmutables(t *testing.T) {
 	setup := func(t *testing.T) *world {
 		w := newWorld(t, Config{})
@@ -61,7 +61,7 @@ func TestK11_StaleImmutables(t *testing.T) {
 		require.Empty(t, w.own)
 		w.delete(id)
 		w.put(id, "new", true)
-		w.finds(id, 1) // nobody could know
+		w.finds(id, 1) // the cache cannot know
 		return w
 	}
 	id := secret("a")

@@ -37,7 +37,7 @@ func TestK14_CacheRefcounts(t *testing.T) {
 	r.Register(pod("p1"), s("s1", "s2"))
 	r.Register(pod("p2"), s("s2", "s3"))
 	r.Register(pod("p1"), s("s2", "s4"))
-	r.Register(Registrant{"default", "p2", "uid-other"}, s("s3")) // created anew, before the old one went
+	r.Register(Registrant{"default", "p2", "uid-other"}, s("s3")) // created again, before the old one was removed
 	r.Unregister(pod("p2"))
 	r.Register(pod("p3"), nil)
 	r.Unregister(pod("never"))

@@ -225,7 +225,7 @@ func TestListAndWatchWithErrors(t *testing.T) {
 	require.Equal(t, wire.Live, r.state())
 }
 
-// InitConnBackoff: after few failures the delays double, after many they stay.
+// InitConnBackoff: delays double after a few failures, and stay constant after many.
 func TestBackoffOverManyFailures(t *testing.T) {
 	for failures, bounds := range map[int][2]int64{
 		5:  {800 * 31, 2 * 800 * 31},
@@ -273,8 +273,8 @@ func TestTemporaryErrorsKeepTheStateAndRetry(t *testing.T) {
 }
 
 // ResyncWithResourceVersion, ExpiredExactResourceVersion, FullListIfExpired: a
-// state that is asked for anew is no older than the last one, and when it
-// expires on the way it is asked for once more, at once.
+// relist is no older than the last state, and if it expires it is repeated once
+// immediately.
 func TestRelistIsNoOlderThanTheState(t *testing.T) {
 	r := newRig(t)
 	r.Connected(5000)

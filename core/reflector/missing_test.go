@@ -10,8 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// What happens to a subscription that is told the difference from something
-// that is not here.
+// Tests of a subscription that receives a delta whose base is missing.
 
 // delta is an object whose body is the difference from a version that the reader
 // should hold.

@@ -32,12 +32,12 @@ func (c *collection) session(t *testing.T, f wire.Subscribe) *session.Session {
 	return s
 }
 
-// twins are one reader twice: of a collection that many read, and of one like it
-// that nobody else does.
+// twins is one reader in two sessions: one on a collection with many readers, and
+// one on an equal collection without other readers.
 type twins struct{ shared, alone *session.Session }
 
-// What a reader is told does not depend on who else is told of it: it is the same
-// to the byte with companions and without, whatever they have and how far they are.
+// The output for a reader does not depend on other readers. It is identical with and
+// without them, whatever their positions and contents.
 func TestG3_SharedEncodingEqualsOwnEncoding(t *testing.T) {
 	const most = 8
 	for seed := range int64(30) {

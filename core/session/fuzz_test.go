@@ -112,7 +112,7 @@ func (h *hostile) receive(m []byte) {
 	}
 }
 
-// grant is credit that a message gives.
+// grant is the credit that a message grants.
 type grant struct {
 	subscription uint32
 	bytes        uint64
@@ -265,8 +265,7 @@ func (h *hostile) play() {
 	require.Zero(h.t, h.open)
 }
 
-// resume goes on with the reader in another session, which tells it label sets
-// anew.
+// resume continues the reader in another session, which sends label sets again.
 func (h *hostile) resume() {
 	h.next(1 << 20)
 	kept := h.session.Keep()

@@ -65,8 +65,8 @@ func TestRestoredSessionSendsTheResponsesThatWait(t *testing.T) {
 	require.Nil(t, s.Next(1<<20, 1000))
 }
 
-// A reader has the dictionaries that it was sent, and is told again which of them
-// is meant and what the numbers of label sets stand for.
+// A restored reader keeps its dictionaries. It is sent again which of them is
+// current, and the IDs of label sets.
 func TestRestoredReaderKeepsItsDictionaries(t *testing.T) {
 	c := newCollection(20)
 	s := c.session(t, wire.Subscribe{Subscription: 1})

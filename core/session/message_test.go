@@ -50,8 +50,8 @@ func TestCostOfAMessage(t *testing.T) {
 	}
 }
 
-// Selectors are parsed once: whoever takes part in opening a subscription gets them
-// as they were parsed.
+// Selectors are parsed once. All parts of opening a subscription receive the parsed
+// form.
 func TestSelectorsAreParsedOnce(t *testing.T) {
 	c := newCollection(20)
 	s := session.New(session.Config{}, one{c.Cacher})

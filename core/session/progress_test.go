@@ -58,8 +58,8 @@ func follower(t *testing.T, w *world, labels string) *session.Session {
 	return s
 }
 
-// Changes are no progress: whoever is sent them late must not believe in them. The
-// version moves all the same, once a period for those whom no change concerns.
+// Changes are not progress, because they may be late. The version still advances,
+// once a period for readers without matching changes.
 func TestChangesWithoutProgressOnlyMoveTheVersion(t *testing.T) {
 	for _, labels := range []string{"app=web", "app=other"} {
 		w := newWorld(t, 1)
@@ -111,8 +111,8 @@ func TestUnmatchedChangesWakeAReaderOncePerPeriod(t *testing.T) {
 	require.Equal(t, []api.ResourceVersion{601}, listen(t, s.Next(1<<20, w.now)).progress)
 }
 
-// A reader that is always some seconds behind hears of progress: each time it has
-// come to where the source was when it last confirmed.
+// A reader that is always some seconds behind receives progress whenever it reaches
+// the version that the source last confirmed.
 func TestProgressOfAReaderThatIsAlwaysBehind(t *testing.T) {
 	w := newWorld(t, 1)
 	s := follower(t, w, "")

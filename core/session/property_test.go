@@ -106,7 +106,7 @@ func (w *world) change() {
 	w.cacher.Progress(w.rv, w.now)
 }
 
-// relist shows the connector the state after so many revisions that it missed.
+// relist gives the connector the state after the given number of missed revisions.
 func (w *world) relist(missed int) {
 	for range missed {
 		w.revise()
@@ -350,9 +350,9 @@ func (r *reader) reached(rv api.ResourceVersion) {
 	require.Equal(r.t, want, r.rows, "at %d", rv)
 }
 
-// Random readers of a random history, slow, cut off at any message and resuming:
-// whatever each is told is whole revisions of exactly what it should see, and in
-// the end it has what is there.
+// Random readers of a random history are slow, disconnected at any message, and
+// resume. Each receives complete revisions of exactly the matching events, and
+// finally has the current state.
 func TestG3_RandomReadersOfARandomHistory(t *testing.T) {
 	var resumed, expired int
 	for seed := range int64(60) {

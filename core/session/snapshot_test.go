@@ -160,8 +160,8 @@ func (k *kept) copy(c *collection, limit int, between func()) (from api.Resource
 	}
 }
 
-// takeBody takes the body of a piece, whose label sets nobody knows before or behind
-// it, and which nothing can be missing of that its description promises.
+// takeBody applies the body of a chunk, whose label sets are unknown outside of it,
+// and checks that it contains everything that its description announces.
 func (k *kept) takeBody(p *session.SnapshotChunk) {
 	outside, had := k.labels, len(k.objects)
 	k.labels = map[uint32]api.Labels{}
@@ -217,8 +217,8 @@ func TestG9_CopyOfAChangingCollection(t *testing.T) {
 	}
 }
 
-// A copy of what is listed anew, or changes faster than it is read, ends with a
-// 410; one of another source starts over.
+// A snapshot ends with a 410 if the collection is relisted or changes faster than it
+// is read. One of another source starts over.
 func TestH8_OvertakenCopyEndsWith410(t *testing.T) {
 	c := newCollection(20)
 	k := &kept{t: t}

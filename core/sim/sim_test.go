@@ -52,8 +52,8 @@ func TestRun_is_repeatable(t *testing.T) {
 	require.Len(t, shapes, 3)
 }
 
-// How much a message, a history or a credit holds is nobody's business, nor
-// whether bodies are told by differences: readers end with the same.
+// Sizes of messages, histories and credits, and the use of deltas, do not affect the
+// final state of readers.
 func TestMetamorphic(t *testing.T) {
 	variants := []sim.Setup{
 		{Message: 200}, {Message: 1 << 16}, {History: 4}, {History: 1000}, {Window: 4}, {Window: 1024},
@@ -90,8 +90,8 @@ func TestMetamorphic_Shapes(t *testing.T) {
 	}
 }
 
-// Where nothing overflowed and nothing was listed anew, watches that ask for the
-// same see the same sequence, whatever the sizes of buffers are.
+// Without overflows and relists, watches with the same request receive the same
+// sequence, whatever the sizes of buffers.
 func TestMetamorphic_Sequences(t *testing.T) {
 	variants := []sim.Setup{{Message: 200, History: 4}, {Message: 1 << 16, History: 1000}, {Window: 4, Credit: 300}, {Window: 1024, Batched: true}}
 	compared := 0

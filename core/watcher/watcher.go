@@ -251,9 +251,9 @@ func (w *Watcher) admit(e *history.Event) {
 	w.admitted = e.ResourceVersion
 }
 
-// AddBookmark admits a bookmark. It drops one that is too early for the end of
-// the initial events, and one that finds the queue full; the next tick offers
-// another (rules W11, W15, W21).
+// AddBookmark queues a bookmark. It drops one before the end of the initial events,
+// and one for which the queue is full; the next tick produces another (rules W11,
+// W15, W21).
 func (w *Watcher) AddBookmark(rv api.ResourceVersion) bool {
 	if w.inClosed || rv < w.opt.BookmarkAfter || w.full() || w.stalls && !w.Idle() {
 		return false

@@ -322,8 +322,8 @@ func TestSourceThatIsDownAtFirst(t *testing.T) {
 	})
 }
 
-// Regression 1: the log told of an outage, and never of its end. A list that was only
-// announced was taken for one.
+// The log reported an outage, and never its end. An incomplete list was mistaken for
+// a complete one.
 func TestEndOfOutageIsLogged(t *testing.T) {
 	flaky := &flakySource{Source: memory.New()}
 	flaky.down.Store(true)

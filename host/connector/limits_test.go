@@ -58,8 +58,8 @@ func (w *world) untilEnd(r *connectortest.Reader) {
 	require.ErrorIs(w.t, r.UntilEnd(ctx), io.EOF)
 }
 
-// A reader that asks without reading the answers is cut off when as many wait as
-// may, and is told so when it reads at last.
+// A reader that sends requests without reading responses is disconnected at the
+// limit, and finds the reason when it reads.
 func TestAnswersThatAreNotReadAreBounded(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		r, _, result := w.connect()

@@ -150,8 +150,8 @@ func TestReadyWithoutACollectionAsksTheSource(t *testing.T) {
 	})
 }
 
-// Stale collections can be read, and a load balancer that drops every replica at
-// once helps nobody.
+// Stale collections can be read. A load balancer should not drop every replica at
+// once.
 func TestReadyWhileACollectionIsCached(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {

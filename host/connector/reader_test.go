@@ -202,8 +202,8 @@ func TestReaderThatStopsReadingIsDropped(t *testing.T) {
 	})
 }
 
-// A reader that grants no credit, and one that does not read, hold nobody back
-// and take no memory for what they miss.
+// Readers without credit, and readers that do not read, do not delay others and take
+// no memory for missed events.
 func TestSlowReadersHoldNobodyBack(t *testing.T) {
 	runBoth(t, connector.Config{History: history.Limits{MaxCapacity: 256}}, func(t *testing.T, w *world) {
 		w.fill(50)
@@ -285,8 +285,8 @@ func TestHammer(t *testing.T) {
 	assert.LessOrEqual(t, runtime.NumGoroutine(), before)
 }
 
-// churn ends with a change that every reader is told of: some of the rest says
-// nothing to anybody, and the last reader that is left would wait for ever.
+// churn ends with a change that every reader receives. Other changes may match no
+// reader, and the last reader would then wait forever.
 func churn(src *memory.Source, rng *rand.Rand) {
 	name := fmt.Sprintf("pod-%05d", rng.IntN(250))
 	switch rng.IntN(2000) {

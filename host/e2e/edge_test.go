@@ -53,7 +53,7 @@ func startEdge(t *testing.T, flags ...string) *edge {
 	return e
 }
 
-// client trusts the edge's certificate, as kubectl is told to.
+// client trusts the edge's certificate, like kubectl in this test.
 func (e *edge) client(t *testing.T) *http.Client {
 	t.Helper()
 	text, err := os.ReadFile(e.caFile)
@@ -120,8 +120,9 @@ func signIn(t *testing.T, page context.Context, token string) {
 	mustEvaluate[bool](t, page, `(() => { const form = document.querySelector("#overlay .ask"); form.querySelector("input").value = "`+token+`"; form.requestSubmit(); return true })()`)
 }
 
-// Where pods are divided by namespace, the terminal finds those of one, or those of
-// one shard; of all it is told so, and so is the page.
+// If pods are divided by namespace, the terminal shows those of one namespace or one
+// shard. A request for all of them is refused with an explanation, in the terminal
+// and on the page.
 func TestEdge_divided_by_namespace(t *testing.T) {
 	e := startEdge(t, "-pods", "60", "-rate", "0.001", "-clusters",
 		`{"default": {"shards": [{"name": "pods", "resources": ["v1/pods"], "namespaceShards": 3}, {"name": "rest"}]}}`)

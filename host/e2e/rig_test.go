@@ -69,7 +69,7 @@ func (c *cluster) pods(t *testing.T) []string {
 	return pods
 }
 
-// compact throws away etcd's history, so that nobody can resume.
+// compact discards etcd's history, so that readers cannot resume.
 func (c *cluster) compact(t *testing.T) {
 	t.Helper()
 	r, err := c.etcd.Client().Get(t.Context(), "/")

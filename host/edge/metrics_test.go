@@ -55,7 +55,7 @@ func healthy(string, *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// silent does not answer for as long as somebody waits.
+// silent never answers.
 func silent(_ string, r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	select {}
 }
 
-// Regression 1: a demo that was killed left its directory behind for ever.
+// A demo that was killed left its directory behind.
 func TestDirectoryOfKilledProcessIsRemoved(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	child := exec.Command(os.Args[0])
@@ -40,7 +40,7 @@ func TestDirectoryOfKilledProcessIsRemoved(t *testing.T) {
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
 	left := strings.TrimSpace(line)
-	// What somebody else made, or has not finished making, is not ours to remove.
+	// Directories of other programs, and unfinished ones, are not removed.
 	foreign := filepath.Join(os.TempDir(), tempPrefix+"foreign")
 	require.NoError(t, os.Mkdir(foreign, 0o700))
 

@@ -176,7 +176,7 @@ func (i *Instance) do(f wasm.Function, arg uint64) error {
 	return i.failure(code)
 }
 
-// call is a call of an export with one parameter or none. Its error is a trap.
+// call calls an export with one parameter or none. An error means a trap.
 func (i *Instance) call(f wasm.Function, arg uint64) (int32, error) {
 	i.stack[0] = arg
 	if err := f.CallWithStack(i.ctx, i.stack[:]); err != nil {

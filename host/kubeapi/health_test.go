@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// nobody lets nobody in.
+// nobody is a policy that refuses all clients.
 type nobody struct{ access.Policy }
 
 func (nobody) Authenticate(context.Context, string) (*access.User, *api.Status) {

@@ -73,8 +73,8 @@ func runOn(t *testing.T, below connector.Config, config kubeapi.Config, f func(t
 	})
 }
 
-// flaky is a source that can be replaced by one with another history, or list
-// nothing for ever. Both are for before the next Stream.
+// flaky is a source that can be replaced by one with another history, or list no
+// objects. Both must be set before the next Stream.
 type flaky struct {
 	*memory.Source
 	stalled bool

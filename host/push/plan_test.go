@@ -56,7 +56,7 @@ func (e *edge) nextOf(t *testing.T, count int) map[string]*edgeFeed {
 // One connector feeds every object the edge names, each over a connection of its
 // own that tells of its namespaces alone, from one upstream watch.
 func TestEveryObjectIsFedItsNamespaces(t *testing.T) {
-	t.Parallel() // the end of a connection that nobody reads takes seconds
+	t.Parallel() // closing an unread connection takes seconds
 	e, source := startEdge(t), scattered(30)
 	e.plan = func() string { return divided(shards) }
 	c := startCluster(t, e, source).run(t)
@@ -84,7 +84,7 @@ func TestEveryObjectIsFedItsNamespaces(t *testing.T) {
 // An edge that is deployed with another division refuses what was right before, and
 // here and there still what will be right.
 func TestAnEdgeThatDividesAnewIsFedAnew(t *testing.T) {
-	t.Parallel() // the end of a connection that nobody reads takes seconds
+	t.Parallel() // closing an unread connection takes seconds
 	e, source := startEdge(t), scattered(30)
 	var mu sync.Mutex
 	count, deployed := 2, false
@@ -127,7 +127,7 @@ func TestAnEdgeThatDividesAnewIsFedAnew(t *testing.T) {
 // A refusal of one object alone is waited for, once it has let us in, and the
 // others stay.
 func TestAnObjectThatRefusesForNowCostsTheOthersNothing(t *testing.T) {
-	t.Parallel() // the end of a connection that nobody reads takes seconds
+	t.Parallel() // closing an unread connection takes seconds
 	e := startEdge(t)
 	e.plan = func() string { return divided(2) }
 	refusals := make(chan struct{}, 1)

@@ -187,7 +187,7 @@ func TestEdgeReadsOverAConnectionThatTheConnectorOpened(t *testing.T) {
 	require.NoError(t, <-c.done)
 }
 
-// An edge that was taken out of memory begins anew on the same connection.
+// An edge that left memory begins a new session on the same connection.
 func TestAForgetfulEdgeResumes(t *testing.T) {
 	e, source := startEdge(t), newSource()
 	startCluster(t, e, source).run(t)

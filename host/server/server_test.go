@@ -183,8 +183,8 @@ func TestMessageOverTheLimitClosesWith1009(t *testing.T) {
 	assert.Equal(t, websocket.StatusMessageTooBig, websocket.CloseStatus(err), "%v", err)
 }
 
-// A reader that reads nothing until its socket is full costs the others nothing. When
-// it reads again it is told everything in order.
+// A reader that does not read until its socket is full does not affect the others.
+// When it reads again it receives everything in order.
 func TestSlowReaderHoldsNobodyBack(t *testing.T) {
 	r := start(t, server.Config{})
 	slow, behind := r.synced(t)

@@ -139,8 +139,8 @@ func TestMessagesArriveInOrder(t *testing.T) {
 	require.NoError(t, ctx.Err())
 }
 
-// A reader that does not read takes what there is room for, and nobody's time: what
-// does not fit is kept and arrives when there is room again.
+// A reader that does not read fills the available buffers and delays no one. The
+// rest is buffered and arrives when there is room again.
 func TestOfferDoesNotWait(t *testing.T) {
 	a, conn := acceptTCP(t)
 	offered := 0

@@ -46,7 +46,7 @@ export class TestConnector {
   readonly #history: Change[] = [];
   /** Of each connection: its subscriptions, and whether bodies are left out. */
   readonly #subscribers = new Map<WebSocket, Map<number, boolean>>();
-  /** Which keys a connection is told of, where that is not all. */
+  /** The keys that a connection receives; undefined for all. */
   readonly #has = new WeakMap<WebSocket, (key: string) => boolean>();
   readonly #http: Server;
 
@@ -85,7 +85,10 @@ export class TestConnector {
     this.#tell({ rv: ++this.rv, type: 3, key });
   }
 
-  /** Dials an edge and feeds it what it may be told of, as `watchglass push` does. Rejects with the HTTP status of a refusal. */
+  /**
+   * Dials an edge and feeds it the permitted keys, as `watchglass push` does. Rejects
+   * with the HTTP status of a refusal.
+   */
   feed(url: string, headers: Record<string, string>, has = (_key: string): boolean => true): Promise<Feed> {
     const socket = new WebSocket(url, "watchglass.v1", { headers });
     this.#has.set(socket, has);
@@ -106,7 +109,7 @@ export class TestConnector {
     });
   }
 
-  /** Sends whatever to whoever is connected. */
+  /** Sends a message to all connections. */
   send(message: Uint8Array): void {
     for (const socket of this.#subscribers.keys()) socket.send(message);
   }

@@ -1,5 +1,5 @@
-// A guest that reads Kubernetes itself, over HTTP: against a server that does as
-// it is told, and against that of build/watchglass.
+// A guest that reads Kubernetes over HTTP, from a server controlled by the test and
+// from build/watchglass.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -64,7 +64,7 @@ test("a watch receives the state and changes, with the token on every request", 
   }
   const ended = once(watch, "close");
   wg.close();
-  await ended; // nobody reads it any more
+  await ended; // the watch is closed
 });
 
 test("custom columns", { skip }, async (t) => {

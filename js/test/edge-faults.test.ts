@@ -278,7 +278,7 @@ describe("the edge", { concurrency: 3 }, () => {
     assert.equal((await s.edge.get("one/status")).body.resources["v1/pods"].objects, 30);
   });
 
-  // They are not read when the object wakes up, but when somebody looks for what is in them.
+  // They are not read when the object wakes up, but when an object in them is read.
   test("corrupt bodies are detected on access, deleted, and loaded again", options, async (t) => {
     const s = await setup(t);
     await s.edge.until("one/status", ({ resources }) => resources["v1/pods"].kept);

@@ -1,5 +1,5 @@
-// Readers and feeds that mean no good, or are broken, in workerd: they are sent
-// away, and nobody else notices.
+// Hostile and broken readers and feeds, in workerd. They are disconnected without
+// effect on others.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

@@ -187,7 +187,8 @@ describe("a backlog", () => {
     assert.equal(backlog.bytes, 150);
   });
 
-  // Regression: whoever answered was asked again with each message for as long as others did not answer.
+  // Regression: a reader that had answered was pinged again with each message while
+  // others did not answer.
   test("does not ping readers again that have acknowledged everything", () => {
     const backlog = new Backlog();
     backlog.room = 1000;

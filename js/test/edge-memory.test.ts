@@ -46,7 +46,7 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     assert.ok(grown.memory.module + grown.memory.buffers < 32 * MiB);
     const states = new Set<string>();
     pods.subscribe(() => states.add(pods.status.state));
-    // A reader that is further behind than the window would read everything anew.
+    // A reader that is further behind than the window would load the complete state.
     const paced = async (i: number): Promise<void> => {
       if (i % 300 === 0) await until(pods, ({ resourceVersion }) => resourceVersion === String(connector.rv));
     };

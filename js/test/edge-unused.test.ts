@@ -1,5 +1,5 @@
-// Objects that nobody has a use for any more, in workerd, such as those of a former
-// division of a cluster: what they store would stay for ever.
+// Unused objects in workerd, such as those of a former division of a cluster.
+// Otherwise their storage would remain.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";

@@ -100,7 +100,7 @@ test("deliveries are split by member without being parsed", async () => {
   const seat = engine.attach({ frames: (f) => received.push([...split(f)].map((x) => x.type)), restarted() {}, failed() {}, token: async () => "" });
   const id = seat.member * 0x10000 + 1;
   say.state(guest().out, id, 2);
-  say.watchClosed(guest().out, 0xffff_0001 === id ? 1 : 0xffff_0001); // of nobody
+  say.watchClosed(guest().out, 0xffff_0001 === id ? 1 : 0xffff_0001); // of no member
   say.schema(guest().out, id);
   seat.send(new Uint8Array([0x53, 0]));
   assert.deepEqual(received, [[0x64, 0x65]]);

@@ -16,7 +16,7 @@ export interface Heard {
 
 const commandNames = new Map(Object.entries(commandTypes).map(([name, type]) => [type, name as Command["type"]]));
 
-/** A guest that writes down what it hears and says what it is told to. */
+/** A guest that records its input and outputs what the test sets. */
 export class FakeGuest implements Guest {
   readonly memoryBytes = 0;
   readonly heard: Heard[] = [];

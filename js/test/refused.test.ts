@@ -12,7 +12,10 @@ import { built } from "./paths.js";
 const module = built("watchglass.wasm");
 const skip = existsSync(module) ? false : "build/watchglass.wasm is missing";
 
-/** The state of a collection once a server has refused its WebSocket, and what plain requests it was sent. */
+/**
+ * Returns the state of a collection after a server has refused its WebSocket, and the
+ * plain requests that the server received.
+ */
 async function refusedBy(t: TestContext, answer: RequestListener): Promise<{ status: CollectionStatus; asked: IncomingMessage[] }> {
   const asked: IncomingMessage[] = [];
   const server = createServer((request, response) => {

@@ -10,8 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// fake is an engine that echoes its input, fails on "bad" and panics wherever
-// it is told to.
+// fake is an engine that echoes its input, fails on "bad" and panics on request.
 type fake struct {
 	panicIn string
 	value   any

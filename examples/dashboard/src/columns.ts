@@ -48,7 +48,7 @@ export function tableColumns(schema: Schema, wide: boolean): TableColumn[] {
   const columns = [column("Name", "name", "name", (row) => row.name)];
   if (schema.namespaced) columns.push(column("Namespace", "text", "namespace", (row) => row.namespace));
   for (const index of ownColumns(schema, wide)) columns.push(ownColumn(schema.columns[index]!, index));
-  if (schema.resource !== "events") columns.push(column("Labels", "labels", "", labelsText)); // nobody labels those
+  if (schema.resource !== "events") columns.push(column("Labels", "labels", "", labelsText)); // events have no labels
   return columns;
 }
 

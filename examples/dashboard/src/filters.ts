@@ -48,7 +48,7 @@ export class Filters {
     this.#field.title = `Fields to select by: ${fields.join(", ")}`;
   }
 
-  /** Shows what is selected, without disturbing who is typing it. */
+  /** Shows the selection, except in an input that the user is editing. */
   set(selection: Selection, clearable: boolean): void {
     clearTimeout(this.#timer);
     if (this.#label.value !== selection.labelSelector) this.#label.value = selection.labelSelector;

@@ -25,7 +25,7 @@ export async function start(connect: () => Promise<Watchglass>): Promise<void> {
   }
 }
 
-/** What went wrong, for whoever has opened the page: which of its parts a server that is gone did not send is of no interest. */
+/** Returns the error for the user. The name of the missing part does not matter to them. */
 async function reason(error: unknown): Promise<string> {
   try {
     await fetch(location.href, { method: "HEAD", cache: "no-store" });

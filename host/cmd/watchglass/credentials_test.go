@@ -16,7 +16,7 @@ import (
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 )
 
-// strongToken is one that nobody guesses, and that the tests present.
+// strongToken is the token of the tests, which is hard to guess.
 const strongToken = "3f9c0a7be1d24c58"
 
 func TestWeakness(t *testing.T) {

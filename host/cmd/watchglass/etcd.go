@@ -80,7 +80,8 @@ var reconnect = grpc.ConnectParams{
 	MinConnectTimeout: 3 * time.Second,
 }
 
-// client does not connect yet: etcd may come later.
+// client returns a client that connects later, because etcd may start after the
+// command.
 func (f *etcdFlags) client(files *reload.Watcher, more ...grpc.DialOption) (*clientv3.Client, error) {
 	if err := f.check(); err != nil {
 		return nil, err

@@ -139,7 +139,7 @@ func read(cmd *cobra.Command, f *readFlags, args []string) (failed error) {
 	case err != nil && ctx.Err() != nil && f.watch:
 		return nil // which is how a watch ends
 	case err != nil && ctx.Err() != nil:
-		return errors.New("interrupted before all objects were here")
+		return errors.New("interrupted before all objects had arrived")
 	}
 	return err
 }

@@ -318,8 +318,8 @@ func TestWatchSaysWhenItsDataMayBeOld(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// A connector that starts anew knows nothing of what happened before: the
-// collection is listed again, and the difference comes all at once.
+// A connector that restarts has no history. The collection is relisted, and the
+// differences arrive at once.
 func TestWatchOutlivesALargeRelist(t *testing.T) {
 	c := newCluster(t)
 	for i := range 2000 {

@@ -328,8 +328,8 @@ func TestFullDiskIsReported(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-// Regression 6: a client that hung up while it was sent something ended the demo: a
-// broken connection was taken for standard output that nobody reads.
+// A client that disconnected during a write ended the demo: the broken connection
+// was mistaken for a closed standard output.
 func TestDisconnectedClientDoesNotEndDemo(t *testing.T) {
 	cmd := demoProcess(t, t.TempDir())
 	cmd.Args = append(cmd.Args, "--kube-api", "127.0.0.1:0", "--pods", "300", "--rate", "2000")

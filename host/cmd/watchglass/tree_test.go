@@ -77,7 +77,7 @@ func TestReadersOfATreeLoseAndRepeatNothing(t *testing.T) {
 
 	awake := askObject(t, r.address, "home", "/status").AwakeSince
 	require.Eventually(t, func() bool { return askObject(t, r.address, "home", "/status").Settled }, time.Minute, 10*time.Millisecond)
-	askObject(t, r.address, "home", "/evict") // as the platform does with what nobody stirs
+	askObject(t, r.address, "home", "/evict") // as the platform does with idle objects
 	r.change()
 	assert.Greater(t, askObject(t, r.address, "home", "/status").AwakeSince, awake, "home was out of memory")
 

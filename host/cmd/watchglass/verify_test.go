@@ -22,7 +22,7 @@ import (
 type relay struct {
 	listener net.Listener
 	mu       sync.Mutex
-	target   string // empty: nobody is there
+	target   string // empty: no server
 	open     []net.Conn
 }
 
@@ -185,8 +185,7 @@ func TestRecordingThatDidNotBeginFails(t *testing.T) {
 	assert.NoFileExists(t, name, "the command can be given again")
 }
 
-// Regression 5: a recording that could not be written any more went on until
-// somebody stopped it.
+// A recording that failed to write continued until it was stopped.
 func TestUnwritableRecordingEndsCommand(t *testing.T) {
 	needsModule(t)
 	compiled, err := guest.Compile(t.Context(), nil, guest.DefaultCacheDir()) // there is no room for it later

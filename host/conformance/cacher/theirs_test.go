@@ -99,8 +99,8 @@ func (t ticking) Reset(d time.Duration) bool {
 	return t.Timer.Reset(d)
 }
 
-// source is the storage under the library's cache. It has the state for lists
-// and hands on the events it is given.
+// source is the storage under the library's cache. It has the state for lists and
+// forwards the events it is given.
 type source struct {
 	storage.Interface
 	events chan watch.Event

@@ -267,7 +267,7 @@ func (w *world) relist() {
 	w.watchEverything()
 }
 
-// end compares what each watch told last.
+// end compares the final events of each watch.
 func (w *world) end() {
 	w.t.Helper()
 	w.readSlow()

@@ -117,7 +117,7 @@ func (a *adapter) source(schema api.Schema) (source.Source, error) {
 	return src, err
 }
 
-// keys are those that the store's statistics count.
+// keys returns the keys that the store's statistics count.
 func (a *adapter) keys(ctx context.Context) ([]string, error) {
 	resp, err := a.etcd.Get(ctx, etcd3testing.PathPrefix()+resourcePrefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package accept reads what an HTTP client takes.
+// Package accept parses the Accept headers of HTTP clients.
 package accept
 
 import (

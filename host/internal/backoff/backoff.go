@@ -14,8 +14,8 @@ const (
 	pauseReset = 2 * time.Minute
 )
 
-// Pauses double, with jitter of up to the same again, and begin anew after a
-// quiet time. The zero value is ready for use.
+// Pauses double, with jitter of up to the same duration, and start over after a
+// quiet period. The zero value is ready for use.
 type Pauses struct {
 	current time.Duration
 	last    time.Time

@@ -81,7 +81,7 @@ func (d dataset) record(ctx context.Context, dir string) error {
 	return f.close()
 }
 
-// files are those of a recording. What fails is told by close.
+// files are the files of a recording. close returns the first error.
 type files struct {
 	dir  string
 	open []*file

@@ -39,10 +39,9 @@ var edgeFigures = []figure{
 	}, runStored},
 }
 
-// runWake is E1. At a cold start the connector dials, the object takes the
-// snapshot, a reader takes it from there, and then hears of an event. An object
-// that was out of memory is woken by the event, and the reader has been there all
-// the time.
+// runWake is E1. At a cold start the connector dials, the object loads the snapshot,
+// a reader loads it from the object, and then receives an event. An object that was
+// out of memory is woken by the event, with a reader that was connected before.
 func runWake(ctx context.Context, b *bench) ([]Result, error) {
 	// A runtime for each, so that what wakes up is not in the way of what starts.
 	starting, err := startEdge(ctx, b, edgeObjects)
@@ -85,8 +84,8 @@ func runWake(ctx context.Context, b *bench) ([]Result, error) {
 	}}}, nil
 }
 
-// wake returns how many milliseconds it takes until the reader of an object that is
-// out of memory hears of an event.
+// wake returns the milliseconds until the reader of an object that is out of memory
+// receives an event.
 func (e *edge) wake(ctx context.Context, b *bench, arrivals <-chan time.Time) (float64, error) {
 	for range wakeTries {
 		b.logf("  waiting until the object is out of memory")

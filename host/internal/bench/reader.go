@@ -18,14 +18,14 @@ import (
 type reader struct {
 	engine *core.Engine
 	conn   *connectortest.End
-	take   func(message []byte) // nil while nobody listens
+	take   func(message []byte) // nil without listeners
 
 	live bool
 	rv   api.ResourceVersion
 }
 
-// clock is what every engine is told. It stands still, so that nothing happens
-// but what the figure is about.
+// clock is the time of every engine. It is constant, so that only the measured work
+// runs.
 const clock = 1
 
 // open connects a reader to the connector and opens one collection.
@@ -103,8 +103,8 @@ func (r *reader) carryOut(ctx context.Context, t wire.Type, payload []byte) erro
 	return nil
 }
 
-// tape is what a reader of a kind is told: the messages up to the end of the
-// snapshot, and those after it.
+// tape contains the messages to a kind of reader: those up to the end of the
+// snapshot, and later ones.
 type tape struct {
 	metadataOnly      bool
 	snapshot, updates func(message []byte)
@@ -118,7 +118,7 @@ func play(ctx context.Context, w *world, changes, batch int, tapes ...tape) erro
 		Limits: limit.NewSet().With(limit.WriteTimeout, int64(time.Hour)), // one reader waits until the other has all
 	})
 	defer func() {
-		cancel()     // nobody reads any more, so that it is cut, not closed
+		cancel()     // the other end does not read, so the connection is cut, not closed
 		c.Close(ctx) // and its error is the end of the context
 	}()
 	var readers []*reader

@@ -16,9 +16,9 @@ import (
 
 const seed = 5
 
-// world is a simulated cluster as a source of one resource: it lists what was
-// planned and hands over changes when it is told to. Objects are rendered when
-// they are listed and not kept.
+// world is a simulated cluster as a source of one resource. It lists planned objects
+// and delivers changes on request. Objects are rendered when they are listed and not
+// retained.
 type world struct {
 	schema  *api.Schema
 	cluster *clustersim.Cluster

@@ -117,7 +117,7 @@ func TestAPI(t *testing.T) {
 			{"/api/v1/pods", mine, 403},
 			{"/api/v1/namespaces/other/pods", mine, 403},
 			{"/api/v1/nodes", mine, 403},
-			{"/api/v1/unicorns", mine, 403}, // whether it exists is nobody's business
+			{"/api/v1/unicorns", mine, 403}, // the response does not disclose whether it exists
 			{one, r.sign(func(c *token.Claims) { c.Feed = true }), 403},
 			{one, r.sign(func(c *token.Claims) { c.Cluster = "other" }), 403},
 			{one, "", 401},

@@ -21,8 +21,8 @@ func TestAddressInUseIsReportedImmediately(t *testing.T) {
 	assert.ErrorContains(t, err, "choose another port with -tls-listen")
 }
 
-// Regression 2: of clusters that are none it was said that the log of the runtime
-// knows more, which nobody is shown.
+// Invalid clusters were reported with a reference to the runtime's log, which is not
+// shown.
 func TestInvalidClustersAreReportedImmediately(t *testing.T) {
 	err := run(t.Context(), config{listen: "127.0.0.1:0", secure: "127.0.0.1:0", clusters: "{bad"}, io.Discard)
 	assert.ErrorContains(t, err, "-clusters: the clusters are not what is expected, such as")

@@ -23,7 +23,8 @@ import (
 // shards is how many objects hold the pods where they are divided.
 const shards = 2
 
-// inShards divides pods by namespace, in one level or in two.
+// inShards returns a configuration that divides pods by namespace, in one level or
+// in two.
 func inShards(regions int) string {
 	return fmt.Sprintf(`{"default": {"regions": %d, "shards": [
 		{"name": "pods", "resources": ["v1/pods", "v1/configmaps"], "namespaceShards": %d},
@@ -116,8 +117,8 @@ func (r *rig) readShard(shard api.Shard) *reader {
 	return found
 }
 
-// reach waits until the reader has what it should have, and sees to it that it is
-// never told of anything else on the way there.
+// reach waits until the reader has the expected state, and checks that it never
+// receives other objects.
 func (r *reader) reach(all versions) {
 	r.Helper()
 	want := all.of(r.covered)
@@ -132,9 +133,8 @@ func (r *reader) reach(all versions) {
 	}))
 }
 
-// Whoever reads hears of its own namespace or shard alone, and of all that is in
-// it: at first, after every change, and when a namespace is gone (rules W26 to
-// W30, G1).
+// A reader receives exactly its own namespace or shard: at first, after every
+// change, and when a namespace is deleted (rules W26 to W30, G1).
 func (r *rig) divide(readers int) {
 	all := r.truth()
 	namespaces := all.namespaces()

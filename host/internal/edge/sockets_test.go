@@ -54,7 +54,7 @@ func (r *rig) refused(path, bearer string, headers ...string) int {
 	return status.Code
 }
 
-// The entry lets in whose token says so, before the object hears of it.
+// The entry checks the token before the request reaches the object.
 func TestSockets(t *testing.T) {
 	r := start(t, 20)
 	const forged = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"default","user":"mallory","feed":true}`
@@ -122,7 +122,7 @@ func TestSockets(t *testing.T) {
 	})
 }
 
-// subscribe says what every reader says first.
+// subscribe sends a Hello and a subscription.
 func subscribe(r *rig, conn *websocket.Conn) {
 	hello := (&wire.Hello{Version: wire.Version, Client: "test"}).Append(nil)
 	hello = (&wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 20}).Append(hello)
@@ -158,8 +158,8 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// await reads until a frame of a type comes. A subscription that comes too early
-// is made anew, as every reader does.
+// await reads until a frame of the given type arrives. It repeats a subscription
+// that was refused as too early, as every reader does.
 func await(r *rig, conn *websocket.Conn, wanted wire.Type) {
 	r.Helper()
 	for {

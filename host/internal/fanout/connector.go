@@ -68,8 +68,8 @@ func (s *connectorSide) vouch(readers int) error {
 	return err
 }
 
-// noProgress is longer than any run: what a reader is told every five seconds,
-// whatever happens, is no part of what a change costs, and settle counts messages.
+// noProgress is longer than any run. Periodic progress is not part of the cost of a
+// change, and settle counts messages.
 const noProgress = 24 * 60 * 60 * 1000
 
 // startConnector serves pods that lie in shards.

@@ -18,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// What the readers are told by.
+// The ways in which readers receive changes.
 const (
 	connectorKind = "connector"
 	broadcastKind = "broadcast"

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// measureReconnect lets all readers come at once, each to be sent the whole
-// state, and sees meanwhile how long somebody else waits for the lock.
+// measureReconnect connects all readers at once, each of which needs the complete
+// state, and measures how long another user waits for the lock.
 func measureReconnect(ctx context.Context, o options) error {
 	s, err := startConnector(ctx, 1)
 	if err != nil {

@@ -104,14 +104,13 @@ func Terminated(ctx context.Context) bool {
 	return errors.As(context.Cause(ctx), &s) && s.Signal == syscall.SIGTERM
 }
 
-// WhenUnread ends as well when nobody reads what the program writes to stdout or
-// stderr any more, as behind "| head", which otherwise kills it on the spot. That is
-// noticed by what is written through watched: the signal comes for every connection
-// that a client has broken off, too. It is for programs that have something to put
-// away.
+// WhenUnread also cancels when stdout or stderr is closed, as by "| head", which
+// otherwise kills the program immediately. Writes through watched detect this,
+// because the signal also arrives for every closed network connection. It is for
+// programs that must clean up.
 func WhenUnread(ctx context.Context) (ending context.Context, watched func(io.Writer) io.Writer, stop func()) {
 	ending, cancel := context.WithCancel(ctx)
-	unheard := make(chan os.Signal, 1) // for as long as somebody is told of the signal it does not kill
+	unheard := make(chan os.Signal, 1) // the signal does not kill the program while it has a handler
 	signal.Notify(unheard, syscall.SIGPIPE)
 	watched = func(w io.Writer) io.Writer { return &watchedWriter{w, cancel} }
 	return ending, watched, func() {

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// apart keeps a terminal's interrupt from the process: whoever started it ends it,
-// when it is time. Where that one is killed, and cannot, the kernel does.
+// apart separates the process from a terminal's interrupt, because its parent ends
+// it in time. If the parent is killed, the kernel ends it.
 func apart(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

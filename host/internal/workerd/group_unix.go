@@ -7,6 +7,6 @@ import (
 	"syscall"
 )
 
-// apart keeps a terminal's interrupt from the process: whoever started it ends it,
-// when it is time.
+// apart separates the process from a terminal's interrupt, because its parent ends
+// it in time.
 func apart(command *exec.Cmd) { command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

@@ -27,8 +27,7 @@ func through(t *testing.T, hole *blackhole) (*etcd.Source, *clientv3.Client) {
 
 const cannotConnect = "cannot connect: does etcd listen there, and does it want TLS or not?"
 
-// Regression 1: who waited for a list was told only after half a minute that there
-// is nobody to ask.
+// An unreachable etcd was reported to waiting lists only after half a minute.
 func TestUnreachableServerIsReportedBeforeRequestTimeout(t *testing.T) {
 	hole := newBlackhole(t)
 	hole.close()

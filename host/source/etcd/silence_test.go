@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// blackhole forwards connections to etcd until it is told to swallow
-// everything, which is how a network that lost its way looks.
+// blackhole forwards connections to etcd until it is set to drop all data, like a
+// network that loses packets.
 type blackhole struct {
 	net.Listener
 	mu     sync.Mutex

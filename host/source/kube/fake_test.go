@@ -215,8 +215,8 @@ func (f *fake) list(w http.ResponseWriter, r *http.Request) {
 		f.rv, token, strings.Join(items, ","))
 }
 
-// watch serves the log after resourceVersion, behind the state if asked to, in
-// order until endWatches.
+// watch serves the log after resourceVersion in order until endWatches. It sends the
+// state first if the request asks for it.
 func (f *fake) watch(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	ended := f.ended

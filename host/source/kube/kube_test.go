@@ -194,7 +194,7 @@ func TestP10_TheEndMarkerNeverComes(t *testing.T) {
 	assert.Contains(t, s.text(), "list\na/x@101\nlist\na/x@101\nend 101\n")
 }
 
-// Regression 2: what a server could not send whole was asked for again, for ever.
+// Initial events that a server could not complete were requested again without end.
 func TestEndedInitialEventsAreListedInPages(t *testing.T) {
 	f := newFake(t)
 	f.put("a", "x")

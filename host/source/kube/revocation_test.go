@@ -45,7 +45,7 @@ func serve(t *testing.T, f func(s *served)) {
 		})
 		f(s)
 		require.NoError(t, s.connector.Close(context.Background()))
-		time.Sleep(kube.DefaultRequestTimeout) // the end of a review that nobody waits for
+		time.Sleep(kube.DefaultRequestTimeout) // the end of an unused review
 	})
 }
 
