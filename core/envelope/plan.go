@@ -43,7 +43,7 @@ type node struct {
 	slots  []int // what wants the value here
 	under  []int // what wants a value here or below
 	labels bool  // every member is a label
-	part   part  // what part of the body the value here is, if any
+	part   part  // the part of the body that this value is, if any
 }
 
 // element is the node of one position of an array.

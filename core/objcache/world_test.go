@@ -38,7 +38,7 @@ type world struct {
 	closed  int
 }
 
-// source is a collection that sees the world when told to.
+// source is a collection that observes the world on request.
 type source struct {
 	w       *world
 	id      ID // of the one object, if it is for one

@@ -1,6 +1,6 @@
 package wire
 
-// frame is what every frame of this package can do.
+// frame contains the methods of every frame.
 type frame interface {
 	Append(dst []byte) []byte
 	Parse(payload []byte) error

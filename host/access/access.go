@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// User is who presents a token, as Kubernetes describes users.
+// User is the user of a token, as Kubernetes describes users.
 type User struct {
 	Name   string
 	UID    string

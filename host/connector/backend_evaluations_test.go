@@ -158,7 +158,7 @@ func TestAListThatWaitsForEvaluationsEndsWithItsRequest(t *testing.T) {
 	})
 }
 
-// watching takes the events of a watch.
+// watching reads the events of a watch.
 type watching struct {
 	kubeapi.Watch
 	t   *testing.T

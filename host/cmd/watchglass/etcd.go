@@ -58,7 +58,7 @@ func (f *etcdFlags) detail() string {
 // without end.
 func (f *etcdFlags) check() error {
 	if !strings.HasPrefix(f.prefix, "/") {
-		return fmt.Errorf("--etcd-prefix %q: expected what begins with a slash, as the keys of Kubernetes do, such as %s", f.prefix, etcd.DefaultPrefix)
+		return fmt.Errorf("--etcd-prefix %q: expected a prefix that begins with a slash, like the keys of Kubernetes, such as %s", f.prefix, etcd.DefaultPrefix)
 	}
 	for _, endpoint := range f.endpoints {
 		address, found := endpoint, true

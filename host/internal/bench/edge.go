@@ -37,7 +37,7 @@ type edge struct {
 	runtime   *workerd.Process
 	json      int // bytes of the objects that were listed
 	cancel    context.CancelFunc
-	keys      []api.Key // in whose order objects change
+	keys      []api.Key // determines the order in which objects change
 	changed   int
 	lost      chan error // the first reader that was cut off
 }
