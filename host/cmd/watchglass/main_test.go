@@ -154,7 +154,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"get pods --server ftp://x":        `--server "ftp://x": expected a URL`,
 		"get pods --namespace=":            `--namespace "": expected a name; -A looks at all namespaces`,
 		"get pods --token \u00e4":          "--token: expected one word of ASCII characters",
-		"serve --etcd-endpoints x:1 --etcd-prefix registry": `--etcd-prefix "registry": expected what begins with a slash`,
+		"serve --etcd-endpoints x:1 --etcd-prefix registry": `--etcd-prefix "registry": expected a prefix that begins with a slash`,
 		"demo --log-level loud":                             `--log-level "loud": expected debug, info, warn or error`,
 		"demo --log-format xml":                             `--log-format "xml": expected text or json`,
 		"get":                                               "too few arguments, expected: watchglass get RESOURCE [NAME] [flags]\nSee 'watchglass get --help' for usage",
