@@ -65,35 +65,36 @@ func ours(imports []string) []string {
 	return kept
 }
 
-// The packages that make up the engine. Those for tests, coretest and sim, have
-// the freedom of tests.
+// isCore reports whether a package is part of the engine. The packages coretest and sim are
+// for tests, and the dictionaries of package skeleton are for servers.
 func isCore(path string) bool {
 	return (path == "core" || strings.HasPrefix(path, "core/")) &&
-		!strings.HasPrefix(path, "core/coretest") && !strings.HasPrefix(path, "core/sim")
+		!strings.HasPrefix(path, "core/coretest") && !strings.HasPrefix(path, "core/sim") && path != "core/body/skeleton"
 }
 
 // rooms says what each room may import of ours. The layers above may skip
 // layers, and no room may look sideways, but for the exceptions that stand here.
 func rooms() map[string][]string {
 	leaf := []string{"core/api"}
-	words := append(slices.Clone(leaf), "core/selector", "core/envelope", "core/wire")
+	words := append(slices.Clone(leaf), "core/selector", "core/objectjson", "core/wire")
 	stores := append(slices.Clone(words), "core/store", "core/history", "core/watcher")
 	keepers := append(slices.Clone(stores), "core/cacher")
 	return map[string][]string{
-		"core/api":       nil,
-		"core/catalog":   leaf,
-		"core/selector":  leaf,
-		"core/envelope":  append(slices.Clone(leaf), "core/wire"), // it makes what wire carries
-		"core/wire":      leaf,
-		"core/store":     words,
-		"core/history":   append(slices.Clone(words), "core/store"),                 // events are of versions
-		"core/watcher":   append(slices.Clone(words), "core/store", "core/history"), // and watches of events
-		"core/cacher":    stores,
-		"core/view":      keepers, // these four work on one cacher each
-		"core/reflector": keepers,
-		"core/direct":    append(slices.Clone(keepers), "core/catalog", "core/reflector"), // it feeds one
-		"core/objcache":  keepers,
-		"core/session":   keepers,
+		"core/api":        nil,
+		"core/catalog":    leaf,
+		"core/body":       leaf,
+		"core/selector":   leaf,
+		"core/objectjson": append(slices.Clone(leaf), "core/wire"), // it makes what wire carries
+		"core/wire":       leaf,
+		"core/store":      words,
+		"core/history":    append(slices.Clone(words), "core/store"),                 // events are of versions
+		"core/watcher":    append(slices.Clone(words), "core/store", "core/history"), // and watches of events
+		"core/cacher":     stores,
+		"core/view":       keepers, // these four work on one cacher each
+		"core/reflector":  keepers,
+		"core/direct":     append(slices.Clone(keepers), "core/catalog", "core/reflector"), // it feeds one
+		"core/objcache":   keepers,
+		"core/session":    keepers,
 		"core": append(slices.Clone(keepers),
 			"core/view", "core/reflector", "core/direct", "core/objcache", "core/session"),
 	}
@@ -181,7 +182,7 @@ func TestImportsOfTheGuest(t *testing.T) {
 	all := list(t, []string{"GOOS=wasip1", "GOARCH=wasm"}, "./wasm/guest")
 	for path, p := range all {
 		path, mine := strings.CutPrefix(path, module)
-		if mine && !isCore(path) && path != "wasm/guest" && path != "wasm/bodies" {
+		if mine && !isCore(path) && path != "wasm/guest" {
 			t.Errorf("the guest needs %s, by way of %s", path, detour(all, module+path))
 		}
 		if mine && slices.Contains(p.Imports, "encoding/json") {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
-	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
@@ -155,7 +155,7 @@ func (e *Engine) json(body, base api.Body, dictionary []byte, rv api.ResourceVer
 		return nil, err
 	}
 	n := len(decoded)
-	decoded, err = envelope.SetResourceVersion(decoded, decoded, rv)
+	decoded, err = objectjson.SetResourceVersion(decoded, decoded, rv)
 	e.scratch = decoded
 	if err != nil {
 		return nil, err

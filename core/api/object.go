@@ -56,7 +56,7 @@ const (
 	NoBody Codec = iota
 	// JSON is the object's plain JSON.
 	JSON
-	// Packed is the object's JSON as one compressed block of package bodies. The
+	// Packed is the object's JSON as one compressed block of package body. The
 	// block refers to the dictionary of its resource.
 	Packed
 	// Delta is the difference from the object's base body, as one compressed

@@ -7,7 +7,7 @@ import (
 
 	"github.com/watchglass/watchglass/core"
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/wasm/bodies"
+	"github.com/watchglass/watchglass/core/body"
 )
 
 // Transcript is every call into the engine of one scenario, in order, with the
@@ -70,7 +70,7 @@ type recorded struct {
 }
 
 func open(config []byte) (*recorded, error) {
-	e, err := core.New(config, bodies.Decode)
+	e, err := core.New(config, body.Decode)
 	if err != nil {
 		return nil, err
 	}

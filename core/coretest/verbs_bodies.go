@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/body"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/wire"
-	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
 // doTap prints from now on how bodies travel, which the engine does not say.
@@ -30,12 +30,12 @@ func (r *resource) difference(put *cacher.Put) error {
 	if base == 0 {
 		return fmt.Errorf("there is no earlier version of %s that its body could be the difference from", key)
 	}
-	encoder, err := bodies.NewEncoder(nil)
+	encoder, err := body.NewEncoder(nil)
 	if err != nil {
 		return err
 	}
 	heap := r.cacher.Heap()
-	body, ok := encoder.EncodeDelta(nil, heap.Envelope(base).Body().Data, put.Envelope.Body().Data, bodies.MaxDecoded)
+	body, ok := encoder.EncodeDelta(nil, heap.Envelope(base).Body().Data, put.Envelope.Body().Data, body.MaxDecoded)
 	if !ok {
 		return fmt.Errorf("the body of %s is too large to be a difference", key)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/catalog"
-	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -14,7 +14,7 @@ import (
 // readable, the identity is the address.
 func (f *Feed) named(r *request) (string, error) {
 	if r.code == 200 {
-		d, err := envelope.ParseDocument(r.body)
+		d, err := objectjson.ParseDocument(r.body)
 		if err != nil {
 			return "", broken(err.Error())
 		}
@@ -48,7 +48,7 @@ func (f *Feed) identified(r *request) {
 
 // discovered handles the discovery response for the resource's group.
 func (f *Feed) discovered(r *request) {
-	d, err := envelope.ParseDocument(r.body)
+	d, err := objectjson.ParseDocument(r.body)
 	if err != nil {
 		f.fail(r, broken(err.Error()))
 		return
@@ -103,7 +103,7 @@ func (f *Feed) describe(schema *api.Schema) {
 	if f.schema == nil {
 		scanned := *schema
 		scanned.Fields = append(slices.Clone(schema.Fields), "apiVersion", "kind")
-		scanner, err := envelope.NewScanner(&scanned)
+		scanner, err := objectjson.NewScanner(&scanned)
 		if err != nil {
 			f.end(api.AsStatus(err))
 			return

@@ -3,7 +3,7 @@ package direct
 import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
-	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/reflector"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -33,7 +33,7 @@ type Feed struct {
 	cfg       Config
 	reflector *reflector.Reflector
 	now       int64
-	scanner   *envelope.Scanner
+	scanner   *objectjson.Scanner
 	schema    *api.Schema // nil until discovered
 
 	// State of the current subscription:
@@ -71,7 +71,7 @@ type Feed struct {
 	PassedOver int
 }
 
-// New returns a feed without a subscription. envelope.NewScanner must accept the
+// New returns a feed without a subscription. objectjson.NewScanner must accept the
 // columns.
 func New(cfg Config) *Feed { return &Feed{cfg: cfg} }
 
@@ -152,7 +152,7 @@ type object struct {
 
 // read scans an object. The result is valid until the next call.
 func (f *Feed) read(raw []byte) (object, error) {
-	o, err := f.scanner.Scan(raw, envelope.Options{Unchecked: true, Borrowed: true})
+	o, err := f.scanner.Scan(raw, objectjson.Options{Unchecked: true, Borrowed: true})
 	if err != nil {
 		return object{}, err
 	}

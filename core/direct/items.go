@@ -2,7 +2,7 @@ package direct
 
 import (
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 )
 
 // items parses a list of any size item by item, with its members in any order.
@@ -13,7 +13,7 @@ type items struct {
 	name    string // of the member whose value follows
 	value   bool   // a value started at start
 	start   int
-	span    envelope.Span
+	span    objectjson.Span
 	kind    string
 	version string
 	next    string // the continue token
@@ -128,7 +128,7 @@ func (l *items) read(take func([]byte) error) (more bool, err error) {
 		l.state = afterItem
 		return true, take(raw)
 	case beforeFirstMember, beforeMember:
-		name, err := envelope.ParseDocument(raw)
+		name, err := objectjson.ParseDocument(raw)
 		l.state, l.name = beforeColon, name.Text()
 		return true, asBroken(err)
 	}
@@ -137,7 +137,7 @@ func (l *items) read(take func([]byte) error) (more bool, err error) {
 }
 
 func (l *items) member(raw []byte) error {
-	d, err := envelope.ParseDocument(raw)
+	d, err := objectjson.ParseDocument(raw)
 	if err != nil {
 		return asBroken(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -157,7 +157,7 @@ type bookmark struct {
 }
 
 func readBookmark(raw []byte) (bookmark, error) {
-	d, err := envelope.ParseDocument(raw)
+	d, err := objectjson.ParseDocument(raw)
 	if err != nil {
 		return bookmark{}, err
 	}
@@ -171,7 +171,7 @@ func readBookmark(raw []byte) (bookmark, error) {
 
 // errorEvent returns the Status of an ERROR event (rules P6, R9).
 func errorEvent(raw []byte) error {
-	d, err := envelope.ParseDocument(raw)
+	d, err := objectjson.ParseDocument(raw)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 )
 
 // about is the purpose of a request.
@@ -177,7 +177,7 @@ func refusesInitialEvents(s *api.Status) bool {
 
 // refusal returns the error of a response other than 200.
 func refusal(r *request) *api.Status {
-	d, err := envelope.ParseDocument(r.body)
+	d, err := objectjson.ParseDocument(r.body)
 	s := &api.Status{}
 	if err == nil && d.Member("kind").Text() == "Status" {
 		s = statusOf(d)
@@ -199,7 +199,7 @@ func refusal(r *request) *api.Status {
 
 // statusOf parses a Kubernetes Status. The result has code zero if the code is
 // not an error.
-func statusOf(d envelope.Document) *api.Status {
+func statusOf(d objectjson.Document) *api.Status {
 	details := d.Member("details")
 	s := &api.Status{
 		Code: d.Member("code").Int(), Reason: api.Reason(d.Member("reason").Text()), Message: d.Member("message").Text(),

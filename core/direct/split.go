@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 )
 
 // maxDocument limits the size of one document (rule P5).
@@ -22,7 +22,7 @@ const keptRest = 1 << 20
 type splitter struct {
 	rest    []byte // of an incomplete document
 	careful bool
-	span    envelope.Span
+	span    objectjson.Span
 	scanned int // bytes of rest that span has scanned
 }
 

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -61,10 +61,10 @@ func (f *Feed) newestVersion() api.ResourceVersion {
 
 // event processes one document of a watch.
 func (f *Feed) event(document []byte, careful bool) error {
-	kind, object, ok := envelope.PlainEvent(document)
+	kind, object, ok := objectjson.PlainEvent(document)
 	if careful || !ok {
 		var err error
-		if kind, object, err = envelope.Event(document); err != nil {
+		if kind, object, err = objectjson.Event(document); err != nil {
 			return f.refuse(err, careful)
 		}
 	}
@@ -78,7 +78,7 @@ func (f *Feed) event(document []byte, careful bool) error {
 // refuse converts a syntax error in a line to errNotPlain, so that the line is
 // parsed again as part of a larger document.
 func (f *Feed) refuse(err error, careful bool) error {
-	if _, ok := err.(*envelope.SyntaxError); !ok {
+	if _, ok := err.(*objectjson.SyntaxError); !ok {
 		return err
 	}
 	if !careful {

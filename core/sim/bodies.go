@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/body"
 	"github.com/watchglass/watchglass/core/cacher"
-	body "github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/wire"
-	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
 type bodyKey struct {
@@ -52,14 +52,14 @@ func (c *connector) encode(f *feed, put *cacher.Put) *cacher.Put {
 		return c.encoded(f, put)
 	}
 	heap := f.cacher.Heap()
-	plain, err := bodies.Decode(nil, heap.Envelope(base).Body(), f.cacher.Dictionary(base), nil)
+	plain, err := body.Decode(nil, heap.Envelope(base).Body(), f.cacher.Dictionary(base), nil)
 	must(err)
-	body, ok := c.world.encoders[f.kind].EncodeDelta(nil, plain, put.Envelope.Body().Data, 1<<20)
+	delta, ok := c.world.encoders[f.kind].EncodeDelta(nil, plain, put.Envelope.Body().Data, 1<<20)
 	if !ok {
 		return c.encoded(f, put)
 	}
 	made := *put
-	made.Envelope = put.Envelope.AppendWithBody(nil, body)
+	made.Envelope = put.Envelope.AppendWithBody(nil, delta)
 	made.Base = wire.Base{ResourceVersion: heap.ResourceVersion(base)}
 	return &made
 }
@@ -96,7 +96,7 @@ func (s *source) sameBody(of bodyKey, stamped api.ResourceVersion, data []byte) 
 	if !ok {
 		return false
 	}
-	want, err := body.SetResourceVersion(nil, []byte(plain), stamped)
+	want, err := objectjson.SetResourceVersion(nil, []byte(plain), stamped)
 	must(err)
 	return string(want) == string(data)
 }

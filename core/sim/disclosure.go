@@ -5,11 +5,11 @@ import (
 	"strconv"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/body"
 	"github.com/watchglass/watchglass/core/coretest/sentinel"
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/sim/check"
 	"github.com/watchglass/watchglass/core/wire"
-	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
 // owner is the object that contains a sentinel. Names are independent of sources,
@@ -191,12 +191,12 @@ func (t *tap) unpack(g *entitlement, changes []wire.Change) {
 	}
 }
 
-func (t *tap) unpackBody(g *entitlement, body api.Body) {
-	if body.Codec != api.Packed {
+func (t *tap) unpackBody(g *entitlement, packed api.Body) {
+	if packed.Codec != api.Packed {
 		return
 	}
 	d := &t.disclosed
-	plain, err := bodies.Decode(d.plain[:0], body, d.dictionaries[g.dictionary], nil)
+	plain, err := body.Decode(d.plain[:0], packed, d.dictionaries[g.dictionary], nil)
 	must(err)
 	d.plain = plain
 	t.link.driver.world.saw(Unpacked)

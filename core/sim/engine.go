@@ -5,8 +5,8 @@ import (
 
 	"github.com/watchglass/watchglass/core"
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/wasm/bodies"
-	"github.com/watchglass/watchglass/wasm/bodies/skeleton"
+	"github.com/watchglass/watchglass/core/body"
+	"github.com/watchglass/watchglass/core/body/skeleton"
 )
 
 // Engine is the engine of a reader: one of package core, or the WebAssembly
@@ -23,7 +23,7 @@ type Engine interface {
 func (s *Setup) native(config []byte) (Engine, error) {
 	decode := s.Codec.Decode
 	if decode == nil {
-		decode = bodies.Decode
+		decode = body.Decode
 	}
 	return core.New(config, decode)
 }
@@ -47,7 +47,7 @@ func (w *world) chooseCodec(seed uint64) {
 		if packed {
 			c.Dictionary = dictionaries()[k]
 		}
-		encoder, err := bodies.NewEncoder(c.Dictionary)
+		encoder, err := body.NewEncoder(c.Dictionary)
 		must(err)
 		if packed {
 			c.Encode = encoder.Encode

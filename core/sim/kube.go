@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
-	body "github.com/watchglass/watchglass/core/envelope"
+	body "github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/sim/check"
 )
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/body"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/wire"
-	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
 // The violations that package check does not define.
@@ -99,7 +99,7 @@ type world struct {
 	lineage    uint64   // counts the bases of connectors
 	planted    *planted
 	codecs     [kinds]Codec
-	encoders   [kinds]*bodies.Encoder
+	encoders   [kinds]*body.Encoder
 	compressed map[*cacher.Put]*cacher.Put
 	result     *Result
 }

@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/body"
 	"github.com/watchglass/watchglass/core/cacher"
-	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/kubeapi"
 	"github.com/watchglass/watchglass/host/limit"
 	"github.com/watchglass/watchglass/host/source"
-	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
 // Backend serves the Kubernetes API from the collections that the connector's
@@ -181,15 +181,15 @@ func (s *stored) open() (kubeapi.Object, error) {
 	var base []byte
 	var err error
 	if s.base.Codec != api.NoBody {
-		if base, err = bodies.Decode(nil, s.base, s.dictionary, nil); err != nil {
+		if base, err = body.Decode(nil, s.base, s.dictionary, nil); err != nil {
 			return nil, s.undecodable(err)
 		}
 	}
-	body, err := bodies.Decode(nil, s.Envelope.Body(), s.dictionary, base)
+	body, err := body.Decode(nil, s.Envelope.Body(), s.dictionary, base)
 	if err != nil {
 		return nil, s.undecodable(err)
 	}
-	json, err := envelope.SetResourceVersion(nil, body, s.rv)
+	json, err := objectjson.SetResourceVersion(nil, body, s.rv)
 	if err != nil {
 		return nil, s.undecodable(err)
 	}

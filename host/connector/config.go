@@ -4,8 +4,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/watchglass/watchglass/core/envelope"
 	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/limit"
@@ -38,7 +38,7 @@ type Config struct {
 	// subscription with 403. Zero means access.ReviewInterval.
 	ReviewInterval time.Duration
 	// Keep disables the removal of data from bodies, such as the data of Secrets.
-	Keep envelope.Options
+	Keep objectjson.Options
 	// Limits contains the resource limits of the server, and counts refusals. Nil
 	// means the defaults, without counters.
 	Limits *limit.Set

@@ -7,23 +7,23 @@ import (
 	"strconv"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/body"
+	"github.com/watchglass/watchglass/core/body/skeleton"
 	"github.com/watchglass/watchglass/core/cacher"
-	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/limit"
-	"github.com/watchglass/watchglass/wasm/bodies"
-	"github.com/watchglass/watchglass/wasm/bodies/skeleton"
 )
 
 // decoder converts raw values to envelopes with compressed bodies. Each upstream
 // watch has one.
 type decoder struct {
 	resource api.Resource
-	scanner  *envelope.Scanner
-	keep     envelope.Options
+	scanner  *objectjson.Scanner
+	keep     objectjson.Options
 	limit    int
 	// Encodes the bodies, with the dictionary of the resource.
-	encoder    *bodies.Encoder
+	encoder    *body.Encoder
 	dictionary []byte
 
 	body  []byte     // scratch
@@ -34,12 +34,12 @@ type decoder struct {
 // newDecoder returns a decoder for the objects of a resource. The dictionary depends
 // on the schema alone, because readers receive it independent of their rights.
 func newDecoder(schema *api.Schema, config *Config) (*decoder, error) {
-	scanner, err := envelope.NewScanner(schema)
+	scanner, err := objectjson.NewScanner(schema)
 	if err != nil {
 		return nil, err
 	}
 	dictionary := skeleton.Dictionary(schema.Resource, schema.Kind)
-	encoder, err := bodies.NewEncoder(dictionary)
+	encoder, err := body.NewEncoder(dictionary)
 	if err != nil {
 		return nil, err
 	}
@@ -87,15 +87,15 @@ func (d *decoder) decode(key api.Key, rv api.ResourceVersion, value []byte, from
 // size is at most three quarters of the base (see doc.go). Otherwise the body
 // becomes a new base, which is sent once to every reader and makes later deltas
 // smaller.
-func (d *decoder) difference(plain []byte, from *base) (body api.Body, pays bool, err error) {
+func (d *decoder) difference(plain []byte, from *base) (delta api.Body, pays bool, err error) {
 	if from.rv == 0 {
 		return api.Body{}, false, nil
 	}
-	if d.plain, err = bodies.Decode(d.plain[:0], from.body, d.dictionary, nil); err != nil {
+	if d.plain, err = body.Decode(d.plain[:0], from.body, d.dictionary, nil); err != nil {
 		return api.Body{}, false, err
 	}
-	body, pays = d.encoder.EncodeDelta(d.body[:0], d.plain, plain, len(from.body.Data)*3/4)
-	return body, pays, nil
+	delta, pays = d.encoder.EncodeDelta(d.body[:0], d.plain, plain, len(from.body.Data)*3/4)
+	return delta, pays, nil
 }
 
 // scan is like decode without compression: the body is plain JSON.
@@ -126,7 +126,7 @@ func undecodable(value []byte, err error) *api.Status {
 		return api.Invalid("it is stored encrypted: read through kube-apiserver instead of etcd")
 	}
 	message := err.Error()
-	var syntax *envelope.SyntaxError
+	var syntax *objectjson.SyntaxError
 	if errors.As(err, &syntax) {
 		message = syntax.Status().Message
 	}

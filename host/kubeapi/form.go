@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 )
 
 // form is the representation of the objects in a response: complete, as metadata, or
@@ -36,7 +36,7 @@ func (f *form) appendSingle(dst []byte, o Object) []byte {
 // appendWhole appends an object with its apiVersion and kind. Without a list around
 // the object, clients need them for decoding.
 func (f *form) appendWhole(dst, object []byte) []byte {
-	hasKind, hasVersion := envelope.Member(object, "kind") != nil, envelope.Member(object, "apiVersion") != nil
+	hasKind, hasVersion := objectjson.Member(object, "kind") != nil, objectjson.Member(object, "apiVersion") != nil
 	body := object
 	for len(body) > 0 && body[0] != '{' {
 		body = body[1:]
@@ -57,7 +57,7 @@ func (f *form) appendWhole(dst, object []byte) []byte {
 // appendMetadata appends an object as PartialObjectMetadata (rule P13).
 func appendMetadata(dst, object []byte) []byte {
 	dst = append(dst, `{"kind":"`+asMetadata+`","apiVersion":"`+metaVersion+`","metadata":`...)
-	metadata := envelope.Member(object, "metadata")
+	metadata := objectjson.Member(object, "metadata")
 	if metadata == nil {
 		metadata = []byte("{}")
 	}
@@ -147,7 +147,7 @@ func (b bookmark) JSON() []byte {
 // versionOf is the metadata.resourceVersion of an object.
 func versionOf(object []byte) string {
 	var version string
-	if text := envelope.Member(envelope.Member(object, "metadata"), "resourceVersion"); text != nil {
+	if text := objectjson.Member(objectjson.Member(object, "metadata"), "resourceVersion"); text != nil {
 		json.Unmarshal(text, &version) // a string: a backend has put it there
 	}
 	return version

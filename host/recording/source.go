@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/host/source"
 )
 
@@ -18,7 +18,7 @@ func (r *Recorder) Source(ctx context.Context, src source.Source, resource api.R
 	if err != nil {
 		return err
 	}
-	scanner, err := envelope.NewScanner(schema)
+	scanner, err := objectjson.NewScanner(schema)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ const pause = time.Second
 type sink struct {
 	recorder *Recorder
 	schema   *api.Schema
-	scanner  *envelope.Scanner
+	scanner  *objectjson.Scanner
 	state    []Object
 	progress func(api.ResourceVersion)
 	at       api.ResourceVersion // everything up to here is recorded
@@ -111,7 +111,7 @@ func (s *sink) reached(rv api.ResourceVersion) {
 // object reads a value; one that cannot be read has a fault.
 func (s *sink) object(key api.Key, rv api.ResourceVersion, value []byte) *Object {
 	o := &Object{ResourceVersion: rv}
-	scanned, err := s.scanner.Scan(value, envelope.Options{})
+	scanned, err := s.scanner.Scan(value, objectjson.Options{})
 	if err == nil && scanned.Key != key {
 		err = errors.New("it calls itself " + string(scanned.Key))
 	}

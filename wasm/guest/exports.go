@@ -6,13 +6,13 @@ import (
 	"unsafe"
 
 	"github.com/watchglass/watchglass/core"
-	"github.com/watchglass/watchglass/wasm/bodies"
+	"github.com/watchglass/watchglass/core/body"
 )
 
 // instance is the one guest of this module. It keeps the arenas alive that
 // the caller holds addresses of; Go's collector does not move them.
 var instance = guest{newEngine: func(config []byte) (engine, error) {
-	e, err := core.New(config, bodies.Decode)
+	e, err := core.New(config, body.Decode)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import "encoding/binary"
 // bytes and compare the results.
 var vectorized = map[string]code{
 	"memchr": memchr(), // implements bytes.IndexByte
-	"github.com/watchglass/watchglass/core/envelope.(*Span).words": words(),
+	"github.com/watchglass/watchglass/core/objectjson.(*Span).words": words(),
 }
 
 // vectorize replaces the code of functions by number. total is the number of

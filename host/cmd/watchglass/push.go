@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/host/access"
 	"github.com/watchglass/watchglass/host/connector"
@@ -105,7 +105,7 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 			Logger:  log,
 			Access:  access.Only(resources...),
 			Limits:  f.limits,
-			Keep:    envelope.Options{KeepSecretData: f.allowSecretData},
+			Keep:    objectjson.Options{KeepSecretData: f.allowSecretData},
 			Session: session.Config{ProgressMillis: f.progress.Milliseconds()},
 		},
 		server.Config{Logger: log, HealthOnly: true, Private: f.private})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/server"
 )
@@ -100,7 +100,7 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 			Logger: log,
 			Access: policy, Observer: recorder,
 			Limits: f.limits,
-			Keep:   envelope.Options{KeepSecretData: f.allowSecretData},
+			Keep:   objectjson.Options{KeepSecretData: f.allowSecretData},
 		},
 		server.Config{Logger: log, AllowOrigins: f.allowOrigins, TrustedProxies: f.proxies, Private: f.private})
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/host/conformance/internal/rig"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/guest"
@@ -95,7 +95,7 @@ func (a *adapter) open() *guest.Collection {
 	require.NoError(a.t, err)
 	reader := rig.Guest(a.t, connector.Config{
 		Source: source, Logger: slog.New(slog.DiscardHandler),
-		Keep: envelope.Options{KeepManagedFields: true, KeepLastApplied: true},
+		Keep: objectjson.Options{KeepManagedFields: true, KeepLastApplied: true},
 	})
 	ctx, cancel := context.WithTimeout(a.t.Context(), time.Minute)
 	defer cancel()

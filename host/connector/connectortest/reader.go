@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/body"
 	"github.com/watchglass/watchglass/core/wire"
-	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
 // Conn is a reader's connection to a connector.
@@ -194,15 +194,15 @@ func (s *Subscription) object(c *wire.Change, held *Object) (Object, error) {
 		}
 		o.Envelope = envelope
 	}
-	body := o.Envelope.Body()
-	if body.Codec == api.NoBody {
+	packed := o.Envelope.Body()
+	if packed.Codec == api.NoBody {
 		return o, nil
 	}
 	base, err := s.base(c, held)
 	if err != nil {
 		return Object{}, err
 	}
-	text, err := bodies.Decode(nil, body, s.dictionary, []byte(base))
+	text, err := body.Decode(nil, packed, s.dictionary, []byte(base))
 	if err != nil {
 		return Object{}, fmt.Errorf("body of %s: %w", c.Key, err)
 	}
@@ -216,7 +216,7 @@ func (s *Subscription) base(c *wire.Change, held *Object) (string, error) {
 	case rv == 0:
 		return "", nil
 	case c.Base.Body.Codec != api.NoBody:
-		text, err := bodies.Decode(nil, c.Base.Body, s.dictionary, nil)
+		text, err := body.Decode(nil, c.Base.Body, s.dictionary, nil)
 		return string(text), err
 	case held != nil && held.Base == rv:
 		return held.base, nil

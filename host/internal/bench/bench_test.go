@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core"
+	"github.com/watchglass/watchglass/core/body"
 	"github.com/watchglass/watchglass/core/wire"
-	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
 type object struct {
@@ -65,7 +65,7 @@ func readKubernetes(t *testing.T, dir string) map[string]object {
 
 // readOurs lists what an engine has after a recording.
 func readOurs(t *testing.T, dir string, names ...string) map[string]object {
-	engine, err := core.New((&wire.Config{Seed: 1}).Append(nil), bodies.Decode)
+	engine, err := core.New((&wire.Config{Seed: 1}).Append(nil), body.Decode)
 	require.NoError(t, err)
 	require.NoError(t, step(native{engine}, &wire.OpenCollection{Collection: 1, Resource: "v1/pods"}))
 	require.NoError(t, step(native{engine}, &wire.StreamOpened{Stream: 1}))

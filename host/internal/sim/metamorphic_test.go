@@ -8,9 +8,9 @@ import (
 
 	"github.com/watchglass/watchglass/core"
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/body"
 	"github.com/watchglass/watchglass/core/sim"
 	"github.com/watchglass/watchglass/host/guest"
-	"github.com/watchglass/watchglass/wasm/bodies"
 )
 
 // module is an instance of the module in the place of an engine.
@@ -76,9 +76,9 @@ func TestMetamorphic_Codecs(t *testing.T) {
 	dictionary := []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"ns","uid":"h1-","labels":{` + strings.Repeat("=", padding))
 	compressed := 0
 	codec := func(dictionary []byte) sim.Codec {
-		encoder, err := bodies.NewEncoder(dictionary)
+		encoder, err := body.NewEncoder(dictionary)
 		require.NoError(t, err)
-		return sim.Codec{Padding: padding, Dictionary: dictionary, Decode: bodies.Decode, Encode: func(dst, json []byte) api.Body {
+		return sim.Codec{Padding: padding, Dictionary: dictionary, Decode: body.Decode, Encode: func(dst, json []byte) api.Body {
 			body := encoder.Encode(dst, json)
 			if body.Codec != api.JSON {
 				compressed++

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 )
 
 // definition contains the relevant part of a CustomResourceDefinition for one
@@ -94,7 +94,7 @@ func (c *directory) translate(r *resource, found *crd) *definition {
 		}
 		for _, column := range v.AdditionalPrinterColumns {
 			translated := api.Column{Name: column.Name, Kind: api.ColumnKind(column.Type), Path: column.JSONPath, Priority: uint8(min(max(column.Priority, 0), 255))}
-			if _, err := envelope.NewScanner(&api.Schema{Resource: r.Resource, Columns: []api.Column{translated}}); err != nil {
+			if _, err := objectjson.NewScanner(&api.Schema{Resource: r.Resource, Columns: []api.Column{translated}}); err != nil {
 				c.source.config.Logger.Warn("leaving out a column whose path cannot be followed",
 					"resource", r.String(), "column", column.Name, "jsonPath", column.JSONPath, "error", err)
 				continue

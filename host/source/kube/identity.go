@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 )
 
 // identityFields are read of every object, beside its key and version.
@@ -13,7 +13,7 @@ var identityFields = []string{"apiVersion", "kind"}
 
 // identity reads who an object is. It belongs to one stream.
 type identity struct {
-	scanner    *envelope.Scanner
+	scanner    *objectjson.Scanner
 	apiVersion string
 	kind       string
 }
@@ -31,7 +31,7 @@ type object struct {
 // read finds key and version, and puts in apiVersion and kind where they are
 // missing, as they are in the items of a typed list.
 func (id *identity) read(raw []byte) (object, error) {
-	o, err := id.scanner.Scan(raw, envelope.Options{})
+	o, err := id.scanner.Scan(raw, objectjson.Options{})
 	if err != nil {
 		return object{}, err
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/host/source"
 )
 
@@ -98,7 +98,7 @@ func (s *Source) stream(ctx context.Context, resource api.Resource, from api.Res
 	if err := sink.Identify(cluster); err != nil {
 		return err
 	}
-	scanner, err := envelope.NewScanner(&api.Schema{Fields: identityFields})
+	scanner, err := objectjson.NewScanner(&api.Schema{Fields: identityFields})
 	if err != nil {
 		return err
 	}

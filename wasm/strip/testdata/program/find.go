@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 
-	"github.com/watchglass/watchglass/core/envelope"
+	"github.com/watchglass/watchglass/core/objectjson"
 )
 
 // findBytes looks for bytes in memory that has them before and behind as well.
@@ -66,7 +66,7 @@ func findEnds() {
 
 // inPieces returns the end of a value that arrives in pieces.
 func inPieces(chance *rand.Rand, text []byte) (end int, complete bool) {
-	var span envelope.Span
+	var span objectjson.Span
 	for at := 0; at < len(text); {
 		n := 1 + chance.IntN(len(text)-at)
 		if end, complete = span.Find(text[:at+n], at); complete {

@@ -1,0 +1,205 @@
+package body
+
+// maxDictionary bounds a dictionary, so that two bytes reach all of it.
+const maxDictionary = 64 << 10
+
+// A block is the length of the text as a varint, followed by operations. The lowest
+// two bits of an operation's first byte are its type; n is the other six.
+//
+//	0  literal: n+1 bytes follow. From 60 on, the length follows in n-59 bytes,
+//	   less one. 63 is a [token].
+//	1  near copy of 4 + n%8 bytes. The distance has 11 bits: n/8 are the highest,
+//	   and the next byte has the others. Distance 0 repeats the last distance;
+//	   n%8 of 5, 6 and 7 then mean lengths that follow in 1, 2 and 3 bytes.
+//	2  copy of n+1 bytes; the distance follows in two bytes.
+//	3  copy of n+2 bytes that continues in the guide. From 60 on, the length
+//	   follows in n-59 bytes, less 62. 63 is a far copy: a byte with its length,
+//	   less one, and three with the distance.
+//
+// Numbers are little-endian. Distances count back from the end of the output, and
+// continue before its start in the guide, and before the guide in the dictionary. A
+// copy that starts in one of them ends in it.
+const (
+	opLiteral = iota
+	opNear
+	opCopy
+	opGoOn
+
+	longLiteral  = 60
+	tokenTag     = 63
+	leastNear    = 4
+	mostNear     = 11
+	nearDistance = 1 << 11
+	leastRepeat  = 4
+	leastGoOn    = 2
+	longGoOn     = 60
+	farCopy      = 63
+)
+
+// repeats are the lengths of repeated distances that follow in 1, 2 and 3 bytes,
+// before the following value is added.
+var repeats = [...]int{8, 260, 65540}
+
+// block decodes one block.
+type block struct {
+	src        []byte
+	s          int // read up to here
+	dst        []byte
+	d          int // written up to here
+	dictionary []byte
+	guide
+	distance int // of the last copy
+}
+
+// guide is the text that most of the output is similar to: the base of a delta, or
+// the dictionary if there is no base.
+//
+// An operation of type 3 continues in it. If the guide is a base, literals replace
+// as many bytes of it, so the copy has the distance of the last copy from the base.
+// If the guide is a dictionary, literals are insertions, because the values of a
+// skeleton are empty, so the copy starts where the last copy from the dictionary
+// ended.
+type guide struct {
+	text     []byte
+	inserts  bool
+	distance int // of the last copy out of it
+	end      int // where that ended in text
+}
+
+func guided(text []byte, inserts bool) guide {
+	return guide{text: text, inserts: inserts, distance: len(text)}
+}
+
+// goOn returns the distance of a continuing copy, given the length of the output.
+func (g *guide) goOn(output int) int {
+	if g.inserts {
+		return len(g.text) + output - g.end
+	}
+	return g.distance
+}
+
+// copied notes a copy of n bytes out of the guide.
+func (g *guide) copied(distance, from, n int) { g.distance, g.end = distance, from+n }
+
+// decode fills dst completely. For an invalid block it returns false and leaves s
+// near the error. The contents of dst are then undefined.
+func (b *block) decode() bool {
+	for b.s < len(b.src) {
+		tag := b.src[b.s]
+		b.s++
+		var n int
+		var ok bool
+		switch n = int(tag >> 2); tag & 3 {
+		case opLiteral:
+			if ok = b.literal(n); !ok {
+				return false
+			}
+			continue
+		case opNear:
+			n, ok = b.near(n)
+		case opCopy:
+			n++
+			b.distance, ok = b.number(2)
+		case opGoOn:
+			n, ok = b.goesOn(n)
+		}
+		if !ok || !b.copy(n) {
+			return false
+		}
+	}
+	return b.d == len(b.dst)
+}
+
+// number reads 1 to 3 bytes.
+func (b *block) number(bytes int) (v int, ok bool) {
+	if len(b.src)-b.s < bytes {
+		return 0, false
+	}
+	for i := range bytes {
+		v |= int(b.src[b.s+i]) << (8 * i)
+	}
+	b.s += bytes
+	return v, true
+}
+
+func (b *block) literal(n int) (ok bool) {
+	switch {
+	case n == tokenTag:
+		return b.token()
+	case n >= longLiteral:
+		if n, ok = b.number(n - longLiteral + 1); !ok {
+			return false
+		}
+	}
+	if n++; n > len(b.src)-b.s || n > len(b.dst)-b.d {
+		return false
+	}
+	copy(b.dst[b.d:], b.src[b.s:b.s+n])
+	b.s += n
+	b.d += n
+	return true
+}
+
+func (b *block) near(n int) (length int, ok bool) {
+	low, ok := b.number(1)
+	length = n & 7
+	if distance := n>>3<<8 | low; distance != 0 {
+		b.distance = distance
+		return length + leastNear, ok
+	}
+	if length < 5 || !ok {
+		return length + leastRepeat, ok
+	}
+	least := repeats[length-5]
+	length, ok = b.number(length - 4)
+	return least + length, ok
+}
+
+func (b *block) goesOn(n int) (length int, ok bool) {
+	if n < farCopy {
+		b.distance = b.guide.goOn(b.d)
+	}
+	switch {
+	case n < longGoOn:
+		return n + leastGoOn, true
+	case n < farCopy:
+		n, ok = b.number(n - longGoOn + 1)
+		return n + longGoOn + leastGoOn, ok
+	}
+	if n, ok = b.number(1); !ok {
+		return 0, false
+	}
+	b.distance, ok = b.number(3)
+	return n + 1, ok
+}
+
+// copy repeats n bytes from the distance.
+func (b *block) copy(n int) bool {
+	if b.distance <= 0 || n > len(b.dst)-b.d {
+		return false
+	}
+	guide := b.guide.text
+	switch behind := b.distance - b.d; {
+	case behind > len(guide):
+		return b.copyFrom(b.dictionary, len(b.dictionary)+len(guide)-behind, n)
+	case behind > 0:
+		from := len(guide) - behind
+		b.guide.copied(b.distance, from, n)
+		return b.copyFrom(guide, from, n)
+	}
+	for n > 0 { // an overlapping copy repeats its own output
+		k := copy(b.dst[b.d:b.d+n], b.dst[b.d-b.distance:b.d])
+		b.d += k
+		n -= k
+	}
+	return true
+}
+
+func (b *block) copyFrom(text []byte, from, n int) bool {
+	if from < 0 || n > len(text)-from {
+		return false
+	}
+	copy(b.dst[b.d:], text[from:from+n])
+	b.d += n
+	return true
+}

@@ -1,0 +1,30 @@
+// Package body is the codec of object bodies. The connector encodes a body once. The
+// guest stores it unmodified, and decodes it when the object is read.
+//
+// [Decode] is the engine's decoder. It decodes plain JSON, packed bodies, and deltas
+// against another version of the object. [Encoder] is the encoder for connectors. wasip1
+// builds omit it.
+//
+// # Confidentiality
+//
+// A packed body depends on the JSON of one object and on the dictionary. A delta
+// also depends on an earlier version of that object. The dictionary is public text
+// (package skeleton). Therefore neither the content of a body nor its length discloses
+// anything about another object. A dictionary trained on objects would make bodies
+// smaller, and would disclose those objects to every reader.
+//
+// # Format
+//
+// Packed bodies and deltas are blocks of one byte-aligned format of literals and copies,
+// based on Snappy and S2. The dictionary precedes the output; in a delta, the base is
+// between the two. The format differs from S2 in two ways:
+//
+//   - One operation continues the last copy from the base, or from the dictionary if
+//     there is no base. It takes one byte, whereas other copies take two or three. Half
+//     of the copies use it.
+//   - UUIDs, times and hexadecimal digests are tokens of half their length. They make up
+//     most of the differences between pods.
+//
+// The upstream decoder of S2 has neither, and makes the module larger. Sizes are in
+// host/PERFORMANCE.md (P7, P9); BenchmarkEncode and BenchmarkDelta report them.
+package body

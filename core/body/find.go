@@ -1,0 +1,268 @@
+//go:build !wasip1
+
+package body
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+const (
+	gram  = 6  // bytes; shorter matches are mostly in the wrong place
+	chain = 16 // places of a gram that are looked at
+	// longEnough is the length of a copy from which no alternatives are compared.
+	longEnough = 64
+	// skipShift makes the steps over text that is not found anywhere longer, by a
+	// byte for each 256.
+	skipShift = 8
+	// mostCut is the maximum number of bytes that a copy loses to the next one.
+	mostCut = 16
+	// maxDistance is the maximum distance of a far copy.
+	maxDistance = 1 << 24
+
+	dictionaryBits, baseBits, leastOwnBits, mostOwnBits = 14, 12, 10, 16
+)
+
+// finder finds copies for the text of one block.
+type finder struct {
+	text   []byte // dictionary, base and target, and some zeros
+	base   int    // where the base begins
+	target int    // where the target begins
+	end    int    // and ends
+	from   int    // where the guide begins; it ends where the target begins
+
+	inDictionary index
+	inBase       index
+	indexed      bool    // inBase is that of this base
+	inTarget     []int32 // the last place of each gram, plus one
+	ownBits      uint
+
+	guide    guide
+	distance int // of the last copy
+}
+
+// index finds positions in a text by their contents.
+type index struct {
+	heads []int32 // the first place of each gram, plus one
+	next  []int32 // the next place, by place
+	bits  uint
+}
+
+// fill indexes a text that has at least two bytes behind it.
+func (x *index) fill(text []byte, size int, tableBits uint) {
+	if x.heads == nil {
+		x.heads, x.bits = make([]int32, 1<<tableBits), tableBits
+	}
+	clear(x.heads)
+	if cap(x.next) < size {
+		x.next = make([]int32, size)
+	}
+	x.next = x.next[:size]
+	for i := size - gram; i >= 0; i-- {
+		slot := &x.heads[gramAt(text, i, x.bits)]
+		x.next[i], *slot = *slot, int32(i+1)
+	}
+}
+
+// gramAt returns a hash of the bytes at i. The text has at least eight bytes from
+// there.
+func gramAt(text []byte, i int, tableBits uint) uint64 {
+	return binary.LittleEndian.Uint64(text[i:]) << 16 * 0x9E3779B185EBCA87 >> (64 - tableBits)
+}
+
+var zeros [8]byte
+
+func (f *finder) setDictionary(dictionary []byte) {
+	f.text, f.base = append(f.text[:0], dictionary...), len(dictionary)
+	f.text = append(f.text, zeros[:]...)
+	f.inDictionary.fill(f.text, f.base, dictionaryBits)
+}
+
+// loadPacked takes in a text that is guided by the dictionary.
+func (f *finder) loadPacked(json []byte) {
+	f.load(nil, json)
+	f.from, f.guide = 0, guided(f.text[:f.base], true)
+	f.distance = f.base
+}
+
+// loadDelta takes in a text that is guided by a base.
+func (f *finder) loadDelta(base, json []byte) {
+	f.load(base, json)
+	f.from, f.guide = f.base, guided(f.text[f.base:f.target], false)
+	f.distance, f.indexed = len(base), false
+}
+
+func (f *finder) load(base, json []byte) {
+	f.text = append(append(append(f.text[:f.base], base...), json...), zeros[:]...)
+	f.target = f.base + len(base)
+	f.end = f.target + len(json)
+	f.ownBits = uint(min(max(bits.Len(uint(len(json))), leastOwnBits), mostOwnBits))
+	if cap(f.inTarget) < 1<<f.ownBits {
+		f.inTarget = make([]int32, 1<<f.ownBits)
+	}
+	f.inTarget = f.inTarget[:1<<f.ownBits]
+	clear(f.inTarget)
+}
+
+// match is n bytes at one place that are found at another.
+type match struct{ at, from, n int }
+
+func (f *finder) isInGuide(from int) bool { return from >= f.from && from < f.target }
+
+// goesOn reports whether a copy continues in the guide.
+func (f *finder) goesOn(m match) bool {
+	return f.isInGuide(m.from) && m.at-m.from == f.guide.goOn(m.at-f.target)
+}
+
+// find returns a copy for the text at i, or one of length zero.
+func (f *finder) find(i int) match {
+	m := f.follow(i)
+	if m.n >= longEnough || i+gram > f.end {
+		return m
+	}
+	m = f.search(i, m)
+	// A better one that begins a byte later is worth a byte.
+	if m.n > 0 && m.n < longEnough && i+1+gram <= f.end {
+		if later := f.search(i+1, f.follow(i+1)); f.gain(later) > f.gain(m)+1 {
+			return match{}
+		}
+	}
+	return m
+}
+
+// follow tries the continuations of the last copies.
+func (f *finder) follow(i int) match {
+	var best match
+	if from := i - f.guide.goOn(i-f.target); f.isInGuide(from) {
+		if n := f.length(from, i); n > leastGoOn {
+			best = match{i, from, n}
+		}
+	}
+	if n := f.length(i-f.distance, i); n >= leastRepeat {
+		best = f.better(best, match{i, i - f.distance, n})
+	}
+	return best
+}
+
+// search looks for what saves more than a match does.
+func (f *finder) search(i int, best match) match {
+	if !f.guide.inserts {
+		if !f.indexed {
+			f.inBase.fill(f.text[f.base:], f.target-f.base, baseBits)
+			f.indexed = true
+		}
+		best = f.searchIn(&f.inBase, f.base, i, best)
+	}
+	if place := f.inTarget[gramAt(f.text, i, f.ownBits)]; place != 0 {
+		best = f.try(f.target+int(place)-1, i, best)
+	}
+	return f.searchIn(&f.inDictionary, 0, i, best)
+}
+
+func (f *finder) searchIn(x *index, begin, i int, best match) match {
+	place := x.heads[gramAt(f.text, i, x.bits)]
+	for range chain {
+		if place == 0 {
+			break
+		}
+		best = f.try(begin+int(place)-1, i, best)
+		place = x.next[place-1]
+	}
+	return best
+}
+
+func (f *finder) try(from, i int, best match) match {
+	if f.text[from+best.n] != f.text[i+best.n] {
+		return best // it is no longer
+	}
+	if n := f.length(from, i); n >= gram && i-from < maxDistance {
+		return f.better(best, match{i, from, n})
+	}
+	return best
+}
+
+func (f *finder) better(a, b match) match {
+	if a.n == 0 || f.gain(b) > f.gain(a) {
+		return b
+	}
+	return a
+}
+
+// gain is about how many bytes a match saves.
+func (f *finder) gain(m match) int {
+	distance := m.at - m.from
+	switch {
+	case m.n == 0:
+		return 0
+	case f.goesOn(m):
+		return m.n - 1
+	case distance == f.distance || distance < nearDistance && m.n <= mostNear:
+		return m.n - 2
+	case distance < 1<<16:
+		return m.n - 3
+	}
+	return m.n - 5
+}
+
+// length is how many bytes at from are those at i. No copy goes over the end of
+// the dictionary or of the base.
+func (f *finder) length(from, i int) int {
+	if from < 0 || from >= i {
+		return 0
+	}
+	a, b := f.text[from:f.end], f.text[i:f.end]
+	switch {
+	case from < f.base:
+		a = f.text[from:f.base]
+	case from < f.target:
+		a = f.text[from:f.target]
+	}
+	most := min(len(a), len(b))
+	n := 0
+	for ; n+8 <= most; n += 8 {
+		if d := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); d != 0 {
+			return n + bits.TrailingZeros64(d)>>3
+		}
+	}
+	for n < most && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// extendBack extends a match to the left into unwritten text, unless it continues in
+// the guide.
+func (f *finder) extendBack(m match, literal int) match {
+	if f.guide.inserts && f.goesOn(m) {
+		return m
+	}
+	for m.at > literal && m.from > 0 && m.from != f.base && m.from != f.target && f.text[m.at-1] == f.text[m.from-1] {
+		m.at, m.from, m.n = m.at-1, m.from-1, m.n+1
+	}
+	return m
+}
+
+// upToGuide truncates a copy where the guide continues beyond its end, because a
+// continuation takes one byte and another copy takes three. The rest of the copy may
+// be shorter than a literal.
+func (f *finder) upToGuide(m match) match {
+	if f.goesOn(m) {
+		return m
+	}
+	for n := m.n - 1; n > 0 && n > m.n-mostCut; n-- {
+		at := m.at + n
+		from := at - f.guide.goOn(at-f.target)
+		if f.isInGuide(from) && f.text[from] == f.text[at] && f.length(from, at) > m.n-n+leastGoOn {
+			if m.n = n; n < leastNear {
+				return match{}
+			}
+			return m
+		}
+	}
+	return m
+}
+
+// learn indexes the text at i of the target.
+func (f *finder) learn(i int) {
+	f.inTarget[gramAt(f.text, i, f.ownBits)] = int32(i - f.target + 1)
+}

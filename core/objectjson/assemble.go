@@ -1,0 +1,232 @@
+package objectjson
+
+import (
+	"bytes"
+	"unsafe"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// assemble builds the object from the captures of the walk. All strings are written
+// to one buffer first and then sliced in the same order, so that they cost one
+// allocation.
+func (s *Scanner) assemble() error {
+	o := &s.object
+	s.texts.reset()
+	if err := s.writeKey(); err != nil {
+		return err
+	}
+	rv, err := s.resourceVersion()
+	if err != nil {
+		return err
+	}
+	o.ResourceVersion = rv
+	o.Flags = 0
+	if string(s.last(slotImmutable)) == "true" {
+		o.Flags = api.Immutable
+	}
+	o.Body = api.Body{Codec: api.JSON, Data: s.body.out}
+	s.writeTexts()
+	s.takeTexts()
+	o.Labels = sortLabels(o.Labels)
+	return nil
+}
+
+// last is the JSON of the last value captured for a slot, nil if there is none.
+func (s *Scanner) last(slot int) []byte {
+	if s.heads[slot] < 0 {
+		return nil
+	}
+	return s.json(s.heads[slot])
+}
+
+// json is the JSON of a capture.
+func (s *Scanner) json(capture int) []byte {
+	c := &s.captures[capture]
+	return s.body.raw[c.start:c.end]
+}
+
+// results returns the first capture of a slot in document order; link then
+// leads to the following ones. It may be called once per slot and Scan.
+func (s *Scanner) results(slot int) int {
+	first := -1
+	for c := s.heads[slot]; c >= 0; {
+		previous := s.captures[c].link
+		s.captures[c].link = first
+		first, c = c, previous
+	}
+	return first
+}
+
+// writeKey writes the key as the first text.
+func (s *Scanner) writeKey() error {
+	namespace, _ := stringContent(s.last(slotNamespace))
+	if s.texts.add(namespace); bytes.IndexByte(s.texts.bytes, '/') >= 0 {
+		return s.misfit(slotNamespace, "metadata.namespace", "a namespace cannot contain a slash")
+	}
+	if len(s.texts.bytes) > 0 {
+		s.texts.bytes = append(s.texts.bytes, '/')
+	}
+	start := len(s.texts.bytes)
+	name, ok := stringContent(s.last(slotName))
+	if !ok || len(name) == 0 {
+		return s.misfit(slotName, "metadata.name", "the object has no name")
+	}
+	if s.texts.add(name); bytes.IndexByte(s.texts.bytes[start:], '/') >= 0 {
+		return s.misfit(slotName, "metadata.name", "a name cannot contain a slash")
+	}
+	s.texts.end()
+	return nil
+}
+
+// resourceVersion returns zero if the object has none. One that is not a decimal
+// string is an error, because versions must be comparable.
+func (s *Scanner) resourceVersion() (api.ResourceVersion, error) {
+	value := s.last(slotResourceVersion)
+	if value == nil || value[0] == 'n' {
+		return 0, nil
+	}
+	const path = "metadata.resourceVersion"
+	if value[0] != '"' {
+		return 0, s.misfit(slotResourceVersion, path, "expected a string")
+	}
+	rv, err := api.ParseResourceVersion(string(value[1 : len(value)-1]))
+	if err != nil {
+		return 0, s.misfit(slotResourceVersion, path, "expected a decimal number that fits 64 bits")
+	}
+	return rv, nil
+}
+
+// misfit is the error for well-formed JSON that is not the object it should be.
+func (s *Scanner) misfit(slot int, path, message string) *SyntaxError {
+	offset := 0
+	if c := s.heads[slot]; c >= 0 {
+		offset = s.captures[c].start
+	}
+	return &SyntaxError{Offset: offset, Path: path, Message: message}
+}
+
+// writeTexts writes all texts but the key, and everything that is no text.
+func (s *Scanner) writeTexts() {
+	uid, _ := stringContent(s.last(slotUID))
+	s.texts.add(uid)
+	s.texts.end()
+	slot := firstFieldSlot
+	for range s.object.Fields {
+		if value := s.last(slot); value != nil {
+			s.texts.addScalar(value)
+		}
+		s.texts.end()
+		slot++
+	}
+	for i, kind := range s.columns {
+		s.object.Columns[i] = s.cell(kind, s.results(slot))
+		slot++
+	}
+	for _, l := range s.labels {
+		s.texts.add(s.body.raw[l.name+1 : l.nameEnd-1])
+		s.texts.end()
+		value, _ := stringContent(s.body.raw[l.value:l.end])
+		s.texts.add(value)
+		s.texts.end()
+	}
+}
+
+// takeTexts takes the texts in the order in which they were written.
+func (s *Scanner) takeTexts() {
+	t, o := &s.texts, &s.object
+	t.seal()
+	o.Key = api.Key(t.take())
+	o.UID = t.take()
+	for i := range o.Fields {
+		o.Fields[i] = t.take()
+	}
+	for i := range o.Columns {
+		if o.Columns[i].Kind == api.String {
+			o.Columns[i].Text = t.take()
+		}
+	}
+	o.Labels = o.Labels[:0]
+	for range s.labels {
+		o.Labels = append(o.Labels, api.Label{Key: t.take(), Value: t.take()})
+	}
+}
+
+// sortLabels sorts by key and keeps the last label of each key. Kubernetes writes
+// sorted labels, so this is usually a no-op.
+func sortLabels(labels api.Labels) api.Labels {
+	inOrder := true
+	for i := 1; i < len(labels); i++ {
+		inOrder = inOrder && labels[i-1].Key < labels[i].Key
+	}
+	if inOrder {
+		return labels
+	}
+	api.Sort(labels, func(a, b *api.Label) bool { return a.Key < b.Key })
+	kept := labels[:0]
+	for i, l := range labels {
+		if i+1 == len(labels) || labels[i+1].Key != l.Key {
+			kept = append(kept, l)
+		}
+	}
+	return kept
+}
+
+// stringContent returns the bytes between the quotes of a JSON string.
+func stringContent(json []byte) (quoted []byte, ok bool) {
+	if len(json) == 0 || json[0] != '"' {
+		return nil, false
+	}
+	return json[1 : len(json)-1], true
+}
+
+// texts are strings in one piece of memory: written one after the other, then
+// sealed, then taken in the same order.
+type texts struct {
+	bytes []byte
+	ends  []int // of each text in bytes
+	all   string
+	from  int // where the next text to take begins
+	taken int
+	// borrowed: all aliases bytes.
+	borrowed bool
+}
+
+func (t *texts) reset() {
+	*t = texts{bytes: t.bytes[:0], ends: t.ends[:0], borrowed: t.borrowed}
+}
+
+// add appends the text of a JSON string, given without quotes.
+func (t *texts) add(quoted []byte) { t.bytes = appendText(t.bytes, quoted) }
+
+// addScalar appends the text of a string, number or bool, and reports whether the
+// JSON was one.
+func (t *texts) addScalar(json []byte) bool {
+	switch json[0] {
+	case '"':
+		t.add(json[1 : len(json)-1])
+	case '{', '[', 'n':
+		return false
+	default:
+		t.bytes = append(t.bytes, json...)
+	}
+	return true
+}
+
+// end completes a text.
+func (t *texts) end() { t.ends = append(t.ends, len(t.bytes)) }
+
+func (t *texts) seal() {
+	if t.borrowed {
+		t.all = unsafe.String(unsafe.SliceData(t.bytes), len(t.bytes))
+		return
+	}
+	t.all = string(t.bytes)
+}
+
+func (t *texts) take() string {
+	end := t.ends[t.taken]
+	text := t.all[t.from:end]
+	t.from, t.taken = end, t.taken+1
+	return text
+}

@@ -1,0 +1,109 @@
+package objectjson
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// cell makes one cell of a column out of the captures that begin at first. The
+// text of a String is written to s.texts and put into the cell later.
+func (s *Scanner) cell(kind api.ValueKind, first int) api.Value {
+	switch kind {
+	case api.Bool:
+		return s.boolCell(first)
+	case api.Integer:
+		return s.integerCell(first)
+	case api.Number:
+		return s.numberCell(first)
+	case api.Date:
+		return s.dateCell(first)
+	default:
+		return s.stringCell(first)
+	}
+}
+
+func (s *Scanner) boolCell(c int) api.Value {
+	for ; c >= 0; c = s.captures[c].link {
+		switch s.json(c)[0] {
+		case 't':
+			return api.Value{Kind: api.Bool, Int: 1}
+		case 'f':
+			return api.Value{Kind: api.Bool}
+		}
+	}
+	return api.Value{}
+}
+
+func (s *Scanner) integerCell(c int) api.Value {
+	var sum api.Value
+	for ; c >= 0; c = s.captures[c].link {
+		json := s.json(c)
+		if text := string(json); !isNumber(json) || api.HasAny(text, ".eE") {
+			continue
+		}
+		n, ok := api.ParseInt(string(json))
+		total := sum.Int + n
+		if overflows := (total < sum.Int) != (n < 0); !ok || overflows {
+			return api.Value{}
+		}
+		sum = api.Value{Kind: api.Integer, Int: total}
+	}
+	return sum
+}
+
+func (s *Scanner) numberCell(c int) api.Value {
+	var sum api.Value
+	for ; c >= 0; c = s.captures[c].link {
+		json := s.json(c)
+		if !isNumber(json) {
+			continue
+		}
+		n, err := strconv.ParseFloat(string(json), 64)
+		if total := sum.Float + n; err == nil && !math.IsInf(total, 0) {
+			sum = api.Value{Kind: api.Number, Float: total}
+		} else {
+			return api.Value{}
+		}
+	}
+	return sum
+}
+
+func (s *Scanner) dateCell(c int) api.Value {
+	for ; c >= 0; c = s.captures[c].link {
+		quoted, ok := stringContent(s.json(c))
+		if !ok {
+			continue
+		}
+		var buf [64]byte
+		if !isPlain(quoted) {
+			quoted = appendText(buf[:0], quoted)
+		}
+		if millis, ok := parseDate(quoted); ok {
+			return api.Value{Kind: api.Date, Int: millis}
+		}
+	}
+	return api.Value{}
+}
+
+func (s *Scanner) stringCell(c int) api.Value {
+	var cell api.Value
+	for ; c >= 0; c = s.captures[c].link {
+		before := len(s.texts.bytes)
+		if cell.Kind == api.String {
+			s.texts.bytes = append(s.texts.bytes, ',')
+		}
+		if !s.texts.addScalar(s.json(c)) {
+			s.texts.bytes = s.texts.bytes[:before]
+			continue
+		}
+		cell.Kind = api.String
+	}
+	if cell.Kind == api.String {
+		s.texts.end()
+	}
+	return cell
+}
+
+func isNumber(json []byte) bool { return json[0] == '-' || isDigit(json[0]) }

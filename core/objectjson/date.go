@@ -1,0 +1,100 @@
+package objectjson
+
+// parseDate parses an RFC 3339 timestamp such as "2026-10-01T12:00:00.25+02:00" to
+// milliseconds since the epoch. It is as strict as the standard, truncates to
+// milliseconds, and refuses leap seconds.
+func parseDate(text []byte) (millis int64, ok bool) {
+	if len(text) < len("2006-01-02T15:04:05Z") ||
+		text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' || text[16] != ':' {
+		return 0, false
+	}
+	year := digits(text[0:4], 0, 9999)
+	month := digits(text[5:7], 1, 12)
+	if year < 0 || month < 0 {
+		return 0, false
+	}
+	day := digits(text[8:10], 1, daysIn(year, month))
+	hour := digits(text[11:13], 0, 23)
+	minute := digits(text[14:16], 0, 59)
+	second := digits(text[17:19], 0, 59)
+	fraction, zone, ok := splitFraction(text[19:])
+	offset, zoneOK := parseZone(zone)
+	if day < 0 || hour < 0 || minute < 0 || second < 0 || !ok || !zoneOK {
+		return 0, false
+	}
+	minutes := int64(daysSinceEpoch(year, month, day))*24*60 + int64(hour*60+minute-offset)
+	return (minutes*60+int64(second))*1000 + int64(fraction), true
+}
+
+// digits is the number that all of the text spells, or -1 when it is not
+// between low and high.
+func digits(text []byte, low, high int) int {
+	n := 0
+	for _, c := range text {
+		if !isDigit(c) {
+			return -1
+		}
+		n = n*10 + int(c-'0')
+	}
+	if n < low || n > high {
+		return -1
+	}
+	return n
+}
+
+// splitFraction takes ".123" off the front, in milliseconds.
+func splitFraction(text []byte) (millis int, rest []byte, ok bool) {
+	if at(text, 0) != '.' {
+		return 0, text, true
+	}
+	i := 1
+	for unit := 100; isDigit(at(text, i)); i++ {
+		millis += unit * int(text[i]-'0')
+		unit /= 10
+	}
+	return millis, text[i:], i > 1
+}
+
+// parseZone reads "Z" or "+02:00", in minutes.
+func parseZone(text []byte) (minutes int, ok bool) {
+	if len(text) == 1 && text[0] == 'Z' {
+		return 0, true
+	}
+	if len(text) != len("+00:00") || text[3] != ':' {
+		return 0, false
+	}
+	hour, minute := digits(text[1:3], 0, 23), digits(text[4:6], 0, 59)
+	minutes, ok = hour*60+minute, hour >= 0 && minute >= 0
+	switch text[0] {
+	case '+':
+		return minutes, ok
+	case '-':
+		return -minutes, ok
+	}
+	return 0, false
+}
+
+func daysIn(year, month int) int {
+	switch month {
+	case 2:
+		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+			return 29
+		}
+		return 28
+	case 4, 6, 9, 11:
+		return 30
+	}
+	return 31
+}
+
+// daysSinceEpoch counts days in the proleptic Gregorian calendar. Years begin
+// in March, so that the leap day is the last of its year, and repeat every 400.
+func daysSinceEpoch(year, month, day int) int {
+	const perEra, toEpoch = 146097, 719468 // days in 400 years; from 0000-03-01 to 1970-01-01
+	year, month = year+400, month-3        // one era ahead keeps year 0 positive
+	if month < 0 {
+		year, month = year-1, month+12
+	}
+	era, y := year/400, year%400
+	return (era-1)*perEra + y*365 + y/4 - y/100 + (153*month+2)/5 + day - 1 - toEpoch
+}

@@ -1,0 +1,112 @@
+package objectjson
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/watchglass/watchglass/core/api"
+)
+
+// Document is a validated JSON value, for documents that are read without a schema:
+// a Status, a bookmark, the head of a list. A nil Document represents a missing
+// value. It aliases its input.
+type Document []byte
+
+// ParseDocument validates one value, which may have blanks around it. The error is a
+// [*SyntaxError].
+func ParseDocument(raw []byte) (Document, error) {
+	start := skipSpace(raw, 0)
+	end, f := skipValue(raw, start, 0)
+	if f == sound && skipSpace(raw, end) < len(raw) {
+		end, f = skipSpace(raw, end), wantEnd
+	}
+	if f != sound {
+		return nil, syntaxError(raw, end, f)
+	}
+	return raw[start:end], nil
+}
+
+// Member goes down by member names; of several with one name the last counts.
+func (d Document) Member(names ...string) Document {
+	for _, name := range names {
+		d = Member(d, name)
+	}
+	return d
+}
+
+// Elements returns the elements of an array, and none for other values.
+func (d Document) Elements() []Document {
+	if at(d, 0) != '[' {
+		return nil
+	}
+	var all []Document
+	i, more := open(d, 0, ']')
+	for more {
+		end, _ := skipValue(d, i, 0)
+		all = append(all, d[i:end])
+		i, more, _ = next(d, end, ']')
+	}
+	return all
+}
+
+// Text is that of a string, and empty for anything else.
+func (d Document) Text() string {
+	quoted, ok := stringContent(d)
+	if !ok {
+		return ""
+	}
+	return string(appendText(nil, quoted))
+}
+
+// Int returns a nonnegative integer that fits 31 bits, the range of the frames, and
+// zero for other values.
+func (d Document) Int() int {
+	n, ok := api.ParseInt(string(d))
+	if !ok || n < 0 || n > math.MaxInt32 {
+		return 0
+	}
+	return int(n)
+}
+
+// True reports whether the value is true.
+func (d Document) True() bool { return string(d) == "true" }
+
+// Event takes an event of a watch apart (rule P2). The object aliases raw. The
+// error is a [*SyntaxError].
+func Event(raw []byte) (kind string, object Document, err error) {
+	d, err := ParseDocument(raw)
+	if err != nil {
+		return "", nil, err
+	}
+	if d[0] != '{' {
+		return "", nil, syntaxError(raw, skipSpace(raw, 0), wantObject)
+	}
+	return d.Member("type").Text(), d.Member("object"), nil
+}
+
+// What Kubernetes writes before the object of an event, whose type is one of
+// these words. Behind it there is a brace.
+var (
+	eventTypes  = [...]string{"MODIFIED", "ADDED", "DELETED", "BOOKMARK", "ERROR"}
+	eventHead   = []byte(`{"type":"`)
+	eventMiddle = []byte(`","object":`)
+)
+
+// PlainEvent is like Event, for the form that Kubernetes writes, and does not
+// validate the object. If the object is invalid, Event returns the actual contents.
+func PlainEvent(raw []byte) (kind string, object []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(raw, eventHead)
+	if !ok || raw[len(raw)-1] != '}' {
+		return "", nil, false
+	}
+	for _, word := range eventTypes {
+		if len(rest) > len(word) && string(rest[:len(word)]) == word {
+			object, ok := bytes.CutPrefix(rest[len(word):], eventMiddle)
+			if !ok {
+				return "", nil, false
+			}
+			return word, object[:len(object)-1], true
+		}
+	}
+	return "", nil, false
+}

@@ -1,0 +1,70 @@
+package objectjson
+
+// The objects of a resource have their members in nearly the same order. Each node
+// of the document therefore remembers the names it has seen, in that order, and
+// compares the next name with the next guess first. A comparison costs less than
+// decoding and looking up a name. Names without a matching guess are decoded.
+
+// guess is a member that was seen: its name in quotes with the colon, and its index
+// among the selected members, or -1.
+type guess struct {
+	text   string
+	member int
+	// The first eight bytes of the text, as many as there are, and the last, if
+	// it has as many.
+	head, mask, tail uint64
+}
+
+const (
+	// maxGuesses limits the guesses of a node. Nodes with many names, such as maps,
+	// store some of them without benefit.
+	maxGuesses = 32
+	// maxGuess is how long a remembered name is at most, with quotes and colon.
+	maxGuess = 64
+	// maxMissed is how many members may be left out between two that are guessed.
+	maxMissed = 3
+)
+
+// guess returns the position of the guess that b[i:] begins with, from a
+// position on, or -1.
+func (n *node) guess(b []byte, i, from int) int {
+	if len(b)-i < 8 {
+		return -1
+	}
+	head := word(b[i:])
+	for at := from; at < len(n.guesses) && at <= from+maxMissed; at++ {
+		g := &n.guesses[at]
+		if head&g.mask != g.head {
+			continue
+		}
+		switch long := len(g.text); {
+		case long <= 8:
+			return at
+		case len(b)-i <= long || word(b[i+long-8:]) != g.tail:
+		case long <= 16 || string(b[i+8:i+long-8]) == g.text[8:long-8]:
+			return at
+		}
+	}
+	return -1
+}
+
+// learn remembers a member for the next time.
+func (n *node) learn(at int, text []byte, member int) {
+	if len(n.guesses) < maxGuesses && len(text) <= maxGuess && !n.labels {
+		n.guesses = append(n.guesses, guess{})
+		copy(n.guesses[at+1:], n.guesses[at:])
+		n.guesses[at] = newGuess(string(text), member)
+	}
+}
+
+func newGuess(text string, member int) guess {
+	g := guess{text: text, member: member}
+	for i := range min(len(text), 8) {
+		g.head |= uint64(text[i]) << (8 * i)
+		g.mask |= 0xff << (8 * i)
+	}
+	if len(text) >= 8 {
+		g.tail = word([]byte(text[len(text)-8:]))
+	}
+	return g
+}

@@ -1,0 +1,270 @@
+package objectjson
+
+import "github.com/watchglass/watchglass/core/api"
+
+// Options disable the removal of data from bodies; see the package documentation.
+// The zero value removes all of it.
+type Options struct {
+	KeepManagedFields bool
+	KeepLastApplied   bool
+	KeepSecretData    bool
+	// Unchecked skips unselected objects and arrays by their quotes and brackets
+	// alone. They are kept unchanged, even if invalid.
+	Unchecked bool
+	// Borrowed leaves the strings of the Object in the Scanner's memory, for callers
+	// that do not use them after the next Scan.
+	Borrowed bool
+}
+
+// Scanner extracts the envelope of one resource's objects. It is not safe for
+// concurrent use: it owns scratch, as large as the largest object so far needed,
+// that the returned Object aliases until the next Scan.
+type Scanner struct {
+	root    *node
+	columns []api.ValueKind
+	secret  bool
+
+	// Of the Scan under way:
+	body      editor
+	unchecked bool
+	omit      part // what to cut from the body
+	withhold  part // what, in addition, not even a column may show
+	captures  []capture
+	heads     []int // by slot, its last capture or -1
+	labels    []labelCapture
+
+	// The memory of the returned Object:
+	texts  texts
+	object api.Object
+}
+
+// capture is a value for a slot, with its position in the document. The captures of
+// one slot form a list, so that those of an overridden member can be removed without
+// changing others.
+type capture struct {
+	start, end int
+	link       int // previous capture of the slot, or -1
+}
+
+// labelCapture is a label by the places of its name (in quotes) and value.
+type labelCapture struct{ name, nameEnd, value, end int }
+
+// NewScanner compiles a schema. The error is a 400 [*api.Status] that names the
+// column or field with the invalid path. NewScanner does not retain the schema.
+func NewScanner(schema *api.Schema) (*Scanner, error) {
+	root, err := compile(schema)
+	if err != nil {
+		return nil, err
+	}
+	s := &Scanner{root: root, secret: isSecret(schema)}
+	for i := range schema.Columns {
+		s.columns = append(s.columns, schema.Columns[i].Kind)
+	}
+	s.heads = make([]int, firstFieldSlot+len(schema.Fields)+len(schema.Columns))
+	s.object.Fields = make([]string, len(schema.Fields))
+	s.object.Columns = make([]api.Value, len(schema.Columns))
+	return s, nil
+}
+
+// Scan scans one object. The error is a [*SyntaxError].
+//
+// The Object does not alias raw. Its slices belong to the Scanner until the next
+// Scan. Its strings share one allocation, so callers copy a single string that they
+// retain for long. With Borrowed the strings belong to the Scanner as well.
+func (s *Scanner) Scan(raw []byte, opts Options) (api.Object, error) {
+	s.reset(raw, opts)
+	start := skipSpace(raw, 0)
+	if at(raw, start) != '{' {
+		return api.Object{}, syntaxError(raw, start, wantObject)
+	}
+	s.body.copied = start
+	end, f := s.members(start, s.root, 0)
+	if f == sound && skipSpace(raw, end) < len(raw) {
+		end, f = skipSpace(raw, end), wantEnd
+	}
+	if f != sound {
+		return api.Object{}, syntaxError(raw, end, f)
+	}
+	s.body.copyTo(end)
+	if err := s.assemble(); err != nil {
+		return api.Object{}, err
+	}
+	return s.object, nil
+}
+
+func (s *Scanner) reset(raw []byte, opts Options) {
+	s.body = editor{raw: raw, out: s.body.out[:0]}
+	s.captures, s.labels = s.captures[:0], s.labels[:0]
+	for slot := range s.heads {
+		s.heads[slot] = -1
+	}
+	s.unchecked = opts.Unchecked
+	s.texts.borrowed = opts.Borrowed
+	s.omit, s.withhold = partResourceVersion, 0
+	if !opts.KeepManagedFields {
+		s.omit |= partManagedFields
+	}
+	if !opts.KeepLastApplied {
+		s.omit |= partLastApplied
+	}
+	if s.secret && !opts.KeepSecretData {
+		s.withhold = partSecretData | partLastApplied
+		s.omit |= s.withhold
+	}
+}
+
+// value walks the value at i, which is selected or contains selected values. depth
+// is the number of enclosing containers.
+func (s *Scanner) value(i int, n *node, depth int) (end int, f fault) {
+	switch c := at(s.body.raw, i); {
+	case n.part&s.withhold != 0:
+		return s.skip(i, depth)
+	case c == '"':
+		end, f = skipString(s.body.raw, i)
+	case c == '{' && (n.labels || len(n.names) > 0):
+		end, f = s.members(i, n, depth)
+	case c == '[' && n.wantsElements():
+		end, f = s.elements(i, n, depth)
+	default:
+		end, f = s.skip(i, depth)
+	}
+	if f == sound {
+		s.capture(n.slots, i, end)
+	}
+	return end, f
+}
+
+// skip skips the unselected value at i. It may trust the contents of an object or an
+// array.
+func (s *Scanner) skip(i, depth int) (int, fault) {
+	raw := s.body.raw
+	if c := at(raw, i); !s.unchecked || c != '{' && c != '[' {
+		return skipValue(raw, i, depth)
+	}
+	span := Span{depth: 1}
+	end, complete := span.words(raw, i+1)
+	if !complete {
+		end, complete = span.Find(raw, end)
+	}
+	if !complete {
+		return end, wantCommaOrBrace
+	}
+	return end, sound
+}
+
+func (s *Scanner) capture(slots []int, start, end int) {
+	for _, slot := range slots {
+		s.captures = append(s.captures, capture{start, end, s.heads[slot]})
+		s.heads[slot] = len(s.captures) - 1
+	}
+}
+
+// members walks the object at i.
+func (s *Scanner) members(i int, n *node, depth int) (int, fault) {
+	if depth == maxDepth {
+		return i, tooDeep
+	}
+	raw, o := s.body.raw, overriding{since: len(s.captures)}
+	kept := -1
+	i, more := open(raw, i, '}')
+	for g := 0; more; g++ {
+		name := i
+		var nameEnd, value, k, end int
+		var f fault
+		if hit := n.guess(raw, i, g); hit >= 0 {
+			g, k = hit, n.guesses[hit].member
+			nameEnd = i + len(n.guesses[hit].text) - 1
+			value = skipSpace(raw, nameEnd+1)
+		} else if nameEnd, value, f = member(raw, i); f != sound {
+			return value, f
+		} else {
+			k = n.member(raw[name+1 : nameEnd-1])
+			g = min(g, len(n.guesses))
+			if raw[nameEnd] == ':' {
+				n.learn(g, raw[name:nameEnd+1], k)
+			}
+		}
+		child := s.child(n, k, &o)
+		switch {
+		case child != nil:
+			end, f = s.value(value, child, depth+1)
+		case at(raw, value) == '"':
+			end, f = skipString(raw, value) // as skip would, with a call less or two
+		default:
+			end, f = s.skip(value, depth+1)
+		}
+		if f != sound {
+			return end, f
+		}
+		if n.labels {
+			s.labels = append(s.labels, labelCapture{name, nameEnd, value, end})
+		}
+		if end+1 < len(raw) && raw[end] == ',' && raw[end+1] > ' ' {
+			i = end + 1 // next, for machines
+		} else if i, more, f = next(raw, end, '}'); f != sound {
+			return i, f
+		}
+		if child != nil && child.part&s.omit != 0 {
+			s.body.cutMember(name, end, kept, followingMember(i, more))
+		} else {
+			kept = end
+		}
+	}
+	return i, sound
+}
+
+// overriding notices members that come a second time in one object.
+type overriding struct {
+	since int    // captures from here on were made inside the object
+	seen  uint64 // by position in node.names; further ones always count as seen
+}
+
+// child returns the node of a selected member. It removes the captures of an earlier
+// member with the same name, because the last one counts.
+func (s *Scanner) child(n *node, k int, o *overriding) *node {
+	if k < 0 {
+		return nil
+	}
+	child := n.members[k]
+	if k >= 64 || o.seen&(1<<k) != 0 {
+		s.takeBack(child, o.since)
+	}
+	o.seen |= 1 << k
+	return child
+}
+
+// takeBack forgets the captures at and below a node made since a moment.
+func (s *Scanner) takeBack(n *node, since int) {
+	for _, slot := range n.under {
+		if slot == slotLabels {
+			s.labels = s.labels[:0]
+		}
+		for s.heads[slot] >= since {
+			s.heads[slot] = s.captures[s.heads[slot]].link
+		}
+	}
+}
+
+// elements walks the array at i.
+func (s *Scanner) elements(i int, n *node, depth int) (int, fault) {
+	if depth == maxDepth {
+		return i, tooDeep
+	}
+	raw := s.body.raw
+	i, more := open(raw, i, ']')
+	for index := 0; more; index++ {
+		var f fault
+		if child := n.element(index); child != nil {
+			i, f = s.value(i, child, depth+1)
+		} else {
+			i, f = s.skip(i, depth+1)
+		}
+		if f != sound {
+			return i, f
+		}
+		if i, more, f = next(raw, i, ']'); f != sound {
+			return i, f
+		}
+	}
+	return i, sound
+}
