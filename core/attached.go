@@ -6,6 +6,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objcache"
 	"github.com/watchglass/watchglass/core/reflector"
 	"github.com/watchglass/watchglass/core/session"
@@ -127,7 +128,7 @@ func (e *Engine) detachReader(f *wire.DetachReader) {
 func (r *attached) detach() {
 	r.session.Close()
 	r.reconcile()
-	r.engine.readers = api.Remove(r.engine.readers, r)
+	r.engine.readers = lite.Remove(r.engine.readers, r)
 }
 
 func (r *attached) grant(bytes uint64) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -107,7 +108,7 @@ func (r *rig) live() *leaf {
 	l := r.leaf(7, 1<<20)
 	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	l.wait(1500) // the first answer is to come again
-	require.Equal(r.t, wire.Live, l.state().State)
+	require.Equal(r.t, api.StateLive, l.state().State)
 	return l
 }
 
@@ -116,7 +117,7 @@ func (r *rig) bothLive() *leaf {
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	l := r.leaf(7, 1<<20)
 	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
-	require.Equal(r.t, wire.Live, l.state().State)
+	require.Equal(r.t, api.StateLive, l.state().State)
 	return l
 }
 
@@ -148,7 +149,7 @@ func TestG3_ReadersOfAnEngine(t *testing.T) {
 		for range 10 { // the first answer is to come again
 			l.wait(1500)
 		}
-		require.Equal(t, wire.Live, l.state().State)
+		require.Equal(t, api.StateLive, l.state().State)
 		rv := uint64(100)
 		for range 300 {
 			r.churn(random, &rv)
@@ -161,7 +162,7 @@ func TestG3_ReadersOfAnEngine(t *testing.T) {
 		require.Equal(t, len(r.backend.objects()), len(l.listed(1)))
 		require.Equal(t, r.backend.objects(), versions(l, 1))
 		require.Less(t, len(l.listed(2)), len(l.listed(1)))
-		require.Equal(t, wire.Live, l.state().State)
+		require.Equal(t, api.StateLive, l.state().State)
 
 		// One subscription serves both, and goes with the reader.
 		require.EqualValues(t, 1, r.inspect("subscriptions"))
@@ -203,8 +204,8 @@ func TestReadersOfAnEngine_thatHearsNothing(t *testing.T) {
 	for range 8 { // its connector is silent, and so is it
 		l.silence(5000)
 	}
-	require.Equal(t, wire.Stale, r.state().State)
-	require.Equal(t, wire.Stale, l.state().State)
+	require.Equal(t, api.StateStale, r.state().State)
+	require.Equal(t, api.StateStale, l.state().State)
 	require.EqualValues(t, 10, l.state().Objects)
 }
 
@@ -219,7 +220,7 @@ func TestC35_AWaitIsMadeKnownAllTheWayUp(t *testing.T) {
 		l.wait(1500)
 	}
 	require.False(t, r.backend.pods.HasWaiters())
-	l.do(&wire.List{Request: 1, Collection: 1, ResourceVersion: "200", Match: wire.MatchNotOlderThan})
+	l.do(&wire.List{Request: 1, Collection: 1, ResourceVersion: "200", Match: api.MatchNotOlderThan})
 	require.True(t, r.backend.pods.HasWaiters())
 	r.backend.pods.Progress(200, r.now)
 	r.settle()
@@ -254,7 +255,7 @@ func TestG3_ReadersThatAreKept(t *testing.T) {
 		for range 4 { // the first answer is to come again
 			l.wait(1500)
 		}
-		require.Equal(t, wire.Live, l.state().State)
+		require.Equal(t, api.StateLive, l.state().State)
 		rv := uint64(100)
 		for range 50 {
 			for range random.Intn(3) {

@@ -7,6 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objcache"
 	"github.com/watchglass/watchglass/core/reflector"
 	"github.com/watchglass/watchglass/core/wire"
@@ -98,7 +99,7 @@ func (b *sharedCollection) connect(e *Engine) {
 
 // renew replaces the cacher by an empty one. Watches and waiting reads end with a
 // 410, because no event sequence leads to the new state. Views wait for it.
-func (b *sharedCollection) renew(e *Engine, reason wire.WatchEnd, other *api.Status) {
+func (b *sharedCollection) renew(e *Engine, reason api.WatchEnd, other *api.Status) {
 	for _, w := range e.watches.list() {
 		if w.collection.shared == b {
 			w.end(e, reason, reason.Expired(other.Message))
@@ -139,7 +140,7 @@ func (e *Engine) resetCorrupt() {
 			b.floor = objcache.Version{History: b.reflector.Source(), ResourceVersion: b.cacher.ResourceVersion()}
 			b.reflector.Close()
 			e.origin.leave(b)
-			b.renew(e, wire.WatchEndCorrupt, corruption)
+			b.renew(e, api.WatchEndCorrupt, corruption)
 			b.connect(e)
 		}
 	}
@@ -229,7 +230,7 @@ func (e *Engine) closeCollection(f *wire.CloseCollection) {
 			x.fail(e, api.Unavailable("the collection was closed"))
 		}
 	}
-	e.collections = api.Remove(e.collections, c)
+	e.collections = lite.Remove(e.collections, c)
 	c.shared.users--
 	c.shared.idleSince = e.now
 	if r := c.shared.restore; r != nil && r.collection == c {
@@ -325,7 +326,7 @@ func (c *collection) report(e *Engine) {
 	state := r.State()
 	state.Collection = c.id
 	state.LastProgressMillis = e.outside(state.LastProgressMillis)
-	if at := e.origin.retryAt(); at != 0 && state.State != wire.Closed {
+	if at := e.origin.retryAt(); at != 0 && state.State != api.StateClosed {
 		state.NextAttemptMillis = at
 	}
 	state.NextAttemptMillis = e.outside(state.NextAttemptMillis)

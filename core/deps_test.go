@@ -75,26 +75,27 @@ func isCore(path string) bool {
 // rooms says what each room may import of ours. The layers above may skip
 // layers, and no room may look sideways, but for the exceptions that stand here.
 func rooms() map[string][]string {
-	leaf := []string{"core/api"}
+	leaf := []string{"core/api", "core/internal/lite"}
 	words := append(slices.Clone(leaf), "core/selector", "core/objectjson", "core/wire")
 	stores := append(slices.Clone(words), "core/store", "core/history", "core/watcher")
 	keepers := append(slices.Clone(stores), "core/cacher")
 	return map[string][]string{
-		"core/api":        nil,
-		"core/catalog":    leaf,
-		"core/body":       leaf,
-		"core/selector":   leaf,
-		"core/objectjson": append(slices.Clone(leaf), "core/wire"), // it makes what wire carries
-		"core/wire":       leaf,
-		"core/store":      words,
-		"core/history":    append(slices.Clone(words), "core/store"),                 // events are of versions
-		"core/watcher":    append(slices.Clone(words), "core/store", "core/history"), // and watches of events
-		"core/cacher":     stores,
-		"core/view":       keepers, // these four work on one cacher each
-		"core/reflector":  keepers,
-		"core/direct":     append(slices.Clone(keepers), "core/catalog", "core/reflector"), // it feeds one
-		"core/objcache":   keepers,
-		"core/session":    keepers,
+		"core/api":           {"core/internal/lite"},
+		"core/internal/lite": nil,
+		"core/catalog":       leaf,
+		"core/body":          leaf,
+		"core/selector":      leaf,
+		"core/objectjson":    append(slices.Clone(leaf), "core/wire"), // it makes what wire carries
+		"core/wire":          leaf,
+		"core/store":         words,
+		"core/history":       append(slices.Clone(words), "core/store"),                 // events are of versions
+		"core/watcher":       append(slices.Clone(words), "core/store", "core/history"), // and watches of events
+		"core/cacher":        stores,
+		"core/view":          keepers, // these four work on one cacher each
+		"core/reflector":     keepers,
+		"core/direct":        append(slices.Clone(keepers), "core/catalog", "core/reflector"), // it feeds one
+		"core/objcache":      keepers,
+		"core/session":       keepers,
 		"core": append(slices.Clone(keepers),
 			"core/view", "core/reflector", "core/direct", "core/objcache", "core/session"),
 	}

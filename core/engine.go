@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objcache"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -35,7 +36,7 @@ type Engine struct {
 	cfg    wire.Config
 	decode Decoder
 	load   Loader // nil if all bodies are handed in
-	rand   *api.Rand
+	rand   *lite.Rand
 
 	now  int64 // never goes back
 	tick int64 // the last time given to Tick
@@ -89,7 +90,7 @@ func New(config []byte, decode Decoder) (*Engine, error) {
 	if e.cfg.Credit == 0 {
 		e.cfg.Credit = defaultCredit
 	}
-	e.rand = api.NewRand(e.cfg.Seed)
+	e.rand = lite.NewRand(e.cfg.Seed)
 	e.cfg.Kubernetes = string([]byte(e.cfg.Kubernetes))
 	if e.cfg.Kubernetes == "" {
 		e.origin = newConnection(e)

@@ -56,7 +56,7 @@ func TestEngine_converges_under_faults(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 7))
 		r.load(50)
 		r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
-		r.step(&wire.OpenWatch{Watch: 1, Collection: 1, Policy: wire.PolicyConflate})
+		r.step(&wire.OpenWatch{Watch: 1, Collection: 1, Policy: api.PolicyConflate})
 		seen := folded{}
 		rv := uint64(100)
 		for range 300 {
@@ -89,7 +89,7 @@ func TestEngine_converges_under_faults(t *testing.T) {
 			r.engine.Tick(r.now)
 			r.settle()
 		}
-		require.Equal(t, wire.Live, r.state().State, "seed %d", seed)
+		require.Equal(t, api.StateLive, r.state().State, "seed %d", seed)
 		seen.apply(t, r.seen[wire.TypeWatchEvents])
 		require.Equal(t, r.exact(), seen, "seed %d", seed)
 	}

@@ -93,13 +93,13 @@ func TestCollectionIsKeptForAReaderThatBacksOff(t *testing.T) {
 	r.load(10)
 	l := r.leaf(7, 1<<20)
 	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
-	require.Equal(t, wire.Connecting, l.state().State)
+	require.Equal(t, api.StateConnecting, l.state().State)
 	for range 60 {
 		r.backend.pods.Progress(r.backend.pods.ResourceVersion(), r.now+1000)
 		r.later(1000)
 	}
 	l.later(60_000)
-	require.Equal(t, wire.Live, l.state().State)
+	require.Equal(t, api.StateLive, l.state().State)
 	require.EqualValues(t, 1, r.inspect("subscriptions"))
 	r.step(&wire.DetachReader{Reader: 7})
 	r.later(lingerMillis + 1)
@@ -115,7 +115,7 @@ func TestReadersOfAnEngineLearnThatTheSourceIsLost(t *testing.T) {
 	for range 40 {
 		l.silence(1000)
 	}
-	require.Equal(t, wire.Stale, l.state().State)
+	require.Equal(t, api.StateStale, l.state().State)
 	require.Equal(t, "the source has no leader", l.state().Status.Message)
 }
 
@@ -176,14 +176,14 @@ func TestReadersOfAnEngineLearnThatItsConnectorRefusesIt(t *testing.T) {
 	for range 60 {
 		l.wait(1000)
 	}
-	require.Equal(t, wire.Stale, l.state().State)
+	require.Equal(t, api.StateStale, l.state().State)
 	require.Equal(t, 504, l.state().Status.Code)
 	require.Zero(t, l.inspect("reconnects"), "it is not taken for dead")
 	r.backend.pods.Progress(100, r.now)
 	for range 60 {
 		l.wait(1000)
 	}
-	require.Equal(t, wire.Live, l.state().State)
+	require.Equal(t, api.StateLive, l.state().State)
 	require.Nil(t, l.state().Status)
 }
 
@@ -196,13 +196,13 @@ func TestReadersOfARefusedCollectionGetTheReason(t *testing.T) {
 	refusal := wire.SubscriptionStatus{Subscription: 1, Status: api.TooLarge("it does not fit")}
 	r.step(&wire.StreamData{Stream: r.stream, Data: refusal.Append(nil)})
 	l.settle()
-	require.Equal(t, wire.Closed, r.state().State)
-	require.Equal(t, wire.Closed, l.state().State)
+	require.Equal(t, api.StateClosed, r.state().State)
+	require.Equal(t, api.StateClosed, l.state().State)
 	require.Equal(t, "it does not fit", l.state().Status.Message)
 
 	late := r.leaf(8, 1<<20)
 	late.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
-	require.Equal(t, wire.Closed, late.state().State)
+	require.Equal(t, api.StateClosed, late.state().State)
 	require.Equal(t, "it does not fit", late.state().Status.Message)
 }
 
@@ -218,7 +218,7 @@ func TestCollectionTooLargeForItsReaderIsNotOpenedAgain(t *testing.T) {
 	for range 10 {
 		l.wait(1500)
 	}
-	require.Equal(t, wire.Closed, l.state().State)
+	require.Equal(t, api.StateClosed, l.state().State)
 	require.Equal(t, 413, l.state().Status.Code)
 	require.Zero(t, r.inspect("subscriptions"))
 }
@@ -234,7 +234,7 @@ func TestLabelSetsCountAsMemory(t *testing.T) {
 		f := wire.LabelSet{Subscription: 1, ID: id, Labels: api.Labels{{Key: "a", Value: large}}}
 		r.step(&wire.StreamData{Stream: r.stream, Data: f.Append(nil)})
 	}
-	require.Equal(t, wire.Closed, r.state().State)
+	require.Equal(t, api.StateClosed, r.state().State)
 	require.Equal(t, 413, r.state().Status.Code)
 	require.EqualValues(t, 10, r.state().Objects, "what is there stays")
 	require.Less(t, r.engine.usedBytes(), uint64(1<<20), "and what nobody has is forgotten")
@@ -252,9 +252,9 @@ func TestDictionariesOfAConnectionAreBounded(t *testing.T) {
 	for id := range uint32(8) {
 		send(id + 1)
 	}
-	require.Equal(t, wire.Live, r.state().State)
+	require.Equal(t, api.StateLive, r.state().State)
 	send(9)
-	require.Equal(t, wire.Reconnecting, r.state().State)
+	require.Equal(t, api.StateReconnecting, r.state().State)
 	require.Contains(t, r.state().Status.Message, "more than 64 MiB")
 }
 
@@ -268,9 +268,9 @@ func TestNumberOfDictionariesOfAConnectionIsBounded(t *testing.T) {
 		frames = (&wire.Dictionary{ID: id + 1}).Append(frames)
 	}
 	r.step(&wire.StreamData{Stream: r.stream, Data: frames})
-	require.Equal(t, wire.Live, r.state().State)
+	require.Equal(t, api.StateLive, r.state().State)
 	r.step(&wire.StreamData{Stream: r.stream, Data: (&wire.Dictionary{ID: 1025}).Append(nil)})
-	require.Equal(t, wire.Reconnecting, r.state().State)
+	require.Equal(t, api.StateReconnecting, r.state().State)
 	require.Contains(t, r.state().Status.Message, "more than 1024 dictionaries")
 }
 
@@ -286,7 +286,7 @@ func TestLateChangesAreNoProgress(t *testing.T) {
 		l.silence(1000)
 	}
 	for _, state := range []wire.CollectionState{r.state(), l.state()} {
-		require.Equal(t, wire.Stale, state.State)
+		require.Equal(t, api.StateStale, state.State)
 		require.EqualValues(t, rv, state.ResourceVersion, "what comes is taken")
 		require.Contains(t, state.Status.Message, "is lagging")
 	}
@@ -297,8 +297,8 @@ func TestLateChangesAreNoProgress(t *testing.T) {
 	for range 12 {
 		l.silence(1000)
 	}
-	require.Equal(t, wire.Live, r.state().State)
-	require.Equal(t, wire.Live, l.state().State)
+	require.Equal(t, api.StateLive, r.state().State)
+	require.Equal(t, api.StateLive, l.state().State)
 }
 
 // Dictionaries count as memory. A collection may need one for each connector that one
@@ -309,10 +309,10 @@ func TestDictionariesCountAsMemory(t *testing.T) {
 	r.load(10)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	r.step(&wire.StreamData{Stream: r.stream, Data: (&wire.Dictionary{ID: 1, Data: make([]byte, 11<<20)}).Append(nil)})
-	require.Equal(t, wire.Live, r.state().State)
+	require.Equal(t, api.StateLive, r.state().State)
 	schema := wire.Schema{Subscription: 1, Schema: podSchema, Dictionary: 1}
 	r.step(&wire.StreamData{Stream: r.stream, Data: schema.Append(nil)})
-	require.Equal(t, wire.Closed, r.state().State)
+	require.Equal(t, api.StateClosed, r.state().State)
 	require.Equal(t, 413, r.state().Status.Code)
 	require.EqualValues(t, 10, r.state().Objects, "what is there stays")
 }
@@ -324,6 +324,6 @@ func TestR9_ConnectorThatAsksForTimeGetsIt(t *testing.T) {
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	full := api.TooManyRequests("there are too many readers", 20)
 	r.step(&wire.StreamData{Stream: r.stream, Data: (&wire.SubscriptionStatus{Status: full}).Append(nil)})
-	require.Equal(t, wire.Reconnecting, r.state().State)
+	require.Equal(t, api.StateReconnecting, r.state().State)
 	require.Equal(t, r.now+20_000, r.state().NextAttemptMillis)
 }

@@ -149,7 +149,7 @@ func TestEngine_main_job(t *testing.T) {
 	r := newRig(t)
 	r.load(1000)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
-	require.Equal(t, wire.Live, r.state().State)
+	require.Equal(t, api.StateLive, r.state().State)
 	require.EqualValues(t, 1000, r.state().Objects)
 	r.step(&wire.OpenView{View: 1, Collection: 1, LabelSelector: "app=web", Sort: "-restarts", Limit: 10, CountBy: "status.phase"})
 	var p wire.ViewPatch
@@ -181,12 +181,12 @@ func TestEngine_main_job(t *testing.T) {
 	// The connection goes; after it is back the reader resumes by version.
 	r.session = nil
 	r.step(&wire.StreamClosed{Stream: r.stream})
-	require.Equal(t, wire.Reconnecting, r.state().State)
+	require.Equal(t, api.StateReconnecting, r.state().State)
 	r.backend.pods.Delete("default/p2", 102, r.now)
 	r.now += 10_000
 	r.engine.Tick(r.now)
 	r.settle()
-	require.Equal(t, wire.Live, r.state().State)
+	require.Equal(t, api.StateLive, r.state().State)
 	require.EqualValues(t, 102, r.state().ResourceVersion)
 	require.EqualValues(t, 999, r.state().Objects)
 	r.step(&wire.Inspect{Request: 1})
@@ -220,7 +220,7 @@ func TestEngine_starts_over_on_another_source(t *testing.T) {
 			r.settle()
 			r.step(&wire.GrantView{View: 1})
 
-			require.Equal(t, wire.Live, r.state().State)
+			require.Equal(t, api.StateLive, r.state().State)
 			require.EqualValues(t, to, r.state().ResourceVersion)
 			var p wire.ViewPatch
 			patches := r.seen[wire.TypeViewPatch]
@@ -231,7 +231,7 @@ func TestEngine_starts_over_on_another_source(t *testing.T) {
 			require.Len(t, r.seen[wire.TypeWatchClosed], 1)
 			var last wire.WatchClosed
 			require.NoError(t, last.Parse(r.seen[wire.TypeWatchClosed][0]))
-			require.Equal(t, wire.WatchEndHistoryLost, last.End)
+			require.Equal(t, api.WatchEndHistoryLost, last.End)
 			require.ErrorIs(t, last.Status, api.Expired(""))
 		})
 	}
@@ -249,7 +249,7 @@ func TestEngine_starts_over_when_the_source_changes_live(t *testing.T) {
 	c.SetSource("etcd-b")
 	c.EndList(7, r.now)
 	r.settle()
-	require.Equal(t, wire.Live, r.state().State)
+	require.Equal(t, api.StateLive, r.state().State)
 	require.EqualValues(t, 7, r.state().ResourceVersion)
 	require.EqualValues(t, 1, r.state().Objects)
 }
@@ -313,19 +313,19 @@ func TestEngine_says_when_it_tries_again(t *testing.T) {
 	r.session = nil
 	r.step(&wire.StreamClosed{Stream: r.stream})
 	at := r.state().NextAttemptMillis
-	require.Equal(t, wire.Reconnecting, r.state().State)
+	require.Equal(t, api.StateReconnecting, r.state().State)
 	require.Greater(t, at, r.now)
 	require.LessOrEqual(t, at, r.now+1600, "the first one comes soon (R10)")
 
 	r.step(&wire.Reconnect{})
-	require.Equal(t, wire.Live, r.state().State)
+	require.Equal(t, api.StateLive, r.state().State)
 	require.Zero(t, r.state().NextAttemptMillis)
 
 	refusal := wire.SubscriptionStatus{Subscription: 1, Status: api.Forbidden("not yours")}
 	r.step(&wire.StreamData{Stream: r.stream, Data: refusal.Append(nil)})
-	require.Equal(t, wire.Forbidden, r.state().State)
+	require.Equal(t, api.StateForbidden, r.state().State)
 	require.Equal(t, r.now+30_000, r.state().NextAttemptMillis)
 	r.session.End(api.Forbidden("not yours"), func(uint32, *cacher.Cacher) bool { return true })
 	r.step(&wire.Reconnect{})
-	require.NotEqual(t, wire.Forbidden, r.state().State)
+	require.NotEqual(t, api.StateForbidden, r.state().State)
 }

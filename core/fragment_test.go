@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -45,14 +46,14 @@ func TestFragmentsAreSignsOfLife(t *testing.T) {
 		require.Equal(t, stream, r.stream, "the connection stays")
 		require.Empty(t, r.seen[wire.TypeCloseStream])
 		if f := r.state(); f.Objects == 3 && r.now > 1_020_000 {
-			require.Equal(t, wire.Stale, f.State, "what is shown is old, and says so")
+			require.Equal(t, api.StateStale, f.State, "what is shown is old, and says so")
 		}
 	}
 	require.EqualValues(t, 4, r.state().Objects)
 	r.now += 1000
 	r.backend.pods.Progress(101, r.now)
 	r.settle()
-	require.Equal(t, wire.Live, r.state().State)
+	require.Equal(t, api.StateLive, r.state().State)
 	require.Equal(t, 1, r.subscriptions, "and so does the subscription")
 }
 
@@ -68,7 +69,7 @@ func TestFragmentsOfALostConnectionAreForgotten(t *testing.T) {
 	r.now += 10_000
 	r.engine.Tick(r.now)
 	r.settle()
-	require.Equal(t, wire.Live, r.state().State)
+	require.Equal(t, api.StateLive, r.state().State)
 	require.EqualValues(t, 4, r.state().Objects)
 	require.EqualValues(t, 101, r.state().ResourceVersion)
 }
@@ -100,7 +101,7 @@ func TestBrokenFragmentsEndTheConnection(t *testing.T) {
 			r.engine.Tick(r.now)
 			r.settle()
 			require.Equal(t, strconv.Itoa(int(stream)+1), strconv.Itoa(int(r.stream)))
-			require.Equal(t, wire.Live, r.state().State)
+			require.Equal(t, api.StateLive, r.state().State)
 		})
 	}
 }

@@ -95,7 +95,7 @@ func TestBodiesThatWaitCountForTheMemoryAllowed(t *testing.T) {
 	require.Empty(t, s.loaded)
 	require.InEpsilon(t, before, again.engine.usedBytes(), 0.1)
 
-	for rv := uint64(end.ResourceVersion) + 1; again.state().State != wire.Closed; rv++ {
+	for rv := uint64(end.ResourceVersion) + 1; again.state().State != api.StateClosed; rv++ {
 		require.Less(t, again.engine.usedBytes(), again.engine.cfg.MaxBytes)
 		again.backend.pods.Apply(pod("default/q"+strconv.FormatUint(rv, 10), rv, "web", "Running"), again.now)
 		again.settle()
@@ -170,7 +170,7 @@ func TestR11_BodyThatIsDamaged(t *testing.T) {
 			var rejected wire.Rejected
 			require.NoError(t, rejected.Parse(again.seen[wire.TypeRejected][0]))
 			require.Contains(t, rejected.Status.Message, "does not match its checksum")
-			require.Equal(t, wire.Live, again.state().State)
+			require.Equal(t, api.StateLive, again.state().State)
 			require.Equal(t, r.objects(1), again.objects(1))
 			require.EqualValues(t, 1, again.inspect("collection.1.relists"))
 			require.Len(t, again.seen[wire.TypeWatchClosed], 1, "the watch cannot go on from there")
@@ -186,7 +186,7 @@ func TestR11_ReadersOfADamagedBody(t *testing.T) {
 	s := again.handHeads(chunks)
 	delete(s.bodies, 3)
 	again.seen[wire.TypeWatchEvents] = nil
-	again.step(&wire.OpenWatch{Watch: 7, Collection: 1, ResourceVersion: "0", SendInitialEvents: wire.True, Match: wire.MatchNotOlderThan, Bookmarks: true})
+	again.step(&wire.OpenWatch{Watch: 7, Collection: 1, ResourceVersion: "0", SendInitialEvents: api.True, Match: api.MatchNotOlderThan, Bookmarks: true})
 	require.Empty(t, again.seen[wire.TypeWatchEvents])
 	require.Len(t, again.seen[wire.TypeWatchClosed], 1)
 	var f wire.WatchClosed
@@ -209,7 +209,7 @@ func TestSnapshotForAReaderFailsWhereABodyIsMissing(t *testing.T) {
 		l.wait(1500)
 	}
 	require.Contains(t, s.loaded, uint32(3))
-	require.Equal(t, wire.Live, l.state().State)
+	require.Equal(t, api.StateLive, l.state().State)
 	require.Equal(t, r.objects(1), l.listed(1))
 	for _, payload := range l.seen[wire.TypeCollectionState] {
 		var f wire.CollectionState
@@ -286,8 +286,8 @@ func FuzzLoad(f *testing.F) {
 		for rv := range uint64(2) {
 			r.seen[wire.TypeListReply], r.seen[wire.TypeErrorReply] = nil, nil
 			r.step(&wire.List{Request: 901, Collection: 1, ResourceVersion: "0", Bodies: true})
-			r.later(60_000)                   // the engine subscribes again when the body is not what it must be
-			if r.state().State == wire.Live { // not waiting for a version that the events name
+			r.later(60_000)                       // the engine subscribes again when the body is not what it must be
+			if r.state().State == api.StateLive { // not waiting for a version that the events name
 				require.Equal(t, 1, len(r.seen[wire.TypeListReply])+len(r.seen[wire.TypeErrorReply]))
 			}
 			for _, payload := range r.seen[wire.TypeListReply] {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objcache"
 	"github.com/watchglass/watchglass/core/reflector"
 	"github.com/watchglass/watchglass/core/selector"
@@ -50,7 +51,7 @@ func (e *Engine) releaseObject(f *wire.ReleaseObject) {
 		e.objects.Unfollow(h.object)
 	}
 	e.objects.Remove(h.object, h.owner)
-	e.handles = api.Remove(e.handles, h)
+	e.handles = lite.Remove(e.handles, h)
 }
 
 func (e *Engine) getObject(f *wire.GetObject) {
@@ -159,7 +160,7 @@ func (b *sharedCollection) covers(id objcache.ID) bool {
 		return false
 	}
 	state, _ := b.State()
-	return state != wire.Closed && state != wire.Forbidden
+	return state != api.StateClosed && state != api.StateForbidden
 }
 
 // Open implements objcache.Upstream.
@@ -186,7 +187,7 @@ func (s objectSources) Close(source objcache.Source) {
 }
 
 // State implements objcache.Source.
-func (b *sharedCollection) State() (wire.State, *api.Status) {
+func (b *sharedCollection) State() (api.State, *api.Status) {
 	state := b.reflector.State()
 	return state.State, state.Status
 }

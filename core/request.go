@@ -6,6 +6,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
@@ -42,7 +43,7 @@ func (e *Engine) replyObject(c *collection, cache *cacher.Cacher, request uint32
 	case status != nil:
 		e.replyError(request, status)
 	case ref == 0:
-		e.replyError(request, api.NotFound(cache.Schema().Resource.Name+" "+api.Quote(string(key))+" not found"))
+		e.replyError(request, api.NotFound(cache.Schema().Resource.Name+" "+lite.Quote(string(key))+" not found"))
 	default:
 		e.plain = e.plain[:0]
 		item := e.item(c, cache, ref, cache.Heap().ResourceVersion(ref), true)

@@ -117,7 +117,7 @@ func TestR11_RestoreOfWhatWasKept(t *testing.T) {
 		again := r.restart()
 		again.hand(kept)
 		require.Empty(t, again.rejections())
-		require.Equal(t, wire.Live, again.state().State)
+		require.Equal(t, api.StateLive, again.state().State)
 		require.Equal(t, want, again.objects(1))
 
 		partly := r.restart()
@@ -166,14 +166,14 @@ func TestR11_NothingIsHalfRestored(t *testing.T) {
 	for i, chunk := range kept {
 		r.step(&wire.RestoreChunk{Collection: 2, Data: chunk}) // is not the one that restores
 		r.step(&wire.RestoreChunk{Collection: 1, Data: chunk})
-		require.Equal(t, wire.Connecting, r.state().State, "after chunk %d", i)
+		require.Equal(t, api.StateConnecting, r.state().State, "after chunk %d", i)
 		r.now += 40_000
 		for _, typ := range []wire.Type{wire.TypeCollectionSchema, wire.TypeViewPatch, wire.TypeWatchEvents, wire.TypeObjectReply, wire.TypeErrorReply} {
 			require.Empty(t, r.seen[typ])
 		}
 	}
 	r.step(&wire.RestoreChunk{Collection: 2, End: true})
-	require.Equal(t, wire.Connecting, r.state().State)
+	require.Equal(t, api.StateConnecting, r.state().State)
 	r.step(&wire.RestoreChunk{Collection: 1, End: true})
 	require.Empty(t, r.seen[wire.TypeRejected])
 	require.NotEmpty(t, r.seen[wire.TypeViewPatch])

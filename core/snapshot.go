@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/reflector"
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/wire"
@@ -79,7 +80,7 @@ func (e *Engine) findExport(request uint32) *export {
 
 func (x *export) close(e *Engine) {
 	x.copy.Close()
-	e.exports = api.Remove(e.exports, x)
+	e.exports = lite.Remove(e.exports, x)
 }
 
 func (x *export) fail(e *Engine, status *api.Status) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/view"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -122,7 +123,7 @@ func (e *Engine) dropView(v *liveView) {
 }
 
 func (e *Engine) removeView(v *liveView) {
-	e.views = api.Remove(e.views, v)
+	e.views = lite.Remove(e.views, v)
 }
 
 func (e *Engine) findView(id uint32) *liveView {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/watcher"
 	"github.com/watchglass/watchglass/core/wire"
@@ -60,7 +61,7 @@ func (s *watches) list() []*watch {
 }
 
 func inOrder(list []*watch) {
-	api.Sort(list, func(a, b **watch) bool { return (*a).order < (*b).order })
+	lite.Sort(list, func(a, b **watch) bool { return (*a).order < (*b).order })
 }
 
 // look adds the watch to those that the next Ready reports.
@@ -128,7 +129,7 @@ func (w *watch) start(e *Engine, opt cacher.WatchOptions, status *api.Status) {
 					w.cacher.StopWatch(started)
 				}
 			case status != nil:
-				w.end(e, wire.WatchEndRefused, status)
+				w.end(e, api.WatchEndRefused, status)
 			default:
 				w.watcher = started
 			}
@@ -157,7 +158,7 @@ func (w *watch) take(e *Engine, d watcher.Delivery) bool {
 }
 
 // end ends the watch after its pending events. Only the first end counts.
-func (w *watch) end(e *Engine, reason wire.WatchEnd, status *api.Status) {
+func (w *watch) end(e *Engine, reason api.WatchEnd, status *api.Status) {
 	if w.watcher != nil {
 		w.cacher.StopWatch(w.watcher)
 		w.watcher = nil

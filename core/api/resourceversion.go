@@ -1,6 +1,10 @@
 package api
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/watchglass/watchglass/core/internal/lite"
+)
 
 // ResourceVersion orders the changes of one resource. It is an unsigned 64-bit
 // integer in memory and a decimal string in text (rule R12). Versions of
@@ -14,9 +18,9 @@ func ParseResourceVersion(text string) (ResourceVersion, error) {
 	if text == "" || text == "0" {
 		return 0, nil
 	}
-	rv, ok := ParseUint(text)
+	rv, ok := lite.ParseUint(text)
 	if !ok || text[0] == '0' {
-		return 0, BadRequest("invalid resource version " + Quote(text) +
+		return 0, BadRequest("invalid resource version " + lite.Quote(text) +
 			": expected a decimal number without sign or leading zeros that fits 64 bits")
 	}
 	return ResourceVersion(rv), nil

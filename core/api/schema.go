@@ -1,6 +1,10 @@
 package api
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/watchglass/watchglass/core/internal/lite"
+)
 
 // Resource names a kind of object by group, version and plural name. Group is
 // empty for the core group.
@@ -9,8 +13,8 @@ type Resource struct{ Group, Version, Name string }
 // ParseResource parses text such as "v1/pods" or "apps/v1/deployments".
 func ParseResource(text string) (Resource, error) {
 	var r Resource
-	group, rest, _ := Cut(text, '/')
-	version, name, grouped := Cut(rest, '/')
+	group, rest, _ := lite.Cut(text, '/')
+	version, name, grouped := lite.Cut(rest, '/')
 	if grouped {
 		r = Resource{Group: group, Version: version, Name: name}
 	} else {
@@ -19,7 +23,7 @@ func ParseResource(text string) (Resource, error) {
 	if r.Version != "" && r.Name != "" && grouped == (r.Group != "") && strings.IndexByte(r.Name, '/') < 0 {
 		return r, nil
 	}
-	return Resource{}, BadRequest("invalid resource " + Quote(text) +
+	return Resource{}, BadRequest("invalid resource " + lite.Quote(text) +
 		`: expected "version/resource" such as "v1/pods", or "group/version/resource" such as "apps/v1/deployments"`)
 }
 
@@ -90,7 +94,7 @@ func (s *Schema) Field(name string) int {
 // case, or -1.
 func (s *Schema) Column(name string) int {
 	for i := range s.Columns {
-		if EqualFold(s.Columns[i].Name, name) {
+		if lite.EqualFold(s.Columns[i].Name, name) {
 			return i
 		}
 	}

@@ -3,6 +3,8 @@ package api
 import (
 	"strconv"
 	"strings"
+
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 // Shard is a subset of the namespaces of a resource: those whose hash modulo
@@ -40,11 +42,11 @@ func (s Shard) String() string {
 // ParseShard parses the output of String and rejects everything else.
 func ParseShard(text string) (Shard, *Status) {
 	index, count, _ := strings.Cut(text, "-of-")
-	i, known := ParseUint(index)
-	n, bounded := ParseUint(count)
+	i, known := lite.ParseUint(index)
+	n, bounded := lite.ParseUint(count)
 	s := Shard{uint32(i), uint32(n)}
 	if text != "" && (!known || !bounded || i >= n) || s.String() != text {
-		return Shard{}, BadRequest("invalid shard " + Quote(text) + ": expected a number and how many there are, such as 0-of-16")
+		return Shard{}, BadRequest("invalid shard " + lite.Quote(text) + ": expected a number and how many there are, such as 0-of-16")
 	}
 	return s, nil
 }

@@ -3,6 +3,7 @@ package cacher
 import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
@@ -75,7 +76,7 @@ func New(cfg Config) *Cacher {
 	c.dispatcher = dispatcher{
 		index:   watcher.NewIndex[*registration](c.heap),
 		watches: map[*watcher.Watcher]*registration{},
-		jitter:  api.NewRand(cfg.Seed),
+		jitter:  lite.NewRand(cfg.Seed),
 	}
 	return c
 }
@@ -105,7 +106,7 @@ func (c *Cacher) SetSource(source string) {
 }
 
 func otherHistory() *api.Status {
-	return wire.WatchEndHistoryLost.Expired("the resource versions of the collection now belong to a different history; list again")
+	return api.WatchEndHistoryLost.Expired("the resource versions of the collection now belong to a different history; list again")
 }
 
 // Ready reports whether a first list has been committed.

@@ -5,9 +5,9 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // dispatcher delivers events to watches, and bookmarks to those that are due. It
@@ -23,7 +23,7 @@ type dispatcher struct {
 	dispatched int // position of the next event to dispatch
 	parked     *parked
 	budget     budget
-	jitter     *api.Rand
+	jitter     *lite.Rand
 	bookmarks  alarms
 	deadlines  alarms
 	ahead      alarms // watches that start at a future version; see endLost
@@ -135,7 +135,7 @@ func (c *Cacher) beginRelist() {
 // progress the watch stays open, because the source may be disconnected.
 func (c *Cacher) endLost() {
 	for r := c.ahead.take(c.now + 1); r != nil; r = c.ahead.take(c.now + 1) {
-		r.Fail(wire.WatchEndHistoryLost.Expired("resource version " + r.Watermark().String() + " is beyond the newest, " + c.rv.String() +
+		r.Fail(api.WatchEndHistoryLost.Expired("resource version " + r.Watermark().String() + " is beyond the newest, " + c.rv.String() +
 			"; the source has lost the history it belongs to, list again"))
 		c.run(r)
 	}
@@ -156,7 +156,7 @@ func (d *dispatcher) suspectsLost(now int64) bool {
 }
 
 func inOrder(list []*registration) {
-	api.Sort(list, func(a, b **registration) bool { return (*a).entry.Before(&(*b).entry) })
+	lite.Sort(list, func(a, b **registration) bool { return (*a).entry.Before(&(*b).entry) })
 }
 
 // offer delivers the event at a position of the history, without waiting, to the
@@ -301,7 +301,7 @@ func (c *Cacher) tickDispatcher() {
 		if r == nil {
 			break
 		}
-		r.End(wire.WatchEndTimeout, nil, false)
+		r.End(api.WatchEndTimeout, nil, false)
 		c.run(r)
 	}
 	if c.bookmarkTick != 0 && c.now >= c.bookmarkTick && c.parked == nil {

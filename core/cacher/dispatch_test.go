@@ -11,7 +11,6 @@ import (
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/watcher"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 func TestC27_Budget(t *testing.T) {
@@ -299,7 +298,7 @@ func TestW25_NoBookmarksUnlessAskedFor(t *testing.T) {
 // C30: a bookmark comes after the events that wait for a slow consumer.
 func TestC30_BookmarkNeverOvertakesAnEvent(t *testing.T) {
 	w := listed(t, 10)
-	marked := w.start(cacher.WatchOptions{ResourceVersion: "10", Bookmarks: true, Policy: wire.PolicyConflate})
+	marked := w.start(cacher.WatchOptions{ResourceVersion: "10", Bookmarks: true, Policy: api.PolicyConflate})
 	w.pass(58_000)
 	slow := w.start(since("10"))
 	w.fill(slow)

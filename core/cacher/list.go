@@ -7,7 +7,6 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // ListOptions are the options of a Kubernetes list request.
@@ -15,7 +14,7 @@ type ListOptions struct {
 	Namespace       string
 	Selection       selector.Selection
 	ResourceVersion string
-	Match           wire.Match
+	Match           api.Match
 	Limit           uint32
 	Continue        string
 	// Meter, if not nil, is charged for the evaluation of selectors by Pages, which
@@ -140,7 +139,7 @@ func (o *ListOptions) plan() (listPlan, *api.Status) {
 			return listPlan{}, status
 		}
 		plan.continued, plan.start, plan.exact, plan.notOlderThan = true, token.start, token.rv, token.rv
-	case o.Match == wire.MatchExact, o.Match == wire.MatchUnset && o.Limit > 0 && rv > 0:
+	case o.Match == api.MatchExact, o.Match == api.MatchUnset && o.Limit > 0 && rv > 0:
 		plan.exact = rv
 	case o.ResourceVersion == "0":
 		plan.limit = 0 // rule C40
@@ -151,11 +150,11 @@ func (o *ListOptions) plan() (listPlan, *api.Status) {
 // validate rejects contradictory options (rule C47).
 func (o *ListOptions) validate(rv api.ResourceVersion) *api.Status {
 	switch {
-	case o.Match != wire.MatchUnset && o.Continue != "":
+	case o.Match != api.MatchUnset && o.Continue != "":
 		return api.Invalid("resourceVersionMatch is forbidden when continue is given")
-	case o.Match != wire.MatchUnset && o.ResourceVersion == "":
+	case o.Match != api.MatchUnset && o.ResourceVersion == "":
 		return api.Invalid("resourceVersionMatch is forbidden unless resourceVersion is given")
-	case o.Match == wire.MatchExact && rv == 0:
+	case o.Match == api.MatchExact && rv == 0:
 		return api.Invalid(`resourceVersionMatch "Exact" is forbidden for resourceVersion "0"`)
 	case o.Continue != "" && rv != 0:
 		return api.BadRequest("resourceVersion must be empty when continue is given: the token has its own")

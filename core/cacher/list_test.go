@@ -9,7 +9,6 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/coretest/objects"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // lists returns a collection listed at 100 with changes up to 104:
@@ -36,18 +35,18 @@ func TestC39_DecisionTable(t *testing.T) {
 		{"C39 0: the newest known", cacher.ListOptions{ResourceVersion: "0"}, latest, 105, false},
 		{"C40 0 with limit: no limit", cacher.ListOptions{ResourceVersion: "0", Limit: 1}, latest, 105, false},
 		{"C39 version: not older", cacher.ListOptions{ResourceVersion: "101"}, latest, 105, false},
-		{"C39 NotOlderThan", cacher.ListOptions{ResourceVersion: "101", Match: wire.MatchNotOlderThan}, latest, 105, false},
-		{"C39 NotOlderThan 0", cacher.ListOptions{ResourceVersion: "0", Match: wire.MatchNotOlderThan}, latest, 105, false},
-		{"C39 NotOlderThan with limit", cacher.ListOptions{ResourceVersion: "101", Match: wire.MatchNotOlderThan, Limit: 2}, latest[:2], 105, true},
+		{"C39 NotOlderThan", cacher.ListOptions{ResourceVersion: "101", Match: api.MatchNotOlderThan}, latest, 105, false},
+		{"C39 NotOlderThan 0", cacher.ListOptions{ResourceVersion: "0", Match: api.MatchNotOlderThan}, latest, 105, false},
+		{"C39 NotOlderThan with limit", cacher.ListOptions{ResourceVersion: "101", Match: api.MatchNotOlderThan, Limit: 2}, latest[:2], 105, true},
 		{"C40 unset with limit", cacher.ListOptions{Limit: 2}, latest[:2], 105, true},
 		{"C39 version with limit: exact (legacy)", cacher.ListOptions{ResourceVersion: "102", Limit: 2}, []string{"ns/a@101", "ns/b@60"}, 102, true},
-		{"C39 Exact 100", cacher.ListOptions{ResourceVersion: "100", Match: wire.MatchExact}, []string{"ns/a@50", "ns/b@60", "ns/d@70"}, 100, false},
-		{"C39 Exact 101", cacher.ListOptions{ResourceVersion: "101", Match: wire.MatchExact}, []string{"ns/a@101", "ns/b@60", "ns/d@70"}, 101, false},
-		{"C39 Exact 102", cacher.ListOptions{ResourceVersion: "102", Match: wire.MatchExact}, []string{"ns/a@101", "ns/b@60", "ns/c@102", "ns/d@70"}, 102, false},
-		{"C39 Exact 103", cacher.ListOptions{ResourceVersion: "103", Match: wire.MatchExact}, []string{"ns/a@101", "ns/b@60", "ns/c@102"}, 103, false},
-		{"C44 Exact 105: the version asked for", cacher.ListOptions{ResourceVersion: "105", Match: wire.MatchExact}, latest, 105, false},
-		{"C39 Exact with limit", cacher.ListOptions{ResourceVersion: "102", Match: wire.MatchExact, Limit: 3}, []string{"ns/a@101", "ns/b@60", "ns/c@102"}, 102, true},
-		{"Exact under a selector", cacher.ListOptions{ResourceVersion: "102", Match: wire.MatchExact, Selection: objects.Select("app", "")}, []string{"ns/a@101", "ns/d@70"}, 102, false},
+		{"C39 Exact 100", cacher.ListOptions{ResourceVersion: "100", Match: api.MatchExact}, []string{"ns/a@50", "ns/b@60", "ns/d@70"}, 100, false},
+		{"C39 Exact 101", cacher.ListOptions{ResourceVersion: "101", Match: api.MatchExact}, []string{"ns/a@101", "ns/b@60", "ns/d@70"}, 101, false},
+		{"C39 Exact 102", cacher.ListOptions{ResourceVersion: "102", Match: api.MatchExact}, []string{"ns/a@101", "ns/b@60", "ns/c@102", "ns/d@70"}, 102, false},
+		{"C39 Exact 103", cacher.ListOptions{ResourceVersion: "103", Match: api.MatchExact}, []string{"ns/a@101", "ns/b@60", "ns/c@102"}, 103, false},
+		{"C44 Exact 105: the version asked for", cacher.ListOptions{ResourceVersion: "105", Match: api.MatchExact}, latest, 105, false},
+		{"C39 Exact with limit", cacher.ListOptions{ResourceVersion: "102", Match: api.MatchExact, Limit: 3}, []string{"ns/a@101", "ns/b@60", "ns/c@102"}, 102, true},
+		{"Exact under a selector", cacher.ListOptions{ResourceVersion: "102", Match: api.MatchExact, Selection: objects.Select("app", "")}, []string{"ns/a@101", "ns/d@70"}, 102, false},
 		{"a selector", cacher.ListOptions{Selection: objects.Select("app=web", "")}, []string{"ns/a@101", "ns/b@104"}, 105, false},
 		{"C41 nothing matches: empty, not null", cacher.ListOptions{Selection: objects.Select("app=x", "")}, []string{}, 105, false},
 	} {
@@ -72,10 +71,10 @@ func TestC47_ListRefusals(t *testing.T) {
 		{"C48 no number", cacher.ListOptions{ResourceVersion: "x"}, 400},
 		{"C48 negative", cacher.ListOptions{ResourceVersion: "-1"}, 400},
 		{"C48 beyond 64 bits", cacher.ListOptions{ResourceVersion: "18446744073709551616"}, 400},
-		{"C47 match without version", cacher.ListOptions{Match: wire.MatchNotOlderThan}, 422},
-		{"C47 Exact without version", cacher.ListOptions{Match: wire.MatchExact}, 422},
-		{"C47 Exact 0", cacher.ListOptions{Match: wire.MatchExact, ResourceVersion: "0"}, 422},
-		{"C47 match with continue", cacher.ListOptions{Match: wire.MatchExact, ResourceVersion: "102", Continue: token}, 422},
+		{"C47 match without version", cacher.ListOptions{Match: api.MatchNotOlderThan}, 422},
+		{"C47 Exact without version", cacher.ListOptions{Match: api.MatchExact}, 422},
+		{"C47 Exact 0", cacher.ListOptions{Match: api.MatchExact, ResourceVersion: "0"}, 422},
+		{"C47 match with continue", cacher.ListOptions{Match: api.MatchExact, ResourceVersion: "102", Continue: token}, 422},
 		{"C47 version with continue", cacher.ListOptions{ResourceVersion: "102", Continue: token}, 400},
 		{"C50 a token that is none", cacher.ListOptions{Continue: "?"}, 400},
 		{"an unknown field", cacher.ListOptions{Selection: objects.Select("", "x=1")}, 400},
@@ -93,7 +92,7 @@ func TestC47_ListRefusals(t *testing.T) {
 
 func TestC45_ExactTooOld(t *testing.T) {
 	w := lists(t)
-	_, status := w.tryPage(cacher.ListOptions{ResourceVersion: "99", Match: wire.MatchExact})
+	_, status := w.tryPage(cacher.ListOptions{ResourceVersion: "99", Match: api.MatchExact})
 	assert.Equal(t, api.Expired("too old resource version: 99 (100)"), status)
 }
 
@@ -123,7 +122,7 @@ func TestC42_PagesOfANamespace(t *testing.T) {
 	assert.Equal(t, page{[]string{"ns/a@2", "ns/b@3", "ns/c@4"}, 10, "", 0}, w.page(cacher.ListOptions{Namespace: "ns", Limit: 3}))
 	assert.Equal(t, page{[]string{}, 10, "", 0}, w.page(cacher.ListOptions{Namespace: "n", Limit: 3}))
 	w.do("ns/aa rv=11", "-ns/b rv=12")
-	exact := w.page(cacher.ListOptions{Namespace: "ns", ResourceVersion: "11", Match: wire.MatchExact, Limit: 2})
+	exact := w.page(cacher.ListOptions{Namespace: "ns", ResourceVersion: "11", Match: api.MatchExact, Limit: 2})
 	assert.Equal(t, page{[]string{"ns/a@2", "ns/aa@11"}, 11, cacher.FormatContinue(11, "aa\x00"), 2}, exact)
 }
 
@@ -237,7 +236,7 @@ func TestG4_HeldWaitsSeeWholeRevisions(t *testing.T) {
 func TestListOfOneNameHasNoContinueToken(t *testing.T) {
 	w := lists(t)
 	for fields, want := range map[string]string{"metadata.name=a": "ns/a@101", "metadata.name=c": "ns/c@102"} {
-		for _, o := range []cacher.ListOptions{{Limit: 1}, {Limit: 1, Namespace: "ns"}, {Limit: 1, ResourceVersion: "102", Match: wire.MatchExact}} {
+		for _, o := range []cacher.ListOptions{{Limit: 1}, {Limit: 1, Namespace: "ns"}, {Limit: 1, ResourceVersion: "102", Match: api.MatchExact}} {
 			o.Selection = objects.Select("", fields)
 			p := w.page(o)
 			assert.Equal(t, []string{want}, p.items)

@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/watcher"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // metered is a watch with a meter.
@@ -131,12 +131,12 @@ func TestAWatchWithoutSelectorsHasNoUseForAMeter(t *testing.T) {
 // does.
 func TestB26_MeteredWatchDeliversWhatOthersDo(t *testing.T) {
 	for seed := range uint64(300) {
-		random := api.NewRand(seed)
+		random := lite.NewRand(seed)
 		w := listed(t, 10, "ns/a rv=5 phase=Running", "ns/b rv=6 app=web", "ns/c rv=7 phase=Failed app=web")
-		opt := cacher.WatchOptions{Policy: wire.PolicyStall}
+		opt := cacher.WatchOptions{Policy: api.PolicyStall}
 		if random.Int63n(2) == 0 {
 			opt = since("10")
-			opt.Policy = wire.PolicyStall
+			opt.Policy = api.PolicyStall
 		}
 		opt.Selection = objects.Select([]string{"", "app=web", "app!=web"}[random.Int63n(3)], "status.phase=Running")
 		m, free := w.startMetered(opt), w.start(opt)

@@ -16,7 +16,6 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/watcher"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // duel runs the same random operations on a cacher and a model.
@@ -114,7 +113,7 @@ func (d *duel) step() {
 
 // noteEnd records the extent of the history when a watch was overtaken.
 func (d *duel) noteEnd(r *reader) {
-	if r.oldest == 0 && r.Ending().Reason == wire.WatchEndOvertaken {
+	if r.oldest == 0 && r.Ending().Reason == api.WatchEndOvertaken {
 		r.oldest, _ = d.Window().Oldest()
 	}
 }
@@ -123,11 +122,11 @@ func (d *duel) noteEnd(r *reader) {
 func (d *duel) judgeEnd(r *reader) {
 	ending := r.Ending()
 	switch ending.Reason {
-	case wire.WatchEndTimeout:
+	case api.WatchEndTimeout:
 		require.Nil(d.t, ending.Status)
-	case wire.WatchEndHistoryLost:
+	case api.WatchEndHistoryLost:
 		require.True(d.t, r.blind, "only a version from the future is lost here")
-	case wire.WatchEndOvertaken:
+	case api.WatchEndOvertaken:
 		d.seen["overtaken"]++
 		require.ErrorIs(d.t, ending.Status, api.Expired(""))
 		if strings.Contains(ending.Status.Message, "listed twice") {
@@ -220,9 +219,9 @@ func (d *duel) watch() {
 	r := &reader{selection: s, relists: d.seen["relist"], position: len(d.dumb.events), after: d.dumb.rv, state: map[string]string{}}
 	switch d.random.Intn(4) {
 	case 0:
-		opt.Policy, r.conflates = wire.PolicyConflate, true
+		opt.Policy, r.conflates = api.PolicyConflate, true
 	case 1, 2:
-		opt.Policy, r.stalls = wire.PolicyStall, true
+		opt.Policy, r.stalls = api.PolicyStall, true
 	}
 	if d.random.Intn(6) == 0 {
 		opt.TimeoutSeconds = uint32(1 + d.random.Intn(20))
@@ -381,7 +380,7 @@ func (d *duel) listPast() {
 	s := d.selection()
 	opt := cacher.ListOptions{
 		Namespace: s.namespace, Selection: objects.Select(s.labels, s.fields),
-		ResourceVersion: rv.String(), Match: wire.MatchExact,
+		ResourceVersion: rv.String(), Match: api.MatchExact,
 	}
 	if rv < oldest {
 		_, status := d.tryPage(opt)
@@ -447,6 +446,6 @@ func (d *duel) pages(opt cacher.ListOptions, s *selection, want []string, rv api
 			require.Empty(d.t, want)
 			return
 		}
-		opt.Continue, opt.ResourceVersion, opt.Match = p.next, "", wire.MatchUnset
+		opt.Continue, opt.ResourceVersion, opt.Match = p.next, "", api.MatchUnset
 	}
 }

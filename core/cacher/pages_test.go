@@ -12,7 +12,6 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/store"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // openList opens a list, which must not wait.
@@ -53,7 +52,7 @@ func (d *duel) openSlow() {
 	rv := d.dumb.rv
 	if d.random.Intn(2) == 0 {
 		rv -= min(api.ResourceVersion(d.random.Intn(20)), rv-1)
-		opt.ResourceVersion, opt.Match = rv.String(), wire.MatchExact
+		opt.ResourceVersion, opt.Match = rv.String(), api.MatchExact
 	}
 	if oldest, _ := d.Window().Oldest(); rv < oldest {
 		return
@@ -159,7 +158,7 @@ func TestOpenListValidatesLikeList(t *testing.T) {
 	}{
 		{cacher.ListOptions{ResourceVersion: "x"}, 400},
 		{cacher.ListOptions{Selection: objects.Select("", "x=1")}, 400},
-		{cacher.ListOptions{ResourceVersion: "99", Match: wire.MatchExact}, 410},
+		{cacher.ListOptions{ResourceVersion: "99", Match: api.MatchExact}, 410},
 		{cacher.ListOptions{Continue: cacher.FormatContinue(99, "a\x00")}, 410},
 	} {
 		_, status := w.openList(c.opt)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/store"
 )
 
@@ -62,7 +63,7 @@ func (p *past) catchUp(from api.Key) bool {
 // merge adds later events to sorted ones. For each key it keeps the first event,
 // whose Previous is the version to restore.
 func (p *past) merge(sorted, later []int) []int {
-	api.Sort(later, func(a, b *int) bool { return p.key(*a) < p.key(*b) }) // stable
+	lite.Sort(later, func(a, b *int) bool { return p.key(*a) < p.key(*b) }) // stable
 	later = slices.CompactFunc(later, func(a, b int) bool { return p.key(a) == p.key(b) })
 	merged := make([]int, 0, len(sorted)+len(later))
 	for _, position := range later {

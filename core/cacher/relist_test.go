@@ -11,7 +11,6 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/store"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // observer records its notifications and checks the state during each.
@@ -242,7 +241,7 @@ func TestH14_Progress(t *testing.T) {
 	w.Progress(12, w.now+1)
 	assert.EqualValues(t, 15, w.ResourceVersion(), "never back")
 	assert.Empty(t, o.seen)
-	between := w.page(cacher.ListOptions{ResourceVersion: "12", Match: wire.MatchExact})
+	between := w.page(cacher.ListOptions{ResourceVersion: "12", Match: api.MatchExact})
 	assert.Equal(t, page{[]string{"ns/a@1"}, 12, "", 0}, between, "C44")
 }
 

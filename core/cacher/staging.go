@@ -5,6 +5,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/store"
 )
 
@@ -197,7 +198,7 @@ func (c *Cacher) difference(old *store.Store, rv api.ResourceVersion) []history.
 		}
 		return true
 	})
-	api.Sort(changes, func(a, b *history.Event) bool { return a.ResourceVersion < b.ResourceVersion })
+	lite.Sort(changes, func(a, b *history.Event) bool { return a.ResourceVersion < b.ResourceVersion })
 	old.Ascend("", func(ref store.Ref) bool {
 		if c.state.Get(c.heap.Key(ref)) == 0 {
 			changes = append(changes, history.Event{

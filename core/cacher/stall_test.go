@@ -13,7 +13,6 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/watcher"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // consumer accepts as many deliveries of a watch as it has room for.
@@ -60,7 +59,7 @@ func (c *consumer) grant(room int) []string {
 }
 
 func stalling(rv string) cacher.WatchOptions {
-	return cacher.WatchOptions{ResourceVersion: rv, Policy: wire.PolicyStall}
+	return cacher.WatchOptions{ResourceVersion: rv, Policy: api.PolicyStall}
 }
 
 // churn changes an object once for each version of a range.
@@ -145,8 +144,8 @@ func TestB22_StalledWatchEndsWhenItsNextEventIsEvicted(t *testing.T) {
 	assert.Equal(t, want[3:4], x.grant(plenty), "what the watch holds is delivered first")
 	assert.True(t, x.Finished())
 	assert.Equal(t, 1, x.closed)
-	assert.Equal(t, wire.WatchEndOvertaken, x.Ending().Reason)
-	assert.Equal(t, wire.WatchEndOvertaken.Expired("the history has moved past the watch, which is at resourceVersion 14: "+
+	assert.Equal(t, api.WatchEndOvertaken, x.Ending().Reason)
+	assert.Equal(t, api.WatchEndOvertaken.Expired("the history has moved past the watch, which is at resourceVersion 14: "+
 		"the oldest that it can continue from is 15, and 20 events are kept; list again and watch from the list's resourceVersion, "+
 		"and take events faster or keep a longer history"), x.Status())
 	assert.Equal(t, 1, w.Counts().Overtaken)
@@ -156,7 +155,7 @@ func TestB22_StalledWatchEndsWhenItsNextEventIsEvicted(t *testing.T) {
 // The position of a stalled watch is that of its next matching event.
 func TestB22_StalledWatchIsNotOvertakenByEventsOfOthers(t *testing.T) {
 	w := small(t, 20, 10, "ns/a rv=9 app=web", "ns/b rv=10 app=db")
-	x := w.consume(1, cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app=web", ""), Policy: wire.PolicyStall})
+	x := w.consume(1, cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app=web", ""), Policy: api.PolicyStall})
 	w.do("ns/a rv=11 app=web", "ns/a rv=12 app=web", "ns/a rv=13 app=web")
 	w.churn("ns/b", 14, 20)
 	assert.Equal(t, []string{"MODIFIED ns/a@11", "MODIFIED ns/a@12"}, x.grant(1))
@@ -174,7 +173,7 @@ func TestB22_StalledWatchIsNotOvertakenByEventsOfOthers(t *testing.T) {
 
 func TestB22_StalledWatchSeesTransitionsAndLastStates(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10 app=web phase=Running")
-	x := w.consume(0, cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app=web", ""), Policy: wire.PolicyStall})
+	x := w.consume(0, cacher.WatchOptions{ResourceVersion: "10", Selection: objects.Select("app=web", ""), Policy: api.PolicyStall})
 	w.do("ns/a rv=11 app=db", "ns/b rv=12 app=web", "ns/a rv=13 app=web", "-ns/b rv=14", "ns/c rv=15 app=db", "-ns/a rv=16")
 	assert.Equal(t, []string{"DELETED ns/a@11", "ADDED ns/b@12", "ADDED ns/a@13", "DELETED ns/b@14", "DELETED ns/a@16"}, x.grant(plenty))
 	w.assertNoLeak()
@@ -182,7 +181,7 @@ func TestB22_StalledWatchSeesTransitionsAndLastStates(t *testing.T) {
 
 func TestB22_StallingWatchStartsWithTheState(t *testing.T) {
 	w := small(t, 20, 10, "ns/a rv=8", "ns/b rv=9", "ns/c rv=10")
-	x := w.consume(1, cacher.WatchOptions{Bookmarks: true, Policy: wire.PolicyStall})
+	x := w.consume(1, cacher.WatchOptions{Bookmarks: true, Policy: api.PolicyStall})
 	w.do("ns/b rv=11", "-ns/c rv=12")
 	w.pass(70_000)
 	assert.Empty(t, x.initialized)
@@ -198,7 +197,7 @@ func TestB22_StallingWatchStartsWithTheState(t *testing.T) {
 // A bookmark promises that everything before it was delivered.
 func TestB22_StalledWatchGetsNoBookmark(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
-	x := w.consume(1, cacher.WatchOptions{ResourceVersion: "10", Bookmarks: true, Policy: wire.PolicyStall})
+	x := w.consume(1, cacher.WatchOptions{ResourceVersion: "10", Bookmarks: true, Policy: api.PolicyStall})
 	want := w.churn("ns/a", 11, 15)
 	w.pass(200_000)
 	assert.Equal(t, want, x.grant(plenty))
@@ -236,7 +235,7 @@ func TestB22_StalledWatchOutlivesARelist(t *testing.T) {
 }
 
 func TestB22_StalledWatchEndsWithTheSecondRelist(t *testing.T) {
-	for name, policy := range map[string]wire.Policy{"stall": wire.PolicyStall, "terminate": wire.PolicyTerminate} {
+	for name, policy := range map[string]api.Policy{"stall": api.PolicyStall, "terminate": api.PolicyTerminate} {
 		t.Run(name, func(t *testing.T) {
 			w := listed(t, 10, "ns/a rv=10")
 			x := w.consume(0, cacher.WatchOptions{ResourceVersion: "10", Policy: policy})
@@ -249,7 +248,7 @@ func TestB22_StalledWatchEndsWithTheSecondRelist(t *testing.T) {
 			assert.False(t, x.Stopped(), "nothing is different")
 			w.list(60, items[1:]...)
 			assert.True(t, x.Stopped())
-			assert.Equal(t, wire.WatchEndOvertaken, x.Ending().Reason)
+			assert.Equal(t, api.WatchEndOvertaken, x.Ending().Reason)
 			require.ErrorContains(t, x.Status(), "was listed twice before the consumer of the watch took the changes of the first list")
 			w.assertNoLeak()
 		})
@@ -261,7 +260,7 @@ func TestB22_OvertakenWatchEndsWithARelist(t *testing.T) {
 	x := w.consume(0, stalling("10"))
 	w.churn("ns/a", 11, 40)
 	w.list(41, "ns/a rv=40")
-	assert.Equal(t, wire.WatchEndOvertaken, x.Ending().Reason)
+	assert.Equal(t, api.WatchEndOvertaken, x.Ending().Reason)
 	assert.Equal(t, []string{"MODIFIED ns/a@11"}, x.grant(plenty))
 	assert.True(t, x.Finished())
 	w.assertNoLeak()
@@ -282,12 +281,12 @@ func TestB22_DeadlineOfAStalledWatchFallsBetweenRevisions(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := listed(t, 10)
-			x := w.consume(c.room, cacher.WatchOptions{ResourceVersion: "10", TimeoutSeconds: 5, Policy: wire.PolicyStall})
+			x := w.consume(c.room, cacher.WatchOptions{ResourceVersion: "10", TimeoutSeconds: 5, Policy: api.PolicyStall})
 			w.do(revision...)
 			w.pass(6000)
 			assert.Equal(t, c.want, x.grant(plenty))
 			assert.True(t, x.Finished())
-			assert.Equal(t, wire.WatchEndTimeout, x.Ending().Reason)
+			assert.Equal(t, api.WatchEndTimeout, x.Ending().Reason)
 			assert.Nil(t, x.Status())
 			w.assertNoLeak()
 		})
@@ -297,12 +296,12 @@ func TestB22_DeadlineOfAStalledWatchFallsBetweenRevisions(t *testing.T) {
 // If the rest of the revision was evicted, the consumer must not resume after it.
 func TestB22_DeadlineInsideAnEvictedRevisionGives410(t *testing.T) {
 	w := small(t, 20, 10, "ns/a rv=10")
-	x := w.consume(1, cacher.WatchOptions{ResourceVersion: "10", TimeoutSeconds: 5, Policy: wire.PolicyStall})
+	x := w.consume(1, cacher.WatchOptions{ResourceVersion: "10", TimeoutSeconds: 5, Policy: api.PolicyStall})
 	for i := range 30 {
 		w.do(fmt.Sprintf("ns/%d rv=11", i))
 	}
 	w.pass(6000)
-	assert.Equal(t, wire.WatchEndOvertaken, x.Ending().Reason)
+	assert.Equal(t, api.WatchEndOvertaken, x.Ending().Reason)
 	require.Error(t, x.Status())
 	assert.Equal(t, []string{"ADDED ns/0@11", "ADDED ns/1@11"}, x.grant(plenty))
 	assert.True(t, x.Finished())
@@ -317,18 +316,18 @@ func TestB24_EveryEndHasAReason(t *testing.T) {
 		happens func(*world)
 		want    watcher.Ending
 	}{
-		{"a slow consumer", since("10"), slow, watcher.Ending{Reason: wire.WatchEndSlowConsumer, Input: 10, Output: 10}},
-		{"its time", cacher.WatchOptions{ResourceVersion: "10", TimeoutSeconds: 1}, func(w *world) { w.pass(1000) }, watcher.Ending{Reason: wire.WatchEndTimeout}},
+		{"a slow consumer", since("10"), slow, watcher.Ending{Reason: api.WatchEndSlowConsumer, Input: 10, Output: 10}},
+		{"its time", cacher.WatchOptions{ResourceVersion: "10", TimeoutSeconds: 1}, func(w *world) { w.pass(1000) }, watcher.Ending{Reason: api.WatchEndTimeout}},
 		{"its time, with events", cacher.WatchOptions{ResourceVersion: "10", TimeoutSeconds: 1}, func(w *world) {
 			w.churn("ns/a", 11, 14)
 			w.pass(1000)
-		}, watcher.Ending{Reason: wire.WatchEndTimeout, Output: 4}},
-		{"another source", stalling("10"), func(w *world) { w.SetSource("other") }, watcher.Ending{Reason: wire.WatchEndHistoryLost}},
-		{"an older state", stalling("10"), func(w *world) { w.list(5) }, watcher.Ending{Reason: wire.WatchEndHistoryLost}},
-		{"history that is gone", cacher.WatchOptions{ResourceVersion: "10", Policy: wire.PolicyStall}, func(w *world) {
+		}, watcher.Ending{Reason: api.WatchEndTimeout, Output: 4}},
+		{"another source", stalling("10"), func(w *world) { w.SetSource("other") }, watcher.Ending{Reason: api.WatchEndHistoryLost}},
+		{"an older state", stalling("10"), func(w *world) { w.list(5) }, watcher.Ending{Reason: api.WatchEndHistoryLost}},
+		{"history that is gone", cacher.WatchOptions{ResourceVersion: "10", Policy: api.PolicyStall}, func(w *world) {
 			w.churn("ns/a", 11, 300)
 			w.open[0].Stop(false)
-		}, watcher.Ending{Reason: wire.WatchEndClosed, Output: 1}},
+		}, watcher.Ending{Reason: api.WatchEndClosed, Output: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := listed(t, 10, "ns/a rv=10")
@@ -336,13 +335,13 @@ func TestB24_EveryEndHasAReason(t *testing.T) {
 			c.happens(w)
 			assert.True(t, x.Stopped())
 			got := x.Ending()
-			if c.want.Reason > wire.WatchEndTimeout {
+			if c.want.Reason > api.WatchEndTimeout {
 				require.ErrorIs(t, got.Status, api.Expired(""))
 				assert.Equal(t, c.want.Reason.String(), got.Status.Cause)
 				got.Status = nil
 			}
 			assert.Equal(t, c.want, got)
-			x.End(wire.WatchEndCorrupt, nil, false)
+			x.End(api.WatchEndCorrupt, nil, false)
 			assert.Equal(t, c.want.Reason, x.Ending().Reason, "the first reason counts")
 			w.assertNoLeak()
 		})
@@ -354,7 +353,7 @@ func TestB23_EventCostIsIndependentOfStalledWatches(t *testing.T) {
 	w := listed(t, 10, "ns/a rv=10")
 	var all []*consumer
 	for i := range 50 {
-		all = append(all, w.consume(0, cacher.WatchOptions{ResourceVersion: "10", Namespace: "ns", Selection: objects.Select("", "metadata.name!="+strconv.Itoa(i)), Policy: wire.PolicyStall}))
+		all = append(all, w.consume(0, cacher.WatchOptions{ResourceVersion: "10", Namespace: "ns", Selection: objects.Select("", "metadata.name!="+strconv.Itoa(i)), Policy: api.PolicyStall}))
 	}
 	w.churn("ns/a", 11, 12)
 	before := make([]int, len(all))

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 // A continue token is base64url without padding of
@@ -40,7 +41,7 @@ func parseContinue(text string) (continueToken, *api.Status) {
 		return bad("it is not base64url without padding")
 	}
 	rest, ok := strings.CutPrefix(json, tokenHead)
-	number, rest, _ := api.Cut(rest, ',')
+	number, rest, _ := lite.Cut(rest, ',')
 	rest, ok2 := strings.CutPrefix(rest, tokenStart)
 	start, ok3 := strings.CutSuffix(rest, tokenTail)
 	if !ok || !ok2 || !ok3 {
@@ -48,11 +49,11 @@ func parseContinue(text string) (continueToken, *api.Status) {
 	}
 	start = unescapeNUL(start)
 	if !cleanStart(start) {
-		return bad("its start key is " + api.Quote(start))
+		return bad("its start key is " + lite.Quote(start))
 	}
-	rv, ok := api.ParseInt(number)
+	rv, ok := lite.ParseInt(number)
 	if !ok || rv == 0 {
-		return bad("its resource version is " + api.Quote(number))
+		return bad("its resource version is " + lite.Quote(number))
 	}
 	return continueToken{api.ResourceVersion(max(rv, 0)), strings.TrimPrefix(start, "/")}, nil
 }
@@ -60,7 +61,7 @@ func parseContinue(text string) (continueToken, *api.Status) {
 // cleanStart reports whether a start key stays inside the collection (rule C50).
 // A leading slash is allowed and ignored.
 func cleanStart(start string) bool {
-	if start == "" || api.HasAny(start, `"\`) {
+	if start == "" || lite.HasAny(start, `"\`) {
 		return false
 	}
 	start = strings.TrimPrefix(start, "/")
@@ -69,7 +70,7 @@ func cleanStart(start string) bool {
 	}
 	for more := true; more; {
 		var segment string
-		segment, start, more = api.Cut(start, '/')
+		segment, start, more = lite.Cut(start, '/')
 		if segment == "" || segment == "." || segment == ".." {
 			return false
 		}

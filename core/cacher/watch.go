@@ -8,7 +8,6 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // WatchOptions are the options of a Kubernetes watch request.
@@ -16,11 +15,11 @@ type WatchOptions struct {
 	Namespace         string
 	Selection         selector.Selection
 	ResourceVersion   string
-	Match             wire.Match
-	SendInitialEvents wire.Tristate
+	Match             api.Match
+	SendInitialEvents api.Tristate
 	Bookmarks         bool
 	TimeoutSeconds    uint32
-	Policy            wire.Policy
+	Policy            api.Policy
 	Sink              func(watcher.Delivery) bool
 	Initialized       func(events int)
 	Closed            func()
@@ -47,12 +46,12 @@ func (c *Cacher) Watch(opt WatchOptions, started func(*watcher.Watcher, *api.Sta
 	}
 	if opt.Meter != nil && filter.Selective() {
 		filter.Meter(opt.Meter)
-		opt.Policy = wire.PolicyStall
+		opt.Policy = api.PolicyStall
 	} else {
 		opt.Meter = nil
 	}
 	var required api.ResourceVersion
-	if opt.SendInitialEvents == wire.True {
+	if opt.SendInitialEvents == api.True {
 		required = rv
 	}
 	c.WhenFresh(required, func(status *api.Status) {
@@ -72,13 +71,13 @@ func (o *WatchOptions) normalise() (api.ResourceVersion, *api.Status) {
 	if err != nil {
 		return 0, api.AsStatus(err)
 	}
-	if rv == 0 && o.SendInitialEvents == wire.Unset && o.Match == wire.MatchUnset {
-		o.SendInitialEvents, o.Match = wire.True, wire.MatchNotOlderThan
+	if rv == 0 && o.SendInitialEvents == api.Unset && o.Match == api.MatchUnset {
+		o.SendInitialEvents, o.Match = api.True, api.MatchNotOlderThan
 	}
 	switch {
-	case o.SendInitialEvents != wire.Unset && o.Match != wire.MatchNotOlderThan:
+	case o.SendInitialEvents != api.Unset && o.Match != api.MatchNotOlderThan:
 		return 0, api.Invalid("sendInitialEvents requires resourceVersionMatch to be NotOlderThan")
-	case o.Match != wire.MatchUnset && o.SendInitialEvents == wire.Unset:
+	case o.Match != api.MatchUnset && o.SendInitialEvents == api.Unset:
 		return 0, api.Invalid("resourceVersionMatch is forbidden for a watch unless sendInitialEvents is given")
 	}
 	return rv, nil
@@ -94,7 +93,7 @@ func (c *Cacher) startWatch(o *WatchOptions, rv api.ResourceVersion, filter *wat
 	if status := c.begin(&opt, o, rv); status != nil {
 		return nil, status
 	}
-	if o.SendInitialEvents == wire.True && o.Bookmarks {
+	if o.SendInitialEvents == api.True && o.Bookmarks {
 		opt.EndBookmark = c.rv
 		if opt.BookmarkAfter = rv; o.ResourceVersion == "" || rv == 0 {
 			opt.BookmarkAfter = c.rv
@@ -113,7 +112,7 @@ func (c *Cacher) startWatch(o *WatchOptions, rv api.ResourceVersion, filter *wat
 func (c *Cacher) begin(opt *watcher.Options, o *WatchOptions, rv api.ResourceVersion) *api.Status {
 	opt.Cursor = history.NewCursor(c.window)
 	switch {
-	case o.SendInitialEvents != wire.True:
+	case o.SendInitialEvents != api.True:
 		return c.beginHistory(opt, rv)
 	case o.Meter != nil:
 		opt.Initial, opt.Watermark = watcher.FromCollection(c.heap, c.collector(opt.Filter), c.rv), c.rv
@@ -134,7 +133,7 @@ func (c *Cacher) beginHistory(opt *watcher.Options, rv api.ResourceVersion) *api
 		return status
 	}
 	opt.Watermark = rv
-	if opt.Policy == wire.PolicyStall {
+	if opt.Policy == api.PolicyStall {
 		opt.Cursor.MoveTo(position)
 	} else {
 		opt.Initial = watcher.FromHistory(c.heap, c.window, position)

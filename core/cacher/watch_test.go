@@ -11,7 +11,6 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/watcher"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // A consumer that reads the store when it gets an event finds the version of the
@@ -45,11 +44,11 @@ func TestC11_WatchRefusals(t *testing.T) {
 	}{
 		{"C8 a version that is no number", since("x"), 400},
 		{"C8 a negative version", since("-1"), 400},
-		{"C11 sendInitialEvents without match", cacher.WatchOptions{SendInitialEvents: wire.True}, 422},
-		{"C11 sendInitialEvents=false without match", cacher.WatchOptions{SendInitialEvents: wire.False}, 422},
-		{"C11 sendInitialEvents with Exact", cacher.WatchOptions{SendInitialEvents: wire.True, Match: wire.MatchExact, ResourceVersion: "5"}, 422},
-		{"C11 match without sendInitialEvents", cacher.WatchOptions{Match: wire.MatchNotOlderThan, ResourceVersion: "5"}, 422},
-		{"C11 Exact without sendInitialEvents", cacher.WatchOptions{Match: wire.MatchExact, ResourceVersion: "5"}, 422},
+		{"C11 sendInitialEvents without match", cacher.WatchOptions{SendInitialEvents: api.True}, 422},
+		{"C11 sendInitialEvents=false without match", cacher.WatchOptions{SendInitialEvents: api.False}, 422},
+		{"C11 sendInitialEvents with Exact", cacher.WatchOptions{SendInitialEvents: api.True, Match: api.MatchExact, ResourceVersion: "5"}, 422},
+		{"C11 match without sendInitialEvents", cacher.WatchOptions{Match: api.MatchNotOlderThan, ResourceVersion: "5"}, 422},
+		{"C11 Exact without sendInitialEvents", cacher.WatchOptions{Match: api.MatchExact, ResourceVersion: "5"}, 422},
 		{"an unknown field", cacher.WatchOptions{Selection: objects.Select("", "spec.x=1")}, 400},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -64,12 +63,12 @@ func TestC11_WatchRefusals(t *testing.T) {
 // T18, T25: initial events and their end, for a collection listed at 100 with
 // changes up to 105.
 func TestC14_Start(t *testing.T) {
-	const no, yes, unset = wire.False, wire.True, wire.Unset
+	const no, yes, unset = api.False, api.True, api.Unset
 	state := []string{"ADDED ns/a@105", "ADDED ns/b@50", "ADDED ns/d@104"}
 	for _, c := range []struct {
 		name  string
 		rv    string
-		send  wire.Tristate
+		send  api.Tristate
 		marks bool
 		want  []string
 	}{
@@ -96,7 +95,7 @@ func TestC14_Start(t *testing.T) {
 			w.do("ns/a rv=101", "ns/c rv=102", "-ns/c rv=103", "ns/d rv=104", "ns/a rv=105")
 			opt := cacher.WatchOptions{ResourceVersion: c.rv, SendInitialEvents: c.send, Bookmarks: c.marks}
 			if c.send != unset {
-				opt.Match = wire.MatchNotOlderThan
+				opt.Match = api.MatchNotOlderThan
 			}
 			x := w.start(opt)
 			assert.Equal(t, c.want, w.take(x))
@@ -124,7 +123,7 @@ func TestC13_InitialEventsWaitForTheirVersion(t *testing.T) {
 	w := listed(t, 10)
 	var x *watcher.Watcher
 	require.Nil(t, w.Watch(cacher.WatchOptions{
-		ResourceVersion: "12", SendInitialEvents: wire.True, Match: wire.MatchNotOlderThan, Bookmarks: true,
+		ResourceVersion: "12", SendInitialEvents: api.True, Match: api.MatchNotOlderThan, Bookmarks: true,
 	}, func(started *watcher.Watcher, status *api.Status) {
 		require.Nil(t, status)
 		x = started
@@ -144,7 +143,7 @@ func TestC34_WatchThatWaitsTooLongGets504(t *testing.T) {
 	w := listed(t, 10)
 	var got *api.Status
 	require.Nil(t, w.Watch(cacher.WatchOptions{
-		ResourceVersion: "12", SendInitialEvents: wire.True, Match: wire.MatchNotOlderThan,
+		ResourceVersion: "12", SendInitialEvents: api.True, Match: api.MatchNotOlderThan,
 	}, func(x *watcher.Watcher, status *api.Status) { got = status }))
 	w.pass(3000)
 	assert.Equal(t, api.TooLargeResourceVersion(12, 10), got)
@@ -222,7 +221,7 @@ func TestStopWatchReleasesEverything(t *testing.T) {
 	w.assertNoLeak()
 }
 
-func gone(text string) *api.Status { return wire.WatchEndHistoryLost.Expired(text) }
+func gone(text string) *api.Status { return api.WatchEndHistoryLost.Expired(text) }
 
 // A watch from a future version waits for it. If the source still confirms an
 // older version after three seconds, the version belongs to a lost history.

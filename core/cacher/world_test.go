@@ -13,7 +13,6 @@ import (
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // start is the initial time of every test.
@@ -166,5 +165,5 @@ var (
 func since(rv string) cacher.WatchOptions { return cacher.WatchOptions{ResourceVersion: rv} }
 
 func conflating(rv string) cacher.WatchOptions {
-	return cacher.WatchOptions{ResourceVersion: rv, Policy: wire.PolicyConflate}
+	return cacher.WatchOptions{ResourceVersion: rv, Policy: api.PolicyConflate}
 }

@@ -3,7 +3,10 @@
 // they have no discovery.
 package catalog
 
-import "github.com/watchglass/watchglass/core/api"
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
+)
 
 // All returns the schemas of the well-known Kubernetes resources: the fields that
 // Kubernetes selectors support, and columns like those of kubectl. The result is
@@ -59,7 +62,7 @@ func Names(schemas []api.Schema) []api.Resource {
 	for i := range schemas {
 		resources[i] = schemas[i].Resource
 	}
-	api.Sort(resources, func(a, b *api.Resource) bool { return a.String() < b.String() })
+	lite.Sort(resources, func(a, b *api.Resource) bool { return a.String() < b.String() })
 	return resources
 }
 
@@ -68,11 +71,11 @@ func each(offer func(name string, read func() api.Schema) bool) {
 	rest := table
 	for rest != "" {
 		var head string
-		head, rest, _ = api.Cut(rest, '\n')
-		name, words, _ := api.Cut(head, ' ')
+		head, rest, _ = lite.Cut(rest, '\n')
+		name, words, _ := lite.Cut(head, ' ')
 		columns := rest
 		for line := " "; line != ""; {
-			line, rest, _ = api.Cut(rest, '\n')
+			line, rest, _ = lite.Cut(rest, '\n')
 		}
 		if !offer(name, func() api.Schema { return parse(name, words, columns) }) {
 			return
@@ -85,24 +88,24 @@ func parse(name, words, columns string) api.Schema {
 	s := api.Schema{Fields: []string{"metadata.name"}}
 	s.Resource, _ = api.ParseResource(name)
 	var scope, field string
-	s.Kind, words, _ = api.Cut(words, ' ')
-	if scope, words, _ = api.Cut(words, ' '); scope == "namespaced" {
+	s.Kind, words, _ = lite.Cut(words, ' ')
+	if scope, words, _ = lite.Cut(words, ' '); scope == "namespaced" {
 		s.Namespaced, s.Fields = true, append(s.Fields, "metadata.namespace")
 	}
 	for words != "" {
-		field, words, _ = api.Cut(words, ' ')
+		field, words, _ = lite.Cut(words, ' ')
 		s.Fields = append(s.Fields, field)
 	}
 	for {
 		var line string
-		if line, columns, _ = api.Cut(columns, '\n'); line == "" {
+		if line, columns, _ = lite.Cut(columns, '\n'); line == "" {
 			return s
 		}
 		var c api.Column
 		var word, width string
-		c.Name, line, _ = api.Cut(line, '|')
-		word, line, _ = api.Cut(line, '|')
-		c.Path, width, _ = api.Cut(line, '|')
+		c.Name, line, _ = lite.Cut(line, '|')
+		word, line, _ = lite.Cut(line, '|')
+		c.Path, width, _ = lite.Cut(line, '|')
 		c.Kind = api.ColumnKind(word)
 		if width == "wide" {
 			c.Priority = 1

@@ -1,6 +1,9 @@
 package catalog
 
-import "github.com/watchglass/watchglass/core/api"
+import (
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
+)
 
 // maxSuggestions limits the size of a 404, because clients can request arbitrary
 // resources.
@@ -17,7 +20,7 @@ func NotServed(resource api.Resource, where string, served []api.Resource) *api.
 	}
 	message := "resource " + resource.String() + " is not served " + where
 	if len(similar) > 0 {
-		message += "; did you mean " + api.Join(similar, ", ") + "?"
+		message += "; did you mean " + lite.Join(similar, ", ") + "?"
 	}
 	return api.NotFound(message)
 }
@@ -27,5 +30,5 @@ func NotServed(resource api.Resource, where string, served []api.Resource) *api.
 func alike(a, b string) bool {
 	short, long := min(len(a), len(b)), max(len(a), len(b))
 	common := max(3, short-3)
-	return long-short <= 3 && common <= short && api.EqualFold(a[:common], b[:common])
+	return long-short <= 3 && common <= short && lite.EqualFold(a[:common], b[:common])
 }

@@ -131,7 +131,7 @@ func (p *printer) state(f *wire.CollectionState, now int64) {
 	if f.Total != 0 || f.Loaded != 0 {
 		text += fmt.Sprintf(", %d of about %d loaded", f.Loaded, f.Total)
 	}
-	if f.State != wire.Live && f.LastProgressMillis != 0 {
+	if f.State != api.StateLive && f.LastProgressMillis != 0 {
 		text += ", last heard " + duration(now-f.LastProgressMillis) + " ago"
 	}
 	if f.Status != nil {

@@ -36,8 +36,8 @@ func doCloseCollection(h *harness, v *verb) error {
 	return h.command(v, &wire.CloseCollection{Collection: v.takeNumber("the number of the collection")})
 }
 
-func (v *verb) match() wire.Match {
-	return wire.Match(v.oneOf("match", "", "NotOlderThan", "Exact"))
+func (v *verb) match() api.Match {
+	return api.Match(v.oneOf("match", "", "NotOlderThan", "Exact"))
 }
 
 func (v *verb) collection() uint32 {
@@ -53,9 +53,9 @@ func doWatch(h *harness, v *verb) error {
 		Watch: v.takeNumber("a number for the watch"), Collection: v.collection(),
 		Namespace: v.option("ns"), LabelSelector: v.option("labels"), FieldSelector: v.option("fields"),
 		ResourceVersion: v.option("rv"), Match: v.match(),
-		SendInitialEvents: wire.Tristate(v.oneOf("initial", "", "false", "true")),
+		SendInitialEvents: api.Tristate(v.oneOf("initial", "", "false", "true")),
 		TimeoutSeconds:    uint32(v.optionDuration("timeout") / 1000),
-		Policy:            wire.Policy(max(v.oneOf("policy", "", "terminate", "conflate", "stall"), 1) - 1),
+		Policy:            api.Policy(max(v.oneOf("policy", "", "terminate", "conflate", "stall"), 1) - 1),
 		Credit:            uint32(v.optionNumber("credit")),
 		Bookmarks:         v.flag("bookmarks"), Bodies: v.flag("bodies"),
 	}

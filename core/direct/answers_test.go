@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -53,7 +54,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 			r.piece = func(int) int { return 1 << 20 }
 			r.collection()
 			r.pass(1_000)
-			require.NotEqual(t, wire.Live, r.state.State)
+			require.NotEqual(t, api.StateLive, r.state.State)
 			require.Contains(t, r.state.Status.Message, c.message)
 			require.Zero(t, r.state.Objects)
 			r.recovers(60_000)
@@ -102,7 +103,7 @@ func TestProgressTakesTheWatchAndTheNewestVersion(t *testing.T) {
 			r.pass(12_000)
 			r.server.put("ns-0/pod-0", "web", 1)
 			r.pass(50_000)
-			require.Equal(t, wire.Stale, r.state.State)
+			require.Equal(t, api.StateStale, r.state.State)
 			require.LessOrEqual(t, len(r.server.open), 2, "requests that are not needed any more are abandoned")
 			r.recovers(60_000)
 		})
@@ -184,14 +185,14 @@ func TestLateChangesAreNoProgress(t *testing.T) {
 	r.cut(behind)
 	r.backedOff()
 	require.Equal(t, r.server.frozen, r.list()["ns-0/pod-0"], "it has begun to catch up")
-	require.Equal(t, wire.Reconnecting, r.state.State)
+	require.Equal(t, api.StateReconnecting, r.state.State)
 	for range 50 {
 		r.server.put("ns-0/pod-0", "web", 1)
 		r.server.frozen++
 		r.pass(1_000)
 	}
 	require.Equal(t, r.server.frozen, r.list()["ns-0/pod-0"])
-	require.Equal(t, wire.Stale, r.state.State)
+	require.Equal(t, api.StateStale, r.state.State)
 	require.Contains(t, r.state.Status.Message, "it lags behind")
 	require.Equal(t, 4, r.server.count(who), "it is not taken for silent")
 	r.server.frozen = 0
@@ -224,10 +225,10 @@ func TestWhyThereIsNoProgressIsSaid(t *testing.T) {
 		r := following(t, 3)
 		r.server.answers(newer, with)
 		r.pass(25_000)
-		require.Equal(t, wire.Live, r.state.State)
+		require.Equal(t, api.StateLive, r.state.State)
 		require.Nil(t, r.state.Status)
 		r.pass(25_000)
-		require.Equal(t, wire.Stale, r.state.State)
+		require.Equal(t, api.StateStale, r.state.State)
 		require.Contains(t, r.state.Status.Message, "Kubernetes: asking for the newest version of v1/pods: ")
 		require.Contains(t, r.state.Status.Message, word)
 		r.recovers(30_000)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -95,7 +96,7 @@ func TestAWatchWaitsUntilItsClusterIsConfirmed(t *testing.T) {
 		require.False(t, a.watch, "it has ended")
 	}
 	require.Equal(t, want, r.list())
-	require.Equal(t, wire.Reconnecting, r.state.State)
+	require.Equal(t, api.StateReconnecting, r.state.State)
 	for _, a := range r.server.open {
 		if a.code == 200 && len(a.data) == 0 && !a.end {
 			*a = *sent(`{"metadata":{"uid":"cluster-1"}}`)()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/catalog"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -59,7 +60,7 @@ func (f *Feed) discovered(r *request) {
 		}
 		kind := resource.Member("kind").Text()
 		if !isKind(kind) {
-			f.fail(r, broken(api.Quote(kind)+" is no name of a kind"))
+			f.fail(r, broken(lite.Quote(kind)+" is no name of a kind"))
 			return
 		}
 		f.describe(f.layout(&api.Schema{Kind: kind, Namespaced: resource.Member("namespaced").True()}))

@@ -22,7 +22,7 @@ func TestTheStateThenChanges(t *testing.T) {
 	fill(r.server, 7)
 	r.collection()
 	r.converged()
-	require.Equal(t, []wire.State{wire.Connecting, wire.Syncing, wire.Live}, r.states)
+	require.Equal(t, []api.State{api.StateConnecting, api.StateSyncing, api.StateLive}, r.states)
 	require.Equal(t, "Pod", r.schema.Schema.Kind)
 	r.step(&wire.OpenWatch{Watch: 1, Collection: 1, LabelSelector: "app=web"})
 	r.events = nil
@@ -35,7 +35,7 @@ func TestTheStateThenChanges(t *testing.T) {
 	require.Equal(t, []string{"MODIFIED ns-0/pod-0", "DELETED ns-0/pod-0", "ADDED ns-9/new", "DELETED ns-9/new"}, r.events)
 	r.pass(120_000)
 	r.converged()
-	require.Equal(t, []wire.State{wire.Connecting, wire.Syncing, wire.Live}, r.states, "it stays live while nothing happens")
+	require.Equal(t, []api.State{api.StateConnecting, api.StateSyncing, api.StateLive}, r.states, "it stays live while nothing happens")
 }
 
 // Watches are short: a server sends a bookmark before the end of each, and that is the

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -85,7 +86,7 @@ func TestR4AServerThatNeverMarksTheEndIsListed(t *testing.T) {
 	r.server.ignoresInitialEvents = true
 	r.collection()
 	r.pass(29_000)
-	require.Equal(t, wire.Syncing, r.state.State)
+	require.Equal(t, api.StateSyncing, r.state.State)
 	r.pass(5_000)
 	r.converged()
 }
@@ -143,7 +144,7 @@ func TestP18AnExpiredWatchIsListedAnew(t *testing.T) {
 	r.pass(2_000)
 	r.converged()
 	require.ElementsMatch(t, []string{"MODIFIED ns-0/pod-0", "DELETED ns-1/pod-1"}, r.events)
-	require.NotContains(t, r.states, wire.Stale)
+	require.NotContains(t, r.states, api.StateStale)
 }
 
 func TestR10AnOverloadedServerIsLeftAloneAsLongAsItAsks(t *testing.T) {
@@ -198,7 +199,7 @@ func TestR8AWatchThatEndsAtOnceIsNotRepeatedInALoop(t *testing.T) {
 	r.collection()
 	r.pass(60_000)
 	require.Less(t, r.server.count(watches), 12)
-	require.Contains(t, r.states, wire.Stale)
+	require.Contains(t, r.states, api.StateStale)
 	require.Contains(t, r.state.Status.Message, "at once and without a word")
 	require.Equal(t, r.server.versions(), r.list(), "what was there stays")
 	r.recovers(60_000)
@@ -217,7 +218,7 @@ func TestP10AWatchGoesOnWhereTheLastOneEnded(t *testing.T) {
 	r.pass(1_000)
 	r.converged()
 	require.Equal(t, 1, r.server.count(initial))
-	require.NotContains(t, r.states, wire.Reconnecting)
+	require.NotContains(t, r.states, api.StateReconnecting)
 }
 
 func TestAnEndWithinAnObjectIsResumed(t *testing.T) {
@@ -232,7 +233,7 @@ func TestAnEndWithinAnObjectIsResumed(t *testing.T) {
 		return nil
 	}
 	r.pass(10_000)
-	require.Contains(t, r.states, wire.Reconnecting)
+	require.Contains(t, r.states, api.StateReconnecting)
 	r.pass(5_000)
 	r.converged()
 	require.Equal(t, 1, r.server.count(initial), "no list is needed")
@@ -245,7 +246,7 @@ func TestBrokenJSONIsSaidAndWaitedFor(t *testing.T) {
 		return &answer{code: 200, data: []byte(`{"type":"ADDED","object":{"metadata":{"name":,}}}` + "\n")}
 	})
 	r.pass(60_000)
-	require.Equal(t, wire.Stale, r.state.State)
+	require.Equal(t, api.StateStale, r.state.State)
 	require.Contains(t, r.state.Status.Message, "watch of v1/pods: the server's answer is broken")
 	require.Contains(t, r.state.Status.Message, "expected a value, found ','")
 	require.Equal(t, want, r.list())
@@ -259,7 +260,7 @@ func TestNothingGoesBackInTime(t *testing.T) {
 	want, at := r.list(), r.state.ResourceVersion
 	r.server.frozen = 101
 	r.pass(120_000)
-	require.Equal(t, wire.Stale, r.state.State)
+	require.Equal(t, api.StateStale, r.state.State)
 	require.Contains(t, r.state.Status.Message, "lags behind")
 	require.Equal(t, want, r.list())
 	r.server.log, r.server.compacted = nil, r.server.rv // and when it wants a list from us
@@ -275,7 +276,7 @@ func TestAServerThatFallsSilentIsNotBelievedForLong(t *testing.T) {
 	r := following(t, 5)
 	r.server.fail = func(string) *answer { return &answer{} }
 	r.pass(45_000)
-	require.Equal(t, wire.Stale, r.state.State)
+	require.Equal(t, api.StateStale, r.state.State)
 	r.recovers(45_000)
 }
 
@@ -284,7 +285,7 @@ func TestMissingRightsAreAskedForNowAndThen(t *testing.T) {
 		r := newRig(t)
 		r.server.answers("/api/v1/pods", func() *answer { return refuse(code, "Forbidden", "pods is forbidden: you cannot list") })
 		r.collection()
-		require.Equal(t, wire.Forbidden, r.state.State)
+		require.Equal(t, api.StateForbidden, r.state.State)
 		require.Contains(t, r.state.Status.Message, "you cannot list")
 		require.Equal(t, code == 401, strings.Contains(r.state.Status.Message, "credentials are missing"))
 		r.pass(29_000)
@@ -316,7 +317,7 @@ func TestAnotherClusterStartsOver(t *testing.T) {
 func TestAResourceThatTheServerLacks(t *testing.T) {
 	r := newRig(t)
 	r.collection(func(f *wire.OpenCollection) { f.Resource = "example.com/v1/gadgets" })
-	require.Equal(t, wire.Closed, r.state.State)
+	require.Equal(t, api.StateClosed, r.state.State)
 	require.Equal(t, 404, r.state.Status.Code)
 	require.Equal(t, []string{"/api/v1/namespaces/kube-system", "/apis/example.com/v1"}, r.server.paths)
 }
@@ -343,11 +344,11 @@ func TestAResourceThatTheServerDescribes(t *testing.T) {
 		}
 		r.collection(func(f *wire.OpenCollection) { f.Resource = "example.com/v1/gadgets" })
 		if !known {
-			require.Equal(t, wire.Connecting, r.state.State)
+			require.Equal(t, api.StateConnecting, r.state.State)
 			require.Contains(t, r.state.Status.Message, "is no name of a kind")
 			continue
 		}
-		require.Equal(t, wire.Live, r.state.State, "%v", r.state.Status)
+		require.Equal(t, api.StateLive, r.state.State, "%v", r.state.Status)
 		require.Equal(t, []string{"metadata.name", "metadata.namespace"}, r.schema.Schema.Fields)
 		r.step(&wire.Get{Request: 1, Collection: 1, Key: "ns/a"})
 		var reply wire.ObjectReply
@@ -407,7 +408,7 @@ func TestAStatusWithNumbersThatNoneHas(t *testing.T) {
 			})
 			r.collection()
 			r.pass(5_000)
-			require.Equal(t, wire.Reconnecting, r.state.State, "%s, answered %d", numbers, code)
+			require.Equal(t, api.StateReconnecting, r.state.State, "%s, answered %d", numbers, code)
 			require.Contains(t, r.state.Status.Message, "odd")
 			r.recovers(60_000)
 		}
@@ -438,10 +439,10 @@ func TestProgressOfAnotherServerIsNoProgressOfTheWatch(t *testing.T) {
 	r.server.put("ns-0/pod-0", "web", 1)
 	r.server.answers(newer, sent(`{"metadata":{"resourceVersion":"`+strconv.Itoa(r.server.rv)+`"},"items":[]}`))
 	r.pass(45_000)
-	require.Equal(t, wire.Stale, r.state.State)
+	require.Equal(t, api.StateStale, r.state.State)
 	r.cut(func() {})
 	r.pass(10_000)
-	require.Equal(t, wire.Stale, r.state.State, "nor does the first watch after a cut say that nothing is missing")
+	require.Equal(t, api.StateStale, r.state.State, "nor does the first watch after a cut say that nothing is missing")
 	r.server.frozen = 0
 	r.recovers(10_000)
 	require.Equal(t, 1, r.server.count(initial), "no list is needed")
@@ -465,8 +466,8 @@ func TestC36_ListFromALaggingServerIsRefused(t *testing.T) {
 		})
 		r.states = nil
 		r.pass(45_000)
-		require.NotContains(t, r.states, wire.Live)
-		require.Equal(t, wire.Stale, r.state.State)
+		require.NotContains(t, r.states, api.StateLive)
+		require.Equal(t, api.StateStale, r.state.State)
 		r.server.frozen = 0
 		r.recovers(60_000)
 	}

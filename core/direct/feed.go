@@ -3,6 +3,7 @@ package direct
 import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/reflector"
 	"github.com/watchglass/watchglass/core/wire"
@@ -166,7 +167,7 @@ func (f *Feed) read(raw []byte) (object, error) {
 		return object{foreign: true}, nil
 	}
 	if o.ResourceVersion == 0 {
-		return object{}, broken("object " + api.Quote(string(o.Key)) + " has no resourceVersion")
+		return object{}, broken("object " + lite.Quote(string(o.Key)) + " has no resourceVersion")
 	}
 	if f.cfg.MetadataOnly {
 		o.Body = api.Body{}

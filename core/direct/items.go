@@ -1,7 +1,7 @@
 package direct
 
 import (
-	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
@@ -111,7 +111,7 @@ func (l *items) sign(c byte) (itemsState, bool) {
 }
 
 func (l *items) unexpected(c byte) error {
-	return broken("a list with " + api.Quote(string([]byte{c})) + " where that cannot be")
+	return broken("a list with " + lite.Quote(string([]byte{c})) + " where that cannot be")
 }
 
 // read continues the current value.

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -178,5 +179,5 @@ func errorEvent(raw []byte) error {
 	if s := statusOf(d); s.Code != 0 {
 		return s
 	}
-	return broken("an error that is no Status: " + api.Quote(beginning(raw)))
+	return broken("an error that is no Status: " + lite.Quote(beginning(raw)))
 }

@@ -204,10 +204,10 @@ func FuzzAnswers(f *testing.F) {
 			r.server.put("ns-0/pod-0", "web", 1)
 			r.pass(100_000)
 			r.step(&wire.List{Request: 9, Collection: 1, Bodies: true})
-			said := r.state.State == wire.Closed || r.state.State == wire.Forbidden || int(r.state.ResourceVersion) < 0 ||
+			said := r.state.State == api.StateClosed || r.state.State == api.StateForbidden || int(r.state.ResourceVersion) < 0 ||
 				r.state.ResourceVersion > api.ResourceVersion(r.server.rv)
 			if !said { // a server may refuse permanently, or report an unreachable version
-				require.Equal(t, wire.Live, r.state.State, "%v", r.state.Status)
+				require.Equal(t, api.StateLive, r.state.State, "%v", r.state.Status)
 				var reply wire.ListReply
 				require.NoError(t, reply.Parse(r.seen[wire.TypeListReply][0]))
 				require.Contains(t, keys(&reply), "ns-0/pod-0")
@@ -248,10 +248,10 @@ func TestR4WhatFollowsTheMarkIsLeftToTheNextWatch(t *testing.T) {
 		}
 		r.collection()
 		r.converged()
-		require.NotContains(t, r.states, wire.Reconnecting)
+		require.NotContains(t, r.states, api.StateReconnecting)
 		require.Equal(t, 1, r.server.count(initial))
 		r.pass(20_000)
 		r.converged()
-		require.NotContains(t, r.states, wire.Reconnecting)
+		require.NotContains(t, r.states, api.StateReconnecting)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
@@ -185,7 +186,7 @@ func refusal(r *request) *api.Status {
 	if s.Code == 0 {
 		s = &api.Status{
 			Code: r.code, Reason: reasonOf(r.code),
-			Message: "the server answers " + strconv.Itoa(r.code) + ": " + api.Quote(beginning(r.body)),
+			Message: "the server answers " + strconv.Itoa(r.code) + ": " + lite.Quote(beginning(r.body)),
 		}
 	}
 	if r.retry > 0 {

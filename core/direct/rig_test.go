@@ -22,7 +22,7 @@ type rig struct {
 	now    int64
 	wake   int64
 	state  wire.CollectionState
-	states []wire.State
+	states []api.State
 	schema *wire.CollectionSchema
 	seen   map[wire.Type][][]byte
 	events []string
@@ -227,6 +227,6 @@ func (r *rig) list() map[string]int {
 // converged checks that the collection is live and has what the server has.
 func (r *rig) converged() {
 	r.t.Helper()
-	require.Equal(r.t, wire.Live, r.state.State, "status %v, requests %q", r.state.Status, r.server.paths)
+	require.Equal(r.t, api.StateLive, r.state.State, "status %v, requests %q", r.state.Status, r.server.paths)
 	require.Equal(r.t, r.server.versions(), r.list())
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
@@ -70,7 +71,7 @@ func (s *splitter) count(take func([]byte, bool) error) error {
 				break
 			}
 			if s.rest[done] != '{' {
-				return broken("expected an event, found " + api.Quote(string(s.rest[done:done+1])))
+				return broken("expected an event, found " + lite.Quote(string(s.rest[done:done+1])))
 			}
 		}
 		end, complete := s.span.Find(s.rest, s.scanned)

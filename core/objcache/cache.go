@@ -4,9 +4,10 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
-func quote(s string) string { return api.Quote(s) }
+func quote(s string) string { return lite.Quote(s) }
 
 const (
 	// sweepMillis is the interval of sweeps for idle items (rule K12).
@@ -88,7 +89,7 @@ func (c *Cache) Remove(id ID, owner string) bool {
 		it.stop()
 		it.fail(notRegistered(id))
 		delete(c.byID, id)
-		c.items = api.Remove(c.items, it)
+		c.items = lite.Remove(c.items, it)
 	}
 	return true
 }

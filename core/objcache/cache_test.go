@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 const minute = 60_000
@@ -239,7 +238,7 @@ func TestK8_AGetWaitsForASecond(t *testing.T) {
 }
 
 func TestK8_ARefusalIsNotWaitedFor(t *testing.T) {
-	for _, state := range []wire.State{wire.Forbidden, wire.Closed} {
+	for _, state := range []api.State{api.StateForbidden, api.StateClosed} {
 		w := newWorld(t, Config{})
 		id := secret("a")
 		w.slow = true
@@ -248,7 +247,7 @@ func TestK8_ARefusalIsNotWaitedFor(t *testing.T) {
 		w.own[0].state, w.own[0].why = state, api.Forbidden("secrets is forbidden")
 		w.cache.Settle()
 		require.ErrorContains(t, before.status, "secrets is forbidden")
-		if state == wire.Forbidden {
+		if state == api.StateForbidden {
 			w.fails(id, "secrets is forbidden")
 			continue
 		}

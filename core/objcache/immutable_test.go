@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/core/api"
 )
 
 // TestK11_ImmutableSecretStopsTheReflector is the kubelet's table of five.
@@ -141,7 +141,7 @@ func TestCoveringCollectionsAreUsed(t *testing.T) {
 	w.uncover(s)
 	require.Equal(t, 1, w.lists, "its own watch")
 	look, _ := w.cache.Look(id)
-	require.Equal(t, wire.Reconnecting, look.State)
+	require.Equal(t, api.StateReconnecting, look.State)
 	require.False(t, look.Known, "what was told stays")
 	w.spread()
 	w.finds(id, 1)

@@ -1,9 +1,6 @@
 package objcache
 
-import (
-	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/wire"
-)
+import "github.com/watchglass/watchglass/core/api"
 
 // item is a referenced object. It is stopped (without a source), loading (the
 // source has no data yet), or synced.
@@ -139,7 +136,7 @@ func (it *item) keep(o *Object) *Object {
 // get serves the object or adds a waiter.
 func (it *item) get(done func(*Object, *api.Status)) {
 	if it.source != nil && it.own {
-		if state, _ := it.source.State(); state == wire.Closed {
+		if state, _ := it.source.State(); state == api.StateClosed {
 			it.stop() // permanently failed; retry
 		}
 	}
@@ -218,13 +215,13 @@ func (it *item) planSweep() {
 }
 
 // refused reports whether the object will not arrive.
-func refused(s wire.State) bool { return s == wire.Closed || s == wire.Forbidden }
+func refused(s api.State) bool { return s == api.StateClosed || s == api.StateForbidden }
 
 // Look is what is known about an object.
 type Look struct {
 	// State describes how current the other fields are. Status is the reason, if
 	// there is one.
-	State  wire.State
+	State  api.State
 	Status *api.Status
 	// Known is false until the object was loaded. Fields from an earlier Look
 	// remain valid to the extent that State describes.
@@ -235,16 +232,16 @@ type Look struct {
 
 func (it *item) look() Look {
 	if it.source == nil {
-		return Look{State: wire.Closed}
+		return Look{State: api.StateClosed}
 	}
 	l := Look{}
 	l.State, l.Status = it.source.State()
 	if it.loadedAt == 0 {
 		switch {
-		case l.State == wire.Connecting && it.floor.ResourceVersion != 0:
-			l.State = wire.Reconnecting
-		case l.State == wire.Live:
-			l.State = wire.Syncing // older than what was seen before
+		case l.State == api.StateConnecting && it.floor.ResourceVersion != 0:
+			l.State = api.StateReconnecting
+		case l.State == api.StateLive:
+			l.State = api.StateSyncing // older than what was seen before
 		}
 		return l
 	}

@@ -3,7 +3,7 @@ package objcache
 import (
 	"slices"
 
-	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 // refs counts references by owner (rule K1), sorted by owner.
@@ -32,7 +32,7 @@ func (r *refs) add(owner string, now int64) bool {
 			}
 			return 1
 		})
-		r.list = api.Insert(r.list, i, ref{owner: owner})
+		r.list = lite.Insert(r.list, i, ref{owner: owner})
 	}
 	r.list[i].count++
 	r.list[i].taken.add(now)
@@ -47,7 +47,7 @@ func (r *refs) remove(owner string) bool {
 	}
 	r.list[i].taken.remove()
 	if r.list[i].count--; r.list[i].count == 0 {
-		r.list = api.RemoveAt(r.list, i)
+		r.list = lite.RemoveAt(r.list, i)
 	}
 	return true
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -19,7 +20,7 @@ func (id ID) validate() *api.Status {
 	if _, err := api.ParseResource(id.Resource); err != nil {
 		return api.AsStatus(err)
 	}
-	namespace, name, namespaced := api.Cut(string(id.Key), '/')
+	namespace, name, namespaced := lite.Cut(string(id.Key), '/')
 	if !namespaced {
 		namespace, name = "-", namespace
 	}
@@ -69,7 +70,7 @@ func (v Version) behind(w Version) bool {
 // compares sources with ==.
 type Source interface {
 	// State returns how current the source is, and the reason if there is one.
-	State() (wire.State, *api.Status)
+	State() (api.State, *api.Status)
 	// Version returns the version of the source; false before it has loaded.
 	Version() (Version, bool)
 	// Find returns the object, or false if there is none.

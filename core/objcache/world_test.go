@@ -46,7 +46,7 @@ type source struct {
 	version Version
 	loaded  bool
 	gone    bool
-	state   wire.State
+	state   api.State
 	why     *api.Status
 	fault   *api.Status
 }
@@ -74,7 +74,7 @@ func (w *world) Covering(id ID, current Source) Source {
 
 func (w *world) Open(id ID, floor Version) Source {
 	require.False(w.t, slices.ContainsFunc(w.own, func(s *source) bool { return s.id == id }), "K7: two watches of %v at once", id)
-	s := &source{w: w, id: id, state: wire.Connecting}
+	s := &source{w: w, id: id, state: api.StateConnecting}
 	w.own = append(w.own, s)
 	w.lists++
 	if !w.slow {
@@ -92,9 +92,9 @@ func (w *world) Close(s Source) {
 	w.closed++
 }
 
-func (s *source) State() (wire.State, *api.Status) { return s.state, s.why }
-func (s *source) Version() (Version, bool)         { return s.version, s.loaded }
-func (s *source) Fault(api.Key) *api.Status        { return s.fault }
+func (s *source) State() (api.State, *api.Status) { return s.state, s.why }
+func (s *source) Version() (Version, bool)        { return s.version, s.loaded }
+func (s *source) Fault(api.Key) *api.Status       { return s.fault }
 
 func (s *source) Find(key api.Key) (Object, bool) {
 	require.False(s.w.t, s.gone, "asked a source that was closed")
@@ -117,7 +117,7 @@ func (s *source) see() {
 			s.objects[key] = v
 		}
 	}
-	s.version, s.loaded, s.state, s.why = Version{ResourceVersion: s.w.rv}, true, wire.Live, nil
+	s.version, s.loaded, s.state, s.why = Version{ResourceVersion: s.w.rv}, true, api.StateLive, nil
 }
 
 // spread lets every source see the world, and the cache the sources.

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 // assemble builds the object from the captures of the walk. All strings are written
@@ -162,7 +163,7 @@ func sortLabels(labels api.Labels) api.Labels {
 	if inOrder {
 		return labels
 	}
-	api.Sort(labels, func(a, b *api.Label) bool { return a.Key < b.Key })
+	lite.Sort(labels, func(a, b *api.Label) bool { return a.Key < b.Key })
 	kept := labels[:0]
 	for i, l := range labels {
 		if i+1 == len(labels) || labels[i+1].Key != l.Key {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 // cell makes one cell of a column out of the captures that begin at first. The
@@ -40,10 +41,10 @@ func (s *Scanner) integerCell(c int) api.Value {
 	var sum api.Value
 	for ; c >= 0; c = s.captures[c].link {
 		json := s.json(c)
-		if text := string(json); !isNumber(json) || api.HasAny(text, ".eE") {
+		if text := string(json); !isNumber(json) || lite.HasAny(text, ".eE") {
 			continue
 		}
-		n, ok := api.ParseInt(string(json))
+		n, ok := lite.ParseInt(string(json))
 		total := sum.Int + n
 		if overflows := (total < sum.Int) != (n < 0); !ok || overflows {
 			return api.Value{}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"math"
 
-	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 // Document is a validated JSON value, for documents that are read without a schema:
@@ -61,7 +61,7 @@ func (d Document) Text() string {
 // Int returns a nonnegative integer that fits 31 bits, the range of the frames, and
 // zero for other values.
 func (d Document) Int() int {
-	n, ok := api.ParseInt(string(d))
+	n, ok := lite.ParseInt(string(d))
 	if !ok || n < 0 || n > math.MaxInt32 {
 		return 0
 	}

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 // SyntaxError reports where and why bytes are not a valid object.
@@ -121,8 +122,8 @@ func joinLevels(levels []level) string {
 		case l.array:
 			b.WriteString("[" + strconv.Itoa(l.index) + "]")
 		case !l.named:
-		case l.name == "" || api.HasAny(l.name, `.[]'"\ `):
-			b.WriteString("[" + api.Quote(l.name) + "]")
+		case l.name == "" || lite.HasAny(l.name, `.[]'"\ `):
+			b.WriteString("[" + lite.Quote(l.name) + "]")
 		default:
 			if b.Len() > 0 {
 				b.WriteByte('.')

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 // stepKind distinguishes the three ways to descend one level.
@@ -34,26 +35,26 @@ func parseField(field string) ([]step, error) {
 	var steps []step
 	for name := range strings.SplitSeq(field, ".") {
 		if name == "" {
-			return nil, api.BadRequest("field " + api.Quote(field) +
+			return nil, api.BadRequest("field " + lite.Quote(field) +
 				`: expected member names joined by dots, such as "status.phase"`)
 		}
 		steps = append(steps, step{name: name})
 	}
-	return steps, tooLong("field "+api.Quote(field), steps)
+	return steps, tooLong("field "+lite.Quote(field), steps)
 }
 
 // parseColumn reads the path of a column.
 func parseColumn(c *api.Column) ([]step, error) {
 	if c.Kind == api.Null || c.Kind > api.String {
-		return nil, api.BadRequest("column " + api.Quote(c.Name) + ": expected a kind of cell, one of Bool, Integer, Number, Date, String")
+		return nil, api.BadRequest("column " + lite.Quote(c.Name) + ": expected a kind of cell, one of Bool, Integer, Number, Date, String")
 	}
 	p := pathParser{text: c.Path}
 	steps, ok := p.parse()
 	if !ok {
-		return nil, api.BadRequest("column " + api.Quote(c.Name) + ": path " + api.Quote(c.Path) +
+		return nil, api.BadRequest("column " + lite.Quote(c.Name) + ": path " + lite.Quote(c.Path) +
 			", offset " + strconv.Itoa(p.pos) + ": expected " + p.expected)
 	}
-	return steps, tooLong("column "+api.Quote(c.Name), steps)
+	return steps, tooLong("column "+lite.Quote(c.Name), steps)
 }
 
 func tooLong(what string, steps []step) error {
@@ -160,7 +161,7 @@ func (p *pathParser) index() (step, bool) {
 	for isDigit(p.peek()) {
 		p.pos++
 	}
-	n, ok := api.ParseInt(p.text[start:p.pos])
+	n, ok := lite.ParseInt(p.text[start:p.pos])
 	if !ok || n > math.MaxInt32 {
 		p.pos = start
 		return step{}, p.fail("a position that fits an integer")

@@ -1,6 +1,6 @@
 package reflector
 
-import "github.com/watchglass/watchglass/core/api"
+import "github.com/watchglass/watchglass/core/internal/lite"
 
 const (
 	minDelayMillis   = 800
@@ -11,13 +11,13 @@ const (
 // Backoff computes retry times: 0.8 s, doubling up to 30 s, each plus up to 100 %
 // jitter. It starts over after two minutes without failure (rule R10).
 type Backoff struct {
-	rand  *api.Rand
+	rand  *lite.Rand
 	delay int64
 	last  int64
 }
 
 // NewBackoff returns a Backoff that takes its jitter from rand.
-func NewBackoff(rand *api.Rand) Backoff { return Backoff{rand: rand} }
+func NewBackoff(rand *lite.Rand) Backoff { return Backoff{rand: rand} }
 
 // Next returns when to retry after a failure at time now.
 func (b *Backoff) Next(now int64) int64 {

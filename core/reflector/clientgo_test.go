@@ -8,6 +8,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/reflector"
 	"github.com/watchglass/watchglass/core/watcher"
 	"github.com/watchglass/watchglass/core/wire"
@@ -102,38 +103,38 @@ func TestRetryWatcher(t *testing.T) {
 		answers []answer
 		asked   versions // to resume from; zero for a snapshot
 		told    versions
-		state   wire.State
+		state   api.State
 	}{
-		"recovers from an error": {1, []answer{ends(api.Internal("test")), sends(2)}, versions{1, 1}, versions{2}, wire.Live},
+		"recovers from an error": {1, []answer{ends(api.Internal("test")), sends(2)}, versions{1, 1}, versions{2}, api.StateLive},
 		"starts over after a 410 at once": {
-			1, []answer{ends(api.Expired("gone")), {snapshot: 2}}, versions{1, 0}, versions{2}, wire.Live,
+			1, []answer{ends(api.Expired("gone")), {snapshot: 2}}, versions{1, 0}, versions{2}, api.StateLive,
 		},
-		"recovers from no answer":     {1, []answer{answer{}.thenCut(), sends(2)}, versions{1, 1}, versions{2}, wire.Live},
-		"reads what follows":          {1, []answer{sends(2)}, versions{1}, versions{2}, wire.Live},
-		"skips what it has":           {1, []answer{sends(1, 2)}, versions{1}, versions{2}, wire.Live},
-		"skips what is older":         {3, []answer{sends(2)}, versions{3}, nil, wire.Live},
-		"starts over after a 410":     {5, []answer{sends(5, 6).thenEnds(api.Expired("gone")), {snapshot: 8}}, versions{5, 0}, versions{6, 8, 8}, wire.Live},
-		"stops when forbidden":        {5, []answer{ends(api.Forbidden("no"))}, versions{5}, nil, wire.Forbidden},
-		"stops when unauthorized":     {5, []answer{ends(api.Unauthorized("who"))}, versions{5}, nil, wire.Forbidden},
-		"recovers from a time-out":    {5, []answer{sends(6).thenEnds(&api.Status{Code: 504}), sends(7)}, versions{5, 6}, versions{6, 7}, wire.Live},
-		"recovers from a 500":         {5, []answer{sends(6).thenEnds(api.Internal("")), sends(7)}, versions{5, 6}, versions{6, 7}, wire.Live},
-		"recovers from an odd code":   {5, []answer{sends(6).thenEnds(&api.Status{Code: 666}), sends(7)}, versions{5, 6}, versions{6, 7}, wire.Live},
-		"recovers from an odd end":    {5, []answer{sends(6).thenEnds(nil), sends(7)}, versions{5, 6}, versions{6, 7}, wire.Live},
-		"one cut, one event":          {5, []answer{sends(6).thenCut(), {}}, versions{5, 6}, versions{6}, wire.Reconnecting},
-		"two cuts":                    {4, []answer{sends(5).thenCut(), sends(6).thenCut(), {}}, versions{4, 5, 6}, versions{5, 6}, wire.Reconnecting},
-		"two cuts, versions left out": {4, []answer{sends(5).thenCut(), sends(7).thenCut(), {}}, versions{4, 5, 7}, versions{5, 7}, wire.Reconnecting},
-		"two cuts, from far below":    {2, []answer{sends(5).thenCut(), sends(7).thenCut(), {}}, versions{2, 5, 7}, versions{5, 7}, wire.Reconnecting},
+		"recovers from no answer":     {1, []answer{answer{}.thenCut(), sends(2)}, versions{1, 1}, versions{2}, api.StateLive},
+		"reads what follows":          {1, []answer{sends(2)}, versions{1}, versions{2}, api.StateLive},
+		"skips what it has":           {1, []answer{sends(1, 2)}, versions{1}, versions{2}, api.StateLive},
+		"skips what is older":         {3, []answer{sends(2)}, versions{3}, nil, api.StateLive},
+		"starts over after a 410":     {5, []answer{sends(5, 6).thenEnds(api.Expired("gone")), {snapshot: 8}}, versions{5, 0}, versions{6, 8, 8}, api.StateLive},
+		"stops when forbidden":        {5, []answer{ends(api.Forbidden("no"))}, versions{5}, nil, api.StateForbidden},
+		"stops when unauthorized":     {5, []answer{ends(api.Unauthorized("who"))}, versions{5}, nil, api.StateForbidden},
+		"recovers from a time-out":    {5, []answer{sends(6).thenEnds(&api.Status{Code: 504}), sends(7)}, versions{5, 6}, versions{6, 7}, api.StateLive},
+		"recovers from a 500":         {5, []answer{sends(6).thenEnds(api.Internal("")), sends(7)}, versions{5, 6}, versions{6, 7}, api.StateLive},
+		"recovers from an odd code":   {5, []answer{sends(6).thenEnds(&api.Status{Code: 666}), sends(7)}, versions{5, 6}, versions{6, 7}, api.StateLive},
+		"recovers from an odd end":    {5, []answer{sends(6).thenEnds(nil), sends(7)}, versions{5, 6}, versions{6, 7}, api.StateLive},
+		"one cut, one event":          {5, []answer{sends(6).thenCut(), {}}, versions{5, 6}, versions{6}, api.StateReconnecting},
+		"two cuts":                    {4, []answer{sends(5).thenCut(), sends(6).thenCut(), {}}, versions{4, 5, 6}, versions{5, 6}, api.StateReconnecting},
+		"two cuts, versions left out": {4, []answer{sends(5).thenCut(), sends(7).thenCut(), {}}, versions{4, 5, 7}, versions{5, 7}, api.StateReconnecting},
+		"two cuts, from far below":    {2, []answer{sends(5).thenCut(), sends(7).thenCut(), {}}, versions{2, 5, 7}, versions{5, 7}, api.StateReconnecting},
 		"four cuts": {
 			2, []answer{sends(5).thenCut(), sends(6).thenCut(), sends(7).thenCut(), sends(11).thenCut(), {}},
-			versions{2, 5, 6, 7, 11}, versions{5, 6, 7, 11}, wire.Reconnecting,
+			versions{2, 5, 6, 7, 11}, versions{5, 6, 7, 11}, api.StateReconnecting,
 		},
 		"four cuts, everything sent again each time": {
 			2, []answer{sends(all[:3]...).thenCut(), sends(all[:4]...).thenCut(), sends(all[:5]...).thenCut(), sends(all...).thenCut(), {}},
-			versions{2, 5, 6, 7, 11}, versions{5, 6, 7, 11}, wire.Reconnecting,
+			versions{2, 5, 6, 7, 11}, versions{5, 6, 7, 11}, api.StateReconnecting,
 		},
 		"two cuts, two events each and one more": {
 			1, []answer{sends(all[:3]...).thenCut(), sends(all[2:5]...).thenCut(), sends(all[4:]...)},
-			versions{1, 5, 7}, versions{2, 5, 6, 7, 11}, wire.Live,
+			versions{1, 5, 7}, versions{2, 5, 6, 7, 11}, api.StateLive,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -172,7 +173,7 @@ func TestWithoutAVersionTheFirstResponseMustBeASnapshot(t *testing.T) {
 			require.ErrorIs(t, r.Changes(events, 1), api.Protocol(""))
 			require.ErrorIs(t, r.Progress(&wire.Progress{ResourceVersion: 9}), api.Protocol(""))
 			require.Equal(t, objects, r.cacher.Len(), "nothing was taken over")
-			require.NotEqual(t, wire.Live, r.state())
+			require.NotEqual(t, api.StateLive, r.state())
 		})
 	}
 }
@@ -222,7 +223,7 @@ func TestListAndWatchWithErrors(t *testing.T) {
 	change(6, api.Added, "default/baz rv=6")
 	have("default/bar", "default/qux", "default/baz")
 	require.NoError(t, r.Progress(&wire.Progress{ResourceVersion: 6}))
-	require.Equal(t, wire.Live, r.state())
+	require.Equal(t, api.StateLive, r.state())
 }
 
 // InitConnBackoff: delays double after a few failures, and stay constant after many.
@@ -231,7 +232,7 @@ func TestBackoffOverManyFailures(t *testing.T) {
 		5:  {800 * 31, 2 * 800 * 31},
 		40: {800*63 + 34*30_000, 2 * (800*63 + 34*30_000)},
 	} {
-		b := reflector.NewBackoff(api.NewRand(3))
+		b := reflector.NewBackoff(lite.NewRand(3))
 		now := int64(0)
 		for range failures {
 			now = b.Next(now)
@@ -266,7 +267,7 @@ func TestTemporaryErrorsKeepTheStateAndRetry(t *testing.T) {
 			}
 			require.EqualValues(t, 20, r.subscribes(61_000).ResourceVersion)
 			r.give(sends(21))
-			require.Equal(t, wire.Live, r.state())
+			require.Equal(t, api.StateLive, r.state())
 			require.EqualValues(t, 1, r.Relists)
 		})
 	}
@@ -321,7 +322,7 @@ func TestWatchList(t *testing.T) {
 		require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{ResourceVersion: 1}))
 		require.NoError(t, r.SnapshotPart(&wire.SnapshotPart{Objects: changes(api.Added, "default/p1 rv=1", "default/p2 rv=2")}, 1))
 		require.False(t, r.cacher.Ready())
-		require.Equal(t, wire.Syncing, r.state())
+		require.Equal(t, api.StateSyncing, r.state())
 		return r
 	}
 	end := func(r *rig, rv api.ResourceVersion) {
@@ -356,7 +357,7 @@ func TestWatchList(t *testing.T) {
 		}
 		require.Zero(t, r.subscribes(5000).ResourceVersion)
 		r.listed(2, "default/p1 rv=1")
-		require.Equal(t, wire.Live, r.state())
+		require.Equal(t, api.StateLive, r.state())
 	})
 	t.Run("cut before the mark", func(t *testing.T) {
 		r := begun(t)

@@ -43,7 +43,7 @@ func holding(t *testing.T) *rig {
 	r.asked()
 	r.listed(4, first, `default/b rv=4 body={"v":4}`, "default/c rv=2")
 	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 5, Changes: []wire.Change{delta(api.Modified, second, 3)}}, 1))
-	require.Equal(t, wire.Live, r.state())
+	require.Equal(t, api.StateLive, r.state())
 	return r
 }
 
@@ -69,7 +69,7 @@ func TestDifferencesFromStoredVersions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := holding(t)
 			require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 7, Changes: []wire.Change{c}}, 1))
-			require.Equal(t, wire.Live, r.state())
+			require.Equal(t, api.StateLive, r.state())
 			require.EqualValues(t, 7, r.cacher.Heap().ResourceVersion(r.cacher.Get(c.Key)))
 			require.Zero(t, r.Missing)
 		})
@@ -103,7 +103,7 @@ func TestDifferencesFromMissingVersionsStartOver(t *testing.T) {
 			require.Zero(t, r.Subscription(), "what still comes of it is meant for nobody")
 			require.EqualValues(t, 1, r.Missing)
 			require.Equal(t, api.Protocol(c.message), r.State().Status)
-			require.Equal(t, wire.Reconnecting, r.state())
+			require.Equal(t, api.StateReconnecting, r.state())
 			require.Equal(t, held, r.cacher.Get(c.change.Key), "the object is what it was")
 			require.EqualValues(t, 5, r.cacher.ResourceVersion())
 			require.NotZero(t, r.cacher.Get("default/b"), "nothing behind it was taken")
@@ -126,9 +126,9 @@ func (r *rig) recovers() {
 	require.NotNil(r.t, again)
 	require.Zero(r.t, again.ResourceVersion, "it starts over")
 	require.EqualValues(r.t, 5, again.NotOlderThan, "and does not go back")
-	require.Equal(r.t, wire.Syncing, r.state())
+	require.Equal(r.t, api.StateSyncing, r.state())
 	r.listed(8, "default/a rv=8")
-	require.Equal(r.t, wire.Live, r.state())
+	require.Equal(r.t, api.StateLive, r.state())
 	require.Nil(r.t, r.State().Status)
 	require.Equal(r.t, 1, r.cacher.Len())
 	require.EqualValues(r.t, 1, r.Missing)

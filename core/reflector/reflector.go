@@ -3,6 +3,7 @@ package reflector
 import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -28,7 +29,7 @@ type Config struct {
 	Source             string
 	// Credit is the number of bytes that may be in flight.
 	Credit uint64
-	Rand   *api.Rand
+	Rand   *lite.Rand
 	// NextSubscription returns a number that is unused on this connection.
 	NextSubscription func() uint32
 }
@@ -252,7 +253,7 @@ func (r *Reflector) State() wire.CollectionState {
 		State: r.state(), ResourceVersion: r.cacher.ResourceVersion(), LastProgressMillis: r.heard,
 		Objects: uint64(r.cacher.Len()),
 	}
-	if s.State != wire.Live {
+	if s.State != api.StateLive {
 		s.Status = r.why()
 	}
 	if r.phase == waiting {
@@ -279,24 +280,24 @@ func (r *Reflector) why() *api.Status {
 // lagging is the reason if events arrive without progress.
 var lagging = api.Unavailable("events are arriving but progress has not advanced for three periods: the connector's source is lagging")
 
-func (r *Reflector) state() wire.State {
+func (r *Reflector) state() api.State {
 	switch {
 	case r.phase == refused:
-		return wire.Closed
+		return api.StateClosed
 	case r.forbidden():
-		return wire.Forbidden
+		return api.StateForbidden
 	case !r.cacher.Ready() && r.phase == listing:
-		return wire.Syncing
+		return api.StateSyncing
 	case !r.cacher.Ready():
-		return wire.Connecting
+		return api.StateConnecting
 	case r.stale():
-		return wire.Stale
+		return api.StateStale
 	case r.phase == following && r.status == nil:
-		return wire.Live
+		return api.StateLive
 	case r.phase == listing, r.phase == subscribed && r.relist:
-		return wire.Syncing
+		return api.StateSyncing
 	}
-	return wire.Reconnecting
+	return api.StateReconnecting
 }
 
 // progress records that the collection is complete up to now.

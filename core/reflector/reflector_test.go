@@ -8,6 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/coretest/objects"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/reflector"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -24,7 +25,7 @@ func newRig(t *testing.T) *rig {
 	var subscriptions uint32
 	c := cacher.New(cacher.Config{})
 	r := &rig{t: t, cacher: c, Reflector: reflector.New(reflector.Config{
-		Scope: reflector.Scope{Resource: "v1/pods"}, Credit: 1 << 20, Rand: api.NewRand(1),
+		Scope: reflector.Scope{Resource: "v1/pods"}, Credit: 1 << 20, Rand: lite.NewRand(1),
 		NextSubscription: func() uint32 { subscriptions++; return subscriptions },
 	}, c)}
 	r.at(1_000_000)
@@ -82,7 +83,7 @@ func changes(kind api.EventType, list ...string) []wire.Change {
 	return all
 }
 
-func (r *rig) state() wire.State { return r.State().State }
+func (r *rig) state() api.State { return r.State().State }
 
 // following is a reflector in step with its connector at version 5.
 func following(t *testing.T) *rig {
@@ -90,7 +91,7 @@ func following(t *testing.T) *rig {
 	r.Connected(5000)
 	r.asked()
 	r.listed(5, "default/a rv=3", "default/b rv=5")
-	require.Equal(t, wire.Live, r.state())
+	require.Equal(t, api.StateLive, r.state())
 	return r
 }
 
@@ -138,7 +139,7 @@ func TestR4_SnapshotReplacesTheStateAtItsEnd(t *testing.T) {
 	require.EqualValues(t, 10, r.cacher.ResourceVersion())
 	require.Equal(t, 1, r.cacher.Len())
 	require.NotZero(t, r.cacher.Get("default/d"))
-	require.Equal(t, wire.Live, r.state(), "and the same stream goes on")
+	require.Equal(t, api.StateLive, r.state(), "and the same stream goes on")
 	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 11, Changes: changes(api.Modified, "default/d rv=11")}, 1))
 	require.Nil(t, r.asked())
 }
@@ -190,23 +191,23 @@ func TestR9_EndOfASubscription(t *testing.T) {
 	const never = -1
 	for name, c := range map[string]struct {
 		status *api.Status
-		state  wire.State
+		state  api.State
 		least  int64 // before the next attempt
 		most   int64
 		resume api.ResourceVersion
 	}{
-		"410":       {api.Expired("gone"), wire.Syncing, 0, 0, 0},
-		"429":       {api.TooManyRequests("slow down", 7), wire.Reconnecting, 7000, 7000, 5},
-		"500":       {api.Internal("no leader"), wire.Reconnecting, 800, 1600, 5},
-		"503":       {api.Unavailable("starting"), wire.Reconnecting, 800, 1600, 5},
-		"504":       {api.TooLargeResourceVersion(5, 4), wire.Reconnecting, 1000, 1600, 5},
-		"401":       {api.Unauthorized("who"), wire.Forbidden, 30_000, 30_000, 5},
-		"403":       {api.Forbidden("no"), wire.Forbidden, 30_000, 30_000, 5},
-		"400":       {api.BadRequest("what"), wire.Closed, never, never, 0},
-		"404":       {api.NotFound("where"), wire.Closed, never, never, 0},
-		"413":       {api.TooLarge("how much"), wire.Closed, never, never, 0},
-		"422":       {api.Invalid("why"), wire.Closed, never, never, 0},
-		"no reason": {nil, wire.Reconnecting, 800, 1600, 5},
+		"410":       {api.Expired("gone"), api.StateSyncing, 0, 0, 0},
+		"429":       {api.TooManyRequests("slow down", 7), api.StateReconnecting, 7000, 7000, 5},
+		"500":       {api.Internal("no leader"), api.StateReconnecting, 800, 1600, 5},
+		"503":       {api.Unavailable("starting"), api.StateReconnecting, 800, 1600, 5},
+		"504":       {api.TooLargeResourceVersion(5, 4), api.StateReconnecting, 1000, 1600, 5},
+		"401":       {api.Unauthorized("who"), api.StateForbidden, 30_000, 30_000, 5},
+		"403":       {api.Forbidden("no"), api.StateForbidden, 30_000, 30_000, 5},
+		"400":       {api.BadRequest("what"), api.StateClosed, never, never, 0},
+		"404":       {api.NotFound("where"), api.StateClosed, never, never, 0},
+		"413":       {api.TooLarge("how much"), api.StateClosed, never, never, 0},
+		"422":       {api.Invalid("why"), api.StateClosed, never, never, 0},
+		"no reason": {nil, api.StateReconnecting, 800, 1600, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := following(t)
@@ -235,7 +236,7 @@ func TestR9_EndOfASubscription(t *testing.T) {
 }
 
 func TestR10_Backoff(t *testing.T) {
-	b := reflector.NewBackoff(api.NewRand(7))
+	b := reflector.NewBackoff(lite.NewRand(7))
 	now, delay := int64(0), int64(800)
 	for range 12 {
 		next := b.Next(now)
@@ -302,12 +303,12 @@ func TestSilentSubscriptionIsReplaced(t *testing.T) {
 	heard := r.now
 	r.at(heard + 14_999)
 	require.Nil(t, r.asked())
-	require.Equal(t, wire.Live, r.state())
+	require.Equal(t, api.StateLive, r.state())
 	r.at(heard + 15_000)
 	require.EqualValues(t, 5, r.asked().ResourceVersion)
-	require.Equal(t, wire.Stale, r.state())
+	require.Equal(t, api.StateStale, r.state())
 	require.NoError(t, r.Progress(&wire.Progress{ResourceVersion: 5}))
-	require.Equal(t, wire.Live, r.state())
+	require.Equal(t, api.StateLive, r.state())
 }
 
 // When a connector has lost its source, the error of the source is the reason in the
@@ -321,22 +322,22 @@ func TestErrorOfTheSourceIsTheReason(t *testing.T) {
 		r.at(r.now + 5000)
 		r.SourceError(&wire.SourceError{Status: gone})
 		require.Nil(t, r.asked(), "the subscription stays")
-		require.Equal(t, wire.Connecting, r.state())
+		require.Equal(t, api.StateConnecting, r.state())
 		require.Equal(t, gone, r.State().Status)
 	}
 	r.listed(5)
-	require.Equal(t, wire.Live, r.state())
+	require.Equal(t, api.StateLive, r.state())
 	require.Nil(t, r.State().Status)
 
 	heard := r.now
 	r.at(heard + 10_000)
 	r.SourceError(&wire.SourceError{Status: gone})
-	require.Equal(t, wire.Reconnecting, r.state(), "what may miss something is not live")
+	require.Equal(t, api.StateReconnecting, r.state(), "what may miss something is not live")
 	require.Equal(t, gone, r.State().Status)
 	require.EqualValues(t, heard+15_000, r.NextTick(), "an excuse makes nothing fresher")
 	r.at(heard + 15_000)
 	require.Nil(t, r.asked())
-	require.Equal(t, wire.Stale, r.state())
+	require.Equal(t, api.StateStale, r.state())
 	require.Equal(t, gone, r.State().Status)
 	r.at(heard + 25_000)
 	require.NotNil(t, r.asked(), "silence after an excuse is silence")
@@ -357,7 +358,7 @@ func TestDenied(t *testing.T) {
 	require.Nil(t, r.Denied())
 	r.Ended(api.Forbidden("no"))
 	require.Nil(t, r.Denied(), "there is a state to read")
-	require.Equal(t, wire.Forbidden, r.state())
+	require.Equal(t, api.StateForbidden, r.state())
 }
 
 // The estimate of a connector gets to programs that have no larger numbers than 53
@@ -367,7 +368,7 @@ func TestSnapshotEstimateIsBoundedTo53Bits(t *testing.T) {
 	r.Connected(10_000)
 	r.described()
 	require.NoError(t, r.SnapshotBegin(&wire.SnapshotBegin{Total: 1 << 60}))
-	require.Equal(t, wire.Syncing, r.State().State)
+	require.Equal(t, api.StateSyncing, r.State().State)
 	require.Less(t, r.State().Total, uint64(1<<53))
 }
 
@@ -379,9 +380,9 @@ func TestMissedProgress(t *testing.T) {
 	r.Missed(why)
 	require.Nil(t, r.State().Status)
 	r.Tick(1 << 40)
-	require.Equal(t, wire.Stale, r.State().State)
+	require.Equal(t, api.StateStale, r.State().State)
 	require.Equal(t, why, r.State().Status)
 	r.Refuse(api.TooLarge("too many"))
-	require.Equal(t, wire.Closed, r.State().State)
+	require.Equal(t, api.StateClosed, r.State().State)
 	require.Equal(t, 413, r.State().Status.Code)
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 // SyntaxError describes why and where the text of a selector is invalid.
@@ -34,7 +35,7 @@ const maxQuoted = 200
 
 func quote(s string) string {
 	if len(s) > maxQuoted {
-		return api.Quote(s[:maxQuoted]) + "..."
+		return lite.Quote(s[:maxQuoted]) + "..."
 	}
-	return api.Quote(s)
+	return lite.Quote(s)
 }

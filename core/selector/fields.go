@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 // Fields is a field selector: a conjunction of terms. The zero value selects
@@ -55,7 +55,7 @@ func (f Fields) String() string {
 	for i, t := range f.terms {
 		texts[i] = t.String()
 	}
-	return api.Join(texts, ",")
+	return lite.Join(texts, ",")
 }
 
 // RequiresExactMatch returns the value of the first = term on the field (FS7).
@@ -71,7 +71,7 @@ func (f Fields) RequiresExactMatch(field string) (value string, ok bool) {
 // EscapeValue escapes a value for use in a field selector: it puts a backslash
 // before each backslash, comma and equals sign (FS4).
 func EscapeValue(s string) string {
-	if !api.HasAny(s, escapable) {
+	if !lite.HasAny(s, escapable) {
 		return s
 	}
 	escaped := make([]byte, 0, len(s)+8)

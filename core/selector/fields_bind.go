@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 // nameField is a field of every resource (FS9).
@@ -37,7 +38,7 @@ func (c *condition) add(t fieldTerm) {
 
 // close finishes the condition after the last call of add.
 func (c *condition) close() {
-	api.SortStrings(c.not)
+	lite.SortStrings(c.not)
 	if c.exact {
 		c.none = c.none || c.excludes(c.value)
 		c.not = nil
@@ -87,7 +88,7 @@ func (f Fields) Bind(names []string) (BoundFields, error) {
 
 func unknownField(field string, names []string) *api.Status {
 	return api.BadRequest("field selector: unknown field " + quote(field) +
-		"; the fields to select by are " + api.Join(names, ", "))
+		"; the fields to select by are " + lite.Join(names, ", "))
 }
 
 // Matches reports whether every term holds. The function values returns an

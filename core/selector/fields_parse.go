@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 // ParseFields parses a field selector. Its error is a [*SyntaxError].
@@ -37,7 +37,7 @@ type parsedTerm struct {
 }
 
 func fromParsed(parsed []parsedTerm) Fields {
-	api.Sort(parsed, func(a, b *parsedTerm) bool { return a.source < b.source })
+	lite.Sort(parsed, func(a, b *parsedTerm) bool { return a.source < b.source })
 	var f Fields
 	for _, p := range parsed {
 		if p.field != "" || p.value != "" { // FS8: "=" alone has no effect
@@ -83,7 +83,7 @@ func parseTerm(text string, at int, source string) (fieldTerm, error) {
 // unescape returns the unescaped value, or the offset of an unescaped "=" or of a
 // backslash that does not precede \ , or = (FS4).
 func unescape(s string) (value string, bad int) {
-	if !api.HasAny(s, escapable) {
+	if !lite.HasAny(s, escapable) {
 		return s, -1
 	}
 	var b strings.Builder
@@ -93,7 +93,7 @@ func unescape(s string) (value string, bad int) {
 	// as in kube-apiserver.
 	for i, r := range s {
 		switch {
-		case escaped && (r >= utf8.RuneSelf || !api.HasAny(escapable, string(r))):
+		case escaped && (r >= utf8.RuneSelf || !lite.HasAny(escapable, string(r))):
 			return "", i - 1
 		case !escaped && r == '=':
 			return "", i

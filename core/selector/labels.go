@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 // Labels is a label selector: a conjunction of requirements. The zero value
@@ -53,7 +54,7 @@ func FromValidatedSet(set api.Labels) (Labels, error) {
 // stable, so that the first requirement on a key, which RequiresExactMatch uses,
 // depends on the text only.
 func sorted(requirements []Requirement) Labels {
-	api.Sort(requirements, func(a, b *Requirement) bool { return a.key < b.key })
+	lite.Sort(requirements, func(a, b *Requirement) bool { return a.key < b.key })
 	return Labels{requirements: requirements}
 }
 
@@ -77,7 +78,7 @@ func (l Labels) String() string {
 	for i, r := range l.requirements {
 		texts[i] = r.String()
 	}
-	return api.Join(texts, ",")
+	return lite.Join(texts, ",")
 }
 
 // RequiresExactMatch returns the single value that the first requirement on the

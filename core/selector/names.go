@@ -3,7 +3,7 @@ package selector
 import (
 	"strconv"
 
-	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 // (LS6).
 func keyProblem(key string) string {
 	problem := ""
-	if prefix, name, prefixed := api.Cut(key, '/'); prefixed {
+	if prefix, name, prefixed := lite.Cut(key, '/'); prefixed {
 		problem = prefixProblem(prefix)
 		if problem == "" {
 			problem = nameProblem(name)
@@ -46,7 +46,7 @@ func valueProblem(value string) string {
 // operandProblem checks a value for an operator (LS7, LS8).
 func operandProblem(op Operator, value string) string {
 	if op == GreaterThan || op == LessThan {
-		if _, ok := api.ParseInt(value); !ok {
+		if _, ok := lite.ParseInt(value); !ok {
 			return "operator " + string(op) + " needs a whole number of at most 64 bits, found " + quote(value)
 		}
 	}
@@ -78,7 +78,7 @@ func prefixProblem(prefix string) string {
 	}
 	for more := true; more; {
 		var part string
-		if part, prefix, more = api.Cut(prefix, '.'); !isDNSLabel(part) {
+		if part, prefix, more = lite.Cut(prefix, '.'); !isDNSLabel(part) {
 			return `the prefix must be lower-case letters, digits and "-" in parts joined by ".", ` +
 				"each beginning and ending with a letter or a digit"
 		}

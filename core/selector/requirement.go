@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 // Operator relates a label key to values. Its text is its spelling in a selector,
@@ -76,9 +77,9 @@ func countProblem(op Operator, n int) string {
 func makeRequirement(key string, op Operator, values []string) Requirement {
 	r := Requirement{key: key, op: op}
 	if op == GreaterThan || op == LessThan {
-		r.bound, _ = api.ParseInt(values[0])
+		r.bound, _ = lite.ParseInt(values[0])
 	}
-	api.SortStrings(values)
+	lite.SortStrings(values)
 	r.values = slices.Compact(values)
 	return r
 }
@@ -125,7 +126,7 @@ func (r Requirement) has(value string) bool {
 // compare is a strict comparison. A label that is not an int64 is neither greater
 // nor less.
 func (r Requirement) compare(value string) bool {
-	n, ok := api.ParseInt(value)
+	n, ok := lite.ParseInt(value)
 	if !ok {
 		return false
 	}
@@ -143,7 +144,7 @@ func (r Requirement) String() string {
 	case DoesNotExist:
 		return "!" + r.key
 	case In, NotIn:
-		return r.key + " " + string(r.op) + " (" + api.Join(r.values, ",") + ")"
+		return r.key + " " + string(r.op) + " (" + lite.Join(r.values, ",") + ")"
 	}
-	return r.key + string(r.op) + api.Join(r.values, ",")
+	return r.key + string(r.op) + lite.Join(r.values, ",")
 }

@@ -1,7 +1,7 @@
 package session
 
 import (
-	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -41,7 +41,7 @@ type ownLabelSet struct {
 func (o *ownLabelSets) define(id, generation uint32) (number uint32, isNew bool) {
 	at := o.find(id)
 	if at == len(*o) || (*o)[at].id != id {
-		*o = api.Insert(*o, at, ownLabelSet{number: uint32(len(*o))})
+		*o = lite.Insert(*o, at, ownLabelSet{number: uint32(len(*o))})
 	}
 	entry, now := &(*o)[at], knownLabelSet{id, generation + 1}
 	isNew = entry.knownLabelSet != now

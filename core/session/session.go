@@ -5,6 +5,7 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -209,7 +210,7 @@ func (s *Session) drop(sub *subscription) {
 	sub.close()
 	s.requirements -= sub.cost
 	s.backend.Release(sub.resource)
-	s.subs = api.Remove(s.subs, sub)
+	s.subs = lite.Remove(s.subs, sub)
 }
 
 // Next returns the next message of about limit bytes, or nil if there is nothing

@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
@@ -17,7 +17,7 @@ type allowance struct {
 // has a limit. The random numbers are its own, so that the other runs are the same as
 // without limits.
 func allowanceOf(seed uint64, i int) allowance {
-	r := api.NewRand(seed ^ 0xe7a1 + uint64(i)<<32)
+	r := lite.NewRand(seed ^ 0xe7a1 + uint64(i)<<32)
 	if r.Int63n(4) != 0 {
 		return allowance{}
 	}

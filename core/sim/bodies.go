@@ -8,6 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/body"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -20,7 +21,7 @@ type bodyKey struct {
 
 // bodyOf returns the JSON of one version without its resource version. All bodies
 // differ, and consecutive versions share some text.
-func bodyOf(r *api.Rand, schema api.Schema, o *api.Object, sentinel string, padding int) []byte {
+func bodyOf(r *lite.Rand, schema api.Schema, o *api.Object, sentinel string, padding int) []byte {
 	words := make([]string, 1+r.Int63n(6))
 	for i := range words {
 		words[i] = pick(r, "alpha", "beta", "gamma", "delta")

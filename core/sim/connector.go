@@ -6,6 +6,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/session"
 	"github.com/watchglass/watchglass/core/sim/check"
 	"github.com/watchglass/watchglass/core/store"
@@ -46,12 +47,12 @@ type connector struct {
 	downUntil int64 // it accepts no connections before then
 	restarts  int
 	open      int // subscriptions that were not released
-	rand      *api.Rand
+	rand      *lite.Rand
 }
 
 func (c *connector) start() {
 	c.world.lineage++
-	c.rand = api.NewRand(c.world.lineage)
+	c.rand = lite.NewRand(c.world.lineage)
 	for k := range kinds {
 		limits := history.Limits{MinCapacity: c.world.setup.History, MaxCapacity: c.world.setup.History}
 		f := &feed{cacher: cacher.New(cacher.Config{Schema: schemaOf(k), History: limits, Bases: c.world.lineage << 32}), kind: k, encode: c.world.codecs[k].Encode}

@@ -3,7 +3,7 @@ package sim
 import (
 	"strings"
 
-	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -44,7 +44,7 @@ func (d *driver) start() {
 }
 
 // lead connects the driver to one of several servers.
-func (d *driver) lead(servers []server, r *api.Rand) {
+func (d *driver) lead(servers []server, r *lite.Rand) {
 	d.link = link{driver: d, servers: servers, target: pick(r, servers...), room: 4}
 	d.link.tap.link = &d.link
 }

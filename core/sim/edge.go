@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/sim/check"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -24,7 +25,7 @@ type edgeObject struct {
 	lacks    bool      // one of the bodies was missing
 	readers  []*attachment
 	lastID   uint32
-	rand     *api.Rand
+	rand     *lite.Rand
 
 	steps   int   // of the engine when it was last persisted
 	since   int64 // since when it has unpersisted changes; zero if it has none
@@ -40,8 +41,8 @@ type edgeObject struct {
 // that.
 const cutOffMillis = 3000
 
-func newEdgeObject(w *world, name string, regional bool, r *api.Rand) *edgeObject {
-	o := &edgeObject{regional: regional, rand: api.NewRand(r.Uint64())}
+func newEdgeObject(w *world, name string, regional bool, r *lite.Rand) *edgeObject {
+	o := &edgeObject{regional: regional, rand: lite.NewRand(r.Uint64())}
 	o.world, o.name, o.onOutput, o.rouse, o.lost, o.settled = w, name, o.handleOutput, o.awaken, o.standBy, func() {}
 	o.config = wire.Config{Seed: r.Uint64(), Client: name, MaxHistory: w.setup.Window, Credit: w.setup.Credit}
 	if r.Int63n(5) == 0 && w.scarce {
@@ -235,7 +236,7 @@ func (o *edgeObject) levels() int64 { return 1 + o.link.target.levels() }
 // checkFresh checks that the object is not stale without reporting it.
 func (o *edgeObject) checkFresh() {
 	for kind, id := range o.open {
-		if id != 0 && o.engine != nil && o.states[kind].State == wire.Live {
+		if id != 0 && o.engine != nil && o.states[kind].State == api.StateLive {
 			o.checkHeard(resourceNames[kind], o.link.tap.scope(resourceNames[kind], check.Filter{}, false).heard)
 		}
 	}
@@ -254,7 +255,7 @@ func (o *edgeObject) judge() {
 	}
 	for kind, id := range o.open {
 		want := len(o.world.source.state[kind])
-		if s := &o.states[kind]; id != 0 && !givenUp(s) && (s.State != wire.Live || s.ResourceVersion != o.world.source.rv || int(s.Objects) != want) {
+		if s := &o.states[kind]; id != 0 && !givenUp(s) && (s.State != api.StateLive || s.ResourceVersion != o.world.source.rv || int(s.Objects) != want) {
 			o.world.fail(ErrConverge, "%s: %s is %+v, and the source is at %d with %d objects", o.name, resourceNames[kind], *s, o.world.source.rv, want)
 		}
 	}
@@ -273,7 +274,7 @@ func (o *edgeObject) checkHeld() {
 		if id != 0 {
 			ids = append(ids, id)
 		}
-		if o.states[kind].State == wire.Live { // and no new list is in progress
+		if o.states[kind].State == api.StateLive { // and no new list is in progress
 			o.checkVersions(o.inspected, id)
 		}
 	}
@@ -303,8 +304,8 @@ var edgeOps = []kindOfOp{
 	{"restart-object", 4, onObject((*edgeObject).restart)},
 }
 
-func onObject(f func(*edgeObject)) func(*world, *api.Rand) {
-	return func(w *world, r *api.Rand) {
+func onObject(f func(*edgeObject)) func(*world, *lite.Rand) {
+	return func(w *world, r *lite.Rand) {
 		if len(w.objects) > 0 {
 			f(pick(r, w.objects...))
 		}
@@ -312,8 +313,8 @@ func onObject(f func(*edgeObject)) func(*world, *api.Rand) {
 }
 
 // opEvictBehind evicts an object whose readers have unsent data.
-func (w *world) opEvictBehind(r *api.Rand) {
-	burst := api.NewRand(r.Uint64()) // the same in every shape
+func (w *world) opEvictBehind(r *lite.Rand) {
+	burst := lite.NewRand(r.Uint64()) // the same in every shape
 	if len(w.objects) == 0 {
 		w.opBurst(burst)
 		return
@@ -329,7 +330,7 @@ func (w *world) opEvictBehind(r *api.Rand) {
 
 // buildEdge creates homes, which connectors feed, and regions, which read from
 // homes. It returns the servers for readers.
-func (w *world) buildEdge(connectors []server, r *api.Rand) []server {
+func (w *world) buildEdge(connectors []server, r *lite.Rand) []server {
 	var servers []server
 	build := func(name string, regional bool, from []server) {
 		o := newEdgeObject(w, name, regional, r)

@@ -7,6 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/body"
 	"github.com/watchglass/watchglass/core/body/skeleton"
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 // Engine is the engine of a reader: one of package core, or the WebAssembly
@@ -43,7 +44,7 @@ func (w *world) chooseCodec(seed uint64) {
 	given := w.setup.Codec
 	for k := range kinds {
 		c := given
-		packed := given.Encode == nil && given.Padding == 0 && api.NewRand(seed^0xc0dec).Int63n(2) == 0
+		packed := given.Encode == nil && given.Padding == 0 && lite.NewRand(seed^0xc0dec).Int63n(2) == 0
 		if packed {
 			c.Dictionary = dictionaries()[k]
 		}

@@ -1,14 +1,14 @@
 package sim
 
 import (
-	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
 // onLink returns an op that applies a network fault between a random engine and
 // its server.
-func onLink(f func(*driver, *api.Rand)) func(*world, *api.Rand) {
-	return func(w *world, r *api.Rand) {
+func onLink(f func(*driver, *lite.Rand)) func(*world, *lite.Rand) {
+	return func(w *world, r *lite.Rand) {
 		d := pick(r, w.drivers()...)
 		if !d.busy() && d.engine != nil {
 			d.drain()
@@ -18,17 +18,17 @@ func onLink(f func(*driver, *api.Rand)) func(*world, *api.Rand) {
 	}
 }
 
-func cut(d *driver, r *api.Rand) { d.link.cut(r) }
+func cut(d *driver, r *lite.Rand) { d.link.cut(r) }
 
-func duplicate(d *driver, _ *api.Rand) { d.link.duplicate() }
+func duplicate(d *driver, _ *lite.Rand) { d.link.duplicate() }
 
-func stall(d *driver, r *api.Rand) { d.link.stalled = d.world.now + 500 + r.Int63n(20_000) }
+func stall(d *driver, r *lite.Rand) { d.link.stalled = d.world.now + 500 + r.Int63n(20_000) }
 
-func latency(d *driver, r *api.Rand) {
+func latency(d *driver, r *lite.Rand) {
 	d.link.latency, d.link.room = pick[int64](r, 0, 5, 100, 3000), pick(r, 1, 4, 50)
 }
 
-func halfOpen(d *driver, _ *api.Rand) {
+func halfOpen(d *driver, _ *lite.Rand) {
 	if d.fetches != nil {
 		d.fetches.halfOpen()
 	}
@@ -39,7 +39,7 @@ func halfOpen(d *driver, _ *api.Rand) {
 }
 
 // drop loses a message in one direction and everything after it, until a timeout.
-func drop(d *driver, r *api.Rand) {
+func drop(d *driver, r *lite.Rand) {
 	l := &d.link
 	if d.fetches != nil {
 		d.fetches.drop(r)
@@ -61,7 +61,7 @@ func drop(d *driver, r *api.Rand) {
 
 // opTear commits a revision with several changes, and cuts a connection while the
 // revision is in flight.
-func (w *world) opTear(r *api.Rand) {
+func (w *world) opTear(r *lite.Rand) {
 	d := pick(r, w.drivers()...)
 	before := d.link.latency
 	d.link.latency = max(before, 100)
@@ -74,7 +74,7 @@ func (w *world) opTear(r *api.Rand) {
 	d.link.latency = before
 }
 
-func failOver(d *driver, r *api.Rand) {
+func failOver(d *driver, r *lite.Rand) {
 	d.link.target = pick(r, d.link.servers...)
 	if d.fetches != nil {
 		d.fetches.target = pick(r, d.fetches.servers...)
@@ -82,7 +82,7 @@ func failOver(d *driver, r *api.Rand) {
 	d.link.cut(r)
 }
 
-func clock(d *driver, r *api.Rand) {
+func clock(d *driver, r *lite.Rand) {
 	d.tick()
 	by := pick[int64](r, 1000, 20_000, 3_600_000, -1000, -20_000, -3_600_000)
 	d.skew, d.jumped = d.skew+by, true
@@ -95,8 +95,8 @@ func clock(d *driver, r *api.Rand) {
 }
 
 // busy suspends a program.
-func busy(rd *reader, r *api.Rand) { rd.busyUntil = rd.world.now + 100 + r.Int63n(20_000) }
+func busy(rd *reader, r *lite.Rand) { rd.busyUntil = rd.world.now + 100 + r.Int63n(20_000) }
 
-func reopen(rd *reader, r *api.Rand) { rd.reload(r.Int63n(3) > 0) }
+func reopen(rd *reader, r *lite.Rand) { rd.reload(r.Int63n(3) > 0) }
 
-func reconnect(d *driver, _ *api.Rand) { d.step(&wire.Reconnect{}) }
+func reconnect(d *driver, _ *lite.Rand) { d.step(&wire.Reconnect{}) }

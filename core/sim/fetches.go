@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/sim/check"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -74,7 +75,7 @@ type fetches struct {
 	target   *kubeAPI
 	balanced bool // each request may reach a different server
 	open     []*answer
-	rand     *api.Rand
+	rand     *lite.Rand
 	asking   *answer // the response whose processing causes the current requests
 }
 
@@ -349,7 +350,7 @@ func (f *fetches) cut() {
 }
 
 // drop loses the rest of one response and reports it later.
-func (f *fetches) drop(r *api.Rand) {
+func (f *fetches) drop(r *lite.Rand) {
 	if len(f.open) > 0 {
 		a := pick(r, f.open...)
 		a.silent, a.breaks = true, f.driver.world.now+pick[int64](r, 1000, 10_000, 40_000, 120_000)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	body "github.com/watchglass/watchglass/core/objectjson"
 	"github.com/watchglass/watchglass/core/sim/check"
 )
@@ -100,7 +101,7 @@ func readPath(path string) asked {
 }
 
 // answer starts the response to a request.
-func (k *kubeAPI) answer(q asked, r *api.Rand) *answer {
+func (k *kubeAPI) answer(q asked, r *lite.Rand) *answer {
 	w := k.world
 	a := &answer{kube: k, asked: q, source: k.source, code: 200, due: w.now}
 	consistent := q.about == aboutNewest || q.rv == 0 && q.about != aboutWatch && !q.query.Has("continue")
@@ -214,7 +215,7 @@ func (k *kubeAPI) list(items []string, rv api.ResourceVersion, next string) stri
 
 // listPage responds with a page: the first at the current version, later ones at
 // that of the first.
-func (k *kubeAPI) listPage(a *answer, r *api.Rand) {
+func (k *kubeAPI) listPage(a *answer, r *lite.Rand) {
 	rv, from := k.rv(), api.Key("")
 	if token := a.query.Get("continue"); token != "" {
 		version, key, _ := strings.Cut(token, "@")
@@ -254,7 +255,7 @@ func (k *kubeAPI) listPage(a *answer, r *api.Rand) {
 }
 
 // watch starts after a version.
-func (k *kubeAPI) watch(a *answer, r *api.Rand) {
+func (k *kubeAPI) watch(a *answer, r *lite.Rand) {
 	if a.rv < k.source.compacted {
 		const why = "too old resource version"
 		if r.Int63n(2) == 0 {
@@ -334,7 +335,7 @@ func headOf(kind int) string {
 }
 
 // buildKubes creates an API server for each connector.
-func (w *world) buildKubes(r *api.Rand) {
+func (w *world) buildKubes(r *lite.Rand) {
 	for _, c := range w.connectors {
 		k := &kubeAPI{connector: c, source: w.source, classic: r.Int63n(3) == 0, unended: r.Int63n(6) == 0, careless: r.Int63n(3) == 0, page: pick(r, 2, 7, 100)}
 		k.follow()
@@ -343,24 +344,24 @@ func (w *world) buildKubes(r *api.Rand) {
 }
 
 // readKubernetes connects a reader directly to the API servers.
-func (rd *reader) readKubernetes(r *api.Rand) {
+func (rd *reader) readKubernetes(r *lite.Rand) {
 	rd.config.Kubernetes = "https://kubernetes.default"
 	rd.fetches = &fetches{driver: &rd.driver, servers: rd.world.kubes, target: pick(r, rd.world.kubes...), balanced: r.Int63n(3) == 0, rand: r}
 }
 
 // kubeOps are the ops on API servers.
 var kubeOps = []kindOfOp{
-	{"api-trouble", 5, onKube(func(k *kubeAPI, r *api.Rand) {
+	{"api-trouble", 5, onKube(func(k *kubeAPI, r *lite.Rand) {
 		k.trouble = k.world.now + pick[int64](r, 2000, 20_000, 60_000)
 	})},
-	{"api-upgrade", 2, onKube(func(k *kubeAPI, r *api.Rand) {
+	{"api-upgrade", 2, onKube(func(k *kubeAPI, r *lite.Rand) {
 		k.classic, k.unended, k.page = r.Int63n(3) == 0, r.Int63n(5) == 0, pick(r, 2, 7, 100)
 	})},
 	{"api-compact", 4, (*world).opCompactAPI},
 }
 
-func onKube(f func(*kubeAPI, *api.Rand)) func(*world, *api.Rand) {
-	return func(w *world, r *api.Rand) {
+func onKube(f func(*kubeAPI, *lite.Rand)) func(*world, *lite.Rand) {
+	return func(w *world, r *lite.Rand) {
 		if len(w.kubes) > 0 {
 			f(pick(r, w.kubes...), r)
 		}
@@ -369,7 +370,7 @@ func onKube(f func(*kubeAPI, *api.Rand)) func(*world, *api.Rand) {
 
 // opCompactAPI compacts everything while there are changes that not all servers
 // have seen, and breaks all watches.
-func (w *world) opCompactAPI(r *api.Rand) {
+func (w *world) opCompactAPI(r *lite.Rand) {
 	w.source.compacted = w.source.rv
 	w.connector(r).lag = 15_000
 	w.opBurst(r)

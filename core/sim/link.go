@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -224,7 +225,7 @@ func fragmentSize(data []byte) int {
 }
 
 // cut breaks the stream, inside the next message if there is one.
-func (l *link) cut(r *api.Rand) {
+func (l *link) cut(r *lite.Rand) {
 	if l.driver.fetches != nil {
 		l.driver.fetches.cut()
 	}

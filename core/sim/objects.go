@@ -14,7 +14,7 @@ type handle struct {
 	kind     int
 	key      api.Key
 	onDemand bool
-	state    wire.State
+	state    api.State
 	known    bool
 	exists   bool
 	rv       api.ResourceVersion // of the object
@@ -159,7 +159,7 @@ func (r *reader) listReply(f *wire.ListReply) {
 // nextPage requests the rest of the list at a later time.
 func (r *reader) nextPage(q *request, f *wire.ListReply) {
 	next := &request{collection: q.collection, list: q.list, skip: q.skip + len(f.Items), at: f.ResourceVersion}
-	next.list.ResourceVersion, next.list.Match, next.list.Continue = "", wire.MatchUnset, strings.Clone(f.Continue)
+	next.list.ResourceVersion, next.list.Match, next.list.Continue = "", api.MatchUnset, strings.Clone(f.Continue)
 	r.world.later(func() {
 		if r.collection(q.collection.id) == q.collection {
 			next.id = r.id32()

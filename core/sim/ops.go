@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
 // Op is one event of a simulation. Its seed decides the details, so an op does
@@ -20,7 +21,7 @@ func (o Op) String() string { return fmt.Sprintf("%-18s %016x", o.Kind, o.Seed) 
 type kindOfOp struct {
 	name   string
 	weight int
-	do     func(w *world, r *api.Rand)
+	do     func(w *world, r *lite.Rand)
 }
 
 var opKinds = []kindOfOp{
@@ -70,7 +71,7 @@ var opKinds = []kindOfOp{
 
 // Program returns the list of ops of a seed.
 func Program(seed uint64) []Op {
-	r := api.NewRand(seed ^ 0x5eed)
+	r := lite.NewRand(seed ^ 0x5eed)
 	total := int64(0)
 	possible := opKinds
 	switch ShapeOf(seed) {
@@ -107,7 +108,7 @@ func WithoutTiming(ops []Op) []Op {
 
 // do executes an op after some time has passed.
 func (w *world) do(op Op) {
-	r := api.NewRand(op.Seed)
+	r := lite.NewRand(op.Seed)
 	w.pass(pick[int64](r, 0, 0, 10, 100, 300, 1000) + r.Int63n(50))
 	for _, k := range slices.Concat(opKinds, edgeOps, kubeOps) {
 		if k.name == op.Kind {
@@ -119,14 +120,14 @@ func (w *world) do(op Op) {
 	panic("no such op: " + op.Kind)
 }
 
-func (w *world) opWrite(r *api.Rand) {
+func (w *world) opWrite(r *lite.Rand) {
 	for range 1 + r.Int63n(3) {
 		kind, key := w.source.randomKey(r)
 		w.source.commit(w.now, []change{w.source.randomChange(r, kind, key)})
 	}
 }
 
-func (w *world) opTransaction(r *api.Rand) {
+func (w *world) opTransaction(r *lite.Rand) {
 	var changes []change
 	taken := map[string]bool{}
 	for range 2 + r.Int63n(8) {
@@ -145,14 +146,14 @@ func (w *world) opTransaction(r *api.Rand) {
 	w.source.commit(w.now, changes)
 }
 
-func (w *world) opBurst(r *api.Rand) {
+func (w *world) opBurst(r *lite.Rand) {
 	for range 10 + r.Int63n(40) {
 		w.opWrite(r)
 	}
 }
 
 // opRewrite changes few objects many times, including their labels.
-func (w *world) opRewrite(r *api.Rand) {
+func (w *world) opRewrite(r *lite.Rand) {
 	key := keyOf(pods, int(r.Int63n(24)))
 	for range 5 + r.Int63n(15) {
 		w.source.commit(w.now, []change{{kind: pods, key: key, put: w.source.randomPut(r, pods, key)}})
@@ -160,14 +161,14 @@ func (w *world) opRewrite(r *api.Rand) {
 	}
 }
 
-func (w *world) opCorrupt(r *api.Rand) {
+func (w *world) opCorrupt(r *lite.Rand) {
 	kind, key := w.source.randomKey(r)
 	own := w.source.sentinel(kind, key)
 	fault := pick(r, api.Internal("the object cannot be read: "+own), api.TooLarge("the object is too large: "+own))
 	w.source.commit(w.now, []change{{kind: kind, key: key, fault: fault}})
 }
 
-func (w *world) opCompact(r *api.Rand) {
+func (w *world) opCompact(r *lite.Rand) {
 	s := w.source
 	if n := len(s.revisions); n > 0 {
 		s.compacted = max(s.compacted, s.revisions[r.Int63n(int64(n))].rv)
@@ -176,7 +177,7 @@ func (w *world) opCompact(r *api.Rand) {
 
 // opNewSource replaces the database by a different one, whose versions may
 // overlap.
-func (w *world) opNewSource(r *api.Rand) {
+func (w *world) opNewSource(r *lite.Rand) {
 	name := fmt.Sprintf("h%d", len(w.sources)+1)
 	s := newSource(name, pick(r, firstVersion, w.source.rv, w.source.rv/2+1, w.source.rv+500), w.setup.Codec.Padding, w.planted)
 	w.source = s
@@ -191,16 +192,16 @@ func (w *world) opNewSource(r *api.Rand) {
 	}
 }
 
-func (w *world) connector(r *api.Rand) *connector { return pick(r, w.connectors...) }
+func (w *world) connector(r *lite.Rand) *connector { return pick(r, w.connectors...) }
 
-func (w *world) opRelist(r *api.Rand) {
+func (w *world) opRelist(r *lite.Rand) {
 	c := w.connector(r)
 	for _, f := range c.feeds {
 		f.broken = true
 	}
 }
 
-func (w *world) opLeaderLoss(r *api.Rand) {
+func (w *world) opLeaderLoss(r *lite.Rand) {
 	c := w.connector(r)
 	c.cutOff = w.now + pick[int64](r, 3000, 12_000, 40_000, 150_000)
 	if r.Int63n(2) == 0 {
@@ -212,7 +213,7 @@ func (w *world) opLeaderLoss(r *api.Rand) {
 // hopelessMillis is a lag that must be reported.
 const hopelessMillis = 2*oldestMillis + 30_000
 
-func (w *world) opLag(r *api.Rand) {
+func (w *world) opLag(r *lite.Rand) {
 	c := w.connector(r)
 	c.lag = pick[int64](r, 0, 0, 200, 2000, 15_000)
 	if !c.asks || r.Int63n(3) > 0 {
@@ -224,24 +225,24 @@ func (w *world) opLag(r *api.Rand) {
 	}
 }
 
-func (w *world) opRestartConnector(r *api.Rand) {
+func (w *world) opRestartConnector(r *lite.Rand) {
 	c := w.connector(r)
 	c.restart()
 	c.lag = pick[int64](r, 0, c.lag, 2000, 15_000)
 	w.saw(ConnectorRestarted)
 }
 
-func (w *world) opConnectorDown(r *api.Rand) {
+func (w *world) opConnectorDown(r *lite.Rand) {
 	c := w.connector(r)
 	c.restart()
 	c.downUntil = w.now + pick[int64](r, 1000, 10_000, 60_000)
 }
 
-func (w *world) opWait(r *api.Rand) { w.pass(1000 + r.Int63n(40_000)) }
+func (w *world) opWait(r *lite.Rand) { w.pass(1000 + r.Int63n(40_000)) }
 
 // opIdle reads an object, lets it become idle, and reads it again.
-func (w *world) opIdle(r *api.Rand) {
-	onReader(func(rd *reader, r *api.Rand) {
+func (w *world) opIdle(r *lite.Rand) {
+	onReader(func(rd *reader, r *lite.Rand) {
 		h := rd.acquire(r, true)
 		rd.getObject(h)
 		w.pass(6*60_000 + r.Int63n(2*60_000))

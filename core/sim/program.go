@@ -2,13 +2,14 @@ package sim
 
 import (
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/sim/check"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
 // onReader returns an op on a random reader whose program is not suspended.
-func onReader(f func(*reader, *api.Rand)) func(*world, *api.Rand) {
-	return func(w *world, r *api.Rand) {
+func onReader(f func(*reader, *lite.Rand)) func(*world, *lite.Rand) {
+	return func(w *world, r *lite.Rand) {
 		rd := pick(r, w.readers...)
 		if !rd.busy() {
 			rd.drain()
@@ -23,7 +24,7 @@ func onReader(f func(*reader, *api.Rand)) func(*world, *api.Rand) {
 
 var namespaces = []string{"", "", "", "ns0", "ns1"}
 
-func randomFilter(r *api.Rand, kind int) check.Filter {
+func randomFilter(r *lite.Rand, kind int) check.Filter {
 	f := check.Filter{Namespace: pick(r, namespaces...)}
 	f.Labels = pick(r, "", "", "app=web", "app!=web", "app in (web,db)", "app notin (api)", "tier", "!tier", "app=web,tier", "tier in (t1,t2,t3,t4)")
 	f.Fields = pick(r, "", "", "", "metadata.name=p3", "metadata.name!=p3", "metadata.namespace=ns1")
@@ -33,7 +34,7 @@ func randomFilter(r *api.Rand, kind int) check.Filter {
 	return f
 }
 
-func openCollection(rd *reader, r *api.Rand) {
+func openCollection(rd *reader, r *lite.Rand) {
 	c := &collection{id: rd.id32(), opened: rd.world.now, kind: pick(r, pods, pods, pods, secrets)}
 	if r.Int63n(2) == 0 {
 		c.filter = randomFilter(r, c.kind)
@@ -41,7 +42,7 @@ func openCollection(rd *reader, r *api.Rand) {
 	}
 	if rd.right != "" {
 		c.filter.Namespace = rd.right
-		rd.trespass(api.NewRand(r.Uint64()))
+		rd.trespass(lite.NewRand(r.Uint64()))
 	}
 	c.meta = r.Int63n(8) == 0 && rd.fetches == nil // whose requests do not distinguish the two
 	rd.collections = append(rd.collections, c)
@@ -60,7 +61,7 @@ func (rd *reader) stepOpen(c *collection, restore bool) {
 	rd.step(f)
 }
 
-func (rd *reader) anyCollection(r *api.Rand) *collection {
+func (rd *reader) anyCollection(r *lite.Rand) *collection {
 	if len(rd.collections) == 0 {
 		openCollection(rd, r)
 		rd.drain()
@@ -68,7 +69,7 @@ func (rd *reader) anyCollection(r *api.Rand) *collection {
 	return pick(r, rd.collections...)
 }
 
-func closeCollection(rd *reader, r *api.Rand) {
+func closeCollection(rd *reader, r *lite.Rand) {
 	if len(rd.collections) > 0 {
 		rd.closeCollection(pick(r, rd.collections...))
 	}
@@ -89,7 +90,7 @@ func (rd *reader) closeCollection(c *collection) {
 	rd.step(&wire.CloseCollection{Collection: c.id})
 }
 
-func openWatch(rd *reader, r *api.Rand) {
+func openWatch(rd *reader, r *lite.Rand) {
 	c := rd.anyCollection(r)
 	f := wire.OpenWatch{Bookmarks: r.Int63n(3) > 0, Bodies: r.Int63n(4) == 0 && !c.meta}
 	if r.Int63n(3) > 0 {
@@ -98,9 +99,9 @@ func openWatch(rd *reader, r *api.Rand) {
 	}
 	switch rv := c.reported.ResourceVersion; r.Int63n(6) {
 	case 0:
-		f.SendInitialEvents, f.Match = wire.False, wire.MatchNotOlderThan
+		f.SendInitialEvents, f.Match = api.False, api.MatchNotOlderThan
 	case 1:
-		f.SendInitialEvents, f.Match = wire.True, wire.MatchNotOlderThan
+		f.SendInitialEvents, f.Match = api.True, api.MatchNotOlderThan
 		if rv > 0 {
 			f.ResourceVersion = (rv + api.ResourceVersion(r.Int63n(4)) - 1).String()
 		}
@@ -112,7 +113,7 @@ func openWatch(rd *reader, r *api.Rand) {
 	if r.Int63n(3) == 0 {
 		f.Credit = uint32(pick(r, 1, 3, 10))
 	}
-	f.Policy = pick(r, wire.PolicyTerminate, wire.PolicyStall, wire.PolicyStall, wire.PolicyConflate)
+	f.Policy = pick(r, api.PolicyTerminate, api.PolicyStall, api.PolicyStall, api.PolicyConflate)
 	if r.Int63n(6) == 0 {
 		f.TimeoutSeconds = uint32(1 + r.Int63n(60))
 	}
@@ -120,13 +121,13 @@ func openWatch(rd *reader, r *api.Rand) {
 }
 
 // openSlowWatch opens a watch whose program accepts almost no events.
-func openSlowWatch(rd *reader, r *api.Rand) {
+func openSlowWatch(rd *reader, r *lite.Rand) {
 	rd.openWatch(rd.anyCollection(r), wire.OpenWatch{
-		Bookmarks: true, Credit: uint32(pick(r, 1, 2, 30)), Policy: pick(r, wire.PolicyTerminate, wire.PolicyStall, wire.PolicyStall, wire.PolicyConflate),
+		Bookmarks: true, Credit: uint32(pick(r, 1, 2, 30)), Policy: pick(r, api.PolicyTerminate, api.PolicyStall, api.PolicyStall, api.PolicyConflate),
 	}, true, nil)
 }
 
-func closeWatch(rd *reader, r *api.Rand) {
+func closeWatch(rd *reader, r *lite.Rand) {
 	if len(rd.watches) > 0 {
 		w := pick(r, rd.watches...)
 		rd.forgetWatch(w)
@@ -134,7 +135,7 @@ func closeWatch(rd *reader, r *api.Rand) {
 	}
 }
 
-func grant(rd *reader, r *api.Rand) {
+func grant(rd *reader, r *lite.Rand) {
 	for _, w := range rd.watches {
 		if w.Limited && r.Int63n(2) == 0 {
 			rd.grant(w, uint32(1+r.Int63n(12)))
@@ -143,7 +144,7 @@ func grant(rd *reader, r *api.Rand) {
 }
 
 func (rd *reader) grant(w *watch, events uint32) {
-	stalled, last := w.granted == 0 && w.open.Policy == wire.PolicyStall, w.last
+	stalled, last := w.granted == 0 && w.open.Policy == api.PolicyStall, w.last
 	w.granted += events
 	rd.step(&wire.GrantWatch{Watch: w.id, Events: events})
 	rd.drain()
@@ -152,7 +153,7 @@ func (rd *reader) grant(w *watch, events uint32) {
 	}
 }
 
-func openView(rd *reader, r *api.Rand) {
+func openView(rd *reader, r *lite.Rand) {
 	c := rd.anyCollection(r)
 	v := &view{id: rd.id32(), collection: c}
 	f := randomFilter(r, c.kind)
@@ -169,7 +170,7 @@ func openView(rd *reader, r *api.Rand) {
 	rd.step(&v.open)
 }
 
-func moveView(rd *reader, r *api.Rand) {
+func moveView(rd *reader, r *lite.Rand) {
 	if len(rd.views) > 0 {
 		v := pick(r, rd.views...)
 		if r.Int63n(4) == 0 {
@@ -181,7 +182,7 @@ func moveView(rd *reader, r *api.Rand) {
 	}
 }
 
-func closeView(rd *reader, r *api.Rand) {
+func closeView(rd *reader, r *lite.Rand) {
 	if len(rd.views) > 0 {
 		v := pick(r, rd.views...)
 		rd.views = without(rd.views, v)
@@ -189,9 +190,9 @@ func closeView(rd *reader, r *api.Rand) {
 	}
 }
 
-func acquire(rd *reader, r *api.Rand) { rd.acquire(r, r.Int63n(2) == 0) }
+func acquire(rd *reader, r *lite.Rand) { rd.acquire(r, r.Int63n(2) == 0) }
 
-func (rd *reader) acquire(r *api.Rand, onDemand bool) *handle {
+func (rd *reader) acquire(r *lite.Rand, onDemand bool) *handle {
 	h := &handle{id: rd.id32(), onDemand: onDemand, kind: pick(r, pods, secrets, secrets)}
 	h.key = rd.readable(h.kind, int(r.Int63n(6)))
 	rd.handles = append(rd.handles, h)
@@ -199,7 +200,7 @@ func (rd *reader) acquire(r *api.Rand, onDemand bool) *handle {
 	return h
 }
 
-func release(rd *reader, r *api.Rand) {
+func release(rd *reader, r *lite.Rand) {
 	if len(rd.handles) > 0 {
 		rd.release(pick(r, rd.handles...))
 	}
@@ -210,7 +211,7 @@ func (rd *reader) release(h *handle) {
 	rd.step(&wire.ReleaseObject{Handle: h.id})
 }
 
-func getObject(rd *reader, r *api.Rand) {
+func getObject(rd *reader, r *lite.Rand) {
 	if len(rd.handles) > 0 {
 		rd.getObject(pick(r, rd.handles...))
 	}
@@ -228,7 +229,7 @@ func (rd *reader) getObject(h *handle) {
 	}
 }
 
-func list(rd *reader, r *api.Rand) {
+func list(rd *reader, r *lite.Rand) {
 	c := rd.anyCollection(r)
 	q := &request{id: rd.id32(), collection: c}
 	f := randomFilter(r, c.kind)
@@ -238,13 +239,13 @@ func list(rd *reader, r *api.Rand) {
 	}
 	if rv := c.reported.ResourceVersion; rv > 0 && r.Int63n(2) == 0 {
 		q.list.ResourceVersion = (rv - min(rv-1, api.ResourceVersion(r.Int63n(20)))).String()
-		q.list.Match = pick(r, wire.MatchUnset, wire.MatchNotOlderThan, wire.MatchExact)
+		q.list.Match = pick(r, api.MatchUnset, api.MatchNotOlderThan, api.MatchExact)
 	}
 	rd.requests = append(rd.requests, q)
 	rd.step(&q.list)
 }
 
-func get(rd *reader, r *api.Rand) {
+func get(rd *reader, r *lite.Rand) {
 	c := rd.anyCollection(r)
 	q := &request{id: rd.id32(), collection: c, get: keyOf(c.kind, int(r.Int63n(24)))}
 	rd.requests = append(rd.requests, q)

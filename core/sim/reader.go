@@ -187,7 +187,7 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	if f.Status != nil && strings.Contains(f.Status.Message, "which is missing") {
 		r.world.fail(ErrProtocol, "reader %d, collection %d: %v", r.id, c.id, f.Status)
 	}
-	if f.State == wire.Stale {
+	if f.State == api.StateStale {
 		r.world.saw(SaidStale)
 	}
 	if said := f.LastProgressMillis; !r.jumped && r.fetches == nil && said > e.heard {
@@ -225,7 +225,7 @@ func (r *reader) checkFresh() {
 	r.checkTimeouts()
 	for _, c := range r.collections {
 		r.checkReason(c)
-		if c.reported.State != wire.Live {
+		if c.reported.State != api.StateLive {
 			continue
 		}
 		if !c.ready() {
@@ -244,7 +244,7 @@ func (r *reader) checkFresh() {
 // one of its namespace, or one of everything.
 func (r *reader) checkHandles() {
 	for _, h := range r.handles {
-		if h.state != wire.Live {
+		if h.state != api.StateLive {
 			continue
 		}
 		namespace := h.key.Namespace()
@@ -267,7 +267,7 @@ func (r *reader) scopeOf(kind int, f check.Filter) *scope {
 // received anything meanwhile.
 func (r *reader) checkReason(c *collection) {
 	w, l := r.world, &r.link
-	if l.server == nil || l.silent || l.breaks != 0 || c.reported.State != wire.Connecting && c.reported.State != wire.Stale {
+	if l.server == nil || l.silent || l.breaks != 0 || c.reported.State != api.StateConnecting && c.reported.State != api.StateStale {
 		return
 	}
 	failing := l.server.failing()

@@ -1,6 +1,6 @@
 package sim
 
-import "github.com/watchglass/watchglass/core/wire"
+import "github.com/watchglass/watchglass/core/api"
 
 // resume is a watch of a replaced engine, to be continued in another.
 type resume struct {
@@ -56,7 +56,7 @@ func (r *reader) takeUp(p resume) {
 		return
 	}
 	old, f := p.watch, p.watch.open
-	f.ResourceVersion, f.Match, f.SendInitialEvents = "", wire.MatchUnset, wire.Unset
+	f.ResourceVersion, f.Match, f.SendInitialEvents = "", api.MatchUnset, api.Unset
 	if p.collection.epoch.source == old.epoch.source && old.complete == old.last {
 		f.ResourceVersion = old.complete.String()
 		r.world.saw(ReaderResumed)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -12,7 +13,7 @@ import (
 // read one namespace only, the others everything. Direct readers keep to it
 // without a check by the server.
 func rightOf(seed uint64, reader int) string {
-	return pick(api.NewRand(seed^0x419475+uint64(reader)), "", "", "", "", "ns0", "ns1")
+	return pick(lite.NewRand(seed^0x419475+uint64(reader)), "", "", "", "", "ns0", "ns1")
 }
 
 // mayRead reports whether the reader is authorized for a scope.
@@ -28,7 +29,7 @@ func (r *reader) readable(kind, n int) api.Key {
 
 // trespass opens a collection that the reader may not read, and closes the
 // previous one.
-func (r *reader) trespass(rand *api.Rand) {
+func (r *reader) trespass(rand *lite.Rand) {
 	if r.fetches != nil {
 		return
 	}
@@ -52,7 +53,7 @@ func (r *reader) caught(f *wire.CollectionState) {
 	if f.ResourceVersion != 0 || f.Objects != 0 {
 		r.world.fail(ErrDisclosed, "reader %d may read the namespace %s alone, and has %+v", r.id, r.right, *f)
 	}
-	if f.State == wire.Forbidden && strings.Contains(f.Status.Message, "may read") {
+	if f.State == api.StateForbidden && strings.Contains(f.Status.Message, "may read") {
 		r.world.saw(Trespassed)
 	}
 }

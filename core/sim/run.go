@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/sim/check"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -49,7 +50,7 @@ func Run(seed uint64, ops []Op, setup Setup) *Result {
 			w.do(op)
 			result.Done++
 		}
-		w.heal(api.NewRand(seed))
+		w.heal(lite.NewRand(seed))
 		w.judge()
 		result.Final = w.final()
 		w.close()
@@ -58,7 +59,7 @@ func Run(seed uint64, ops []Op, setup Setup) *Result {
 }
 
 // heal ends all faults and waits until the system is idle.
-func (w *world) heal(r *api.Rand) {
+func (w *world) heal(r *lite.Rand) {
 	w.source.heal(r, w.now)
 	for _, c := range w.connectors {
 		c.lag, c.cutOff, c.downUntil = 0, 0, 0
@@ -129,7 +130,7 @@ func (r *reader) judgeCollection(c *collection) {
 	if c.refused() {
 		return
 	}
-	if c.reported.State != wire.Live || c.epoch.source != w.source || c.reported.ResourceVersion != w.source.rv {
+	if c.reported.State != api.StateLive || c.epoch.source != w.source || c.reported.ResourceVersion != w.source.rv {
 		w.fail(ErrConverge, "reader %d, collection %d is %v at version %d, and the source is at %d: %v",
 			r.id, c.id, c.reported.State, c.reported.ResourceVersion, w.source.rv, c.reported.Status)
 	}
@@ -181,7 +182,7 @@ func (r *reader) judgeHandle(h *handle) {
 		return
 	}
 	o := w.source.logs[h.kind].At(h.key, w.source.rv)
-	if !h.known || h.state != wire.Live || h.exists != (o != nil) || o != nil && h.rv != o.ResourceVersion {
+	if !h.known || h.state != api.StateLive || h.exists != (o != nil) || o != nil && h.rv != o.ResourceVersion {
 		w.fail(ErrConverge, "reader %d, object %s: %v, known %v, exists %v at %d as of %d; it is %v",
 			r.id, h.key, h.state, h.known, h.exists, h.rv, h.at, o)
 	}
@@ -258,7 +259,7 @@ func (w *world) close() {
 	for _, c := range w.connectors {
 		c.restart() // so that readers relist and have no other state
 	}
-	w.opWrite(api.NewRand(1))
+	w.opWrite(lite.NewRand(1))
 	w.pass(90_000)
 	for _, rd := range w.readers {
 		rd.inspect()

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/sim/check"
 	"github.com/watchglass/watchglass/core/wire"
 )
@@ -27,7 +28,7 @@ type taking struct {
 	collection *collection
 	key        string
 	fresh      [][]byte
-	rand       *api.Rand
+	rand       *lite.Rand
 }
 
 func (r *reader) keptOf(key string) *kept {
@@ -41,7 +42,7 @@ func (r *reader) keptOf(key string) *kept {
 
 // snapshot takes a snapshot of a collection, complete or incremental, or
 // continues one.
-func snapshot(rd *reader, r *api.Rand) {
+func snapshot(rd *reader, r *lite.Rand) {
 	c := rd.anyCollection(r)
 	key := scopeKey(resourceNames[c.kind], c.filter, c.meta)
 	for _, t := range rd.taken {
@@ -50,7 +51,7 @@ func snapshot(rd *reader, r *api.Rand) {
 			return
 		}
 	}
-	t := &taking{id: rd.id32(), collection: c, key: key, rand: api.NewRand(r.Uint64())}
+	t := &taking{id: rd.id32(), collection: c, key: key, rand: lite.NewRand(r.Uint64())}
 	f := wire.TakeSnapshot{Request: t.id, Collection: c.id, ChunkBytes: uint32(pick(r, 1, 300, 3000, 0))}
 	if k := rd.keptOf(key); k != nil && r.Int63n(3) > 0 {
 		f.ResourceVersion, f.Source = k.rv, rd.sourceName(k.source)
@@ -124,7 +125,7 @@ func (r *reader) keep(t *taking, f *wire.SnapshotChunk) {
 
 // restore replaces the engine and restores a persisted state of any age, which
 // may be corrupt.
-func restore(rd *reader, r *api.Rand) {
+func restore(rd *reader, r *lite.Rand) {
 	rd.reload(false)
 	for _, k := range rd.kept {
 		if r.Int63n(4) > 0 {
@@ -133,7 +134,7 @@ func restore(rd *reader, r *api.Rand) {
 	}
 }
 
-func (rd *reader) restore(k *kept, r *api.Rand) {
+func (rd *reader) restore(k *kept, r *lite.Rand) {
 	c := &collection{id: rd.id32(), kind: k.kind, meta: k.meta, filter: k.filter, opened: rd.world.now}
 	rd.collections = append(rd.collections, c)
 	rd.stepOpen(c, true)
@@ -157,7 +158,7 @@ func (rd *reader) restore(k *kept, r *api.Rand) {
 
 // damage returns chunks that must be rejected, unless the lost data had no
 // content.
-func damage(chunks [][]byte, r *api.Rand) (damaged [][]byte, certain bool) {
+func damage(chunks [][]byte, r *lite.Rand) (damaged [][]byte, certain bool) {
 	chunks = slices.Clone(chunks)
 	at := int(r.Int63n(int64(len(chunks))))
 	switch lost := len(chunks) > 1 && at < len(chunks)-1; r.Int63n(3) {
@@ -198,7 +199,7 @@ func (r *reader) judgeRestore(c *collection, k *kept, damaged, certain, refused 
 	log := k.source.logs[k.kind]
 	want := len(log.List(k.rv, k.filter.Match))
 	exact := log.Exact(k.rv) && !r.world.unsure(log)
-	if c.reported.ResourceVersion != k.rv || c.reported.State == wire.Live || exact && int(c.reported.Objects) != want {
+	if c.reported.ResourceVersion != k.rv || c.reported.State == api.StateLive || exact && int(c.reported.Objects) != want {
 		w.fail(ErrRestore, "reader %d: %s was kept at version %d with %d objects, and restored as %+v", r.id, k.key, k.rv, want, c.reported)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/coretest/sentinel"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/sim/check"
 )
 
@@ -121,7 +122,7 @@ func keyOf(kind, n int) api.Key { return keys[kind][n] }
 
 // randomPut returns a version of an object. It uses few labels and phases, so
 // that selectors match often and label sets come and go.
-func (s *source) randomPut(r *api.Rand, kind int, key api.Key) *cacher.Put {
+func (s *source) randomPut(r *lite.Rand, kind int, key api.Key) *cacher.Put {
 	text, sentinel := string(key), s.sentinel(kind, key)
 	if r.Int63n(3) > 0 {
 		text += " app=" + pick(r, "web", "api", "db")
@@ -139,7 +140,7 @@ func (s *source) randomPut(r *api.Rand, kind int, key api.Key) *cacher.Put {
 	schema := schemaOf(kind)
 	o := objects.ObjectOf(schema, text)
 	seed := r.Uint64()
-	own := api.NewRand(seed)
+	own := lite.NewRand(seed)
 	o.UID = s.name + "-" + strconv.FormatUint(seed%1000, 10) + "-" + sentinel
 	if was := s.state[kind][key].put; was != nil && own.Int63n(8) > 0 {
 		o.UID = was.Envelope.UID()
@@ -153,11 +154,11 @@ func (s *source) randomPut(r *api.Rand, kind int, key api.Key) *cacher.Put {
 	return put
 }
 
-func pick[T any](r *api.Rand, list ...T) T { return list[r.Int63n(int64(len(list)))] }
+func pick[T any](r *lite.Rand, list ...T) T { return list[r.Int63n(int64(len(list)))] }
 
 // randomChange returns a creation, an update, a deletion or, rarely, an
 // unreadable version.
-func (s *source) randomChange(r *api.Rand, kind int, key api.Key) change {
+func (s *source) randomChange(r *lite.Rand, kind int, key api.Key) change {
 	c := change{kind: kind, key: key}
 	_, exists := s.state[kind][key]
 	if exists && r.Int63n(4) == 0 {
@@ -167,7 +168,7 @@ func (s *source) randomChange(r *api.Rand, kind int, key api.Key) change {
 	return c
 }
 
-func (s *source) randomKey(r *api.Rand) (int, api.Key) {
+func (s *source) randomKey(r *lite.Rand) (int, api.Key) {
 	if r.Int63n(5) == 0 {
 		return secrets, keyOf(secrets, int(r.Int63n(6)))
 	}
@@ -175,7 +176,7 @@ func (s *source) randomKey(r *api.Rand) (int, api.Key) {
 }
 
 // heal replaces every unreadable version.
-func (s *source) heal(r *api.Rand, now int64) {
+func (s *source) heal(r *lite.Rand, now int64) {
 	for k := range kinds {
 		for _, key := range s.logs[k].Keys() {
 			if c, ok := s.state[k][key]; ok && c.fault != nil {

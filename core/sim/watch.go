@@ -18,7 +18,7 @@ type watch struct {
 	kind       int
 	started    bool
 	granted    uint32
-	end        wire.WatchEnd
+	end        api.WatchEnd
 	status     *api.Status
 
 	// last is the latest version received; zero if it implies nothing about other
@@ -70,13 +70,13 @@ func (r *reader) openWatch(c *collection, f wire.OpenWatch, follow bool, before 
 		Scope:  c.filter,
 		Filter: check.Filter{Namespace: f.Namespace, Labels: f.LabelSelector, Fields: f.FieldSelector},
 		Start:  check.FromState, Bookmarks: f.Bookmarks,
-		Conflating: f.Policy == wire.PolicyConflate, Limited: f.Credit > 0,
+		Conflating: f.Policy == api.PolicyConflate, Limited: f.Credit > 0,
 	}
 	switch {
-	case f.SendInitialEvents == wire.True:
+	case f.SendInitialEvents == api.True:
 	case rv > 0:
 		w.Start, w.ResourceVersion, w.last, w.complete = check.FromVersion, rv, rv, rv
-	case f.SendInitialEvents == wire.False:
+	case f.SendInitialEvents == api.False:
 		w.Start = check.FromNow
 	}
 	if w.Start == check.FromState {
@@ -100,7 +100,7 @@ func (r *reader) bind(w *watch) {
 	if w.started || !c.ready() {
 		return
 	}
-	if rv, _ := api.ParseResourceVersion(w.open.ResourceVersion); w.open.SendInitialEvents == wire.True && c.reported.ResourceVersion < rv {
+	if rv, _ := api.ParseResourceVersion(w.open.ResourceVersion); w.open.SendInitialEvents == api.True && c.reported.ResourceVersion < rv {
 		return
 	}
 	w.started, w.epoch, w.startedAt = true, c.epoch, r.world.now
@@ -181,7 +181,7 @@ func (r *reader) watchClosed(f *wire.WatchClosed) {
 	}
 	w.end, w.status = f.End, f.Status
 	r.checkEnd(w)
-	if w.drained && w.marked && w.end == wire.WatchEndSlowConsumer {
+	if w.drained && w.marked && w.end == api.WatchEndSlowConsumer {
 		r.world.saw(GracefulDrain)
 	}
 	r.checkDrained(w)
@@ -197,30 +197,30 @@ func (r *reader) watchClosed(f *wire.WatchClosed) {
 func (r *reader) checkEnd(w *watch) {
 	policy, possible := w.open.Policy, false
 	switch w.end {
-	case wire.WatchEndTimeout:
+	case api.WatchEndTimeout:
 		possible = w.open.TimeoutSeconds > 0 && w.status == nil
-	case wire.WatchEndRefused:
+	case api.WatchEndRefused:
 		possible = w.status != nil && len(w.Events) == 0
-	case wire.WatchEndSlowConsumer:
-		possible = policy == wire.PolicyTerminate && w.Limited
-	case wire.WatchEndOvertaken:
-		possible = w.Limited && (policy != wire.PolicyStall || r.couldBeOvertaken(w))
-		if policy == wire.PolicyStall {
+	case api.WatchEndSlowConsumer:
+		possible = policy == api.PolicyTerminate && w.Limited
+	case api.WatchEndOvertaken:
+		possible = w.Limited && (policy != api.PolicyStall || r.couldBeOvertaken(w))
+		if policy == api.PolicyStall {
 			r.world.saw(WatchOvertaken)
 		}
-	case wire.WatchEndHistoryLost, wire.WatchEndCorrupt:
+	case api.WatchEndHistoryLost, api.WatchEndCorrupt:
 		possible = true
 	}
-	if w.end > wire.WatchEndRefused && w.status != nil {
+	if w.end > api.WatchEndRefused && w.status != nil {
 		possible = possible && w.status.Code == 410 && w.status.Cause == w.end.String()
 	}
-	if w.end > wire.WatchEndTimeout && w.status == nil {
+	if w.end > api.WatchEndTimeout && w.status == nil {
 		possible = false
 	}
 	if !possible {
 		r.world.fail(ErrEnd, "%s: it ended as %v, with %v, after %d events", w.Name, w.end, w.status, len(w.Events))
 	}
-	if w.status != nil && w.status.Code == 410 && w.end != wire.WatchEndSlowConsumer {
+	if w.status != nil && w.status.Code == 410 && w.end != api.WatchEndSlowConsumer {
 		r.world.saw(WatchExpired)
 	}
 }
@@ -256,7 +256,7 @@ const leastQueue = 10
 // bookmark queued after its initial events, delivered all of these and the marker
 // first. The bookmark is queued if the queue had room at the first tick.
 func (r *reader) checkDrained(w *watch) {
-	if w.end != wire.WatchEndSlowConsumer || w.Start != check.FromState || !w.Bookmarks || w.marked ||
+	if w.end != api.WatchEndSlowConsumer || w.Start != check.FromState || !w.Bookmarks || w.marked ||
 		w.offered == 0 || w.epoch != w.collection.epoch {
 		return
 	}
@@ -301,8 +301,8 @@ func (r *reader) reopenWatch(w *watch) {
 		return
 	}
 	f := w.open
-	f.ResourceVersion, f.Match, f.SendInitialEvents = "", wire.MatchUnset, wire.Unset
-	orderly := w.end == wire.WatchEndTimeout || w.end == wire.WatchEndSlowConsumer
+	f.ResourceVersion, f.Match, f.SendInitialEvents = "", api.MatchUnset, api.Unset
+	orderly := w.end == api.WatchEndTimeout || w.end == api.WatchEndSlowConsumer
 	if w.last != 0 && orderly && w.epoch == w.collection.epoch {
 		f.ResourceVersion = w.last.String()
 		r.world.saw(WatchResumed)
@@ -323,7 +323,7 @@ func (r *reader) noteTerminated() {
 	}
 	r.world.saw(OverflowTerminated)
 	for _, w := range r.watches {
-		if w.started && w.Limited && w.open.Policy == wire.PolicyTerminate && w.Start == check.FromState && w.Bookmarks && !w.marked {
+		if w.started && w.Limited && w.open.Policy == api.PolicyTerminate && w.Start == check.FromState && w.Bookmarks && !w.marked {
 			w.drained = true
 		}
 	}
@@ -351,7 +351,7 @@ func (r *reader) judge() {
 		}
 		w.Relists = w.epoch.relists
 		of[w.epoch] = append(of[w.epoch], &w.Watch)
-		slow[w.epoch] = slow[w.epoch] || w.Limited && w.open.Policy == wire.PolicyTerminate
+		slow[w.epoch] = slow[w.epoch] || w.Limited && w.open.Policy == api.PolicyTerminate
 		if w.Conflating && w.Limited && w.skipped() {
 			r.world.saw(Conflated)
 		}

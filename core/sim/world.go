@@ -9,6 +9,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/body"
 	"github.com/watchglass/watchglass/core/cacher"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/wire"
 )
 
@@ -68,7 +69,7 @@ const (
 
 // ShapeOf returns the shape of a seed's world.
 func ShapeOf(seed uint64) Shape {
-	return pick(api.NewRand(seed^0x5a9e), Connectors, Connectors, Edge, Direct)
+	return pick(lite.NewRand(seed^0x5a9e), Connectors, Connectors, Edge, Direct)
 }
 
 // startMillis and the first version are large, so that no check passes by being
@@ -118,7 +119,7 @@ func (w *world) saw(s Situation) { w.result.Seen[s]++ }
 func (w *world) later(f func()) { w.queued = append(w.queued, f) }
 
 func newWorld(seed uint64, setup Setup, result *Result) *world {
-	r := api.NewRand(seed)
+	r := lite.NewRand(seed)
 	def := func(have *int, from ...int) {
 		if n := pick(r, from...); *have == 0 {
 			*have = n
@@ -146,7 +147,7 @@ func newWorld(seed uint64, setup Setup, result *Result) *world {
 		kind, key := w.source.randomKey(r)
 		w.source.commit(w.now, []change{w.source.randomChange(r, kind, key)})
 	}
-	asking := api.NewRand(seed ^ 0xa5c5)
+	asking := lite.NewRand(seed ^ 0xa5c5)
 	for i := range setup.Connectors {
 		c := &connector{world: w, id: i, asks: asking.Int63n(2) == 0}
 		c.start()
@@ -157,11 +158,11 @@ func newWorld(seed uint64, setup Setup, result *Result) *world {
 		servers[i] = c
 	}
 	if setup.Shape == Edge || setup.Shape == AnyShape && ShapeOf(seed) == Edge {
-		servers = w.buildEdge(servers, api.NewRand(seed^0xed6e))
+		servers = w.buildEdge(servers, lite.NewRand(seed^0xed6e))
 	}
 	if setup.Shape == Direct || setup.Shape == AnyShape && ShapeOf(seed) == Direct {
 		w.setup.Single = true
-		w.buildKubes(api.NewRand(seed ^ 0xd17e))
+		w.buildKubes(lite.NewRand(seed ^ 0xd17e))
 	}
 	for i := range setup.Readers {
 		rd := &reader{id: i}
@@ -173,7 +174,7 @@ func newWorld(seed uint64, setup Setup, result *Result) *world {
 		rd.right = rightOf(seed, i)
 		rd.lead(servers, r)
 		if len(w.kubes) > 0 {
-			rd.readKubernetes(api.NewRand(seed + uint64(i)))
+			rd.readKubernetes(lite.NewRand(seed + uint64(i)))
 		}
 		rd.open()
 		w.readers = append(w.readers, rd)

@@ -1,6 +1,6 @@
 package store
 
-import "github.com/watchglass/watchglass/core/api"
+import "github.com/watchglass/watchglass/core/internal/lite"
 
 // Ordered is a sequence of object IDs in an order that its owner defines. Methods
 // that search take a function before, which reports whether an entry precedes the
@@ -106,7 +106,7 @@ func (o *Ordered) insert(id ID, chunk, pos int) {
 	if len(o.chunks[chunk]) == chunkSize {
 		chunk, pos = o.split(chunk, pos)
 	}
-	o.chunks[chunk] = api.Insert(o.chunks[chunk], pos, id)
+	o.chunks[chunk] = lite.Insert(o.chunks[chunk], pos, id)
 }
 
 // split halves a full chunk before an insertion at pos. For an insertion at the
@@ -120,7 +120,7 @@ func (o *Ordered) split(chunk, pos int) (int, int) {
 	}
 	right := append(make([]ID, 0, chunkSize), c[at:]...)
 	o.chunks[chunk] = c[:at]
-	o.chunks = api.Insert(o.chunks, chunk+1, right)
+	o.chunks = lite.Insert(o.chunks, chunk+1, right)
 	if pos < at {
 		return chunk, pos
 	}
@@ -135,10 +135,10 @@ func (o *Ordered) Remove(id ID, before func(ID) bool) bool {
 		return false
 	}
 	o.count--
-	c := api.RemoveAt(o.chunks[chunk], pos)
+	c := lite.RemoveAt(o.chunks[chunk], pos)
 	o.chunks[chunk] = c
 	if len(c) == 0 {
-		o.chunks = api.RemoveAt(o.chunks, chunk)
+		o.chunks = lite.RemoveAt(o.chunks, chunk)
 	}
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/store"
 )
 
@@ -31,9 +32,9 @@ func newOrder(heap *store.Heap, schema *api.Schema, sort string) (order, *api.St
 		if reversed {
 			o.value = func(ref store.Ref) api.Value { return text(string(heap.Key(ref))) }
 		}
-	case api.EqualFold(name, "name"):
+	case lite.EqualFold(name, "name"):
 		o.fixed, o.value = true, func(ref store.Ref) api.Value { return text(heap.Key(ref).Name()) }
-	case api.EqualFold(name, "namespace"):
+	case lite.EqualFold(name, "namespace"):
 		o.fixed, o.value = true, func(ref store.Ref) api.Value { return text(heap.Key(ref).Namespace()) }
 	default:
 		if i := schema.Column(name); i >= 0 {
@@ -106,6 +107,6 @@ func unknownColumn(schema *api.Schema, verb, name string) *api.Status {
 		names = append(names, c.Name)
 	}
 	names = append(names, schema.Fields...)
-	return api.BadRequest("cannot " + verb + " " + schema.Resource.String() + " by " + api.Quote(name) +
-		": there is no such column or field; there are " + api.Join(names, ", "))
+	return api.BadRequest("cannot " + verb + " " + schema.Resource.String() + " by " + lite.Quote(name) +
+		": there is no such column or field; there are " + lite.Join(names, ", "))
 }

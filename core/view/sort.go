@@ -1,7 +1,7 @@
 package view
 
 import (
-	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/store"
 )
 
@@ -63,7 +63,7 @@ func (v *View) sortRuns(scratch, ids []store.ID, from int) {
 		case n > fewRows && v.order.isText(key):
 			v.sortRest(scratch[:n], ids[:n], from+textBytes)
 		default:
-			api.Sort(ids[:n], func(a, b *store.ID) bool {
+			lite.Sort(ids[:n], func(a, b *store.ID) bool {
 				return v.order.compare(state.Version(*a), state.Version(*b)) < 0
 			})
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/history"
+	"github.com/watchglass/watchglass/core/internal/lite"
 	"github.com/watchglass/watchglass/core/selector"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
@@ -243,7 +244,7 @@ func (v *View) Patch(f *wire.ViewPatch) bool {
 	for value, n := range v.counts {
 		f.Counts = append(f.Counts, wire.Count{Value: value, Rows: *n})
 	}
-	api.Sort(f.Counts, func(a, b *wire.Count) bool { return a.Value < b.Value })
+	lite.Sort(f.Counts, func(a, b *wire.Count) bool { return a.Value < b.Value })
 	v.shown.move(rows, f)
 	return true
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // BenchmarkDeliver measures one event for a watch that matches it and for one
@@ -39,7 +38,7 @@ func BenchmarkConflate(b *testing.B) {
 		b.Run(strconv.Itoa(n)+" objects", func(b *testing.B) {
 			heap, schema := store.NewHeap(), objects.Pods()
 			filter, _ := watcher.NewFilter(heap, &schema, "", objects.Select("", ""))
-			w := watcher.New(heap, watcher.Options{Filter: filter, QueueSize: 100, Policy: wire.PolicyConflate})
+			w := watcher.New(heap, watcher.Options{Filter: filter, QueueSize: 100, Policy: api.PolicyConflate})
 			events := make([]history.Event, n)
 			for i := range events {
 				events[i].Current = objects.Version(heap, "default/"+strconv.Itoa(i)+" rv=2")

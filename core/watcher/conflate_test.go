@@ -11,13 +11,12 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/store"
 	"github.com/watchglass/watchglass/core/watcher"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // stalled opens a conflating watch with a full output, so all further events stay
 // in the input.
 func stalled(f *feed, opt watcher.Options) *watcher.Watcher {
-	opt.QueueSize, opt.Policy = 2, wire.PolicyConflate
+	opt.QueueSize, opt.Policy = 2, api.PolicyConflate
 	w := f.watch(opt)
 	for _, name := range []string{"ns/x", "ns/y"} {
 		require.True(f.t, w.TryAdd(f.do(name)))
@@ -51,7 +50,7 @@ func TestConflate(t *testing.T) {
 			want := append([]string{"ADDED ns/x@2", "ADDED ns/y@3"}, c.want...)
 			if c.labels != "" {
 				w.Discard()
-				w = f.watch(watcher.Options{QueueSize: 2, Policy: wire.PolicyConflate, Filter: f.filter("", c.labels, ""), Initial: f.snapshot()})
+				w = f.watch(watcher.Options{QueueSize: 2, Policy: api.PolicyConflate, Filter: f.filter("", c.labels, ""), Initial: f.snapshot()})
 				want = c.want
 			}
 			for _, change := range c.changes {
@@ -68,7 +67,7 @@ func TestConflate(t *testing.T) {
 func TestConflatedChangeReportsChangedCellsOfBoth(t *testing.T) {
 	f := newFeed(t, 1000)
 	f.do("ns/a phase=Pending")
-	w := f.watch(watcher.Options{QueueSize: 2, Policy: wire.PolicyConflate, Filter: f.filter("", "", "status.phase=Running"), Watermark: f.rv})
+	w := f.watch(watcher.Options{QueueSize: 2, Policy: api.PolicyConflate, Filter: f.filter("", "", "status.phase=Running"), Watermark: f.rv})
 	for _, change := range []string{"ns/a phase=Running", "ns/a phase=Running nodeName=n1"} {
 		require.True(t, w.TryAdd(f.do(change)))
 	}
@@ -168,7 +167,7 @@ func TestConflateConverges(t *testing.T) {
 		end := f.rv
 		c := newConsumer(f)
 		w := f.watch(watcher.Options{
-			QueueSize: 1 + random.Intn(8), Policy: wire.PolicyConflate, Filter: filter, Bookmarks: true,
+			QueueSize: 1 + random.Intn(8), Policy: api.PolicyConflate, Filter: filter, Bookmarks: true,
 			Initial: f.snapshot(), Watermark: f.rv, EndBookmark: f.rv, BookmarkAfter: f.rv,
 		})
 		truth[f.rv] = matching()

@@ -4,12 +4,11 @@ import (
 	"strconv"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // Ending describes how a watch ended.
 type Ending struct {
-	Reason wire.WatchEnd
+	Reason api.WatchEnd
 	Status *api.Status // nil for a normal end
 	// Input and Output are the numbers of undelivered events in the two queues.
 	Input, Output int
@@ -33,11 +32,11 @@ func (c *Counts) Add(other Counts) {
 	c.InitialEvents += other.InitialEvents
 }
 
-func (c *Counts) end(reason wire.WatchEnd) {
+func (c *Counts) end(reason api.WatchEnd) {
 	switch reason {
-	case wire.WatchEndSlowConsumer:
+	case api.WatchEndSlowConsumer:
 		c.Terminated++
-	case wire.WatchEndOvertaken:
+	case api.WatchEndOvertaken:
 		c.Overtaken++
 	}
 }
@@ -50,10 +49,10 @@ func (w *Watcher) Ending() Ending { return w.ending }
 func (w *Watcher) Status() *api.Status { return w.ending.Status }
 
 // Fail ends the watch because the history was lost.
-func (w *Watcher) Fail(status *api.Status) { w.End(wire.WatchEndHistoryLost, status, false) }
+func (w *Watcher) Fail(status *api.Status) { w.End(api.WatchEndHistoryLost, status, false) }
 
 // expire ends the watch with a 410.
-func (w *Watcher) expire(reason wire.WatchEnd, message string, drain bool) {
+func (w *Watcher) expire(reason api.WatchEnd, message string, drain bool) {
 	w.End(reason, reason.Expired(message), drain)
 }
 
@@ -64,7 +63,7 @@ func (w *Watcher) endOvertaken() {
 		window = w.cursor.Window()
 	}
 	oldest, _ := window.Oldest()
-	w.expire(wire.WatchEndOvertaken, "the history has moved past the watch, which is at resourceVersion "+
+	w.expire(api.WatchEndOvertaken, "the history has moved past the watch, which is at resourceVersion "+
 		max(w.begun, w.watermark).String()+": the oldest that it can continue from is "+oldest.String()+", and "+
 		strconv.Itoa(window.End()-window.Start())+" events are kept; list again and watch from the list's resourceVersion, "+
 		"and take events faster or keep a longer history", false)
@@ -73,6 +72,6 @@ func (w *Watcher) endOvertaken() {
 // endCrowded ends a watch that still has changes of one relist in its queue when
 // the next relist arrives.
 func (w *Watcher) endCrowded() {
-	w.expire(wire.WatchEndOvertaken, "the collection was listed twice before the consumer of the watch took the changes of the first list, "+
+	w.expire(api.WatchEndOvertaken, "the collection was listed twice before the consumer of the watch took the changes of the first list, "+
 		strconv.Itoa(w.in.len())+" of which wait; list again and watch from the list's resourceVersion", false)
 }

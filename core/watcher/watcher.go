@@ -6,7 +6,6 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/store"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // Delivery is one event for the consumer. It holds a reference to Content, which
@@ -26,7 +25,7 @@ type Options struct {
 	// W1, H16). A queue may exceed it to complete a revision. A stalling watch
 	// ignores it.
 	QueueSize int
-	Policy    wire.Policy
+	Policy    api.Policy
 	Initial   Initial
 	// Cursor is where a stalling watch starts to read the history. Its Initial
 	// must be a state, a collection or empty.
@@ -130,7 +129,7 @@ func New(heap *store.Heap, opt Options) *Watcher {
 	if opt.BookmarkAfter == 0 {
 		w.bookmark = sent
 	}
-	if opt.Policy == wire.PolicyStall {
+	if opt.Policy == api.PolicyStall {
 		w.stalls, w.cursor, w.outputLimit = true, opt.Cursor, 1
 		if w.cursor.Behind() {
 			w.initialEnd = w.cursor.Window().End()
@@ -168,7 +167,7 @@ func (w *Watcher) TryAdd(e *history.Event) bool {
 		return true
 	}
 	if w.full() && e.ResourceVersion != w.admitted {
-		if w.opt.Policy != wire.PolicyConflate {
+		if w.opt.Policy != api.PolicyConflate {
 			return false
 		}
 		w.conflate()
@@ -217,7 +216,7 @@ func (w *Watcher) AddDifference(e *history.Event) {
 		}
 	}
 	switch {
-	case w.opt.Policy == wire.PolicyConflate:
+	case w.opt.Policy == api.PolicyConflate:
 		if w.full() && e.ResourceVersion != w.admitted {
 			w.conflate()
 		}
@@ -270,19 +269,19 @@ func (w *Watcher) AddBookmark(rv api.ResourceVersion) bool {
 // otherwise the consumer would lose all initial events.
 func (w *Watcher) Terminate() {
 	drain := w.bookmark == received
-	w.expire(wire.WatchEndSlowConsumer, "the consumer of the watch is too slow: "+strconv.Itoa(w.in.len())+
+	w.expire(api.WatchEndSlowConsumer, "the consumer of the watch is too slow: "+strconv.Itoa(w.in.len())+
 		" events wait for it, and the limit is "+strconv.Itoa(w.inputLimit)+"; watch again from the last resourceVersion received, "+
 		"and take events faster or choose the policy stall or conflate", drain)
 }
 
 // Stop ends the watch on behalf of its consumer; see End.
-func (w *Watcher) Stop(drain bool) { w.End(wire.WatchEndClosed, nil, drain) }
+func (w *Watcher) Stop(drain bool) { w.End(api.WatchEndClosed, nil, drain) }
 
 // End ends the watch. With drain, admitted events are delivered first. Without
 // it, or when a later End cuts the drain short, only the rest of a partially
 // delivered revision is (rules W2 to W5). End may be called repeatedly; the first
 // reason is kept.
-func (w *Watcher) End(reason wire.WatchEnd, status *api.Status, drain bool) {
+func (w *Watcher) End(reason api.WatchEnd, status *api.Status, drain bool) {
 	if !w.ended {
 		w.ended = true
 		w.ending = Ending{Reason: reason, Status: status, Input: w.in.len(), Output: w.out.len()}

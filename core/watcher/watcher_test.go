@@ -11,7 +11,6 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/history"
 	"github.com/watchglass/watchglass/core/watcher"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 func TestW1_QueuesAreBounded(t *testing.T) {
@@ -161,7 +160,7 @@ func TestW7_EndIsReportedOnce(t *testing.T) {
 // Initialized is called once, after the initial events and the end bookmark and
 // before live events.
 func TestW39_InitializationIsReportedOnce(t *testing.T) {
-	for _, policy := range []wire.Policy{wire.PolicyTerminate, wire.PolicyStall} {
+	for _, policy := range []api.Policy{api.PolicyTerminate, api.PolicyStall} {
 		f := newFeed(t, 100)
 		f.do("ns/a")
 		f.do("ns/b")
@@ -176,7 +175,7 @@ func TestW39_InitializationIsReportedOnce(t *testing.T) {
 			Initialized: func(n int) { events = append(events, "initialized "+strconv.Itoa(n)) },
 		})
 		w.Run()
-		if e := f.do("ns/c"); policy == wire.PolicyStall {
+		if e := f.do("ns/c"); policy == api.PolicyStall {
 			w.Follow(e, f.window.End()-1)
 		} else {
 			w.TryAdd(e)

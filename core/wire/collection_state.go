@@ -5,7 +5,7 @@ import "github.com/watchglass/watchglass/core/api"
 // CollectionState reports how current a collection is, whenever that changes.
 type CollectionState struct {
 	Collection         uint32
-	State              State
+	State              api.State
 	ResourceVersion    api.ResourceVersion // everything up to this version is included
 	LastProgressMillis int64               // time of the last progress, on the clock of Tick
 	NextAttemptMillis  int64               // time of the next attempt to connect, on the same clock; zero if none is scheduled
@@ -34,7 +34,7 @@ func (f *CollectionState) Append(dst []byte) []byte {
 func (f *CollectionState) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Collection = r.uint32()
-	f.State = State(r.enum(byte(Closed)))
+	f.State = api.State(r.enum(byte(api.StateClosed)))
 	f.ResourceVersion = r.rv()
 	f.LastProgressMillis = r.varint()
 	f.NextAttemptMillis = r.varint()

@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/watchglass/watchglass/core/api"
+
 // List requests the objects of a collection in ascending key order. The response
 // is [ListReply] or [ErrorReply].
 type List struct {
@@ -9,7 +11,7 @@ type List struct {
 	LabelSelector   string
 	FieldSelector   string
 	ResourceVersion string
-	Match           Match
+	Match           api.Match
 	Limit           uint32 // zero means all
 	Continue        string
 	Bodies          bool
@@ -40,7 +42,7 @@ func (f *List) Parse(payload []byte) error {
 	f.LabelSelector = r.string()
 	f.FieldSelector = r.string()
 	f.ResourceVersion = r.string()
-	f.Match = Match(r.enum(byte(MatchExact)))
+	f.Match = api.Match(r.enum(byte(api.MatchExact)))
 	f.Limit = r.uint32()
 	f.Continue = r.string()
 	f.Bodies = r.bool()

@@ -6,7 +6,7 @@ import "github.com/watchglass/watchglass/core/api"
 // The last [ObjectChanged] remains valid to the extent that the state describes.
 type ObjectState struct {
 	Handle uint32
-	State  State
+	State  api.State
 	Status *api.Status // the reason for the state, if there is one
 }
 
@@ -23,7 +23,7 @@ func (f *ObjectState) Append(dst []byte) []byte {
 func (f *ObjectState) Parse(payload []byte) error {
 	r := reader{b: payload}
 	f.Handle = r.uint32()
-	f.State = State(r.enum(byte(Closed)))
+	f.State = api.State(r.enum(byte(api.StateClosed)))
 	f.Status = r.status()
 	return r.done("ObjectState")
 }

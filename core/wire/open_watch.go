@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/watchglass/watchglass/core/api"
+
 // OpenWatch starts a watch on a collection, with the options and semantics of
 // Kubernetes (rules C8 to C16).
 type OpenWatch struct {
@@ -9,13 +11,13 @@ type OpenWatch struct {
 	LabelSelector     string
 	FieldSelector     string
 	ResourceVersion   string // as in a list or watch request
-	Match             Match
-	SendInitialEvents Tristate
-	Bookmarks         bool   // allowWatchBookmarks
-	TimeoutSeconds    uint32 // zero for none
-	Bodies            bool   // deliver the objects' JSON, decoded
-	Policy            Policy // what happens if the consumer is slow
-	Credit            uint32 // events that the consumer accepts before it grants more; zero for no limit
+	Match             api.Match
+	SendInitialEvents api.Tristate
+	Bookmarks         bool       // allowWatchBookmarks
+	TimeoutSeconds    uint32     // zero for none
+	Bodies            bool       // deliver the objects' JSON, decoded
+	Policy            api.Policy // what happens if the consumer is slow
+	Credit            uint32     // events that the consumer accepts before it grants more; zero for no limit
 }
 
 // Append writes the whole frame.
@@ -46,12 +48,12 @@ func (f *OpenWatch) Parse(payload []byte) error {
 	f.LabelSelector = r.string()
 	f.FieldSelector = r.string()
 	f.ResourceVersion = r.string()
-	f.Match = Match(r.enum(byte(MatchExact)))
-	f.SendInitialEvents = Tristate(r.enum(byte(True)))
+	f.Match = api.Match(r.enum(byte(api.MatchExact)))
+	f.SendInitialEvents = api.Tristate(r.enum(byte(api.True)))
 	f.Bookmarks = r.bool()
 	f.TimeoutSeconds = r.uint32()
 	f.Bodies = r.bool()
-	f.Policy = Policy(r.enum(byte(PolicyStall)))
+	f.Policy = api.Policy(r.enum(byte(api.PolicyStall)))
 	f.Credit = r.uint32()
 	return r.done("OpenWatch")
 }

@@ -191,7 +191,7 @@ func (w *watching) take(d time.Duration) error {
 }
 
 func fromNow(client string, s selector.Selection) kubeapi.WatchOptions {
-	return kubeapi.WatchOptions{Client: client, Selection: s, SendInitialEvents: wire.False, Match: wire.MatchNotOlderThan}
+	return kubeapi.WatchOptions{Client: client, Selection: s, SendInitialEvents: api.False, Match: api.MatchNotOlderThan}
 }
 
 func TestAWatchWithoutEvaluationsFallsBehindAndCatchesUp(t *testing.T) {
@@ -231,7 +231,7 @@ func TestInitialEventsOfAWatchSpendTheEvaluationsOfItsClient(t *testing.T) {
 		}
 		synctest.Wait()
 		began := time.Now()
-		watch := w.watch(kubeapi.WatchOptions{Client: eve, Selection: running(), SendInitialEvents: wire.True, Match: wire.MatchNotOlderThan, Bookmarks: true})
+		watch := w.watch(kubeapi.WatchOptions{Client: eve, Selection: running(), SendInitialEvents: api.True, Match: api.MatchNotOlderThan, Bookmarks: true})
 		defer watch.Close()
 		require.NoError(t, watch.take(time.Second))
 		assert.Empty(t, watch.all)
@@ -252,7 +252,7 @@ func TestAWatchWithoutEvaluationsThatFallsBehindTheHistoryEndsWith410(t *testing
 	small := connector.Config{History: history.Limits{MinCapacity: 100, MaxCapacity: 100}}
 	for name, o := range map[string]kubeapi.WatchOptions{
 		"live":           fromNow(eve, running()),
-		"initial events": {Client: eve, Selection: running(), SendInitialEvents: wire.True, Match: wire.MatchNotOlderThan},
+		"initial events": {Client: eve, Selection: running(), SendInitialEvents: api.True, Match: api.MatchNotOlderThan},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runPaced(t, 100, small, func(t *testing.T, w *world, _ *limit.Set) {

@@ -13,7 +13,6 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/coretest/objects"
 	"github.com/watchglass/watchglass/core/history"
-	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
@@ -93,8 +92,8 @@ func TestAListThatIsReadSlowlyIsOfOneVersion(t *testing.T) {
 		"limit":      {Limit: 1500},
 		"page":       {Limit: 1500, Namespace: "default", Selection: objects.Select("", "spec.nodeName=node-1")},
 		"any":        {ResourceVersion: "0"},
-		"not older":  {ResourceVersion: "7", Match: wire.MatchNotOlderThan},
-		"not newest": {ResourceVersion: "1990", Match: wire.MatchExact},
+		"not older":  {ResourceVersion: "7", Match: api.MatchNotOlderThan},
+		"not newest": {ResourceVersion: "1990", Match: api.MatchExact},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, connector.Config{}, func(t *testing.T, w *world) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/kubeapi"
 	"github.com/watchglass/watchglass/host/source/memory"
@@ -39,7 +39,7 @@ func TestWatchAtRestHoldsNothingOfItsInitialEvents(t *testing.T) {
 	c := connector.New(connector.Config{Source: source, Logger: slog.New(slog.DiscardHandler)})
 	defer func() { assert.NoError(t, c.Close(context.Background())) }()
 	open := func() kubeapi.Watch {
-		w, err := c.Backend().Watch(ctx, pods, kubeapi.WatchOptions{ResourceVersion: "0", SendInitialEvents: wire.True, Bookmarks: true, Match: wire.MatchNotOlderThan})
+		w, err := c.Backend().Watch(ctx, pods, kubeapi.WatchOptions{ResourceVersion: "0", SendInitialEvents: api.True, Bookmarks: true, Match: api.MatchNotOlderThan})
 		require.NoError(t, err)
 		for initial, n := true, 0; initial; {
 			events, err := w.Next(ctx)

@@ -36,7 +36,7 @@ func TestC35_ProgressIsAskedForUntilTheVersionIsThere(t *testing.T) {
 		w.fill(3)
 		backend := w.connector.Backend()
 		list := func(rv api.ResourceVersion) (*kubeapi.List, error) {
-			return backend.List(t.Context(), pods, kubeapi.ListOptions{ResourceVersion: rv.String(), Match: wire.MatchNotOlderThan})
+			return backend.List(t.Context(), pods, kubeapi.ListOptions{ResourceVersion: rv.String(), Match: api.MatchNotOlderThan})
 		}
 		begun := time.Now()
 		found, err := list(w.elsewhere())

@@ -218,7 +218,7 @@ func (o object) JSON() []byte { return o.Body().Data }
 // returns an error instead of an empty object.
 func open(item wire.Item) (kubeapi.Object, error) {
 	if item.Envelope.Body().Codec != api.JSON {
-		return nil, api.Internal("the body of " + api.Quote(string(item.Envelope.Key())) + " cannot be decoded")
+		return nil, api.Internal("the body of " + strconv.Quote(string(item.Envelope.Key())) + " cannot be decoded")
 	}
 	return object{item.Envelope}, nil
 }

@@ -3,6 +3,7 @@ package edge
 import (
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -114,7 +115,7 @@ func split(path string) (cluster, rest string) {
 func (h *handler) unknown(w http.ResponseWriter, r *http.Request, name string) {
 	_, status := h.policy(name).Authenticate(r.Context(), access.BearerToken(r))
 	if status == nil {
-		status = api.NotFound("there is no cluster " + api.Quote(name) + " at this edge")
+		status = api.NotFound("there is no cluster " + strconv.Quote(name) + " at this edge")
 	}
 	fail(w, status)
 }

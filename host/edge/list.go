@@ -64,7 +64,7 @@ func (r *reply) items(page *wire.ListReply, last bool, yield func(kubeapi.Object
 }
 
 // scope are the options that lists and watches have in common.
-func scope(resource api.Resource, namespace string, s selector.Selection, version string, match wire.Match) url.Values {
+func scope(resource api.Resource, namespace string, s selector.Selection, version string, match api.Match) url.Values {
 	options := url.Values{}
 	set(options, "resource", resource.String())
 	set(options, "namespace", namespace)

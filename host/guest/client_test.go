@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 func TestListAndGet(t *testing.T) {
@@ -21,7 +20,7 @@ func TestListAndGet(t *testing.T) {
 	rv := w.put("other/x", "Pending")
 	c := w.collection()
 
-	require.Equal(t, wire.Live, c.Status().State)
+	require.Equal(t, api.StateLive, c.Status().State)
 	require.EqualValues(t, 6, c.Status().Objects)
 	require.Equal(t, "Pod", c.Schema().Kind)
 
@@ -145,7 +144,7 @@ func TestWatchRefusedAndExpired(t *testing.T) {
 	for range 2 {
 		_, err = watch.Next(w.ctx)
 		require.ErrorIs(t, err, api.Expired(""))
-		requireEnd(t, watch, wire.WatchEndRefused)
+		requireEnd(t, watch, api.WatchEndRefused)
 	}
 }
 
@@ -254,7 +253,7 @@ func TestConnectionThatIsLostIsResumed(t *testing.T) {
 	require.NoError(t, err)
 
 	w.cut(true)
-	w.reach(c, func(s Status) bool { return s.State == wire.Reconnecting })
+	w.reach(c, func(s Status) bool { return s.State == api.StateReconnecting })
 	list, err := c.List(w.ctx, ListOptions{})
 	require.NoError(t, err)
 	require.Len(t, list.Items, 1, "what was there stays readable")
@@ -280,8 +279,8 @@ func TestPoisonedEngineIsReplaced(t *testing.T) {
 
 	for range 2 {
 		w.poison()
-		status := w.reach(c, func(s Status) bool { return s.State != wire.Live })
-		if status.State == wire.Reconnecting && errors.Is(status.Err, ErrPoisoned) {
+		status := w.reach(c, func(s Status) bool { return s.State != api.StateLive })
+		if status.State == api.StateReconnecting && errors.Is(status.Err, ErrPoisoned) {
 			require.ErrorContains(t, status.Err, "panic in wg_step")
 		}
 		require.NoError(t, c.WaitForSync(w.ctx))
@@ -289,7 +288,7 @@ func TestPoisonedEngineIsReplaced(t *testing.T) {
 
 	_, err = used.Next(w.ctx)
 	require.EqualError(t, err, "410 Expired: the cache failed and lost its history: list and watch again")
-	requireEnd(t, used, wire.WatchEndEngineReplaced)
+	requireEnd(t, used, api.WatchEndEngineReplaced)
 
 	rv = w.put("shop/b", "Running")
 	require.Equal(t, fmt.Sprintf("ADDED shop/b %s", rv), w.next(fresh))
@@ -315,7 +314,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	require.NoError(t, c.Close())
 	_, err = watch.Next(w.ctx)
 	require.ErrorIs(t, err, ErrClosed)
-	require.Equal(t, wire.Closed, c.Status().State)
+	require.Equal(t, api.StateClosed, c.Status().State)
 	_, err = c.Watch(w.ctx, WatchOptions{})
 	require.ErrorIs(t, err, ErrClosed)
 

@@ -30,7 +30,7 @@ type CollectionOptions struct {
 // Status describes how current a collection is. The existing data stays readable in
 // every state.
 type Status struct {
-	State           wire.State
+	State           api.State
 	ResourceVersion api.ResourceVersion // everything up to here is in
 	LastProgress    time.Time           // when the connector last sent something; zero for never
 	NextAttempt     time.Time           // time of the next attempt to reconnect; zero if none is scheduled
@@ -120,7 +120,7 @@ func (c *Collection) WaitForSync(ctx context.Context) error {
 	for {
 		status, changed := c.status.get()
 		switch {
-		case status.State == wire.Forbidden, status.State == wire.Closed:
+		case status.State == api.StateForbidden, status.State == api.StateClosed:
 			return fmt.Errorf("%s: %w", c.resource, status.Err)
 		case status.synced:
 			return nil
@@ -166,14 +166,14 @@ const (
 	Exact        ResourceVersionMatch = "Exact"
 )
 
-func (m ResourceVersionMatch) wire() (wire.Match, error) {
+func (m ResourceVersionMatch) wire() (api.Match, error) {
 	switch m {
 	case "":
-		return wire.MatchUnset, nil
+		return api.MatchUnset, nil
 	case NotOlderThan:
-		return wire.MatchNotOlderThan, nil
+		return api.MatchNotOlderThan, nil
 	case Exact:
-		return wire.MatchExact, nil
+		return api.MatchExact, nil
 	}
 	return 0, api.Invalid(fmt.Sprintf("resourceVersionMatch %q: must be NotOlderThan, Exact or empty", string(m)))
 }
@@ -253,7 +253,7 @@ func (l *loop) dropCollection(c *Collection, err error) {
 	for id, w := range l.watches {
 		if w.collection == c {
 			delete(l.watches, id)
-			w.finish(wire.WatchEndCollectionClosed, err)
+			w.finish(api.WatchEndCollectionClosed, err)
 		}
 	}
 	for id, v := range l.views {
@@ -262,7 +262,7 @@ func (l *loop) dropCollection(c *Collection, err error) {
 			v.finish(err)
 		}
 	}
-	c.status.update(func(s *collectionStatus) { s.State, s.NextAttempt, s.Err = wire.Closed, time.Time{}, err })
+	c.status.update(func(s *collectionStatus) { s.State, s.NextAttempt, s.Err = api.StateClosed, time.Time{}, err })
 }
 
 // state applies the collection's state as reported by the engine.
@@ -282,10 +282,10 @@ func (c *Collection) state(f *wire.CollectionState) {
 		switch {
 		case f.Status != nil:
 			s.Err = f.Status
-		case f.State == wire.Connecting, f.State == wire.Reconnecting:
+		case f.State == api.StateConnecting, f.State == api.StateReconnecting:
 			s.Err = cause
 		}
-		s.synced = s.synced || f.State == wire.Live
+		s.synced = s.synced || f.State == api.StateLive
 	})
 }
 
@@ -304,7 +304,7 @@ func (c *Collection) fault(log *slog.Logger, f *wire.CollectionError) {
 // reported a cause.
 func (c *Collection) unconnected(err error) {
 	c.status.update(func(s *collectionStatus) {
-		if s.Err == nil && (s.State == wire.Connecting || s.State == wire.Reconnecting) {
+		if s.Err == nil && (s.State == api.StateConnecting || s.State == api.StateReconnecting) {
 			s.Err = err
 		}
 	})
@@ -313,6 +313,6 @@ func (c *Collection) unconnected(err error) {
 // restarting is the state while there is no engine.
 func (c *Collection) restarting(err error) {
 	c.status.update(func(s *collectionStatus) {
-		s.State, s.Err, s.synced = wire.Reconnecting, err, false
+		s.State, s.Err, s.synced = api.StateReconnecting, err, false
 	})
 }

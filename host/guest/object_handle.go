@@ -22,7 +22,7 @@ type ObjectOptions struct {
 // immutable.
 type ObjectSnapshot struct {
 	// State reports how current the other fields are. They stay in every state.
-	State wire.State
+	State api.State
 	Err   error // why, where the state has a reason
 	// Known is false before it is known whether there is such an object.
 	Known           bool
@@ -172,12 +172,12 @@ func (h *ObjectHandle) state(f *wire.ObjectState) {
 		err = f.Status
 	}
 	h.change(func(s *ObjectSnapshot) { s.State, s.Err = f.State, err })
-	if f.State == wire.Closed {
+	if f.State == api.StateClosed {
 		h.finish(cmp.Or(err, error(ErrClosed)))
 	}
 }
 
 // restarting sets the state while there is no engine.
 func (h *ObjectHandle) restarting(err error) {
-	h.change(func(s *ObjectSnapshot) { s.State, s.Err = wire.Reconnecting, err })
+	h.change(func(s *ObjectSnapshot) { s.State, s.Err = api.StateReconnecting, err })
 }

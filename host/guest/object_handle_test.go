@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 func (w *world) object(key api.Key, opts ObjectOptions) *ObjectHandle {
@@ -44,7 +43,7 @@ func TestK2_K9_AnObjectIsFollowed(t *testing.T) {
 	w := newWorld(t)
 	first := w.put("shop/a", "Pending")
 	h := w.object("shop/a", ObjectOptions{Owner: "test"})
-	live := w.until(h, func(s *ObjectSnapshot) bool { return s.State == wire.Live && s.Known })
+	live := w.until(h, func(s *ObjectSnapshot) bool { return s.State == api.StateLive && s.Known })
 	require.Equal(t, first, live.Object.ResourceVersion())
 	require.Contains(t, string(live.Object.JSON()), `"Pending"`)
 
@@ -110,7 +109,7 @@ func TestAPoisonedEngineGetsItsReferencesBack(t *testing.T) {
 	w.put("shop/a", "Running")
 	h := w.object("shop/a", ObjectOptions{})
 	gone := w.object("shop/a", ObjectOptions{})
-	synced := func(s *ObjectSnapshot) bool { return s.State == wire.Live && s.Known }
+	synced := func(s *ObjectSnapshot) bool { return s.State == api.StateLive && s.Known }
 	w.until(h, synced)
 	require.NoError(t, gone.Close())
 	w.poison()

@@ -67,7 +67,7 @@ func (l *loop) failed(err error) {
 	for id, w := range l.watches {
 		if w.delivered {
 			delete(l.watches, id)
-			end := wire.WatchEndEngineReplaced
+			end := api.WatchEndEngineReplaced
 			w.finish(end, end.Expired("the cache failed and lost its history: list and watch again"))
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // slowWatch opens a watch with room for two events and makes changes before the
@@ -68,7 +67,7 @@ func TestSlowWatchEndsWith410WhereItMayBeTerminated(t *testing.T) {
 	require.ErrorIs(t, err, api.Expired(""))
 	require.ErrorContains(t, err, "too slow")
 	require.Less(t, events, 500)
-	requireEnd(t, watch, wire.WatchEndSlowConsumer)
+	requireEnd(t, watch, api.WatchEndSlowConsumer)
 	require.Equal(t, "SlowConsumer", err.(*api.Status).Cause)
 	require.EqualValues(t, 1, w.counted("terminatedWatches"))
 }
@@ -101,7 +100,7 @@ func TestStalledWatchEndsWith410WhenTheHistoryHasMovedPastIt(t *testing.T) {
 	require.ErrorContains(t, err, "the history has moved past the watch, which is at resourceVersion "+(first+api.ResourceVersion(events)-1).String())
 	require.ErrorContains(t, err, "20 events are kept")
 	require.Less(t, events, 10)
-	requireEnd(t, watch, wire.WatchEndOvertaken)
+	requireEnd(t, watch, api.WatchEndOvertaken)
 	require.EqualValues(t, 1, w.counted("overtakenWatches"))
 }
 
@@ -112,7 +111,7 @@ func TestTimeoutIsAnOrderlyEnd(t *testing.T) {
 	require.NoError(t, err)
 	_, err = drain(w, watch, 0)
 	require.NoError(t, err)
-	requireEnd(t, watch, wire.WatchEndTimeout)
+	requireEnd(t, watch, api.WatchEndTimeout)
 }
 
 func TestCallersCanTellWhoClosedAWatch(t *testing.T) {
@@ -124,7 +123,7 @@ func TestCallersCanTellWhoClosedAWatch(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, closed.Close())
 	require.NoError(t, c.Close())
-	for watch, want := range map[*Watch]WatchEnd{closed: wire.WatchEndClosed, dropped: wire.WatchEndCollectionClosed} {
+	for watch, want := range map[*Watch]WatchEnd{closed: api.WatchEndClosed, dropped: api.WatchEndCollectionClosed} {
 		_, err := watch.Next(w.ctx)
 		require.ErrorIs(t, err, ErrClosed)
 		requireEnd(t, watch, want)

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // storage keeps a collection the way a program would.
@@ -63,7 +62,7 @@ func TestR7_SnapshotAndRestore(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, pods.RestoreError())
 	status := pods.Status()
-	require.Equal(t, wire.Reconnecting, status.State)
+	require.Equal(t, api.StateReconnecting, status.State)
 	require.EqualValues(t, 30, status.Objects)
 	require.False(t, status.LastProgress.IsZero())
 	require.Equal(t, "Pod", pods.Schema().Kind)
@@ -77,7 +76,7 @@ func TestR7_SnapshotAndRestore(t *testing.T) {
 	rv = w.put("default/p30", "Running")
 	w.cut(false)
 	require.NoError(t, w.client.Reconnect(w.ctx))
-	w.reach(pods, func(s Status) bool { return s.State == wire.Live && s.ResourceVersion >= rv && s.Objects == 31 })
+	w.reach(pods, func(s Status) bool { return s.State == api.StateLive && s.ResourceVersion >= rv && s.Objects == 31 })
 	numbers, err := w.client.Inspect(w.ctx)
 	require.NoError(t, err)
 	require.Contains(t, numbers, Number{fmt.Sprintf("collection.%d.relists", pods.id), 0})

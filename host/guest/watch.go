@@ -50,14 +50,14 @@ const (
 	Conflate WatchPolicy = "conflate"
 )
 
-func (p WatchPolicy) wire() (wire.Policy, error) {
+func (p WatchPolicy) wire() (api.Policy, error) {
 	switch p {
 	case "", Stall:
-		return wire.PolicyStall, nil
+		return api.PolicyStall, nil
 	case Terminate:
-		return wire.PolicyTerminate, nil
+		return api.PolicyTerminate, nil
 	case Conflate:
-		return wire.PolicyConflate, nil
+		return api.PolicyConflate, nil
 	}
 	return 0, api.Invalid(fmt.Sprintf("watch policy %q: must be stall, terminate, conflate or empty", string(p)))
 }
@@ -74,7 +74,7 @@ type Event struct {
 }
 
 // WatchEnd is why a watch ended.
-type WatchEnd = wire.WatchEnd
+type WatchEnd = api.WatchEnd
 
 // Watch is a running watch. One goroutine at a time takes its events.
 type Watch struct {
@@ -142,9 +142,9 @@ func (c *Collection) openWatch(opts WatchOptions) (wire.OpenWatch, error) {
 		Credit:         defaultBuffer,
 	}
 	if opts.SendInitialEvents != nil {
-		open.SendInitialEvents = wire.False
+		open.SendInitialEvents = api.False
 		if *opts.SendInitialEvents {
-			open.SendInitialEvents = wire.True
+			open.SendInitialEvents = api.True
 		}
 	}
 	if opts.Buffer > 0 {
@@ -255,7 +255,7 @@ func (w *Watch) Close() error {
 	w.mu.Lock()
 	w.queue = nil
 	w.mu.Unlock()
-	w.finish(wire.WatchEndClosed, ErrClosed)
+	w.finish(api.WatchEndClosed, ErrClosed)
 	if err == ErrClosed {
 		return nil // with its client
 	}
@@ -293,7 +293,7 @@ func (w *Watch) closedBy(f *wire.WatchClosed) {
 // reject ends the watch, which the engine does not open.
 func (w *Watch) reject(status *api.Status) {
 	w.rejected = status
-	w.finish(wire.WatchEndRefused, status)
+	w.finish(api.WatchEndRefused, status)
 }
 
 func (w *Watch) signal() {

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 	"github.com/watchglass/watchglass/host/source/memory"
@@ -172,4 +171,4 @@ type pipe struct{ *connectortest.End }
 
 func (p pipe) Close(reason string) error { return p.End.Close(errors.New(reason)) }
 
-func synced(s Status) bool { return s.State == wire.Live }
+func synced(s Status) bool { return s.State == api.StateLive }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/selector"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // Backend is a cache of Kubernetes objects. Safe for concurrent use. Errors for
@@ -47,7 +46,7 @@ func GetNotOlder(ctx context.Context, b Backend, resource api.Resource, key api.
 	}
 	list, err := b.List(ctx, resource, ListOptions{
 		Namespace: key.Namespace(), Selection: selector.Selection{Fields: named}, ResourceVersion: resourceVersion,
-		Match: wire.MatchNotOlderThan,
+		Match: api.MatchNotOlderThan,
 	})
 	if err != nil {
 		return nil, err
@@ -86,7 +85,7 @@ type ListOptions struct {
 	Namespace       string
 	Selection       selector.Selection
 	ResourceVersion string
-	Match           wire.Match
+	Match           api.Match
 	Limit           uint32 // zero for all
 	Continue        string
 }
@@ -110,8 +109,8 @@ type WatchOptions struct {
 	Namespace         string
 	Selection         selector.Selection
 	ResourceVersion   string
-	Match             wire.Match
-	SendInitialEvents wire.Tristate
+	Match             api.Match
+	SendInitialEvents api.Tristate
 	Bookmarks         bool
 	// TimeoutSeconds is when the watch is going to end, so that a last
 	// bookmark can come before that (rule W19).

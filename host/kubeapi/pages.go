@@ -1,6 +1,6 @@
 package kubeapi
 
-import "github.com/watchglass/watchglass/core/wire"
+import "github.com/watchglass/watchglass/core/api"
 
 // InPages changes options to those of a first page of at most the given size, for a
 // backend that reads a list from a cache in pages. It reports whether the following
@@ -16,10 +16,10 @@ func (o *ListOptions) InPages(size uint32) (all bool) {
 	}
 	o.Limit = size
 	switch {
-	case o.ResourceVersion == "0" && o.Match != wire.MatchExact:
-		o.ResourceVersion, o.Match = "", wire.MatchUnset
-	case o.ResourceVersion != "" && o.Match == wire.MatchUnset && o.Continue == "":
-		o.Match = wire.MatchNotOlderThan
+	case o.ResourceVersion == "0" && o.Match != api.MatchExact:
+		o.ResourceVersion, o.Match = "", api.MatchUnset
+	case o.ResourceVersion != "" && o.Match == api.MatchUnset && o.Continue == "":
+		o.Match = api.MatchNotOlderThan
 	}
 	return true
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/watchglass/watchglass/core/wire"
+	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
@@ -23,10 +23,10 @@ func TestC39_C40_P16_FirstPageOfAList(t *testing.T) {
 		{options{Continue: "token"}, options{Limit: size, Continue: "token"}, true},
 		{options{ResourceVersion: "0"}, options{Limit: size}, true},
 		{options{ResourceVersion: "0", Limit: 3}, options{Limit: size}, true},
-		{options{ResourceVersion: "0", Match: wire.MatchNotOlderThan}, options{Limit: size}, true},
-		{options{ResourceVersion: "0", Match: wire.MatchExact}, options{ResourceVersion: "0", Match: wire.MatchExact, Limit: size}, true},
-		{options{ResourceVersion: "7"}, options{ResourceVersion: "7", Match: wire.MatchNotOlderThan, Limit: size}, true},
-		{options{ResourceVersion: "7", Match: wire.MatchExact}, options{ResourceVersion: "7", Match: wire.MatchExact, Limit: size}, true},
+		{options{ResourceVersion: "0", Match: api.MatchNotOlderThan}, options{Limit: size}, true},
+		{options{ResourceVersion: "0", Match: api.MatchExact}, options{ResourceVersion: "0", Match: api.MatchExact, Limit: size}, true},
+		{options{ResourceVersion: "7"}, options{ResourceVersion: "7", Match: api.MatchNotOlderThan, Limit: size}, true},
+		{options{ResourceVersion: "7", Match: api.MatchExact}, options{ResourceVersion: "7", Match: api.MatchExact, Limit: size}, true},
 		{options{ResourceVersion: "7", Limit: 3}, options{ResourceVersion: "7", Limit: 3}, false},
 	} {
 		page := c.asked

@@ -8,7 +8,6 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/selector"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // params are the options in a query.
@@ -16,12 +15,12 @@ type params struct {
 	watch             bool
 	selection         selector.Selection
 	resourceVersion   string
-	match             wire.Match
+	match             api.Match
 	limit             uint32
 	cont              string
 	timeoutSeconds    uint32 // zero when not given
 	bookmarks         bool
-	sendInitialEvents wire.Tristate
+	sendInitialEvents api.Tristate
 	include           include
 }
 
@@ -41,10 +40,10 @@ func parseParams(query string, limits selector.Limits) (params, *api.Status) {
 		return params{}, api.BadRequest("the query of the URL cannot be read: " + err.Error())
 	}
 	p := params{
-		watch:           boolean(values, "watch") == wire.True,
+		watch:           boolean(values, "watch") == api.True,
 		resourceVersion: values.Get("resourceVersion"),
 		cont:            values.Get("continue"),
-		bookmarks:       boolean(values, "allowWatchBookmarks") == wire.True,
+		bookmarks:       boolean(values, "allowWatchBookmarks") == api.True,
 	}
 	p.sendInitialEvents = boolean(values, "sendInitialEvents")
 	var status *api.Status
@@ -69,11 +68,11 @@ func parseParams(query string, limits selector.Limits) (params, *api.Status) {
 // validate refuses options that the backend does not receive (rules C11, C47).
 func (p *params) validate() *api.Status {
 	switch {
-	case p.watch && p.match == wire.MatchExact:
+	case p.watch && p.match == api.MatchExact:
 		return api.Invalid(`resourceVersionMatch "Exact" is not supported for a watch: must be "NotOlderThan"`)
-	case p.watch && p.match != wire.MatchUnset && p.cont != "":
+	case p.watch && p.match != api.MatchUnset && p.cont != "":
 		return api.Invalid("resourceVersionMatch is forbidden when continue is given")
-	case !p.watch && p.sendInitialEvents != wire.Unset:
+	case !p.watch && p.sendInitialEvents != api.Unset:
 		return api.Invalid("sendInitialEvents is forbidden for a list")
 	}
 	return nil
@@ -93,21 +92,21 @@ func (p *params) pin(name string) *api.Status {
 // wantsWatchList reports whether a watch ends its initial events with a bookmark,
 // which is the default in some cases (rules C10, C15).
 func (p *params) wantsWatchList() bool {
-	byDefault := p.sendInitialEvents == wire.Unset && p.match == wire.MatchUnset &&
+	byDefault := p.sendInitialEvents == api.Unset && p.match == api.MatchUnset &&
 		(p.resourceVersion == "" || p.resourceVersion == "0")
-	return p.bookmarks && (byDefault || p.sendInitialEvents == wire.True)
+	return p.bookmarks && (byDefault || p.sendInitialEvents == api.True)
 }
 
 // boolean is true for whatever is given but "0" and "false", the empty text
 // included.
-func boolean(values url.Values, name string) wire.Tristate {
+func boolean(values url.Values, name string) api.Tristate {
 	if !values.Has(name) {
-		return wire.Unset
+		return api.Unset
 	}
 	if v := values.Get(name); v == "0" || strings.EqualFold(v, "false") {
-		return wire.False
+		return api.False
 	}
-	return wire.True
+	return api.True
 }
 
 func number(values url.Values, name string) (uint32, *api.Status) {
@@ -122,14 +121,14 @@ func number(values url.Values, name string) (uint32, *api.Status) {
 	return uint32(min(n, math.MaxUint32)), nil
 }
 
-func parseMatch(text string) (wire.Match, *api.Status) {
+func parseMatch(text string) (api.Match, *api.Status) {
 	switch text {
 	case "":
-		return wire.MatchUnset, nil
+		return api.MatchUnset, nil
 	case "NotOlderThan":
-		return wire.MatchNotOlderThan, nil
+		return api.MatchNotOlderThan, nil
 	case "Exact":
-		return wire.MatchExact, nil
+		return api.MatchExact, nil
 	}
 	return 0, api.Invalid("resourceVersionMatch=" + strconv.Quote(text) + `: supported are "Exact", "NotOlderThan" and ""`)
 }

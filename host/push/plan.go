@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -73,7 +74,7 @@ func (p *Pusher) parsePlan(body io.Reader) ([]connector.Part, error) {
 		for _, text := range object.Resources {
 			resource, err := api.ParseResource(text)
 			if err != nil || !slices.Contains(p.config.Resources, resource) {
-				return nil, fmt.Errorf("the edge wants %s, which is not brought", api.Quote(text))
+				return nil, fmt.Errorf("the edge wants %s, which is not brought", strconv.Quote(text))
 			}
 			part.Resources = append(part.Resources, resource)
 			missing = slices.DeleteFunc(missing, func(r api.Resource) bool { return r == resource })

@@ -3,6 +3,7 @@ package token
 import (
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -46,7 +47,7 @@ func (c *Claims) mayRead(cluster string) *api.Status {
 	case c.Feed:
 		return api.Forbidden("the token is for feeding, and this is for reading: mint one without --feed")
 	case c.Cluster != cluster:
-		return api.Forbidden("the token is for another cluster than " + api.Quote(cluster))
+		return api.Forbidden("the token is for another cluster than " + strconv.Quote(cluster))
 	}
 	return nil
 }

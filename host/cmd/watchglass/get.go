@@ -17,7 +17,6 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/core/selector"
-	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/guest"
 	"github.com/watchglass/watchglass/host/internal/redact"
 	"github.com/watchglass/watchglass/host/source"
@@ -237,10 +236,10 @@ func firstSync(ctx context.Context, c *guest.Collection, f *readFlags) error {
 	waiting := true
 	for {
 		status, changed := c.StatusChange()
-		if status.State == wire.Connecting && status.Err != nil && !(waiting && wantsToBeAskedAgain(status.Err)) {
+		if status.State == api.StateConnecting && status.Err != nil && !(waiting && wantsToBeAskedAgain(status.Err)) {
 			return fmt.Errorf("--server %s: no answer: %w", f.server, status.Err)
 		}
-		if status.State != wire.Connecting && status.State != wire.Syncing {
+		if status.State != api.StateConnecting && status.State != api.StateSyncing {
 			return notLetIn(c.WaitForSync(ctx), f)
 		}
 		select {

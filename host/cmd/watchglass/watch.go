@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/guest"
 	"github.com/watchglass/watchglass/host/internal/terminal"
 )
@@ -100,7 +99,7 @@ func (r *reading) follow(ctx context.Context, rv api.ResourceVersion) (err error
 
 // reportStates prints when the data becomes stale, and when it is current again.
 func reportStates(ctx context.Context, c *guest.Collection, w io.Writer) {
-	last := wire.Live
+	last := api.StateLive
 	for {
 		status, changed := c.StatusChange()
 		if status.State != last && reported(status.State) {
@@ -115,13 +114,13 @@ func reportStates(ctx context.Context, c *guest.Collection, w io.Writer) {
 	}
 }
 
-func reported(s wire.State) bool {
-	return s == wire.Live || s == wire.Reconnecting || s == wire.Stale || s == wire.Forbidden
+func reported(s api.State) bool {
+	return s == api.StateLive || s == api.StateReconnecting || s == api.StateStale || s == api.StateForbidden
 }
 
 func stateText(s guest.Status) string {
 	text := s.State.String()
-	if s.State == wire.Live {
+	if s.State == api.StateLive {
 		return text
 	}
 	if s.Err != nil && !errors.Is(s.Err, context.Canceled) {

@@ -22,7 +22,6 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/cacher"
 	"github.com/watchglass/watchglass/core/selector"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // request is a list or watch request as a client makes it.
@@ -46,16 +45,16 @@ func (r *request) String() string {
 		r.namespace, r.labels, r.fields, r.rv, r.match, r.limit, readToken(r.next), initial, r.bookmarks, r.timeout)
 }
 
-var matches = map[metav1.ResourceVersionMatch]wire.Match{
-	"": wire.MatchUnset, metav1.ResourceVersionMatchNotOlderThan: wire.MatchNotOlderThan, metav1.ResourceVersionMatchExact: wire.MatchExact,
+var matches = map[metav1.ResourceVersionMatch]api.Match{
+	"": api.MatchUnset, metav1.ResourceVersionMatchNotOlderThan: api.MatchNotOlderThan, metav1.ResourceVersionMatchExact: api.MatchExact,
 }
 
 func (r *request) watchOptions() (cacher.WatchOptions, *api.Status) {
 	selection, refused := selector.Limits{}.Parse(r.labels, r.fields)
-	initial := wire.Unset
+	initial := api.Unset
 	if r.initial != nil {
-		if initial = wire.False; *r.initial {
-			initial = wire.True
+		if initial = api.False; *r.initial {
+			initial = api.True
 		}
 	}
 	return cacher.WatchOptions{

@@ -17,7 +17,6 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/watcher"
-	"github.com/watchglass/watchglass/core/wire"
 )
 
 // tale is what a watch has told, in words.
@@ -113,7 +112,7 @@ func (p *pair) read(w *world) {
 		}
 		p.our.Run()
 	}
-	if p.our.Ending().Reason == wire.WatchEndHistoryLost {
+	if p.our.Ending().Reason == api.WatchEndHistoryLost {
 		p.leaveLost(w)
 		return
 	}

@@ -86,8 +86,8 @@ func (u upstream) Open(id objcache.ID, _ objcache.Version) objcache.Source {
 
 func (u upstream) Close(s objcache.Source) { u.w.ourWatches[s.(*source).name]-- }
 
-func (s *source) State() (wire.State, *api.Status) { return wire.Live, nil }
-func (s *source) Fault(api.Key) *api.Status        { return nil }
+func (s *source) State() (api.State, *api.Status) { return api.StateLive, nil }
+func (s *source) Fault(api.Key) *api.Status       { return nil }
 func (s *source) Version() (objcache.Version, bool) {
 	return objcache.Version{ResourceVersion: api.ResourceVersion(s.w.server.rv)}, true
 }

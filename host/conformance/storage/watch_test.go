@@ -15,7 +15,6 @@ import (
 	"k8s.io/apiserver/pkg/util/flowcontrol"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/guest"
 )
 
@@ -117,7 +116,7 @@ func (w *watching) run(ctx context.Context) {
 // ERROR event.
 func (w *watching) fail(ctx context.Context, err error) {
 	var status *api.Status
-	if end, _ := w.watch.End(); !errors.As(err, &status) || end == wire.WatchEndSlowConsumer || end == wire.WatchEndOvertaken {
+	if end, _ := w.watch.End(); !errors.As(err, &status) || end == api.WatchEndSlowConsumer || end == api.WatchEndOvertaken {
 		return
 	}
 	select {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/catalog"
-	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/guest"
 	"github.com/watchglass/watchglass/host/kubeapi"
 	"github.com/watchglass/watchglass/host/source"
@@ -93,7 +92,7 @@ func (b *Backend) open(ctx context.Context, resource api.Resource) (*guest.Colle
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if c := b.collections[resource]; c != nil && c.Status().State != wire.Closed {
+	if c := b.collections[resource]; c != nil && c.Status().State != api.StateClosed {
 		return c, nil
 	}
 	c, err := b.client.Collection(ctx, resource.String(), guest.CollectionOptions{})
@@ -159,8 +158,8 @@ func ranged(ctx context.Context, c *guest.Collection, o guest.ListOptions, page 
 	}
 }
 
-var matches = map[wire.Match]guest.ResourceVersionMatch{
-	wire.MatchUnset: "", wire.MatchNotOlderThan: guest.NotOlderThan, wire.MatchExact: guest.Exact,
+var matches = map[api.Match]guest.ResourceVersionMatch{
+	api.MatchUnset: "", api.MatchNotOlderThan: guest.NotOlderThan, api.MatchExact: guest.Exact,
 }
 
 // Watch implements kubeapi.Backend.
@@ -175,8 +174,8 @@ func (b *Backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wa
 		AllowWatchBookmarks: o.Bookmarks, Timeout: time.Duration(o.TimeoutSeconds) * time.Second,
 		Policy: guest.Terminate,
 	}
-	if o.SendInitialEvents != wire.Unset {
-		wanted := o.SendInitialEvents == wire.True
+	if o.SendInitialEvents != api.Unset {
+		wanted := o.SendInitialEvents == api.True
 		options.SendInitialEvents = &wanted
 	}
 	w, err := c.Watch(ctx, options)

@@ -98,7 +98,7 @@ func (r *reader) carryOut(ctx context.Context, t wire.Type, payload []byte) erro
 		if err := f.Parse(payload); err != nil {
 			return err
 		}
-		r.live, r.rv = f.State == wire.Live, f.ResourceVersion
+		r.live, r.rv = f.State == api.StateLive, f.ResourceVersion
 	}
 	return nil
 }

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/guest"
 	"github.com/watchglass/watchglass/host/recording"
 )
@@ -217,7 +216,7 @@ func (r *goReader) fail(err error) {
 
 func (r *goReader) current(_ context.Context, rv api.ResourceVersion) error {
 	status := r.collection.Status()
-	if status.State != wire.Live || status.ResourceVersion < rv {
+	if status.State != api.StateLive || status.ResourceVersion < rv {
 		return fmt.Errorf("it is %s at version %d, expected live at %d: %w", status.State, status.ResourceVersion, rv, errors.Join(status.Err))
 	}
 	return nil

@@ -14,7 +14,6 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/coretest/objects"
-	"github.com/watchglass/watchglass/core/wire"
 	"github.com/watchglass/watchglass/host/kubeapi"
 	"github.com/watchglass/watchglass/host/source/memory"
 )
@@ -132,8 +131,8 @@ func (s *suite) list() {
 		{kubeapi.ListOptions{ResourceVersion: "0"}, "a/one a/two b/one"},
 		{kubeapi.ListOptions{ResourceVersion: "0", Limit: 1}, "a/one a/two b/one"},
 		{kubeapi.ListOptions{ResourceVersion: "2"}, "a/one a/two b/one"},
-		{kubeapi.ListOptions{ResourceVersion: "2", Match: wire.MatchNotOlderThan}, "a/one a/two b/one"},
-		{kubeapi.ListOptions{ResourceVersion: rv.String(), Match: wire.MatchExact}, "a/one a/two b/one"},
+		{kubeapi.ListOptions{ResourceVersion: "2", Match: api.MatchNotOlderThan}, "a/one a/two b/one"},
+		{kubeapi.ListOptions{ResourceVersion: rv.String(), Match: api.MatchExact}, "a/one a/two b/one"},
 		{kubeapi.ListOptions{Namespace: "a"}, "a/one a/two"},
 		{kubeapi.ListOptions{Selection: objects.Select("app=web", "")}, "a/two b/one"},
 		{kubeapi.ListOptions{Selection: objects.Select("", "metadata.name=one"), Namespace: "b"}, "b/one"},
@@ -146,14 +145,14 @@ func (s *suite) list() {
 	}
 	again := s.put("a/two", "web")
 	s.settle(again)
-	told, _ := s.told(kubeapi.ListOptions{ResourceVersion: rv.String(), Match: wire.MatchExact, Selection: objects.Select("app=api", "")})
+	told, _ := s.told(kubeapi.ListOptions{ResourceVersion: rv.String(), Match: api.MatchExact, Selection: objects.Select("app=api", "")})
 	assert.Equal(s, "a/one", told)
 }
 
 // settle waits until the backend knows a version.
 func (s *suite) settle(rv api.ResourceVersion) {
 	s.Helper()
-	s.told(kubeapi.ListOptions{ResourceVersion: rv.String(), Match: wire.MatchNotOlderThan})
+	s.told(kubeapi.ListOptions{ResourceVersion: rv.String(), Match: api.MatchNotOlderThan})
 }
 
 func (s *suite) pages() {
@@ -216,10 +215,10 @@ func (s *suite) listRefusals() {
 		{kubeapi.ListOptions{ResourceVersion: "x"}, 400},
 		{kubeapi.ListOptions{Selection: objects.Select("", "spec.unknown=1")}, 400},
 		{kubeapi.ListOptions{Continue: "x"}, 400},
-		{kubeapi.ListOptions{Match: wire.MatchExact}, 422},
-		{kubeapi.ListOptions{Match: wire.MatchNotOlderThan}, 422},
-		{kubeapi.ListOptions{Match: wire.MatchExact, ResourceVersion: "0"}, 422},
-		{kubeapi.ListOptions{Match: wire.MatchExact, ResourceVersion: "2", Continue: "x"}, 422},
+		{kubeapi.ListOptions{Match: api.MatchExact}, 422},
+		{kubeapi.ListOptions{Match: api.MatchNotOlderThan}, 422},
+		{kubeapi.ListOptions{Match: api.MatchExact, ResourceVersion: "0"}, 422},
+		{kubeapi.ListOptions{Match: api.MatchExact, ResourceVersion: "2", Continue: "x"}, 422},
 	} {
 		_, err := s.backend.List(s.ctx, pods, c.options)
 		require.Error(s, err, "%+v", c.options)
@@ -276,8 +275,8 @@ func (s *suite) initialEvents() {
 	s.put("a/one", "web")
 	s.put("a/two", "api")
 	for _, o := range []kubeapi.WatchOptions{
-		{Bookmarks: true, SendInitialEvents: wire.True, Match: wire.MatchNotOlderThan},
-		{Bookmarks: true, SendInitialEvents: wire.True, Match: wire.MatchNotOlderThan, ResourceVersion: "2"},
+		{Bookmarks: true, SendInitialEvents: api.True, Match: api.MatchNotOlderThan},
+		{Bookmarks: true, SendInitialEvents: api.True, Match: api.MatchNotOlderThan, ResourceVersion: "2"},
 		{Bookmarks: true},
 		{Bookmarks: true, ResourceVersion: "0"},
 	} {
@@ -286,7 +285,7 @@ func (s *suite) initialEvents() {
 		assert.Equal(s, "ADDED a/two 3", w.next())
 		assert.Equal(s, "BOOKMARK 3 end=true", w.next())
 	}
-	w := s.watch(kubeapi.WatchOptions{ResourceVersion: "0", SendInitialEvents: wire.False, Match: wire.MatchNotOlderThan})
+	w := s.watch(kubeapi.WatchOptions{ResourceVersion: "0", SendInitialEvents: api.False, Match: api.MatchNotOlderThan})
 	s.put("b/one", "web")
 	assert.Equal(s, "ADDED b/one 4", w.next())
 }
@@ -326,8 +325,8 @@ func (s *suite) watchRefusals() {
 	}{
 		{kubeapi.WatchOptions{ResourceVersion: "x"}, 400},
 		{kubeapi.WatchOptions{Selection: objects.Select("", "spec.unknown=1")}, 400},
-		{kubeapi.WatchOptions{SendInitialEvents: wire.True}, 422},
-		{kubeapi.WatchOptions{Match: wire.MatchNotOlderThan, ResourceVersion: "1"}, 422},
+		{kubeapi.WatchOptions{SendInitialEvents: api.True}, 422},
+		{kubeapi.WatchOptions{Match: api.MatchNotOlderThan, ResourceVersion: "1"}, 422},
 	} {
 		_, err := s.backend.Watch(s.ctx, pods, c.options)
 		require.Error(s, err, "%+v", c.options)
@@ -362,7 +361,7 @@ func (s *suite) future() {
 	_, err = s.backend.Get(s.ctx, pods, "a/one", "99")
 	s.refused(err, 504)
 	w := s.watch(kubeapi.WatchOptions{
-		ResourceVersion: "99", Match: wire.MatchNotOlderThan, SendInitialEvents: wire.True, Bookmarks: true,
+		ResourceVersion: "99", Match: api.MatchNotOlderThan, SendInitialEvents: api.True, Bookmarks: true,
 	})
 	assert.Equal(s, "ERROR 504", w.next())
 }

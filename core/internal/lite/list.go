@@ -1,4 +1,4 @@
-package api
+package lite
 
 // The generic functions of package slices are compiled once per element type and
 // made up a tenth of the WebAssembly module. The functions below share their code

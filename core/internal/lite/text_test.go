@@ -1,7 +1,6 @@
-package api
+package lite
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -59,11 +58,4 @@ func TestCutAndJoinAgreeWithPackageStrings(t *testing.T) {
 		require.Equal(t, text, Join(strings.Split(text, "/"), "/"))
 	}
 	require.Empty(t, Join(nil, ","))
-}
-
-func TestC9_ErrorsWithoutAStatusAreInternal(t *testing.T) {
-	status := AsStatus(errors.New("the disk is full"))
-	require.Equal(t, &Status{Code: 500, Reason: ReasonInternalError, Message: "the disk is full"}, status)
-	own := NotFound("no such thing")
-	require.Same(t, own, AsStatus(own))
 }

@@ -1,4 +1,4 @@
-package api
+package lite
 
 // Rand is a deterministic random number generator (splitmix64) for jitter. Equal
 // seeds give equal sequences on every platform. The zero value is ready to use.

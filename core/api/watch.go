@@ -1,0 +1,88 @@
+package api
+
+// Match is the resourceVersionMatch of a list or watch.
+type Match uint8
+
+// The values of resourceVersionMatch; MatchUnset is the empty string.
+const (
+	MatchUnset Match = iota
+	MatchNotOlderThan
+	MatchExact
+)
+
+// Tristate is an optional boolean.
+type Tristate uint8
+
+// The values of an optional boolean.
+const (
+	Unset Tristate = iota
+	False
+	True
+)
+
+// Policy determines what happens to a watch with a slow consumer.
+type Policy uint8
+
+const (
+	// PolicyTerminate ends the watch when its queue stays full, as Kubernetes
+	// does. The consumer resumes from its last resource version.
+	PolicyTerminate Policy = iota
+	// PolicyConflate keeps the newest state per object, in order. The consumer
+	// converges with bounded memory.
+	PolicyConflate
+	// PolicyStall keeps a position in the history. The watch pauses and continues
+	// from there. It ends when the event at that position leaves the history.
+	PolicyStall
+)
+
+// WatchEnd is the reason why a watch ended. Every end that a consumer can observe
+// has one.
+type WatchEnd uint8
+
+// The reasons. An engine reports all except the first three; the clients that
+// embed it report those.
+const (
+	// WatchEndClosed: the consumer closed the watch.
+	WatchEndClosed WatchEnd = iota
+	// WatchEndCollectionClosed: the collection, or the client, was closed.
+	WatchEndCollectionClosed
+	// WatchEndEngineReplaced: the engine failed, and the one that replaced it
+	// cannot continue the watch.
+	WatchEndEngineReplaced
+	// WatchEndTimeout: the watch's TimeoutSeconds have passed.
+	WatchEndTimeout
+	// WatchEndRefused: the watch did not start; the status is that of the
+	// request.
+	WatchEndRefused
+	// WatchEndSlowConsumer: under [PolicyTerminate], the queue was full for
+	// longer than dispatch waits.
+	WatchEndSlowConsumer
+	// WatchEndOvertaken: the history no longer has the next event of the watch,
+	// or a second relist came before its consumer took the first.
+	WatchEndOvertaken
+	// WatchEndHistoryLost: the resource version of the watch belongs to a history
+	// that the source has lost, or to another source.
+	WatchEndHistoryLost
+	// WatchEndCorrupt: the restored state of the collection is corrupt.
+	WatchEndCorrupt
+)
+
+var watchEndNames = [...]string{
+	"Closed", "CollectionClosed", "EngineReplaced", "Timeout", "Refused",
+	"SlowConsumer", "Overtaken", "HistoryLost", "Corrupt",
+}
+
+// String returns the name, which is also the Cause of the status.
+func (e WatchEnd) String() string {
+	if int(e) < len(watchEndNames) {
+		return watchEndNames[e]
+	}
+	return ""
+}
+
+// Expired returns the 410 of a watch that ended for this reason.
+func (e WatchEnd) Expired(message string) *Status {
+	status := Expired(message)
+	status.Cause = e.String()
+	return status
+}
