@@ -5,7 +5,7 @@ SHELL := /bin/bash
 
 BUILD   := build
 WASM    := $(BUILD)/watchglass.wasm
-EMBEDDED := host/guest/module/watchglass.wasm
+EMBEDDED := host/client/module/watchglass.wasm
 PAGE    := host/server/page/index.html
 BINARY  := $(BUILD)/watchglass
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -127,7 +127,7 @@ licenses: ## Rewrite host/THIRD_PARTY.md, the licenses of everything that is lin
 
 clean: ## Remove everything that was built
 	rm -rf $(BUILD) js/dist js/build examples/dashboard/dist examples/edge/dist
-	find host/guest/module host/server/page -type f ! -name .gitignore ! -name .gitkeep -delete
+	find host/client/module host/server/page -type f ! -name .gitignore ! -name .gitkeep -delete
 
 ##@ Release
 release: ## Build a release: a tag with the build products, archives, npm tarball, image and SBOMs in build/release (VERSION=v0.2.0)

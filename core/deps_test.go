@@ -200,7 +200,7 @@ func TestImportsOfTheHost(t *testing.T) {
 		if !mine {
 			continue
 		}
-		if path == "host/guest" {
+		if path == "host/client" {
 			for _, i := range ours(p.Imports) {
 				if isCore(i) && i != "core/wire" && i != "core/api" {
 					t.Errorf("%s imports %s: it drives the module and has no engine of its own", path, i)

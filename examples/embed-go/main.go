@@ -10,7 +10,7 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/client"
 )
 
 func main() {
@@ -25,16 +25,16 @@ func main() {
 }
 
 func run(ctx context.Context, url string, out io.Writer) error {
-	client, err := guest.Open(ctx, guest.Config{URL: url, Logger: slog.Default()})
+	c, err := client.Open(ctx, client.Config{URL: url, Logger: slog.Default()})
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	pods, err := client.Collection(ctx, "v1/pods", guest.CollectionOptions{})
+	defer c.Close()
+	pods, err := c.Collection(ctx, "v1/pods", client.CollectionOptions{})
 	if err != nil {
 		return err
 	}
-	watch, err := pods.Watch(ctx, guest.WatchOptions{}) // from what is there
+	watch, err := pods.Watch(ctx, client.WatchOptions{}) // from what is there
 	if err != nil {
 		return err
 	}

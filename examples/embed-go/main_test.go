@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/host/client"
 	"github.com/watchglass/watchglass/host/connector"
-	"github.com/watchglass/watchglass/host/guest"
 	"github.com/watchglass/watchglass/host/server"
 	"github.com/watchglass/watchglass/host/source/memory"
 )
@@ -22,7 +22,7 @@ func TestPrintsEveryChange(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: compiles the wasm module")
 	}
-	_, err := guest.EmbeddedModule()
+	_, err := client.EmbeddedModule()
 	require.NoError(t, err)
 	pods := api.Resource{Version: "v1", Name: "pods"}
 	cluster := memory.New()

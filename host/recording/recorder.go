@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/client"
 )
 
 // Recorder writes one recording, one line at a time. It is safe for concurrent use.
@@ -73,12 +73,12 @@ type Collection struct {
 }
 
 // Collection returns the recorder of a collection that was opened with options.
-func (r *Recorder) Collection(schema api.Schema, options guest.CollectionOptions) *Collection {
+func (r *Recorder) Collection(schema api.Schema, options client.CollectionOptions) *Collection {
 	return &Collection{r, schema, Filter{options.Namespace, options.LabelSelector, options.FieldSelector}}
 }
 
 // List records the answer to a list without continue tokens: all pages of it.
-func (c *Collection) List(filter Filter, rv api.ResourceVersion, items []guest.Object) {
+func (c *Collection) List(filter Filter, rv api.ResourceVersion, items []client.Object) {
 	l := &Line{Kind: kindList, Scope: &c.scope, Filter: &filter, ResourceVersion: rv}
 	for _, item := range items {
 		o := c.object(item)
@@ -90,7 +90,7 @@ func (c *Collection) List(filter Filter, rv api.ResourceVersion, items []guest.O
 
 func clone(key api.Key) api.Key { return api.Key(append([]byte(nil), key...)) }
 
-func (c *Collection) object(o guest.Object) *Object {
+func (c *Collection) object(o client.Object) *Object {
 	version := &Object{UID: o.UID(), ResourceVersion: o.ResourceVersion(), Labels: labelsOf(o.Labels())}
 	for i, name := range c.schema.Fields {
 		version.set(name, o.Field(i))
@@ -123,7 +123,7 @@ type Watch struct {
 }
 
 // Watch records that a watch was opened.
-func (c *Collection) Watch(options guest.WatchOptions) *Watch {
+func (c *Collection) Watch(options client.WatchOptions) *Watch {
 	r := c.recorder
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,7 +131,7 @@ func (c *Collection) Watch(options guest.WatchOptions) *Watch {
 	l := &Line{
 		Kind: kindWatch, Watch: r.watches, Scope: &c.scope,
 		Filter:    &Filter{options.Namespace, options.LabelSelector, options.FieldSelector},
-		Bookmarks: options.AllowWatchBookmarks, Conflating: options.Policy == guest.Conflate,
+		Bookmarks: options.AllowWatchBookmarks, Conflating: options.Policy == client.Conflate,
 		Limited: true, // by the buffer, always
 	}
 	l.Start, l.ResourceVersion = startOf(options)
@@ -139,7 +139,7 @@ func (c *Collection) Watch(options guest.WatchOptions) *Watch {
 	return &Watch{c, r.watches}
 }
 
-func startOf(options guest.WatchOptions) (string, api.ResourceVersion) {
+func startOf(options client.WatchOptions) (string, api.ResourceVersion) {
 	rv, _ := api.ParseResourceVersion(options.ResourceVersion) // refused requests do not become watches
 	initial := options.SendInitialEvents
 	switch {
@@ -152,7 +152,7 @@ func startOf(options guest.WatchOptions) (string, api.ResourceVersion) {
 }
 
 // Events records one delivery.
-func (w *Watch) Events(events ...guest.Event) {
+func (w *Watch) Events(events ...client.Event) {
 	l := &Line{Kind: kindEvents, Watch: w.id}
 	for i := range events {
 		e := &events[i]

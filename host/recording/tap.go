@@ -4,19 +4,19 @@ import (
 	"context"
 
 	"github.com/watchglass/watchglass/core/wire"
-	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/client"
 )
 
 // Tap records the subscriptions of a reader over one connection. It is meant for
-// guest.Config.
-func (r *Recorder) Tap(conn guest.Conn) guest.Conn {
+// client.Config.
+func (r *Recorder) Tap(conn client.Conn) client.Conn {
 	return &tap{Conn: conn, recorder: r, scopes: map[uint32]Filter{}}
 }
 
 // tap records the messages of one connection. It ignores malformed frames, which the
 // reader refuses.
 type tap struct {
-	guest.Conn
+	client.Conn
 	recorder *Recorder
 	scopes   map[uint32]Filter // of the subscriptions; guarded by the recorder's lock
 	assembly wire.Assembly     // of a message that comes in fragments

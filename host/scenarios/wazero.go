@@ -7,12 +7,12 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/coretest"
-	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/client"
 )
 
 // OnWazero replays on the module under wazero.
 func OnWazero(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error) {
-	compiled, err := guest.Compile(ctx, module, "")
+	compiled, err := client.Compile(ctx, module, "")
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func OnWazero(ctx context.Context, module []byte, transcripts []*coretest.Transc
 	return different, nil
 }
 
-func replayAll(instance *guest.Instance, calls []coretest.Call) error {
+func replayAll(instance *client.Instance, calls []coretest.Call) error {
 	for i := range calls {
 		if err := replayCall(instance, &calls[i]); err != nil {
 			return fmt.Errorf("call %d of %d: %w", i+1, len(calls), err)
@@ -42,7 +42,7 @@ func replayAll(instance *guest.Instance, calls []coretest.Call) error {
 	return nil
 }
 
-func replayCall(instance *guest.Instance, c *coretest.Call) error {
+func replayCall(instance *client.Instance, c *coretest.Call) error {
 	switch {
 	case c.Open != "":
 		return refusal(c, instance.Open(unhex(c.Open)))

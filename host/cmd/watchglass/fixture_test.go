@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchglass/watchglass/host/client"
 	"github.com/watchglass/watchglass/host/clustersim"
 	"github.com/watchglass/watchglass/host/embedetcd"
-	"github.com/watchglass/watchglass/host/guest"
 	"github.com/watchglass/watchglass/host/internal/workerd/workerdtest"
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
@@ -24,7 +24,7 @@ func needsModule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: compiles the wasm module")
 	}
-	_, err := guest.EmbeddedModule()
+	_, err := client.EmbeddedModule()
 	require.NoError(t, err)
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/catalog"
 	"github.com/watchglass/watchglass/core/selector"
-	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/client"
 	"github.com/watchglass/watchglass/host/internal/redact"
 	"github.com/watchglass/watchglass/host/source"
 )
@@ -100,7 +100,7 @@ type reading struct {
 	name       string // name of the requested object; empty for all
 	stdout     io.Writer
 	stderr     io.Writer
-	collection *guest.Collection
+	collection *client.Collection
 	printer    *printer
 	recorder   *recorder // nil without --record
 }
@@ -126,14 +126,14 @@ func read(cmd *cobra.Command, f *readFlags, args []string) (failed error) {
 		}
 		defer func() { failed = errors.Join(failed, r.recorder.Close()) }()
 	}
-	client, err := guest.Open(ctx, guest.Config{
+	cl, err := client.Open(ctx, client.Config{
 		URL: f.url(resource), Token: f.token, Client: "watchglass/" + versionText(), Logger: warnings(r.stderr), Tap: r.recorder.tap(),
 	})
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	err = r.run(ctx, client, resource)
+	defer cl.Close()
+	err = r.run(ctx, cl, resource)
 	switch {
 	case err != nil && ctx.Err() != nil && f.watch:
 		return nil // which is how a watch ends
@@ -143,8 +143,8 @@ func read(cmd *cobra.Command, f *readFlags, args []string) (failed error) {
 	return err
 }
 
-func (r *reading) run(ctx context.Context, client *guest.Client, resource api.Resource) error {
-	if err := r.open(ctx, client, resource); err != nil {
+func (r *reading) run(ctx context.Context, cl *client.Client, resource api.Resource) error {
+	if err := r.open(ctx, cl, resource); err != nil {
 		return err
 	}
 	if r.flags.watch {
@@ -182,14 +182,14 @@ func (f *readFlags) within(resource api.Resource) string {
 
 // open opens the collection. If the schema shows that the resource has no
 // namespaces, it opens the collection again without one.
-func (r *reading) open(ctx context.Context, client *guest.Client, resource api.Resource) error {
+func (r *reading) open(ctx context.Context, cl *client.Client, resource api.Resource) error {
 	namespace := r.flags.within(resource)
 	for {
-		options := guest.CollectionOptions{
+		options := client.CollectionOptions{
 			Namespace: namespace, LabelSelector: r.flags.labels, FieldSelector: r.fieldSelector(),
 			MetadataOnly: r.flags.output != formatJSON,
 		}
-		c, err := client.Collection(ctx, resource.String(), options)
+		c, err := cl.Collection(ctx, resource.String(), options)
 		if err != nil {
 			return err
 		}
@@ -230,7 +230,7 @@ const patience = 15 * time.Second
 // weeks, a person at a terminal learns immediately if no server responds. The first
 // reader in a region of an edge waits until the region has loaded the data, and
 // retries as the region asks.
-func firstSync(ctx context.Context, c *guest.Collection, f *readFlags) error {
+func firstSync(ctx context.Context, c *client.Collection, f *readFlags) error {
 	enough := time.NewTimer(patience)
 	defer enough.Stop()
 	waiting := true
@@ -304,8 +304,8 @@ const pageSize = 500
 
 func (r *reading) list(ctx context.Context) ([]object, api.ResourceVersion, error) {
 	var objects []object
-	var items []guest.Object
-	opts := guest.ListOptions{Limit: pageSize}
+	var items []client.Object
+	opts := client.ListOptions{Limit: pageSize}
 	for {
 		page, err := r.collection.List(ctx, opts)
 		if err != nil {

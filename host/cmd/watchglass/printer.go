@@ -22,7 +22,7 @@ const (
 	formatJSON  = "json"
 )
 
-// object contains the methods of guest.Object that the printer uses.
+// object contains the methods of client.Object that the printer uses.
 type object interface {
 	Key() api.Key
 	Column(i int) api.Value

@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/client"
 	"github.com/watchglass/watchglass/host/recording"
 )
 
@@ -45,20 +45,20 @@ func (r *recorder) Close() error {
 	return nil
 }
 
-func (r *recorder) tap() func(guest.Conn) guest.Conn {
+func (r *recorder) tap() func(client.Conn) client.Conn {
 	if r == nil {
 		return nil
 	}
 	return r.recorder.Tap
 }
 
-func (r *recorder) opened(schema api.Schema, options guest.CollectionOptions) {
+func (r *recorder) opened(schema api.Schema, options client.CollectionOptions) {
 	if r != nil {
 		r.collection, r.begun = r.recorder.Collection(schema, options), true
 	}
 }
 
-func (r *recorder) listed(rv api.ResourceVersion, items []guest.Object) {
+func (r *recorder) listed(rv api.ResourceVersion, items []client.Object) {
 	if r != nil {
 		r.collection.List(recording.Filter{}, rv, items)
 	}
@@ -67,14 +67,14 @@ func (r *recorder) listed(rv api.ResourceVersion, items []guest.Object) {
 // watched is a watch that may be recorded.
 type watched struct{ *recording.Watch }
 
-func (r *recorder) watch(options guest.WatchOptions) watched {
+func (r *recorder) watch(options client.WatchOptions) watched {
 	if r == nil {
 		return watched{}
 	}
 	return watched{r.collection.Watch(options)}
 }
 
-func (w watched) event(e guest.Event) {
+func (w watched) event(e client.Event) {
 	if w.Watch != nil {
 		w.Events(e)
 	}

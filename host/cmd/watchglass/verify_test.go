@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/client"
 )
 
 // relay is a network between a reader and the connector, which can be cut.
@@ -188,7 +188,7 @@ func TestRecordingThatDidNotBeginFails(t *testing.T) {
 // A recording that failed to write continued until it was stopped.
 func TestUnwritableRecordingEndsCommand(t *testing.T) {
 	needsModule(t)
-	compiled, err := guest.Compile(t.Context(), nil, guest.DefaultCacheDir()) // there is no room for it later
+	compiled, err := client.Compile(t.Context(), nil, client.DefaultCacheDir()) // there is no room for it later
 	require.NoError(t, err)
 	require.NoError(t, compiled.Close(t.Context()))
 	store := startEtcd(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/client"
 	"github.com/watchglass/watchglass/host/internal/terminal"
 )
 
@@ -69,9 +69,9 @@ func (r *reading) printFirst(objects []object, rv api.ResourceVersion) error {
 
 // follow prints the events after rv until the watch ends, and returns why.
 func (r *reading) follow(ctx context.Context, rv api.ResourceVersion) (err error) {
-	options := guest.WatchOptions{ResourceVersion: rv.String(), AllowWatchBookmarks: true}
+	options := client.WatchOptions{ResourceVersion: rv.String(), AllowWatchBookmarks: true}
 	if r.flags.output != formatJSON {
-		options.Policy = guest.Conflate
+		options.Policy = client.Conflate
 	}
 	watch, err := r.collection.Watch(ctx, options)
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *reading) follow(ctx context.Context, rv api.ResourceVersion) (err error
 }
 
 // reportStates prints when the data becomes stale, and when it is current again.
-func reportStates(ctx context.Context, c *guest.Collection, w io.Writer) {
+func reportStates(ctx context.Context, c *client.Collection, w io.Writer) {
 	last := api.StateLive
 	for {
 		status, changed := c.StatusChange()
@@ -118,7 +118,7 @@ func reported(s api.State) bool {
 	return s == api.StateLive || s == api.StateReconnecting || s == api.StateStale || s == api.StateForbidden
 }
 
-func stateText(s guest.Status) string {
+func stateText(s client.Status) string {
 	text := s.State.String()
 	if s.State == api.StateLive {
 		return text

@@ -27,9 +27,9 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/catalog"
+	"github.com/watchglass/watchglass/host/client/backend"
 	"github.com/watchglass/watchglass/host/conformance/internal/clients"
 	modules "github.com/watchglass/watchglass/host/conformance/internal/rig"
-	"github.com/watchglass/watchglass/host/guest/backend"
 	"github.com/watchglass/watchglass/host/kubeapi"
 	"github.com/watchglass/watchglass/host/source/kube"
 )

@@ -24,7 +24,7 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/client"
 )
 
 // adapter is Kubernetes' store on etcd, of which reads and watches are answered
@@ -38,7 +38,7 @@ type adapter struct {
 	recorder   *suites.KubernetesRecorder
 
 	mu   sync.Mutex
-	pods *guest.Collection
+	pods *client.Collection
 }
 
 // forget starts the read side anew, with no history.
@@ -48,7 +48,7 @@ func (a *adapter) forget() {
 	a.pods = a.open()
 }
 
-func (a *adapter) collection() *guest.Collection {
+func (a *adapter) collection() *client.Collection {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.pods
@@ -151,26 +151,26 @@ func (a *adapter) passesOn(opts upstream.ListOptions) bool {
 	return err == nil && exact > 0 && exact < a.CompactRevision()
 }
 
-func (a *adapter) list(ctx context.Context, s scope, opts upstream.ListOptions) (guest.List, error) {
+func (a *adapter) list(ctx context.Context, s scope, opts upstream.ListOptions) (client.List, error) {
 	label, field := s.selectors(opts.Predicate)
-	o := guest.ListOptions{
+	o := client.ListOptions{
 		Namespace: s.namespace, LabelSelector: label, FieldSelector: field,
-		ResourceVersion: opts.ResourceVersion, ResourceVersionMatch: guest.ResourceVersionMatch(opts.ResourceVersionMatch),
+		ResourceVersion: opts.ResourceVersion, ResourceVersionMatch: client.ResourceVersionMatch(opts.ResourceVersionMatch),
 		Limit: uint32(opts.Predicate.Limit), Continue: opts.Predicate.Continue,
 	}
 	switch {
 	case o.Continue != "":
 		if _, rv, err := upstream.DecodeContinue(o.Continue, resourcePrefix); err == nil && rv < 0 {
 			if err := a.catchUp(ctx); err != nil {
-				return guest.List{}, err
+				return client.List{}, err
 			}
 		}
 	case o.ResourceVersion == "":
 		newest, err := a.newest(ctx)
 		if err != nil {
-			return guest.List{}, err
+			return client.List{}, err
 		}
-		o.ResourceVersion, o.ResourceVersionMatch = newest, guest.NotOlderThan
+		o.ResourceVersion, o.ResourceVersionMatch = newest, client.NotOlderThan
 	}
 	return a.collection().List(ctx, o)
 }
@@ -181,13 +181,13 @@ func (a *adapter) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.collection().List(ctx, guest.ListOptions{
-		FieldSelector: nothing, ResourceVersion: newest, ResourceVersionMatch: guest.NotOlderThan, MetadataOnly: true,
+	_, err = a.collection().List(ctx, client.ListOptions{
+		FieldSelector: nothing, ResourceVersion: newest, ResourceVersionMatch: client.NotOlderThan, MetadataOnly: true,
 	})
 	return err
 }
 
-func (a *adapter) fill(out *example.PodList, list *guest.List) error {
+func (a *adapter) fill(out *example.PodList, list *client.List) error {
 	out.Items = make([]example.Pod, len(list.Items))
 	for i, o := range list.Items {
 		pod, err := decode(o)
@@ -203,7 +203,7 @@ func (a *adapter) fill(out *example.PodList, list *guest.List) error {
 	return a.Versioner().UpdateList(out, uint64(list.ResourceVersion), list.Continue, remaining)
 }
 
-func decode(o guest.Object) (*example.Pod, error) {
+func decode(o client.Object) (*example.Pod, error) {
 	pod, err := runtime.Decode(codec, o.JSON())
 	if err != nil {
 		return nil, err

@@ -29,9 +29,9 @@ import (
 
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/objectjson"
+	"github.com/watchglass/watchglass/host/client"
 	"github.com/watchglass/watchglass/host/conformance/internal/rig"
 	"github.com/watchglass/watchglass/host/connector"
-	"github.com/watchglass/watchglass/host/guest"
 	"github.com/watchglass/watchglass/host/source"
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
@@ -89,7 +89,7 @@ func (a *adapter) start() *adapter {
 }
 
 // open makes the way from etcd through a connector into the module.
-func (a *adapter) open() *guest.Collection {
+func (a *adapter) open() *client.Collection {
 	schema := pods(a.namespaced)
 	source, err := a.source(schema)
 	require.NoError(a.t, err)
@@ -99,7 +99,7 @@ func (a *adapter) open() *guest.Collection {
 	})
 	ctx, cancel := context.WithTimeout(a.t.Context(), time.Minute)
 	defer cancel()
-	collection, err := reader.Collection(ctx, schema.Resource.String(), guest.CollectionOptions{})
+	collection, err := reader.Collection(ctx, schema.Resource.String(), client.CollectionOptions{})
 	require.NoError(a.t, err)
 	require.NoError(a.t, collection.WaitForSync(ctx))
 	return collection

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/util/flowcontrol"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/client"
 )
 
 // queue is how many events may wait on their way to the reader, as in the
@@ -29,13 +29,13 @@ func (a *adapter) Watch(ctx context.Context, key string, opts upstream.ListOptio
 		return nil, err
 	}
 	label, field := s.selectors(opts.Predicate)
-	o := guest.WatchOptions{
+	o := client.WatchOptions{
 		Namespace: s.namespace, LabelSelector: label, FieldSelector: field,
 		ResourceVersion: opts.ResourceVersion, SendInitialEvents: opts.SendInitialEvents,
-		AllowWatchBookmarks: opts.Predicate.AllowWatchBookmarks, Buffer: queue, Policy: guest.Terminate,
+		AllowWatchBookmarks: opts.Predicate.AllowWatchBookmarks, Buffer: queue, Policy: client.Terminate,
 	}
 	if o.SendInitialEvents != nil {
-		o.ResourceVersionMatch = guest.NotOlderThan
+		o.ResourceVersionMatch = client.NotOlderThan
 		if o.ResourceVersion == "" { // C12
 			if o.ResourceVersion, err = a.newest(ctx); err != nil {
 				return nil, err
@@ -78,7 +78,7 @@ func refused(err error) (watch.Interface, error) {
 
 // watching is a watch of the module as one of Kubernetes.
 type watching struct {
-	watch    *guest.Watch
+	watch    *client.Watch
 	cancel   context.CancelFunc
 	result   chan watch.Event
 	marksEnd bool
@@ -125,7 +125,7 @@ func (w *watching) fail(ctx context.Context, err error) {
 	}
 }
 
-func event(e guest.Event) watch.Event {
+func event(e client.Event) watch.Event {
 	switch e.Type {
 	case api.Bookmark:
 		mark := &example.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: strconv.FormatUint(uint64(e.ResourceVersion), 10)}}

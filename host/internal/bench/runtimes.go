@@ -9,7 +9,7 @@ import (
 
 	"github.com/watchglass/watchglass/core"
 	"github.com/watchglass/watchglass/core/wire"
-	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/client"
 )
 
 // machinery is an engine, wherever it runs.
@@ -38,7 +38,7 @@ func runRuntimes(ctx context.Context, b *bench) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	module, err := guest.Compile(ctx, wasm, "")
+	module, err := client.Compile(ctx, wasm, "")
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/watchglass/watchglass/core/api"
-	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/client"
 	"github.com/watchglass/watchglass/host/recording"
 )
 
@@ -51,8 +51,8 @@ type reader interface {
 type goReader struct {
 	title             string
 	collected, watchs scope
-	client            *guest.Client
-	collection        *guest.Collection
+	client            *client.Client
+	collection        *client.Collection
 	recorders         recorders
 
 	file    *os.File
@@ -73,7 +73,7 @@ func openGoReader(ctx context.Context, title, address, log string, collected, wa
 		return nil, err
 	}
 	r := &goReader{title: title, collected: collected, watchs: watched}
-	r.client, err = guest.Open(ctx, guest.Config{
+	r.client, err = client.Open(ctx, client.Config{
 		URL: "wss://" + address + "/watch", Client: title, MaxHistory: 100_000, Tap: r.recorders.tap,
 		Logger: slog.New(slog.NewTextHandler(out, nil)), // closed with the process
 	})
@@ -91,8 +91,8 @@ func openGoReader(ctx context.Context, title, address, log string, collected, wa
 	return r, nil
 }
 
-func (r *goReader) options() guest.CollectionOptions {
-	return guest.CollectionOptions{Namespace: r.collected.namespace, LabelSelector: r.collected.selector()}
+func (r *goReader) options() client.CollectionOptions {
+	return client.CollectionOptions{Namespace: r.collected.namespace, LabelSelector: r.collected.selector()}
 }
 
 func (r *goReader) name() string                     { return r.title }
@@ -130,13 +130,13 @@ func (r *goReader) begin(ctx context.Context, file string, state bool) (err erro
 	return nil
 }
 
-func (r *goReader) open(ctx context.Context, from string) (*guest.Watch, guest.WatchOptions, error) {
-	options := guest.WatchOptions{
+func (r *goReader) open(ctx context.Context, from string) (*client.Watch, client.WatchOptions, error) {
+	options := client.WatchOptions{
 		Namespace: r.watchs.namespace, LabelSelector: r.watchs.selector(),
 		ResourceVersion: from, AllowWatchBookmarks: true,
 	}
 	if initial := true; from == "" {
-		options.SendInitialEvents, options.ResourceVersionMatch = &initial, guest.NotOlderThan
+		options.SendInitialEvents, options.ResourceVersionMatch = &initial, client.NotOlderThan
 	}
 	watch, err := r.collection.Watch(ctx, options)
 	return watch, options, err
@@ -145,7 +145,7 @@ func (r *goReader) open(ctx context.Context, from string) (*guest.Watch, guest.W
 // relist lists what the watch selects and returns the version of the list.
 func (r *goReader) relist(ctx context.Context, c *recording.Collection) (string, error) {
 	filter := recording.Filter{Namespace: r.watchs.namespace, LabelSelector: r.watchs.selector()}
-	list, err := r.collection.List(ctx, guest.ListOptions{Namespace: filter.Namespace, LabelSelector: filter.LabelSelector, MetadataOnly: true})
+	list, err := r.collection.List(ctx, client.ListOptions{Namespace: filter.Namespace, LabelSelector: filter.LabelSelector, MetadataOnly: true})
 	if err != nil {
 		return "", err
 	}
@@ -160,7 +160,7 @@ func (r *goReader) relist(ctx context.Context, c *recording.Collection) (string,
 }
 
 // follow takes the events of a watch, and lists and watches again after a 410.
-func (r *goReader) follow(ctx context.Context, c *recording.Collection, watch *guest.Watch, recorded *recording.Watch) {
+func (r *goReader) follow(ctx context.Context, c *recording.Collection, watch *client.Watch, recorded *recording.Watch) {
 	for {
 		err := r.take(ctx, watch, recorded)
 		recorded.Close(err)
@@ -174,7 +174,7 @@ func (r *goReader) follow(ctx context.Context, c *recording.Collection, watch *g
 				return
 			}
 			from, failed := r.relist(ctx, c)
-			var options guest.WatchOptions
+			var options client.WatchOptions
 			if failed == nil {
 				watch, options, failed = r.open(ctx, from)
 			}
@@ -187,7 +187,7 @@ func (r *goReader) follow(ctx context.Context, c *recording.Collection, watch *g
 	}
 }
 
-func (r *goReader) take(ctx context.Context, watch *guest.Watch, recorded *recording.Watch) error {
+func (r *goReader) take(ctx context.Context, watch *client.Watch, recorded *recording.Watch) error {
 	for {
 		e, err := watch.Next(ctx)
 		if err != nil {
@@ -225,7 +225,7 @@ func (r *goReader) current(_ context.Context, rv api.ResourceVersion) error {
 func (r *goReader) reconnect(ctx context.Context) error { return r.client.Reconnect(ctx) }
 
 func (r *goReader) list(ctx context.Context) (contents, error) {
-	list, err := r.collection.List(ctx, guest.ListOptions{})
+	list, err := r.collection.List(ctx, client.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func (r *goReader) end(ctx context.Context) (events, relists int, err error) {
 }
 
 func (r *goReader) expire(ctx context.Context) (ended func(context.Context) error, err error) {
-	watch, err := r.collection.Watch(ctx, guest.WatchOptions{ResourceVersion: r.collection.Status().ResourceVersion.String()})
+	watch, err := r.collection.Watch(ctx, client.WatchOptions{ResourceVersion: r.collection.Status().ResourceVersion.String()})
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/watchglass/watchglass/core/wire"
-	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/client"
 	"github.com/watchglass/watchglass/host/recording"
 )
 
@@ -25,22 +25,22 @@ func (r *recorders) use(next *recording.Recorder) {
 	r.current = next
 }
 
-func (r *recorders) tap(conn guest.Conn) guest.Conn { return &relay{Conn: conn, to: r} }
+func (r *recorders) tap(conn client.Conn) client.Conn { return &relay{Conn: conn, to: r} }
 
 // relay is one connection. A new recorder first gets the subscriptions that were
 // made before.
 type relay struct {
-	guest.Conn
+	client.Conn
 	to         *recorders
 	known      *recording.Recorder // tap records to it
-	tap        guest.Conn
+	tap        client.Conn
 	sent       [][]byte
 	replayable message
 }
 
 // message is a connection that carries one message.
 type message struct {
-	guest.Conn
+	client.Conn
 	content []byte
 }
 
@@ -48,7 +48,7 @@ func (m *message) Read(context.Context) ([]byte, error) { return m.content, nil 
 func (m *message) Write(context.Context, []byte) error  { return nil }
 
 // follow calls f with the tap of the current recorder, if there is one.
-func (r *relay) follow(ctx context.Context, f func(tap guest.Conn)) {
+func (r *relay) follow(ctx context.Context, f func(tap client.Conn)) {
 	if r.to.current == nil {
 		return
 	}
@@ -66,7 +66,7 @@ func (r *relay) Read(ctx context.Context) ([]byte, error) {
 	if err == nil {
 		r.to.mu.Lock()
 		defer r.to.mu.Unlock()
-		r.follow(ctx, func(tap guest.Conn) {
+		r.follow(ctx, func(tap client.Conn) {
 			r.replayable.content = content
 			_, _ = tap.Read(ctx)
 		})
@@ -76,7 +76,7 @@ func (r *relay) Read(ctx context.Context) ([]byte, error) {
 
 func (r *relay) Write(ctx context.Context, content []byte) error {
 	r.to.mu.Lock()
-	r.follow(ctx, func(tap guest.Conn) { _ = tap.Write(ctx, content) })
+	r.follow(ctx, func(tap client.Conn) { _ = tap.Write(ctx, content) })
 	if subscribes(content) {
 		r.sent = append(r.sent, slices.Clone(content))
 	}

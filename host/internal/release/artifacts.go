@@ -38,7 +38,7 @@ func (r repository) artifacts(ctx context.Context, o options, binDir string, whe
 	if err := r.npmTarball(ctx, o.out); err != nil {
 		return err
 	}
-	if err := copyFile(filepath.Join(r.dir, "host/guest/module/watchglass.wasm"), filepath.Join(o.out, "watchglass.wasm")); err != nil {
+	if err := copyFile(filepath.Join(r.dir, "host/client/module/watchglass.wasm"), filepath.Join(o.out, "watchglass.wasm")); err != nil {
 		return err
 	}
 	if err := r.chartArchive(ctx, o, when); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // products are the directories whose files go install and go get need and git ignores.
-var products = []string{"host/guest/module", "host/server/page"}
+var products = []string{"host/client/module", "host/server/page"}
 
 // author signs release commits, so that they do not depend on who runs the command.
 var author = []string{"watchglass", "release@watchglass.invalid"}

@@ -21,7 +21,7 @@ func newProject(t *testing.T) string {
 		"go.mod":                               "module " + modulePath + "\n\ngo 1.26.0\n",
 		"host/cmd/watchglass/main.go":          "package main\n\nvar version string\n\nfunc main() { println(version) }\n",
 		"host/THIRD_PARTY.md":                  "| Module | Version | License |\n|---|---|---|\n| std | of Go | BSD-3-Clause |\n",
-		"host/guest/module/.gitignore":         "*.wasm\n",
+		"host/client/module/.gitignore":        "*.wasm\n",
 		"host/server/page/.gitignore":          "*\n!.gitignore\n",
 		"LICENSE":                              "license\n",
 		"README.md":                            "readme\n",
@@ -29,7 +29,7 @@ func newProject(t *testing.T) string {
 		"js/.gitignore":                        "dist/\n",
 		"examples/deploy/chart/Chart.yaml":     "name: watchglass\nversion: 0.1.0\nappVersion: v0.1.0\n",
 		"examples/deploy/base/deployment.yaml": "      - name: watchglass\n        image: registry.example.com/watchglass:v0.1.0\n",
-		"Makefile":                             "embedded:\n\techo wasm > host/guest/module/watchglass.wasm\n\techo page > host/server/page/index.html\n\tmkdir -p js/dist && echo js > js/dist/index.js\n",
+		"Makefile":                             "embedded:\n\techo wasm > host/client/module/watchglass.wasm\n\techo page > host/server/page/index.html\n\tmkdir -p js/dist && echo js > js/dist/index.js\n",
 	}
 	for name, content := range files {
 		path := filepath.Join(dir, name)
@@ -65,9 +65,9 @@ func TestATagContainsTheProductsAndNoBranchContainsTheTag(t *testing.T) {
 	require.Equal(t, head, shell(t, dir, "git rev-parse v0.2.0^"))
 	require.Empty(t, shell(t, dir, "git branch --contains v0.2.0"))
 	require.Empty(t, shell(t, dir, "git status --porcelain"))
-	require.Equal(t, "examples/deploy/base/deployment.yaml\nexamples/deploy/chart/Chart.yaml\nhost/guest/module/watchglass.wasm\nhost/server/page/index.html\njs/package.json\n",
+	require.Equal(t, "examples/deploy/base/deployment.yaml\nexamples/deploy/chart/Chart.yaml\nhost/client/module/watchglass.wasm\nhost/server/page/index.html\njs/package.json\n",
 		shell(t, dir, "git diff --name-only main v0.2.0"))
-	require.Equal(t, "wasm\n", shell(t, dir, "git show v0.2.0:host/guest/module/watchglass.wasm"))
+	require.Equal(t, "wasm\n", shell(t, dir, "git show v0.2.0:host/client/module/watchglass.wasm"))
 	require.Contains(t, shell(t, dir, "git show v0.2.0:js/package.json"), `"version":"0.2.0"`)
 	require.Contains(t, shell(t, dir, "git show v0.2.0:examples/deploy/base/deployment.yaml"), "image: registry.example.com/watchglass:v0.2.0\n")
 	require.Equal(t, "name: watchglass\nversion: 0.2.0\nappVersion: v0.2.0\n", shell(t, out, "tar -xOzf watchglass-chart-0.2.0.tgz watchglass/Chart.yaml"))

@@ -10,12 +10,12 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 	"github.com/watchglass/watchglass/core/body"
 	"github.com/watchglass/watchglass/core/sim"
-	"github.com/watchglass/watchglass/host/guest"
+	"github.com/watchglass/watchglass/host/client"
 )
 
 // module is an instance of the module in the place of an engine.
 type module struct {
-	*guest.Instance
+	*client.Instance
 	t *testing.T
 }
 
@@ -38,12 +38,12 @@ func TestMetamorphic_ModuleAndNative(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: compiles the wasm module")
 	}
-	wasm, err := guest.EmbeddedModule()
+	wasm, err := client.EmbeddedModule()
 	require.NoError(t, err)
-	compiled, err := guest.Compile(t.Context(), wasm, guest.DefaultCacheDir())
+	compiled, err := client.Compile(t.Context(), wasm, client.DefaultCacheDir())
 	require.NoError(t, err)
 	defer compiled.Close(t.Context())
-	var open []*guest.Instance
+	var open []*client.Instance
 	onModule := sim.Setup{Engine: func(config []byte) (sim.Engine, error) {
 		instance, err := compiled.NewInstance(t.Context())
 		if err != nil {

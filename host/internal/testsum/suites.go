@@ -49,7 +49,7 @@ func conformance() []suite {
 
 // raced are the packages with goroutines of their own, without those that use etcd,
 // whose race build takes minutes. They are tested under the race detector only.
-var raced = []string{"./host/connector", "./host/kubeapi", "./host/push", "./host/server", "./host/guest"}
+var raced = []string{"./host/connector", "./host/kubeapi", "./host/push", "./host/server", "./host/client"}
 
 // suites returns three lanes. Tests in Go use the processors; most of those in Node wait
 // for servers and browsers.

@@ -10,14 +10,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/watchglass/watchglass/host/client"
 	"github.com/watchglass/watchglass/host/connector"
 	"github.com/watchglass/watchglass/host/connector/connectortest"
-	"github.com/watchglass/watchglass/host/guest"
 	"github.com/watchglass/watchglass/wasm/guesttest"
 )
 
 // Guest starts a connector and a client of it. Both end with the test.
-func Guest(t testing.TB, config connector.Config) *guest.Client {
+func Guest(t testing.TB, config connector.Config) *client.Client {
 	t.Helper()
 	c := connector.New(config)
 	t.Cleanup(func() {
@@ -29,11 +29,11 @@ func Guest(t testing.TB, config connector.Config) *guest.Client {
 }
 
 // Client opens the module on a connector. It is closed with the test.
-func Client(t testing.TB, c *connector.Connector) *guest.Client {
+func Client(t testing.TB, c *connector.Connector) *client.Client {
 	t.Helper()
 	var served sync.WaitGroup
 	t.Cleanup(served.Wait)
-	client, err := guest.Open(t.Context(), guest.Config{Module: Module(t), CacheDir: cacheDir(t), Dial: func(context.Context) (guest.Conn, error) {
+	client, err := client.Open(t.Context(), client.Config{Module: Module(t), CacheDir: cacheDir(t), Dial: func(context.Context) (client.Conn, error) {
 		there, here := connectortest.Pipe()
 		served.Go(func() { _ = c.Serve(context.Background(), there) }) // it ends when either end closes
 		return pipe{here}, nil

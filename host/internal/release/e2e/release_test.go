@@ -142,7 +142,7 @@ func (r released) goInstall(t *testing.T) {
 	example := command(t, r.copy, nil, "git", "show", version+":examples/embed-go/main.go")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(example), 0o600))
 	command(t, dir, env, "go", "mod", "init", "example.com/embed")
-	command(t, dir, env, "go", "get", modulePath+"/host/guest@"+version)
+	command(t, dir, env, "go", "get", modulePath+"/host/client@"+version)
 	command(t, dir, env, "go", "build", "-o", "embed", ".")
 
 	serving := start(t, exec.Command(watchglass, "serve", "--etcd-endpoints", unreachable, "--listen", "127.0.0.1:0"))

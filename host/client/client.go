@@ -1,0 +1,124 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// ErrClosed is returned by everything of a client, collection, watch or view
+// that was closed.
+var ErrClosed = errors.New("guest: closed")
+
+// Client holds collections of one connector.
+type Client struct {
+	loop *loop
+	done chan struct{} // closed when the loop and everything it started is gone
+}
+
+// Open starts a client. It returns before there is a connection: connecting,
+// and connecting again, is something collections report in their status.
+// Canceling ctx afterwards has no effect.
+func Open(ctx context.Context, config Config) (*Client, error) {
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	module, err := Compile(ctx, config.Module, config.CacheDir)
+	if err != nil {
+		return nil, err
+	}
+	l := newLoop(config, module)
+	if err := l.start(); err != nil {
+		_ = module.Close(ctx)
+		return nil, err
+	}
+	c := &Client{loop: l, done: make(chan struct{})}
+	go func() {
+		defer close(c.done)
+		l.run()
+	}()
+	return c, nil
+}
+
+// Close ends everything the client has open and waits until it is gone.
+func (c *Client) Close() error {
+	c.loop.cancel(ErrClosed)
+	<-c.done
+	return nil
+}
+
+// Reconnect makes a scheduled attempt immediately, for example after the network
+// returned or at a person's request.
+func (c *Client) Reconnect(ctx context.Context) error {
+	return c.call(ctx, func(l *loop) error { return l.step((&wire.Reconnect{}).Append(nil)) })
+}
+
+// Number is one entry of what Inspect returns.
+type Number struct {
+	Name  string
+	Value int64
+}
+
+// Inspect returns the engine's statistics, such as "collection.1.objects", in a
+// fixed order.
+func (c *Client) Inspect(ctx context.Context) ([]Number, error) {
+	var numbers []Number
+	err := c.request(ctx, func(id uint32) []byte {
+		return (&wire.Inspect{Request: id}).Append(nil)
+	}, func(reply any) {
+		for _, e := range reply.(*wire.InspectReply).Entries {
+			numbers = append(numbers, Number{strings.Clone(string(e.Name)), e.Value})
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return numbers, nil
+}
+
+// call runs f on the loop and waits for it. f must not wait for anything.
+func (c *Client) call(ctx context.Context, f func(l *loop) error) error {
+	k := call{run: f, done: make(chan error, 1)}
+	select {
+	case c.loop.calls <- k:
+		return <-k.done
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.loop.ctx.Done():
+		return ErrClosed
+	}
+}
+
+// request sends a command and waits for its reply. take receives the parsed reply on
+// the loop, and copies what it needs. If request returns an error, take may still be
+// running.
+func (c *Client) request(ctx context.Context, command func(id uint32) []byte, take func(reply any)) error {
+	return c.send(ctx, &pending{take: take, done: make(chan error, 1)}, command)
+}
+
+// send is request for one that was numbered before.
+func (c *Client) send(ctx context.Context, p *pending, command func(id uint32) []byte) error {
+	err := c.call(ctx, func(l *loop) error { return l.request(p, command) })
+	if err != nil {
+		return err
+	}
+	select {
+	case err := <-p.done:
+		return err
+	case <-ctx.Done():
+		_ = c.call(context.Background(), func(l *loop) error { delete(l.requests, p.id); return nil })
+		return ctx.Err()
+	case <-c.loop.ctx.Done():
+		return ErrClosed
+	}
+}
+
+// restarting is what requests get while there is no engine.
+func restarting() *api.Status {
+	s := api.Unavailable("the engine failed and is being started again")
+	s.RetryAfterSeconds = 1
+	return s
+}

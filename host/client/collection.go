@@ -1,0 +1,318 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// CollectionOptions select the part of a resource that a collection holds. The zero
+// value selects all of it.
+type CollectionOptions struct {
+	Namespace     string
+	LabelSelector string
+	FieldSelector string
+	// MetadataOnly omits the objects' JSON. Keys, labels, fields and columns remain.
+	MetadataOnly bool
+	// Restore yields the stored chunks of [Collection.Snapshot]: those of a complete
+	// state, followed by those of later changes. The collection starts with that
+	// state, reports how old it is, and resumes from there. See
+	// [Collection.RestoreError].
+	Restore iter.Seq[[]byte]
+}
+
+// Status describes how current a collection is. The existing data stays readable in
+// every state.
+type Status struct {
+	State           api.State
+	ResourceVersion api.ResourceVersion // everything up to here is in
+	LastProgress    time.Time           // when the connector last sent something; zero for never
+	NextAttempt     time.Time           // time of the next attempt to reconnect; zero if none is scheduled
+	Objects         uint64
+	Loaded, Total   uint64 // of a snapshot under way; Total is rough
+	Err             error  // why, where the state has a reason
+}
+
+// Collection is a resource, or a part of one, that the client keeps up to date.
+type Collection struct {
+	client   *Client
+	id       uint32
+	resource string
+	opts     CollectionOptions
+
+	restoring  *Instance // instance that receives the restored state
+	restoreErr error     // written before Collection returns
+
+	status latest[collectionStatus]
+	schema latest[api.Schema]
+}
+
+type collectionStatus struct {
+	Status
+	synced bool // has been live since the engine started
+}
+
+// Collection makes a resource present, such as "v1/pods" or
+// "apps/v1/deployments". It does not wait for data: see WaitForSync.
+// Collections of equal scope share one store and one subscription.
+func (c *Client) Collection(ctx context.Context, resource string, opts CollectionOptions) (*Collection, error) {
+	col := &Collection{client: c, resource: resource, opts: opts}
+	err := c.call(ctx, func(l *loop) error {
+		col.id = l.newID()
+		l.collections[col.id] = col
+		col.restoring = l.instance
+		if err := l.step(col.command(opts.Restore != nil)); err != nil {
+			l.dropCollection(col, err)
+		}
+		if l.collections[col.id] == nil { // the engine refused it on the spot
+			return col.Status().Err
+		}
+		return nil
+	})
+	if err == nil && opts.Restore != nil {
+		if err = col.restore(ctx, opts.Restore); err != nil {
+			_ = col.Close() // it would wait for the rest
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return col, nil
+}
+
+func (c *Collection) command(restore bool) []byte {
+	return (&wire.OpenCollection{
+		Collection: c.id, Resource: c.resource, Namespace: c.opts.Namespace,
+		LabelSelector: c.opts.LabelSelector, FieldSelector: c.opts.FieldSelector, MetadataOnly: c.opts.MetadataOnly,
+		Restore: restore,
+	}).Append(nil)
+}
+
+// Status returns the newest status.
+func (c *Collection) Status() Status {
+	status, _ := c.status.get()
+	return status.Status
+}
+
+// StatusChange returns the status and a channel that is closed when there is a
+// newer one.
+func (c *Collection) StatusChange() (Status, <-chan struct{}) {
+	status, changed := c.status.get()
+	return status.Status, changed
+}
+
+// Schema describes the objects' fields and columns. It is zero until the connector
+// has sent it, which precedes the return of WaitForSync.
+func (c *Collection) Schema() api.Schema {
+	schema, _ := c.schema.get()
+	return schema
+}
+
+// WaitForSync waits until the collection is complete for the first time. It
+// fails when the connector refuses the collection.
+func (c *Collection) WaitForSync(ctx context.Context) error {
+	for {
+		status, changed := c.status.get()
+		switch {
+		case status.State == api.StateForbidden, status.State == api.StateClosed:
+			return fmt.Errorf("%s: %w", c.resource, status.Err)
+		case status.synced:
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return c.notSynced(ctx.Err(), status.Status)
+		case <-c.client.loop.ctx.Done():
+			return ErrClosed
+		}
+	}
+}
+
+// notSynced adds the awaited condition to a timeout.
+func (c *Collection) notSynced(err error, status Status) error {
+	if status.Err != nil {
+		return fmt.Errorf("%s: %w while %s: %w", c.resource, err, status.State, status.Err)
+	}
+	return fmt.Errorf("%s: %w while %s", c.resource, err, status.State)
+}
+
+// Get returns one object with its JSON; it is a 404 *api.Status when there is
+// none of that key.
+func (c *Collection) Get(ctx context.Context, key api.Key) (Object, error) {
+	var object Object
+	err := c.client.request(ctx, func(id uint32) []byte {
+		return (&wire.Get{Request: id, Collection: c.id, Key: key}).Append(nil)
+	}, func(reply any) { object = newObject(&reply.(*wire.ObjectReply).Item) })
+	if err != nil {
+		return Object{}, err
+	}
+	return object, nil
+}
+
+// ResourceVersionMatch selects how a resource version is interpreted, as in
+// Kubernetes.
+type ResourceVersionMatch string
+
+// The values of resourceVersionMatch.
+const (
+	NotOlderThan ResourceVersionMatch = "NotOlderThan"
+	Exact        ResourceVersionMatch = "Exact"
+)
+
+func (m ResourceVersionMatch) wire() (api.Match, error) {
+	switch m {
+	case "":
+		return api.MatchUnset, nil
+	case NotOlderThan:
+		return api.MatchNotOlderThan, nil
+	case Exact:
+		return api.MatchExact, nil
+	}
+	return 0, api.Invalid(fmt.Sprintf("resourceVersionMatch %q: must be NotOlderThan, Exact or empty", string(m)))
+}
+
+// ListOptions are the options of a Kubernetes list.
+type ListOptions struct {
+	Namespace            string
+	LabelSelector        string
+	FieldSelector        string
+	ResourceVersion      string
+	ResourceVersionMatch ResourceVersionMatch
+	Limit                uint32 // zero for all
+	Continue             string
+	MetadataOnly         bool // leave the objects' JSON out
+}
+
+// List is one page of objects in ascending key order, all as of one resource
+// version.
+type List struct {
+	Items           []Object
+	ResourceVersion api.ResourceVersion
+	Continue        string // empty at the end
+	Remaining       uint64 // items after this page; zero when not known
+}
+
+// List lists objects out of the local store.
+func (c *Collection) List(ctx context.Context, opts ListOptions) (List, error) {
+	match, err := opts.ResourceVersionMatch.wire()
+	if err != nil {
+		return List{}, err
+	}
+	command := wire.List{
+		Collection: c.id, Namespace: opts.Namespace, LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector,
+		ResourceVersion: opts.ResourceVersion, Match: match, Limit: opts.Limit, Continue: opts.Continue,
+		Bodies: !opts.MetadataOnly && !c.opts.MetadataOnly,
+	}
+	var list List
+	err = c.client.request(ctx, func(id uint32) []byte {
+		command.Request = id
+		return command.Append(nil)
+	}, func(reply any) { list = newList(reply.(*wire.ListReply)) })
+	if err != nil {
+		return List{}, err
+	}
+	return list, nil
+}
+
+func newList(f *wire.ListReply) List {
+	list := List{
+		Items: make([]Object, len(f.Items)), ResourceVersion: f.ResourceVersion,
+		Continue: strings.Clone(string(f.Continue)), Remaining: f.Remaining,
+	}
+	for i := range f.Items {
+		list.Items[i] = newObject(&f.Items[i])
+	}
+	return list
+}
+
+// Close lets the collection go, with its watches and views.
+func (c *Collection) Close() error {
+	err := c.client.call(context.Background(), func(l *loop) error {
+		if l.collections[c.id] == nil {
+			return nil
+		}
+		l.dropCollection(c, ErrClosed)
+		return l.step((&wire.CloseCollection{Collection: c.id}).Append(nil))
+	})
+	if err == ErrClosed {
+		return nil // with its client
+	}
+	return err
+}
+
+// dropCollection ends a collection and what hangs on it.
+func (l *loop) dropCollection(c *Collection, err error) {
+	delete(l.collections, c.id)
+	for id, w := range l.watches {
+		if w.collection == c {
+			delete(l.watches, id)
+			w.finish(api.WatchEndCollectionClosed, err)
+		}
+	}
+	for id, v := range l.views {
+		if v.collection == c {
+			delete(l.views, id)
+			v.finish(err)
+		}
+	}
+	c.status.update(func(s *collectionStatus) { s.State, s.NextAttempt, s.Err = api.StateClosed, time.Time{}, err })
+}
+
+// state applies the collection's state as reported by the engine.
+func (c *Collection) state(f *wire.CollectionState) {
+	c.status.update(func(s *collectionStatus) {
+		cause := s.Err
+		s.Status = Status{
+			State: f.State, ResourceVersion: f.ResourceVersion,
+			Objects: f.Objects, Loaded: f.Loaded, Total: f.Total,
+		}
+		if f.LastProgressMillis > 0 {
+			s.LastProgress = time.UnixMilli(f.LastProgressMillis)
+		}
+		if f.NextAttemptMillis > 0 {
+			s.NextAttempt = time.UnixMilli(f.NextAttemptMillis)
+		}
+		switch {
+		case f.Status != nil:
+			s.Err = f.Status
+		case f.State == api.StateConnecting, f.State == api.StateReconnecting:
+			s.Err = cause
+		}
+		s.synced = s.synced || f.State == api.StateLive
+	})
+}
+
+// fault reports why an object cannot be read. A 404 retracts the fault, because the
+// object was deleted.
+func (c *Collection) fault(log *slog.Logger, f *wire.CollectionError) {
+	log = log.With("resource", c.resource, "key", strings.Clone(string(f.Key)), "resourceVersion", f.ResourceVersion.String())
+	if f.Status != nil && f.Status.Code == 404 {
+		log.Info("object that could not be brought up to date is gone")
+		return
+	}
+	log.Warn("object cannot be brought up to date", "error", f.Status)
+}
+
+// unconnected adds the cause to a state without a connection, unless the engine has
+// reported a cause.
+func (c *Collection) unconnected(err error) {
+	c.status.update(func(s *collectionStatus) {
+		if s.Err == nil && (s.State == api.StateConnecting || s.State == api.StateReconnecting) {
+			s.Err = err
+		}
+	})
+}
+
+// restarting is the state while there is no engine.
+func (c *Collection) restarting(err error) {
+	c.status.update(func(s *collectionStatus) {
+		s.State, s.Err, s.synced = api.StateReconnecting, err, false
+	})
+}

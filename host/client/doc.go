@@ -1,0 +1,54 @@
+// Package client is watchglass for Go programs: live, local collections of Kubernetes
+// objects. It runs the same WebAssembly module as browsers and the edge, under
+// wazero.
+//
+//	c, err := client.Open(ctx, client.Config{URL: "ws://localhost:8080/watch"})
+//	pods, err := c.Collection(ctx, "v1/pods", client.CollectionOptions{Namespace: "shop"})
+//	err = pods.WaitForSync(ctx)
+//	list, err := pods.List(ctx, client.ListOptions{LabelSelector: "app=web"})
+//	watch, err := pods.Watch(ctx, client.WatchOptions{ResourceVersion: list.ResourceVersion.String()})
+//	for event, err := range watch.Events(ctx) { … }
+//	config, err := c.Object(ctx, "v1/configmaps", "shop/config", client.ObjectOptions{})
+//	for snapshot, err := range config.Changes(ctx) { … }
+//
+// A [Client] connects to one connector and holds any number of collections. The
+// collections, watches and views of a client share a connection and a store.
+// Everything is safe for concurrent use. Every call that can block takes a context.
+// Errors with a Kubernetes code are *api.Status.
+//
+// # Stored state
+//
+// A program can store the state of a collection and open the collection with it
+// later. The objects are then available immediately, and only changes are
+// transferred.
+//
+//	var kept [][]byte
+//	var at client.Position
+//	for chunk, err := range pods.Snapshot(ctx, client.SnapshotOptions{Since: at}) { … }
+//	pods, err = c.Collection(ctx, "v1/pods", client.CollectionOptions{Restore: slices.Values(kept)})
+//
+// # How it works
+//
+// One goroutine, the loop, owns the instance of the module and everything that
+// mirrors its state. It sends commands, performs the I/O that the engine requests
+// (connect, send, wake at a time), and distributes deliveries. Each connection has
+// two more goroutines. [Client.Close] waits for all of them.
+//
+// The engine makes every decision about the watch protocol. This package decides
+// what happens when the instance itself fails. It drops an instance that panicked or
+// trapped and starts another one, with increasing pauses if that repeats.
+// Collections and views are opened again and load their data again. A watch that has
+// delivered events ends with 410 Expired, as in Kubernetes when history is lost.
+// Pending requests fail with 503. Until its data is back, a collection reports that
+// it is reconnecting.
+//
+// # Memory
+//
+// Returned objects are copies that the caller owns. A watch buffers at most
+// [WatchOptions.Buffer] events. A view holds its latest snapshot.
+//
+// # The module without a client
+//
+// [Compile] and [Instance] provide the module without network and clock. Input and
+// output are bytes. Tests replay transcripts on them.
+package client

@@ -1,0 +1,21 @@
+package client
+
+import (
+	"embed"
+	"errors"
+)
+
+// The directory always exists, so that a clean checkout compiles; the module
+// in it is built by make wasm.
+//
+//go:embed all:module
+var embedded embed.FS
+
+// EmbeddedModule returns the module that this package was built with.
+func EmbeddedModule() ([]byte, error) {
+	module, err := embedded.ReadFile("module/watchglass.wasm")
+	if err != nil {
+		return nil, errors.New("guest: this program was built without the wasm module: run make wasm and build again")
+	}
+	return module, nil
+}

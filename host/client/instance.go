@@ -1,0 +1,249 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tetratelabs/wazero"
+	wasm "github.com/tetratelabs/wazero/api"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// abiVersion is the version of wasm/guest/ABI.md that this driver implements,
+// followed by the fingerprint of the frames.
+const abiVersion = 1<<24 | wire.Fingerprint
+
+// The codes of the ABI.
+const (
+	codeOK = iota
+	codeRejected
+	codePoisoned
+	codeNotOpen
+)
+
+// ErrPoisoned reports that an instance panicked or trapped. Its state is lost and
+// every later call fails. Close it and create a new one.
+var ErrPoisoned = errors.New("guest: instance is poisoned")
+
+// Instance is a running engine. It is not safe for concurrent use. Its calls are
+// short and cannot be interrupted. The same input yields the same output: Tick is
+// its only clock, and it has no source of randomness.
+//
+// Refused input returns an *api.Status and changes nothing. Any other error is
+// ErrPoisoned.
+type Instance struct {
+	module   wasm.Module
+	poison   error // why it is unusable
+	lastGasp head  // the Go runtime's output before it crashed
+
+	reserve, open, step, tick, ready, out, advance, lastError wasm.Function
+
+	stack [1]uint64
+	ctx   context.Context // contains the instance, for imported functions
+	load  func(name, length uint32) []byte
+}
+
+// instanceKey is where a call's context has its *Instance.
+type instanceKey struct{}
+
+// gogc is the GOGC of the Go runtime in the module. The memory of a module never shrinks.
+// With the default of 100 it would grow to twice the live heap and stay there.
+const gogc = "40"
+
+// NewInstance starts an instance; Open makes it usable.
+func (m *Module) NewInstance(ctx context.Context) (*Instance, error) {
+	i := &Instance{}
+	i.ctx = context.WithValue(context.Background(), instanceKey{}, i)
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize").WithStderr(&i.lastGasp).WithEnv("GOGC", gogc)
+	module, err := m.runtime.InstantiateModule(ctx, m.compiled, config)
+	if err != nil {
+		return nil, fmt.Errorf("guest: module does not start: %w%s", err, i.lastGasp.suffix())
+	}
+	i.module = module
+	if err := i.bind(); err != nil {
+		_ = module.Close(ctx)
+		return nil, err
+	}
+	return i, nil
+}
+
+// bind looks the exports up once; looking up by name costs more than a call.
+func (i *Instance) bind() error {
+	var missing string
+	export := func(name string) wasm.Function {
+		f := i.module.ExportedFunction(name)
+		if f == nil && missing == "" {
+			missing = name
+		}
+		return f
+	}
+	version := export("wg_abi")
+	i.reserve, i.open, i.step, i.tick = export("wg_reserve"), export("wg_open"), export("wg_step"), export("wg_tick")
+	i.ready, i.out, i.advance, i.lastError = export("wg_ready"), export("wg_out"), export("wg_advance"), export("wg_error")
+	if missing != "" {
+		return fmt.Errorf("guest: not a watchglass module: export %s is missing", missing)
+	}
+	got, err := i.call(version, 0)
+	if err == nil && got != abiVersion {
+		err = fmt.Errorf("guest: the module speaks version %#08x of the interface, this program version %#08x: use the watchglass.wasm of the same release", uint32(got), abiVersion)
+	}
+	return err
+}
+
+// Open opens the engine. config is one wire.Config frame.
+func (i *Instance) Open(config []byte) error { return i.send(i.open, config) }
+
+// LoadWith sets the source of the bodies that RestoreChunk omits. load returns a
+// body by name and length, which is copied, or nil if it no longer exists. It must
+// not call the instance.
+func (i *Instance) LoadWith(load func(name, length uint32) []byte) { i.load = load }
+
+// load is the imported function for that: name, destination, and length.
+func load(ctx context.Context, module wasm.Module, stack []uint64) {
+	name, at, length := uint32(stack[0]), uint32(stack[1]), uint32(stack[2])
+	stack[0] = 0
+	i, _ := ctx.Value(instanceKey{}).(*Instance)
+	if i == nil || i.load == nil {
+		return
+	}
+	if data := i.load(name, length); len(data) == int(length) && module.Memory().Write(at, data) {
+		stack[0] = uint64(length)
+	}
+}
+
+// Step applies commands and results of I/O, one or more complete frames. It does not
+// retain the frames.
+func (i *Instance) Step(frames []byte) error { return i.send(i.step, frames) }
+
+// Tick advances the clock to a time in milliseconds since the epoch.
+func (i *Instance) Tick(nowMillis int64) error { return i.do(i.tick, uint64(nowMillis)) }
+
+// Ready returns output frames, or nil when there are none. They lie in the
+// instance's memory and are gone with the next call: copy what you keep, then
+// call Advance.
+func (i *Instance) Ready() ([]byte, error) {
+	if i.poison != nil {
+		return nil, i.poison
+	}
+	n, err := i.call(i.ready, 0)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	if n < 0 {
+		return nil, i.failure(-n)
+	}
+	return i.output(n)
+}
+
+// Advance gives the memory of the last Ready back.
+func (i *Instance) Advance() error { return i.do(i.advance, 0) }
+
+// Close frees the instance.
+func (i *Instance) Close(ctx context.Context) error {
+	i.poison = ErrPoisoned
+	return i.module.Close(ctx)
+}
+
+func (i *Instance) send(f wasm.Function, input []byte) error {
+	if i.poison != nil {
+		return i.poison
+	}
+	address, err := i.call(i.reserve, uint64(len(input)))
+	if err != nil {
+		return err
+	}
+	if address == 0 {
+		return api.TooLarge(fmt.Sprintf("input of %d bytes is larger than the module takes", len(input)))
+	}
+	if !i.module.Memory().Write(uint32(address), input) {
+		return i.trapped(errors.New("input arena lies outside the memory"))
+	}
+	return i.do(f, uint64(len(input)))
+}
+
+// do calls an export that returns a code.
+func (i *Instance) do(f wasm.Function, arg uint64) error {
+	if i.poison != nil {
+		return i.poison
+	}
+	code, err := i.call(f, arg)
+	if err != nil || code == codeOK {
+		return err
+	}
+	return i.failure(code)
+}
+
+// call calls an export with one parameter or none. An error means a trap.
+func (i *Instance) call(f wasm.Function, arg uint64) (int32, error) {
+	i.stack[0] = arg
+	if err := f.CallWithStack(i.ctx, i.stack[:]); err != nil {
+		return 0, i.trapped(err)
+	}
+	return int32(i.stack[0]), nil
+}
+
+func (i *Instance) output(n int32) ([]byte, error) {
+	address, err := i.call(i.out, 0)
+	if err != nil {
+		return nil, err
+	}
+	view, ok := i.module.Memory().Read(uint32(address), uint32(n))
+	if !ok {
+		return nil, i.trapped(errors.New("output lies outside the memory"))
+	}
+	return view, nil
+}
+
+// failure is the error behind a code.
+func (i *Instance) failure(code int32) error {
+	status, err := i.describe()
+	if err != nil {
+		return err
+	}
+	if code == codePoisoned {
+		i.poison = fmt.Errorf("%w: %w", ErrPoisoned, status)
+		return i.poison
+	}
+	return status
+}
+
+func (i *Instance) describe() (*api.Status, error) {
+	n, err := i.call(i.lastError, 0)
+	if err != nil {
+		return nil, err
+	}
+	frame, err := i.output(n)
+	if err != nil {
+		return nil, err
+	}
+	var reply wire.ErrorReply
+	if _, payload, _, err := wire.Next(frame); err != nil || reply.Parse(payload) != nil || reply.Status == nil {
+		return api.Internal("the module failed without saying why"), nil
+	}
+	return reply.Status, nil
+}
+
+func (i *Instance) trapped(err error) error {
+	i.poison = fmt.Errorf("%w: %w%s", ErrPoisoned, err, i.lastGasp.suffix())
+	return i.poison
+}
+
+// head retains the first part of the bytes written to it.
+type head struct{ text []byte }
+
+const maxHead = 2048
+
+func (h *head) Write(p []byte) (int, error) {
+	h.text = append(h.text, p[:min(len(p), maxHead-len(h.text))]...)
+	return len(p), nil
+}
+
+func (h *head) suffix() string {
+	if len(h.text) == 0 {
+		return ""
+	}
+	return ": " + string(h.text)
+}

@@ -1,0 +1,34 @@
+package client
+
+import "sync"
+
+// latest holds the latest value for its readers.
+type latest[T any] struct {
+	mu      sync.Mutex
+	value   T
+	changed chan struct{} // closed by the next set; nil if nothing waits
+}
+
+// get returns the value, and a channel that is closed when there is a newer one.
+func (l *latest[T]) get() (T, <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.changed == nil {
+		l.changed = make(chan struct{})
+	}
+	return l.value, l.changed
+}
+
+func (l *latest[T]) set(value T) {
+	l.update(func(v *T) { *v = value })
+}
+
+func (l *latest[T]) update(change func(*T)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(&l.value)
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
+}

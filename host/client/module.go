@@ -1,0 +1,89 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/tetratelabs/wazero"
+	wasm "github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+)
+
+// Module is the compiled wasm module. Compiling takes a second or two, or
+// milliseconds when the cache has it; instances of it start in milliseconds.
+// It is safe for concurrent use.
+type Module struct {
+	runtime  wazero.Runtime
+	compiled wazero.CompiledModule
+	cache    wazero.CompilationCache // nil for none
+}
+
+// Compile prepares a module; nil means the embedded one. Machine code is cached in
+// cacheDir; empty disables the cache.
+func Compile(ctx context.Context, module []byte, cacheDir string) (*Module, error) {
+	if module == nil {
+		var err error
+		if module, err = EmbeddedModule(); err != nil {
+			return nil, err
+		}
+	}
+	m := &Module{}
+	config := wazero.NewRuntimeConfig()
+	if cacheDir != "" {
+		cache, err := wazero.NewCompilationCacheWithDir(cacheDir)
+		if err != nil {
+			return nil, fmt.Errorf("guest: cache of compiled modules: %w", err)
+		}
+		m.cache = cache
+		config = config.WithCompilationCache(cache)
+	}
+	m.runtime = wazero.NewRuntimeWithConfig(ctx, config)
+	if err := m.compile(ctx, module); err != nil {
+		_ = m.Close(ctx)
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *Module) compile(ctx context.Context, module []byte) (err error) {
+	if _, err = wasi_snapshot_preview1.Instantiate(ctx, m.runtime); err != nil {
+		return fmt.Errorf("guest: %w", err)
+	}
+	numbers := []wasm.ValueType{wasm.ValueTypeI32, wasm.ValueTypeI32, wasm.ValueTypeI32}
+	_, err = m.runtime.NewHostModuleBuilder("watchglass").NewFunctionBuilder().
+		WithGoModuleFunction(wasm.GoModuleFunc(load), numbers, numbers[:1]).Export("load").Instantiate(ctx)
+	if err != nil {
+		return fmt.Errorf("guest: %w", err)
+	}
+	if m.compiled, err = m.runtime.CompileModule(ctx, module); err != nil {
+		return fmt.Errorf("guest: module does not compile: %w", err)
+	}
+	return nil
+}
+
+// Close lets the module and all its instances go.
+func (m *Module) Close(ctx context.Context) error {
+	err := m.runtime.Close(ctx)
+	if m.cache != nil {
+		if cacheErr := m.cache.Close(ctx); err == nil {
+			err = cacheErr
+		}
+	}
+	return err
+}
+
+// DefaultCacheDir is watchglass under the user's cache directory, or empty
+// where there is none to write to.
+func DefaultCacheDir() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	dir = filepath.Join(dir, "watchglass")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return ""
+	}
+	return dir
+}

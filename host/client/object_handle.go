@@ -1,0 +1,183 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"iter"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// ObjectOptions configure a reference to an object. The zero value follows it.
+type ObjectOptions struct {
+	// Owner is who refers to the object, for inspection. May be empty.
+	Owner string
+	// OnDemand disables Current and Changes. The object is read with Get, and its
+	// watch stops after five minutes without a read.
+	OnDemand bool
+}
+
+// ObjectSnapshot is the known state of an object at one point in time. It is
+// immutable.
+type ObjectSnapshot struct {
+	// State reports how current the other fields are. They stay in every state.
+	State api.State
+	Err   error // why, where the state has a reason
+	// Known is false before it is known whether there is such an object.
+	Known           bool
+	Object          *Object             // nil if there is none
+	ResourceVersion api.ResourceVersion // the version of which Object is current
+}
+
+// ObjectHandle is a reference to one object. The object is kept up to date while a
+// reference exists. An open collection serves it if one contains the object.
+// Otherwise it has its own watch.
+type ObjectHandle struct {
+	client  *Client
+	acquire wire.AcquireObject
+	newest  latest[objectState]
+}
+
+type objectState struct {
+	snapshot *ObjectSnapshot
+	closed   bool
+	err      error
+}
+
+// Object takes a reference to an object, such as "v1/configmaps" and "ns/name".
+// It does not wait for data. Close it when done: a reference that is dropped is
+// held until the client closes.
+func (c *Client) Object(ctx context.Context, resource string, key api.Key, opts ObjectOptions) (*ObjectHandle, error) {
+	h := &ObjectHandle{client: c, acquire: wire.AcquireObject{
+		Resource: resource, Key: key, Owner: opts.Owner, OnDemand: opts.OnDemand,
+	}}
+	h.newest.set(objectState{snapshot: &ObjectSnapshot{}})
+	err := c.call(ctx, func(l *loop) error {
+		h.acquire.Handle = l.newID()
+		l.handles[h.acquire.Handle] = h
+		if err := l.step(h.command()); err != nil {
+			delete(l.handles, h.acquire.Handle)
+			return err
+		}
+		state, _ := h.newest.get()
+		return state.err // the engine refused it on the spot
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+func (h *ObjectHandle) command() []byte { return h.acquire.Append(nil) }
+
+// Get returns the object as it is now, waiting for it up to a second. It is a
+// 404 *api.Status when there is none.
+func (h *ObjectHandle) Get(ctx context.Context) (Object, error) {
+	if state, _ := h.newest.get(); state.closed {
+		return Object{}, state.err
+	}
+	var object Object
+	err := h.client.request(ctx, func(id uint32) []byte {
+		return (&wire.GetObject{Request: id, Resource: h.acquire.Resource, Key: h.acquire.Key}).Append(nil)
+	}, func(reply any) { object = newObject(&reply.(*wire.ObjectReply).Item) })
+	if err != nil {
+		return Object{}, err
+	}
+	return object, nil
+}
+
+// Current returns the known state.
+func (h *ObjectHandle) Current() *ObjectSnapshot {
+	state, _ := h.newest.get()
+	return state.snapshot
+}
+
+// Changes yields the known state and a new snapshot for every change. A slow
+// consumer skips intermediate ones. The loop ends with an error: ErrClosed, the
+// refusal of the object, or the error of ctx.
+func (h *ObjectHandle) Changes(ctx context.Context) iter.Seq2[*ObjectSnapshot, error] {
+	return func(yield func(*ObjectSnapshot, error) bool) {
+		var last *ObjectSnapshot
+		for {
+			state, changed := h.newest.get()
+			if state.snapshot != last {
+				last = state.snapshot
+				if !yield(last, nil) {
+					return
+				}
+				continue
+			}
+			if state.closed {
+				yield(nil, state.err)
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				yield(nil, ctx.Err())
+				return
+			}
+		}
+	}
+}
+
+// Close releases the reference. The last known state stays readable.
+func (h *ObjectHandle) Close() error {
+	err := h.client.call(context.Background(), func(l *loop) error {
+		if l.handles[h.acquire.Handle] == nil {
+			return nil
+		}
+		delete(l.handles, h.acquire.Handle)
+		return l.step((&wire.ReleaseObject{Handle: h.acquire.Handle}).Append(nil))
+	})
+	h.finish(ErrClosed)
+	if err == ErrClosed {
+		return nil // with its client
+	}
+	return err
+}
+
+func (h *ObjectHandle) finish(err error) {
+	h.newest.update(func(s *objectState) {
+		if !s.closed {
+			s.closed, s.err = true, err
+		}
+	})
+}
+
+// change makes the next snapshot.
+func (h *ObjectHandle) change(f func(*ObjectSnapshot)) {
+	h.newest.update(func(s *objectState) {
+		next := *s.snapshot
+		f(&next)
+		s.snapshot = &next
+	})
+}
+
+func (h *ObjectHandle) changed(f *wire.ObjectChanged) {
+	var object *Object
+	if f.Item != nil {
+		o := newObject(f.Item)
+		object = &o
+	}
+	h.change(func(s *ObjectSnapshot) { s.Known, s.Object, s.ResourceVersion = true, object, f.ResourceVersion })
+}
+
+// state applies the object's state as reported by the engine. A closed object has
+// failed permanently.
+func (h *ObjectHandle) state(f *wire.ObjectState) {
+	var err error
+	if f.Status != nil {
+		err = f.Status
+	}
+	h.change(func(s *ObjectSnapshot) { s.State, s.Err = f.State, err })
+	if f.State == api.StateClosed {
+		h.finish(cmp.Or(err, error(ErrClosed)))
+	}
+}
+
+// restarting sets the state while there is no engine.
+func (h *ObjectHandle) restarting(err error) {
+	h.change(func(s *ObjectSnapshot) { s.State, s.Err = api.StateReconnecting, err })
+}

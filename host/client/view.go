@@ -1,0 +1,194 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// ViewOptions describe a live window over a collection.
+type ViewOptions struct {
+	Namespace     string
+	LabelSelector string
+	FieldSelector string
+	Sort          string // a column, "name" or "namespace"; "-" in front reverses. Default: by key
+	Offset        uint32
+	Limit         uint32 // rows in the window. Default 100, at most wire.MaxViewRows
+	CountBy       string // a field or column to count rows by
+}
+
+const defaultLimit = 100
+
+// Snapshot is the window of a view at one point in time. It is immutable.
+type Snapshot struct {
+	Rows   []Object // without JSON
+	Total  uint64   // rows that match, in the window or not
+	Offset uint32   // of the first row
+	Counts []Count  // by value, if CountBy is set
+	// ResourceVersion is that of the newest change here. What changed since did so
+	// outside of the window.
+	ResourceVersion api.ResourceVersion
+}
+
+// Count is how many rows have a value.
+type Count struct {
+	Value string
+	Rows  uint64
+}
+
+// View is a live window: filtered, sorted, and up to date.
+type View struct {
+	collection *Collection
+	id         uint32
+	open       wire.OpenView // belongs to the loop once opened
+	newest     latest[viewState]
+}
+
+type viewState struct {
+	snapshot *Snapshot // nil before the first
+	closed   bool
+	err      error
+}
+
+// View opens a view. Close it when done.
+func (c *Collection) View(ctx context.Context, opts ViewOptions) (*View, error) {
+	v := &View{collection: c, open: wire.OpenView{
+		Collection: c.id, Namespace: opts.Namespace, LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector,
+		Sort: opts.Sort, Offset: opts.Offset, Limit: opts.Limit, CountBy: opts.CountBy,
+	}}
+	if v.open.Limit == 0 {
+		v.open.Limit = defaultLimit
+	}
+	err := c.client.call(ctx, func(l *loop) error {
+		if l.collections[c.id] == nil {
+			return ErrClosed
+		}
+		v.id = l.newID()
+		l.views[v.id] = v
+		if err := l.step(v.command()); err != nil {
+			delete(l.views, v.id)
+			return err
+		}
+		state, _ := v.newest.get()
+		return state.err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+func (v *View) command() []byte {
+	v.open.View = v.id
+	return v.open.Append(nil)
+}
+
+// Snapshot returns the newest snapshot, or nil before the first.
+func (v *View) Snapshot() *Snapshot {
+	state, _ := v.newest.get()
+	return state.snapshot
+}
+
+// Snapshots yields the newest snapshot and then a new one for every change; a
+// slow reader misses those in between. The loop ends with an error: ErrClosed,
+// the refusal of the view, or that of ctx.
+func (v *View) Snapshots(ctx context.Context) iter.Seq2[*Snapshot, error] {
+	return func(yield func(*Snapshot, error) bool) {
+		var last *Snapshot
+		for {
+			state, changed := v.newest.get()
+			if state.snapshot != last {
+				last = state.snapshot
+				if !yield(last, nil) {
+					return
+				}
+				continue
+			}
+			if state.closed {
+				yield(nil, state.err)
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				yield(nil, ctx.Err())
+				return
+			}
+		}
+	}
+}
+
+// Move moves the window.
+func (v *View) Move(ctx context.Context, offset, limit uint32) error {
+	return v.collection.client.call(ctx, func(l *loop) error {
+		if l.views[v.id] == nil {
+			return ErrClosed
+		}
+		err := l.step((&wire.MoveView{View: v.id, Offset: offset, Limit: limit}).Append(nil))
+		if err == nil {
+			v.open.Offset, v.open.Limit = offset, limit
+		}
+		return err
+	})
+}
+
+// Close ends the view. Its last snapshot stays readable.
+func (v *View) Close() error {
+	err := v.collection.client.call(context.Background(), func(l *loop) error {
+		if l.views[v.id] == nil {
+			return nil
+		}
+		delete(l.views, v.id)
+		return l.step((&wire.CloseView{View: v.id}).Append(nil))
+	})
+	v.finish(ErrClosed)
+	if err == ErrClosed {
+		return nil // with its client
+	}
+	return err
+}
+
+func (v *View) finish(err error) {
+	v.newest.update(func(s *viewState) {
+		if !s.closed {
+			s.closed, s.err = true, err
+		}
+	})
+}
+
+// apply makes the next snapshot. Rows that stay are shared with the last one.
+func (v *View) apply(f *wire.ViewPatch) error {
+	var old []Object
+	if last := v.Snapshot(); last != nil && !f.Reset {
+		old = last.Rows
+	}
+	rows, err := edited(old, f.Edits)
+	if err != nil {
+		return err
+	}
+	s := &Snapshot{Rows: rows, Total: f.Total, Offset: f.Offset, ResourceVersion: f.ResourceVersion}
+	for _, c := range f.Counts {
+		s.Counts = append(s.Counts, Count{strings.Clone(c.Value), c.Rows})
+	}
+	v.newest.update(func(state *viewState) { state.snapshot = s })
+	return nil
+}
+
+// edited returns a copy of rows with the edits made.
+func edited(rows []Object, edits []wire.Edit) ([]Object, error) {
+	next := make([]Object, 0, len(rows))
+	for i := range edits {
+		e := &edits[i]
+		if uint64(e.Keep)+uint64(e.Remove) > uint64(len(rows)) {
+			return nil, api.Protocol("the patch of a view edits rows that the view does not have")
+		}
+		next, rows = append(next, rows[:e.Keep]...), rows[e.Keep+e.Remove:]
+		for j := range e.Insert {
+			next = append(next, newObject(&e.Insert[j]))
+		}
+	}
+	return append(next, rows...), nil
+}

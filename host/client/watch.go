@@ -1,0 +1,317 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/watchglass/watchglass/core/api"
+	"github.com/watchglass/watchglass/core/wire"
+)
+
+// WatchOptions are the options of a Kubernetes watch, and two additional ones.
+type WatchOptions struct {
+	Namespace     string
+	LabelSelector string
+	FieldSelector string
+	// ResourceVersion is the start of the watch. Empty or "0" starts with the
+	// existing objects, as ADDED events.
+	ResourceVersion      string
+	ResourceVersionMatch ResourceVersionMatch
+	SendInitialEvents    *bool
+	AllowWatchBookmarks  bool
+	Timeout              time.Duration // in whole seconds; zero for none
+	MetadataOnly         bool          // leave the objects' JSON out
+
+	// Policy selects what happens when the buffer is full. The default is Stall.
+	Policy WatchPolicy
+	// Buffer is how many events may wait to be taken. Default 1000.
+	Buffer int
+}
+
+const defaultBuffer = 1000
+
+// WatchPolicy selects what happens when the consumer of a watch is slow.
+type WatchPolicy string
+
+const (
+	// Stall pauses the watch until there is room again. The watch ends with 410 if
+	// the client's history, limited by Config.MaxHistory, has evicted its next event
+	// by then.
+	Stall WatchPolicy = "stall"
+	// Terminate ends the watch with 410 when its queue is full, as Kubernetes does.
+	// The consumer may resume from the last resource version that it received.
+	Terminate WatchPolicy = "terminate"
+	// Conflate keeps only the newest state of each object.
+	Conflate WatchPolicy = "conflate"
+)
+
+func (p WatchPolicy) wire() (api.Policy, error) {
+	switch p {
+	case "", Stall:
+		return api.PolicyStall, nil
+	case Terminate:
+		return api.PolicyTerminate, nil
+	case Conflate:
+		return api.PolicyConflate, nil
+	}
+	return 0, api.Invalid(fmt.Sprintf("watch policy %q: must be stall, terminate, conflate or empty", string(p)))
+}
+
+// Event is one event of a watch: ADDED, MODIFIED, DELETED or BOOKMARK. What
+// Kubernetes sends as an ERROR event is the error of [Watch.Next].
+type Event struct {
+	Type   api.EventType
+	Object Object // of an ADDED, MODIFIED or DELETED event
+	// ResourceVersion is the object's, or the bookmark's.
+	ResourceVersion api.ResourceVersion
+	// InitialEventsEnd marks the bookmark that ends the initial events.
+	InitialEventsEnd bool
+}
+
+// WatchEnd is why a watch ended.
+type WatchEnd = api.WatchEnd
+
+// Watch is a running watch. One goroutine at a time takes its events.
+type Watch struct {
+	collection *Collection
+	id         uint32
+	open       wire.OpenWatch
+	delivered  bool        // anything at all; belongs to the loop
+	rejected   *api.Status // belongs to the loop
+
+	mu     sync.Mutex
+	queue  []Event // bounded by the credit the engine has
+	closed bool
+	end    WatchEnd
+	err    error // of Next after the last event
+
+	wake  chan struct{} // has room for one: the queue or closed has changed
+	taken uint32        // events not granted again; belongs to the taker
+}
+
+// Watch starts a watch. Close it when done.
+//
+// Options that make no sense are an error here; what turns out later, such as an
+// expired resource version, is the error of [Watch.Next].
+func (c *Collection) Watch(ctx context.Context, opts WatchOptions) (*Watch, error) {
+	open, err := c.openWatch(opts)
+	if err != nil {
+		return nil, err
+	}
+	w := &Watch{collection: c, open: open, wake: make(chan struct{}, 1)}
+	err = c.client.call(ctx, func(l *loop) error {
+		if l.collections[c.id] == nil {
+			return ErrClosed
+		}
+		w.id = l.newID()
+		l.watches[w.id] = w
+		if err := l.step(w.command()); err != nil {
+			delete(l.watches, w.id)
+			return err
+		}
+		if w.rejected != nil {
+			return w.rejected
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+func (c *Collection) openWatch(opts WatchOptions) (wire.OpenWatch, error) {
+	match, err := opts.ResourceVersionMatch.wire()
+	if err != nil {
+		return wire.OpenWatch{}, err
+	}
+	policy, err := opts.Policy.wire()
+	if err != nil {
+		return wire.OpenWatch{}, err
+	}
+	open := wire.OpenWatch{
+		Collection: c.id, Policy: policy, Namespace: opts.Namespace, LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector,
+		ResourceVersion: opts.ResourceVersion, Match: match, Bookmarks: opts.AllowWatchBookmarks,
+		TimeoutSeconds: uint32(min(max(opts.Timeout/time.Second, 0), math.MaxUint32)),
+		Bodies:         !opts.MetadataOnly && !c.opts.MetadataOnly,
+		Credit:         defaultBuffer,
+	}
+	if opts.SendInitialEvents != nil {
+		open.SendInitialEvents = api.False
+		if *opts.SendInitialEvents {
+			open.SendInitialEvents = api.True
+		}
+	}
+	if opts.Buffer > 0 {
+		open.Credit = uint32(min(opts.Buffer, math.MaxInt32))
+	}
+	return open, nil
+}
+
+func (w *Watch) command() []byte {
+	open := w.open
+	open.Watch = w.id
+	return open.Append(nil)
+}
+
+// Events yields events until the watch ends. The end of the Timeout ends the
+// loop; any other end, and that of ctx, is the error of a last iteration.
+// Leaving the loop does not close the watch.
+func (w *Watch) Events(ctx context.Context) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		for {
+			event, err := w.Next(ctx)
+			if err == io.EOF || !yield(event, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Next waits for the next event. After the last one it returns why the watch ended:
+// io.EOF after its Timeout, ErrClosed if it or its collection was closed, and
+// otherwise an *api.Status. The Cause of the status is the name of [Watch.End],
+// unless it has a more specific one. After a 410, list again and watch from the
+// list's version.
+func (w *Watch) Next(ctx context.Context) (Event, error) {
+	for {
+		event, ok, err := w.pop()
+		if err != nil {
+			return Event{}, err
+		}
+		if ok {
+			w.grant(ctx)
+			return event, nil
+		}
+		select {
+		case <-w.wake:
+		case <-ctx.Done():
+			return Event{}, ctx.Err()
+		}
+	}
+}
+
+// Buffered is how many events Next returns without waiting.
+func (w *Watch) Buffered() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.queue)
+}
+
+func (w *Watch) pop() (event Event, ok bool, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.queue) > 0 {
+		event = w.queue[0]
+		w.queue[0] = Event{}
+		w.queue = w.queue[1:]
+		return event, true, nil
+	}
+	if !w.closed {
+		return Event{}, false, nil
+	}
+	return Event{}, false, w.err
+}
+
+// End returns why the watch ended, and false while it runs or events are queued.
+func (w *Watch) End() (end WatchEnd, ended bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.end, w.closed && len(w.queue) == 0
+}
+
+// grant gives credit back once half of it is used up, so that it costs one
+// command for many events. What ctx prevents the next call makes good.
+func (w *Watch) grant(ctx context.Context) {
+	w.taken++
+	if w.taken < (w.open.Credit+1)/2 {
+		return
+	}
+	err := w.collection.client.call(ctx, func(l *loop) error {
+		if l.watches[w.id] == nil {
+			return nil
+		}
+		return l.step((&wire.GrantWatch{Watch: w.id, Events: w.taken}).Append(nil))
+	})
+	if err == nil {
+		w.taken = 0
+	}
+}
+
+// Close ends the watch. Events that were not taken are dropped.
+func (w *Watch) Close() error {
+	err := w.collection.client.call(context.Background(), func(l *loop) error {
+		if l.watches[w.id] == nil {
+			return nil
+		}
+		delete(l.watches, w.id)
+		return l.step((&wire.CloseWatch{Watch: w.id}).Append(nil))
+	})
+	w.mu.Lock()
+	w.queue = nil
+	w.mu.Unlock()
+	w.finish(api.WatchEndClosed, ErrClosed)
+	if err == ErrClosed {
+		return nil // with its client
+	}
+	return err
+}
+
+func (w *Watch) push(events []Event) {
+	w.mu.Lock()
+	if !w.closed {
+		w.queue = append(w.queue, events...)
+	}
+	w.mu.Unlock()
+	w.signal()
+}
+
+// finish ends the watch after the queued events. Later calls have no effect.
+func (w *Watch) finish(end WatchEnd, err error) {
+	w.mu.Lock()
+	if !w.closed {
+		w.closed, w.end, w.err = true, end, err
+	}
+	w.mu.Unlock()
+	w.signal()
+}
+
+// closedBy ends the watch with the engine's reason.
+func (w *Watch) closedBy(f *wire.WatchClosed) {
+	if f.Status == nil {
+		w.finish(f.End, io.EOF)
+		return
+	}
+	w.finish(f.End, f.Status)
+}
+
+// reject ends the watch, which the engine does not open.
+func (w *Watch) reject(status *api.Status) {
+	w.rejected = status
+	w.finish(api.WatchEndRefused, status)
+}
+
+func (w *Watch) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func newEvents(from []wire.WatchEvent) []Event {
+	events := make([]Event, len(from))
+	for i := range from {
+		e := &from[i]
+		events[i] = Event{Type: e.Type, ResourceVersion: e.Item.ResourceVersion}
+		if e.Type.IsChange() {
+			events[i].Object = newObject(&e.Item)
+		}
+		events[i].InitialEventsEnd = e.Type == api.Bookmark && e.Item.Flags&api.EndOfInitialEvents != 0
+	}
+	return events
+}
