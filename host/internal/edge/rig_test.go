@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/watchglass/watchglass/host/access/token"
@@ -74,7 +75,8 @@ func (r *rig) sign(change func(*token.Claims)) string {
 
 func (r *rig) everything() string { return r.sign(func(*token.Claims) {}) }
 
-// ask sends a request. Headers are pairs; the caller closes the body.
+// ask sends a request and checks the headers that every response has. Headers are pairs;
+// the caller closes the body.
 func (r *rig) ask(method, path, bearer string, headers ...string) *http.Response {
 	r.Helper()
 	request, err := http.NewRequestWithContext(r.Context(), method, r.url(path), nil)
@@ -87,6 +89,8 @@ func (r *rig) ask(method, path, bearer string, headers ...string) *http.Response
 	}
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(r, err)
+	assert.Equal(r, "nosniff", response.Header.Get("X-Content-Type-Options"), path)
+	assert.Equal(r, "same-origin", response.Header.Get("Cross-Origin-Resource-Policy"), path)
 	return response
 }
 

@@ -33,21 +33,33 @@ export type Handler<Env> = (request: Request, env: Env, context: unknown) => Res
  * Connectors pass `?resources=` and `&shard=`; see `place`. The object receives the
  * token's grant, which replaces any grant in the request. A connector's request without
  * an upgrade returns the objects that it must feed.
+ *
+ * Every response except a WebSocket has `X-Content-Type-Options: nosniff` and
+ * `Cross-Origin-Resource-Policy: same-origin`, those of `others` included.
  */
 export function edgeEntry<Env extends EdgeEnv>(others: Handler<Env>): { fetch: Handler<Env> } {
   return {
     async fetch(request, env, context) {
       const url = new URL(request.url);
       const { cluster, rest } = route(url.pathname);
-      if (rest !== "/watch" && rest !== "/feed") return others(request, env, context);
+      if (rest !== "/watch" && rest !== "/feed") return protect(await others(request, env, context));
       try {
-        return await takeIn(request, env, url, cluster, rest);
+        return protect(await takeIn(request, env, url, cluster, rest));
       } catch (error) {
         console.error("watchglass:", error);
-        return refuse(status(500, "InternalError", "this edge is not set up completely; its log says what is missing"));
+        return protect(refuse(status(500, "InternalError", "this edge is not set up completely; its log says what is missing")));
       }
     },
   };
+}
+
+/** Adds the headers that prevent browsers from misusing a response. A connector's server sends the same ones. */
+function protect(response: Response): Response {
+  if (response.status === 101) return response; // a WebSocket, which a copy would lose
+  const copy = new Response(response.body, response);
+  copy.headers.set("X-Content-Type-Options", "nosniff");
+  copy.headers.set("Cross-Origin-Resource-Policy", "same-origin");
+  return copy;
 }
 
 async function takeIn(request: Request, env: EdgeEnv, url: URL, cluster: string, path: "/watch" | "/feed"): Promise<Response> {
