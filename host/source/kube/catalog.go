@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -39,6 +40,8 @@ type directory struct {
 	mu    sync.Mutex // held during a request, so that concurrent callers share the result
 	all   []*resource
 	asked time.Time
+	// misses limits the requests because of missing resources.
+	misses *rate.Limiter
 	// definitions are the last known definitions of custom resources in use.
 	definitions map[api.Resource]*definition
 }
@@ -59,44 +62,31 @@ func (c *directory) find(ctx context.Context, name api.Resource) (*resource, err
 	return nil, catalog.NotServed(name, "by kube-apiserver "+c.source.base.Host+", or cannot be watched", names)
 }
 
-// discoveryGap is the shortest time between two discoveries.
-const discoveryGap = time.Second
+// Discoveries because of a resource that is missing. Beyond this, a 404 is as of the last
+// discovery: clients that ask for resources that do not exist must neither flood the
+// server nor wait.
+const (
+	missesPerSecond = 1
+	missesAtOnce    = 10
+)
 
-// resources returns all resources, sorted by name. If none of them is wanted, they are
-// as of this call or later, because the resource may have been created a moment ago.
+// resources returns all resources, sorted by name. If none of them is wanted, it usually
+// requests them again, because the resource may have been created a moment ago.
 func (c *directory) resources(ctx context.Context, wanted func(*resource) bool) ([]*resource, error) {
 	began := time.Now()
-	for {
-		all, wait, err := c.resourcesSince(ctx, began, wanted)
-		if err != nil || wait == 0 {
-			return all, err
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-}
-
-// resourcesSince returns the resources if any of them is wanted or they were read since
-// began, and otherwise how long to wait for the next discovery.
-func (c *directory) resourcesSince(ctx context.Context, began time.Time, wanted func(*resource) bool) (all []*resource, wait time.Duration, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	age := time.Since(c.asked)
-	switch {
-	case age < c.source.config.DiscoveryTTL && (!c.asked.Before(began) || slices.ContainsFunc(c.all, wanted)):
-		return c.all, 0, nil
-	case age < discoveryGap:
-		return nil, discoveryGap - age, nil
+	fresh := time.Since(c.asked) < c.source.config.DiscoveryTTL
+	if fresh && (slices.ContainsFunc(c.all, wanted) || !c.asked.Before(began) || !c.misses.Allow()) {
+		return c.all, nil
 	}
 	asked := time.Now()
-	if all, err = c.discover(ctx); err != nil {
-		return nil, 0, err
+	all, err := c.discover(ctx)
+	if err != nil {
+		return nil, err
 	}
 	c.all, c.asked = all, asked
-	return all, 0, nil
+	return all, nil
 }
 
 // discover requests the resources. A group that fails, such as an aggregated one

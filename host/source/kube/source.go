@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
 	"k8s.io/client-go/rest"
 
 	"github.com/watchglass/watchglass/core/api"
@@ -61,7 +62,7 @@ func New(config Config) (*Source, error) {
 	}
 	s := &Source{config: config, base: base, memory: map[api.Resource]*memory{}}
 	s.client.Store(client)
-	s.catalog = &directory{source: s}
+	s.catalog = &directory{source: s, misses: rate.NewLimiter(missesPerSecond, missesAtOnce)}
 	return s, nil
 }
 
