@@ -19,7 +19,7 @@ import (
 
 const module = "github.com/watchglass/watchglass/"
 
-// pkg is what go list says of a package.
+// pkg is a package in the output of go list.
 type pkg struct {
 	ImportPath string
 	Dir        string
@@ -29,8 +29,8 @@ type pkg struct {
 	Deps       []string
 }
 
-// list returns our packages that match, and all that they depend on, by path.
-// Their tests may import what they like.
+// list returns the packages of this module that match, and all of their
+// dependencies, by path. Imports of tests are not included.
 func list(t *testing.T, environment []string, patterns ...string) map[string]pkg {
 	t.Helper()
 	command := exec.Command("go", append([]string{"list", "-deps", "-json=ImportPath,Dir,Standard,GoFiles,Imports,Deps"}, patterns...)...)
@@ -54,7 +54,7 @@ func list(t *testing.T, environment []string, patterns ...string) map[string]pkg
 	return all
 }
 
-// ours keeps the imports of this module, without its name.
+// ours returns the imports that belong to this module, without the module path.
 func ours(imports []string) []string {
 	var kept []string
 	for _, i := range imports {
@@ -72,8 +72,9 @@ func isCore(path string) bool {
 		!strings.HasPrefix(path, "core/coretest") && !strings.HasPrefix(path, "core/sim") && path != "core/body/skeleton"
 }
 
-// rooms says what each room may import of ours. The layers above may skip
-// layers, and no room may look sideways, but for the exceptions that stand here.
+// rooms lists the imports within this module that each package may have. A package
+// may import any lower layer, but no package of its own layer, except for the
+// imports listed here.
 func rooms() map[string][]string {
 	leaf := []string{"core/api", "core/internal/lite"}
 	words := append(slices.Clone(leaf), "core/selector", "core/objectjson", "core/wire")
@@ -85,15 +86,15 @@ func rooms() map[string][]string {
 		"core/catalog":       leaf,
 		"core/body":          leaf,
 		"core/selector":      leaf,
-		"core/objectjson":    append(slices.Clone(leaf), "core/wire"), // it makes what wire carries
+		"core/objectjson":    append(slices.Clone(leaf), "core/wire"), // it produces the types of wire
 		"core/wire":          leaf,
 		"core/store":         words,
-		"core/history":       append(slices.Clone(words), "core/store"),                 // events are of versions
-		"core/watcher":       append(slices.Clone(words), "core/store", "core/history"), // and watches of events
+		"core/history":       append(slices.Clone(words), "core/store"),                 // events refer to stored versions
+		"core/watcher":       append(slices.Clone(words), "core/store", "core/history"), // watches read events
 		"core/cacher":        stores,
-		"core/view":          keepers, // these four work on one cacher each
+		"core/view":          keepers, // each of these four uses one cacher
 		"core/reflector":     keepers,
-		"core/direct":        append(slices.Clone(keepers), "core/catalog", "core/reflector"), // it feeds one
+		"core/direct":        append(slices.Clone(keepers), "core/catalog", "core/reflector"), // it feeds a cacher
 		"core/objcache":      keepers,
 		"core/session":       keepers,
 		"core": append(slices.Clone(keepers),
@@ -120,7 +121,7 @@ func TestImportsBetweenRooms(t *testing.T) {
 	}
 }
 
-// What would let the world, or chance, into the engine.
+// forbidden are packages that would give the engine I/O, clocks or randomness.
 var forbidden = []string{"os", "net", "time", "context", "sync", "math/rand", "math/rand/v2", "fmt", "reflect", "encoding/json"}
 
 func TestImportsOfTheEngineAreFreeOfTheWorld(t *testing.T) {
@@ -147,7 +148,7 @@ func TestImportsOfTheEngineAreFreeOfTheWorld(t *testing.T) {
 	}
 }
 
-// detour names who imports a package.
+// detour returns the packages that import a package.
 func detour(all map[string]pkg, target string) string {
 	var names []string
 	for path, p := range all {
@@ -192,7 +193,7 @@ func TestImportsOfTheGuest(t *testing.T) {
 	}
 }
 
-// The host's rooms and what they must not know.
+// Lists the imports that packages of the host may have.
 func TestImportsOfTheHost(t *testing.T) {
 	const wazero = "github.com/tetratelabs/wazero"
 	for path, p := range list(t, nil, "./host/...") {
@@ -219,8 +220,8 @@ func TestImportsOfTheHost(t *testing.T) {
 	}
 }
 
-// The Kubernetes API runs at the edge too, where nothing else of the host does
-// but the question who may read what.
+// The Kubernetes API also runs at the edge, where the only other host packages are
+// those that authorize reads.
 func TestImportsOfTheKubernetesAPI(t *testing.T) {
 	all := list(t, []string{"GOOS=js", "GOARCH=wasm"}, "./host/kubeapi")
 	for path, p := range all {
@@ -234,8 +235,8 @@ func TestImportsOfTheKubernetesAPI(t *testing.T) {
 	}
 }
 
-// The edge's HTTP face is measured in kilobytes: what it needs besides the
-// Kubernetes API is small, and is named here.
+// The size of the edge's HTTP worker is limited to kilobytes. Besides the Kubernetes
+// API it may import only the few packages listed here.
 func TestImportsOfTheEdge(t *testing.T) {
 	light := []string{"host/kubeapi", "host/access", "host/access/token", "host/limit", "host/edge", "host/source", "wasm/edge"}
 	theirs := []string{"github.com/golang-jwt/jwt/v5", "github.com/syumai/workers", "golang.org/x/sync/errgroup"}

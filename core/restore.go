@@ -13,7 +13,7 @@ import (
 // state separately and installs it when it is complete. Until then the shared
 // collection is empty and does not subscribe.
 type restore struct {
-	collection *collection // the collection that hands in the state
+	collection *collection // the collection that supplies the state
 	reflector  *reflector.Reflector
 	previous   uint64 // checksum of the previous chunk, or zero at the start of a snapshot
 }
@@ -80,7 +80,7 @@ func (r *restore) take(e *Engine, b *sharedCollection, f *wire.RestoreChunk) *ap
 	return nil
 }
 
-// replay processes the frames of a chunk, with its body between them.
+// replay processes the frames of a chunk, with the chunk's body between them.
 func (r *restore) replay(chunk *wire.Chunk, body *reflector.Body, heard int64) error {
 	before, behind := chunk.Split()
 	if err := r.reflector.Replay(before, heard); err != nil {
@@ -94,8 +94,8 @@ func (r *restore) replay(chunk *wire.Chunk, body *reflector.Body, heard int64) e
 	return r.reflector.Replay(behind, heard)
 }
 
-// bodyOf returns the body of a chunk, or nil if it has none. A body that was
-// handed in is processed with the chunk. Otherwise it is loaded on demand.
+// bodyOf returns the body of a chunk, or nil if it has none. A body in the frame is
+// processed with the chunk. Otherwise the body is loaded on demand.
 func (e *Engine) bodyOf(chunk *wire.Chunk, f *wire.RestoreChunk, behind []byte) (*reflector.Body, *api.Status) {
 	info := &chunk.Body
 	body := &reflector.Body{Objects: int(info.Objects), Bytes: int(info.Bytes), First: api.Key(strings.Clone(string(info.First)))}
@@ -143,7 +143,7 @@ func (r *restore) place(e *Engine, b *sharedCollection, chunk *wire.Chunk) *api.
 	return nil
 }
 
-// scopeText returns the text of a scope for errors.
+// scopeText returns the text of a scope for error messages.
 func scopeText(s reflector.Scope) string {
 	text := s.Resource
 	for _, part := range [...]struct{ name, value string }{

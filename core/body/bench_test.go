@@ -7,8 +7,8 @@ import (
 	"github.com/watchglass/watchglass/core/body"
 )
 
-// eachDictionary runs a benchmark without a dictionary and with that of pods over
-// 2,000 generated pods, and reports encoded bytes per plain byte.
+// eachDictionary runs a benchmark without a dictionary and with the pod dictionary,
+// over 2,000 generated pods. It reports the ratio of encoded bytes to plain bytes.
 func eachDictionary(b *testing.B, run func(b *testing.B, e *body.Encoder, objects [][]byte, dictionary []byte)) {
 	objects := pods(2, 2000)
 	for _, c := range []struct {

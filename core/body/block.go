@@ -43,9 +43,9 @@ var repeats = [...]int{8, 260, 65540}
 // block decodes one block.
 type block struct {
 	src        []byte
-	s          int // read up to here
+	s          int // the input before s is read
 	dst        []byte
-	d          int // written up to here
+	d          int // the output before d is written
 	dictionary []byte
 	guide
 	distance int // of the last copy
@@ -63,7 +63,7 @@ type guide struct {
 	text     []byte
 	inserts  bool
 	distance int // of the last copy out of it
-	end      int // where that ended in text
+	end      int // the end of the last copy, as an offset in text
 }
 
 func guided(text []byte, inserts bool) guide {

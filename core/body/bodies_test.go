@@ -23,9 +23,9 @@ var podSkeleton = skeleton.Dictionary(api.Resource{Version: "v1", Name: "pods"},
 //go:embed testdata/pod.json
 var pod []byte
 
-// pods generates pods after the one in testdata: thirty applications, and for
-// each pod everything that is its own (name, uids, node, addresses, times,
-// hashes, restarts).
+// pods generates pods that resemble the one in testdata. They belong to thirty
+// applications. Each pod has its own name, uids, node, addresses, times, hashes and
+// restart counts.
 func pods(seed uint64, n int) [][]byte {
 	r := rand.New(rand.NewPCG(seed, 1))
 	random := func(bytes int) string {
@@ -42,7 +42,7 @@ func pods(seed uint64, n int) [][]byte {
 	out := make([][]byte, n)
 	for i := range out {
 		app := r.IntN(30)
-		apps := rand.New(rand.NewPCG(uint64(app), 7)) // what all pods of an application share
+		apps := rand.New(rand.NewPCG(uint64(app), 7)) // the data that all pods of an application share
 		name := []string{"cart", "search", "billing", "ledger", "mailer", "frontend"}[app%6] + "-" + strconv.Itoa(app/6)
 		hash := fmt.Sprintf("%x", apps.Uint64())[:10]
 		node := r.IntN(500)
@@ -77,7 +77,7 @@ func encoder(t testing.TB, dictionary []byte) *body.Encoder {
 
 func TestBodiesRoundTrip(t *testing.T) {
 	objects := append(pods(2, 50), pod, []byte("{}"), nil, podSkeleton,
-		bytes.Repeat(pod, 40), // farther from the dictionary than two bytes reach
+		bytes.Repeat(pod, 40), // beyond the reach of a two-byte distance
 		bytes.Repeat([]byte("a"), 1<<20),
 		[]byte(strings.Repeat(`{"no":"`+strconv.Itoa(1<<40)+`"}`, 1000)))
 	for _, dict := range [][]byte{nil, podSkeleton, []byte("{")} {
@@ -91,12 +91,12 @@ func TestBodiesRoundTrip(t *testing.T) {
 	}
 }
 
-// tokens have half the size, at most, of what they stand for.
+// A token is at most half as long as the text that it encodes.
 func TestTokensRoundTrip(t *testing.T) {
 	e := encoder(t, nil)
 	for _, c := range []struct {
 		text string
-		size int // of 10 lines, each with one of them
+		size int // of 10 lines, each with one token
 	}{
 		{"7c1b9f0e-52b4-4c7e-9b0a-3b7d7e6f1a20", 18},
 		{"7C1B9F0E-52B4-4C7E-9B0A-3B7D7E6F1A20", 37},
@@ -166,7 +166,7 @@ func TestCodecFollowsWhatHelps(t *testing.T) {
 	require.Equal(t, api.JSON, encoder(t, podSkeleton).Encode(nil, []byte(`{"kind":"Pod"}`)).Codec)
 }
 
-// Nothing of an object is left in the encoder for the next one.
+// The encoder retains no data of an object for the next one.
 func TestBodiesDoNotDependOnOtherObjects(t *testing.T) {
 	objects := append(pods(3, 100), pod, bytes.Repeat([]byte("abc"), 30_000), []byte(strings.Repeat("x", 100)))
 	shared := encoder(t, podSkeleton)

@@ -7,8 +7,9 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// MaxDecoded is the most bytes a body may decode to. Kubernetes objects end at
-// a few megabytes; the limit keeps a forged length from claiming all memory.
+// MaxDecoded is the maximum decoded size of a body in bytes. Kubernetes objects have
+// at most a few megabytes. The limit prevents a forged length from exhausting
+// memory.
 const MaxDecoded = 16 << 20
 
 // Decode appends the body's plain JSON to dst. It is a core.Decoder. The dictionary

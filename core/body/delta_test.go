@@ -13,11 +13,11 @@ import (
 	"github.com/watchglass/watchglass/core/body"
 )
 
-// updates are changes as controllers make them, of the pod of testdata.
+// updates are typical changes by controllers to the pod in testdata.
 var updates = []struct {
 	name   string
 	change *strings.Replacer
-	most   int // bytes of the difference
+	most   int // maximum size of the delta in bytes
 }{
 	{"Nothing", strings.NewReplacer(), 8},
 	{"Counter", strings.NewReplacer(`"restartCount":0`, `"restartCount":1`), 12},
@@ -91,7 +91,7 @@ func TestDeltaAllocatesNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { e.EncodeDelta(dst, pod, changed, 1000) }))
 }
 
-// FuzzDelta: what the encoder makes decodes to what it was made of.
+// FuzzDelta checks that each encoded delta decodes to the original JSON.
 func FuzzDelta(f *testing.F) {
 	dictionary := pod[:600]
 	for _, u := range updates {
@@ -113,8 +113,8 @@ func FuzzDelta(f *testing.F) {
 	})
 }
 
-// FuzzDecodeDelta: no block harms the decoder, whatever its base, and what it
-// makes of one has the length that the block says.
+// FuzzDecodeDelta checks that the decoder survives any block with any base, and that
+// a successful result has the length that the block states.
 func FuzzDecodeDelta(f *testing.F) {
 	packed, _ := encoder(f, nil).EncodeDelta(nil, pod[:500], pod[100:900], 1<<20)
 	f.Add(packed.Data, pod[:500])
@@ -130,8 +130,8 @@ func FuzzDecodeDelta(f *testing.F) {
 	})
 }
 
-// BenchmarkDelta is of pods, each with one of the updates; the bytes are of the
-// difference.
+// BenchmarkDelta encodes pods, each with one of the updates. The reported bytes are
+// the size of the delta.
 func BenchmarkDelta(b *testing.B) {
 	dictionary := podSkeleton
 	bases := pods(2, 500)

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// minPacked is the size below which a body is stored uncompressed. It would save
-	// nothing, and plain bytes need no decoder.
+	// minPacked is the size below which a body is stored uncompressed. Compression
+	// would save nothing, and plain bytes need no decoder.
 	minPacked = 64
-	// maxDelta is the size of a body beyond which there are no differences:
-	// objects that large are few, and their copies take twice the bytes.
+	// maxDelta is the maximum size of a body that is encoded as a delta. Larger
+	// objects are rare, and their copies take twice the bytes.
 	maxDelta = 256 << 10
 )
 
@@ -28,9 +28,9 @@ type Encoder struct {
 	finder
 }
 
-// NewEncoder makes an encoder for bodies that refer to a dictionary, nil for none.
-// The dictionary reaches every reader: no byte of it may come from an object. More
-// than 64 KiB are a 400 *api.Status.
+// NewEncoder returns an encoder for bodies that refer to a dictionary, or nil for
+// none. Every reader receives the dictionary, so it must not contain any bytes of an
+// object. A dictionary of more than 64 KiB is a 400 *api.Status.
 func NewEncoder(dictionary []byte) (*Encoder, error) {
 	if len(dictionary) > maxDictionary {
 		return nil, api.BadRequest("a dictionary of " + strconv.Itoa(len(dictionary)) +
@@ -41,8 +41,8 @@ func NewEncoder(dictionary []byte) (*Encoder, error) {
 	return e, nil
 }
 
-// Encode appends the encoded JSON to dst; the body's data is the part that was
-// appended. A body that does not get smaller stays plain JSON.
+// Encode appends the encoded JSON to dst. The body's data is the appended part. If
+// encoding does not make the body smaller, the body stays plain JSON.
 func (e *Encoder) Encode(dst, json []byte) api.Body {
 	if len(json) >= minPacked && len(json) <= MaxDecoded {
 		e.loadPacked(json)
@@ -68,8 +68,8 @@ func (e *Encoder) EncodeDelta(dst, base, json []byte, limit int) (body api.Body,
 	return api.Body{Codec: api.Delta, Data: encoded[len(dst):]}, true
 }
 
-// encode appends the block of the loaded text, or reports that it takes more than
-// limit bytes.
+// encode appends the block of the loaded text. It returns false if the block takes
+// more than limit bytes.
 func (e *Encoder) encode(dst []byte, limit int) ([]byte, bool) {
 	start := len(dst)
 	dst = binary.AppendUvarint(dst, uint64(e.end-e.target))
@@ -154,8 +154,8 @@ func appendLiteral(dst, literal []byte) []byte {
 	return append(dst, literal...)
 }
 
-// appendCopy writes a copy: as much as fits the distance, and the rest as a
-// continuation in the guide or a repetition of the distance.
+// appendCopy writes a copy. The first operation encodes as much as its distance
+// allows. The rest is a continuation in the guide or a repetition of the distance.
 func (e *Encoder) appendCopy(dst []byte, m match) []byte {
 	distance := m.at - m.from
 	switch {

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	gram  = 6  // bytes; shorter matches are mostly in the wrong place
-	chain = 16 // places of a gram that are looked at
-	// longEnough is the length of a copy from which no alternatives are compared.
+	gram  = 6  // bytes; shorter matches are mostly false
+	chain = 16 // maximum number of positions that are tried for a gram
+	// longEnough is the length from which a copy is used without comparing others.
 	longEnough = 64
-	// skipShift makes the steps over text that is not found anywhere longer, by a
-	// byte for each 256.
+	// skipShift controls the step over text without matches. The step grows by one
+	// byte for each 256 bytes.
 	skipShift = 8
 	// mostCut is the maximum number of bytes that a copy loses to the next one.
 	mostCut = 16
@@ -25,16 +25,16 @@ const (
 
 // finder finds copies for the text of one block.
 type finder struct {
-	text   []byte // dictionary, base and target, and some zeros
-	base   int    // where the base begins
-	target int    // where the target begins
-	end    int    // and ends
-	from   int    // where the guide begins; it ends where the target begins
+	text   []byte // dictionary, base, target, and some zeros
+	base   int    // start of the base
+	target int    // start of the target
+	end    int    // end of the target
+	from   int    // start of the guide, which ends where the target begins
 
 	inDictionary index
 	inBase       index
-	indexed      bool    // inBase is that of this base
-	inTarget     []int32 // the last place of each gram, plus one
+	indexed      bool    // inBase is the index of this base
+	inTarget     []int32 // the last position of each gram, plus one
 	ownBits      uint
 
 	guide    guide
@@ -43,12 +43,12 @@ type finder struct {
 
 // index finds positions in a text by their contents.
 type index struct {
-	heads []int32 // the first place of each gram, plus one
-	next  []int32 // the next place, by place
+	heads []int32 // the first position of each gram, plus one
+	next  []int32 // the next position of the same gram, by position
 	bits  uint
 }
 
-// fill indexes a text that has at least two bytes behind it.
+// fill indexes a text that is followed by at least two more bytes.
 func (x *index) fill(text []byte, size int, tableBits uint) {
 	if x.heads == nil {
 		x.heads, x.bits = make([]int32, 1<<tableBits), tableBits
@@ -64,8 +64,7 @@ func (x *index) fill(text []byte, size int, tableBits uint) {
 	}
 }
 
-// gramAt returns a hash of the bytes at i. The text has at least eight bytes from
-// there.
+// gramAt returns a hash of the gram at i. At least eight bytes must follow i.
 func gramAt(text []byte, i int, tableBits uint) uint64 {
 	return binary.LittleEndian.Uint64(text[i:]) << 16 * 0x9E3779B185EBCA87 >> (64 - tableBits)
 }
@@ -78,14 +77,14 @@ func (f *finder) setDictionary(dictionary []byte) {
 	f.inDictionary.fill(f.text, f.base, dictionaryBits)
 }
 
-// loadPacked takes in a text that is guided by the dictionary.
+// loadPacked loads a text whose guide is the dictionary.
 func (f *finder) loadPacked(json []byte) {
 	f.load(nil, json)
 	f.from, f.guide = 0, guided(f.text[:f.base], true)
 	f.distance = f.base
 }
 
-// loadDelta takes in a text that is guided by a base.
+// loadDelta loads a text whose guide is a base.
 func (f *finder) loadDelta(base, json []byte) {
 	f.load(base, json)
 	f.from, f.guide = f.base, guided(f.text[f.base:f.target], false)
@@ -104,7 +103,7 @@ func (f *finder) load(base, json []byte) {
 	clear(f.inTarget)
 }
 
-// match is n bytes at one place that are found at another.
+// match is a sequence of n bytes that occurs at two positions.
 type match struct{ at, from, n int }
 
 func (f *finder) isInGuide(from int) bool { return from >= f.from && from < f.target }
@@ -121,7 +120,7 @@ func (f *finder) find(i int) match {
 		return m
 	}
 	m = f.search(i, m)
-	// A better one that begins a byte later is worth a byte.
+	// Prefer a match that begins one byte later if it saves over one byte more.
 	if m.n > 0 && m.n < longEnough && i+1+gram <= f.end {
 		if later := f.search(i+1, f.follow(i+1)); f.gain(later) > f.gain(m)+1 {
 			return match{}
@@ -144,7 +143,7 @@ func (f *finder) follow(i int) match {
 	return best
 }
 
-// search looks for what saves more than a match does.
+// search returns the match at i that saves most, or best if none saves more.
 func (f *finder) search(i int, best match) match {
 	if !f.guide.inserts {
 		if !f.indexed {
@@ -173,7 +172,7 @@ func (f *finder) searchIn(x *index, begin, i int, best match) match {
 
 func (f *finder) try(from, i int, best match) match {
 	if f.text[from+best.n] != f.text[i+best.n] {
-		return best // it is no longer
+		return best // it is no longer than best
 	}
 	if n := f.length(from, i); n >= gram && i-from < maxDistance {
 		return f.better(best, match{i, from, n})
@@ -188,7 +187,7 @@ func (f *finder) better(a, b match) match {
 	return a
 }
 
-// gain is about how many bytes a match saves.
+// gain estimates how many bytes a match saves.
 func (f *finder) gain(m match) int {
 	distance := m.at - m.from
 	switch {
@@ -204,8 +203,8 @@ func (f *finder) gain(m match) int {
 	return m.n - 5
 }
 
-// length is how many bytes at from are those at i. No copy goes over the end of
-// the dictionary or of the base.
+// length returns how many bytes at from equal those at i. A copy does not cross the
+// end of the dictionary or of the base.
 func (f *finder) length(from, i int) int {
 	if from < 0 || from >= i {
 		return 0

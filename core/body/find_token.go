@@ -4,7 +4,7 @@ package body
 
 import "time"
 
-// token is a text that a token stands for.
+// token is a text that is encoded as a token.
 type token struct {
 	kind, at, length int
 }
@@ -15,8 +15,8 @@ func (t token) size() int {
 	return 2 + size
 }
 
-// maxTokenLookBack is how far before the end of a copy a token may begin that the
-// copy is cut for.
+// maxTokenLookBack limits how far before the end of a copy a token may begin for
+// which the copy is shortened.
 const maxTokenLookBack = 80
 
 // isTokenByte reports whether a byte occurs in tokens.
@@ -30,7 +30,7 @@ func isWord(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// tokenAt returns the token that begins at a place of a text, if one does.
+// tokenAt returns the token that begins at an offset of a text, if there is one.
 func tokenAt(text []byte, at int) token {
 	rest := text[at:]
 	if len(rest) < hexTokenDigits || !isHex(rest[0]) || at > 0 && isWord(text[at-1]) {
@@ -78,8 +78,8 @@ func isUUID(text []byte) bool {
 	return true
 }
 
-// isTime reports whether a text begins with a time that a token can stand for, up
-// to its seconds.
+// isTime reports whether a text begins with a time that a token can encode, up to
+// its seconds.
 func isTime(text []byte) bool {
 	if len(text) < timeLength || text[4] != '-' || text[10] != 'T' {
 		return false
@@ -107,7 +107,7 @@ func unixSeconds(text []byte) (uint32, bool) {
 	return uint32(s), err == nil && s == int64(uint32(s))
 }
 
-// append writes the token, which stands in text.
+// append writes the encoding of the token, which occurs in text.
 func (t token) append(dst, text []byte) []byte {
 	text = text[t.at : t.at+t.length]
 	dst = append(dst, tokenTag<<2, byte(t.kind))
@@ -139,7 +139,7 @@ func appendHex(dst, text []byte) []byte {
 	return dst
 }
 
-// value is that of a hexadecimal digit.
+// value returns the value of a hexadecimal digit.
 func value(c byte) byte {
 	if c <= '9' {
 		return c - '0'

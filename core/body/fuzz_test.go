@@ -10,13 +10,14 @@ import (
 	"github.com/watchglass/watchglass/core/body"
 )
 
-// claimsMuch: allocating what a block claims finds no bugs.
+// claimsMuch reports whether a block claims a large length. Allocating that much
+// memory finds no bugs.
 func claimsMuch(block []byte) bool {
 	n, _ := binary.Uvarint(block)
 	return n > 1<<18
 }
 
-// FuzzEncode: what the encoder makes decodes to what it was made of.
+// FuzzEncode checks that each encoded body decodes to the original JSON.
 func FuzzEncode(f *testing.F) {
 	dictionary := pod[:600] // small inputs are quick to vary
 	for _, dict := range [][]byte{nil, dictionary} {
@@ -35,8 +36,8 @@ func FuzzEncode(f *testing.F) {
 	})
 }
 
-// FuzzDecode: no block harms the decoder, whatever the dictionary, and what it
-// makes of one has the length that the block says.
+// FuzzDecode checks that the decoder survives any block with any dictionary, and
+// that a successful result has the length that the block states.
 func FuzzDecode(f *testing.F) {
 	dictionary := pod[:600]
 	for _, dict := range [][]byte{nil, dictionary} {

@@ -18,7 +18,7 @@ const (
 	timeLength  = 20
 	microLength = 27
 	maxHexToken = 255
-	// hexTokenDigits are worth a token.
+	// hexTokenDigits is the minimum number of digits for which a token is shorter.
 	hexTokenDigits = 12
 )
 
@@ -78,7 +78,7 @@ func putHex(dst, src []byte) {
 	}
 }
 
-// uuidParts are the places of the groups of a UUID, in bytes and in its text.
+// uuidParts are the offsets of the groups of a UUID, in bytes and in its text.
 var uuidParts = [...]struct{ from, to, at int }{{0, 4, 0}, {4, 6, 9}, {6, 8, 14}, {8, 10, 19}, {10, 16, 24}}
 
 func putUUID(dst, src []byte) {

@@ -13,19 +13,19 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// resource is one kind of object that the connector serves.
+// resource is one resource that the connector serves.
 type resource struct {
 	schema api.Schema
 	cacher *cacher.Cacher
-	refuse *api.Status // what subscribers get instead
+	refuse *api.Status // subscribers receive this instead
 }
 
-// connector is the serving side: what it knows of each resource, and how its
-// sessions are set up.
+// connector is the serving side: the state of each resource and the configuration of
+// its sessions.
 type connector struct {
 	session   session.Config
 	history   history.Limits
-	bases     uint64 // names what differences are from; zero for no name
+	bases     uint64 // the delta epoch; zero if unnamed
 	resources []*resource
 }
 
@@ -54,7 +54,7 @@ func schemas() []api.Schema {
 	}
 }
 
-// reset forgets everything that the connector knew.
+// reset discards all state of the connector.
 func (c *connector) reset() {
 	for _, r := range c.resources {
 		r.cacher = c.empty(r)
@@ -65,7 +65,7 @@ func (c *connector) empty(r *resource) *cacher.Cacher {
 	return cacher.New(cacher.Config{Schema: r.schema, History: c.history, Bases: c.bases})
 }
 
-// restart forgets the history and keeps the state with its bases.
+// restart discards the history and keeps the state with its bases.
 func (c *connector) restart(now int64) {
 	for _, r := range c.resources {
 		old := r.cacher
@@ -86,7 +86,7 @@ func (c *connector) restart(now int64) {
 	}
 }
 
-// baseOf is the base of a version, all of it.
+// baseOf returns the complete base of a version.
 func baseOf(c *cacher.Cacher, ref store.Ref) wire.Base {
 	base := c.Heap().Base(ref)
 	if base == 0 {
@@ -122,7 +122,8 @@ func (c *connector) Collection(asked *session.Request) (*cacher.Cacher, *api.Sta
 // Release implements session.Backend.
 func (c *connector) Release(api.Resource) {}
 
-// Wake implements session.Backend. Sessions are asked after every step.
+// Wake implements session.Backend. It does nothing, because the harness polls the
+// sessions after every step.
 func (c *connector) Wake() {}
 
 func (c *connector) find(name string) (*resource, error) {
@@ -136,8 +137,8 @@ func (c *connector) find(name string) (*resource, error) {
 	return nil, fmt.Errorf("there is no resource %s; there are %s", name, strings.Join(names, ", "))
 }
 
-// object reads the notation of package objects. An object without a body of its
-// own gets a small one.
+// object parses the notation of package objects. An object without a body gets a
+// small one.
 func (r *resource) object(text string) (put *cacher.Put, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -154,8 +155,8 @@ func (r *resource) object(text string) (put *cacher.Put, err error) {
 	return objects.PutOf(o), nil
 }
 
-// apply stores an object, its body as the difference from its base if wanted, and
-// spoils the buffer it came in.
+// apply stores an object, with a delta as its body if delta is set. It then
+// overwrites the input buffer.
 func (r *resource) apply(put *cacher.Put, delta bool, now int64) error {
 	if delta {
 		if err := r.difference(put); err != nil {
@@ -169,8 +170,8 @@ func (r *resource) apply(put *cacher.Put, delta bool, now int64) error {
 	return nil
 }
 
-// list replaces the whole state. The source is the name of the history that the
-// version belongs to; usually all have the same, none.
+// list replaces the whole state. The source is the ID of the history that the
+// version belongs to, and usually empty.
 func (r *resource) list(source string, rv api.ResourceVersion, puts []*cacher.Put, now int64) {
 	r.cacher.BeginList()
 	for _, p := range puts {

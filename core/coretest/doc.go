@@ -1,11 +1,11 @@
-// Package coretest runs scenarios: readable transcripts of what an engine is
-// asked and told, with what it says in return.
+// Package coretest runs scenarios: readable transcripts of an engine's inputs and
+// outputs.
 //
 // A scenario is a text file of steps, separated by blank lines. A step is one or
-// more verb lines, a line of four dashes, and what the engine said. Lines that
-// start with # are commentary and stay where they are. The comment at the top
-// ends with the rules that the scenario shows, and the mutants of core/sim/mutants
-// that must break it.
+// more verb lines, a line of four dashes, and the engine's output. Lines that start
+// with # are comments, and a rewrite preserves them. The comment at the top ends
+// with the rules that the scenario shows, and the mutants of core/sim/mutants that
+// must break it.
 //
 //	# A watch starts with the state, in key order (W40).
 //	#
@@ -20,29 +20,28 @@
 //	open stream 1
 //	...
 //
-// Everything runs in one goroutine against a virtual clock: a real
-// [core.Engine], real sessions and cachers of a connector, and a network
-// between them that delivers, holds, loses and refuses as told. After each verb
-// the rig moves what can be moved until nothing does, and prints every frame
-// that the engine put out for the program, one line each. The state of a
-// collection is printed when it reads differently than before; wake-ups only by
-// the verb that asks for them. The buffers handed to the engine are scribbled
-// over after each call, so that bytes it had no right to keep come out wrong.
+// Everything runs in one goroutine against a virtual clock: a real [core.Engine],
+// real sessions and cachers of a connector, and a network between them that
+// delivers, holds, loses and refuses messages as the scenario directs. After each
+// verb, the harness delivers messages until none is left, and prints each output
+// frame of the engine on one line. It prints the state of a collection only when the
+// state has changed, and wake-ups only for the verb that requests them. After each
+// call the harness overwrites the buffers that it passed to the engine. An engine
+// that wrongly retains them therefore produces wrong output.
 //
-// Verbs are listed in the table of verbs.go, grouped by who acts: the source
-// behind the connector, the network, a Kubernetes API that the engine reads itself,
-// the clock, and the program that uses the engine. A mistake in a scenario is
-// reported with file and line and what was expected.
+// The table in verbs.go lists the verbs, grouped by actor: the source behind the
+// connector, the network, a Kubernetes API that the engine reads itself, the clock,
+// and the program that uses the engine. An error in a scenario names the file, the
+// line and the expected input.
 //
 //	go test ./core/coretest -run TestScenarios            compare
-//	go test ./core/coretest -run TestScenarios -rewrite   rewrite what was said
+//	go test ./core/coretest -run TestScenarios -rewrite   rewrite the outputs
 //
-// Read a rewritten file before you commit it: a golden output that records
-// wrong behaviour is worse than none.
+// Read a rewritten file before you commit it: a golden output that records wrong
+// behaviour is worse than none.
 //
-// The same scenarios run in every runtime. [Compile] records all calls into
-// the native engine and all bytes it returned as a [Transcript]; replaying the
-// calls on another build of the engine must give the same bytes. The
-// directory replay has a driver for JavaScript runtimes; Go's is in
-// host/scenarios.
+// The same scenarios run in every runtime. [Compile] records all calls into the
+// native engine and all bytes it returned as a [Transcript]; replaying the calls on
+// another build of the engine must give the same bytes. The directory replay has a
+// driver for JavaScript runtimes; Go's is in host/scenarios.
 package coretest

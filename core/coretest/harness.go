@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// harness is an engine, a network and a connector, and the program that uses
-// the engine, in one goroutine.
+// harness runs an engine, a network, a connector, and the program that uses the
+// engine, in one goroutine.
 type harness struct {
 	*recorded
 	config    wire.Config
@@ -20,25 +20,25 @@ type harness struct {
 	network   network
 	printer   printer
 
-	now       int64 // of the world
-	skew      int64 // how far the engine's clock is off
-	wake      int64 // when the engine wants a tick, on its own clock
-	heartbeat int64 // how often all sources report progress; zero for never
-	beat      int64 // when they do next
+	now       int64 // the time of the world
+	skew      int64 // offset of the engine's clock
+	wake      int64 // next tick of the engine, on its own clock
+	heartbeat int64 // interval of progress reports of all sources; zero for none
+	beat      int64 // time of the next progress report
 	request   uint32
-	token     string // of the last page
+	token     string // continue token of the last page
 	snapshots []*snapshot
-	// chunkWanted: the next chunk of this request is to be asked for.
+	// chunkWanted is set when the next chunk of this request must be requested.
 	chunkWanted bool
 	chunkOf     uint32
 	kept        map[uint32][]byte // by reader
-	patched     []uint32          // the views whose next patch is to be granted
-	held        map[uint32]bool   // the views whose next patch is granted by a verb
+	patched     []uint32          // the views whose next patch must be granted
+	held        map[uint32]bool   // the views whose next patch a verb grants
 }
 
 const (
 	startMillis = 1_000_000_000
-	// maxMoves is beyond what any scenario needs to come to rest.
+	// maxMoves is more than any scenario needs to settle.
 	maxMoves = 100_000
 )
 
@@ -51,8 +51,8 @@ func newHarness() *harness {
 	return h
 }
 
-// Run runs the scenario and returns what the engine said in each step, with
-// the transcript of it. A panic is an error of this scenario alone.
+// Run runs the scenario. It returns the engine's output of each step and the
+// transcript. A panic is an error of this scenario alone.
 func (s *Scenario) Run() (outputs []string, t *Transcript, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -75,7 +75,7 @@ func (s *Scenario) Run() (outputs []string, t *Transcript, err error) {
 	return outputs, t, nil
 }
 
-// Check runs the scenario and compares.
+// Check runs the scenario and compares its outputs with those in the file.
 func (s *Scenario) Check() error {
 	outputs, _, err := s.Run()
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Scenario) Check() error {
 	return nil
 }
 
-// Rewrite runs the scenario and writes what the engine said into its file.
+// Rewrite runs the scenario and writes the engine's outputs to its file.
 func (s *Scenario) Rewrite() error {
 	outputs, _, err := s.Run()
 	if err != nil {
@@ -127,7 +127,7 @@ func difference(want, got string) string {
 	return b.String()
 }
 
-// do carries out one verb and lets everything come to rest.
+// do executes one verb and runs until nothing moves.
 func (h *harness) do(v *verb) error {
 	handle, ok := verbs[v.name]
 	if !ok {
@@ -159,7 +159,7 @@ func (h *harness) tickEngine() { h.tick(h.now + h.skew) }
 
 type frame interface{ Append([]byte) []byte }
 
-// toEngine is one input at the present time.
+// toEngine passes one frame to the engine at the current time.
 func (h *harness) toEngine(f frame) error {
 	h.tickEngine()
 	return h.step(f.Append(nil))
@@ -182,7 +182,8 @@ func (h *harness) stabilise() error {
 	return errors.New("engine and connector do not come to rest: they keep each other busy without end")
 }
 
-// drain takes all output of the engine, prints it, and does what it asks for.
+// drain takes all output of the engine, prints it, and executes the engine's
+// requests.
 func (h *harness) drain() error {
 	for out := h.take(); out != nil; out = h.take() {
 		for len(out) > 0 {
@@ -199,8 +200,8 @@ func (h *harness) drain() error {
 	return nil
 }
 
-// output takes one frame of the engine: intents are followed here, everything
-// is printed.
+// output processes one frame of the engine. It executes requests and prints every
+// frame.
 func (h *harness) output(t wire.Type, payload []byte) error {
 	n := &h.network
 	switch t {

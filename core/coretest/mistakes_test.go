@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/coretest"
 )
 
-// A mistake in a scenario is named with file and line.
+// An error in a scenario names the file and the line.
 func TestMistakesInAScenario(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown verb", "fly\n----\n", `s.txt:1: fly: there is no such verb; there are accept, acquire,`},
@@ -58,7 +58,7 @@ func TestRewriteKeepsCommentary(t *testing.T) {
 	}
 }
 
-// The same scenario gives the same calls and the same bytes.
+// Two runs of a scenario make the same calls and return the same bytes.
 func TestTranscriptsAreDeterministic(t *testing.T) {
 	path := filepath.Join(dir, "too-old-relist.txt")
 	one, err := coretest.Compile(path)

@@ -5,28 +5,28 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// answer is what the network says to an engine that opens a stream.
+// answer is the network's response to an engine that opens a stream.
 type answer uint8
 
 const (
 	accepting answer = iota
 	refusing
-	pending // nothing yet
+	pending // no response yet
 )
 
-// network is at most one stream between the engine and a session, and what is
-// under way on it.
+// network is at most one stream between the engine and a session, and the messages
+// in flight on it.
 type network struct {
 	answer  answer
 	refusal string
-	limit   int // bytes of a message, roughly
+	limit   int // maximum size of a message in bytes, roughly
 
-	opening uint32 // the stream that waits for an answer, or zero
-	stream  uint32 // the one that is open, or zero
+	opening uint32 // the stream that waits for a response, or zero
+	stream  uint32 // the open stream, or zero
 	session *session.Session
 
 	held   bool
-	tapped bool // how bodies travel is printed
+	tapped bool // print how bodies are encoded
 	silent bool // the open stream drops all messages silently
 	queue  []message
 }
@@ -37,7 +37,7 @@ type message struct {
 	data []byte
 }
 
-// move does one thing that can be done now and reports whether there was one.
+// move makes one possible move, and reports whether there was one.
 func (h *harness) move() (bool, error) {
 	n := &h.network
 	if h.chunkWanted {
@@ -69,7 +69,7 @@ func (h *harness) answerOpening() error {
 	return h.toEngine(&wire.StreamOpened{Stream: stream, Token: "token"})
 }
 
-// pull puts what the session has to say on the network.
+// pull sends the pending output of the session.
 func (h *harness) pull() {
 	n := &h.network
 	if n.session == nil {
@@ -86,7 +86,7 @@ func (n *network) send(m message) {
 	}
 }
 
-// deliver hands over the oldest message under way.
+// deliver delivers the oldest message in flight.
 func (h *harness) deliver() error {
 	n := &h.network
 	m := n.queue[0]
@@ -109,7 +109,7 @@ func (h *harness) deliver() error {
 	return nil
 }
 
-// forget drops the stream with everything under way.
+// forget drops the stream and all messages in flight.
 func (n *network) forget() {
 	if n.session != nil {
 		n.session.Close()
@@ -117,7 +117,7 @@ func (n *network) forget() {
 	n.stream, n.session, n.queue, n.silent = 0, nil, nil, false
 }
 
-// lose ends the stream and tells the engine.
+// lose ends the stream and informs the engine.
 func (h *harness) lose(why string) error {
 	stream := h.network.stream
 	h.network.forget()

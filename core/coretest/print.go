@@ -10,13 +10,13 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// printer turns what the engine says into lines.
+// printer formats the engine's output as lines.
 type printer struct {
 	out      strings.Builder
-	after    int64                 // of the time that passes, not yet printed
-	states   map[uint32]string     // the line last printed, by collection
+	after    int64                 // time that has passed but is not printed yet
+	states   map[uint32]string     // the last printed line, by collection
 	schemas  map[uint32]api.Schema // by collection
-	watches  map[uint32]uint32     // the collection of a watch, and so on
+	watches  map[uint32]uint32     // the collection of a watch or view
 	views    map[uint32]uint32
 	requests map[uint32]uint32
 	rows     map[uint32][]string // keys, by view
@@ -33,8 +33,8 @@ func (p *printer) watchOf(watch, collection uint32)     { p.watches[watch] = col
 func (p *printer) viewOf(view, collection uint32)       { p.views[view] = collection }
 func (p *printer) requestOf(request, collection uint32) { p.requests[request] = collection }
 
-// mark says that what follows happens so long after a tick began; zero for an
-// end of that.
+// mark sets how long after the start of a tick the following output occurs; zero
+// ends that.
 func (p *printer) mark(after int64) { p.after = after }
 
 func (p *printer) line(format string, args ...any) {
@@ -45,7 +45,7 @@ func (p *printer) line(format string, args ...any) {
 	fmt.Fprintf(&p.out, format+"\n", args...)
 }
 
-// take returns the lines so far.
+// take returns the lines since the last call.
 func (p *printer) take() string {
 	text := p.out.String()
 	p.out.Reset()
@@ -122,7 +122,7 @@ func show[F interface{ Parse([]byte) error }](payload []byte, f F, print func(F)
 	return nil
 }
 
-// state prints a collection's state if it reads differently than before.
+// state prints a collection's state if its text has changed.
 func (p *printer) state(f *wire.CollectionState, now int64) {
 	text := f.State.String()
 	if f.ResourceVersion != 0 {
@@ -181,8 +181,8 @@ func (p *printer) events(f *wire.WatchEvents) {
 	}
 }
 
-// closed prints the end of a watch. Of a status that repeats the reason as its
-// cause, the rest is printed.
+// closed prints the end of a watch. It omits a cause that repeats the reason of the
+// end.
 func (p *printer) closed(f *wire.WatchClosed) {
 	text := fmt.Sprintf("watch %d: closed, %s", f.Watch, f.End)
 	if f.Status != nil {
@@ -195,8 +195,8 @@ func (p *printer) closed(f *wire.WatchClosed) {
 	p.line("%s", text)
 }
 
-// patch prints the window of a view from top to bottom: "+" is in front of a row
-// that was sent.
+// patch prints the window of a view from top to bottom. "+" precedes each row that
+// was sent.
 func (p *printer) patch(f *wire.ViewPatch) {
 	text := fmt.Sprintf("view %d: rv=%d, %d rows", f.View, f.ResourceVersion, f.Total)
 	if f.Offset != 0 {
@@ -253,7 +253,7 @@ func (p *printer) list(f *wire.ListReply) {
 	}
 }
 
-// token prints what is in a continue token.
+// token prints the contents of a continue token.
 func token(text string) string {
 	json, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
@@ -262,8 +262,8 @@ func token(text string) string {
 	return string(json)
 }
 
-// inspection prints the numbers but for those of bytes, which say more about
-// the implementation than about the scenario.
+// inspection prints the numbers except those of bytes, which depend more on the
+// implementation than on the scenario.
 func (p *printer) inspection(f *wire.InspectReply) {
 	p.line("reply %d:", f.Request)
 	for _, e := range f.Entries {

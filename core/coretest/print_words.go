@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// status prints all that a status says.
+// status formats all members of a status.
 func status(s *api.Status) string {
 	if s == nil {
 		return "BROKEN: no status"
@@ -26,8 +26,8 @@ func status(s *api.Status) string {
 	return text
 }
 
-// item prints an object in the notation of package objects: labels, then the
-// values of fields and columns that are there, then the body.
+// item formats an object in the notation of package objects: labels, then the fields
+// and columns that have values, then the body.
 func (p *printer) item(collection uint32, it *wire.Item) string {
 	words := []string{string(it.Envelope.Key()), "rv=" + it.ResourceVersion.String()}
 	for _, l := range it.Labels {
@@ -48,7 +48,7 @@ func (p *printer) item(collection uint32, it *wire.Item) string {
 
 func cells(schema api.Schema, e wire.Envelope) []string {
 	var words []string
-	seen := map[string]bool{"name": true, "namespace": true} // they are in the key
+	seen := map[string]bool{"name": true, "namespace": true} // these are part of the key
 	for i, field := range schema.Fields {
 		name := field[strings.LastIndexByte(field, '.')+1:]
 		if value := e.Field(i); value != "" && !seen[name] {
@@ -65,7 +65,7 @@ func cells(schema api.Schema, e wire.Envelope) []string {
 	return words
 }
 
-// sent prints what the engine tells the connector.
+// sent prints a message from the engine to the connector.
 func (p *printer) sent(message []byte) error {
 	for len(message) > 0 {
 		t, payload, rest, err := wire.Next(message)

@@ -9,10 +9,10 @@ import (
 
 // Scenario is a parsed file.
 type Scenario struct {
-	// Name is that of the file without its extension.
+	// Name is the file name without its extension.
 	Name string
-	// Rules and Mutants are those that the header names: the rules that the
-	// scenario shows, and the deliberate bugs that it must notice.
+	// Rules and Mutants come from the header: the rules that the scenario shows, and
+	// the mutants that it must detect.
 	Rules, Mutants []string
 
 	path  string
@@ -20,11 +20,11 @@ type Scenario struct {
 	steps []step
 }
 
-// step is verb lines and what they should make the engine say.
+// step is a list of verb lines and the engine's expected output.
 type step struct {
 	verbs []*verb
 	want  string
-	// from and to are the lines of the output, which a rewrite replaces.
+	// from and to delimit the lines of the output, which a rewrite replaces.
 	from, to int
 }
 
@@ -78,8 +78,8 @@ func parse(path, text string) (*Scenario, error) {
 	return s, nil
 }
 
-// parseHeader reads the lines "# Rules: " and "# Mutants: " of the comment that
-// the file begins with.
+// parseHeader parses the lines "# Rules: " and "# Mutants: " of the comment at the
+// start of the file.
 func (s *Scenario) parseHeader() {
 	for _, line := range s.lines {
 		text, ok := strings.CutPrefix(line, "#")
@@ -97,7 +97,8 @@ func (s *Scenario) parseHeader() {
 	}
 }
 
-// parseStep reads the step that begins at a line and returns the line behind.
+// parseStep parses the step that begins at a line, and returns the index of the
+// following line.
 func (s *Scenario) parseStep(at int) (int, error) {
 	var st step
 	for ; at < len(s.lines) && s.lines[at] != separator; at++ {
@@ -135,7 +136,7 @@ func (s *Scenario) errorAt(line int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", s.path, line+1, fmt.Errorf(format, args...))
 }
 
-// rewritten is the file with other outputs.
+// rewritten returns the file with the given outputs.
 func (s *Scenario) rewritten(outputs []string) string {
 	var b strings.Builder
 	at := 0

@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/body"
 )
 
-// Transcript is every call into the engine of one scenario, in order, with the
-// bytes that came back.
+// Transcript contains every call into the engine of one scenario, in order, with the
+// returned bytes.
 type Transcript struct {
 	Name  string
 	Steps int
@@ -24,16 +24,16 @@ type Call struct {
 	Open    string `json:"open,omitempty"` // the Config frame
 	Tick    int64  `json:"tick,omitempty"` // milliseconds since the epoch
 	Step    string `json:"step,omitempty"`
-	Error   string `json:"error,omitempty"` // the message of the refusal of Open or Step
-	Ready   string `json:"ready,omitempty"` // what it returned; a call that returned nothing is "-"
+	Error   string `json:"error,omitempty"` // the message of the error that Open or Step returned
+	Ready   string `json:"ready,omitempty"` // the returned bytes; "-" for none
 	Advance bool   `json:"advance,omitempty"`
 }
 
-// Nothing is what Ready holds for a call that returned nothing.
+// Nothing is the value of Ready for a call that returned no bytes.
 const Nothing = "-"
 
-// WriteTo writes one JSON object a line, the first with name and number of
-// steps.
+// WriteTo writes one JSON object per line. The first contains the name and the
+// number of steps.
 func (t *Transcript) WriteTo(w io.Writer) (int64, error) {
 	head := struct {
 		Scenario string `json:"scenario"`
@@ -63,7 +63,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// recorded is an engine whose calls go into a transcript.
+// recorded is an engine that records its calls in a transcript.
 type recorded struct {
 	engine *core.Engine
 	calls  []Call
@@ -82,8 +82,8 @@ func (r *recorded) tick(millis int64) {
 	r.engine.Tick(millis)
 }
 
-// step makes the call on a copy and spoils that afterwards: an engine that
-// kept a piece of its input will show it.
+// step passes a copy of the input and overwrites it afterwards, so that an engine
+// that retains part of its input produces wrong output.
 func (r *recorded) step(frames []byte) error {
 	call := Call{Step: hex.EncodeToString(frames)}
 	input := append([]byte(nil), frames...)
@@ -96,7 +96,7 @@ func (r *recorded) step(frames []byte) error {
 	return err
 }
 
-// take is Ready and Advance; the bytes are the caller's.
+// take calls Ready and Advance. The caller owns the returned bytes.
 func (r *recorded) take() []byte {
 	out := append([]byte(nil), r.engine.Ready()...)
 	if len(out) == 0 {

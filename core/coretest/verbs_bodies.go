@@ -9,21 +9,21 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// doTap prints from now on how bodies travel, which the engine does not say.
+// doTap prints from now on how bodies are encoded, which the engine does not report.
 func doTap(h *harness, v *verb) error {
 	h.network.tapped = true
 	return v.done()
 }
 
-// newBases gives the connector's bases another name, unless it is zero.
+// newBases sets the connector's delta epoch, unless it is zero.
 func (c *connector) newBases(name uint64) {
 	if name != 0 {
 		c.bases = name
 	}
 }
 
-// difference makes the body of an object the difference from the base that the
-// connector has for it.
+// difference replaces the body of an object with the delta from the connector's
+// base.
 func (r *resource) difference(put *cacher.Put) error {
 	key := put.Envelope.Key()
 	base := r.cacher.BaseFor(key)
@@ -44,7 +44,7 @@ func (r *resource) difference(put *cacher.Put) error {
 	return nil
 }
 
-// heard names a subscription whose frames travel.
+// heard labels the frames of a subscription.
 func heard(subscription uint32) string { return fmt.Sprintf("hear %d", subscription) }
 
 // travel prints the encoding of a message's objects, with their recipients. It skips
@@ -68,7 +68,7 @@ func (p *printer) travel(message []byte, who func(subscription uint32) string) {
 	}
 }
 
-// kept prints how the objects of a chunk travel.
+// kept prints the encoding of the objects in a chunk.
 func (p *printer) kept(data []byte) error {
 	_, payload, body, err := wire.Next(data)
 	if err != nil {
@@ -89,7 +89,7 @@ func (p *printer) bodies(who string, changes []wire.Change) {
 	}
 }
 
-// bodyOf says what of a body comes with a change.
+// bodyOf describes how a change carries its body.
 func bodyOf(c *wire.Change) string {
 	body := c.Envelope.Body
 	if c.Patch != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// The verbs of this file stand for a Kubernetes API that the engine reads itself.
-// It does nothing of its own accord: the scenario has every answer in it.
+// The verbs of this file simulate a Kubernetes API that the engine reads itself. The
+// scenario contains every response.
 
 func doAnswer(h *harness, v *verb) error {
 	return h.command(v, &wire.Fetched{

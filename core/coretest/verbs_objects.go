@@ -22,7 +22,7 @@ func doGetObject(h *harness, v *verb) error {
 	return h.command(v, f)
 }
 
-// objects prints what the engine says of acquired objects.
+// objects prints the output about acquired objects.
 func (p *printer) objects(t wire.Type, payload []byte) (known bool, err error) {
 	switch t {
 	case wire.TypeObjectChanged:

@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// command gives a frame to the engine, provided the verb was read whole.
+// command passes a frame to the engine if the verb has no unused words.
 func (h *harness) command(v *verb, f frame) error {
 	if err := v.done(); err != nil {
 		return err
@@ -74,7 +74,7 @@ func doCloseWatch(h *harness, v *verb) error {
 	return h.command(v, &wire.CloseWatch{Watch: v.takeNumber("the number of the watch")})
 }
 
-// defaultLimit is the height of a view's window when a scenario does not say.
+// defaultLimit is the height of a view's window if a scenario does not set it.
 const defaultLimit = 10
 
 func (v *verb) limit() uint32 {
@@ -118,7 +118,7 @@ func doCloseView(h *harness, v *verb) error {
 	return h.command(v, &wire.CloseView{View: v.takeNumber("the number of the view")})
 }
 
-// ask numbers a request.
+// ask returns the ID of a new request.
 func (h *harness) ask(collection uint32) uint32 {
 	h.request++
 	h.printer.requestOf(h.request, collection)

@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// doAttach lets the engine serve a reader, whose frames the scenario writes; or
-// go on with one that it kept.
+// doAttach makes the engine serve a reader whose frames the scenario writes, or
+// continues with a kept one.
 func doAttach(h *harness, v *verb) error {
 	f := &wire.AttachReader{
 		Reader: v.takeNumber("a number for the reader"), Room: v.optionNumber("room"),
@@ -43,7 +43,7 @@ func doRoom(h *harness, v *verb) error {
 	})
 }
 
-// doReader sends what an attached reader says.
+// doReader sends a frame of an attached reader.
 func doReader(h *harness, v *verb) error {
 	f := &wire.ReaderMessage{Reader: v.takeNumber("the number of the reader")}
 	switch what := v.take("what it says: hello, subscribe, unsubscribe, credit or garbage"); what {
@@ -70,7 +70,7 @@ func doReader(h *harness, v *verb) error {
 	return h.command(v, f)
 }
 
-// readers prints what the engine says to attached readers.
+// readers prints the output for attached readers.
 func (p *printer) readers(t wire.Type, payload []byte) (known bool, err error) {
 	switch t {
 	case wire.TypeSendReader:
@@ -97,7 +97,7 @@ func (p *printer) readers(t wire.Type, payload []byte) (known bool, err error) {
 	return false, nil
 }
 
-// served prints a message of a session, a frame a line.
+// served prints a message of a session, one frame per line.
 func (p *printer) served(who string, message []byte) error {
 	for len(message) > 0 {
 		t, payload, rest, err := wire.Next(message)

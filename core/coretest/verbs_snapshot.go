@@ -7,11 +7,11 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// snapshot is what the program keeps of a collection, under a name.
+// snapshot is the data that the program stores for a collection, under a name.
 type snapshot struct {
 	name     string
-	request  uint32 // under which it is being taken
-	stepwise bool   // the scenario asks for each chunk
+	request  uint32 // the request that takes it
+	stepwise bool   // the scenario requests each chunk
 	fresh    [][]byte
 	chunks   [][]byte // stored: a complete state and the changes since
 	rv       wire.TakeSnapshot
@@ -29,7 +29,8 @@ func (h *harness) findSnapshot(v *verb, name string) *snapshot {
 	return &snapshot{}
 }
 
-// doSnapshot takes a snapshot; of what changed, if one of that name is there.
+// doSnapshot takes a snapshot. If one with that name exists, it takes only the
+// changes.
 func doSnapshot(h *harness, v *verb) error {
 	name := v.take("a name for the snapshot")
 	f := &wire.TakeSnapshot{
@@ -56,7 +57,7 @@ func doChunk(h *harness, v *verb) error {
 	return h.command(v, &wire.NextChunk{Request: s.request, Stop: v.flag("stop")})
 }
 
-// takeChunk keeps a chunk of the engine and says so.
+// takeChunk stores a chunk of the engine and prints it.
 func (h *harness) takeChunk(f *wire.SnapshotChunk) error {
 	at := slices.IndexFunc(h.snapshots, func(s *snapshot) bool { return s.request == f.Request })
 	if at < 0 {
@@ -89,13 +90,13 @@ func (h *harness) takeChunk(f *wire.SnapshotChunk) error {
 	return nil
 }
 
-// askChunk asks for the next chunk of a snapshot that is not taken stepwise.
+// askChunk requests the next chunk of a snapshot that is not taken stepwise.
 func (h *harness) askChunk() error {
 	h.chunkWanted = false
 	return h.toEngine(&wire.NextChunk{Request: h.chunkOf})
 }
 
-// doDamage spoils what is kept.
+// doDamage damages a stored snapshot.
 func doDamage(h *harness, v *verb) error {
 	s := h.findSnapshot(v, v.take("the name of a snapshot"))
 	how := v.take("what to do: bit, format, half, lose, last, swap or all")
@@ -108,7 +109,7 @@ func doDamage(h *harness, v *verb) error {
 	}
 	last := slices.Clone(s.chunks[n-1])
 	switch how {
-	case "bit": // in the middle of the last chunk
+	case "bit": // flips a bit in the middle of the last chunk
 		last[len(last)/2] ^= 4
 	case "format":
 		_, payload, body, err := wire.Next(last)
@@ -116,15 +117,15 @@ func doDamage(h *harness, v *verb) error {
 			return err
 		}
 		last[len(last)-len(body)-len(payload)]++
-	case "half": // of the last chunk is there
+	case "half": // truncates the last chunk
 		last = last[:len(last)/2]
-	case "lose": // the first
+	case "lose": // removes the first chunk
 		s.chunks = s.chunks[1:]
 		return nil
-	case "last": // is lost
+	case "last": // removes the last chunk
 		s.chunks = s.chunks[:n-1]
 		return nil
-	case "swap": // the first two
+	case "swap": // swaps the first two chunks
 		s.chunks = append([][]byte{s.chunks[1], s.chunks[0]}, s.chunks[2:]...)
 		return nil
 	case "all":
@@ -137,7 +138,7 @@ func doDamage(h *harness, v *verb) error {
 	return nil
 }
 
-// restore hands a collection what is kept under a name.
+// restore passes a stored snapshot to a collection.
 func (h *harness) restore(collection uint32, s *snapshot) error {
 	for _, chunk := range s.chunks {
 		if err := h.toEngine(&wire.RestoreChunk{Collection: collection, Data: chunk}); err != nil {

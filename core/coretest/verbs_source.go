@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/cacher"
 )
 
-// source reads the resource that a verb is about.
+// source returns the resource that a verb names.
 func (h *harness) source(v *verb) *resource {
 	name := v.take("a resource such as v1/pods")
 	if v.err != nil {
@@ -28,7 +28,7 @@ func (v *verb) rv() api.ResourceVersion {
 	return rv
 }
 
-// listed reads the objects under a verb.
+// listed parses the objects below a verb.
 func (v *verb) listed(r *resource) []*cacher.Put {
 	var puts []*cacher.Put
 	for _, line := range v.block {
@@ -61,11 +61,11 @@ func (h *harness) list(v *verb, again bool) error {
 	return nil
 }
 
-// change is a put or a delete, ready to be done.
+// change is a parsed put or delete.
 type change struct {
 	resource *resource
 	put      *cacher.Put // nil for a deletion
-	delta    bool        // its body is the difference from its base
+	delta    bool        // its body is a delta from its base
 	key      api.Key
 	rv       api.ResourceVersion
 }
@@ -121,8 +121,7 @@ func doDelete(h *harness, v *verb) error {
 	return h.change(c, v)
 }
 
-// doTxn does several changes of one revision, as an etcd transaction makes
-// them.
+// doTxn makes several changes of one revision, as an etcd transaction does.
 func doTxn(h *harness, v *verb) error {
 	rv := v.rv()
 	var changes []*change

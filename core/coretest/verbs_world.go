@@ -107,8 +107,8 @@ func doRestartConnector(h *harness, v *verb) error {
 	return h.lose("the connector has gone away")
 }
 
-// doReplica puts another connector in the place of the present one. What it
-// knows of other resources is the same.
+// doReplica replaces the connector with another one. Its state of other resources is
+// the same.
 func doReplica(h *harness, v *verb) error {
 	r, rv, columns, source := h.source(v), v.rv(), v.option("columns"), v.option("source")
 	bases := v.optionNumber("bases")
@@ -129,7 +129,7 @@ func doReplica(h *harness, v *verb) error {
 	return h.lose("the connector has gone away")
 }
 
-// only returns the columns that are named.
+// only returns the columns with the given names.
 func only(columns []api.Column, names []string) []api.Column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c api.Column) bool { return !slices.Contains(names, c.Name) })
 }
@@ -162,7 +162,7 @@ func doTick(h *harness, v *verb) error {
 	return h.pass(d)
 }
 
-// pass lets time go by; whatever is due happens at its time and in order.
+// pass lets time pass. Each event happens at its time, in order.
 func (h *harness) pass(millis int64) error {
 	start, end := h.now, h.now+millis
 	for {
@@ -184,7 +184,7 @@ func (h *harness) pass(millis int64) error {
 	}
 }
 
-// due does what is due now, the world first.
+// due runs everything that is due now, the world first.
 func (h *harness) due() {
 	for h.heartbeat != 0 && h.beat <= h.now {
 		h.connector.progress(h.now)
@@ -196,8 +196,7 @@ func (h *harness) due() {
 
 const never = int64(1) << 62
 
-// next is the next time at which something is due, and whether it is the
-// engine that asked for it.
+// next returns the time of the next event, and whether it is a tick of the engine.
 func (h *harness) next() (at int64, engine bool) {
 	at = never
 	sooner := func(t int64, counts bool) bool {
@@ -226,7 +225,7 @@ func doClock(h *harness, v *verb) error {
 		return err
 	}
 	h.skew += d
-	h.wake += d // a timer of the program runs on, whatever the clock says
+	h.wake += d // a timer of the program does not depend on the clock
 	h.tickEngine()
 	return nil
 }

@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// verb is one verb line, taken apart. A handler reads its words by what they
-// mean and calls done before it acts; what is missing, left over or of the
-// wrong kind is one error there.
+// verb is one parsed verb line. A handler reads its words by their meaning and calls
+// done before it acts. done reports missing, unused and invalid words as one error.
 type verb struct {
 	line  int
 	name  string
 	words []string
 	block []blockLine
-	// options are the names that the handler has asked for.
+	// options are the names that the handler has read.
 	options []string
 	err     error
 }
@@ -35,16 +34,16 @@ func newVerb(line int, text string) (*verb, error) {
 	return &verb{line: line, name: words[0], words: words[1:]}, nil
 }
 
-// clone returns the verb with all of its words, for one more run.
+// clone returns the verb with all of its words, for another run.
 func (v *verb) clone() *verb {
 	c := *v
 	c.words = slices.Clone(v.words)
 	return &c
 }
 
-// split cuts a line at blanks, but not inside double quotes. Quotes at the
-// beginning of a word or of an option's value, and those that close them, go
-// away; others, such as those of a body, stay.
+// split splits a line at blanks, but not inside double quotes. It removes quotes at
+// the beginning of a word or of an option's value, and those that close them. Other
+// quotes, such as those of a body, stay.
 func split(text string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -93,7 +92,7 @@ func (v *verb) takeNumber(what string) uint32 { return uint32(v.number(what, v.t
 // takeDuration is take for a time such as 1.5s or -1h.
 func (v *verb) takeDuration(what string) int64 { return v.millis(what, v.take(what)) }
 
-// rest takes all words that are left, as one text.
+// rest takes all remaining words as one text.
 func (v *verb) rest() string {
 	text := strings.Join(v.words, " ")
 	v.words = nil
@@ -122,7 +121,7 @@ func (v *verb) flag(name string) bool {
 	return i >= 0
 }
 
-// optionNumber is option for a number, zero when it is not given.
+// optionNumber is option for a number, and returns zero if it is missing.
 func (v *verb) optionNumber(name string) uint64 {
 	if text := v.option(name); text != "" {
 		return v.number(name, text)
@@ -130,7 +129,7 @@ func (v *verb) optionNumber(name string) uint64 {
 	return 0
 }
 
-// optionDuration is option for a time, zero when it is not given.
+// optionDuration is option for a time, and returns zero if it is missing.
 func (v *verb) optionDuration(name string) int64 {
 	if text := v.option(name); text != "" {
 		return v.millis(name, text)
@@ -138,7 +137,7 @@ func (v *verb) optionDuration(name string) int64 {
 	return 0
 }
 
-// oneOf is option for a word of a list; the answer is its position.
+// oneOf is option for a word of a list, and returns its position.
 func (v *verb) oneOf(name string, values ...string) int {
 	text := v.option(name)
 	i := slices.Index(values, text)

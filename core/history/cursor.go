@@ -8,15 +8,15 @@ package history
 // window can overtake it.
 type Cursor struct {
 	window   *Window
-	position int // as of the last move
+	position int // set by the last move
 	behind   bool
 }
 
 // NewCursor returns the cursor of a reader that has read all events.
 func NewCursor(w *Window) Cursor { return Cursor{window: w, position: w.End()} }
 
-// Behind reports whether the reader has a position of its own, that is, whether
-// it is not resting.
+// Behind reports whether the reader has its own position, that is, whether it is not
+// resting.
 func (c *Cursor) Behind() bool { return c.behind }
 
 // Position returns the position of the next event to read.
@@ -36,8 +36,8 @@ func (c *Cursor) MoveTo(position int) {
 // will read it later because it is behind.
 func (c *Cursor) Covers(position int) bool { return c.behind || position < c.position }
 
-// Wake moves a resting reader to the event at a position and reports whether it
-// did.
+// Wake makes a resting reader continue at the event at a position. It returns false,
+// and does nothing, if the cursor covers that position.
 func (c *Cursor) Wake(position int) bool {
 	if c.Covers(position) {
 		return false

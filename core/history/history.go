@@ -7,11 +7,10 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// Event is one change of one object. Current is zero for a deletion, Previous for
-// a creation; at most one of them is zero. The window holds a reference to
-// Previous of each of its events. It needs none to Current: that version is in
-// the store until a later event, which leaves the window later, has it as
-// Previous.
+// Event is one change of one object. Current is zero for a deletion, Previous for a
+// creation; at most one of them is zero. The window holds a reference to Previous of
+// each of its events. It needs no reference to Current. The store holds that version
+// until a later event has it as Previous, and that event leaves the window later.
 type Event struct {
 	ResourceVersion api.ResourceVersion
 	Current         store.Ref
@@ -72,12 +71,12 @@ type Window struct {
 	listed     api.ResourceVersion // of the last relist
 	evicted    api.ResourceVersion // of the last event evicted since the last relist, or zero
 	prefetched []store.Ref         // scratch
-	// Events before position unresolved may be reserved only; resolve loads them.
+	// Events before position unresolved may be only reserved. resolve loads them.
 	unresolved int
 	resolve    func() *api.Status
 }
 
-// New returns an empty window for versions in the heap.
+// New returns an empty window. Its events refer to versions in the heap.
 func New(heap *store.Heap, limits Limits) *Window {
 	limits = limits.withDefaults()
 	return &Window{heap: heap, limits: limits, ring: make([]Event, limits.MinCapacity)}
@@ -120,9 +119,9 @@ func (w *Window) Append(e Event) *Event {
 	return at
 }
 
-// Reserve appends an event with a version and a time, and without contents. Before
-// a reader reaches the event, the window calls resolve, which must call Resolve or
-// return a status that says why it cannot.
+// Reserve appends an event with a version and a time, and without contents. Before a
+// reader reaches the event, the window calls resolve. That must call Resolve, or
+// return a status with the reason why it cannot.
 func (w *Window) Reserve(rv api.ResourceVersion, millis int64, resolve func() *api.Status) (position int) {
 	w.Append(Event{ResourceVersion: rv, Millis: millis})
 	w.unresolved, w.resolve = w.end, resolve
@@ -189,8 +188,8 @@ func (w *Window) setCapacity(capacity int) {
 	w.ring, w.first = ring, 0
 }
 
-// Relist empties the window after a list at rv. Nothing before rv can be served
-// any longer (rule H6).
+// Relist empties the window after a list at rv. The window can no longer serve
+// versions before rv (rule H6).
 func (w *Window) Relist(rv api.ResourceVersion) {
 	for w.start < w.end {
 		w.evict()
@@ -198,9 +197,9 @@ func (w *Window) Relist(rv api.ResourceVersion) {
 	w.listed, w.evicted = rv, 0
 }
 
-// Oldest returns the oldest resource version that a watch can start from without
-// a gap, and false if there is none yet (rule H7). If events share a resource
-// version, the result never splits them.
+// Oldest returns the oldest resource version that a watch can start from without a
+// gap, and false if there is none yet (rule H7). Events that share a resource
+// version are never split.
 func (w *Window) Oldest() (api.ResourceVersion, bool) {
 	if w.listed > 0 && w.evicted == 0 {
 		return w.listed, true

@@ -26,7 +26,7 @@ func deleted(heap *store.Heap, rv api.ResourceVersion, millis int64) history.Eve
 	return history.Event{ResourceVersion: rv, Previous: ref, Millis: millis}
 }
 
-// held returns the resource versions in a window.
+// held returns the resource versions of the events in a window.
 func held(w *history.Window) []api.ResourceVersion {
 	list := []api.ResourceVersion{}
 	for p := w.Start(); p < w.End(); p++ {
@@ -255,8 +255,8 @@ func TestH8_After(t *testing.T) {
 	}
 }
 
-// A transaction gives several events the same version. If only some of them are
-// left, a watch cannot resume before them.
+// A transaction gives several events the same version. If the window evicted some of
+// them, a watch cannot resume before that version.
 func TestH7_OldestDoesNotSplitARevision(t *testing.T) {
 	heap, w := newWindow(3, 3)
 	w.Relist(10)

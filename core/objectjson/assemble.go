@@ -33,7 +33,8 @@ func (s *Scanner) assemble() error {
 	return nil
 }
 
-// last is the JSON of the last value captured for a slot, nil if there is none.
+// last returns the JSON of the last value captured for a slot, or nil if there is
+// none.
 func (s *Scanner) last(slot int) []byte {
 	if s.heads[slot] < 0 {
 		return nil
@@ -41,14 +42,14 @@ func (s *Scanner) last(slot int) []byte {
 	return s.json(s.heads[slot])
 }
 
-// json is the JSON of a capture.
+// json returns the JSON of a capture.
 func (s *Scanner) json(capture int) []byte {
 	c := &s.captures[capture]
 	return s.body.raw[c.start:c.end]
 }
 
-// results returns the first capture of a slot in document order; link then
-// leads to the following ones. It may be called once per slot and Scan.
+// results returns the first capture of a slot in document order. link then leads to
+// the following ones. Call it at most once per slot and Scan.
 func (s *Scanner) results(slot int) int {
 	first := -1
 	for c := s.heads[slot]; c >= 0; {
@@ -98,7 +99,7 @@ func (s *Scanner) resourceVersion() (api.ResourceVersion, error) {
 	return rv, nil
 }
 
-// misfit is the error for well-formed JSON that is not the object it should be.
+// misfit returns the error for well-formed JSON of the wrong type or content.
 func (s *Scanner) misfit(slot int, path, message string) *SyntaxError {
 	offset := 0
 	if c := s.heads[slot]; c >= 0 {
@@ -107,7 +108,8 @@ func (s *Scanner) misfit(slot int, path, message string) *SyntaxError {
 	return &SyntaxError{Offset: offset, Path: path, Message: message}
 }
 
-// writeTexts writes all texts but the key, and everything that is no text.
+// writeTexts writes all texts except the key, and sets all values that are not
+// texts.
 func (s *Scanner) writeTexts() {
 	uid, _ := stringContent(s.last(slotUID))
 	s.texts.add(uid)
@@ -181,13 +183,13 @@ func stringContent(json []byte) (quoted []byte, ok bool) {
 	return json[1 : len(json)-1], true
 }
 
-// texts are strings in one piece of memory: written one after the other, then
+// texts are strings in one buffer. They are written one after the other, then
 // sealed, then taken in the same order.
 type texts struct {
 	bytes []byte
-	ends  []int // of each text in bytes
+	ends  []int // end of each text in bytes
 	all   string
-	from  int // where the next text to take begins
+	from  int // offset of the next text to take
 	taken int
 	// borrowed: all aliases bytes.
 	borrowed bool

@@ -6,11 +6,11 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// editor copies a document while leaving pieces of it out.
+// editor copies a document and omits parts of it.
 type editor struct {
 	raw    []byte
 	out    []byte
-	copied int // raw before this offset is in out, or was cut
+	copied int // everything in raw before this offset is in out, or was cut
 }
 
 // copyTo copies up to the offset. A smaller offset than the last has no effect.
@@ -122,7 +122,7 @@ func (e *editor) stampObject(i int, rv api.ResourceVersion) (int, fault) {
 			continue
 		}
 		if kept < 0 {
-			e.out = append(e.out, ',') // only blanks were copied since the version
+			e.out = append(e.out, ',') // only blanks were copied after the version
 		}
 		kept = end
 	}
@@ -141,7 +141,7 @@ func (e *editor) stampNew(start int, rv api.ResourceVersion) {
 	e.copied = followingMember(first, more)
 }
 
-// followingMember is what cutMember wants to know, from what next returned.
+// followingMember converts the results of next to the last argument of cutMember.
 func followingMember(i int, more bool) int {
 	if more {
 		return i

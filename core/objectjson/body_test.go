@@ -88,7 +88,7 @@ func TestSetResourceVersion(t *testing.T) {
 	}
 }
 
-// A body that Scan made and SetResourceVersion completed is the object again.
+// SetResourceVersion restores the object from a body that Scan produced.
 func TestBodyRoundTrip(t *testing.T) {
 	keep := objectjson.Options{KeepManagedFields: true, KeepLastApplied: true}
 	for _, name := range []string{"pod.json", "deployment.json", "configmap.json", "node.json"} {
@@ -140,7 +140,7 @@ func stampable(body []byte) bool {
 	return ok && everyMetadataFits(body)
 }
 
-// everyMetadataFits looks at doubled members too, which a map does not show.
+// everyMetadataFits also checks repeated members, which a map does not contain.
 func everyMetadataFits(body []byte) bool {
 	fits := true
 	d := json.NewDecoder(bytes.NewReader(body))

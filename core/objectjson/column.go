@@ -8,8 +8,8 @@ import (
 	"github.com/watchglass/watchglass/core/internal/lite"
 )
 
-// cell makes one cell of a column out of the captures that begin at first. The
-// text of a String is written to s.texts and put into the cell later.
+// cell computes a cell of a column from the captures that begin at first. It writes
+// the text of a String to s.texts; takeTexts later sets it in the cell.
 func (s *Scanner) cell(kind api.ValueKind, first int) api.Value {
 	switch kind {
 	case api.Bool:

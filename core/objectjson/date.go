@@ -26,7 +26,7 @@ func parseDate(text []byte) (millis int64, ok bool) {
 	return (minutes*60+int64(second))*1000 + int64(fraction), true
 }
 
-// digits is the number that all of the text spells, or -1 when it is not
+// digits returns the number that the text contains, or -1 if it is not a number
 // between low and high.
 func digits(text []byte, low, high int) int {
 	n := 0
@@ -42,7 +42,7 @@ func digits(text []byte, low, high int) int {
 	return n
 }
 
-// splitFraction takes ".123" off the front, in milliseconds.
+// splitFraction removes ".123" from the front and returns it in milliseconds.
 func splitFraction(text []byte) (millis int, rest []byte, ok bool) {
 	if at(text, 0) != '.' {
 		return 0, text, true

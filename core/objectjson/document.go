@@ -26,7 +26,8 @@ func ParseDocument(raw []byte) (Document, error) {
 	return raw[start:end], nil
 }
 
-// Member goes down by member names; of several with one name the last counts.
+// Member descends by member names. Of several members with one name, the last
+// counts.
 func (d Document) Member(names ...string) Document {
 	for _, name := range names {
 		d = Member(d, name)
@@ -49,7 +50,7 @@ func (d Document) Elements() []Document {
 	return all
 }
 
-// Text is that of a string, and empty for anything else.
+// Text returns the text of a string, and "" for other values.
 func (d Document) Text() string {
 	quoted, ok := stringContent(d)
 	if !ok {
@@ -71,8 +72,8 @@ func (d Document) Int() int {
 // True reports whether the value is true.
 func (d Document) True() bool { return string(d) == "true" }
 
-// Event takes an event of a watch apart (rule P2). The object aliases raw. The
-// error is a [*SyntaxError].
+// Event parses an event of a watch (rule P2). The object aliases raw. The error is a
+// [*SyntaxError].
 func Event(raw []byte) (kind string, object Document, err error) {
 	d, err := ParseDocument(raw)
 	if err != nil {
@@ -84,16 +85,16 @@ func Event(raw []byte) (kind string, object Document, err error) {
 	return d.Member("type").Text(), d.Member("object"), nil
 }
 
-// What Kubernetes writes before the object of an event, whose type is one of
-// these words. Behind it there is a brace.
+// These are the bytes that Kubernetes writes before the object of an event. The type
+// is one of these words, and a brace follows.
 var (
 	eventTypes  = [...]string{"MODIFIED", "ADDED", "DELETED", "BOOKMARK", "ERROR"}
 	eventHead   = []byte(`{"type":"`)
 	eventMiddle = []byte(`","object":`)
 )
 
-// PlainEvent is like Event, for the form that Kubernetes writes, and does not
-// validate the object. If the object is invalid, Event returns the actual contents.
+// PlainEvent is like Event, for the exact form that Kubernetes writes, and does not
+// validate the object. If the object is invalid, call Event for the error.
 func PlainEvent(raw []byte) (kind string, object []byte, ok bool) {
 	rest, ok := bytes.CutPrefix(raw, eventHead)
 	if !ok || raw[len(raw)-1] != '}' {

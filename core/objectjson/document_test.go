@@ -39,7 +39,7 @@ func TestAPlainEventIsOneOfTheUsualForm(t *testing.T) {
 		`{"object":{},"type":"ADDED"}`:             {},
 		`{"type":"ADDED", "object":{}}`:            {},
 		`{"type":"OTHER","object":{}}`:             {},
-		`{"type":"ADDED","object":{}`:              {"ADDED", `{`}, // which no scanner takes
+		`{"type":"ADDED","object":{}`:              {"ADDED", `{`}, // which no scanner accepts
 		`{"type":"ADDED"`:                          {},
 		``:                                         {},
 		`{"type":"ADDED","object":{},"x":{"y":1}}`: {"ADDED", `{},"x":{"y":1}`},
@@ -50,7 +50,7 @@ func TestAPlainEventIsOneOfTheUsualForm(t *testing.T) {
 	}
 }
 
-// FuzzEvent: an event is what encoding/json makes of it, and a plain one the same.
+// FuzzEvent checks that Event agrees with encoding/json, and PlainEvent with Event.
 func FuzzEvent(f *testing.F) {
 	f.Add([]byte(`{"type":"ADDED","object":{"a":1}}`))
 	f.Add([]byte(` {"object" : {} , "type":"DELETED"}`))

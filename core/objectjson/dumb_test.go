@@ -19,11 +19,11 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// The dumb evaluator: everything Scan does, said once more on top of
-// encoding/json with no regard for cost. It takes its paths as steps, so that
-// it shares nothing with the package, not even the path parser.
+// The dumb evaluator implements Scan again with encoding/json, without regard for
+// cost. It takes paths as steps, so it shares nothing with the package, not even the
+// path parser.
 
-// each is the step [*]; a string is a member, an int a position.
+// each is the step [*]. A string is a member, an int a position.
 type each struct{}
 
 type dumbColumn struct {
@@ -55,7 +55,7 @@ var errDumb = errors.New("not acceptable")
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// scan returns the object and, in place of its body, the decoded body.
+// scan returns the object without a body, and the decoded body.
 func (d *dumbSchema) scan(raw []byte, opts objectjson.Options) (o api.Object, body any, err error) {
 	if !json.Valid(raw) || nesting(raw) > 256 {
 		return o, nil, errDumb
@@ -116,8 +116,8 @@ func dumbIdentity(o *api.Object, doc map[string]any) error {
 	return nil
 }
 
-// strip returns doc without what the body leaves out, and removes from doc
-// itself what may not be seen at all.
+// strip returns doc without the data that the body omits. From doc itself it removes
+// the data that not even columns may show.
 func (d *dumbSchema) strip(doc map[string]any, opts objectjson.Options) any {
 	withheld := d.secret && !opts.KeepSecretData
 	meta := doc["metadata"].(map[string]any)
@@ -210,7 +210,7 @@ func dumbCell(kind api.ValueKind, results []any) api.Value {
 	return cell
 }
 
-// dumbInteger looks at every partial sum: a detour beyond 64 bits is Null too.
+// dumbInteger checks every partial sum: one beyond 64 bits makes the result Null.
 func dumbInteger(results []any) api.Value {
 	cell, sum := api.Value{}, new(big.Int)
 	for _, r := range results {
@@ -244,7 +244,7 @@ func dumbNumber(results []any) api.Value {
 	return cell
 }
 
-// nesting is how deep the containers of a valid document nest.
+// nesting returns the depth of nested containers in a valid document.
 func nesting(raw []byte) (deepest int) {
 	depth, inString := 0, false
 	for i := 0; i < len(raw); i++ {
@@ -273,7 +273,8 @@ func decode(raw []byte) (v any) {
 	return v
 }
 
-// checkScan holds Scan against the dumb evaluator and returns its verdict.
+// checkScan compares Scan with the dumb evaluator, and reports whether they accept
+// the document.
 func checkScan(t *testing.T, s *objectjson.Scanner, d *dumbSchema, raw []byte, opts objectjson.Options) (accepted bool) {
 	t.Helper()
 	want, wantBody, wantErr := d.scan(raw, opts)

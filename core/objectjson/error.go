@@ -11,8 +11,8 @@ import (
 
 // SyntaxError reports where and why bytes are not a valid object.
 type SyntaxError struct {
-	Offset  int    // of the offending byte
-	Path    string // of the enclosing member or element; empty for the document
+	Offset  int    // offset of the invalid byte
+	Path    string // path of the enclosing member or element; empty for the document
 	Message string
 }
 
@@ -45,7 +45,7 @@ var faultMessages = [...]string{
 
 const maxDepthText = "256"
 
-// syntaxError words a fault found at offset.
+// syntaxError formats a fault at an offset.
 func syntaxError(b []byte, offset int, f fault) *SyntaxError {
 	message := faultMessages[f]
 	switch {
@@ -65,8 +65,8 @@ func endMessage(f fault) string {
 	return faultMessages[f]
 }
 
-// pathAt names the place of an offset. The hot path keeps no path; this walks
-// the bytes before the offset, which are known to be well-formed, once more.
+// pathAt returns the path of the value at an offset. The hot path does not track
+// paths, so this walks the well-formed bytes before the offset again.
 func pathAt(b []byte, offset int) string {
 	var levels []level
 	b = b[:min(offset, len(b))]
@@ -94,7 +94,7 @@ func pathAt(b []byte, offset int) string {
 	return joinLevels(levels)
 }
 
-// level is one container on the way to an offset and the place inside it.
+// level is one container around an offset, with the position inside it.
 type level struct {
 	array bool
 	index int
@@ -107,8 +107,8 @@ func (l *level) next() {
 	l.named, l.name = false, ""
 }
 
-// read takes a string met in the container: the first one after a brace or a
-// comma is a member's name.
+// read processes a string in the container. The first one after a brace or a comma
+// is a member's name.
 func (l *level) read(quoted []byte) {
 	if !l.array && !l.named {
 		l.named, l.name = true, string(appendText(nil, quoted))

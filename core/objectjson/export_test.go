@@ -1,12 +1,12 @@
 package objectjson
 
-// What the tests look at from inside.
+// Internals that the tests use.
 var (
 	ParseDate      = parseDate
 	DaysSinceEpoch = daysSinceEpoch
 )
 
-// Remembered is how many bytes of names a Scanner keeps to guess members by.
+// Remembered returns how many bytes of names a Scanner stores for its guesses.
 func (s *Scanner) Remembered() int { return s.root.remembered() }
 
 func (n *node) remembered() (bytes int) {

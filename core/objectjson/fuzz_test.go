@@ -15,8 +15,8 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// FuzzScan: what encoding/json rejects is rejected, what it accepts and has a
-// name is accepted, and all values are those of the dumb evaluator.
+// FuzzScan compares Scan with encoding/json and the dumb evaluator. Scan must accept
+// the same documents, except for those without a name, and return the same values.
 func FuzzScan(f *testing.F) {
 	for _, c := range scanCases {
 		f.Add([]byte(c.raw), uint8(0))
@@ -34,8 +34,8 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// TestScanProperty walks random documents with random schemas. Names come from
-// a small alphabet, so that paths hit, members double and everything nests.
+// TestScanProperty scans random documents with random schemas. Names come from a
+// small alphabet, so paths often match, and members often repeat and nest.
 func TestScanProperty(t *testing.T) {
 	accepted, filled := 0, 0
 	for seed := range uint64(3000) {
@@ -93,7 +93,7 @@ func (g generator) schema() *dumbSchema {
 	return d
 }
 
-// render writes steps as a path in one of the ways a path can be written.
+// render formats steps as a path, in one of the possible notations.
 func (g generator) render(steps []any) string {
 	var b strings.Builder
 	for _, s := range steps {
@@ -139,7 +139,7 @@ func (g generator) document() []byte {
 
 func (g generator) blank() string { return []string{"", "", "", " ", "\n\t"}[g.IntN(5)] }
 
-// member writes a member; now and then its name is written in escapes.
+// member writes a member. Some names contain escapes.
 func (g generator) member(name string, depth int) string {
 	quoted := strconv.Quote(name)
 	if g.IntN(8) == 0 {
@@ -177,7 +177,7 @@ func (g generator) value(depth int) string {
 	return g.blank() + scalars[g.IntN(len(scalars))] + g.blank()
 }
 
-// The generator is a test too: what it writes is JSON.
+// The generator writes only valid JSON.
 func TestGeneratorWritesJSON(t *testing.T) {
 	for seed := range uint64(200) {
 		raw := generator{rand.New(rand.NewPCG(seed, 2))}.document()

@@ -10,8 +10,8 @@ package objectjson
 type guess struct {
 	text   string
 	member int
-	// The first eight bytes of the text, as many as there are, and the last, if
-	// it has as many.
+	// head has the first eight bytes of the text, and mask selects those that exist.
+	// tail has the last eight bytes, if the text is that long.
 	head, mask, tail uint64
 }
 
@@ -19,14 +19,15 @@ const (
 	// maxGuesses limits the guesses of a node. Nodes with many names, such as maps,
 	// store some of them without benefit.
 	maxGuesses = 32
-	// maxGuess is how long a remembered name is at most, with quotes and colon.
+	// maxGuess is the maximum length of a remembered name, with quotes and colon.
 	maxGuess = 64
-	// maxMissed is how many members may be left out between two that are guessed.
+	// maxMissed is the maximum number of members that may be missing between two
+	// guesses.
 	maxMissed = 3
 )
 
-// guess returns the position of the guess that b[i:] begins with, from a
-// position on, or -1.
+// guess returns the position of the first guess at or after from that b[i:] begins
+// with, or -1.
 func (n *node) guess(b []byte, i, from int) int {
 	if len(b)-i < 8 {
 		return -1
@@ -48,7 +49,7 @@ func (n *node) guess(b []byte, i, from int) int {
 	return -1
 }
 
-// learn remembers a member for the next time.
+// learn adds a guess.
 func (n *node) learn(at int, text []byte, member int) {
 	if len(n.guesses) < maxGuesses && len(text) <= maxGuess && !n.labels {
 		n.guesses = append(n.guesses, guess{})

@@ -44,7 +44,8 @@ func skipBlanks(b []byte, i int) int {
 	return i
 }
 
-// at is the byte at i, or zero, which no grammar rule accepts, past the end.
+// at returns the byte at i. Past the end it returns zero, which no grammar rule
+// accepts.
 func at(b []byte, i int) byte {
 	if i < len(b) {
 		return b[i]
@@ -52,8 +53,8 @@ func at(b []byte, i int) byte {
 	return 0
 }
 
-// open steps into the container that begins at i. It returns the offset of the
-// first element, or, when there is none, the offset behind the container.
+// open enters the container that begins at i. It returns the offset of the first
+// element or, if there is none, the offset after the container.
 func open(b []byte, i int, closing byte) (pos int, more bool) {
 	i = skipSpace(b, i+1)
 	if at(b, i) == closing {
@@ -62,8 +63,8 @@ func open(b []byte, i int, closing byte) (pos int, more bool) {
 	return i, true
 }
 
-// next steps from the end of an element to the beginning of the following one,
-// or, when the container closes, behind it.
+// next moves from the end of an element to the beginning of the following one. If
+// the container ends, it moves behind the container.
 func next(b []byte, i int, closing byte) (pos int, more bool, f fault) {
 	i = skipSpace(b, i)
 	switch at(b, i) {
@@ -78,8 +79,8 @@ func next(b []byte, i int, closing byte) (pos int, more bool, f fault) {
 	return i, false, wantCommaOrBracket
 }
 
-// member reads a member's name and colon. The name, in its quotes, is
-// b[i:nameEnd]; on a fault value is the offset of the fault.
+// member parses a member's name and colon. The name, with its quotes, is
+// b[i:nameEnd]. On a fault, value is the offset of the fault.
 func member(b []byte, i int) (nameEnd, value int, f fault) {
 	if at(b, i) != '"' {
 		return 0, i, wantName
@@ -95,7 +96,7 @@ func member(b []byte, i int) (nameEnd, value int, f fault) {
 	return nameEnd, skipSpace(b, i+1), sound
 }
 
-// skipValue steps over the value at i. depth counts the containers around it.
+// skipValue skips the value at i. depth is the number of enclosing containers.
 func skipValue(b []byte, i, depth int) (int, fault) {
 	switch at(b, i) {
 	case '"':
@@ -167,7 +168,7 @@ func skipString(b []byte, i int) (int, fault) {
 	return skipEscaped(b, i)
 }
 
-// skipEscaped steps over the rest of a string, by bytes.
+// skipEscaped skips the rest of a string, byte by byte.
 func skipEscaped(b []byte, i int) (int, fault) {
 	for {
 		switch c := at(b, i); {
@@ -209,7 +210,8 @@ func skipEscape(b []byte, i int) (int, fault) {
 	return i + 1, wantEscape
 }
 
-// skipWord reports the beginning of a wrong word, but the end of a truncated one.
+// skipWord skips a word. The fault of a wrong word is at its beginning, and that of
+// a truncated word at its end.
 func skipWord(b []byte, i int, word string) (int, fault) {
 	rest := b[i:min(i+len(word), len(b))]
 	switch {
@@ -245,7 +247,7 @@ func skipNumber(b []byte, i int) (int, fault) {
 	return i, sound
 }
 
-// skipDigits steps over one digit or more.
+// skipDigits skips one or more digits.
 func skipDigits(b []byte, i int) (int, fault) {
 	if !isDigit(at(b, i)) {
 		return i, wantDigit

@@ -30,7 +30,7 @@ func (s step) covers(t step) bool {
 	return s == t || s.kind == toEach && t.kind == toElement
 }
 
-// parseField reads the dotted path of a selectable field.
+// parseField parses the dotted path of a selectable field.
 func parseField(field string) ([]step, error) {
 	var steps []step
 	for name := range strings.SplitSeq(field, ".") {
@@ -43,7 +43,7 @@ func parseField(field string) ([]step, error) {
 	return steps, tooLong("field "+lite.Quote(field), steps)
 }
 
-// parseColumn reads the path of a column.
+// parseColumn parses the path of a column.
 func parseColumn(c *api.Column) ([]step, error) {
 	if c.Kind == api.Null || c.Kind > api.String {
 		return nil, api.BadRequest("column " + lite.Quote(c.Name) + ": expected a kind of cell, one of Bool, Integer, Number, Date, String")
@@ -98,7 +98,7 @@ func (p *pathParser) fail(expected string) bool {
 	return false
 }
 
-// peek is the next byte, or zero at the end.
+// peek returns the next byte, or zero at the end.
 func (p *pathParser) peek() byte {
 	if p.pos < len(p.text) {
 		return p.text[p.pos]
@@ -114,8 +114,8 @@ func (p *pathParser) accept(c byte) bool {
 	return false
 }
 
-// member reads a name up to the next "." or "[". What means something else in
-// full JSONPath is not part of a name unless a backslash stands before it.
+// member parses a name up to the next "." or "[". A character with another meaning
+// in full JSONPath is part of a name only after a backslash.
 func (p *pathParser) member() (step, bool) {
 	const reserved = `.[]{}()*?@$,:'"\`
 	var name []byte

@@ -7,8 +7,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// A slot is one thing wanted from an object. The well-known ones come first,
-// the schema's fields and columns follow.
+// A slot is the number of one selected value of an object. The well-known slots come
+// first, followed by the schema's fields and columns.
 const (
 	slotName = iota
 	slotNamespace
@@ -19,7 +19,7 @@ const (
 	firstFieldSlot
 )
 
-// part is something that may be left out of the body.
+// part is a part of an object that the body may omit.
 type part uint8
 
 const (
@@ -29,21 +29,21 @@ const (
 	partSecretData
 )
 
-// maxNodes bounds the tree: paths that mix [0] and [*] can multiply.
+// maxNodes limits the tree, because paths that mix [0] and [*] can multiply.
 const maxNodes = 4096
 
-// node is a place in the document that is selected or leads to a selected one.
+// node is a value in the document that is selected or contains a selected value.
 type node struct {
-	guesses  []guess  // the members that were seen here, wanted or not
-	names    []string // of the members below, parallel to members
+	guesses  []guess  // the members seen here, selected or not
+	names    []string // names of the members below, parallel to members
 	members  []*node
 	elements []element
-	each     *node // elements not listed above
+	each     *node // node of the elements not listed above
 
-	slots  []int // what wants the value here
-	under  []int // what wants a value here or below
+	slots  []int // slots that select the value here
+	under  []int // slots that select a value here or below
 	labels bool  // every member is a label
-	part   part  // the part of the body that this value is, if any
+	part   part  // the omissible part of the body that this value is, if any
 }
 
 // element is the node of one position of an array.
@@ -52,7 +52,8 @@ type element struct {
 	node  *node
 }
 
-// member finds the node of a member by its name, given as JSON without quotes.
+// member returns the index of the member with a name, which is JSON without quotes,
+// or -1.
 func (n *node) member(quoted []byte) int {
 	for k, name := range n.names {
 		if len(quoted) == len(name) && string(quoted) == name && isPlain(quoted) {
@@ -65,7 +66,7 @@ func (n *node) member(quoted []byte) int {
 	return slices.IndexFunc(n.names, func(name string) bool { return sameEscaped(quoted, name) })
 }
 
-// element finds the node of an array's element, or nil.
+// element returns the node of an array's element, or nil.
 func (n *node) element(index int) *node {
 	for _, e := range n.elements {
 		if e.index == index {
@@ -75,7 +76,7 @@ func (n *node) element(index int) *node {
 	return n.each
 }
 
-// wantsElements reports whether anything is wanted from an array here.
+// wantsElements reports whether a route selects elements of an array here.
 func (n *node) wantsElements() bool { return n.each != nil || len(n.elements) > 0 }
 
 // route is a path with its destination: a slot, a part, or (slot < 0) only a part.
@@ -93,7 +94,7 @@ func path(names ...string) []step {
 	return steps
 }
 
-// wellKnown are the routes every schema has.
+// wellKnown returns the routes of every schema.
 func wellKnown() []route {
 	return []route{
 		{path("metadata", "name"), slotName, 0},
@@ -109,7 +110,7 @@ func wellKnown() []route {
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// compile makes the tree of everything a schema wants.
+// compile builds the tree of all values that a schema selects.
 func compile(schema *api.Schema) (*node, error) {
 	routes := wellKnown()
 	if isSecret(schema) {
@@ -139,8 +140,8 @@ func compile(schema *api.Schema) (*node, error) {
 	return root, nil
 }
 
-// isSecret errs on the side of silence: another group's kind Secret is as
-// likely to hold secrets.
+// isSecret reports whether objects may contain secrets. It includes kinds named
+// Secret of other groups, because they are as likely to contain secrets.
 func isSecret(schema *api.Schema) bool {
 	return schema.Kind == "Secret" || schema.Resource.Group == "" && schema.Resource.Name == "secrets"
 }
@@ -169,7 +170,7 @@ func (b *builder) build(routes []route, depth int) *node {
 	return n
 }
 
-// arrive notes a route that ends at or passes through the node.
+// arrive records a route that ends at or passes through the node.
 func (n *node) arrive(r route, depth int) {
 	if r.slot >= 0 {
 		n.under = append(n.under, r.slot)

@@ -17,20 +17,20 @@ type Options struct {
 }
 
 // Scanner extracts the envelope of one resource's objects. It is not safe for
-// concurrent use: it owns scratch, as large as the largest object so far needed,
-// that the returned Object aliases until the next Scan.
+// concurrent use. Its scratch memory, as large as the largest object needed so far,
+// is aliased by the returned Object until the next Scan.
 type Scanner struct {
 	root    *node
 	columns []api.ValueKind
 	secret  bool
 
-	// Of the Scan under way:
+	// State of the current Scan:
 	body      editor
 	unchecked bool
 	omit      part // what to cut from the body
-	withhold  part // what, in addition, not even a column may show
+	withhold  part // what columns may not show either
 	captures  []capture
-	heads     []int // by slot, its last capture or -1
+	heads     []int // the last capture of each slot, or -1
 	labels    []labelCapture
 
 	// The memory of the returned Object:
@@ -46,7 +46,7 @@ type capture struct {
 	link       int // previous capture of the slot, or -1
 }
 
-// labelCapture is a label by the places of its name (in quotes) and value.
+// labelCapture contains the offsets of a label's name (in quotes) and value.
 type labelCapture struct{ name, nameEnd, value, end int }
 
 // NewScanner compiles a schema. The error is a 400 [*api.Status] that names the
@@ -189,7 +189,7 @@ func (s *Scanner) members(i int, n *node, depth int) (int, fault) {
 		case child != nil:
 			end, f = s.value(value, child, depth+1)
 		case at(raw, value) == '"':
-			end, f = skipString(raw, value) // as skip would, with a call less or two
+			end, f = skipString(raw, value) // like skip, with fewer calls
 		default:
 			end, f = s.skip(value, depth+1)
 		}
@@ -200,7 +200,7 @@ func (s *Scanner) members(i int, n *node, depth int) (int, fault) {
 			s.labels = append(s.labels, labelCapture{name, nameEnd, value, end})
 		}
 		if end+1 < len(raw) && raw[end] == ',' && raw[end+1] > ' ' {
-			i = end + 1 // next, for machines
+			i = end + 1 // like next, for input without blanks
 		} else if i, more, f = next(raw, end, '}'); f != sound {
 			return i, f
 		}
@@ -213,10 +213,10 @@ func (s *Scanner) members(i int, n *node, depth int) (int, fault) {
 	return i, sound
 }
 
-// overriding notices members that come a second time in one object.
+// overriding detects repeated members of one object.
 type overriding struct {
-	since int    // captures from here on were made inside the object
-	seen  uint64 // by position in node.names; further ones always count as seen
+	since int    // captures from here on are inside the object
+	seen  uint64 // by index in node.names; higher indexes always count as seen
 }
 
 // child returns the node of a selected member. It removes the captures of an earlier
@@ -233,7 +233,7 @@ func (s *Scanner) child(n *node, k int, o *overriding) *node {
 	return child
 }
 
-// takeBack forgets the captures at and below a node made since a moment.
+// takeBack removes the captures at and below a node, from index since on.
 func (s *Scanner) takeBack(n *node, since int) {
 	for _, slot := range n.under {
 		if slot == slotLabels {

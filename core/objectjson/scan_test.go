@@ -15,7 +15,7 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// podSchema is what a dashboard shows of pods.
+// podSchema selects the values of pods that a dashboard shows.
 func podSchema() *dumbSchema {
 	column := func(name string, kind api.ValueKind, path string, steps ...any) dumbColumn {
 		return dumbColumn{api.Column{Name: name, Kind: kind, Path: path}, steps}
@@ -46,8 +46,8 @@ func newScanner(t testing.TB, d *dumbSchema) *objectjson.Scanner {
 	return s
 }
 
-// fixture reads one of the shared objects, without the whitespace that is there
-// for people.
+// fixture reads one of the shared objects, without the whitespace that makes it
+// readable.
 func fixture(t testing.TB, name string) []byte {
 	raw, err := os.ReadFile(filepath.Join("..", "..", "testdata", "objects", name))
 	require.NoError(t, err)
@@ -109,8 +109,8 @@ func optionsFromBits(bits int) objectjson.Options {
 	return objectjson.Options{KeepManagedFields: bits&1 != 0, KeepLastApplied: bits&2 != 0, KeepSecretData: bits&4 != 0}
 }
 
-// The cases that have a name. What Scan makes of them is checked against the
-// dumb evaluator; accepted pins the verdict of both.
+// The named cases. The dumb evaluator checks the results of Scan; accepted is the
+// expected verdict of both.
 var scanCases = []struct {
 	name     string
 	raw      string
@@ -193,7 +193,7 @@ func TestScanLikeEncodingJSON(t *testing.T) {
 	}
 }
 
-// Every prefix of an object is an error, and every error finds its place.
+// Every proper prefix of an object is an error with the correct position.
 func TestScanTruncated(t *testing.T) {
 	s, pod := newScanner(t, podSchema()), fixture(t, "pod.json")
 	for end := range pod {
@@ -236,7 +236,8 @@ func TestScanErrors(t *testing.T) {
 	}
 }
 
-// The strings of an object outlive the next Scan, and nothing aliases the input.
+// The strings of an object remain valid after the next Scan, and the Object does not
+// alias the input.
 func TestScanAliasing(t *testing.T) {
 	s, raw := newScanner(t, podSchema()), fixture(t, "pod.json")
 	first, err := s.Scan(raw, objectjson.Options{})
@@ -263,8 +264,7 @@ func TestScanAllocates(t *testing.T) {
 	assert.LessOrEqual(t, allocations, 1.0, "the strings of an object are one piece of memory")
 }
 
-// What a scanner remembers of the members it has seen is little, whatever their
-// names are.
+// The memory for names that a scanner has seen is bounded, whatever the names are.
 func TestScanRemembersLittle(t *testing.T) {
 	s, err := objectjson.NewScanner(podSchema().schema())
 	require.NoError(t, err)
@@ -277,8 +277,8 @@ func TestScanRemembersLittle(t *testing.T) {
 	require.Less(t, s.Remembered(), 10_000)
 }
 
-// A scanner looks for the members that it has seen first, and takes none for
-// another that is nearly the same.
+// A scanner tries the members that it has seen first, and does not mistake a similar
+// name for one of them.
 func TestMembersThatAreNearlyTheSame(t *testing.T) {
 	for n := 1; n < 40; n++ {
 		name := strings.Repeat("abcdefg", 6)[:n]

@@ -46,7 +46,7 @@ const (
 	endsBehind
 )
 
-// step takes one byte.
+// step processes one byte.
 func (s *Span) step(c byte) ending {
 	escaped := s.escaped
 	s.escaped = c == '\\' && !escaped
@@ -105,7 +105,7 @@ func (s *Span) words(b []byte, i int) (end int, complete bool) {
 		backslash, backslash2 := same(x, '\\')&ascii, same(y, '\\')&ascii2
 		behind := backslash<<8 | escaped
 		behind2 := backslash2<<8 | backslash>>56
-		if backslash&behind|backslash2&behind2 != 0 { // of two in a row one is no escape
+		if backslash&behind|backslash2&behind2 != 0 { // of two consecutive backslashes, the second is no escape
 			behind, escaped = escapes(backslash, escaped)
 			behind2, escaped = escapes(backslash2, escaped)
 		} else {
@@ -115,7 +115,7 @@ func (s *Span) words(b []byte, i int) (end int, complete bool) {
 		inside2 := inString(same(y, '"')&ascii2&^behind2, carried(inside))
 		quoted = carried(inside2)
 		ascii, ascii2 = ascii&^inside, ascii2&^inside2
-		x, y = x|ones*' ', y|ones*' ' // turns brackets into braces and changes nothing else
+		x, y = x|ones*' ', y|ones*' ' // turns brackets into braces; no other byte becomes a brace
 		opening, opening2 := same(x, '{')&ascii, same(y, '{')&ascii2
 		closing, closing2 := same(x, '}')&ascii, same(y, '}')&ascii2
 		if less := bits.OnesCount64(closing>>1 | closing2); less < depth {

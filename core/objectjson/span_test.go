@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// end is where a Span finds the end of the value at the front of text, which
-// comes in pieces of the sizes that cut returns.
+// end returns the offset at which a Span finds the end of the value at the front of
+// text. cut returns the size of each piece.
 func end(text []byte, cut func(left int) int) (int, bool) {
 	var s objectjson.Span
 	var seen []byte
@@ -27,8 +27,8 @@ func end(text []byte, cut func(left int) int) (int, bool) {
 	return len(text), false
 }
 
-// Wherever the pieces end, a document is found whole, and what follows it is
-// not part of it (rule P2).
+// A Span finds the end of a document however it is cut, and excludes the bytes that
+// follow (rule P2).
 func TestASpanEndsWithItsValueWhereverItIsCut(t *testing.T) {
 	for seed := range uint64(300) {
 		g := generator{rand.New(rand.NewPCG(seed, 2))}
@@ -53,7 +53,7 @@ func TestASpanEndsWithItsValueWhereverItIsCut(t *testing.T) {
 	}
 }
 
-// Words of bytes say the same as the bytes.
+// Processing words gives the same result as processing bytes.
 func TestASpanTakesWordsAsItTakesBytes(t *testing.T) {
 	const alphabet = `{{{}}}[[]]""""\\\\ az#|,:` + "\x00\x7f\xfb\xa2"
 	chance := rand.New(rand.NewPCG(1, 5))
@@ -76,8 +76,8 @@ func TestASpanTakesWordsAsItTakesBytes(t *testing.T) {
 	require.Greater(t, ended, 10_000)
 }
 
-// FuzzSpan: of whatever encoding/json accepts the end is found, byte by byte or
-// at once, and a Span never finds different ends for different cuts.
+// FuzzSpan checks that a Span finds the end of any value that encoding/json accepts,
+// byte by byte or at once. Different cuts never lead to different ends.
 func FuzzSpan(f *testing.F) {
 	for _, text := range []string{`{}`, `[[]]`, `"\\"`, `{"a\"}":["\\\\\"",{}]}`, `12 `, `nul`, `{"é":"\u00e9"}`, `{"k:{\"uid\":\"x\"}":{}}`, `}`} {
 		f.Add([]byte(text), uint16(3))

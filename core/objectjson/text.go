@@ -44,7 +44,7 @@ func appendText(dst, quoted []byte) []byte {
 	return dst
 }
 
-// readEscape reads the escape at i and returns the offset behind it.
+// readEscape decodes the escape at i and returns the offset after it.
 func readEscape(quoted []byte, i int) (rune, int) {
 	switch c := quoted[i+1]; c {
 	case 'b':
@@ -59,12 +59,12 @@ func readEscape(quoted []byte, i int) (rune, int) {
 		return '\t', i + 2
 	case 'u':
 		return readUnicode(quoted, i)
-	default: // a quote, a backslash, a slash
+	default: // a quote, a backslash or a slash
 		return rune(c), i + 2
 	}
 }
 
-// readUnicode reads \uXXXX, or two of them when they are a surrogate pair.
+// readUnicode decodes \uXXXX, or two of them if they are a surrogate pair.
 func readUnicode(quoted []byte, i int) (rune, int) {
 	const high, low, end, supplementary = 0xD800, 0xDC00, 0xE000, 0x10000
 	r := readHex(quoted, i)
@@ -77,7 +77,7 @@ func readUnicode(quoted []byte, i int) (rune, int) {
 	return utf8.RuneError, i + 6
 }
 
-// readHex is the number in the \uXXXX at i, or -1 when there is no such escape.
+// readHex returns the number in the \uXXXX at i, or -1 if it is not such an escape.
 func readHex(quoted []byte, i int) rune {
 	if at(quoted, i) != '\\' || at(quoted, i+1) != 'u' {
 		return -1
@@ -89,7 +89,7 @@ func readHex(quoted []byte, i int) rune {
 	return r
 }
 
-// hexDigit is the value of a hexadecimal digit, or -1.
+// hexDigit returns the value of a hexadecimal digit, or -1.
 func hexDigit(c byte) rune {
 	switch {
 	case isDigit(c):
@@ -102,7 +102,7 @@ func hexDigit(c byte) rune {
 	return -1
 }
 
-// sameText reports whether a JSON string, given without its quotes, reads name.
+// sameText reports whether a JSON string, given without its quotes, decodes to name.
 func sameText(quoted []byte, name string) bool {
 	return string(quoted) == name && isPlain(quoted) || !isPlain(quoted) && sameEscaped(quoted, name)
 }

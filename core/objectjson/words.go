@@ -17,11 +17,11 @@ func word(b []byte) uint64 {
 		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }
 
-// equal marks each byte that is c.
+// equal marks each byte that equals c.
 func equal(x uint64, c byte) uint64 {
 	x ^= ones * uint64(c)
 	return ^((x&^highs + ^uint64(highs)) | x) & highs
 }
 
-// firstMark is the number of the lowest byte that is marked.
+// firstMark returns the index of the lowest marked byte.
 func firstMark(marks uint64) int { return bits.TrailingZeros64(marks) / 8 }

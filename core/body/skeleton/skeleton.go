@@ -40,11 +40,11 @@ var kinds embed.FS
 // custom is the file for resources without one.
 const custom = "custom"
 
-// shared are the files that others refer to.
+// shared are the files that other files refer to.
 var shared = []string{"podspec", "metadata"}
 
-// Dictionary returns the dictionary for bodies of a resource. It is the same for
-// everyone, every time.
+// Dictionary returns the dictionary for bodies of a resource. The result depends
+// only on the arguments.
 func Dictionary(resource api.Resource, kind string) []byte {
 	name := resource.Name
 	if resource.Group != "" {
@@ -63,7 +63,7 @@ func Dictionary(resource api.Resource, kind string) []byte {
 	panic("skeleton: " + name + ": " + err.Error()) // the files are compiled in, and a test reads all of them
 }
 
-// assemble makes a dictionary of the values of a file.
+// assemble builds a dictionary from the values of a file.
 func assemble(values []json.RawMessage, resource api.Resource, kind string) ([]byte, error) {
 	main := values[0]
 	fragments := values[1:]
@@ -113,14 +113,14 @@ func read(name string) ([]json.RawMessage, error) {
 	}
 }
 
-// variable are numbers that differ from object to object.
+// variable matches numbers that differ from object to object.
 var variable = regexp.MustCompile(`:-1\b`)
 
-// text is a value as it stands in a dictionary.
+// text returns a value as it appears in a dictionary.
 func text(value json.RawMessage) []byte {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, value); err != nil {
-		panic("skeleton: " + err.Error()) // it was decoded
+		panic("skeleton: " + err.Error()) // the value was decoded from JSON
 	}
 	return variable.ReplaceAll(compact.Bytes(), []byte(":"))
 }

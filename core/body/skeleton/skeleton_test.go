@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/core/catalog"
 )
 
-// Every file makes a dictionary, every built-in resource has a file, and no file
-// is for nothing.
+// Every file yields a dictionary, every built-in resource has a file, and every file
+// is used.
 func TestDictionariesOfAllResources(t *testing.T) {
 	used := append([]string{custom}, shared...)
 	for _, s := range catalog.All() {

@@ -1,13 +1,12 @@
-// Package objects writes objects, changes and deliveries in a short notation,
-// for tests:
+// Package objects writes objects, changes and deliveries in a short notation, for
+// tests:
 //
 //	default/a rv=5 app=web phase=Running restarts=2
 //
-// is the pod "a" of namespace "default" at resource version 5. The first word
-// is the key. Of the others, rv, uid, body and immutable are what they
-// say; a word named like the last part of one of the schema's fields or like
-// one of its columns sets that (phase= sets the field status.phase and the
-// column Phase); every other word is a label.
+// is the pod "a" of namespace "default" at resource version 5. The first word is the
+// key. The words rv, uid, body and immutable set the member of that name. A word
+// named like the last part of a schema field, or like a column, sets both (phase=
+// sets the field status.phase and the column Phase). Every other word is a label.
 package objects
 
 import (
@@ -23,7 +22,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Pods is the schema the short notation is read with.
+// Pods is the schema of the short notation.
 func Pods() api.Schema {
 	return api.Schema{
 		Resource: api.Resource{Version: "v1", Name: "pods"}, Kind: "Pod", Namespaced: true,
@@ -37,11 +36,11 @@ func Pods() api.Schema {
 	}
 }
 
-// Object reads an object of [Pods]. It panics on what it cannot read: its
-// callers are tests.
+// Object parses an object of [Pods]. It panics on invalid text, because only tests
+// call it.
 func Object(text string) api.Object { return ObjectOf(Pods(), text) }
 
-// ObjectOf reads an object of another schema.
+// ObjectOf parses an object of another schema.
 func ObjectOf(schema api.Schema, text string) api.Object {
 	words := strings.Fields(text)
 	if len(words) == 0 {
@@ -76,8 +75,8 @@ func ObjectOf(schema api.Schema, text string) api.Object {
 	return o
 }
 
-// set gives a field, a column or both their value, and reports whether the
-// schema has either.
+// set sets the field and the column with a name, and reports whether the schema has
+// either.
 func set(o *api.Object, schema *api.Schema, name, value string) (known bool) {
 	for i, field := range schema.Fields {
 		if last := field[strings.LastIndexByte(field, '.')+1:]; last == name {
@@ -115,10 +114,10 @@ func number(text string) int64 {
 	return n
 }
 
-// Put is an object ready to be stored.
+// Put returns an object in the form that a cacher stores.
 func Put(text string) *cacher.Put { return PutOf(Object(text)) }
 
-// PutOf is the same for an object that is there already.
+// PutOf is like Put, for an existing object.
 func PutOf(o api.Object) *cacher.Put {
 	return &cacher.Put{
 		ResourceVersion: o.ResourceVersion, Flags: o.Flags, Labels: o.Labels,
@@ -126,7 +125,7 @@ func PutOf(o api.Object) *cacher.Put {
 	}
 }
 
-// Version puts an object into a heap and returns it with one count.
+// Version stores an object in a heap and returns it with one reference.
 func Version(heap *store.Heap, text string) store.Ref {
 	o := Object(text)
 	return heap.Put(store.Version{
@@ -135,7 +134,7 @@ func Version(heap *store.Heap, text string) store.Ref {
 	})
 }
 
-// Ref names a version as "default/a@5".
+// Ref formats a version as "default/a@5".
 func Ref(heap *store.Heap, ref store.Ref) string {
 	if ref == 0 {
 		return "-"
@@ -143,7 +142,7 @@ func Ref(heap *store.Heap, ref store.Ref) string {
 	return string(heap.Key(ref)) + "@" + heap.ResourceVersion(ref).String()
 }
 
-// Refs names several.
+// Refs formats several versions.
 func Refs(heap *store.Heap, refs []store.Ref) []string {
 	names := []string{}
 	for _, ref := range refs {
@@ -152,8 +151,8 @@ func Refs(heap *store.Heap, refs []store.Ref) []string {
 	return names
 }
 
-// Delivery names what a watch delivers, as "MODIFIED default/a@5",
-// "DELETED default/a@7", "BOOKMARK @7" or "BOOKMARK @7 end".
+// Delivery formats a delivery of a watch, such as "MODIFIED default/a@5", "DELETED
+// default/a@7", "BOOKMARK @7" or "BOOKMARK @7 end".
 func Delivery(heap *store.Heap, d watcher.Delivery) string {
 	text := d.Type.String() + " "
 	if d.Content != 0 {
@@ -169,8 +168,8 @@ func Delivery(heap *store.Heap, d watcher.Delivery) string {
 	return text
 }
 
-// Take empties the output of a watch that has no sink, lets its counts go, and
-// names what was in it.
+// Take empties the output of a watch without a sink, releases its references, and
+// returns the formatted deliveries.
 func Take(heap *store.Heap, w *watcher.Watcher) []string {
 	names := []string{}
 	w.Run()
@@ -182,8 +181,8 @@ func Take(heap *store.Heap, w *watcher.Watcher) []string {
 	return names
 }
 
-// Unchanged are the cells that a patch from one version to the next says are the
-// same; none where there is no version before.
+// Unchanged returns the cells that a patch from previous to current marks as
+// unchanged. It returns none if there is no previous version.
 func Unchanged(previous, current wire.Envelope) api.Cells {
 	patch, ok := wire.AppendPatch(nil, previous, current, api.Body{})
 	if !ok {

@@ -1,8 +1,8 @@
-// Package sentinel finds out whether bytes disclose an object.
+// Package sentinel detects bytes that disclose an object.
 //
 // A sentinel is a text that a test plants in an object and that nothing else
-// contains. [Set.Find] names the objects of which a part shows up in bytes, so that
-// a test can hold everything that a reader receives to what that reader may read.
+// contains. [Set.Find] names the objects whose sentinel occurs at least in part. A
+// test can thus compare everything that a reader receives with the reader's rights.
 package sentinel
 
 import (
@@ -10,30 +10,30 @@ import (
 	"slices"
 )
 
-// A sentinel has letters that rarely stand side by side anywhere else, and is as
-// valid in a name as in a label or a text. Other compression than that of whole
-// texts leaves parts of it, of which the shortest that is looked for are too long
-// to be the same by chance.
+// A sentinel consists of letters that are rarely adjacent elsewhere, and is valid in
+// a name, a label or a text. Compression that does not work on whole texts leaves
+// parts of it. The shortest parts that Find looks for are too long to occur by
+// chance.
 const (
 	letters = "jkqvwxyz"
 	length  = 24
 	part    = 10
 )
 
-// Set is the sentinels that were planted, by the names of their objects. The zero
-// Set is empty. It is not safe for concurrent use.
+// Set contains the planted sentinels, by the names of their objects. The zero Set is
+// empty. It is not safe for concurrent use.
 type Set struct {
 	planted map[string]bool
-	parts   map[string]string // to the name
+	parts   map[string]string // to the name of the object
 }
 
-// Plant returns the sentinel of an object, the same every time.
+// Plant returns the sentinel of an object. It depends only on the name.
 func (s *Set) Plant(name string) string {
 	h := fnv.New64a()
 	h.Write([]byte(name))
 	text := make([]byte, length)
 	for i, sum := 0, h.Sum64(); i < length; i++ {
-		// Multiplication mixes: the lower bits of FNV alone are much alike.
+		// The multiplication mixes, because the lower bits of FNV alone vary little.
 		sum = (sum ^ sum>>29) * 0xbf58476d1ce4e5b9
 		text[i] = letters[sum>>61]
 	}
@@ -45,7 +45,7 @@ func (s *Set) Plant(name string) string {
 		for i := 0; i+part <= length; i++ {
 			p := string(text[i : i+part])
 			if other, taken := s.parts[p]; taken && other != name {
-				s.parts[p] = "" // by chance: it says nothing
+				s.parts[p] = "" // shared by chance, so it identifies no object
 				continue
 			}
 			s.parts[p] = name
@@ -54,7 +54,8 @@ func (s *Set) Plant(name string) string {
 	return string(text)
 }
 
-// Find returns the names of the objects of which there is a part in data, sorted.
+// Find returns the sorted names of the objects whose sentinel occurs in data, at
+// least in part.
 func (s *Set) Find(data []byte) []string {
 	var names []string
 	run := 0
@@ -74,7 +75,7 @@ func (s *Set) Find(data []byte) []string {
 	return names
 }
 
-// Outside returns the names that Find returns and allowed does not allow.
+// Outside returns the names from Find that allowed rejects.
 func (s *Set) Outside(data []byte, allowed func(name string) bool) []string {
 	return slices.DeleteFunc(s.Find(data), allowed)
 }
