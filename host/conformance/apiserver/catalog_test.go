@@ -11,9 +11,9 @@ import (
 	"github.com/watchglass/watchglass/core/catalog"
 )
 
-// otherwise are the columns of the catalog that have the name of one of the
-// server's and show something else, because the server puts together what a path
-// cannot name. Everything else of one name is the same.
+// otherwise lists the catalog columns that share a name with a server column but
+// show something else. The server combines values there that no path can select. All
+// other columns with the same name show the same.
 var otherwise = map[string]string{
 	"apps/v1/deployments Ready":                             "ready/desired",
 	"apps/v1/statefulsets Ready":                            "ready/desired",
@@ -27,7 +27,7 @@ var otherwise = map[string]string{
 	"rbac.authorization.k8s.io/v1/clusterrolebindings Role": "kind/name",
 }
 
-// missing are the server's words for a value that is not there.
+// missing are the server's words for a missing value.
 var missing = []string{"", "<none>", "<unset>", "<unknown>", "N/A", "*", "0", "false"}
 
 func shown(cell any) string {
@@ -43,7 +43,7 @@ func shown(cell any) string {
 	return text
 }
 
-// cells are those of the first row of a table, by column.
+// cells returns the first row of a table, by column name.
 func cells(t *testing.T, a answer) map[string]any {
 	t.Helper()
 	require.Len(t, a.documents, 1)

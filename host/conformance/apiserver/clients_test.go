@@ -36,8 +36,8 @@ import (
 
 var pods = api.Resource{Version: "v1", Name: "pods"}
 
-// follower is a client that reads from the module, and how to ask the server for
-// what its store must have in the end.
+// follower is a client that reads from the module. truth lists the objects that its
+// store must finally contain.
 type follower struct {
 	name  string
 	store cache.Store
@@ -94,8 +94,8 @@ func dynamicFollower(t *testing.T, ctx context.Context, ours *rest.Config, name 
 	}}
 }
 
-// comparable is an object without its kind, which a typed client leaves out or
-// not, and without what the connector strips.
+// comparable returns an object without its kind, which typed clients may omit, and
+// without the members that the connector strips.
 func comparable(o any) any {
 	object := o.(runtime.Object).DeepCopyObject()
 	object.(metav1.Object).SetManagedFields(nil)
@@ -103,7 +103,8 @@ func comparable(o any) any {
 	return object
 }
 
-// difference is what a client's store has that the server has not, or lacks.
+// difference returns an error that names the objects of the client's store that
+// differ from the server, or nil.
 func (f *follower) difference() error {
 	truth, err := f.truth()
 	if err != nil {
@@ -120,14 +121,14 @@ func (f *follower) difference() error {
 	return clients.Difference(f.store, want, comparable)
 }
 
-// churn writes at random for as long as WATCHGLASS_CHURN says. Half-way the server
-// is killed and comes back.
+// churn writes at random for the duration in WATCHGLASS_CHURN. Halfway it kills and
+// restarts the server.
 func churn(t *testing.T) (writes int) {
 	length, err := time.ParseDuration(os.Getenv("WATCHGLASS_CHURN"))
 	if err != nil {
 		length = 5 * time.Second
 	}
-	for n := range 3 { // without which there are no pods
+	for n := range 3 { // pods need it
 		name := fmt.Sprint("churn-", n)
 		_, err := shared.put(api.Resource{Version: "v1", Name: "namespaces"}, api.Key(name),
 			fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, name))
@@ -149,7 +150,7 @@ func churn(t *testing.T) (writes int) {
 		resource := []api.Resource{pods, configMaps}[random.IntN(2)]
 		key := api.Key(fmt.Sprintf("churn-%d/object-%d", random.IntN(3), random.IntN(40)))
 		if random.IntN(4) == 0 {
-			_, _, err = shared.request(http.MethodDelete, collectionPath(resource, key.Namespace())+"/"+key.Name(), nil) // it may not be there
+			_, _, err = shared.request(http.MethodDelete, collectionPath(resource, key.Namespace())+"/"+key.Name(), nil) // it may not exist
 		} else {
 			_, err = shared.put(resource, key, churned(resource, key, writes))
 		}
@@ -167,9 +168,9 @@ func churned(resource api.Resource, key api.Key, n int) []byte {
 	return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"ConfigMap",%s,"data":{"n":"%d"}}`, head, n)
 }
 
-// The way of a change is a real one from end to end: server, connector, module
-// under wazero, Kubernetes API, client-go. In the end every client has what the
-// server has, object by object.
+// Each change passes from the server through the connector, the module under wazero
+// and the Kubernetes API to client-go. In the end every client has the objects of
+// the server.
 func TestClientsOfTheModuleHaveWhatTheServerHas(t *testing.T) {
 	for _, watchList := range []bool{true, false} {
 		t.Run(fmt.Sprintf("WatchList=%t", watchList), func(t *testing.T) {

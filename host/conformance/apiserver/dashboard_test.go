@@ -22,8 +22,8 @@ const podManifest = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"name
 
 var address = regexp.MustCompile(`http://\S+`)
 
-// The dashboard on a real cluster, started with one command: rows appear,
-// change and go, and the server may restart.
+// The dashboard shows a real cluster after one command. Rows appear, change and
+// disappear, and the server may restart.
 func TestTheDashboardShowsARealCluster(t *testing.T) {
 	shared.must(t, http.MethodPost, "/api/v1/namespaces", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop"}}`)
 	for i := range 30 {
@@ -99,7 +99,8 @@ func openPage(t *testing.T, url string) context.Context {
 	return page
 }
 
-// screenshot keeps a picture for people in SCREENSHOTS, if that is set.
+// screenshot saves a picture of the page to the directory in SCREENSHOTS, if that is
+// set.
 func screenshot(t *testing.T, page context.Context) {
 	dir := os.Getenv("SCREENSHOTS")
 	if dir == "" {

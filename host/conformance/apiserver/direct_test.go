@@ -17,14 +17,14 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// direct is a program in Node that reads the server without a connector.
+// direct is a Node program that reads the server without a connector.
 type direct struct {
 	*testing.T
 	in  io.Writer
 	out *bufio.Scanner
 }
 
-// holding is what it has of a resource.
+// holding is its state of one resource.
 type holding struct {
 	State, Error, Kind string
 	Namespaced         bool
@@ -61,7 +61,7 @@ func (d *direct) has(resource string) (h holding) {
 	return h
 }
 
-// until waits for something to hold of what it has.
+// until waits until the program's state satisfies holds.
 func (d *direct) until(resource string, holds func(h holding) bool) (last holding) {
 	d.Helper()
 	require.Eventually(d, func() bool {
@@ -71,8 +71,8 @@ func (d *direct) until(resource string, holds func(h holding) bool) (last holdin
 	return last
 }
 
-// listed are the objects that the server lists, with what items lack, and without
-// what is left out.
+// listed returns the objects of a list by the server. It adds the members that list
+// items lack, and removes those that the connector strips.
 func listed(t *testing.T, path string) (versions map[string]string, objects []map[string]any) {
 	var list struct{ Items []map[string]any }
 	require.NoError(t, json.Unmarshal(shared.must(t, http.MethodGet, path, ""), &list))
@@ -86,7 +86,8 @@ func listed(t *testing.T, path string) (versions map[string]string, objects []ma
 	return versions, list.Items
 }
 
-// converged waits until it has what the server lists, and compares it whole.
+// converged waits until the program has all objects that the server lists, and
+// compares them completely.
 func (d *direct) converged() holding {
 	d.Helper()
 	versions, objects := listed(d.T, "/api/v1/configmaps")
@@ -95,8 +96,8 @@ func (d *direct) converged() holding {
 	return h
 }
 
-// The package reads a real server without a connector, with a token that may do
-// just that: through churn and a restart.
+// The package reads a real server without a connector, through churn and a restart.
+// Its token grants only these reads.
 func TestDirectModeHasWhatTheServerHas(t *testing.T) {
 	shared.clear(t)
 	grant(t, "ann", "", "configmaps")
@@ -128,8 +129,8 @@ func TestDirectModeHasWhatTheServerHas(t *testing.T) {
 	require.NoError(t, shared.Launch())
 	put("a", "after-the-restart")
 	h = d.converged()
-	// A server that restarts begins its history anew. What it writes while it starts
-	// lies between that and the last config map, so it may say 410 (H8), once.
+	// The history of a restarted server starts empty. If the server writes objects
+	// while it starts, it may respond with 410 once (H8).
 	assert.LessOrEqual(t, h.Relists, 2)
 
 	secrets := d.until("v1/secrets", func(h holding) bool { return h.State == "forbidden" })

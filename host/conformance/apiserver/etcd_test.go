@@ -36,7 +36,7 @@ func watchDeletions(client *clientv3.Client) *deletions {
 	return d
 }
 
-// specs make an object of each resource of the catalog that has none by itself.
+// specs are the objects of resources that have none on a new server.
 var specs = map[string]string{
 	"v1/pods":                                   `"spec":{"containers":[{"name":"c","image":"example.com/c"}]}`,
 	"v1/nodes":                                  `"spec":{}`,
@@ -71,9 +71,9 @@ const (
 	once     = `{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"example.com/c"}]}}`
 )
 
-// fill makes an object of every resource of the catalog, if there is none. They
-// stay, for some cannot be deleted where no controllers run; but other tests count
-// pods.
+// fill creates an object of every resource of the catalog that has none. The objects
+// stay, because some cannot be deleted without controllers. Only the pod is deleted
+// after the test, because other tests count pods.
 func fill(t *testing.T) {
 	t.Helper()
 	_, err := shared.put(api.Resource{Version: "v1", Name: "namespaces"}, "all", []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"all"}}`))
@@ -102,8 +102,8 @@ func fill(t *testing.T) {
 	}
 }
 
-// The etcd of a kube-apiserver that stores JSON can be read as it is, without a
-// word about where what lies.
+// The connector reads the etcd of a kube-apiserver that stores JSON without any
+// configuration of paths.
 func TestTheEtcdOfAServerIsReadAsItIs(t *testing.T) {
 	fill(t)
 	src, err := etcd.New(shared.Etcd.Client(), etcd.Config{Logger: slog.New(slog.DiscardHandler)})

@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// twins are the server, and host/kubeapi in front of a connector on it.
+// twins are the server and host/kubeapi, whose connector reads the server.
 type twins struct {
 	*testing.T
 	ours *httptest.Server
@@ -36,7 +36,7 @@ func newTwins(t *testing.T) *twins {
 	return &twins{t, ours}
 }
 
-// answer is a status code and the documents of a body.
+// answer is a status code and the JSON documents of a body.
 type answer struct {
 	code      int
 	documents []map[string]any
@@ -53,7 +53,7 @@ func (p *twins) ask(client *http.Client, host, path, accept string) answer {
 	defer response.Body.Close()
 	a := answer{code: response.StatusCode}
 	if response.Header.Get("Content-Type") != "application/json" {
-		return a // a path that is not of the API is told so in a few words
+		return a // the error for a path outside the API is not compared
 	}
 	for documents := json.NewDecoder(response.Body); ; {
 		var d map[string]any
@@ -66,7 +66,7 @@ func (p *twins) ask(client *http.Client, host, path, accept string) answer {
 	}
 }
 
-// same asks both and insists on the same answer, up to what plain leaves out.
+// same sends a request to both. The responses must be equal after plain.
 func (p *twins) same(path, accept string) {
 	p.Helper()
 	theirs := p.ask(shared.http, shared.config(admin).Host, path, accept)
@@ -77,9 +77,9 @@ func (p *twins) same(path, accept string) {
 	assert.Equal(p, theirs, ours, "%s, accepting %q", path, accept)
 }
 
-// plain leaves out what differs by design: managed fields; the kind of an item
-// in a list, which the list says already; versions of lists and bookmarks, which
-// are as new as each server; of a Status and of a column, the words.
+// plain removes the parts that differ by design: managed fields, the kind of list
+// items, resource versions of lists and bookmarks, the text of a Status, and the
+// descriptions of columns.
 func plain(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -100,7 +100,7 @@ func plain(v any) any {
 			delete(metadata, "continue")
 		}
 		if _, ok := v["priority"]; ok {
-			delete(v, "description") // of a column
+			delete(v, "description") // a column definition
 		}
 		plainAges(v)
 		plainItems(v)
@@ -112,7 +112,7 @@ func plain(v any) any {
 	return v
 }
 
-// plainAges hides the ages in a row, which change while one looks.
+// plainAges replaces the ages in a row, which change with time.
 func plainAges(v map[string]any) {
 	cells, _ := v["cells"].([]any)
 	for i, cell := range cells {
@@ -135,8 +135,8 @@ func plainItems(v map[string]any) {
 	}
 }
 
-// plainBookmark leaves the kind and the mark. Zero values of other members may
-// or may not be there (rule P8).
+// plainBookmark keeps the kind and the annotation of a bookmark. Other members with
+// zero values are optional (rule P8).
 func plainBookmark(o map[string]any) {
 	for name := range o {
 		if name != "kind" && name != "apiVersion" && name != "metadata" {
@@ -158,7 +158,7 @@ func plainStatus(v map[string]any) map[string]any {
 	return plain
 }
 
-// settled makes both know a version.
+// settled waits until both know a version.
 func (p *twins) settled(resource api.Resource, rv api.ResourceVersion) {
 	path := collectionPath(resource, "") + "?resourceVersionMatch=NotOlderThan&resourceVersion=" + rv.String()
 	for _, a := range []answer{
@@ -175,9 +175,9 @@ const (
 	watchList    = "?watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 )
 
-// The same questions get the same answers. Not asked is what is answered
-// otherwise by design, see the documentation of host/kubeapi: a version that is
-// no number (500 there), and a watch on the path of an object (not watched there).
+// Both respond alike to the same requests. Two requests are left out, because the
+// documentation of host/kubeapi defines another response: a version that is not a
+// number (500 on the server), and a watch on the path of an object.
 func TestTheKubernetesAPIAnswersLikeTheServer(t *testing.T) {
 	shared.clear(t)
 	p := newTwins(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// kubectl is what kubectl shows a user of the config maps in a namespace, or in
-// all of them; nothing when that is forbidden.
+// kubectl returns what kubectl prints for a user's config maps in one namespace or
+// in all of them. It returns nil if that is forbidden.
 func kubectl(t *testing.T, token, namespace string) []string {
 	t.Helper()
 	user := strings.TrimSuffix(token, "-token")

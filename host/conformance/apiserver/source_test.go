@@ -18,7 +18,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/sourcetest"
 )
 
-// The suite holds the source to R1 to R9 as far as an orderly server shows them.
+// The suite checks rules R1 to R9 of the source, as far as a well-behaved server
+// exercises them.
 func TestContract(t *testing.T) {
 	sourcetest.Run(t, func(t *testing.T) sourcetest.Harness {
 		shared.clear(t)
@@ -29,8 +30,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// The classic list is what remains when the server is not asked to begin
-// watches with the state.
+// The source falls back to the classic list if it does not request initial events.
 func TestContractOfAPagedList(t *testing.T) {
 	shared.clear(t)
 	src := newSource(t, admin, kube.Config{PageSize: 3, PagedLists: true})
@@ -56,7 +56,7 @@ func configMap(namespace, name string) []byte {
 	return []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"` + name + `","namespace":"` + namespace + `"}}`)
 }
 
-// clear deletes what tests have written.
+// clear deletes the objects that tests have written.
 func (s *server) clear(t *testing.T) {
 	t.Helper()
 	for _, resource := range []api.Resource{sourcetest.ConfigMaps, sourcetest.Nodes} {
@@ -69,8 +69,8 @@ func (s *server) clear(t *testing.T) {
 	}
 }
 
-// writer writes one object at a time: the API has no transactions. It numbers
-// what it writes, because the server takes an equal object for no change.
+// writer writes one object at a time, because the API has no transactions. It
+// numbers the objects, because the server ignores a write of an equal object.
 type writer struct{ server *server }
 
 var written atomic.Int64
@@ -100,8 +100,8 @@ func (w writer) Txn(_ context.Context, writes ...source.Write) (last api.Resourc
 	return last, nil
 }
 
-// without is a source that has nothing of kube-system, where the server keeps
-// objects of its own.
+// without is a source without the objects of kube-system, which belong to the
+// server.
 type without struct{ *kube.Source }
 
 // Stream implements source.Source.

@@ -25,12 +25,12 @@ import (
 )
 
 const (
-	// patience is how long a test waits for what must come.
+	// patience limits how long a test waits for an expected result.
 	patience     = 2 * time.Minute
 	pollInterval = 20 * time.Millisecond
 )
 
-// world is a connector on the server, and its readers.
+// world is a connector of the server, and its readers.
 type world struct {
 	*testing.T
 	connector *connector.Connector
@@ -83,8 +83,7 @@ func keys(s *connectortest.Subscription) []string {
 	return all
 }
 
-// withVersion gives a definition the version and uid that the server has, as an
-// update needs.
+// withVersion adds the server's version and uid to a definition, as updates require.
 func withVersion(t *testing.T, path, definition string) string {
 	t.Helper()
 	var current, next map[string]any
@@ -96,7 +95,7 @@ func withVersion(t *testing.T, path, definition string) string {
 	return string(b)
 }
 
-// listSink takes the keys of a list, and no more.
+// listSink collects only the keys of a list.
 type listSink struct{ keys []string }
 
 var errListed = errors.New("listed")
@@ -120,8 +119,8 @@ func (w *world) put(namespace, name string) api.ResourceVersion {
 	return rv
 }
 
-// A server that is killed and comes back is resumed from, and readers keep what
-// they have meanwhile.
+// The connector resumes after a restart of the server, and readers keep their state
+// meanwhile.
 func TestTheServerRestarts(t *testing.T) {
 	shared.clear(t)
 	w := newWorld(t, newSource(t, admin, kube.Config{WatchTimeout: 4 * time.Second}), nil)
@@ -138,7 +137,7 @@ func TestTheServerRestarts(t *testing.T) {
 	assert.Equal(t, 1, s.Snapshots, "the state was not sent again")
 }
 
-// Every reader sees what RBAC lets it see, of one watch for all.
+// Each reader receives exactly the objects that RBAC allows, from one shared watch.
 func TestRBAC(t *testing.T) {
 	shared.clear(t)
 	w := newWorld(t, newSource(t, admin, kube.Config{}), newSource(t, admin, kube.Config{}).Policy(nil))

@@ -25,23 +25,24 @@ const (
 	manyWatches = 10_000
 	manyPods    = 5000
 	manyApps    = 1000
-	perEvent    = manyWatches / manyApps // watches that a change concerns
-	// perTheirs is how many changes ours is given for each that the library is,
-	// so that there is something to measure.
+	perEvent    = manyWatches / manyApps // watches that match a change
+	// perTheirs is how many changes core/cacher processes for each change of the
+	// library, so that its time is measurable.
 	perTheirs = 500
-	// burst is how many changes the library is given before its ten thousand
-	// goroutines have looked at them: a watch that is behind by ten is ended.
+	// burst is how many changes the library receives before the benchmark waits for
+	// its ten thousand goroutines. The library ends a watch that is ten events
+	// behind.
 	burst = 8
 	quiet = 10 * time.Millisecond
 )
 
-// crowd is both caches with the same objects and the same ten thousand watches,
-// of which each change concerns ten.
+// crowd is both caches, with the same objects and the same ten thousand watches.
+// Each change matches ten of them.
 type crowd struct {
 	*world
 	list      []*example.Pod
-	delivered atomic.Int64 // by the library
-	told      int64        // by ours
+	delivered atomic.Int64 // events that the library delivered
+	told      int64        // events that core/cacher delivered
 }
 
 func newCrowd(b *testing.B) *crowd {
@@ -101,7 +102,7 @@ func (c *crowd) watch(ctx context.Context, selector string) {
 	}()
 }
 
-// next is a new version of a pod.
+// next returns a new version of a pod.
 func (c *crowd) next(i int) *example.Pod {
 	p := c.list[i*7919%len(c.list)].DeepCopy()
 	c.rv++
@@ -109,8 +110,8 @@ func (c *crowd) next(i int) *example.Pod {
 	return p
 }
 
-// settle waits until the library has delivered so much, and its goroutines have
-// looked at what does not concern them.
+// settle waits until the library has made that many deliveries, and its goroutines
+// have skipped the events that do not match.
 func (c *crowd) settle(deliveries int64) {
 	c.t.Helper()
 	done := waited(func() bool {
@@ -131,8 +132,8 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkManyWatches is one change among ten thousand watches of distinct
-// selectors, in the processor time of either cache.
+// BenchmarkManyWatches measures the processor time of each cache for one change
+// among ten thousand watches with distinct selectors.
 //
 //	go test ./cacher -run '^$' -bench ManyWatches -benchtime 24x -count 5
 func BenchmarkManyWatches(b *testing.B) {

@@ -1,48 +1,47 @@
-// Package cacher holds core/cacher against the watch cache of kube-apiserver
-// itself, k8s.io/apiserver/pkg/storage/cacher.
+// Package cacher compares core/cacher with the watch cache of kube-apiserver,
+// k8s.io/apiserver/pkg/storage/cacher.
 //
-// Both are fed the same random life: changes, progress, time that passes,
-// relists, of a namespaced resource or one that is not. Both are asked the same:
-// watches, lists and single objects with random namespaces, selectors, resource
-// versions, modes, limits, time-outs and continue tokens, before the first list
-// as well. Every watch must tell the same events and bookmarks in the same
-// order and end at the same place, every list must have the same items, resource
-// version, continue token and remaining count, and every refusal must have the
-// same code and reason. What the REST layer of kube-apiserver does to a request,
-// defaults and validation, is done with the library's own functions.
+// Both process the same random sequence of changes, progress, passing time and
+// relists, of a namespaced or a cluster-scoped resource. Both receive the same
+// requests: watches, lists and single objects with random namespaces, selectors,
+// resource versions, modes, limits, timeouts and continue tokens, also before the
+// first list. Every watch must deliver the same events and bookmarks in the same
+// order and end at the same position. Every list must have the same items, resource
+// version, continue token and remaining count. Every error must have the same code
+// and reason. The tests use the library's own functions for the defaulting and
+// validation that kube-apiserver's REST layer does.
 //
 //	go test ./cacher -worlds 1000 -seed 7
 //	go test ./cacher -run '^$' -fuzz '^FuzzWorld$'
 //
-// Time is virtual on both sides. The library runs goroutines, so the tests wait
-// for what it says of itself: its counters of dispatched events and of ended
-// watches, the timer of its bookmarks, the signal that a watch's initial events
-// are told, how much its queues hold.
+// Time is virtual on both sides. The library runs goroutines, so the tests
+// synchronize with its observable state: the counters of dispatched events and of
+// ended watches, the timer of its bookmarks, the signal at the end of a watch's
+// initial events, and the length of its queues.
 //
-// What is not compared, each for a reason that core/cacher documents or that
-// lies in the nature of the thing:
+// The tests do not compare the following. Either core/cacher documents the
+// difference, or the comparison is impossible:
 //
-//   - Both hand out bookmarks with a jitter of up to a quarter of a second. Time
-//     passes in such a way that it does not matter.
-//   - A relist ends the library's watches, and ours are told the difference.
-//     Watches are compared up to there.
-//   - A list that the library passes on to the storage is not compared: there is
-//     no storage. Ours may serve it from its history.
-//   - With a continue token and resource version "0" the library ignores the
-//     limit, as it does for a first page; ours keeps to it.
-//   - Where a field selector names the one namespace or object that can match,
-//     the library looks only there, and its continue tokens are relative to
-//     there, where it does not look for the next page. Ours tells with a token
-//     relative to the request that there is more to examine. Such lists have no
-//     limit here.
-//   - Of several faults in one request either side may name any. A continue token
-//     is compared for what it says; ours reads only tokens written the way both
-//     sides write them.
-//   - Before the first list the library refuses, and ours waits. What ours
-//     answers then is compared with what the library answers when asked again.
-//   - The library gives slow consumers time by the clock of the machine, ours by
-//     that of the world. So the moment at which a slow watch is ended is not
-//     compared; what it tells until then is.
-//   - A resource version with leading zeros is refused here and read there.
+//   - Both send bookmarks with a jitter of up to a quarter of a second. The tests advance
+//     time so that the jitter has no effect.
+//   - A relist ends the library's watches, whereas ours deliver the difference.
+//     Watches are compared up to the relist.
+//   - The library passes some lists on to the storage, which does not exist here. These
+//     are not compared. Ours may serve them from its history.
+//   - With a continue token and resource version "0", the library ignores the
+//     limit, as it does for a first page. Ours applies it.
+//   - If a field selector names the only namespace or object that can match, the library
+//     looks only there. Its continue tokens are relative to that scope, but the next
+//     request uses the wider one. The tokens of ours are relative to the request, and
+//     there may be more to examine. Such lists have no limit here.
+//   - If a request has several errors, each side may report any of them. Continue
+//     tokens are compared by their contents. Ours accepts only the format that both
+//     sides write.
+//   - Before the first list, the library returns an error, and ours waits. The result of
+//     ours is then compared with the result of the library's retry.
+//   - The library measures the patience with slow consumers by the machine's clock, ours
+//     by the virtual clock. The time at which a slow watch ends is therefore not
+//     compared, but its events until then are.
+//   - Ours rejects a resource version with leading zeros, and the library accepts it.
 //   - Events that share a resource version do not exist in Kubernetes.
 package cacher

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// tape makes choices from bytes, and when there are none left from chance, which
-// is the same each time: what waits for a change of some kind gets it.
+// tape makes choices from bytes. After the last byte it uses a random generator with
+// a fixed seed, so that loops that wait for a certain choice end.
 type tape struct {
 	data []byte
 	rest *rand.Rand
@@ -24,8 +24,8 @@ func (t *tape) Intn(n int) int {
 	return choice % n
 }
 
-// A life is as long as the fuzzer makes it, and no longer than a world of
-// TestWorlds. A fuzzer takes an input that needs a second for one that hangs.
+// The fuzzer's input determines the length of a run, up to that of a world in
+// TestWorlds. A fuzzer reports an input that needs a second as a hang.
 func FuzzWorld(f *testing.F) {
 	random := rand.New(rand.NewSource(*seed))
 	for range 8 {

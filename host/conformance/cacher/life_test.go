@@ -20,7 +20,7 @@ var (
 	seed   = flag.Int64("seed", 1, "what the first life is made from; each further one takes the next number")
 )
 
-// step does one thing.
+// step makes one random change or request.
 func (w *world) step() {
 	w.t.Helper()
 	if w.oneIn(200) { // so that windows grow and shrink
@@ -56,7 +56,7 @@ func (w *world) step() {
 	}
 }
 
-// burst is more than the window holds, and now and then a lot more.
+// burst makes more changes than the window holds, and occasionally many more.
 func (w *world) burst() {
 	n := 50 + w.random.Intn(200)
 	if w.oneIn(8) {
@@ -67,7 +67,7 @@ func (w *world) burst() {
 	}
 }
 
-// quiet is a time in which nothing changes and only the version moves.
+// quiet lets time pass without changes, while only the version increases.
 func (w *world) quiet() {
 	w.t.Helper()
 	w.progress()
@@ -77,7 +77,7 @@ func (w *world) quiet() {
 	w.pass(time.Minute + mostTick)
 }
 
-// nextDeadline is how long it is until a watch is over, or soon before.
+// nextDeadline returns the time until a watch ends, or a little less.
 func (w *world) nextDeadline() time.Duration {
 	for _, p := range w.pairs {
 		if left := p.deadline.Sub(w.now); left > 0 {
@@ -96,7 +96,7 @@ func (w *world) stopOne() {
 	}
 }
 
-// selection is a request with a random namespace and random selectors.
+// selection returns a request with a random namespace and random selectors.
 func (w *world) selection() request {
 	r := request{bookmarks: w.oneIn(2)}
 	if w.namespaced && w.oneIn(2) {
@@ -118,8 +118,8 @@ func (w *world) selection() request {
 	return r
 }
 
-// version is one that a reader may know: of the past, the present, or what was
-// never given out.
+// version returns a version of the past, the present or the future, or one that
+// never existed.
 func (w *world) version(future int) string {
 	switch w.random.Intn(8) {
 	case 0:
@@ -149,7 +149,7 @@ func (w *world) tristate() *bool {
 func (w *world) watchRequest(future int) *request {
 	r := w.selection()
 	switch w.random.Intn(6) {
-	case 0: // whatever the options, which are mostly contradictions
+	case 0: // any options, which mostly contradict each other
 		r.match = w.match()
 		r.initial = w.tristate()
 		r.rv = w.version(0)
@@ -170,7 +170,7 @@ func (w *world) watchSomething() {
 	w.keep(w.startWatch(w.watchRequest(4), false, nil))
 }
 
-// keep counts what became of a new watch.
+// keep registers a new watch and counts its outcome.
 func (w *world) keep(p *pair) {
 	w.t.Helper()
 	if p.our == nil {
@@ -215,8 +215,8 @@ func (w *world) listSomething() {
 	w.pages(*r)
 }
 
-// waitForSomething asks for a version from the future, which then comes, or
-// not.
+// waitForSomething requests a version from the future. That version then occurs in
+// some cases only.
 func (w *world) waitForSomething() {
 	w.t.Helper()
 	r := w.selection()
@@ -224,7 +224,7 @@ func (w *world) waitForSomething() {
 	r.rv = fmt.Sprint(w.rv + 1 + uint64(w.random.Intn(6)))
 	meanwhile := func() {
 		w.seen["a wait that ends"]++
-		if w.oneIn(3) { // as late as can be, with no slow watch that takes time
+		if w.oneIn(3) { // as late as possible, with no slow watch that takes time
 			w.readSlow()
 			w.pass(3*time.Second - time.Millisecond)
 		}
@@ -256,9 +256,8 @@ func (w *world) waitForSomething() {
 	}
 }
 
-// beginAsked lists after reads have been asked for. The library refuses such
-// reads, and ours wait; what ours answer then is what the library answers when
-// it is asked again.
+// beginAsked sends reads before the first list. The library rejects them, and ours
+// wait. Their results must equal those of the library's retries.
 func (w *world) beginAsked() {
 	w.t.Helper()
 	var watches []*pair
@@ -293,7 +292,7 @@ func (w *world) beginAsked() {
 	}
 }
 
-// common must all have happened in a few worlds.
+// common lists events that must occur at least once in a few worlds.
 var common = []string{
 	"a watch started", "a watch refused", "a watch too old", "a watch from the past", "a wait that ends", "a wait in vain",
 	"a watch that times out", "a slow watch that catches up", "a slow watch that is ended", "a slow watch that is drained",

@@ -20,7 +20,7 @@ type answer struct {
 	next      string
 	remaining uint64
 	refused   string
-	passedOn  bool // to a storage that there is none of
+	passedOn  bool // passed on to a storage, which does not exist
 }
 
 func (a *answer) String() string {
@@ -74,7 +74,7 @@ func (w *world) theirList(r *request) (a answer) {
 	return a
 }
 
-// list asks both, compares, and returns both answers.
+// list sends a list request to both, compares the responses, and returns them.
 func (w *world) list(r *request, waits bool, meanwhile func()) (ours, theirs answer) {
 	w.t.Helper()
 	w.ourList(r, func(a answer) { ours = a })
@@ -100,8 +100,8 @@ func (w *world) sameAnswer(r *request, ours, theirs *answer) {
 	}
 }
 
-// pages lists page by page, each with a token of one side or the other, while
-// the world may go on.
+// pages lists page by page, each with a token of one of the sides, while the world
+// may change.
 func (w *world) pages(r request) {
 	w.t.Helper()
 	ours, theirs := w.list(&r, false, nil)
@@ -113,7 +113,7 @@ func (w *world) pages(r request) {
 		if r.next = ours.next; w.random.Intn(2) == 0 {
 			r.next = theirs.next
 		}
-		if w.random.Intn(8) == 0 { // go on with the latest state
+		if w.random.Intn(8) == 0 { // continue with the latest state
 			var rv int64
 			var start string
 			fmt.Sscanf(readToken(r.next), "%d %q", &rv, &start)
@@ -122,7 +122,7 @@ func (w *world) pages(r request) {
 		}
 		r.rv, r.match = "", ""
 		if w.random.Intn(6) == 0 {
-			r.rv, r.limit = "0", 0 // with which the library would ignore a limit
+			r.rv, r.limit = "0", 0 // with it the library would ignore a limit
 		}
 		if ours, theirs = w.list(&r, false, nil); theirs.refused != "" {
 			return
@@ -130,7 +130,7 @@ func (w *world) pages(r request) {
 	}
 }
 
-// get asks both for an object.
+// get requests an object from both.
 func (w *world) get(key, rv string, waits bool, meanwhile func()) {
 	w.t.Helper()
 	var ours, theirs string
@@ -172,7 +172,7 @@ func (w *world) getSomething() {
 	w.t.Helper()
 	rv := w.version(0)
 	if rv == "" {
-		rv = "0" // without one the library asks the storage
+		rv = "0" // without a version the library asks the storage
 	}
 	w.get(w.key(), rv, false, nil)
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// request is a list or watch request as a client makes it.
+// request is a list or watch request of a client.
 type request struct {
 	namespace, labels, fields string
 	rv                        string
@@ -72,8 +72,8 @@ func (r *request) listOptions() (cacher.ListOptions, *api.Status) {
 	}, refused
 }
 
-// storageOptions does what the REST layer does: parse, default, validate, and
-// name the key to look under.
+// storageOptions does the work of the REST layer: it parses, sets defaults,
+// validates, and returns the storage key.
 func (w *world) storageOptions(r *request, watch bool) (ctx context.Context, key string, opts storage.ListOptions, err error) {
 	ctx = context.WithValue(context.Background(), fromReader{}, true)
 	asked := internalversion.ListOptions{
@@ -117,9 +117,9 @@ func (w *world) storageOptions(r *request, watch bool) (ctx context.Context, key
 	return genericrequest.WithNamespace(ctx, namespace), key, opts, nil
 }
 
-// pins reports whether the field selector names the one namespace or object
-// that can match. The library then looks nowhere else; ours does, and so there
-// may be an empty last page.
+// pins reports whether the field selector names the only namespace or object that
+// can match. The library looks only there. Ours looks elsewhere too, so its last
+// page may be empty.
 func (r *request) pins() bool {
 	selector, err := fields.ParseSelector(r.fields)
 	if err != nil {
@@ -130,16 +130,16 @@ func (r *request) pins() bool {
 	return name || namespace
 }
 
-// token is a continue token. Its members are in the order in which both sides
-// write them; ours reads no other.
+// token is a continue token. The order of its members is that of both sides, and the
+// only one that ours accepts.
 type token struct {
 	Version string `json:"v"`
 	RV      int64  `json:"rv"`
 	Start   string `json:"start"`
 }
 
-// readToken is what a continue token says, without a slash in front of its
-// start.
+// readToken returns the contents of a continue token, without the leading slash of
+// its start key.
 func readToken(text string) string {
 	if text == "" {
 		return ""
@@ -163,8 +163,8 @@ func makeToken(rv int64, start string) string {
 	return base64.RawURLEncoding.EncodeToString(data)
 }
 
-// refusal names an error by code and reason, and by message where the message
-// says something about the cache.
+// refusal formats an error as its code and reason. It includes the message if that
+// describes the cache.
 func refusal(code int, reason, message string) string {
 	text := fmt.Sprintf("%d %s", code, reason)
 	if code == 410 || code == 504 {
@@ -173,7 +173,8 @@ func refusal(code int, reason, message string) string {
 	return text
 }
 
-// sameRefusal: of several faults in one request, either may be named.
+// sameRefusal compares errors. If a request has several faults, each side may report
+// any of them.
 func (r *request) sameRefusal(theirs, ours string) bool {
 	_, err := labels.Parse(r.labels)
 	_, fieldErr := fields.ParseSelector(r.fields)

@@ -9,28 +9,28 @@ import (
 	"github.com/watchglass/watchglass/core/store"
 )
 
-// slow is a watch that nobody reads for a while, so that it fills its queues and
-// is ended. There is one at a time: the library tells how many it has ended, not
-// which.
+// slow is a watch that is not read for a while, so that it fills its queues and
+// ends. Only one exists at a time, because the library counts ended watches without
+// names.
 //
-// The library's watch holds one event in its hands between its two queues, and
-// has events in the first that it will find not to match. So it may be ended a
-// little sooner or later than ours; what is told in the end is the same. Where a
-// bookmark could fall into that difference the watch is read before.
+// The library's watch has one more event between its two queues, and its first queue
+// also holds events that do not match. It may therefore end a little earlier or
+// later than ours, but delivers the same events. If a bookmark could be affected,
+// the watch is read before.
 type slow struct {
 	*pair
-	initial bool // it is stuck in the initial events
-	filled  int  // how much of the library's second queue must fill
+	initial bool // it is blocked in the initial events
+	filled  int  // required length of the library's second queue
 	paused  bool // it was read before
 	ending  bool
-	ended   [2]int // earlier ended watches of each side
+	ended   [2]int // watches that each side has ended before
 	forget  func()
 }
 
-// bestBudget is the most time that slow watches are given.
+// bestBudget is the maximum time budget of slow watches.
 const bestBudget = 100 * time.Millisecond
 
-// slowDown stops reading a watch, or starts one without reading it.
+// slowDown pauses a watch, or starts one without reading it.
 func (w *world) slowDown() {
 	w.t.Helper()
 	if w.slow != nil {
@@ -55,15 +55,15 @@ func (w *world) slowDown() {
 	s.begin(w)
 }
 
-// begin makes it the slow watch.
+// begin makes s the slow watch.
 func (s *slow) begin(w *world) {
 	s.initial, s.filled = !s.live(), len(s.their.ResultChan())
 	s.forget = w.ours.Observe(s)
 	w.slow = s
 }
 
-// Changed counts what the watch has to tell, which is nothing up to the version
-// from which it was asked for (W34).
+// Changed counts the events that the watch must deliver. It ignores events up to the
+// version from which the watch starts (W34).
 func (s *slow) Changed(_ store.ID, e *history.Event) {
 	if _, _, wanted := s.our.Filter().Convert(e); wanted && e.ResourceVersion > s.our.Watermark() {
 		s.filled++
@@ -73,8 +73,8 @@ func (s *slow) Changed(_ store.ID, e *history.Event) {
 // Replaced is not called: a slow watch is read before a relist.
 func (s *slow) Replaced() {}
 
-// broadRequest has no selector, by which the sides would fill their first queue
-// with different events.
+// broadRequest returns a request without selectors. With selectors, the sides would
+// fill their first queues with different events.
 func (w *world) broadRequest() *request {
 	r := request{bookmarks: w.oneIn(2), rv: w.pick("", "0", w.version(0))}
 	if w.namespaced && w.oneIn(3) {
@@ -97,8 +97,8 @@ func (w *world) unread(r *request) *pair {
 
 func (w *world) ended() [2]int { return [2]int{w.ours.Counts().Terminated, w.theirs.terminated()} }
 
-// settle waits after a change until the library has told what it can, and until
-// ours has lost its patience, which takes its time from the clock.
+// settle waits after a change until the library has delivered all it can and ours
+// has ended the wait for the slow watch, which advances the clock.
 func (s *slow) settle(w *world) {
 	w.t.Helper()
 	told := s.their.ResultChan()
@@ -110,7 +110,7 @@ func (s *slow) settle(w *world) {
 	}
 }
 
-// readSlow reads the slow watch again, once both sides have ended it or none.
+// readSlow resumes reading the slow watch, once both sides or none have ended it.
 func (w *world) readSlow() {
 	w.t.Helper()
 	s := w.slow
@@ -141,7 +141,7 @@ func (w *world) readSlow() {
 	w.pairs = append(w.pairs, s.pair)
 }
 
-// outcome says what became of the watch, which had told so much before.
+// outcome describes the end of the watch. told is the number of earlier deliveries.
 func (s *slow) outcome(told int) string {
 	news := s.ours.events[told:]
 	switch {

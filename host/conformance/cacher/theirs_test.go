@@ -34,10 +34,10 @@ import (
 
 const prefix = "/pods/"
 
-// patience is how long the library may take for what needs no time.
+// patience limits how long the library may take for an operation without waits.
 const patience = 30 * time.Second
 
-// Bookmarks come with ticks that are this far apart.
+// These ticks, which trigger bookmarks, are this far apart.
 const (
 	leastTick = time.Second
 	mostTick  = 1250 * time.Millisecond
@@ -60,14 +60,14 @@ func init() {
 	feature.DefaultFeatureSupportChecker = progressSupported{feature.DefaultFeatureSupportChecker}
 }
 
-// progressSupported says of the storage that it reports progress, without which
-// the library neither serves a watch with initial events nor a consistent list.
+// progressSupported states that the storage reports progress. Without it, the
+// library serves neither a watch with initial events nor a consistent list.
 type progressSupported struct{ feature.FeatureSupportChecker }
 
 func (progressSupported) Supports(f storage.Feature) bool { return f == storage.RequestWatchProgress }
 
-// clock counts the waits for a version from the future, which alone use After,
-// and how often the timer of the bookmarks was set.
+// clock counts the waits for future versions, the only callers of After. It also
+// counts how often the timer of the bookmarks was set.
 type clock struct {
 	*clocktesting.FakeClock
 	waits, ticks atomic.Int64
@@ -88,7 +88,7 @@ func (c *clock) NewTimer(d time.Duration) clocks.Timer {
 	return ticking{timer, c}
 }
 
-// ticking is reset as soon as it has fired.
+// ticking is a timer that restarts as soon as it fires.
 type ticking struct {
 	clocks.Timer
 	clock *clock
@@ -99,12 +99,12 @@ func (t ticking) Reset(d time.Duration) bool {
 	return t.Timer.Reset(d)
 }
 
-// source is the storage under the library's cache. It has the state for lists and
-// forwards the events it is given.
+// source is the storage under the library's cache. It returns the state for lists
+// and forwards the events that it receives.
 type source struct {
 	storage.Interface
 	events chan watch.Event
-	gate   chan struct{} // closed once it answers lists
+	gate   chan struct{} // closed when lists may be served
 
 	mu    sync.Mutex
 	state func() ([]example.Pod, uint64)
@@ -113,8 +113,8 @@ type source struct {
 
 var errPassedOn = errors.New("passed on to the storage")
 
-// fromReader marks the context of the requests of the tests, to tell them from
-// the cache's own.
+// fromReader marks the context of the tests' requests, to distinguish them from
+// those of the cache itself.
 type fromReader struct{}
 
 func (s *source) GetList(ctx context.Context, _ string, _ storage.ListOptions, list runtime.Object) error {
@@ -146,7 +146,7 @@ func (s *source) RequestWatchProgress(context.Context) error          { return n
 func (s *source) EnableResourceSizeEstimation(storage.KeysFunc) error { return nil }
 func (s *source) CompactRevision() int64                              { return 0 }
 
-// IsWatchListSemanticsUnSupported makes the cache list in the classic way.
+// IsWatchListSemanticsUnSupported makes the cache use a classic list.
 func (s *source) IsWatchListSemanticsUnSupported() bool { return true }
 
 func (s *source) listed() int {
@@ -161,14 +161,14 @@ type theirs struct {
 	t        testing.TB
 	source   *source
 	clock    *clock
-	resource string // each has its own, by which the library counts
-	sent     int    // how many events the library has to dispatch
+	resource string // unique for each instance, because the library's counters use it
+	sent     int    // number of events that the library must dispatch
 	opened   func()
 }
 
 var caches atomic.Int64
 
-// newTheirs makes a cache that lists once its source is opened.
+// newTheirs returns a cache that lists once its source is open.
 func newTheirs(t testing.TB, now time.Time, state func() ([]example.Pod, uint64)) *theirs {
 	s := &source{events: make(chan watch.Event), gate: make(chan struct{}), state: state}
 	c := &clock{FakeClock: clocktesting.NewFakeClock(now)}
@@ -214,7 +214,7 @@ func attributes(o runtime.Object) (labels.Set, fields.Set, error) {
 	return p.Labels, set, nil
 }
 
-// waited reports whether something comes true in time.
+// waited reports whether a condition becomes true in time.
 func waited(done func() bool) bool {
 	start := time.Now()
 	for pause := 5 * time.Microsecond; !done(); pause = min(2*pause, 10*time.Millisecond) {
@@ -233,13 +233,13 @@ func (th *theirs) waitFor(what string, done func() bool) {
 	}
 }
 
-// send waits until the event has been handed to every watch, or has ended
-// those that were too slow for it.
+// send sends an event. It waits until every watch has received it or was ended
+// because it was too slow.
 func (th *theirs) send(e watch.Event) {
 	th.t.Helper()
 	th.hand(e)
 	if th.sent++; e.Type != watch.Bookmark {
-		th.sent++ // its progress is an event of its own
+		th.sent++ // the progress event of the list
 	}
 	th.waitFor("the end of a dispatch", func() bool { return th.counted(metrics.EventsCounter) >= th.sent })
 }
@@ -253,8 +253,8 @@ func (th *theirs) hand(e watch.Event) {
 	}
 }
 
-// counted reads a metric of the library. That of events counts those that have
-// been dispatched, progress among them.
+// counted returns a metric of the library. The metric of events counts dispatched
+// ones, including progress.
 func (th *theirs) counted(counter *componentmetrics.CounterVec) int {
 	n, err := testutil.GetCounterMetricValue(counter.WithLabelValues("", th.resource))
 	if err != nil {
@@ -265,14 +265,14 @@ func (th *theirs) counted(counter *componentmetrics.CounterVec) int {
 
 func (th *theirs) terminated() int { return th.counted(metrics.TerminatedWatchersCounter) }
 
-// passes sets the time, and waits for the bookmarks of a tick, if it is one.
+// passes sets the time. If this is a tick, it waits for the bookmarks.
 func (th *theirs) passes(now time.Time, tick bool, rv uint64) {
 	th.t.Helper()
 	ticks := th.clock.ticks.Load()
 	th.clock.SetTime(now)
 	if tick {
 		th.waitFor("a tick", func() bool { return th.clock.ticks.Load() > ticks })
-		th.bookmark(rv) // which is dispatched after those of the tick
+		th.bookmark(rv) // dispatched after those of the tick
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/core/watcher"
 )
 
-// tale is what a watch has told, in words.
+// tale is the formatted output of a watch.
 type tale struct {
 	events []string
 	marked uint64 // version of the last bookmark
@@ -50,7 +50,7 @@ const endOfInitial = ", the end of the initial events"
 
 func (t *tale) end(how string) { t.events = append(t.events, how) }
 
-// describe puts an object in words.
+// describe formats an object.
 func describe(key, rv, labels, phase string) string {
 	return key + "@" + rv + " {" + labels + "} " + phase
 }
@@ -62,24 +62,24 @@ func describePod(p *example.Pod) string {
 // pair is one watch on both sides.
 type pair struct {
 	request *request
-	refused string // before the stream
+	refused string // error before the stream began
 	ours    tale
-	same    int              // how many events have been compared
-	our     *watcher.Watcher // nil when refused or over
+	same    int              // number of events that were compared
+	our     *watcher.Watcher // nil when refused or ended
 
 	deadline time.Time
 	cancel   context.CancelFunc
 	begun    *begun
 	their    watch.Interface
-	pause    chan struct{} // a consumer that takes it reads no more until it gives it back
+	pause    chan struct{} // a consumer that receives from it stops reading until it sends back
 
 	mu      sync.Mutex
 	theirs  tale
-	over    bool // nothing more comes from the library
-	stopped bool // by the consumer
+	over    bool // the library sends no more events
+	stopped bool // set by the consumer
 }
 
-// begun is when the library has told the initial events.
+// begun signals that the library has delivered the initial events.
 type begun struct {
 	once sync.Once
 	done chan struct{}
@@ -88,7 +88,7 @@ type begun struct {
 func (b *begun) Signal() { b.once.Do(func() { close(b.done) }) }
 func (b *begun) Wait()   { <-b.done }
 
-// timed is a context that ends, but not by itself.
+// timed is a context with a deadline that does not expire by itself.
 type timed struct {
 	context.Context
 	deadline time.Time
@@ -96,7 +96,7 @@ type timed struct {
 
 func (t timed) Deadline() (time.Time, bool) { return t.deadline, !t.deadline.IsZero() }
 
-// read takes what there is from our side.
+// read reads all pending output of our side.
 func (p *pair) read(w *world) {
 	if p.our == nil {
 		return
@@ -126,7 +126,7 @@ func (p *pair) read(w *world) {
 }
 
 // leaveLost stops the library's side of a watch that ours has ended with a 410 (rule
-// H9): its version is beyond the newest and did not come. The library's waits for it.
+// H9), because its future version did not occur. The library's watch keeps waiting.
 func (p *pair) leaveLost(w *world) {
 	w.t.Helper()
 	if from, newest := p.our.Watermark(), w.ours.ResourceVersion(); from <= newest {
@@ -141,7 +141,7 @@ func (p *pair) leaveLost(w *world) {
 	p.waitForEnd(w)
 }
 
-// follow reads the other side until its end.
+// follow reads the library's side until its end.
 func (p *pair) follow() {
 	for {
 		select {
@@ -170,7 +170,7 @@ func (p *pair) told(e watch.Event) {
 	switch o := object.(type) {
 	case *metav1.Status:
 		p.theirs.end("ERROR " + statusRefusal(*o))
-		p.stopped = true // what follows is the end, as for every error
+		p.stopped = true // an error is always the last event
 	case *example.Pod:
 		if rv := versionOf(o); e.Type == watch.Bookmark {
 			p.theirs.bookmark(rv, o.Annotations[metav1.InitialEventsAnnotationKey] == "true")
@@ -182,15 +182,16 @@ func (p *pair) told(e watch.Event) {
 	}
 }
 
-// holds reports something that the consumer of the library's events changes.
+// holds evaluates a condition on state that the consumer of the library's events
+// changes.
 func (p *pair) holds(what func() bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return what()
 }
 
-// compare waits until the other side has told as much as ours, and compares what
-// is new.
+// compare waits until the library has delivered as many events as ours, and compares
+// the new ones.
 func (p *pair) compare(w *world) {
 	w.t.Helper()
 	p.read(w)
@@ -211,8 +212,7 @@ func (p *pair) compare(w *world) {
 	}
 }
 
-// stop ends the watch on both sides. What the library had told by then is
-// compared.
+// stop ends the watch on both sides and compares the library's events so far.
 func (p *pair) stop(w *world) {
 	w.t.Helper()
 	p.compare(w)
@@ -232,7 +232,7 @@ func (p *pair) waitForEnd(w *world) {
 	w.theirs.waitFor("the end of a watch", func() bool { return p.holds(func() bool { return p.over }) })
 }
 
-// expire ends the library's watch as its server does when the time has come.
+// expire ends the library's watch as its server does at the deadline.
 func (p *pair) expire(w *world) {
 	w.t.Helper()
 	if !p.deadline.IsZero() && !p.deadline.After(w.now) && !p.holds(func() bool { return p.over }) {
@@ -242,8 +242,8 @@ func (p *pair) expire(w *world) {
 	}
 }
 
-// startWatch starts a watch on both sides. Each side may wait for a version;
-// meanwhile is called once both have been asked.
+// startWatch starts a watch on both sides. Each side may wait for a version.
+// startWatch calls meanwhile after both have received the request.
 func (w *world) startWatch(r *request, waits bool, meanwhile func()) *pair {
 	w.t.Helper()
 	p := w.ourWatch(r)
@@ -252,7 +252,7 @@ func (w *world) startWatch(r *request, waits bool, meanwhile func()) *pair {
 	return p
 }
 
-// follows begins to read.
+// follows starts to read the library's side.
 func (p *pair) follows(w *world) {
 	w.t.Helper()
 	go p.follow()
@@ -262,7 +262,7 @@ func (p *pair) follows(w *world) {
 	p.compare(w)
 }
 
-// live reports that the library has told the initial events.
+// live reports whether the library has delivered the initial events.
 func (p *pair) live() bool {
 	select {
 	case <-p.begun.done:
@@ -293,7 +293,7 @@ func (w *world) ourWatch(r *request) *pair {
 	return p
 }
 
-// theirWatch starts the other half of a watch, which nobody reads yet.
+// theirWatch starts the library's side of a watch, without a reader.
 func (w *world) theirWatch(p *pair, waits bool, meanwhile func()) {
 	w.t.Helper()
 	var refused string
@@ -317,7 +317,8 @@ func (w *world) theirWatch(p *pair, waits bool, meanwhile func()) {
 	}
 }
 
-// ask calls the library. When it is known to wait, meanwhile is called then.
+// ask calls the library. If the library is expected to wait, it then calls
+// meanwhile.
 func (w *world) ask(waits bool, meanwhile, call func()) {
 	w.t.Helper()
 	if !waits {

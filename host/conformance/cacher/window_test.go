@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// probe asks for a watch that is too old, whose refusal tells the oldest version
-// that there is, and for one from there.
+// probe requests a watch that is too old. The error contains the oldest available
+// version, from which probe starts another watch.
 func (w *world) probe() {
 	w.t.Helper()
 	w.startWatch(&request{rv: "1"}, false, nil).stop(w)
@@ -21,9 +21,9 @@ func (w *world) probe() {
 	}
 }
 
-// The windows of both sides grow, shrink and forget at the same events (H1 to
-// H8, T30). Time passes in steps of which some make exactly the window's span,
-// for the comparisons of its rules are strict.
+// The windows of both sides grow, shrink and evict at the same events (H1 to H8,
+// T30). Some steps of time equal the window's span exactly, because its rules use
+// strict comparisons.
 func TestWindows(t *testing.T) {
 	for i := range max(*worlds/5, 1) {
 		t.Run(fmt.Sprint(*seed+int64(i)), func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// burstLength is mostly a few, and at times as much as a window holds.
+// burstLength returns mostly a few, and sometimes as many as a window holds.
 func (w *world) burstLength() int {
 	if w.oneIn(6) {
 		return 50 + w.random.Intn(300)
@@ -56,8 +56,8 @@ func (w *world) burstLength() int {
 	return 1 + w.random.Intn(40)
 }
 
-// A watch that nobody reads tells as much as its queue holds, which grows with
-// the window (H16).
+// A watch that is not read buffers as many events as its queue holds, which grows
+// with the window (H16).
 func TestQueues(t *testing.T) {
 	w := newSeededWorld(t, *seed)
 	w.begin()
@@ -76,9 +76,9 @@ func TestQueues(t *testing.T) {
 	w.end()
 }
 
-// A deletion of what was never there is told to nobody (W29). Time stands still,
-// for such a deletion takes a place in the library's window and none in ours, and
-// when places run out depends on it.
+// The deletion of an unknown object is not delivered (W29). The clock does not
+// advance, because such a deletion takes a slot only in the library's window, and
+// evictions depend on free slots.
 func TestDeletionOfTheUnknown(t *testing.T) {
 	w := newSeededWorld(t, *seed)
 	w.begin()

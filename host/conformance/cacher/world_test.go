@@ -18,30 +18,29 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// chance decides what happens next: a random number generator, or what a fuzzer
-// made up.
+// chance decides what happens next: a random number generator, or a fuzzer's input.
 type chance interface {
 	Intn(n int) int
 }
 
-// world feeds both sides the same.
+// world passes the same input to both sides.
 type world struct {
 	t          testing.TB
 	random     chance
 	namespaced bool
-	hurried    bool // no relists, for which the library takes a second
+	hurried    bool // no relists, because each takes the library a second
 	now        time.Time
-	ticked     time.Time     // of the last bookmarks, on both sides
-	pace       time.Duration // how long nothing happens at times
+	ticked     time.Time     // time of the last bookmarks, on both sides
+	pace       time.Duration // length of the occasional quiet times
 	ours       *cacher.Cacher
 	theirs     *theirs
-	seen       map[string]int // what happened, so that nothing is believed to be tested that never was
+	seen       map[string]int // counts what happened, to prove that the tests cover it
 
-	mu   sync.Mutex // for the library, which lists when it likes
+	mu   sync.Mutex // for the library, which lists at any time
 	rv   uint64
 	pods map[string]*example.Pod
 
-	everything *pair // sees every change
+	everything *pair // a watch that matches every change
 	pairs      []*pair
 	slow       *slow
 }
@@ -51,7 +50,7 @@ var podSchema = api.Schema{
 	Fields: []string{"metadata.name", "spec.nodeName", "status.phase", "metadata.namespace"},
 }
 
-// newWorld has some objects, of a namespaced resource or not. Neither side has
+// newWorld creates some objects, of a namespaced resource or not. Neither side has
 // listed them.
 func newWorld(t testing.TB, random chance) *world {
 	w := &world{
@@ -93,7 +92,7 @@ func (w *world) begin() {
 	w.watchEverything()
 }
 
-// listOurs gives our side the list that the library takes by itself.
+// listOurs passes our side the list that the library reads by itself.
 func (w *world) listOurs() {
 	w.ours.BeginList()
 	for _, key := range slices.Sorted(maps.Keys(w.pods)) {
@@ -106,7 +105,7 @@ func (w *world) watchEverything() {
 	w.everything = w.startWatch(&request{rv: strconv.FormatUint(w.rv, 10), bookmarks: true}, false, nil)
 }
 
-// put is an object as our side takes it.
+// put converts an object for our side.
 func (w *world) put(p *example.Pod) *cacher.Put {
 	fields := []string{p.Name, p.Spec.NodeName, string(p.Status.Phase)}
 	if w.namespaced {
@@ -147,7 +146,7 @@ func (w *world) key() string {
 	return w.pick(namespaces...) + "/p" + strconv.Itoa(w.random.Intn(7))
 }
 
-// makePod makes the next version of a pod.
+// makePod returns the next version of a pod.
 func (w *world) makePod(key string) *example.Pod {
 	w.rv += 1 + uint64(w.random.Intn(2))
 	p := &example.Pod{}
@@ -168,7 +167,7 @@ func (w *world) makePod(key string) *example.Pod {
 	return p
 }
 
-// change makes a change on both sides and waits until it has been told.
+// change makes a change on both sides and waits until it is delivered.
 func (w *world) change() {
 	w.t.Helper()
 	key := w.key()
@@ -189,7 +188,7 @@ func (w *world) change() {
 		w.theirs.send(watch.Event{Type: watch.Deleted, Object: p.DeepCopy()})
 	} else {
 		w.ours.Apply(w.put(p), w.now.UnixMilli())
-		kind := watch.Added // both mean the same
+		kind := watch.Added // both have the same effect
 		if w.oneIn(2) {
 			kind = watch.Modified
 		}
@@ -209,8 +208,8 @@ func (w *world) progress() {
 	w.theirs.bookmark(w.rv)
 }
 
-// pass lets time pass, and a little more where it would depend on the jitter of
-// either side whether bookmarks are due.
+// pass lets time pass. It adds a little if bookmarks would otherwise depend on the
+// jitter of a side.
 func (w *world) pass(d time.Duration) {
 	w.t.Helper()
 	if s := w.slow; s != nil && !s.initial && !s.ending && w.now.Add(d).Sub(w.ticked) >= leastTick {
@@ -232,8 +231,8 @@ func (w *world) pass(d time.Duration) {
 	w.compareAll()
 }
 
-// compareAll compares every watch that is read. It comes after every change, so
-// that none of those is slow.
+// compareAll compares every watch that is read. It runs after every change, so none
+// of these watches is slow.
 func (w *world) compareAll() {
 	w.t.Helper()
 	w.everything.compare(w)
@@ -242,7 +241,8 @@ func (w *world) compareAll() {
 	}
 }
 
-// relist ends the library's watches, so ours end as well.
+// relist makes both sides list again. It ends the library's watches, so it ends ours
+// as well.
 func (w *world) relist() {
 	w.t.Helper()
 	w.seen["a relist"]++

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 const directory = "../../../examples/deploy/chart"
 
-// cases are values to install with, by the name of their golden file.
+// cases are the values of installations, by the name of their golden file.
 var cases = map[string]string{
 	"defaults":      ``,
 	"all-resources": `{rbac: {allResources: true}, replicaCount: 3, nameOverride: wg}`,
@@ -49,7 +49,7 @@ func load(t *testing.T) *chart.Chart {
 	return c
 }
 
-// render returns what the chart renders, by template.
+// render returns the output of the chart, by template.
 func render(t *testing.T, values string) (map[string]string, error) {
 	t.Helper()
 	parsed, err := loader.LoadValues(strings.NewReader(values))

@@ -1,3 +1,4 @@
-// Package chart tests the Helm chart: golden files of what it renders, and values that
-// its schema refuses. The package deploy applies the golden files to a kube-apiserver.
+// Package chart tests the Helm chart. It compares the rendered output with golden
+// files, and checks that the schema rejects certain values. Package deploy applies
+// the golden files to a kube-apiserver.
 package chart

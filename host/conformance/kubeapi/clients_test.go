@@ -28,13 +28,13 @@ import (
 	"github.com/watchglass/watchglass/host/conformance/internal/clients"
 )
 
-// reader is a client's store that is to become what the source has.
+// reader is a client's store that must converge to the state of the source.
 type reader struct {
 	name     string
 	resource api.Resource
 	matches  func(write) bool
 	store    cache.Store
-	// expected makes of a stored value what the client should make of it.
+	// expected converts a stored value to the object that the client should have.
 	expected func(t *testing.T, w write) any
 }
 
@@ -110,8 +110,7 @@ func asMetadata(t *testing.T, w write) any {
 	return &o
 }
 
-// untyped is a typed object without its kind, which clients that know it anyway
-// leave out or not, depending on how they got it.
+// untyped returns a typed object without its kind, which clients may omit.
 func untyped(o any) any {
 	if _, ok := o.(*unstructured.Unstructured); ok {
 		return o
@@ -121,7 +120,7 @@ func untyped(o any) any {
 	return object
 }
 
-// difference is what a store has that it should not have, or lacks.
+// difference returns an error if the store differs from the source.
 func (d *reader) difference(r *rig) error {
 	want := map[string]any{}
 	for key, w := range r.now(d.resource) {
@@ -132,7 +131,7 @@ func (d *reader) difference(r *rig) error {
 	return clients.Difference(d.store, want, untyped)
 }
 
-// Whatever breaks on the way, in the end every client has what the source has.
+// Despite all injected failures, every client finally has the state of the source.
 func TestClientsHaveWhatTheSourceHas(t *testing.T) {
 	for _, watchList := range []bool{true, false} {
 		t.Run(fmt.Sprintf("WatchList=%t", watchList), func(t *testing.T) {
@@ -160,7 +159,7 @@ func TestClientsHaveWhatTheSourceHas(t *testing.T) {
 	}
 }
 
-// met insists that the run was not an easy one.
+// met checks that watches were restarted and, on a connector, expired.
 func (r *rig) met(watchList bool, readers int) {
 	seen := map[string]int{}
 	for _, request := range r.asked() {

@@ -35,18 +35,18 @@ import (
 // checkout is the root of the repository.
 const checkout = "../../.."
 
-// worker is what is deployed at the edge, in workerd: the Go worker, and behind it
-// a Durable Object that a connector feeds from the rig's source. Clients reach it
-// with a token put in, for kubectl sends none without TLS.
+// worker is the deployed edge in workerd: the Go worker and a Durable Object that a
+// connector feeds from the rig's source. It adds a token to requests without one,
+// because kubectl sends no token without TLS.
 type worker struct {
 	*rig
 	keys    token.Keys
 	address string
 	proxy   *httputil.ReverseProxy
-	bearer  atomic.Pointer[string] // of those who bring none
+	bearer  atomic.Pointer[string] // token for requests that have none
 
 	mu   sync.Mutex
-	seen map[api.Resource]api.ResourceVersion // that the object is known to have
+	seen map[api.Resource]api.ResourceVersion // versions that the object is known to have
 }
 
 func atTheEdge(r *rig) http.Handler { return newWorker(r) }
@@ -98,7 +98,7 @@ func (w *worker) sign(lifetime time.Duration, feed bool) string {
 	return text
 }
 
-// feed brings all there is, as "watchglass push" does, until the test ends.
+// feed pushes all resources, like "watchglass push", until the test ends.
 func (w *worker) feed() {
 	var resources []api.Resource
 	for _, schema := range catalog.All() {
@@ -130,8 +130,8 @@ func (w *worker) get(path string) (code int, body string) {
 	return response.StatusCode, string(text)
 }
 
-// ServeHTTP lets the object have what was written before a client asks, for an
-// edge is behind its cluster.
+// ServeHTTP waits until the object has all earlier writes, because an edge is behind
+// its cluster.
 func (w *worker) ServeHTTP(to http.ResponseWriter, request *http.Request) {
 	if !w.rough.Load() {
 		w.catchUp()
@@ -165,7 +165,7 @@ func (w *worker) catchUp() {
 	}
 }
 
-// An informer whose token expires goes on with the next one.
+// An informer whose token expires continues with the next one.
 func TestInformersGoOnWithAnotherToken(t *testing.T) {
 	var edge *worker
 	r := newRig(t, func(r *rig) http.Handler {

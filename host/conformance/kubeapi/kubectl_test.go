@@ -20,10 +20,10 @@ import (
 	"github.com/watchglass/watchglass/core/catalog"
 )
 
-// kubectlPath is where make conformance leaves kubectl.
+// kubectlPath is the kubectl that make conformance downloads.
 const kubectlPath = "../kubernetes/bin/kubectl-v1.36.3"
 
-// kubectl makes a command that talks to the rig and knows nothing else.
+// kubectl returns a command that uses only the rig and no other configuration.
 func (r *rig) kubectl(ctx context.Context, args ...string) *exec.Cmd {
 	path, err := filepath.Abs(kubectlPath)
 	require.NoError(r, err)
@@ -34,7 +34,7 @@ func (r *rig) kubectl(ctx context.Context, args ...string) *exec.Cmd {
 	return command
 }
 
-// says runs a command to its end and returns what it prints.
+// says runs a command to completion and returns its output.
 func (r *rig) says(args ...string) string {
 	r.Helper()
 	command := r.kubectl(r.Context(), args...)
@@ -45,7 +45,7 @@ func (r *rig) says(args ...string) string {
 	return string(text)
 }
 
-// complains runs a command that must fail and returns what it complains about.
+// complains runs a command that must fail, and returns its standard error.
 func (r *rig) complains(args ...string) string {
 	r.Helper()
 	text, err := r.kubectl(r.Context(), args...).CombinedOutput()
@@ -53,7 +53,7 @@ func (r *rig) complains(args ...string) string {
 	return string(text)
 }
 
-// columns are the fields of each line.
+// columns splits each line into its fields.
 func columns(text string) [][]string {
 	var lines [][]string
 	for line := range strings.Lines(text) {
@@ -73,7 +73,7 @@ func (r *rig) putPod(name string, node int, app, phase string) {
 	r.write(pods, key, value)
 }
 
-// kubectlRig has a few pods.
+// kubectlRig runs a test on rigs with a few pods.
 func kubectlRig(t *testing.T, test func(r *rig)) {
 	eachBackend(t, func(r *rig) {
 		for _, name := range []string{"a", "b"} {
@@ -110,7 +110,7 @@ func TestKubectlGet(t *testing.T) {
 	})
 }
 
-// complainsNot runs a command that succeeds with a remark.
+// complainsNot runs a command that must succeed with a warning.
 func (r *rig) complainsNot(args ...string) string {
 	r.Helper()
 	text, err := r.kubectl(r.Context(), args...).CombinedOutput()
@@ -178,7 +178,7 @@ func TestKubectlWatch(t *testing.T) {
 	})
 }
 
-// following reads events that kubectl prints, each as "TYPE NAME PHASE".
+// following reads the events that kubectl prints, each as "TYPE NAME PHASE".
 func following(r *rig, stdout interface{ Read([]byte) (int, error) }, output string) func() string {
 	if output == "json" {
 		decoder := json.NewDecoder(stdout)
@@ -258,7 +258,7 @@ func TestKubectlIsToldWhatIsWrong(t *testing.T) {
 	})
 }
 
-// An object that is not served is not passed over in silence.
+// kubectl prints a warning for an object that is not served.
 func TestKubectlIsWarnedOfFaultyObjects(t *testing.T) {
 	r := newRig(t, behind["connector"])
 	r.putPod("a/one", 1, "web", "Running")

@@ -31,7 +31,7 @@ func (r *rig) dynamic() dynamic.Interface {
 	return client
 }
 
-// equal insists on the objects of a resource as of a version, in the order of
+// equal compares items with the objects of a resource at a version, in the order of
 // keys.
 func (r *rig) equal(resource api.Resource, rv string, items []unstructured.Unstructured) {
 	r.Helper()
@@ -48,8 +48,7 @@ func (r *rig) equal(resource api.Resource, rv string, items []unstructured.Unstr
 	assert.True(r, slices.IsSorted(keys))
 }
 
-// Every page of a list is of the version of the first, whatever is written
-// meanwhile.
+// Every page of a list has the version of the first, despite concurrent writes.
 func TestPagesAreOneSnapshot(t *testing.T) {
 	eachBackend(t, func(r *rig) {
 		random := rand.New(rand.NewPCG(2, 0))
@@ -101,8 +100,8 @@ func TestPager(t *testing.T) {
 		assert.True(r, paged)
 		r.equal(pods, list.(metav1.ListInterface).GetResourceVersion(), items(r.T, list))
 
-		// The history forgets the first page while the second is asked for: the
-		// pager falls back to a list of everything.
+		// The history evicts the version of the first page before the second is
+		// requested, so the pager falls back to a list without limit.
 		pages := 0
 		p = pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			if pages++; pages == 2 {
@@ -114,14 +113,14 @@ func TestPager(t *testing.T) {
 		list, _, err = p.List(r.Context(), metav1.ListOptions{})
 		require.NoError(r, err)
 		r.equal(pods, list.(metav1.ListInterface).GetResourceVersion(), items(r.T, list))
-		if strings.HasSuffix(r.Name(), "/connector") { // the module may have kept up, and has a longer history
+		if strings.HasSuffix(r.Name(), "/connector") { // the module may be current, and has a longer history
 			assert.Equal(r, 3, pages, "the first, the one that was too late, and everything")
 		}
 	})
 }
 
-// forget writes until the beginning is out of the history, and waits until that
-// has arrived.
+// forget writes until the history no longer contains its beginning, and waits until
+// the last write has arrived.
 func (r *rig) forget(random *rand.Rand) {
 	var rv api.ResourceVersion
 	for n := range 3000 {
@@ -134,7 +133,7 @@ func (r *rig) forget(random *rand.Rand) {
 	require.NoError(r, err)
 }
 
-// versions are those of the catalog's resources, with their groups.
+// versions are the group versions of the catalog's resources.
 func versions() []string {
 	var all []string
 	for _, s := range catalog.All() {

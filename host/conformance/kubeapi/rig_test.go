@@ -40,22 +40,22 @@ var (
 	events      = api.Resource{Version: "v1", Name: "events"}
 )
 
-// rig is a source, the API in front of it, and what was written.
+// rig is a source, the API in front of it, and the recorded writes.
 type rig struct {
 	*testing.T
 	source  *memory.Source
 	handler http.Handler
 	url     string
-	rough   atomic.Bool  // watches are cut at random
-	watches atomic.Int64 // in rough times
-	expired atomic.Int64 // of them, those that were told 410
+	rough   atomic.Bool  // watches are interrupted at random
+	watches atomic.Int64 // watches while rough is set
+	expired atomic.Int64 // of these, watches that ended with 410
 
 	mu       sync.Mutex
 	requests []string // paths and queries
 	log      []write
 }
 
-// write is one change: the value is nil for a deletion.
+// write is one change. The value is nil for a deletion.
 type write struct {
 	resource api.Resource
 	key      api.Key
@@ -63,14 +63,14 @@ type write struct {
 	value    []byte
 }
 
-// behind are the ways to the source.
+// behind contains the backends, by name.
 var behind = map[string]func(*rig) http.Handler{
 	"connector": func(r *rig) http.Handler { return r.serve(r.connector().Backend()) },
 	"module":    func(r *rig) http.Handler { return r.serve(r.module()) },
 	"edge":      atTheEdge,
 }
 
-// eachBackend runs a test on all of them.
+// eachBackend runs a test on every backend.
 func eachBackend(t *testing.T, test func(r *rig)) {
 	for name, open := range behind {
 		t.Run(name, func(t *testing.T) { test(newRig(t, open)) })
@@ -89,14 +89,14 @@ func newRig(t *testing.T, open func(*rig) http.Handler) *rig {
 	return r
 }
 
-// serve answers out of a backend, until the server ends.
+// serve serves a backend until the server ends.
 func (r *rig) serve(b serving.Backend) http.Handler {
 	handler := serving.New(serving.Config{Backend: b})
 	r.Cleanup(handler.Stop)
 	return handler
 }
 
-// connector has a history so short that clients fall out of it.
+// connector returns a connector with such a short history that watches expire.
 func (r *rig) connector() *connector.Connector {
 	c := connector.New(connector.Config{
 		Source: r.source, Logger: slog.New(slog.DiscardHandler),
@@ -116,8 +116,8 @@ func (r *rig) module() serving.Backend {
 	return b
 }
 
-// ServeHTTP notes the request, and while times are rough holds watches up on
-// their way, and ends them early: in order, or in the middle of a frame.
+// ServeHTTP records the request. While rough is set, it delays watches and ends them
+// early, either cleanly or in the middle of a frame.
 func (r *rig) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.mu.Lock()
 	r.requests = append(r.requests, request.URL.RequestURI())
@@ -127,7 +127,7 @@ func (r *rig) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		return
 	}
 	if r.watches.Add(1)%4 == 0 {
-		time.Sleep(1500 * time.Millisecond) // on the way, so that the history is gone when it arrives
+		time.Sleep(1500 * time.Millisecond) // so that the history has been evicted when the request arrives
 	}
 	ctx, cancel := context.WithTimeout(request.Context(), time.Duration(50+rand.IntN(1500))*time.Millisecond)
 	defer cancel()
@@ -138,7 +138,7 @@ func (r *rig) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// tapped counts the frames that say 410.
+// tapped counts the frames with a 410.
 type tapped struct {
 	http.ResponseWriter
 	expired *atomic.Int64
@@ -151,10 +151,10 @@ func (t tapped) Write(frames []byte) (int, error) {
 	return t.ResponseWriter.Write(frames)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap implements the interface of http.ResponseController.
 func (t tapped) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// asked are the requests since the last call.
+// asked returns the requests since the last call.
 func (r *rig) asked() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -169,7 +169,7 @@ func (r *rig) config() *rest.Config {
 	}}
 }
 
-// write puts an object, or deletes it when value is nil.
+// write puts an object, or deletes it if value is nil.
 func (r *rig) write(resource api.Resource, key api.Key, value []byte) api.ResourceVersion {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -182,7 +182,7 @@ func (r *rig) write(resource api.Resource, key api.Key, value []byte) api.Resour
 	return rv
 }
 
-// state is what a resource was as of a version.
+// state returns the objects of a resource at a version.
 func (r *rig) state(resource api.Resource, rv api.ResourceVersion) map[api.Key]write {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -198,12 +198,12 @@ func (r *rig) state(resource api.Resource, rv api.ResourceVersion) map[api.Key]w
 	return state
 }
 
-// now is what a resource is.
+// now returns the current objects of a resource.
 func (r *rig) now(resource api.Resource) map[api.Key]write {
 	return r.state(resource, r.source.Revision())
 }
 
-// object is a plausible one. n makes each different from the last.
+// object returns a plausible object. Each n yields a different one.
 func object(resource api.Resource, key api.Key, n int) []byte {
 	meta := fmt.Sprintf(`"metadata":{"name":%q,"uid":"uid-%s","labels":{"app":"app-%d","parity":"%d"},"annotations":{"n":"%d","text":"<&>\u2028 \"quoted\""}`,
 		key.Name(), key, n%7, n%2, n)
@@ -223,8 +223,8 @@ func object(resource api.Resource, key api.Key, n int) []byte {
 	return fmt.Appendf(nil, `{"kind":"ConfigMap","apiVersion":"v1",%s,"data":{"n":"%d"}}`, meta, n)
 }
 
-// churn writes at random, for as long as WATCHGLASS_CHURN says, while the source
-// fails and forgets and connections break.
+// churn writes at random for the duration in WATCHGLASS_CHURN. Meanwhile the source
+// fails and compacts, and connections break.
 func (r *rig) churn(seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	length, err := time.ParseDuration(os.Getenv("WATCHGLASS_CHURN"))
@@ -244,7 +244,7 @@ func (r *rig) churn(seed uint64) {
 			r.source.Progress()
 		}
 		if n%20 == 0 {
-			time.Sleep(5 * time.Millisecond) // some two thousand changes a second
+			time.Sleep(5 * time.Millisecond) // about two thousand changes per second
 		}
 	}
 }

@@ -27,10 +27,11 @@ var (
 	seed   = flag.Int64("seed", 1, "what the first life is made from; each further one takes the next number")
 )
 
-// patience is how long the kubelet's cache may take for what needs no time.
+// patience limits how long the kubelet's cache may take for an operation without
+// waits.
 const patience = 5 * time.Second
 
-// world tells both sides the same.
+// world passes the same input to both sides.
 type world struct {
 	t      *testing.T
 	random *rand.Rand
@@ -68,7 +69,7 @@ func id(name string) objcache.ID {
 	return objcache.ID{Resource: "v1/secrets", Key: api.NewKey(namespace, name)}
 }
 
-// upstream and source give our side the same server, without its delays.
+// upstream and source connect our side to the same server, without its delays.
 type upstream struct{ w *world }
 
 type source struct {
@@ -106,7 +107,7 @@ func (s *source) Find(key api.Key) (objcache.Object, bool) {
 	return o, true
 }
 
-// ourAnswer and theirAnswer put the answer to a Get in words.
+// ourAnswer and theirAnswer format the result of a Get.
 func (w *world) ourAnswer(name string) (answer string) {
 	w.ours.Get(id(name), func(o *objcache.Object, status *api.Status) {
 		switch {
@@ -132,7 +133,7 @@ func (w *world) theirAnswer(name string) string {
 	return err.Error()
 }
 
-// agree waits until the other side says what ours says.
+// agree waits until the kubelet's result equals ours.
 func (w *world) agree(what, ours string, theirs func() string) {
 	w.t.Helper()
 	for start := time.Now(); theirs() != ours; time.Sleep(20 * time.Microsecond) {
@@ -158,8 +159,8 @@ func (w *world) get(name string) {
 	}
 }
 
-// compareRequests compares what each side has asked of the server. Ours lists an
-// immutable object once more for every owner who joins.
+// compareRequests compares the requests of both sides to the server. Ours lists an
+// immutable object again for every new owner.
 func (w *world) compareRequests() {
 	w.t.Helper()
 	for _, name := range names {

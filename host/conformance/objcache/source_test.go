@@ -19,7 +19,7 @@ import (
 
 const namespace = "default"
 
-// server is what the kubelet lists and watches.
+// server is the server that the kubelet lists and watches.
 type server struct {
 	mu      sync.Mutex
 	rv      uint64
@@ -40,9 +40,9 @@ func newServer() *server {
 	return &server{rv: 1, secrets: map[string]*corev1.Secret{}, watches: map[string][]*follower{}, lists: map[string]int{}}
 }
 
-// kubelet makes the kubelet's cache, and the layer that registers pods with it.
-// Its clock stands at the time at which an object that was never read was last
-// read, so that the sweep with which the cache begins finds nothing idle.
+// kubelet returns the kubelet's cache, and the layer that registers pods with it.
+// Its clock is fixed at the initial last-read time of objects, so that the first
+// sweep of the cache finds no idle object.
 func (s *server) kubelet(stop <-chan struct{}) (manager.Store, manager.Manager) {
 	store := manager.NewObjectCache(s.list, s.watch,
 		func() runtime.Object { return &corev1.Secret{} },
@@ -105,7 +105,7 @@ func (f *follower) Stop() {
 	f.s.watches[f.name] = kept
 }
 
-// put makes the next version of a secret.
+// put creates the next version of a secret.
 func (s *server) put(name string, immutable bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +137,7 @@ func (s *server) tell(e watch.Event) {
 	}
 }
 
-// asked is how often a secret was listed, and how many watches it has.
+// asked returns how often a secret was listed, and how many watches it has.
 func (s *server) asked(name string) (lists, watches int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

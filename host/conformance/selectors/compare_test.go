@@ -15,8 +15,8 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// stablySorted is up to how many requirements the library keeps those on one
-// key in the order written.
+// stablySorted is the maximum number of requirements for which the library's sort is
+// stable, so that those on one key stay in the written order.
 const stablySorted = 12
 
 // judge compares the two implementations and counts what it compared.
@@ -28,8 +28,8 @@ type judge struct {
 
 func newJudge(t testing.TB, seed int64) *judge { return &judge{TB: t, source: newSource(seed)} }
 
-// sameVerdict checks that both accept or both refuse, and reports whether they
-// accept.
+// sameVerdict checks that both accept or both reject the input, and reports whether
+// they accept it.
 func (j *judge) sameVerdict(what string, want, got error) bool {
 	if (want == nil) != (got == nil) {
 		j.Errorf("%q: the library says %v, we say %v", what, want, got)
@@ -60,7 +60,7 @@ func (j *judge) matches(what string, set map[string]string, want, got bool) {
 	}
 }
 
-// checkRefusal: an error names the text and a place in it.
+// checkRefusal checks that an error contains the text and a position in it.
 func (j *judge) checkRefusal(text string, err error) {
 	var syntax *selector.SyntaxError
 	if err != nil && (!errors.As(err, &syntax) || syntax.Text != text || syntax.Offset < 0 || syntax.Offset > len(text)) {
@@ -95,7 +95,7 @@ func (j *judge) labels(what string, want labels.Selector, got selector.Labels) {
 	}
 }
 
-// ours is a label set in our form.
+// ours converts a label set.
 func ours(set labels.Set) api.Labels {
 	var list api.Labels
 	for _, key := range slices.Sorted(maps.Keys(set)) {
@@ -133,7 +133,7 @@ func (j *judge) fieldText(text string) {
 	}
 }
 
-// labelOperators are those of the constructor, and two that are none.
+// labelOperators are the operators of the constructor, and two invalid ones.
 var labelOperators = map[selection.Operator]selector.Operator{
 	selection.Exists: selector.Exists, selection.DoesNotExist: selector.DoesNotExist,
 	selection.Equals: selector.Equals, selection.DoubleEquals: selector.DoubleEquals, selection.NotEquals: selector.NotEquals,
@@ -144,7 +144,7 @@ var labelOperators = map[selection.Operator]selector.Operator{
 
 var labelOperatorList = slices.Sorted(maps.Keys(labelOperators))
 
-// builtRequirement builds one from its parts.
+// builtRequirement compares requirements that are built from their parts.
 func (j *judge) builtRequirement() {
 	key, op := j.key(), labelOperatorList[j.Intn(len(labelOperatorList))]
 	var list []string
@@ -162,7 +162,7 @@ func (j *judge) builtRequirement() {
 	}
 }
 
-// fromSet makes a selector of a label set, sound or not.
+// fromSet compares selectors that are built from a label set, valid or not.
 func (j *judge) fromSet() {
 	set := j.labelSet(nil)
 	if j.oneIn(3) {

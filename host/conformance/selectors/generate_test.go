@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// source makes random texts and sets. The words are few, so that selectors and
-// sets often speak of the same things.
+// source generates random texts and sets. It uses few words, so that selectors and
+// sets often concern the same keys.
 type source struct{ *rand.Rand }
 
 func newSource(seed int64) source { return source{rand.New(rand.NewSource(seed))} }
@@ -31,7 +31,7 @@ var (
 		"", "", "a", "b", "1", "2", "01", "-1", "+1", "in", "notin", "9223372036854775807", "9223372036854775808",
 		"x_y.z", "a-", strings.Repeat("v", 63), strings.Repeat("v", 64), "1_0", "0x1", "1e3", "é",
 	}
-	// labelValues are what objects carry, which nobody has validated here.
+	// labelValues are values of objects, which are not validated here.
 	labelValues = []string{"", "a", "b", "1", "2", "3", "-1", "+1", "01", "in", "notin", "x_y.z", "9223372036854775807", "1.5", " 1"}
 	operators   = []string{"=", "==", "!=", ">", "<", " in ", " notin ", "", "!"}
 )
@@ -52,7 +52,7 @@ func (s source) key() string {
 	return s.pick(keys)
 }
 
-// labelText follows the grammar of label selectors, mostly.
+// labelText mostly follows the grammar of label selectors.
 func (s source) labelText() string {
 	n := s.Intn(4)
 	if s.oneIn(50) {
@@ -102,7 +102,7 @@ var (
 
 const fieldBytes = "=!,\\ab \xffé\x00"
 
-// fieldText follows the grammar of field selectors, mostly.
+// fieldText mostly follows the grammar of field selectors.
 func (s source) fieldText() string {
 	terms := make([]string, s.Intn(5))
 	for i := range terms {
@@ -139,7 +139,7 @@ func (s source) noise(alphabet string) string {
 	return string(b)
 }
 
-// labelSet makes a label set that often meets a selector's requirements.
+// labelSet returns a label set that often matches a selector's requirements.
 func (s source) labelSet(requirements labels.Requirements) labels.Set {
 	set := labels.Set{}
 	for range s.Intn(4) {
@@ -162,7 +162,7 @@ func (s source) labelSet(requirements labels.Requirements) labels.Set {
 	return set
 }
 
-// fieldSet does the same for fields.
+// fieldSet is like labelSet, for fields.
 func (s source) fieldSet(requirements fields.Requirements) fields.Set {
 	set := fields.Set{}
 	for range s.Intn(5) {
@@ -176,8 +176,8 @@ func (s source) fieldSet(requirements fields.Requirements) fields.Set {
 	return set
 }
 
-// everyString calls yield with every string of at most n of the tokens behind
-// the head.
+// everyString calls yield with the head followed by every string of at most n
+// tokens.
 func everyString(head string, tokens []string, n int, yield func(string)) {
 	yield(head)
 	if n == 0 {

@@ -10,8 +10,8 @@ var (
 	seed  = flag.Int64("seed", 1, "what the random cases are made from")
 )
 
-// finish says what was compared, and fails a run that compared too little: both
-// verdicts and both answers must have been common.
+// finish logs the number of comparisons. It fails a run with too few of them: both
+// verdicts and both match results must be common.
 func (j *judge) finish() {
 	j.Helper()
 	j.Logf("%d accepted, %d refused, %d sets matched, %d did not", j.accepted, j.refused, j.matched, j.missed)
@@ -22,7 +22,7 @@ func (j *judge) finish() {
 	}
 }
 
-// random tries as many cases as the flag says, from a handful of makers.
+// random runs the given functions as often as the flag says.
 func random(t *testing.T, tries ...func(*judge)) {
 	t.Parallel()
 	j := newJudge(t, *seed)
@@ -65,8 +65,7 @@ func TestBuiltRequirements(t *testing.T) { random(t, (*judge).builtRequirement) 
 
 func TestSets(t *testing.T) { random(t, (*judge).fromSet) }
 
-// The lengths are what a second is enough for; each token more takes ten times
-// as long.
+// These lengths take a second. Each further token takes ten times as long.
 func TestEveryShortString(t *testing.T) {
 	t.Parallel()
 	j := newJudge(t, *seed)

@@ -27,13 +27,12 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// adapter is Kubernetes' store on etcd, of which reads and watches are answered
-// by the module.
+// adapter is Kubernetes' store on etcd, with reads and watches served by the module.
 type adapter struct {
 	upstream.Interface
 	t          *testing.T
 	namespaced bool
-	reticent   bool // the source
+	reticent   bool // reticent is a flag of the source
 	etcd       *clientv3.Client
 	recorder   *suites.KubernetesRecorder
 
@@ -41,7 +40,7 @@ type adapter struct {
 	pods *client.Collection
 }
 
-// forget starts the read side anew, with no history.
+// forget restarts the read side with an empty history.
 func (a *adapter) forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -56,16 +55,16 @@ func (a *adapter) collection() *client.Collection {
 
 const resourcePrefix = "/pods/"
 
-// scope is what a key names: a namespace and, unless recursive, an object in it.
+// scope is the scope of a key: a namespace and, unless recursive, an object in it.
 type scope struct {
 	namespace string
 	fields    []string
 }
 
-// nothing is a selector that no object matches: each has a name.
+// nothing is a selector that matches no object, because each has a name.
 const nothing = "metadata.name="
 
-// scope reads a key by the rules of the storage layer (C20).
+// scope parses a key by the rules of the storage layer (C20).
 func (a *adapter) scope(key string, recursive bool) (scope, error) {
 	rest, err := checkKey(key, recursive)
 	if err != nil {
@@ -103,7 +102,7 @@ func checkKey(key string, recursive bool) (rest string, err error) {
 	return rest, nil
 }
 
-// selectors are the predicate's, in text, with what the key says.
+// selectors returns the predicate's selectors as text, restricted to the scope.
 func (s scope) selectors(p upstream.SelectionPredicate) (label, field string) {
 	all := s.fields
 	if p.Field != nil && !p.Field.Empty() {
@@ -115,7 +114,7 @@ func (s scope) selectors(p upstream.SelectionPredicate) (label, field string) {
 	return p.Label.String(), strings.Join(all, ",")
 }
 
-// newest is the version that a consistent read must have (C36).
+// newest returns the minimum version of a consistent read (C36).
 func (a *adapter) newest(ctx context.Context) (string, error) {
 	rv, err := a.GetCurrentResourceVersion(ctx)
 	return strconv.FormatUint(rv, 10), err
@@ -140,13 +139,13 @@ func (a *adapter) GetList(ctx context.Context, key string, opts upstream.ListOpt
 	return a.fill(out.(*example.PodList), &list)
 }
 
-// passesOn says whether the library would not ask its cache.
+// passesOn reports whether the library bypasses its cache for a list.
 func (a *adapter) passesOn(opts upstream.ListOptions) bool {
 	if !utilfeature.DefaultFeatureGate.Enabled(features.ListFromCacheSnapshot) {
 		result, err := delegator.ShouldDelegateList(opts, delegator.CacheWithoutSnapshots{})
 		return err == nil && result.ShouldDelegate && !result.ConsistentRead
 	}
-	opts.Recursive = true // for the legacy exact match alone
+	opts.Recursive = true // only for the legacy exact match
 	exact, _, err := upstream.ValidateListOptions(resourcePrefix, a.Versioner(), opts)
 	return err == nil && exact > 0 && exact < a.CompactRevision()
 }
@@ -175,7 +174,7 @@ func (a *adapter) list(ctx context.Context, s scope, opts upstream.ListOptions) 
 	return a.collection().List(ctx, o)
 }
 
-// catchUp waits until the module has everything that is in etcd now.
+// catchUp waits until the module has all current data of etcd.
 func (a *adapter) catchUp(ctx context.Context) error {
 	newest, err := a.newest(ctx)
 	if err != nil {
@@ -236,8 +235,8 @@ func (a *adapter) Get(ctx context.Context, key string, opts upstream.GetOptions,
 	return nil
 }
 
-// unknown asks etcd for what the module does not have. It must not have it
-// either, or it is no object that could be read.
+// unknown asks etcd for an object that the module does not have. If etcd has it, it
+// must not be a valid object.
 func (a *adapter) unknown(ctx context.Context, key string, opts upstream.GetOptions, out runtime.Object) error {
 	err := a.Interface.Get(ctx, key, opts, out)
 	if pod := out.(*example.Pod); err == nil && pod.Name != "" {
@@ -246,7 +245,7 @@ func (a *adapter) unknown(ctx context.Context, key string, opts upstream.GetOpti
 	return err
 }
 
-// statusError turns the module's errors into those of Kubernetes (C9).
+// statusError converts the module's errors to those of Kubernetes (C9).
 func statusError(err error) error {
 	s := new(api.Status)
 	if !errors.As(err, &s) {

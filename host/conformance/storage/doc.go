@@ -1,40 +1,41 @@
-// Package storage runs the test suites that Kubernetes has for its storage layer,
-// k8s.io/apiserver/pkg/storage/testing, against the module: every write goes to
-// an etcd through Kubernetes' own store, every read and every watch is answered
-// by the engine under wazero, which a connector feeds from the same etcd.
+// Package storage runs the test suites of the Kubernetes storage layer,
+// k8s.io/apiserver/pkg/storage/testing, against the module. Every write goes to an
+// etcd through Kubernetes' own store. The engine under wazero serves every read and
+// every watch, and a connector feeds it from the same etcd.
 //
 //	go test ./storage -v
 //
-// The suites are those that the watch cache of kube-apiserver is held to, with
-// the same options; what its own test leaves out is left out here, each with the
-// reason, unless it passes. Beside those, the suite List skips two of its own rows,
-// which it marks as not for a watch cache, under either setting of the gate.
+// The suites and their options are those of kube-apiserver's watch cache. A suite
+// that the cache's own test skips is skipped here for the same reason, unless it
+// passes. In addition, the suite List skips two of its own rows, which it marks as
+// not for a watch cache, under either setting of the gate.
 //
-// # What stands between
+// # Adapter
 //
-// [adapter] turns requests of Kubernetes' storage interface into those of the
-// guest, in the place of the library's CacheDelegator. It decides nothing about
-// what the module answers, and passes on to etcd what the library passes on:
+// [adapter] converts requests of Kubernetes' storage interface to requests of the
+// guest, and replaces the library's CacheDelegator. It does not change the module's
+// responses. Like the library, it passes some requests on to etcd:
 //
 //   - lists of an exact version, and continued ones, that the cache cannot serve:
 //     because etcd has compacted that version, because the module's history does
-//     not reach back so far and it says 410 (rule C45), or because the feature
+//     not reach back so far and it returns 410 (rule C45), or because the feature
 //     gate ListFromCacheSnapshot is off;
-//   - an object that the module does not have although it has everything up to
-//     the newest version, which is the rule for a key or an object that is none,
-//     such as one without a name. That etcd has a proper one then fails the test.
+//   - objects that the module does not have although it is current. This is usual for a
+//     key without an object, or with an invalid one such as one without a name. If etcd
+//     has a valid object, the test fails.
 //
-// A version that etcd has compacted is still in the module's history, where an
-// exact list would find it: forgetting it sooner would help nobody. That etcd has
-// the last word on it here is because the suites ask for that.
+// A version that etcd has compacted is still in the module's history, where an exact
+// list would find it. Evicting it sooner would have no benefit. The adapter asks
+// etcd only because the suites require that.
 //
-// Three suites get a hand. One writes objects of a namespaced resource without a
-// namespace, which are taken for cluster-scoped ones. One asks for statistics of
-// what the store has read, and is read everything to before. One asserts that the
-// cache does not know a version that nobody has asked for, so there the source says
-// how far it is only when it is asked.
+// Three suites need support. One writes objects of a namespaced resource without a
+// namespace, which are treated as cluster-scoped. One requests statistics of the
+// objects that the store has read, so the adapter first reads all of them. One
+// asserts that the cache does not know a version that no client has requested, so
+// its source reports progress only on request.
 //
-// The storage layer knows one thing that its clients do not: a watch from version
-// "0" that says nothing of initial events. The module reads that as kube-apiserver
-// reads it from clients (rule C10), so the adapter leaves the end marker out.
+// The storage layer has one request that its clients do not have: a watch from
+// version "0" that does not specify initial events. The module treats it as
+// kube-apiserver treats it from clients (rule C10), so the adapter omits the end
+// marker.
 package storage

@@ -8,9 +8,9 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// reticent is a source that says how far it is to those who want to know, and to
-// nobody else. So does a storage towards the cache of kube-apiserver, and one suite
-// asserts that the cache has not heard of a revision that nobody asked about.
+// reticent is a source that reports progress only on request, like the storage under
+// the cache of kube-apiserver. One suite asserts that the cache does not know a
+// revision that was never requested.
 type reticent struct{ source.Source }
 
 // Stream implements source.Source.

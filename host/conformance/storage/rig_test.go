@@ -36,7 +36,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// codec makes JSON, which is what the connector reads.
+// codec encodes objects as JSON, which the connector reads.
 var codec = func() runtime.Codec {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, metav1.SchemeGroupVersion)
@@ -47,7 +47,7 @@ var codec = func() runtime.Codec {
 
 var transformer = identity.NewEncryptCheckTransformer()
 
-// pods describes the objects of the suites.
+// pods returns the schema of the objects in the suites.
 func pods(namespaced bool) api.Schema {
 	s := api.Schema{
 		Resource: api.Resource{Group: example.GroupName, Version: "v1", Name: "pods"}, Kind: "Pod", Namespaced: namespaced,
@@ -60,14 +60,14 @@ func pods(namespaced bool) api.Schema {
 	return s
 }
 
-// setup is an etcd of its own with the adapter in front.
+// setup returns an adapter with its own etcd.
 func setup(t *testing.T) *adapter { return setupScoped(t, true) }
 
 func setupScoped(t *testing.T, namespaced bool) *adapter {
 	return (&adapter{t: t, namespaced: namespaced}).start()
 }
 
-// start makes the store and the way to it.
+// start opens the store and the read side.
 func (a *adapter) start() *adapter {
 	t := a.t
 	server, _ := etcd3testing.NewUnsecuredEtcd3TestClientServer(t)
@@ -88,7 +88,7 @@ func (a *adapter) start() *adapter {
 	return a
 }
 
-// open makes the way from etcd through a connector into the module.
+// open connects etcd through a connector to the module.
 func (a *adapter) open() *client.Collection {
 	schema := pods(a.namespaced)
 	source, err := a.source(schema)
@@ -130,20 +130,20 @@ func (a *adapter) keys(ctx context.Context) ([]string, error) {
 	return keys, nil
 }
 
-// increaseRV writes something else.
+// increaseRV writes an unrelated object.
 func (a *adapter) increaseRV(ctx context.Context, t *testing.T) int64 {
 	resp, err := a.etcd.Put(ctx, "increaseRV", "ok")
 	require.NoError(t, err)
 	return resp.Header.Revision
 }
 
-// compactStore compacts etcd as kube-apiserver does, and waits until its store
-// has heard of it.
+// compactStore compacts etcd as kube-apiserver does, and waits until its store has
+// noticed.
 func (a *adapter) compactStore(ctx context.Context, t *testing.T, resourceVersion string) {
 	rv, err := a.Versioner().ParseResourceVersion(resourceVersion)
 	require.NoError(t, err)
 	compacted, _, _, err := etcd3.Compact(ctx, a.etcd, 0, int64(rv))
-	if err != nil { // somebody else did in between
+	if err != nil { // another client compacted in between
 		_, _, _, err = etcd3.Compact(ctx, a.etcd, compacted, int64(rv))
 	}
 	require.NoError(t, err)
@@ -152,7 +152,7 @@ func (a *adapter) compactStore(ctx context.Context, t *testing.T, resourceVersio
 	}
 }
 
-// compactWatch compacts etcd and makes the module forget its history.
+// compactWatch compacts etcd and makes the module discard its history.
 func (a *adapter) compactWatch(ctx context.Context, t *testing.T, resourceVersion string) {
 	rv, err := a.Versioner().ParseResourceVersion(resourceVersion)
 	require.NoError(t, err)
@@ -161,16 +161,16 @@ func (a *adapter) compactWatch(ctx context.Context, t *testing.T, resourceVersio
 	a.forget()
 }
 
-// flat puts the objects of a suite that forgets their namespaces where objects
-// without one lie.
+// flat stores the objects of a suite that omits namespaces under the keys of
+// cluster-scoped objects.
 type flat struct{ *adapter }
 
 func (f flat) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
 	return f.adapter.Create(ctx, strings.Replace(key, "//", "/", 1), obj, out, ttl)
 }
 
-// counted reads everything through the store before its statistics, which are of
-// what was read through it.
+// counted reads everything through the store before it returns statistics, which
+// cover only what was read through it.
 type counted struct{ *adapter }
 
 func (c counted) Stats(ctx context.Context) (upstream.Stats, error) {
@@ -181,8 +181,7 @@ func (c counted) Stats(ctx context.Context) (upstream.Stats, error) {
 	return c.adapter.Stats(ctx)
 }
 
-// seen returns from Create when the module has the object, which some suites
-// need.
+// seen returns from Create when the module has the object, as some suites require.
 type seen struct{ *adapter }
 
 func (s seen) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {

@@ -10,7 +10,7 @@ import (
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 )
 
-// suite runs one of Kubernetes' functions on a store of its own.
+// suite runs one of Kubernetes' test functions on a new store.
 type suite struct {
 	name string
 	run  func(t *testing.T)
@@ -22,8 +22,7 @@ func run(t *testing.T, all []suite) {
 	}
 }
 
-// left says why a suite is left out, which kube-apiserver's own cache does as
-// well.
+// left skips a suite, as kube-apiserver's own test does, with the reason.
 func left(why string) func(*testing.T) {
 	return func(t *testing.T) { t.Skip(why) }
 }
@@ -74,7 +73,7 @@ func TestWatch(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
-	// How often etcd is asked is what TestLists asserts.
+	// TestLists asserts the number of requests to etcd.
 	calls := func(*testing.T, uint64, uint64) {}
 	run(t, []suite{
 		{"Get", func(t *testing.T) { suites.RunTestGet(t.Context(), t, setup(t)) }},

@@ -18,8 +18,8 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// queue is how many events may wait on their way to the reader, as in the
-// library: the suites count them.
+// queue is the maximum number of events in flight to the reader, as in the library.
+// The suites count them.
 const queue = 10
 
 // Watch implements storage.Interface.
@@ -62,8 +62,8 @@ func (a *adapter) Watch(ctx context.Context, key string, opts upstream.ListOptio
 	return w, nil
 }
 
-// refused is what the reader is told: a request that makes no sense has no
-// stream, everything else is the stream's only event (C8).
+// refused returns the result of a failed watch. An invalid request returns an error.
+// Any other error is the only event of the stream (C8).
 func refused(err error) (watch.Interface, error) {
 	err = statusError(err)
 	var status *apierrors.StatusError
@@ -76,7 +76,7 @@ func refused(err error) (watch.Interface, error) {
 	return watch.NewProxyWatcher(result), nil
 }
 
-// watching is a watch of the module as one of Kubernetes.
+// watching adapts a watch of the module to the interface of Kubernetes.
 type watching struct {
 	watch    *client.Watch
 	cancel   context.CancelFunc
@@ -87,7 +87,7 @@ type watching struct {
 // ResultChan implements watch.Interface.
 func (w *watching) ResultChan() <-chan watch.Event { return w.result }
 
-// Stop implements watch.Interface. What is on its way stays there (W9).
+// Stop implements watch.Interface. Events in the channel are still delivered (W9).
 func (w *watching) Stop() { w.cancel() }
 
 func (w *watching) run(ctx context.Context) {
@@ -111,9 +111,9 @@ func (w *watching) run(ctx context.Context) {
 	}
 }
 
-// fail sends what upstream sends at the end of a watch: of a slow consumer and of
-// one whose initial events were overtaken nothing (W13, W33), and otherwise an
-// ERROR event.
+// fail sends what upstream sends at the end of a watch. For a slow consumer, and for
+// a watch whose initial events were overtaken, it sends nothing (W13, W33).
+// Otherwise it sends an ERROR event.
 func (w *watching) fail(ctx context.Context, err error) {
 	var status *api.Status
 	if end, _ := w.watch.End(); !errors.As(err, &status) || end == api.WatchEndSlowConsumer || end == api.WatchEndOvertaken {

@@ -1,4 +1,4 @@
-// Package clients has what the tests with client-go as a reader share.
+// Package clients contains helpers for tests whose readers use client-go.
 package clients
 
 import (
@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Typed is a client of the core group.
+// Typed returns a client of the core group.
 func Typed(t testing.TB, config *rest.Config) rest.Interface {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -27,9 +27,9 @@ func Typed(t testing.TB, config *rest.Config) rest.Interface {
 	return client
 }
 
-// Difference says what a client's store has that it should not have, or lacks.
-// Of the objects in the store it compares what plain makes of them; what is
-// wanted, by "namespace/name", is plain already.
+// Difference returns an error if a client's store differs from want. plain converts
+// each object of the store for the comparison. The values of want, by
+// "namespace/name", are already converted.
 func Difference(store cache.Store, want map[string]any, plain func(any) any) error {
 	here := map[string]bool{}
 	for _, o := range store.List() {

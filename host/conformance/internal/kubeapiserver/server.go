@@ -1,4 +1,4 @@
-// Package kubeapiserver runs a kube-apiserver on an embedded etcd, for the tests here.
+// Package kubeapiserver runs a kube-apiserver on an embedded etcd, for tests.
 package kubeapiserver
 
 import (
@@ -36,8 +36,8 @@ type Config struct {
 	Flags []string
 }
 
-// Server is a kube-apiserver without controllers. It uses RBAC and a certificate that
-// it signs itself.
+// Server is a kube-apiserver without controllers. It uses RBAC and a self-signed
+// certificate.
 type Server struct {
 	URL  string
 	HTTP *http.Client // accepts every certificate and adds no credentials
@@ -131,7 +131,7 @@ func (s *Server) Launch() error {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			log, _ := os.ReadFile(s.path("log")) // an empty log says enough
+			log, _ := os.ReadFile(s.path("log")) // without a log, the error is enough
 			return fmt.Errorf("kube-apiserver is not ready after two minutes; its log ends with:\n%s", log[max(0, len(log)-4000):])
 		}
 		time.Sleep(50 * time.Millisecond) // the process does not signal readiness

@@ -1,4 +1,4 @@
-// Package rig opens the module under wazero on a connector, for the tests here.
+// Package rig opens the module under wazero on a connector, for tests.
 package rig
 
 import (
@@ -28,7 +28,7 @@ func Guest(t testing.TB, config connector.Config) *client.Client {
 	return Client(t, c)
 }
 
-// Client opens the module on a connector. It is closed with the test.
+// Client opens the module on a connector. The test closes it.
 func Client(t testing.TB, c *connector.Connector) *client.Client {
 	t.Helper()
 	var served sync.WaitGroup
@@ -47,7 +47,7 @@ type pipe struct{ *connectortest.End }
 
 func (p pipe) Close(reason string) error { return p.End.Close(errors.New(reason)) }
 
-// Module is that of this source tree.
+// Module returns the module of this source tree.
 func Module(t testing.TB) []byte {
 	t.Helper()
 	module, err := guesttest.Build()
