@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Gzip reports whether the client takes an answer that is compressed so.
+// Gzip reports whether the client accepts a gzip-compressed response.
 func Gzip(header http.Header) bool {
 	for text := range strings.SplitSeq(strings.Join(header.Values("Accept-Encoding"), ","), ",") {
 		coding, params, _ := strings.Cut(text, ";")

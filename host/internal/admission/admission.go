@@ -1,11 +1,11 @@
-// Package admission limits the connections of a server, separately before and
-// after authentication, so that strangers cannot take the places of users.
+// Package admission limits the connections of a server, separately before and after
+// authentication, so that unauthenticated clients cannot use the capacity of users.
 //
 // A silent connection can be closed without harm: it has not authenticated yet, or
-// waits for its next request. When there are too many connections without a user,
-// the oldest silent one of the address that has the most is closed. A new
-// connection therefore always gets to authenticate, however many silent ones there
-// are. A connection that would exceed a limit for users is refused.
+// waits for its next request. If too many connections have no user, Control closes
+// the oldest silent one of the address with the most. Therefore a new connection can
+// always authenticate, however many silent ones exist. A connection that would
+// exceed a limit for users is refused.
 package admission
 
 import (
@@ -18,11 +18,11 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// Control counts the connections of a server. Safe for concurrent use.
+// Control counts the connections of a server. It is safe for concurrent use.
 type Control struct {
 	limits  *limit.Set
 	proxies []netip.Prefix
-	conns   sync.Map // of net.Conn to *Conn, for http.Server
+	conns   sync.Map // maps net.Conn to *Conn, for http.Server
 
 	mu        sync.Mutex
 	opened    uint64
@@ -33,16 +33,16 @@ type Control struct {
 	users     map[string]int
 }
 
-// group is the connections of one address without a user.
+// group contains the connections of one address without a user.
 type group struct {
-	silent   list.List // of *Conn, the oldest first
+	silent   list.List // of *Conn, oldest first
 	deciding int
 }
 
 func (g *group) len() int { return g.silent.Len() + g.deciding }
 
-// New returns a Control. The proxies are addresses that tell the address of a
-// client in X-Forwarded-For.
+// New returns a Control. The proxies are addresses whose X-Forwarded-For header is
+// trusted.
 func New(limits *limit.Set, proxies []netip.Prefix) *Control {
 	return &Control{
 		limits: limits, proxies: proxies,
@@ -60,11 +60,11 @@ func (c *Control) Counts() (unauthenticated, authenticated int) {
 type state uint8
 
 const (
-	opening  state = iota // is not counted yet
+	opening  state = iota // not counted yet
 	silent                // has no user, and can be closed
 	deciding              // has no user, and its token is being checked
 	admitted              // has a user
-	closed                // is not counted any more
+	closed                // no longer counted
 )
 
 // Conn is one connection. It implements access.Connection.
@@ -82,9 +82,9 @@ type Conn struct {
 
 var _ access.Connection = (*Conn)(nil)
 
-// Open counts a new connection of an address, which is invalid if it is not known.
-// Shed closes the connection: it is called at most once, from any goroutine, and
-// must not block. The caller calls Close when the connection has ended.
+// Open counts a new connection of an address, which is invalid if it is unknown.
+// Control calls shed at most once to close the connection, from any goroutine, so
+// shed must not block. The caller calls Close when the connection has ended.
 func (c *Control) Open(address netip.Addr, shed func()) *Conn {
 	conn := &Conn{control: c, shed: shed, block: access.Client{Address: address}.Block()}
 	conn.change(silent)
@@ -129,7 +129,7 @@ func (c *Conn) Admit(user *access.User) *api.Status {
 // Release implements access.Connection.
 func (c *Conn) Release() { c.change(silent) }
 
-// Close forgets the connection. It may be called more than once, and for nil.
+// Close removes the connection. Repeated calls, and calls on nil, have no effect.
 func (c *Conn) Close() {
 	if c != nil {
 		c.change(closed)
@@ -148,8 +148,8 @@ func (c *Conn) move(block netip.Prefix) {
 	c.control.mu.Unlock()
 }
 
-// change moves a connection to a state, and closes the silent connection that is
-// then too many.
+// change moves a connection to a state. It closes a silent connection if that
+// exceeds a limit.
 func (c *Conn) change(to state) {
 	c.control.mu.Lock()
 	var excess *Conn
@@ -224,8 +224,8 @@ func (c *Control) group(block netip.Prefix) *group {
 	return g
 }
 
-// excess takes out a silent connection, if there are too many of an address or
-// overall. The caller sheds it. It runs under the lock.
+// excess removes a silent connection from its group, if there are too many of an
+// address or overall. The caller sheds it. It runs under the lock.
 func (c *Control) excess(block netip.Prefix) *Conn {
 	g, l := c.waiting[block], limit.MaxUnauthenticatedPerAddress
 	if g == nil || !block.IsValid() || g.len() <= c.limits.Int(l) {
@@ -235,7 +235,7 @@ func (c *Control) excess(block netip.Prefix) *Conn {
 		g = c.heaviest()
 	}
 	if g == nil || g.silent.Len() == 0 {
-		return nil // all are being decided about, which the limits of reviews bound
+		return nil // all of them are being authenticated, which the limits of reviews bound
 	}
 	c.limits.Count(l)
 	conn := g.silent.Front().Value.(*Conn)
@@ -245,7 +245,7 @@ func (c *Control) excess(block netip.Prefix) *Conn {
 }
 
 // heaviest returns the address with the most connections among those with a silent
-// one; of several, the one with the oldest.
+// one. If several have equally many, it returns the one with the oldest.
 func (c *Control) heaviest() *group {
 	var heaviest *group
 	for _, g := range c.waiting {
@@ -256,5 +256,5 @@ func (c *Control) heaviest() *group {
 	return heaviest
 }
 
-// since orders groups by their oldest silent connection.
+// since returns the age order of the group's oldest silent connection.
 func (g *group) since() uint64 { return g.silent.Front().Value.(*Conn).since }

@@ -15,7 +15,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// rig opens connections by name and writes down which are closed.
+// rig opens connections by name and records which ones are closed.
 type rig struct {
 	*Control
 	conns map[string]*Conn
@@ -106,7 +106,7 @@ func TestUsersAndAddressesHaveTheirShareOfConnections(t *testing.T) {
 	assert.NotNil(t, r.conns["1"].Admit(&access.User{Name: "ann"}))
 }
 
-// Whatever happens in whatever order, what is counted is what there is.
+// The counts equal the number of connections after any sequence of events.
 func TestCountsAreExact(t *testing.T) {
 	addresses := []string{here, there, elsewhere, ""}
 	for seed := range uint64(200) {

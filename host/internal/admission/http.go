@@ -15,7 +15,7 @@ import (
 type connKey struct{}
 
 // Attach makes the Control count the connections of an HTTP server, from the time
-// they are accepted. One that is hijacked is counted until its handler closes the
+// they are accepted. A hijacked connection is counted until its handler closes the
 // [Conn].
 func (c *Control) Attach(server *http.Server) {
 	server.ConnContext = func(ctx context.Context, nc net.Conn) context.Context {
@@ -33,7 +33,7 @@ func (c *Control) Attach(server *http.Server) {
 	}
 }
 
-// cut closes the socket, which a TLS connection would not do without waiting.
+// cut closes the socket. Closing a TLS connection would wait instead.
 func cut(nc net.Conn) {
 	if secure, ok := nc.(*tls.Conn); ok {
 		nc = secure.NetConn()
@@ -47,8 +47,8 @@ func ConnOf(ctx context.Context) *Conn {
 	return conn
 }
 
-// Identify returns the request with its client in the context, and what to do when
-// it has been answered.
+// Identify returns the request with its client in the context, and a function to
+// call after the response.
 func (c *Control) Identify(r *http.Request) (identified *http.Request, done func()) {
 	client := access.Client{Address: c.clientAddress(r)}
 	conn := ConnOf(r.Context())
@@ -61,7 +61,7 @@ func (c *Control) Identify(r *http.Request) (identified *http.Request, done func
 }
 
 // clientAddress returns the address that a request comes from: the nearest one that
-// is not that of a trusted proxy.
+// is not a trusted proxy.
 func (c *Control) clientAddress(r *http.Request) netip.Addr {
 	address := addressOf(r.RemoteAddr)
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -78,8 +78,8 @@ func (c *Control) clientAddress(r *http.Request) netip.Addr {
 	return address
 }
 
-// untrusted returns the address, or none for a trusted proxy: limits per address
-// are for its clients.
+// untrusted returns the address, or an invalid one for a trusted proxy. Limits per
+// address apply to its clients instead.
 func (c *Control) untrusted(address netip.Addr) netip.Addr {
 	if c.trusts(address) {
 		return netip.Addr{}

@@ -1,4 +1,4 @@
-// Package age writes ages the way kubectl shows them.
+// Package age formats ages like kubectl.
 package age
 
 import (
@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// String has two units while the second matters: "45s", "3m20s", "5d6h", "2y".
+// String formats an age. It uses two units where the smaller one matters: "45s",
+// "3m20s", "5d6h", "2y".
 func String(age time.Duration) string {
 	seconds := int(age / time.Second)
 	minutes, hours := seconds/60, seconds/3600

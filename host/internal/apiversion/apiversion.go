@@ -3,8 +3,8 @@ package apiversion
 
 import "strings"
 
-// MoreStable compares versions as Kubernetes ranks them: v2 before v1 before
-// v1beta1 before v1alpha1.
+// MoreStable orders versions as Kubernetes does: v2 before v1 before v1beta1 before
+// v1alpha1.
 func MoreStable(a, b string) bool {
 	if rank(a) != rank(b) {
 		return rank(a) > rank(b)

@@ -1,4 +1,4 @@
-// Package backoff spaces attempts at what failed.
+// Package backoff delays retries.
 package backoff
 
 import (
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The pauses between attempts, rule R10.
+// Durations of the pauses between attempts (rule R10).
 const (
 	firstPause = 800 * time.Millisecond
 	maxPause   = 30 * time.Second
@@ -21,7 +21,7 @@ type Pauses struct {
 	last    time.Time
 }
 
-// Next is how long to wait after a failure at a time.
+// Next returns how long to wait after a failure at a time.
 func (p *Pauses) Next(now time.Time) time.Duration {
 	if p.current == 0 || now.Sub(p.last) > pauseReset {
 		p.current = firstPause
@@ -32,7 +32,7 @@ func (p *Pauses) Next(now time.Time) time.Duration {
 	return wait
 }
 
-// Sleep waits, but not beyond the end of ctx.
+// Sleep waits for a duration, or until ctx ends.
 func Sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -17,13 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Pair is a certificate of 127.0.0.1 that signs itself, with its key.
+// Pair is a self-signed certificate for 127.0.0.1, with its key.
 type Pair struct {
 	Cert, Key []byte // as PEM
 	Parsed    *x509.Certificate
 }
 
-// New makes a Pair for servers and for clients.
+// New returns a Pair for servers and for clients.
 func New(t *testing.T, serial int64) Pair {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -45,7 +45,7 @@ func New(t *testing.T, serial int64) Pair {
 	}
 }
 
-// Pool returns the pool that trusts the Pair alone.
+// Pool returns a pool that trusts only the Pair.
 func (p Pair) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(p.Parsed)

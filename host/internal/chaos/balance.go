@@ -58,7 +58,7 @@ func (b *balancer) serve(client net.Conn) {
 	var copying sync.WaitGroup
 	for _, pair := range [][2]net.Conn{{client, server}, {server, client}} {
 		copying.Go(func() {
-			_, _ = io.Copy(pair[0], pair[1]) // either end may break off
+			_, _ = io.Copy(pair[0], pair[1]) // either end may close the connection
 			_ = pair[0].Close()
 		})
 	}

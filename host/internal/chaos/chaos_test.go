@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// testConfig is a run of about half a minute, and of little more than a minute on a
-// busy machine.
+// testConfig returns a run that takes half a minute, or over a minute on a busy
+// machine.
 func testConfig(t *testing.T) Config {
 	t.Helper()
 	root, err := filepath.Abs("../../..")
@@ -49,8 +49,7 @@ func testConfig(t *testing.T) Config {
 	return c
 }
 
-// Each fault is injected once, unless the machine is so busy that the time is over
-// before.
+// Each fault is injected once, unless a busy machine exceeds the duration before.
 func TestReadersEqualEtcdAfterEachFault(t *testing.T) {
 	c := testConfig(t)
 	report, err := Run(t.Context(), c)

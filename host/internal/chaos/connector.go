@@ -61,7 +61,7 @@ func newConnector(n int, binary, dir string, e *etcd, ca *authority, proxies *pr
 	return c, nil
 }
 
-// start runs the process and returns when it serves.
+// start runs the process and returns when it is ready.
 func (c *connector) start(ctx context.Context) (err error) {
 	c.process, err = keep(ctx, func() (*process, error) { return launch(c.log, c.command()) }, func(ctx context.Context) error {
 		_, err := c.serial(ctx)
@@ -87,7 +87,7 @@ func (c *connector) serial(ctx context.Context) (int64, error) {
 	return response.TLS.PeerCertificates[0].SerialNumber.Int64(), nil
 }
 
-// terminate asks the process to end and waits for its end.
+// terminate sends SIGTERM to the process and waits for its end.
 func (c *connector) terminate(ctx context.Context) error {
 	c.process.signal(syscall.SIGTERM)
 	select {

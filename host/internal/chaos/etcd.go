@@ -55,7 +55,7 @@ type etcd struct {
 	configs [members]memberConfig
 	process [members]*process
 	client  *clientv3.Client // of all members, without a proxy
-	restore int              // how often a backup was restored
+	restore int              // number of restored backups
 }
 
 func startEtcd(ctx context.Context, dir string) (*etcd, error) {
@@ -141,7 +141,7 @@ func (e *etcd) launch(i int) (err error) {
 	return err
 }
 
-// start runs a member, unless it runs already, and returns when it serves.
+// start runs a member that is not running, and returns when it is ready.
 func (e *etcd) start(ctx context.Context, i int) (err error) {
 	e.process[i], err = keep(ctx, func() (*process, error) {
 		if e.process[i] != nil && e.process[i].running() {
@@ -180,8 +180,8 @@ func (e *etcd) backup(ctx context.Context, file string) error {
 	return err
 }
 
-// restoreBackup replaces the cluster by one that has the state of a backup, and a
-// cluster ID of its own, as etcdutl recommends.
+// restoreBackup replaces the cluster with one that has the state of a backup and a
+// new cluster ID, as etcdutl recommends.
 func (e *etcd) restoreBackup(ctx context.Context, file string) error {
 	for _, p := range e.process {
 		p.kill()

@@ -14,10 +14,10 @@ import (
 // fault is one kind of fault.
 type fault struct {
 	name string
-	// inject makes it happen, and heal ends it.
+	// inject starts the fault, and heal ends it.
 	inject func(ctx context.Context, w *world, r *rand.Rand) (heal func(context.Context) error, err error)
-	// between faults happen while the writers are paused and no history is
-	// recorded: they rewrite history. They need no healing.
+	// between marks faults that rewrite history. They are injected while the writers
+	// are paused and no history is recorded. They need no healing.
 	between bool
 }
 
@@ -91,7 +91,7 @@ func healed(cure func() error, err error) (func(context.Context) error, error) {
 	return func(context.Context) error { return cure() }, err
 }
 
-// compaction discards the history that a connector and the readers have not seen.
+// compaction discards history that a connector and the readers have not seen.
 func compaction(ctx context.Context, w *world, r *rand.Rand) (func(context.Context) error, error) {
 	cut := append([]*link(nil), w.connectors[r.IntN(connectors)].etcd[:]...)
 	cut = append(cut, w.readerLinks[r.IntN(len(w.readerLinks))])
@@ -145,7 +145,7 @@ func rotate(_ context.Context, w *world, r *rand.Rand) (func(context.Context) er
 	}, nil
 }
 
-// restore puts all members back to the backup of the round's begin.
+// restore restores the backup from the start of the round on all members.
 func restore(ctx context.Context, w *world, _ *rand.Rand) (func(context.Context) error, error) {
 	return nil, w.etcd.restoreBackup(ctx, w.backup())
 }

@@ -15,7 +15,7 @@ import (
 
 // proxies are the links between processes.
 type proxies struct {
-	server *toxiproxy.ApiServer // never listens; proxies want one
+	server *toxiproxy.ApiServer // never listens, but proxies require one
 	links  []*link
 }
 
@@ -45,7 +45,7 @@ func (p *proxies) close() {
 
 func (l *link) address() string { return l.proxy.Listen }
 
-// toxic is what a link does to one direction of its connections.
+// toxic is a fault that a link applies to one direction of its connections.
 type toxic struct {
 	Name       string         `json:"name"`
 	Type       string         `json:"type"`

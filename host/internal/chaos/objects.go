@@ -20,7 +20,7 @@ var resource = api.Resource{Version: "v1", Name: "configmaps"}
 
 const prefix = "/registry/configmaps/"
 
-// object is what one reader or etcd has of one object.
+// object is a reader's or etcd's state of one object.
 type object struct {
 	rv   api.ResourceVersion
 	json string
@@ -29,7 +29,7 @@ type object struct {
 // contents is the state of a reader's store or of etcd.
 type contents map[api.Key]object
 
-// versions leaves the JSON out.
+// versions returns the resource versions without the JSON.
 func (c contents) versions() map[api.Key]api.ResourceVersion {
 	v := make(map[api.Key]api.ResourceVersion, len(c))
 	for key, o := range c {
@@ -38,7 +38,7 @@ func (c contents) versions() map[api.Key]api.ResourceVersion {
 	return v
 }
 
-// scope is the part of the objects that a reader asks for.
+// scope is the subset of the objects that a reader selects.
 type scope struct{ namespace, tier string }
 
 func (s scope) selector() string {
@@ -59,7 +59,7 @@ func (c contents) within(s scope) contents {
 	return part
 }
 
-// stored reads all objects from etcd as a reader must hold them.
+// stored reads all objects from etcd, in the form that a reader must have them.
 func stored(ctx context.Context, client *clientv3.Client) (contents, api.ResourceVersion, error) {
 	r, err := client.Get(ctx, prefix, clientv3.WithPrefix())
 	if err != nil {
@@ -74,7 +74,8 @@ func stored(ctx context.Context, client *clientv3.Client) (contents, api.Resourc
 	return all, api.ResourceVersion(r.Header.Revision), nil
 }
 
-// differences says how a reader's state differs from that of etcd, or returns nil.
+// differences returns an error that describes how a reader's state differs from
+// etcd, or nil.
 func differences(got, want contents) error {
 	var found []string
 	for _, key := range slices.Sorted(maps.Keys(want)) {
@@ -98,8 +99,8 @@ func differences(got, want contents) error {
 	return fmt.Errorf("%d of %d objects differ: %s", len(found), len(want), strings.Join(found[:min(3, len(found))], "; "))
 }
 
-// canonical sorts the members of a JSON object, for readers that hand out objects
-// and not bytes.
+// canonical sorts the members of JSON objects, for readers that return objects
+// instead of bytes.
 func (c contents) canonical() (contents, error) {
 	sorted := make(contents, len(c))
 	for key, o := range c {

@@ -40,7 +40,7 @@ type pageReader struct {
 
 	mu      sync.Mutex
 	lines   *json.Encoder
-	count   int // of lines
+	count   int // number of lines
 	watches int
 	held    map[api.Key]api.ResourceVersion
 	events  int
@@ -57,7 +57,7 @@ func openPage(ctx context.Context, chromium, dist, address string) (r *pageReade
 	files.Handle("/", http.FileServer(http.Dir(dist)))
 	files.HandleFunc("/chaos.html", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write(pageHTML) // a page that is incomplete does not start
+		_, _ = w.Write(pageHTML) // an incomplete page does not start
 	})
 	r = &pageReader{server: &http.Server{Handler: files}}
 	go func() { _ = r.server.Serve(listener) }() // ends with close
@@ -76,7 +76,7 @@ func openPage(ctx context.Context, chromium, dist, address string) (r *pageReade
 	return r, nil
 }
 
-// findChromium returns the path of a Chromium, or an error that says how to name one.
+// findChromium returns the path of Chromium, or an error that says how to set it.
 func findChromium() (string, error) {
 	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); name != "" && err == nil {
@@ -90,13 +90,14 @@ func (r *pageReader) close() {
 	for i := len(r.quit) - 1; i >= 0; i-- {
 		r.quit[i]()
 	}
-	_ = r.server.Close() // the listener alone could fail, and it is gone
+	_ = r.server.Close() // only closing the listener can fail, and it is closed already
 }
 
 func (r *pageReader) name() string                     { return "chromium" }
 func (r *pageReader) asked() (collection, watch scope) { return scope{}, scope{} }
 
-// verifiable: nothing records at which versions a page relists.
+// verifiable requires that there were no relists, because a page does not record
+// their versions.
 func (r *pageReader) verifiable(relists int) bool { return relists == 0 }
 
 // evaluate runs JavaScript in the page and waits for its result.
@@ -111,7 +112,7 @@ func evaluate[T any](ctx context.Context, r *pageReader, expression string) (T, 
 	return v, err
 }
 
-// pageStatus is what chaos.status returns.
+// pageStatus is the result of chaos.status.
 type pageStatus struct{ State, Error, ResourceVersion string }
 
 func (r *pageReader) current(ctx context.Context, rv api.ResourceVersion) error {
@@ -131,7 +132,7 @@ func (r *pageReader) reconnect(ctx context.Context) error {
 	return err
 }
 
-// pageObject is an element of what chaos.list returns.
+// pageObject is an element of the result of chaos.list.
 type pageObject struct{ Key, ResourceVersion, JSON string }
 
 func (r *pageReader) list(ctx context.Context) (contents, error) {
@@ -159,7 +160,7 @@ func (r *pageReader) begin(ctx context.Context, file string, state bool) (err er
 	}
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	r.stop = stop
-	r.draining.Go(func() { // so that the page need not hold all events of a round
+	r.draining.Go(func() { // so that the page does not store all events of a round
 		for pause(run, 500*time.Millisecond) {
 			if err := r.drain(run); err != nil && run.Err() == nil {
 				r.fail(err)
@@ -232,7 +233,7 @@ func (r *pageReader) write(l *recording.Line) {
 	r.failed = errors.Join(r.failed, r.lines.Encode(l))
 }
 
-// pageEvent is an element of what chaos.drain returns: an event, the opening of a
+// pageEvent is an element of the result of chaos.drain: an event, the opening of a
 // watch or a list.
 type pageEvent struct {
 	Type, Key, ResourceVersion, UID string
@@ -285,8 +286,8 @@ func (r *pageReader) take(e *pageEvent) error {
 	return nil
 }
 
-// opened records the opening of a watch; it starts at a version or, with zero, with
-// the objects that exist.
+// opened records the opening of a watch. The watch starts at a version or, if that
+// is zero, with the existing objects.
 func (r *pageReader) opened(rv api.ResourceVersion) {
 	r.watches++
 	l := &recording.Line{Kind: "watch", Watch: r.watches, Start: "state", Bookmarks: true, Limited: true}

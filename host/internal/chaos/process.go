@@ -38,7 +38,7 @@ func launch(log string, command *exec.Cmd) (*process, error) {
 		err := command.Start()
 		started <- err
 		if err == nil {
-			_ = command.Wait() // the caller knows whether it asked for the end
+			_ = command.Wait() // the caller knows whether it requested the end
 		}
 	}()
 	return p, <-started
@@ -46,7 +46,7 @@ func launch(log string, command *exec.Cmd) (*process, error) {
 
 func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) } // it may have ended
 
-// kill ends the process, also when it is stopped, and waits for its end.
+// kill ends the process, even if it is stopped, and waits for its end.
 func (p *process) kill() {
 	p.signal(syscall.SIGKILL)
 	<-p.ended
@@ -61,8 +61,8 @@ func (p *process) running() bool {
 	}
 }
 
-// keep starts a process and returns when it is ready. A process that ends before
-// is started again: its port may still be in use.
+// keep starts a process and returns when it is ready. If the process ends before,
+// keep starts it again, because its port may still be in use.
 func keep(ctx context.Context, start func() (*process, error), ready func(context.Context) error) (*process, error) {
 	for {
 		p, err := start()
@@ -94,8 +94,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// freePort returns a port below the range of ephemeral ports, so that no outgoing
-// connection takes it while its server is down.
+// freePort returns a port below the range of ephemeral ports. Outgoing connections
+// cannot take it while its server is down.
 func freePort() (int, error) {
 	for range 100 {
 		port := 12_000 + rand.IntN(20_000)

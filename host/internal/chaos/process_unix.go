@@ -4,5 +4,5 @@ package main
 
 import "syscall"
 
-// detached keeps a terminal's interrupt from a process.
+// detached protects a process from a terminal's interrupt.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

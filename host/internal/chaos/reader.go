@@ -22,20 +22,20 @@ import (
 // reader is a client under test. One goroutine at a time uses it.
 type reader interface {
 	name() string
-	// asked returns what its collection holds, and what its watch selects of that.
+	// asked returns the scopes of its collection and of its watch.
 	asked() (collection, watch scope)
 	// begin opens a watch and records it in a file. With state the watch starts with
-	// the objects that exist, otherwise at the version of a list.
+	// the existing objects, otherwise at the version of a list.
 	begin(ctx context.Context, file string, state bool) error
 	// current returns nil once the store is live and not older than rv.
 	current(ctx context.Context, rv api.ResourceVersion) error
-	// reconnect makes the next attempt to connect now.
+	// reconnect makes the reader connect immediately.
 	reconnect(ctx context.Context) error
 	// list returns the content of the store.
 	list(ctx context.Context) (contents, error)
-	// delivered returns the state that the events of the watch add up to.
+	// delivered returns the state that results from the events of the watch.
 	delivered(ctx context.Context) (map[api.Key]api.ResourceVersion, error)
-	// expire opens a watch at the current version, and returns what waits until it has
+	// expire opens a watch at the current version. ended waits until that watch has
 	// ended with 410.
 	expire(ctx context.Context) (ended func(context.Context) error, err error)
 	// end closes the watch and the recording, and returns the number of events and
@@ -97,8 +97,8 @@ func (r *goReader) options() client.CollectionOptions {
 
 func (r *goReader) name() string                     { return r.title }
 func (r *goReader) asked() (collection, watch scope) { return r.collected, r.watchs }
-func (r *goReader) close()                           { _ = r.client.Close() } // it has no other error than being closed
-func (r *goReader) verifiable(int) bool              { return true }          // the tap sees relists
+func (r *goReader) close()                           { _ = r.client.Close() } // it only fails if it is closed already
+func (r *goReader) verifiable(int) bool              { return true }          // the tap records relists
 
 func (r *goReader) begin(ctx context.Context, file string, state bool) (err error) {
 	if r.file, err = os.Create(file); err != nil {
@@ -142,7 +142,7 @@ func (r *goReader) open(ctx context.Context, from string) (*client.Watch, client
 	return watch, options, err
 }
 
-// relist lists what the watch selects and returns the version of the list.
+// relist lists the objects in the watch's scope and returns the version of the list.
 func (r *goReader) relist(ctx context.Context, c *recording.Collection) (string, error) {
 	filter := recording.Filter{Namespace: r.watchs.namespace, LabelSelector: r.watchs.selector()}
 	list, err := r.collection.List(ctx, client.ListOptions{Namespace: filter.Namespace, LabelSelector: filter.LabelSelector, MetadataOnly: true})
@@ -159,7 +159,7 @@ func (r *goReader) relist(ctx context.Context, c *recording.Collection) (string,
 	return list.ResourceVersion.String(), nil
 }
 
-// follow takes the events of a watch, and lists and watches again after a 410.
+// follow reads the events of a watch. After a 410 it lists and watches again.
 func (r *goReader) follow(ctx context.Context, c *recording.Collection, watch *client.Watch, recorded *recording.Watch) {
 	for {
 		err := r.take(ctx, watch, recorded)

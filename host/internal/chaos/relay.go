@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/host/recording"
 )
 
-// recorders hands what a client sends and receives to the recorder of the current
-// round. A connection may live longer than a round.
+// recorders passes the messages of a client to the recorder of the current round. A
+// connection may outlive a round.
 type recorders struct {
 	mu      sync.Mutex
 	current *recording.Recorder
@@ -27,12 +27,11 @@ func (r *recorders) use(next *recording.Recorder) {
 
 func (r *recorders) tap(conn client.Conn) client.Conn { return &relay{Conn: conn, to: r} }
 
-// relay is one connection. A new recorder first gets the subscriptions that were
-// made before.
+// relay is one connection. A new recorder first receives the existing subscriptions.
 type relay struct {
 	client.Conn
 	to         *recorders
-	known      *recording.Recorder // tap records to it
+	known      *recording.Recorder // the recorder that tap writes to
 	tap        client.Conn
 	sent       [][]byte
 	replayable message

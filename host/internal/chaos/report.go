@@ -20,7 +20,7 @@ var (
 	errLost         = errors.New("lost events")
 )
 
-// verify judges recordings of one reader, with or without that of etcd.
+// verify checks recordings of one reader, with or without that of etcd.
 func verify(files []string) error {
 	h := &recording.History{}
 	for _, name := range files {
@@ -37,14 +37,14 @@ func verify(files []string) error {
 	return err
 }
 
-// result is what one round showed.
+// result is the result of one round.
 type result struct {
 	fault     string
-	changes   int // in etcd
+	changes   int // made in etcd
 	events    int // delivered to all readers
 	converged []time.Duration
-	relists   []int // by reader, since the recording began
-	restored  bool  // history was rewritten; the readers' equality with etcd is the convergence
+	relists   []int // by reader, since the start of the recording
+	restored  bool  // history was rewritten; convergence is then the time until the readers equal etcd
 }
 
 func (r *result) String() string {
@@ -60,7 +60,7 @@ func spread(all []time.Duration) (median, longest time.Duration) {
 	return sorted[len(sorted)/2].Round(time.Millisecond), sorted[len(sorted)-1].Round(time.Millisecond)
 }
 
-// row sums up the rounds with one kind of fault.
+// row contains the totals of the rounds with one kind of fault.
 type row struct {
 	fault                              string
 	times, changes, events, relists    int
@@ -82,11 +82,11 @@ func (r *row) add(o *row) {
 
 func (r *row) violations() int { return r.lost + r.duplicated + r.unordered + r.other }
 
-// report is what a run showed.
+// report is the result of a run.
 type report struct {
 	seed    uint64
 	started time.Time
-	rows    []*row // one for each kind of fault
+	rows    []*row // one per kind of fault
 }
 
 func newReport(seed uint64) *report {
@@ -109,7 +109,7 @@ func (r *report) add(result *result) {
 	r.row(result.fault).add(one)
 }
 
-// violated counts a violation by the guarantee that it breaks.
+// violated counts a violation by the guarantee that was violated.
 func (r *report) violated(fault string, err error) {
 	row := r.row(fault)
 	row.times++

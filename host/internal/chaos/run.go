@@ -24,23 +24,23 @@ import (
 // Config configures a run.
 type Config struct {
 	Seed     uint64
-	Duration time.Duration // no round begins after it
+	Duration time.Duration // no round starts after it
 	Hold     time.Duration // the longest duration of a fault
 	Objects  int
 	Rate     float64        // transactions per second
 	Only     *regexp.Regexp // the kinds of faults to inject; nil means all
-	Once     bool           // end when each kind of fault was injected
+	Once     bool           // end after each kind of fault was injected once
 	Nudge    bool           // ask clients that are not current to reconnect, as a page does when it is online again
-	Binary   string         // the watchglass binary
-	Package  string         // the built npm package
+	Binary   string         // path of the watchglass binary
+	Package  string         // directory of the built npm package
 	Chromium string
 	Dir      string    // for recordings and logs
 	Out      io.Writer // progress
 }
 
 const (
-	// patience bounds everything that must happen after a fault has been healed. It
-	// is generous: only a failing run waits for it.
+	// patience limits every wait after a fault has been healed. It is generous,
+	// because only a failing run reaches it.
 	patience = 3 * time.Minute
 	// flow is the number of transactions before a fault and after it.
 	flow = 20
@@ -55,7 +55,7 @@ type run struct {
 	rounds int
 }
 
-// Run injects faults until the duration is over. The report is never nil; the error
+// Run injects faults until the duration is over. The report is never nil. The error
 // is a violation or a failure of the run itself.
 func Run(ctx context.Context, c Config) (*report, error) {
 	r := &run{Config: c, random: rand.New(rand.NewPCG(c.Seed, 0)), report: newReport(c.Seed)}
@@ -91,7 +91,7 @@ func (r *run) shuffled() []fault {
 	return all
 }
 
-// round injects a fault and checks what the readers got.
+// round injects a fault and checks the readers.
 func (r *run) round(ctx context.Context, f fault) error {
 	r.rounds++
 	result := &result{fault: f.name}
@@ -115,14 +115,14 @@ func (r *run) round(ctx context.Context, f fault) error {
 	return err
 }
 
-// rewrite injects a fault that takes recorded history back. Watches that were open
-// before must end with 410.
+// rewrite injects a fault that reverts recorded history. Watches from before the
+// fault must end with 410.
 func (r *run) rewrite(ctx context.Context, f fault, result *result) error {
 	if err := r.etcd.backup(ctx, r.backup()); err != nil {
 		return fmt.Errorf("back etcd up: %w", err)
 	}
 	defer os.Remove(r.backup())
-	// These changes are lost by the restore.
+	// The restore discards these changes.
 	if err := r.recorded(ctx, result, func(ctx context.Context) error { return r.writers.progress(ctx, flow) }); err != nil {
 		return fmt.Errorf("before the fault: %w", err)
 	}
@@ -213,9 +213,9 @@ func (r *run) converge(ctx context.Context, result *result) error {
 	return err
 }
 
-// equal waits until each reader's store, and what its watch delivered, equals etcd.
-// With a result there is no watch, and the time counts as that of convergence: it
-// is what follows a restore.
+// equal waits until each reader's store, and the state from its watch, equals etcd.
+// With a result, which is the case after a restore, there is no watch. The wait then
+// counts as convergence.
 func (r *run) equal(ctx context.Context, result *result) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -318,7 +318,8 @@ func (r *run) file(name string) string {
 	return filepath.Join(r.Dir, fmt.Sprintf("round-%03d-%s.jsonl", r.rounds, strings.ReplaceAll(name, " ", "-")))
 }
 
-// begin starts to record: the witness first, so that it covers what the readers see.
+// begin starts all recordings, the witness first, so that it covers what the readers
+// see.
 func (r *run) begin(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -358,7 +359,7 @@ func (r *run) end(ctx context.Context, result *result) error {
 	return r.witness.close()
 }
 
-// verify judges the recordings of the round and removes those without a violation.
+// verify checks the recordings of the round and removes those without a violation.
 func (r *run) verify(result *result) error {
 	err := r.each(func(i int, reader reader) error {
 		files := []string{r.file(reader.name())}

@@ -20,11 +20,11 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// history reads etcd with nothing but its own client library, which continues a
-// watch at another member by itself. It shares no code with the connector's source.
+// history reads etcd with only the etcd client library, which resumes a watch at
+// another member by itself. It shares no code with the connector's source.
 type history struct {
 	client  *clientv3.Client
-	counted *atomic.Int64 // changes
+	counted *atomic.Int64 // number of changes
 }
 
 func (h history) Schema(context.Context, api.Resource) (*api.Schema, error) {
@@ -85,11 +85,11 @@ func changes(events []*clientv3.Event) []source.Change {
 
 func keyOf(raw []byte) api.Key { return api.Key(strings.TrimPrefix(string(raw), prefix)) }
 
-// witness records what happens in etcd during one round.
+// witness records the changes of etcd during one round.
 type witness struct {
 	file    *os.File
 	record  *recording.Recorder
-	at      atomic.Uint64 // the recording covers everything up to here
+	at      atomic.Uint64 // the recording covers everything up to this revision
 	changes atomic.Int64
 	stop    context.CancelFunc
 	ended   chan error

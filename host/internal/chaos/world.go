@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// world is everything that runs.
+// world contains everything that runs.
 type world struct {
 	dir         string
 	etcd        *etcd
@@ -21,7 +21,7 @@ type world struct {
 	readerLinks []*link
 	readers     []reader
 	writers     *writers
-	witness     *witness // of the current round
+	witness     *witness // witness of the current round
 	closers     []func()
 }
 

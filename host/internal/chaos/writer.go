@@ -36,13 +36,13 @@ type writers struct {
 	paused  bool
 }
 
-// worker owns every workers-th object, so that no two write the same one.
+// worker owns every workers-th object, so that two workers never write the same one.
 type worker struct {
 	*writers
 	random *rand.Rand
 	first  int
 	live   map[int]bool
-	born   map[int]int // how often an object was created
+	born   map[int]int // how often each object was created
 	total  int
 }
 
@@ -74,7 +74,7 @@ func (w *writers) close() {
 	w.running.Wait()
 }
 
-// pause returns when no write is under way.
+// pause stops the writers, and returns when no write is in progress.
 func (w *writers) pause() {
 	if !w.paused {
 		w.paused = true
@@ -89,7 +89,7 @@ func (w *writers) resume() {
 	}
 }
 
-// progress waits until n further transactions were committed.
+// progress waits until n further transactions are committed.
 func (w *writers) progress(ctx context.Context, n int64) error {
 	for target := w.written.Load() + n; w.written.Load() < target; {
 		if !pause(ctx, 10*time.Millisecond) {
@@ -122,7 +122,7 @@ func (w *writers) mark(ctx context.Context) (api.ResourceVersion, error) {
 func (k *worker) run(ctx context.Context) {
 	for k.limit.Wait(ctx) == nil {
 		ops := k.plan()
-		// The outcome of a failed write is unknown, so the same one is tried again.
+		// The outcome of a failed write is unknown, so it is retried.
 		for ctx.Err() == nil && k.attempt(ctx, ops) != nil {
 			pause(ctx, 20*time.Millisecond)
 		}
@@ -145,7 +145,7 @@ func (k *worker) commit(ctx context.Context, ops ...clientv3.Op) error {
 	return nil
 }
 
-// plan draws the next transaction: one change, or now and then several.
+// plan generates the next transaction: one change, or occasionally several.
 func (k *worker) plan() (ops []clientv3.Op) {
 	changes := 1
 	if k.random.IntN(6) == 0 {
@@ -180,7 +180,7 @@ func (k *worker) put(n int) clientv3.Op {
 		text.WriteByte(letters[k.random.IntN(len(letters))])
 	}
 	tier := tiers[n%len(tiers)]
-	if k.random.IntN(10) == 0 { // objects enter and leave selectors
+	if k.random.IntN(10) == 0 { // makes objects enter and leave selectors
 		tier = tiers[k.random.IntN(len(tiers))]
 	}
 	namespace, name := names(n)

@@ -1,13 +1,12 @@
-// Package closereason makes words fit the close frame of a WebSocket.
+// Package closereason truncates reasons to fit the close frame of a WebSocket.
 package closereason
 
 import "strings"
 
-// most is what fits, in bytes (RFC 6455, section 5.5).
+// most is the maximum length of a reason in bytes (RFC 6455, section 5.5).
 const most = 123
 
-// Clip is a reason as it may be sent: short, and of whole characters alone,
-// whatever it quotes.
+// Clip truncates a reason to the maximum length and to valid UTF-8.
 func Clip(reason string) string {
 	return strings.ToValidUTF8(reason[:min(len(reason), most)], "")
 }

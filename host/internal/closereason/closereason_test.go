@@ -15,8 +15,8 @@ func TestClip(t *testing.T) {
 	require.Equal(t, "ab", Clip("a\xffb"))
 }
 
-// Regression 1: bytes that are the start of no character were gone back over without
-// end, and an edge could end a connector with them.
+// Regression 1: Clip did not terminate for bytes that start no character. An edge
+// could thus block a connector.
 func TestReasonWithInvalidUTF8(t *testing.T) {
 	require.Equal(t, "", Clip(strings.Repeat("\x80", 2*most)))
 }

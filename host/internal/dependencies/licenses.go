@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// A license is recognized by phrases that all occur in its text, in a text whose
-// white space is folded.
+// license is a license that phrases identify. All of them must occur in the text,
+// after its white space is folded.
 type license struct {
 	id      string
 	phrases []string
 }
 
-// recognized are the licenses that a dependency may have. Earlier ones are tried first.
+// recognized are the allowed licenses of a dependency. Earlier ones are tried first.
 var recognized = []license{
 	{"Apache-2.0", []string{"Apache License", "Version 2.0, January 2004"}},
 	{"MIT", []string{"Permission is hereby granted, free of charge, to any person obtaining a copy", "THE SOFTWARE IS PROVIDED \"AS IS\""}},
@@ -39,15 +39,15 @@ func identify(text string) string {
 	return ""
 }
 
-// dependency is a module that is linked into something we distribute.
+// dependency is a module that is linked into a distributed program.
 type dependency struct {
 	name, version, dir string
 	license            string
-	texts              []string // of its license and notice files
+	texts              []string // contents of its license and notice files
 }
 
-// products are the programs that we distribute: the command on each operating system,
-// and the modules for browsers and for the edge.
+// products are the distributed programs: the command on each operating system, and
+// the modules for browsers and for the edge.
 var products = []struct{ goos, goarch, pkg string }{
 	{"linux", "amd64", "./host/cmd/watchglass"},
 	{"darwin", "arm64", "./host/cmd/watchglass"},
@@ -89,7 +89,7 @@ func modules() ([]dependency, error) {
 	return all, nil
 }
 
-// read finds the license of a dependency in its directory.
+// read identifies the license of a dependency from the files in its directory.
 func (d *dependency) read() error {
 	entries, err := os.ReadDir(d.dir)
 	if err != nil {
@@ -124,7 +124,7 @@ func allowed() string {
 	return strings.Join(ids, ", ")
 }
 
-// normalize makes texts comparable that differ in line ends and trailing spaces.
+// normalize removes differences in line ends and trailing spaces.
 func normalize(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i, line := range lines {
@@ -158,7 +158,8 @@ func listing(all []dependency) string {
 	return b.String()
 }
 
-// licenses writes the listing, or with check compares it with the file.
+// licenses writes the listing. If check is set, it compares the listing with the
+// file.
 func licenses(path string, check bool) error {
 	all, err := modules()
 	if err != nil {
@@ -189,8 +190,8 @@ func licenses(path string, check bool) error {
 	return nil
 }
 
-// standardLibrary returns Go itself, whose license is that of its module. The version
-// is that of the toolchain of the day, and left out.
+// standardLibrary returns the Go standard library with its license. It omits the
+// version, which depends on the toolchain.
 func standardLibrary(all []dependency) (dependency, error) {
 	const module = "golang.org/x/sys"
 	i := slices.IndexFunc(all, func(d dependency) bool { return d.name == module })

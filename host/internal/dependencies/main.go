@@ -1,7 +1,7 @@
-// Dependencies checks what the project depends on: every module that is linked into a
-// product must have an allowed license and be listed in host/THIRD_PARTY.md, and
-// neither Go modules nor npm packages may have known vulnerabilities. The databases of
-// vulnerabilities are on the network; without them that part is skipped.
+// Dependencies checks the project's dependencies. Every module that is linked into a
+// product must have an allowed license and be listed in host/THIRD_PARTY.md. Neither
+// Go modules nor npm packages may have known vulnerabilities. That part needs the
+// vulnerability databases on the network, and is skipped without them.
 package main
 
 import (

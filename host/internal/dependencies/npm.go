@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// npmAllowed are the licenses of npm packages that we may distribute.
+// npmAllowed are the allowed licenses of npm packages.
 var npmAllowed = []string{"Apache-2.0", "MIT", "BSD-3-Clause", "BSD-2-Clause", "ISC", "0BSD"}
 
-// npmLicenses checks the packages of a lock file that are not for development alone.
+// npmLicenses checks the packages of a lock file, except development dependencies.
 func npmLicenses(lockFile string) error {
 	text, err := os.ReadFile(lockFile)
 	if err != nil {

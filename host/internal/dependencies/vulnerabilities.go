@@ -21,8 +21,8 @@ const (
 	auditTimeout = time.Minute
 )
 
-// goVulnerabilities runs govulncheck over every package, if its database can be
-// reached; otherwise it prints why not.
+// goVulnerabilities runs govulncheck on every package. If its database is
+// unreachable, it prints the reason instead.
 func goVulnerabilities(ctx context.Context, out io.Writer) error {
 	address := os.Getenv("GOVULNDB")
 	if address == "" {
@@ -40,7 +40,7 @@ func goVulnerabilities(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// probe reports whether an address answers, within a short time.
+// probe returns an error if an address does not respond within a short time.
 func probe(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -59,8 +59,8 @@ func probe(ctx context.Context, address string) error {
 	return nil
 }
 
-// npmVulnerabilities runs npm audit in a directory, if the registry answers; otherwise
-// it prints why not.
+// npmVulnerabilities runs npm audit in a directory. If the registry does not
+// respond, it prints the reason instead.
 func npmVulnerabilities(ctx context.Context, dir string, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, auditTimeout)
 	defer cancel()
@@ -74,7 +74,7 @@ func npmVulnerabilities(ctx context.Context, dir string, out io.Writer) error {
 	return judge(dir, report, err, out)
 }
 
-// judge tells an audit that found something from one that did not take place.
+// judge distinguishes an audit with findings from one that failed to run.
 func judge(dir string, report []byte, failed error, out io.Writer) error {
 	var parsed struct {
 		AuditReportVersion int

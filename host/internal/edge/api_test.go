@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/host/access/token"
 )
 
-// The Kubernetes API out of a Durable Object, by way of the Go worker.
+// The Kubernetes API of a Durable Object, accessed through the Go worker.
 func TestAPI(t *testing.T) {
 	const pods = 700
 	r := start(t, pods)
@@ -85,7 +85,7 @@ func TestAPI(t *testing.T) {
 			"/api/v1/unicorns":                                          404,
 			"/api/v1/namespaces/none/pods/none":                         404,
 			"/api/v1/pods/status/x":                                     404,
-			"/clusters/none/api/v1/pods":                                403, // this token is for another one
+			"/clusters/none/api/v1/pods":                                403, // this token is for another cluster
 			"/api/v1/pods?resourceVersion=x":                            400,
 			"/api/v1/pods?labelSelector===":                             400,
 			"/api/v1/pods?resourceVersionMatch=Exact":                   422,

@@ -18,8 +18,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// plant writes config maps with sentinels to two namespaces, one of each broken, and
-// waits until the edge has them.
+// plant writes config maps with sentinels to two namespaces, one of each invalid,
+// and waits until the edge has them.
 func (r *rig) plant(planted *sentinel.Set) {
 	r.Helper()
 	writer, err := etcd.NewWriter(r.store.Client(), etcd.Config{})

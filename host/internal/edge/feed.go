@@ -16,7 +16,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// resources are what the connector brings.
+// resources are the resources that the connector pushes.
 var resources = []api.Resource{
 	{Version: "v1", Name: "pods"},
 	{Version: "v1", Name: "nodes"},
@@ -24,7 +24,7 @@ var resources = []api.Resource{
 	{Group: "apps", Version: "v1", Name: "deployments"},
 }
 
-// feed is "watchglass push": a connector that dials out.
+// feed runs a connector that dials out, like "watchglass push".
 func (d *demo) feed(ctx context.Context) (failed error) {
 	log := slog.New(slog.DiscardHandler)
 	src, err := etcd.New(d.store.Client(), etcd.Config{Logger: log})
@@ -48,7 +48,7 @@ func (d *demo) feed(ctx context.Context) (failed error) {
 	return p.Run(ctx)
 }
 
-// announce waits until the edge is ready, and says what one can do with it.
+// announce waits until the edge is ready, and prints instructions.
 func (d *demo) announce(ctx context.Context, stdout io.Writer) error {
 	address := d.runtime.Address()
 	reader, err := d.mint(false)
@@ -72,7 +72,7 @@ watchglass edge: http://%[2]s  (Ctrl-C stops)
 	return err
 }
 
-// ready asks until the answer is that everything is current.
+// ready polls until all resources are current.
 func ready(ctx context.Context, url, reader string) error {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()

@@ -1,6 +1,6 @@
-// Command edge runs a whole edge on this machine: an etcd with a simulated
+// Command edge runs a complete edge on this machine: an etcd with a simulated
 // cluster in it, a connector that dials out, and Cloudflare's runtime with the
-// worker and the Durable Object that is deployed. Start it with "make edge".
+// deployed worker and Durable Object. Start it with "make edge".
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// tokenTTL is how long one may play with it.
+// tokenTTL is the lifetime of the demo's tokens.
 const tokenTTL = 12 * time.Hour
 
 type config struct {
@@ -35,7 +35,8 @@ type config struct {
 	secure string
 	pods   int
 	rate   float64
-	// clusters is how objects are divided; empty for one of everything.
+	// clusters configures how objects are divided; empty means one object per
+	// resource.
 	clusters string
 }
 
@@ -97,9 +98,9 @@ func run(ctx context.Context, c config, stdout io.Writer) (failed error) {
 	return group.Wait()
 }
 
-// demo is everything that runs, but for what feeds it and changes it.
+// demo contains everything that runs, except the feed and the writer of changes.
 type demo struct {
-	dir     string // of the objects and the certificate
+	dir     string // of the Durable Objects and the certificate
 	store   *embedetcd.Server
 	cluster *clustersim.Cluster
 	keys    token.Keys
@@ -148,7 +149,7 @@ func open(ctx context.Context, c config) (opened *demo, err error) {
 	return d, nil
 }
 
-// close ends what was started.
+// close ends all parts.
 func (d *demo) close() error {
 	var errs []error
 	if d.front != nil {
@@ -164,7 +165,7 @@ func (d *demo) close() error {
 	return errors.Join(append(errs, os.RemoveAll(d.dir))...)
 }
 
-// quiet makes the failure that an interrupt causes none.
+// quiet returns nil for an error that an interrupt caused.
 func quiet(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -172,7 +173,7 @@ func quiet(ctx context.Context, err error) error {
 	return err
 }
 
-// startRuntime starts the runtime with what is deployed.
+// startRuntime starts the runtime with the deployed files.
 func startRuntime(c config, objects, key string) (*workerd.Process, error) {
 	binary, err := workerd.Find(c.root)
 	if err != nil {
@@ -189,7 +190,7 @@ func startRuntime(c config, objects, key string) (*workerd.Process, error) {
 	})
 }
 
-// mint makes a token for everything.
+// mint returns a token with all rights.
 func (d *demo) mint(feed bool) (string, error) {
 	now := time.Now()
 	return d.keys.Sign(token.Claims{

@@ -17,11 +17,11 @@ import (
 	"github.com/watchglass/watchglass/host/edge"
 )
 
-// within is how long anything that must happen may take on a loaded machine. It
-// bounds a failing test; no passing test waits for it.
+// within limits every wait of a test, even on a loaded machine. Only a failing test
+// reaches it.
 const within = 2 * time.Minute
 
-// rig is a whole edge whose cluster is at rest until a test changes it.
+// rig is a complete edge whose cluster changes only when a test does so.
 type rig struct {
 	*testing.T
 	*demo
@@ -32,7 +32,7 @@ func start(t *testing.T, pods int) *rig {
 	return startDivided(t, pods, "")
 }
 
-// startDivided is an edge whose objects are divided in some way.
+// startDivided starts an edge with the given configuration of clusters.
 func startDivided(t *testing.T, pods int, clusters string) *rig {
 	t.Helper()
 	if testing.Short() {
@@ -60,7 +60,7 @@ func startDivided(t *testing.T, pods int, clusters string) *rig {
 
 func (r *rig) url(path string) string { return "http://" + r.runtime.Address() + path }
 
-// sign mints a token that differs from one for everything.
+// sign mints a token with changed claims.
 func (r *rig) sign(change func(*token.Claims)) string {
 	r.Helper()
 	now := time.Now()
@@ -94,7 +94,7 @@ func (r *rig) ask(method, path, bearer string, headers ...string) *http.Response
 	return response
 }
 
-// get returns the answer to a GET.
+// get returns the response to a GET.
 func (r *rig) get(path, bearer string, headers ...string) (code int, body []byte) {
 	r.Helper()
 	response := r.ask(http.MethodGet, path, bearer, headers...)
@@ -104,7 +104,8 @@ func (r *rig) get(path, bearer string, headers ...string) (code int, body []byte
 	return response.StatusCode, body
 }
 
-// list is a list, as far as tests look at it; status what comes instead.
+// list contains the members of a list that tests use. status replaces it on an
+// error.
 type list struct {
 	Kind     string
 	Metadata struct {
@@ -129,7 +130,7 @@ func (r *rig) list(path string, headers ...string) *list {
 	return &l
 }
 
-// watch is the stream of one.
+// watch is the event stream of a watch.
 type watch struct {
 	*rig
 	lines *bufio.Scanner
@@ -155,7 +156,7 @@ type event struct {
 	}
 }
 
-// next waits for an event; the zero one is the end.
+// next waits for an event. It returns the zero event at the end.
 func (w *watch) next() event {
 	w.Helper()
 	if !w.lines.Scan() {
@@ -167,7 +168,7 @@ func (w *watch) next() event {
 	return e
 }
 
-// change makes the cluster change, and returns some version that it has then.
+// change changes the cluster, and returns a version that it has afterwards.
 func (r *rig) change() {
 	r.Helper()
 	for changed := 0; changed < 20; {

@@ -20,7 +20,7 @@ import (
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 )
 
-// shards is how many objects hold the pods where they are divided.
+// shards is the number of objects among which the pods are divided.
 const shards = 2
 
 // inShards returns a configuration that divides pods by namespace, in one level or
@@ -31,12 +31,12 @@ func inShards(regions int) string {
 		{"name": "rest", "resources": ["v1/nodes", "apps/v1/deployments"]}]}}`, regions, shards)
 }
 
-// versions are those of objects, by key.
+// versions are resource versions of objects, by key.
 type versions map[api.Key]api.ResourceVersion
 
 const podsPrefix = "/registry/pods/"
 
-// truth is what etcd has of the pods.
+// truth returns the pods in etcd.
 func (r *rig) truth() versions {
 	r.Helper()
 	response, err := r.store.Client().Get(r.Context(), podsPrefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
@@ -48,7 +48,7 @@ func (r *rig) truth() versions {
 	return all
 }
 
-// of keeps those that are covered.
+// of returns the objects in covered namespaces.
 func (v versions) of(covered func(namespace string) bool) versions {
 	kept := maps.Clone(v)
 	maps.DeleteFunc(kept, func(key api.Key, _ api.ResourceVersion) bool { return !covered(key.Namespace()) })
@@ -68,10 +68,10 @@ type reader struct {
 	*rig
 	*connectortest.Reader
 	pods    *connectortest.Subscription
-	covered func(namespace string) bool // what it may hear of
+	covered func(namespace string) bool // the namespaces that it may receive
 }
 
-// connect opens a connection that has said hello.
+// connect opens a connection and sends a Hello.
 func (r *rig) connect(query, bearer string) *connectortest.Reader {
 	r.Helper()
 	conn, _, err := r.dial("/watch?"+query, []string{wire.Subprotocol}, "Authorization", "Bearer "+bearer)
@@ -82,8 +82,8 @@ func (r *rig) connect(query, bearer string) *connectortest.Reader {
 	return c
 }
 
-// subscribe subscribes to pods of a namespace, or of all, again and again while
-// the answer is to come again.
+// subscribe subscribes to pods of a namespace, or of all. It repeats the
+// subscription while the response asks for a retry.
 func (r *rig) subscribe(c *connectortest.Reader, id *uint32, namespace string) *connectortest.Subscription {
 	r.Helper()
 	for {
@@ -97,7 +97,7 @@ func (r *rig) subscribe(c *connectortest.Reader, id *uint32, namespace string) *
 	}
 }
 
-// read has a reader of a namespace.
+// read starts a reader of a namespace.
 func (r *rig) read(namespace string) *reader {
 	r.Helper()
 	c := r.connect("resource=v1/pods&namespace="+namespace, r.sign(func(c *token.Claims) { c.Namespaces = []string{namespace} }))
@@ -107,7 +107,7 @@ func (r *rig) read(namespace string) *reader {
 	return found
 }
 
-// readShard has a reader of everything in a shard.
+// readShard starts a reader of all objects in a shard.
 func (r *rig) readShard(shard api.Shard) *reader {
 	r.Helper()
 	c := r.connect("resource=v1/pods&shard="+shard.String(), r.everything())
@@ -154,7 +154,7 @@ func (r *rig) divide(readers int) {
 		r.change()
 		all = r.truth()
 	}
-	gone := reading[shards] // of a namespace
+	gone := reading[shards] // a reader of one namespace
 	_, err := r.store.Client().Delete(r.Context(), podsPrefix+gone.pods.Keys()[0].Namespace()+"/", clientv3.WithPrefix())
 	require.NoError(r, err)
 	all = r.truth()
@@ -290,8 +290,8 @@ func TestShards(t *testing.T) {
 	})
 }
 
-// Two levels: a region of each shard is fed by the home of that shard, and holds
-// what that has.
+// Two levels: the home object of each shard feeds the shard's objects in the
+// regions, which then have the same state.
 func TestShardsInRegions(t *testing.T) {
 	r := startDivided(t, 200, inShards(1))
 	r.divide(10)

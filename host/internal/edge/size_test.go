@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is uploaded fits the smallest limit that the platform ever had for it, 3 MiB
-// after gzip. That of the program itself is what it has, and a little: raise it on
-// purpose.
+// The upload must fit the smallest limit that the platform ever had, 3 MiB after
+// gzip. The limit of the program itself is slightly above its current size. Raise it
+// only deliberately.
 func TestWorkerIsSmall(t *testing.T) {
 	const (
 		maxProgram = 1_805_000 // 1 % above the size with Go 1.27 in 2026-11, so that growth is noticed
@@ -46,7 +46,7 @@ func sizes(t *testing.T, path string) (raw, packed int) {
 	return len(content), int(n)
 }
 
-// counter counts what is written to it.
+// counter counts the bytes that are written to it.
 type counter int
 
 func (c *counter) Write(p []byte) (int, error) {

@@ -19,7 +19,8 @@ import (
 	"github.com/watchglass/watchglass/host/access/token"
 )
 
-// bearerProtocol is how a browser presents a token.
+// bearerProtocol is the prefix of the subprotocol with which a browser sends a
+// token.
 const bearerProtocol = "base64url.bearer.authorization.k8s.io."
 
 // dial connects. Headers are pairs.
@@ -31,7 +32,7 @@ func (r *rig) dial(path string, protocols []string, headers ...string) (*websock
 	return websocket.Dial(r.Context(), "ws://"+r.runtime.Address()+path, &websocket.DialOptions{Subprotocols: protocols, HTTPHeader: header})
 }
 
-// refused connects in vain, and returns the Status that was answered.
+// refused expects that a connection fails, and returns the code of the Status.
 func (r *rig) refused(path, bearer string, headers ...string) int {
 	r.Helper()
 	if bearer != "" {
@@ -129,8 +130,8 @@ func subscribe(r *rig, conn *websocket.Conn) {
 	require.NoError(r, conn.Write(r.Context(), websocket.MessageBinary, hello))
 }
 
-// Two levels: readers are served by regional objects, and home by as many
-// connections as there are of those.
+// Two levels: regional objects serve the readers. The home object has one connection
+// per regional object.
 func TestRegions(t *testing.T) {
 	const readers, regions = 8, 2
 	r := startDivided(t, 50, `{"default": {"regions": 2, "shards": [{"name": "all",

@@ -19,12 +19,12 @@ import (
 	"time"
 )
 
-// front speaks TLS in front of the runtime, as the platform does: kubectl sends no
-// token without it.
+// front terminates TLS in front of the runtime, as the platform does, because
+// kubectl sends tokens only over TLS.
 type front struct {
 	listener net.Listener
 	server   http.Server
-	// caFile has the certificate, which signs itself.
+	// caFile contains the self-signed certificate.
 	caFile string
 }
 
@@ -44,7 +44,7 @@ func newFront(listen, dir, runtime string) (*front, error) {
 	}
 	f.listener = tls.NewListener(listener, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: runtime})
-	proxy.FlushInterval = -1 // of a watch every event counts
+	proxy.FlushInterval = -1 // flush every event of a watch
 	f.server.Handler = proxy
 	f.server.ReadHeaderTimeout = 5 * time.Second
 	return f, nil

@@ -13,14 +13,14 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// broadcastSide writes ready-made messages to the sockets in a loop.
+// broadcastSide writes prepared messages to the sockets in a loop.
 type broadcastSide struct {
 	server  *http.Server
 	readers *readerProcess
 	share   int
 	message []byte
 	next    int
-	events  int // of the next round
+	events  int // number of events in the next round
 
 	mu    sync.Mutex
 	conns []*websocket.Conn
@@ -54,7 +54,7 @@ func (b *broadcastSide) accept(w http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	b.conns[i] = conn
 	b.mu.Unlock()
-	conn.Read(context.Background()) // until the reader leaves
+	conn.Read(context.Background()) // until the reader disconnects
 }
 
 func (b *broadcastSide) prepare(events int) { b.events = events }

@@ -26,10 +26,10 @@ var pods = api.Resource{Version: "v1", Name: "pods"}
 
 var podsName = pods.String()
 
-// objects is how many pods there are.
+// objects is the number of pods.
 const objects = 5000
 
-// connectorSide is a connector and its server over a source in memory.
+// connectorSide is a connector and its server, with a source in memory.
 type connectorSide struct {
 	source    *memory.Source
 	connector *connector.Connector
@@ -41,8 +41,8 @@ type connectorSide struct {
 	shards    int
 	pods      []source.Write
 	next      int
-	changes   []source.Write   // of the next round
-	total     connector.Totals // when the readers were ready
+	changes   []source.Write   // changes of the next round
+	total     connector.Totals // the totals when the readers were ready
 	delivered uint64
 }
 
@@ -59,7 +59,7 @@ func newConnectorSide(ctx context.Context, readers, share int) (*connectorSide, 
 	return s, s.vouch(readers)
 }
 
-// vouch tells every reader how far it is, which is not said again.
+// vouch sends one progress report to every reader. Later rounds do not repeat it.
 func (s *connectorSide) vouch(readers int) error {
 	s.total, s.delivered = s.connector.Stats().Totals, uint64(readers)
 	s.source.Progress()
@@ -72,7 +72,7 @@ func (s *connectorSide) vouch(readers int) error {
 // change, and settle counts messages.
 const noProgress = 24 * 60 * 60 * 1000
 
-// startConnector serves pods that lie in shards.
+// startConnector serves pods that are divided into shards.
 func startConnector(ctx context.Context, shards int) (*connectorSide, error) {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	s := &connectorSide{source: memory.New(), shards: shards, served: make(chan error, 1)}
@@ -102,7 +102,7 @@ func startConnector(ctx context.Context, shards int) (*connectorSide, error) {
 	return s, err
 }
 
-// collector is the writer of the simulated cluster, which keeps its pods.
+// collector is the writer of the simulated cluster. It stores the cluster's pods.
 type collector connectorSide
 
 var collecting sync.Mutex
@@ -118,8 +118,8 @@ func (c *collector) Txn(_ context.Context, writes ...source.Write) (api.Resource
 	return 1, nil
 }
 
-// change is a new version of a pod, with its shard and a number that changes now
-// and then, as the status of a pod does.
+// change returns a new version of a pod, with its shard and a number that
+// occasionally changes, as the status of a pod does.
 func (s *connectorSide) change(i int) source.Write {
 	p := s.pods[i%len(s.pods)]
 	labels := []byte(`"labels":{"shard":"` + strconv.Itoa(i%len(s.pods)%s.shards) + `",`)
@@ -128,7 +128,7 @@ func (s *connectorSide) change(i int) source.Write {
 	return p
 }
 
-// patience is how long a message may take to be written.
+// patience limits the wait for a message to be written.
 const patience = 30 * time.Second
 
 func (s *connectorSide) prepare(events int) {
@@ -151,7 +151,7 @@ func (s *connectorSide) round() error {
 	return nil
 }
 
-// settle returns when every reader has been written what it is to get.
+// settle returns when all messages for all readers have been written.
 func (s *connectorSide) settle() error {
 	for end := time.Now().Add(patience); ; rest() {
 		messages := s.connector.Stats().Totals.Messages - s.total.Messages
@@ -164,7 +164,7 @@ func (s *connectorSide) settle() error {
 	}
 }
 
-// messageBytes is the size of a message, on average.
+// messageBytes returns the average size of a message.
 func (s *connectorSide) messageBytes() int {
 	t := s.connector.Stats().Totals
 	return int((t.BytesOut - s.total.BytesOut) / (t.Messages - s.total.Messages))
@@ -182,6 +182,6 @@ func (s *connectorSide) close() {
 	<-s.served
 }
 
-// rest lets the readers read: both sides are measured at the pace of readers
-// that keep up, not at that of a full socket.
+// rest lets the readers read. Both sides are measured with readers that keep up, not
+// with full sockets.
 func rest() { time.Sleep(time.Millisecond) }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// options are those of the command line.
+// options are the command-line options.
 type options struct {
 	readers   int
 	events    int
@@ -62,12 +62,11 @@ func measureAll(ctx context.Context, o options) error {
 	return nil
 }
 
-// side is one of the two that are compared.
+// side is one of the two compared sides.
 type side interface {
-	// prepare makes the events of a round, which is not part of what it costs to
-	// bring them to readers.
+	// prepare generates the events of a round. This is not part of the measurement.
 	prepare(events int)
-	// round does that, and returns when all are written.
+	// round sends the events, and returns when all are written.
 	round() error
 	close()
 }
@@ -82,7 +81,7 @@ func measure(ctx context.Context, o options, share int) error {
 		return profiled(o.profile, func() error { return rounds(o, ours, new([]float64), share) })
 	}
 	ours.prepare(o.events)
-	if err := ours.round(); err != nil { // to know the size of a message, and to warm up
+	if err := ours.round(); err != nil { // determines the size of a message, and warms up
 		return err
 	}
 	plain, err := newBroadcastSide(ctx, o.readers, share, ours.messageBytes())
@@ -104,7 +103,7 @@ func measure(ctx context.Context, o options, share int) error {
 	return report(o, share, median(a), median(b), ours.messageBytes())
 }
 
-// rounds notes the microseconds of processor time for each delivered event.
+// rounds records the microseconds of processor time per delivered event.
 func rounds(o options, s side, into *[]float64, share int) error {
 	for range o.rounds {
 		s.prepare(o.events)

@@ -18,22 +18,22 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// The ways in which readers receive changes.
+// Protocols of the readers.
 const (
 	connectorKind = "connector"
 	broadcastKind = "broadcast"
 )
 
-// maxMessage is the longest message a reader takes.
+// maxMessage is the maximum length of a message that a reader accepts.
 const maxMessage = 64 << 20
 
-// readerProcess is the other process, with all readers in it.
+// readerProcess is the other process, which contains all readers.
 type readerProcess struct {
 	command *exec.Cmd
 	stdin   io.WriteCloser
 }
 
-// startReaders returns when every reader has been sent the state.
+// startReaders returns when every reader has received the state.
 func startReaders(ctx context.Context, url, kind string, readers, share int) (*readerProcess, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -65,7 +65,7 @@ func (p *readerProcess) close() {
 	p.command.Wait()
 }
 
-// runReaders is that process. It lives until its input ends.
+// runReaders is the main function of that process. It runs until its input ends.
 func runReaders(ctx context.Context, url, kind string, readers, share int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -108,8 +108,8 @@ func dial(ctx context.Context, url string, i int) (*websocket.Conn, error) {
 	return conn, nil
 }
 
-// selector of the i-th reader: no two are the same, and each change, whose
-// object has a shard and no reader, matches share of them.
+// selector returns the selector of the i-th reader. All selectors differ. An object
+// has a shard and no reader, so a change matches share of them.
 func selector(i, readers, share int) string {
 	return "shard=" + strconv.Itoa(i%(readers/share)) + ",reader!=" + strconv.Itoa(i)
 }
@@ -146,7 +146,7 @@ func subscribe(ctx context.Context, conn *websocket.Conn, labels string) error {
 	}
 }
 
-// count reads and throws away.
+// count reads and discards messages, and counts them.
 func count(ctx context.Context, conn *websocket.Conn) {
 	for {
 		_, r, err := conn.Reader(ctx)

@@ -40,8 +40,8 @@ func measureReconnect(ctx context.Context, o options) error {
 	})
 }
 
-// waits asks for the lock every millisecond until done, and notes how long it
-// took, in milliseconds.
+// waits requests the lock every millisecond until done, and records the waiting
+// times in milliseconds.
 func (s *connectorSide) waits(done <-chan struct{}) (list []float64) {
 	for {
 		select {

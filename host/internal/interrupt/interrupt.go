@@ -1,5 +1,6 @@
-// Package interrupt turns signals into the end of a context, so that a program ends
-// cleanly and leaves no file and no process behind, and into requests to reload.
+// Package interrupt turns signals into the cancellation of a context or into
+// requests to reload. Programs thus end cleanly and leave no files or processes
+// behind.
 package interrupt
 
 import (
@@ -25,7 +26,7 @@ func Context() context.Context {
 	h := &hangups{reload: make(chan struct{}, 1), received: make(chan os.Signal, 1)}
 	ending := make(chan os.Signal, 1)
 	signal.Notify(ending, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // by nohup
+	if !signal.Ignored(syscall.SIGHUP) { // set by nohup
 		signal.Notify(h.received, syscall.SIGHUP)
 	}
 	go func() {
@@ -34,7 +35,7 @@ func Context() context.Context {
 		h.end()
 		cancel(Signal{s})
 	}()
-	go func() { // for as long as the process runs
+	go func() { // runs until the process ends
 		for s := range h.received {
 			if h.deliver() {
 				continue
@@ -49,7 +50,7 @@ func Context() context.Context {
 
 type hangupsKey struct{}
 
-// hangups decides what SIGHUP means.
+// hangups determines the meaning of SIGHUP.
 type hangups struct {
 	received chan os.Signal
 	reload   chan struct{}
@@ -58,7 +59,7 @@ type hangups struct {
 	claimed bool
 }
 
-// deliver passes a hangup on, and reports false if it ends the process.
+// deliver forwards a hangup. It returns false if the hangup ends the process.
 func (h *hangups) deliver() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,8 +84,8 @@ func (h *hangups) end() {
 
 // Hangups makes SIGHUP mean a reload: it no longer ends ctx, which comes from
 // [Context], and the channel receives a value instead. For any other context the
-// channel receives nothing. Commands that a user runs at a terminal do without, so
-// that they end with it.
+// channel receives nothing. Interactive commands do not call Hangups, so they end
+// with their terminal.
 func Hangups(ctx context.Context) <-chan struct{} {
 	h, ok := ctx.Value(hangupsKey{}).(*hangups)
 	if !ok {
@@ -98,7 +99,7 @@ func Hangups(ctx context.Context) <-chan struct{} {
 }
 
 // Terminated reports whether ctx ended with SIGTERM, the signal of an orchestrator,
-// and not with that of a person at a terminal.
+// and not with a signal from a terminal.
 func Terminated(ctx context.Context) bool {
 	var s Signal
 	return errors.As(context.Cause(ctx), &s) && s.Signal == syscall.SIGTERM

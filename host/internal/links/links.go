@@ -20,20 +20,20 @@ import (
 // skipped are directories whose files are not part of the repository.
 var skipped = map[string]bool{"node_modules": true, "dist": true, "build": true, "bin": true, ".git": true}
 
-// link is a link as it is written.
+// link is a parsed link.
 type link struct {
 	target string
-	name   string // a name in the target file, if the text of the link is code
+	name   string // a name that the target file must contain, if the text of the link is code
 }
 
 // page is one Markdown file.
 type page struct {
 	links   []link
-	anchors map[string]bool // of its headings
+	anchors map[string]bool // anchors of its headings
 }
 
-// Check returns what is wrong with the links of all Markdown files below root,
-// in the order of files, and the number of links.
+// Check returns the problems with the links of all Markdown files below root, in the
+// order of files, and the number of links.
 func Check(root string) (problems []string, links int, err error) {
 	pages := map[string]*page{}
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -74,7 +74,7 @@ func Check(root string) (problems []string, links int, err error) {
 	return problems, links, err
 }
 
-// check returns what is wrong with a link of the file at path.
+// check returns the problem with a link of the file at path, or "".
 func check(root, path string, link link, pages map[string]*page) string {
 	target, err := url.Parse(link.target)
 	if err != nil {
@@ -117,7 +117,7 @@ func check(root, path string, link link, pages map[string]*page) string {
 func parse(source []byte) *page {
 	p := &page{anchors: map[string]bool{}}
 	document := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader(source))
-	// The walk never fails, as the function below does not.
+	// Walk fails only if its function does, and this one does not.
 	_ = ast.Walk(document, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -135,7 +135,7 @@ func parse(source []byte) *page {
 	return p
 }
 
-// codeOf returns the text of a link that is nothing but code.
+// codeOf returns the text of a link that consists only of code.
 func codeOf(n ast.Node, source []byte) string {
 	if code, ok := n.FirstChild().(*ast.CodeSpan); ok && n.ChildCount() == 1 {
 		return plainText(code, source)
@@ -143,12 +143,12 @@ func codeOf(n ast.Node, source []byte) string {
 	return ""
 }
 
-// hasName reports whether a text has a name, and not only as a part of another.
+// hasName reports whether a text contains a name as a whole word.
 func hasName(text, name string) bool {
 	return regexp.MustCompile(`(^|[^\pL\pN_])` + regexp.QuoteMeta(name) + `($|[^\pL\pN_])`).MatchString(text)
 }
 
-// addAnchor adds the anchor of a heading. The second one of a name has a number.
+// addAnchor adds the anchor of a heading. Repeated anchors get a number.
 func (p *page) addAnchor(heading string) {
 	name := anchor(heading)
 	unique := name

@@ -13,16 +13,16 @@ import (
 const (
 	// sendBufferBytes is the socket option SO_SNDBUF of accepted connections. Linux
 	// doubles it, so a client that never reads costs at most 256 KiB of kernel
-	// memory instead of 4 MiB or more. Over a link with a round trip of 40 ms one
-	// connection still carries 3.9 MB/s; half of it would carry 1.7 MB/s, and the
-	// default 16.8 MB/s.
+	// memory instead of 4 MiB or more. With a round trip of 40 ms, one connection
+	// still reaches 3.9 MB/s. Half the size would reach 1.7 MB/s, and the default
+	// 16.8 MB/s.
 	sendBufferBytes = 128 << 10
-	// reportInterval is the least time between two log lines about failures.
+	// reportInterval is the minimum time between two log lines about failures.
 	reportInterval = 10 * time.Second
 )
 
-// Guarded is a listener that bounds the kernel memory of the connections it
-// accepts, and logs and counts accepts that fail.
+// Guarded is a listener that limits the kernel memory of the connections it accepts,
+// and logs and counts failed accepts.
 type Guarded struct {
 	net.Listener
 	log      *slog.Logger
@@ -30,18 +30,18 @@ type Guarded struct {
 	failures atomic.Uint64
 }
 
-// Guard wraps a listener. The listener is closed through the result.
+// Guard wraps a listener. Close the result to close the listener.
 func Guard(l net.Listener, log *slog.Logger) *Guarded {
 	return &Guarded{Listener: l, log: log, report: rate.Sometimes{Interval: reportInterval}}
 }
 
-// Accept implements net.Listener. An error of the system, such as exhausted file
-// descriptors, is returned as it is: http.Server waits and tries again.
+// Accept implements net.Listener. It returns a system error, such as exhausted file
+// descriptors, unchanged, so that http.Server waits and retries.
 func (g *Guarded) Accept() (net.Conn, error) {
 	conn, err := g.Listener.Accept()
 	if err == nil {
 		if tcp, ok := conn.(*net.TCPConn); ok {
-			_ = tcp.SetWriteBuffer(sendBufferBytes) // fails only on a connection that is broken
+			_ = tcp.SetWriteBuffer(sendBufferBytes) // fails only on a broken connection
 		}
 		return conn, nil
 	}

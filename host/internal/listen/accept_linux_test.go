@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Linux doubles the value that is set, for its own bookkeeping, and charges no
-// more than that to the process.
+// Linux doubles the configured value for its own bookkeeping, and charges at most
+// that to the process.
 func TestKernelBuffersNoMoreThan256KiBForAReader(t *testing.T) {
 	base, err := On("--listen", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// exhausted is a listener whose first accepts fail as they do without free file
+// exhausted is a listener whose first accepts fail like those without free file
 // descriptors.
 type exhausted struct {
 	net.Listener

@@ -1,4 +1,4 @@
-// Package listen takes the addresses that flags of a command name.
+// Package listen listens on the addresses in flags of a command.
 package listen
 
 import (
@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// On listens on the address that a flag, such as "--listen", was given. The error
-// names the flag.
+// On listens on the address of a flag such as "--listen". An error names the flag.
 func On(flag, address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -26,8 +25,8 @@ func On(flag, address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// Free says what keeps another program, which explains less, from an address that
-// it is about to be given.
+// Free returns an error if another program, which would report it less clearly,
+// could not listen on an address.
 func Free(flag, address string) error {
 	listener, err := On(flag, address)
 	if err != nil {

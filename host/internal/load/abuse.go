@@ -21,15 +21,15 @@ import (
 // abuse is one kind of hostile or heavy client.
 type abuse struct {
 	name string
-	// clients is how many act at the same time.
+	// clients is the number of concurrent clients.
 	clients int
-	// refusals are the limits, one of which must refuse the attempt. Nil means that the
-	// load is legitimate. Each client then acts once.
+	// refusals are the limits, one of which must refuse the attempt. Nil means that
+	// the load is legitimate. Each client then acts once.
 	refusals []*limit.Limit
 	// act is one attempt of one client. It ends with ctx at the latest.
 	act func(ctx context.Context, h *host)
 
-	attempts atomic.Int64 // that have ended
+	attempts atomic.Int64 // attempts that have ended
 }
 
 func abuses(c Config) []*abuse {
@@ -48,7 +48,7 @@ func abuses(c Config) []*abuse {
 
 const abuser = "user-abuser"
 
-// flood lets all clients of an abuse act until ctx ends, or once. Abusers share an
+// flood runs all clients of an abuse until ctx ends, or once. Abusers share an
 // address, and others do not.
 func (a *abuse) flood(ctx context.Context, h *host) {
 	var all sync.WaitGroup
@@ -70,7 +70,8 @@ func (a *abuse) flood(ctx context.Context, h *host) {
 	all.Wait()
 }
 
-// The errors of the connections of abusers are what the connector does against them.
+// Connections of abusers fail because the connector rejects them, so these errors
+// are expected.
 
 func firstSync(ctx context.Context, h *host) {
 	conn, first, err := h.greet(ctx, user(0), subscribe(endless))
@@ -111,7 +112,7 @@ func bigToken(ctx context.Context, h *host) {
 	}
 }
 
-// refusedSubscriptions never reads.
+// refusedSubscriptions sends subscriptions that are refused, and never reads.
 func refusedSubscriptions(ctx context.Context, h *host) {
 	conn, _, err := h.greet(ctx, abuser, nil)
 	if err != nil {
@@ -163,7 +164,7 @@ func hugeSelectors(ctx context.Context, h *host) {
 	}
 }
 
-// costlySelectors sends selectors that are each just small enough.
+// costlySelectors sends selectors just below the size limit.
 func costlySelectors(ctx context.Context, h *host) {
 	terms := make([]string, 250)
 	for i := range terms {
@@ -172,7 +173,7 @@ func costlySelectors(ctx context.Context, h *host) {
 	selectors(ctx, h, strings.Join(terms, ","))
 }
 
-// unreadList requests a list and reads no more than its header.
+// unreadList requests a list and reads only its header.
 func unreadList(ctx context.Context, h *host) {
 	response, err := h.get(ctx, abuser, "")
 	if err != nil {

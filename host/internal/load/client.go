@@ -19,10 +19,10 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// endless is a credit that no reader uses up.
+// endless is more credit than any reader uses.
 const endless = 1 << 60
 
-// host is a machine with clients: a loopback address of its own.
+// host is a machine with clients, represented by its own loopback address.
 type host struct {
 	client *http.Client
 	target *process
@@ -55,8 +55,8 @@ func hello(token string) []byte {
 // user returns the token of one of twenty users.
 func user(i int) string { return "user-" + strconv.Itoa(i%20) }
 
-// greet opens a WebSocket, sends a Hello with the frames after it, and returns once
-// the connector has accepted it, with the frames that came after the Welcome.
+// greet opens a WebSocket and sends a Hello and frames. It returns once the
+// connector has accepted the Hello, with the frames that followed the Welcome.
 func (h *host) greet(ctx context.Context, token string, frames []byte) (conn *websocket.Conn, rest []byte, err error) {
 	if conn, err = h.connect(ctx); err != nil {
 		return nil, nil, err
@@ -65,7 +65,7 @@ func (h *host) greet(ctx context.Context, token string, frames []byte) (conn *we
 		rest, err = welcome(ctx, conn)
 	}
 	if err != nil {
-		_ = conn.CloseNow() // the error is what counts
+		_ = conn.CloseNow() // the error is the result
 		return nil, nil, err
 	}
 	return conn, rest, nil
@@ -100,8 +100,8 @@ type reader struct {
 	ended   atomic.Bool
 }
 
-// read takes messages until the connection ends, slowly with a pause after each.
-// The first are the frames that came with the Welcome.
+// read reads messages until the connection ends, with a pause of slowly after each.
+// The first frames are those that followed the Welcome.
 func (r *reader) read(ctx context.Context, first []byte, slowly time.Duration) error {
 	for message := first; ; {
 		for len(message) > 0 {
@@ -183,7 +183,7 @@ func (h *host) get(ctx context.Context, token, query string) (*http.Response, er
 	return h.client.Do(request)
 }
 
-// informer is a watch of the Kubernetes API that begins with the state.
+// informer is a watch of the Kubernetes API that starts with the initial events.
 type informer struct {
 	body    io.ReadCloser
 	changes atomic.Int64
@@ -207,7 +207,7 @@ func (i *informer) read() {
 	for lines := bufio.NewReaderSize(i.body, 4<<10); ; {
 		_, more, err := lines.ReadLine()
 		if err != nil {
-			return // the end of the measurement, which counts what came
+			return // the measurement has ended
 		}
 		if !more {
 			i.changes.Add(1)

@@ -27,8 +27,8 @@ import (
 
 var resource = api.Resource{Version: "v1", Name: "configmaps"}
 
-// slots is how many objects change, in turns. A change is measured unless the same
-// object changes again before it arrives.
+// slots is the number of objects that change in turn. A change is measured unless
+// the same object changes again before the change arrives.
 const slots = 1000
 
 // cluster is the cluster that the connector reads.
@@ -41,7 +41,7 @@ type cluster struct {
 	objects int
 
 	written atomic.Int64
-	sent    [slots]atomic.Int64 // when a slot was changed last, in nanoseconds
+	sent    [slots]atomic.Int64 // time of the last change of each slot, in nanoseconds
 	last    atomic.Uint64       // the newest resource version
 }
 
@@ -65,12 +65,12 @@ func startCluster(ctx context.Context, c Config) (*cluster, error) {
 
 func (k *cluster) close() {
 	if k.reviews != nil {
-		_ = k.reviews.Close() // the connector is gone
+		_ = k.reviews.Close() // the connector has ended
 	}
 	if k.api != nil {
 		k.api.kill()
 	}
-	_ = k.etcd.Close() // its directory is a temporary one
+	_ = k.etcd.Close() // its directory is temporary
 }
 
 func (k *cluster) populate(ctx context.Context) error {
@@ -98,7 +98,7 @@ func (k *cluster) object(name string) source.Write {
 	return source.Write{Resource: resource, Key: api.Key("load/" + name), Value: []byte(value)}
 }
 
-// change changes one object at a time, at a rate, until ctx ends.
+// change changes one object at a time, at the given rate, until ctx ends.
 func (k *cluster) change(ctx context.Context, perSecond float64) error {
 	for limiter := rate.NewLimiter(rate.Limit(perSecond), 1); limiter.Wait(ctx) == nil; {
 		slot := int(k.written.Load() % slots)
@@ -114,8 +114,8 @@ func (k *cluster) change(ctx context.Context, perSecond float64) error {
 	return nil
 }
 
-// startReviews serves the cluster with TokenReview and SubjectAccessReview: a token
-// "user-x" is that of the user of the same name, who may read everything.
+// startReviews serves the cluster with TokenReview and SubjectAccessReview. The
+// token "user-x" belongs to the user with that name, who may read everything.
 func (k *cluster) startReviews() error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -156,5 +156,5 @@ func answer(w http.ResponseWriter, r *http.Request, status func(spec map[string]
 	review["status"] = status(spec)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusCreated)
-	_ = json.NewEncoder(w).Encode(review) // a connector that is gone needs no answer
+	_ = json.NewEncoder(w).Encode(review) // a connector that has ended needs no response
 }

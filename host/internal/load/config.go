@@ -14,19 +14,19 @@ import (
 
 // Config configures a measurement.
 type Config struct {
-	Readers    int // of which 10 % are slow and 1 % never read
+	Readers    int // 10 % of them are slow and 1 % never read
 	Idle       int // connections without a subscription
 	Informers  int // watches of the Kubernetes API
-	FirstSyncs int // at the same time
+	FirstSyncs int // concurrent first syncs
 	Objects    int
 	Rate       float64       // changes per second
-	Window     time.Duration // of each measurement; zero ends an abuse when it was refused
-	Ceiling    int64         // of the connector's memory, in bytes
-	Scale      int           // of the abuse, in percent
-	Only       string        // a regular expression for the names of the abuse; empty for all
+	Window     time.Duration // duration of each measurement; zero ends an abuse once it was refused
+	Ceiling    int64         // limit of the connector's memory, in bytes
+	Scale      int           // strength of the abuse, in percent
+	Only       string        // a regular expression for the names of the abuses; empty means all
 	Serve      []string      // further flags of the connector
 	Binary     string
-	Dir        string // for logs
+	Dir        string // directory for logs
 	Out        io.Writer
 }
 
@@ -58,11 +58,11 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// selected returns the kinds of abuse that Only names.
+// selected returns the kinds of abuse whose names match Only.
 func (c *Config) selected() []*abuse {
 	only := regexp.MustCompile(c.Only)
 	return slices.DeleteFunc(abuses(*c), func(a *abuse) bool { return !only.MatchString(a.name) })
 }
 
-// scaled returns the strength of an abuse.
+// scaled returns the scaled strength of an abuse.
 func (c *Config) scaled(n int) int { return max(2, n*c.Scale/100) }

@@ -1,20 +1,20 @@
-// Command load measures what readers cost a connector, and what abuse by one client
-// costs the other readers.
+// Command load measures the cost of readers for a connector, and the effect of one
+// client's abuse on other readers.
 //
-// The connector is the watchglass binary in a process of its own, with --auth kube.
-// Its cluster is an etcd behind a second watchglass process that serves the
-// Kubernetes API; a proxy in between answers the reviews of tokens and rights.
+// The connector is the watchglass binary in its own process, with --auth kube. Its
+// cluster is an etcd behind a second watchglass process that serves the Kubernetes
+// API. A proxy between them serves the reviews of tokens and rights.
 //
-// The command connects readers of one resource, some slow and some that never read,
-// idle connections and informers, and changes objects at a fixed rate. It prints
-// the memory of each kind of client. Then each kind of abuse runs for a while,
-// beside a measurement of the latency of healthy readers just before. The table
-// shows the ratios of the latencies, the connector's memory and processor time, and
-// the limits that refused the abuse.
+// The command connects readers of one resource, idle connections and informers. Some
+// readers are slow, and some never read. It changes objects at a fixed rate and
+// prints the memory per kind of client. Then each kind of abuse runs for a while.
+// Just before, the command measures the latency of healthy readers. The table shows
+// the ratios of the latencies, the connector's memory and processor time, and the
+// limits that refused the abuse.
 //
-// With -check it exits with status 1 when an abuse makes a latency more than 1.5
-// times as long, when the connector's memory exceeds its ceiling, when an abuse is
-// not refused, or when a healthy reader is cut off. First syncs are the work of many
-// legitimate clients: their row is printed, and its latencies have no target. A
-// healthy reader that stays connected and misses an event is always an error.
+// With -check it exits with status 1 in these cases: an abuse increases a latency by
+// more than half, the connector's memory exceeds its ceiling, an abuse is not
+// refused, or a healthy reader is disconnected. First syncs are the work of many
+// legitimate clients, so their latencies have no target. A healthy reader that stays
+// connected and misses an event is always an error.
 package main

@@ -15,8 +15,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// A few dozen readers beside each kind of abuse. The limits are small, so that a
-// little abuse reaches them. Nothing here depends on time.
+// A few dozen readers run beside each kind of abuse. The limits are small, so that a
+// little abuse reaches them. The test does not depend on time.
 func TestEachAbuseIsRefusedAndHealthyReadersMissNothing(t *testing.T) {
 	binary, err := filepath.Abs("../../../build/watchglass")
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ func main() {
 	if err := c.validate(); err != nil {
 		log.Fatal("load: ", err)
 	}
-	// The users are few, and the readers many.
+	// Many readers share few users.
 	clients := strconv.Itoa(2 * (c.Readers + c.Idle + c.FirstSyncs))
 	c.Serve = []string{"--max-readers", clients, "--max-connections-per-user", clients}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

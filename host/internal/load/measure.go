@@ -33,14 +33,14 @@ func (l *latencies) take() (p50, p99 time.Duration, n int) {
 	return p50, p99, n
 }
 
-// sample is what one measurement shows.
+// sample is the result of one measurement.
 type sample struct {
 	p50, p99 time.Duration
-	samples  int     // of latencies
-	memory   int64   // the most
-	cores    float64 // processor time by time
+	samples  int     // number of latencies
+	memory   int64   // maximum memory
+	cores    float64 // processor time divided by elapsed time
 	refused  map[string]int
-	ended    []error // why healthy readers ended
+	ended    []error // why connections of healthy readers ended
 }
 
 // measure observes the connector until ctx ends, or until done returns true.
