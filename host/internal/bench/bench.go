@@ -14,21 +14,21 @@ import (
 	"time"
 )
 
-// Where things are, seen from the root of the repository.
+// Paths relative to the root of the repository.
 const (
 	modulePath  = "build/watchglass.wasm"
 	bundles     = "js/build/bench"
 	peerNode    = "js/bench/node_modules/.bin/node"
-	nodeRelease = 24 // the least that client-node runs on
+	nodeRelease = 24 // the minimum release for client-node
 )
 
 // bench is one run.
 type bench struct {
-	dir   string // for recordings
+	dir   string // directory for recordings
 	keep  bool   // do not remove it at the end
-	node  string // found when first needed
+	node  string // path of Node, found when first needed
 	start time.Time
-	cold  []Result // of coldStart, which two figures share
+	cold  []Result // results of coldStart, which two figures share
 }
 
 func newBench(keep string) (*bench, error) {
@@ -50,7 +50,7 @@ func (b *bench) close() {
 	}
 }
 
-// findNode is the one that came with the peers, or one that is new enough.
+// findNode returns the Node that came with the peers, or one that is new enough.
 func findNode() (string, error) {
 	for _, name := range []string{peerNode, "node"} {
 		out, err := exec.Command(name, "--version").Output()
@@ -65,13 +65,13 @@ func findNode() (string, error) {
 	return "", fmt.Errorf("client-node needs Node %d or newer, and npm has none for this platform: install it", nodeRelease)
 }
 
-// logf tells how far the run is.
+// logf prints the progress of the run.
 func (b *bench) logf(format string, args ...any) {
 	at := time.Since(b.start).Round(time.Second)
 	fmt.Fprintf(os.Stderr, "%7s  %s\n", at, fmt.Sprintf(format, args...))
 }
 
-// script runs a script of js/bench and reads the results it prints.
+// script runs a script of js/bench and parses the results that it prints.
 func (b *bench) script(ctx context.Context, name string, args ...string) ([]Result, error) {
 	if b.node == "" {
 		node, err := findNode()
@@ -110,10 +110,10 @@ func output(ctx context.Context, name string, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// machine says where the numbers are from.
+// machine describes the machine that produced the numbers.
 func machine() string {
 	cpu := runtime.GOARCH
-	info, _ := os.ReadFile("/proc/cpuinfo") // absent elsewhere than on Linux
+	info, _ := os.ReadFile("/proc/cpuinfo") // missing on other systems than Linux
 	for line := range strings.Lines(string(info)) {
 		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
 			cpu = strings.TrimSpace(value)

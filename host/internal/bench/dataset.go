@@ -14,21 +14,21 @@ import (
 	"github.com/watchglass/watchglass/host/clustersim"
 )
 
-// dataset says what to record: so many pods, then so many changes of theirs, a
-// batch at a time. It is recorded once per run.
+// dataset describes a recording: a number of pods, then a number of their changes,
+// in batches. Each is recorded once per run.
 //
-// In its folder are: snapshot.bin and updates.bin, the messages of a connector
-// to a reader; metadata.bin and metadata-updates.bin, those to a reader that
-// leaves bodies out; list.json and watch.bin, the same as Kubernetes sends it.
-// A .bin is chunks of bytes, each after its length in four bytes, little endian:
-// for us a message, for Kubernetes the lines of a batch.
+// Its directory contains snapshot.bin and updates.bin, the messages of a connector
+// to a reader. metadata.bin and metadata-updates.bin are those to a reader without
+// bodies. list.json and watch.bin are the same in the format of Kubernetes. A .bin
+// is a sequence of chunks, each after its length in four bytes, little endian. For
+// our side a chunk is a message, and for Kubernetes the lines of a batch.
 type dataset struct {
 	pods, updates, batch         int
-	bodies, metadata, kubernetes bool // what is recorded
-	churn                        bool // pods come and go, which kubernetes leaves out
+	bodies, metadata, kubernetes bool // what to record
+	churn                        bool // creates and deletes pods; kubernetes omits them
 }
 
-// data returns the folder of a data set.
+// data returns the directory of a data set.
 func (b *bench) data(ctx context.Context, d dataset) (string, error) {
 	dir := filepath.Join(b.dir, d.name())
 	if _, err := os.Stat(dir); err == nil {
@@ -104,7 +104,7 @@ func (f *files) create(name string) io.Writer {
 	return created
 }
 
-// chunks creates a file and returns what appends to it.
+// chunks creates a file and returns a function that appends a chunk.
 func (f *files) chunks(name string) func([]byte) {
 	w := f.create(name)
 	return func(chunk []byte) {
@@ -124,7 +124,7 @@ func (f *files) close() error {
 	return f.err
 }
 
-// readChunks reads a .bin.
+// readChunks reads a .bin file.
 func readChunks(path string) ([][]byte, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -26,23 +26,23 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// grant is what the worker of js/bench/edge takes for a token.
+// grant is a token for the worker of js/bench/edge. It is the plain text of a grant.
 const grant = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"bench","user":"bench","feed":true}`
 
-// edge is a simulated cluster, a connector and Cloudflare's runtime with objects
-// to feed.
+// edge is a simulated cluster, a connector, and Cloudflare's runtime with the
+// objects that the connector feeds.
 type edge struct {
 	world     *world
 	connector *connector.Connector
 	runtime   *workerd.Process
-	json      int // bytes of the objects that were listed
+	json      int // bytes of the listed objects
 	cancel    context.CancelFunc
 	keys      []api.Key // determines the order in which objects change
 	changed   int
-	lost      chan error // the first reader that was cut off
+	lost      chan error // receives the first error of a reader that was disconnected
 }
 
-// lose notes that a reader was cut off, after which no figure holds.
+// lose records that a reader was disconnected, which invalidates all figures.
 func (e *edge) lose(err error) {
 	select {
 	case e.lost <- err:
@@ -78,7 +78,7 @@ func startEdge(ctx context.Context, b *bench, objects int) (*edge, error) {
 			}
 		}
 		e.connector = connector.New(connector.Config{Source: e.world, Logger: slog.New(slog.DiscardHandler)})
-		e.world.revise = func(_, _ []byte) []byte { return nil } // changes are made by hand
+		e.world.revise = func(_, _ []byte) []byte { return nil } // changes are made explicitly
 		_, err = e.connector.Hold(ctx, pods)
 	}
 	if err != nil {
@@ -87,8 +87,8 @@ func startEdge(ctx context.Context, b *bench, objects int) (*edge, error) {
 	return e, err
 }
 
-// change hands over so many changes at once: a container of each pod in turn
-// becomes ready, or is so no longer.
+// change makes n changes at once. Each toggles the readiness of a container, in one
+// pod after the other.
 func (e *edge) change(ctx context.Context, n int) error {
 	if e.keys == nil {
 		e.keys = slices.Sorted(maps.Keys(e.world.latest))
@@ -112,7 +112,7 @@ func (e *edge) close() {
 	if e.connector != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		e.connector.Close(ctx) // what is still connected is cut
+		e.connector.Close(ctx) // disconnects the remaining connections
 	}
 	e.runtime.Stop()
 }
@@ -121,7 +121,7 @@ func (e *edge) url(scheme, object, path string) string {
 	return scheme + "://" + e.runtime.Address() + "/" + object + "/" + path
 }
 
-// feed lets the connector feed an object until ctx ends.
+// feed makes the connector feed an object until ctx ends.
 func (e *edge) feed(ctx context.Context, object string) error {
 	p, err := push.New(push.Config{
 		Connector: e.connector, URL: e.url("ws", object, "feed"), Resources: []api.Resource{pods},
@@ -135,7 +135,7 @@ func (e *edge) feed(ctx context.Context, object string) error {
 	return err
 }
 
-// objectStatus is what an object says of itself, as far as it matters here.
+// objectStatus contains the used members of an object's status.
 type objectStatus struct {
 	AwakeSince int64 // milliseconds since the epoch
 	Resources  map[string]struct {
@@ -146,7 +146,7 @@ type objectStatus struct {
 	Storage struct{ Bytes int }
 }
 
-// until asks an object until its state is as wanted.
+// until polls the status of an object until it satisfies wanted.
 func (e *edge) until(ctx context.Context, object string, every time.Duration, wanted func(*objectStatus) bool) (*objectStatus, error) {
 	for {
 		status, err := e.status(ctx, object)
@@ -179,7 +179,7 @@ func (e *edge) status(ctx context.Context, object string) (*objectStatus, error)
 	return &status, json.NewDecoder(resp.Body).Decode(&status)
 }
 
-// live: the object has everything up to a version.
+// live returns a condition: the object has all changes up to a version.
 func live(rv api.ResourceVersion) func(*objectStatus) bool {
 	return func(s *objectStatus) bool {
 		pods := s.Resources["v1/pods"]
@@ -199,7 +199,7 @@ func (e *edge) dial(ctx context.Context, object, path string) (*websocket.Conn, 
 	return ws, err
 }
 
-// cpu is the time that the runtime has computed.
+// cpu returns the processor time of the runtime.
 func (e *edge) cpu() (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", e.runtime.Pid()))
 	if err != nil {
@@ -215,6 +215,6 @@ func (e *edge) cpu() (time.Duration, error) {
 		}
 		ticks += n
 	}
-	const perTick = 10 * time.Millisecond // USER_HZ is 100 on every Linux there is
+	const perTick = 10 * time.Millisecond // USER_HZ is 100 on every Linux system
 	return time.Duration(ticks) * perTick, nil
 }

@@ -17,14 +17,15 @@ import (
 const (
 	edgeObjects = 10_000
 	edgeRounds  = 5
-	// edgeIdle is longer than an object stays in memory when nothing happens.
+	// edgeIdle is longer than an idle object stays in memory.
 	edgeIdle = 13 * time.Second
-	// wakeTries is how often that is waited for: an alarm may come in between.
+	// wakeTries is the number of attempts, because an alarm may wake the object
+	// earlier.
 	wakeTries = 3
 )
 
-// edgeFigures are those of the edge. They wait a lot, and run when they are
-// asked for.
+// edgeFigures are the figures of the edge. They mostly wait, and run only on
+// request.
 var edgeFigures = []figure{
 	{"E1", "from waking up with 10,000 objects to the first event, against a cold start with a snapshot of the cluster", []target{
 		{atMost: 1.0 / 3},
@@ -40,10 +41,10 @@ var edgeFigures = []figure{
 }
 
 // runWake is E1. At a cold start the connector dials, the object loads the snapshot,
-// a reader loads it from the object, and then receives an event. An object that was
-// out of memory is woken by the event, with a reader that was connected before.
+// a reader loads it from the object, and then receives an event. An evicted object
+// is woken by an event, for a reader that was connected before.
 func runWake(ctx context.Context, b *bench) ([]Result, error) {
-	// A runtime for each, so that what wakes up is not in the way of what starts.
+	// Each has its own runtime, so that the two do not affect each other.
 	starting, err := startEdge(ctx, b, edgeObjects)
 	if err != nil {
 		return nil, err
@@ -84,8 +85,8 @@ func runWake(ctx context.Context, b *bench) ([]Result, error) {
 	}}}, nil
 }
 
-// wake returns the milliseconds until the reader of an object that is out of memory
-// receives an event.
+// wake returns the milliseconds until an event reaches the reader of an evicted
+// object.
 func (e *edge) wake(ctx context.Context, b *bench, arrivals <-chan time.Time) (float64, error) {
 	for range wakeTries {
 		b.logf("  waiting until the object is out of memory")
@@ -104,15 +105,15 @@ func (e *edge) wake(ctx context.Context, b *bench, arrivals <-chan time.Time) (f
 		if err != nil {
 			return 0, err
 		}
-		if status.AwakeSince >= start.UnixMilli() { // and was not woken by its alarm just before
+		if status.AwakeSince >= start.UnixMilli() { // its alarm did not wake it just before
 			return milliseconds(at.Sub(start)), nil
 		}
 	}
 	return 0, fmt.Errorf("the object stayed in memory, %d times for %s", wakeTries, edgeIdle)
 }
 
-// coldStart feeds an object that never was, and returns how many milliseconds it
-// took until a reader heard of an event.
+// coldStart feeds a new object. It returns the milliseconds until a reader received
+// an event.
 func (e *edge) coldStart(ctx context.Context, object string) (float64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -142,12 +143,12 @@ func (e *edge) coldStart(ctx context.Context, object string) (float64, error) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// delivery is one case of E2: so many events in a message of the connector, as
-// come in a burst or alone, to so many readers of everything.
+// delivery is one case of E2. It has a number of events per message, one or a burst,
+// and a number of readers without selectors.
 type delivery struct {
 	name             string
 	batch, readers   int
-	messages, warmUp int // of a round, and before the first
+	messages, warmUp int // messages per round, and before the first one
 }
 
 var deliveries = []delivery{
@@ -157,13 +158,12 @@ var deliveries = []delivery{
 	{"burst-100-readers", updateBatch, 100, 60, 50},
 }
 
-// deliveryPause is between messages, so that each is one.
+// deliveryPause separates messages, so that they are not merged.
 const deliveryPause = 2 * time.Millisecond
 
-// runDelivery is E2. What the runtime itself does for a message, an object cannot
-// save: one that forwards what it gets, and looks at none of it, shows how far it
-// can be from the plain one at most. Each has a runtime of its own, and they take
-// their rounds in turn.
+// runDelivery is E2. An object cannot avoid the runtime's own cost per message. An
+// object that forwards its messages unread therefore shows the maximum ratio to the
+// plain one. Each object has its own runtime, and their rounds alternate.
 func runDelivery(ctx context.Context, b *bench) ([]Result, error) {
 	var results []Result
 	for _, d := range deliveries {
@@ -177,13 +177,13 @@ func runDelivery(ctx context.Context, b *bench) ([]Result, error) {
 	return results, nil
 }
 
-// deliverer sends messages one after the other, each when every reader has the one
-// before.
+// deliverer sends messages one by one. It sends each after every reader has received
+// the previous one.
 type deliverer func(messages int) error
 
 func (d *delivery) run(ctx context.Context, b *bench) ([]Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // which ends the readers
+	defer cancel() // ends the readers
 	kinds := []func(*edge, context.Context, *delivery) (deliverer, error){(*edge).oursDelivered, (*edge).plainDelivered, (*edge).forwarded}
 	sides := make([]deliveringSide, len(kinds))
 	for i, kind := range kinds {
@@ -218,11 +218,11 @@ func (d *delivery) run(ctx context.Context, b *bench) ([]Result, error) {
 	}, nil
 }
 
-// deliveringSide is one way to hand events on, in a runtime of its own.
+// deliveringSide is one way to forward events, in its own runtime.
 type deliveringSide struct {
 	edge    *edge
 	deliver deliverer
-	speeds  []float64 // events delivered for each second that the runtime computed, by round
+	speeds  []float64 // delivered events per second of processor time, by round
 }
 
 func (s *deliveringSide) round(d *delivery) error {
@@ -283,7 +283,7 @@ func (e *edge) plainDelivered(ctx context.Context, d *delivery) (deliverer, erro
 	})
 }
 
-// forwardedBytes is what a change of a pod takes on the wire.
+// forwardedBytes is the encoded size of a change of a pod.
 const forwardedBytes = 120
 
 func (e *edge) forwarded(ctx context.Context, d *delivery) (deliverer, error) {
@@ -291,8 +291,8 @@ func (e *edge) forwarded(ctx context.Context, d *delivery) (deliverer, error) {
 	return e.passed(ctx, d, "forward", websocket.MessageBinary, func() ([]byte, error) { return message, nil })
 }
 
-// passed feeds an object of the benchmark's own, whose readers get a message for
-// each that it gets.
+// passed feeds one of the benchmark's own objects. It sends its readers one message
+// per received message.
 func (e *edge) passed(ctx context.Context, d *delivery, kind string, encoding websocket.MessageType, next func() ([]byte, error)) (deliverer, error) {
 	feed, err := e.dial(ctx, kind+"/delivery", "feed")
 	if err != nil {
@@ -336,7 +336,7 @@ func (e *edge) passed(ctx context.Context, d *delivery, kind string, encoding we
 	}, nil
 }
 
-// crowds are the numbers of readers that E3 tries.
+// crowds are the numbers of readers in E3.
 var crowds = []int{10, 30, 100, 200, 300, 500, 700, 1000, 1500, 2000, 3000}
 
 const (
@@ -344,8 +344,8 @@ const (
 	crowdPause  = 50 * time.Millisecond
 )
 
-// runCrowd is E3. Readers and object share the machine, and a few thousand
-// sockets are a load of their own.
+// runCrowd is E3. The readers share the machine with the object, and a few thousand
+// sockets are a load by themselves.
 func runCrowd(ctx context.Context, b *bench) ([]Result, error) {
 	e, err := startEdge(ctx, b, 1000)
 	if err != nil {

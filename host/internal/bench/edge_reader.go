@@ -14,22 +14,22 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// edgeCredit is what an engine grants.
+// edgeCredit is the credit that an engine grants.
 const edgeCredit = 4 << 20
 
-// edgePatience is how long a reader may take to have everything.
+// edgePatience limits how long a reader may take to receive everything.
 const edgePatience = 20 * time.Second
 
-// edgeReader takes what an object sends, and looks at no more of it than how far
-// it leads.
+// edgeReader receives the messages of an object. It decodes only their resource
+// version.
 type edgeReader struct {
 	ws       *websocket.Conn
 	rv       atomic.Uint64
 	events   atomic.Int64
-	received uint64 // since the last grant
+	received uint64 // bytes since the last grant
 	// arrived is called for each message with events, with the newest version.
 	arrived func(api.ResourceVersion, time.Time)
-	closed  atomic.Bool // from here
+	closed  atomic.Bool // by this side
 	done    chan struct{}
 	live    chan struct{} // closed with the end of the snapshot
 }
@@ -60,7 +60,7 @@ func (e *edge) read(ctx context.Context, object string, arrived func(api.Resourc
 	}
 }
 
-// until waits until the reader has everything up to a version.
+// until waits until the reader has received everything up to a version.
 func (r *edgeReader) until(rv api.ResourceVersion) error {
 	for deadline := time.Now().Add(edgePatience); api.ResourceVersion(r.rv.Load()) < rv; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {

@@ -9,10 +9,10 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// kubernetes writes what a kube-apiserver would send: a list, and watch lines.
+// kubernetes writes the output of a kube-apiserver: a list, and watch lines.
 type kubernetes struct {
 	list    io.Writer
-	lines   func([]byte) // takes the lines of a batch
+	lines   func([]byte) // receives the lines of a batch
 	objects int
 	batch   int
 
@@ -46,22 +46,22 @@ func (k *kubernetes) item(c source.Change) {
 	}
 }
 
-// appendEvent appends the watch event of a change, without the end of the line.
+// appendEvent appends the watch event of a change, without the line break.
 func appendEvent(dst []byte, c source.Change) []byte {
 	dst = append(dst, `{"type":"MODIFIED","object":`...)
 	dst = appendVersioned(dst, c.Value, c.ResourceVersion)
 	return append(dst, '}')
 }
 
-// appendItem appends the object as the item of a list, which omits its kind.
+// appendItem appends the object as an item of a list, which omits its kind.
 func appendItem(dst []byte, c source.Change) []byte {
 	at := bytes.Index(c.Value, []byte(`"metadata":`))
 	return appendVersioned(append(dst, '{'), c.Value[at:], c.ResourceVersion)
 }
 
 // appendVersioned adds the resource version, which a store keeps outside of the
-// value. The first "metadata" is the object's own: keys are sorted, and only
-// apiVersion, data and kind come before it.
+// value. The first "metadata" is the object's own, because keys are sorted, and only
+// apiVersion, data and kind precede it.
 func appendVersioned(dst, value []byte, rv api.ResourceVersion) []byte {
 	metadata := []byte(`"metadata":{`)
 	at := bytes.Index(value, metadata) + len(metadata)

@@ -70,7 +70,7 @@ func run(ctx context.Context, only, output, keep string, check bool) error {
 	return nil
 }
 
-// choose picks figures by their ids.
+// choose selects figures by their IDs.
 func choose(only string) ([]figure, error) {
 	switch only {
 	case "":

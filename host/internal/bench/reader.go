@@ -14,11 +14,12 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// reader is a real engine at a real connector, which tells what it receives.
+// reader is a real engine that is connected to a real connector. It reports the
+// messages that it receives.
 type reader struct {
 	engine *core.Engine
 	conn   *connectortest.End
-	take   func(message []byte) // nil without listeners
+	take   func(message []byte) // nil if the messages are not needed
 
 	live bool
 	rv   api.ResourceVersion
@@ -31,7 +32,7 @@ const clock = 1
 // open connects a reader to the connector and opens one collection.
 func open(ctx context.Context, c *connector.Connector, resource api.Resource, metadataOnly bool, take func([]byte)) (*reader, error) {
 	far, near := connectortest.Pipe()
-	go c.Serve(ctx, far) // ends with the context; its error is that
+	go c.Serve(ctx, far) // ends with the context, which is its error
 	engine, err := core.New((&wire.Config{Seed: 1, Client: "bench", MaxBytes: 1 << 40}).Append(nil), nil)
 	if err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func open(ctx context.Context, c *connector.Connector, resource api.Resource, me
 	return r, r.step(ctx, &wire.OpenCollection{Collection: 1, Resource: resource.String(), MetadataOnly: metadataOnly})
 }
 
-// until receives messages until done.
+// until receives messages until done returns true.
 func (r *reader) until(ctx context.Context, done func() bool) error {
 	for !done() {
 		message, err := r.conn.Read(ctx)
@@ -103,23 +104,23 @@ func (r *reader) carryOut(ctx context.Context, t wire.Type, payload []byte) erro
 	return nil
 }
 
-// tape contains the messages to a kind of reader: those up to the end of the
+// tape collects the messages to a kind of reader: those up to the end of the
 // snapshot, and later ones.
 type tape struct {
 	metadataOnly      bool
 	snapshot, updates func(message []byte)
 }
 
-// play lets readers follow a world through the list and so many changes.
+// play makes readers follow a world through the list and a number of changes.
 func play(ctx context.Context, w *world, changes, batch int, tapes ...tape) error {
 	ctx, cancel := context.WithCancel(ctx)
 	c := connector.New(connector.Config{
 		Source: w, Logger: slog.New(slog.DiscardHandler),
-		Limits: limit.NewSet().With(limit.WriteTimeout, int64(time.Hour)), // one reader waits until the other has all
+		Limits: limit.NewSet().With(limit.WriteTimeout, int64(time.Hour)), // a reader may wait until the other has received everything
 	})
 	defer func() {
-		cancel()     // the other end does not read, so the connection is cut, not closed
-		c.Close(ctx) // and its error is the end of the context
+		cancel()     // the other end does not read, so the connection is reset, not closed
+		c.Close(ctx) // its error is the end of the context
 	}()
 	var readers []*reader
 	for _, t := range tapes {

@@ -10,13 +10,13 @@ import (
 // Result is one figure.
 type Result struct {
 	Figure string  `json:"figure"`         // "P1"
-	Case   string  `json:"case,omitempty"` // "node", where a figure has several
+	Case   string  `json:"case,omitempty"` // "node", if a figure has several cases
 	Ratio  float64 `json:"ratio"`
-	Unit   string  `json:"unit,omitempty"` // of Ratio, if it is none: "ms"
-	Sides  []Side  `json:"sides"`          // what the ratio is made of
+	Unit   string  `json:"unit,omitempty"` // of Ratio, if it is not a ratio: "ms"
+	Sides  []Side  `json:"sides"`          // the parts of the ratio
 	Target string  `json:"target,omitempty"`
 	Met    *bool   `json:"met,omitempty"`
-	tooFar bool    // beyond what is allowed
+	tooFar bool    // beyond the allowed value
 }
 
 // Side is one of the numbers behind a ratio.
@@ -28,16 +28,16 @@ type Side struct {
 
 // target is the bound of one case of a figure.
 type target struct {
-	name    string // of the case
+	name    string // name of the case
 	atLeast float64
 	atMost  float64
-	// allowed is what -check fails beyond, near what was reached last, so that
-	// it does not grow unseen: more than atMost while the target is missed, less
-	// once it is met. Lower it with every gain.
+	// allowed is the bound for -check, near the last result, to detect regressions.
+	// It is above atMost while the target is missed, and below it once the target is
+	// met. Lower it with every improvement.
 	allowed float64
 }
 
-// judge holds a result against the target of its case, if there is one.
+// judge compares a result with the target of its case, if it has one.
 func (r *Result) judge(f figure) {
 	r.Figure = f.id
 	for _, t := range f.targets {
@@ -64,7 +64,7 @@ func (r Result) unit() string {
 
 func (r Result) name() string { return strings.TrimSpace(r.Figure + " " + r.Case) }
 
-// String is the line that is printed.
+// String returns the printed line.
 func (r Result) String() string {
 	var sides []string
 	for _, s := range r.Sides {
@@ -88,7 +88,7 @@ func (s Side) String() string {
 	return s.Name + " " + short(s.Value) + " " + s.Unit
 }
 
-// short has three digits, or all before the point.
+// short formats three digits, or all digits before the point.
 func short(v float64) string {
 	if v == 0 || math.Abs(v) >= 100 {
 		return strconv.FormatFloat(v, 'f', 0, 64)

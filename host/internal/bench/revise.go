@@ -5,14 +5,14 @@ import (
 	"encoding/json"
 )
 
-// The changes of P9, out of what the simulation writes.
+// The changes of P9, selected from the writes of the simulation.
 
-// newStatus takes the writes that change an object's status.
+// newStatus selects the writes that change an object's status.
 func newStatus(was, is []byte) []byte {
 	return ifChanged(was, is, "status")
 }
 
-// newTemplate takes the writes that begin a rollout.
+// newTemplate selects the writes that begin a rollout.
 func newTemplate(was, is []byte) []byte {
 	return ifChanged(was, is, "spec", "template")
 }
@@ -52,7 +52,7 @@ func relabelled(was, _ []byte) []byte {
 	metadata["managedFields"] = managed
 	value, err := json.Marshal(object)
 	if err != nil {
-		panic(err) // what was decoded can be encoded
+		panic(err) // decoded values can be encoded
 	}
 	return value
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// machinery is an engine, wherever it runs.
+// machinery is an engine in any runtime.
 type machinery interface {
 	Step(frames []byte) error
 	Tick(now int64) error
@@ -27,8 +27,7 @@ func (n native) Tick(now int64) error   { n.Engine.Tick(now); return nil }
 func (n native) Ready() ([]byte, error) { return n.Engine.Ready(), nil }
 func (n native) Advance() error         { n.Engine.Advance(); return nil }
 
-// runRuntimes is P10: the engine alone, without what a program does with its
-// output.
+// runRuntimes is P10. It measures only the engine, without a consumer of its output.
 func runRuntimes(ctx context.Context, b *bench) ([]Result, error) {
 	dir, err := b.data(ctx, ingested)
 	if err != nil {
@@ -75,8 +74,8 @@ func runRuntimes(ctx context.Context, b *bench) ([]Result, error) {
 	}, nil
 }
 
-// ingestNanos lets engines take in a recording in turn, and returns the time
-// per event of each in every round that counts.
+// ingestNanos lets engines process a recording in turn. It returns the time per
+// event of each engine in every measured round.
 func ingestNanos(dir string, engines ...machinery) ([][]float64, error) {
 	const rounds, warmUps = 7, 4
 	snapshot, err := readChunks(filepath.Join(dir, "snapshot.bin"))
@@ -108,8 +107,8 @@ func ingestNanos(dir string, engines ...machinery) ([][]float64, error) {
 	return nanos, nil
 }
 
-// inTurn gives every engine each message, one after the other, so that whatever
-// else the machine does hits them alike.
+// inTurn passes each message to every engine before the next message, so that other
+// load on the machine affects all engines alike.
 func inTurn(messages [][]byte, engines []machinery) ([]time.Duration, error) {
 	took := make([]time.Duration, len(engines))
 	for _, message := range messages {
@@ -124,7 +123,7 @@ func inTurn(messages [][]byte, engines []machinery) ([]time.Duration, error) {
 	return took, nil
 }
 
-// prepare brings an engine to where ingest.mjs of js/bench begins.
+// prepare brings an engine to the initial state of ingest.mjs in js/bench.
 func prepare(e machinery, snapshot [][]byte) error {
 	if err := step(e, &wire.OpenCollection{Collection: 1, Resource: pods.String()}); err != nil {
 		return err

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// updateBatch is how many changes come in one message, as they do when a
-// reader is not faster than its cluster.
+// updateBatch is the number of changes per message, typical for a reader that is no
+// faster than its cluster.
 const updateBatch = 100
 
-// ingested is what P1 and P10 take in: 11 rounds of 10,000 updates.
+// ingested is the input of P1 and P10: 11 rounds of 10,000 updates.
 var ingested = dataset{pods: 30_000, updates: 110_000, batch: updateBatch, bodies: true, kubernetes: true}
 
 func runIngest(ctx context.Context, b *bench) ([]Result, error) {
@@ -40,7 +40,7 @@ func (b *bench) inBoth(ctx context.Context, args ...string) ([]Result, error) {
 	return append(inNode, inChromium...), err
 }
 
-// P2 and P3 are measured at once.
+// P2 and P3 share one measurement.
 func runStart(ctx context.Context, b *bench) ([]Result, error)  { return b.coldStart(ctx, "P2") }
 func runMemory(ctx context.Context, b *bench) ([]Result, error) { return b.coldStart(ctx, "P3") }
 
@@ -57,7 +57,7 @@ func (b *bench) coldStart(ctx context.Context, figure string) ([]Result, error) 
 	return slices.DeleteFunc(slices.Clone(b.cold), func(r Result) bool { return r.Figure != figure }), nil
 }
 
-// viewed is what P6 and P11 show a view of.
+// viewed is the data set for the views of P6 and P11.
 func viewed(pods int) dataset {
 	return dataset{pods: pods, updates: 18_000, batch: updateBatch, metadata: true, churn: true}
 }

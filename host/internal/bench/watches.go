@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// dispatchRounds is how often either side of the dispatch is measured; the
-// median counts.
+// dispatchRounds is how often each side of the dispatch is measured. The result is
+// the median.
 const dispatchRounds = 5
 
 // runDispatch is P5.
@@ -46,8 +46,8 @@ func runDispatch(ctx context.Context, b *bench) ([]Result, error) {
 	}}), nil
 }
 
-// flatness compares ten thousand watches with ten, each change of which concerns
-// as many, in turn.
+// flatness compares ten thousand watches with ten. Each change matches equally many
+// of them, and the two alternate.
 func flatness(ctx context.Context, cachers, selectors string) (Result, error) {
 	var few, many, ratios []float64
 	for range dispatchRounds {
@@ -73,7 +73,7 @@ func flatness(ctx context.Context, cachers, selectors string) (Result, error) {
 	}}, nil
 }
 
-// benchMetrics reads what Go benchmarks print: values by unit.
+// benchMetrics parses the output of Go benchmarks to values by unit.
 func benchMetrics(out []byte) map[string][]float64 {
 	metrics := map[string][]float64{}
 	for line := range strings.Lines(string(out)) {

@@ -9,8 +9,8 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// runWire is P9: what a reader is sent, without the framing of WebSocket or
-// HTTP. Events are sent one at a time, each as a message of its own.
+// runWire is P9: the bytes to a reader, without the framing of WebSocket or HTTP.
+// Each event is a separate message.
 func runWire(ctx context.Context, b *bench) ([]Result, error) {
 	var list []Result
 	for _, k := range kindsOfChange {
@@ -26,7 +26,7 @@ func runWire(ctx context.Context, b *bench) ([]Result, error) {
 	return append(list, snapshot), err
 }
 
-// kindOfChange is one of the modifications that P9 tells apart.
+// kindOfChange is a kind of modification with its own case in P9.
 type kindOfChange struct {
 	name     string
 	resource api.Resource
@@ -56,7 +56,7 @@ func (k *kindOfChange) measure(ctx context.Context) ([]Result, error) {
 		}
 		line := append(appendEvent(nil, c), '\n')
 		plain += len(line)
-		stream.Write(line) // a counter takes everything
+		stream.Write(line) // a counter never fails
 		stream.Flush()
 	}
 	updates := func(message []byte) { ours += len(message) }
@@ -86,7 +86,7 @@ func measureSnapshot(ctx context.Context) (Result, error) {
 	return against("snapshot-json", ours, int(list), objects), err
 }
 
-// counter is a writer that counts.
+// counter is a writer that counts bytes.
 type counter int
 
 func (c *counter) Write(p []byte) (int, error) {

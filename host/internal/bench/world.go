@@ -24,18 +24,18 @@ type world struct {
 	cluster *clustersim.Cluster
 	planned []clustersim.Planned // of the resource, in key order
 	revised api.ResourceVersion  // the newest revision
-	handed  api.ResourceVersion  // the newest that the connector has
-	// tap sees every object of the list and every change, as they are handed
-	// over. It must not keep the value.
+	handed  api.ResourceVersion  // the newest revision that the connector has received
+	// tap is called for every object of the list and every change, when the
+	// connector receives it. It must not retain the value.
 	tap func(t api.EventType, c source.Change)
-	// revise picks the writes that become changes, by what it makes of them;
-	// nil leaves one out. Without it all are taken as they are.
+	// revise converts writes to changes, and returns nil to drop a write. Without
+	// revise, all writes become changes.
 	revise func(was, is []byte) []byte
-	// churn lets objects come and go. Otherwise changes are modifications
-	// only, and the number of objects stays what it is.
+	// churn creates and deletes objects. Otherwise all changes are modifications,
+	// and the number of objects stays the same.
 	churn bool
 
-	latest  map[api.Key][]byte // nil values unless revise needs them
+	latest  map[api.Key][]byte // values are nil unless revise needs them
 	queue   []source.Change
 	batches chan []source.Change
 	taken   chan struct{}
@@ -73,7 +73,7 @@ func newWorld(resource api.Resource, config clustersim.Config) (*world, error) {
 	return w, nil
 }
 
-// Txn takes what the simulation writes.
+// Txn receives the writes of the simulation.
 func (w *world) Txn(_ context.Context, writes ...source.Write) (api.ResourceVersion, error) {
 	for _, write := range writes {
 		was, exists := w.latest[write.Key]
@@ -102,10 +102,10 @@ func (w *world) change(key api.Key, value []byte) {
 	w.queue = append(w.queue, source.Change{Key: key, ResourceVersion: w.revised, Value: value})
 }
 
-// maxSteps of the cluster for one change of an object that is still there.
+// maxSteps limits the cluster's steps per change of an existing object.
 const maxSteps = 1000
 
-// hand gives the connector the next n changes and returns when it has applied
+// hand passes the next n changes to the connector and returns when it has applied
 // them all.
 func (w *world) hand(ctx context.Context, n int) error {
 	for steps := 0; len(w.queue) < n; steps++ {

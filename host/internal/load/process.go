@@ -50,7 +50,7 @@ func serve(ctx context.Context, binary, log string, flags ...string) (*process, 
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {
-			_ = p.cmd.Wait() // the caller knows whether it asked for the end
+			_ = p.cmd.Wait() // the caller knows whether it requested the end
 		}
 	}()
 	if err := <-started; err != nil {
@@ -92,7 +92,7 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// running reports an end that was not asked for.
+// running returns an error if the process ended without being asked to.
 func (p *process) running() error {
 	select {
 	case <-p.ended:
@@ -117,7 +117,7 @@ func (p *process) memory() (int64, error) {
 	return 0, fmt.Errorf("/proc/%d/status has no VmRSS: has the process ended?", p.cmd.Process.Pid)
 }
 
-// busy returns the processor time that the process has used.
+// busy returns the used processor time.
 func (p *process) busy() (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 	if err != nil {

@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// target is how much longer a latency may become by one abuser.
+// target is the factor by which one abuser may increase a latency.
 const target = 1.5
 
-// cost is the memory that clients of one kind take.
+// cost is the memory of clients of one kind.
 type cost struct {
 	name   string
 	n      int
-	memory int64 // of all of them
-	total  int64 // of the connector
+	memory int64 // memory of all of them
+	total  int64 // memory of the connector
 }
 
-// outcome is what one kind of abuse did.
+// outcome is the effect of one kind of abuse.
 type outcome struct {
 	*abuse
 	alone, beside sample
 }
 
-// report is what a run showed.
+// report is the result of a run.
 type report struct {
 	costs    []cost
 	outcomes []outcome
@@ -49,8 +49,8 @@ func (a *abuse) refusedBy(refused map[string]int) (n int) {
 	return n
 }
 
-// seen reports whether the abuse was refused or, if nothing is to refuse it, whether
-// all its clients were served.
+// seen reports whether the abuse was refused. For legitimate load, it reports
+// whether all clients were served.
 func (a *abuse) seen(refused map[string]int) bool {
 	if len(a.refusals) == 0 {
 		return a.attempts.Load() >= int64(a.clients)
@@ -95,8 +95,7 @@ func reasons(refused map[string]int) string {
 	return strings.Join(all, ", ")
 }
 
-// missed returns the targets that were missed. What nothing refuses is legitimate
-// work of many clients, whose latency has no target.
+// missed returns the missed targets. Legitimate load has no target for latency.
 func (r *report) missed(ceiling int64) (all []string) {
 	for _, o := range r.outcomes {
 		all = append(all, o.slower()...)

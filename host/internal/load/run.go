@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// patience bounds what must happen. Only a failing measurement waits for it.
+// patience limits each wait. Only a failing measurement reaches it.
 const patience = 5 * time.Minute
 
-// sampled is how many healthy readers measure latencies.
+// sampled is the number of healthy readers whose latency is measured.
 const sampled = 50
 
 // measurement is one run.
@@ -29,14 +29,14 @@ type measurement struct {
 	report  report
 
 	running   sync.WaitGroup
-	stop      context.CancelFunc // of all clients
+	stop      context.CancelFunc // ends all clients
 	healthy   []*reader
 	informers []*informer
 	mu        sync.Mutex
-	ended     []error // why healthy readers ended
+	ended     []error // why connections of healthy readers ended
 }
 
-// Run measures. The report is complete unless there is an error.
+// Run runs the measurement. The report is complete unless there is an error.
 func Run(ctx context.Context, c Config) (*report, error) {
 	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
 		return nil, err
@@ -75,9 +75,9 @@ func (m *measurement) close() {
 	}
 }
 
-// connect opens all clients, and reports the memory of each kind.
+// connect connects all clients, and reports the memory of each kind.
 func (m *measurement) connect(ctx, starting context.Context) error {
-	first, err := m.open(starting, ctx, newHost(1, m.target), 0) // so that the objects are there
+	first, err := m.open(starting, ctx, newHost(1, m.target), 0) // so that the objects exist
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (m *measurement) connect(ctx, starting context.Context) error {
 	return nil
 }
 
-// open subscribes a healthy reader and waits for the whole state.
+// open subscribes a healthy reader and waits for the complete state.
 func (m *measurement) open(starting, ctx context.Context, h *host, i int) (*reader, error) {
 	conn, first, err := h.greet(ctx, user(i), subscribe(endless))
 	if err != nil {
@@ -146,7 +146,8 @@ func (m *measurement) fail(err error) {
 	m.ended = append(m.ended, err)
 }
 
-// failures returns why healthy readers have ended since the last call.
+// failures returns the reasons why connections of healthy readers have ended since
+// the last call.
 func (m *measurement) failures() []error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -155,15 +156,15 @@ func (m *measurement) failures() []error {
 	return ended
 }
 
-// openReader opens a reader of the kind of its number: of each hundred, ten are slow
-// and one never reads.
+// openReader opens a reader whose kind depends on its number: in each hundred, ten
+// are slow and one never reads.
 func (m *measurement) openReader(starting, ctx context.Context, h *host, i int) error {
 	switch {
 	case i%100 == 99:
 		return m.hold(ctx, h, i, subscribe(endless), func(context.Context, *reader, []byte) {})
 	case i%10 == 8:
 		return m.hold(ctx, h, i, subscribe(64<<10), func(ctx context.Context, r *reader, first []byte) {
-			_ = r.read(ctx, first, time.Second) // the connector may cut a slow reader
+			_ = r.read(ctx, first, time.Second) // the connector may disconnect a slow reader
 		})
 	}
 	r, err := m.open(starting, ctx, h, i)
@@ -241,8 +242,8 @@ func (m *measurement) abuse(ctx context.Context) error {
 	return nil
 }
 
-// window measures for the length of a window. Without one it measures until the
-// abuse is refused and objects have changed meanwhile. What nothing refuses ends by
+// window measures for the duration of a window. Without one it measures until the
+// abuse is refused and objects have changed meanwhile. Legitimate load ends by
 // itself.
 func (m *measurement) window(ctx context.Context, a *abuse) (sample, error) {
 	if m.Window > 0 && (a == nil || len(a.refusals) > 0) {
@@ -259,7 +260,7 @@ func (m *measurement) window(ctx context.Context, a *abuse) (sample, error) {
 	return s, errors.Join(err, ctx.Err())
 }
 
-// beside measures while an abuse is under way, and returns when it has ended.
+// beside measures during an abuse, and returns when the abuse has ended.
 func (m *measurement) beside(ctx context.Context, a *abuse, h *host) (sample, error) {
 	ctx, stop := context.WithCancel(ctx)
 	flooded := make(chan struct{})
@@ -273,8 +274,8 @@ func (m *measurement) beside(ctx context.Context, a *abuse, h *host) (sample, er
 	return s, err
 }
 
-// complete waits until every healthy reader that has not ended has received every
-// change, each once.
+// complete waits until every connected healthy reader has received every change
+// exactly once.
 func (m *measurement) complete(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

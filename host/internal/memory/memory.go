@@ -1,10 +1,10 @@
-// Package memory keeps the process under the limit max-memory, so that it refuses work
-// before the kernel kills it.
+// Package memory keeps the process below the limit max-memory, so that it refuses
+// work before the kernel kills it.
 //
-// The measure is the memory that the Go runtime has from the system and has not given
-// back. Unlike the resident set it leaves out pages of files, which the kernel can drop
-// by itself. The garbage collector aims below the ceiling, so memory above it is in
-// use.
+// It measures the memory that the Go runtime has obtained from the system and not
+// returned. Unlike the resident set, this excludes pages of files, which the kernel
+// can drop by itself. The garbage collector's target is below the ceiling, so memory
+// above the ceiling is in use.
 package memory
 
 import (
@@ -20,9 +20,9 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// Fractions of the limit, in percent. A process that has reached its limit refuses work
-// until it uses less than resumePercent. That is more than the garbage collector's
-// target, so that it comes to pass.
+// Fractions of the limit, in percent. A process that has reached its limit refuses
+// work until it uses less than resumePercent. That is above the garbage collector's
+// target, so that the process can reach it.
 const (
 	ceilingPercent = 90 // of the memory of the cgroup or the machine
 	targetPercent  = 90
@@ -32,12 +32,12 @@ const (
 const (
 	// Interval is the time between two measurements.
 	Interval = 250 * time.Millisecond
-	// shedAfter is the number of measurements in a row above the limit after which
-	// readers are disconnected.
+	// shedAfter is the number of consecutive measurements above the limit after
+	// which readers are disconnected.
 	shedAfter = 4
 )
 
-// Ceiling returns the default of max-memory. Without a known limit it reports false.
+// Ceiling returns the default of max-memory. It returns false if no limit is known.
 func Ceiling() (bytes int64, ok bool) {
 	memory, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
 	return ceiling(memory, err)
@@ -57,8 +57,8 @@ func Used() int64 {
 	return int64(samples[0].Value.Uint64() - samples[1].Value.Uint64())
 }
 
-// Collect makes the garbage collector aim below the limit, unless the environment
-// variable GOMEMLIMIT sets another target.
+// Collect sets the garbage collector's target below the limit, unless the
+// environment variable GOMEMLIMIT sets another target.
 func Collect(limits *limit.Set) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(percent(limits.Value(limit.MaxMemory), targetPercent))
@@ -71,12 +71,12 @@ func percent(bytes, percent int64) int64 { return bytes / 100 * percent }
 type Crowd interface {
 	// Count returns the number of readers.
 	Count() int
-	// Shed ends the newest readers of the heaviest clients, a hundredth of all and at
-	// least one, while more than keep are left.
+	// Shed disconnects the newest readers of the heaviest clients: one percent of
+	// all readers and at least one, but at least keep readers stay.
 	Shed(keep int)
 }
 
-// Guard measures the process and sets whether it has reached max-memory.
+// Guard measures the process and records whether it has reached max-memory.
 type Guard struct {
 	Limits *limit.Set
 	Crowds []Crowd
@@ -84,8 +84,8 @@ type Guard struct {
 	Used   func() int64 // nil means [Used]
 
 	reached bool
-	above   int   // measurements in a row above the limit
-	keep    []int // readers of each crowd that stay however long memory is above the limit
+	above   int   // consecutive measurements above the limit
+	keep    []int // number of readers per crowd that are never shed
 }
 
 // Run measures until ctx ends.

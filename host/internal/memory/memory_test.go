@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// crowd is a number of readers of which Shed disconnects one.
+// crowd counts readers. Shed disconnects one.
 type crowd struct{ readers int }
 
 func (c *crowd) Count() int { return c.readers }

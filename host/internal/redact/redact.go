@@ -1,11 +1,11 @@
-// Package redact takes secrets out of what is said to people and logs.
+// Package redact removes secrets from messages and logs.
 package redact
 
 import "strings"
 
-// URL is a URL without the user and the password that it may have. The text need
-// not be a URL that parses: what is wrong with it may be the password, so all up
-// to the last @ counts as that.
+// URL returns a URL without its user and password. The text need not be a valid URL,
+// because the password itself may be malformed. Therefore everything up to the last
+// @ counts as password.
 func URL(text string) string {
 	at := strings.LastIndexByte(text, '@')
 	if at < 0 {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// entry is a file of an archive: content, or the content of the file at source.
+// entry is a file of an archive, with its content or the path of a source file.
 type entry struct {
 	name, source string
 	content      []byte
@@ -24,8 +24,8 @@ func (e entry) read() ([]byte, error) {
 	return os.ReadFile(e.source)
 }
 
-// writeTar writes entries in their order. Only names, modes, contents and the time
-// determine the output.
+// writeTar writes entries in the given order. The output depends only on names,
+// modes, contents and the time.
 func writeTar(w io.Writer, entries []entry, when time.Time) error {
 	out := tar.NewWriter(w)
 	for _, e := range entries {
@@ -80,7 +80,7 @@ func writeZip(w io.Writer, entries []entry, when time.Time) error {
 	return out.Close()
 }
 
-// writeTo creates a file with the content that write gives.
+// writeTo creates a file and calls write to fill it.
 func writeTo(path string, write func(io.Writer) error) error {
 	file, err := os.Create(path)
 	if err != nil {

@@ -22,7 +22,7 @@ type binary struct {
 // documents are the files that go into every archive.
 var documents = []string{"LICENSE", "README.md", "host/THIRD_PARTY.md"}
 
-// artifacts builds the files of the version at the current commit into o.out.
+// artifacts builds the release files of the current commit in o.out.
 func (r repository) artifacts(ctx context.Context, o options, binDir string, when time.Time) error {
 	var binaries []binary
 	for _, p := range o.platforms {
@@ -53,7 +53,8 @@ func (r repository) artifacts(ctx context.Context, o options, binDir string, whe
 	return writeChecksums(o.out)
 }
 
-// binary builds the command for a platform. It is static: without cgo.
+// binary builds the command for a platform. It is static, because it does not use
+// cgo.
 func (r repository) binary(ctx context.Context, p platform, version, dir string) (binary, error) {
 	name := "watchglass"
 	if p.os == "windows" {

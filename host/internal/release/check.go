@@ -10,8 +10,8 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// checkVersion returns an error for a version that Go, npm or a registry of images
-// would refuse.
+// checkVersion returns an error for a version that Go, npm or an image registry
+// rejects.
 func checkVersion(version string) error {
 	switch {
 	case !semver.IsValid(version):
@@ -24,7 +24,7 @@ func checkVersion(version string) error {
 	return nil
 }
 
-// check returns an error unless the version can be released from the repository.
+// check returns an error if the version cannot be released from the repository.
 func (r repository) check(ctx context.Context, version string) error {
 	if err := checkVersion(version); err != nil {
 		return err
@@ -61,5 +61,5 @@ func checkOut(dir string) error {
 	return nil
 }
 
-// npmVersion is the version as npm writes it.
+// npmVersion returns the version in npm's format.
 func npmVersion(version string) string { return strings.TrimPrefix(version, "v") }

@@ -1,19 +1,20 @@
-// Command release builds what a version of watchglass consists of.
+// Command release builds all parts of a version of watchglass.
 //
-// A release is made from a commit that is checked out without changes:
+// A release is built from a checked-out commit without changes:
 //
 //	release -version v0.2.0 -out build/release
 //
-// It clones the commit, builds the wasm module, the npm package and the page in the
-// clone, and adds the module and the page to a commit of their own, because go install
-// and go get take only what git holds. That commit gets the tag; no branch contains it.
-// The archives, the npm tarball, the image and the SBOMs are built from the tag, and
-// the tag is copied into the repository last, so a release that fails leaves none.
+// It clones the commit, and builds the wasm module, the npm package and the page in
+// the clone. It adds the module and the page in a separate commit, because go
+// install and go get use only files in git. That commit gets the tag, and no branch
+// contains it. The archives, the npm tarball, the image and the SBOMs are built from
+// the tag. The tag is copied to the repository last, so a failed release leaves no
+// tag.
 //
-// The same commit and the same tools give the same tag and the same bytes: times are
-// those of the commit, and paths are left out.
+// The same commit and tools produce the same tag and the same bytes: all times are
+// that of the commit, and paths are omitted.
 //
 //	release -image -version dev -out build/image
 //
-// builds the container image alone, from the working tree.
+// builds only the container image, from the working tree.
 package main

@@ -20,13 +20,13 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// imagePlatforms are those of the container image.
+// imagePlatforms are the platforms of the container image.
 var imagePlatforms = []platform{{"linux", "amd64"}, {"linux", "arm64"}}
 
-// imageUser is a user and group without rights, as the base images of others have it.
+// imageUser is an unprivileged user and group, the same as in common base images.
 const imageUser = "65532:65532"
 
-// imageFromWorkingTree builds the image of whatever is checked out.
+// imageFromWorkingTree builds the image from the working tree.
 func imageFromWorkingTree(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	r, err := open(ctx, o.repository, stderr)
 	if err != nil {
@@ -71,8 +71,8 @@ func imageFromWorkingTree(ctx context.Context, o options, stdout, stderr io.Writ
 
 func imageName(version string) string { return "watchglass_" + version + "_image" }
 
-// writeImage writes an OCI layout with the binaries that are for images as a tar file,
-// and beside it the digest that the image has in every registry.
+// writeImage writes a tar file with an OCI layout of the binaries for image
+// platforms. It also writes the digest that the image has in every registry.
 func (r repository) writeImage(ctx context.Context, binaries []binary, o options, when time.Time) error {
 	commit, err := r.git(ctx, "rev-parse", "HEAD")
 	if err != nil {
@@ -102,7 +102,8 @@ func (r repository) writeImage(ctx context.Context, binaries []binary, o options
 	return os.WriteFile(base+".digest", []byte(digest.String()+"\n"), 0o644)
 }
 
-// newImage is an image with nothing but a static binary and what it reads.
+// newImage returns an image that contains only a static binary and the files it
+// reads.
 func newImage(b binary, version, commit string, when time.Time) (v1.Image, error) {
 	layer, err := newLayer(b, when)
 	if err != nil {
@@ -138,8 +139,8 @@ func newImage(b binary, version, commit string, when time.Time) (v1.Image, error
 	return mutate.ConfigFile(image, config)
 }
 
-// newLayer returns the only layer. Everything in it belongs to root, and the user of
-// the image can change none of it.
+// newLayer returns the only layer. All files belong to root, and the user of the
+// image cannot change them.
 func newLayer(b binary, when time.Time) (v1.Layer, error) {
 	var roots bytes.Buffer
 	for root := range bundle.Roots() {
@@ -169,7 +170,8 @@ func newLayer(b binary, when time.Time) (v1.Layer, error) {
 		tarball.WithMediaType(types.OCILayer), tarball.WithCompressedCaching)
 }
 
-// writeLayout writes an index as the tar file of an OCI layout that names it by version.
+// writeLayout writes an index as the tar file of an OCI layout, tagged with the
+// version.
 func writeLayout(w io.Writer, index v1.ImageIndex, version string, when time.Time) error {
 	dir, err := os.MkdirTemp("", "watchglass-layout")
 	if err != nil {

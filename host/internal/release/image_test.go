@@ -15,7 +15,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/release/imagetest"
 )
 
-// buildImage makes the image of the probe in a project of the test.
+// buildImage builds the image of the probe in a project of the test.
 func buildImage(t *testing.T, dir string) (path, digest string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")

@@ -22,7 +22,7 @@ func main() {
 	}
 }
 
-// options are those of the command line.
+// options are the command-line options.
 type options struct {
 	repository string
 	version    string
@@ -70,7 +70,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, nil
 }
 
-// platform is an operating system and an architecture, as Go names them.
+// platform is an operating system and an architecture, with Go's names.
 type platform struct{ os, arch string }
 
 const defaultPlatforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64"

@@ -11,10 +11,12 @@ import (
 	"time"
 )
 
-// products are the directories whose files go install and go get need and git ignores.
+// products are the directories with files that go install and go get need, but that
+// git ignores.
 var products = []string{"host/client/module", "host/server/page"}
 
-// author signs release commits, so that they do not depend on who runs the command.
+// author is the author of release commits, which therefore do not depend on the user
+// who runs the command.
 var author = []string{"watchglass", "release@watchglass.invalid"}
 
 // release builds a version, writes its files and creates its tag.
@@ -81,7 +83,7 @@ const chart = "examples/deploy/chart"
 // versioned are the lines of files outside of js that contain the version.
 var versioned = []struct {
 	file string
-	line *regexp.Regexp // what stands before the version is its first group
+	line *regexp.Regexp // its first group precedes the version
 	text func(version string) string
 }{
 	{chart + "/Chart.yaml", regexp.MustCompile(`(?m)^(version: ).*$`), npmVersion},
@@ -89,7 +91,7 @@ var versioned = []struct {
 	{"examples/deploy/base/deployment.yaml", regexp.MustCompile(`(?m)^( +image: \S+:).*$`), strings.Clone},
 }
 
-// setVersion writes the version into the manifests. Helm's versions are those of npm.
+// setVersion writes the version to the manifests. Helm uses the same format as npm.
 func (r repository) setVersion(version string) error {
 	for _, v := range versioned {
 		path := filepath.Join(r.dir, v.file)
@@ -107,18 +109,18 @@ func (r repository) setVersion(version string) error {
 	return nil
 }
 
-// in is the repository with a directory of it to run commands in.
+// in returns the repository with a subdirectory in which to run commands.
 func (r repository) in(dir string) *repository {
 	return &repository{dir: filepath.Join(r.dir, dir), log: r.log}
 }
 
-// hermetic is the environment of commands whose output must not depend on the caller.
-// The module and the page do not contain the commit, so that they change only with
-// their sources.
+// hermetic returns the environment of commands whose output must not depend on the
+// caller. The module and the page do not contain the commit, so they change only
+// with their sources.
 func hermetic() []string { return []string{"GOFLAGS=-buildvcs=false", "GOWORK=off", "GOEXPERIMENT="} }
 
-// tag commits the products and the version on top of the current commit, tags that, and
-// returns its time.
+// tag commits the products and the version on top of the current commit. It tags
+// that commit, and returns its time.
 func (r repository) tag(ctx context.Context, version string) (time.Time, error) {
 	when, err := r.commitTime(ctx)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// newProject makes a repository with the parts that a release takes from the real one.
+// newProject creates a repository with those parts of the real one that a release
+// uses.
 func newProject(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "project")

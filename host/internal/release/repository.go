@@ -15,7 +15,7 @@ import (
 // repository is the working tree of a git repository.
 type repository struct {
 	dir string
-	log io.Writer // output of the commands that build
+	log io.Writer // receives the output of build commands
 }
 
 // open returns the repository that contains the directory.
@@ -24,7 +24,7 @@ func open(ctx context.Context, dir string, log io.Writer) (repository, error) {
 	return repository{dir: top, log: log}, err
 }
 
-// git runs git and returns its output without the last line end.
+// git runs git and returns its output without the final line break.
 func (r repository) git(ctx context.Context, args ...string) (string, error) {
 	return r.output(ctx, nil, "git", args...)
 }
@@ -41,7 +41,7 @@ func (r repository) output(ctx context.Context, env []string, name string, args 
 	return strings.TrimRight(string(out), "\n"), nil
 }
 
-// build runs a command that builds, whose output goes to the log.
+// build runs a build command and writes its output to the log.
 func (r repository) build(ctx context.Context, env []string, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = r.dir, append(os.Environ(), env...)
@@ -53,7 +53,7 @@ func (r repository) build(ctx context.Context, env []string, name string, args .
 	return nil
 }
 
-// commitTime is when the current commit was made.
+// commitTime returns the time of the current commit.
 func (r repository) commitTime(ctx context.Context) (time.Time, error) {
 	text, err := r.git(ctx, "log", "-1", "--format=%ct")
 	if err != nil {

@@ -110,10 +110,11 @@ func linked(binaries []binary, known []module) ([]module, error) {
 	return all, nil
 }
 
-// id is a UUID made from the name of what it identifies, so that it is reproducible.
+// id returns a UUID derived from the version and the commit, so that it is
+// reproducible.
 func (b bill) id() string {
 	sum := sha256.Sum256([]byte("watchglass " + b.version + " " + b.commit))
-	sum[6] = sum[6]&0x0f | 0x80 // version 8: made by a rule of one's own
+	sum[6] = sum[6]&0x0f | 0x80 // version 8: custom
 	sum[8] = sum[8]&0x3f | 0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }

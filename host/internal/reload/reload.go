@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// Interval is the time between two looks at the files.
+	// Interval is the time between two checks of the files.
 	Interval = 5 * time.Second
-	// Again is the time until a load that failed is repeated.
+	// Again is the time until the retry of a failed load.
 	Again = time.Second
 )
 
@@ -25,13 +25,13 @@ type Group struct {
 	Name string
 	// Files returns the paths. A load may change them.
 	Files func() []string
-	// Load reads the files and puts their content in use. After an error the previous
-	// content stays in use.
+	// Load reads the files and puts their content in use. After an error, the
+	// previous content stays in use.
 	Load func() error
 }
 
-// Watcher loads groups of files again. WriteMetrics is safe for concurrent use;
-// groups are added before Run.
+// Watcher reloads groups of files. WriteMetrics is safe for concurrent use. Add all
+// groups before Run.
 type Watcher struct {
 	log    *slog.Logger
 	groups []*watched
@@ -39,12 +39,12 @@ type Watcher struct {
 	mu sync.Mutex // guards the counts of groups
 }
 
-// watched is a Group and what is known of it.
+// watched is a Group and its state.
 type watched struct {
 	Group
 	content  [sha256.Size]byte
-	due      bool // the content is not in use
-	attempts int  // failed, since it became due
+	due      bool // content has not been loaded
+	attempts int  // failed loads since it became due
 
 	loads, failures uint64
 }
@@ -52,8 +52,8 @@ type watched struct {
 // NewWatcher returns a Watcher without groups.
 func NewWatcher(log *slog.Logger) *Watcher { return &Watcher{log: log} }
 
-// Add loads a group for the first time and watches it from then on, unless that
-// fails.
+// Add loads a group for the first time. If that succeeds, the Watcher watches the
+// group from then on.
 func (w *Watcher) Add(g Group) error {
 	content := digest(g.Files()) // before Load, so that no change is missed
 	if err := g.Load(); err != nil {
@@ -63,8 +63,8 @@ func (w *Watcher) Add(g Group) error {
 	return nil
 }
 
-// Run watches the files until ctx ends. A value from now loads every group at once,
-// changed or not.
+// Run watches the files until ctx ends. A value from now makes it load every group
+// immediately, changed or not.
 func (w *Watcher) Run(ctx context.Context, now <-chan struct{}) {
 	timer := time.NewTimer(Interval)
 	defer timer.Stop()
@@ -87,7 +87,7 @@ func (w *Watcher) Run(ctx context.Context, now <-chan struct{}) {
 	}
 }
 
-// check loads a group if that is due, and reports whether to repeat it soon.
+// check loads a group if that is due, and reports whether to retry it soon.
 func (w *Watcher) check(g *watched, asked bool) (again bool) {
 	content := digest(g.Files())
 	if asked || content != g.content && !g.due {
@@ -136,8 +136,8 @@ func (w *Watcher) WriteMetrics(out io.Writer) {
 	}
 }
 
-// digest identifies the content of files. A file that cannot be read counts as one
-// with the error as its content.
+// digest returns a hash of the contents of files. For an unreadable file it hashes
+// the error.
 func digest(paths []string) (sum [sha256.Size]byte) {
 	hash := sha256.New()
 	for _, path := range paths {

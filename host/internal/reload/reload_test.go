@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pair is a Group of two files that can be loaded while their content is the same.
+// pair is a Group of two files that can be loaded if their contents are equal.
 type pair struct {
 	t      *testing.T
 	dir    string
@@ -27,7 +27,7 @@ type pair struct {
 	*Watcher
 }
 
-// run starts a Watcher of a pair on virtual time.
+// run starts a Watcher of a pair with virtual time.
 func run(t *testing.T, test func(*pair)) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

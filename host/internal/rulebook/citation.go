@@ -23,7 +23,7 @@ var (
 	nameID   = regexp.MustCompile(`^_?(` + idPattern + `)(?:[_A-Z]|$)`)
 )
 
-// Citation is a mention of a rule that code makes.
+// Citation is a reference to a rule in code.
 type Citation struct {
 	Rule  string
 	Where string // file:line
@@ -31,11 +31,11 @@ type Citation struct {
 
 // GoTests are the tests of a tree, with the rules that they cite.
 type GoTests struct {
-	// Named are the rules that tests and subtests are named after.
+	// Named maps rules to the tests and subtests that are named after them.
 	Named map[string][]Test
 	// Cited are the rules that a test cites in its name and doc comment.
 	Cited map[Test][]string
-	// Citations are all of these, and those of comments that say "rule W7".
+	// Citations are all of these, and the comments with text such as "rule W7".
 	Citations []Citation
 }
 
@@ -86,7 +86,7 @@ func (t *GoTests) addFile(file, relative string) error {
 			t.addFunction(pkg, f, where)
 		}
 	}
-	// A suite that other packages run is in a package of its own.
+	// A suite for several packages is in its own package.
 	if isTest || strings.HasSuffix(pkg, "test") {
 		t.addSubtests(pkg, syntax, where)
 	}
@@ -108,7 +108,7 @@ func (t *GoTests) addFunction(pkg string, f *ast.FuncDecl, where func(token.Pos)
 	t.cite(where(f.Pos()), ids)
 }
 
-// namedAfter returns the IDs that the rest of a test's name begins with:
+// namedAfter returns the IDs at the start of the rest of a test's name:
 // "C39_C40_FirstPage" or "R9InternalErrors".
 func namedAfter(rest string) (ids []string) {
 	for {
@@ -121,7 +121,7 @@ func namedAfter(rest string) (ids []string) {
 	}
 }
 
-// addSubtests takes string literals that begin with IDs, such as the names in a
+// addSubtests processes string literals that begin with IDs, such as the names in a
 // table of subtests.
 func (t *GoTests) addSubtests(pkg string, syntax *ast.File, where func(token.Pos) string) {
 	ast.Inspect(syntax, func(n ast.Node) bool {

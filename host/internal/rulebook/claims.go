@@ -11,11 +11,12 @@ import (
 	"github.com/watchglass/watchglass/core/coretest"
 )
 
-// ScenarioDir holds the scenarios, relative to the root of the repository.
+// ScenarioDir is the directory of the scenarios, relative to the root of the
+// repository.
 const ScenarioDir = "testdata/scenarios"
 
-// Claims are the mutants with what claims to catch them. A mutant names the Go
-// tests; a scenario names its mutants in its header.
+// Claims are the mutants with the tests and scenarios that claim to catch them. A
+// mutant lists Go tests; a scenario lists mutants in its header.
 type Claims struct {
 	Mutants []*Mutant
 	// Scenarios are the names of the scenarios that claim a mutant.
@@ -25,7 +26,7 @@ type Claims struct {
 }
 
 // LoadClaims reads the mutants and the headers of the scenarios under root. Each
-// claim must be of a mutant that exists.
+// claimed mutant must exist.
 func LoadClaims(root string) (*Claims, error) {
 	c := &Claims{Scenarios: map[string][]string{}}
 	var err error
@@ -50,7 +51,8 @@ func LoadClaims(root string) (*Claims, error) {
 	return c, nil
 }
 
-// Check reports a mutant that nothing claims, and a scenario that claims none.
+// Check returns an error for a mutant without claims, and for a scenario without
+// rules or mutants.
 func (c *Claims) Check() error {
 	for _, m := range c.Mutants {
 		if len(m.Tests) == 0 && m.Seeds == 0 && len(c.Scenarios[m.Name]) == 0 {
@@ -66,13 +68,13 @@ func (c *Claims) Check() error {
 	return nil
 }
 
-// Keep drops the mutants that keep does not accept.
+// Keep removes the mutants for which keep returns false.
 func (c *Claims) Keep(keep func(*Mutant) bool) {
 	c.Mutants = slices.DeleteFunc(c.Mutants, func(m *Mutant) bool { return !keep(m) })
 }
 
-// ClaimAll makes every scenario claim every mutant of core, and every test that
-// cites one of the mutant's rules and is in a package that the mutant changes.
+// ClaimAll makes every scenario claim every mutant of core. It also adds every test
+// that cites one of the mutant's rules and is in a package that the mutant changes.
 func (c *Claims) ClaimAll(tests *GoTests) {
 	var names []string
 	for _, s := range c.all {
@@ -92,8 +94,8 @@ func (c *Claims) ClaimAll(tests *GoTests) {
 	}
 }
 
-// Baseline runs all claimed tests and scenarios without any mutant. They must
-// pass: a test that fails anyway catches nothing.
+// Baseline runs all claimed tests and scenarios without a mutant. They must pass,
+// because a test that always fails proves nothing.
 func (r *Runner) Baseline(ctx context.Context, c *Claims) error {
 	var tests []Test
 	var scenarios []string

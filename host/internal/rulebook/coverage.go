@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Coverage says how each rule of the rulebook is proven.
+// Coverage contains the proofs of each rule of the rulebook.
 type Coverage struct {
 	Rules []*Rule
 	// ByName and ByMutant are the proofs of a rule, as SEMANTICS.md defines
@@ -79,8 +79,8 @@ func dangling(rules []*Rule, citations []Citation) (list []Citation) {
 	return list
 }
 
-// Unproven returns the rules that are kept, in their way or differently, and
-// that no test proves.
+// Unproven returns the rules with status kept or kept differently that no test
+// proves.
 func (c *Coverage) Unproven() (rules []*Rule) {
 	for _, r := range c.Rules {
 		if r.Applies() && len(c.ByName[r.ID]) == 0 && len(c.ByMutant[r.ID]) == 0 {
@@ -90,7 +90,7 @@ func (c *Coverage) Unproven() (rules []*Rule) {
 	return rules
 }
 
-// String is the summary in one line.
+// String returns a summary in one line.
 func (c *Coverage) String() string {
 	counts := map[Status]int{}
 	byMutant := 0

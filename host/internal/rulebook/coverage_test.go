@@ -30,7 +30,7 @@ func TestParseRules(t *testing.T) {
 	}
 }
 
-// treeWith is a repository with one rule of each kind of proof, and lines that
+// treeWith creates a repository with one rule of each kind of proof, and lines that
 // must not count.
 func treeWith(t *testing.T, files map[string]string) (root string) {
 	root = t.TempDir()
@@ -109,7 +109,7 @@ func TestCitationsOfMissingRulesAreFound(t *testing.T) {
 	}, missing)
 }
 
-// The rulebook names tests and scenarios, which must exist.
+// The tests and scenarios that the rulebook names must exist.
 func TestSemanticsNamesWhatExists(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, rulebook.SemanticsPath))
 	require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// MutantDir holds the mutants, relative to the root of the repository.
+// MutantDir is the directory of the mutants, relative to the root of the repository.
 const MutantDir = "core/sim/mutants"
 
 // Mutant is one deliberate bug, as data.
@@ -20,7 +20,7 @@ type Mutant struct {
 	Rules []string
 	// Tests are the Go tests that must fail.
 	Tests []Test
-	// Seeds is the number of simulation seeds, from 1 on, of which at least one
+	// Seeds is the number of simulation seeds, starting at 1, of which at least one
 	// must fail. Zero means that the simulation is not run.
 	Seeds int
 
@@ -35,7 +35,7 @@ func (t Test) String() string { return t.Package + " " + t.Name }
 
 // hunk replaces lines of a file.
 type hunk struct {
-	line    int // in the mutant
+	line    int // line number in the mutant file
 	file    string
 	find    []string
 	replace []string
@@ -44,7 +44,7 @@ type hunk struct {
 const mutantGrammar = `a mutant begins with "# " lines that say what is wrong, then has "rules:", "test:" and "sim:" lines, ` +
 	`then hunks: "@@ FILE" and lines that begin with "-" (removed), "+" (added) or " " (kept)`
 
-// LoadMutants reads all mutants under root, in the order of their names.
+// LoadMutants reads all mutants under root, sorted by name.
 func LoadMutants(root string) ([]*Mutant, error) {
 	paths, err := filepath.Glob(filepath.Join(root, MutantDir, "*.mutant"))
 	if err != nil {
@@ -68,7 +68,7 @@ func LoadMutants(root string) ([]*Mutant, error) {
 	return all, nil
 }
 
-// ParseMutant reads one mutant. Errors begin with the path and the line.
+// ParseMutant parses one mutant. Errors begin with the path and the line.
 func ParseMutant(file, text string) (*Mutant, error) {
 	m := &Mutant{Name: strings.TrimSuffix(path.Base(file), ".mutant"), path: file}
 	var what []string
@@ -223,7 +223,7 @@ func oneBased(indices []int) []int {
 	return lines
 }
 
-// function is the test without its subtests.
+// function returns the test without its subtests.
 func (t Test) function() Test {
 	name, _, _ := strings.Cut(t.Name, "/")
 	return Test{t.Package, name}

@@ -65,7 +65,7 @@ func TestApplyReplacesLinesThatOccurOnce(t *testing.T) {
 	}
 }
 
-// Code that changes under a mutant fails here, long before make mutants runs.
+// A code change that invalidates a mutant fails here, long before make mutants runs.
 func TestEveryMutantApplies(t *testing.T) {
 	mutants, err := rulebook.LoadMutants(root)
 	require.NoError(t, err)
@@ -82,8 +82,8 @@ func TestEveryMutantApplies(t *testing.T) {
 	}
 }
 
-// Each mutant is claimed, and the header of each scenario names its rules and a
-// mutant that the scenario must notice.
+// Each mutant is claimed. The header of each scenario names its rules and at least
+// one mutant that the scenario must detect.
 func TestEveryMutantAndScenarioHasClaims(t *testing.T) {
 	claims, err := rulebook.LoadClaims(root)
 	require.NoError(t, err)

@@ -20,28 +20,28 @@ const (
 	scenarioPackage = "core/coretest"
 	scenarioTest    = "TestScenarios"
 	simCommand      = "./host/internal/sim"
-	// testTimeout ends a test that a mutant keeps from ending. It counts as
-	// failed then.
+	// testTimeout ends a test that does not terminate because of a mutant. Such a
+	// test counts as failed.
 	testTimeout = "2m"
 )
 
-// Runner builds and runs what claims to catch mutants.
+// Runner builds and runs the claimed tests, scenarios and seeds.
 type Runner struct {
 	Root string // of the repository
 	Temp string // for overlays and binaries
 }
 
-// ErrBuild reports that a mutant does not compile. That catches nothing.
+// ErrBuild reports that a mutant does not compile, so no claim was tested.
 var ErrBuild = errors.New("the mutant does not build")
 
-// Result says which claims hold.
+// Result contains the claims that hold and those that do not.
 type Result struct {
 	Mutant *Mutant
-	// Caught and Missed are tests, scenarios and the simulation by name.
+	// Caught and Missed are tests, scenarios and the simulation, by name.
 	Caught, Missed []string
 }
 
-// Run applies a mutant and runs the tests, scenarios and seeds that claim it.
+// Run applies a mutant and runs the claimed tests, scenarios and seeds.
 func (r *Runner) Run(ctx context.Context, m *Mutant, scenarios []string) (*Result, error) {
 	overlay, err := r.overlay(m)
 	if err != nil {
@@ -100,7 +100,7 @@ func claimName(pkg, name string) string {
 	return pkg + " " + name
 }
 
-// overlay writes the changed files and the list of them for the go command.
+// overlay writes the changed files and the overlay list for the go command.
 func (r *Runner) overlay(m *Mutant) (file string, err error) {
 	files, err := m.Apply(r.Root)
 	if err != nil {
@@ -130,9 +130,8 @@ func (r *Runner) overlay(m *Mutant) (file string, err error) {
 	return file, os.WriteFile(file, list, 0o644)
 }
 
-// Failing builds a package's tests with an overlay, or without one if it is
-// empty, and returns which of the named tests fail. A test that does not exist
-// is an error.
+// Failing builds a package's tests with an overlay, or without one if overlay is
+// empty. It returns which of the named tests fail. A missing test is an error.
 func (r *Runner) Failing(ctx context.Context, name, overlay, pkg string, tests []string) (failed []string, err error) {
 	binary := filepath.Join(r.Temp, name, strings.ReplaceAll(pkg, "/", "_")+".test")
 	args := []string{"test", "-c", "-ldflags=-s -w", "-o", binary}
@@ -164,8 +163,8 @@ func (r *Runner) Failing(ctx context.Context, name, overlay, pkg string, tests [
 
 var verdictLine = regexp.MustCompile(`(?m)^\s*--- (PASS|FAIL|SKIP): (\S+)`)
 
-// verdicts runs tests in one process and adds what became of each. A test that
-// was running when the process ended has failed.
+// verdicts runs tests in one process and records their results. A test that was
+// running when the process ended counts as failed.
 func (r *Runner) verdicts(ctx context.Context, binary, pkg string, siblings []string, verdicts map[string]string) {
 	cmd := exec.CommandContext(ctx, binary, "-test.v", "-test.timeout="+testTimeout, "-test.run="+pattern(siblings))
 	cmd.Dir = filepath.Join(r.Root, filepath.FromSlash(pkg))
@@ -192,7 +191,7 @@ func byParent(tests []string) map[string][]string {
 	return groups
 }
 
-// pattern matches exactly these tests, which have the same parent.
+// pattern returns a pattern for exactly these tests, which have the same parent.
 func pattern(siblings []string) string {
 	var names []string
 	for _, t := range siblings {

@@ -11,10 +11,10 @@ import (
 // SemanticsPath is the rulebook, relative to the root of the repository.
 const SemanticsPath = "core/SEMANTICS.md"
 
-// Status says what watchglass does about a rule.
+// Status is the conformance of watchglass to a rule.
 type Status string
 
-// The statuses.
+// The possible statuses of a rule.
 const (
 	Kept            Status = "kept"
 	KeptDifferently Status = "kept differently"
@@ -47,10 +47,10 @@ func LoadRules(root string) ([]*Rule, error) {
 	return ParseRules(string(text))
 }
 
-// ParseRules reads a rulebook. Errors begin with its path and the line.
+// ParseRules parses a rulebook. Errors begin with its path and the line.
 func ParseRules(text string) ([]*Rule, error) {
 	var rules []*Rule
-	var last *Rule // while its item continues
+	var last *Rule // the rule whose item continues
 	lines := map[string]int{}
 	for i, line := range strings.Split(text, "\n") {
 		m := ruleItem.FindStringSubmatch(line)

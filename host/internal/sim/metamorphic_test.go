@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/host/client"
 )
 
-// module is an instance of the module in the place of an engine.
+// module is an instance of the module that replaces an engine.
 type module struct {
 	*client.Instance
 	t *testing.T
@@ -33,7 +33,7 @@ func (m module) Ready() []byte {
 	return out
 }
 
-// The module says the very bytes that package core says, through all faults.
+// The module produces exactly the bytes of package core, under all faults.
 func TestMetamorphic_ModuleAndNative(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: compiles the wasm module")
@@ -68,11 +68,12 @@ func TestMetamorphic_ModuleAndNative(t *testing.T) {
 	require.True(t, shapes[sim.Connectors] && shapes[sim.Edge])
 }
 
-// What bodies are compressed with makes no difference to what readers hold, nor
-// to the bodies that they get.
+// The dictionary affects neither the state of readers nor the decoded bodies that
+// they receive.
 func TestMetamorphic_Codecs(t *testing.T) {
 	const padding = 400
-	// Not the schema's, which has little in common with the simulation's objects.
+	// This is not the schema's dictionary, which shares little with the simulation's
+	// objects.
 	dictionary := []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"ns","uid":"h1-","labels":{` + strings.Repeat("=", padding))
 	compressed := 0
 	codec := func(dictionary []byte) sim.Codec {
@@ -87,7 +88,8 @@ func TestMetamorphic_Codecs(t *testing.T) {
 		}}
 	}
 	for seed := uint64(1); seed <= 20; seed++ {
-		// Without the ops whose outcome depends on when a message arrives.
+		// The program omits ops whose result depends on the arrival time of a
+		// message.
 		ops := sim.WithoutTiming(sim.Program(seed))
 		want := sim.Run(seed, ops, sim.Setup{Budget: 1, Codec: sim.Codec{Padding: padding}})
 		require.NoError(t, want.Err)

@@ -1,5 +1,5 @@
-// Package slowlink is a network in memory whose downlink is slow, for tests under
-// testing/synctest: hours of a slow transfer take milliseconds.
+// Package slowlink implements an in-memory network with a slow downlink, for tests
+// under testing/synctest. There, hours of a slow transfer take milliseconds.
 package slowlink
 
 import (
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Listener accepts connections that Dial makes. It stands in for the network
-// between a server and clients on slow links.
+// Listener accepts connections from Dial. It represents the network between a server
+// and clients on slow links.
 type Listener struct {
 	bytesPerSecond int
 	buffer         int
@@ -22,9 +22,9 @@ type Listener struct {
 	carrying       sync.WaitGroup
 }
 
-// Listen returns a Listener whose connections carry a number of bytes per second
-// to the client, and any number to the server. Each takes a number of bytes from
-// the server before it blocks, as the buffers of sockets and routers do.
+// Listen returns a Listener. Each of its connections carries bytesPerSecond to the
+// client, and any number to the server. It accepts buffer bytes from the server
+// before it blocks, like the buffers of sockets and routers.
 func Listen(bytesPerSecond, buffer int) *Listener {
 	return &Listener{bytesPerSecond: bytesPerSecond, buffer: buffer, accepted: make(chan net.Conn), closed: make(chan struct{})}
 }
@@ -34,7 +34,7 @@ func (l *Listener) Dial(context.Context, string, string) (net.Conn, error) {
 	server, near := net.Pipe()
 	far, client := net.Pipe()
 	l.carrying.Go(func() { l.carry(far, near) })
-	l.carrying.Go(func() { // the uplink has no limits
+	l.carrying.Go(func() { // the uplink has no limit
 		io.Copy(near, far)
 		near.Close()
 	})

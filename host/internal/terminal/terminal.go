@@ -1,5 +1,5 @@
-// Package terminal keeps text that others chose, such as names and error
-// messages of a server, from controlling the terminal it is shown on.
+// Package terminal makes untrusted text, such as names and error messages of a
+// server, safe to print on a terminal.
 package terminal
 
 import (
@@ -16,8 +16,8 @@ func unsafe(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// Text returns text for a place within a line, such as a cell of a table. Spaces
-// replace all controls.
+// Text returns text for use within a line, such as a cell of a table. It replaces
+// each control with a space.
 func Text(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unsafe(r) {
@@ -27,9 +27,9 @@ func Text(text string) string {
 	}, text)
 }
 
-// NewWriter returns a writer that escapes controls other than newlines and tabs
-// as JSON does, "\u001b". The value of a JSON document stays the same. Invalid
-// UTF-8 becomes U+FFFD, so each Write must end with a whole rune.
+// NewWriter returns a writer that escapes controls other than newlines and tabs as
+// JSON does, "\u001b". The value of a JSON document stays the same. Invalid UTF-8
+// becomes U+FFFD, so each Write must end with a complete rune.
 func NewWriter(w io.Writer) io.Writer { return writer{w} }
 
 type writer struct{ io.Writer }
@@ -46,7 +46,7 @@ func (w writer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// firstUnsafe returns the index of the first rune that is to be escaped, or the
+// firstUnsafe returns the index of the first rune that must be escaped, or the
 // length of the text.
 func firstUnsafe(text []byte) int {
 	for i := 0; i < len(text); {

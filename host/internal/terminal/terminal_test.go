@@ -62,7 +62,7 @@ func TestWriterKeepsTextAsItIs(t *testing.T) {
 	assert.Equal(t, text, out.String())
 }
 
-// A control in JSON is inside a string, where its escape means the same.
+// A control in JSON is always inside a string, where its escape has the same value.
 func TestWriterKeepsTheValueOfJSON(t *testing.T) {
 	value := "C1 \u009b, DEL \u007f, \u202eright to left\u202c, \u2066isolated\u2069 and \u061c"
 	document, err := json.Marshal(value)

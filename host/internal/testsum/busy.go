@@ -8,8 +8,8 @@ import (
 	"os/exec"
 )
 
-// keepBusy uses one processor until in ends, which it does when the parent has ended,
-// however that came about.
+// keepBusy uses one processor until in ends. That happens however the parent process
+// ends.
 func keepBusy(in io.Reader) {
 	go func() {
 		_, _ = io.Copy(io.Discard, in)
@@ -20,7 +20,7 @@ func keepBusy(in io.Reader) {
 	}
 }
 
-// startLoad starts n busy processes, and returns how to end them.
+// startLoad starts n busy processes, and returns a function that ends them.
 func startLoad(ctx context.Context, n int) (stop func(), err error) {
 	var running []*exec.Cmd
 	var pipes []io.Closer

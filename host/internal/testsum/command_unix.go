@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// command returns a command that ends with ctx, as does every process that it starts
-// and leaves in its process group.
+// command returns a command that ends with ctx. Processes that it starts also end,
+// if they stay in its process group.
 func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, name, args...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// goEvent is a line of "go test -json".
+// goEvent is a line of the output of "go test -json".
 type goEvent struct {
 	Action, Package, Test, Output string
 	Elapsed                       float64
 }
 
-// readGo reads what "go test -json" prints.
+// readGo parses the output of "go test -json".
 func readGo(out io.Reader, messages io.Writer, each func(result)) error {
 	g := goReader{messages: messages, each: each, output: map[[2]string]*strings.Builder{}}
 	for lines := bufio.NewReader(out); ; {
@@ -41,7 +41,7 @@ func readGo(out io.Reader, messages io.Writer, each func(result)) error {
 type goReader struct {
 	messages io.Writer
 	each     func(result)
-	output   map[[2]string]*strings.Builder // of tests and packages that have not ended
+	output   map[[2]string]*strings.Builder // output of tests and packages that have not ended
 }
 
 func (g *goReader) event(e goEvent) {
@@ -73,8 +73,8 @@ func (g *goReader) event(e goEvent) {
 	g.each(r)
 }
 
-// unfinished reports the tests of a package that were running when it ended: it timed
-// out or crashed. The output of one of them says why.
+// unfinished reports the tests of a package that were running when the package ended
+// because of a timeout or crash. The output of one of them contains the reason.
 func (g *goReader) unfinished(pkg string) {
 	keys := slices.SortedFunc(maps.Keys(g.output), func(a, b [2]string) int { return strings.Compare(a[1], b[1]) })
 	for _, key := range keys {

@@ -1,10 +1,10 @@
-// Command testsum runs every test suite of the project, prints what fails and the
-// slowest packages and files, and ends with one line that counts the tests: "N passed,
-// N failed". With -conformance it runs the suites that compare the project with
-// Kubernetes itself, and prints a line for each suite before the last one.
+// Command testsum runs every test suite of the project. It prints failures and the
+// slowest packages and files, and a final line that counts the tests: "N passed, N
+// failed". With -conformance it runs the suites that compare the project with
+// Kubernetes itself, and prints a line for each suite before the final one.
 //
-// With -flakes it runs packages and test files many times, to find tests that fail
-// sometimes: see flakes.go.
+// With -flakes it runs packages and test files many times, to find flaky tests: see
+// flakes.go.
 package main
 
 import (
@@ -50,8 +50,8 @@ func main() {
 	}
 }
 
-// runSuites runs the suites of each lane one after the other, and the lanes beside each
-// other. It returns the exit code.
+// runSuites runs the lanes in parallel and the suites of each lane in order. It
+// returns the exit code.
 func runSuites(ctx context.Context, eachSuite bool, lanes ...[]suite) int {
 	var total tally
 	var lines []string
@@ -86,8 +86,8 @@ func runSuites(ctx context.Context, eachSuite bool, lanes ...[]suite) int {
 	return 0
 }
 
-// run runs one suite. A unit that fails without a failed test, such as one that does not
-// compile, counts as one failure.
+// run runs one suite. A unit that fails without a failed test, for example because
+// it does not compile, counts as one failure.
 func run(ctx context.Context, out io.Writer, s suite) (t tally, durations slowest) {
 	start := time.Now()
 	for _, u := range s.units {
@@ -121,7 +121,7 @@ func runUnit(ctx context.Context, out io.Writer, u unit, ended func(result)) (t 
 	return t
 }
 
-// shorten cuts a command line that lists packages or files to the length of a line.
+// shorten truncates a command line that lists packages or files.
 func shorten(line string) string {
 	const most = 100
 	if len(line) <= most {
@@ -130,7 +130,7 @@ func shorten(line string) string {
 	return line[:most] + "..."
 }
 
-// lockedWriter writes for several lanes.
+// lockedWriter is a writer that several lanes share.
 type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -142,8 +142,8 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// pipe runs a command, reads results from its standard output, and copies its standard
-// error to messages.
+// pipe runs a command, parses results from its standard output, and copies its
+// standard error to messages.
 func pipe(ctx context.Context, cmd *exec.Cmd, messages io.Writer, read reader, each func(result)) error {
 	cmd.Stderr = messages
 	out, err := cmd.StdoutPipe()

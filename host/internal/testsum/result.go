@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// reader calls a function for each result in what a test command prints. It copies
-// lines that are not results to messages.
+// reader parses the output of a test command and calls each for every result. It
+// copies other lines to messages.
 type reader func(out io.Reader, messages io.Writer, each func(result)) error
 
 type outcome int
@@ -20,17 +20,18 @@ const (
 	skipped
 )
 
-// result is how a test ended or, when test is empty, a unit: a Go package, or a file of
-// Node's.
+// result is the result of a test. If test is empty, it is that of a unit: a Go
+// package or a file of Node tests.
 type result struct {
 	unit, test string
 	outcome    outcome
 	seconds    float64
-	output     string // of a test that did not pass
+	output     string // output of a test that did not pass
 	cached     bool
 }
 
-// print writes a line for a unit that passed, and everything about what did not pass.
+// print writes a line for a passed unit, and the output of a failure or a skipped
+// test.
 func (r result) print(w io.Writer) {
 	name := strings.TrimSpace(r.unit + " " + r.test)
 	switch {
@@ -81,7 +82,7 @@ func (t tally) String() string {
 	return s
 }
 
-// duration is how long a unit took.
+// duration is the duration of one unit.
 type duration struct {
 	unit    string
 	seconds float64
@@ -92,7 +93,7 @@ type slowest []duration
 
 func (s *slowest) add(unit string, seconds float64) { *s = append(*s, duration{unit, seconds}) }
 
-// print writes the n longest.
+// print writes the n longest durations.
 func (s slowest) print(w io.Writer, n int) {
 	if len(s) == 0 {
 		return

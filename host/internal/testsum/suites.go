@@ -11,22 +11,22 @@ import (
 	"strings"
 )
 
-// suite is a series of units. That of Go has one, the command for all packages.
+// suite is a list of units. The Go suite has one unit, the command for all packages.
 type suite struct {
 	name   string
 	units  []unit
-	suffix string // distinguishes its packages from those of another suite among the slowest
+	suffix string // distinguishes its packages from those of another suite in the list of the slowest
 }
 
-// reporter makes Node's test runner print what readNode reads.
+// reporter is the reporter for Node's test runner whose output readNode parses.
 const reporter = "./host/internal/testsum/reporter.mjs"
 
-// conformance returns the suites of host/conformance. They take turns, because the
-// packages there start servers and use the whole machine.
+// conformance returns the suites of host/conformance. They run in turn, because
+// their packages start servers and use the whole machine.
 //
 // tokenForOthers are upstream's cases of lists of one name that expect a continue
-// token because objects of other names follow. The token would show a reader of that
-// name alone that there are others (rule C43).
+// token because objects with other names follow. The token would disclose to a
+// reader of one name that others exist (rule C43).
 func conformance() []suite {
 	const tokenForOthers = "^TestLists$/^ListFromCacheSnapshot/^List$/test_List_with_filter_returning_(two_items,_more_pages_possible|only_one_item,_ensure_only_a_single_page_returned)"
 
@@ -47,12 +47,12 @@ func conformance() []suite {
 	}
 }
 
-// raced are the packages with goroutines of their own, without those that use etcd,
-// whose race build takes minutes. They are tested under the race detector only.
+// raced are the packages with their own goroutines, without those that use etcd,
+// whose race build takes minutes. They run only under the race detector.
 var raced = []string{"./host/connector", "./host/kubeapi", "./host/push", "./host/server", "./host/client"}
 
-// suites returns three lanes. Tests in Go use the processors; most of those in Node wait
-// for servers and browsers.
+// suites returns three lanes. Go tests use the processors; most Node tests wait for
+// servers and browsers.
 func suites() ([][]suite, error) {
 	npm, examples, err := nodeFiles()
 	if err != nil {
@@ -75,7 +75,7 @@ func suites() ([][]suite, error) {
 	}, nil
 }
 
-// goTest returns the unit that is a run of the go command.
+// goTest returns a unit that is one run of go test.
 func goTest(args ...string) []unit {
 	return []unit{{
 		name: strings.Join(append([]string{"go"}, args...), " "),

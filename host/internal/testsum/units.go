@@ -12,15 +12,16 @@ import (
 	"time"
 )
 
-// timeout ends a package that hangs, for a machine that is busy; go test has 10 minutes.
+// timeout ends a package that hangs. It is longer than the 10 minutes of go test,
+// for a busy machine.
 const timeout = "20m"
 
-// nodeTimeout ends a file of Node's that hangs. A file takes two minutes at most on a
-// quiet machine.
+// nodeTimeout ends a file of Node tests that hangs. A file takes at most two minutes
+// on an idle machine.
 const nodeTimeout = 10 * time.Minute
 
-// findUnits returns the units that patterns name: files of Node's by their paths, and Go
-// packages. Without a pattern these are all files and all packages.
+// findUnits returns the units that match patterns: files of Node tests by path, and
+// Go packages. Without patterns it returns all files and packages.
 func findUnits(ctx context.Context, scratch string, patterns []string) ([]unit, error) {
 	var packages, files []string
 	for _, p := range patterns {
@@ -73,7 +74,8 @@ func goUnits(ctx context.Context, scratch string, patterns []string) ([]unit, er
 	return units, nil
 }
 
-// goUnit runs the tests of a package, which it compiles before the first run.
+// goUnit returns a unit that runs the tests of a package. It compiles them before
+// the first run.
 func goUnit(name, dir, binary string) unit {
 	compiled := false
 	return unit{name, func(ctx context.Context, messages io.Writer, each func(result)) error {
@@ -88,7 +90,7 @@ func goUnit(name, dir, binary string) unit {
 		test := command(ctx, binary, "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+timeout)
 		test.Dir = dir
 		return pipe(ctx, test, messages, func(out io.Reader, messages io.Writer, each func(result)) error {
-			// Not with ctx: it ends with what it reads.
+			// This does not use ctx, because it ends when its input ends.
 			convert := exec.Command("go", "tool", "test2json", "-t", "-p", name)
 			convert.Stdin = out
 			return pipe(context.WithoutCancel(ctx), convert, messages, readGo, each)
@@ -96,9 +98,9 @@ func goUnit(name, dir, binary string) unit {
 	}}
 }
 
-// nodeUnit runs a file of Node's, and ends it and all its processes after a limit.
-// Node's own limit ends the file alone, and Node then waits for as long as a process
-// that the file started holds its standard output.
+// nodeUnit runs a file of Node tests. After a limit it ends the file and all its
+// processes. Node's own limit ends only the file, and Node then waits for processes
+// that still have the file's standard output open.
 func nodeUnit(file, reporter string, limit time.Duration) unit {
 	return unit{file, func(ctx context.Context, messages io.Writer, each func(result)) error {
 		limited, cancel := context.WithTimeout(ctx, limit)

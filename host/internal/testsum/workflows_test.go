@@ -36,7 +36,7 @@ func TestWorkflowsPinActionsByDigest(t *testing.T) {
 	}
 }
 
-// TestWorkflowsOnlyRead allows more to one job: that which releases.
+// TestWorkflowsOnlyRead permits more to only one job, the release.
 func TestWorkflowsOnlyRead(t *testing.T) {
 	permissions := regexp.MustCompile(`(?m)^( *)permissions:.*\n(?:  +[a-z-]+: [a-z]+(?: #.*)?\n)*`)
 	for file, text := range workflows(t) {
@@ -52,7 +52,8 @@ func TestWorkflowsOnlyRead(t *testing.T) {
 	}
 }
 
-// TestReleasesAreMadeByHand keeps pushes and pull requests away from the job that may write.
+// TestReleasesAreMadeByHand checks that pushes and pull requests cannot start the
+// job that has write permission.
 func TestReleasesAreMadeByHand(t *testing.T) {
 	require.Regexp(t, `(?m)^on:\n  workflow_dispatch:\n(    .*\n)+\n`, workflows(t)["release.yml"])
 }

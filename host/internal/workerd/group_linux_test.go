@@ -27,7 +27,7 @@ const nothing :Workerd.Worker = (
 );
 `
 
-// TestMain lets the test binary be a program that starts the runtime and waits.
+// TestMain can run the test binary as a program that starts the runtime and waits.
 func TestMain(m *testing.M) {
 	if config := os.Getenv("WATCHGLASS_WORKERD"); config != "" {
 		binary, err := Find("../../..")
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A runtime that outlives its parent holds its port, and blocks the next run.
+// A runtime that outlives its parent keeps its port, and blocks the next run.
 func TestRuntimeEndsWhenItsParentIsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: runs workerd")
@@ -73,8 +73,8 @@ func TestRuntimeEndsWhenItsParentIsKilled(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 }
 
-// open returns a descriptor of a running process, which stays that of this process when
-// another one gets the same id.
+// open returns a descriptor of a running process. It still refers to this process if
+// another process gets the same id.
 func open(t *testing.T, pid int) int {
 	t.Helper()
 	fd, err := unix.PidfdOpen(pid, 0)
@@ -83,9 +83,10 @@ func open(t *testing.T, pid int) int {
 	return fd
 }
 
-// waitForExit waits until a process has ended. A closed connection is no sign of that:
-// the kernel closes the files of a killed process one after the other, and connections
-// before the socket that listens, so that a new connection can still succeed.
+// waitForExit waits until a process has ended. A closed connection does not prove
+// that. The kernel closes the files of a killed process one after the other. It may
+// close connections before the listening socket, which can then still accept a
+// connection.
 func waitForExit(t *testing.T, process int) {
 	t.Helper()
 	fds := []unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}

@@ -1,5 +1,5 @@
-// Package workerd runs Cloudflare's runtime, as npm has installed it for the
-// package in js.
+// Package workerd runs Cloudflare's runtime, which npm installs for the package in
+// js.
 package workerd
 
 import (
@@ -14,8 +14,8 @@ import (
 	"path/filepath"
 )
 
-// Find finds the binary in a checkout; that itself, because killing the script
-// that npm can put before it would leave it running.
+// Find returns the path of the binary in a checkout. It does not return npm's
+// wrapper script, because killing that script would leave the binary running.
 func Find(root string) (string, error) {
 	modules := filepath.Join(root, "js", "node_modules")
 	for _, pattern := range []string{"@cloudflare/workerd-*/bin/workerd", "workerd/bin/workerd"} {
@@ -30,8 +30,8 @@ func Find(root string) (string, error) {
 	return "", errors.New("workerd is not installed; install it with: make js/node_modules")
 }
 
-// Process serves on the port that its configuration names, or on one of its
-// choice.
+// Process is a running runtime. It serves on the port of its configuration, or on a
+// port of its choice.
 type Process struct {
 	command   *exec.Cmd
 	kill      context.CancelFunc
@@ -41,15 +41,15 @@ type Process struct {
 	port      int
 }
 
-// Config is what to run: the binary, a configuration with one socket, more flags
-// and more environment than this process has.
+// Config contains the binary, a configuration with one socket, additional flags and
+// additional environment variables.
 type Config struct {
 	Binary, Path string
 	Flags, Env   []string
 }
 
-// Start runs a configuration. The process ends with ctx, or by Stop, which the
-// caller owes it in any case.
+// Start runs a configuration. The process ends with ctx or by Stop. The caller must
+// call Stop in any case.
 func Start(ctx context.Context, config Config) (*Process, error) {
 	control, theirs, err := os.Pipe()
 	if err != nil {
@@ -69,7 +69,7 @@ func Start(ctx context.Context, config Config) (*Process, error) {
 		return nil, errors.Join(err, control.Close())
 	}
 	go func() { // ends with the process
-		_ = p.command.Wait() // it was killed, and says so
+		_ = p.command.Wait() // the error is that it was killed
 		close(p.done)
 	}()
 	if err := p.listening(); err != nil {
@@ -78,7 +78,7 @@ func Start(ctx context.Context, config Config) (*Process, error) {
 	return p, nil
 }
 
-// listening waits until workerd says where it listens.
+// listening waits until workerd reports its port.
 func (p *Process) listening() error {
 	var event struct {
 		Event string
@@ -98,16 +98,16 @@ func (p *Process) listening() error {
 	return nil
 }
 
-// Address is host:port of its socket.
+// Address returns host:port of its socket.
 func (p *Process) Address() string { return fmt.Sprintf("127.0.0.1:%d", p.port) }
 
-// Pid is its process id.
+// Pid returns its process ID.
 func (p *Process) Pid() int { return p.command.Process.Pid }
 
-// Done is closed when the process has ended.
+// Done returns a channel that is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Stop ends the process and returns what it complained about.
+// Stop ends the process and returns its standard error.
 func (p *Process) Stop() string {
 	p.kill()
 	<-p.done

@@ -1,6 +1,6 @@
-// Package writedeadline limits how long a client may accept nothing of an answer,
-// rather than how long the whole answer may take. Slow clients get large answers,
-// and clients that have stopped reading are disconnected.
+// Package writedeadline limits how long a client may accept no bytes of a response,
+// instead of the duration of the whole response. Slow clients receive large
+// responses, and clients that have stopped reading are disconnected.
 package writedeadline
 
 import (
@@ -12,11 +12,12 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// chunkBytes is how much a client has to accept within limit.WriteTimeout.
+// chunkBytes is the number of bytes that a client must accept within
+// limit.WriteTimeout.
 const chunkBytes = 64 << 10
 
 // Writer is an http.ResponseWriter with a deadline for every 64 KiB. It replaces the
-// server's own deadline, which counts from the beginning of the request.
+// server's own deadline, which starts with the request.
 type Writer struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -24,15 +25,15 @@ type Writer struct {
 	counted bool // the client was too slow
 }
 
-// New returns a Writer, which has no deadline while nothing is written. Writers of
-// servers without deadlines, such as recorders in tests, have none.
+// New returns a Writer. It sets no deadline until the first write, and none on
+// servers without deadlines, such as recorders in tests.
 func New(w http.ResponseWriter, limits *limit.Set) *Writer {
 	writer := &Writer{ResponseWriter: w, control: http.NewResponseController(w), limits: limits}
 	writer.clear()
 	return writer
 }
 
-// Handler applies a Writer to the answers of h.
+// Handler applies a Writer to the responses of h.
 func Handler(h http.Handler, limits *limit.Set) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		writer := New(w, limits)

@@ -15,13 +15,14 @@ import (
 	"github.com/watchglass/watchglass/host/internal/slowlink"
 )
 
-// serve answers over a slow link what f writes, and calls take with the response.
+// serve sends the response that f writes over a slow link, and calls take with the
+// response.
 func serve(t *testing.T, rate int, f func(w *Writer), take func(resp *http.Response)) {
 	synctest.Test(t, func(t *testing.T) {
 		link := slowlink.Listen(rate, 128<<10)
 		defer link.Wait()
 		server := http.Server{
-			WriteTimeout: time.Second, // which is replaced
+			WriteTimeout: time.Second, // replaced by Writer
 			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				writer := New(w, nil)
 				defer writer.Finish()
@@ -75,10 +76,10 @@ func TestClientThatTakesNothingIsGivenUp(t *testing.T) {
 	})
 }
 
-// The last bytes of an answer leave after the handler has returned.
+// The server sends the last bytes of a response after the handler has returned.
 func TestClientThatTakesNotTheLastBytesIsGivenUp(t *testing.T) {
 	write := func(w *Writer) {
-		for range 40 { // as much as the network takes, and a little
+		for range 40 { // slightly more than the network buffers
 			w.Write(make([]byte, 6<<10))
 			w.Flush()
 		}

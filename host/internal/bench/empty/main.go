@@ -1,7 +1,6 @@
 //go:build wasip1
 
-// Command empty is the least that a Go reactor can be: what figure P7 compares
-// the module with.
+// Command empty is a minimal Go reactor. Figure P7 compares the module with it.
 package main
 
 func main() {}

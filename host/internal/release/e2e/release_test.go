@@ -97,7 +97,8 @@ func (r released) image(t *testing.T) {
 	require.Contains(t, get(t, "http://"+address+"/"), `<script type="module"`, "the dashboard")
 }
 
-// npm installs the tarball and its optional peer, and lets a program of a user count the pods of a demo.
+// npm installs the tarball and its optional peer dependency, and runs a user's
+// program that counts the pods of a demo.
 func (r released) npm(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"type": "module"}`), 0o600))
@@ -130,8 +131,8 @@ func (r released) binary(t *testing.T) string {
 	return filepath.Join(dir, base, "watchglass")
 }
 
-// goInstall installs the command from a proxy that serves the tag, and builds the
-// example of the client in an empty module. Both see no more than git holds.
+// goInstall installs the command from a proxy that serves the tag. It also builds
+// the example of the client in an empty module. Both use only files in git.
 func (r released) goInstall(t *testing.T) {
 	env, bin := r.proxy(t)
 	command(t, t.TempDir(), env, "go", "install", modulePath+"/host/cmd/watchglass@"+version)
@@ -154,8 +155,9 @@ func (r released) goInstall(t *testing.T) {
 	require.NotEmpty(t, line)
 }
 
-// proxy serves the tag and the modules that this machine has, from files, and nothing
-// from a network. It returns the environment for go, and where go install puts binaries.
+// proxy serves the tag and the modules of this machine from files, without a
+// network. It returns the environment for go, and the directory in which go install
+// puts binaries.
 func (r released) proxy(t *testing.T) (env []string, bin string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -179,11 +181,11 @@ func (r released) proxy(t *testing.T) (env []string, bin string) {
 	return []string{
 		"GOPROXY=file://" + dir + ",file://" + cache + "/cache/download", "GOSUMDB=off", "GONOSUMDB=", "GONOPROXY=", "GOPRIVATE=",
 		"GOMODCACHE=" + filepath.Join(t.TempDir(), "mod"), "GOBIN=" + bin,
-		"GOFLAGS=-trimpath -modcacherw", "GOWORK=off", "CGO_ENABLED=0", // as a release builds, whose packages the build cache has
+		"GOFLAGS=-trimpath -modcacherw", "GOWORK=off", "CGO_ENABLED=0", // the flags of a release, whose packages are in the build cache
 	}, bin
 }
 
-// unreachable is an address where no etcd is.
+// unreachable is an address without an etcd.
 const unreachable = "127.0.0.1:1"
 
 var serves = regexp.MustCompile(`http://(127\.0\.0\.1:\d+)`)

@@ -12,8 +12,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// Command returns the entrypoint of an image with arguments, to run with the root
-// directory, the user and the environment that the image asks for.
+// Command returns the entrypoint of an image with arguments. It uses root as the
+// root directory, and the user and environment of the image.
 func Command(ctx context.Context, image v1.Image, root string, args ...string) (*exec.Cmd, error) {
 	file, err := image.ConfigFile()
 	if err != nil {
@@ -38,8 +38,8 @@ func Command(ctx context.Context, image v1.Image, root string, args ...string) (
 	return cmd, nil
 }
 
-// confine changes the root directory and the user. Whoever is not root does so in a
-// user namespace, in which they appear as that user.
+// confine changes the root directory and the user. Without root rights it uses a
+// user namespace that maps the caller to that user.
 func confine(root string, user, group int) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(group), NoSetGroups: true}}
 	if os.Getuid() != 0 {

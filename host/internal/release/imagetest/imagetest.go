@@ -65,7 +65,7 @@ func unpack(r io.Reader, dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.Chmod(path, mode.Perm()); err != nil { // whatever the umask is
+		if err := os.Chmod(path, mode.Perm()); err != nil { // independent of the umask
 			return err
 		}
 	}

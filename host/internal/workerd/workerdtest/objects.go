@@ -15,12 +15,12 @@ import (
 	"github.com/watchglass/watchglass/host/internal/workerd"
 )
 
-// Grant is what the objects take for a token: it says itself what it grants,
-// which is everything.
+// Grant is a token for the test objects. It is the plain text of a grant of
+// everything.
 const Grant = `{"resources":["*"],"namespaces":["*"],"expires":4000000000,"cluster":"test","user":"test","feed":true}`
 
-// Objects runs them until the test ends, from the package that is built in the
-// checkout at root. They are reached at /NAME/… of the address.
+// Objects runs the Durable Objects of the package built in the checkout at root,
+// until the test ends. Their URLs are /NAME/… at the address.
 func Objects(t *testing.T, root string) (address string) {
 	t.Helper()
 	if testing.Short() {
@@ -41,8 +41,9 @@ func Objects(t *testing.T, root string) (address string) {
 	return process.Address()
 }
 
-// built says what is wrong with the package in js/dist: an object of another time
-// may not understand the connector of this one, and then says nothing at all.
+// built returns an error if the package in js/dist is missing or older than its
+// sources. An older object may not understand the current connector, and then does
+// not respond.
 func built(root string) error {
 	dist, err := os.Stat(filepath.Join(root, "js/dist/edge.js"))
 	if err != nil {

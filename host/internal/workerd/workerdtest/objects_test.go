@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Regression 1: tests hung where the package was older than the connector.
+// Regression 1: tests hung if the package was older than the connector.
 func TestOldPackageIsRefused(t *testing.T) {
 	root := t.TempDir()
 	now := time.Now()

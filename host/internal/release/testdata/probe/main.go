@@ -1,4 +1,4 @@
-// Probe prints what a program sees that runs as the entrypoint of the image.
+// Probe prints the environment that a program sees as the entrypoint of the image.
 package main
 
 import (

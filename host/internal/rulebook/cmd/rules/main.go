@@ -1,6 +1,6 @@
-// Command rules prints how many rules of core/SEMANTICS.md are kept and how they
-// are proven, and fails if one is not proven or a cited rule does not exist. It
-// runs from the root of a checkout.
+// Command rules prints how many rules of core/SEMANTICS.md are kept and how they are
+// proven. It fails if a rule is not proven or a cited rule does not exist. It runs
+// from the root of a checkout.
 //
 //	make rules
 //	make rules RULE=W13
