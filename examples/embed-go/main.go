@@ -34,7 +34,7 @@ func run(ctx context.Context, url string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	watch, err := pods.Watch(ctx, client.WatchOptions{}) // from what is there
+	watch, err := pods.Watch(ctx, client.WatchOptions{}) // starts with the existing objects
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// A live table of pods: searched, sorted, counted by phase, and honest about its age.
+// A live table of pods with search, sorting, counts by phase, and its age.
 import { useState } from "react";
 import { createRoot } from "react-dom/client";
 import { createClient, type Cell } from "watchglass";

@@ -1,4 +1,4 @@
-// Calls that end with the signal they are given.
+// Calls that end with their abort signal.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,8 +1,8 @@
 // The built package in a real browser: SharedWorker, dedicated Worker and inline.
 //
-// The browser is $CHROMIUM or /usr/bin/chromium. The last test talks to a real
-// connector: the one at $WATCHGLASS_URL (a ws: URL that serves v1/pods), else
-// build/watchglass when it is there.
+// The browser is $CHROMIUM or /usr/bin/chromium. The last test uses a real
+// connector: the one at $WATCHGLASS_URL (a ws: URL that serves v1/pods), or else
+// build/watchglass if that exists.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -94,7 +94,7 @@ async function show(page: Page, url: string, worker?: "shared" | "dedicated" | "
   );
 }
 
-/** Waits until the rows of the page's view are these. */
+/** Waits until the page's view has these rows. */
 async function shows(page: Page, rows: string): Promise<void> {
   await page.waitForFunction((rows) => view.snapshot.rows.map((r) => `${r.name} ${r.columns[0]}`).join(", ") === rows, rows);
 }
@@ -308,7 +308,7 @@ test("a page shows the pods of a real connector", { skip: noConnector }, async (
   assert.equal(first.kind, "Pod");
 });
 
-/** Starts the demo and finds out where it listens. */
+/** Starts the demo and returns its address. */
 async function demo(t: TestContext): Promise<string> {
   const child = spawn(binary, ["demo", "--pods", "200", "--listen", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "pipe"] });
   t.after(() => child.kill());

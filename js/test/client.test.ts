@@ -27,7 +27,7 @@ async function withCollection() {
 
 const named = (key: string) => ({ apiVersion: "v1", kind: "Pod", metadata: { name: key.split("/")[1], namespace: "default", uid: `uid-${key}` } });
 
-/** The next event, which must be there. */
+/** The next event, which must exist. */
 async function next(it: AsyncIterator<WatchEvent<KubeObject>>): Promise<WatchEvent<KubeObject>> {
   const { value, done } = await it.next();
   assert.ok(!done, "the watch has ended");
@@ -89,7 +89,7 @@ test("a collection reports the next attempt while one is scheduled", async () =>
 
 test("invalid options are refused before they reach the engine", async () => {
   const { pods, client, guest } = await withCollection();
-  const wrong = (value: unknown): any => value; // as a program without types would pass it
+  const wrong = (value: unknown): any => value; // like a program without types
   const column = (more: object): any => ({ columns: [{ name: "Size", kind: "integer", path: ".spec.size", ...more }] });
   const before = guest().heard.length;
   for (const [attempt, message] of [
@@ -113,7 +113,7 @@ test("invalid options are refused before they reach the engine", async () => {
 test("listeners are called once for many changes, and one that throws does not affect others", async (t) => {
   t.mock.method(console, "error", () => {});
   const { pods, client, guest, id } = await withCollection();
-  await new Promise((resolve) => setTimeout(resolve)); // what is due from before
+  await new Promise((resolve) => setTimeout(resolve)); // runs what is already due
   let calls = 0;
   pods.subscribeProgress(() => {
     throw new Error("from a listener");
@@ -349,7 +349,7 @@ test("a failed engine is replaced, and everything is opened again", async (t) =>
   assert.equal(view.snapshot.rows[0], row, "old data stays visible");
   assert.equal(network.dials[0]!.closed, "the reader restarts");
 
-  await new Promise((resolve) => setTimeout(resolve)); // the new guest comes with a timer
+  await new Promise((resolve) => setTimeout(resolve)); // a timer starts the new guest
   await turn();
   assert.equal(guests.length, 2);
   assert.ok(guests[0]!.closed);

@@ -18,6 +18,6 @@ test("the clock advances when the wall clock is set back, and jumps after sleep"
   wall += 1000;
   assert.equal(clock.now(), 1_001_500);
 
-  wall += 60_000; // slept a minute: the monotonic clock stood still
+  wall += 60_000; // slept for a minute, during which the monotonic clock stood still
   assert.equal(clock.now(), 1_061_500);
 });

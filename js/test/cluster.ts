@@ -39,7 +39,7 @@ export const pod = (name: string, { namespace = "default", labels = { app: "web"
   status: { phase },
 });
 
-/** Resolves when something that can be listened to is as wanted. */
+/** Resolves when a condition on an observable source is true. */
 export function until(source: { subscribe(listener: () => void): () => void }, wanted: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const stop = source.subscribe(look);
@@ -52,7 +52,7 @@ export function until(source: { subscribe(listener: () => void): () => void }, w
   });
 }
 
-/** Messages in the order in which they came, to be taken one by one. */
+/** A queue of messages in order of arrival. */
 export class Recorder {
   readonly #messages: string[] = [];
   readonly #waiting: ((message: string) => void)[] = [];
@@ -63,7 +63,7 @@ export class Recorder {
     else this.#messages.push(message);
   };
 
-  /** The next message, once there is one. */
+  /** Removes and returns the next message, once there is one. */
   take(): Promise<string> {
     const message = this.#messages.shift();
     return message === undefined ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve(message);
@@ -75,7 +75,7 @@ export class Recorder {
     return taken;
   }
 
-  /** Removes and returns what has come so far. */
+  /** Removes and returns all messages so far. */
   drain(): string[] {
     return this.#messages.splice(0);
   }

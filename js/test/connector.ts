@@ -19,7 +19,7 @@ interface Stored {
 /** A socket to an edge. */
 export interface Feed {
   readonly socket: WebSocket;
-  /** How many sessions the edge has begun on it. */
+  /** How many sessions the edge has started on it. */
   begun: number;
   /** Its close code and reason. */
   readonly closed: Promise<string>;
@@ -28,15 +28,15 @@ export interface Feed {
 const labelSets = { web: 1, api: 2 } as const;
 
 /**
- * A connector of pods small enough to read: it serves every subscription all
- * of them, resumes by version, and can be told to misbehave.
+ * A small connector of pods. It serves all pods to every subscription, resumes by
+ * version, and can be made to misbehave.
  */
 export class TestConnector {
   readonly hellos: string[] = [];
   readonly subscribes: number[] = [];
   rv = 100;
   progressMillis = 10_000;
-  /** Names the history of its versions. */
+  /** The ID of the history of its versions. */
   source = "test";
   /** Makes bodies larger. */
   padding = "";
@@ -44,7 +44,7 @@ export class TestConnector {
   refusals = 0;
   readonly #pods = new Map<string, Stored>();
   readonly #history: Change[] = [];
-  /** Of each connection: its subscriptions, and whether bodies are left out. */
+  /** By connection: its subscriptions, and whether bodies are omitted. */
   readonly #subscribers = new Map<WebSocket, Map<number, boolean>>();
   /** The keys that a connection receives; undefined for all. */
   readonly #has = new WeakMap<WebSocket, (key: string) => boolean>();
@@ -97,7 +97,7 @@ export class TestConnector {
     socket.on("message", (data, binary) => {
       if (binary) return this.#hear(socket, new Uint8Array(data as ArrayBuffer));
       const number = /^begin (\d+)$/.exec(Buffer.from(data as ArrayBuffer).toString())![1]!;
-      this.#subscribers.delete(socket); // the session before is over
+      this.#subscribers.delete(socket); // the previous session has ended
       feed.begun++;
       socket.send(`begun ${number}`);
     });
@@ -114,7 +114,7 @@ export class TestConnector {
     for (const socket of this.#subscribers.keys()) socket.send(message);
   }
 
-  /** Says that nothing is missing. */
+  /** Reports progress at the current version. */
   progress(): void {
     for (const [socket, ids] of this.#subscribers) this.#send(socket, (w) => ids.forEach((_, id) => this.#progress(w, id)));
   }
@@ -214,7 +214,10 @@ export class TestConnector {
     });
   }
 
-  /** Tells of a change, and that it is the last one there is: a test may make changes for longer than a reader believes in without that. */
+  /**
+   * Sends a change and progress. Without progress, a reader would become stale if a test
+   * makes changes for a long time.
+   */
   #tell(change: Change): void {
     this.#history.push(change);
     for (const [socket, ids] of this.#subscribers) {

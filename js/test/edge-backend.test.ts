@@ -1,4 +1,4 @@
-// What an object answers the HTTP face of the edge, without an engine behind it.
+// The responses of a Durable Object to the edge's HTTP worker, with a fake engine.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { commandTypes } from "../src/wire/commands.js";
 
 const { OpenCollection } = commandTypes;
 
-// Regression: each left something behind at the engine, for as long as the connector had nothing to say.
+// Regression: each left data in the engine until the next message of the connector.
 test("a request reaches the engine once it can be answered, and is dropped otherwise", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const commands: number[] = [];

@@ -15,7 +15,7 @@ import { serveWorkerd, type Workerd } from "./workerd.js";
 
 export const everything = { resources: ["*"], namespaces: ["*"], expires: 4e9, cluster: "test", user: "tester", feed: false };
 
-/** An edge in workerd, with a folder that outlives it. */
+/** An edge in workerd, with a directory that outlives it. */
 export class Edge {
   readonly #t: TestContext;
   readonly #objects = mkdtempSync(join(tmpdir(), "watchglass-edge-"));
@@ -39,10 +39,10 @@ export class Edge {
     this.#workerd = await serveWorkerd(packaged("test", "edge", "config.capnp"), "--experimental", `--directory-path=objects=${this.#objects}`);
   }
 
-  /** Bytes that the objects have on disk. */
+  /** Bytes that the objects use on disk. */
   stored(): number {
     const files = readdirSync(this.#objects, { recursive: true, encoding: "utf8" }).filter((name) => /[0-9a-f]{64}\.sqlite/.test(name));
-    return files.reduce((sum, name) => sum + (statSync(join(this.#objects, name), { throwIfNoEntry: false })?.size ?? 0), 0); // some go meanwhile
+    return files.reduce((sum, name) => sum + (statSync(join(this.#objects, name), { throwIfNoEntry: false })?.size ?? 0), 0); // some files disappear meanwhile
   }
 
   get pid(): number {
@@ -55,21 +55,22 @@ export class Edge {
   }
 
   /**
-   * Takes an object out of memory once it has stored what it knows, and leaves it its sockets, as the platform does when
-   * nothing happens. workerd does so by itself after ten seconds, and miniflare by the very call that is made here.
+   * Evicts an object once it has stored its state, and keeps its sockets, as the platform
+   * does with idle objects. workerd does so by itself after ten seconds, and miniflare by
+   * the same call.
    */
   async evict(object = "one"): Promise<void> {
     await this.until(`${object}/status`, ({ settled }) => settled);
     await this.get(`${object}/evict`);
   }
 
-  /** The same, whatever it has stored. */
+  /** Evicts an object immediately, whatever it has stored. */
   async evictNow(object = "one"): Promise<void> {
-    await this.get(`${object}/status`); // it has to be there
+    await this.get(`${object}/status`); // it must be in memory
     await this.get(`${object}/evict`);
   }
 
-  /** Asks until the answer is as wanted. */
+  /** Polls until the response satisfies the condition. */
   async until(path: string, wanted: (body: any) => boolean): Promise<any> {
     for (;;) {
       const { body } = await this.get(path);
@@ -93,7 +94,7 @@ export class Edge {
     return connector.feed(this.url(`${object}/feed?${query}`, "ws"), { "x-watchglass-grant": JSON.stringify(grant) }, has);
   }
 
-  /** Connects a reader. Its sockets are put where they can be got at. */
+  /** Connects a reader and makes its sockets accessible. */
   async read({ object = "one", query = "", grant = everything as object, sockets = [] as Socket[] } = {}): Promise<Watchglass> {
     class Granted extends Socket {
       constructor(url: string, protocols: string[]) {
@@ -110,7 +111,7 @@ export class Edge {
   }
 }
 
-/** Waits until a collection's status is as wanted. */
+/** Waits until a collection's status satisfies the condition. */
 export function until(pods: Collection, wanted: (now: CollectionStatus & CollectionProgress) => boolean): Promise<CollectionStatus & CollectionProgress> {
   return new Promise((resolve) => {
     const look = (): void => {
@@ -132,7 +133,7 @@ export interface Setup {
   pods: Collection;
 }
 
-/** An object that is fed, with a reader that has all of it. */
+/** An object with a feed, and a reader that has loaded everything. */
 export async function setup(t: TestContext, object = "one"): Promise<Setup> {
   const connector = await TestConnector.start();
   t.after(() => connector.close());
@@ -146,7 +147,7 @@ export async function setup(t: TestContext, object = "one"): Promise<Setup> {
   return { edge, connector, feed, wg, pods };
 }
 
-/** Waits until a reader has what the connector has. */
+/** Waits until a reader has the connector's state. */
 export async function caughtUp({ connector, pods }: Setup): Promise<void> {
   await until(pods, ({ resourceVersion }) => resourceVersion === String(connector.rv));
 }
@@ -155,7 +156,7 @@ export async function relists(wg: Watchglass): Promise<number | undefined> {
   return (await wg.inspect())["collection.1.relists"];
 }
 
-/** A reader that does what the test says. */
+/** A reader whose frames the test writes. */
 export async function rawReader(edge: Edge, grant: object, object = "one"): Promise<Socket> {
   const socket = new Socket(edge.url(`${object}/watch`, "ws"), "watchglass.v1", { headers: { "x-watchglass-grant": JSON.stringify(grant) } });
   await once(socket, "open");
@@ -170,7 +171,7 @@ export function hello(w: Writer): void {
   });
 }
 
-/** The statuses of subscriptions that a reader is sent from now on. */
+/** The subscription statuses that a reader receives from now on. */
 export async function* statuses(socket: Socket): AsyncGenerator<{ subscription: number; code: number; cause: string }, void, void> {
   for await (const [data] of on(socket, "message")) {
     for (const { type, payload } of split(new Uint8Array(data as Buffer))) {

@@ -13,7 +13,7 @@ import { packaged } from "./paths.js";
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
 const options = { skip };
 
-/** The code and the message of the last word to a reader. */
+/** The code and the message of the last frame to a reader. */
 function lastWord(socket: WebSocket): Promise<[code: number, message: string]> {
   return new Promise((resolve) =>
     socket.on("message", (data: Buffer) => {
@@ -28,7 +28,7 @@ function lastWord(socket: WebSocket): Promise<[code: number, message: string]> {
   );
 }
 
-/** The well-behaved are served as before. */
+/** Checks that well-behaved readers are unaffected. */
 async function othersAreWell(s: Setup): Promise<void> {
   s.connector.put("default/web-1", "web", `phase-${s.connector.rv}`);
   await caughtUp(s);
@@ -37,7 +37,7 @@ async function othersAreWell(s: Setup): Promise<void> {
   assert.equal(await relists(s.wg), 1);
 }
 
-/** One message of these frames. */
+/** One message with these frames. */
 function message(...frames: ((w: Writer) => void)[]): Uint8Array {
   const w = new Writer();
   for (const frame of frames) frame(w);
@@ -45,11 +45,11 @@ function message(...frames: ((w: Writer) => void)[]): Uint8Array {
 }
 
 describe("hostile clients of the edge", { concurrency: 3 }, () => {
-  // Regression: they stayed for as long as their tokens were valid.
+  // Regression: they stayed connected while their tokens were valid.
   test("readers without a Hello are disconnected", options, async (t) => {
     const s = await setup(t);
     const silent = await Promise.all(Array.from({ length: 100 }, () => rawReader(s.edge, everything)));
-    silent[0]!.send(new Uint8Array()); // which is no Hello
+    silent[0]!.send(new Uint8Array()); // not a Hello
     for (const [code, message] of await Promise.all(silent.map(lastWord))) {
       assert.equal(code, 408);
       assert.match(message, /said nothing/);
@@ -69,7 +69,8 @@ describe("hostile clients of the edge", { concurrency: 3 }, () => {
       [/truncated|beyond the end/, message(hello).subarray(0, 2)],
       [/truncated/, Uint8Array.of(0x01, 0xff)],
       [/expected binary messages, not text/, "hello"],
-      // Regression: 16 MiB were taken, which the module's memory kept.
+      // Regression: 16 MiB were accepted, and the module's memory never shrank
+      // again.
       [/a message of 1100000 bytes, the limit is 1048576/, new Uint8Array(1_100_000)],
     ];
     for (const [what, bad] of messages) {
@@ -105,7 +106,8 @@ describe("hostile clients of the edge", { concurrency: 3 }, () => {
     await othersAreWell(s);
   });
 
-  // Regression: an option out of range ended the engine's place for all who ask over HTTP.
+  // Regression: an option out of range removed the engine's client that serves all
+  // HTTP requests.
   test("an invalid request is refused, and the next one answered", options, async (t) => {
     const s = await setup(t);
     for (const question of ["list?resource=v1/pods&match=3", "list?resource=v1/pods&match=256", "watch?resource=v1/pods&match=9", "watch?resource=v1/pods&sendInitialEvents=3", "list?resource=v1/pods&limit=-1"]) {

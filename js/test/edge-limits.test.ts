@@ -1,5 +1,5 @@
-// How much readers may take of an object, in workerd: how many they are, how fast
-// they speak, and how much of what they were sent may wait for them.
+// The limits of readers of an object, in workerd: their number, their message rate,
+// and the size of their unread data.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -19,7 +19,7 @@ const options = { skip };
 
 const ended = (socket: WebSocket): Promise<string> => new Promise((resolve) => socket.on("close", (code, reason) => resolve(`${code} ${reason}`)));
 
-/** What an upgrade is answered with. */
+/** The response to an upgrade. */
 function refusal(edge: Edge, object: string): Promise<{ code: number; retryAfter: string | undefined; body: any }> {
   const headers = {
     "x-watchglass-grant": JSON.stringify(everything), Connection: "Upgrade", Upgrade: "websocket", "Sec-WebSocket-Version": "13",
@@ -34,7 +34,7 @@ function refusal(edge: Edge, object: string): Promise<{ code: number; retryAfter
   );
 }
 
-/** A reader that has asked for everything and reads nothing. */
+/** A reader that subscribes to everything and reads nothing. */
 async function deaf(s: Setup, object: string): Promise<WebSocket> {
   const socket = await rawReader(s.edge, everything, object);
   const w = new Writer();
@@ -47,7 +47,7 @@ async function deaf(s: Setup, object: string): Promise<WebSocket> {
 }
 
 describe("limits of readers", { concurrency: 3 }, () => {
-  // Regression: there was no limit but the platform's.
+  // Regression: only the platform limited the number.
   test("a reader beyond the limit is refused before the upgrade, and accepted after another has left", options, async (t) => {
     const object = "crowded";
     const s = await setup(t, object);
@@ -71,7 +71,7 @@ describe("limits of readers", { concurrency: 3 }, () => {
     assert.match(await ended(page), /^1001 503 ServiceUnavailable: this object serves 3 readers/);
   });
 
-  // Regression: a reader could say as much as its line carried.
+  // Regression: the rate of a reader's messages had no limit.
   test("only the reader that exceeds its message rate is disconnected", options, async (t) => {
     const object = "calm";
     const s = await setup(t, object);
@@ -124,7 +124,8 @@ describe("limits of readers", { concurrency: 3 }, () => {
     assert.equal(reader.readyState, WebSocket.OPEN);
   });
 
-  // Regression: what waited for them was in no budget, and grew for as long as they said anything.
+  // Regression: the unread data of these readers was in no budget, and grew as long
+  // as they sent messages.
   test("readers with too much unread data are disconnected, and others stay", options, async (t) => {
     const object = "burdened";
     const s = await setup(t, object);
@@ -134,7 +135,7 @@ describe("limits of readers", { concurrency: 3 }, () => {
     const memory = async (): Promise<{ module: number; unheard: number; limit: number }> => (await s.edge.get(`${object}/status`)).body.memory;
     for (let i = 0; i < 60; i++) {
       s.connector.put(`default/web-${i % 30}`, "web", `phase-${i}`);
-      for (const socket of lazy) socket.send(new Uint8Array()); // which says that it is there, and nothing else
+      for (const socket of lazy) socket.send(new Uint8Array()); // proves that the reader is connected, without acknowledging data
       if (i % 5 < 4) continue;
       await caughtUp(s);
       const { module, unheard, limit } = await memory();
@@ -143,7 +144,7 @@ describe("limits of readers", { concurrency: 3 }, () => {
     const { body } = await s.edge.get(`${object}/status`);
     assert.ok(body.counters.readersTooSlow > 0, "there was no time to wait for answers");
     assert.ok(body.memory.unheard > 20 << 20, "there is a lot that waits");
-    // The others have ten seconds to answer, of which they know nothing.
+    // The other readers have ten seconds to respond, and nothing informs them.
     await s.edge.until(`${object}/status`, ({ memory: { module, unheard, limit } }) => module + unheard <= limit);
     const gone = (await s.edge.get(`${object}/status`)).body.counters.readersTooSlow;
     assert.ok(gone < lazy.length, "no more went than had to");
@@ -187,8 +188,8 @@ describe("a backlog", () => {
     assert.equal(backlog.bytes, 150);
   });
 
-  // Regression: a reader that had answered was pinged again with each message while
-  // others did not answer.
+  // Regression: each message pinged a reader that had already responded, if others
+  // had not.
   test("does not ping readers again that have acknowledged everything", () => {
     const backlog = new Backlog();
     backlog.room = 1000;

@@ -1,5 +1,5 @@
-// The memory of an object, in workerd, which does not enforce what the platform
-// does: an isolate has 128 MB.
+// The memory of an object, in workerd. An isolate has 128 MB, which the platform
+// enforces and workerd does not.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -56,7 +56,7 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     }
     connector.padding = "";
     for (let i = 0; i < 4200; i++) {
-      connector.put("default/web-0", "web", `phase-${i}`); // which leave the window to themselves
+      connector.put("default/web-0", "web", `phase-${i}`); // these small events displace all others in the window
       await paced(i);
     }
     const { memory, counters } = await edge.until(`${object}/status`, ({ counters }) => counters.restarts > 0);
@@ -91,7 +91,8 @@ describe("the memory of an object", { concurrency: 3 }, () => {
     await until(rows, ({ resourceVersion }) => resourceVersion === String(connector.rv));
   });
 
-  // Regression: what was kept without bodies stayed without, however much memory there was later.
+  // Regression: collections stored without bodies stayed without them, even with
+  // enough memory later.
   test("that is larger the next time loads bodies again", options, async (t) => {
     const object = "growing";
     const connector = await TestConnector.start();

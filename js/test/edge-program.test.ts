@@ -1,5 +1,5 @@
-// The Go worker by itself, in Node, in front of objects that are made up here:
-// how it starts, and how it fails.
+// The Go worker alone, in Node, in front of fake objects: its start, and its
+// failures.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -12,7 +12,8 @@ import { built, testdata } from "./paths.js";
 const skip = existsSync(built("edge.wasm")) ? false : 'build/edge.wasm is missing; run "make worker"';
 
 const { keys, now, vectors } = JSON.parse(readFileSync(testdata("tokens", "vectors.json"), "utf8"));
-// The pinned tokens are of a time to come; only what needs none is asked here, and what a Date moved there allows.
+// The pinned tokens are valid in the future. These requests need no token, or move
+// the Date.
 const { token } = vectors.find(({ name }: { name: string }) => name === "a token of the key before");
 
 type Answer = (path: string, query: URLSearchParams) => Response;
@@ -37,7 +38,7 @@ async function worker(answer: Answer, env: object = {}) {
   return { ask, asked };
 }
 
-/** Moves the clock to where the pinned tokens hold. */
+/** Sets the clock to a time when the pinned tokens are valid. */
 function atTheTime<T>(act: () => Promise<T>): Promise<T> {
   const Real = Date;
   const behind = now * 1000 - Real.now();
@@ -66,7 +67,7 @@ const schema = frame(0x65, (w) => {
   w.uvarint(0);
 });
 
-/** A page of one pod of some size, with more to come. */
+/** A page with one pod of the given size, and a continue token. */
 const page = (size: number) => frame(0x6c, (w) => {
   w.uvarint(1);
   w.uvarint(7);
@@ -85,7 +86,7 @@ const page = (size: number) => frame(0x6c, (w) => {
   w.bytes(Buffer.concat([envelope.take(), body]));
 });
 
-/** Answers the first page, and is gone then. */
+/** Serves the first page, and then fails. */
 const broken = (size: number): Answer => (path) => {
   if (path === "/backend/schemas") return new Response(schema);
   let pulled = 0;

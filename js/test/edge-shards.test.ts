@@ -1,5 +1,5 @@
-// Objects that have a part of the namespaces each, in workerd. How they are found,
-// and with a real connector, is for the tests in host/internal/edge.
+// Objects that each have a part of the namespaces, in workerd. host/internal/edge
+// tests how they are found, and runs them with a real connector.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -38,12 +38,12 @@ describe("objects that are divided by namespace", { concurrency: 3 }, () => {
       const { resources } = await edge.until(`${object}/status`, live(countOf(part)));
       assert.equal(resources["v1/pods"].metadataOnly, false, part);
     }
-    // One grows, and the other has the room it had.
+    // One grows, and the other keeps its limit.
     for (let i = 0; i < 60; i++) connector.put(`${here}/more-${i}`, "web", "Running");
     await edge.until(`scarce-${parts[0]}/status`, ({ resources: { "v1/pods": pods } }) => pods.metadataOnly && pods.state === "live");
     const { body } = await edge.get(`scarce-${parts[1]}/status`);
     assert.ok(live(countOf(parts[1]!))(body) && !body.resources["v1/pods"].metadataOnly);
-    // What is deleted is gone from there.
+    // Deleted objects disappear there.
     for (let i = 0; i < 60; i++) connector.delete(`${here}/more-${i}`);
     await edge.until(`scarce-${parts[0]}/status`, live(countOf(parts[0]!)));
   });

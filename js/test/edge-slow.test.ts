@@ -1,5 +1,5 @@
-// Readers that stop reading, in workerd, which does not report what a socket still
-// has to send.
+// Readers that stop reading, in workerd, which does not report how much unsent data
+// a socket has.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -12,7 +12,10 @@ import { split, Writer } from "../src/wire/codec.js";
 const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is not built; run "npm run build" after "make wasm"';
 const options = { skip };
 
-/** Puts objects, at most ten ahead of the reader that reads, so that a slow machine does not make that one slow too. */
+/**
+ * Puts objects, at most ten ahead of the reading reader, so that it does not become slow
+ * on a slow machine.
+ */
 async function put(s: Setup, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     s.connector.put(`default/web-${i % 30}`, "web", `phase-${i}`);

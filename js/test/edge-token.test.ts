@@ -1,4 +1,4 @@
-// Tokens and places: what host/access/token and host/edge say, said here.
+// Tokens and routes, with the same cases as host/access/token and host/edge.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// Unused objects in workerd, such as those of a former division of a cluster.
-// Otherwise their storage would remain.
+// Unused objects in workerd, such as those of an earlier division of a cluster.
+// Without deletion, their storage would remain.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -12,7 +12,7 @@ const skip = existsSync(packaged("dist", "watchglass.wasm")) ? false : 'dist/ is
 const options = { skip };
 const object = "unused";
 const unusedMillis = 15_000;
-/** What SQLite has where nothing is stored. */
+/** The size of an empty SQLite database. */
 const emptyBytes = 4_096;
 
 async function kept(s: Setup): Promise<void> {
@@ -20,7 +20,7 @@ async function kept(s: Setup): Promise<void> {
   assert.ok(s.edge.stored() > emptyBytes);
 }
 
-/** Looks at the disk, for a question would wake the object. */
+/** Checks the disk, because a request would wake the object. */
 async function deleted(edge: Edge): Promise<void> {
   while (edge.stored() > emptyBytes) await setTimeout(100);
 }
@@ -61,11 +61,11 @@ describe("an unused object", { concurrency: 4 }, () => {
     const s = await setup(t, object);
     await kept(s);
     s.wg.close();
-    await setTimeout(unusedMillis + 2_000); // it is fed
+    await setTimeout(unusedMillis + 2_000); // it has a feed
     const wg = await s.edge.read({ object });
     await wg.collection("v1/pods").synced;
     s.feed.socket.terminate();
-    await setTimeout(unusedMillis + 2_000); // it is read
+    await setTimeout(unusedMillis + 2_000); // it has a reader
     wg.close();
     for (let i = 0; i < 3; i++) {
       await setTimeout(unusedMillis / 2);

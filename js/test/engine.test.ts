@@ -100,7 +100,7 @@ test("deliveries are split by member without being parsed", async () => {
   const seat = engine.attach({ frames: (f) => received.push([...split(f)].map((x) => x.type)), restarted() {}, failed() {}, token: async () => "" });
   const id = seat.member * 0x10000 + 1;
   say.state(guest().out, id, 2);
-  say.watchClosed(guest().out, 0xffff_0001 === id ? 1 : 0xffff_0001); // of no member
+  say.watchClosed(guest().out, 0xffff_0001 === id ? 1 : 0xffff_0001); // of a client that does not exist
   say.schema(guest().out, id);
   seat.send(new Uint8Array([0x53, 0]));
   assert.deepEqual(received, [[0x64, 0x65]]);
@@ -120,7 +120,7 @@ test("a member that does not return a token is skipped", async (t) => {
   let give!: (token: string) => void;
   const answers = [Promise.resolve("first"), new Promise<string>(() => {})];
   const seat = engine.attach({ ...events, token: () => answers.shift() ?? Promise.reject(new Error("signed out")) });
-  engine.attach({ ...events, token: () => new Promise((resolve) => (give = resolve)) }); // shows a dialog
+  engine.attach({ ...events, token: () => new Promise((resolve) => (give = resolve)) }); // simulates a dialog
 
   const connect = async (stream: number): Promise<void> => {
     const before = dialled.length;

@@ -7,7 +7,7 @@ import { Reader, split, Writer } from "../src/wire/codec.js";
 import { commandTypes, writeCommand, type Command } from "../src/wire/commands.js";
 import { watchEnds } from "../src/wire/outputs.js";
 
-/** A command as a fake guest sees it: its name and its leading ids. */
+/** A command that the fake guest received: its name and its leading IDs. */
 export interface Heard {
   name: Command["type"];
   id: number;
@@ -23,9 +23,9 @@ export class FakeGuest implements Guest {
   readonly steps: number[] = [];
   out = new Writer();
   closed = false;
-  /** Thrown by the next step. */
+  /** The next step throws it. */
   fault: GuestError | undefined;
-  /** Called for each command, after it was written down. */
+  /** Called for each command, after it was recorded. */
   answer: (heard: Heard) => void = () => {};
 
   step(frames: Uint8Array): void {
@@ -140,7 +140,7 @@ export const say = {
       w.byte(flags);
     });
   },
-  /** Without a status the time of the watch is over. */
+  /** Without a status the watch has timed out. */
   watchClosed(w: Writer, watch: number, end: WatchEnd = "Timeout", status?: Status): void {
     w.frame(0x68, () => {
       w.uvarint(watch);
@@ -148,7 +148,7 @@ export const say = {
       writeStatus(w, status);
     });
   },
-  /** A first patch: the whole window. */
+  /** A first patch, with the whole window. */
   rows(w: Writer, view: number, rows: FakeItem[], options: { rv?: number; offset?: number } = {}): void {
     say.patch(w, view, [[0, 0, rows]], { ...options, reset: true, total: rows.length });
   },
@@ -268,7 +268,7 @@ export function writeEnvelope(w: Writer, { key, uid = `uid-${key}`, fields = [],
   w.bytes(whole);
 }
 
-/** A text whose length has the first few numbers taken by something else. */
+/** A text whose encoded length is offset, because its lowest values have another meaning. */
 function longText(w: Writer, text: string, taken: number): void {
   const bytes = new TextEncoder().encode(text);
   w.uvarint(bytes.length + taken);
@@ -306,7 +306,7 @@ export class FakeNetwork {
   };
 }
 
-/** An engine over fake guests, and a client at it. */
+/** An engine over fake guests, and a client of it. */
 export async function fakeEngine(): Promise<{ engine: Engine; guests: FakeGuest[]; network: FakeNetwork; guest(): FakeGuest }> {
   const guests: FakeGuest[] = [];
   const network = new FakeNetwork();
@@ -325,14 +325,14 @@ export function clientAt(engine: Engine, token = "t0ken"): Promise<Client> {
   return Client.attach((events) => engine.attach(events), async () => token);
 }
 
-/** Makes the engine look at what its guest has to say: any command does. */
+/** Makes the engine read its guest's output, which any command does. */
 export async function speak(client: Client, guest: FakeGuest, write: (w: Writer) => void): Promise<void> {
   write(guest.out);
   client.reconnect();
   await turn();
 }
 
-/** Lets everything that is due run. */
+/** Runs everything that is due. */
 export async function turn(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
 }

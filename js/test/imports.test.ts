@@ -10,7 +10,7 @@ const src = packaged("src");
 
 /** The relative imports of each module, types and dynamic imports included. */
 const imports = new Map<string, string[]>();
-/** The modules that each module loads with itself. */
+/** The modules that each module loads statically. */
 const loads = new Map<string, string[]>();
 for (const path of readdirSync(src, { recursive: true, encoding: "utf8" })) {
   if (!path.endsWith(".ts")) continue;
@@ -33,7 +33,7 @@ test("no module imports itself, directly or through others", () => {
   for (const path of imports.keys()) visit(path, []);
 });
 
-// A page whose engine runs in a worker has no use for it.
+// A page whose engine runs in a worker does not need it.
 test("the main entry loads the engine only when it starts one", () => {
   const loaded = new Set<string>(["index.ts"]);
   for (const path of loaded) for (const next of loads.get(path) ?? []) loaded.add(next);

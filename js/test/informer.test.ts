@@ -42,7 +42,7 @@ test("an informer with autoStart", options, async (t) => {
   const { wg } = await setup(t);
   const informer = new ListWatch<KubeObject>("/api/v1/pods", wg);
   t.after(() => informer.stop());
-  await informer.start(); // which it has, so this only waits
+  await informer.start(); // already started, so this only waits
   assert.equal(names(informer.list()), "a,b");
 });
 
@@ -139,7 +139,7 @@ test("handlers can be added and removed within handlers, and one that throws doe
   cluster.apply(pod("a"));
   assert.deepEqual(await events.takeAll(3), ["once", "removed", "a"]);
   informer.off("add", removed);
-  informer.off("add", () => {}); // which was never registered
+  informer.off("add", () => {}); // it was never registered
   cluster.apply(pod("b"));
   assert.equal(await events.take(), "b");
 });
@@ -155,7 +155,7 @@ test("an unknown verb throws", () => {
 test("stop ends reports, and another start reports the changes since", options, async (t) => {
   const cluster = new TestCluster();
   for (const name of ["a", "b", "c"]) cluster.apply(pod(name));
-  // A connection for each start, so that nothing is left of the one before.
+  // Each start has its own connection, so that no state of the previous one remains.
   const informer = new ListWatch<KubeObject>("/api/v1/pods", { connect: () => connected(t, cluster), close() {} }, undefined, false);
   t.after(() => informer.stop());
   const events = record(informer);
@@ -222,7 +222,7 @@ test("a lost connection is reported, and the informer resumes", options, async (
   cluster.cut();
   assert.match(await events.take(), /^error 503/);
   cluster.apply(pod("c"));
-  const running = informer.start(); // as handlers of errors do with client-node
+  const running = informer.start(); // as error handlers do with client-node
   cluster.restore();
   wg.reconnect();
   assert.deepEqual((await events.takeAll(2)).sort(), ["add c", "connect"]);

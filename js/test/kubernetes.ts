@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 
-/** A pod as a watch has it. */
+/** A pod as it appears in a watch. */
 export const pod = (name: string, rv: number, phase = "Running"): object => ({
   kind: "Pod",
   apiVersion: "v1",
@@ -19,12 +19,12 @@ const bookmark = (rv: number): object => ({
 
 /** A server of one pod, whose watch stays open. */
 export class Kubernetes {
-  /** The version of the last thing sent: a server is never behind what it said. */
+  /** The version of the last output. A server is never behind it. */
   #newest = 7;
   readonly requests: IncomingMessage[] = [];
   readonly #watches: ServerResponse[] = [];
   readonly #watched = new EventEmitter();
-  /** Answers a request in another way, if it returns true. */
+  /** Serves a request itself, if it returns true. */
   instead: (request: IncomingMessage, response: ServerResponse) => boolean = () => false;
   #server = createServer((request, response) => {
     this.requests.push(request);
@@ -45,7 +45,7 @@ export class Kubernetes {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/k8s/`;
   }
 
-  /** Answers a request, whatever the path begins with. */
+  /** Serves a request, whatever its path begins with. */
   answer({ url = "" }: IncomingMessage, response: ServerResponse): void {
     const query = new URL(url, "http://test").searchParams;
     if (url.endsWith("/namespaces/kube-system")) return void response.end(JSON.stringify({ metadata: { uid: "cluster-1" } }));
@@ -60,7 +60,7 @@ export class Kubernetes {
     this.#watched.emit("watch");
   }
 
-  /** The watch with this number, once it was asked for. */
+  /** The watch with this number, once it was requested. */
   async watch(n: number): Promise<ServerResponse> {
     while (this.#watches.length <= n) await once(this.#watched, "watch");
     return this.#watches[n]!;

@@ -30,7 +30,7 @@ async function setup(t: TestContext, token: string | (() => string) = "t0ken") {
   return { connector, wg, pods: wg.collection("v1/pods") };
 }
 
-/** Resolves when something that can be listened to is as wanted. */
+/** Resolves when a condition on an observable source is true. */
 function until(source: Pick<View | Collection, "subscribe">, wanted: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     if (wanted()) return resolve();
@@ -63,7 +63,7 @@ test("a module of another release is refused", async () => {
   for (const version of [1, abi + (1 << 24), abi ^ 1]) await assert.rejects(openGuest(moduleSaying(version), config), word);
 });
 
-/** A module with all exports, of which each returns a number. */
+/** A module with all exports, each of which returns a number. */
 function moduleSaying(version: number): WebAssembly.Module {
   const names = ["_initialize", "wg_abi", "wg_reserve", "wg_open", "wg_step", "wg_tick", "wg_ready", "wg_out", "wg_advance", "wg_error", "wg_close"];
   const signed = (n: number): number[] => (n >= -64 && n < 64 ? [n & 0x7f] : [(n & 0x7f) | 0x80, ...signed(n >> 7)]);

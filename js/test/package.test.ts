@@ -17,10 +17,11 @@ test("every mention of the version is that of package.json", () => {
   for (const [, mentioned] of mentions) assert.equal(mentioned, version);
 });
 
-/** What the entries beside the main one import. */
+/** The imports of the entries other than the main one. */
 const adapters = { react: ["react"], informer: [], stores: [], "tanstack-db": [], testing: [] };
 
-// Adapters are layers over the entry that the program imports, and carry no copy of it.
+// Adapters are layers over the program's main entry, and do not contain a copy of
+// it.
 for (const [name, imports] of Object.entries(adapters)) {
   test(`the entry ${name} imports ${imports.join() || "nothing"}, and is as small as the README says`, () => {
     const text = readFileSync(packaged(`dist/${name}.js`), "utf8");
@@ -31,7 +32,7 @@ for (const [name, imports] of Object.entries(adapters)) {
 
 test("the main entry and what it imports are as small as the README says", () => {
   const files = ["index.js"];
-  // A dynamic import is loaded only by a page that runs the engine itself.
+  // Only a page that runs the engine itself loads a dynamic import.
   for (const file of files) {
     const imported = readFileSync(packaged(`dist/${file}`), "utf8").matchAll(/^(?:import|export) .*?"\.\/([^"]+)";$|^\} from "\.\/([^"]+)";$/gm);
     for (const [, whole, last] of imported) if (!files.includes(whole ?? last!)) files.push(whole ?? last!);
@@ -40,7 +41,10 @@ test("the main entry and what it imports are as small as the README says", () =>
   checkSize("", ...files.map((file) => readFileSync(packaged(`dist/${file}`), "utf8")));
 });
 
-/** Checks that the files of an entry are together no larger than its row in the README says, and not much smaller. */
+/**
+ * Checks that the total size of an entry's files is at most that in its README row, and
+ * not much smaller.
+ */
 function checkSize(name: string, ...files: string[]): void {
   const stated = new RegExp(`\\| \`watchglass${name && `/${name}`}\` \\|.*\\| (\\d+\\.\\d) kB \\|`).exec(readFileSync(packaged("README.md"), "utf8"))?.[1];
   const sizes = files.map((text) => gzipSync(transformSync(text, { format: "esm", minify: true }).code, { level: 9 }).length / 1000);
@@ -53,7 +57,7 @@ interface Packed {
   files: { path: string }[];
 }
 
-/** What `npm publish` would send. */
+/** The contents that `npm publish` would upload. */
 let packed: Packed;
 let tarball: Uint8Array<ArrayBuffer>;
 
@@ -68,7 +72,8 @@ before(() => {
   }
 });
 
-// Regression: the license was not in the package, and its README led to what was not either.
+// Regression: the package lacked the license, and its README linked to files that it
+// lacked.
 test("the package has a license, and a README without links outside of it", () => {
   const files = packed.files.map(({ path }) => path);
   assert.ok(files.includes("LICENSE"), files.join(" "));

@@ -1,7 +1,10 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The package's folder, wherever the tests are started from: they are built into build/test/ in it. */
+/**
+ * The package's directory, independent of the working directory: the tests are built into
+ * its build/test/.
+ */
 const home = fileURLToPath(new URL("../..", import.meta.url));
 
 export const packaged = (...path: string[]): string => join(home, ...path);

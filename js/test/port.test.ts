@@ -1,4 +1,4 @@
-// How a page comes to its worker, without one.
+// How a page connects to its worker, with a fake worker.
 
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
@@ -9,7 +9,8 @@ const options = { url: "", identity: "", token: "", wasm: undefined, maxBytes: u
 const events = { frames() {}, restarted() {}, failed() {}, token: async () => "" };
 const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
 
-// The platform's own error used to come, and the page went on saying that it is alive.
+// Regression: the platform's own error was reported, and the page still claimed to
+// be alive.
 for (const [what, start] of Object.entries<() => WorkerPort>({
   "be made": () => {
     throw new Error("the policy of the page forbids workers");
@@ -31,7 +32,7 @@ for (const [what, start] of Object.entries<() => WorkerPort>({
   });
 }
 
-/** A worker that answers as told. */
+/** A worker whose responses the test sets. */
 class FakeWorker implements WorkerPort {
   onmessage: ((event: MessageEvent<ToPage>) => void) | null = null;
   onfailure: ((message: string) => void) | null = null;

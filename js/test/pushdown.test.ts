@@ -1,4 +1,4 @@
-// What of a TanStack DB query the engine answers.
+// The parts of a TanStack DB query that the engine evaluates.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pushDown, type Expression, type Ordering } from "../src/pushdown.js";
@@ -32,7 +32,7 @@ test("other conditions are evaluated by TanStack DB", () => {
     call("or", eq("metadata.labels.app", "web"), eq("metadata.labels.app", "api")),
     call("not", eq("metadata.labels.app", "web")),
     call("gt", ref("metadata.labels.app"), { type: "val", value: "web" }),
-    eq("spec.nodeName", "n"), // not a field of these selectors
+    eq("spec.nodeName", "n"), // selectors do not support this field
     eq("metadata.labels.app", "not a label value"),
     eq("metadata.labels.app", undefined),
     eq("status.phase", ""), // also selects objects without a phase

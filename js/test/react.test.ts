@@ -10,7 +10,7 @@ import { lazy, type WatchglassClient } from "../src/lazy.js";
 import { useK8sWatchResource, useObject, useStatus, useView, useWatch, WatchglassProvider, type QueryOptions, type ViewValue } from "../src/react.js";
 import { clientAt, fakeEngine, say, speak, turn } from "./fake.js";
 
-configure({ asyncUtilTimeout: 20_000 }); // a busy machine takes its time
+configure({ asyncUtilTimeout: 20_000 }); // a busy machine is slow
 
 const live = 2;
 const item = (name: string, rv = 1) => ({ key: `default/${name}`, rv, cells: ["Running"], body: { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default" } } });
@@ -21,7 +21,7 @@ async function setup(t: TestContext) {
   const fake = await fakeEngine();
   let connection: Promise<Client> | undefined;
   const client: WatchglassClient = lazy(() => (connection = clientAt(fake.engine)));
-  t.after(() => client.close()); // and with it the timers of what lingers
+  t.after(() => client.close()); // also ends the timers of unused collections
   const hear = async (write: Parameters<typeof speak>[2]): Promise<void> => speak(await connection!, fake.guest(), write);
   const within = (...children: ReactNode[]) => h(WatchglassProvider, { client }, ...children);
   const opened = async (name: Parameters<ReturnType<typeof fake.guest>["count"]>[0], n = 1): Promise<number> => {
@@ -31,7 +31,7 @@ async function setup(t: TestContext) {
   return { ...fake, client, hear, within, opened };
 }
 
-/** A component that shows a view, and what it was given with each render. */
+/** A component that shows a view, and its snapshot at each render. */
 function table() {
   const renders: ViewValue[] = [];
   function Table({ resource = "v1/pods", ...options }: QueryOptions & { resource?: string }) {
@@ -54,7 +54,7 @@ test("a table shows live rows, and renders only when they change", async (t) => 
   const [before, count] = [renders.at(-1)!, renders.length];
 
   await hear((w) => say.state(w, collection, live, { rv: 7 }));
-  await new Promise((resolve) => setTimeout(resolve, 50)); // frames in which nothing may happen
+  await new Promise((resolve) => setTimeout(resolve, 50)); // no frame in this time may render
   assert.equal(renders.length, count, "progress alone renders nothing");
 
   await hear((w) => say.patch(w, view, [[2, 0, [item("c")]]], { total: 3 }));
@@ -160,7 +160,7 @@ test("useWatch returns all objects once they are loaded, and relists after a 410
 
   await hear((w) => say.watchClosed(w, watch, "Overtaken", { code: 410, reason: "Expired", message: "too slow" }));
   const next = await opened("OpenWatch", 2);
-  await findByText("true a@3"); // until the next state is there
+  await findByText("true a@3"); // until the next state is shown
   await hear((w) => (say.changes(w, next, 1, [item("c", 9)]), say.bookmark(w, next, 9, 4)));
   await findByText("true c@9");
 });

@@ -23,7 +23,7 @@ async function refusedBy(t: TestContext, answer: RequestListener): Promise<{ sta
     answer(request, response);
   });
   server.on("upgrade", (_request, socket) => {
-    socket.on("error", () => {}); // the client may reset a connection that it was refused
+    socket.on("error", () => {}); // the client may reset the refused connection
     socket.end("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

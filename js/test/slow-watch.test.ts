@@ -38,7 +38,7 @@ function reached(pods: Collection, rv: number): Promise<void> {
   });
 }
 
-/** Opens a watch with room for two events and makes changes before the first is taken. */
+/** Opens a watch with room for two events and makes changes before the first is read. */
 async function lateLoop(t: TestContext, changes: number, { maxHistory = 0, ...options }: WatchOptions & ConnectOptions = {}) {
   const world = await setup(t, { maxHistory });
   const { connector, pods } = world;
@@ -51,7 +51,7 @@ async function lateLoop(t: TestContext, changes: number, { maxHistory = 0, ...op
   return { ...world, first, watch, loop: { [Symbol.asyncIterator]: () => events } };
 }
 
-/** Takes versions until there are so many or the loop ends, and returns why it ended. */
+/** Reads versions until it has enough or the loop ends, and returns why the loop ended. */
 async function take(loop: AsyncIterable<unknown>, versions: number[], most = Infinity): Promise<unknown> {
   try {
     for await (const event of loop as Watch) {
@@ -65,7 +65,7 @@ async function take(loop: AsyncIterable<unknown>, versions: number[], most = Inf
   }
 }
 
-/** What comes has no gap. */
+/** The events have no gap. */
 const inOrder = (first: number, versions: number[]) => assert.deepEqual(versions, versions.map((_, i) => first + i));
 
 function expired(error: unknown, cause: string, message: RegExp): void {

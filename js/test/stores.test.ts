@@ -16,7 +16,7 @@ import { TestCluster } from "../src/testing.js";
 import { clientOf, pod, skip as noModule, until } from "./cluster.js";
 import { packaged } from "./paths.js";
 
-configure({ asyncUtilTimeout: 20_000 }); // a busy machine takes its time
+configure({ asyncUtilTimeout: 20_000 }); // a busy machine is slow
 
 const options = { skip: noModule, timeout: 30_000 };
 afterEach(cleanup);
@@ -35,7 +35,7 @@ async function setup(t: TestContext) {
   return { cluster, client, inspect };
 }
 
-/** Keeps a store subscribed, and resolves when its value is as wanted. */
+/** Subscribes to a store, and resolves when a condition on its value is true. */
 function becomes<Value>(t: TestContext, store: Readable<Value>, wanted: (value: Value) => boolean): Promise<void> {
   t.after(store.subscribe(() => {}));
   return until(store as unknown as { subscribe(listener: () => void): () => void }, () => wanted(store.get()));
@@ -54,7 +54,7 @@ test("a store has a value immediately, and follows the cluster while it has subs
   const last = values.length;
   const stopOther = store.subscribe(({ rows }) => assert.equal(rows.length, 3));
   stop();
-  stop(); // once more changes nothing
+  stop(); // a second call has no effect
   assert.equal(await inspect("views"), 1, "another subscriber has it open");
   cluster.delete("v1/pods", "default/c");
   stopOther();
@@ -89,10 +89,10 @@ test("subscribing and unsubscribing immediately does not connect", async () => {
   await new Promise(setImmediate);
 });
 
-/** The example of the README in a language. */
+/** The README's example for a language. */
 const example = (language: string): string => new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, "s").exec(readFileSync(packaged("README.md"), "utf8"))![1]!;
 
-/** Bundles a program that uses the package, whose client is that of the test, and runs it. */
+/** Bundles and runs a program that uses the package, with the client of the test. */
 async function run(t: TestContext, program: string, conditions: string[]): Promise<any> {
   const folder = mkdtempSync(join(packaged("build"), "example-"));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -103,7 +103,7 @@ async function run(t: TestContext, program: string, conditions: string[]): Promi
   return import(pathToFileURL(join(folder, "out.mjs")).href);
 }
 
-/** Checks what a mounted example shows, and that it lets go of its view. */
+/** Checks the output of a mounted example, and that it closes its view. */
 async function follows(t: TestContext, mounted: (target: HTMLElement) => () => void, { cluster, inspect }: Awaited<ReturnType<typeof setup>>): Promise<void> {
   const target = document.body.appendChild(document.createElement("main"));
   t.after(() => target.remove());

@@ -11,7 +11,7 @@ import { TestCluster } from "../src/testing.js";
 import type { KubeObject } from "../src/types.js";
 import { connected, pod, skip as noModule, until } from "./cluster.js";
 
-configure({ asyncUtilTimeout: 20_000 }); // a busy machine takes its time
+configure({ asyncUtilTimeout: 20_000 }); // a busy machine is slow
 
 const options = { skip: noModule, timeout: 20_000 };
 
@@ -35,21 +35,21 @@ async function setup(t: TestContext, config: Partial<WatchglassCollectionConfig>
   return { cluster, client, pods };
 }
 
-/** The live queries of a test, which end before what they read. */
+/** The live queries of a test, which end before their sources. */
 const queries: Collection<any, any, any>[] = [];
 
 const names = (pods: Iterable<{ metadata: { name: string } }>): string => [...pods].map(({ metadata }) => metadata.name).sort().join();
 
-/** Resolves when a collection is as wanted. */
+/** Resolves when a condition on a collection is true. */
 function becomes(collection: Collection<any, any, any>, wanted: () => boolean): Promise<void> {
   const subscribe = (listener: () => void): (() => void) => {
-    const subscription = collection.subscribeChanges(listener, { includeInitialState: true }); // or deletions of what was there are not reported
+    const subscription = collection.subscribeChanges(listener, { includeInitialState: true }); // otherwise deletions of existing objects are not reported
     return () => subscription.unsubscribe();
   };
   return until({ subscribe }, wanted);
 }
 
-/** Makes a live query, and starts it. */
+/** Creates and starts a live query. */
 async function query<Result extends object>(build: (q: any) => any): Promise<Collection<Result, any, any>> {
   const live = createLiveQueryCollection({ query: build, gcTime: 0 }) as unknown as Collection<Result, any, any>;
   queries.push(live);
@@ -79,7 +79,7 @@ test("changes of a frame are one transaction", options, async (t) => {
   await pods.preload();
   const batches: number[] = [];
   pods.subscribeChanges((changes) => batches.push(changes.length));
-  // As in a hidden page, there is a frame a second.
+  // As in a hidden page, there is one frame per second.
   Object.assign(globalThis, { requestAnimationFrame: () => 0, cancelAnimationFrame: () => {} });
   t.after(() => {
     for (const name of ["requestAnimationFrame", "cancelAnimationFrame"]) Reflect.deleteProperty(globalThis, name);

@@ -1,4 +1,4 @@
-// What becomes of a view whose query is refused.
+// The results of a view whose query is rejected.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -53,7 +53,7 @@ test("a query of a refused view is sent, and its own error is reported", async (
   await assert.rejects(view.ready, /unknown column "Nope"/);
   assert.equal(view.state, "error");
 
-  // The same wrong query would be refused again.
+  // The same invalid query would be rejected again.
   await hear((w) => say.state(w, id, 3));
   await hear((w) => say.state(w, id, live));
   assert.equal(guest().count("OpenView"), 1);
@@ -112,7 +112,7 @@ test("a patch edits the previous rows", async () => {
 
 test("each drawn frame requests a patch", async (t) => {
   const { guest, pods, id, hear, lastView } = await setup();
-  await new Promise((resolve) => setTimeout(resolve)); // what earlier tests scheduled without frames is done
+  await new Promise((resolve) => setTimeout(resolve)); // runs what earlier tests scheduled without frames
   const frames: (() => void)[] = [];
   const draw = (): void => frames.splice(0).forEach((run) => run());
   Object.assign(globalThis, { requestAnimationFrame: (run: () => void) => frames.push(run), cancelAnimationFrame: () => {} });

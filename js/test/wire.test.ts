@@ -27,7 +27,7 @@ function camel(name: string): string {
   return name === name.toUpperCase() ? name.toLowerCase() : name[0]!.toLowerCase() + name.slice(1);
 }
 
-/** A golden value with member names as JavaScript has them. */
+/** Converts the member names of a golden value to JavaScript's convention. */
 function named(value: any): any {
   if (Array.isArray(value)) return value.map(named);
   if (value === null || typeof value !== "object") return value;
@@ -70,7 +70,7 @@ function decodes(golden: Golden): void {
   }
 }
 
-/** A decoded output as plain values. */
+/** Converts a decoded output to plain values. */
 function comparable(v: any): any {
   if (v instanceof Item) {
     const e = v.envelope();
@@ -91,7 +91,7 @@ function comparable(v: any): any {
 const states = ["connecting", "syncing", "live", "reconnecting", "stale", "forbidden", "closed"];
 
 
-/** What a golden value should decode to, as {@link comparable} shows it. */
+/** The expected decoded value of a golden value, in the form of {@link comparable}. */
 function expected(v: any): any {
   if (Array.isArray(v)) return v.map(expected);
   if (v === null || typeof v !== "object") return v;
@@ -179,7 +179,8 @@ test("numbers survive at every length", () => {
   assert.throws(() => new Reader(new Uint8Array(10).fill(0xff), "Test").resourceVersion(), /varint beyond 64 bits/);
 });
 
-// Regression: half a frame stayed, and took the next command and all that the program had open with it.
+// Regression: half a frame stayed, which broke the next command and all of the
+// program's open state.
 test("a command that cannot be written leaves no bytes behind", () => {
   const w = new Writer();
   writeCommand(w, { type: "Reconnect" });

@@ -4,21 +4,23 @@ import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 
-// The binary itself: killing the script that npm can put before it would leave it running.
+// The binary itself. Killing the script that npm can install before it would leave
+// the binary running.
 const binary = createRequire(import.meta.url)("workerd").default as string;
 
 export interface Workerd {
-  /** host:port of its one socket. */
+  /** host:port of its only socket. */
   readonly address: string;
   readonly pid: number;
-  /** Ends it, and waits for that. */
+  /** Kills the process, and waits until it has ended. */
   kill(): Promise<void>;
 }
 
-/** Starts workerd on a configuration. */
+/** Starts workerd with a configuration. */
 export async function serveWorkerd(config: string, ...flags: string[]): Promise<Workerd> {
   const child = spawn(binary, ["serve", config, "--control-fd=3", ...flags], { stdio: ["ignore", "pipe", "pipe", "pipe"] });
-  // Not inherited: the test runner waits until every process has closed its standard output.
+  // The output is not inherited, because the test runner waits until every process
+  // has closed its standard output.
   child.stdout!.pipe(process.stdout);
   let complaint = "";
   child.stderr!.on("data", (chunk) => (complaint += chunk));

@@ -13,7 +13,10 @@ export interface TableColumn {
   kind: ColumnKind;
   /** The name for ViewOptions.sort; empty if the column is not sortable. */
   sort: string;
-  /** The minimum width in pixels, and the share of the remaining width. Rows are separate grids, so widths cannot depend on contents. */
+  /**
+   * The minimum width in pixels, and the share of the remaining width. Rows are separate
+   * grids, so widths cannot depend on contents.
+   */
   width: Width;
   value(row: Row): Cell;
 }
@@ -37,13 +40,13 @@ const KINDS: Record<Column["kind"], ColumnKind> = {
   string: "text",
 };
 
-/** Columns whose words have a colour. */
+/** Columns whose values have a colour. */
 const STATUS_PATHS = new Set([".status.phase", ".type"]);
 
-/** Where kubectl's order is not the one that is easiest to read. */
+/** The column order where kubectl's is harder to read. */
 const FIRST: Record<string, string[]> = { pods: ["Node", "Phase", "Restarts"] };
 
-/** The table of a resource: name, namespace, its own columns with the age last, labels. */
+/** The columns of a resource: name, namespace, its own columns with the age last, labels. */
 export function tableColumns(schema: Schema, wide: boolean): TableColumn[] {
   const columns = [column("Name", "name", "name", (row) => row.name)];
   if (schema.namespaced) columns.push(column("Namespace", "text", "namespace", (row) => row.namespace));
@@ -60,7 +63,10 @@ export function layout(columns: readonly TableColumn[]): { tracks: string; width
   };
 }
 
-/** Ages read from young to old, while dates sort from old to young: "-" means the other way round for them. */
+/**
+ * Whether a column's sort is descending. Ages increase where dates decrease, so "-" has
+ * the opposite meaning for them.
+ */
 export function isDescending(column: TableColumn, sort: string): boolean {
   return sort.startsWith("-") !== (column.kind === "age");
 }
@@ -72,17 +78,17 @@ export function nextSort(column: TableColumn, sort: string): string {
   return sort === descending ? "" : ascending;
 }
 
-/** The order to begin with: events are read from the newest. */
+/** The initial order: events start with the newest. */
 export function firstSort(resource: string): string {
   return resource === "v1/events" ? "-Last Seen" : "";
 }
 
-/** The field whose values are worth counting; empty where there is none. */
+/** The field whose values are counted; empty if there is none. */
 export function facetField(schema: Schema): string {
   return ["status.phase", "type", "spec.type"].find((field) => schema.fields.includes(field)) ?? "";
 }
 
-/** Whether there is more to see than in kubectl get without -o wide. */
+/** Whether the resource has more columns than kubectl get shows without -o wide. */
 export function hasWideColumns(schema: Schema): boolean {
   return schema.columns.some((column) => column.priority !== 0);
 }

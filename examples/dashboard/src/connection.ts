@@ -1,11 +1,11 @@
 import type { CollectionProgress, CollectionStatus, State } from "watchglass";
 
-/** What the page shows of a collection. */
+/** The state of a collection that the page shows. */
 export type Condition = CollectionStatus & CollectionProgress;
 import { byId, setAttribute, setText } from "./dom.ts";
 import { age, count } from "./format.ts";
 
-/** States in which what is on the page may be old. */
+/** States in which the data on the page may be outdated. */
 const OUTDATED = new Set<State>(["reconnecting", "stale", "forbidden", "closed"]);
 
 const REASONS: Partial<Record<State, string>> = {
@@ -15,7 +15,10 @@ const REASONS: Partial<Record<State, string>> = {
   closed: "The connection is closed.",
 };
 
-/** Says how current the page is: a pill always, a banner when the data may be old. */
+/**
+ * Shows how current the page is: always as a pill, and as a banner if the data may be
+ * outdated.
+ */
 export class ConnectionState {
   readonly #pill = byId("pill");
   readonly #state = byId("pill-state");
@@ -32,7 +35,7 @@ export class ConnectionState {
     });
   }
 
-  /** Without rows there is nothing that could be old, and no banner. */
+  /** Without rows no data can be outdated, so there is no banner. */
   draw(status: Condition, now: number, hasRows: boolean): void {
     this.#status = status;
     const { state } = status;
@@ -54,13 +57,13 @@ function progressText(status: Condition, now: number): string {
   return [heard, attemptText(status, now)].filter(Boolean).join(", ");
 }
 
-/** What there is to be done about it. */
+/** The recommended action for the user. */
 function wayBack({ error, nextAttempt }: Condition, hasRows: boolean): string {
   if (error?.code === 401 && hasRows) return "Sign in";
   return nextAttempt ? "Try now" : "Reconnect";
 }
 
-/** When it is tried again to become current, if that is waited for. */
+/** When the next attempt to become current starts, if one is scheduled. */
 function attemptText({ nextAttempt }: Condition, now: number): string {
   return nextAttempt ? `next attempt in ${age(nextAttempt - now)}` : "";
 }

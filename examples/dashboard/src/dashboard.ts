@@ -32,7 +32,7 @@ interface Views {
   namespaces: LiveView;
 }
 
-/** Ties the state of the page to the collection that it shows. */
+/** Synchronizes the state of the page with the collection that it shows. */
 export class Dashboard {
   readonly connection: Watchglass;
   readonly #draw = () => this.#render();
@@ -88,7 +88,10 @@ export class Dashboard {
     return this.#state;
   }
 
-  /** A new state by the user's hand: it goes into the URL, where another resource is a step in the history. */
+  /**
+   * A change by the user. It updates the URL, and another resource adds an entry to the
+   * history.
+   */
   #change(part: Partial<PageState>): void {
     const state = { ...this.#state, ...part };
     const hash = formatHash(state);
@@ -125,7 +128,7 @@ export class Dashboard {
     collection.subscribe(() => this.#onCollection(collection));
     collection.subscribeProgress(() => schedule(this.#draw));
     collection.onObjectError((key, status) => this.#notices.add(key, status));
-    collection.synced.catch(() => {}); // the status says why
+    collection.synced.catch(() => {}); // the status contains the reason
     this.#onCollection(collection);
   }
 
@@ -141,15 +144,18 @@ export class Dashboard {
     this.#setRefusal(undefined);
   }
 
-  /** A closed collection does not come back by itself. */
-  /** Whose token has ended signs in on a fresh page: the rows stay until they ask for it. */
+  /** A closed collection does not reopen by itself. */
+  /**
+   * A user whose token has expired signs in on a new page. The rows stay until the user
+   * asks for that.
+   */
   #reconnect(): void {
     if (this.status?.error?.code === 401) location.reload();
     else if (this.status?.state === "closed") this.#openCollection();
     else this.connection.reconnect();
   }
 
-  /** The status changed, or the schema is there: only then is it known what to ask for. */
+  /** The status changed or the schema arrived. The query can only be built with both. */
   #onCollection(collection: Collection): void {
     if (collection !== this.#collection) return;
     schedule(this.#draw);
@@ -195,7 +201,7 @@ export class Dashboard {
     }
   }
 
-  /** The engine's own words about a query it did not take. The rows of the last good one stay. */
+  /** The engine's error for a rejected query. The rows of the last accepted query stay. */
   #setRefusal(message: string | undefined): void {
     this.#refusal = message;
     this.#filters.setError(message, this.#state);
@@ -296,12 +302,12 @@ export class Dashboard {
   }
 }
 
-/** What a change of the rows depends on. */
+/** The part of the state that determines the rows. */
 function queryText(s: PageState): string {
   return [s.namespace, s.labelSelector, s.fieldSelector, s.sort].join("\n");
 }
 
-/** For views whose refusal the rows' view reports already. */
+/** For views whose rejection the rows' view already reports. */
 function quietly(applied: Promise<boolean>): void {
   applied.catch(() => {});
 }

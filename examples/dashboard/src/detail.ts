@@ -9,7 +9,7 @@ import { yamlLines } from "./yaml.ts";
 
 type Format = "yaml" | "json";
 
-/** One whole object beside the table, kept current for as long as it is open. */
+/** One complete object beside the table, kept current while it is open. */
 export class Detail {
   readonly #panel = byId("detail");
   readonly #note = byId("detail-note");
@@ -58,12 +58,15 @@ export class Detail {
     this.#panel.hidden = true;
   }
 
-  /** The object's own row: a live view of one. */
+  /** The object's own row, from a live view of that object. */
   get #row(): Row | undefined {
     return this.#view?.snapshot?.rows[0];
   }
 
-  /** Fetches the object whenever its row is ahead of what is shown; one fetch at a time. */
+  /**
+   * Fetches the object whenever its row is newer than the shown version. Only one fetch
+   * runs at a time.
+   */
   #follow(): void {
     schedule(this.#draw);
     const row = this.#row;
@@ -116,7 +119,7 @@ export class Detail {
 
   #show(format: Format): void {
     this.#format = format;
-    this.#drawnUid = ""; // other lines altogether, not a change of the object
+    this.#drawnUid = ""; // entirely different lines, not a change of the object
     setAttribute(byId("detail-yaml"), "aria-pressed", String(format === "yaml"));
     setAttribute(byId("detail-json"), "aria-pressed", String(format === "json"));
     schedule(this.#draw);

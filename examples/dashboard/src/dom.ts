@@ -19,7 +19,7 @@ export function button(className: string, text: string, onClick: () => void): HT
   return element;
 }
 
-/** Writes only what differs: an equal write would still cost a style pass. */
+/** Writes only if the text differs, because an equal write would still cost a style pass. */
 export function setText(element: HTMLElement, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }

@@ -7,7 +7,7 @@ interface Chip {
   count: HTMLElement;
 }
 
-/** How many objects have each phase; a click selects the phase, another one lets go of it. */
+/** The number of objects per phase. A click selects a phase, and a second click clears it. */
 export class Facets {
   readonly #box = byId("chips");
   readonly #onToggle: (value: string) => void;
@@ -17,7 +17,7 @@ export class Facets {
     this.#onToggle = onToggle;
   }
 
-  /** `counts` are of the whole query but the phase itself, so that every phase keeps its chip. */
+  /** `counts` cover the whole query except the phase, so every phase keeps its chip. */
   draw(counts: ViewSnapshot["counts"], chosen: string | undefined): void {
     const values = counts.map(([value]) => value);
     if (chosen !== undefined && !values.includes(chosen)) counts = [...counts, [chosen, 0]];

@@ -14,8 +14,8 @@ const HINTS: Record<string, string> = {
 const DEBOUNCE_MILLIS = 250;
 
 /**
- * The selector box: kubectl's -l and --field-selector side by side. It applies
- * as one types, Enter at once, and shows the engine's error under itself.
+ * The selector box: kubectl's -l and --field-selector side by side. It applies changes
+ * while the user types, on Enter immediately, and shows the engine's error below.
  */
 export class Filters {
   readonly #label = byId<HTMLInputElement>("label-selector");
@@ -41,7 +41,7 @@ export class Filters {
     this.#label.select();
   }
 
-  /** The fields that there are to select by, as a hint. */
+  /** The available fields for selection, as a hint. */
   setFields(fields: readonly string[]): void {
     const hints = fields.filter((field) => HINTS[field]).map((field) => field + HINTS[field]);
     this.#field.placeholder = hints.join(", ") || "metadata.name=";
@@ -56,7 +56,10 @@ export class Filters {
     this.#clear.hidden = !clearable;
   }
 
-  /** Shows why a query was refused, and where when the error says so; undefined takes it away. */
+  /**
+   * Shows why a query was rejected, and the position if the error has one. Undefined
+   * removes the error.
+   */
   setError(message: string | undefined, selection: Selection): void {
     const fault = message === undefined ? undefined : faultOf(message, selection.labelSelector, selection.fieldSelector);
     this.#label.setAttribute("aria-invalid", String(fault?.language === "label"));
@@ -81,10 +84,10 @@ export class Filters {
   }
 }
 
-/** The selector with a mark where the parser stopped. */
+/** The selector with a mark at the position of the error. */
 function marked(selector: string, offset: number): HTMLElement {
   const code = create("code", "");
-  code.setAttribute("aria-hidden", "true"); // the message says it in words
+  code.setAttribute("aria-hidden", "true"); // the message contains it as text
   code.append(selector.slice(0, offset), create("mark", "", selector.slice(offset) || " "));
   return code;
 }

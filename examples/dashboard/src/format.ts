@@ -2,7 +2,7 @@ import type { Cell } from "watchglass";
 
 const SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR, YEAR = 365 * DAY;
 
-/** An age in kubectl's words: two units while they matter, one later. */
+/** Formats an age like kubectl: two units if the smaller one matters, otherwise one. */
 export function age(millis: number): string {
   const ms = Math.max(0, millis);
   if (ms < 2 * MINUTE) return `${Math.floor(ms / SECOND)}s`;
@@ -23,19 +23,19 @@ function units(ms: number, large: number, largeName: string, small: number, smal
 
 const numbers = new Intl.NumberFormat("en");
 
-/** A number with thousands separated. */
+/** Formats a number with thousands separators. */
 export function count(n: number): string {
   return numbers.format(n);
 }
 
-/** A cell's text; a date is an age. */
+/** Formats a cell. A date becomes an age. */
 export function cellText(cell: Cell, isDate: boolean, now: number): string {
   if (cell === null || cell === "") return "";
   if (isDate && typeof cell === "number") return age(now - cell);
   return String(cell);
 }
 
-/** A reason of a Kubernetes Status, such as "NotFound", as a heading. */
+/** Formats a reason of a Kubernetes Status, such as "NotFound", as a heading. */
 export function words(reason: string): string {
   return reason.replace(/([a-z])([A-Z])/g, (_, end: string, start: string) => `${end} ${start.toLowerCase()}`);
 }

@@ -5,7 +5,7 @@ export function jsonLines(value: unknown): Line[] {
   return JSON.stringify(value, null, 2).split("\n").map(tokens);
 }
 
-/** JSON.stringify puts one member on a line, so a line is all the grammar there is. */
+/** JSON.stringify puts one member on each line, so a line can be parsed by itself. */
 function tokens(text: string): Line {
   const [, indent = "", key = "", rest = "", comma = ""] = /^(\s*)("(?:[^"\\]|\\.)*": )?(.*?)(,?)$/.exec(text) ?? [];
   const line: Line = [{ text: indent, kind: "plain" }];

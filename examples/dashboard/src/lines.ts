@@ -30,7 +30,7 @@ export class LineView {
     this.#box.replaceChildren(...lines.map((line) => lineElement(line, false)));
   }
 
-  /** Shows a new version; lines that were not there before are marked for a moment. */
+  /** Shows a new version, and briefly highlights new lines. */
   update(lines: Line[]): void {
     const old = this.#texts;
     const texts = lines.map(lineText);
@@ -45,7 +45,7 @@ export class LineView {
     for (const element of fresh) this.#box.insertBefore(element, next);
   }
 
-  /** The usual change: the same shape with other values. */
+  /** The common case: the same structure with other values. */
   #replaceEach(old: string[], lines: Line[], head: number, tail: number): void {
     for (let i = head; i < lines.length - tail; i++) {
       if (old[i] !== this.#texts[i]) this.#box.children[i]!.replaceWith(lineElement(lines[i]!, true));
@@ -53,7 +53,7 @@ export class LineView {
   }
 }
 
-/** How many lines at the start and the end are the same. */
+/** The number of equal lines at the start and at the end. */
 function common(a: string[], b: string[]): { head: number; tail: number } {
   const shorter = Math.min(a.length, b.length);
   let head = 0;

@@ -2,10 +2,10 @@ import type { Status } from "watchglass";
 import { byId, button, create } from "./dom.ts";
 import { schedule } from "./frame.ts";
 
-/** More than this many are only counted. */
+/** The maximum number of listed objects. Others are only counted. */
 const SHOWN = 3;
 
-/** Objects whose newest version could not be read, until someone has seen it. */
+/** Objects whose newest version is unreadable, until the user dismisses them. */
 export class Notices {
   readonly #box = byId("notice");
   readonly #draw = () => this.#render();

@@ -1,15 +1,15 @@
 import { byId, button, create } from "./dom.ts";
 
-/** What lies where the rows would be. */
+/** A message in place of the rows. */
 export interface Message {
   title: string;
   text?: string;
   action?: { text: string; run: () => void };
-  /** A secret to be typed in. */
+  /** Asks the user for a secret. */
   ask?: { label: string; text: string; submit: (answer: string) => void };
 }
 
-/** Stands in for the table: a skeleton while loading, or a message. */
+/** Replaces the table with a skeleton while loading, or with a message. */
 export class Overlay {
   readonly #box = byId("overlay");
   #drawn = "";
@@ -33,7 +33,7 @@ export class Overlay {
     if (message.ask) card.append(form(message.ask));
     if (message.action) card.append(button("button", message.action.text, message.action.run));
     this.#box.replaceChildren(card);
-    // Who is typing or has chosen a place on the page is not called away from it.
+    // Do not steal focus.
     if (document.activeElement === document.body) card.querySelector("input")?.focus();
   }
 

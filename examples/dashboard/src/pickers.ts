@@ -11,7 +11,7 @@ const RESOURCES: Record<string, string[]> = {
   Configuration: ["v1/configmaps", "v1/secrets", "v1/persistentvolumeclaims", "v1/serviceaccounts"],
 };
 
-/** Which resource the page shows. */
+/** Selects the resource that the page shows. */
 export class ResourcePicker {
   readonly #select = byId<HTMLSelectElement>("resource");
 
@@ -32,7 +32,7 @@ export class ResourcePicker {
   }
 }
 
-/** Which namespace it shows; the choices are the namespaces that have objects. */
+/** Selects the namespace that the page shows. The options are the namespaces with objects. */
 export class NamespacePicker {
   readonly #picker = byId("namespace-picker");
   readonly #select = byId<HTMLSelectElement>("namespace");

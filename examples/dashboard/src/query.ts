@@ -2,8 +2,8 @@ import type { Collection, View, ViewOptions, ViewSnapshot } from "watchglass";
 import type { Window } from "./window.ts";
 
 /**
- * A view whose query may be refused: the last accepted one stays, even when
- * the very first was refused and there is none.
+ * A view whose query may be rejected. The last accepted query stays, or none if the first
+ * was rejected.
  */
 export class LiveView {
   readonly #collection: Collection;
@@ -22,8 +22,8 @@ export class LiveView {
   }
 
   /**
-   * Asks for a query. Resolves with whether it is the one shown now, false
-   * when a newer one overtook it; rejects when it was refused.
+   * Applies a query. Resolves to true if the view now shows it, and to false if a newer
+   * query replaced it. Rejects if the query was rejected.
    */
   async apply(options: ViewOptions): Promise<boolean> {
     const asked = ++this.#newest;

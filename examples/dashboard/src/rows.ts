@@ -3,7 +3,7 @@ import type { TableColumn } from "./columns.ts";
 import { create, setAttribute, setText } from "./dom.ts";
 import { cellText } from "./format.ts";
 
-/** How a row stands out. */
+/** How a row is highlighted. */
 export interface RowMarks {
   active: boolean;
   opened: boolean;
@@ -11,7 +11,10 @@ export interface RowMarks {
 
 let ids = 0;
 
-/** One row element. It outlives the object it shows: rows that scroll out are used again. */
+/**
+ * One row element. It outlives its object, because elements of rows that scroll out are
+ * reused.
+ */
 export class RowElement {
   readonly element = create("div", "row");
   key = "";
@@ -28,7 +31,10 @@ export class RowElement {
     this.element.setAttribute("role", "row");
   }
 
-  /** Shows a row at its place; what changed since the last time of the same object flashes. */
+  /**
+   * Shows a row at an index. Cells that changed since the last version of the same object
+   * flash.
+   */
   update(row: Row, index: number, now: number, marks: RowMarks): void {
     setAttribute(this.element, "aria-rowindex", String(index + 2)); // 1 is the header
     setAttribute(this.element, "aria-selected", String(marks.opened));
@@ -43,7 +49,7 @@ export class RowElement {
     this.#columns.forEach((column, i) => this.#write(column, i, row, now, same));
   }
 
-  /** Ages go on without the object changing. */
+  /** Updates the ages, which change without the object. */
   updateAges(now: number): void {
     this.#columns.forEach((column, i) => {
       if (column.kind === "age" && this.#row) setText(this.#cells[i]!, cellText(column.value(this.#row), true, now));
@@ -71,12 +77,12 @@ function newCell(column: TableColumn): HTMLElement {
   return cell;
 }
 
-/** Two names for one animation: changing the name is what starts it again. */
+/** Alternates between two names of one animation, because only a new name restarts it. */
 function flash(cell: HTMLElement): void {
   cell.dataset.flash = cell.dataset.flash === "a" ? "b" : "a";
 }
 
-/** Labels that controllers make for themselves: they come last, where they may be cut. */
+/** Labels that controllers generate. They come last, where they may be truncated. */
 const MACHINE_MADE = /(?:-hash|-generation|controller-uid)$/;
 
 function labelChips(row: Row): HTMLElement[] {

@@ -1,6 +1,6 @@
 /**
- * Edits of selector texts. Nothing here judges a selector: the engine's parser
- * does, and its own words are what the user sees.
+ * Edits of selector texts. This code does not validate selectors. The engine's parser
+ * does, and the page shows its error.
  */
 
 /** The terms of a field selector: the text between its unescaped commas. */
@@ -9,7 +9,7 @@ export function fieldTerms(selector: string): string[] {
   return terms.map((term) => term.trim()).filter(Boolean);
 }
 
-/** The value that a field selector demands of a field, if it does. */
+/** The value that a field selector requires of a field, if any. */
 export function demandedValue(selector: string, field: string): string | undefined {
   for (const term of fieldTerms(selector)) {
     const [, name, value] = /^(.*?)==?((?:\\[\s\S]|[^\\])*)$/.exec(term) ?? [];
@@ -18,17 +18,17 @@ export function demandedValue(selector: string, field: string): string | undefin
   return undefined;
 }
 
-/** The selector without the terms about a field. */
+/** The selector without its terms for a field. */
 export function withoutField(selector: string, field: string): string {
   return fieldTerms(selector).filter((term) => !isAbout(term, field)).join(",");
 }
 
-/** The selector that demands a value of a field, instead of what it said about it. */
+/** The selector with a required value of a field, which replaces other terms for it. */
 export function withField(selector: string, field: string, value: string): string {
   return [withoutField(selector, field), `${field}=${escapeValue(value)}`].filter(Boolean).join(",");
 }
 
-/** The label selector that demands one more label. */
+/** The label selector with one more required label. */
 export function withLabel(selector: string, key: string, value: string): string {
   const term = `${key}=${value}`;
   const there = selector.split(",").some((part) => part.trim() === term);
@@ -39,7 +39,7 @@ function isAbout(term: string, field: string): boolean {
   return term.startsWith(field) && /^\s*(=|!=)/.test(term.slice(field.length));
 }
 
-/** A value as a field selector writes it. */
+/** Escapes a value for a field selector. */
 export function escapeValue(value: string): string {
   return value.replace(/[\\,=]/g, "\\$&");
 }
@@ -48,14 +48,17 @@ function unescapeValue(value: string): string {
   return value.replace(/\\([\s\S])/g, "$1");
 }
 
-/** Where in a selector the parser stopped. */
+/** The position of an error in a selector. */
 export interface Fault {
   language: "label" | "field";
-  /** In UTF-16 units, for slicing; undefined when the error names no place. */
+  /** In UTF-16 units, for slicing; undefined if the error has no position. */
   offset?: number;
 }
 
-/** Reads which selector an error is about, and where, from "label selector "a b": at offset 2: …". */
+/**
+ * Returns which selector an error concerns, and where, from "label selector "a b": at
+ * offset 2: …".
+ */
 export function faultOf(message: string, labelSelector: string, fieldSelector: string): Fault | undefined {
   const language = /\b(label|field) selector\b/.exec(message)?.[1] as Fault["language"] | undefined;
   if (!language) return undefined;
@@ -64,7 +67,7 @@ export function faultOf(message: string, labelSelector: string, fieldSelector: s
   return { language, offset: unitsOf(language === "label" ? labelSelector : fieldSelector, Number(bytes)) };
 }
 
-/** The parser counts bytes of UTF-8. */
+/** Converts the parser's offset, in bytes of UTF-8. */
 function unitsOf(text: string, bytes: number): number {
   return new TextDecoder().decode(new TextEncoder().encode(text).subarray(0, bytes)).length;
 }

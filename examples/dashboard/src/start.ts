@@ -5,11 +5,11 @@ import { Overlay } from "./overlay.ts";
 import { startTheme } from "./theme.ts";
 
 declare global {
-  /** The dashboard, for a look from the console and for tests. */
+  /** The dashboard, for the console and for tests. */
   var watchglassDashboard: Dashboard | undefined;
 }
 
-/** Runs the page on a connection; says so when there cannot be one. */
+/** Runs the page on a connection, or shows why there is none. */
 export async function start(connect: () => Promise<Watchglass>): Promise<void> {
   startTheme();
   const overlay = new Overlay();
@@ -25,7 +25,7 @@ export async function start(connect: () => Promise<Watchglass>): Promise<void> {
   }
 }
 
-/** Returns the error for the user. The name of the missing part does not matter to them. */
+/** Returns the error for the user. The name of the missing part is irrelevant to them. */
 async function reason(error: unknown): Promise<string> {
   try {
     await fetch(location.href, { method: "HEAD", cache: "no-store" });

@@ -1,11 +1,14 @@
-/** What the page shows. All of it is in the URL, so a reload or a shared link shows the same. */
+/**
+ * The state of the page. The URL contains all of it, so a reload or a shared link shows
+ * the same.
+ */
 export interface PageState {
   resource: string;
   namespace: string;
   labelSelector: string;
   fieldSelector: string;
   sort: string;
-  /** Show the columns of kubectl's -o wide too. */
+  /** Also show the columns of kubectl's -o wide. */
   wide: boolean;
   /** The key of the object in the detail panel. */
   object: string;
@@ -15,12 +18,12 @@ export const DEFAULT_RESOURCE = "v1/pods";
 
 const TEXTS = ["namespace", "labelSelector", "fieldSelector", "sort", "object"] as const;
 
-/** The state of a resource nothing has been chosen for. */
+/** The initial state of a resource. */
 export function freshState(resource: string): PageState {
   return { resource, namespace: "", labelSelector: "", fieldSelector: "", sort: "", wide: false, object: "" };
 }
 
-/** Reads "#/apps/v1/deployments?namespace=web&sort=-Age"; whatever is missing is empty. */
+/** Parses "#/apps/v1/deployments?namespace=web&sort=-Age". Missing parts are empty. */
 export function parseHash(hash: string): PageState {
   const [path = "", query = ""] = split(hash.replace(/^#\/?/, ""), "?");
   const params = new URLSearchParams(query);

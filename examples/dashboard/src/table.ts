@@ -9,18 +9,18 @@ export interface TableEvents {
   onSort(column: TableColumn): void;
   onOpen(key: string): void;
   onLabel(key: string, value: string): void;
-  /** The rows that should be in the snapshot have changed. */
+  /** The range of rows that the snapshot should contain has changed. */
   onWindow(window: Window): void;
-  /** Rows first to last (exclusive) are in sight. */
+  /** Rows first to last (exclusive) are visible. */
   onRange(first: number, last: number, total: number): void;
 }
 
-/** Rows drawn beyond the edges, so that a scroll within a frame does not show a gap. */
+/** Number of rows drawn beyond the edges, so that scrolling within a frame shows no gap. */
 const OVERDRAW = 4;
 
 /**
- * A table that draws the rows in sight of a live view. It moves the view's
- * window along with the scrollbar and never asks for more.
+ * A table that draws the visible rows of a live view. It moves the view's window with the
+ * scrollbar and never requests more rows.
  */
 export class Table {
   readonly #grid = byId("grid");
@@ -34,7 +34,10 @@ export class Table {
   #drawn = new Map<string, RowElement>();
   #spare: RowElement[] = [];
   #window: Window = { offset: 0, limit: 0 };
-  /** The row that the keyboard is at: the key follows the object, the index is where it was last seen. */
+  /**
+   * The row with the keyboard focus. The key follows the object, and the index is its
+   * last known position.
+   */
   #active = { index: -1, key: "" };
   #opened = "";
   #sort = "";
@@ -69,7 +72,7 @@ export class Table {
     this.#measure();
   }
 
-  /** Marks the column that the rows shown are sorted by. */
+  /** Marks the column that determines the order of the rows. */
   setSort(sort: string): void {
     this.#sort = sort;
     this.#columns.forEach((column, i) => {
@@ -89,7 +92,7 @@ export class Table {
     schedule(this.#render);
   }
 
-  /** A new query starts at its first row, in a window of this size. */
+  /** Scrolls to the first row for a new query, with a window of this size. */
   toTop(window: Window): void {
     this.#window = window;
     this.#active = { index: -1, key: "" };
@@ -109,7 +112,7 @@ export class Table {
   #draw(): void {
     const total = this.#snapshot?.total ?? 0;
     const g = this.#geometry(total);
-    const { scrollTop } = this.#grid; // once, before anything is written: a read in between would lay out the page
+    const { scrollTop } = this.#grid; // once, before any write, because a read after a write forces a layout
     const first = firstVisible(scrollTop, g);
     this.#follow(first, g);
     this.#drawRows(scrollTop, first, g);
@@ -146,7 +149,7 @@ export class Table {
     this.#body.style.transform = `translateY(${scrollTop + (from - first) * g.rowHeight}px)`;
   }
 
-  /** Takes back the elements of the rows that are no longer in sight. */
+  /** Removes the elements of rows that are no longer visible, for reuse. */
   #recycle(shown: readonly Row[]): void {
     const keys = new Set(shown.map((row) => row.key));
     for (const [key, row] of this.#drawn) {
@@ -158,8 +161,8 @@ export class Table {
   }
 
   /**
-   * Keeps rows in reading order with as few moves as there can be: a row that
-   * went further down is stepped over and put right when its turn comes.
+   * Keeps rows in reading order with few moves. It skips a row that moved down, and moves
+   * it when its position is reached.
    */
   #putAt(place: Element | null, element: HTMLElement): Element | null {
     if (element === place || (place && element === place.nextElementSibling)) return element.nextElementSibling;
@@ -176,7 +179,10 @@ export class Table {
     return drawn;
   }
 
-  /** The active row follows its object; when that is gone, its place stays. */
+  /**
+   * The active row follows its object. If the object is deleted, its position stays
+   * active.
+   */
   #keepActive(rows: readonly Row[], offset: number): void {
     if (this.#active.index < 0) return;
     const found = rows.findIndex((row) => row.key === this.#active.key);
@@ -207,7 +213,7 @@ export class Table {
     event.preventDefault();
   }
 
-  /** Tabbing into the table shows where the keyboard is. */
+  /** Shows the focused row when the user tabs into the table. */
   #onFocus(): void {
     if (this.#active.index < 0 && this.#grid.matches(":focus-visible")) {
       this.#activate(Math.ceil(firstVisible(this.#grid.scrollTop, this.#geometry(this.#snapshot?.total ?? 0))));
@@ -219,7 +225,7 @@ export class Table {
     const label = target.closest<HTMLElement>(".label");
     if (label) return this.#events.onLabel(label.dataset.label!, label.dataset.value!);
     const row = target.closest<HTMLElement>(".row");
-    if (!row || !getSelection()?.isCollapsed) return; // text that is being selected is not a click
+    if (!row || !getSelection()?.isCollapsed) return; // a text selection is not a click
     this.#activate(Number(row.getAttribute("aria-rowindex")) - 2);
     this.#events.onOpen(row.dataset.key!);
   }
@@ -250,7 +256,7 @@ export class Table {
   }
 }
 
-/** A cell that is cut off says the whole text on hover. */
+/** Shows the whole text of a truncated cell on hover. */
 function explainCut(target: HTMLElement): void {
   const cell = target.closest<HTMLElement>(".cell");
   if (cell) cell.title = cell.scrollWidth > cell.clientWidth ? (cell.textContent ?? "") : "";

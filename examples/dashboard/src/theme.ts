@@ -5,7 +5,7 @@ type Theme = "light" | "dark";
 const STORED = "watchglass.theme";
 const system = matchMedia("(prefers-color-scheme: dark)");
 
-/** Light or dark as the system says, until the toggle says otherwise. */
+/** Uses the system's light or dark theme until the user chooses one. */
 export function startTheme(): void {
   const toggle = byId("theme");
   const show = () => {
@@ -36,7 +36,7 @@ function stored(): Theme | undefined {
   return value === "light" || value === "dark" ? value : undefined;
 }
 
-/** Choosing what the system has follows the system again. */
+/** Stores the choice. Choosing the system's theme follows the system again. */
 function remember(theme: Theme): void {
   if (theme === systemTheme()) localStorage.removeItem(STORED);
   else localStorage.setItem(STORED, theme);

@@ -1,6 +1,6 @@
 /**
- * The bearer token of a server that asks for one. It lives as long as the tab,
- * and never in a URL.
+ * The bearer token for a server that requires one. It is stored for the lifetime of the
+ * tab, and never in a URL.
  */
 const STORED = "watchglass.token";
 
@@ -8,7 +8,7 @@ export function storedToken(): string {
   return sessionStorage.getItem(STORED) ?? "";
 }
 
-/** A connection keeps the token it was made with, so a new one starts over. */
+/** A connection keeps its initial token, so a new token requires a new page load. */
 export function signIn(token: string): void {
   sessionStorage.setItem(STORED, token);
   location.reload();

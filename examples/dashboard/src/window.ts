@@ -1,6 +1,6 @@
 /**
- * The arithmetic between a scrollbar and a live view's window. Every row has
- * the same height, so a position is an index and an index a position.
+ * Converts between the scrollbar and a live view's window. Every row has the same height,
+ * so positions are proportional to indexes.
  */
 
 export interface Geometry {
@@ -15,30 +15,33 @@ export interface Window {
   limit: number;
 }
 
-/** Browsers stop laying out somewhere above 16 million pixels; from here on the scrollbar moves more than one row a row. */
+/**
+ * Browsers limit the layout height to about 16 million pixels. Beyond this height, the
+ * scrollbar skips rows.
+ */
 const MAX_HEIGHT = 12_000_000;
 
 export function contentHeight(g: Geometry): number {
   return Math.min(g.total * g.rowHeight, MAX_HEIGHT);
 }
 
-/** How many pixels of rows there are for each pixel of scrollbar; 1 until the height is capped. */
+/** Pixels of rows per pixel of the scrollbar. It is 1 until the height reaches its limit. */
 function scale(g: Geometry): number {
   const scrollable = contentHeight(g) - g.viewport;
   return scrollable > 0 ? (g.total * g.rowHeight - g.viewport) / scrollable : 1;
 }
 
-/** The row at the top of the viewport; a fraction when it is cut. */
+/** The row at the top of the viewport. It is fractional if the row is partly hidden. */
 export function firstVisible(scrollTop: number, g: Geometry): number {
   return Math.max(0, (scrollTop * scale(g)) / g.rowHeight);
 }
 
-/** How many rows a viewport shows, cut ones included. */
+/** The number of rows in a viewport, including partly visible ones. */
 export function visibleRows(g: Geometry): number {
   return Math.ceil(g.viewport / g.rowHeight) + 1;
 }
 
-/** The scroll position that shows a row, moved as little as possible. */
+/** The nearest scroll position that shows a row. */
 export function scrollTopFor(index: number, scrollTop: number, g: Geometry): number {
   const first = firstVisible(scrollTop, g);
   const fits = g.viewport / g.rowHeight;
@@ -48,9 +51,9 @@ export function scrollTopFor(index: number, scrollTop: number, g: Geometry): num
 }
 
 /**
- * The window that a view should have: the visible rows and as many again on
- * both sides, so that a scroll usually finds its rows already there. The
- * current window stays while it still reaches half of that margin.
+ * The window for a view: the visible rows, with as many again on each side, so that
+ * scrolling usually finds its rows loaded. The current window stays while it still covers
+ * half of that margin.
  */
 export function wantedWindow(first: number, g: Geometry, current: Window): Window {
   const visible = visibleRows(g);

@@ -1,13 +1,13 @@
 import type { Line, Token } from "./lines.ts";
 
-/** A JSON value as YAML, laid out as kubectl does. */
+/** Formats a JSON value as YAML, in kubectl's layout. */
 export function yamlLines(value: unknown): Line[] {
   return isNested(value) ? nested(value, 0) : [[scalar(value)]];
 }
 
 type Nested = unknown[] | Record<string, unknown>;
 
-/** Whether a value takes lines of its own; empty lists and maps do not. */
+/** Whether a value needs its own lines. Empty lists and maps do not. */
 function isNested(value: unknown): value is Nested {
   return typeof value === "object" && value !== null && Object.keys(value).length > 0;
 }
@@ -24,7 +24,7 @@ function mapMember(key: string, value: unknown, indent: number): Line[] {
   return [[...start, plain(" "), scalar(value)]];
 }
 
-/** The dash takes the place of the first two columns of the item. */
+/** The dash replaces the first two columns of the item. */
 function listItem(value: unknown, indent: number): Line[] {
   if (!isNested(value)) return [[plain(`${" ".repeat(indent)}- `), scalar(value)]];
   const [first = [], ...rest] = nested(value, indent + 2);
@@ -32,7 +32,7 @@ function listItem(value: unknown, indent: number): Line[] {
   return [[plain(`${" ".repeat(indent)}- ${opening.slice(indent + 2)}`), ...first.slice(1)], ...rest];
 }
 
-/** Text that reads better over several lines, and survives it. */
+/** Whether a text is more readable as a block, which must preserve it. */
 function isBlock(value: unknown): value is string {
   return typeof value === "string" && value.includes("\n") && !/^\s|\n\n$|[^\S\n]\n|[^\S\n]$|[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff\t]/.test(value);
 }
@@ -42,7 +42,7 @@ function block(text: string, indent: number): Line[] {
   return lines.map((line) => [{ text: line ? " ".repeat(indent) + line : "", kind: "string" }]);
 }
 
-/** Text that YAML 1.1 or 1.2 would read as null, a boolean, a number or a time. */
+/** Text that YAML 1.1 or 1.2 would parse as null, a boolean, a number or a time. */
 const AMBIGUOUS =
   /^(?:~|null|true|false|yes|no|on|off|y|n|[-+]?\.(?:inf|nan)|[-+]?[\d_]*\.?[\d_]*(?:e[-+]?\d+)?|0[xob][\da-f_]+|[-+]?[\d_]+(?::[\d.]+)+|\d{4}-\d\d?-\d\d?.*)$/i;
 const SAFE = /^(?:[A-Za-z0-9_./$(]|--?[A-Za-z])[^\x00-\x1f\x7f-\x9f\ufeff\u2028\u2029]*$/;

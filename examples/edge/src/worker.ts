@@ -2,10 +2,10 @@ import { edgeEntry, goProgram, WatchglassObject, WatchglassRegion, type EdgeEnv,
 import program from "./edge.wasm";
 import "../../../build/wasm_exec.js";
 
-/** The Durable Object: one holds a cluster, or a part of one. */
+/** The Durable Object that stores a cluster, or a part of one. */
 export class ClusterObject extends WatchglassObject {}
 
-/** One that reads from those, for readers near it. */
+/** The Durable Object that reads from those, for nearby readers. */
 export class RegionObject extends WatchglassRegion {}
 
 interface Env extends EdgeEnv {
@@ -16,10 +16,10 @@ interface Env extends EdgeEnv {
 const { Go } = globalThis as unknown as { Go: GoClass };
 const api = goProgram<Env>(program, Go);
 
-/** Everything that is not a page. */
+/** The paths that are not pages. */
 const served = /^\/(api|apis|version|healthz|readyz|metrics|clusters)(\/|$)/;
 
-/** The page may run its own scripts, workers and WebAssembly, and talk to the edge it came from. */
+/** The page may run its own scripts, workers and WebAssembly, and connect to its own edge. */
 const pageHeaders = {
   "Content-Security-Policy":
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' blob:; style-src 'self'; " +

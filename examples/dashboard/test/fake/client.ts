@@ -4,7 +4,10 @@ import type {
 import { type Item, NODES, PODS, makeNode, makePod, objectOf, random } from "./objects.ts";
 import { Refused, parseFields, parseLabels } from "./selectors.ts";
 
-/** A cluster in the page's own memory, behind the interface of the package. Tests reach it as `fake`. */
+/**
+ * A cluster in the page's memory, with the interface of the package. Tests access it as
+ * `fake`.
+ */
 export class FakeWatchglass implements Watchglass {
   readonly #pods: FakeCollection;
   readonly #nodes: FakeCollection;
@@ -30,7 +33,7 @@ export class FakeWatchglass implements Watchglass {
     throw new Error("the page takes no references to single objects");
   }
 
-  /** Connects, loads, and is live. */
+  /** Connects, loads, and becomes live. */
   async sync(stepMillis: number): Promise<void> {
     for (const collection of [this.#pods, this.#nodes]) {
       for (const part of [0.2, 0.7]) {
@@ -55,7 +58,7 @@ export class FakeWatchglass implements Watchglass {
   [Symbol.dispose](): void {}
 }
 
-/** What the fake has in common with a store: objects, listeners, and one notification a frame. */
+/** The common part of the fake stores: objects, listeners, and one notification per frame. */
 export class FakeCollection implements Collection {
   readonly #schema: Schema;
   readonly #items = new Map<string, Item>();
@@ -159,7 +162,7 @@ export class FakeCollection implements Collection {
     this.#changed();
   }
 
-  /** So many changes a second, spread over time. */
+  /** Makes this many changes per second, spread over time. */
   churn(perSecond: number, seed = 1): void {
     for (const timer of this.#timers.splice(0)) clearInterval(timer);
     if (!perSecond) return;
@@ -193,7 +196,7 @@ export class FakeCollection implements Collection {
     return { end: undefined, async *[Symbol.asyncIterator](): AsyncGenerator<WatchEvent> {} };
   }
 
-  /** The page may come back to a resource that it closed. */
+  /** The page may return to a resource that it closed. */
   reopen(): void { this.#listeners.clear(); }
   close(): void {}
   [Symbol.dispose](): void {}
@@ -235,7 +238,7 @@ class FakeView implements View {
   };
 
   async query(options: ViewOptions): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, 2)); // as far as a worker is away
+    await new Promise((resolve) => setTimeout(resolve, 2)); // the latency of a worker
     const labels = parseLabels(options.labelSelector ?? "");
     const fields = parseFields(options.fieldSelector ?? "", this.#collection.shape.fields);
     const { namespace } = options;
@@ -297,7 +300,7 @@ function compare(a: Cell, b: Cell): number {
   return (a ?? "") < (b ?? "") ? -1 : 1;
 }
 
-/** What a server says about a resource it does not have. */
+/** The response of a server to an unknown resource. */
 class UnknownCollection extends FakeCollection {
   constructor(resource: string) {
     super({ ...NODES, resource }, []);

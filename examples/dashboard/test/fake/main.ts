@@ -5,7 +5,10 @@ declare global {
   var fake: FakeWatchglass;
 }
 
-/** ?pods=10000&step=300: how many pods, and how slowly they load. ?broken: there is no connection to be had. */
+/**
+ * ?pods=10000&step=300 sets the number of pods and how slowly they load. With ?broken,
+ * connecting fails.
+ */
 const params = new URLSearchParams(location.search);
 globalThis.fake = new FakeWatchglass(Number(params.get("pods") ?? 3000));
 

@@ -1,6 +1,6 @@
 import type { Cell, KubeObject, Row, Schema } from "watchglass";
 
-/** Random numbers that are the same in every run. */
+/** Returns random numbers that are the same in every run. */
 export function random(seed: number): () => number {
   let s = seed;
   return () => {
@@ -30,7 +30,7 @@ export const NODES: Schema = {
   columns: [column("Version", "string", ".status.nodeInfo.kubeletVersion"), column("Age", "date", ".metadata.creationTimestamp")],
 };
 
-/** An object of the fake cluster: its row, and enough to make the whole of it. */
+/** An object of the fake cluster: its row, and the data to build the complete object. */
 export interface Item {
   row: Row;
   note: string;
@@ -65,7 +65,7 @@ function item(namespace: string, name: string, uid: number, labels: Record<strin
   return { row: { key, namespace, name, uid: `uid-${uid}`, resourceVersion: "1", labels, fields, columns }, note: "" };
 }
 
-/** The whole object behind a row. */
+/** The complete object of a row. */
 export function objectOf({ row, note }: Item, schema: Schema): KubeObject {
   const at = (name: string) => row.columns[schema.columns.findIndex((c) => c.name === name)] ?? undefined;
   return {

@@ -1,4 +1,4 @@
-/** A small stand-in for the engine's parsers, with errors of the same shape. */
+/** A small substitute for the engine's parsers, with errors of the same format. */
 
 export class Refused extends Error {
   readonly status;
