@@ -20,7 +20,7 @@ type metered struct {
 	*watcher.Watcher
 	world   *world
 	meter   watcher.Meter
-	waiting int // calls of Exhausted
+	waiting int // number of calls of Exhausted
 	got     []string
 }
 
@@ -36,7 +36,7 @@ func (w *world) startMetered(opt cacher.WatchOptions) *metered {
 	return m
 }
 
-// grant grants evaluations and takes what comes.
+// grant grants evaluations and returns the resulting events.
 func (m *metered) grant(n int) []string {
 	m.meter.Grant(n)
 	m.Run()
@@ -127,8 +127,8 @@ func TestAWatchWithoutSelectorsHasNoUseForAMeter(t *testing.T) {
 	w.assertNoLeak()
 }
 
-// Whatever is granted when, a metered watch delivers what a watch without a meter
-// does.
+// A metered watch delivers the same events as a watch without a meter, whatever is
+// granted and when.
 func TestB26_MeteredWatchDeliversWhatOthersDo(t *testing.T) {
 	for seed := range uint64(300) {
 		random := lite.NewRand(seed)

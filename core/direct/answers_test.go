@@ -62,7 +62,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 }
 
-// Arrays beside the items are no items, wherever they stand.
+// Arrays beside the items are ignored, wherever they are.
 func TestAListHasMembersOfAllKinds(t *testing.T) {
 	r := newRig(t)
 	r.server.refusesInitialEvents = true
@@ -71,8 +71,8 @@ func TestAListHasMembersOfAllKinds(t *testing.T) {
 	r.converged()
 }
 
-// A state that is older than what was seen is not taken, even from a server that
-// does not look at the version it is asked for.
+// A state that is older than the known one is rejected, even from a server that
+// ignores the requested version.
 func TestAStateFromThePastIsNotTaken(t *testing.T) {
 	r := following(t, 3)
 	want := r.list()
@@ -85,8 +85,9 @@ func TestAStateFromThePastIsNotTaken(t *testing.T) {
 	r.recovers(60_000)
 }
 
-// There is progress when the server says how far it is and everything up to there
-// has come. Neither a watch alone that ends in order says so, nor a version alone.
+// Progress requires that the server reports its newest version and that all changes
+// up to it have arrived. The regular end of a watch is not enough, nor is a version
+// alone.
 func TestProgressTakesTheWatchAndTheNewestVersion(t *testing.T) {
 	for name, c := range map[string]struct {
 		word string
@@ -110,7 +111,7 @@ func TestProgressTakesTheWatchAndTheNewestVersion(t *testing.T) {
 	}
 }
 
-// What a watch repeats is older than what was taken, and taken once.
+// Events that a watch repeats have an older version, and are not applied again.
 func TestR7WhatAWatchRepeatsIsPassedOver(t *testing.T) {
 	r := following(t, 3)
 	r.step(&wire.OpenWatch{Watch: 1, Collection: 1})
@@ -130,8 +131,8 @@ func TestR7WhatAWatchRepeatsIsPassedOver(t *testing.T) {
 	require.Zero(t, r.server.count("resourceVersion=50"))
 }
 
-// Stored bytes that the server cannot read are not waited for (rule R9), but for
-// those that no list gets rid of: each watch was answered with another list at once.
+// The engine relists for stored bytes that the server cannot read (rule R9), unless
+// a list cannot remove them. Regression: each watch caused another list immediately.
 func TestR9BytesThatCannotBeReadAreListedAnew(t *testing.T) {
 	r := following(t, 3)
 	r.pass(5_000)
@@ -168,8 +169,8 @@ func TestR9InternalErrorsBetweenWatchesThatWork(t *testing.T) {
 	require.Equal(t, 1, r.server.count(initial))
 }
 
-// A server whose watches lag behind is not current: neither a change nor the first
-// change after a cut is progress.
+// A server whose watches lag is not current: neither a change nor the first change
+// after a cut is progress.
 func TestLateChangesAreNoProgress(t *testing.T) {
 	r := following(t, 3)
 	r.pass(10_000)
@@ -201,8 +202,8 @@ func TestLateChangesAreNoProgress(t *testing.T) {
 	require.Equal(t, 1, r.server.count(initial), "no list is needed")
 }
 
-// A collection that others change all the time is live as soon as it has all that
-// there was when that was asked for.
+// A collection with constant changes is live as soon as it has all changes that
+// existed when progress was requested.
 func TestWhoHasCaughtUpIsLiveAtOnce(t *testing.T) {
 	r := following(t, 3)
 	r.pass(10_000)
@@ -216,7 +217,7 @@ func TestWhoHasCaughtUpIsLiveAtOnce(t *testing.T) {
 	r.converged()
 }
 
-// A stale collection reports that the server does not report its version.
+// The status of a stale collection says that the server does not report its version.
 func TestWhyThereIsNoProgressIsSaid(t *testing.T) {
 	for word, with := range map[string]func() *answer{
 		"slow down": func() *answer { return refuse(429, "TooManyRequests", "slow down") },

@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// BenchmarkChange is what a change of a pod costs from its bytes to the views,
-// with a watch and a view open.
+// BenchmarkChange measures the cost of a pod's change, from its bytes to the views,
+// with an open watch and an open view.
 func BenchmarkChange(b *testing.B) {
 	raw, err := os.ReadFile("../../testdata/objects/pod.json")
 	require.NoError(b, err)

@@ -10,15 +10,15 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// replace puts another cluster in the place of the server, whose versions lie in
-// the same range.
+// replace replaces the server with another cluster, whose versions are in the same
+// range.
 func (s *server) replace() {
 	s.uid, s.log, s.compacted = "cluster-2", nil, 0
 	clear(s.objects)
 	s.put("ns-1/other", "web", 1)
 }
 
-// replaceAfter answers so often who the cluster is, and then it is another one.
+// replaceAfter replaces the cluster after the given number of identity responses.
 func (s *server) replaceAfter(answers int) {
 	s.answers(who, func() *answer {
 		if answers--; answers == 0 {
@@ -29,8 +29,8 @@ func (s *server) replaceAfter(answers int) {
 	})
 }
 
-// Another cluster may come to the address between the request for the identity and
-// the watch. Its changes are never added to the state of the first.
+// Another cluster may replace the first between the request for the identity and the
+// watch. Its changes are never added to the state of the first.
 func TestAnotherClusterAtTheSameAddressIsNoticed(t *testing.T) {
 	for name, happens := range map[string]func(*rig){
 		"before the first watch": func(r *rig) {
@@ -67,7 +67,7 @@ func TestAnotherClusterAtTheSameAddressIsNoticed(t *testing.T) {
 	}
 }
 
-// To be asked once more who it is costs a cluster one request for each
+// The confirmation of its identity costs a cluster one more request per
 // subscription.
 func TestAClusterIsAskedTwiceWhoItIs(t *testing.T) {
 	r := following(t, 3)
@@ -79,8 +79,8 @@ func TestAClusterIsAskedTwiceWhoItIs(t *testing.T) {
 	r.converged()
 }
 
-// What a watch brings is not taken before the cluster has said again who it is,
-// also when the watch has ended meanwhile.
+// Events of a watch are not applied before the cluster has confirmed its identity,
+// even if the watch has ended meanwhile.
 func TestAWatchWaitsUntilItsClusterIsConfirmed(t *testing.T) {
 	r := following(t, 3)
 	want := r.list()
@@ -108,7 +108,7 @@ func TestAWatchWaitsUntilItsClusterIsConfirmed(t *testing.T) {
 	require.Equal(t, 1, r.server.count(initial))
 }
 
-// Without a confirmation the collection says what is missing, and asks again.
+// Without a confirmation, the status contains the error, and the engine asks again.
 func TestAConfirmationThatFailsIsAskedForAgain(t *testing.T) {
 	for name, fails := range map[string]func() *answer{
 		"silent": func() *answer { return &answer{} },
@@ -135,7 +135,7 @@ func TestAConfirmationThatFailsIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// More than is held is listed.
+// If the unconfirmed events exceed their limit, the engine relists.
 func TestMoreThanIsHeldIsListedAnew(t *testing.T) {
 	r := following(t, 3)
 	r.pass(5_000)

@@ -62,8 +62,8 @@ func TestR5_WatchesAskForBookmarksAndAShortTimeout(t *testing.T) {
 	require.GreaterOrEqual(t, watches, 6, "%v", r.server.paths)
 }
 
-// A transaction of several objects has one version (G4): none of its events is
-// taken for a repetition, and a cut in their midst loses none.
+// A transaction of several objects has one version (G4). None of its events is
+// mistaken for a repetition, and a cut inside it loses none.
 func TestG4ATransactionIsTakenWhole(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 4)
@@ -92,8 +92,8 @@ func TestG4ATransactionIsTakenWhole(t *testing.T) {
 	}
 }
 
-// The newest version of a server says nothing about the changes still to come of that
-// version. After a cut the rest of a transaction is requested.
+// The newest version of a server does not exclude further changes with that version.
+// After a cut the rest of a transaction is requested.
 func TestNewestVersionDoesNotCompleteATransaction(t *testing.T) {
 	for _, told := range []int{104, 105} {
 		r := newRig(t)
@@ -117,7 +117,7 @@ func TestNewestVersionDoesNotCompleteATransaction(t *testing.T) {
 	}
 }
 
-// snapshot takes the whole state in chunks.
+// snapshot returns the whole state in chunks.
 func (r *rig) snapshot() (chunks [][]byte) {
 	r.t.Helper()
 	r.step(&wire.TakeSnapshot{Request: 7, Collection: 1})
@@ -131,8 +131,8 @@ func (r *rig) snapshot() (chunks [][]byte) {
 	}
 }
 
-// State that was kept is there at once, and followed from where it ended; not if
-// it is of another cluster, or was kept with other columns.
+// Persisted state is available immediately, and resumed from its version. State of
+// another cluster or with other columns is not used.
 func TestKeptStateIsResumed(t *testing.T) {
 	first := newRig(t)
 	fill(first.server, 50)

@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// count is how many requests were made whose path contains all of the words.
+// count returns the number of requests whose path contains all of the words.
 func (s *server) count(words ...string) int {
 	n := 0
 	for _, path := range s.paths {
@@ -31,12 +31,13 @@ const (
 	watches = "watch=1&resourceVersion="
 )
 
-// paged reports a request for a list, and not for the newest version alone.
+// paged reports whether a request lists objects, and not only the newest version.
 func paged(path string) bool {
 	return !strings.Contains(path, "watch=1") && strings.HasPrefix(path, "/api/v1/pods") && !strings.Contains(path, "limit=1&") && !strings.HasSuffix(path, "limit=1")
 }
 
-// answers makes the server answer requests whose path contains a word otherwise.
+// answers makes the server use another response for requests whose path contains a
+// word.
 func (s *server) answers(word string, with func() *answer) {
 	s.fail = func(path string) *answer {
 		if strings.Contains(path, word) {
@@ -46,7 +47,7 @@ func (s *server) answers(word string, with func() *answer) {
 	}
 }
 
-// following is a rig whose collection is live with so many objects.
+// following returns a rig whose collection is live with the given number of objects.
 func following(t *testing.T, objects int) *rig {
 	t.Helper()
 	r := newRig(t)
@@ -56,7 +57,8 @@ func following(t *testing.T, objects int) *rig {
 	return r
 }
 
-// recovers checks that all is well some time after the server is.
+// recovers checks that the collection is live some time after the server has
+// recovered.
 func (r *rig) recovers(millis int64) {
 	r.t.Helper()
 	r.server.fail = nil
@@ -91,8 +93,8 @@ func TestR4AServerThatNeverMarksTheEndIsListed(t *testing.T) {
 	r.converged()
 }
 
-// A server that ends every watch before its initial events are complete is listed
-// instead.
+// If a server ends every watch before its initial events are complete, the engine
+// lists instead.
 func TestR4_InitialEventsThatKeepEndingEarlyAreListed(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 5)
@@ -253,8 +255,8 @@ func TestBrokenJSONIsSaidAndWaitedFor(t *testing.T) {
 	r.recovers(60_000)
 }
 
-// A server that lags behind, or was put back, is never believed: the data stays
-// and is called stale.
+// State of a server that lags, or was restored from a backup, is never applied. The
+// data stays and becomes stale.
 func TestNothingGoesBackInTime(t *testing.T) {
 	r := following(t, 5)
 	want, at := r.list(), r.state.ResourceVersion
@@ -263,7 +265,7 @@ func TestNothingGoesBackInTime(t *testing.T) {
 	require.Equal(t, api.StateStale, r.state.State)
 	require.Contains(t, r.state.Status.Message, "lags behind")
 	require.Equal(t, want, r.list())
-	r.server.log, r.server.compacted = nil, r.server.rv // and when it wants a list from us
+	r.server.log, r.server.compacted = nil, r.server.rv // then the engine needs a list
 	r.pass(120_000)
 	require.Equal(t, want, r.list())
 	require.Equal(t, at, r.state.ResourceVersion)
@@ -322,8 +324,8 @@ func TestAResourceThatTheServerLacks(t *testing.T) {
 	require.Equal(t, []string{"/api/v1/namespaces/kube-system", "/apis/example.com/v1"}, r.server.paths)
 }
 
-// A resource that is in no catalog is described by the server, also to the items
-// of a list, which do not say what they are.
+// The server describes a resource that is in no catalog. The items of a list get
+// their kind from that description.
 func TestAResourceThatTheServerDescribes(t *testing.T) {
 	for kind, known := range map[string]bool{"Gadget": true, `Gad\"get`: false, "": false} {
 		r := newRig(t)
@@ -389,8 +391,8 @@ func TestReconnectDoesNotWait(t *testing.T) {
 	r.converged()
 }
 
-// A Status is the server's: numbers in it that no Status has must not get into
-// frames, which have no room for them.
+// A Status comes from the server. Its numbers may exceed the range of frames, and
+// must then not be encoded.
 func TestAStatusWithNumbersThatNoneHas(t *testing.T) {
 	for _, numbers := range []string{
 		`"code":99999999999`, `"code":-1`, `"code":7`, `"code":1000`, `"code":1e3`,
@@ -423,15 +425,15 @@ func TestWatchThatEndsAsItIsReplacedDoesNotEndItsSuccessor(t *testing.T) {
 	r.collection()
 	stream := r.watching()
 	delete(r.server.open, stream)
-	r.now += 60_000 // while the program was kept from it
+	r.now += 60_000 // while the program was suspended
 	r.step(&wire.StreamClosed{Stream: stream, Message: "connection reset"})
 	r.server.delete("ns-0/pod-0")
 	r.settle()
 	r.converged()
 }
 
-// Of several servers behind one address, the one that is watched may have lost its
-// storage while another reports progress. The collection is not live then.
+// Several servers may share one address. The watched one may have lost its storage
+// while another reports progress. The collection is not live then.
 func TestProgressOfAnotherServerIsNoProgressOfTheWatch(t *testing.T) {
 	r := following(t, 3)
 	r.pass(10_000)
@@ -448,8 +450,8 @@ func TestProgressOfAnotherServerIsNoProgressOfTheWatch(t *testing.T) {
 	require.Equal(t, 1, r.server.count(initial), "no list is needed")
 }
 
-// A list that follows another one must not come from a server that lags behind what
-// is known to exist.
+// A list after another one must not come from a server that lags behind the known
+// versions.
 func TestC36_ListFromALaggingServerIsRefused(t *testing.T) {
 	for _, classic := range []bool{false, true} {
 		r := newRig(t)
@@ -473,8 +475,8 @@ func TestC36_ListFromALaggingServerIsRefused(t *testing.T) {
 	}
 }
 
-// After a cut a bookmark soon says that nothing is missing, although others have
-// moved the cluster on meanwhile.
+// After a cut, a bookmark soon confirms that no change is missing, although other
+// resources have changed meanwhile.
 func TestAfterACutTheCollectionIsSoonLive(t *testing.T) {
 	r := following(t, 3)
 	r.cut(func() { r.server.rv += 5 })

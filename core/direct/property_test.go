@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// program is what a server sends in a run with a few lists and changes.
+// program makes a server send a few lists and changes.
 func program(r *rig) {
 	fill(r.server, 6)
 	r.server.refusesInitialEvents = true
@@ -32,8 +32,8 @@ func program(r *rig) {
 	r.converged()
 }
 
-// Where the pieces of a body end means nothing (rule P2): at every byte of all
-// bodies in turn, and at chance.
+// The boundaries between the pieces of a body have no meaning (rule P2). The test
+// cuts at every byte of all bodies, and at random.
 func TestP2BodiesComeInPiecesOfAnySize(t *testing.T) {
 	whole := newRig(t)
 	program(whole)
@@ -51,7 +51,7 @@ func TestP2BodiesComeInPiecesOfAnySize(t *testing.T) {
 	}
 }
 
-// Two pieces, the border at every byte of an event and of the next.
+// There are two pieces, cut at every byte of an event and of the next.
 func TestP2AnEventMayBeCutAnywhere(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 1)
@@ -72,7 +72,8 @@ func TestP2AnEventMayBeCutAnywhere(t *testing.T) {
 	}
 }
 
-// Neither lines nor blanks mean anything: what other servers write is understood.
+// Line breaks and blanks have no meaning, so the formats of other servers are
+// accepted.
 func TestP2EventsInAnyForm(t *testing.T) {
 	for name, form := range map[string]func(event []byte) []byte{
 		"indented":           func(event []byte) []byte { return indented(event) },
@@ -97,7 +98,7 @@ func TestP2EventsInAnyForm(t *testing.T) {
 			for i := range 4 {
 				r.server.put("ns-0/pod-0", "web", i)
 				event := form(watchEvent("MODIFIED", typed(r.server.objects["ns-0/pod-0"].body)))
-				if i == 1 { // the usual form between others
+				if i == 1 { // the usual format between others
 					event = watchEvent("MODIFIED", typed(r.server.objects["ns-0/pod-0"].body))
 				}
 				for len(event) > 0 {
@@ -119,7 +120,7 @@ func indented(event []byte) []byte {
 	return append(b.Bytes(), '\n')
 }
 
-// P5: a document without an end does not take memory without end.
+// P5: a document without an end uses a bounded amount of memory.
 func TestP5ADocumentHasALimit(t *testing.T) {
 	r := newRig(t)
 	fill(r.server, 2)
@@ -177,8 +178,8 @@ func TestMetadataOnlyHasNoBodies(t *testing.T) {
 	require.Equal(t, "Running", reply.Item.Envelope.Column(0).Text)
 }
 
-// FuzzAnswers: whatever bytes a server sends, in whatever pieces, nothing
-// breaks: afterwards a sound server is followed again.
+// FuzzAnswers checks that the engine survives any bytes from a server, in any
+// pieces, and afterwards follows a valid server.
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a","resourceVersion":"3"}}]}`), uint8(5))
 	f.Add(append(watchEvent("ADDED", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"3"}}`), bookmarkEvent(9, true)...), uint8(200))
@@ -200,7 +201,7 @@ func FuzzAnswers(f *testing.F) {
 			r.collection()
 			r.pass(20_000)
 			r.server.fail = nil
-			r.server.rv += 1 << 40 // it may have told any version
+			r.server.rv += 1 << 40 // it may have reported any version
 			r.server.put("ns-0/pod-0", "web", 1)
 			r.pass(100_000)
 			r.step(&wire.List{Request: 9, Collection: 1, Bodies: true})

@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// rig is an engine that reads a server, in one goroutine and a time of its own.
+// rig is an engine that reads a server, in one goroutine with a virtual clock.
 type rig struct {
 	t      testing.TB
 	server *server
@@ -26,7 +26,7 @@ type rig struct {
 	schema *wire.CollectionSchema
 	seen   map[wire.Type][][]byte
 	events []string
-	// piece cuts a body: it returns how many bytes of it come first.
+	// piece cuts a body. It returns the size of the first piece.
 	piece func(n int) int
 }
 
@@ -51,12 +51,12 @@ func (r *rig) step(f interface{ Append([]byte) []byte }) {
 	frames := f.Append(nil)
 	require.NoError(r.t, r.engine.Step(frames))
 	for i := range frames {
-		frames[i] = 0xee // what was given may be reused
+		frames[i] = 0xee // the caller may reuse the input
 	}
 	r.drain()
 }
 
-// drain does what the engine asks for.
+// drain executes the requests of the engine.
 func (r *rig) drain() {
 	r.t.Helper()
 	for out := r.engine.Ready(); out != nil; out = r.engine.Ready() {
@@ -109,7 +109,7 @@ func (r *rig) output(t wire.Type, payload []byte) {
 	}
 }
 
-// settle lets everything arrive that is under way.
+// settle delivers all data in flight.
 func (r *rig) settle() {
 	r.t.Helper()
 	for moved := true; moved; {
@@ -142,7 +142,7 @@ func (r *rig) deliver(stream uint32, a *answer) (moved bool) {
 	return moved
 }
 
-// watching is the stream of the watch that is open.
+// watching returns the stream of the open watch.
 func (r *rig) watching() uint32 {
 	r.t.Helper()
 	for stream, a := range r.server.open {
@@ -154,8 +154,7 @@ func (r *rig) watching() uint32 {
 	return 0
 }
 
-// cut ends all that is under way, and calls meanwhile before anything else is
-// asked for.
+// cut ends all streams, and calls meanwhile before the next request.
 func (r *rig) cut(meanwhile func()) {
 	r.t.Helper()
 	open := slices.Sorted(maps.Keys(r.server.open))
@@ -166,7 +165,7 @@ func (r *rig) cut(meanwhile func()) {
 	}
 }
 
-// backedOff lets time go by until something is asked for again.
+// backedOff lets time pass until the next request.
 func (r *rig) backedOff() {
 	r.t.Helper()
 	for len(r.server.open) == 0 {
@@ -174,7 +173,7 @@ func (r *rig) backedOff() {
 	}
 }
 
-// pass lets time go by, a quarter of a second at a time.
+// pass lets time pass, a quarter of a second at a time.
 func (r *rig) pass(millis int64) {
 	r.t.Helper()
 	for end := r.now + millis; r.now < end; {
@@ -195,8 +194,7 @@ func (r *rig) collection(change ...func(*wire.OpenCollection)) {
 	r.settle()
 }
 
-// list returns the versions that the collection has, by key, after a look at
-// each body.
+// list returns the versions in the collection, by key. It also checks each body.
 func (r *rig) list() map[string]int {
 	r.t.Helper()
 	r.seen[wire.TypeListReply] = nil
@@ -224,7 +222,7 @@ func (r *rig) list() map[string]int {
 	return all
 }
 
-// converged checks that the collection is live and has what the server has.
+// converged checks that the collection is live and equals the server's state.
 func (r *rig) converged() {
 	r.t.Helper()
 	require.Equal(r.t, api.StateLive, r.state.State, "status %v, requests %q", r.state.Status, r.server.paths)

@@ -10,24 +10,24 @@ import (
 	"strings"
 )
 
-// server is a dumb kube-apiserver with one resource, v1/pods. It serves what a
-// test sets, and misbehaves as told.
+// server is a dumb kube-apiserver with one resource, v1/pods. It serves what a test
+// sets, and misbehaves on request.
 type server struct {
 	uid       string
 	rv        int
-	compacted int // watches from before are too old
+	compacted int // watches from earlier versions are too old
 	objects   map[string]pod
 	log       []event
 	open      map[uint32]*answer
 	now       int64
 
-	refusesInitialEvents bool // 422
-	ignoresInitialEvents bool // sends them, and no mark
-	frozen               int  // the version at which it lags behind, zero for not
-	pageSize             int  // at most
-	pages                int  // handed out
-	expirePage           int  // answers this one and those after with 410
-	// fail answers a request otherwise, unless it returns nil.
+	refusesInitialEvents bool // responds with 422
+	ignoresInitialEvents bool // sends the events without the mark
+	frozen               int  // the version at which it lags, or zero
+	pageSize             int  // maximum
+	pages                int  // number of served pages
+	expirePage           int  // responds to this page and later ones with 410
+	// fail returns another response to a request, or nil.
 	fail  func(path string) *answer
 	paths []string
 }
@@ -43,15 +43,15 @@ type event struct {
 	body string
 }
 
-// answer is one under way.
+// answer is one response in progress.
 type answer struct {
 	code, retry int
 	begun       bool
-	data        []byte // not handed over yet
+	data        []byte // not delivered yet
 	end         bool
 	message     string
 	watch       bool
-	at          int // of a watch
+	at          int // position of a watch
 	deadline    int64
 	marked      bool // the last bookmark was sent
 }
@@ -82,7 +82,7 @@ func (s *server) delete(key string) {
 	s.log = append(s.log, event{s.rv, "DELETED", body})
 }
 
-// versions are those of all objects, by key.
+// versions returns the versions of all objects, by key.
 func (s *server) versions() map[string]int {
 	all := map[string]int{}
 	for key, o := range s.objects {
@@ -210,7 +210,7 @@ func (s *server) list(q url.Values) *answer {
 	return &answer{code: 200, data: body, end: true}
 }
 
-// tick lets watches send what is due.
+// tick makes watches send everything that is due.
 func (s *server) tick(now int64) {
 	s.now = now
 	for _, stream := range slices.Sorted(maps.Keys(s.open)) {

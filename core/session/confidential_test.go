@@ -19,8 +19,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// secretive is a collection whose objects have a sentinel in everything that is
-// theirs: name, uid, labels, fields and body.
+// secretive is a collection whose objects have a sentinel in each of their parts:
+// name, uid, labels, fields and body.
 type secretive struct {
 	*cacher.Cacher
 	t       *testing.T
@@ -40,8 +40,8 @@ func newSecretive(t *testing.T, seed int64) *secretive {
 	return c
 }
 
-// key is one of a few names in one of a few namespaces. A part of the name is that
-// of no other object of the namespace.
+// key returns one of a few names in one of a few namespaces. Part of the name occurs
+// in no other object of the namespace.
 func (c *secretive) key() api.Key {
 	namespace, name := []string{"team-a", "team-b", "team-c"}[c.rand.Intn(3)], fmt.Sprint("n", c.rand.Intn(8))
 	return api.Key(namespace + "/" + name + "-" + c.planted.Plant("name of "+name))
@@ -94,14 +94,14 @@ func (c *secretive) relist(n int) {
 	c.EndList(c.rv, 1000)
 }
 
-// narrow is a reader of a part of the collection.
+// narrow is a reader of part of the collection.
 type narrow struct {
 	of        *secretive
 	subscribe wire.Subscribe
 	scope     api.Scope
 	session   *session.Session
-	defined   uint32 // label sets
-	had       int    // sentinels that it may have
+	defined   uint32 // number of label sets
+	had       int    // number of received sentinels within its scope
 }
 
 func (r *narrow) open(resume bool) {
@@ -117,7 +117,7 @@ func (r *narrow) open(resume bool) {
 	require.NoError(r.of.t, r.session.Receive(f.Append((&wire.Hello{Version: wire.Version}).Append(nil)), 1000))
 }
 
-// keep goes on in another session.
+// keep continues in another session.
 func (r *narrow) keep() {
 	kept := r.session.Keep()
 	r.session.Close()
@@ -171,8 +171,8 @@ func (r *narrow) check(typ wire.Type, payload []byte) {
 	}
 }
 
-// No frame to a reader contains a byte of an object outside of the scope of its
-// subscription, whatever happens to the collection and the connection (rule B25).
+// No frame to a reader contains a byte of an object outside of its subscription's
+// scope, whatever happens to the collection and the connection (rule B25).
 func TestFramesContainNoDataOutsideTheScope(t *testing.T) {
 	had := 0
 	for seed := range int64(40) {

@@ -81,8 +81,8 @@ func TestG3_SharedEncodingEqualsOwnEncoding(t *testing.T) {
 	}
 }
 
-// Of two readers that are in step the first has the events encoded, and the second
-// gets those very bytes.
+// If two readers are at the same position, the events are encoded for the first, and
+// the second receives the same bytes.
 func TestC29_EventsAreEncodedOnceForReadersInStep(t *testing.T) {
 	c := newCollection(3)
 	first, second := c.session(t, wire.Subscribe{Subscription: 1}), c.session(t, wire.Subscribe{Subscription: 2})

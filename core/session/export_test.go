@@ -1,4 +1,4 @@
 package session
 
-// ControlBytes is the size of the answers that wait to be sent.
+// ControlBytes returns the size of the responses that wait to be sent.
 func (s *Session) ControlBytes() int { return len(s.control) }

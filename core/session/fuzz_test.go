@@ -42,19 +42,19 @@ func (t *tape) text() string { return string(t.bytes(int(t.byte()))) }
 
 func (t *tape) pick(texts ...string) string { return texts[int(t.byte())%len(texts)] }
 
-// mostCredit is the credit that a subscription keeps of larger grants. Twice as much
-// fits into an int64.
+// mostCredit is the maximum credit that a subscription stores. Twice as much fits
+// into an int64.
 const mostCredit = math.MaxInt64 / 2
 
-// hostile is a reader that may send anything, and a session that holds to its
-// limits and to the protocol.
+// hostile is a reader that may send anything. It checks that its session keeps its
+// limits and the protocol.
 type hostile struct {
 	*world
 	tape    tape
 	session *session.Session
-	open    int // subscriptions that the backend was asked for and not released
+	open    int // subscriptions that the backend has not released
 	credit  map[uint32]int64
-	labels  map[uint32]map[uint32]bool // defined, by subscription
+	labels  map[uint32]map[uint32]bool // defined label sets, by subscription
 }
 
 // Collection implements session.Backend.
@@ -91,13 +91,13 @@ func (h *hostile) connect() {
 
 func (h *hostile) send(frames ...frame) { h.receive(message(frames...)) }
 
-// receive hands a message over. One that ends the connection is followed by another
-// connection.
+// receive passes a message to the session. If the message ends the connection,
+// receive opens another one.
 func (h *hostile) receive(m []byte) {
 	granted := grants(m)
 	err := h.session.Receive(m, h.now)
 	for i := range m {
-		m[i] = 0xff // the session must not have kept any of it
+		m[i] = 0xff // the session must not retain any of it
 	}
 	if err != nil {
 		h.end(err)
@@ -112,7 +112,7 @@ func (h *hostile) receive(m []byte) {
 	}
 }
 
-// grant is the credit that a message grants.
+// grant is the credit in a message.
 type grant struct {
 	subscription uint32
 	bytes        uint64
@@ -213,7 +213,7 @@ func (h *hostile) subscribe() *wire.Subscribe {
 	return f
 }
 
-// act does one thing that a reader, a source or the clock can do.
+// act performs one random action of a reader, a source or the clock.
 func (h *hostile) act() {
 	t := &h.tape
 	switch t.byte() % 12 {
@@ -277,8 +277,8 @@ func (h *hostile) resume() {
 	}
 }
 
-// Whatever a reader sends, in whatever order, the session neither panics nor exceeds
-// a limit, sends no data without credit, and releases what it used.
+// For any messages of a reader in any order, the session does not panic, exceeds no
+// limit, sends no data without credit, and releases everything that it used.
 func FuzzSession(f *testing.F) {
 	f.Add([]byte("\x01\x01\x01\x00\x00\x00\x00\x00\x00\x00\xff\x10\x02\x0a\xff\x06\x0a\xff\x06\x06\x0a\x20"))
 	f.Add([]byte("\x01\x01\x01\x00\x01\x00\x00\x00\x01\xff\x05\x01\x02\x01\x0a\x01\x06\x0a\x01\x09\x06\x0a\xff\x08\xff\x0a\xff"))
@@ -291,8 +291,8 @@ func FuzzSession(f *testing.F) {
 	})
 }
 
-// Whatever bytes Resume is given, the session refuses them or holds to its limits,
-// to the credit in them, and releases what it used.
+// For any bytes, Resume either rejects them or returns a session that keeps its
+// limits and the credit in them, and releases everything that it used.
 func FuzzResume(f *testing.F) {
 	const actions = "\x06\x06\x06\x0a\xff\x09\x06\x06\x0a\xff\x04\x01\x01\xff\x02\x08\xff\x07\x01\x0a\xff"
 	for _, kept := range [][]frame{
@@ -326,7 +326,7 @@ func FuzzResume(f *testing.F) {
 	})
 }
 
-// assume reads the credit in what Resume accepted.
+// assume parses the credit in the state that Resume accepted.
 func (h *hostile) assume(kept []byte) {
 	for len(kept) > 0 {
 		t, payload, rest, err := wire.Next(kept)

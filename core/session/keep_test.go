@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// types are the frames of a message.
+// types returns the types of a message's frames.
 func types(t *testing.T, message []byte) (all []wire.Type) {
 	t.Helper()
 	for len(message) > 0 {
@@ -22,7 +22,7 @@ func types(t *testing.T, message []byte) (all []wire.Type) {
 	return all
 }
 
-// moved goes on with a reader in another session.
+// moved continues a reader in another session.
 func (c *collection) moved(t *testing.T, s *session.Session) *session.Session {
 	t.Helper()
 	again := session.New(session.Config{}, one{c.Cacher})
@@ -31,8 +31,8 @@ func (c *collection) moved(t *testing.T, s *session.Session) *session.Session {
 	return again
 }
 
-// A reader that nothing concerned is where the collection is, however much of the
-// window has gone by since it was told anything (rule C25).
+// A reader without matching changes is current, however much of the window has
+// passed since its last frame (rule C25).
 func TestRestoredReaderWithoutMatchingChangesIsCurrent(t *testing.T) {
 	c := newCollection(20)
 	s := c.session(t, wire.Subscribe{Subscription: 1, FieldSelector: "metadata.name=none"})

@@ -18,8 +18,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// labelled is a collection in which the label of an object tells its version, and
-// most objects share their label set with no other.
+// labelled is a collection in which a label of each object contains its version.
+// Most objects have a unique label set.
 type labelled struct {
 	*cacher.Cacher
 	rand *rand.Rand
@@ -60,8 +60,8 @@ func (c *labelled) sessions(t testing.TB, n int, config session.Config, f wire.S
 	return all
 }
 
-// labelReader checks that each label set in a frame was defined before it, and is
-// that of the object.
+// labelReader checks that each label set in a frame was defined before, and is that
+// of the object.
 type labelReader struct {
 	t       *testing.T
 	of      *labelled
@@ -109,8 +109,8 @@ func (r *labelReader) check(changes []wire.Change) {
 	}
 }
 
-// However few label sets a subscription remembers, each is defined to its reader
-// before it is used, for readers that share what is encoded and for others.
+// Each label set is defined before its use, even if a subscription remembers few of
+// them, for readers with and without a shared encoding.
 func TestEveryLabelSetIsDefinedBeforeItIsUsed(t *testing.T) {
 	again := 0
 	for seed := range int64(20) {
@@ -144,8 +144,8 @@ func TestEveryLabelSetIsDefinedBeforeItIsUsed(t *testing.T) {
 	require.Positive(t, again, "some were defined again")
 }
 
-// Readers of everything are sent the bytes that were encoded for the first of them,
-// even if they have to be told a label set first.
+// Readers without selectors receive the bytes that were encoded for the first of
+// them, even if they first need a label set.
 func TestSharedEncodingIsUsedByReadersThatLackALabelSet(t *testing.T) {
 	c := newLabelled(40, 1)
 	sessions := c.sessions(t, 2, session.Config{LabelSets: 1}, wire.Subscribe{})
@@ -163,7 +163,7 @@ func TestSharedEncodingIsUsedByReadersThatLackALabelSet(t *testing.T) {
 	assert.EqualValues(t, c.EncodedEvents().To, c.Window().End())
 }
 
-// What is remembered is not sent again.
+// A remembered label set is not sent again.
 func TestKnownLabelSetIsNotDefinedAgain(t *testing.T) {
 	c := newLabelled(40, 1)
 	s := c.sessions(t, 1, session.Config{LabelSets: 40}, wire.Subscribe{})[0]
@@ -188,7 +188,7 @@ func TestMemoryOfAReaderDoesNotGrowWithLabelSets(t *testing.T) {
 			}
 			return sessions
 		}
-		sync(1)[0].Close() // which makes what the readers share
+		sync(1)[0].Close() // creates the state that readers share
 		before := heapBytes()
 		sessions := sync(readers)
 		each := (heapBytes() - before) / readers

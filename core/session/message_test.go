@@ -69,7 +69,7 @@ func TestSelectorsAreParsedOnce(t *testing.T) {
 	assert.Contains(t, types(t, s.Next(1<<20, 1000)), wire.TypeSnapshotEnd)
 }
 
-// Of a message that is not valid, or has too many frames, nothing is applied.
+// If a message is invalid or has too many frames, none of it is applied.
 func TestInvalidMessageHasNoEffect(t *testing.T) {
 	hello := &wire.Hello{Version: wire.Version}
 	for name, c := range map[string]struct {
@@ -92,7 +92,7 @@ func TestInvalidMessageHasNoEffect(t *testing.T) {
 	}
 }
 
-// What a subscription keeps of its names is bounded.
+// The length of the names that a subscription stores is limited.
 func TestLongNamesAreRejected(t *testing.T) {
 	long := strings.Repeat("x", 1025)
 	for _, f := range []wire.Subscribe{{Resource: "v1/" + long}, {Resource: "v1/pods", Namespace: long}, {Resource: "v1/pods", Source: long}} {

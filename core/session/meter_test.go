@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// synced stands for a SnapshotEnd.
+// synced represents a SnapshotEnd.
 const synced = "synced"
 
 // metered is a session with one subscription.
@@ -32,8 +32,8 @@ func newMetered(t *testing.T, c *cacher.Cacher, f wire.Subscribe) *metered {
 
 func (m *metered) evaluations() uint64 { return m.States()[0].Evaluations }
 
-// frames is what the session sends with the evaluations that it has. Changes
-// are named by their version.
+// frames returns the frames that the session sends with its available evaluations.
+// Changes are represented by their version.
 func (m *metered) frames() (all []string) {
 	for message := m.Next(1<<20, 1000); len(message) > 0; {
 		kind, payload, rest, err := wire.Next(message)

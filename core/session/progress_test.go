@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// heard is what a message says of how far a subscription is.
+// heard contains the versions that a message reports for a subscription.
 type heard struct {
 	progress []api.ResourceVersion
 	moved    []api.ResourceVersion // frames without events
@@ -84,8 +84,8 @@ func TestChangesWithoutProgressOnlyMoveTheVersion(t *testing.T) {
 	}
 }
 
-// A change costs nothing to readers whom it does not concern, even where the source
-// never vouches: it wakes them once a period, not each time.
+// A change costs nothing to readers that it does not match, even if the source never
+// reports progress: it wakes them once a period, not each time.
 func TestUnmatchedChangesWakeAReaderOncePerPeriod(t *testing.T) {
 	w := newWorld(t, 1)
 	s := follower(t, w, "app=other")

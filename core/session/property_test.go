@@ -18,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// row is all that the model knows of an object.
+// row is the model's state of an object.
 type row struct {
 	rv        api.ResourceVersion
 	app, node string
@@ -26,13 +26,13 @@ type row struct {
 
 type rows map[api.Key]row
 
-// change is one of the model's; a nil row is a deletion.
+// change is a change of the model. A nil row is a deletion.
 type change struct {
 	key      api.Key
 	from, to *row
 }
 
-// world is a collection and everything that ever happened in it.
+// world is a collection and its complete history.
 type world struct {
 	t       *testing.T
 	rand    *rand.Rand
@@ -40,8 +40,8 @@ type world struct {
 	rv      api.ResourceVersion
 	now     int64
 	state   rows
-	states  map[api.ResourceVersion]rows     // after each revision
-	changes map[api.ResourceVersion][]change // of each revision
+	states  map[api.ResourceVersion]rows     // state after each revision
+	changes map[api.ResourceVersion][]change // changes of each revision
 	woken   bool
 }
 
@@ -62,7 +62,7 @@ func (w *world) Collection(*session.Request) (*cacher.Cacher, *api.Status) {
 func (w *world) Release(api.Resource) {}
 func (w *world) Wake()                { w.woken = true }
 
-// revise makes up a revision and applies it to the model.
+// revise generates a revision and applies it to the model.
 func (w *world) revise() []change {
 	w.rv += api.ResourceVersion(1 + w.rand.Intn(3))
 	var done []change
@@ -94,7 +94,7 @@ func (w *world) put(key api.Key, r row) *cacher.Put {
 	return objects.Put(fmt.Sprintf("%s rv=%d app=%s nodeName=%s body={}", key, r.rv, r.app, r.node))
 }
 
-// change happens while the connector looks on.
+// change makes a revision that the connector receives.
 func (w *world) change() {
 	for _, c := range w.revise() {
 		if c.to == nil {
@@ -118,7 +118,7 @@ func (w *world) relist(missed int) {
 	w.cacher.EndList(w.rv, w.now)
 }
 
-// at is the state at a version: that of the last revision up to there.
+// at returns the state at a version, which is that of the last revision up to it.
 func (w *world) at(rv api.ResourceVersion) rows {
 	for ; w.states[rv] == nil; rv-- {
 		require.NotZero(w.t, rv)
@@ -126,20 +126,21 @@ func (w *world) at(rv api.ResourceVersion) rows {
 	return w.states[rv]
 }
 
-// reader is one subscription, and what a simple reader makes of its messages.
+// reader is one subscription, with the state that a simple reader derives from its
+// messages.
 type reader struct {
 	*world
 	subscribe wire.Subscribe
 	shard     api.Shard
 	session   *session.Session
-	queue     [][]byte // on their way
+	queue     [][]byte // messages in flight
 	credit    int64
 
-	rows    rows // as known; nil before the first snapshot
+	rows    rows // known rows; nil before the first snapshot
 	rv      api.ResourceVersion
-	staged  rows // while a snapshot is under way
+	staged  rows // rows of a snapshot in progress
 	labels  map[uint32]string
-	seen    map[string]wire.Envelope // every version that was told, by key and version
+	seen    map[string]wire.Envelope // every received version, by key and version
 	expired bool
 	resumed int
 }
@@ -158,7 +159,7 @@ func (w *world) newReader() *reader {
 	return r
 }
 
-// matches is the dumb reading of the reader's scope.
+// matches is a naive evaluation of the reader's scope.
 func (r *reader) matches(key api.Key, x *row) bool {
 	s := &r.subscribe
 	return x != nil && (r.shard.Whole() || api.ShardOf(key.Namespace(), 2) == r.shard) && (s.Namespace == "" || strings.HasPrefix(string(key), s.Namespace+"/")) &&
@@ -175,7 +176,7 @@ func (r *reader) connect() {
 	r.open()
 }
 
-// open resumes, or starts with a snapshot if it has to or likes to.
+// open resumes, or starts with a snapshot if that is necessary or randomly chosen.
 func (r *reader) open() {
 	s := r.subscribe
 	s.Credit = uint64(1 + r.rand.Intn(300))
@@ -201,8 +202,7 @@ func (r *reader) grant(bytes int) {
 	r.send((&wire.Credit{Subscription: 1, Bytes: uint64(bytes)}).Append(nil))
 }
 
-// pull takes a message from the session, and checks that what it costs was
-// granted.
+// pull receives a message from the session, and checks that its cost was granted.
 func (r *reader) pull() bool {
 	message := r.session.Next(1+r.rand.Intn(200), r.now)
 	for rest := message; len(rest) > 0; {
@@ -290,8 +290,8 @@ func (r *reader) row(c *wire.Change) row {
 	return row{c.ResourceVersion, app, strings.Clone(c.Envelope.Field(2))}
 }
 
-// stage takes objects and changes of a snapshot in any order: the newest
-// version of a key counts.
+// stage applies objects and changes of a snapshot, which may have any order. The
+// newest version of a key counts.
 func (r *reader) stage(list []wire.Change) {
 	for i := range list {
 		c := &list[i]
@@ -307,8 +307,8 @@ func (r *reader) stage(list []wire.Change) {
 	}
 }
 
-// follow takes a frame of events: exactly those of the revisions between what is
-// known and the frame's version that this reader should see (G1 to G4).
+// follow applies a frame of events. The frame must contain exactly the matching
+// events between the known version and the frame's version (G1 to G4).
 func (r *reader) follow(f *wire.Events) {
 	var want, got []string
 	for rv := r.rv + 1; rv <= f.ResourceVersion; rv++ {
@@ -337,7 +337,8 @@ func (r *reader) follow(f *wire.Events) {
 	require.Equal(r.t, want, got, "from %d to %d", r.rv, f.ResourceVersion)
 }
 
-// reached checks the whole state: that of a list at this version (G6, G9, G17).
+// reached compares the whole state with that of a list at this version (G6, G9,
+// G17).
 func (r *reader) reached(rv api.ResourceVersion) {
 	require.GreaterOrEqual(r.t, rv, r.rv, "versions never go back")
 	r.rv = rv

@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A snapshot ends in the same call when the last change behind it does not concern
-// its reader.
+// A snapshot ends in the same call if the last change after it does not match its
+// reader.
 func TestSnapshotEndsAfterChangesOfOtherObjects(t *testing.T) {
 	w := &world{t: t, now: 1000, cacher: cacher.New(cacher.Config{Schema: objects.Pods()})}
 	w.cacher.BeginList()
@@ -44,7 +44,7 @@ func TestSnapshotEndsAfterChangesOfOtherObjects(t *testing.T) {
 	require.True(t, ended)
 }
 
-// A reader may be sent one frame more than its credit allows. A session that is kept
+// A reader may receive one frame more than its credit allows. A persisted session
 // remembers that.
 func TestKeptSessionRemembersItsDebt(t *testing.T) {
 	w := newWorld(t, 1)
@@ -106,7 +106,7 @@ func TestRecoveredObjectIsSentWhole(t *testing.T) {
 	}
 }
 
-// told are the changes of a message.
+// told returns the changes of a message.
 func told(t *testing.T, message []byte) (changes []wire.Change) {
 	for len(message) > 0 {
 		typ, payload, rest, err := wire.Next(message)

@@ -15,8 +15,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// kept is what a program that keeps copies makes of their frames: the text of
-// each object, with what its body is compressed with.
+// kept is the state that a program derives from the frames of snapshots: the text of
+// each object, with the dictionary of its body.
 type kept struct {
 	t            *testing.T
 	dictionaries map[uint32]string
@@ -89,7 +89,7 @@ func (k *kept) changes(list []wire.Change) {
 	}
 }
 
-// collection is a cacher whose bodies are compressed in changing ways.
+// collection is a cacher whose bodies have changing dictionaries.
 type collection struct {
 	*cacher.Cacher
 	rv api.ResourceVersion
@@ -127,7 +127,7 @@ func (c *collection) change(i int) {
 	c.Apply(objects.Put(fmt.Sprintf("ns/%03d rv=%d app=%d body={}", i, c.rv, c.rv%7)), 1000)
 }
 
-// whole is what a program should hold that has everything.
+// whole returns the complete state that a program should have.
 func (c *collection) whole() map[api.Key]string {
 	all := map[api.Key]string{}
 	c.Ascend("", func(ref store.Ref) bool {
@@ -144,7 +144,7 @@ func (k *kept) copy(c *collection, limit int, between func()) (from api.Resource
 	require.Nil(k.t, status)
 	defer x.Close()
 	for {
-		var p session.SnapshotChunk // and not the one before: what was taken aliases that
+		var p session.SnapshotChunk // not reused, because the result aliases the previous one
 		if status := x.Next(&p, limit); status != nil {
 			return x.From(), status
 		}
@@ -160,8 +160,8 @@ func (k *kept) copy(c *collection, limit int, between func()) (from api.Resource
 	}
 }
 
-// takeBody applies the body of a chunk, whose label sets are unknown outside of it,
-// and checks that it contains everything that its description announces.
+// takeBody applies the body of a chunk, whose label sets are local to the body. It
+// checks that the body contains everything that its description announces.
 func (k *kept) takeBody(p *session.SnapshotChunk) {
 	outside, had := k.labels, len(k.objects)
 	k.labels = map[uint32]api.Labels{}
@@ -174,8 +174,8 @@ func (k *kept) takeBody(p *session.SnapshotChunk) {
 	}
 }
 
-// A copy is the whole collection or what changed in it, exact as of one version
-// though it changes while it is read, whatever its bodies are compressed with.
+// A snapshot contains the whole collection or its changes, exactly as of one
+// version. It may change while it is read, and use any dictionaries.
 func TestG9_CopyOfAChangingCollection(t *testing.T) {
 	for _, limit := range []int{1, 100, 1000, 1 << 20} {
 		c := newCollection(20)

@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A first list that takes long is no reason to give the connector up.
+// A slow first list does not make the reader give up the connector.
 func TestSourceError_FirstList(t *testing.T) {
 	w := newWorld(t, 1)
 	w.cacher = cacher.New(cacher.Config{Schema: objects.Pods()})
@@ -32,8 +32,8 @@ func TestSourceError_FirstList(t *testing.T) {
 	require.Equal(t, (&wire.SourceError{Subscription: 1, Status: down}).Append(nil), s.Next(1<<20, w.now), "news at once")
 }
 
-// A reader hears at once, and every period, why its connector has no news, and
-// no more of it once there is news.
+// A reader is informed immediately, and every period, why its connector is not
+// current, until the connector is current again.
 func TestSourceError(t *testing.T) {
 	w := newWorld(t, 1)
 	s := session.New(session.Config{ProgressMillis: 5000}, w)
@@ -70,9 +70,9 @@ func TestSourceError(t *testing.T) {
 	require.Equal(t, 1, excuses(), "at once, when it happens again")
 }
 
-// The error of a source may name any object of the resource, as that of a
-// kube-apiserver that cannot decode one does. Only readers of all objects receive
-// its text (rule B25).
+// The error of a source may name any object of the resource, like that of a
+// kube-apiserver that cannot decode one. Only readers of all objects receive its
+// text (rule B25).
 func TestSourceErrorTextIsWithheldFromNarrowSubscriptions(t *testing.T) {
 	down := api.Unavailable("the list failed: unable to decode team-b/secret-project")
 	down.Cause, down.RetryAfterSeconds = "team-b/secret-project", 7

@@ -198,7 +198,7 @@ func TestHeapAgainstModel(t *testing.T) {
 	}
 }
 
-// The garbage collector must have next to nothing to scan.
+// The heap contains few pointers, so the garbage collector scans little.
 func TestHeapHasFewPointers(t *testing.T) {
 	h := NewHeap()
 	for i := range 100_000 {

@@ -22,8 +22,8 @@ func benchCollection(n int) *cacher.Cacher {
 	return c
 }
 
-// benchPod has one of a few restart counts, as pods do, and a name that is not
-// in the order of i.
+// benchPod returns a pod with one of a few restart counts, and a name whose order
+// differs from that of i.
 func benchPod(i, rv int) *cacher.Put {
 	name := strconv.FormatUint(uint64(i)*0x9e3779b97f4a7c15>>32, 36)
 	p := put(objects.Object("team-" + strconv.Itoa(i%20) + "/app-" + name + " phase=Running nodeName=node-" + strconv.Itoa(i%300) +
@@ -32,8 +32,8 @@ func benchPod(i, rv int) *cacher.Put {
 	return p
 }
 
-// BenchmarkView_change is one update with a window of 50 rows open, half of them
-// of what the rows are sorted by.
+// BenchmarkView_change applies one update with an open window of 50 rows. About half
+// of the updates change the restarts.
 func BenchmarkView_change(b *testing.B) {
 	for _, n := range []int{1_000, 100_000} {
 		for _, sort := range []string{"-restarts", "nodeName", "name"} {

@@ -33,8 +33,8 @@ func cells() []api.Value {
 	return values
 }
 
-// Sort keys never contradict the order of values, and say so when they do not
-// decide it.
+// Sort keys never contradict the order of values, and report when they do not decide
+// it.
 func TestSortKey_agrees_with_compare(t *testing.T) {
 	for _, a := range cells() {
 		for _, b := range cells() {
@@ -54,7 +54,7 @@ func TestSortKey_agrees_with_compare(t *testing.T) {
 	}
 }
 
-// What views are mostly sorted by is decided by the keys alone.
+// The keys alone decide the order of common sort values.
 func TestSortKey_is_exact_for_common_cells(t *testing.T) {
 	for _, v := range []api.Value{
 		{}, {Kind: api.Bool, Int: 1}, {Kind: api.Integer, Int: -3}, {Kind: api.Integer, Int: 1 << 40},

@@ -62,7 +62,8 @@ func (c *client) apply(t *testing.T, v *view.View) bool {
 	return true
 }
 
-// model is what a view should show, by filtering and sorting everything.
+// model contains the rows that a view must show, computed by filtering and sorting
+// all objects.
 type model map[string]api.Object
 
 func (m model) window(q *wire.OpenView, less func(a, b api.Object) int, match func(api.Object) bool) (rows []string, total int, counts string) {
@@ -118,8 +119,8 @@ func randomPod(r *rand.Rand, rv int) api.Object {
 	return o
 }
 
-// A view that is patched now and then shows what filtering and sorting the
-// whole collection would, for any query, move, relist and change of query.
+// A view that applies occasional patches equals the filtered and sorted collection,
+// for any query, move, relist and change of query.
 func TestView_agrees_with_filter_and_sort(t *testing.T) {
 	type query struct {
 		wire.OpenView
@@ -198,7 +199,7 @@ func TestView_agrees_with_filter_and_sort(t *testing.T) {
 	}
 }
 
-// Many rows of long texts that begin alike are sorted by what comes next in them.
+// Many long texts with a common prefix are sorted by the text after it.
 func TestView_sorts_many_texts_that_begin_alike(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	beginnings := []string{"", "node", "node-ab", "node-abc", "node-ab/node-ab", "node-ab/node-ab/node-abc"}
@@ -223,8 +224,8 @@ func TestView_sorts_many_texts_that_begin_alike(t *testing.T) {
 	}
 }
 
-// relist replaces the state by one that has lost some objects and has new
-// versions of others.
+// relist replaces the state with one in which some objects are missing and others
+// have new versions.
 func relist(c *cacher.Cacher, m model, r *rand.Rand, rv int) model {
 	next := model{}
 	c.BeginList()
@@ -294,8 +295,8 @@ func TestView_sends_only_rows_that_changed(t *testing.T) {
 	require.Equal(t, 13, shown.sent, "a row came in, in its newest version")
 }
 
-// Rows that move make few edits: a row that goes up or down is sent again, and the
-// others stay.
+// Rows that move cause few edits: a row that moves is sent again, and the others
+// stay.
 func TestViewSendsARowThatMovesOnce(t *testing.T) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	restarts := func(name string, rv int, n int64) *cacher.Put {

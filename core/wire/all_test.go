@@ -6,7 +6,7 @@ type frame interface {
 	Parse(payload []byte) error
 }
 
-// blank returns an empty frame for each type there is.
+// blank returns an empty frame of each type.
 var blank = map[Type]func() frame{
 	TypeHello:           func() frame { return new(Hello) },
 	TypeSubscribe:       func() frame { return new(Subscribe) },

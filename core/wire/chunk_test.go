@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Whatever bit of a chunk is damaged, it is noticed.
+// Any flipped bit in a chunk is detected.
 func TestChunkNoticesDamage(t *testing.T) {
 	long := *keptChunk
 	long.Frames = bytes.Repeat(long.Frames, 20)
@@ -28,7 +28,8 @@ func TestChunkNoticesDamage(t *testing.T) {
 	}
 }
 
-// A chunk of another format says so, whatever else is in it.
+// A chunk of another format returns an error that says so, whatever else it
+// contains.
 func TestChunkOfAnotherFormat(t *testing.T) {
 	err := new(Chunk).Parse([]byte{ChunkFormat + 1, 1, 2, 3})
 	if err == nil || !strings.Contains(err.Error(), "another release") {

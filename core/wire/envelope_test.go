@@ -9,8 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// lengths are those at which a varint length grows, and the size of the scratch
-// space for cells.
+// lengths includes those at which the length of a varint grows, and the size of the
+// scratch space for cells.
 var lengths = []int{0, 1, 0x7e, 0x7f, 0x80, 0x81, 0xff, 511, 512, 513, 0x3fff, 0x4000}
 
 func TestEnvelopeAtEveryLength(t *testing.T) {
@@ -94,7 +94,8 @@ func checkEnvelope(t *testing.T, o *api.Object) {
 	}
 }
 
-// The quick way to the parts of an envelope is the long way, wherever it is cut off.
+// The fast and the slow path to the parts of an envelope agree, wherever it is cut
+// off.
 func TestLayoutOfWhateverThereIs(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	for _, key := range []api.Key{"a", "ns/a", api.Key(long[:127]), api.Key(long[:128]), api.Key(long)} {
@@ -181,7 +182,8 @@ func TestFrameLengths(t *testing.T) {
 	}
 }
 
-// A text that is there already is not written again, and is still read.
+// A text that occurs earlier in the envelope is not encoded again, and is still
+// decoded.
 func TestEnvelopeSaysThingsOnce(t *testing.T) {
 	const uid = "6c3a1b9e-0d7f-4c55-9f64-2f2f3a9f7a01"
 	o := api.Object{
@@ -220,7 +222,7 @@ func TestEnvelopeRefusesToRepeatWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// Cells that are skipped are cells that were read.
+// Skipping cells advances as far as reading them.
 func TestSkippingIsReading(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	for range 100_000 {
@@ -254,7 +256,7 @@ func TestSkippingIsReading(t *testing.T) {
 	}
 }
 
-// A deletion without a key could be applied to nothing.
+// A deletion without a key cannot be applied.
 func TestEventsRefuseAnEmptyKey(t *testing.T) {
 	f := Events{Subscription: 1, ResourceVersion: 2, Changes: []Change{{Type: api.Deleted, ResourceVersion: 2}}}
 	_, payload, _, _ := Next(f.Append(nil))

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzFrame feeds every parser. Whatever is accepted must come back from its
-// own bytes as the same frame, also when parsed into a frame that was used.
+// FuzzFrame tests every parser. An accepted frame must encode and parse to the same
+// frame, also when parsed into a used one.
 func FuzzFrame(f *testing.F) {
 	for _, s := range samples {
 		f.Add(s.frame.Append(nil))
@@ -42,8 +42,8 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// FuzzEnvelope: accessors never panic, and agree with the bytes of an envelope
-// that validates.
+// FuzzEnvelope checks that accessors never panic, and agree with the bytes of an
+// envelope that validates.
 func FuzzEnvelope(f *testing.F) {
 	f.Add([]byte(webItem.Envelope))
 	f.Add([]byte(bareItem.Envelope))
@@ -65,23 +65,23 @@ func FuzzEnvelope(f *testing.F) {
 	})
 }
 
-// TestForgedCounts puts a huge number at every byte of every sample and at the
-// head of a large payload: parsing may fail, and must not allocate more than a
-// small multiple of the payload.
+// TestForgedCounts puts a huge number at every byte of every sample and at the start
+// of a large payload. Parsing may fail, but must allocate at most a small multiple
+// of the payload.
 func TestForgedCounts(t *testing.T) {
 	const factor, slack = 32, 4 << 10
 	huge := []byte{0xff, 0xff, 0xff, 0xff, 0x07}
 	for _, s := range samples {
 		typ, payload, _, _ := Next(s.frame.Append(nil))
 		if len(payload) > 1<<10 {
-			continue // long strings add nothing here
+			continue // long strings test nothing new here
 		}
 		for i := range payload {
 			forged := append(append(bytes.Clone(payload[:i]), huge...), payload[i:]...)
 			if got := parseBytes(typ, forged); got > uint64(factor*len(forged)+slack) {
 				t.Errorf("%s: a number forged at byte %d made the parser allocate %d bytes for %d", s.file(), i, got, len(forged))
 			}
-			// A count that the rest of the frame could just hold, over zeros.
+			// A count that just fits the rest of the frame, followed by zeros.
 			full := append(append(bytes.Clone(payload[:i]), 0x80, 0x80, 0x01), make([]byte, 1<<16)...)
 			if got := parseBytes(typ, full); got > uint64(factor*len(full)+slack) {
 				t.Errorf("%s: a count forged at byte %d made the parser allocate %d bytes for %d", s.file(), i, got, len(full))
@@ -90,8 +90,8 @@ func TestForgedCounts(t *testing.T) {
 	}
 }
 
-// parseBytes is how many bytes a parse allocates: the least of some, because the
-// runtime counts what goes on beside it as well.
+// parseBytes returns how many bytes a parse allocates. It is the minimum of several
+// runs, because the runtime also counts concurrent allocations.
 func parseBytes(typ Type, payload []byte) uint64 {
 	least := uint64(math.MaxUint64)
 	for range 3 {

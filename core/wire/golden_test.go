@@ -21,9 +21,9 @@ var update = flag.Bool("update", false, "rewrite testdata/wire")
 
 const goldenDir = "../../testdata/wire"
 
-// golden is one file of testdata/wire. Hex is the whole frame; Value is the
+// golden is one file of testdata/wire. Hex is the whole frame. Value contains the
 // frame's fields for readers in other languages: 64-bit numbers and floats are
-// decimal strings, bytes are hex, and envelopes are taken apart.
+// decimal strings, bytes are hex, and envelopes are decoded.
 type golden struct {
 	Frame string `json:"frame"`
 	Hex   string `json:"hex"`
@@ -70,8 +70,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// A module and the program that drives it know by this number whether they mean the
-// same by their frames, so it changes with any byte of them.
+// This number identifies the frame format to a module and its host, so it changes
+// with any byte of the golden files.
 func TestFingerprintIsThatOfTheModulesFrames(t *testing.T) {
 	var lines []string
 	for _, s := range samples {
@@ -123,7 +123,7 @@ func TestSamplesRoundTrip(t *testing.T) {
 	}
 }
 
-// plain is a value as golden files show it.
+// plain converts a value to the form in golden files.
 func plain(v reflect.Value) any {
 	switch x := v.Interface().(type) {
 	case Envelope:

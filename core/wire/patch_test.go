@@ -33,7 +33,7 @@ func TestPatchMakesTheEnvelope(t *testing.T) {
 	}
 }
 
-// requireUnchanged: what is said to be the same is.
+// requireUnchanged checks that the cells marked as unchanged are equal.
 func requireUnchanged(t *testing.T, unchanged api.Cells, previous, current Envelope) {
 	for i := range 40 {
 		if unchanged.Has(api.FieldCell(i)) {
@@ -45,7 +45,8 @@ func requireUnchanged(t *testing.T, unchanged api.Cells, previous, current Envel
 	}
 }
 
-// A column that has the text of a field changes with it, and nothing else does.
+// A column with the text of a field changes with that field, and no other cell
+// changes.
 func TestPatchKnowsWhatItLeavesAlone(t *testing.T) {
 	apply := func(fields []string, columns ...api.Value) api.Cells {
 		was := envelope(api.Object{Key: "default/a", Fields: []string{"Pending", "node-1"}, Columns: []api.Value{
@@ -69,7 +70,7 @@ func TestPatchKnowsWhatItLeavesAlone(t *testing.T) {
 	require.False(t, unchanged.Has(api.ColumnCell(1)))
 }
 
-// Of a text only what changed travels, whatever it was before.
+// A patch contains only the changed part of a text, whatever the old text is.
 func TestPatchEditsTexts(t *testing.T) {
 	object := func(text string) Envelope {
 		return envelope(api.Object{Key: "default/a", Fields: []string{text}, Columns: []api.Value{
@@ -113,8 +114,8 @@ func TestPatchOfOtherObjects(t *testing.T) {
 	require.EqualError(t, status, "400 ProtocolError: a patch of default/web-1 changes cells that it does not have")
 }
 
-// A patch that was made for nothing that is here is an error, whatever it says, and
-// so is one whose texts keep more than there is.
+// A patch for another base is an error, whatever it contains. So is one that keeps
+// more of a text than the text has.
 func TestPatchThatFitsNowhere(t *testing.T) {
 	was := envelope(api.Object{Key: "default/a", Fields: []string{"abcdef"}, Columns: []api.Value{{Kind: api.Integer, Int: 1}}})
 	for name, change := range map[string][]byte{
@@ -141,8 +142,8 @@ func TestPatchThatFitsNowhere(t *testing.T) {
 	require.False(t, ok, "cells of other kinds")
 }
 
-// FuzzPatch: whatever patch meets whatever envelope, the result is an envelope
-// or an error; and a patch between two envelopes leads from one to the other.
+// FuzzPatch applies any patch to any envelope, which must yield an envelope or an
+// error. A patch between two envelopes must convert one to the other.
 func FuzzPatch(f *testing.F) {
 	f.Add([]byte(webPatch), []byte(pod(jsonBody)), []byte(pod2))
 	f.Add([]byte(barePatch), []byte(bareItem.Envelope), []byte(bareItem.Envelope))

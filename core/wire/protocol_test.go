@@ -16,9 +16,9 @@ import (
 const protocolFile = "PROTOCOL.md"
 
 // TestPROTOCOLListsEveryFieldOfEveryFrame compares the tables of PROTOCOL.md with
-// the code: names, order and encodings of fields, types of frames, and the values
-// of enumerations. With -update it rewrites the tables and keeps the last column,
-// which people write.
+// the code: names, order and encodings of fields, types of frames, and the values of
+// enumerations. With -update it rewrites the tables and keeps the last column, which
+// is written by hand.
 func TestPROTOCOLListsEveryFieldOfEveryFrame(t *testing.T) {
 	text, err := os.ReadFile(protocolFile)
 	if err != nil {

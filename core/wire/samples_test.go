@@ -7,9 +7,9 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// sample is one frame whose bytes a golden file pins.
+// sample is one frame with a golden file.
 type sample struct {
-	name  string // tells samples of one frame apart; may be empty
+	name  string // distinguishes samples of one frame; may be empty
 	frame frame
 }
 
@@ -65,8 +65,7 @@ var (
 	bareItem = Item{ResourceVersion: maxRV, Flags: api.FinalStateUnknown, Envelope: envelope(api.Object{Key: "node-a"})}
 )
 
-// webPatch gives a pod another node and other restarts, and barePatch takes a
-// body away.
+// webPatch changes the node and the restarts of a pod, and barePatch removes a body.
 var (
 	webPatch  = patch(pod(jsonBody), pod2, api.Body{Codec: api.Delta, Data: []byte{4, 1, 2}})
 	barePatch = patch(bareItem.Envelope, bareItem.Envelope, api.Body{})
@@ -113,7 +112,7 @@ var keptChunk = &Chunk{
 	Body:   ChunkBody{Objects: 2, First: "default/a", At: 1, Bytes: 700, Sum: math.MaxUint64},
 }
 
-// samples has every frame at least once, and the values at the edges.
+// samples has every frame at least once, and extreme values.
 var samples = []sample{
 	{"", &Hello{Version: Version, Token: "s3cr3t", Client: "watchglass-js/0.1.0"}},
 	{"zero", &Hello{}},
