@@ -14,34 +14,34 @@ const secrets = "v1/secrets"
 
 func secret(name string) ID { return ID{secrets, api.NewKey("default", name)} }
 
-// version is what a world or a source knows of an object.
+// version is the state of one object.
 type version struct {
 	rv        api.ResourceVersion
 	uid       string
 	immutable bool
 }
 
-// state is all objects at one moment.
+// state contains all objects at one time.
 type state map[api.Key]version
 
-// world is what there really is, and the sources that follow it.
+// world contains the actual objects, and the sources that follow them.
 type world struct {
 	t       testing.TB
 	cache   *Cache
 	now     int64
 	rv      api.ResourceVersion
 	objects state
-	own     []*source // open, for one object
-	covers  []*source // collections that are open
+	own     []*source // open sources of one object
+	covers  []*source // open collections
 	slow    bool      // sources do not load
-	lists   int       // single-object lists that were asked for
+	lists   int       // number of requested single-object lists
 	closed  int
 }
 
 // source is a collection that observes the world on request.
 type source struct {
 	w       *world
-	id      ID // of the one object, if it is for one
+	id      ID // of the object, if the source is for only one
 	objects state
 	version Version
 	loaded  bool

@@ -1,4 +1,4 @@
-// Builds the page into dist/. The tools are those of the npm package beside it.
+// Builds the page into dist/ with the tools of the npm package in js/.
 import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 const here = dirname(fileURLToPath(import.meta.url));
 const pkg = join(here, "../../js");
 
-/** Bundles the page that starts at `entry` into `outdir`, without the package's worker and module. */
+/** Bundles the page with the given `entry` into `outdir`, without the package's worker and module. */
 export async function buildPage(entry, outdir, options = {}) {
   const esbuild = createRequire(join(pkg, "package.json"))("esbuild");
   rmSync(outdir, { recursive: true, force: true });

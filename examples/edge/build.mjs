@@ -1,5 +1,5 @@
-// Builds the worker into dist/: what wrangler deploys and what workerd runs
-// here, byte for byte the same. The tools are those of the npm package.
+// Builds the worker into dist/ with the tools of the npm package. wrangler deploys the
+// same bytes that workerd runs locally.
 import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

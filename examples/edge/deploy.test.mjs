@@ -1,4 +1,4 @@
-// What is deployed, as the platform's own tool takes it. It needs no account for that.
+// Runs the platform's own tool on the deployed files. This needs no account.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const cwd = fileURLToPath(new URL(".", import.meta.url));
-/** What the platform takes, and what it took after gzip on its smallest plan when that was what counted. */
+/** The platform's limit, and its former limit after gzip on the smallest plan. */
 const maxKiB = 64 * 1024;
 const maxPackedKiB = 3 * 1024;
 

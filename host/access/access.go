@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// User is the user of a token, as Kubernetes describes users.
+// User is the user of a token, with the attributes of a Kubernetes user.
 type User struct {
 	Name   string
 	UID    string

@@ -172,7 +172,7 @@ func (w *world) watch(o kubeapi.WatchOptions) *watching {
 	return &watching{Watch: started, t: w.t}
 }
 
-// take takes events for a time, and returns how the watch ended if it did.
+// take reads events for a duration. It returns the error that ended the watch, if any.
 func (w *watching) take(d time.Duration) error {
 	ctx, cancel := context.WithTimeout(w.t.Context(), d)
 	defer cancel()

@@ -124,13 +124,13 @@ func (c *Connector) evaluate(e *evaluator) (wait time.Duration) {
 	return 0
 }
 
-// newLimiter returns a limiter of a rate that saves up one second.
+// newLimiter returns a limiter with the given rate and a burst of one second.
 func newLimiter(perSecond int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), perSecond)
 }
 
-// pace waits until a limiter admits something of a cost. More than one second's worth
-// counts as one.
+// pace waits until a limiter admits the given cost. It treats a cost above the limiter's
+// burst, which is that of one second, as the burst.
 func (c *Connector) pace(ctx context.Context, l *limit.Limit, limiter *rate.Limiter, cost int) error {
 	wait := limiter.ReserveN(time.Now(), min(cost, limiter.Burst())).Delay()
 	if wait <= 0 {

@@ -85,7 +85,7 @@ func (l *line) sendLocked(opcode byte, payload []byte) error {
 	if l.closing {
 		return net.ErrClosed
 	}
-	if l.raw != nil { // the kernel takes both pieces in one call
+	if l.raw != nil { // one system call writes the header and the payload
 		var header [maxHeader]byte
 		frame := net.Buffers{appendHeader(header[:0], opcode, len(payload)), payload}
 		_, err := frame.WriteTo(l.ReadWriteCloser)

@@ -1,4 +1,4 @@
-// The worker of browser.html. It posts what was reported, or why nothing could be.
+// The worker of browser.html. It posts the report, or the error that prevented it.
 import { replay } from "./replay.mjs";
 
 const lines = [];

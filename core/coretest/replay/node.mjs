@@ -1,4 +1,4 @@
-// node node.mjs, with module.wasm and transcripts.json beside it
+// Usage: node node.mjs, with module.wasm and transcripts.json in the same directory
 import { readFile } from "node:fs/promises";
 import { replay } from "./replay.mjs";
 

@@ -1,11 +1,11 @@
 // Replays transcripts of scenarios on a watchglass module and compares every
-// byte. It uses nothing but WebAssembly, so it runs in Node, browsers and
-// workerd alike; beside it is an entry for each of them.
+// byte. It uses only WebAssembly, so it runs in Node, browsers and
+// workerd. Each of them has an entry point in this directory.
 
 const hex = (bytes) => Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
 const unhex = (text) => Uint8Array.from({ length: text.length / 2 }, (_, i) => parseInt(text.substr(2 * i, 2), 16));
 
-// The system calls a Go module makes: none of them decides what it puts out.
+// The system calls of a Go module. None of them affects its output.
 function system(module, memory) {
   const view = () => new DataView(memory().buffer);
   const none = (count, size) => (view().setUint32(count, 0, true), view().setUint32(size, 0, true), 0);
@@ -56,8 +56,8 @@ async function instantiate(module) {
 }
 
 /**
- * What a transcript's call does differently, or undefined. An error frame holds
- * its message among other things, so the message is looked for in it.
+ * The difference from a transcript's call, or undefined. An error frame contains more
+ * than the message, so the message only has to occur in it.
  */
 function difference(engine, call) {
   const refusal = (got) => {
@@ -74,7 +74,7 @@ function difference(engine, call) {
 
 /**
  * Replays transcripts, each the text of one file, on a compiled module. Calls
- * report with one line for each and returns how many differ.
+ * report with one line per transcript, and returns how many differ.
  */
 export async function replay(transcripts, module, report) {
   let different = 0;

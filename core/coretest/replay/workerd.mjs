@@ -1,5 +1,5 @@
-// Replays the transcript of each request's body and answers with the report.
-// The runtime compiles the module, and gives no randomness outside of requests.
+// Replays the transcript in each request's body and responds with the report.
+// The runtime compiles the module, and provides no randomness outside of requests.
 import module from "./module.wasm";
 import { replay } from "./replay.mjs";
 

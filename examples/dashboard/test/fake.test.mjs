@@ -1,4 +1,4 @@
-// The page in a real browser, on a cluster in its own memory (test/fake).
+// The page in a real browser, with a cluster in the page's memory (test/fake).
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,7 +26,7 @@ afterEach(async () => {
   const problems = dashboard?.problems ?? [];
   await dashboard?.close();
   dashboard = undefined;
-  assert.deepEqual(problems, []); // among them: everything the content security policy would forbid
+  assert.deepEqual(problems, []); // includes violations of the content security policy
 });
 
 /** Opens the page and waits until it shows its pods. */
@@ -111,7 +111,7 @@ describe("table", () => {
       fake.pods.churn(0);
       return { records, frames };
     });
-    assert.ok(passes.records > 0 && passes.records <= passes.frames + 2, JSON.stringify(passes)); // ages tick beside it
+    assert.ok(passes.records > 0 && passes.records <= passes.frames + 2, JSON.stringify(passes)); // updates of ages add records
   });
 });
 
@@ -197,7 +197,7 @@ describe("selectors", () => {
     assert.equal(await dashboard.get("field-selector").getAttribute("aria-invalid"), "true");
   });
 
-  // Regression 1: the header said Restarts, and the rows were in the order of keys.
+  // Regression 1: the header showed a sort by Restarts, but the rows were in the order of keys.
   test("a header does not claim an order that was refused with the rest of the query", async () => {
     await open();
     await dashboard.get("field-selector").fill("spec.node=x");
@@ -333,13 +333,13 @@ describe("connection", () => {
     assert.equal(await inPage(() => fake.reconnects), 1);
   });
 
-  // Regression: after an outage the page was old for as long as the back-off lasted, and said nothing of it.
+  // Regression: after an outage the page stayed outdated during the back-off, without a message.
   test("says when it is tried again, and does so now when asked", async () => {
     await open();
     await inPage(() => fake.pods.setStatus({ state: "stale", nextAttempt: Date.now() + 35_000 }));
     await dashboard.page.getByText(/next attempt in 3[345]s/).waitFor();
     assert.equal(await dashboard.get("reconnect").textContent(), "Try now");
-    await dashboard.page.getByText(/next attempt in 3[012]s/).waitFor(); // it counts down
+    await dashboard.page.getByText(/next attempt in 3[012]s/).waitFor(); // the countdown changes
     await inPage(() => fake.pods.setStatus({ state: "stale", nextAttempt: undefined }));
     await until(() => !document.body.textContent.includes("next attempt"));
     assert.equal(await dashboard.get("reconnect").textContent(), "Reconnect");
@@ -453,7 +453,7 @@ describe("page", () => {
 test("smoothness under 1,000 changes a second", async (t) => {
   await open();
   await inPage(() => fake.pods.churn(1000));
-  await dashboard.smoothness(500); // the first frames pay for the compiler
+  await dashboard.smoothness(500); // the first frames include compilation
   t.diagnostic(`standing: ${JSON.stringify(await dashboard.smoothness(3000))}`);
   await dashboard.sortBy("Restarts");
   t.diagnostic(`sorted: ${JSON.stringify(await dashboard.smoothness(3000))}`);

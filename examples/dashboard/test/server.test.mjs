@@ -1,4 +1,4 @@
-// The page as the watchglass binary serves it, on a cluster that changes.
+// The page that the watchglass binary serves, with a changing cluster.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -95,7 +95,7 @@ describe("a server that is killed and comes back", { skip: isBuilt ? false : `${
       assert.deepEqual((await page.keys()).slice(0, 5), keys.slice(0, 5));
       await page.page.getByText(/next attempt in \d+s/).waitFor();
       await demo.start();
-      await page.page.evaluate(() => document.querySelector("[data-testid=reconnect]").click()); // unless it was quicker
+      await page.page.evaluate(() => document.querySelector("[data-testid=reconnect]").click()); // unless it has reconnected already
       await page.state("live", 60_000);
       assert.equal(await page.get("banner").isVisible(), false);
       await eventuallySame(() => page.objects(), () => freshRead(browser, demo.url));
@@ -119,7 +119,7 @@ test("a server that dies while the page loads is no matter for a programmer", as
   }
 });
 
-/** What a page that has just been opened holds. */
+/** The contents of a newly opened page. */
 async function freshRead(browser, url) {
   const page = await DashboardPage.open(browser, url);
   await page.state("live", 30_000);
@@ -128,7 +128,7 @@ async function freshRead(browser, url) {
   return objects;
 }
 
-/** Readers that follow the same cluster must hold the same soon after it came to rest. */
+/** Readers of the same cluster must become equal soon after its last change. */
 async function eventuallySame(read, otherRead, timeout = 30_000) {
   const deadline = Date.now() + timeout;
   for (;;) {

@@ -1,4 +1,4 @@
-// The parts that need no page.
+// The parts that need no browser.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";

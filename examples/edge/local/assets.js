@@ -1,4 +1,4 @@
-// Serves files as the platform's own assets would.
+// Serves files like the platform's static assets.
 const types = {
   html: "text/html; charset=utf-8",
   js: "text/javascript",

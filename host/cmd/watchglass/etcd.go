@@ -54,8 +54,8 @@ func (f *etcdFlags) detail() string {
 	return ""
 }
 
-// check finds what could never be reached, which the client would look for
-// without end.
+// check rejects invalid addresses and prefixes, because the etcd client would retry them
+// forever.
 func (f *etcdFlags) check() error {
 	if !strings.HasPrefix(f.prefix, "/") {
 		return fmt.Errorf("--etcd-prefix %q: expected a prefix that begins with a slash, like the keys of Kubernetes, such as %s", f.prefix, etcd.DefaultPrefix)

@@ -1,5 +1,5 @@
-// Reads a Kubernetes API with the built package, and answers each line of its
-// input, the name of a resource, with what it has of that, as JSON.
+// Reads a Kubernetes API with the built package. Each line of its input names a
+// resource, and the response is the state of that resource as JSON.
 import { createInterface } from "node:readline";
 import { connectKubernetes } from "../../../js/dist/node.js";
 

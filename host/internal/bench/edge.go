@@ -35,7 +35,7 @@ type edge struct {
 	world     *world
 	connector *connector.Connector
 	runtime   *workerd.Process
-	json      int // bytes of the listed objects
+	json      int // size of the listed objects in bytes
 	cancel    context.CancelFunc
 	keys      []api.Key // determines the order in which objects change
 	changed   int

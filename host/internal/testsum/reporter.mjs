@@ -1,10 +1,10 @@
-// A reporter for node --test: one JSON object on a line for each test, for each test
-// file, and for what a file prints. nodetest.go reads it.
+// A reporter for node --test. It prints one JSON object per line for each test, each test
+// file, and each output of a file. nodetest.go parses it.
 import { relative, resolve } from "node:path";
 import { inspect } from "node:util";
 
 export default async function* report(source) {
-  const names = new Map(); // by file: the tests that are open, outermost first
+  const names = new Map(); // by file: the running tests, outermost first
   for await (const { type, data } of source) {
     const line = lines[type]?.(data, names);
     if (line) yield JSON.stringify({ file: data.file && relative("", data.file), ...line }) + "\n";
@@ -14,7 +14,7 @@ export default async function* report(source) {
 const isFile = (data) => data.nesting === 0 && data.file !== undefined && resolve(data.name) === resolve(data.file);
 
 const lines = {
-  // These two come at once; the others come in the order of the file.
+  // These two events arrive immediately, and the others in the order of the file.
   "test:dequeue": (data) => (isFile(data) ? undefined : { action: "run", id: id(data), test: data.name }),
   "test:start"(data, names) {
     names.set(data.file, [...(names.get(data.file) ?? []).slice(0, data.nesting), data.name]);

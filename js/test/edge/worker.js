@@ -1,6 +1,6 @@
-// Routes /NAME/… to the object of that name, and trusts what a request says of
-// its grant: tests are who checks tokens here. A connector, which can say nothing
-// but a token, says it as that.
+// Routes /NAME/… to the object of that name, and trusts the grant in a request, because
+// these tests do not check tokens. A connector, which can only send a token, sends the
+// grant as its token.
 import unsafe from "workerd:unsafe";
 import { WatchglassObject } from "./edge.js";
 
@@ -22,9 +22,9 @@ const kind = (options) =>
         case "/damage-bodies":
           sql.exec("UPDATE bodies SET data = zeroblob(length(data))");
           return Response.json({});
-        case "/break": // it loses its connections, and what it has not stored
+        case "/break": // the object loses its connections and unsaved data
           return this.#state.abort("a test breaks it");
-        case "/grow": // what it has the next time
+        case "/grow": // takes effect after the next start
           sql.exec("CREATE TABLE grown (here)");
           return Response.json({});
         case "/largest":
@@ -34,7 +34,7 @@ const kind = (options) =>
     }
   };
 
-// An object is of the kind that its name begins with, or else like those in production.
+// The start of an object's name selects its kind. Other objects are like those in production.
 export const Edge = kind({});
 export const Full = kind({ storageBytes: 30_000 });
 export const Scarce = kind({ memoryBytes: 50_000 });

@@ -1,10 +1,10 @@
-// Ways to read in a worker: for as long as a response lasts, from a connector or
+// Ways to read in a worker: during a response, from a connector or
 // from Kubernetes itself, and in a Durable Object that outlives its requests.
 import { connect, connectKubernetes } from "./workerd.js";
 
 const lines = (view) => view.snapshot.rows.map((row) => `${row.name} ${row.columns[0]}`).join(", ") + "\n";
 
-/** Streams every state of a view until the reader goes away. */
+/** Streams every state of a view until the reader disconnects. */
 async function follow(wg) {
   const view = wg.collection("v1/pods").view({ labelSelector: "app=web", sort: "name" });
   await view.ready;
@@ -17,7 +17,7 @@ async function follow(wg) {
   return new Response(readable);
 }
 
-/** Holds one connection for all who ask. */
+/** Shares one connection among all requests. */
 export class Reader {
   #pods;
 

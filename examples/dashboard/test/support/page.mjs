@@ -1,7 +1,7 @@
-// The dashboard as a test sees it.
+// The interface of tests to the dashboard.
 
 export class DashboardPage {
-  /** Opens the dashboard in a fresh browser context; what goes wrong inside is collected in `problems`. */
+  /** Opens the dashboard in a new browser context, and collects its errors in `problems`. */
   static async open(browser, url, context = {}) {
     const opened = await browser.newContext({ viewport: { width: 1400, height: 800 }, ...context });
     const dashboard = new DashboardPage(await opened.newPage());
@@ -34,7 +34,7 @@ export class DashboardPage {
     return this.rows.evaluateAll((rows) => rows.map((row) => row.dataset.key));
   }
 
-  /** The texts of one column of the rows in the page, found by its header. */
+  /** The texts of the column with the given header, by row. */
   column(title) {
     return this.page.evaluate((title) => {
       const headers = [...document.querySelectorAll("[role=columnheader]")];
@@ -58,7 +58,7 @@ export class DashboardPage {
     await this.frames();
   }
 
-  /** Lets the page draw what it was told. */
+  /** Waits until the page has drawn pending changes. */
   frames() {
     return this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   }
@@ -72,7 +72,7 @@ export class DashboardPage {
     return this.page.locator(`[data-sort="${column}"]`).click();
   }
 
-  /** Everything the page's collection holds, as sorted "key@resourceVersion": to be compared with a direct read. */
+  /** All objects of the page's collection, as sorted "key@resourceVersion", for comparison with a direct read. */
   objects() {
     return this.page.evaluate(async () => {
       const { items } = await watchglassDashboard.collection.list();
@@ -80,7 +80,7 @@ export class DashboardPage {
     });
   }
 
-  /** Tasks of 50 ms and more on the page's thread, and frames, during a span of time. */
+  /** Tasks of 50 ms and more on the page's thread, and frames, during a time span. */
   smoothness(millis) {
     return this.page.evaluate(async (millis) => {
       const long = [];

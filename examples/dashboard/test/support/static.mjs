@@ -1,4 +1,4 @@
-// A static file server under the strict policy that the page promises to work with.
+// A static file server with the strict content security policy that the page supports.
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
@@ -10,7 +10,7 @@ const POLICY = [
   "connect-src 'self'", "worker-src 'self'", "base-uri 'none'", "form-action 'none'",
 ].join("; ");
 
-/** Serves a folder on a free port, and tells what it is asked for; resolves with its URL and how to stop. */
+/** Serves a directory on a free port, and records the requests. Resolves with its URL and a function to stop it. */
 export async function serve(folder, asked = () => {}) {
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url, "http://localhost");

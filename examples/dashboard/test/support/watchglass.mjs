@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 
-/** WATCHGLASS, or what `make build` made. */
+/** The binary in WATCHGLASS, or the output of `make build`. */
 export const binary = process.env.WATCHGLASS || fileURLToPath(new URL("../../../../build/watchglass", import.meta.url));
 
 export const isBuilt = existsSync(binary);
@@ -13,7 +13,7 @@ export class Demo {
   #arguments;
   #process;
 
-  /** A demo cluster on a free port; with a dataDir it has the same etcd when it is started again. */
+  /** A demo cluster on a free port. With a dataDir it keeps its etcd across restarts. */
   static async start({ pods, rate, dataDir }) {
     const listen = `127.0.0.1:${await freePort()}`;
     const demo = new Demo(listen, ["demo", "--listen", listen, "--pods", String(pods), "--rate", String(rate), ...(dataDir ? ["--data-dir", dataDir] : [])]);
