@@ -17,7 +17,7 @@ type leaf struct {
 	trunk *rig
 	id    uint32
 	room  int // the initial credit
-	told  int // messages of the trunk that arrived
+	told  int // number of messages from the trunk
 }
 
 func (r *rig) leaf(id uint32, room int) *leaf {
@@ -79,13 +79,13 @@ func (l *leaf) do(f frame) {
 	l.settle()
 }
 
-// wait lets time go by, in which the source is heard of.
+// wait lets time pass while the source reports progress.
 func (l *leaf) wait(millis int64) {
 	l.trunk.backend.pods.Progress(l.trunk.backend.pods.ResourceVersion(), l.trunk.now+millis)
 	l.silence(millis)
 }
 
-// silence lets time go by, in which it is not.
+// silence lets time pass without progress of the source.
 func (l *leaf) silence(millis int64) {
 	l.trunk.later(millis)
 	l.later(millis)
@@ -103,16 +103,17 @@ func (l *leaf) inspect(name string) int64 {
 	return l.inspected(name)
 }
 
-// live is a leaf with a collection that is live.
+// live returns a leaf with a live collection.
 func (r *rig) live() *leaf {
 	l := r.leaf(7, 1<<20)
 	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
-	l.wait(1500) // the first answer is to come again
+	l.wait(1500) // the first response asks for a retry
 	require.Equal(r.t, api.StateLive, l.state().State)
 	return l
 }
 
-// bothLive opens the collection here first, so that a leaf's is live at once.
+// bothLive first opens the collection in the upper engine, so that a leaf's becomes
+// live immediately.
 func (r *rig) bothLive() *leaf {
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 	l := r.leaf(7, 1<<20)
@@ -136,8 +137,8 @@ func (l *leaf) listed(collection uint32) []string {
 	return texts
 }
 
-// A reader of an engine holds what the engine holds, which opens upstream what
-// it is asked for, whatever the reader's connection takes at a time (G3).
+// A reader of an engine has the engine's state, for any credit of its connection.
+// The engine opens the requested collections upstream (G3).
 func TestG3_ReadersOfAnEngine(t *testing.T) {
 	for _, room := range []int{1, 500, 1 << 20} {
 		random := rand.New(rand.NewSource(int64(room)))
@@ -146,7 +147,7 @@ func TestG3_ReadersOfAnEngine(t *testing.T) {
 		l := r.leaf(7, room)
 		l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 		l.do(&wire.OpenCollection{Collection: 2, Resource: "v1/pods", Namespace: "default", LabelSelector: "app=web"})
-		for range 10 { // the first answer is to come again
+		for range 10 { // the first response asks for a retry
 			l.wait(1500)
 		}
 		require.Equal(t, api.StateLive, l.state().State)
@@ -164,7 +165,7 @@ func TestG3_ReadersOfAnEngine(t *testing.T) {
 		require.Less(t, len(l.listed(2)), len(l.listed(1)))
 		require.Equal(t, api.StateLive, l.state().State)
 
-		// One subscription serves both, and goes with the reader.
+		// One subscription serves both, and ends with the reader.
 		require.EqualValues(t, 1, r.inspect("subscriptions"))
 		require.EqualValues(t, 1, r.inspect("readers"))
 		r.step(&wire.DetachReader{Reader: 7})
@@ -173,7 +174,7 @@ func TestG3_ReadersOfAnEngine(t *testing.T) {
 	}
 }
 
-// objects are the versions by key that the connector has.
+// objects returns the connector's versions by key.
 func (b backend) objects() map[string]uint64 {
 	all := map[string]uint64{}
 	b.pods.Ascend("", func(ref store.Ref) bool {
@@ -195,13 +196,13 @@ func versions(l *leaf, collection uint32) map[string]uint64 {
 	return all
 }
 
-// A reader without room costs nothing and misses nothing; an engine that hears
-// nothing does not say otherwise to its readers.
+// A reader without room costs nothing and misses nothing. An engine without progress
+// reports none to its readers.
 func TestReadersOfAnEngine_thatHearsNothing(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
 	l := r.bothLive()
-	for range 8 { // its connector is silent, and so is it
+	for range 8 { // neither its connector nor the engine reports progress
 		l.silence(5000)
 	}
 	require.Equal(t, api.StateStale, r.state().State)
@@ -209,14 +210,14 @@ func TestReadersOfAnEngine_thatHearsNothing(t *testing.T) {
 	require.EqualValues(t, 10, l.state().Objects)
 }
 
-// A read that waits at a reader of an engine is made known upstream of the engine,
-// which alone would not learn of the version in time.
+// If a read waits at a reader of an engine, the engine requests progress upstream.
+// Otherwise it would not learn of the version in time.
 func TestC35_AWaitIsMadeKnownAllTheWayUp(t *testing.T) {
 	r := newRig(t)
 	r.load(3)
 	l := r.leaf(7, 1<<20)
 	l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
-	for range 10 { // the first answer is to come again
+	for range 10 { // the first response asks for a retry
 		l.wait(1500)
 	}
 	require.False(t, r.backend.pods.HasWaiters())
@@ -228,8 +229,8 @@ func TestC35_AWaitIsMadeKnownAllTheWayUp(t *testing.T) {
 	require.Len(t, l.seen[wire.TypeListReply], 1)
 }
 
-// kept moves a reader of an engine into another session, as when the engine was
-// out of memory in between.
+// kept moves a reader of an engine to another session, as after an eviction of the
+// engine.
 func (l *leaf) kept(between func()) {
 	l.trunk.seen[wire.TypeKeptReader] = nil
 	l.trunk.step(&wire.KeepReader{Reader: l.id})
@@ -252,7 +253,7 @@ func TestG3_ReadersThatAreKept(t *testing.T) {
 		l := r.leaf(7, 1<<40)
 		l.do(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
 		l.do(&wire.OpenCollection{Collection: 2, Resource: "v1/pods", Namespace: "default", LabelSelector: "app=web"})
-		for range 4 { // the first answer is to come again
+		for range 4 { // the first response asks for a retry
 			l.wait(1500)
 		}
 		require.Equal(t, api.StateLive, l.state().State)
@@ -278,9 +279,8 @@ func TestG3_ReadersThatAreKept(t *testing.T) {
 	}
 }
 
-// A reader that was slow, and takes the rest of what it was sent while the object
-// that serves it is restarted, counts as slow no longer. With no subscription open
-// nothing else would say so.
+// A slow reader reads the rest of its data while the object that serves it restarts.
+// It no longer counts as slow, even without an open subscription.
 func TestSlowReaderWithoutSubscriptionsIsNotSlowAfterARestart(t *testing.T) {
 	r := newRig(t)
 	kept := (&wire.Hello{Version: wire.Version}).Append(nil)

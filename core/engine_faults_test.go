@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// folded is what a program that only looks at watch events believes.
+// folded is the state that results from watch events alone.
 type folded map[api.Key]api.ResourceVersion
 
 func (f folded) apply(t *testing.T, payloads [][]byte) {
@@ -95,7 +95,7 @@ func TestEngine_converges_under_faults(t *testing.T) {
 	}
 }
 
-// relist replaces the connector's state without a word about what changed.
+// relist replaces the connector's state without events.
 func (r *rig) relist(rnd *rand.Rand, rv uint64) {
 	before := r.exact()
 	r.backend.pods.BeginList()
@@ -110,8 +110,8 @@ func (r *rig) relist(rnd *rand.Rand, rv uint64) {
 	r.backend.pods.EndList(api.ResourceVersion(rv), r.now)
 }
 
-// breakMessage delivers the next message cut short or with garbage behind it:
-// the engine gives the stream up, and with it the session.
+// breakMessage truncates the next message or appends garbage to it. The engine then
+// closes the stream, which ends the session.
 func (r *rig) breakMessage(rnd *rand.Rand) {
 	message := r.session.Next(4096, r.now)
 	if len(message) == 0 {
@@ -129,8 +129,7 @@ func (r *rig) breakMessage(rnd *rand.Rand) {
 	r.settle()
 }
 
-// Whatever a connector sends, the engine neither panics nor refuses later
-// commands.
+// For any data of a connector, the engine neither panics nor refuses later commands.
 func FuzzEngine_upstream(f *testing.F) {
 	sample := func(session *session.Session, in []byte) []byte {
 		_ = session.Receive(in, 1)
@@ -162,7 +161,7 @@ func FuzzEngine_upstream(f *testing.F) {
 	})
 }
 
-// Whatever a program hands to Step, the engine does not panic.
+// For any input of a program to Step, the engine does not panic.
 func FuzzEngine_commands(f *testing.F) {
 	f.Add((&wire.OpenCollection{Collection: 1, Resource: "v1/pods"}).Append((&wire.CloseCollection{Collection: 1}).Append(nil)))
 	f.Add((&wire.List{Request: 1, Collection: 1, Limit: 1, Continue: "x"}).Append(nil))

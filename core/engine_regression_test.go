@@ -12,8 +12,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A view that is moved before the schema of its collection is known opens at the
-// place it was moved to.
+// A view that is moved before its collection has a schema opens at the new position.
 func TestViewMovedBeforeItsSchemaOpensWhereItWasMoved(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
@@ -30,8 +29,8 @@ func TestViewMovedBeforeItsSchemaOpensWhereItWasMoved(t *testing.T) {
 	require.Len(t, p.Edits[0].Insert, 2)
 }
 
-// A watch that is closed while it waits for its collection is not started, and
-// holds no initial events.
+// A watch that is closed while it waits for its collection never starts, and stores
+// no initial events.
 func TestWatchClosedWhileItWaitsNeverStarts(t *testing.T) {
 	r := newRig(t)
 	receive := func(frames ...interface{ Append([]byte) []byte }) {
@@ -86,8 +85,8 @@ func TestListIsAnsweredWhenTheSourceIsReplaced(t *testing.T) {
 	require.True(t, answered)
 }
 
-// A collection that an engine opens for a reader stays open for as long as the
-// back-off of that reader may last.
+// A collection that an engine opens for a reader stays open during the back-off of
+// that reader.
 func TestCollectionIsKeptForAReaderThatBacksOff(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
@@ -138,7 +137,7 @@ func TestReadersOfAnEngineLearnThatItNeverHadAConnector(t *testing.T) {
 	out := (&wire.AttachReader{Reader: 7, Allowed: everything, Room: 1 << 20}).Append(nil)
 	require.NoError(t, r.engine.Step((&wire.ReaderMessage{Reader: 7, Data: said}).Append(out)))
 	told := map[string]int{}
-	for range 10 { // and its requests for a stream are not answered
+	for range 10 { // its requests for a stream get no response
 		require.NoError(t, each(r.engine.Ready(), func(kind wire.Type, payload []byte) error {
 			if kind != wire.TypeSendReader {
 				return nil
@@ -187,8 +186,8 @@ func TestReadersOfAnEngineLearnThatItsConnectorRefusesIt(t *testing.T) {
 	require.Nil(t, l.state().Status)
 }
 
-// When a collection is refused for good, its readers end with that reason, and later
-// ones are refused with it.
+// If a collection is refused permanently, its readers end with that reason, and
+// later ones are refused with it.
 func TestReadersOfARefusedCollectionGetTheReason(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
@@ -206,8 +205,8 @@ func TestReadersOfARefusedCollectionGetTheReason(t *testing.T) {
 	require.Equal(t, "it does not fit", late.state().Status.Message)
 }
 
-// A collection that an engine opens for a reader and gives up for its memory, before
-// that reader subscribes again, is refused and not opened again.
+// An engine may close a reader's collection because of its memory before that reader
+// subscribes again. It then refuses the collection and does not open it again.
 func TestCollectionTooLargeForItsReaderIsNotOpenedAgain(t *testing.T) {
 	r := newRig(t)
 	r.engine.cfg.MaxBytes = 1
@@ -223,7 +222,7 @@ func TestCollectionTooLargeForItsReaderIsNotOpenedAgain(t *testing.T) {
 	require.Zero(t, r.inspect("subscriptions"))
 }
 
-// The label sets of objects count as memory, and so do those that no object has.
+// The label sets of objects count as memory, including unused ones.
 func TestLabelSetsCountAsMemory(t *testing.T) {
 	r := newRig(t)
 	r.engine.cfg.MaxBytes = 10 << 20
@@ -274,8 +273,8 @@ func TestNumberOfDictionariesOfAConnectionIsBounded(t *testing.T) {
 	require.Contains(t, r.state().Status.Message, "more than 1024 dictionaries")
 }
 
-// Changes that come late are no progress: a collection whose source lags behind is
-// stale, whatever it receives.
+// Late changes are not progress: a collection whose source lags is stale, whatever
+// it receives.
 func TestLateChangesAreNoProgress(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
@@ -301,8 +300,8 @@ func TestLateChangesAreNoProgress(t *testing.T) {
 	require.Equal(t, api.StateLive, l.state().State)
 }
 
-// Dictionaries count as memory. A collection may need one for each connector that one
-// of its objects came from.
+// Dictionaries count as memory. A collection may need one per connector that sent
+// one of its objects.
 func TestDictionariesCountAsMemory(t *testing.T) {
 	r := newRig(t)
 	r.engine.cfg.MaxBytes = 10 << 20
@@ -317,7 +316,8 @@ func TestDictionariesCountAsMemory(t *testing.T) {
 	require.EqualValues(t, 10, r.state().Objects, "what is there stays")
 }
 
-// A connector that ends the connection and asks for time gets it.
+// A connector that ends the connection with a retry time is not contacted before
+// that time.
 func TestR9_ConnectorThatAsksForTimeGetsIt(t *testing.T) {
 	r := newRig(t)
 	r.load(10)

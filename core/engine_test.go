@@ -51,8 +51,8 @@ type rig struct {
 	now           int64
 	stream        uint32
 	seen          map[wire.Type][][]byte
-	listed        api.ResourceVersion // of the last list asked for
-	subscriptions int                 // that were opened
+	listed        api.ResourceVersion // version of the last requested list
+	subscriptions int                 // number of opened subscriptions
 }
 
 func newRig(t *testing.T) *rig {
@@ -79,7 +79,7 @@ func (r *rig) settle() {
 			for m := r.session.Next(4096, r.now); m != nil; m = r.session.Next(4096, r.now) {
 				require.NoError(r.t, r.engine.Step((&wire.StreamData{Stream: r.stream, Data: m}).Append(nil)))
 				for i := range m {
-					m[i] = 0xee // what was given may be reused
+					m[i] = 0xee // the caller may reuse the input
 				}
 				moved = true
 			}
@@ -90,7 +90,7 @@ func (r *rig) settle() {
 	}
 }
 
-// outputs handles what the engine says at the moment.
+// outputs processes the engine's pending output.
 func (r *rig) outputs() (any bool) {
 	out := append([]byte(nil), r.engine.Ready()...)
 	r.engine.Advance()
@@ -178,7 +178,7 @@ func TestEngine_main_job(t *testing.T) {
 	require.NoError(t, p.Parse(all[len(all)-1]))
 	require.EqualValues(t, 499, p.Total)
 
-	// The connection goes; after it is back the reader resumes by version.
+	// The connection is lost. On a new connection, the reader resumes by version.
 	r.session = nil
 	r.step(&wire.StreamClosed{Stream: r.stream})
 	require.Equal(t, api.StateReconnecting, r.state().State)
@@ -195,8 +195,8 @@ func TestEngine_main_job(t *testing.T) {
 	t.Log(in)
 }
 
-// When the connector's source is another one than before, its versions mean nothing
-// here. The reader starts over instead of resuming, and its watches end.
+// If the connector's source has changed, its versions have another meaning. The
+// reader starts over instead of resuming, and its watches end.
 func TestEngine_starts_over_on_another_source(t *testing.T) {
 	for name, to := range map[string]uint64{"lower versions": 5, "overlapping versions": 150} {
 		t.Run(name, func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestEngine_starts_over_on_another_source(t *testing.T) {
 	}
 }
 
-// The same while the connection stands: the connector lists another source.
+// The connector relists from another source on the same connection.
 func TestEngine_starts_over_when_the_source_changes_live(t *testing.T) {
 	r := newRig(t)
 	r.backend.pods.SetSource("etcd-a")
@@ -254,8 +254,8 @@ func TestEngine_starts_over_when_the_source_changes_live(t *testing.T) {
 	require.EqualValues(t, 1, r.state().Objects)
 }
 
-// A relist brings all its differences in one step. A watch whose consumer takes a few
-// at a time gets every one of them.
+// A relist delivers all differences in one step. A watch whose consumer reads a few
+// at a time receives all of them.
 func TestEngine_a_large_relist_does_not_end_a_watch(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
@@ -277,8 +277,8 @@ func TestEngine_a_large_relist_does_not_end_a_watch(t *testing.T) {
 	require.Equal(t, r.exact(), seen)
 }
 
-// A ping is answered when what came before it has been taken in; a connector
-// skips the answer.
+// The engine responds to a ping after it has processed all earlier frames. A
+// connector skips the response.
 func TestEngine_answers_a_ping(t *testing.T) {
 	r := newRig(t)
 	r.load(10)
@@ -303,8 +303,8 @@ func TestEngine_answers_a_ping(t *testing.T) {
 	require.EqualValues(t, 150, r.engine.sharedCollections[0].cacher.ResourceVersion())
 }
 
-// Regression: a view of old rows did not report the next attempt, and one that
-// waited for rights could not make it sooner.
+// Regression: a view of outdated rows did not report the next attempt. One that
+// waited for rights could not start it earlier.
 func TestEngine_says_when_it_tries_again(t *testing.T) {
 	r := newRig(t)
 	r.load(10)

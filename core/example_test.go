@@ -10,29 +10,29 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// program is all that an engine needs around it. Its socket is a session in the
-// same process; a real one sends and receives the same messages over a
-// WebSocket, and puts what arrives into inbox from there.
+// program is a complete environment of an engine. Its socket is a session in the
+// same process. A real one sends and receives the same messages over a WebSocket,
+// and puts received ones into inbox.
 type program struct {
 	engine *core.Engine
 	socket *session.Session
 	dial   func() *session.Session
 	inbox  []frame // commands and results of I/O
-	now    int64   // a real program asks its clock
+	now    int64   // a real program reads its clock
 	wake   int64   // and sets a timer for this
 }
 
 type frame interface{ Append([]byte) []byte }
 
-// run feeds the engine until there is nothing left to do. A program waits here,
-// for its inbox or for the timer, whichever comes first.
+// run feeds the engine until its inbox is empty. A real program waits here for its
+// inbox or for the timer, whichever comes first.
 func (p *program) run() {
 	for len(p.inbox) > 0 {
 		input := p.inbox[0].Append(nil)
 		p.inbox = p.inbox[1:]
 		p.engine.Tick(p.now)
 		if err := p.engine.Step(input); err != nil {
-			panic(err) // a command that is no frame: a mistake of the program
+			panic(err) // an invalid command is a mistake of the program
 		}
 		for out := p.engine.Ready(); out != nil; out = p.engine.Ready() {
 			for len(out) > 0 {
@@ -48,7 +48,7 @@ func (p *program) run() {
 	}
 }
 
-// follow does what one frame of the engine asks for, or tells what it says.
+// follow executes one request of the engine, or prints its output.
 func (p *program) follow(t wire.Type, payload []byte) {
 	switch t {
 	case wire.TypeOpenStream:
@@ -64,7 +64,7 @@ func (p *program) follow(t wire.Type, payload []byte) {
 			p.inbox = append(p.inbox, &wire.StreamData{Stream: f.Stream, Data: m})
 		}
 	case wire.TypeCloseStream:
-		p.socket.Close() // or, when the other side does it first: StreamClosed
+		p.socket.Close() // if the other side closes it first: StreamClosed
 	case wire.TypeWakeAt:
 		p.wake = parse(payload, &wire.WakeAt{}).Millis
 	case wire.TypeCollectionState:
@@ -84,8 +84,8 @@ func parse[F interface{ Parse([]byte) error }](payload []byte, f F) F {
 	return f
 }
 
-// The whole loop: every intent of the engine is followed, and every result
-// comes back as a frame.
+// The complete loop: the program executes every request of the engine, and returns
+// every result as a frame.
 func Example() {
 	engine, err := core.New((&wire.Config{Seed: 1}).Append(nil), nil)
 	if err != nil {
@@ -106,7 +106,7 @@ func Example() {
 	// ADDED default/a app=web
 }
 
-// connector is the other side, with one pod and another.
+// connector is the other side, which has one pod and then another.
 type connector struct{ pods *cacher.Cacher }
 
 func newConnector() connector {

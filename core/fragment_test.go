@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// long is a message that takes a while on a slow link, in fragments.
+// long returns the fragments of a message that takes long on a slow link.
 func (r *rig) long(size int) (fragments [][]byte) {
 	r.backend.pods.Apply(pod("default/long", 101, "web", strings.Repeat("x", 20*size)), r.now)
 	message := r.session.Next(1<<20, r.now)
@@ -23,7 +23,7 @@ func (r *rig) long(size int) (fragments [][]byte) {
 	return fragments
 }
 
-// receive hands a message of the connector to the engine alone.
+// receive passes a message of the connector only to the engine.
 func (r *rig) receive(message []byte) {
 	r.engine.Tick(r.now)
 	require.NoError(r.t, r.engine.Step((&wire.StreamData{Stream: r.stream, Data: message}).Append(nil)))

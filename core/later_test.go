@@ -12,13 +12,13 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// shelf is where a program leaves the bodies of chunks.
+// shelf stores the bodies of chunks for a program.
 type shelf struct {
 	bodies map[uint32][]byte
 	loaded []uint32
 }
 
-// handHeads restores chunks and leaves their bodies on the shelf.
+// handHeads restores chunks and stores their bodies on the shelf.
 func (r *rig) handHeads(chunks [][]byte) *shelf {
 	s := &shelf{bodies: map[uint32][]byte{}}
 	r.engine.LoadWith(func(name, _ uint32) []byte {
@@ -37,8 +37,8 @@ func (r *rig) handHeads(chunks [][]byte) *shelf {
 	return s
 }
 
-// keep keeps a collection of pods and some changes of it, in chunks of about so many
-// bytes.
+// keep persists a collection of pods and some of its changes, in chunks of about
+// chunkBytes.
 func (r *rig) keep(pods, changes int, chunkBytes uint32) (chunks [][]byte, whole, end wire.SnapshotChunk) {
 	r.load(pods)
 	r.step(&wire.OpenCollection{Collection: 1, Resource: "v1/pods"})
@@ -53,8 +53,8 @@ func (r *rig) keep(pods, changes int, chunkBytes uint32) (chunks [][]byte, whole
 	return append(chunks, more...), whole, end
 }
 
-// A kept state is there without any of its objects being looked at, and an event
-// looks at those alone that were kept with its own (R11).
+// A restore loads no objects of the persisted state. An event loads only the objects
+// in the body of its own object (R11).
 func TestR11_RestoreLooksAtNothing(t *testing.T) {
 	r := newRig(t)
 	chunks, _, end := r.keep(100, 30, 1000)
@@ -81,8 +81,8 @@ func TestR11_RestoreLooksAtNothing(t *testing.T) {
 	require.Len(t, s.loaded, len(slices.Compact(slices.Sorted(slices.Values(s.loaded)))), "each is loaded once")
 }
 
-// Bodies that wait count as if they were loaded, so a restored collection that grows
-// is given up before loading them exceeds the memory allowed (B7, R11).
+// Unloaded bodies count as if they were loaded. A restored collection that grows is
+// therefore closed before loading them exceeds the limit (B7, R11).
 func TestBodiesThatWaitCountForTheMemoryAllowed(t *testing.T) {
 	r := newRig(t)
 	chunks, _, end := r.keep(100, 0, 1000)
@@ -108,8 +108,8 @@ func TestBodiesThatWaitCountForTheMemoryAllowed(t *testing.T) {
 	require.Less(t, again.engine.usedBytes(), allowed)
 }
 
-// What happened before the restore can be watched from there as if the collection
-// had never been away (H7, R11).
+// A watch can start before the restore, as if the collection had never been closed
+// (H7, R11).
 func TestR11_RestoredHistory(t *testing.T) {
 	for seed := range 20 {
 		r := newRig(t)
@@ -195,8 +195,8 @@ func TestR11_ReadersOfADamagedBody(t *testing.T) {
 	require.Equal(t, r.objects(1), again.objects(1))
 }
 
-// A snapshot for a reader fails where a body is missing. To end there would tell the
-// reader that the objects behind it were deleted.
+// A snapshot for a reader fails at a missing body. If it ended there, the reader
+// would treat the remaining objects as deleted.
 func TestSnapshotForAReaderFailsWhereABodyIsMissing(t *testing.T) {
 	r := newRig(t)
 	chunks, _, _ := r.keep(60, 10, 1000)
@@ -218,7 +218,7 @@ func TestSnapshotForAReaderFailsWhereABodyIsMissing(t *testing.T) {
 	}
 }
 
-// An event whose object cannot be loaded is not told as that of a new object.
+// An event whose object cannot be loaded is not delivered as one of a new object.
 func TestR11_EventOfADamagedBody(t *testing.T) {
 	r := newRig(t)
 	chunks, _, end := r.keep(60, 0, 1000)
@@ -253,8 +253,8 @@ func TestR11_BodyLeftOutOfAnEngineThatCannotLoad(t *testing.T) {
 	require.Contains(t, again.rejections()[0], "with its body")
 }
 
-// Whatever frames a body with the right checksum has, loading it neither panics nor
-// leaves a version behind, and lists have every key once.
+// For any frames in a body with a valid checksum, loading neither panics nor leaks a
+// version, and lists contain every key once.
 func FuzzLoad(f *testing.F) {
 	p := pod("default/a", 5, "web", "Running")
 	schema := (&wire.Schema{Subscription: 1, Schema: podSchema}).Append(nil)
@@ -286,7 +286,7 @@ func FuzzLoad(f *testing.F) {
 		for rv := range uint64(2) {
 			r.seen[wire.TypeListReply], r.seen[wire.TypeErrorReply] = nil, nil
 			r.step(&wire.List{Request: 901, Collection: 1, ResourceVersion: "0", Bodies: true})
-			r.later(60_000)                       // the engine subscribes again when the body is not what it must be
+			r.later(60_000)                       // the engine subscribes again if the body is invalid
 			if r.state().State == api.StateLive { // not waiting for a version that the events name
 				require.Equal(t, 1, len(r.seen[wire.TypeListReply])+len(r.seen[wire.TypeErrorReply]))
 			}

@@ -42,7 +42,7 @@ func (r *rig) inspected(name string) int64 {
 	return -1
 }
 
-// getObject returns the reply, or the error, or neither while there is none.
+// getObject returns the reply, or the error, or neither if there is none yet.
 func (r *rig) getObject(key api.Key) (*wire.Item, *api.Status) {
 	r.seen[wire.TypeObjectReply], r.seen[wire.TypeErrorReply] = nil, nil
 	r.step(&wire.GetObject{Request: 9, Resource: "v1/pods", Key: key})
@@ -58,7 +58,7 @@ func (r *rig) getObject(key api.Key) (*wire.Item, *api.Status) {
 	return nil, failed.Status
 }
 
-// A reader whose source has a name resumes, as one whose source has none.
+// A reader resumes whether or not its source has a name.
 func TestEngine_resumes_in_a_named_source(t *testing.T) {
 	r := newRig(t)
 	r.backend.pods.SetSource("etcd-a")
@@ -69,8 +69,8 @@ func TestEngine_resumes_in_a_named_source(t *testing.T) {
 	require.EqualValues(t, 1, r.inspect("collection.1.resumes"))
 }
 
-// K7: the floor of an item that stopped is that of its history: in another one
-// it means nothing.
+// K7: the minimum version of a stopped item belongs to its history. In another one
+// it has no meaning.
 func TestK7_AFloorIsForgottenWithItsHistory(t *testing.T) {
 	r := newRig(t)
 	r.backend.pods.SetSource("etcd-a")
@@ -96,8 +96,8 @@ func TestK7_AFloorIsForgottenWithItsHistory(t *testing.T) {
 	require.EqualValues(t, 1, item.ResourceVersion)
 }
 
-// A thousand objects of an open collection cost no subscription, and a program
-// that lets go of everything leaves nothing behind.
+// A thousand objects of an open collection need no subscription, and a program that
+// releases everything leaves no state.
 func TestK3_NothingIsLeft(t *testing.T) {
 	r := newRig(t)
 	r.load(1000)

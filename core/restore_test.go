@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// snapshot takes all chunks of a collection, with changes in between.
+// snapshot returns all chunks of a collection, with changes in between.
 func (r *rig) snapshot(f wire.TakeSnapshot, between func()) (chunks [][]byte, end wire.SnapshotChunk) {
 	f.Request = 900
 	r.seen[wire.TypeSnapshotChunk] = nil
@@ -30,7 +30,7 @@ func (r *rig) snapshot(f wire.TakeSnapshot, between func()) (chunks [][]byte, en
 	}
 }
 
-// objects is what the engine lists.
+// objects lists the engine's objects.
 func (r *rig) objects(collection uint32) []string {
 	r.seen[wire.TypeListReply] = nil
 	r.step(&wire.List{Request: 901, Collection: collection, ResourceVersion: "0", Bodies: true})
@@ -55,7 +55,7 @@ func (r *rig) rejections() (messages []string) {
 	return messages
 }
 
-// restart is another engine with the same connector, which is out of reach.
+// restart returns another engine whose connector is unreachable.
 func (r *rig) restart() *rig {
 	next := newRig(r.t)
 	next.backend, next.now = r.backend, r.now
@@ -82,9 +82,9 @@ func (r *rig) churn(random *rand.Rand, rv *uint64) {
 	r.settle()
 }
 
-// What was kept of a changing collection, in chunks of any size and with any
-// number of increments, is that collection in another engine, byte for byte;
-// any proper part of it is nothing (G9, R11).
+// The persisted state of a changing collection, in chunks of any size and any number
+// of increments, restores the same collection, byte for byte. Any proper part of it
+// restores nothing (G9, R11).
 func TestR11_RestoreOfWhatWasKept(t *testing.T) {
 	for seed := range int64(20) {
 		random := rand.New(rand.NewSource(seed))
@@ -100,7 +100,7 @@ func TestR11_RestoreOfWhatWasKept(t *testing.T) {
 		size := uint32([]int{1, 300, 2000, 0}[random.Intn(4)])
 		kept, end := r.snapshot(wire.TakeSnapshot{Collection: 1, ChunkBytes: size}, change)
 		require.True(t, end.Whole)
-		ends := []int{len(kept)} // where a snapshot ends
+		ends := []int{len(kept)} // the end of each snapshot
 		for range random.Intn(4) {
 			change()
 			var more [][]byte
@@ -147,8 +147,8 @@ func differ(a, b []byte) (n int) {
 	return n
 }
 
-// Until the last chunk is there, nothing of the kept state can be seen, and the
-// connector is not asked for anything.
+// Before the last chunk, no persisted state is visible, and the connector receives
+// no request.
 func TestR11_NothingIsHalfRestored(t *testing.T) {
 	r := newRig(t)
 	r.load(100)
@@ -164,7 +164,7 @@ func TestR11_NothingIsHalfRestored(t *testing.T) {
 	r.step(&wire.OpenWatch{Watch: 1, Collection: 1})
 	r.step(&wire.Get{Request: 1, Collection: 1, Key: "default/p1"})
 	for i, chunk := range kept {
-		r.step(&wire.RestoreChunk{Collection: 2, Data: chunk}) // is not the one that restores
+		r.step(&wire.RestoreChunk{Collection: 2, Data: chunk}) // another program than the one that restores
 		r.step(&wire.RestoreChunk{Collection: 1, Data: chunk})
 		require.Equal(t, api.StateConnecting, r.state().State, "after chunk %d", i)
 		r.now += 40_000
@@ -192,8 +192,8 @@ func TestR11_NothingIsHalfRestored(t *testing.T) {
 	require.Empty(t, r.seen[wire.TypeRejected])
 }
 
-// FuzzRestore: whatever the program hands in, with whatever checksum, the
-// collection has all of a state or none of it.
+// FuzzRestore checks that a collection has all of a state or none of it, for any
+// input and checksum.
 func FuzzRestore(f *testing.F) {
 	frames := (&wire.Schema{Subscription: 1, Schema: podSchema}).Append(nil)
 	frames = (&wire.SnapshotBegin{Subscription: 1, ResourceVersion: 9}).Append(frames)

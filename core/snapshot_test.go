@@ -9,8 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// A state that is kept again and again makes no garbage to speak of: a module's
-// memory would grow by it, and never shrink.
+// Repeated snapshots allocate almost no garbage. Otherwise the module's memory would
+// grow and never shrink.
 func TestKeepingAStateReusesItsBuffers(t *testing.T) {
 	r := newRig(t)
 	r.load(10_000)

@@ -62,14 +62,14 @@ func plain(holders []Holder) []Holder {
 	return holders
 }
 
-// TestK3_RefMapHandlesReferencesCorrectly is the kubelet's table, and where we
-// depart from it: what is not held cannot be given up.
+// TestK3_RefMapHandlesReferencesCorrectly is the kubelet's table. One case differs:
+// releasing a reference that is not held has no effect.
 func TestK3_RefMapHandlesReferencesCorrectly(t *testing.T) {
 	type step struct {
 		add   string
 		drop  string
 		held  int  // references after it
-		known bool // the reference to drop was there
+		known bool // whether the reference to drop exists
 	}
 	for name, steps := range map[string][]step{
 		"add and delete":          {{add: "a", held: 1}, {drop: "a", known: true}},
@@ -268,7 +268,7 @@ func TestK9_WhatCannotBeReadIsNotAbsent(t *testing.T) {
 	require.ErrorContains(t, look.Status, "9 MiB")
 	w.put(id, "u", false)
 	w.spread()
-	w.finds(id, 1) // an older version, which stays
+	w.finds(id, 1) // the object stays, although the version is older
 }
 
 // TestK12_NotStoppedOnSlowInitialization is the kubelet's
@@ -288,8 +288,8 @@ func TestK12_NotStoppedOnSlowInitialization(t *testing.T) {
 	require.Empty(t, w.own)
 }
 
-// TestK12_NeverReadIsIdleSinceItWasLoaded: in the kubelet, the next sweep takes
-// what was never read.
+// TestK12_NeverReadIsIdleSinceItWasLoaded: in the kubelet, the next sweep removes
+// objects that were never read.
 func TestK12_NeverReadIsIdleSinceItWasLoaded(t *testing.T) {
 	w := newWorld(t, Config{})
 	w.add(secret("a"), "pod")

@@ -101,7 +101,7 @@ func TestK11_StaleImmutables(t *testing.T) {
 		require.False(t, a.came)
 		w.tick(1)
 		require.Nil(t, a.status, "the copy is better than nothing")
-		w.finds(id, 1) // and is not waited for again
+		w.finds(id, 1) // without another wait
 		w.spread()
 		w.finds(id, 3)
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// model is what anyone can say of a cache without knowing how it works.
+// model is the observable behavior of a cache.
 type model struct {
 	*world
 	rand     *rand.Rand
@@ -19,7 +19,7 @@ type model struct {
 	shown    map[ID]api.ResourceVersion // the newest version an item has served from
 	read     map[ID]int64
 	asked    []question
-	releases int // of what was not held
+	releases int // releases of references that were not held
 	happened map[string]int
 }
 
@@ -29,10 +29,10 @@ type question struct {
 	answer *answer
 }
 
-// TestAgainstADumbModel: whatever happens in whatever order, references are
-// those that were taken, every Get is answered within a second and truthfully
-// as far as anyone here can know, nothing goes back in time, what is idle stops,
-// and in the end nothing is left.
+// TestAgainstADumbModel runs any operations in any order. References equal the
+// acquired ones, and every Get returns a result within a second that the sources
+// justify. Versions never decrease, idle items stop, and no state is left at the
+// end.
 func TestAgainstADumbModel(t *testing.T) {
 	happened := map[string]int{}
 	for seed := range int64(200) {
@@ -127,7 +127,7 @@ func (m *model) remove(id ID, owner string) {
 	require.Equal(m.t, held, m.cache.Remove(id, owner))
 }
 
-// ask gets, and judges the answer when it comes.
+// ask calls Get, and checks the result when it arrives.
 func (m *model) ask(id ID) {
 	registered := m.refs[id] != nil
 	m.read[id] = m.now
@@ -155,7 +155,7 @@ func (m *model) ask(id ID) {
 	})
 }
 
-// sources are those that could tell of the object.
+// sources returns the sources that cover the object.
 func (m *model) sources(id ID) []*source {
 	return slices.DeleteFunc(slices.Concat(m.own, m.covers), func(s *source) bool {
 		return !s.loaded || s.id.Key != "" && s.id != id
@@ -173,10 +173,10 @@ func (m *model) judge(id ID, o *Object) {
 	require.LessOrEqual(m.t, o.ResourceVersion, m.rv)
 	for _, s := range m.sources(id) {
 		if s.version.ResourceVersion < m.shown[id] {
-			continue // it lags, and is known to
+			continue // it is known to lag
 		}
 		if it.source != nil && !it.own && it.source != Source(s) {
-			continue // one collection that covers the object is as good as another
+			continue // all collections that cover the object are equivalent
 		}
 		v, there := s.objects[id.Key]
 		require.LessOrEqual(m.t, v.rv, o.ResourceVersion, "a source that is open knows a newer one")
@@ -187,8 +187,8 @@ func (m *model) judge(id ID, o *Object) {
 	m.shown[id] = version
 }
 
-// versionOf is as of when an object is served: it may be old and still the
-// newest.
+// versionOf returns the version as of which an object is served. The object itself
+// may be older and still current.
 func (m *model) versionOf(it *item, o *Object) api.ResourceVersion {
 	if it.source != nil && it.loadedAt != 0 {
 		return it.floor.ResourceVersion

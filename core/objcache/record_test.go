@@ -18,7 +18,7 @@ func TestRecordsTakeNoRoom(t *testing.T) {
 	require.Equal(t, []Holder{{ID: secret("a"), Owner: "pod", Count: 1}}, w.cache.Holders())
 }
 
-// The build that records references is tested with the one that does not.
+// This test also runs the build that records references.
 func TestWithRefdebug(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: builds the package again and runs all its tests")

@@ -109,7 +109,7 @@ func (s *source) Find(key api.Key) (Object, bool) {
 	return o, true
 }
 
-// see brings a source up to date with the world.
+// see updates a source to the state of the world.
 func (s *source) see() {
 	s.objects = state{}
 	for key, v := range s.w.objects {
@@ -120,7 +120,7 @@ func (s *source) see() {
 	s.version, s.loaded, s.state, s.why = Version{ResourceVersion: s.w.rv}, true, api.StateLive, nil
 }
 
-// spread lets every source see the world, and the cache the sources.
+// spread updates every source, and notifies the cache.
 func (w *world) spread() {
 	for _, s := range slices.Concat(w.own, w.covers) {
 		s.see()
@@ -161,7 +161,7 @@ func (w *world) tick(millis int64) {
 	}
 }
 
-// answer is what a Get came to.
+// answer is the result of a Get.
 type answer struct {
 	came   bool
 	object *Object
@@ -183,7 +183,7 @@ func (w *world) get(id ID) *answer {
 
 func (w *world) add(id ID, owner string) { require.Nil(w.t, w.cache.Add(id, owner)) }
 
-// finds requires that a Get is answered at once with this version.
+// finds requires that a Get returns this version immediately.
 func (w *world) finds(id ID, rv api.ResourceVersion) {
 	w.t.Helper()
 	a := w.get(id)
@@ -192,7 +192,7 @@ func (w *world) finds(id ID, rv api.ResourceVersion) {
 	require.Equal(w.t, rv, a.object.ResourceVersion)
 }
 
-// fails requires that a Get is answered at once with this error.
+// fails requires that a Get returns this error immediately.
 func (w *world) fails(id ID, text string) {
 	w.t.Helper()
 	a := w.get(id)

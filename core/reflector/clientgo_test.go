@@ -14,17 +14,16 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// The cases of client-go's RetryWatcher and Reflector that mean something to a
-// reader of a connector. A watch there is a subscription here, and a list is a
-// snapshot.
+// The cases of client-go's RetryWatcher and Reflector that apply to a reader of a
+// connector. A watch corresponds to a subscription, and a list to a snapshot.
 
-// answer is what a connector does with one subscription: it sends a snapshot or
-// changes, and then ends it, or the connection, or neither.
+// answer is a connector's response to one subscription. It sends a snapshot or
+// changes, and then may end the subscription or the connection.
 type answer struct {
 	snapshot api.ResourceVersion
 	send     []api.ResourceVersion
 	end      *api.Status
-	ends     bool // with end, which may be none
+	ends     bool // end is set, and may be nil
 	cut      bool
 }
 
@@ -34,7 +33,7 @@ func (a answer) thenCut() answer                 { a.cut = true; return a }
 func (a answer) thenEnds(why *api.Status) answer { a.end, a.ends = why, true; return a }
 func ends(why *api.Status) answer                { return answer{}.thenEnds(why) }
 
-// give answers the present subscription.
+// give responds to the current subscription.
 func (r *rig) give(a answer) {
 	r.t.Helper()
 	if a.snapshot > 0 {
@@ -66,8 +65,8 @@ func (r *rig) subscribes(within int64) *wire.Subscribe {
 	}
 }
 
-// knowing is a reflector that has a state of that version, told by an earlier
-// connection, and has just subscribed to what follows.
+// knowing returns a reflector that has the state of a version from an earlier
+// connection, and has just subscribed to later changes.
 func knowing(t *testing.T, rv api.ResourceVersion) *rig {
 	r := newRig(t)
 	r.Connected(5000)
@@ -78,8 +77,8 @@ func knowing(t *testing.T, rv api.ResourceVersion) *rig {
 	return r
 }
 
-// watch starts a watch from a version, and returns how to read the versions of
-// what it has told.
+// watch starts a watch from a version, and returns a function that reads the
+// versions of its events.
 func (r *rig) watch(from api.ResourceVersion) (told func() versions) {
 	r.t.Helper()
 	var w *watcher.Watcher
@@ -101,7 +100,7 @@ func TestRetryWatcher(t *testing.T) {
 	for name, c := range map[string]struct {
 		from    api.ResourceVersion
 		answers []answer
-		asked   versions // to resume from; zero for a snapshot
+		asked   versions // requested versions; zero for a snapshot
 		told    versions
 		state   api.State
 	}{
@@ -154,8 +153,8 @@ func TestRetryWatcher(t *testing.T) {
 	}
 }
 
-// Nothing is resumed from no version, or from version zero: the first answer
-// must be a state, and after a 410 it must be one as well.
+// Without a version, or with version zero, the first response must be a snapshot.
+// After a 410 it must be one as well.
 func TestWithoutAVersionTheFirstResponseMustBeASnapshot(t *testing.T) {
 	for name, start := range map[string]func(*rig){
 		"at first":    func(*rig) {},
@@ -178,8 +177,8 @@ func TestWithoutAVersionTheFirstResponseMustBeASnapshot(t *testing.T) {
 	}
 }
 
-// ListAndWatchWithErrors: what is here is what was listed and what followed,
-// through every failure between the two.
+// ListAndWatchWithErrors: the state equals the list and all later changes, through
+// every failure in between.
 func TestListAndWatchWithErrors(t *testing.T) {
 	r := newRig(t)
 	r.Connected(5000)
@@ -242,8 +241,8 @@ func TestBackoffOverManyFailures(t *testing.T) {
 	}
 }
 
-// Too many requests, internal errors and versions that the connector does not
-// have yet are waited out. The state is kept and nothing is listed again.
+// Too many requests, internal errors and versions that the connector does not have
+// yet cause a delay. The state stays and nothing is listed again.
 func TestTemporaryErrorsKeepTheStateAndRetry(t *testing.T) {
 	for name, c := range map[string]struct {
 		status *api.Status
@@ -298,7 +297,7 @@ func TestRelistIsNoOlderThanTheState(t *testing.T) {
 	require.Equal(t, 2, r.cacher.Len())
 }
 
-// ResourceVersionUpdate: each event moves the version, and progress does.
+// ResourceVersionUpdate: events and progress advance the version.
 func TestResourceVersionUpdate(t *testing.T) {
 	r := knowing(t, 5)
 	r.asked()
@@ -310,9 +309,9 @@ func TestResourceVersionUpdate(t *testing.T) {
 	require.Equal(t, versions{20, 30, 40}, append(at, r.cacher.ResourceVersion()))
 }
 
-// WatchList: the state counts from the mark at its end; before that a
-// subscription that stops is asked for from the start, after that from where it
-// stopped; and one whose mark does not come is given up.
+// WatchList: the state is valid after the mark at its end. A subscription that ends
+// before the mark starts over, and one that ends later resumes. A subscription
+// without a mark is closed.
 func TestWatchList(t *testing.T) {
 	begun := func(t *testing.T) *rig {
 		r := newRig(t)

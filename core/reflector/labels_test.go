@@ -10,7 +10,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// Numbers may end alike, and a number that comes again means another set.
+// IDs may have the same low bits, and a reused ID denotes another set.
 func TestLabelSetsAreFoundByTheirID(t *testing.T) {
 	var sets labelSets
 	assert.Nil(t, sets.find(0))

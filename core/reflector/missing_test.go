@@ -12,8 +12,8 @@ import (
 
 // Tests of a subscription that receives a delta whose base is missing.
 
-// delta is an object whose body is the difference from a version that the reader
-// should hold.
+// delta returns an object whose body is the delta from a version that the reader
+// should have.
 func delta(kind api.EventType, text string, base api.ResourceVersion) wire.Change {
 	c := changes(kind, text)[0]
 	c.Envelope = c.Envelope.AppendWithBody(nil, api.Body{Codec: api.Delta, Data: []byte{1}})
@@ -21,7 +21,7 @@ func delta(kind api.EventType, text string, base api.ResourceVersion) wire.Chang
 	return c
 }
 
-// patched is an object told as a patch of an earlier version.
+// patched returns an object as a patch of an earlier version.
 func patched(t *testing.T, previous, current string) wire.Change {
 	before, c := objects.Put(previous), changes(api.Modified, current)[0]
 	patch, ok := wire.AppendPatch(nil, before.Envelope, c.Envelope, c.Envelope.Body())
@@ -35,8 +35,8 @@ const (
 	second = `default/a rv=5 body={"v":5}`
 )
 
-// holding is a reflector in step at version 5. Version 3 of default/a is the base
-// of version 5, default/b stands for itself and default/c has no body.
+// holding returns a current reflector at version 5. Version 3 of default/a is the
+// base of version 5, default/b is its own base and default/c has no body.
 func holding(t *testing.T) *rig {
 	r := newRig(t)
 	r.Connected(5000)
@@ -112,8 +112,8 @@ func TestDifferencesFromMissingVersionsStartOver(t *testing.T) {
 	}
 }
 
-// recovers waits for the next subscription, which is for a snapshot after one
-// back-off, and answers it.
+// recovers waits for the next subscription, which requests a snapshot after one
+// back-off, and responds to it.
 func (r *rig) recovers() {
 	r.t.Helper()
 	start := r.now
@@ -134,7 +134,7 @@ func (r *rig) recovers() {
 	require.EqualValues(r.t, 1, r.Missing)
 }
 
-// A base counts with what it is compressed with.
+// A base only counts with its dictionary.
 func TestDifferencesUnderAnotherDictionary(t *testing.T) {
 	r := holding(t)
 	require.True(t, r.Schema(&wire.Schema{Schema: objects.Pods(), Dictionary: 1}, []byte("another")))
@@ -172,8 +172,8 @@ func TestDifferencesFromVersionsMissingInTheSnapshot(t *testing.T) {
 	}
 }
 
-// Each time it waits longer: a connector that goes on like that is not asked for
-// snapshots all the time.
+// The delay grows each time, so that such a connector does not send snapshots all
+// the time.
 func TestRepeatedMissingVersionsBackOff(t *testing.T) {
 	r := holding(t)
 	least := int64(800)

@@ -38,7 +38,7 @@ func (r *rig) at(now int64) {
 	r.Tick(now)
 }
 
-// asked returns the one subscription that was asked for, and forgets it.
+// asked returns the only requested subscription, and clears it.
 func (r *rig) asked() *wire.Subscribe {
 	r.t.Helper()
 	var found *wire.Subscribe
@@ -61,7 +61,7 @@ func (r *rig) described() {
 	r.LabelSet(&wire.LabelSet{ID: 1, Labels: api.Labels{{Key: "app", Value: "web"}}})
 }
 
-// listed takes the reflector through a snapshot.
+// listed sends a snapshot to the reflector.
 func (r *rig) listed(rv api.ResourceVersion, list ...string) {
 	r.t.Helper()
 	r.described()
@@ -85,7 +85,7 @@ func changes(kind api.EventType, list ...string) []wire.Change {
 
 func (r *rig) state() api.State { return r.State().State }
 
-// following is a reflector in step with its connector at version 5.
+// following returns a reflector that is current at version 5.
 func following(t *testing.T) *rig {
 	r := newRig(t)
 	r.Connected(5000)
@@ -122,8 +122,8 @@ func TestR1_SubscribeRequest(t *testing.T) {
 	require.EqualValues(t, 9, r.asked().ResourceVersion)
 }
 
-// R4: the state comes as a stream that goes on with the changes; it is collected
-// aside and becomes the state when its end is marked, and not before (R11).
+// R4: the state arrives as a stream that continues with the changes. It is stored
+// separately until its end mark, and only then becomes the state (R11).
 func TestR4_SnapshotReplacesTheStateAtItsEnd(t *testing.T) {
 	r := following(t)
 	r.Ended(api.Expired("too old"))
@@ -148,7 +148,7 @@ func TestR6_EventsChangeTheState(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind    api.EventType
 		object  string
-		rv      api.ResourceVersion // of key afterwards; zero for none
+		rv      api.ResourceVersion // version of the key afterwards; zero for none
 		current api.ResourceVersion
 	}{
 		"added":                {api.Added, "default/c rv=7", 7, 7},
@@ -174,8 +174,8 @@ func TestR6_EventsChangeTheState(t *testing.T) {
 	}
 }
 
-// R7: the version to resume from moves with every frame, and with nothing less:
-// a frame is whole revisions, and progress is none of an object's.
+// R7: every frame advances the version to resume from, and nothing else does. A
+// frame contains whole revisions, and progress belongs to no object.
 func TestR7_ResumeVersion(t *testing.T) {
 	r := following(t)
 	require.NoError(t, r.Changes(&wire.Events{ResourceVersion: 7, Changes: changes(api.Modified, "default/a rv=7", "default/b rv=7")}, 1))
@@ -186,13 +186,13 @@ func TestR7_ResumeVersion(t *testing.T) {
 	require.EqualValues(t, 12, r.asked().ResourceVersion)
 }
 
-// R9: what each end of a subscription leads to.
+// R9: the consequence of each end of a subscription.
 func TestR9_EndOfASubscription(t *testing.T) {
 	const never = -1
 	for name, c := range map[string]struct {
 		status *api.Status
 		state  api.State
-		least  int64 // before the next attempt
+		least  int64 // minimum delay of the next attempt
 		most   int64
 		resume api.ResourceVersion
 	}{
@@ -296,8 +296,8 @@ func TestFramesOutOfTurn(t *testing.T) {
 	}
 }
 
-// A subscription that says nothing is asked for again, although its connection
-// may be alive; what is here turns stale on the way.
+// A silent subscription is replaced, although its connection may be alive. Meanwhile
+// the state becomes stale.
 func TestSilentSubscriptionIsReplaced(t *testing.T) {
 	r := following(t)
 	heard := r.now
@@ -361,8 +361,7 @@ func TestDenied(t *testing.T) {
 	require.Equal(t, api.StateForbidden, r.state())
 }
 
-// The estimate of a connector gets to programs that have no larger numbers than 53
-// bits.
+// The connector's estimate reaches programs that only have numbers up to 53 bits.
 func TestSnapshotEstimateIsBoundedTo53Bits(t *testing.T) {
 	r := newRig(t)
 	r.Connected(10_000)
@@ -372,8 +371,8 @@ func TestSnapshotEstimateIsBoundedTo53Bits(t *testing.T) {
 	require.Less(t, r.State().Total, uint64(1<<53))
 }
 
-// Why there is no progress is said when that has made the collection stale, and gives
-// way to a reason of more weight.
+// The status reports missing progress once it has made the collection stale. A more
+// important reason replaces it.
 func TestMissedProgress(t *testing.T) {
 	r := following(t)
 	why := api.Unavailable("nobody says how far it is")

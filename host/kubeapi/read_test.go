@@ -149,7 +149,7 @@ func TestC52_P18_AnExpiredTokenIs410WithAFreshOne(t *testing.T) {
 			w.put(api.Key(fmt.Sprintf("a/p%d", i)), "web")
 		}
 		metadata := decode(t, w.get("/api/v1/pods?limit=2").text)["metadata"].(map[string]any)
-		for range 200 { // beyond the smallest window, with time for it to forget
+		for range 200 { // exceeds the smallest window, with time for eviction
 			time.Sleep(2 * time.Second)
 			w.put("a/p0", "web")
 		}

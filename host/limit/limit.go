@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Unit is how the value of a limit is written and read.
+// Unit determines how a limit's value is formatted and parsed.
 type Unit uint8
 
 const (

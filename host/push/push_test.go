@@ -194,7 +194,7 @@ func TestAForgetfulEdgeResumes(t *testing.T) {
 	f := e.next(t)
 	s := synced(t, f.begin(1))
 	for number := 2; number < 20; number++ {
-		last := put(source, fmt.Sprintf("pod-%d", number)) // which the session before may still tell
+		last := put(source, fmt.Sprintf("pod-%d", number)) // the previous session may still send it
 		r := f.begin(number)
 		require.NoError(t, r.Hello(t.Context(), ""))
 		require.NoError(t, r.Resume(t.Context(), s, all))

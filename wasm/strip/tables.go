@@ -287,7 +287,7 @@ func (t *tables) inlined(at uint64, f function) (start, length uint64) {
 	return t.FuncData + uint64(t.word(f.funcData(at, dataInlined))), uint64(last + 1)
 }
 
-// checkFindFunc holds the table that finds functions against their numbers.
+// checkFindFunc checks that the lookup table maps each function to its number.
 func (t *tables) checkFindFunc() error {
 	for i := range uint64(len(t.entries)) {
 		bucket := t.FindFunc + i*functionBuckets*bucketSize

@@ -80,13 +80,13 @@ func memchr() code {
 func words() code {
 	const (
 		resume  = iota // the resume point of a suspended function
-		stack          // where the stack is
-		span           // where the Span is
-		at             // where the bytes are
-		last           // where the last sixteen are
+		stack          // address of the stack
+		span           // address of the Span
+		at             // address of the bytes
+		last           // address of the last sixteen bytes
 		depth          // of brackets
-		quoted         // whether the bytes before ended in a string, in every bit
-		escaped        // whether they ended in a backslash that counts, in the lowest
+		quoted         // all bits are set if the previous bytes ended inside a string
+		escaped        // lowest bit: whether they ended in an unescaped backslash
 		// A bit for each byte:
 		backslash
 		inside // a string

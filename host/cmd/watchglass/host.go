@@ -343,7 +343,7 @@ func (h *host) shutdown() error {
 	return err
 }
 
-// url is where a browser on this machine finds the server.
+// url returns the URL of the server for a browser on this machine.
 func (h *host) url() string { return h.listeners.url(h.listeners.main) }
 
 func (l listeners) url(listener net.Listener) string {

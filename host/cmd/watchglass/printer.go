@@ -43,7 +43,7 @@ type printer struct {
 	widths []int // of the columns so far; they never shrink
 }
 
-// columnGap is between the columns of a table.
+// columnGap is the number of spaces between the columns of a table.
 const columnGap = 3
 
 // list writes objects as a table, as names, or as one v1 List.

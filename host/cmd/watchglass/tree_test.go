@@ -46,7 +46,7 @@ func (r *tree) read(object, name string, args ...string) (file string) {
 	return file
 }
 
-// change has many changes, and then one that every reader has to hear of.
+// change makes many changes, and then one that every reader must receive.
 func (r *tree) change() {
 	r.Helper()
 	r.churn()

@@ -43,8 +43,8 @@ func (c *Config) place(resource api.Resource) (place, error) {
 	return place{prefix: c.Prefix + "/" + path + "/", namespaced: schema.Namespaced}, nil
 }
 
-// key reads an etcd key. It is not ok when the key is not shaped like one of
-// the resource: "namespace/name", or "name" when cluster-scoped.
+// key parses an etcd key. It returns false if the key does not have the form of the
+// resource: "namespace/name", or "name" if it is cluster-scoped.
 func (p place) key(raw []byte) (key api.Key, ok bool) {
 	rest, ok := strings.CutPrefix(string(raw), p.prefix)
 	if !ok {

@@ -28,8 +28,8 @@ var (
 	_ source.Identifier = (*Source)(nil)
 )
 
-// New makes a source that reads with client, which stays the caller's to close
-// once no Stream runs. Give the client keep-alive settings
+// New returns a source that reads with client. The caller closes the client after all
+// Streams have ended. Give the client keep-alive settings
 // (clientv3.Config.DialKeepAliveTime) so that it leaves a dead member soon, and
 // grpc.WithConnectParams with a low MaxDelay so that it soon notices one that is back.
 func New(client *clientv3.Client, config Config) (*Source, error) {
