@@ -21,8 +21,8 @@ func (s served) Collection(*session.Request) (*cacher.Cacher, *api.Status) { ret
 func (served) Release(api.Resource)                                        {}
 func (served) Wake()                                                       {}
 
-// conversation is what a connector says to a reader of two pods, of which one
-// changes and one is deleted.
+// conversation returns the messages of a connector to a reader of two pods. One of
+// them is changed and one is deleted.
 func conversation(t testing.TB) (snapshot, events []byte) {
 	c := cacher.New(cacher.Config{Schema: objects.Pods()})
 	c.BeginList()
@@ -41,7 +41,7 @@ func conversation(t testing.TB) (snapshot, events []byte) {
 	return snapshot, s.Next(1<<20, 2000)
 }
 
-// Whatever a connector sends, no instance of the module is poisoned, and it takes
+// For any data of a connector, no instance of the module fails, and it accepts
 // commands afterwards.
 func FuzzModule(f *testing.F) {
 	ctx := context.Background()

@@ -15,7 +15,7 @@ func (w *world) object(key api.Key, opts ObjectOptions) *ObjectHandle {
 	return h
 }
 
-// until waits for what is known of an object.
+// until waits until the state of an object satisfies want.
 func (w *world) until(h *ObjectHandle, want func(*ObjectSnapshot) bool) *ObjectSnapshot {
 	w.t.Helper()
 	for snapshot, err := range h.Changes(w.ctx) {

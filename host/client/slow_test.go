@@ -11,7 +11,7 @@ import (
 )
 
 // slowWatch opens a watch with room for two events and makes changes before the
-// first is taken.
+// first is read.
 func slowWatch(w *world, policy WatchPolicy, changes int) (watch *Watch, first api.ResourceVersion) {
 	w.t.Helper()
 	c := w.collection()
@@ -26,7 +26,7 @@ func slowWatch(w *world, policy WatchPolicy, changes int) (watch *Watch, first a
 	return watch, first
 }
 
-// drain takes events until the watch ends, and checks that none is missing.
+// drain reads events until the watch ends, and checks that none is missing.
 func drain(w *world, watch *Watch, first api.ResourceVersion) (events int, err error) {
 	w.t.Helper()
 	for event, err := range watch.Events(w.ctx) {
@@ -39,7 +39,7 @@ func drain(w *world, watch *Watch, first api.ResourceVersion) (events int, err e
 	return events, nil
 }
 
-// counted is a number of the first collection.
+// counted returns a number of the first collection.
 func (w *world) counted(name string) int64 {
 	w.t.Helper()
 	numbers, err := w.client.Inspect(w.ctx)

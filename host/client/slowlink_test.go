@@ -33,8 +33,8 @@ func incompressible(kind, name string, seed uint64) []byte {
 	return fmt.Appendf(nil, `{"apiVersion":"v1","kind":%q,"metadata":{"name":%q,"namespace":"default","uid":"u","annotations":{"random":%q}}}`, kind, name, letters)
 }
 
-// A client on a slow link gets large objects, of two collections at the same time,
-// on its first connection.
+// A client on a slow link receives large objects, of two collections at the same
+// time, on its first connection.
 func TestClientOnASlowLinkSyncs(t *testing.T) {
 	module, cache := testModule(t), cacheDir(t) // outside the bubble
 	for _, rate := range []int{16_000, 60_000, 250_000} {

@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// storage keeps a collection the way a program would.
+// storage persists a collection as a program would.
 type storage struct {
 	chunks [][]byte
 	at     Position
@@ -36,8 +36,8 @@ func (s *storage) save(ctx context.Context, c *Collection, chunkBytes uint32) er
 	return nil
 }
 
-// What one program keeps, the next one has at once, without a connection, and
-// goes on from there.
+// A program restores the collection that another one persisted immediately, without
+// a connection, and resumes from its version.
 func TestR7_SnapshotAndRestore(t *testing.T) {
 	w := newWorld(t)
 	for i := range 30 {
@@ -139,7 +139,8 @@ func TestSnapshotThatFails(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, slices.ContainsFunc(numbers, func(n Number) bool { return n.Name == "snapshots" }), "none is left behind")
 
-	// The engine fails between two chunks, and the next one does not know of it.
+	// The engine fails between two chunks, and the new engine does not know the
+	// request.
 	for _, err = range pods.Snapshot(w.ctx, SnapshotOptions{ChunkBytes: 1}) {
 		if err == nil {
 			w.poison()

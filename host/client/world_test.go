@@ -29,7 +29,7 @@ func testModule(t testing.TB) []byte {
 	return module
 }
 
-// cacheDir returns the folder for the module in machine code.
+// cacheDir returns the directory for the module in machine code.
 func cacheDir(t testing.TB) string {
 	t.Helper()
 	dir, err := guesttest.CacheDir()
@@ -37,8 +37,8 @@ func cacheDir(t testing.TB) string {
 	return dir
 }
 
-// world is a source, a connector that serves it, and a client of that, joined
-// by pipes.
+// world is a source, a connector that serves it, and a client of the connector,
+// joined by pipes.
 type world struct {
 	t      *testing.T
 	ctx    context.Context // ends before the test is killed
@@ -75,7 +75,7 @@ func (w *world) put(key api.Key, phase string) api.ResourceVersion {
 		key.Name(), key.Namespace(), key.Name(), phase, phase))
 }
 
-// collection is all pods, complete.
+// collection returns a complete collection of all pods.
 func (w *world) collection() *Collection {
 	w.t.Helper()
 	c, err := w.client.Collection(w.ctx, "v1/pods", CollectionOptions{})
@@ -121,7 +121,7 @@ func (w *world) poison() {
 	require.NoError(w.t, w.client.call(w.ctx, func(l *loop) error { return l.step(guesttest.Fault) }))
 }
 
-// network joins clients to a connector until it is cut.
+// network connects clients to a connector until it is cut.
 type network struct {
 	connector *connector.Connector
 	served    sync.WaitGroup
@@ -156,7 +156,7 @@ func (n *network) dial(context.Context) (Conn, error) {
 	return pipe{here}, nil
 }
 
-// cut ends every connection; no more are made while it is down.
+// cut closes every connection. While the network is down, new ones fail.
 func (n *network) cut(down bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -21,8 +21,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// book is a policy by the letter: tokens are names, and each name has the
-// requests that it may make.
+// book is a policy that lists the permitted requests of each token. Tokens are
+// names.
 type book struct {
 	mu     sync.Mutex
 	rights map[string][]string
@@ -114,7 +114,7 @@ func TestReadersGetWhatTheyMayRead(t *testing.T) {
 	})
 }
 
-// The number of a subscription does not lend one request's right to another.
+// Two subscriptions with the same number are authorized separately.
 func TestTwoSubscriptionsOfOneNumberAreJudgedApart(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ben": {inDefault}}}
 	run(t, connector.Config{Access: rules}, func(t *testing.T, w *world) {
@@ -172,7 +172,7 @@ func TestATokenThatIsWithdrawnEndsTheConnection(t *testing.T) {
 		last := w.put("while nobody can tell")
 		w.until(ben, func() bool { return s.ResourceVersion == last })
 		asked := rules.timesAsked()
-		time.Sleep(2 * time.Minute) // of virtual time
+		time.Sleep(2 * time.Minute) // virtual time
 		assert.Greater(t, rules.timesAsked(), asked)
 		require.NoError(t, ben.Send(t.Context(), &wire.RequestProgress{Subscription: 1}))
 
@@ -228,7 +228,8 @@ func TestALongTokenIsNotLookedAt(t *testing.T) {
 	})
 }
 
-// regrouped is a policy that lets members of a group read, and members change.
+// regrouped is a policy that permits reads to members of a group, and the membership
+// can change.
 type regrouped struct{ member atomic.Bool }
 
 func (p *regrouped) Authenticate(context.Context, string) (*access.User, *api.Status) {

@@ -21,7 +21,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// The clients of the Kubernetes API in these tests, named as allowances are.
+// The clients of the Kubernetes API in these tests, in the notation of allowances.
 const ann, eve = "user ann", "user eve"
 
 // runPaced runs f with a connector that holds the pods and allows each client a
@@ -114,7 +114,7 @@ func TestAListIsRefusedWhileConnectionsOfItsUserWaitForEvaluations(t *testing.T)
 	})
 }
 
-// A page that is counted in parts is the page that is counted at once.
+// A page that waits for evaluations equals one that does not.
 func TestPagesThatWaitForEvaluationsAreComplete(t *testing.T) {
 	const count = 2000
 	pages := func(perSecond int) (all []string) {

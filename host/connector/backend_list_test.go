@@ -33,7 +33,7 @@ func (w *world) list(o kubeapi.ListOptions) *reading {
 	return r
 }
 
-// rest reads to the end.
+// rest reads the remaining objects.
 func (r *reading) rest() (objects []string, err error) {
 	defer r.stop()
 	for {
@@ -47,7 +47,7 @@ func (r *reading) rest() (objects []string, err error) {
 
 func describe(o kubeapi.Object) string { return fmt.Sprintf("%s %s", o.Key(), o.JSON()) }
 
-// What a list holds while its client reads nothing does not depend on the number of
+// The memory of a list whose client does not read is independent of the number of
 // objects.
 func TestAnUnreadListHoldsABoundedNumberOfBytes(t *testing.T) {
 	const lists, bound = 30, 100 << 10
@@ -82,7 +82,8 @@ func TestAListThatIsReadOrLeftHoldsNothing(t *testing.T) {
 	})
 }
 
-// Objects that change, come or go while a list is being read are read as they were.
+// A list returns the objects as of its version, although they change while it is
+// read.
 func TestAListThatIsReadSlowlyIsOfOneVersion(t *testing.T) {
 	const n = 2000
 	for name, o := range map[string]kubeapi.ListOptions{
@@ -129,7 +130,7 @@ func TestAListThatIsReadSlowlyIsOfOneVersion(t *testing.T) {
 	}
 }
 
-// churn changes, deletes, creates and replaces some n all over the list.
+// churn changes, deletes, creates and replaces some of n objects all over the list.
 func (w *world) churn(round, objects int) {
 	for i := round % 3; i < objects; i += 97 {
 		name := fmt.Sprintf("pod-%05d", i)
@@ -147,8 +148,8 @@ func (w *world) churn(round, objects int) {
 	}
 }
 
-// When the history no longer reaches back to the version of a list, the list ends
-// with an error instead of with objects of another version.
+// If the history no longer contains the version of a list, the list ends with an
+// error instead of with objects of another version.
 func TestAListWhoseVersionIsForgottenEndsWithAnError(t *testing.T) {
 	forget := map[string]func(w *world){
 		"history": func(w *world) {
@@ -166,7 +167,7 @@ func TestAListWhoseVersionIsForgottenEndsWithAnError(t *testing.T) {
 				_, err, _ := r.next()
 				require.NoError(t, err)
 				f(w)
-				time.Sleep(time.Minute) // of virtual time, for the source to be asked again
+				time.Sleep(time.Minute) // virtual time in which the source is retried
 				objects, err := r.rest()
 				assert.Less(t, len(objects), 1999)
 				require.ErrorIs(t, err, api.Expired(""))

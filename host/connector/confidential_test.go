@@ -50,7 +50,7 @@ func (s *secrets) write() source.Write {
 	return w
 }
 
-// change writes one object or several at once.
+// change writes one object, or several in one transaction.
 func (s *secrets) change() api.ResourceVersion {
 	var writes []source.Write
 	taken := map[api.Key]bool{}
@@ -66,7 +66,7 @@ func (s *secrets) change() api.ResourceVersion {
 }
 
 // No byte of a connection comes from an object that the reader may not read,
-// whatever others read and the connector had before (rule B25).
+// whatever others read and the connector read before (rule B25).
 func TestReadersReceiveNothingOfObjectsThatTheyMayNotRead(t *testing.T) {
 	scopes := []wire.Subscribe{
 		{Namespace: "team-a"},
@@ -103,7 +103,7 @@ func TestReadersReceiveNothingOfObjectsThatTheyMayNotRead(t *testing.T) {
 				for range 10 {
 					s.change()
 				}
-				last := s.source.Put(configMaps, "team-a/last", s.value("team-a/last")) // a fault is no progress
+				last := s.source.Put(configMaps, "team-a/last", s.value("team-a/last")) // a fault is not progress
 				for i, r := range readers {
 					w.until(r, func() bool { return subscriptions[i].ResourceVersion >= last })
 				}

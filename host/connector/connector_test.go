@@ -28,15 +28,14 @@ import (
 
 var pods = api.Resource{Version: "v1", Name: "pods"}
 
-// world is a connector on a memory source. Everything in it runs inside a
-// synctest bubble: time is virtual, and a goroutine that is left behind fails
-// the test.
+// world is a connector on a memory source. Everything in it runs inside a synctest
+// bubble: time is virtual, and a leaked goroutine fails the test.
 type world struct {
 	t         *testing.T
 	source    *memory.Source
 	connector *connector.Connector
 	serving   sync.WaitGroup
-	tries     bool // its connections can do without waiting
+	tries     bool // its connections support nonblocking writes
 }
 
 // runBoth runs f with either kind of connection.
@@ -65,8 +64,8 @@ func runWith(t *testing.T, config connector.Config, tries bool, f func(t *testin
 	})
 }
 
-// connect starts a connection that has not said hello, and returns how to wait
-// for what Serve returns.
+// connect starts a connection without a Hello. It returns a function that waits for
+// the result of Serve.
 func (w *world) connect() (*connectortest.Reader, *connectortest.End, func() error) {
 	served, end := connectortest.Pipe()
 	result := make(chan error, 1)
@@ -103,7 +102,7 @@ func (w *world) subscribe(r *connectortest.Reader, f wire.Subscribe) *connectort
 	return s
 }
 
-// synced is a reader that has all pods.
+// synced returns a reader that has all pods.
 func (w *world) synced() (*connectortest.Reader, *connectortest.Subscription) {
 	r := w.reader()
 	s := w.subscribe(r, wire.Subscribe{})
@@ -114,7 +113,7 @@ func (w *world) synced() (*connectortest.Reader, *connectortest.Subscription) {
 
 func (w *world) until(r *connectortest.Reader, done func() bool) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Hour) // of virtual time
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Hour) // virtual time
 	defer cancel()
 	require.NoError(w.t, r.Until(ctx, done))
 }
@@ -322,8 +321,8 @@ func TestSourceThatIsDownAtFirst(t *testing.T) {
 	})
 }
 
-// The log reported an outage, and never its end. An incomplete list was mistaken for
-// a complete one.
+// Regression: the log contained the beginning of an outage but not its end. An
+// incomplete list was mistaken for a complete one.
 func TestEndOfOutageIsLogged(t *testing.T) {
 	flaky := &flakySource{Source: memory.New()}
 	flaky.down.Store(true)
@@ -365,7 +364,7 @@ func TestEndOfOutageIsLogged(t *testing.T) {
 type flakySource struct {
 	*memory.Source
 	down      atomic.Bool
-	announces atomic.Bool // a list, before it fails
+	announces atomic.Bool // announces a list before it fails
 }
 
 func (f *flakySource) Stream(ctx context.Context, resource api.Resource, from api.ResourceVersion, sink source.Sink) error {
@@ -493,7 +492,7 @@ func TestHoldWaitsForTheList(t *testing.T) {
 	})
 }
 
-// changing is a source whose description of pods can change.
+// changing is a source whose schema of pods can change.
 type changing struct {
 	*memory.Source
 	mu     sync.Mutex
@@ -564,7 +563,7 @@ func TestR9_ASourceThatAsksForTimeGetsIt(t *testing.T) {
 	})
 }
 
-// Readers of a connector that closes do not all return in the same second.
+// Readers of a connector that shuts down do not all reconnect in the same second.
 func TestGoodbyesSpreadTheReturnOfManyReaders(t *testing.T) {
 	const readers = 400
 	run(t, connector.Config{}, func(t *testing.T, w *world) {

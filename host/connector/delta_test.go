@@ -16,7 +16,7 @@ import (
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 )
 
-// noise is text that does not get smaller.
+// noise returns text that does not compress.
 func noise(seed uint64, n int) string {
 	r := rand.New(rand.NewPCG(seed, 1))
 	b := make([]byte, n)
@@ -26,8 +26,7 @@ func noise(seed uint64, n int) string {
 	return base64.RawURLEncoding.EncodeToString(b)[:n]
 }
 
-// change writes a pod that has something of its own, which stays, in another
-// phase.
+// change writes a pod in another phase. Its unique part stays the same.
 func (w *world) change(name, phase string) api.ResourceVersion {
 	return w.write(name, phase, noise(7, 400))
 }
@@ -50,7 +49,8 @@ func TestChangesAreDifferences(t *testing.T) {
 		require.Contains(t, o.JSON, `"phase":"Failed"`)
 		require.Less(t, r.Bytes-before, 110)
 
-		// Another reader gets object and base; both have the same from then on.
+		// Another reader receives the object and the base. From then on both have
+		// the same state.
 		late, t2 := w.synced()
 		require.Equal(t, s.Objects["default/pod-00007"].JSON, t2.Objects["default/pod-00007"].JSON)
 		last = w.change("pod-00007", "Succeeded")
@@ -72,8 +72,8 @@ func TestNewBaseWhenDifferencesDoNotPay(t *testing.T) {
 	})
 }
 
-// A reader that resumes at another connector, whose bases are others, is brought
-// each base once.
+// A reader that resumes at another connector with other bases receives each base
+// once.
 func TestResumeAtAnotherConnector(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.fill(50)

@@ -15,24 +15,24 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// chunk is how many evaluations a reader may make at once.
+// chunk is the number of evaluations that a reader may make without a pause.
 const chunk = 1000
 
 func twoUsers() *book {
 	return &book{rights: map[string][]string{"ann": {"v1/pods", inDefault}, "eve": {"v1/pods"}}}
 }
 
-// floodAs opens a connection with expensive selectors, which stays until the end.
+// floodAs opens a connection with expensive selectors, which lasts until the end.
 func (w *world) floodAs(token string, frames ...connectortest.Frame) (result func() error) {
 	r, result := w.readerAs(token)
 	require.NoError(w.t, r.Send(w.t.Context(), frames...))
-	w.serving.Go(func() { r.UntilEnd(w.t.Context()) }) // which the connector makes
+	w.serving.Go(func() { r.UntilEnd(w.t.Context()) }) // the connector ends it
 	synctest.Wait()
 	return result
 }
 
-// evaluationsOf counts what the subscriptions of a user have cost, and returns the
-// oldest version that any of them has reached.
+// evaluationsOf returns the evaluations of a user's subscriptions, and the oldest
+// version that any of them has reached.
 func (w *world) evaluationsOf(user string) (evaluations uint64, oldest api.ResourceVersion) {
 	for _, stats := range w.connector.Readers() {
 		for _, state := range stats.Subscriptions {
@@ -58,7 +58,7 @@ func TestEvaluationsOfAUserAreLimitedAndDelayNoOther(t *testing.T) {
 		ann, _ := w.readerAs("ann")
 		s := w.subscribe(ann, wire.Subscribe{})
 		w.until(ann, func() bool { return s.Synced })
-		time.Sleep(time.Minute) // everyone has their burst again
+		time.Sleep(time.Minute) // refills the burst of every user
 		synctest.Wait()
 		began := time.Now()
 		before, _ := w.evaluationsOf("eve")
@@ -83,7 +83,8 @@ func TestEvaluationsOfAUserAreLimitedAndDelayNoOther(t *testing.T) {
 	})
 }
 
-// The snapshot of a selector that matches nothing sends nothing, and looks at all.
+// The snapshot of a selector without matches sends nothing, and still examines all
+// objects.
 func TestSubscribingAgainAndAgainIsPacedByEvaluations(t *testing.T) {
 	const perSecond, objects, rounds = 1000, 500, 100
 	limits := limit.NewSet().With(limit.MaxEvaluationRate, perSecond)

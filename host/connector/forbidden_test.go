@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// A source that refuses the connector a resource does not make its readers wait: they
-// learn which right the connector lacks, and are served once it has that right.
+// If the source denies the connector a resource, its readers do not wait. They learn
+// which right the connector lacks, and are served once it has that right.
 func TestAResourceThatTheConnectorMayNotReadIs403(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {
@@ -71,7 +71,7 @@ func TestAResourceThatTheConnectorMayNotReadIs403(t *testing.T) {
 	})
 }
 
-// Another failure after the missing right is one to wait for.
+// A different failure after the missing right is temporary.
 func TestAnOutageAfterAMissingRightIsWaitedFor(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {

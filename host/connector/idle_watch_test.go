@@ -17,16 +17,16 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// heapOf returns the bytes that are reachable.
+// heapOf returns the reachable bytes.
 func heapOf() int64 {
 	var stats runtime.MemStats
 	runtime.GC()
-	runtime.GC() // what a pool held is free after the second
+	runtime.GC() // the second run frees the contents of pools
 	runtime.ReadMemStats(&stats)
 	return int64(stats.HeapAlloc)
 }
 
-// An informer opens a watch with the whole state, and keeps it for an hour.
+// An informer opens a watch with initial events, and keeps it open for an hour.
 func TestWatchAtRestHoldsNothingOfItsInitialEvents(t *testing.T) {
 	const objects, watches, most = 5000, 40, 4 << 10
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -51,7 +51,7 @@ func TestWatchAtRestHoldsNothingOfItsInitialEvents(t *testing.T) {
 		}
 		return w
 	}
-	defer open().Close() // the collection is there
+	defer open().Close() // creates the collection
 	before := heapOf()
 	var all []kubeapi.Watch
 	for range watches {

@@ -21,7 +21,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// unknown are subscriptions to resources that are not served, from a number on.
+// unknown returns subscriptions to n unknown resources, numbered from from.
 func unknown(from, n int) []connectortest.Frame {
 	frames := make([]connectortest.Frame, n)
 	for i := range frames {
@@ -30,7 +30,7 @@ func unknown(from, n int) []connectortest.Frame {
 	return frames
 }
 
-// terms is n terms made of a pattern, joined by commas.
+// terms returns n terms made from a pattern, joined by commas.
 func terms(n int, pattern string) string {
 	all := make([]string, n)
 	for i := range all {
@@ -39,8 +39,8 @@ func terms(n int, pattern string) string {
 	return strings.Join(all, ",")
 }
 
-// assertEndedBy asserts that the connection has ended with the status of a limit
-// that was counted.
+// assertEndedBy asserts that the connection has ended with the status of a limit,
+// and that the limit was counted.
 func (w *world) assertEndedBy(l *limit.Limit, status *api.Status, result func() error) {
 	w.t.Helper()
 	require.NotNil(w.t, status)
@@ -53,7 +53,7 @@ func (w *world) assertEndedBy(l *limit.Limit, status *api.Status, result func() 
 
 func (w *world) untilEnd(r *connectortest.Reader) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Hour) // of virtual time
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Hour) // virtual time
 	defer cancel()
 	require.ErrorIs(w.t, r.UntilEnd(ctx), io.EOF)
 }
@@ -71,7 +71,7 @@ func TestAnswersThatAreNotReadAreBounded(t *testing.T) {
 			err := r.Send(ctx, unknown(1+1000*taken, 1000)...)
 			cancel()
 			if errors.Is(err, context.DeadlineExceeded) {
-				break // it is not listened to any more
+				break // the connector no longer reads from it
 			}
 			require.NoError(t, err)
 		}
@@ -81,7 +81,8 @@ func TestAnswersThatAreNotReadAreBounded(t *testing.T) {
 	})
 }
 
-// A reader that reads its answers gets them at the pace at which it may ask.
+// A reader that reads its responses gets them at the rate at which it may send
+// requests.
 func TestAnswersThatAreReadAreShortAndPaced(t *testing.T) {
 	runBoth(t, connector.Config{}, func(t *testing.T, w *world) {
 		r := w.reader()
@@ -120,7 +121,7 @@ func TestMessageWithTooManyFramesEndsTheConnection(t *testing.T) {
 	})
 }
 
-// A selector beyond a limit is refused alone: the connection goes on.
+// If a selector exceeds a limit, only its subscription is refused.
 func TestSelectorsAreLimited(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxSubscriptions, 5).With(limit.MaxConnectionRequirements, 300)
 	run(t, connector.Config{Limits: limits}, func(t *testing.T, w *world) {
@@ -171,7 +172,7 @@ func TestSelectorsAreLimited(t *testing.T) {
 	})
 }
 
-// What a session enforces without a host, as at the edge, is what the table says.
+// The limits of a session without a host, as at the edge, equal those of the table.
 func TestSessionDefaultsAreThoseOfTheTable(t *testing.T) {
 	limits := limit.NewSet()
 	c := session.Config{}.WithDefaults()

@@ -18,8 +18,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// While etcd is stopped the connector serves what it has and calls it stale. When
-// etcd is back, the open watch continues and the collection is current.
+// While etcd is stopped, the connector serves its state as stale. When etcd is back,
+// the open watch continues and the collection is current.
 func TestConnectorOutlivesAStoppedEtcd(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -55,7 +55,7 @@ func TestConnectorOutlivesAStoppedEtcd(t *testing.T) {
 	require.NoError(t, source.Ready(ctx))
 }
 
-// untilReason waits for a reason why the only collection is stale.
+// untilReason waits until the only collection has a reason for being stale.
 func untilReason(t *testing.T, ctx context.Context, c *connector.Connector, wanted func(reason string) bool) {
 	t.Helper()
 	for {

@@ -17,14 +17,14 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// outage is a source that can be away, refuse streams, and count what it is asked.
+// outage is a source that can be unavailable, refuse streams, and count requests.
 type outage struct {
 	*memory.Source
 	away     atomic.Bool
-	refusal  atomic.Pointer[api.Status] // of streams, while it answers
+	refusal  atomic.Pointer[api.Status] // error of streams, while it is available
 	probes   atomic.Int64
 	attempts atomic.Int64
-	slow     time.Duration // of a probe's answer
+	slow     time.Duration // delay of a response to a probe
 }
 
 var errAway = errors.New("etcd 10.0.0.1:2379: connection refused")
@@ -70,7 +70,7 @@ func runOutage(t *testing.T, o *outage, f func(t *testing.T, w *world)) {
 	})
 }
 
-// The pauses between attempts grow to a minute. The end of an outage ends them.
+// The pauses between attempts grow to a minute. The end of an outage resets them.
 func TestCollectionIsCurrentSoonAfterAnOutage(t *testing.T) {
 	for _, length := range []time.Duration{5 * time.Second, 75 * time.Second, 20 * time.Minute} {
 		t.Run(length.String(), func(t *testing.T) {
@@ -107,8 +107,8 @@ func TestProbesAreOnePerSecondForAllCollections(t *testing.T) {
 	})
 }
 
-// A source that answers probes and fails every stream was not away: attempts keep
-// their growing pauses.
+// A source that responds to probes and fails every stream was not unavailable, so
+// the pauses keep growing.
 func TestSourceThatAnswersAndFailsIsTriedAfterPauses(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {
@@ -150,8 +150,8 @@ func TestReadyWithoutACollectionAsksTheSource(t *testing.T) {
 	})
 }
 
-// Stale collections can be read. A load balancer should not drop every replica at
-// once.
+// Stale collections can be read. A load balancer should not remove all replicas at
+// the same time.
 func TestReadyWhileACollectionIsCached(t *testing.T) {
 	o := &outage{}
 	runOutage(t, o, func(t *testing.T, w *world) {
@@ -170,7 +170,7 @@ func TestReadyWhileACollectionIsCached(t *testing.T) {
 	})
 }
 
-// A source that reports no progress breaks its promise.
+// A source without progress violates its contract.
 func TestCollectionOfASilentSourceIsStale(t *testing.T) {
 	since, reason := connector.ResourceStats{Ready: true, Behind: time.Minute}.Stale()
 	assert.Equal(t, time.Minute, since)
@@ -195,7 +195,7 @@ func TestProbesOfManyCallersAreOne(t *testing.T) {
 	})
 }
 
-// A caller that leaves does not fail the probe for the others.
+// A probe continues for the other callers if its first caller leaves.
 func TestProbeOutlivesItsFirstCaller(t *testing.T) {
 	o := &outage{slow: 2 * time.Second}
 	runOutage(t, o, func(t *testing.T, w *world) {

@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 )
 
-// part is a reader of a part of the pods.
+// part connects a reader of part of the pods.
 func (w *world) part(part connector.Part) *connectortest.Reader {
 	served, end := connectortest.Pipe()
 	w.serving.Go(func() { _ = w.connector.ServePart(w.t.Context(), served, part) })
@@ -23,9 +23,9 @@ func (w *world) part(part connector.Part) *connectortest.Reader {
 	return r
 }
 
-// Readers of shards have together what there is, each its own objects and not one
-// of another's, from one upstream watch: at first, after random changes, and
-// after a namespace is gone (rules W26 to W30).
+// Together the readers of shards have all objects, each only those of its own shard,
+// from one upstream watch. This holds initially, after random changes, and after a
+// namespace is deleted (rules W26 to W30).
 func TestW30_ShardsDivideWhatThereIs(t *testing.T) {
 	const shards, namespaces = 5, 23
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
@@ -90,7 +90,7 @@ func TestW30_ShardsDivideWhatThereIs(t *testing.T) {
 	})
 }
 
-// What cannot be read is named to those whose shard it lies in.
+// Only readers of the same shard learn the name of an unreadable object.
 func TestFaultsStayInTheirShard(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		broken := api.NewKey("shop", "broken")

@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// elsewhere makes a revision that is none of the pods', which a source reports
-// only when it is asked for progress.
+// elsewhere makes a revision of another resource, which a source reports only on a
+// request for progress.
 func (w *world) elsewhere() api.ResourceVersion {
 	return w.source.Put(api.Resource{Version: "v1", Name: "nodes"}, "n1", []byte(`{"metadata":{"name":"n1"}}`))
 }
@@ -44,7 +44,7 @@ func TestC35_ProgressIsAskedForUntilTheVersionIsThere(t *testing.T) {
 		assert.Equal(t, w.source.Revision(), found.ResourceVersion)
 
 		next := w.source.Revision() + 1
-		time.AfterFunc(2*time.Second, func() { w.elsewhere() }) // after some requests in vain
+		time.AfterFunc(2*time.Second, func() { w.elsewhere() }) // after some requests without an effect
 		found, err = list(next)
 		require.NoError(t, err)
 		assert.Equal(t, next, found.ResourceVersion)

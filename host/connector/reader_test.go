@@ -126,7 +126,7 @@ func TestMessagesWithoutHelloAreSilence(t *testing.T) {
 func TestOneReaderTooManyIsTurnedAway(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxReaders, 2)
 	runBoth(t, connector.Config{Limits: limits}, func(t *testing.T, w *world) {
-		w.connect() // one that says nothing does not count
+		w.connect() // a silent connection does not count
 		w.reader()
 		first := w.reader()
 		r, _, result := w.connect()
@@ -180,7 +180,7 @@ func TestCloseCutsOffAReaderThatDoesNotRead(t *testing.T) {
 	runBoth(t, connector.Config{MessageBytes: 1024}, func(t *testing.T, w *world) {
 		w.fill(100)
 		r := w.reader()
-		w.subscribe(r, wire.Subscribe{}) // and never reads again
+		w.subscribe(r, wire.Subscribe{}) // it never reads again
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -202,7 +202,7 @@ func TestReaderThatStopsReadingIsDropped(t *testing.T) {
 	})
 }
 
-// Readers without credit, and readers that do not read, do not delay others and take
+// Readers without credit, and readers that do not read, do not delay others and use
 // no memory for missed events.
 func TestSlowReadersHoldNobodyBack(t *testing.T) {
 	runBoth(t, connector.Config{History: history.Limits{MaxCapacity: 256}}, func(t *testing.T, w *world) {
@@ -280,7 +280,7 @@ func TestHammer(t *testing.T) {
 	require.NoError(t, c.Close(t.Context()))
 	assert.Zero(t, c.Stats().Readers)
 	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
-		runtime.Gosched() // the last ones are on their way out
+		runtime.Gosched() // the last connections are ending
 	}
 	assert.LessOrEqual(t, runtime.NumGoroutine(), before)
 }
@@ -319,7 +319,7 @@ func hammer(t *testing.T, c *connector.Connector, src *memory.Source, seed uint6
 	}
 }
 
-// visit is one connection's life.
+// visit runs one connection.
 func visit(ctx context.Context, r *connectortest.Reader, src *memory.Source, rng *rand.Rand) error {
 	switch rng.IntN(4) {
 	case 0:
@@ -369,7 +369,7 @@ func TestAReaderThatTalksTooMuchIsHeldBackAlone(t *testing.T) {
 	})
 }
 
-// Each fragment of a large object has the whole WriteTimeout: a reader that takes
+// Each fragment of a large object has the whole WriteTimeout. A reader that reads
 // one in 50 seconds makes progress, however long the object takes.
 func TestSlowReaderOfALargeObjectLives(t *testing.T) {
 	for name, before := range map[string]bool{"in the snapshot": true, "as an event": false} {

@@ -21,9 +21,8 @@ import (
 )
 
 // An etcd that is restored from a copy of its data directory keeps its identity and
-// goes back to older revisions. A watch of the Kubernetes API that knows a revision
-// of the lost history ends with 410, whether it was open during the restore or is
-// opened afterwards.
+// reverts to older revisions. A watch of the Kubernetes API from a revision of the
+// lost history ends with 410, whether it was opened before or after the restore.
 func TestWatchesOfARestoredEtcdEndWith410(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// breakObjects writes an object that cannot be read for each key.
+// breakObjects writes an unreadable object for each key.
 func (w *world) breakObjects(keys ...api.Key) {
 	for _, k := range keys {
 		w.source.Put(pods, k, []byte("not JSON"))
@@ -87,7 +87,7 @@ func TestFaultsAreReportedWithinTheAuthorizedScope(t *testing.T) {
 	})
 }
 
-// A fault that ends is taken back from its readers alone.
+// Only readers of a fault are notified when it ends.
 func TestFaultsAreTakenBackWithinTheAuthorizedScope(t *testing.T) {
 	run(t, connector.Config{}, func(t *testing.T, w *world) {
 		w.putAll("team-a/one", "team-a/two", "team-b/two")

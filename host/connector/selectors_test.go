@@ -20,9 +20,10 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// expensive are subscriptions that take all that one connection may have, and whose
-// selectors fit no object, but for their last term: they are evaluated for every
-// change. Of the fields and labels with unequal terms every object has another value.
+// expensive returns the maximum number of subscriptions of one connection. Their
+// selectors match no object, but only because of their last term, so they are
+// evaluated for every change. No object has a value that one of the unequal terms
+// excludes.
 func expensive() []connectortest.Frame {
 	perSubscription := int(limit.MaxSelectorRequirements.Default)
 	var all []connectortest.Frame
@@ -35,8 +36,8 @@ func expensive() []connectortest.Frame {
 	return all
 }
 
-// What a change costs a reader follows from its own selectors, and for those from
-// the fields that they name and not from the number of terms.
+// The cost of a change for a reader depends only on its own selectors: on the number
+// of their fields, and not on the number of terms.
 func TestEvaluationsOfAReaderAreBoundedAndItsOwn(t *testing.T) {
 	const changes = 50
 	measure := func(abusers int) (healthy, abusive uint64) {
@@ -73,17 +74,17 @@ func TestEvaluationsOfAReaderAreBoundedAndItsOwn(t *testing.T) {
 	assert.LessOrEqual(t, abusive, uint64(4*(changes+1)*2), "two fields of both versions, to wake the reader and to send")
 }
 
-// abuse is a reader that opens subscriptions and is there until the end.
+// abuse opens a reader with subscriptions that stay until the end.
 func (w *world) abuse(frames ...connectortest.Frame) {
 	r := w.reader()
 	require.NoError(w.t, r.Send(w.t.Context(), frames...))
-	w.serving.Go(func() { r.UntilEnd(w.t.Context()) }) // which the connector makes
+	w.serving.Go(func() { r.UntilEnd(w.t.Context()) }) // the connector ends it
 	synctest.Wait()
 }
 
-// A benchmark of what healthy readers notice of readers with the most expensive
-// selectors that are allowed: the median time from a change to its delivery, with
-// and without them. Changes take turns between the two connectors, so that the load
+// This benchmark measures the effect of readers with the most expensive permitted
+// selectors on healthy readers: the median time from a change to its delivery, with
+// and without them. Changes alternate between the two connectors, so that the load
 // of the machine is the same for both.
 func BenchmarkHealthyReaderBesideExpensiveSelectors(b *testing.B) {
 	for _, abusers := range []int{1, 10, 50} {

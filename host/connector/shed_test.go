@@ -43,7 +43,7 @@ func TestNewWorkIsRefusedWhileMemoryIsShort(t *testing.T) {
 	})
 }
 
-// connectFrom is a reader with an address and some subscriptions.
+// connectFrom connects a reader with an address and some subscriptions.
 func (w *world) connectFrom(address, token string, subscriptions int) *connectortest.Reader {
 	theirs, ours := connectortest.Pipe()
 	ctx := access.WithClient(w.t.Context(), access.Client{Address: netip.MustParseAddr(address)})
@@ -66,7 +66,7 @@ func TestShedDisconnectsTheNewestOfTheHeaviest(t *testing.T) {
 		for range 4 {
 			flood = append(flood, w.connectFrom("192.0.2.2", "", 1))
 		}
-		last := w.connectFrom("192.0.2.3", "", 6) // weighs 7, and the flood 8
+		last := w.connectFrom("192.0.2.3", "", 6) // its weight is 7, and that of the flood is 8
 
 		w.connector.Shed(3)
 		newest := flood[3]

@@ -107,7 +107,7 @@ func TestTheHistoryIsALimit(t *testing.T) {
 	}
 }
 
-// mute is a source that does not say what there is, or lists nothing.
+// mute is a source that never returns its resources, or never lists objects.
 type mute struct{ *memory.Source }
 
 func (mute) Schema(ctx context.Context, _ api.Resource) (*api.Schema, error) {

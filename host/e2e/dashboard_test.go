@@ -50,20 +50,20 @@ func total(n int) string {
 	return fmt.Sprintf(`document.querySelector("[data-total]")?.dataset.total === "%d"`, n)
 }
 
-// table is every object the page holds, as "namespace/name@resourceVersion".
+// table returns the objects of the page, as "namespace/name@resourceVersion".
 func table(t *testing.T, page context.Context) []string {
 	t.Helper()
 	return mustEvaluate[[]string](t, page, `watchglassDashboard.collection.list().then((l) =>
 		l.items.map((o) => o.metadata.namespace + "/" + o.metadata.name + "@" + o.metadata.resourceVersion))`)
 }
 
-// window is what the table shows: the rows of the live view, from the top.
+// window returns the rows of the live view, from the top.
 func window(t *testing.T, page context.Context) []string {
 	t.Helper()
 	return mustEvaluate[[]string](t, page, `watchglassDashboard.snapshot.rows.map((r) => r.key + "@" + r.resourceVersion)`)
 }
 
-// exact waits until the page holds what etcd holds.
+// exact waits until the page has the state of etcd.
 func exact(t *testing.T, page context.Context, c *cluster) {
 	t.Helper()
 	want := c.pods(t)
@@ -75,10 +75,9 @@ func exact(t *testing.T, page context.Context, c *cluster) {
 	require.Subset(t, want, shown, "the table shows a row that etcd does not have")
 }
 
-// The main job, end to end: ten thousand pods in a page; the server is killed
-// in the middle of changes and stays away until the page says stale; etcd is
-// compacted meanwhile, so that there is no resuming; and when the server is
-// back the page ends exact.
+// The main scenario: a page shows ten thousand pods. The server is killed during
+// changes and stays away until the page is stale. Meanwhile etcd is compacted, so
+// the page cannot resume. After the server's return, the page equals etcd.
 func TestDashboard_survives_a_killed_server(t *testing.T) {
 	const pods = 10_000
 	c := startCluster(t, pods)
@@ -102,7 +101,7 @@ func TestDashboard_survives_a_killed_server(t *testing.T) {
 	exact(t, page, c)
 }
 
-// A cut connection is resumed by resource version: nothing is listed again.
+// A cut connection is resumed by resource version, without a relist.
 func TestDashboard_resumes_after_a_cut(t *testing.T) {
 	c := startCluster(t, 500)
 	address := freePort(t)
@@ -124,7 +123,7 @@ func TestDashboard_resumes_after_a_cut(t *testing.T) {
 	require.Greater(t, after["resumes"], before["resumes"])
 }
 
-// counters sums what the engine counts over the collections of the page.
+// counters sums the engine's counters over the collections of the page.
 func counters(t *testing.T, page context.Context) map[string]int {
 	t.Helper()
 	all := mustEvaluate[map[string]int](t, page, `watchglassDashboard.connection.inspect()`)

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// edge is what "make edge" runs.
+// edge is a running "make edge".
 type edge struct {
 	cmd     *exec.Cmd
 	out     *logged
@@ -41,7 +41,7 @@ func startEdge(t *testing.T, flags ...string) *edge {
 	require.NoError(t, e.cmd.Start())
 	t.Cleanup(func() {
 		_ = e.cmd.Process.Signal(syscall.SIGINT)
-		_ = e.cmd.Wait() // what came of it is for the test that asks
+		_ = e.cmd.Wait() // the test checks the result
 		if t.Failed() {
 			t.Log(e.out.String())
 		}
@@ -53,7 +53,8 @@ func startEdge(t *testing.T, flags ...string) *edge {
 	return e
 }
 
-// client trusts the edge's certificate, like kubectl in this test.
+// client returns a client that trusts the edge's certificate, like kubectl in this
+// test.
 func (e *edge) client(t *testing.T) *http.Client {
 	t.Helper()
 	text, err := os.ReadFile(e.caFile)
@@ -65,8 +66,8 @@ func (e *edge) client(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// The three readers of an edge, live at the same time: a page, the terminal, and
-// whatever speaks to the Kubernetes API.
+// The three readers of an edge, live at the same time: a page, the terminal, and a
+// client of the Kubernetes API.
 func TestEdge_serves_three_readers_live(t *testing.T) {
 	const pods = 300
 	e := startEdge(t, "-pods", "300", "-rate", "50")
@@ -82,7 +83,7 @@ func TestEdge_serves_three_readers_live(t *testing.T) {
 	defer stop()
 	terminal := exec.CommandContext(ctx, binary(t), "watch", "pods", "-A", "--server", "ws://"+e.address+"/watch", "--token", e.token)
 	events := lines(t, terminal)
-	for range pods + 20 { // those that are there, and some that change
+	for range pods + 20 { // the existing pods, and some changes
 		require.NotEmpty(t, <-events, "the terminal's watch ended")
 	}
 
@@ -93,7 +94,8 @@ func TestEdge_serves_three_readers_live(t *testing.T) {
 	waitFor(t, page, state("live"))
 }
 
-// countModified opens a watch and counts changes, up to most, until it ends in order.
+// countModified opens a watch and counts changes, up to most, until the watch ends
+// cleanly.
 func countModified(t *testing.T, ctx context.Context, client *http.Client, url, token string, most int) (modified int) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -158,7 +160,7 @@ func TestEdge_divided_by_namespace(t *testing.T) {
 	assert.NotEmpty(t, said)
 }
 
-// An interrupt ends everything in order.
+// An interrupt ends all processes cleanly.
 func TestEdge_ends_when_interrupted(t *testing.T) {
 	e := startEdge(t, "-pods", "20", "-rate", "0")
 	require.NoError(t, e.cmd.Process.Signal(syscall.SIGINT))
@@ -168,7 +170,7 @@ func TestEdge_ends_when_interrupted(t *testing.T) {
 	require.Error(t, err, "the runtime is still there")
 }
 
-// lines runs a command and hands out its output line by line.
+// lines runs a command and sends its output line by line.
 func lines(t *testing.T, cmd *exec.Cmd) <-chan string {
 	t.Helper()
 	out, err := cmd.StdoutPipe()

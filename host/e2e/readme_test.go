@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The Go snippet of the README is the one that examples/embed-go is tested with.
+// The Go snippet of the README equals the tested program in examples/embed-go.
 // Package links checks the files that the README names.
 func TestTheGoSnippetOfTheREADMEIsThatOfTheExample(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")

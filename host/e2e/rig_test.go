@@ -22,12 +22,12 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// within is how long anything that must happen may take on a loaded machine.
-// It bounds a failing test; no passing test waits for it.
+// within limits every wait of a test, even on a loaded machine. Only a failing test
+// reaches it.
 const within = 2 * time.Minute
 
-// cluster is an etcd with a simulated cluster in it, which lives in the test's
-// process, so that the server can die without it.
+// cluster is an etcd with a simulated cluster. It runs in the test's process, so
+// that it survives a killed server.
 type cluster struct {
 	*clustersim.Cluster
 	etcd *embedetcd.Server
@@ -118,7 +118,7 @@ func healthy(listen string) bool {
 	return r.StatusCode == http.StatusOK
 }
 
-// kill is what a crash looks like from outside.
+// kill ends the process like a crash.
 func (s *server) kill() {
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()
@@ -150,7 +150,7 @@ func freePort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// proxy stands between the page and the server and can cut their connections.
+// proxy forwards connections between the page and the server, and can cut them.
 type proxy struct {
 	target string
 	listen net.Listener
@@ -208,7 +208,7 @@ func (p *proxy) add(conns ...net.Conn) bool {
 	return !p.cutOff
 }
 
-// cut ends every connection and, until it is called with false, every new one.
+// cut closes every connection. It refuses new ones until it is called with false.
 func (p *proxy) cut(off bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -219,7 +219,7 @@ func (p *proxy) cut(off bool) {
 	p.conns = map[net.Conn]bool{}
 }
 
-// openPage starts a Chromium on a URL.
+// openPage opens a URL in Chromium.
 func openPage(t *testing.T, url string) context.Context {
 	t.Helper()
 	opts := append(chromedp.DefaultExecAllocatorOptions[:],

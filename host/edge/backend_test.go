@@ -1,5 +1,5 @@
-// Objects are in a runtime that a program in JavaScript cannot start, and are fed by
-// a connector, which is none.
+// These tests start a runtime of Durable Objects and a connector, which a GOOS=js
+// program cannot do.
 
 //go:build !js
 
@@ -29,7 +29,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// within reaches objects from outside, as the worker does from inside.
+// within sends requests to objects from outside, instead of from the worker.
 type within struct{ address, name string }
 
 func (w within) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -60,8 +60,8 @@ func feed(t *testing.T, source *memory.Source, address, name string) {
 	})
 }
 
-// fed starts to feed the object with the first question: the contract fills its
-// source before it asks.
+// fed feeds the object from the first request on, because the contract fills its
+// source before that.
 type fed struct {
 	within
 	once sync.Once
@@ -93,7 +93,7 @@ func TestBackend(t *testing.T) {
 	})
 }
 
-// What an object says instead of an answer.
+// Error responses of an object.
 func TestBackendPassesRefusalsOn(t *testing.T) {
 	address := workerdtest.Objects(t, "../..")
 	b := edge.NewBackend("test", edge.Cluster{}, func(string) http.RoundTripper { return within{address, "nobody-feeds-this"} })

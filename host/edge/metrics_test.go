@@ -18,14 +18,14 @@ import (
 	"github.com/watchglass/watchglass/host/edge"
 )
 
-// objects answers /status for every object.
+// objects serves /status for every object.
 type objects struct {
 	answer func(name string, r *http.Request) (*http.Response, error)
 
 	mu      sync.Mutex
 	asked   int
 	atOnce  int
-	highest int // that atOnce was
+	highest int // maximum of atOnce
 }
 
 func (o *objects) count(more int) {
@@ -47,7 +47,7 @@ func (o oneOf) RoundTrip(r *http.Request) (*http.Response, error) {
 	return o.answer(o.name, r)
 }
 
-// healthy is the report of an object that is as it should be.
+// healthy returns the report of a healthy object.
 func healthy(string, *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	fmt.Fprint(w, `{"feeds":{"connected":[{"active":true}]},"resources":{"v1/pods":{"state":"live","objects":3}},
@@ -55,7 +55,7 @@ func healthy(string, *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// silent never answers.
+// silent never responds.
 func silent(_ string, r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
@@ -88,9 +88,9 @@ func askAs(t *testing.T, path string, o *objects, claims token.Claims) *httptest
 	return w
 }
 
-// Regression: objects were asked one after the other, and one that did not answer
-// held up all the rest for as long as the platform let it, or was all there was
-// to read.
+// Regression: objects were queried one after the other. One without a response
+// delayed all others until the platform's timeout, or prevented the rest of the
+// response.
 func TestMetricsDoNotWaitForOneObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &objects{}
@@ -101,7 +101,7 @@ func TestMetricsDoNotWaitForOneObject(t *testing.T) {
 			case strings.HasSuffix(name, "/9-of-256"):
 				return nil, errors.New("it broke")
 			}
-			time.Sleep(time.Second) // of the bubble's own time
+			time.Sleep(time.Second) // virtual time
 			return healthy(name, r)
 		}
 		start := time.Now()

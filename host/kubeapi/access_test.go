@@ -15,12 +15,12 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// book is a policy by the letter: tokens are names, and each name has the
-// requests that it may make; "*" is all of them.
+// book is a policy that lists the permitted requests of each token. Tokens are
+// names, and "*" permits all requests.
 type book struct {
 	mu     sync.Mutex
 	rights map[string][]string
-	// expires is when all tokens do, unless it is zero.
+	// expires is the expiry of all tokens, unless it is zero.
 	expires time.Time
 }
 
@@ -59,7 +59,7 @@ func TestTokensAreChecked(t *testing.T) {
 			for _, path := range []string{"/api", "/version", "/api/v1/pods", "/api/v1/pods?watch=1&timeoutSeconds=1"} {
 				want := code
 				if code == 403 && (path == "/api" || path == "/version") {
-					want = 200 // what there is, everyone who is known may know
+					want = 200 // every authenticated user may read discovery
 				}
 				a := w.get(path)
 				assert.Equal(t, want, a.StatusCode, header)
@@ -108,7 +108,7 @@ func TestAWatchEndsWithTheRightToIt(t *testing.T) {
 		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
 		w.put("a/x", "web")
 		assert.Equal(t, "ADDED x 2", watch.told())
-		time.Sleep(90 * time.Second) // of virtual time
+		time.Sleep(90 * time.Second) // virtual time
 		w.put("a/y", "web")
 		assert.Equal(t, "ADDED y 3", watch.told())
 		rules.set("ben")
@@ -122,7 +122,7 @@ func TestAWatchEndsWithTheRightToIt(t *testing.T) {
 func TestAWatchEndsWhenItsTokenExpires(t *testing.T) {
 	rules := &book{rights: map[string][]string{"ben": {"watch v1/pods"}}}
 	run(t, kubeapi.Config{Access: rules}, func(t *testing.T, w *world) {
-		rules.expires = time.Now().Add(100 * time.Second) // of virtual time
+		rules.expires = time.Now().Add(100 * time.Second) // virtual time
 		w.header.Set("Authorization", "Bearer ben")
 		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
 		w.put("a/x", "web")
@@ -155,12 +155,13 @@ func TestAWatchEndsAtOnceWhenItsTokenIsRemoved(t *testing.T) {
 	})
 }
 
-// wavering is a policy that withdraws its tokens, and then cannot tell for a while.
+// wavering is a policy that withdraws its tokens, and then fails to decide for a
+// while.
 type wavering struct {
 	access.Policy
 	valid  context.Context
 	asked  atomic.Int32
-	decide int32 // the review that comes to a decision
+	decide int32 // number of the review that decides
 }
 
 func (u *wavering) Authenticate(context.Context, string) (*access.User, *api.Status) {

@@ -16,8 +16,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// One user whose selectors take more evaluations than it may make waits, and its
-// further lists are refused. Other users are served as before.
+// If the selectors of one user need more evaluations than the user has, its lists
+// wait and further ones are refused. Other users are unaffected.
 func TestAListOfAUserWithoutEvaluationsIs429(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxEvaluationRate, 1000)
 	rules := &book{rights: map[string][]string{"ann": {"*"}, "eve": {"*"}}}
@@ -49,7 +49,7 @@ func TestAListOfAUserWithoutEvaluationsIs429(t *testing.T) {
 	})
 }
 
-// answer sends a request as a user and reads the answer.
+// answer sends a request as a user and reads the response.
 func (w *world) answer(user, path string) answer {
 	w.t.Helper()
 	response := w.ask(user, path)

@@ -18,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// still is a backend that always has the same pod to show.
+// still is a backend that always returns the same pod.
 type still struct{}
 
 func (still) Resources(context.Context) ([]kubeapi.Resource, error) {
@@ -79,8 +79,8 @@ func (stone) JSON() []byte {
 
 var fuzzed = kubeapi.New(kubeapi.Config{Backend: still{}})
 
-// Whatever is asked, the answer is JSON: what was asked for, or a Status that
-// says what is wrong with the request, never with the server.
+// For any request, the response is JSON: the requested data, or a Status that
+// describes an error of the request, never of the server.
 func FuzzRequests(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"/api/v1/pods", "limit=2&continue=x", "application/json"},

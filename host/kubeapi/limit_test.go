@@ -35,7 +35,7 @@ func TestWatchesBeyondTheLimitAre429(t *testing.T) {
 	})
 }
 
-// slowly is a backend that takes an hour for a list.
+// slowly is a backend whose lists take an hour.
 type slowly struct{ kubeapi.Backend }
 
 func (s slowly) List(ctx context.Context, _ api.Resource, _ kubeapi.ListOptions) (*kubeapi.List, error) {
@@ -69,7 +69,7 @@ func TestRequestsBeyondTheLimitAre429(t *testing.T) {
 	})
 }
 
-// undecided is a policy that takes an hour.
+// undecided is a policy whose decisions take an hour.
 type undecided struct{ access.Policy }
 
 func (undecided) Authenticate(ctx context.Context, _ string) (*access.User, *api.Status) {
@@ -112,7 +112,7 @@ func TestALongTokenIsNotLookedAt(t *testing.T) {
 }
 
 // Selectors are limited for lists and watches alike, and refused before the backend
-// is asked.
+// receives them.
 func TestSelectorsBeyondTheLimitsAre413(t *testing.T) {
 	limits := limit.NewSet().With(limit.MaxSelectorBytes, 100).With(limit.MaxSelectorRequirements, 3).With(limit.MaxSelectorValues, 4)
 	run(t, kubeapi.Config{Limits: limits}, func(t *testing.T, w *world) {

@@ -17,8 +17,8 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// A client that reads a list so slowly that its version is forgotten must not take
-// what it has for the whole list.
+// If the version of a list is evicted while a client reads it slowly, the client
+// gets an error, so that it does not accept a partial list.
 func TestAListThatBreaksOffIsAnErrorToItsClient(t *testing.T) {
 	short := connector.Config{History: history.Limits{MinCapacity: 10, MaxCapacity: 10}}
 	for name, header := range map[string]http.Header{
@@ -50,7 +50,7 @@ func TestAListThatBreaksOffIsAnErrorToItsClient(t *testing.T) {
 	}
 }
 
-// breaks is a backend whose list breaks off after some objects.
+// breaks is a backend whose lists fail after some objects.
 type breaks struct {
 	kubeapi.Backend
 	after int

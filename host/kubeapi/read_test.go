@@ -406,8 +406,7 @@ func TestNamespacesAreObjectsAndPlaces(t *testing.T) {
 	})
 }
 
-// An object that cannot be read does not take the list with it, and is not
-// passed over in silence.
+// An unreadable object does not fail a list, and the response names it.
 func TestC53_FaultyObjectsAreNamed(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		w.put("a/one", "web")

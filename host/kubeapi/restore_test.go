@@ -11,8 +11,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// restore replaces the source by one with fewer revisions, as a restore from a
-// backup does.
+// restore replaces the source with one that has fewer revisions, like a restore from
+// a backup.
 func (w *world) restore() {
 	before := w.source.Source
 	w.source.Source = memory.New()
@@ -38,7 +38,7 @@ func TestWatchFromAVersionLostInARestoreEndsWith410(t *testing.T) {
 		w.put("a/one", "web")
 		w.get("/api/v1/pods")
 		w.restore()
-		time.Sleep(time.Minute) // of virtual time
+		time.Sleep(time.Minute) // virtual time
 		begun := time.Now()
 		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=71")
 		assert.Equal(t, "ERROR 410 Expired", watch.told())

@@ -18,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// ask sends a request as a user and reads nothing of the answer.
+// ask sends a request as a user and does not read the response.
 func (w *world) ask(user, path string) *http.Response {
 	w.t.Helper()
 	synctest.Wait() // earlier requests of other goroutines have read the header
@@ -43,7 +43,7 @@ func requireTooMany(t *testing.T, r *http.Response, l *limit.Limit) {
 	assert.Contains(t, a.text, l.Name)
 }
 
-// Requests for a version that never comes hold no place of those that can be
+// Requests that wait for a version do not use capacity of those that can be
 // answered.
 func TestRequestsThatWaitForAVersionDisturbNoOthers(t *testing.T) {
 	token := base64.RawURLEncoding.EncodeToString([]byte(`{"v":"meta.k8s.io/v1","rv":99999999,"start":"a/b\u0000"}`))
@@ -106,8 +106,8 @@ func TestWaitingRequestsBeyondTheLimitAre429(t *testing.T) {
 	})
 }
 
-// A user that reads nothing of its lists takes half of the seats. Others are served
-// all the same, whatever the number of such users.
+// A user that does not read its lists uses at most half of the seats. Others are
+// served, whatever the number of such users.
 func TestAUserLeavesRoomForOthers(t *testing.T) {
 	rules := &book{rights: map[string][]string{"greedy": {"*"}, "likewise": {"*"}, "modest": {"*"}}}
 	limits := limit.NewSet().With(limit.MaxRequests, 20)
@@ -133,7 +133,8 @@ func TestAUserLeavesRoomForOthers(t *testing.T) {
 	})
 }
 
-// weighed is a backend whose lists look at so many objects, and take an hour.
+// weighed is a backend whose lists examine the given number of objects, and take an
+// hour.
 type weighed struct {
 	slowly
 	objects int
@@ -174,7 +175,7 @@ func TestTheHeaviestListIsServedAlone(t *testing.T) {
 	})
 }
 
-// So it is with requests for a resource that has not been listed yet.
+// The same applies to requests for a resource that has not been listed yet.
 func TestRequestsThatWaitForAListDisturbNoOthers(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		require.Equal(t, 200, w.get("/api/v1/nodes").StatusCode)

@@ -138,7 +138,7 @@ func TestP7_WhatIsWrongBeforeTheStreamIsAnHTTPStatus(t *testing.T) {
 	})
 }
 
-// The object of a bookmark has nothing but kind and version (W24).
+// The object of a bookmark has only a kind and a version (W24).
 func TestP8_P9_BookmarksCarryTheVersionAloneAndOneComesBeforeTheEnd(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		rv := w.put("a/one", "web")
@@ -187,8 +187,8 @@ func TestP10_TheEndOfTheServerIsACleanOne(t *testing.T) {
 	})
 }
 
-// The watch of a client that does not read is ended by the cacher. The client
-// gets what was queued for it and an ERROR event. Others notice nothing.
+// The cacher ends the watch of a client that does not read. The client gets its
+// queued events and an ERROR event. Others are unaffected.
 func TestP10_ASlowClientIsEndedAndLosesOnlyTheRest(t *testing.T) {
 	run(t, kubeapi.Config{Limits: limit.NewSet().With(limit.WriteTimeout, int64(time.Hour))}, func(t *testing.T, w *world) {
 		slow := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
@@ -213,7 +213,7 @@ func TestP10_ASlowClientIsEndedAndLosesOnlyTheRest(t *testing.T) {
 		}
 		assert.Equal(t, changes, <-seen)
 		quick.close()
-		time.Sleep(10 * time.Second) // of virtual time, for the budget of the slow one to run out
+		time.Sleep(10 * time.Second) // virtual time in which the budget of the slow client runs out
 		n := 0
 		for {
 			var f frame
@@ -274,7 +274,7 @@ func TestP11_AnEventIsFlushedWhenNothingFollows(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
 		defer watch.close()
-		for i := range 20 { // each arrives although no other follows
+		for i := range 20 { // each arrives without a following one
 			rv := w.put("a/one", fmt.Sprint(i))
 			want := "MODIFIED"
 			if i == 0 {
@@ -388,7 +388,7 @@ func TestP15_OnlyInitialEventsAreCompressedAndCanBeReadAsTheyCome(t *testing.T) 
 		w.header.Set("Accept-Encoding", "gzip")
 		for query, compressed := range map[string]bool{
 			initialEvents:                            true,
-			"&allowWatchBookmarks=true":              true, // is one by default
+			"&allowWatchBookmarks=true":              true, // allowed by default
 			"&resourceVersion=2":                     false,
 			"":                                       false, // no bookmarks
 			"&allowWatchBookmarks&resourceVersion=2": false,
@@ -431,7 +431,7 @@ func TestAHeadOfAWatchIsItsHeaders(t *testing.T) {
 	})
 }
 
-// A collection that cannot be listed is 429, not a request that hangs.
+// A collection that cannot be listed returns 429 instead of blocking.
 func TestC6_NotReadyIs429WithRetryAfter(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		w.source.stalled = true

@@ -29,16 +29,16 @@ var (
 	nodes = api.Resource{Version: "v1", Name: "nodes"}
 )
 
-// world is the API over a connector over a memory source, with an HTTP server
-// and a client joined by pipes. Everything in it runs inside a synctest bubble:
-// time is virtual, and a goroutine that is left behind fails the test.
+// world is the API over a connector over a memory source, with an HTTP server and a
+// client joined by pipes. Everything in it runs inside a synctest bubble: time is
+// virtual, and a leaked goroutine fails the test.
 type world struct {
 	t       *testing.T
 	source  *flaky
 	backend kubeapi.Backend
 	handler *kubeapi.Handler
 	client  *http.Client
-	header  http.Header // of every request
+	header  http.Header // added to every request
 }
 
 func run(t *testing.T, config kubeapi.Config, f func(t *testing.T, w *world)) {
@@ -56,7 +56,7 @@ func runOn(t *testing.T, below connector.Config, config kubeapi.Config, f func(t
 		}
 		w.handler = kubeapi.New(config)
 		pipes := &listener{conns: make(chan net.Conn), closed: make(chan struct{})}
-		server := &http.Server{Handler: w.handler, WriteTimeout: time.Second} // short, to see that watches are spared
+		server := &http.Server{Handler: w.handler, WriteTimeout: time.Second} // short, to show that it does not apply to watches
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(pipes) }()
 		transport := &http.Transport{DialContext: pipes.dial, DisableCompression: true}
@@ -128,7 +128,7 @@ func (w *world) put(key api.Key, app string) api.ResourceVersion {
 		key.Name(), key.Namespace(), key.Name(), app))
 }
 
-// answer is a complete one.
+// answer is a complete response.
 type answer struct {
 	*http.Response
 	text string
@@ -144,7 +144,7 @@ func (w *world) request(method, path string) *http.Response {
 	return response
 }
 
-// do waits until the connector knows what was written before it.
+// do waits until the connector has all earlier writes, and sends a request.
 func (w *world) do(method, path string) answer {
 	w.t.Helper()
 	synctest.Wait()
@@ -160,7 +160,7 @@ func (w *world) get(path string) answer {
 	return w.do(http.MethodGet, path)
 }
 
-// decode reads a JSON document.
+// decode parses a JSON document.
 func decode(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var document map[string]any
@@ -168,7 +168,7 @@ func decode(t *testing.T, text string) map[string]any {
 	return document
 }
 
-// requireStatus insists on an answer that is a v1 Status, and returns it.
+// requireStatus requires that a response is a v1 Status, and returns it.
 func requireStatus(t *testing.T, a answer, code int, reason string) map[string]any {
 	t.Helper()
 	require.Equal(t, code, a.StatusCode, a.text)
@@ -183,7 +183,7 @@ func requireStatus(t *testing.T, a answer, code int, reason string) map[string]a
 	return status
 }
 
-// names of the items of a list, in order.
+// names returns the names of the items of a list, in order.
 func names(t *testing.T, a answer) string {
 	t.Helper()
 	require.Equal(t, 200, a.StatusCode, a.text)
@@ -229,7 +229,7 @@ func (w *watching) next() frame {
 	return f
 }
 
-// told is the next event in a few words.
+// told formats the next event.
 func (w *watching) told() string {
 	w.t.Helper()
 	return tell(w.next())
@@ -250,7 +250,7 @@ func tell(f frame) string {
 	return fmt.Sprintf("%s %v %v", f.Type, metadata["name"], metadata["resourceVersion"])
 }
 
-// ends insists on a clean end of the stream, with nothing before it.
+// ends requires a clean end of the stream, with nothing before it.
 func (w *watching) ends() {
 	w.t.Helper()
 	var f frame
@@ -260,8 +260,8 @@ func (w *watching) ends() {
 	}
 }
 
-// close closes the response. Since Go 1.27, net/http reads for up to 50 ms what is left of
-// it, and closes the connection then. The time is that of synctest.
+// close closes the response. Since Go 1.27, net/http first reads the rest of it for
+// up to 50 ms, in the time of synctest.
 func (w *watching) close() {
 	w.response.Body.Close()
 	time.Sleep(100 * time.Millisecond)

@@ -20,7 +20,7 @@ import (
 
 const shards = 3
 
-// divided is a plan of so many objects.
+// divided returns a plan of the given number of objects.
 func divided(count int) string {
 	plan := ""
 	for i := range count {
@@ -41,7 +41,7 @@ func putIn(s *memory.Source, namespace, name string) api.ResourceVersion {
 	return s.Put(pods, api.NewKey(namespace, name), fmt.Appendf(nil, `{"metadata":{"name":%q,"namespace":%q,"uid":"u"}}`, name, namespace))
 }
 
-// nextOf are the connections that come next, by shard.
+// nextOf returns the next connections, by shard.
 func (e *edge) nextOf(t *testing.T, count int) map[string]*edgeFeed {
 	feeds := map[string]*edgeFeed{}
 	for range count {
@@ -53,8 +53,8 @@ func (e *edge) nextOf(t *testing.T, count int) map[string]*edgeFeed {
 	return feeds
 }
 
-// One connector feeds every object the edge names, each over a connection of its
-// own that tells of its namespaces alone, from one upstream watch.
+// One connector feeds every object of the plan from one upstream watch. Each object
+// has its own connection, which carries only its namespaces.
 func TestEveryObjectIsFedItsNamespaces(t *testing.T) {
 	t.Parallel() // closing an unread connection takes seconds
 	e, source := startEdge(t), scattered(30)
@@ -64,7 +64,7 @@ func TestEveryObjectIsFedItsNamespaces(t *testing.T) {
 	for shard, f := range e.nextOf(t, shards) {
 		r := f.begin(1)
 		held[shard] = synced(t, r)
-		last := putIn(source, "team-7", "two") // in one of them, and the others hear how far they are
+		last := putIn(source, "team-7", "two") // in one of them, and the others receive progress
 		require.NoError(t, r.Send(t.Context(), &wire.RequestProgress{Subscription: 1}))
 		require.NoError(t, r.Until(t.Context(), func() bool { return held[shard].ResourceVersion >= last }))
 	}
@@ -81,8 +81,8 @@ func TestEveryObjectIsFedItsNamespaces(t *testing.T) {
 	require.NoError(t, <-c.done)
 }
 
-// An edge that is deployed with another division refuses what was right before, and
-// here and there still what will be right.
+// An edge with a new division refuses connections of the old one. Some of its
+// objects may temporarily also refuse those of the new one.
 func TestAnEdgeThatDividesAnewIsFedAnew(t *testing.T) {
 	t.Parallel() // closing an unread connection takes seconds
 	e, source := startEdge(t), scattered(30)
@@ -124,8 +124,8 @@ func TestAnEdgeThatDividesAnewIsFedAnew(t *testing.T) {
 	require.NoError(t, <-c.done)
 }
 
-// A refusal of one object alone is waited for, once it has let us in, and the
-// others stay.
+// If a single object refuses a connection that was accepted before, the connector
+// retries, and the other objects stay connected.
 func TestAnObjectThatRefusesForNowCostsTheOthersNothing(t *testing.T) {
 	t.Parallel() // closing an unread connection takes seconds
 	e := startEdge(t)
@@ -156,7 +156,7 @@ func TestAnObjectThatRefusesForNowCostsTheOthersNothing(t *testing.T) {
 	require.NoError(t, <-c.done)
 }
 
-// Where there are no namespaces there is nothing to divide.
+// Cluster-scoped resources cannot be divided by namespace.
 func TestWhatHasNoNamespacesIsNotDivided(t *testing.T) {
 	e := startEdge(t)
 	e.plan = func() string {
@@ -190,7 +190,7 @@ func TestPlansThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// lines is a log.
+// lines collects the lines of a log.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -29,17 +29,17 @@ import (
 
 var pods = api.Resource{Version: "v1", Name: "pods"}
 
-// edge is the listening side: it takes what connects and hands it to the test.
+// edge is the listening side. It accepts connections and passes them to the test.
 type edge struct {
 	http   *httptest.Server
 	feeds  chan *edgeFeed
-	refuse func(*http.Request) (code int, body string) // zero lets it in
+	refuse func(*http.Request) (code int, body string) // a zero code accepts the connection
 	plan   func() (body string)                        // nil for one object
-	// location is where a refusal leads.
+	// location is the redirect target of a refusal.
 	location string
 }
 
-// edgeFeed is a connection as the edge sees it.
+// edgeFeed is a connection on the side of the edge.
 type edgeFeed struct {
 	t       *testing.T
 	ws      *websocket.Conn
@@ -76,7 +76,7 @@ func startEdge(t *testing.T) *edge {
 
 func (e *edge) url() string { return "ws" + strings.TrimPrefix(e.http.URL, "http") + "/feed" }
 
-// next is the connection that comes next.
+// next returns the next connection.
 func (e *edge) next(t *testing.T) *edgeFeed {
 	select {
 	case f := <-e.feeds:
@@ -93,7 +93,7 @@ func (f *edgeFeed) close() {
 	f.release()
 }
 
-// begin starts a session and throws away what the one before it still sends.
+// begin starts a session and discards what the previous one still sends.
 func (f *edgeFeed) begin(number int) *connectortest.Reader {
 	require.NoError(f.t, f.ws.Write(f.t.Context(), websocket.MessageText, fmt.Appendf(nil, "begin %d", number)))
 	for {
@@ -187,7 +187,7 @@ func TestEdgeReadsOverAConnectionThatTheConnectorOpened(t *testing.T) {
 	require.NoError(t, <-c.done)
 }
 
-// An edge that left memory begins a new session on the same connection.
+// An evicted edge begins a new session on the same connection.
 func TestAForgetfulEdgeResumes(t *testing.T) {
 	e, source := startEdge(t), newSource()
 	startCluster(t, e, source).run(t)
@@ -257,8 +257,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Once an edge has let us in, a refusal passes: a token is renewed, a
-// deployment rolls.
+// After the edge has accepted a connection, later refusals are temporary, for
+// example during a token renewal or a deployment.
 func TestALaterRefusalIsWaitedFor(t *testing.T) {
 	e := startEdge(t)
 	attempts := 0 // one at a time
@@ -278,7 +278,7 @@ func TestALaterRefusalIsWaitedFor(t *testing.T) {
 	require.NoError(t, <-c.done)
 }
 
-// Where readers connect there may be another path than /watch.
+// The path for readers may be another one than /watch.
 func TestWhoTakesUsForAReaderIsNoEdge(t *testing.T) {
 	c := connector.New(connector.Config{Source: newSource(), Logger: slog.New(slog.DiscardHandler), Limits: limit.NewSet().With(limit.HelloTimeout, int64(time.Millisecond))})
 	s, err := server.New(server.Config{Connector: c, Logger: slog.New(slog.DiscardHandler)})
@@ -293,7 +293,7 @@ func TestWhoTakesUsForAReaderIsNoEdge(t *testing.T) {
 	require.NoError(t, c.Close(t.Context()))
 }
 
-// A token goes where the URL leads, and nowhere else.
+// The token is sent only to the configured URL, never to a redirect target.
 func TestNobodyIsFollowedToAnotherPlace(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		assert.Fail(t, "the redirect was followed", r.Header.Get("Authorization"))

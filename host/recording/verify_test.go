@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/host/recording"
 )
 
-// source is what happened: a and b are there at 10, a changes at 11 and 14, c
-// comes at 12 with a change of b, b goes at 13.
+// source is the history: a and b exist at 10, a changes at 11 and 14, c is created
+// at 12 with a change of b, b is deleted at 13.
 const source = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":2,"resource":"v1/pods"}
 {"kind":"source","time":"2026-01-01T00:00:00Z","source":"etcd-1"}
 {"kind":"state","time":"2026-01-01T00:00:00Z","resourceVersion":"10","objects":[{"key":"ns/a","uid":"a","resourceVersion":"9","labels":{"app":"web"}},{"key":"ns/b","uid":"b","resourceVersion":"7","labels":{"app":"db"}}]}
@@ -26,7 +26,7 @@ const source = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":2,"res
 {"kind":"end","time":"2026-01-01T00:00:06Z","lines":10}
 `
 
-// reader is what was seen of it, all of it rightly.
+// reader is a correct recording of what a reader received.
 const reader = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":2,"resource":"v1/pods"}
 {"kind":"subscribe","time":"2026-01-01T00:00:00Z","scope":{}}
 {"kind":"source","time":"2026-01-01T00:00:00Z","source":"etcd-1"}
@@ -43,7 +43,7 @@ const reader = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":2,"res
 {"kind":"end","time":"2026-01-01T00:00:06Z","lines":14}
 `
 
-// relisted saw the state at 10 and then, across a lost connection, that at 14.
+// relisted received the state at 10 and, after a lost connection, that at 14.
 const relisted = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":2,"resource":"v1/pods"}
 {"kind":"subscribe","time":"2026-01-01T00:00:00Z","scope":{}}
 {"kind":"snapshot","time":"2026-01-01T00:00:00Z","scope":{},"resourceVersion":"10"}
@@ -59,8 +59,8 @@ const relisted = `{"kind":"history","time":"2026-01-01T00:00:00Z","version":2,"r
 {"kind":"end","time":"2026-01-01T00:00:06Z","lines":13}
 `
 
-// verify judges files that a recorder may have written as they are: the last line
-// counts what was edited.
+// verify checks edited files. It adjusts the count in the last line, as a recorder
+// would have written it.
 func verify(files ...string) (string, error) {
 	for i, content := range files {
 		before, _, _ := strings.Cut(content, `{"kind":"end"`)
@@ -93,16 +93,16 @@ func TestVerifyAccepts(t *testing.T) {
 	require.Contains(t, summary, "1 watch, 2 events, 1 bookmark, 0 lists, 1 relist;")
 }
 
-// edit replaces what is there once.
+// edit replaces a text that occurs once.
 func edit(t *testing.T, content, old, with string) string {
 	require.Equal(t, 1, strings.Count(content, old), old)
 	return strings.Replace(content, old, with, 1)
 }
 
-// line is the n-th, from 1 on, with its newline.
+// line returns the n-th line, from 1 on, with its newline.
 func line(content string, n int) string { return strings.SplitAfter(content, "\n")[n-1] }
 
-// Each damage is found by the guarantee that it breaks.
+// The violated guarantee detects each kind of damage.
 func TestVerifyRefusesDamage(t *testing.T) {
 	swapped := strings.Replace(edit(t, reader, line(reader, 10), ""), line(reader, 11), line(reader, 11)+line(reader, 10), 1)
 	for _, test := range []struct {
@@ -164,7 +164,7 @@ func TestVerifyRefusesDamage(t *testing.T) {
 	}
 }
 
-// Regression 1: of a list nothing was missed when its line was taken out.
+// Regression 1: a removed line of a list was not detected.
 func TestMissingLineIsDetected(t *testing.T) {
 	for name, content := range map[string]string{"reader": reader, "relisted": relisted, "source": source} {
 		lines := strings.SplitAfter(strings.TrimSuffix(content, "\n"), "\n")
@@ -183,7 +183,7 @@ func TestMissingLineIsDetected(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// An object that the source could not read for a while is not judged.
+// An object that the source could not read for a while is not checked.
 func TestVerifyLeavesFaultsOut(t *testing.T) {
 	faulty := edit(t, source, `"key":"ns/a","object":{"uid":"a","resourceVersion":"11","labels":{"app":"web","v":"2"}}`,
 		`"key":"ns/a","object":{"resourceVersion":"11","fault":"it is no JSON"}`)

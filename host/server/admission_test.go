@@ -39,7 +39,7 @@ func (named) Authenticate(_ context.Context, token string) (*access.User, *api.S
 	return &access.User{Name: token}, nil
 }
 
-// crowd is a server with the Kubernetes API beside it.
+// crowd is a server that also serves the Kubernetes API.
 type crowd struct {
 	t       *testing.T
 	limits  *limit.Set
@@ -87,7 +87,7 @@ func listenOnLoopback(t *testing.T) net.Listener {
 	return listener
 }
 
-// client is an HTTP client with a loopback address of its own.
+// client returns an HTTP client with its own loopback address.
 func client(t *testing.T, address string) *http.Client {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	transport := &http.Transport{DialContext: dialer.DialContext}
@@ -95,7 +95,7 @@ func client(t *testing.T, address string) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// reader connects a WebSocket from an address, and says nothing yet.
+// reader connects a WebSocket from an address without a Hello.
 func (c *crowd) reader(address string) *connectortest.Reader {
 	c.t.Helper()
 	ws, _, err := websocket.Dial(c.t.Context(), "ws://"+c.watch+"/watch", &websocket.DialOptions{
@@ -106,7 +106,7 @@ func (c *crowd) reader(address string) *connectortest.Reader {
 	return connectortest.NewReader(connectortest.Over(ws))
 }
 
-// greets is what becomes of a reader that says Hello: empty if it is welcome.
+// greets returns the response to a reader's Hello: empty if it was accepted.
 func (c *crowd) greets(r *connectortest.Reader, token string) string {
 	c.t.Helper()
 	require.NoError(c.t, r.Hello(c.t.Context(), token))
@@ -116,7 +116,7 @@ func (c *crowd) greets(r *connectortest.Reader, token string) string {
 	return ""
 }
 
-// get asks the Kubernetes API, and returns the body for the caller to close.
+// get sends a GET to the Kubernetes API. The caller closes the body.
 func (c *crowd) get(client *http.Client, path, token string) *http.Response {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, "http://"+c.kubeAPI+path, nil)
@@ -128,7 +128,7 @@ func (c *crowd) get(client *http.Client, path, token string) *http.Response {
 	return resp
 }
 
-// silence opens a connection to an address and says nothing.
+// silence opens a connection to an address and sends nothing.
 func (c *crowd) silence(from, to string) net.Conn {
 	c.t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
@@ -206,7 +206,7 @@ func TestUsersHaveTheirShareOfConnections(t *testing.T) {
 
 	watch.Body.Close()
 	for _, from := range []string{"127.0.0.4", "127.0.0.5", "127.0.0.6"} {
-		idle := client(t, from) // holds its connection open, without a request
+		idle := client(t, from) // keeps its connection open without a request
 		require.Eventually(t, func() bool {
 			resp := c.get(idle, "/api/v1/pods", "ann")
 			io.Copy(io.Discard, resp.Body)

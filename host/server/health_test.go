@@ -21,7 +21,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// distant is a source that can be away.
+// distant is a source that can be unavailable.
 type distant struct {
 	*memory.Source
 	away *atomic.Bool
@@ -54,7 +54,7 @@ func startDistantWith(t *testing.T, away bool, config server.Config) (*rig, *ato
 	return startFrom(t, wrap, nil, config), gone
 }
 
-// private asks the handler for operators.
+// private requests a path of the operators' handler.
 func (r *rig) private(t *testing.T, path string, header ...string) (code int, body string) {
 	request := httptest.NewRequest(http.MethodGet, path, nil)
 	for i := 0; i < len(header); i += 2 {

@@ -192,7 +192,7 @@ func TestSlowReaderHoldsNobodyBack(t *testing.T) {
 	letters := rand.NewChaCha8([32]byte{})
 	var last api.ResourceVersion
 	for i := range 100 {
-		random := make([]byte, 64<<10) // more in all than the sockets between them hold
+		random := make([]byte, 64<<10) // in total more than the buffers of the sockets
 		letters.Read(random)
 		name := fmt.Sprintf("large-%d", i)
 		last = r.source.Put(pods, api.NewKey("default", name), fmt.Appendf(nil,

@@ -82,7 +82,7 @@ func readSlowly(t *testing.T, rate int) {
 	assert.Len(t, sub.Objects, 2)
 	assert.Greater(t, time.Since(begun).Seconds(), 2*1_000_000/float64(rate), "the link was slow")
 
-	// At rest, a connection that answers pings stays.
+	// An idle connection that answers pings stays open.
 	last := make(chan api.ResourceVersion, 1)
 	time.AfterFunc(10*time.Minute, func() {
 		last <- source.Put(pods, api.NewKey("default", "another"), []byte(`{"metadata":{"name":"another","namespace":"default","uid":"u"}}`))
@@ -91,7 +91,7 @@ func readSlowly(t *testing.T, rate int) {
 	assert.Equal(t, <-last, sub.ResourceVersion)
 }
 
-// The same through a real proxy and real sockets. The library used to close the
+// The same through a real proxy and real sockets. Regression: the library closed the
 // connection five seconds after the first ping.
 func TestReaderBehindASlowProxyLives(t *testing.T) {
 	if testing.Short() {

@@ -22,13 +22,13 @@ import (
 
 // accepted is both ends of a WebSocket.
 type accepted struct {
-	ws   *websocket.Conn // the server's
+	ws   *websocket.Conn // the server's end
 	conn connector.MessageConn
 	peer *websocket.Conn
-	over chan struct{} // closed when the server reads no more
+	over chan struct{} // closed when the server has stopped reading
 }
 
-// accept connects a client to a server whose sockets have little room.
+// accept connects a client to a server whose sockets have small buffers.
 func accept(t *testing.T, start func(*httptest.Server)) *accepted {
 	a := &accepted{over: make(chan struct{})}
 	ready := make(chan struct{})
@@ -70,13 +70,13 @@ func acceptTCP(t *testing.T) (*accepted, connector.TryConn) {
 	return a, conn
 }
 
-// sequence is the i-th of messages that no two are alike, and short or long.
+// sequence returns the i-th message. All messages differ, and some are long.
 func sequence(i int) []byte {
 	size := []int{1, 125, 126, 3000, 65535, 65536, 300_000}[i%7]
 	return append(fmt.Appendf(nil, "%d ", i), bytes.Repeat([]byte{byte(i)}, size)...)
 }
 
-// offer sends a message without waiting if it can, and else waits.
+// offer sends a message without waiting if possible, and otherwise waits.
 func offer(ctx context.Context, conn connector.TryConn, message []byte) error {
 	if !conn.Claim() {
 		return conn.Write(ctx, message)
@@ -87,7 +87,7 @@ func offer(ctx context.Context, conn connector.TryConn, message []byte) error {
 	return conn.Flush(ctx)
 }
 
-// Whatever is offered, written and asked at the same time arrives whole and in order.
+// Messages, writes and pings at the same time arrive complete and in order.
 func TestMessagesArriveInOrder(t *testing.T) {
 	a, conn := acceptTCP(t)
 	const messages = 350
@@ -133,7 +133,7 @@ func TestMessagesArriveInOrder(t *testing.T) {
 		require.True(t, bytes.Equal(sequence(i), message), "message %d", i)
 	}
 	require.NoError(t, <-sent)
-	ctx := a.peer.CloseRead(t.Context()) // answers the pings that are left
+	ctx := a.peer.CloseRead(t.Context()) // answers the remaining pings
 	require.NoError(t, <-pings)
 	require.NoError(t, <-answered)
 	require.NoError(t, ctx.Err())
@@ -181,7 +181,7 @@ func TestClaimDoesNotWaitForWhatIsBeingWritten(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	flushed, pinged := make(chan error, 1), make(chan error, 1)
 	go func() { flushed <- conn.Flush(ctx) }()
-	go func() { pinged <- a.ws.Ping(ctx) }() // waits for room as well
+	go func() { pinged <- a.ws.Ping(ctx) }() // also waits for room
 	for range 1000 {
 		assert.False(t, conn.Claim())
 	}
@@ -190,8 +190,8 @@ func TestClaimDoesNotWaitForWhatIsBeingWritten(t *testing.T) {
 	assert.Error(t, <-pinged)
 }
 
-// A context that ends before there was anything to wait for leaves the connection as
-// it is, as it does with Write.
+// If a context ends before a write has to wait, the connection stays unaffected, as
+// with Write.
 func TestEndOfContextEndsAFlush(t *testing.T) {
 	a, conn := acceptTCP(t)
 	fill(t, conn)
@@ -221,8 +221,8 @@ func TestNothingIsOfferedToAReaderThatHasGone(t *testing.T) {
 	assert.Error(t, conn.Write(t.Context(), []byte("message")))
 }
 
-// RFC 6455, section 5.5.1: nothing follows a close frame, not even if it answers
-// the other side's.
+// RFC 6455, section 5.5.1: nothing follows a close frame, even if it answers that of
+// the other side.
 func TestNoMessageFollowsAClose(t *testing.T) {
 	a, conn := acceptTCP(t)
 	require.NoError(t, a.peer.Close(websocket.StatusNormalClosure, ""))

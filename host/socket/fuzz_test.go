@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/socket"
 )
 
-// readLimit bounds a message in the fuzz test.
+// readLimit limits the size of messages in the fuzz test.
 const readLimit = 1 << 10
 
 // piped is an http.ResponseWriter over one end of a pipe.
@@ -32,8 +32,8 @@ func (p piped) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return p.conn, bufio.NewReadWriter(bufio.NewReader(p.conn), bufio.NewWriter(p.conn)), nil
 }
 
-// upgraded is the server's side of a WebSocket whose client sends these bytes after
-// its handshake, and reads everything.
+// upgraded returns the server's side of a WebSocket. Its client sends these bytes
+// after its handshake, and reads everything.
 func upgraded(t *testing.T, sent []byte) connector.MessageConn {
 	server, client := net.Pipe()
 	r := httptest.NewRequest(http.MethodGet, "/watch", nil)
@@ -53,7 +53,7 @@ func upgraded(t *testing.T, sent []byte) connector.MessageConn {
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		if _, err := client.Write(sent); err == nil { // unless the server has closed before
+		if _, err := client.Write(sent); err == nil { // unless the server has already closed the connection
 			client.Close()
 		}
 	}()
@@ -66,14 +66,14 @@ func upgraded(t *testing.T, sent []byte) connector.MessageConn {
 	return conn.Messages()
 }
 
-// Of RFC 6455, section 5.2.
+// Constants of RFC 6455, section 5.2.
 const (
 	opContinuation, opText, opBinary, opClose = 0, 1, 2, 8
 	isControl                                 = 8
 )
 
-// binaryMessages are the binary messages in what a client has sent, read as
-// leniently as possible, and what there is of another one behind them.
+// binaryMessages leniently parses the input of a client. It returns the binary
+// messages, and the beginning of an incomplete one.
 func binaryMessages(sent []byte) (messages [][]byte, part []byte) {
 	open := false
 	for {
@@ -100,7 +100,7 @@ func binaryMessages(sent []byte) (messages [][]byte, part []byte) {
 	}
 }
 
-// nextFrame unmasks the first frame, or the part of it that there is.
+// nextFrame unmasks the first frame, or the available part of it.
 func nextFrame(b []byte) (head byte, payload, rest []byte, whole bool) {
 	if len(b) < 2 {
 		return 0, nil, nil, false
@@ -147,8 +147,8 @@ func frame(head byte, payload string) []byte {
 	return b
 }
 
-// Whatever bytes a client sends, the server reads the messages that they begin
-// with, none that is too large or not binary, and comes to an end.
+// For any input of a client, the server reads its initial valid messages, none that
+// is too large or not binary, and terminates.
 func FuzzFraming(f *testing.F) {
 	const fin = 0x80
 	for _, frames := range [][][]byte{
@@ -178,8 +178,8 @@ func FuzzFraming(f *testing.F) {
 				require.Equal(t, string(want[i]), string(message))
 				continue
 			}
-			// The library may take the end of the connection for the end of a message.
-			// Frames have a length of their own, so that a cut one is noticed.
+			// The library may mistake the end of the connection for the end of a
+			// message. Frames contain their length, so a truncated one is detected.
 			require.True(t, bytes.HasPrefix(part, message), "a message that was not sent: %q", message)
 			part = nil
 		}

@@ -21,7 +21,7 @@ import (
 	"github.com/watchglass/watchglass/host/socket"
 )
 
-// bytesPerSecond of the links in these tests.
+// bytesPerSecond is the speed of the links in these tests.
 const bytesPerSecond = 16_000
 
 // over runs a test with a server's Conn and a client, joined by a slow link. The
@@ -66,8 +66,8 @@ func over(t *testing.T, secure bool, test func(t *testing.T, served *socket.Conn
 	})
 }
 
-// runBoth runs a test over TCP and over TLS. TCP in memory has no descriptor to try,
-// so both write the same way.
+// runBoth runs a test over TCP and over TLS. In-memory TCP has no descriptor for
+// nonblocking writes, so both write the same way.
 func runBoth(t *testing.T, test func(t *testing.T, served *socket.Conn, client *websocket.Conn, ended <-chan struct{})) {
 	t.Run("plain", func(t *testing.T) { over(t, false, test) })
 	t.Run("TLS", func(t *testing.T) { over(t, true, test) })
@@ -87,7 +87,7 @@ func TestPingsDoNotEndASlowConnection(t *testing.T) {
 			time.Sleep(30 * time.Second)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
-			pinged <- client.Ping(ctx) // its answer comes after the message
+			pinged <- client.Ping(ctx) // the response follows the message
 		}()
 		_, got, err := client.Read(t.Context())
 		require.NoError(t, err)
@@ -107,23 +107,23 @@ func TestPingsDoNotEndASlowConnection(t *testing.T) {
 	})
 }
 
-// A client whose network is gone, or that has stopped without closing, is dropped.
+// A client that lost its network, or stopped without closing, is disconnected.
 func TestSilentPeerIsDropped(t *testing.T) {
 	runBoth(t, func(t *testing.T, served *socket.Conn, client *websocket.Conn, ended <-chan struct{}) {
 		begun := time.Now()
 		defer served.KeepAlive(20 * time.Second)()
 		require.NoError(t, served.Write(t.Context(), []byte("something")))
-		<-ended // the client never reads, and so it answers nothing
+		<-ended // the client never reads, so it answers nothing
 		assert.Equal(t, 100*time.Second, time.Since(begun))
 	})
 }
 
-// reversed listens for connections whose slow side is that of the client.
+// reversed is a listener whose slow direction is that from the client.
 type reversed struct{ *slowlink.Listener }
 
 func (r reversed) Accept() (net.Conn, error) { return r.Dial(context.Background(), "", "") }
 
-// dial is for http.Transport.
+// dial has the signature that http.Transport requires.
 func (r reversed) dial(context.Context, string, string) (net.Conn, error) { return r.Listener.Accept() }
 
 // A connector that feeds an edge over a slow uplink is the client of the WebSocket.

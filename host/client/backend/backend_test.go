@@ -41,7 +41,7 @@ func TestBackend(t *testing.T) {
 	})
 }
 
-// serve runs a connector, and returns how to connect to it.
+// serve runs a connector, and returns a function that connects to it.
 func serve(t *testing.T, source *memory.Source) func(context.Context) (client.Conn, error) {
 	c := connector.New(connector.Config{Source: source})
 	var served sync.WaitGroup

@@ -17,7 +17,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/certtest"
 )
 
-// certificate writes one that signs itself, and its key.
+// certificate writes a self-signed certificate and its key.
 func certificate(t *testing.T) (certFile, keyFile string, pool *x509.CertPool) {
 	t.Helper()
 	pair := certtest.New(t, 1)

@@ -16,7 +16,7 @@ import (
 	"github.com/watchglass/watchglass/host/connector/connectortest"
 )
 
-// strongToken is the token of the tests, which is hard to guess.
+// strongToken is a token for tests that is hard to guess.
 const strongToken = "3f9c0a7be1d24c58"
 
 func TestWeakness(t *testing.T) {
@@ -28,7 +28,7 @@ func TestWeakness(t *testing.T) {
 	}
 }
 
-// serveBriefly starts a server and returns its log once it serves.
+// serveBriefly starts a server and returns its log once it is ready.
 func serveBriefly(t *testing.T, endpoint string, args ...string) string {
 	t.Helper()
 	c := start(t, append([]string{"serve", "--etcd-endpoints", endpoint}, args...)...)

@@ -14,10 +14,10 @@ import (
 	"google.golang.org/grpc"
 )
 
-// memberThatComesBack is an etcd on pipes, which cannot be reached at first.
+// memberThatComesBack is an etcd on pipes that is initially unreachable.
 type memberThatComesBack struct {
 	pb.UnimplementedKVServer
-	pipes    chan net.Conn // nil while it is away
+	pipes    chan net.Conn // nil while it is unreachable
 	attempts []time.Time
 }
 
@@ -31,7 +31,7 @@ func (m *memberThatComesBack) dial(context.Context, string) (net.Conn, error) {
 	return ours, nil
 }
 
-// Range answers that there is nothing.
+// Range returns an empty response.
 func (m *memberThatComesBack) Range(context.Context, *pb.RangeRequest) (*pb.RangeResponse, error) {
 	return &pb.RangeResponse{Header: &pb.ResponseHeader{Revision: 7}}, nil
 }
@@ -49,8 +49,8 @@ func (m *memberThatComesBack) Close() error { return nil }
 
 func (m *memberThatComesBack) Addr() net.Addr { return &net.UnixAddr{Name: "member"} }
 
-// However long etcd was away, the first attempt after its return comes within a
-// second and its jitter.
+// After an etcd outage of any length, the next attempt follows within a second plus
+// jitter.
 func TestReturnOfEtcdIsNoticedSoon(t *testing.T) {
 	for _, outage := range []time.Duration{time.Second, 75 * time.Second, time.Hour} {
 		t.Run(outage.String(), func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestReturnOfEtcdIsNoticedSoon(t *testing.T) {
 				pb.RegisterKVServer(server, member)
 				go server.Serve(member)
 				defer func() {
-					assert.NoError(t, client.Close()) // before the member goes, so that it is not looked for
+					assert.NoError(t, client.Close()) // before the member ends, so that the client does not reconnect
 					close(member.pipes)
 					server.Stop()
 				}()

@@ -18,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// needsModule fails a test of what reads when there is nothing to read with.
+// needsModule fails a test of a reading command if the module is missing.
 func needsModule(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -28,7 +28,7 @@ func needsModule(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// file is one with a content, in a directory of its own.
+// file writes a file with the given content to a new directory.
 func file(t *testing.T, name, content string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
@@ -36,7 +36,8 @@ func file(t *testing.T, name, content string) (path string) {
 	return path
 }
 
-// simulate fills an etcd with a small cluster, in which change does a lot.
+// simulate fills an etcd with a small cluster, and returns a function that changes
+// it.
 func simulate(t *testing.T, store *embedetcd.Server) (change func()) {
 	t.Helper()
 	writer, err := etcd.NewWriter(store.Client(), etcd.Config{})
@@ -61,10 +62,10 @@ func untilRecorded(t *testing.T, path, text string) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// objectStatus is what an object of the edge answers about itself.
+// objectStatus is the status of an object of the edge.
 type objectStatus struct {
 	AwakeSince int64
-	Settled    bool // what it knows is stored
+	Settled    bool // its state is stored
 	Feeds      struct{ Connected []struct{ Active bool } }
 	Resources  map[string]struct {
 		State           string
@@ -74,7 +75,7 @@ type objectStatus struct {
 	}
 }
 
-// askObject asks an object. One that breaks says nothing about itself.
+// askObject requests the status of an object. A failing object has none.
 func askObject(t *testing.T, address, object, path string) (status objectStatus) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/"+object+path, nil)

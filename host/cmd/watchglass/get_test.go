@@ -28,7 +28,7 @@ import (
 
 var podResource = api.Resource{Version: "v1", Name: "pods"}
 
-// cluster is a connector that serves what a test puts into its source.
+// cluster is a connector that serves the objects in a test's source.
 type cluster struct {
 	*memory.Source
 	connector *connector.Connector
@@ -52,7 +52,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// connect starts a connector, which is another one after a close.
+// connect starts a connector, and a new one after a close.
 func (c *cluster) connect(t *testing.T) {
 	c.connector = connector.New(connector.Config{Source: c.Source})
 	handler, err := server.New(server.Config{Connector: c.connector})
@@ -166,14 +166,15 @@ func TestGetSaysWhatIsWrong(t *testing.T) {
 	assert.NoFileExists(t, name, "nothing is recorded, and the command can be given again")
 }
 
-// unreachable is a source that knows its resources and cannot read them.
+// unreachable is a source that lists its resources and cannot read them.
 type unreachable struct{ *memory.Source }
 
 func (unreachable) Stream(context.Context, api.Resource, api.ResourceVersion, source.Sink) error {
 	return errors.New("etcd 10.0.0.1:2379: connection refused")
 }
 
-// The reason may name objects, so a client that reads a part of them gets the code.
+// The reason may name objects, so a client with access to some objects gets only the
+// code.
 func TestGetReportsWhyTheSourceFails(t *testing.T) {
 	c := newCluster(t)
 	c.close(t)
@@ -188,7 +189,7 @@ func TestGetReportsWhyTheSourceFails(t *testing.T) {
 	require.NotContains(t, err.Error(), "10.0.0.1")
 }
 
-// Regression: that a token was refused was said behind "no answer: 503".
+// Regression: the refusal of a token was reported as "no answer: 503".
 func TestGetSaysThatTheTokenWasRefused(t *testing.T) {
 	t.Setenv("WATCHGLASS_TOKEN", "")
 	c := newCluster(t)
@@ -253,7 +254,7 @@ func TestInterruptedGetFails(t *testing.T) {
 	}
 }
 
-// follow starts a command and returns its output and how to end it.
+// follow starts a command. It returns its output and a function that ends it.
 func (c *cluster) follow(t *testing.T, cmd *cobra.Command, args string) (*command, func() error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	run := &command{t: t, out: newOutput(), log: newOutput(), cancel: cancel, ended: make(chan struct{})}
@@ -289,7 +290,7 @@ func TestWatch(t *testing.T) {
 	run.find(`shop +another +Running`)
 }
 
-// P2: one document for each event, with a newline behind it.
+// P2: one document per event, followed by a newline.
 func TestWatchJSONIsOneFrameALine(t *testing.T) {
 	c := newCluster(t)
 	c.pod("default/a", "Pending")
@@ -318,8 +319,8 @@ func TestWatchSaysWhenItsDataMayBeOld(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// A connector that restarts has no history. The collection is relisted, and the
-// differences arrive at once.
+// A restarted connector has no history. The collection is relisted, and all
+// differences arrive together.
 func TestWatchOutlivesALargeRelist(t *testing.T) {
 	c := newCluster(t)
 	for i := range 2000 {

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// kubeURL waits until the command says where the Kubernetes API is.
+// kubeURL waits until the command prints the address of the Kubernetes API.
 func (c *command) kubeURL() string {
 	return strings.Fields(c.find(`kubectl --server http://[0-9.:]+ get`))[2]
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMain lets the test binary stand in for the command, so that a test can
-// send it signals.
+// TestMain can run the test binary as the command, so that a test can send it
+// signals.
 func TestMain(m *testing.M) {
 	if os.Getenv("WATCHGLASS_MAIN") != "" {
 		main()
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// output collects what a command writes and tells who waits for something.
+// output collects the output of a command and wakes waiting readers.
 type output struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
@@ -54,14 +54,14 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// command is one that runs in this process.
+// command is a command that runs in this process.
 type command struct {
 	t      *testing.T
 	out    *output // stdout
 	log    *output // stderr
 	cancel context.CancelFunc
 	ended  chan struct{}
-	code   int // after ended
+	code   int // valid after ended
 }
 
 func start(t *testing.T, args ...string) *command {
@@ -75,14 +75,14 @@ func start(t *testing.T, args ...string) *command {
 	return c
 }
 
-// stop does what a signal does, and returns the exit code.
+// stop acts like a signal, and returns the exit code.
 func (c *command) stop() int {
 	c.cancel()
 	<-c.ended
 	return c.code
 }
 
-// find waits for a match in what the command writes to stdout.
+// find waits for a match in the stdout of the command.
 func (c *command) find(pattern string) string {
 	c.t.Helper()
 	expression := regexp.MustCompile(pattern)
@@ -102,7 +102,7 @@ func (c *command) find(pattern string) string {
 	}
 }
 
-// url waits until the command says where it serves.
+// url waits until the command prints its address.
 func (c *command) url() string {
 	_, url, _ := strings.Cut(c.find(`(?:demo|serve): https?://[0-9.:]+`), " ")
 	return url
@@ -212,8 +212,8 @@ func TestMistakesAreNamed(t *testing.T) {
 	}
 }
 
-// Regression: a wrong origin was refused when all objects had been written, and a
-// file that could not be written when the etcd ran.
+// Regression: an invalid origin was refused only after all objects had been written,
+// and an unwritable file only after etcd had started.
 func TestDemoRefusesFlagsBeforeItStarts(t *testing.T) {
 	for args, message := range map[string]string{
 		"--allow-origin nonsense":              `--allow-origin: allowed origin "nonsense": expected scheme and host`,
@@ -265,7 +265,8 @@ func TestPortInUseNamesTheFlag(t *testing.T) {
 }
 
 func TestSignalEndsTheDemoCleanly(t *testing.T) {
-	// A process that is started by one under nohup ignores hangups as well, unless that one heeds them.
+	// A child of a process under nohup also ignores hangups, unless its parent
+	// handles them.
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	defer signal.Stop(hangup)
@@ -291,7 +292,7 @@ func TestSignalEndsTheDemoCleanly(t *testing.T) {
 	}
 }
 
-// demoProcess is a small demo that keeps its files in temp.
+// demoProcess starts a small demo that stores its files in temp.
 func demoProcess(t *testing.T, temp string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "demo", "--pods", "20", "--listen", "127.0.0.1:0")
 	cmd.Env = append(os.Environ(), "WATCHGLASS_MAIN=1", "TMPDIR="+temp)
@@ -314,7 +315,7 @@ func TestDemoWithClosedOutputCleansUp(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-// Regression 6: etcd ended the demo with a stack of calls, or without a word.
+// Regression 6: etcd ended the demo with a stack trace, or without a message.
 func TestFullDiskIsReported(t *testing.T) {
 	temp := t.TempDir()
 	demo := demoProcess(t, temp)
@@ -328,8 +329,8 @@ func TestFullDiskIsReported(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-// A client that disconnected during a write ended the demo: the broken connection
-// was mistaken for a closed standard output.
+// Regression: a client that disconnected during a write ended the demo, because the
+// broken connection was mistaken for a closed standard output.
 func TestDisconnectedClientDoesNotEndDemo(t *testing.T) {
 	cmd := demoProcess(t, t.TempDir())
 	cmd.Args = append(cmd.Args, "--kube-api", "127.0.0.1:0", "--pods", "300", "--rate", "2000")
@@ -348,7 +349,7 @@ func TestDisconnectedClientDoesNotEndDemo(t *testing.T) {
 		require.NoError(t, err, out)
 		_, err = io.WriteString(conn, "GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		require.NoError(t, err)
-		_, err = io.ReadFull(conn, make([]byte, 1<<19)) // all there is, and changes have begun
+		_, err = io.ReadFull(conn, make([]byte, 1<<19)) // the complete state, and the first changes
 		require.NoError(t, err, out)
 		require.NoError(t, conn.(*net.TCPConn).SetLinger(0))
 		require.NoError(t, conn.Close())

@@ -14,7 +14,7 @@ import (
 	"github.com/watchglass/watchglass/host/embedetcd"
 )
 
-// putLargePods writes 20 pods of 200 KB that cannot be compressed below half of it.
+// putLargePods writes 20 pods of 200 KB that do not compress below half their size.
 func putLargePods(t *testing.T, store *embedetcd.Server, round int) {
 	t.Helper()
 	noise := make([]byte, 100<<10)
@@ -53,7 +53,7 @@ func TestAFloodDoesNotPassTheMemoryCeiling(t *testing.T) {
 	}
 	assert.Equal(t, "max-memory", refused)
 	assert.Contains(t, p.log.String(), "memory is above the limit")
-	for range 50 { // the flood goes on
+	for range 50 { // the load continues
 		r := dial(t, url, "")
 		hangUp(r)
 	}

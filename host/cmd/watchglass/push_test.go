@@ -15,8 +15,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/workerd/workerdtest"
 )
 
-// An etcd is pushed to a Durable Object in workerd, which has all that is in it
-// and everything that comes.
+// push feeds an etcd to a Durable Object in workerd, which then has the complete
+// state and all later changes.
 func TestPush(t *testing.T) {
 	address := workerdtest.Objects(t, "../../..")
 	store := startEtcd(t)
@@ -52,7 +52,7 @@ func TestPush(t *testing.T) {
 	assert.Contains(t, c.log.String(), "403 Forbidden: test may read here, and not bring data")
 }
 
-// awaitPushed waits until the object is live with so many pods.
+// awaitPushed waits until the object is live with the given number of pods.
 func awaitPushed(t *testing.T, address string, pods int) {
 	t.Helper()
 	require.Eventually(t, func() bool {

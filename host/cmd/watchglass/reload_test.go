@@ -15,7 +15,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/reload"
 )
 
-// replace writes the content of one file to another.
+// replace copies the content of one file to another.
 func replace(t *testing.T, to, from string) {
 	t.Helper()
 	content, err := os.ReadFile(from)

@@ -33,10 +33,11 @@ func dial(t *testing.T, url, token string) *connectortest.Reader {
 
 var everyPod = wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: connectortest.Endless}
 
-// hangUp leaves without a word, so that the command need not wait for one.
+// hangUp disconnects without a close frame, so that the command need not wait for
+// one.
 func hangUp(r *connectortest.Reader) { connectortest.Socket(r.Conn).CloseNow() }
 
-// until receives until done says so, and fails after a minute.
+// until receives messages until done returns true, and fails after a minute.
 func until(t *testing.T, r *connectortest.Reader, done func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -145,8 +146,8 @@ func putPod(t *testing.T, store *embedetcd.Server, name string) api.ResourceVers
 	return api.ResourceVersion(resp.Header.Revision)
 }
 
-// A connector that is killed and started again knows nothing of its readers:
-// they carry on by resource version alone.
+// A restarted connector has no state of its readers: they resume by resource version
+// alone.
 func TestReadersResumeAfterServeWasRestarted(t *testing.T) {
 	store := startEtcd(t)
 	defer store.Close()

@@ -21,11 +21,11 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// process is a command that runs in a process of its own and receives signals.
+// process is a command that runs in its own process and receives signals.
 type process struct {
 	*command
 	cmd  *exec.Cmd
-	wait error // after ended
+	wait error // valid after ended
 }
 
 func startProcess(t *testing.T, args ...string) *process {

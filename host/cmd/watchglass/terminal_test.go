@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/server"
 )
 
-// hostile clears the screen, sets the title of the window and turns text around.
+// hostile clears the screen, sets the title of the window and reverses text.
 const hostile = "\x1b[2J\x1b]0;PWNED\x07\u009b31m\u202e\u2066\u200f"
 
 func assertHarmless(t *testing.T, output *output) {
@@ -62,7 +62,7 @@ func TestNamesDoNotControlTheTerminal(t *testing.T) {
 	}
 }
 
-// refusing answers every token with words that the server chose.
+// refusing refuses every token with a message that the server chose.
 type refusing struct{ access.Policy }
 
 func (refusing) Authenticate(context.Context, string) (*access.User, *api.Status) {

@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/host/access/token"
 )
 
-// The key of this test, and of nothing else.
+// The key of this test only.
 const testKey = "a-key-that-is-for-this-test-and-for-nothing-else"
 
 func keyFile(t *testing.T, content string) string { return file(t, "key", content) }

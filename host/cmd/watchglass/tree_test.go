@@ -17,7 +17,7 @@ import (
 type tree struct {
 	*testing.T
 	address string
-	token   string // a file with it
+	token   string // a file that contains it
 	store   *embedetcd.Server
 	churn   func()
 	readers []*command
@@ -36,7 +36,7 @@ func (r *tree) push() *command {
 	return start(r.T, "push", "ws://"+r.address+"/home/feed", "--resources", "pods", "--token-file", r.token, "--etcd-endpoints", r.store.Endpoints()[0])
 }
 
-// read records what a reader of an object sees.
+// read records the events of a reader of an object.
 func (r *tree) read(object, name string, args ...string) (file string) {
 	file = filepath.Join(r.TempDir(), name+".jsonl")
 	args = append([]string{"watch", "pods", "-o", "json", "--record", file, "--server", "ws://" + r.address + "/" + object + "/watch", "--token", workerdtest.Grant}, args...)
@@ -58,8 +58,8 @@ func (r *tree) change() {
 	}
 }
 
-// Readers of two levels, one of them below the other, see every change once and in
-// order, whatever breaks between them and the cluster (rules G1 to G17).
+// Readers of two levels, one of them below the other, receive every change once and
+// in order, whatever fails between them and the cluster (rules G1 to G17).
 func TestReadersOfATreeLoseAndRepeatNothing(t *testing.T) {
 	r := startTree(t)
 	atSource := filepath.Join(t.TempDir(), "source.jsonl")
@@ -73,7 +73,7 @@ func TestReadersOfATreeLoseAndRepeatNothing(t *testing.T) {
 	r.change()
 
 	assert.Zero(t, active.stop(), active.log)
-	r.change() // which the other connector brings
+	r.change() // the other connector delivers it
 
 	awake := askObject(t, r.address, "home", "/status").AwakeSince
 	require.Eventually(t, func() bool { return askObject(t, r.address, "home", "/status").Settled }, time.Minute, 10*time.Millisecond)
@@ -81,7 +81,7 @@ func TestReadersOfATreeLoseAndRepeatNothing(t *testing.T) {
 	r.change()
 	assert.Greater(t, askObject(t, r.address, "home", "/status").AwakeSince, awake, "home was out of memory")
 
-	askObject(t, r.address, "home", "/break") // with what it has not stored
+	askObject(t, r.address, "home", "/break") // it loses its unsaved data
 	r.change()
 	require.Eventually(t, func() bool {
 		pods := askObject(t, r.address, "region", "/status").Resources["v1/pods"]

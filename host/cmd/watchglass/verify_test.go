@@ -67,7 +67,7 @@ func (r *relay) serve(near net.Conn) {
 	_, _ = io.Copy(near, far)
 }
 
-// to leads connections that follow to the server at a URL.
+// to directs later connections to the server at a URL.
 func (r *relay) to(t *testing.T, address string) {
 	u, err := url.Parse(address)
 	require.NoError(t, err)
@@ -85,9 +85,9 @@ func (r *relay) cut() {
 	r.open = nil
 }
 
-// A watch of a real etcd through a real connector, across a lost connection and
-// a connector that forgot everything, keeps every guarantee; and what is wrong
-// with a recording of it is found.
+// A watch of a real etcd through a real connector keeps every guarantee. It survives
+// a lost connection and a restarted connector. Damage to a recording of it is
+// detected.
 func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 	needsModule(t)
 	store := startEtcd(t)
@@ -141,7 +141,7 @@ func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 	require.Zero(t, c.code, c.log)
 	assert.Contains(t, c.out.String(), "without a recording of the source")
 
-	// An event is missing in the file.
+	// The file lacks an event.
 	content, err := os.ReadFile(atReader)
 	require.NoError(t, err)
 	var kept []string
@@ -156,7 +156,7 @@ func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 	assert.Equal(t, 1, c.code)
 	assert.Contains(t, c.log.String(), "Error: gap: the recording has a hole: "+damaged)
 
-	// It was never delivered.
+	// The event was never delivered.
 	counted := func(lines int) string { return fmt.Sprintf(`"lines":%d`, lines) }
 	lines, left := strings.Count(string(content), "\n"), strings.Join(kept, "")
 	left = strings.Replace(left, counted(lines), counted(strings.Count(left, "\n")), 1)
@@ -170,7 +170,7 @@ func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 	assert.Contains(t, c.log.String(), "is there already")
 }
 
-// Regression 3: a recording in which there was nothing was taken for done.
+// Regression 3: an empty recording was accepted as complete.
 func TestRecordingThatDidNotBeginFails(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -185,10 +185,10 @@ func TestRecordingThatDidNotBeginFails(t *testing.T) {
 	assert.NoFileExists(t, name, "the command can be given again")
 }
 
-// A recording that failed to write continued until it was stopped.
+// Regression: a recording that failed to write continued until it was stopped.
 func TestUnwritableRecordingEndsCommand(t *testing.T) {
 	needsModule(t)
-	compiled, err := client.Compile(t.Context(), nil, client.DefaultCacheDir()) // there is no room for it later
+	compiled, err := client.Compile(t.Context(), nil, client.DefaultCacheDir()) // the file size limit leaves no room for it later
 	require.NoError(t, err)
 	require.NoError(t, compiled.Close(t.Context()))
 	store := startEtcd(t)
@@ -201,7 +201,7 @@ func TestUnwritableRecordingEndsCommand(t *testing.T) {
 		{"record", "pods", path, "--etcd-endpoints", store.Endpoints()[0]},
 		{"watch", "pods", "-A", "--record", path, "--server", server},
 	} {
-		const limited = `ulimit -f 4; exec "$0" "$@"` // to 4 kB at most, or half of that
+		const limited = `ulimit -f 4; exec "$0" "$@"` // limits files to 4 kB, or half of that
 		cmd := exec.CommandContext(t.Context(), "/bin/sh", append([]string{"-c", limited, os.Args[0]}, args...)...)
 		cmd.Env = append(os.Environ(), "WATCHGLASS_MAIN=1")
 		var log strings.Builder

@@ -177,14 +177,14 @@ func (s *suite) pages() {
 	assert.Equal(s, "a/p2 a/p3 a/p4", told, "a token without a limit")
 }
 
-// all is a list that is long enough to be taken in parts, while it changes.
+// all tests a list that is long enough to be read in parts, while it changes.
 func (s *suite) all() {
 	const objects = 1200
 	for i := range objects {
 		s.put(api.Key(fmt.Sprintf("a/p%04d", i)), "web")
 	}
 	list, err := s.backend.List(s.ctx, pods, kubeapi.ListOptions{})
-	for errors.Is(err, api.TooManyRequests("", 0)) && s.ctx.Err() == nil { // a slow machine has not listed them yet
+	for errors.Is(err, api.TooManyRequests("", 0)) && s.ctx.Err() == nil { // a slow machine may not have listed them yet
 		list, err = s.backend.List(s.ctx, pods, kubeapi.ListOptions{})
 	}
 	require.NoError(s, err)
@@ -199,7 +199,7 @@ func (s *suite) all() {
 	}
 	assert.Equal(s, objects, n)
 	n = 0
-	for range list.Items { // one may stop early
+	for range list.Items { // the caller may stop early
 		if n++; n == 3 {
 			break
 		}
@@ -226,7 +226,7 @@ func (s *suite) listRefusals() {
 	}
 }
 
-// watching is a watch that hands out its events one by one.
+// watching is a watch that returns its events one by one.
 type watching struct {
 	*suite
 	watch kubeapi.Watch
@@ -241,7 +241,7 @@ func (s *suite) watch(o kubeapi.WatchOptions) *watching {
 	return &watching{suite: s, watch: w}
 }
 
-// next is one event in a few words, or how the watch ended.
+// next formats one event, or the end of the watch.
 func (w *watching) next() string {
 	w.Helper()
 	if len(w.ahead) == 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// through reads etcd by way of a listener that can go away, with a patience for
-// answers that no test outlasts.
+// through reads etcd through a listener that can become unavailable. Its request
+// timeout exceeds the length of any test.
 func through(t *testing.T, hole *blackhole) (*etcd.Source, *clientv3.Client) {
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{hole.Addr().String()}, Logger: zap.NewNop()})
 	require.NoError(t, err)
@@ -27,7 +27,8 @@ func through(t *testing.T, hole *blackhole) (*etcd.Source, *clientv3.Client) {
 
 const cannotConnect = "cannot connect: does etcd listen there, and does it want TLS or not?"
 
-// An unreachable etcd was reported to waiting lists only after half a minute.
+// Regression: waiting lists received the error of an unreachable etcd only after
+// half a minute.
 func TestUnreachableServerIsReportedBeforeRequestTimeout(t *testing.T) {
 	hole := newBlackhole(t)
 	hole.close()

@@ -13,8 +13,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// Each new connection presents the client certificate and trusts the CA of the
-// moment.
+// Each new connection uses the current client certificate and CA.
 func TestNewConnectionsUseTheCurrentCertificates(t *testing.T) {
 	oldCA, newCA := certtest.New(t, 1), certtest.New(t, 2)
 	config := func(server, client certtest.Pair) *tls.Config {

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// fresh is a configuration with a prefix of its own.
+// fresh returns a configuration with a unique prefix.
 func fresh() etcd.Config {
 	return etcd.Config{
 		Prefix:           fmt.Sprintf("/test-%d", prefixes.Add(1)),
@@ -72,8 +72,8 @@ func put(t *testing.T, key, value string) api.ResourceVersion {
 	return api.ResourceVersion(resp.Header.Revision)
 }
 
-// The suite holds the source to E2, E3, E5, E7, E8, E9, E11, E13, E17, E19, E23,
-// E25 and E28.
+// The suite checks that the source keeps E2, E3, E5, E7, E8, E9, E11, E13, E17, E19,
+// E23, E25 and E28.
 func TestContract(t *testing.T) {
 	sourcetest.Run(t, func(t *testing.T) sourcetest.Harness {
 		config := fresh()
@@ -82,7 +82,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// sink passes calls on to the functions that are set.
+// sink forwards calls to the functions that are set.
 type sink struct {
 	object   func(api.Key) error
 	endList  func() error
@@ -123,7 +123,7 @@ func (s *sink) Progress(rv api.ResourceVersion) error {
 	return s.progress(rv)
 }
 
-// await waits for what happens while a stream runs.
+// await waits for an event while a stream runs.
 func await(t *testing.T, event <-chan struct{}, done <-chan error) {
 	t.Helper()
 	select {
@@ -153,8 +153,8 @@ func TestE6_CompactionDuringPagingIsA410(t *testing.T) {
 	assert.ErrorContains(t, err, config.Prefix+"/configmaps/")
 }
 
-// A sink that does not keep up holds etcd back until what it has not read is
-// compacted.
+// A slow sink applies backpressure to etcd, until etcd has compacted the unread
+// revisions.
 func TestE19_CompactionOvertakesASlowStream(t *testing.T) {
 	config := fresh()
 	src, _ := open(t, config)
@@ -170,7 +170,7 @@ func TestE19_CompactionOvertakesASlowStream(t *testing.T) {
 		})
 	}()
 	await(t, listed, done)
-	const writes = 3000 // more than gRPC's windows and the server's buffer hold
+	const writes = 3000 // more than the buffers of gRPC and the server
 	var last api.ResourceVersion
 	for range writes {
 		last = put(t, key, strings.Repeat("x", 1<<14))
@@ -181,7 +181,7 @@ func TestE19_CompactionOvertakesASlowStream(t *testing.T) {
 	assert.Less(t, seen.Load(), int64(writes), "the stream was not buffered without limit")
 }
 
-// E1: a prefix ends with a slash, whatever the path is called.
+// E1: a prefix ends with a slash, for any path.
 func TestPrefixIsolation(t *testing.T) {
 	config := fresh()
 	src, _ := open(t, config)
@@ -364,8 +364,8 @@ func TestConfigIsChecked(t *testing.T) {
 	assert.ErrorContains(t, err, "clientv3.New")
 }
 
-// Left alone, the source asks ever less often: for twenty answers it would take
-// a day.
+// Without requests, the interval between progress requests grows: twenty responses
+// would take a day.
 func TestC35_ProgressThatIsWantedIsAskedForAtOnce(t *testing.T) {
 	config := fresh()
 	config.ProgressInterval = time.Hour
@@ -385,7 +385,7 @@ func TestC35_ProgressThatIsWantedIsAskedForAtOnce(t *testing.T) {
 			return nil
 		}})
 	}()
-	<-reached // it asks by itself at first
+	<-reached // it requests progress by itself at first
 	for range 20 {
 		rv := put(t, config.Prefix+"-elsewhere", "x")
 		for at := api.ResourceVersion(0); at < rv; {

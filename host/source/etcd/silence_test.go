@@ -101,7 +101,7 @@ func TestASilentConnectionEndsTheStream(t *testing.T) {
 	require.EqualError(t, err, "etcd "+hole.Addr().String()+": no answer within 1s")
 }
 
-// The time a sink takes is not etcd's silence.
+// The time that a sink takes does not count as silence of etcd.
 func TestASlowSinkIsNotSilence(t *testing.T) {
 	config := fresh()
 	config.ProgressInterval = 200 * time.Millisecond
@@ -111,7 +111,7 @@ func TestASlowSinkIsNotSilence(t *testing.T) {
 		if reports++; reports == 3 {
 			return errEnough
 		}
-		time.Sleep(6 * config.ProgressInterval) // is the slowness
+		time.Sleep(6 * config.ProgressInterval) // simulates a slow sink
 		return nil
 	}})
 	require.Same(t, errEnough, err)

@@ -2,7 +2,7 @@ package kube
 
 import "encoding/json"
 
-// CachedBytes is the size of everything the policy remembers, as JSON.
+// CachedBytes returns the size of all cached data of the policy, as JSON.
 func (p *Policy) CachedBytes() int {
 	n := 0
 	for _, v := range []*verdicts{&p.tokens, &p.rights} {
@@ -20,14 +20,14 @@ func (p *Policy) CachedBytes() int {
 	return n
 }
 
-// Addresses is the number of client addresses whose refused tokens are counted.
+// Addresses returns the number of client addresses whose refused tokens are counted.
 func (p *Policy) Addresses() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.refused.len()
 }
 
-// Waiting is the number of client addresses that wait for reviews.
+// Waiting returns the number of client addresses that wait for reviews.
 func (p *Policy) Waiting() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,22 +16,22 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// fake is a kube-apiserver as a test wants it: it has pods and a custom
-// resource, serves lists and watches in order, and misbehaves on request. That
-// the real one behaves like the orderly part is what host/conformance shows.
+// fake is a configurable kube-apiserver. It has pods and a custom resource, serves
+// lists and watches in order, and misbehaves on request. The tests in
+// host/conformance show that a real server behaves like its regular part.
 type fake struct {
 	t   *testing.T
 	url string
 
 	mu       sync.Mutex
 	rv       int
-	objects  map[string]event // by namespace/name, of pods
+	objects  map[string]event // pods, by namespace/name
 	log      []event
-	changed  chan struct{} // closed and replaced when something happens
-	ended    int           // times the open watches were ended in order
+	changed  chan struct{} // closed and replaced by each change
+	ended    int           // how often the open watches were ended cleanly
 	requests []*http.Request
 	crd      string // the custom resource's definition
-	// before may answer a request instead, and says so.
+	// before may respond to a request instead. It then returns true.
 	before func(w http.ResponseWriter, r *http.Request) bool
 }
 
@@ -67,7 +67,7 @@ func pod(namespace, name string, rv int, typed bool) string {
 	return fmt.Sprintf(`{%s"metadata":{"name":%q,"namespace":%q,"resourceVersion":"%d","labels":{"app":"web"}}}`, head, name, namespace, rv)
 }
 
-// put writes a pod and returns the version.
+// put writes a pod and returns its version.
 func (f *fake) put(namespace, name string) int {
 	return f.change("MODIFIED", namespace, name)
 }
@@ -94,14 +94,14 @@ func (f *fake) signal() {
 	f.changed = make(chan struct{})
 }
 
-// rewind makes the server say that its newest version is another one.
+// rewind makes the server report another newest version.
 func (f *fake) rewind(rv int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.rv = rv
 }
 
-// endWatches ends the open watches as a server does whose time is up.
+// endWatches ends the open watches as a server does at their timeout.
 func (f *fake) endWatches() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,14 +109,14 @@ func (f *fake) endWatches() {
 	f.signal()
 }
 
-// intercept lets f answer requests of which it returns true.
+// intercept makes f respond to the requests for which it returns true.
 func (f *fake) intercept(answer func(w http.ResponseWriter, r *http.Request) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.before = answer
 }
 
-// seen are the requests whose path and query contain a text.
+// seen returns the number of requests whose path and query contain a text.
 func (f *fake) seen(text string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -175,7 +175,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// status answers with a Status.
+// status responds with a Status.
 func status(w http.ResponseWriter, code int, reason, message string) {
 	w.WriteHeader(code)
 	fmt.Fprint(w, statusJSON(code, reason, message))
@@ -189,7 +189,7 @@ func statusJSON(code int, reason, message string) string {
 	return string(b)
 }
 
-// list serves pages whose continue token is the number of objects before.
+// list serves pages whose continue token is the number of earlier objects.
 func (f *fake) list(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -253,10 +253,10 @@ func (f *fake) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// quietWatch has no events but the marker, and a bookmark before its end.
+// quietWatch sends only the marker, and a bookmark before its end.
 func (f *fake) quietWatch(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
-	ended := f.ended // before the answer begins: a test may then end the watch
+	ended := f.ended // read before the response, because a test may then end the watch
 	f.mu.Unlock()
 	if r.URL.Query().Get("sendInitialEvents") == "true" {
 		send(w, "BOOKMARK", `{"metadata":{"resourceVersion":"100","annotations":{"k8s.io/initial-events-end":"true"}}}`)

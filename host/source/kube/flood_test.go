@@ -25,19 +25,19 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// reviewer answers reviews in memory, so that time can be virtual. Token "t-NAME"
-// is NAME's, as is a JWT whose subject is NAME.
+// reviewer serves reviews in memory, so that time can be virtual. The token "t-NAME"
+// belongs to NAME, as does a JWT whose subject is NAME.
 type reviewer struct {
 	mu sync.Mutex
-	// badToken and badRights refuse ann's token, or everything to her.
+	// badToken makes reviews reject ann's token, and badRights all of her rights.
 	badToken, badRights bool
 	// decided is called after each review, under the lock, with its kind.
 	decided func(kind string)
-	// takes is how long an answer is under way after the decision.
+	// takes is the delay of a response after the decision.
 	takes time.Duration
-	// hold keeps answers back until it is closed.
+	// hold delays responses until it is closed.
 	hold           chan struct{}
-	tokens, rights int // reviews seen
+	tokens, rights int // number of reviews
 }
 
 func (r *reviewer) policy(t *testing.T, limits *limit.Set) *kube.Policy {
@@ -95,11 +95,12 @@ func holder(token string) string {
 
 func decodeSegment(segment string, into any) {
 	if text, err := base64.RawURLEncoding.DecodeString(segment); err == nil {
-		json.Unmarshal(text, into) // what is not a JWT has no holder
+		json.Unmarshal(text, into) // a token that is not a JWT has no subject
 	}
 }
 
-// unsigned is a JWT, of which the cluster alone would check the signature.
+// unsigned returns a JWT with an invalid signature, which only the cluster would
+// check.
 func unsigned(t *testing.T, claims map[string]any) string {
 	t.Helper()
 	var segments [2]string
@@ -233,7 +234,7 @@ func TestReviewsInFlightAreLimited(t *testing.T) {
 		}
 		authenticate(from(t, "192.0.2.1"), "t-a")
 		authenticate(from(t, "192.0.2.1"), "t-b")
-		authenticate(from(t, "192.0.2.1"), "t-b") // the same question does not count
+		authenticate(from(t, "192.0.2.1"), "t-b") // the same request does not count
 		authenticate(from(t, "192.0.2.1"), "t-c")
 		assert.Equal(t, "max-reviews-per-address", (<-answers).Cause)
 		authenticate(from(t, "192.0.2.2"), "t-d")
@@ -259,7 +260,7 @@ func TestReviewsInFlightAreLimited(t *testing.T) {
 	})
 }
 
-// A client is not refused because the one that asked before it gave up.
+// A client is not refused because another client gave up the same review before.
 func TestAClientDoesNotInheritTheRefusalOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reviewer{hold: make(chan struct{})}

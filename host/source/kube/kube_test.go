@@ -26,7 +26,7 @@ var (
 	cronTabs = api.Resource{Group: "example.com", Version: "v1", Name: "crontabs"}
 )
 
-// sink notes what a stream hands over, in words.
+// sink records the calls of a stream as text.
 type sink struct {
 	t    *testing.T
 	mu   sync.Mutex
@@ -69,7 +69,7 @@ func (s *sink) Changes(changes []source.Change) error {
 }
 func (s *sink) Progress(rv api.ResourceVersion) error { return s.say(rv, "progress %d", rv) }
 
-// until waits for a text to have been said.
+// until waits until the record contains a text.
 func (s *sink) until(text string, ended <-chan error) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
@@ -88,7 +88,7 @@ func (s *sink) until(text string, ended <-chan error) {
 	}
 }
 
-// text is all that was said but progress that says nothing new.
+// text returns the record without repeated progress.
 func (s *sink) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +194,8 @@ func TestP10_TheEndMarkerNeverComes(t *testing.T) {
 	assert.Contains(t, s.text(), "list\na/x@101\nlist\na/x@101\nend 101\n")
 }
 
-// Initial events that a server could not complete were requested again without end.
+// Regression: initial events that a server could not complete were requested
+// repeatedly.
 func TestEndedInitialEventsAreListedInPages(t *testing.T) {
 	f := newFake(t)
 	f.put("a", "x")
@@ -227,7 +228,7 @@ func TestP2_FramesAreSplitByValueWhereverTheBytesAreCut(t *testing.T) {
 	})
 	s, ended := stream(t, f.source(kube.Config{}), 0)
 	s.until("progress 203", ended)
-	text := strings.ReplaceAll(s.text(), "progress 201\n", "") // which may be known by then, or not
+	text := strings.ReplaceAll(s.text(), "progress 201\n", "") // progress may or may not have arrived by then
 	assert.Contains(t, text, "put a/x@201\nput a/y@202\n")
 }
 
@@ -238,7 +239,7 @@ func TestProgressNeedsAServerThatIsCurrent(t *testing.T) {
 	f.put("a", "x")
 	s.until("put a/x@101", ended)
 	f.endWatches()
-	s.until("progress 101", ended) // it is as far as the server was when it was asked
+	s.until("progress 101", ended) // progress as of the server's version at the request
 
 	f.intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		if isProbe(r) {
@@ -250,7 +251,7 @@ func TestProgressNeedsAServerThatIsCurrent(t *testing.T) {
 		rv := f.put("a", name)
 		s.until(fmt.Sprintf("put a/%s@%d", name, rv), ended)
 	}
-	change("p") // perhaps in a watch that was proven before
+	change("p") // possibly in a watch whose progress was confirmed before
 	f.endWatches()
 	change("q")
 	f.endWatches()
@@ -261,8 +262,8 @@ func TestProgressNeedsAServerThatIsCurrent(t *testing.T) {
 	assert.Equal(t, before, strings.Count(s.text(), "progress"), "a server that cannot ask its etcd proves nothing")
 }
 
-// Under steady changes the stream need not wait for a bookmark: it is current once
-// it has come to more than there was when the server was asked.
+// Under steady changes the stream need not wait for a bookmark. It is current after
+// it has received more than the server's version at the time of the request.
 func TestProgressOfAServerThatCatchesUp(t *testing.T) {
 	f := newFake(t)
 	next := make(chan int)
@@ -293,7 +294,7 @@ func TestProgressOfAServerThatCatchesUp(t *testing.T) {
 	}
 	assert.NotContains(t, s.text(), "progress", "of 150 there may be more")
 	for rv := 151; !strings.Contains(s.text(), "progress"); rv++ {
-		next <- rv // the answer about 150 may still be on its way
+		next <- rv // the response with 150 may still be in flight
 		s.until(fmt.Sprintf("put a/x@%d", rv), ended)
 	}
 	said := regexp.MustCompile(`put a/x@(\d+)\nprogress (\d+)\n`).FindStringSubmatch(s.text() + "\n")
@@ -301,9 +302,9 @@ func TestProgressOfAServerThatCatchesUp(t *testing.T) {
 	assert.Equal(t, said[1], said[2])
 }
 
-// Regression 1: behind one address there are several servers. One that was cut off
-// from its storage ended its watches in order, another said beside them how far it
-// was, and the state was called current without what lay between.
+// Regression 1: several servers share one address. One of them lost its storage and
+// ended its watches cleanly, while another reported its version. The source then
+// reported progress without the changes in between.
 func TestProgressComesFromWatchedServer(t *testing.T) {
 	f := newFake(t)
 	var watches atomic.Int32
@@ -324,7 +325,7 @@ func TestProgressComesFromWatchedServer(t *testing.T) {
 			send(w, "MODIFIED", pod("a", "x", 100+int(watches.Load()), true))
 			flush(w)
 			select {
-			case <-probed: // and the watch ends in order
+			case <-probed: // and the watch ends cleanly
 			case <-r.Context().Done():
 			}
 		default:
@@ -459,9 +460,8 @@ func TestNothingGoesBackInTime(t *testing.T) {
 	assert.NotContains(t, s.text(), "@101")
 }
 
-// Regression 3: a list that followed another was asked only not to be older than
-// that. A server that lagged behind had such a state in its watch cache, and the end
-// of a list says that nothing is missing.
+// Regression 3: a relist only required a minimum version. A lagging server had such
+// a state in its watch cache, and the end of a list counts as progress.
 func TestC36_LaggingServerIsNotListed(t *testing.T) {
 	for name, paged := range map[string]bool{"watch list": false, "pages": true} {
 		t.Run(name, func(t *testing.T) {
@@ -474,7 +474,7 @@ func TestC36_LaggingServerIsNotListed(t *testing.T) {
 				if isWatch(r) || isProbe(r) || r.URL.Path != "/api/v1/pods" {
 					return false
 				}
-				if !r.URL.Query().Has("resourceVersion") { // the server waits for what there is, in vain
+				if !r.URL.Query().Has("resourceVersion") { // the server waits in vain for that version
 					status(w, 504, "Timeout", "Too large resource version: 110, current: 101")
 					return true
 				}
@@ -494,7 +494,7 @@ func TestG6_SeveralChangesOfOneVersion(t *testing.T) {
 		if !isWatch(r) {
 			return false
 		}
-		send(w, "MODIFIED", pod("a", "x", 101, true)) // which the reader has
+		send(w, "MODIFIED", pod("a", "x", 101, true)) // the reader has it already
 		for _, name := range []string{"x", "y", "z"} {
 			send(w, "MODIFIED", pod("a", name, 102, true))
 		}
@@ -660,7 +660,7 @@ func TestConfigIsChecked(t *testing.T) {
 	assert.ErrorContains(t, err, "this is no pod of a cluster")
 }
 
-// A resource that does not exist, and is created a moment later, is found then.
+// A resource that is created a moment after a failed request is found then.
 func TestAResourceIsFoundRightAfterItWasCreated(t *testing.T) {
 	f := newFake(t)
 	f.crd = "{}"

@@ -11,7 +11,8 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// Regression 4: of a file that is no kubeconfig it was told how a decoder failed.
+// Regression 4: for a file that is not a kubeconfig, the error was that of a
+// decoder.
 func TestFileThatIsNotKubeconfig(t *testing.T) {
 	const expected = ": expected YAML or JSON with apiVersion v1 and kind Config, such as kubectl config view --raw prints"
 	for name, c := range map[string]struct{ content, where string }{

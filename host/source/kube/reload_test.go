@@ -19,7 +19,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/kube"
 )
 
-// identities is a server that writes down who asks.
+// identities is a server that records the identity of its clients.
 type identities struct {
 	*httptest.Server
 	certificate atomic.Pointer[tls.Certificate]
@@ -86,7 +86,7 @@ func TestReconfigureUsesTheNewFiles(t *testing.T) {
 	require.NoError(t, s.Ready(t.Context()))
 	assert.Equal(t, "4 Bearer second", server.last.Load())
 
-	// What is broken changes nothing.
+	// Invalid files change nothing.
 	require.NoError(t, os.WriteFile(path("client.key"), certtest.New(t, 5).Key, 0o600))
 	assert.ErrorContains(t, s.Reconfigure(rest), "private key does not match")
 	write(ca, client, "")

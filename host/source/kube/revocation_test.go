@@ -25,10 +25,10 @@ import (
 	"github.com/watchglass/watchglass/host/source/memory"
 )
 
-// revocationBound is what the documentation promises.
+// revocationBound is the time that the documentation promises.
 const revocationBound = time.Minute
 
-// served is a connector whose policy asks a reviewer, in a bubble of virtual time.
+// served is a connector whose policy uses a reviewer, in a bubble of virtual time.
 type served struct {
 	t         *testing.T
 	reviewer  *reviewer
@@ -45,11 +45,12 @@ func serve(t *testing.T, f func(s *served)) {
 		})
 		f(s)
 		require.NoError(t, s.connector.Close(context.Background()))
-		time.Sleep(kube.DefaultRequestTimeout) // the end of an unused review
+		time.Sleep(kube.DefaultRequestTimeout) // an unused review has ended by then
 	})
 }
 
-// subscribed connects a reader with a subscription and returns how that ends.
+// subscribed connects a reader with a subscription and returns a function that waits
+// for its end.
 func (s *served) subscribed(token string) (ended func() time.Time) {
 	s.t.Helper()
 	here, there := connectortest.Pipe()
@@ -73,7 +74,8 @@ func (s *served) subscribed(token string) (ended func() time.Time) {
 	return func() time.Time { return <-end }
 }
 
-// watching opens a watch of the Kubernetes API and returns how that ends.
+// watching opens a watch of the Kubernetes API and returns a function that waits for
+// its end.
 func (s *served) watching(token string) (ended func() time.Time) {
 	s.t.Helper()
 	handler := kubeapi.New(kubeapi.Config{Backend: s.connector.Backend(), Access: s.policy})
@@ -98,7 +100,7 @@ func (s *served) watching(token string) (ended func() time.Time) {
 	return func() time.Time { return <-end }
 }
 
-// pipeWriter is an http.ResponseWriter that can be read as it is written.
+// pipeWriter is an http.ResponseWriter whose output can be read while it is written.
 type pipeWriter struct {
 	header http.Header
 	pipe   *io.PipeWriter
@@ -109,9 +111,9 @@ func (w *pipeWriter) WriteHeader(int)             {}
 func (w *pipeWriter) Write(b []byte) (int, error) { return w.pipe.Write(b) }
 func (w *pipeWriter) Flush()                      {}
 
-// The worst phase: the cluster takes back a token or a right just after it has
-// confirmed it in a review, and its answers take a while.
-// Another client is let in on a verdict that is about to expire.
+// The worst case: the cluster revokes a token or a right just after it has confirmed
+// it in a slow review. Another client is accepted with a verdict that is about to
+// expire.
 func TestRevocationEndsWhatWasGrantedWithinAMinute(t *testing.T) {
 	for name, open := range map[string]func(*served, string) func() time.Time{
 		"subscription": (*served).subscribed, "watch": (*served).watching,
@@ -182,7 +184,7 @@ func TestExpiryOfTheTokenEndsWhatWasGrantedAtOnce(t *testing.T) {
 	}
 }
 
-// A cluster that does not answer does not keep an expired token alive.
+// If a cluster does not respond, an expired token still ends.
 func TestExpiryOfTheTokenNeedsNoReview(t *testing.T) {
 	for name, open := range map[string]func(*served, string) func() time.Time{
 		"subscription": (*served).subscribed, "watch": (*served).watching,

@@ -28,8 +28,8 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// gate is a sink that says when the list is over and holds every change back
-// until it is let through.
+// gate is a sink that signals the end of the list and blocks each change until it is
+// released.
 type gate struct {
 	listed  chan struct{}
 	arrived chan []source.Change
