@@ -9,19 +9,19 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// ErrClosed is returned by everything of a client, collection, watch or view
-// that was closed.
+// ErrClosed is returned by the methods of a closed client, collection, watch or
+// view.
 var ErrClosed = errors.New("guest: closed")
 
 // Client holds collections of one connector.
 type Client struct {
 	loop *loop
-	done chan struct{} // closed when the loop and everything it started is gone
+	done chan struct{} // closed when the loop and everything it started have ended
 }
 
-// Open starts a client. It returns before there is a connection: connecting,
-// and connecting again, is something collections report in their status.
-// Canceling ctx afterwards has no effect.
+// Open starts a client. It returns before the first connection, because the status
+// of collections reports connecting and reconnecting. Canceling ctx afterwards has
+// no effect.
 func Open(ctx context.Context, config Config) (*Client, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
@@ -43,15 +43,15 @@ func Open(ctx context.Context, config Config) (*Client, error) {
 	return c, nil
 }
 
-// Close ends everything the client has open and waits until it is gone.
+// Close closes everything that the client has opened, and waits until it has ended.
 func (c *Client) Close() error {
 	c.loop.cancel(ErrClosed)
 	<-c.done
 	return nil
 }
 
-// Reconnect makes a scheduled attempt immediately, for example after the network
-// returned or at a person's request.
+// Reconnect starts a scheduled attempt immediately, for example after the network
+// returned or at a user's request.
 func (c *Client) Reconnect(ctx context.Context) error {
 	return c.call(ctx, func(l *loop) error { return l.step((&wire.Reconnect{}).Append(nil)) })
 }
@@ -99,7 +99,7 @@ func (c *Client) request(ctx context.Context, command func(id uint32) []byte, ta
 	return c.send(ctx, &pending{take: take, done: make(chan error, 1)}, command)
 }
 
-// send is request for one that was numbered before.
+// send is like request, for a request that already has a number.
 func (c *Client) send(ctx context.Context, p *pending, command func(id uint32) []byte) error {
 	err := c.call(ctx, func(l *loop) error { return l.request(p, command) })
 	if err != nil {
@@ -116,7 +116,7 @@ func (c *Client) send(ctx context.Context, p *pending, command func(id uint32) [
 	}
 }
 
-// restarting is what requests get while there is no engine.
+// restarting returns the error of requests while there is no engine.
 func restarting() *api.Status {
 	s := api.Unavailable("the engine failed and is being started again")
 	s.RetryAfterSeconds = 1

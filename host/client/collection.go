@@ -31,15 +31,15 @@ type CollectionOptions struct {
 // every state.
 type Status struct {
 	State           api.State
-	ResourceVersion api.ResourceVersion // everything up to here is in
+	ResourceVersion api.ResourceVersion // all changes up to this version are included
 	LastProgress    time.Time           // when the connector last sent something; zero for never
 	NextAttempt     time.Time           // time of the next attempt to reconnect; zero if none is scheduled
 	Objects         uint64
-	Loaded, Total   uint64 // of a snapshot under way; Total is rough
-	Err             error  // why, where the state has a reason
+	Loaded, Total   uint64 // of the current snapshot; Total is approximate
+	Err             error  // the reason for the state, if it has one
 }
 
-// Collection is a resource, or a part of one, that the client keeps up to date.
+// Collection is a resource, or part of one, that the client keeps up to date.
 type Collection struct {
 	client   *Client
 	id       uint32
@@ -58,9 +58,9 @@ type collectionStatus struct {
 	synced bool // has been live since the engine started
 }
 
-// Collection makes a resource present, such as "v1/pods" or
-// "apps/v1/deployments". It does not wait for data: see WaitForSync.
-// Collections of equal scope share one store and one subscription.
+// Collection opens a resource such as "v1/pods" or "apps/v1/deployments". It does
+// not wait for data: see WaitForSync. Collections of equal scope share one store and
+// one subscription.
 func (c *Client) Collection(ctx context.Context, resource string, opts CollectionOptions) (*Collection, error) {
 	col := &Collection{client: c, resource: resource, opts: opts}
 	err := c.call(ctx, func(l *loop) error {
@@ -70,7 +70,7 @@ func (c *Client) Collection(ctx context.Context, resource string, opts Collectio
 		if err := l.step(col.command(opts.Restore != nil)); err != nil {
 			l.dropCollection(col, err)
 		}
-		if l.collections[col.id] == nil { // the engine refused it on the spot
+		if l.collections[col.id] == nil { // the engine refused it immediately
 			return col.Status().Err
 		}
 		return nil
@@ -114,8 +114,8 @@ func (c *Collection) Schema() api.Schema {
 	return schema
 }
 
-// WaitForSync waits until the collection is complete for the first time. It
-// fails when the connector refuses the collection.
+// WaitForSync waits until the collection is complete for the first time. It fails if
+// the connector refuses the collection.
 func (c *Collection) WaitForSync(ctx context.Context) error {
 	for {
 		status, changed := c.status.get()
@@ -143,8 +143,8 @@ func (c *Collection) notSynced(err error, status Status) error {
 	return fmt.Errorf("%s: %w while %s", c.resource, err, status.State)
 }
 
-// Get returns one object with its JSON; it is a 404 *api.Status when there is
-// none of that key.
+// Get returns one object with its JSON. It returns a 404 *api.Status if no object
+// has that key.
 func (c *Collection) Get(ctx context.Context, key api.Key) (Object, error) {
 	var object Object
 	err := c.client.request(ctx, func(id uint32) []byte {
@@ -187,7 +187,7 @@ type ListOptions struct {
 	ResourceVersionMatch ResourceVersionMatch
 	Limit                uint32 // zero for all
 	Continue             string
-	MetadataOnly         bool // leave the objects' JSON out
+	MetadataOnly         bool // omit the objects' JSON
 }
 
 // List is one page of objects in ascending key order, all as of one resource
@@ -196,10 +196,10 @@ type List struct {
 	Items           []Object
 	ResourceVersion api.ResourceVersion
 	Continue        string // empty at the end
-	Remaining       uint64 // items after this page; zero when not known
+	Remaining       uint64 // items after this page; zero if unknown
 }
 
-// List lists objects out of the local store.
+// List lists objects from the local store.
 func (c *Collection) List(ctx context.Context, opts ListOptions) (List, error) {
 	match, err := opts.ResourceVersionMatch.wire()
 	if err != nil {
@@ -232,7 +232,7 @@ func newList(f *wire.ListReply) List {
 	return list
 }
 
-// Close lets the collection go, with its watches and views.
+// Close closes the collection with its watches and views.
 func (c *Collection) Close() error {
 	err := c.client.call(context.Background(), func(l *loop) error {
 		if l.collections[c.id] == nil {
@@ -247,7 +247,7 @@ func (c *Collection) Close() error {
 	return err
 }
 
-// dropCollection ends a collection and what hangs on it.
+// dropCollection ends a collection, its watches and its views.
 func (l *loop) dropCollection(c *Collection, err error) {
 	delete(l.collections, c.id)
 	for id, w := range l.watches {
@@ -310,7 +310,7 @@ func (c *Collection) unconnected(err error) {
 	})
 }
 
-// restarting is the state while there is no engine.
+// restarting sets the state while there is no engine.
 func (c *Collection) restarting(err error) {
 	c.status.update(func(s *collectionStatus) {
 		s.State, s.Err, s.synced = api.StateReconnecting, err, false

@@ -23,14 +23,14 @@ type Config struct {
 	// "watchglass-go".
 	Client string
 
-	// MaxBytes bounds the memory for objects. Default 512 MiB.
+	// MaxBytes limits the memory for objects. Default 512 MiB.
 	MaxBytes uint64
 	// MaxHistory is the number of changes per collection that are retained for
 	// watches that stall or resume. Default 1024.
 	MaxHistory int
 
-	// Module is the wasm module to run. Default: the one this package was
-	// built with.
+	// Module is the wasm module to run. Default: the one that this package was built
+	// with.
 	Module []byte
 	// CacheDir keeps the compiled module, which saves a second or two at the
 	// next start. Default: [DefaultCacheDir].
@@ -55,7 +55,7 @@ type Conn interface {
 	Close(reason string) error
 }
 
-// validate fills the defaults in and rejects what cannot work.
+// validate sets the defaults and rejects invalid values.
 func (c *Config) validate() error {
 	if c.Dial == nil {
 		if err := checkURL(c.URL); err != nil {

@@ -18,8 +18,9 @@ import (
 	"github.com/watchglass/watchglass/host/internal/closereason"
 )
 
-// dialer connects to an endpoint with a WebSocket. The token goes into the header as
-// well as into the protocol: an edge wants to know before it lets anybody in.
+// dialer returns a function that connects to an endpoint with a WebSocket. It sends
+// the token in a header as well as in the protocol, because an edge checks it before
+// it accepts the connection.
 func dialer(endpoint, token string) func(ctx context.Context) (Conn, error) {
 	header := http.Header{}
 	if token != "" {
@@ -45,7 +46,7 @@ func refusal(response *http.Response, err error) error {
 	var network *url.Error
 	var unknown x509.UnknownAuthorityError
 	switch {
-	case errors.As(err, &unknown): // the rest of it is guesses
+	case errors.As(err, &unknown): // the rest of the error is guesses
 		return errors.New("x509: certificate signed by unknown authority; if it is the right one, name a file with its CA in $SSL_CERT_FILE")
 	case errors.As(err, &network):
 		return network.Err

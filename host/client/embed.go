@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// The directory always exists, so that a clean checkout compiles; the module
-// in it is built by make wasm.
+// The directory always exists, so that a clean checkout compiles. make wasm builds
+// the module in it.
 //
 //go:embed all:module
 var embedded embed.FS

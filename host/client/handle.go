@@ -7,7 +7,7 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// frame is any frame the engine sends.
+// frame is any frame that the engine sends.
 type frame interface{ Parse(payload []byte) error }
 
 // handle processes frames of the engine. They alias the instance's memory, so it

@@ -46,14 +46,14 @@ type Instance struct {
 	load  func(name, length uint32) []byte
 }
 
-// instanceKey is where a call's context has its *Instance.
+// instanceKey is the key of the *Instance in a call's context.
 type instanceKey struct{}
 
 // gogc is the GOGC of the Go runtime in the module. The memory of a module never shrinks.
 // With the default of 100 it would grow to twice the live heap and stay there.
 const gogc = "40"
 
-// NewInstance starts an instance; Open makes it usable.
+// NewInstance starts an instance. Call Open before other methods.
 func (m *Module) NewInstance(ctx context.Context) (*Instance, error) {
 	i := &Instance{}
 	i.ctx = context.WithValue(context.Background(), instanceKey{}, i)
@@ -70,7 +70,7 @@ func (m *Module) NewInstance(ctx context.Context) (*Instance, error) {
 	return i, nil
 }
 
-// bind looks the exports up once; looking up by name costs more than a call.
+// bind looks up all exports once, because a lookup by name costs more than a call.
 func (i *Instance) bind() error {
 	var missing string
 	export := func(name string) wasm.Function {
@@ -101,7 +101,8 @@ func (i *Instance) Open(config []byte) error { return i.send(i.open, config) }
 // not call the instance.
 func (i *Instance) LoadWith(load func(name, length uint32) []byte) { i.load = load }
 
-// load is the imported function for that: name, destination, and length.
+// load is the imported function of LoadWith. Its parameters are name, destination
+// and length.
 func load(ctx context.Context, module wasm.Module, stack []uint64) {
 	name, at, length := uint32(stack[0]), uint32(stack[1]), uint32(stack[2])
 	stack[0] = 0
@@ -121,9 +122,8 @@ func (i *Instance) Step(frames []byte) error { return i.send(i.step, frames) }
 // Tick advances the clock to a time in milliseconds since the epoch.
 func (i *Instance) Tick(nowMillis int64) error { return i.do(i.tick, uint64(nowMillis)) }
 
-// Ready returns output frames, or nil when there are none. They lie in the
-// instance's memory and are gone with the next call: copy what you keep, then
-// call Advance.
+// Ready returns output frames, or nil if there are none. They alias the instance's
+// memory, and the next call invalidates them. Copy retained data, then call Advance.
 func (i *Instance) Ready() ([]byte, error) {
 	if i.poison != nil {
 		return nil, i.poison
@@ -138,7 +138,7 @@ func (i *Instance) Ready() ([]byte, error) {
 	return i.output(n)
 }
 
-// Advance gives the memory of the last Ready back.
+// Advance releases the memory of the last Ready.
 func (i *Instance) Advance() error { return i.do(i.advance, 0) }
 
 // Close frees the instance.
@@ -197,7 +197,7 @@ func (i *Instance) output(n int32) ([]byte, error) {
 	return view, nil
 }
 
-// failure is the error behind a code.
+// failure returns the error for a code.
 func (i *Instance) failure(code int32) error {
 	status, err := i.describe()
 	if err != nil {

@@ -27,7 +27,7 @@ type loop struct {
 	epoch    time.Time // where the clock started
 	instance *Instance // nil between a failure and the next start
 	restart  restart
-	wake     time.Time // when the engine wants a tick; zero for never
+	wake     time.Time // time of the engine's next tick; zero for never
 	lastID   uint32
 
 	streams     map[uint32]*stream
@@ -36,20 +36,20 @@ type loop struct {
 	views       map[uint32]*View
 	handles     map[uint32]*ObjectHandle
 	requests    map[uint32]*pending
-	grants      []byte // for the patches that were applied since the last step
+	grants      []byte // grants for the patches applied since the last step
 }
 
 // call is a function that another goroutine runs on the loop.
 type call struct {
 	run  func(l *loop) error
-	done chan error // has room for the answer
+	done chan error // has room for the result
 }
 
-// pending is a request whose answer has not come.
+// pending is a request without a response.
 type pending struct {
 	id   uint32
 	take func(reply any)
-	done chan error // has room for the answer
+	done chan error // has room for the result
 }
 
 func newLoop(config Config, module *Module) *loop {
@@ -64,8 +64,8 @@ func newLoop(config Config, module *Module) *loop {
 	return l
 }
 
-// now is the time on a clock that never goes back, whatever becomes of the
-// system's.
+// now returns the time of a clock that never goes back, independent of the system's
+// clock.
 func (l *loop) now() time.Time { return l.epoch.Add(time.Since(l.epoch)) }
 
 func (l *loop) run() {
@@ -201,14 +201,14 @@ func (l *loop) arrived(a arrival) {
 	}
 }
 
-// unconnected reports to the collections why there is no connection.
+// unconnected sets the reason for the missing connection in the collections.
 func (l *loop) unconnected(err error) {
 	for _, c := range l.collections {
 		c.unconnected(err)
 	}
 }
 
-// request sends a command, under a fresh number if it has none yet.
+// request sends a command, with a new number if it has none yet.
 func (l *loop) request(p *pending, command func(id uint32) []byte) error {
 	if l.instance == nil {
 		return restarting()
@@ -224,8 +224,8 @@ func (l *loop) request(p *pending, command func(id uint32) []byte) error {
 	return err
 }
 
-// newID numbers whatever the program opens. Four billion are enough for one
-// client.
+// newID returns a number for a resource that the program opens. Four billion are
+// enough for one client.
 func (l *loop) newID() uint32 {
 	l.lastID++
 	return l.lastID

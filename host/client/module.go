@@ -12,8 +12,8 @@ import (
 )
 
 // Module is the compiled wasm module. Compiling takes a second or two, or
-// milliseconds when the cache has it; instances of it start in milliseconds.
-// It is safe for concurrent use.
+// milliseconds with a cached result. Its instances start in milliseconds. It is safe
+// for concurrent use.
 type Module struct {
 	runtime  wazero.Runtime
 	compiled wazero.CompiledModule
@@ -63,7 +63,7 @@ func (m *Module) compile(ctx context.Context, module []byte) (err error) {
 	return nil
 }
 
-// Close lets the module and all its instances go.
+// Close closes the module and all of its instances.
 func (m *Module) Close(ctx context.Context) error {
 	err := m.runtime.Close(ctx)
 	if m.cache != nil {
@@ -74,8 +74,8 @@ func (m *Module) Close(ctx context.Context) error {
 	return err
 }
 
-// DefaultCacheDir is watchglass under the user's cache directory, or empty
-// where there is none to write to.
+// DefaultCacheDir returns the directory watchglass in the user's cache directory, or
+// "" if that is not writable.
 func DefaultCacheDir() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {

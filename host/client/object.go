@@ -17,7 +17,7 @@ type Object struct {
 	envelope wire.Envelope
 }
 
-// newObject copies an item out of the instance's memory.
+// newObject copies an item from the instance's memory.
 func newObject(item *wire.Item) Object {
 	labels := slices.Clone(item.Labels)
 	for i := range labels {
@@ -29,22 +29,22 @@ func newObject(item *wire.Item) Object {
 // Key returns "namespace/name", or the name for a cluster-scoped object.
 func (o Object) Key() api.Key { return o.envelope.Key() }
 
-// UID is metadata.uid.
+// UID returns metadata.uid.
 func (o Object) UID() string { return o.envelope.UID() }
 
-// ResourceVersion is the version of this object.
+// ResourceVersion returns the version of this object.
 func (o Object) ResourceVersion() api.ResourceVersion { return o.rv }
 
-// Flags are facts such as api.FinalStateUnknown.
+// Flags returns flags such as api.FinalStateUnknown.
 func (o Object) Flags() api.Flags { return o.flags }
 
-// Labels are sorted by key. They are shared: do not change them.
+// Labels returns the labels, sorted by key. Do not modify the shared result.
 func (o Object) Labels() api.Labels { return o.labels }
 
-// Field is the value of the i-th field of the schema.
+// Field returns the value of the i-th field of the schema.
 func (o Object) Field(i int) string { return o.envelope.Field(i) }
 
-// Column is the value of the i-th column of the schema.
+// Column returns the value of the i-th column of the schema.
 func (o Object) Column(i int) api.Value { return o.envelope.Column(i) }
 
 // JSON returns a copy of the complete object, which the caller owns. It is nil for

@@ -11,7 +11,7 @@ import (
 
 // ObjectOptions configure a reference to an object. The zero value follows it.
 type ObjectOptions struct {
-	// Owner is who refers to the object, for inspection. May be empty.
+	// Owner identifies the user of the reference, for inspection. It may be empty.
 	Owner string
 	// OnDemand disables Current and Changes. The object is read with Get, and its
 	// watch stops after five minutes without a read.
@@ -23,11 +23,11 @@ type ObjectOptions struct {
 type ObjectSnapshot struct {
 	// State reports how current the other fields are. They stay in every state.
 	State api.State
-	Err   error // why, where the state has a reason
-	// Known is false before it is known whether there is such an object.
+	Err   error // the reason for the state, if it has one
+	// Known is false until the client knows whether the object exists.
 	Known           bool
 	Object          *Object             // nil if there is none
-	ResourceVersion api.ResourceVersion // the version of which Object is current
+	ResourceVersion api.ResourceVersion // the version as of which Object is current
 }
 
 // ObjectHandle is a reference to one object. The object is kept up to date while a
@@ -45,9 +45,9 @@ type objectState struct {
 	err      error
 }
 
-// Object takes a reference to an object, such as "v1/configmaps" and "ns/name".
-// It does not wait for data. Close it when done: a reference that is dropped is
-// held until the client closes.
+// Object acquires a reference to an object, such as "v1/configmaps" and "ns/name".
+// It does not wait for data. Close it when done. An unclosed reference stays until
+// the client closes.
 func (c *Client) Object(ctx context.Context, resource string, key api.Key, opts ObjectOptions) (*ObjectHandle, error) {
 	h := &ObjectHandle{client: c, acquire: wire.AcquireObject{
 		Resource: resource, Key: key, Owner: opts.Owner, OnDemand: opts.OnDemand,
@@ -61,7 +61,7 @@ func (c *Client) Object(ctx context.Context, resource string, key api.Key, opts 
 			return err
 		}
 		state, _ := h.newest.get()
-		return state.err // the engine refused it on the spot
+		return state.err // the engine refused it immediately
 	})
 	if err != nil {
 		return nil, err
@@ -71,8 +71,8 @@ func (c *Client) Object(ctx context.Context, resource string, key api.Key, opts 
 
 func (h *ObjectHandle) command() []byte { return h.acquire.Append(nil) }
 
-// Get returns the object as it is now, waiting for it up to a second. It is a
-// 404 *api.Status when there is none.
+// Get returns the current object, and waits for it up to a second. It returns a 404
+// *api.Status if the object does not exist.
 func (h *ObjectHandle) Get(ctx context.Context) (Object, error) {
 	if state, _ := h.newest.get(); state.closed {
 		return Object{}, state.err
@@ -146,7 +146,7 @@ func (h *ObjectHandle) finish(err error) {
 	})
 }
 
-// change makes the next snapshot.
+// change creates the next snapshot.
 func (h *ObjectHandle) change(f func(*ObjectSnapshot)) {
 	h.newest.update(func(s *objectState) {
 		next := *s.snapshot

@@ -14,7 +14,7 @@ import (
 const (
 	firstPause = 100 * time.Millisecond
 	maxPause   = 30 * time.Second
-	// healthy is how long an instance must have lived for its failure to count
+	// healthy is the minimum lifetime of an instance after which its failure counts
 	// as the first.
 	healthy = time.Minute
 )
@@ -25,7 +25,7 @@ const (
 type restart struct {
 	at       time.Time // when to start the next one
 	born     time.Time
-	failures int // in a row
+	failures int // consecutive failures
 }
 
 func (r *restart) started(now time.Time) { r.born = now }

@@ -30,7 +30,7 @@ type SnapshotOptions struct {
 	ChunkBytes uint32
 }
 
-// Chunk is a piece of a snapshot.
+// Chunk is a part of a snapshot.
 type Chunk struct {
 	// Data is the chunk to store and to pass in [CollectionOptions.Restore]. It
 	// contains a checksum and identifies the snapshot and the preceding chunk.
@@ -38,9 +38,9 @@ type Chunk struct {
 	// Whole means that the snapshot is a complete state and replaces all stored
 	// chunks. Otherwise it contains the changes since, and is appended.
 	Whole bool
-	// Last: the snapshot is complete. Before that it is of no use.
+	// Last marks the last chunk. Without it the snapshot is incomplete and unusable.
 	Last bool
-	// Position is how far it leads, in the last chunk.
+	// Position is the position of the snapshot, in the last chunk.
 	Position Position
 }
 
@@ -131,7 +131,7 @@ func (c *Collection) hand(ctx context.Context, f *wire.RestoreChunk) error {
 			c.restoring = nil
 		}
 		var refusal *api.Status
-		if errors.As(err, &refusal) { // larger than any chunk is
+		if errors.As(err, &refusal) { // larger than any valid chunk
 			c.restoreErr = err
 			return l.step((&wire.RestoreChunk{Collection: c.id, End: true}).Append(nil))
 		}

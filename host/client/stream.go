@@ -11,9 +11,8 @@ import (
 const (
 	dialTimeout  = 30 * time.Second
 	writeTimeout = 30 * time.Second
-	// outgoing is how many messages wait for a connection that does not take
-	// them. The engine sends few and small ones, so a full queue is a dead
-	// connection.
+	// outgoing is the number of messages that wait for a blocked connection. The
+	// engine sends few and small ones, so a full queue indicates a dead connection.
 	outgoing = 64
 )
 
@@ -51,7 +50,7 @@ func (l *loop) startStream(id uint32) {
 	l.tasks.Go(s.run)
 }
 
-// send hands a message to the writer. It takes the message over.
+// send passes a message to the writer, which owns it from then on.
 func (s *stream) send(message []byte) {
 	select {
 	case s.out <- message:
@@ -87,8 +86,8 @@ func (s *stream) dial() (Conn, error) {
 	return s.loop.config.Dial(ctx)
 }
 
-// read reads until the connection ends. It does not pass s.ctx on, because the
-// writer ends the connection in good order, and that ends the Read.
+// read reads until the connection ends. It does not pass s.ctx, because the writer
+// closes the connection cleanly, which ends the Read.
 func (s *stream) read(conn Conn) error {
 	for {
 		message, err := conn.Read(context.WithoutCancel(s.ctx))

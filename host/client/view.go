@@ -14,7 +14,7 @@ type ViewOptions struct {
 	Namespace     string
 	LabelSelector string
 	FieldSelector string
-	Sort          string // a column, "name" or "namespace"; "-" in front reverses. Default: by key
+	Sort          string // a column, "name" or "namespace"; a leading "-" reverses. Default: by key
 	Offset        uint32
 	Limit         uint32 // rows in the window. Default 100, at most wire.MaxViewRows
 	CountBy       string // a field or column to count rows by
@@ -25,15 +25,15 @@ const defaultLimit = 100
 // Snapshot is the window of a view at one point in time. It is immutable.
 type Snapshot struct {
 	Rows   []Object // without JSON
-	Total  uint64   // rows that match, in the window or not
+	Total  uint64   // number of matching rows, in the window or not
 	Offset uint32   // of the first row
 	Counts []Count  // by value, if CountBy is set
-	// ResourceVersion is that of the newest change here. What changed since did so
+	// ResourceVersion is that of the newest change in the window. Later changes are
 	// outside of the window.
 	ResourceVersion api.ResourceVersion
 }
 
-// Count is how many rows have a value.
+// Count is the number of rows with a value.
 type Count struct {
 	Value string
 	Rows  uint64
@@ -92,9 +92,9 @@ func (v *View) Snapshot() *Snapshot {
 	return state.snapshot
 }
 
-// Snapshots yields the newest snapshot and then a new one for every change; a
-// slow reader misses those in between. The loop ends with an error: ErrClosed,
-// the refusal of the view, or that of ctx.
+// Snapshots yields the newest snapshot and then a new one for every change. A slow
+// reader skips intermediate ones. The loop ends with an error: ErrClosed, the
+// refusal of the view, or that of ctx.
 func (v *View) Snapshots(ctx context.Context) iter.Seq2[*Snapshot, error] {
 	return func(yield func(*Snapshot, error) bool) {
 		var last *Snapshot
@@ -159,7 +159,7 @@ func (v *View) finish(err error) {
 	})
 }
 
-// apply makes the next snapshot. Rows that stay are shared with the last one.
+// apply creates the next snapshot, which shares unchanged rows with the last one.
 func (v *View) apply(f *wire.ViewPatch) error {
 	var old []Object
 	if last := v.Snapshot(); last != nil && !f.Reset {
@@ -177,7 +177,7 @@ func (v *View) apply(f *wire.ViewPatch) error {
 	return nil
 }
 
-// edited returns a copy of rows with the edits made.
+// edited returns a copy of rows with the edits applied.
 func edited(rows []Object, edits []wire.Edit) ([]Object, error) {
 	next := make([]Object, 0, len(rows))
 	for i := range edits {

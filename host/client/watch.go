@@ -25,11 +25,11 @@ type WatchOptions struct {
 	SendInitialEvents    *bool
 	AllowWatchBookmarks  bool
 	Timeout              time.Duration // in whole seconds; zero for none
-	MetadataOnly         bool          // leave the objects' JSON out
+	MetadataOnly         bool          // omit the objects' JSON
 
 	// Policy selects what happens when the buffer is full. The default is Stall.
 	Policy WatchPolicy
-	// Buffer is how many events may wait to be taken. Default 1000.
+	// Buffer is the maximum number of events that wait to be read. Default 1000.
 	Buffer int
 }
 
@@ -62,8 +62,8 @@ func (p WatchPolicy) wire() (api.Policy, error) {
 	return 0, api.Invalid(fmt.Sprintf("watch policy %q: must be stall, terminate, conflate or empty", string(p)))
 }
 
-// Event is one event of a watch: ADDED, MODIFIED, DELETED or BOOKMARK. What
-// Kubernetes sends as an ERROR event is the error of [Watch.Next].
+// Event is one event of a watch: ADDED, MODIFIED, DELETED or BOOKMARK. [Watch.Next]
+// returns an ERROR event of Kubernetes as an error.
 type Event struct {
 	Type   api.EventType
 	Object Object // of an ADDED, MODIFIED or DELETED event
@@ -73,31 +73,31 @@ type Event struct {
 	InitialEventsEnd bool
 }
 
-// WatchEnd is why a watch ended.
+// WatchEnd is the reason why a watch ended.
 type WatchEnd = api.WatchEnd
 
-// Watch is a running watch. One goroutine at a time takes its events.
+// Watch is a running watch. Only one goroutine at a time may read its events.
 type Watch struct {
 	collection *Collection
 	id         uint32
 	open       wire.OpenWatch
-	delivered  bool        // anything at all; belongs to the loop
-	rejected   *api.Status // belongs to the loop
+	delivered  bool        // any event; owned by the loop
+	rejected   *api.Status // owned by the loop
 
 	mu     sync.Mutex
-	queue  []Event // bounded by the credit the engine has
+	queue  []Event // bounded by the engine's credit
 	closed bool
 	end    WatchEnd
-	err    error // of Next after the last event
+	err    error // returned by Next after the last event
 
 	wake  chan struct{} // has room for one: the queue or closed has changed
-	taken uint32        // events not granted again; belongs to the taker
+	taken uint32        // events not granted again; owned by the reader of events
 }
 
 // Watch starts a watch. Close it when done.
 //
-// Options that make no sense are an error here; what turns out later, such as an
-// expired resource version, is the error of [Watch.Next].
+// Watch returns an error for invalid options. [Watch.Next] returns later errors,
+// such as an expired resource version.
 func (c *Collection) Watch(ctx context.Context, opts WatchOptions) (*Watch, error) {
 	open, err := c.openWatch(opts)
 	if err != nil {
@@ -159,9 +159,9 @@ func (w *Watch) command() []byte {
 	return open.Append(nil)
 }
 
-// Events yields events until the watch ends. The end of the Timeout ends the
-// loop; any other end, and that of ctx, is the error of a last iteration.
-// Leaving the loop does not close the watch.
+// Events yields events until the watch ends. The end of the Timeout ends the loop.
+// The last iteration has the error of any other end, and that of ctx. Leaving the
+// loop does not close the watch.
 func (w *Watch) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {
@@ -196,7 +196,7 @@ func (w *Watch) Next(ctx context.Context) (Event, error) {
 	}
 }
 
-// Buffered is how many events Next returns without waiting.
+// Buffered returns the number of events that Next returns without waiting.
 func (w *Watch) Buffered() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -225,8 +225,8 @@ func (w *Watch) End() (end WatchEnd, ended bool) {
 	return w.end, w.closed && len(w.queue) == 0
 }
 
-// grant gives credit back once half of it is used up, so that it costs one
-// command for many events. What ctx prevents the next call makes good.
+// grant returns credit once half of it is used, so that it needs one command for
+// many events. If ctx ends first, the next call grants it.
 func (w *Watch) grant(ctx context.Context) {
 	w.taken++
 	if w.taken < (w.open.Credit+1)/2 {
@@ -243,7 +243,7 @@ func (w *Watch) grant(ctx context.Context) {
 	}
 }
 
-// Close ends the watch. Events that were not taken are dropped.
+// Close ends the watch and drops unread events.
 func (w *Watch) Close() error {
 	err := w.collection.client.call(context.Background(), func(l *loop) error {
 		if l.watches[w.id] == nil {
@@ -290,7 +290,7 @@ func (w *Watch) closedBy(f *wire.WatchClosed) {
 	w.finish(f.End, f.Status)
 }
 
-// reject ends the watch, which the engine does not open.
+// reject ends a watch that the engine refused to open.
 func (w *Watch) reject(status *api.Status) {
 	w.rejected = status
 	w.finish(api.WatchEndRefused, status)

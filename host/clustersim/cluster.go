@@ -17,11 +17,11 @@ const (
 	// batchWrites is etcd's default limit of a transaction; at 5 kB an object
 	// it stays well below the limit of a request, 1.5 MB.
 	batchWrites = 128
-	// populateWorkers write at once.
+	// populateWorkers is the number of concurrent writers.
 	populateWorkers = 4
-	// tick is how often Run looks whether changes are due.
+	// tick is the interval at which Run checks whether changes are due.
 	tick = 20 * time.Millisecond
-	// maxEvents bounds the Event objects; a new one pushes the oldest out.
+	// maxEvents limits the Event objects. A new one replaces the oldest.
 	maxEvents = 1000
 )
 
@@ -37,14 +37,14 @@ type Cluster struct {
 	configMaps []*configMap
 	pods       [terminating + 1]pool // by state
 	draining   *node                 // or nil
-	rollouts   []*workload           // that run
-	addresses  int                   // given out
+	rollouts   []*workload           // running rollouts
+	addresses  int                   // number of assigned addresses
 	events     []api.Key             // oldest first
 
-	writes []source.Write // of the operation under way
+	writes []source.Write // of the current operation
 }
 
-// New plans a cluster; nothing is written before Populate.
+// New plans a cluster. It writes nothing before Populate.
 func New(writer source.Writer, config Config) (*Cluster, error) {
 	config, err := config.withDefaults()
 	if err != nil {
@@ -55,7 +55,7 @@ func New(writer source.Writer, config Config) (*Cluster, error) {
 	return c, nil
 }
 
-// Pods is how many there are now, in whatever state.
+// Pods returns the current number of pods in any state.
 func (c *Cluster) Pods() int {
 	n := 0
 	for i := range c.pods {
@@ -109,13 +109,13 @@ func (c *Cluster) populate(ctx context.Context, batch []Planned) error {
 type Planned struct {
 	Resource api.Resource
 	Key      api.Key
-	// Render makes the write. It only reads the state of the simulation, which
+	// Render creates the write. It only reads the state of the simulation, which
 	// must not be stepped meanwhile.
 	Render func() source.Write
 }
 
-// Planned returns everything that Populate writes, without rendering it: for a
-// state too large to hold as JSON.
+// Planned returns everything that Populate writes, without rendering it. It is for
+// states that are too large to store as JSON.
 func (c *Cluster) Planned() []Planned {
 	var all []Planned
 	for _, n := range c.nodes {
@@ -143,9 +143,9 @@ func (c *Cluster) Planned() []Planned {
 	return all
 }
 
-// Run keeps the cluster changing at about the configured rate until ctx ends or
-// a write fails, and returns why. Time lost to a slow store is not made up for:
-// at most a tenth of a second's changes come at once.
+// Run changes the cluster at about the configured rate until ctx ends or a write
+// fails, and returns the reason. It does not catch up after a slow store: at most
+// the changes of a tenth of a second are made together.
 func (c *Cluster) Run(ctx context.Context) error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()

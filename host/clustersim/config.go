@@ -9,17 +9,17 @@ import (
 // Config configures a simulation. The zero value is a cluster of 10,000 pods that
 // changes 200 times a second.
 type Config struct {
-	// Pods to begin with; scaling moves the number around it. Zero means
+	// Pods is the initial number of pods, around which scaling varies. Zero means
 	// 10,000.
 	Pods int
-	// Rate is about how many objects Run writes per second. Zero means 200.
+	// Rate is the approximate number of objects that Run writes per second. Zero
+	// means 200.
 	Rate float64
-	// Seed decides everything that happens.
+	// Seed determines all operations.
 	Seed uint64
-	// Namespaces is how many there are. Zero means 12.
+	// Namespaces is the number of namespaces. Zero means 12.
 	Namespaces int
-	// Nodes is how many there are. Zero means one per hundred pods, at least
-	// three.
+	// Nodes is the number of nodes. Zero means one per hundred pods, at least three.
 	Nodes int
 	// Now is the clock of timestamps in objects. Nil means time.Now.
 	Now func() time.Time

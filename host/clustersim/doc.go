@@ -1,11 +1,11 @@
 // Package clustersim simulates a busy Kubernetes cluster for the demo, for
-// benchmarks and for tests: Nodes, Namespaces, Deployments with their
-// ReplicaSets, Jobs, Pods, ConfigMaps and Events, written as JSON of realistic
-// shape and size.
+// benchmarks and for tests. It writes Nodes, Namespaces, Deployments with their
+// ReplicaSets, Jobs, Pods, ConfigMaps and Events as JSON of realistic structure and
+// size.
 //
-// Populate writes the initial state; Run, or Step in a test, changes it the way
-// a cluster does: containers crash and come back, rollouts replace pods one by
-// one, nodes are drained, workloads are scaled, jobs finish. The sequence of
-// operations depends on the seed alone. A write that failed leaves the
-// simulation and the store apart, so after an error make a new one.
+// Populate writes the initial state. Run, or Step in a test, changes it as a cluster
+// does: containers crash and restart, rollouts replace pods one by one, nodes are
+// drained, workloads are scaled, jobs finish. The sequence of operations depends
+// only on the seed. After a failed write the simulation and the store differ, so
+// create a new simulation.
 package clustersim

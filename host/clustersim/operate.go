@@ -8,18 +8,20 @@ import (
 )
 
 const (
-	// maxRollouts run at a time.
+	// maxRollouts is the maximum number of concurrent rollouts.
 	maxRollouts = 3
-	// maxLeaving is how many pods may shut down before deletions get ahead.
+	// maxLeaving is the number of terminating pods above which deletions take
+	// precedence.
 	maxLeaving = 50
-	// unsettledPercent of the pods is where settling is as fast as it gets.
+	// unsettledPercent is the percentage of unsettled pods at which settling is
+	// fastest.
 	unsettledPercent = 6
 )
 
 var unsettledStates = []podState{pending, creating, unready, crashed}
 
-// operations and how often each comes up. One that has nothing to do writes
-// nothing, and Step draws again.
+// operations are the operations with their weights. If one has no effect, it writes
+// nothing, and Step picks another one.
 var operations = []struct {
 	weight int
 	do     func(*Cluster)
@@ -57,7 +59,7 @@ func (c *Cluster) operate() {
 	}
 }
 
-// pick is a random pod in a state, or nil.
+// pick returns a random pod in a state, or nil.
 func (c *Cluster) pick(s podState) *pod { return c.pickFrom(&c.pods[s]) }
 
 func (c *Cluster) pickFrom(p *pool) *pod {
@@ -67,7 +69,7 @@ func (c *Cluster) pickFrom(p *pool) *pod {
 	return p.pods[c.rand.IntN(p.len())]
 }
 
-// load is a status update that changes little.
+// load makes a status update with few changes.
 func (c *Cluster) load() {
 	if p := c.pick(running); p != nil {
 		p.load = c.rand.IntN(1000)
@@ -75,7 +77,7 @@ func (c *Cluster) load() {
 	}
 }
 
-// flap: a readiness probe fails.
+// flap makes a readiness probe fail.
 func (c *Cluster) flap() {
 	if p := c.pick(running); p != nil {
 		c.move(p, unready)
@@ -93,8 +95,8 @@ func (c *Cluster) crash() {
 	}
 }
 
-// settle brings a pod that is not running a step closer to it. The more there
-// are the more often, so that they stay a few percent of all.
+// settle moves a pod that is not running a step closer to that. It is more frequent
+// if such pods are many, so that they stay a few percent of all.
 func (c *Cluster) settle() {
 	unsettled := 0
 	for _, s := range unsettledStates {
@@ -211,8 +213,7 @@ func (c *Cluster) scale() {
 	c.eventOf(w.reference(), w.namespace, w.app.name, "Normal", "ScalingReplicaSet", fmt.Sprintf("Scaled replica set %s to %d", w.current.name, w.desired))
 }
 
-// drain cordons a node, moves its pods away a few at a time, and opens it
-// again.
+// drain cordons a node, moves its pods away a few at a time, and uncordons it.
 func (c *Cluster) drain() {
 	if c.draining == nil {
 		if len(c.nodes) > 1 && c.rand.IntN(10) == 0 {
@@ -244,7 +245,7 @@ func (c *Cluster) cordon(yes bool) {
 	c.write(c.draining.render())
 }
 
-// beat is a node's heartbeat.
+// beat writes a node's heartbeat.
 func (c *Cluster) beat() {
 	n := c.nodes[c.rand.IntN(len(c.nodes))]
 	n.beat = c.config.Now()
@@ -259,7 +260,7 @@ func (c *Cluster) configure() {
 	}
 }
 
-// evict: a node runs out of memory and a pod has to go.
+// evict evicts a pod because its node runs out of memory.
 func (c *Cluster) evict() {
 	p := c.pick(running)
 	if p == nil || p.set.workload.app.job {
@@ -284,7 +285,7 @@ func (c *Cluster) finish() {
 	c.writeWorkload(p.set)
 }
 
-// restartJob replaces a finished pod of a job by a fresh one.
+// restartJob replaces a finished pod of a job with a new one.
 func (c *Cluster) restartJob() {
 	p := c.pick(succeeded)
 	if p == nil || c.rand.IntN(5) == 0 {
@@ -306,7 +307,7 @@ func (c *Cluster) move(p *pod, next podState) {
 
 func (c *Cluster) create(s *replicaSet) { c.write(c.newPod(s).render()) }
 
-// replace makes a pod of the workload's current version for one that is gone.
+// replace creates a pod of the workload's current version to replace a deleted one.
 func (c *Cluster) replace(p *pod) {
 	current := p.set.workload.current
 	c.create(current)
@@ -326,7 +327,7 @@ func (c *Cluster) remove(p *pod) {
 	c.write(source.Write{Resource: pods, Key: api.NewKey(p.namespace(), p.name)})
 }
 
-// writeWorkload writes what owns the pods of a set, whose status counts them.
+// writeWorkload writes the owner of a set's pods, whose status counts them.
 func (c *Cluster) writeWorkload(s *replicaSet) {
 	c.writeSet(s)
 	if !s.workload.app.job {
@@ -345,7 +346,7 @@ func (c *Cluster) writeSet(s *replicaSet) {
 func (c *Cluster) pickDeployment() *workload { return c.pickWorkload(false) }
 func (c *Cluster) pickJob() *workload        { return c.pickWorkload(true) }
 
-// pickWorkload ends because every namespace runs apps of both kinds.
+// pickWorkload terminates because every namespace runs apps of both kinds.
 func (c *Cluster) pickWorkload(job bool) *workload {
 	for {
 		if w := c.workloads[c.rand.IntN(len(c.workloads))]; w.app.job == job {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// plan invents the cluster that Populate writes.
+// plan generates the cluster that Populate writes.
 func (c *Cluster) plan() {
 	for i := range c.config.Nodes {
 		c.nodes = append(c.nodes, &node{
@@ -26,8 +26,8 @@ func (c *Cluster) plan() {
 	c.planNamespaces()
 }
 
-// planNamespaces draws from numbers of its own, so that all else that a seed makes
-// stays what it was before there were any: benchmarks compare across versions.
+// planNamespaces uses its own random numbers, so that all other output of a seed
+// stays the same as in older versions. Benchmarks compare versions.
 func (c *Cluster) planNamespaces() {
 	others := c.rand
 	c.rand = rand.New(rand.NewPCG(c.config.Seed, 0x6e616d65))
@@ -47,7 +47,7 @@ func (c *Cluster) planWorkload(namespace string, a *app) {
 	})
 }
 
-// planPods spreads the pods unevenly, as real workloads are.
+// planPods distributes the pods unevenly, like real workloads.
 func (c *Cluster) planPods() {
 	weights, total := make([]int, len(c.workloads)), 0
 	for i := range weights {
@@ -97,7 +97,7 @@ func (c *Cluster) planPod(w *workload) {
 	}
 }
 
-// newSet is the current version of a workload.
+// newSet creates the current version of a workload.
 func (c *Cluster) newSet(w *workload) *replicaSet {
 	s := &replicaSet{
 		workload: w,
@@ -114,7 +114,7 @@ func (c *Cluster) newSet(w *workload) *replicaSet {
 	return s
 }
 
-// newPod is pending and belongs to its set.
+// newPod creates a pending pod of a set.
 func (c *Cluster) newPod(s *replicaSet) *pod {
 	now := c.config.Now()
 	p := &pod{set: s, name: s.name + "-" + c.letters(5), uid: c.uid(), created: now, changed: now}
@@ -123,8 +123,8 @@ func (c *Cluster) newPod(s *replicaSet) *pod {
 	return p
 }
 
-// become moves a pod to a state and keeps every pool right. It schedules a pod
-// that leaves the queue and starts its container.
+// become moves a pod to a state and updates the pools. It schedules a pod that
+// leaves the queue and starts its container.
 func (c *Cluster) become(p *pod, next podState) {
 	if p.node == nil && next != terminating {
 		c.schedule(p)
@@ -147,7 +147,7 @@ func (c *Cluster) schedule(p *pod) {
 	p.ip = fmt.Sprintf("10.%d.%d.%d", 64+c.addresses>>16&63, c.addresses>>8&255, c.addresses&255)
 }
 
-// forget drops a pod that was deleted.
+// forget removes a deleted pod.
 func (c *Cluster) forget(p *pod) {
 	c.pods[p.state].remove(p)
 	p.set.pods.remove(p)
@@ -165,13 +165,12 @@ func (c *Cluster) pickNode() *node {
 	}
 }
 
-// ago is a random moment of the last d, in whole seconds as Kubernetes has
-// them.
+// ago returns a random time in the last d, in whole seconds as in Kubernetes.
 func (c *Cluster) ago(d time.Duration) time.Time {
 	return c.config.Now().Add(-time.Duration(c.rand.Int64N(int64(d)))).Truncate(time.Second)
 }
 
-// letters are those of Kubernetes' generated names, which spell no words.
+// letters returns letters of Kubernetes' generated names, which form no words.
 func (c *Cluster) letters(n int) string {
 	const alphabet = "bcdfghjklmnpqrstvwxz2456789"
 	text := make([]byte, n)

@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// The resources that are written.
+// The written resources.
 var (
 	pods        = api.Resource{Version: "v1", Name: "pods"}
 	nodes       = api.Resource{Version: "v1", Name: "nodes"}
@@ -23,8 +23,8 @@ var (
 	jobs        = api.Resource{Group: "batch", Version: "v1", Name: "jobs"}
 )
 
-// obj and arr keep literals of JSON readable. Maps marshal with sorted keys, so
-// equal states are equal bytes.
+// obj and arr make JSON literals readable. Maps marshal with sorted keys, so equal
+// states have equal bytes.
 type (
 	obj = map[string]any
 	arr = []any
@@ -56,7 +56,7 @@ func truth(yes bool) string {
 	return "False"
 }
 
-// digest stands for the ids of images and containers.
+// digest returns a fake ID of an image or container.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
@@ -123,7 +123,7 @@ func (m *configMap) render() source.Write {
 	})
 }
 
-// reference names a workload in an event.
+// reference returns the reference to a workload in an event.
 func (w *workload) reference() obj {
 	return obj{"apiVersion": "apps/v1", "kind": "Deployment", "namespace": w.namespace, "name": w.app.name, "uid": w.uid}
 }
@@ -139,7 +139,7 @@ func (c *Cluster) event(p *pod, kind, reason, message string) {
 	c.eventOf(p.reference(), p.namespace(), p.name, kind, reason, message)
 }
 
-// eventOf records an event and lets the oldest expire.
+// eventOf records an event and expires the oldest.
 func (c *Cluster) eventOf(about obj, namespace, name, kind, reason, message string) {
 	now := stamp(c.config.Now())
 	name += "." + strconv.FormatUint(c.rand.Uint64(), 16)

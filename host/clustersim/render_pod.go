@@ -119,8 +119,8 @@ func (p *pod) sidecarStatus() obj {
 	return s
 }
 
-// managedFields are what the controller and the kubelet wrote, which in a real
-// cluster is a large part of a pod.
+// managedFields returns the fields written by the controller and the kubelet, a
+// large part of a pod in a real cluster.
 func (p *pod) managedFields() arr {
 	manager := "kube-controller-manager"
 	entries := arr{managedFields("v1", manager, stamp(p.created), "", obj{"f:metadata": p.managedMetadata(), "f:spec": p.set.managedSpec()})}
@@ -167,7 +167,7 @@ func managedFields(version, manager, at, subresource string, fields obj) obj {
 	return entry
 }
 
-// touched is a set of fields.
+// touched returns a set of fields.
 func touched(names ...string) obj {
 	set := obj{".": obj{}}
 	for _, name := range names {

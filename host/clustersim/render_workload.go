@@ -40,7 +40,8 @@ func (w *workload) render() source.Write {
 	})
 }
 
-// managedFields are what the pipeline that deploys and the controller wrote.
+// managedFields returns the fields written by the deployment pipeline and the
+// controller.
 func (w *workload) managedFields() arr {
 	spec := touched("progressDeadlineSeconds", "replicas", "revisionHistoryLimit", "selector", "strategy")
 	spec["f:template"] = obj{"f:metadata": obj{"f:labels": touched("app", "version", "tier")}, "f:spec": w.current.managedSpec()}
@@ -77,7 +78,7 @@ func (s *replicaSet) render() source.Write {
 	})
 }
 
-// renderJob renders the set as the Job it stands for.
+// renderJob renders the set as a Job.
 func (s *replicaSet) renderJob() source.Write {
 	w := s.workload
 	return encode(jobs, api.NewKey(w.namespace, s.name), "Job", obj{
@@ -104,7 +105,7 @@ func (s *replicaSet) owner() obj {
 	return owner("apps/v1", "ReplicaSet", s.name, s.uid)
 }
 
-// labels are those of the set and of its pods.
+// labels returns the labels of the set and of its pods.
 func (s *replicaSet) labels() obj {
 	a := s.workload.app
 	labels := obj{"app": a.name, "version": s.version, "tier": a.tier}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// What the simulation knows. Objects are rendered from it on every write; it
-// holds no JSON.
+// The state of the simulation. Every write renders objects from it; it contains no
+// JSON.
 
 type node struct {
 	name, ip, uid string
@@ -43,7 +43,7 @@ type workload struct {
 	uid        string
 	created    time.Time
 	desired    int // replicas
-	base       int // what it began with; scaling stays around it
+	base       int // initial number, around which scaling varies
 	revision   int
 	generation int
 	current    *replicaSet
@@ -61,7 +61,7 @@ type replicaSet struct {
 	version  string
 	created  time.Time
 	revision int
-	pods     pool // those that count: not terminating, not finished
+	pods     pool // pods that are neither terminating nor finished
 }
 
 type podState uint8
@@ -72,8 +72,8 @@ const (
 	running                     // and ready
 	unready                     // running, its probe fails
 	crashed                     // waits for its restart
-	succeeded                   // a job's pod that is done
-	failed                      // a job's pod that gave up
+	succeeded                   // a pod of a job that succeeded
+	failed                      // a pod of a job that failed
 	evicted                     // by its node
 	terminating                 // deleted, still shutting down
 )
@@ -103,8 +103,8 @@ type pod struct {
 	restarts int
 	load     int // of the CPU, in thousandths
 	created  time.Time
-	started  time.Time // of the current container
-	changed  time.Time // of the last change of state
+	started  time.Time // start of the current container
+	changed  time.Time // time of the last change of state
 }
 
 func (p *pod) namespace() string { return p.set.workload.namespace }
@@ -120,8 +120,8 @@ type configMap struct {
 	edits                int
 }
 
-// pool is a set of pods to pick from at random, in an order that depends only
-// on what was added and removed. The zero value is empty.
+// pool is a set of pods with random selection, in an order that depends only on the
+// additions and removals. The zero value is empty.
 type pool struct {
 	pods []*pod
 	at   map[*pod]int
@@ -140,7 +140,7 @@ func (p *pool) add(x *pod) {
 	p.pods = append(p.pods, x)
 }
 
-// remove is fine with a pod that is not there.
+// remove has no effect if the pool does not contain the pod.
 func (p *pool) remove(x *pod) {
 	i, ok := p.at[x]
 	if !ok {
@@ -152,7 +152,7 @@ func (p *pool) remove(x *pod) {
 	delete(p.at, x)
 }
 
-// count is how many pods are in a state.
+// count returns the number of pods in a state.
 func (p *pool) count(s podState) int {
 	n := 0
 	for _, x := range p.pods {

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// pageSize is how many objects are taken out of the engine at a time.
+	// pageSize is the number of objects per read from the engine.
 	pageSize = 500
 	// readyTimeout is how long a request waits for a collection's first sync before
 	// the client must retry (rule C6).
 	readyTimeout = 10 * time.Second
 )
 
-// Backend is a client as a kubeapi.Backend. Safe for concurrent use.
+// Backend implements kubeapi.Backend with a client. It is safe for concurrent use.
 type Backend struct {
 	client  *client.Client
 	schemas []api.Schema
@@ -40,7 +40,7 @@ func New(c *client.Client, schemas []api.Schema) *Backend {
 	return &Backend{client: c, schemas: schemas, collections: map[api.Resource]*client.Collection{}}
 }
 
-// Close lets the collections go.
+// Close closes the collections.
 func (b *Backend) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,7 +61,7 @@ func (b *Backend) Resources(context.Context) ([]kubeapi.Resource, error) {
 	return all, nil
 }
 
-// Schema implements kubeapi.Backend. It is the connector's.
+// Schema implements kubeapi.Backend. It returns the connector's schema.
 func (b *Backend) Schema(ctx context.Context, resource api.Resource) (*api.Schema, error) {
 	c, err := b.collection(ctx, resource)
 	if err != nil {
@@ -102,7 +102,7 @@ func (b *Backend) open(ctx context.Context, resource api.Resource) (*client.Coll
 	return c, err
 }
 
-// Get implements kubeapi.Backend. The engine's own get knows no versions.
+// Get implements kubeapi.Backend. The get of the engine has no minimum version.
 func (b *Backend) Get(ctx context.Context, resource api.Resource, key api.Key, version string) (kubeapi.Object, error) {
 	if version != "" && version != "0" {
 		return kubeapi.GetNotOlder(ctx, b, resource, key, version)
@@ -138,7 +138,7 @@ func (b *Backend) List(ctx context.Context, resource api.Resource, o kubeapi.Lis
 	return list, nil
 }
 
-// ranged yields a page and those behind it.
+// ranged yields the objects of a page and of the following ones.
 func ranged(ctx context.Context, c *client.Collection, o client.ListOptions, page client.List, yield func(kubeapi.Object, error) bool) {
 	for {
 		for _, item := range page.Items {
@@ -185,13 +185,13 @@ func (b *Backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wa
 	return &watch{w: w}, nil
 }
 
-// watch is a client.Watch as a kubeapi.Watch.
+// watch implements kubeapi.Watch with a client.Watch.
 type watch struct {
 	w      *client.Watch
 	events []kubeapi.Event
 }
 
-// maxTaken bounds what Next returns at a time.
+// maxTaken is the maximum number of events that Next returns.
 const maxTaken = 100
 
 // Next implements kubeapi.Watch.
