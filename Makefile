@@ -1,4 +1,4 @@
-# Everything a fresh machine with Go, Node and git needs is installed from here.
+# Installs everything that a new machine with Go, Node and git needs.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -41,7 +41,7 @@ build: $(BINARY) ## Build the watchglass binary with module and dashboard inside
 test: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## Run every test: Go, wazero, Node, Chromium, workerd
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/testsum
 
-test-edge: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## Run the tests of the edge alone: Durable Objects in workerd, and what feeds them
+test-edge: $(BINARY) $(BUILD)/edge js/build/test examples/edge/node_modules ## Run only the tests of the edge: Durable Objects in workerd, and their feeds
 	cd js && node --test --test-reporter=spec $$(ls build/test/edge*.test.js)
 	go test ./host/push ./host/edge/... ./host/access/... ./host/internal/edge
 	CHROMIUM="$$(sh js/scripts/chromium.sh)" go test -run TestEdge ./host/e2e
@@ -76,7 +76,7 @@ lint: js/node_modules $(WASM) ## Check formatting, vet, staticcheck, TypeScript,
 scenarios: $(WASM) js/node_modules ## Replay the scenarios in five runtimes and compare every byte
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/scenarios/cmd/scenarios
 
-sim: ## Run the simulation: SEEDS of them (default 1000) from SEED on (default 1)
+sim: ## Run the simulation for SEEDS seeds (default 1000) from SEED on (default 1)
 	@go run ./host/internal/sim -seeds $(SEEDS) -seed $(SEED)
 
 chaos: $(BINARY) js/dist/index.js ## Inject faults into real processes for DURATION (default 20m) from SEED, and compare every reader with etcd
@@ -88,13 +88,13 @@ load: $(BINARY) ## Measure memory per reader, and what abuse costs healthy reade
 mutants: js/dist/index.js ## Apply each mutant (or MUTANTS=regexp) and check that the tests that claim it fail
 	@go run ./host/internal/rulebook/cmd/mutants -run '$(MUTANTS)'
 
-bench: $(WASM) js/build/bench ## Compare with what else there is, all figures or BENCH=P1,P9
+bench: $(WASM) js/build/bench ## Compare with the alternatives: all figures, or BENCH=P1,P9
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/bench -only '$(BENCH)'
 
-bench-json: $(WASM) js/build/bench ## The same, written to build/bench.json as well
+bench-json: $(WASM) js/build/bench ## Run bench and also write build/bench.json
 	@CHROMIUM="$$(sh js/scripts/chromium.sh)" go run ./host/internal/bench -only '$(BENCH)' -json $(BUILD)/bench.json
 
-bench-edge: js/dist/index.js ## The figures of the edge, in Cloudflare's runtime
+bench-edge: js/dist/index.js ## Measure the figures of the edge in Cloudflare's runtime
 	@go run ./host/internal/bench -only edge
 
 fuzz: ## Fuzz every parser, and the core against Kubernetes, for FUZZTIME each (default 30s)
@@ -104,7 +104,7 @@ fuzz: ## Fuzz every parser, and the core against Kubernetes, for FUZZTIME each (
 	    echo "== $$name ($$(dirname $$f))"; (cd $$(dirname $$f) && go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x .); \
 	  done; done
 
-conformance: $(BINARY) examples/edge/dist/worker.js $(KUBERNETES)/bin/kube-apiserver-$(KUBERNETES_VERSION) $(KUBERNETES)/bin/kubectl-$(KUBERNETES_VERSION) ## Hold it against Kubernetes itself: its libraries, kube-apiserver, kubectl (the first build takes minutes)
+conformance: $(BINARY) examples/edge/dist/worker.js $(KUBERNETES)/bin/kube-apiserver-$(KUBERNETES_VERSION) $(KUBERNETES)/bin/kubectl-$(KUBERNETES_VERSION) ## Compare with Kubernetes itself: its libraries, kube-apiserver, kubectl (the first build takes minutes)
 	go -C host/conformance vet ./...
 	go -C host/conformance/objcache vet ./...
 	go -C host/conformance/chart vet ./...
@@ -122,10 +122,10 @@ golden: $(WASM) ## Rewrite the golden files: wire frames, scenarios, ABI (read t
 	go test ./core/coretest -run TestScenarios -rewrite
 	go test ./wasm/guest -update
 
-licenses: ## Rewrite host/THIRD_PARTY.md, the licenses of everything that is linked in
+licenses: ## Rewrite host/THIRD_PARTY.md with the licenses of all linked modules
 	go run ./host/internal/dependencies -write
 
-clean: ## Remove everything that was built
+clean: ## Remove all build products
 	rm -rf $(BUILD) js/dist js/build examples/dashboard/dist examples/edge/dist
 	find host/client/module host/server/page -type f ! -name .gitignore ! -name .gitkeep -delete
 
@@ -141,7 +141,7 @@ test-release: js/node_modules ## Make a release of the current commit in a copy,
 	go -C $(RELEASE) test -count=1 -timeout 30m ./e2e
 
 ##@ Parts
-embedded: $(EMBEDDED) $(PAGE) ## Build what go:embed reads: the module and the dashboard
+embedded: $(EMBEDDED) $(PAGE) ## Build the files for go:embed: the module and the dashboard
 wasm: $(EMBEDDED) ## Build the module: build/watchglass.wasm
 js: js/dist/index.js ## Build the npm package: js/dist
 dashboard: examples/dashboard/dist/index.html ## Build the dashboard: examples/dashboard/dist

@@ -58,7 +58,7 @@ const (
 	// longer than dispatch waits.
 	WatchEndSlowConsumer
 	// WatchEndOvertaken: the history no longer has the next event of the watch,
-	// or a second relist came before its consumer took the first.
+	// or a second relist occurred before its consumer had read the first.
 	WatchEndOvertaken
 	// WatchEndHistoryLost: the resource version of the watch belongs to a history
 	// that the source has lost, or to another source.

@@ -19,13 +19,13 @@ const (
 	// audit log, after a burst of refusedBurst. The others are counted.
 	refusedPerSecond = 1
 	refusedBurst     = 20
-	// failureInterval is the least time between two log lines about an audit log
+	// failureInterval is the minimum time between two log lines about an audit log
 	// that cannot be written.
 	failureInterval = 10 * time.Second
 )
 
-// Recorder records decisions. It implements access.Observer. Safe for concurrent
-// use.
+// Recorder records decisions. It implements access.Observer and is safe for
+// concurrent use.
 type Recorder struct {
 	logger *slog.Logger
 	log    *Log // nil for none
@@ -163,7 +163,7 @@ func (r *Recorder) write(e *Event) {
 	r.events.Add(1)
 }
 
-// addressOf is the address of a client, or empty.
+// addressOf returns the address of a client, or "".
 func addressOf(c access.Client) string {
 	if !c.Address.IsValid() {
 		return ""

@@ -61,7 +61,7 @@ func clip(text string, n int) string {
 	return strings.ToValidUTF8(text[:n], "") + "…"
 }
 
-// Log writes events to a file or a stream. Safe for concurrent use.
+// Log writes events to a file or a stream. It is safe for concurrent use.
 type Log struct {
 	path string // empty for a stream
 
@@ -70,7 +70,7 @@ type Log struct {
 	file *os.File // out, if it is a file
 }
 
-// Open opens a file for appending. Only its owner may read a file that is created.
+// Open opens a file for appending. A created file is readable only by its owner.
 func Open(path string) (*Log, error) {
 	l := &Log{path: path}
 	return l, l.Reopen()

@@ -47,7 +47,7 @@ type taken struct {
 
 func newWatch(r *reply, cancel context.CancelFunc) *watch {
 	w := &watch{reply: r, cancel: cancel, taken: make(chan taken), closed: make(chan struct{})}
-	go w.read() // until the stream ends, which Close sees to
+	go w.read() // until Close ends the stream
 	return w
 }
 

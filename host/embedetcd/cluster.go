@@ -53,8 +53,8 @@ func Plan(size int) ([]Member, error) {
 	return members, nil
 }
 
-// freePorts are ports that were free a moment ago: members must know each
-// other's before they listen.
+// freePorts returns ports that were free a moment ago, because members must know the
+// ports of the others before they listen.
 func freePorts(n int) ([]url.URL, error) {
 	urls := make([]url.URL, n)
 	for i := range urls {

@@ -12,7 +12,7 @@ import (
 // is full. Etcd itself would panic, often in a separate goroutine, or exit. Without
 // a log there would be no reason, and its directory would remain.
 type end struct {
-	temp *tempDir // to remove, or nil
+	temp *tempDir // removed at the end, or nil
 }
 
 // silentUntilTheEnd returns a logger that only logs the reason for the end.

@@ -16,7 +16,8 @@ import (
 // startTimeout is generous: a loaded machine may need seconds to elect.
 const startTimeout = time.Minute
 
-// quota lets a demo that rewrites large objects for hours stay writable.
+// quota is large, so that a demo that rewrites large objects for hours stays
+// writable.
 const quota = 8 << 30
 
 // Config configures a server. The zero value is a server on free ports with a
@@ -35,11 +36,11 @@ type Config struct {
 	Retention time.Duration
 }
 
-// Server is one running member. Safe for concurrent use.
+// Server is one running member. It is safe for concurrent use.
 type Server struct {
 	etcd   *embed.Etcd
 	client *clientv3.Client
-	temp   *tempDir // to remove, or nil
+	temp   *tempDir // removed at the end, or nil
 }
 
 // Start runs a cluster with one member and returns when it serves. The caller closes
@@ -53,7 +54,7 @@ func Start(config Config) (*Server, error) {
 // Member identifies one member of a cluster.
 type Member struct {
 	Name    string
-	Peer    url.URL // where the other members reach it
+	Peer    url.URL // address for the other members
 	Cluster string  // name=peer of all members
 	// Token becomes part of the ID of a new cluster and is the same for all its
 	// members. Peer ports may repeat, so two clusters must differ in the token.
@@ -123,7 +124,7 @@ func (s *Server) awaitReady() error {
 	}
 }
 
-// Endpoints are the client addresses, "127.0.0.1:port".
+// Endpoints returns the client addresses, such as "127.0.0.1:port".
 func (s *Server) Endpoints() []string {
 	endpoints := make([]string, len(s.etcd.Clients))
 	for i, listener := range s.etcd.Clients {
@@ -132,10 +133,10 @@ func (s *Server) Endpoints() []string {
 	return endpoints
 }
 
-// Client is connected to this member. The server owns it and closes it.
+// Client returns a client of this member. The server owns and closes it.
 func (s *Server) Client() *clientv3.Client { return s.client }
 
-// Err delivers the error that ended the server on its own, if one did.
+// Err returns a channel with the error that ended the server on its own, if one did.
 func (s *Server) Err() <-chan error { return s.etcd.Err() }
 
 // Close stops the server and removes its directory if it is a temporary one.

@@ -9,9 +9,9 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// tempDir is a temporary directory. A process that is killed leaves it behind, and
-// the next one that makes such a directory removes it: a file in it is locked for as
-// long as its process lives.
+// tempDir is a temporary directory. A killed process leaves it behind, and the next
+// process that creates such a directory removes it. A file in it is locked for as
+// long as its process runs.
 type tempDir struct {
 	path string
 	lock *fileutil.LockedFile
@@ -40,7 +40,7 @@ func newTempDir() (*tempDir, error) {
 	return d, nil
 }
 
-// data is for etcd, which does not want to find files of others.
+// data returns the directory for etcd, which must not contain other files.
 func (d *tempDir) data() string { return filepath.Join(d.path, "data") }
 
 func (d *tempDir) remove() error {
@@ -63,7 +63,7 @@ func removeLeftovers() {
 		path := filepath.Join(root, name)
 		lock, err := fileutil.TryLockFile(path, os.O_WRONLY, 0)
 		if err != nil {
-			continue // its process lives
+			continue // its process runs
 		}
 		_ = (&tempDir{path: filepath.Dir(path), lock: lock}).remove()
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// seats are what requests take while they are answered, a heavy one several. A client
-// may have as many as are left for others. So one client has half of them at most, two
-// have a third each, and the next client always finds some.
+// seats limit the concurrent requests. A heavy request takes several seats. A client may
+// have as many as are free for others. One client therefore has at most half of them, two
+// have a third each, and some are always free for another client.
 type seats struct {
 	limits *limit.Set
 	limit  *limit.Limit

@@ -19,10 +19,10 @@ import (
 
 const (
 	dialTimeout   = 30 * time.Second
-	maxStatusText = 1 << 10 // of a refusal, for a person
+	maxStatusText = 1 << 10 // of the text of a refusal
 )
 
-// RefusedError is the edge's answer to a connection that it does not want.
+// RefusedError is the response of an edge that refuses a connection.
 type RefusedError struct {
 	Code    int
 	Message string
@@ -56,7 +56,7 @@ func (e *RefusedError) hint() string {
 	return ""
 }
 
-// isFinal: another attempt would be answered alike.
+// isFinal reports whether another attempt would get the same response.
 func isFinal(err error) bool {
 	var refused *RefusedError
 	return errors.As(err, &refused) && refused.hint() != "" || errors.Is(err, errIndivisible) || errors.Is(err, errNoFeed)
@@ -96,7 +96,7 @@ func (p *Pusher) dial(ctx context.Context, part connector.Part) (*socket.Conn, e
 	return conn, nil
 }
 
-// header has the token.
+// header returns a header with the token.
 func (p *Pusher) header() (http.Header, error) {
 	token, err := p.config.Token()
 	if err != nil {
@@ -132,8 +132,7 @@ func (p *Pusher) target(source string, part connector.Part) string {
 	return u.String()
 }
 
-// refusedBy reads a refusal, which is a Kubernetes Status unless something else
-// than an edge answers.
+// refusedBy parses a refusal, which is a Kubernetes Status if it comes from an edge.
 func refusedBy(resp *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatusText)) // a partial body is sufficient
 	refused := &RefusedError{Code: resp.StatusCode, Message: strings.TrimSpace(string(body))}

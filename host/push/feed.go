@@ -18,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/host/socket"
 )
 
-// controlTimeout bounds how long a text message may take to leave.
+// controlTimeout limits the time to write a text message.
 const controlTimeout = 10 * time.Second
 
 // feed is one connection to an edge.
@@ -27,8 +27,8 @@ type feed struct {
 	connector *connector.Connector
 	part      connector.Part
 	log       *slog.Logger
-	session   atomic.Pointer[session] // nil while none was begun; only serve changes it
-	begun     bool                    // one was
+	session   atomic.Pointer[session] // nil before the first session; only serve changes it
+	begun     bool                    // a session has begun
 }
 
 // errNoFeed reports that the other side implements the protocol for readers, not for
@@ -60,7 +60,7 @@ func (f *feed) serve(ctx context.Context, ping time.Duration) error {
 	}
 }
 
-// closedBy puts the edge's reason for closing in front.
+// closedBy adds the edge's reason for closing.
 func closedBy(err error) error {
 	var closed websocket.CloseError
 	if errors.As(err, &closed) && closed.Reason != "" {
@@ -119,12 +119,12 @@ func (f *feed) leave() {
 	f.conn.WebSocket().Close(websocket.StatusGoingAway, "the connector is shutting down")
 }
 
-// session is the connector's side of one, a connector.MessageConn on a socket
-// that outlives it.
+// session is the connector's side of a session. It is a connector.MessageConn on a
+// socket that outlives it.
 type session struct {
 	conn *socket.Conn
 	in   chan []byte
-	quit chan struct{} // closed when the edge wants no more of it
+	quit chan struct{} // closed when the edge has ended it
 	over chan struct{} // closed when the session sends no more messages
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/watchglass/watchglass/host/connector"
 )
 
-// maxPlan is how long an edge's answer about its objects may be.
+// maxPlan is the maximum size of an edge's response about its objects.
 const maxPlan = 1 << 20
 
 // plan requests the division of the resources from the edge. An edge that only
@@ -79,7 +79,7 @@ func (p *Pusher) parsePlan(body io.Reader) ([]connector.Part, error) {
 			part.Resources = append(part.Resources, resource)
 			missing = slices.DeleteFunc(missing, func(r api.Resource) bool { return r == resource })
 		}
-		if len(part.Resources) == 0 { // which would mean all
+		if len(part.Resources) == 0 { // an empty list would mean all
 			return nil, errors.New("the edge names an object without resources")
 		}
 		parts = append(parts, part)
@@ -90,7 +90,7 @@ func (p *Pusher) parsePlan(body io.Reader) ([]connector.Part, error) {
 	return parts, nil
 }
 
-// errIndivisible: the edge is set up in a way that cannot be.
+// errIndivisible reports an invalid configuration of the edge.
 var errIndivisible = errors.New("it has no namespaces: take it out of the shard with namespaceShards in WATCHGLASS_CLUSTERS")
 
 // checkPlan checks that resources divided by namespace are namespaced.
@@ -112,7 +112,7 @@ func (p *Pusher) checkPlan(ctx context.Context, parts []connector.Part) error {
 	return nil
 }
 
-// samePlan reports whether two plans are of the same objects.
+// samePlan reports whether two plans contain the same objects.
 func samePlan(a, b []connector.Part) bool {
 	return slices.EqualFunc(a, b, func(a, b connector.Part) bool {
 		return a.Shard == b.Shard && slices.Equal(a.Resources, b.Resources)

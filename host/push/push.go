@@ -24,7 +24,7 @@ import (
 // Config configures a pusher. All fields except PingInterval, Logger and Replace are
 // required.
 type Config struct {
-	// Connector has the resources. It must let the edge read them.
+	// Connector serves the resources. It must let the edge read them.
 	Connector *connector.Connector
 	// URL of the edge, "wss://edge.example.com/feed". Without TLS only on
 	// loopback, because a token goes with it.
@@ -54,7 +54,7 @@ type Pusher struct {
 	url    *url.URL
 }
 
-// New makes a pusher. The error is a mistake in the config.
+// New returns a pusher. The error describes an invalid config.
 func New(config Config) (*Pusher, error) {
 	if config.PingInterval == 0 {
 		config.PingInterval = config.Connector.Limits().Duration(limit.PingInterval)
@@ -154,8 +154,8 @@ func (p *Pusher) feedAll(ctx context.Context, parts []connector.Part, first bool
 	return group.Wait()
 }
 
-// insist does something until it is done, with growing pauses, and returns its
-// last error; nil when ctx ended.
+// insist repeats act with increasing pauses until it is done, and returns its last
+// error, or nil if ctx ended.
 func (p *Pusher) insist(ctx context.Context, act func() (done bool, err error)) error {
 	var pauses backoff.Pauses
 	for {

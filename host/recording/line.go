@@ -7,10 +7,10 @@ import (
 	"github.com/watchglass/watchglass/core/sim/check"
 )
 
-// Version is that of the format. A reader refuses any other.
+// Version is the version of the format. A reader rejects any other.
 const Version = 2
 
-// Line is one line of a recording. Which fields it has is a matter of its kind.
+// Line is one line of a recording. Its kind determines its fields.
 type Line struct {
 	Kind string    `json:"kind"`
 	Time time.Time `json:"time"`
@@ -25,10 +25,10 @@ type Line struct {
 	// Filter narrows a collection further: list, watch.
 	Filter *Filter `json:"filter,omitempty"`
 
-	// ResourceVersion of a state, change, progress, snapshot or list; where a
-	// watch from a version starts.
+	// ResourceVersion is that of a state, change, progress, snapshot or list, or the
+	// start of a watch.
 	ResourceVersion api.ResourceVersion `json:"resourceVersion,omitempty,string"`
-	// NotOlderThan is how far the reader had been: subscribe.
+	// NotOlderThan is the previous version of the reader: subscribe.
 	NotOlderThan api.ResourceVersion `json:"notOlderThan,omitempty,string"`
 
 	Key     api.Key  `json:"key,omitempty"`     // change
@@ -43,7 +43,7 @@ type Line struct {
 	Events     []Event `json:"events,omitempty"`     // events
 	Reason     string  `json:"reason,omitempty"`     // closed
 
-	Lines int `json:"lines,omitempty"` // end: how many there are, with this one
+	Lines int `json:"lines,omitempty"` // end: the number of lines, including this one
 }
 
 // Filter contains the selectors of a request, as in Kubernetes.
@@ -67,7 +67,7 @@ type Object struct {
 	ResourceVersion api.ResourceVersion `json:"resourceVersion,string"`
 	Labels          map[string]string   `json:"labels,omitempty"`
 	Fields          map[string]string   `json:"fields,omitempty"` // fields that field selectors support
-	Fault           string              `json:"fault,omitempty"`  // why it cannot be read
+	Fault           string              `json:"fault,omitempty"`  // why it is unreadable
 }
 
 func (o *Object) check() *check.Object {
@@ -84,7 +84,7 @@ type Event struct {
 	Type            string              `json:"type"` // ADDED, MODIFIED, DELETED or BOOKMARK
 	Key             api.Key             `json:"key,omitempty"`
 	ResourceVersion api.ResourceVersion `json:"resourceVersion,string"`
-	Object          *Object             `json:"object,omitempty"` // with a deletion, as it last was
+	Object          *Object             `json:"object,omitempty"` // for a deletion, the last version
 	End             bool                `json:"initialEventsEnd,omitempty"`
 }
 
@@ -104,5 +104,5 @@ const (
 	kindEnd       = "end"
 )
 
-// starts are the words for where a watch begins.
+// starts maps the values of Start to the start of a watch.
 var starts = map[string]check.Start{"state": check.FromState, "version": check.FromVersion, "now": check.FromNow}

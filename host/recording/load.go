@@ -33,7 +33,7 @@ type History struct {
 	watches  []*watch
 }
 
-// list is the answer to one list.
+// list is the response to one list.
 type list struct {
 	name    string
 	scope   check.Filter
@@ -42,7 +42,7 @@ type list struct {
 	objects []Object
 }
 
-// watch is one watch, with the scope that it shares with others of its file.
+// watch is one watch. It shares its scope with other watches of its file.
 type watch struct {
 	check.Watch
 	scope *scope
@@ -50,7 +50,7 @@ type watch struct {
 
 // scope contains the common data of collections with the same reader and extent.
 type scope struct {
-	asked   api.ResourceVersion // how far the reader was when it last subscribed
+	asked   api.ResourceVersion // the reader's version at its last subscription
 	relists []check.Relist
 }
 
@@ -82,7 +82,7 @@ func (h *History) Load(name string, in io.Reader) error {
 	return nil
 }
 
-// file is one that is being read.
+// file is a file that is being read.
 type file struct {
 	history *History
 	name    string
@@ -162,7 +162,8 @@ func (f *file) header(l *Line) error {
 	return nil
 }
 
-// identify: resource versions of different sources cannot be compared.
+// identify checks the source, because resource versions of different sources are not
+// comparable.
 func (f *file) identify(source string) error {
 	h := f.history
 	if h.source != "" && h.source != source {
@@ -205,8 +206,8 @@ func (f *file) scope(l *Line) *scope {
 	return f.scopes[key]
 }
 
-// subscribe notes how far the reader is. That takes a snapshot back which was
-// recorded, and lost between there and the reader.
+// subscribe records the reader's version. It reverts a recorded snapshot that the
+// reader did not receive.
 func (f *file) subscribe(l *Line) {
 	s := f.scope(l)
 	s.asked = l.NotOlderThan
@@ -215,7 +216,7 @@ func (f *file) subscribe(l *Line) {
 	}
 }
 
-// snapshot notes a relist: the reader went in one step from where it was.
+// snapshot records a relist, with which the reader skips the versions in between.
 func (f *file) snapshot(l *Line) {
 	if s := f.scope(l); s.asked > 0 {
 		s.relists = append(s.relists, check.Relist{From: s.asked, To: l.ResourceVersion})

@@ -15,7 +15,7 @@ import (
 type Recorder struct {
 	mu      sync.Mutex
 	lines   *json.Encoder
-	count   int // of lines
+	count   int // number of lines
 	err     error
 	failed  func()
 	watches int
@@ -45,7 +45,7 @@ func (r *Recorder) write(l *Line) {
 	r.append(l)
 }
 
-// append runs under the lock.
+// append appends a line. It runs under the lock.
 func (r *Recorder) append(l *Line) {
 	r.count++
 	l.Time = time.Now().UTC()
@@ -55,7 +55,7 @@ func (r *Recorder) append(l *Line) {
 	}
 }
 
-// identify notes whose resource versions follow.
+// identify records the source of the following resource versions.
 func (r *Recorder) identify(source string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,7 +77,7 @@ func (r *Recorder) Collection(schema api.Schema, options client.CollectionOption
 	return &Collection{r, schema, Filter{options.Namespace, options.LabelSelector, options.FieldSelector}}
 }
 
-// List records the answer to a list without continue tokens: all pages of it.
+// List records the response to a list without continue tokens, with all pages.
 func (c *Collection) List(filter Filter, rv api.ResourceVersion, items []client.Object) {
 	l := &Line{Kind: kindList, Scope: &c.scope, Filter: &filter, ResourceVersion: rv}
 	for _, item := range items {
@@ -116,7 +116,7 @@ func labelsOf(labels api.Labels) map[string]string {
 	return set
 }
 
-// Watch is a watch that is being recorded.
+// Watch records one watch.
 type Watch struct {
 	collection *Collection
 	id         int
@@ -132,7 +132,7 @@ func (c *Collection) Watch(options client.WatchOptions) *Watch {
 		Kind: kindWatch, Watch: r.watches, Scope: &c.scope,
 		Filter:    &Filter{options.Namespace, options.LabelSelector, options.FieldSelector},
 		Bookmarks: options.AllowWatchBookmarks, Conflating: options.Policy == client.Conflate,
-		Limited: true, // by the buffer, always
+		Limited: true, // the buffer always limits it
 	}
 	l.Start, l.ResourceVersion = startOf(options)
 	r.append(l)
@@ -167,7 +167,7 @@ func (w *Watch) Events(events ...client.Event) {
 	}
 }
 
-// Close records the end of the watch; err is nil when it ended in order.
+// Close records the end of the watch. err is nil after a regular end.
 func (w *Watch) Close(err error) {
 	l := &Line{Kind: kindClosed, Watch: w.id}
 	if err != nil {

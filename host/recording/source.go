@@ -39,7 +39,7 @@ func (r *Recorder) Source(ctx context.Context, src source.Source, resource api.R
 	}
 }
 
-// pause is between a stream that broke and the next.
+// pause is the pause between a failed stream and the next.
 const pause = time.Second
 
 // sink is one stream of a source.
@@ -49,7 +49,7 @@ type sink struct {
 	scanner  *objectjson.Scanner
 	state    []Object
 	progress func(api.ResourceVersion)
-	at       api.ResourceVersion // everything up to here is recorded
+	at       api.ResourceVersion // everything up to this version is recorded
 }
 
 var _ source.Sink = (*sink)(nil)
@@ -108,7 +108,7 @@ func (s *sink) reached(rv api.ResourceVersion) {
 	}
 }
 
-// object reads a value; one that cannot be read has a fault.
+// object parses a value. An unreadable one yields a fault.
 func (s *sink) object(key api.Key, rv api.ResourceVersion, value []byte) *Object {
 	o := &Object{ResourceVersion: rv}
 	scanned, err := s.scanner.Scan(value, objectjson.Options{})

@@ -18,8 +18,8 @@ func (r *Recorder) Tap(conn client.Conn) client.Conn {
 type tap struct {
 	client.Conn
 	recorder *Recorder
-	scopes   map[uint32]Filter // of the subscriptions; guarded by the recorder's lock
-	assembly wire.Assembly     // of a message that comes in fragments
+	scopes   map[uint32]Filter // by subscription; guarded by the recorder's lock
+	assembly wire.Assembly     // of a fragmented message
 }
 
 func (t *tap) Write(ctx context.Context, message []byte) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/watchglass/watchglass/core/sim/check"
 )
 
-// ErrList is a list that was not the state as of its version.
+// ErrList reports a list that differs from the state at its version.
 var ErrList = errors.New("list: an answer is not the list as of its version")
 
 // alone contains the validators that do not need the source.
@@ -64,7 +64,7 @@ func (h *History) verifyWatch(w *check.Watch) error {
 	return check.All(h.log, w)
 }
 
-// verifyRelated compares two watches of one collection, where both were recorded.
+// verifyRelated compares two watches of one collection, if both were recorded.
 func (h *History) verifyRelated(a, b *check.Watch) error {
 	if h.log == nil {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/core/coretest"
 )
 
-// OnChromium replays on the module in a worker of a page in a headless
-// Chromium: the one at $CHROMIUM, or one that is installed.
+// OnChromium replays on the module in a worker of a page in headless Chromium. It
+// uses the browser in $CHROMIUM, or an installed one.
 func OnChromium(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error) {
 	path, err := findChromium()
 	if err != nil {
@@ -47,10 +47,10 @@ func findChromium() (string, error) {
 	return "", errors.New("no Chromium is installed, and the scenarios must hold there as well; install it with: make scenarios (or set CHROMIUM to its path)")
 }
 
-// visit opens a page and returns what its driver reports. The browser is gone
-// when it returns.
+// visit opens a page and returns its driver's report. It closes the browser before
+// it returns.
 func visit(ctx context.Context, path, url string) (string, error) {
-	// Flags that keep it from talking to the world.
+	// Flags that prevent network requests of the browser.
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),

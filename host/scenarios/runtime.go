@@ -10,24 +10,24 @@ import (
 	"github.com/watchglass/watchglass/core/coretest"
 )
 
-// Replay replays transcripts on a module and says which differ: one error for
-// each, by the name of the scenario.
+// Replay replays transcripts on a module. It returns one error per differing
+// transcript, by the name of the scenario.
 type Replay func(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error)
 
-// Runtime is a place where the module runs.
+// Runtime is a runtime of the module.
 type Runtime struct {
 	Name   string
 	Replay Replay
 }
 
-// Runtimes are those that replay. The native engine, which makes the
-// transcripts, is one more.
+// Runtimes returns the runtimes that replay. The native engine, which generates the
+// transcripts, is not among them.
 func (t Tree) Runtimes() []Runtime {
 	return []Runtime{{"wazero", OnWazero}, {"Node", OnNode}, {"Chromium", OnChromium}, {"workerd", t.OnWorkerd}}
 }
 
-// Check replays transcripts and a forged one. A driver that compares nothing would
-// let that pass, and everything else too.
+// Check replays transcripts and a forged one. The forged one must fail, which proves
+// that the driver compares outputs.
 func (r Runtime) Check(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error) {
 	forged, err := forge(transcripts)
 	if err != nil {

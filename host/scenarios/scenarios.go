@@ -11,10 +11,10 @@ import (
 	"github.com/watchglass/watchglass/core/coretest"
 )
 
-// Tree is where things lie in a checkout.
+// Tree contains the paths in a checkout.
 type Tree struct{ Root string }
 
-// Module reads the module, or says how to build it.
+// Module reads the module. If it is missing, the error says how to build it.
 func (t Tree) Module() ([]byte, error) {
 	module, err := os.ReadFile(filepath.Join(t.Root, "build", "watchglass.wasm"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -23,7 +23,7 @@ func (t Tree) Module() ([]byte, error) {
 	return module, err
 }
 
-// Scenarios is the directory of the scenarios.
+// Scenarios returns the directory of the scenarios.
 func (t Tree) Scenarios() string { return filepath.Join(t.Root, "testdata", "scenarios") }
 
 // Compile checks every scenario natively and returns the transcripts.
@@ -46,8 +46,8 @@ func Compile(dir string) ([]*coretest.Transcript, error) {
 	return transcripts, nil
 }
 
-// Run does everything, says every difference and a line in the end, and
-// returns the number of differences.
+// Run runs all runtimes and prints every difference and a summary. It returns the
+// number of differences.
 func Run(ctx context.Context, tree Tree, out io.Writer) (differences int, err error) {
 	transcripts, err := Compile(tree.Scenarios())
 	if err != nil {

@@ -78,7 +78,7 @@ func refusal(c *coretest.Call, err error) error {
 	return nil
 }
 
-// unhex decodes what the transcript's maker has encoded.
+// unhex decodes bytes that the transcript encodes.
 func unhex(text string) []byte {
 	b, err := hex.DecodeString(text)
 	if err != nil {

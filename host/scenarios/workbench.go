@@ -13,8 +13,8 @@ import (
 	"github.com/watchglass/watchglass/core/coretest/replay"
 )
 
-// layOut makes a directory with everything that the JavaScript drivers read.
-// The caller removes it.
+// layOut creates a directory with all files that the JavaScript drivers read. The
+// caller removes it.
 func layOut(module []byte, transcripts []*coretest.Transcript) (dir string, err error) {
 	all, err := texts(transcripts)
 	if err != nil {
@@ -51,8 +51,8 @@ func texts(transcripts []*coretest.Transcript) ([]string, error) {
 	return all, nil
 }
 
-// verdicts reads what a driver reported. It is complete if there is one for
-// each transcript.
+// verdicts parses the report of a driver. The report must have one verdict per
+// transcript.
 func verdicts(out string, transcripts []*coretest.Transcript) (map[string]error, bool) {
 	different := map[string]error{}
 	seen := 0

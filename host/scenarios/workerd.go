@@ -14,7 +14,7 @@ import (
 )
 
 // OnWorkerd replays on the module in a worker under workerd, the runtime of
-// Cloudflare, as npm has installed it for the package in js.
+// Cloudflare, which npm installs for the package in js.
 func (t Tree) OnWorkerd(ctx context.Context, module []byte, transcripts []*coretest.Transcript) (map[string]error, error) {
 	binary, err := workerd.Find(t.Root)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Accept upgrades a request to a WebSocket that is not compressed.
+// Accept upgrades a request to an uncompressed WebSocket.
 func Accept(w http.ResponseWriter, r *http.Request, options websocket.AcceptOptions) (*Conn, error) {
 	c := new(Conn)
 	options.CompressionMode = websocket.CompressionDisabled

@@ -15,7 +15,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/closereason"
 )
 
-// Conn is a WebSocket as a connector.MessageConn. One goroutine at a time writes.
+// Conn is a WebSocket that implements connector.MessageConn. Only one goroutine at a
+// time may write.
 type Conn struct {
 	line line // first, because its fields are used together
 	ws   *websocket.Conn
@@ -25,11 +26,11 @@ type Conn struct {
 	ctx     context.Context
 	stop    func() bool
 	number  int32        // of ctx, from one on
-	writing atomic.Int32 // the number of the context that is being written with, or zero
+	writing atomic.Int32 // number of the context of the current write, or zero
 }
 
-// WebSocket returns the library's connection, to read from and to close. All
-// messages are written by the Conn.
+// WebSocket returns the library's connection, for reading and closing. The Conn
+// writes all messages.
 func (c *Conn) WebSocket() *websocket.Conn { return c.ws }
 
 // Messages returns the connection for a connector. A connection over TCP is a
@@ -99,7 +100,7 @@ func (c *Conn) watch(ctx context.Context) {
 	})
 }
 
-// Release lets go of the context of the last write and leaves the socket open.
+// Release releases the context of the last write and leaves the socket open.
 func (c *Conn) Release() {
 	if c.stop != nil {
 		c.stop()

@@ -8,8 +8,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Dial opens a WebSocket that is not compressed. It returns the server's response
-// as websocket.Dial does.
+// Dial opens an uncompressed WebSocket. It returns the server's response as
+// websocket.Dial does.
 func Dial(ctx context.Context, url string, options websocket.DialOptions) (*Conn, *http.Response, error) {
 	c := new(Conn)
 	client := http.Client{}

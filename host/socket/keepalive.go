@@ -55,7 +55,7 @@ func (c *Conn) keepAlive(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// ping closes a connection that does not take a ping in time.
+// ping closes a connection that does not accept a ping in time.
 func (c *Conn) ping(timeout time.Duration) (sent bool, err error) {
 	defer time.AfterFunc(timeout, func() { c.ws.CloseNow() }).Stop()
 	return c.line.ping()

@@ -12,28 +12,28 @@ import (
 	"syscall"
 )
 
-// line is the connection below a WebSocket. Everything but close frames is written
-// to it past the library: the library cannot write on condition that it need not
-// wait, and it closes a connection on which a ping or its answer waits for five
-// seconds, as they do behind a long message on a slow link.
+// line is the connection below a WebSocket. All frames except close frames bypass
+// the library when they are written. The library cannot write on condition that it
+// need not wait. It also closes a connection on which a ping or its response waits
+// for five seconds, as behind a long message on a slow link.
 type line struct {
-	mu      sync.Mutex // held while something is written, also while that waits
+	mu      sync.Mutex // held during a write, even if that waits
 	closing bool       // the library has begun to close: no message may follow
 	masks   bool       // this is the client's side
-	rest    []byte     // of a frame that there was no room for
+	rest    []byte     // of a frame that did not fit
 	raw     syscall.RawConn
-	// What try hands to attempt, which is made once: raw is an interface, and
-	// whatever is passed through it is allocated.
+	// Arguments from try to attempt, which is created once. raw is an interface, so
+	// any value passed through it would be allocated.
 	attempt func(fd uintptr) (done bool)
 	trying  []byte
 	written int
-	reads   atomic.Uint64          // that returned something
-	owed    atomic.Pointer[[]byte] // the payload of a ping to be answered
+	reads   atomic.Uint64          // number of reads that returned data
+	owed    atomic.Pointer[[]byte] // payload of an unanswered ping
 	io.ReadWriteCloser
 }
 
-// open must come first. A TCP connection of a server has a raw one: a file
-// descriptor that takes the bytes as they are.
+// open must be called first. A server's TCP connection has a raw connection, whose
+// file descriptor takes the bytes unchanged.
 func (l *line) open(conn io.ReadWriteCloser, masks bool) {
 	l.ReadWriteCloser, l.masks = conn, masks
 	tcp, ok := conn.(*net.TCPConn)
@@ -42,7 +42,7 @@ func (l *line) open(conn io.ReadWriteCloser, masks bool) {
 	}
 	raw, err := tcp.SyscallConn()
 	if err != nil {
-		return // it is closed, as the next read finds out
+		return // the connection is closed, which the next read reports
 	}
 	l.raw = raw
 	l.attempt = func(fd uintptr) bool {
@@ -51,7 +51,7 @@ func (l *line) open(conn io.ReadWriteCloser, masks bool) {
 	}
 }
 
-// Read counts, because whatever comes is a sign of life.
+// Read counts reads, because any data proves that the other side is alive.
 func (l *line) Read(p []byte) (int, error) {
 	n, err := l.ReadWriteCloser.Read(p)
 	if n > 0 {
@@ -60,7 +60,7 @@ func (l *line) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write writes a control frame of the library's, which comes in one piece.
+// Write writes a complete control frame of the library.
 func (l *line) Write(frame []byte) (int, error) {
 	l.mu.Lock()
 	defer l.unlock()
@@ -99,7 +99,7 @@ func (l *line) sendLocked(opcode byte, payload []byte) error {
 	return err
 }
 
-// claim locks the line unless something is being written, or left to be.
+// claim locks the line unless a write is running or unfinished.
 func (l *line) claim() bool {
 	if !l.mu.TryLock() {
 		return false
@@ -120,7 +120,7 @@ func (l *line) unlock() {
 			return
 		}
 		if payload := l.owed.Swap(nil); payload != nil {
-			_ = l.control(opPong, *payload) // fails on a connection that is broken, as Read does
+			_ = l.control(opPong, *payload) // fails on a broken connection, as Read does
 		}
 	}
 }
@@ -133,14 +133,13 @@ func (l *line) ping() (sent bool, err error) {
 	}
 	defer l.unlock()
 	if len(l.rest) > 0 || l.closing {
-		return true, nil // there is no room for one, and the last ones count
+		return true, nil // it has no room, and earlier pings count
 	}
 	return true, l.control(opPing, nil)
 }
 
-// pong answers a ping of the other side, without waiting for the message that is
-// being written. It is the library's callback, which returns whether the library
-// is to answer.
+// pong answers a ping of the other side, without waiting for a running write. It is
+// the library's callback. The result tells whether the library must answer.
 func (l *line) pong(_ context.Context, payload []byte) bool {
 	payload = bytes.Clone(payload)
 	l.owed.Store(&payload)
@@ -171,7 +170,7 @@ func (l *line) flush() error {
 	return err
 }
 
-// frames are for messages that are tried or masked, each for as long as that takes.
+// frames pools buffers for frames that are masked or written without blocking.
 var frames = sync.Pool{New: func() any { return new([]byte) }}
 
 // try writes as much of a frame as possible without blocking, and buffers the rest.
@@ -183,7 +182,7 @@ func (l *line) try(opcode byte, payload []byte) (sent bool) {
 	frame := l.appendFrame((*buffer)[:0], opcode, payload)
 	*buffer = frame
 	l.trying, l.written = frame, 0
-	l.raw.Write(l.attempt) // its error is that of a closed connection
+	l.raw.Write(l.attempt) // it only fails for a closed connection
 	l.trying = nil
 	if l.written == len(frame) {
 		return true
@@ -192,9 +191,9 @@ func (l *line) try(opcode byte, payload []byte) (sent bool) {
 	return false
 }
 
-// Of RFC 6455, section 5.2.
+// Constants of RFC 6455, section 5.2.
 const (
-	maxHeader  = 10 // of a frame without a mask
+	maxHeader  = 10 // of an unmasked frame
 	maskBytes  = 4
 	final      = 0x80
 	masked     = 0x80

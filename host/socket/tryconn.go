@@ -2,7 +2,7 @@ package socket
 
 import "context"
 
-// tryConn is a Conn over TCP as a connector.TryConn.
+// tryConn is a Conn over TCP that implements connector.TryConn.
 type tryConn Conn
 
 // Read implements connector.MessageConn.

@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata/abi")
 
-// compiled is the built module. The interpreter is slow and starts at once,
-// which is what few calls into a large module want.
+// compiled returns the built module. The interpreter is slow but starts immediately, which
+// suits few calls of a large module.
 func compiled(t *testing.T) (wazero.Runtime, wazero.CompiledModule) {
 	t.Helper()
 	if testing.Short() {

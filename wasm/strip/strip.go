@@ -14,7 +14,7 @@ import (
 var GuestFunctions = slices.Sorted(maps.Keys(vectorized))
 
 // savings is the share of the linker's output that stripping removes. It was measured
-// with wasm/guest and go1.27.2, and serves for the text of a warning only.
+// with wasm/guest and go1.27.2, and is used only in the text of a warning.
 const savings = 0.22
 
 // File reads a module from a file and writes it stripped to another, or to the same.

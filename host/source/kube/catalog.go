@@ -27,8 +27,8 @@ type resource struct {
 	api.Resource
 	Kind       string
 	namespaced bool
-	path       string   // of the collection
-	names      []string // plural, singular and short ones
+	path       string   // path of the collection
+	names      []string // plural, singular and short names
 	described  source.Description
 }
 
