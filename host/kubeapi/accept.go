@@ -22,7 +22,7 @@ const (
 	asDiscovery    = "APIGroupDiscoveryList"
 )
 
-// conversion is a form with the group and version it is of.
+// conversion is a form with its group and version.
 type conversion struct{ as, group, version string }
 
 const (
@@ -37,7 +37,7 @@ type clause struct {
 	quality   float64
 }
 
-// maxClauses bounds the work on a hostile header; kubectl sends three.
+// maxClauses limits the work for a hostile header; kubectl sends three.
 const maxClauses = 32
 
 // negotiate selects the client's preferred form among plain JSON and the offered

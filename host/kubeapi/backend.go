@@ -8,20 +8,20 @@ import (
 	"github.com/watchglass/watchglass/core/selector"
 )
 
-// Backend is a cache of Kubernetes objects. Safe for concurrent use. Errors for
-// the client are *api.Status; every other error becomes a 500 (rule C9).
+// Backend is a cache of Kubernetes objects. It is safe for concurrent use. Errors
+// for the client are *api.Status; every other error becomes a 500 (rule C9).
 //
-// A context bounds the call that it is given to. That of List bounds the ranging
-// over the list's items as well, that of Watch does not bound the watch.
+// A context applies to the call that receives it. That of List also applies to the
+// iteration over the list's items. That of Watch does not apply to the watch.
 type Backend interface {
-	// Resources are all that is served. The slice is read only.
+	// Resources returns all served resources. Do not modify the slice.
 	Resources(ctx context.Context) ([]Resource, error)
-	// Schema describes one resource, or is a 404. It is read only.
+	// Schema describes one resource, or returns a 404. Do not modify the result.
 	Schema(ctx context.Context, resource api.Resource) (*api.Schema, error)
-	// Get returns one object as of the version given or later (rule C38), or a
-	// 404. The version is text, because "" and "0" differ.
+	// Get returns one object as of the given version or later (rule C38), or a 404.
+	// The version is text, because "" and "0" differ.
 	Get(ctx context.Context, resource api.Resource, key api.Key, resourceVersion string) (Object, error)
-	// List answers by rules C39 to C52.
+	// List lists objects according to rules C39 to C52.
 	List(ctx context.Context, resource api.Resource, options ListOptions) (*List, error)
 	// Watch starts a watch according to rules C8 to C19. It returns an error for
 	// invalid options or an unreadable resource, which is sent instead of a stream.
@@ -31,14 +31,14 @@ type Backend interface {
 
 // Weigher is a Backend that can estimate the cost of a read before it is admitted.
 type Weigher interface {
-	// Weigh waits until a list with these options can be answered immediately, and
+	// Weigh waits until a list with these options can be served immediately, and
 	// returns the number of objects that it will visit. Before it waits it calls
 	// waiting once, and returns its error if that fails.
 	Weigh(ctx context.Context, resource api.Resource, options ListOptions, waiting func() error) (objects int, err error)
 }
 
-// GetNotOlder answers a Get that names a version for a backend whose own get
-// knows none: with a list of one.
+// GetNotOlder serves a Get with a version for a backend whose own get has no
+// versions. It uses a list of one object.
 func GetNotOlder(ctx context.Context, b Backend, resource api.Resource, key api.Key, resourceVersion string) (Object, error) {
 	named, err := selector.PinName(selector.Fields{}, key.Name())
 	if err != nil {
@@ -59,7 +59,7 @@ func GetNotOlder(ctx context.Context, b Backend, resource api.Resource, key api.
 	return nil, api.NotFound(string(key) + " not found")
 }
 
-// Resource is a resource as discovery shows it.
+// Resource is a resource in the form of discovery.
 type Resource struct {
 	api.Resource
 	Kind       string
@@ -72,9 +72,9 @@ type Resource struct {
 // Object is one version of an object.
 type Object interface {
 	Key() api.Key
-	// Column is the value of the i-th column of the resource's schema.
+	// Column returns the value of the i-th column of the resource's schema.
 	Column(i int) api.Value
-	// JSON is the object, its metadata.resourceVersion included.
+	// JSON returns the object, including its metadata.resourceVersion.
 	JSON() []byte
 }
 
@@ -94,11 +94,11 @@ type ListOptions struct {
 type List struct {
 	ResourceVersion api.ResourceVersion
 	Continue        string // empty at the end
-	Remaining       uint64 // after this page; zero when not known
+	Remaining       uint64 // after this page; zero if unknown
 	// Warnings describe objects that are missing from the list.
 	Warnings []string
-	// Items may be ranged over once. An object is good until the next one. An
-	// error ends the range: the list is then incomplete.
+	// Items may be iterated once. An object is valid until the next one. An error
+	// ends the iteration: the list is then incomplete.
 	Items iter.Seq2[Object, error]
 }
 
@@ -112,12 +112,12 @@ type WatchOptions struct {
 	Match             api.Match
 	SendInitialEvents api.Tristate
 	Bookmarks         bool
-	// TimeoutSeconds is when the watch is going to end, so that a last
-	// bookmark can come before that (rule W19).
+	// TimeoutSeconds is the timeout of the watch. A last bookmark can be sent before
+	// it (rule W19).
 	TimeoutSeconds uint32
 }
 
-// Watch is a running watch. One goroutine uses it.
+// Watch is a running watch. Only one goroutine may use it.
 type Watch interface {
 	// Next waits for events and returns the available ones in order: at least one,
 	// and a bounded number. They are valid until the next call. An error reports why
@@ -131,10 +131,10 @@ type Watch interface {
 // Event is one event of a watch.
 type Event struct {
 	Type   api.EventType
-	Object Object // of an event that is a change
+	Object Object // object of a change
 	// ResourceVersion is that of the object or of the bookmark.
 	ResourceVersion api.ResourceVersion
 	// InitialEventsEnd marks the bookmark that ends the initial events.
 	InitialEventsEnd bool
-	Status           *api.Status // of an ERROR event, which the handler makes of an error
+	Status           *api.Status // of an ERROR event, which the handler creates from an error
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/apiversion"
 )
 
-// The documents of discovery, limited to the members that are used here.
+// The documents of discovery, with only the members that are used here.
 type (
 	apiVersions struct {
 		Kind     string          `json:"kind"`
@@ -95,7 +95,7 @@ var verbs = []string{"get", "list", "watch"}
 
 var aggregated = conversion{asDiscovery, discoveryGroup, "v2"}
 
-// discover answers discovery requests.
+// discover serves discovery requests.
 func (h *Handler) discover(w http.ResponseWriter, r *http.Request, p place) *api.Status {
 	var offered []conversion
 	if p.kind == coreVersions || p.kind == groups {
@@ -150,7 +150,7 @@ func coreVersionsOf(all []Resource) []string {
 	return versions
 }
 
-// groupNames are sorted, without the core group.
+// groupNames returns the sorted group names, without the core group.
 func groupNames(all []Resource) []string {
 	var names []string
 	for i := range all {
@@ -162,7 +162,7 @@ func groupNames(all []Resource) []string {
 	return slices.Compact(names)
 }
 
-// versionsOf are the versions of a group, the most stable first.
+// versionsOf returns the versions of a group, the most stable first.
 func versionsOf(all []Resource, group string) []groupVersion {
 	var versions []groupVersion
 	for i := range all {
@@ -180,7 +180,7 @@ func describeGroup(all []Resource, name string) apiGroup {
 	return apiGroup{Name: name, Versions: versions, Preferred: versions[0]}
 }
 
-// describeVersion is nil when no resource is of the version.
+// describeVersion returns nil if the version has no resources.
 func describeVersion(all []Resource, gv api.Resource) any {
 	list := resourceList{Kind: "APIResourceList", APIVersion: "v1", GroupVersion: gv.APIVersion()}
 	for _, r := range inVersion(all, gv.Group, gv.Version) {
@@ -195,7 +195,7 @@ func describeVersion(all []Resource, gv api.Resource) any {
 	return list
 }
 
-// inVersion are the resources of a group and version, by name.
+// inVersion returns the resources of a group and version, by name.
 func inVersion(all []Resource, group, version string) []Resource {
 	var found []Resource
 	for i := range all {
@@ -243,7 +243,7 @@ func aggregateVersion(resources []Resource, version string) versionDiscovery {
 	return d
 }
 
-// versionDocument is what /version answers.
+// versionDocument is the response of /version.
 type versionDocument struct {
 	Major        string `json:"major"`
 	Minor        string `json:"minor"`

@@ -64,14 +64,14 @@ func appendMetadata(dst, object []byte) []byte {
 	return append(append(dst, metadata...), '}')
 }
 
-// listMeta is the metadata of a list (rules P16, P17).
+// listMeta contains the metadata of a list (rules P16, P17).
 type listMeta struct {
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 	Continue        string `json:"continue,omitempty"`
 	Remaining       uint64 `json:"remainingItemCount,omitempty"`
 }
 
-// appendListHead appends everything of a list before its first item.
+// appendListHead appends the part of a list before its first item.
 func (f *form) appendListHead(dst []byte, meta listMeta) []byte {
 	switch f.as {
 	case asTable:
@@ -144,11 +144,11 @@ func (b bookmark) JSON() []byte {
 	return append(dst, "}}"...)
 }
 
-// versionOf is the metadata.resourceVersion of an object.
+// versionOf returns the metadata.resourceVersion of an object.
 func versionOf(object []byte) string {
 	var version string
 	if text := objectjson.Member(objectjson.Member(object, "metadata"), "resourceVersion"); text != nil {
-		json.Unmarshal(text, &version) // a string: a backend has put it there
+		json.Unmarshal(text, &version) // a string, which a backend has set
 	}
 	return version
 }

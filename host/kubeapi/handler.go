@@ -18,8 +18,8 @@ import (
 // other field.
 type Config struct {
 	Backend Backend
-	// Access decides who a request is from, by its bearer token, which may be
-	// empty, and what that user may get, list or watch. Nil lets everyone read
+	// Access authenticates a request by its bearer token, which may be empty, and
+	// decides what that user may get, list or watch. Nil lets everyone read
 	// everything.
 	Access access.Policy
 	// Observer receives every decision of Access. Nil means none.
@@ -39,7 +39,7 @@ type Config struct {
 	Server string
 }
 
-// Handler serves the API. Safe for concurrent use.
+// Handler serves the API. It is safe for concurrent use.
 type Handler struct {
 	config   Config
 	access   access.Policy   // Config.Access, enforced
@@ -55,7 +55,7 @@ type Handler struct {
 	deciding, waiting, requests, watches *seats
 }
 
-// New makes a handler.
+// New returns a handler.
 func New(config Config) *Handler {
 	if config.Access == nil {
 		config.Access = access.Everyone()
@@ -80,7 +80,7 @@ func New(config Config) *Handler {
 // served as before until Stop.
 func (h *Handler) Drain() { h.draining.Store(true) }
 
-// Stop ends every watch, in order, so that the HTTP server can shut down.
+// Stop ends every watch cleanly, so that the HTTP server can shut down.
 func (h *Handler) Stop() { h.stop() }
 
 const allowed = "GET, HEAD, OPTIONS"
@@ -101,8 +101,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// codeClientGone counts, in the metrics, requests whose client did not wait for
-// the answer.
+// codeClientGone counts, in the metrics, requests whose client disconnected before
+// the response.
 const codeClientGone = 499
 
 // request is the state of a request.
@@ -125,7 +125,7 @@ func (r *request) about(s *api.Status) statusDetails {
 	return statusDetails{Name: r.name, Group: r.resource.Group, Kind: r.resource.Name}
 }
 
-// serve answers a request, or returns the status to send. After the first byte it
+// serve serves a request, or returns the status to send. After the first byte it
 // returns nil.
 func (h *Handler) serve(w *output, r *http.Request, req *request) *api.Status {
 	if req.kind == health {
@@ -171,7 +171,7 @@ func (h *Handler) authenticate(w http.ResponseWriter, r *http.Request, req *requ
 	return status
 }
 
-// read answers a get, a list or a watch.
+// read serves a get, a list or a watch.
 func (h *Handler) read(w *output, r *http.Request, req *request) *api.Status {
 	if req.verb = "list"; req.kind == object {
 		req.verb = "get"
@@ -210,8 +210,8 @@ func (h *Handler) read(w *output, r *http.Request, req *request) *api.Status {
 	})
 }
 
-// weigh waits until a get or a list can be answered, and returns how many seats that
-// takes.
+// weigh waits until a get or a list can be served, and returns the number of seats
+// that it takes.
 func (h *Handler) weigh(r *http.Request, req *request, client string) (int, *api.Status) {
 	weigher, ok := h.config.Backend.(Weigher)
 	if !ok {
@@ -240,8 +240,8 @@ func (h *Handler) weigh(r *http.Request, req *request, client string) (int, *api
 	return seatsOf(objects), nil
 }
 
-// admit authorizes a read and finds its schema, in this order: a user without the
-// right does not learn whether the resource exists.
+// admit first authorizes a read and then finds its schema, so that a user without
+// the right does not learn whether the resource exists.
 func (h *Handler) admit(r *http.Request, req *request) (refused *api.Status) {
 	if req.reviewAt, refused = h.access.Authorize(r.Context(), req.user, req.asks()); refused != nil {
 		return refused
@@ -272,7 +272,7 @@ func notServed(path string) *api.Status {
 		"; /api/v1 and /apis list what is served")
 }
 
-// asStatus finds the status in an error (rule C9).
+// asStatus converts an error to a status (rule C9).
 func asStatus(err error) *api.Status {
 	var status *api.Status
 	if errors.As(err, &status) {
@@ -281,7 +281,7 @@ func asStatus(err error) *api.Status {
 	return api.Internal(err.Error())
 }
 
-// The version of the Kubernetes API whose reading side this is.
+// The version of the Kubernetes API that this package implements.
 const (
 	major, minor = "1", "37"
 	gitVersion   = "v1.37.2"

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// readyTimeout is how long the source may take to answer.
+// readyTimeout limits the response time of the source.
 const readyTimeout = 3 * time.Second
 
-// health answers /livez, /readyz and /healthz for every client, as kube-apiserver
-// does. Reasons for failures are only for operators. Only /readyz checks the source,
+// health serves /livez, /readyz and /healthz to every client, as kube-apiserver
+// does. Only operators receive reasons for failures. Only /readyz checks the source,
 // because a restart would not help without it.
 func (h *Handler) health(w http.ResponseWriter, r *http.Request, name string) {
 	var told strings.Builder

@@ -8,13 +8,13 @@ import (
 	"sync"
 )
 
-// counts are the counters behind the metrics.
+// counts contains the counters behind the metrics.
 type counts struct {
 	mu       sync.Mutex
 	answered map[answer]uint64
 }
 
-// answer is a label set of the request counter; there are few.
+// answer is a label set of the request counter. The number of label sets is small.
 type answer struct {
 	verb string
 	code int

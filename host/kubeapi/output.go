@@ -28,10 +28,10 @@ func (o *output) WriteHeader(code int) {
 }
 
 const (
-	// gzipFrom is the size from which an answer is compressed; below, time is
-	// worth more.
+	// gzipFrom is the minimum size of a compressed response. Below, time is more
+	// important.
 	gzipFrom = 128 << 10
-	// chunkBytes is how much is handed to the network at a time.
+	// chunkBytes is the size of a write to the network.
 	chunkBytes = 64 << 10
 )
 
@@ -43,8 +43,8 @@ var gzipPool = sync.Pool{New: func() any {
 	return w
 }}
 
-// body is an answer of unknown length. It is held back until it is known
-// whether it is worth compressing.
+// body is a response of unknown length. Its start is buffered until its size decides
+// about compression.
 type body struct {
 	w      http.ResponseWriter
 	gzip   bool // may be compressed
@@ -95,7 +95,7 @@ func (b *body) put(data []byte) {
 	b.failed = err != nil
 }
 
-// close completes the answer.
+// close completes the response.
 func (b *body) close() {
 	if b.writer != nil {
 		b.failed = b.writer.Close() != nil || b.failed
@@ -106,7 +106,7 @@ func (b *body) close() {
 	b.put(b.held)
 }
 
-// stream is the answer to a watch.
+// stream is the response to a watch.
 type stream struct {
 	out  *output
 	gzip bool
@@ -122,7 +122,7 @@ func (s *stream) begin() {
 		h.Set("Content-Encoding", "gzip")
 	}
 	s.out.WriteHeader(http.StatusOK)
-	s.out.Flush() // whether there is a client shows with the first event
+	s.out.Flush() // the first event shows whether the client is connected
 }
 
 // send writes complete frames and flushes them (rule P11). When compressed, each

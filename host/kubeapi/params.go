@@ -18,7 +18,7 @@ type params struct {
 	match             api.Match
 	limit             uint32
 	cont              string
-	timeoutSeconds    uint32 // zero when not given
+	timeoutSeconds    uint32 // zero if not given
 	bookmarks         bool
 	sendInitialEvents api.Tristate
 	include           include
@@ -33,7 +33,7 @@ const (
 	includeObject   include = "Object"
 )
 
-// parseParams reads a query. It ignores unknown parameters, as Kubernetes does.
+// parseParams parses a query. It ignores unknown parameters, as Kubernetes does.
 func parseParams(query string, limits selector.Limits) (params, *api.Status) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
@@ -65,7 +65,7 @@ func parseParams(query string, limits selector.Limits) (params, *api.Status) {
 	return p, p.validate()
 }
 
-// validate refuses options that the backend does not receive (rules C11, C47).
+// validate rejects options that the backend does not receive (rules C11, C47).
 func (p *params) validate() *api.Status {
 	switch {
 	case p.watch && p.match == api.MatchExact:
@@ -78,8 +78,8 @@ func (p *params) validate() *api.Status {
 	return nil
 }
 
-// pin makes the field selector one of a single object. A selector that is given
-// must pin the same name already (rule FS10).
+// pin restricts the field selector to a single object. A given selector must already
+// select the same name (rule FS10).
 func (p *params) pin(name string) *api.Status {
 	fields, err := selector.PinName(p.selection.Fields, name)
 	if err != nil {
@@ -97,8 +97,8 @@ func (p *params) wantsWatchList() bool {
 	return p.bookmarks && (byDefault || p.sendInitialEvents == api.True)
 }
 
-// boolean is true for whatever is given but "0" and "false", the empty text
-// included.
+// boolean is true for any given value except "0" and "false", including the empty
+// text.
 func boolean(values url.Values, name string) api.Tristate {
 	if !values.Has(name) {
 		return api.Unset

@@ -9,7 +9,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// form makes the form of an answer out of the conversion the client chose.
+// form returns the form of a response for the client's conversion.
 func (r *request) form(c conversion) form {
 	return form{schema: r.schema, as: c.as, include: r.include, now: time.Now().UnixMilli()}
 }
@@ -20,7 +20,7 @@ func metadata() conversion { return conversion{asMetadata, metaGroup, "v1"} }
 
 func metadataList() conversion { return conversion{asMetadataList, metaGroup, "v1"} }
 
-// get answers with one object.
+// get responds with one object.
 func (h *Handler) get(w http.ResponseWriter, r *http.Request, req *request) *api.Status {
 	chosen, status := negotiate(r.Header, table(), metadata())
 	if status != nil {
@@ -54,10 +54,10 @@ func (r *request) listOptions(client string) ListOptions {
 	}
 }
 
-// maxWarnings bounds the Warning headers of an answer.
+// maxWarnings limits the Warning headers of a response.
 const maxWarnings = 10
 
-// list answers with one page of objects.
+// list responds with one page of objects.
 func (h *Handler) list(w *output, r *http.Request, req *request) *api.Status {
 	chosen, status := negotiate(r.Header, table(), metadataList())
 	if status != nil {
@@ -78,14 +78,14 @@ func (h *Handler) list(w *output, r *http.Request, req *request) *api.Status {
 	case !body.begun:
 		return asStatus(err)
 	default:
-		// A part must not look like a list.
+		// A partial list must not look like a complete one.
 		w.code = asStatus(err).Code
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// writeList writes a list as its items come. The error is that of an item: the body
-// is then incomplete.
+// writeList writes a list while it reads the items. It returns the error of an item,
+// after which the body is incomplete.
 func writeList(body *body, form *form, list *List) error {
 	chunk := form.appendListHead(nil, listMeta{list.ResourceVersion.String(), list.Continue, list.Remaining})
 	first := true
@@ -99,7 +99,7 @@ func writeList(body *body, form *form, list *List) error {
 		first = false
 		if chunk = form.appendItem(chunk, o); len(chunk) >= chunkBytes {
 			if !body.write(chunk) {
-				return nil // the client is gone
+				return nil // the client has disconnected
 			}
 			chunk = chunk[:0]
 		}

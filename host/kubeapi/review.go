@@ -12,14 +12,14 @@ import (
 // reviewGap is the shortest time between two reviews of a watch.
 const reviewGap = time.Second
 
-// reviewed is a watch that ends with a 403 when the right to it is withdrawn,
-// and with a 401 when the token is, or expires. Its client then lists or watches
-// again, with the token that it has by then.
+// reviewed is a watch that ends with a 403 if the right is withdrawn, and with a 401
+// if the token is withdrawn or expires. Its client then lists or watches again with
+// its current token.
 type reviewed struct {
 	Watch
 	handler *Handler
 	request *request
-	next    time.Time       // of the review
+	next    time.Time       // time of the next review
 	valid   context.Context // its end makes a review due; may be nil
 }
 
@@ -51,8 +51,8 @@ func (w *reviewed) schedule(pause time.Duration) {
 	}
 }
 
-// Next implements Watch. It reviews the watch when that is due, whether there are
-// events or not.
+// Next implements Watch. It reviews the watch when a review is due, with or without
+// events.
 func (w *reviewed) Next(ctx context.Context) ([]Event, error) {
 	for {
 		events, interrupted, err := w.nextUntilDue(ctx)
@@ -60,7 +60,7 @@ func (w *reviewed) Next(ctx context.Context) ([]Event, error) {
 			return events, err
 		}
 		if status := w.review(ctx); status != nil {
-			return nil, status // events that came meanwhile are not sent
+			return nil, status // events that arrived meanwhile are not sent
 		}
 		if !interrupted {
 			return events, nil

@@ -25,7 +25,7 @@ const (
 	version                // /version
 	health                 // /healthz, /livez, /readyz; place.name has the name
 	collection             // objects of a resource
-	object                 // one of them
+	object                 // one object
 )
 
 // findPlace parses a path. The schema later decides whether the resource exists and
@@ -78,8 +78,8 @@ func findResource(r api.Resource, rest []string) place {
 	return p
 }
 
-// fits reports whether the path is one of a resource with this schema: an
-// object with a namespace has it in its path, an object without has none.
+// fits reports whether the path matches the schema: the path of a namespaced object
+// contains its namespace, and any other path contains none.
 func (p *place) fits(s *api.Schema) bool {
 	if !s.Namespaced {
 		return p.namespace == ""

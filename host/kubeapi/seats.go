@@ -26,7 +26,7 @@ func newSeats(limits *limit.Set, l *limit.Limit) *seats {
 	return &seats{limits: limits, limit: l, clients: map[string]int{}}
 }
 
-// take takes seats, or refuses the client. leave gives them back.
+// take takes seats, or refuses the client. leave returns them.
 func (s *seats) take(client string, n int) (leave func(), refused *api.Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *seats) leave(client string, n int) {
 	}
 }
 
-// within answers while the client has seats.
+// within calls answer while the client has seats.
 func (s *seats) within(client string, n int, answer func() *api.Status) *api.Status {
 	leave, refused := s.take(client, n)
 	if refused != nil {
@@ -59,7 +59,7 @@ func (s *seats) within(client string, n int, answer func() *api.Status) *api.Sta
 	return answer()
 }
 
-// inUse returns how many seats are taken.
+// inUse returns the number of seats in use.
 func (s *seats) inUse() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,7 @@ const (
 	maxSeats       = 10
 )
 
-// seatsOf returns how many seats a request takes that looks at some objects.
+// seatsOf returns the number of seats for a request that examines some objects.
 func seatsOf(objects int) int {
 	return max(1, min((objects+objectsPerSeat-1)/objectsPerSeat, maxSeats))
 }

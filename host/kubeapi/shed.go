@@ -14,7 +14,7 @@ const shedPercent = 1
 // openWatches are the watches that Shed can end.
 type openWatches struct {
 	mu      sync.Mutex
-	clients map[string][]*openWatch // the newest last
+	clients map[string][]*openWatch // sorted by age, newest last
 	count   int
 }
 
@@ -37,7 +37,7 @@ func (o *openWatches) add(client string, end context.CancelFunc) (remove func())
 	}
 }
 
-// remove forgets a watch, if it is known. It runs under mu.
+// remove removes a watch, if it is registered. It runs under mu.
 func (o *openWatches) remove(client string, w *openWatch) {
 	i := slices.Index(o.clients[client], w)
 	if i < 0 {
@@ -49,8 +49,8 @@ func (o *openWatches) remove(client string, w *openWatch) {
 	}
 }
 
-// removeNewestOfHeaviest forgets the newest watch of the client with the most. It runs
-// under mu.
+// removeNewestOfHeaviest removes the newest watch of the client with the most. It
+// runs under mu.
 func (o *openWatches) removeNewestOfHeaviest() *openWatch {
 	heaviest := ""
 	for client, watches := range o.clients {
@@ -72,8 +72,9 @@ func (h *Handler) Count() int {
 }
 
 // Shed ends the newest watches of the clients with the most, because the process has
-// reached max-memory: a hundredth of all and at least one, while more than keep are
-// left. Their clients watch again, and get 503 while memory is short.
+// reached max-memory. It ends one percent of all watches and at least one, but
+// leaves at least keep. Their clients watch again, and get 503 while memory is
+// short.
 func (h *Handler) Shed(keep int) {
 	h.open.mu.Lock()
 	defer h.open.mu.Unlock()

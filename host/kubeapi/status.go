@@ -8,7 +8,7 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// The reasons that only HTTP knows.
+// The reasons that exist only in HTTP.
 const (
 	reasonMethodNotAllowed api.Reason = "MethodNotAllowed"
 	reasonNotAcceptable    api.Reason = "NotAcceptable"
@@ -66,7 +66,7 @@ func appendStatus(dst []byte, s *api.Status, about statusDetails) []byte {
 	return append(dst, text...)
 }
 
-// fail answers with a Status.
+// fail responds with a Status.
 func fail(w http.ResponseWriter, s *api.Status, about statusDetails) {
 	h := w.Header()
 	h.Set("Content-Type", contentType)

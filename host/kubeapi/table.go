@@ -9,7 +9,7 @@ import (
 	"github.com/watchglass/watchglass/host/internal/age"
 )
 
-// columnDefinition is a column of a table as the client sees it.
+// columnDefinition is a column definition in a table.
 type columnDefinition struct {
 	Name        string `json:"name"`
 	Type        string `json:"type"`
@@ -46,8 +46,8 @@ func columnType(k api.ValueKind) string {
 	return "string"
 }
 
-// appendTableHead appends everything of a table before its first row. Of a
-// watch, only the first table has the definitions (rule P12).
+// appendTableHead appends the part of a table before its first row. In a watch, only
+// the first table has the definitions (rule P12).
 func (f *form) appendTableHead(dst []byte, meta listMeta) []byte {
 	dst = append(dst, `{"kind":"`+asTable+`","apiVersion":"`+metaVersion+`","metadata":`...)
 	dst = appendJSON(dst, meta)
@@ -79,7 +79,7 @@ func (f *form) appendRow(dst []byte, o Object, include include) []byte {
 	return append(dst, '}')
 }
 
-// appendCell appends a value; dates are ages, as a client prints them.
+// appendCell appends a value. Dates become ages, in the format of clients.
 func (f *form) appendCell(dst []byte, kind api.ValueKind, v api.Value) []byte {
 	switch v.Kind {
 	case api.Bool:

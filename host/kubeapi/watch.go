@@ -14,8 +14,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// watch answers with a stream of events, of a collection or of one object. It
-// returns a status only while the stream has not begun (rule P7).
+// watch responds with a stream of events of a collection or one object. It returns a
+// status only if the stream has not begun (rule P7).
 func (h *Handler) watch(out *output, r *http.Request, req *request) *api.Status {
 	if req.kind == object {
 		if status := req.pin(req.name); status != nil {
@@ -50,7 +50,7 @@ func (h *Handler) watch(out *output, r *http.Request, req *request) *api.Status 
 	return nil
 }
 
-// timeout is how long a watch lasts (rule P9).
+// timeout returns the duration of a watch (rule P9).
 func (h *Handler) timeout(seconds uint32) time.Duration {
 	if seconds > 0 {
 		return time.Duration(seconds) * time.Second
@@ -59,10 +59,10 @@ func (h *Handler) timeout(seconds uint32) time.Duration {
 	return least + rand.N(least)
 }
 
-// maxIdleBytes is the size of the buffer that a watch keeps between events.
+// maxIdleBytes is the maximum size of the buffer that an idle watch retains.
 const maxIdleBytes = 8 << 10
 
-// run sends events until the watch ends, for whatever reason (rule P10).
+// run sends events until the watch ends for any reason (rule P10).
 func (s *stream) run(ctx context.Context, watch Watch, form *form) {
 	var frames []byte
 	for {

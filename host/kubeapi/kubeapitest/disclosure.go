@@ -22,7 +22,7 @@ import (
 // another namespace.
 type Probe struct {
 	*testing.T
-	// Do sends a request. It must not decompress the answer.
+	// Do sends a request. It must not decompress the response.
 	Do func(method, path string, header http.Header) *http.Response
 	// Resource is the path of a resource without its namespace, as in
 	// /api/v1/configmaps.
@@ -31,14 +31,15 @@ type Probe struct {
 	// an object called Known, whose name has no sentinel.
 	Mine, Foreign, Known string
 	Planted              *sentinel.Set
-	// MayRead reports whether a sentinel is of an object that the client may read.
+	// MayRead reports whether a sentinel belongs to an object that the client may
+	// read.
 	MayRead func(name string) bool
 
 	codes map[int]int
 	own   map[string]bool // sentinels received
 }
 
-// Run sends the requests and checks the answers.
+// Run sends the requests and checks the responses.
 func (p *Probe) Run() {
 	p.codes, p.own = map[int]int{}, map[string]bool{}
 	token := p.continueToken()
@@ -72,7 +73,7 @@ var accepts = []string{
 	"application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", "application/vnd.kubernetes.protobuf", "nonsense;;=",
 }
 
-// in is the path of the resource in a namespace, or in all of them.
+// in returns the path of the resource in a namespace, or in all of them.
 func (p *Probe) in(namespace string) string {
 	at := strings.LastIndexByte(p.Resource, '/')
 	if namespace == "" {
@@ -111,7 +112,7 @@ func (p *Probe) paths(token string) []string {
 	return paths
 }
 
-// watches are the paths of watches of a second.
+// watches returns the paths of watches that last a second.
 func (p *Probe) watches() []string {
 	var paths []string
 	for _, at := range []string{p.in(p.Mine), p.in(p.Foreign), p.in("")} {

@@ -1,2 +1,2 @@
-// Package kubeapitest holds backends of host/kubeapi to their contract.
+// Package kubeapitest checks that backends of host/kubeapi fulfil their contract.
 package kubeapitest

@@ -23,7 +23,7 @@ var pods = api.Resource{Version: "v1", Name: "pods"}
 // Open returns a backend that serves a source. It registers the cleanup with t.
 type Open func(t *testing.T, source *memory.Source) kubeapi.Backend
 
-// Run runs the contract.
+// Run runs the contract tests.
 func Run(t *testing.T, open Open) {
 	for name, test := range map[string]func(*suite){
 		"Resources":              (*suite).resources,
