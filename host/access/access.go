@@ -35,9 +35,9 @@ const (
 	// ReviewInterval is the maximum time between two reviews of a grant. Together
 	// with ReviewTimeout it ends a grant within a minute of its revocation.
 	ReviewInterval = 50 * time.Second
-	// ReviewTimeout bounds one review.
+	// ReviewTimeout limits one review.
 	ReviewTimeout = 5 * time.Second
-	// ReviewRetry is how soon a review is repeated that came to no decision.
+	// ReviewRetry is the delay before a review without a decision is repeated.
 	ReviewRetry = 5 * time.Second
 )
 
@@ -48,8 +48,8 @@ type Request struct {
 	Namespace string
 	Name      string
 	Verb      string // get, list or watch; empty for list and watch
-	// Path is that of a request for no resource, such as "/metrics". The verb is get
-	// then, and the other fields are empty.
+	// Path is the path of a request without a resource, such as "/metrics". The verb
+	// is then get, and the other fields are empty.
 	Path string
 }
 
@@ -95,7 +95,7 @@ func Decided(status *api.Status) bool {
 	return status != nil && (status.Code == 401 || status.Code == 403)
 }
 
-// Everyone may read everything.
+// Everyone returns a policy that lets every client read everything.
 func Everyone() Policy { return everyone{} }
 
 type everyone struct{}

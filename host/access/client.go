@@ -9,14 +9,14 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Client is where a request comes from. The host puts it in the context of every
+// Client describes the origin of a request. The host puts it in the context of every
 // call of a [Policy].
 type Client struct {
-	// Address is that of the client. It is invalid if the transport has none.
+	// Address is the client's address. It is invalid if the transport has none.
 	Address netip.Addr
-	// Renewal marks a decision that is repeated for a client that has been let in.
+	// Renewal marks the repetition of a decision for an admitted client.
 	Renewal bool
-	// Connection is that of the client; nil if connections are not limited.
+	// Connection is the client's connection; nil if connections are not limited.
 	Connection Connection
 }
 
@@ -25,14 +25,14 @@ type Client struct {
 type Connection interface {
 	// Deciding reports that the connection's token is being checked.
 	Deciding()
-	// Admit marks it as one of a user, or returns the limit that it would exceed.
+	// Admit marks the connection as that of a user, or returns the exceeded limit.
 	Admit(*User) *api.Status
-	// Release marks it as one without a user.
+	// Release marks the connection as one without a user.
 	Release()
 }
 
-// Block is the block of addresses that limits per address count together: one
-// IPv4 address, or the /64 of an IPv6 address, because one host can use all of
+// Block returns the block of addresses that limits per address treat as one client:
+// one IPv4 address, or the /64 of an IPv6 address, because one host can use all of
 // it. It is invalid if the address is.
 func (c Client) Block() netip.Prefix {
 	address, bits := c.Address.Unmap().WithZone(""), 32

@@ -27,13 +27,13 @@ const (
 	// grantHeader carries the rights of a request to an object; see
 	// js/src/edge/grant.ts.
 	grantHeader = "X-Watchglass-Grant"
-	// maxRefusal is how much of an object's own failure is read.
+	// maxRefusal is the maximum size of an error response of an object.
 	maxRefusal = 64 << 10
 )
 
-// NewBackend makes a backend of the objects of one cluster. Object reaches the
-// object of a name; requests to it have "http://object" for their host. The
-// backend is safe for concurrent use if that is.
+// NewBackend returns a backend for the objects of one cluster. object returns the
+// transport to the object with a name. Requests to it have the host "http://object".
+// The backend is safe for concurrent use if object is.
 func NewBackend(cluster string, spread Cluster, object func(name string) http.RoundTripper) kubeapi.Backend {
 	return &backend{cluster, spread, object}
 }
@@ -51,7 +51,7 @@ type reply struct {
 	*frames
 }
 
-func (r *reply) Close() { _ = r.body.Close() } // the answer has been read, or is not wanted any more
+func (r *reply) Close() { _ = r.body.Close() } // the response has been read, or is no longer needed
 
 // fetch sends a request to an object of the cluster, with a grant for everything,
 // because the caller has authorized the client.
@@ -73,7 +73,7 @@ func (b *backend) fetch(ctx context.Context, object, path string) (*http.Respons
 	return response, nil
 }
 
-// ask sends a question to an object.
+// ask sends a request to an object.
 func (b *backend) ask(ctx context.Context, object, question string, options url.Values) (*reply, error) {
 	response, err := b.fetch(ctx, object, Root+question+"?"+options.Encode())
 	if err != nil {
@@ -82,7 +82,7 @@ func (b *backend) ask(ctx context.Context, object, question string, options url.
 	return &reply{objectName(b.name, object), response.Body, newFrames(response.Body)}, nil
 }
 
-// refusal reads the Status that an object answers instead.
+// refusal parses the Status in an object's error response.
 func refusal(object string, response *http.Response) *api.Status {
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
@@ -134,7 +134,7 @@ func (b *backend) one(ctx context.Context, object, question string, options url.
 }
 
 // Resources implements kubeapi.Backend. It returns the resources of all shards. The
-// objects of a shard have the same ones, so it asks the first.
+// objects of a shard have the same resources, so it queries only the first.
 func (b *backend) Resources(ctx context.Context) ([]kubeapi.Resource, error) {
 	var all []kubeapi.Resource
 	known := map[api.Resource]bool{}
@@ -189,7 +189,7 @@ func (b *backend) Schema(ctx context.Context, resource api.Resource) (*api.Schem
 	return catalog.Lookup(schemas, resource)
 }
 
-// Get implements kubeapi.Backend. The engine's own get knows no versions.
+// Get implements kubeapi.Backend. The get of the engine has no minimum version.
 func (b *backend) Get(ctx context.Context, resource api.Resource, key api.Key, version string) (kubeapi.Object, error) {
 	object, status := b.cluster.place(resource.String(), key.Namespace())
 	if status != nil {
@@ -208,7 +208,7 @@ func (b *backend) Get(ctx context.Context, resource api.Resource, key api.Key, v
 	return open(frame.Item)
 }
 
-// object is a kubeapi.Object.
+// object implements kubeapi.Object.
 type object struct{ wire.Envelope }
 
 // JSON implements kubeapi.Object.

@@ -9,14 +9,14 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// DefaultCluster is the cluster of requests that name none.
+// DefaultCluster is the cluster of requests that do not name one.
 const DefaultCluster = "default"
 
 // Clusters are the clusters of an edge and the objects that hold them.
 type Clusters map[string]Cluster
 
-// Cluster is how one cluster is spread over objects. Without shards one object
-// holds all of it.
+// Cluster describes how one cluster is divided over objects. Without shards one
+// object contains all of it.
 type Cluster struct {
 	Shards []Shard `json:"shards"`
 	// Regions is the number of objects per part of the world that serve the readers
@@ -26,15 +26,15 @@ type Cluster struct {
 	Regions int `json:"regions"`
 }
 
-// Shard is what holds some resources of a cluster, or with no resources named all
-// that the shards before it do not hold: one object, or several with a part of the
-// namespaces each.
+// Shard contains the named resources of a cluster. Without names it contains all
+// resources that the shards before it do not contain. It is one object, or several
+// objects that each have part of the namespaces.
 type Shard struct {
 	Name      string   `json:"name"`
 	Resources []string `json:"resources"`
-	// NamespaceShards is how many objects the namespaces are divided over, by
-	// [api.ShardOf]; zero for one object with all of them. Resources without
-	// namespaces have no place in such a shard.
+	// NamespaceShards is the number of objects among which namespaces are divided,
+	// by [api.ShardOf]. Zero means one object with all of them. Such a shard cannot
+	// contain cluster-scoped resources.
 	NamespaceShards uint32 `json:"namespaceShards"`
 }
 
@@ -110,7 +110,8 @@ func (c Cluster) find(resource string) (*Shard, *api.Status) {
 	return nil, api.NotFound("resource " + resource + " is not kept at this edge")
 }
 
-// checkDivision: namespaces are divided over several objects or not at all.
+// checkDivision checks that namespaces are divided over several objects or not at
+// all.
 func (s *Shard) checkDivision(cluster string) error {
 	switch n := s.NamespaceShards; {
 	case n == 0:
@@ -123,7 +124,7 @@ func (s *Shard) checkDivision(cluster string) error {
 	return nil
 }
 
-// objects are the names of the objects of all shards, within the cluster.
+// objects returns the names of the objects of all shards, within the cluster.
 func (c Cluster) objects() []string {
 	var names []string
 	for _, s := range c.shards() {
@@ -163,10 +164,10 @@ func (c Cluster) place(resource, namespace string) (string, *api.Status) {
 	return s.object(api.ShardOf(namespace, s.NamespaceShards).Index), nil
 }
 
-// isName reports whether a text can stand in a path and in the name of an object.
+// isName reports whether a text is valid in a path and in the name of an object.
 func isName(text string) bool {
 	return text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-.") == ""
 }
 
-// objectName is the name of an object of a cluster.
+// objectName returns the name of an object of a cluster.
 func objectName(cluster, object string) string { return cluster + "/" + object }

@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// maxFrame has room for a page of a list with the largest objects that etcd
-// takes by default, a hundred of them at least.
+// maxFrame fits a page of a list with at least a hundred of the largest objects that
+// etcd accepts by default.
 const maxFrame = 160 << 20
 
 // frames reads the frames of a reply.
@@ -19,8 +19,8 @@ type frames struct{ r *bufio.Reader }
 
 func newFrames(r io.Reader) *frames { return &frames{bufio.NewReaderSize(r, 64<<10)} }
 
-// next returns the next frame, whose payload is the caller's. io.EOF is the end
-// of the stream between two frames.
+// next returns the next frame. The caller owns the payload. io.EOF is the end of the
+// stream between two frames.
 func (f *frames) next() (wire.Type, []byte, error) {
 	t, err := f.r.ReadByte()
 	if err != nil {
@@ -52,7 +52,7 @@ func (f *frames) expect(want wire.Type, frame interface{ Parse([]byte) error }) 
 	return frame.Parse(payload)
 }
 
-// broken makes the end of a stream within something an error.
+// broken converts the end of a stream inside a frame to an error.
 func broken(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -13,20 +13,20 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// reviewInterval is how long a watch may outlast the key of its token; the token
-// itself it does not outlast. Asking again costs a signature.
+// reviewInterval limits how long a watch may outlast the key of its token. It never
+// outlasts the token. A review costs one signature.
 const reviewInterval = 5 * time.Second
 
 // Config configures a handler. All fields are required.
 type Config struct {
 	Keys     token.Keys
 	Clusters Clusters
-	// Object reaches the object of a name, as for NewBackend.
+	// Object returns the transport to the object with a name, as for NewBackend.
 	Object func(name string) http.RoundTripper
 	Now    func() time.Time
 }
 
-// NewHandler makes a handler. It is safe for concurrent use if Object is.
+// NewHandler returns a handler. It is safe for concurrent use if Object is.
 func NewHandler(config Config) http.Handler {
 	h := &handler{config: config, clusters: map[string]*cluster{}}
 	for name, spread := range config.Clusters {
@@ -44,7 +44,7 @@ type handler struct {
 	clusters map[string]*cluster
 }
 
-// policy returns that of the tokens for a cluster.
+// policy returns the policy for the tokens of a cluster.
 func (h *handler) policy(cluster string) access.Policy {
 	return access.Enforce(token.Policy(h.config.Keys, cluster, h.config.Now), nil, nil)
 }
@@ -101,7 +101,7 @@ func preflight(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// split takes the cluster from the front of a path.
+// split splits the cluster from the start of a path.
 func split(path string) (cluster, rest string) {
 	inside, ok := strings.CutPrefix(path, "/clusters/")
 	if !ok {
@@ -111,7 +111,8 @@ func split(path string) (cluster, rest string) {
 	return cluster, "/" + rest
 }
 
-// unknown answers requests for an unknown cluster, if the token grants access to it.
+// unknown responds to requests for an unknown cluster, if the token grants access to
+// it.
 func (h *handler) unknown(w http.ResponseWriter, r *http.Request, name string) {
 	_, status := h.policy(name).Authenticate(r.Context(), access.BearerToken(r))
 	if status == nil {
@@ -120,7 +121,7 @@ func (h *handler) unknown(w http.ResponseWriter, r *http.Request, name string) {
 	fail(w, status)
 }
 
-// authenticated answers holders of a token for the cluster.
+// authenticated responds to holders of a token for the cluster.
 func (c *cluster) authenticated(w http.ResponseWriter, r *http.Request, answer func(http.ResponseWriter, *http.Request, *access.User)) {
 	user, status := c.policy.Authenticate(r.Context(), access.BearerToken(r))
 	if status != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// List implements kubeapi.Backend. A list without a limit comes in pages, all as
-// of one version.
+// List implements kubeapi.Backend. A list without a limit is read in pages of the
+// same version.
 func (b *backend) List(ctx context.Context, resource api.Resource, o kubeapi.ListOptions) (*kubeapi.List, error) {
 	object, status := b.cluster.place(resource.String(), o.Namespace)
 	if status != nil {
@@ -63,7 +63,7 @@ func (r *reply) items(page *wire.ListReply, last bool, yield func(kubeapi.Object
 	}
 }
 
-// scope are the options that lists and watches have in common.
+// scope returns the common options of lists and watches.
 func scope(resource api.Resource, namespace string, s selector.Selection, version string, match api.Match) url.Values {
 	options := url.Values{}
 	set(options, "resource", resource.String())

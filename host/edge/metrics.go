@@ -12,7 +12,7 @@ import (
 	"github.com/watchglass/watchglass/host/access/token"
 )
 
-// objectMetrics are reported for each object. Counters end with _total.
+// objectMetrics are the metrics of each object. Counters end with _total.
 var objectMetrics = []struct {
 	name, help string
 	value      func(*report) int
@@ -29,7 +29,7 @@ var objectMetrics = []struct {
 	{"storage_bytes", "Bytes of storage taken.", func(r *report) int { return r.Storage.Bytes }},
 }
 
-// resourceMetrics are reported for each resource of each object.
+// resourceMetrics are the metrics of each resource of each object.
 var resourceMetrics = []struct {
 	name, help string
 	value      func(held) int

@@ -54,14 +54,14 @@ type report struct {
 	} `json:"storage"`
 }
 
-// held is a resource of an object.
+// held is a resource in an object.
 type held struct {
 	State        string `json:"state"`
 	Objects      int    `json:"objects"`
 	MetadataOnly bool   `json:"metadataOnly"`
 }
 
-// live is the state of a collection that is current.
+// live is the state of a current collection.
 const live = "live"
 
 func (b *backend) report(ctx context.Context, object string) (*report, error) {
@@ -77,7 +77,7 @@ func (b *backend) report(ctx context.Context, object string) (*report, error) {
 	return &r, nil
 }
 
-// answered is what became of asking an object: its report, or why there is none.
+// answered is the result of a request to an object: its report or an error.
 type answered struct {
 	object string
 	report *report
@@ -102,12 +102,12 @@ func (b *backend) reports(ctx context.Context) []answered {
 			return nil
 		})
 	}
-	_ = group.Wait() // each has its own error
+	_ = group.Wait() // each result has its own error
 	return all
 }
 
-// ready answers /readyz: every object is fed and current. A restricted token gets
-// no reasons, which name resources that it may not read.
+// ready serves /readyz: every object has a feed and is current. A restricted token
+// gets no reasons, because they name resources that it may not read.
 func (c *cluster) ready(w http.ResponseWriter, r *http.Request, user *access.User) {
 	var reasons []string
 	for _, a := range c.backend.reports(r.Context()) {

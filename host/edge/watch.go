@@ -21,7 +21,7 @@ func (b *backend) Watch(ctx context.Context, resource api.Resource, o kubeapi.Wa
 	if o.Bookmarks {
 		options.Set("bookmarks", "true")
 	}
-	// The context of the call does not bound the watch: Close ends it.
+	// The context of the call does not apply to the watch: Close ends it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r, err := b.ask(ctx, object, "watch", options)
 	if err != nil {
@@ -96,7 +96,7 @@ func (w *watch) frame() ([]kubeapi.Event, error) {
 	return events, nil
 }
 
-// ended is the error of a watch that ended so.
+// ended returns the error for the end of a watch.
 func ended(last *wire.WatchClosed) error {
 	if last.Status != nil {
 		return last.Status

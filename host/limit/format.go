@@ -14,7 +14,7 @@ var byteUnits = []struct {
 	size   int64
 }{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
 
-// Format writes a value as Parse reads it.
+// Format formats a value in the syntax of Parse.
 func Format(u Unit, value int64) string {
 	switch u {
 	case Duration:
@@ -29,7 +29,7 @@ func Format(u Unit, value int64) string {
 	return strconv.FormatInt(value, 10)
 }
 
-// Parse reads a positive value: "10000", "16KiB", "1m30s".
+// Parse parses a positive value: "10000", "16KiB", "1m30s".
 func Parse(u Unit, text string) (int64, error) {
 	switch u {
 	case Duration:

@@ -143,7 +143,7 @@ func (s *Set) CountStatus(status *api.Status) {
 	}
 }
 
-// Refusals returns how often a limit has acted since the Set was made.
+// Refusals returns how often a limit has acted since the Set was created.
 func (s *Set) Refusals(l *Limit) uint64 {
 	if s == nil {
 		return 0

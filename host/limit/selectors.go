@@ -22,7 +22,7 @@ var (
 	})
 )
 
-// Selectors returns the limits of selectors in the form that the core takes.
+// Selectors returns the limits of selectors in the form that the core accepts.
 func (s *Set) Selectors() selector.Limits {
 	return selector.Limits{
 		Bytes: s.Int(MaxSelectorBytes), Requirements: s.Int(MaxSelectorRequirements), Values: s.Int(MaxSelectorValues),

@@ -51,7 +51,7 @@ var (
 		Name: "linger", Default: int64(30 * time.Second), Unit: Duration,
 		Help: "time that a resource stays in the cache after its last reader has left",
 	})
-	// kube-apiserver keeps as much.
+	// kube-apiserver keeps the same time span.
 	HistoryWindow = define(Limit{
 		Name: "history-window", Default: int64(75 * time.Second), Unit: Duration,
 		Help: "time that the changes of a resource are kept, within max-history-events; a watch that resumes from an older version gets 410",

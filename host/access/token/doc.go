@@ -3,7 +3,7 @@
 //
 // A token is a JWT, signed with HMAC-SHA256 (HS256) and no other algorithm. Its
 // claims are [Claims]: a cluster, resources, namespaces, an expiry, and whether it
-// is for reading or for feeding. A token grants only what it names. It cannot be
+// is for reading or for feeding. A token grants only the named rights. It cannot be
 // revoked, so choose an early expiry.
 //
 // [Keys] sign and verify. The first key signs and every key verifies. To replace a

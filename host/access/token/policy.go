@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/host/access"
 )
 
-// Policy lets the holders of tokens read what these name, in one cluster. Now is
-// the clock.
+// Policy returns a policy that grants the holders of tokens the named rights in one
+// cluster. now returns the current time.
 func Policy(keys Keys, cluster string, now func() time.Time) access.Policy {
 	return policy{keys, cluster, now}
 }
@@ -22,7 +22,7 @@ type policy struct {
 	now     func() time.Time
 }
 
-// The names under which a user carries the scope of the token.
+// The keys in User.Extra for the scope of the token.
 const (
 	extraResources  = "watchglass/resources"
 	extraNamespaces = "watchglass/namespaces"
@@ -66,8 +66,8 @@ func (p policy) Authorize(_ context.Context, user *access.User, r access.Request
 	return time.Time{}, api.Forbidden("the token does not grant to " + r.String() + everywhere(r))
 }
 
-// covers reports whether a scope has a name. Only Any has the empty one, which
-// stands for all.
+// covers reports whether a scope contains a name. Only Any contains the empty name,
+// which means all.
 func covers(scope []string, name string) bool {
 	return slices.Contains(scope, Any) || name != "" && slices.Contains(scope, name)
 }

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// MinKeyBytes is the length of what HMAC-SHA256 puts out: a shorter key
-	// is the weakest part.
+	// MinKeyBytes is the output length of HMAC-SHA256. A shorter key would be the
+	// weakest part.
 	MinKeyBytes = 32
-	// MaxBytes is the longest token that is looked at.
+	// MaxBytes is the maximum length of a token.
 	MaxBytes = 8 << 10
 
 	issuer = "watchglass"
-	// Any stands for every resource, or every namespace.
+	// Any means every resource, or every namespace.
 	Any = "*"
 )
 
@@ -29,12 +29,12 @@ type Claims struct {
 	User       string
 	Cluster    string
 	Resources  []string // "v1/pods", or Any
-	Namespaces []string // or Any, which is also what resources without namespaces need
-	Feed       bool     // to feed these, and not to read them
+	Namespaces []string // or Any, which cluster-scoped resources require
+	Feed       bool     // to feed these resources, not to read them
 	Expires    time.Time
 }
 
-// claims are Claims as they are signed.
+// claims is the signed form of Claims.
 type claims struct {
 	jwt.RegisteredClaims
 	Cluster    string   `json:"cluster"`
@@ -43,11 +43,11 @@ type claims struct {
 	Feed       bool     `json:"feed,omitempty"`
 }
 
-// Keys sign and verify tokens. Safe for concurrent use.
+// Keys sign and verify tokens. They are safe for concurrent use.
 type Keys [][]byte
 
-// ParseKeys reads keys, one or more with white space between them, as they lie
-// in a file or a secret. The error does not show them.
+// ParseKeys parses one or more keys, separated by white space, from a file or a
+// secret. The error does not contain them.
 func ParseKeys(text string) (Keys, error) {
 	var keys Keys
 	for i, key := range strings.Fields(text) {
@@ -99,7 +99,7 @@ func (k Keys) Verify(token string, now time.Time) (*Claims, *api.Status) {
 		return nil, api.Unauthorized("a token is required and none was presented")
 	case len(token) > MaxBytes:
 		return nil, api.Unauthorized("the token is too long to be one of ours")
-	case strings.ContainsAny(token, "\r\n"): // which the decoder of base64 skips
+	case strings.ContainsAny(token, "\r\n"): // the base64 decoder skips them
 		return nil, refusal(jwt.ErrTokenMalformed)
 	}
 	var signed claims

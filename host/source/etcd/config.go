@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// DefaultPrefix is where Kubernetes keeps its objects.
+	// DefaultPrefix is the prefix under which Kubernetes stores its objects.
 	DefaultPrefix = "/registry"
-	// DefaultPageSize makes pages of a few megabytes out of objects of a few
+	// DefaultPageSize results in pages of a few megabytes for objects of a few
 	// kilobytes.
 	DefaultPageSize = 500
-	// DefaultProgressInterval leaves room for a lost answer within the ten
-	// seconds in which readers expect progress.
+	// DefaultProgressInterval permits one lost response within the ten seconds in
+	// which readers expect progress.
 	DefaultProgressInterval = 3 * time.Second
-	// DefaultRequestTimeout is for one page of a list.
+	// DefaultRequestTimeout applies to one page of a list.
 	DefaultRequestTimeout = 30 * time.Second
 	// DefaultConnectTimeout is shorter than the time after which readers report
 	// stale data.
@@ -29,7 +29,7 @@ const (
 // Config describes the location of the objects in etcd. The zero value is ready to
 // use.
 type Config struct {
-	// Prefix is what all keys begin with. Empty means DefaultPrefix.
+	// Prefix is the common prefix of all keys. Empty means DefaultPrefix.
 	Prefix string
 	// Resources are the served resources. Empty means catalog.All.
 	Resources []api.Schema
@@ -44,18 +44,16 @@ type Config struct {
 	// respond to them. Progress then arrives at etcd's own interval, by default
 	// every ten minutes, and a dead connection is not detected.
 	ProgressInterval time.Duration
-	// RequestTimeout bounds one request of a list. Zero means
-	// DefaultRequestTimeout.
+	// RequestTimeout limits one request of a list. Zero means DefaultRequestTimeout.
 	RequestTimeout time.Duration
-	// ConnectTimeout is how long a request may be without a connection to etcd,
-	// one that was never there or one that was lost. Zero means
-	// DefaultConnectTimeout.
+	// ConnectTimeout limits how long a request may have no connection to etcd,
+	// whether it never existed or was lost. Zero means DefaultConnectTimeout.
 	ConnectTimeout time.Duration
-	// Logger gets keys that are passed over. Nil means slog.Default.
+	// Logger receives skipped keys. Nil means slog.Default.
 	Logger *slog.Logger
 }
 
-// withDefaults validates c and fills in defaults.
+// withDefaults validates c and sets the defaults.
 func (c Config) withDefaults() (Config, error) {
 	if c.PageSize < 0 || c.RequestTimeout < 0 || c.ConnectTimeout < 0 {
 		return c, fmt.Errorf("etcd source: page size %d, request timeout %v and connect timeout %v must not be negative", c.PageSize, c.RequestTimeout, c.ConnectTimeout)

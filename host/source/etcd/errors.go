@@ -31,8 +31,8 @@ func (st *stream) explain(ctx context.Context, doing string, err error) error {
 	return fmt.Errorf("%s: %w", st.about(doing), err)
 }
 
-// is matches by text as well: reasons for which a watch is cancelled come as
-// text.
+// is also compares the text of errors, because etcd sends the reason of a canceled
+// watch as text.
 func is(err, target error) bool {
 	return errors.Is(err, target) || strings.Contains(err.Error(), target.Error())
 }

@@ -25,9 +25,9 @@ func KubernetesPaths() map[api.Resource]string {
 	return paths
 }
 
-// place is where the objects of one resource lie.
+// place is the location of the objects of one resource.
 type place struct {
-	prefix     string // ends with a slash, so that "pods" does not see "pods2"
+	prefix     string // ends with a slash, so that "pods" does not include "pods2"
 	namespaced bool
 }
 

@@ -43,7 +43,7 @@ func (st *stream) list(ctx context.Context) error {
 	return st.sink.EndList(st.at)
 }
 
-// page reads the keys of the place from start on; revision zero is the newest.
+// page reads the keys of the place from start on. Revision zero means the newest.
 func (st *stream) page(ctx context.Context, start string, revision int64) (*clientv3.GetResponse, error) {
 	return st.get(ctx, "list", start,
 		clientv3.WithRange(clientv3.GetPrefixRangeEnd(st.place.prefix)),

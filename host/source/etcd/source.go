@@ -16,7 +16,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// Source reads an etcd cluster. Safe for concurrent use.
+// Source reads an etcd cluster. It is safe for concurrent use.
 type Source struct {
 	client  *clientv3.Client
 	config  Config
@@ -76,9 +76,9 @@ func (s *Source) Ready(ctx context.Context) error {
 
 func (s *Source) name() string { return "etcd " + strings.Join(s.client.Endpoints(), ",") }
 
-// identity names a cluster by the id that etcd gave it when it began, out of its
-// initial cluster token and the URLs of its members. After a restore from a
-// backup it is another one if one of these is.
+// identity returns the ID of the cluster. etcd derived it from the initial cluster
+// token and the URLs of the members. After a restore from a backup it differs only
+// if one of these does.
 func identity(resp *clientv3.GetResponse) string {
 	return "etcd-" + strconv.FormatUint(resp.Header.ClusterId, 16)
 }
@@ -106,10 +106,10 @@ type stream struct {
 	*Source
 	place place
 	sink  source.Sink
-	at    api.ResourceVersion // everything up to it was handed over
+	at    api.ResourceVersion // everything up to this version was delivered
 }
 
-// strangeKeys logs keys that belong to no object, each once.
+// strangeKeys logs each key that belongs to no object once.
 type strangeKeys struct {
 	logger *slog.Logger
 	mu     sync.Mutex

@@ -21,7 +21,8 @@ const (
 	// maxUnanswered is the number of requests for progress without a response from
 	// etcd after which the stream ends.
 	maxUnanswered = 3
-	// firstAsk is about how long etcd needs to bring a new watch up to date.
+	// firstAsk is the approximate time that etcd needs to bring a new watch up to
+	// date.
 	firstAsk = 100 * time.Millisecond
 )
 
@@ -57,7 +58,7 @@ func (st *stream) watch(ctx context.Context) error {
 	}
 }
 
-// causeOr prefers our own reason for ending a call to gRPC's "canceled".
+// causeOr prefers the cause of ctx to gRPC's "canceled".
 func causeOr(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -65,10 +66,10 @@ func causeOr(ctx context.Context, err error) error {
 	return err
 }
 
-// createRequest opens the watch at the last revision handed over, not the one
-// after it: that one may not exist yet, and etcd reports no progress on a watch
-// of the future (rule E28), which is what every watch on an idle cluster would
-// be. The repeated revision is dropped by changes.
+// createRequest opens the watch at the last delivered revision, not the one after
+// it. That one may not exist yet, and etcd reports no progress on a watch of a
+// future revision (rule E28), as on every idle cluster. changes drops the repeated
+// revision.
 func (st *stream) createRequest() *pb.WatchRequest {
 	return &pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{
 		Key:            []byte(st.place.prefix),
@@ -106,7 +107,7 @@ func (st *stream) progress(rv api.ResourceVersion) error {
 	return st.sink.Progress(rv)
 }
 
-// changes are those events that are new and of an object.
+// changes returns the events that are new and belong to an object.
 func (st *stream) changes(events []*mvccpb.Event) []source.Change {
 	changes := make([]source.Change, 0, len(events))
 	done := st.at
@@ -137,7 +138,7 @@ type asker struct {
 	cancel  context.CancelCauseFunc
 	created chan struct{}             // closed when the watch exists
 	wanted  <-chan struct{}           // a reader waits for progress
-	waiting atomic.Pointer[time.Time] // since when for a response; nil while the sink works
+	waiting atomic.Pointer[time.Time] // start of the wait for a response; nil while the sink works
 }
 
 func (a *asker) receive() (*pb.WatchResponse, error) {
@@ -174,7 +175,7 @@ func (a *asker) run(ctx context.Context, interval time.Duration) {
 			return
 		}
 		if since != nil && open && a.remote.Send(progressRequest) != nil {
-			return // the stream is over; Recv knows why
+			return // the stream has ended; Recv returns the reason
 		}
 		delay = min(2*delay, interval)
 		timer.Reset(delay)

@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// Writer writes objects where a Source of the same Config reads them. For
-// tests, the simulator and the demo. Safe for concurrent use.
+// Writer writes objects to the location that a Source of the same Config reads. It
+// is for tests, the simulator and the demo, and is safe for concurrent use.
 type Writer struct {
 	client *clientv3.Client
 	config Config
@@ -19,7 +19,7 @@ type Writer struct {
 
 var _ source.Writer = (*Writer)(nil)
 
-// NewWriter makes a writer; client stays the caller's to close.
+// NewWriter returns a writer. The caller closes client.
 func NewWriter(client *clientv3.Client, config Config) (*Writer, error) {
 	config, err := config.withDefaults()
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// resource is one that the server lists and watches.
+// resource is a resource that the server lists and watches.
 type resource struct {
 	api.Resource
 	Kind       string
@@ -129,7 +129,7 @@ func discoveryError(ctx context.Context, err error) error {
 	return &api.Status{Code: int(s.Code), Reason: api.Reason(s.Reason), Message: s.Message}
 }
 
-// toResource is nil for what cannot be listed and watched, such as
+// toResource returns nil for resources that cannot be listed and watched, such as
 // subresources and reviews.
 func toResource(groupVersion string, r *metav1.APIResource) *resource {
 	if strings.Contains(r.Name, "/") || !slices.Contains(r.Verbs, "list") || !slices.Contains(r.Verbs, "watch") {
@@ -197,10 +197,10 @@ func (s *Source) Schema(ctx context.Context, name api.Resource) (*api.Schema, er
 	return d.schema(r), nil
 }
 
-// Resolve finds a resource by any of the names that kubectl takes: plural,
-// singular or short, with the group behind a dot ("deploy.apps") or without,
-// and with a version between them ("deployments.v1.apps"). Among groups the core
-// one comes first, then the order of names; among versions the most stable.
+// Resolve finds a resource by any name that kubectl accepts: plural, singular or
+// short, with or without the group after a dot ("deploy.apps"), and with an optional
+// version between them ("deployments.v1.apps"). It prefers the core group, then
+// groups by name, and the most stable version.
 func (s *Source) Resolve(ctx context.Context, text string) (api.Resource, error) {
 	if r, err := api.ParseResource(text); err == nil {
 		return r, nil

@@ -10,37 +10,37 @@ import (
 )
 
 const (
-	// DefaultPageSize is client-go's (rule R2).
+	// DefaultPageSize is the page size of client-go (rule R2).
 	DefaultPageSize = 500
-	// DefaultWatchTimeout makes for progress within ten seconds.
+	// DefaultWatchTimeout leads to progress within ten seconds.
 	DefaultWatchTimeout = 9 * time.Second
-	// DefaultRequestTimeout is for everything that is not a list or a watch.
+	// DefaultRequestTimeout applies to requests other than lists and watches.
 	DefaultRequestTimeout = 15 * time.Second
-	// DefaultPatience is how long a list or a watch may go without a byte that
-	// is due.
+	// DefaultPatience limits how long an expected byte of a list or a watch may be
+	// overdue.
 	DefaultPatience = 15 * time.Second
 	// DefaultDiscoveryTTL is how long discovery results are cached.
 	DefaultDiscoveryTTL = 30 * time.Second
 
-	// maxFrame is the largest object that is taken off a stream (rule P5).
+	// maxFrame is the maximum size of an object in a stream (rule P5).
 	maxFrame = 16 << 20
 )
 
 // Config configures a source. REST is required. Zero selects the default of every
 // other field.
 type Config struct {
-	// REST has the address and the credentials, from [Load] or from client-go.
-	// It is not changed.
+	// REST contains the address and the credentials, from [Load] or from client-go.
+	// It is not modified.
 	REST *rest.Config
 	// PageSize is the number of objects per page of a classic list.
 	PageSize int
-	// PagedLists disables watch lists, for servers that support them and should not
-	// be asked for them.
+	// PagedLists disables watch lists, for servers that support them but should not
+	// receive them.
 	PagedLists bool
 	// WatchTimeout is the duration of one watch, in whole seconds of at least four.
 	// It determines the interval of progress.
 	WatchTimeout time.Duration
-	// RequestTimeout bounds requests that neither list nor watch.
+	// RequestTimeout limits requests other than lists and watches.
 	RequestTimeout time.Duration
 	// Patience limits the time that a server may take to send the next part of a
 	// list or the end of a watch.

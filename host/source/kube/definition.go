@@ -18,7 +18,7 @@ type definition struct {
 	columns    []api.Column
 }
 
-// crd is the part of a CustomResourceDefinition that is read.
+// crd contains the used members of a CustomResourceDefinition.
 type crd struct {
 	Metadata struct{ Generation int64 }
 	Spec     struct {
@@ -33,7 +33,7 @@ type crd struct {
 	}
 }
 
-// define reads the definition of a custom resource and remembers it.
+// define reads the definition of a custom resource and caches it.
 func (c *directory) define(ctx context.Context, r *resource) (*definition, error) {
 	d, err := c.read(ctx, r)
 	if err != nil {
@@ -81,8 +81,8 @@ func (c *directory) read(ctx context.Context, r *resource) (*definition, error) 
 	return c.translate(r, &found), nil
 }
 
-// translate takes over what we can compute. A column whose path we cannot
-// follow is left out, which is better than none of the resource.
+// translate converts the supported parts of a definition. It omits a column with an
+// unsupported path, instead of failing for the resource.
 func (c *directory) translate(r *resource, found *crd) *definition {
 	d := &definition{generation: found.Metadata.Generation}
 	for _, v := range found.Spec.Versions {

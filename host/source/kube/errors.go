@@ -16,7 +16,7 @@ const reasonStorageRead api.Reason = "StorageReadError"
 // maxError limits the size of an error response.
 const maxError = 64 << 10
 
-// kubeStatus is the part of a Kubernetes Status that we pass on.
+// kubeStatus contains the forwarded members of a Kubernetes Status.
 type kubeStatus struct {
 	Kind    string
 	Code    int
@@ -44,7 +44,7 @@ func (k *kubeStatus) toStatus(about string) *api.Status {
 	return s
 }
 
-// refusal reads an answer that is not 200. The body is closed.
+// refusal parses a response other than 200, and closes the body.
 func refusal(about string, resp *http.Response) *api.Status {
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // a partial body is sufficient

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// frame is one event of a watch, or why there are no more.
+// frame is one event of a watch, or the error that ended it.
 type frame struct {
 	Type   string
 	Object json.RawMessage
 	err    error
 }
 
-// maxWaiting bounds the frames that were read and not handed over yet; past it
-// the server is held back (rule E11).
+// maxWaiting limits the frames that were read and not delivered yet. Beyond it, the
+// server is blocked (rule E11).
 const maxWaiting = 100
 
 // frames reads a watch in a separate goroutine, so that the consumer can use timers
@@ -46,7 +46,8 @@ func (f *frames) stop() {
 	<-f.done
 }
 
-// read splits by JSON value: neither lines nor chunks mean anything (rule P2).
+// read splits the stream by JSON value, because lines and chunks have no meaning
+// (rule P2).
 func (f *frames) read(r io.Reader) {
 	limit := &frameLimit{r: r}
 	dec := json.NewDecoder(limit)
@@ -67,7 +68,7 @@ func (f *frames) read(r io.Reader) {
 	}
 }
 
-// frameLimit fails when one value is larger than a stream may bring.
+// frameLimit fails if one value exceeds the maximum size.
 type frameLimit struct {
 	r    io.Reader
 	left int
@@ -89,7 +90,7 @@ type watchdog struct {
 	cancel   context.CancelCauseFunc
 }
 
-// errSilent is why a watchdog ended a request.
+// errSilent is the reason of a watchdog for the end of a request.
 var errSilent = errors.New("the server has fallen silent")
 
 func newWatchdog(ctx context.Context, patience time.Duration, what string) (context.Context, *watchdog) {

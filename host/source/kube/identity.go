@@ -8,10 +8,10 @@ import (
 	"github.com/watchglass/watchglass/core/objectjson"
 )
 
-// identityFields are read of every object, beside its key and version.
+// identityFields are read from every object, in addition to its key and version.
 var identityFields = []string{"apiVersion", "kind"}
 
-// identity reads who an object is. It belongs to one stream.
+// identity reads the identity of objects. It belongs to one stream.
 type identity struct {
 	scanner    *objectjson.Scanner
 	apiVersion string
@@ -28,8 +28,8 @@ type object struct {
 	foreign string
 }
 
-// read finds key and version, and puts in apiVersion and kind where they are
-// missing, as they are in the items of a typed list.
+// read returns the key and the version. It adds missing apiVersion and kind, which
+// the items of a typed list lack.
 func (id *identity) read(raw []byte) (object, error) {
 	o, err := id.scanner.Scan(raw, objectjson.Options{})
 	if err != nil {

@@ -88,7 +88,7 @@ func (st *stream) page(ctx context.Context, query url.Values) (listMeta, error) 
 	}
 	defer resp.Body.Close()
 	meta, err := readList(watchdog.reader(resp.Body), func(raw json.RawMessage) error {
-		watchdog.pause() // the sink may take its time
+		watchdog.pause() // the sink may be slow
 		defer watchdog.expect()
 		return st.listed(raw)
 	})
@@ -129,7 +129,7 @@ func (st *stream) explain(ctx context.Context, doing string, err error) error {
 	return fmt.Errorf("%s: %w", st.about(doing), transportError(ctx, err))
 }
 
-// listMeta is a list's metadata.
+// listMeta is the metadata of a list.
 type listMeta struct{ ResourceVersion, Continue string }
 
 // readList reads a list of any size item by item, whatever the order of its
@@ -206,8 +206,8 @@ func (st *stream) newest(ctx context.Context) (api.ResourceVersion, error) {
 	return api.ParseResourceVersion(list.Metadata.ResourceVersion)
 }
 
-// checkResume refuses a version that the server has not got to: it lags behind,
-// or it never gave that version out.
+// checkResume rejects a version that the server has not reached. The server lags
+// behind, or never issued that version.
 func (st *stream) checkResume(ctx context.Context) error {
 	newest, err := st.newest(ctx)
 	if err != nil {

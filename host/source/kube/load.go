@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Access describes a cluster and the credentials, as kubectl's flags do.
+// Access selects a cluster and the credentials, like kubectl's flags.
 type Access struct {
 	// Kubeconfig is the path of a kubeconfig file. Empty means $KUBECONFIG,
 	// then ~/.kube/config.
@@ -23,8 +23,8 @@ type Access struct {
 	InCluster bool
 }
 
-// Load finds the address and the credentials: certificates, tokens, exec
-// plugins and proxies as client-go knows them.
+// Load returns the address and the credentials: certificates, tokens, exec plugins
+// and proxies in the configuration of client-go.
 func Load(a Access) (*rest.Config, error) {
 	if a.InCluster {
 		config, err := rest.InClusterConfig()
@@ -65,7 +65,7 @@ func explainLoading(a Access, rules *clientcmd.ClientConfigLoadingRules, err err
 	return fmt.Errorf("kubeconfig %s: %w", from, err)
 }
 
-// malformed names the first file that can be read and is no kubeconfig.
+// malformed returns the first readable file that is not a kubeconfig.
 func malformed(rules *clientcmd.ClientConfigLoadingRules) error {
 	paths := rules.Precedence
 	if rules.ExplicitPath != "" {
@@ -91,8 +91,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// tuned leaves pacing to the connector, which runs one stream per resource and
-// backs off by itself.
+// tuned disables client-side rate limits, because the connector runs one stream per
+// resource and backs off by itself.
 func tuned(config *rest.Config) *rest.Config {
 	config.UserAgent = "watchglass"
 	config.QPS = -1

@@ -48,12 +48,12 @@ var _ access.Policy = (*Policy)(nil)
 const (
 	// grantTTL and access.ReviewTimeout add up to less than a minute.
 	grantTTL = access.ReviewInterval
-	// refusalTTL is how long a new right may take to be noticed.
+	// refusalTTL is the maximum delay before a new right takes effect.
 	refusalTTL = 10 * time.Second
 
 	maxGrants   = 10_000
 	maxRefusals = 1_000
-	// maxAddresses bounds the addresses whose refused tokens are counted.
+	// maxAddresses limits the addresses whose refused tokens are counted.
 	maxAddresses = 10_000
 	// refusedWindow is the time over which limit.MaxRefusedTokens counts.
 	refusedWindow = time.Minute
@@ -62,7 +62,8 @@ const (
 // question is the SHA-256 of a token, or of a user and a request.
 type question [sha256.Size]byte
 
-// verdict is the answer to a question: a user or a right, or why not.
+// verdict is the response to a question: a user or a right, or the reason for a
+// refusal.
 type verdict struct {
 	user   *access.User
 	status *api.Status
@@ -94,7 +95,8 @@ func (v *verdicts) put(q question, decided verdict, asked, now time.Time) (until
 	defer v.mu.Unlock()
 	switch {
 	case decided.status == nil:
-		// Readers that came together, as after a restart, are not reviewed together.
+		// Readers that connected together, as after a restart, are not reviewed
+		// together.
 		until = asked.Add(grantTTL - rand.N(grantTTL/5))
 		v.grants.put(q, decided, until, now)
 	case access.Decided(decided.status):
@@ -158,15 +160,16 @@ func (p *Policy) Authorize(ctx context.Context, user *access.User, r access.Requ
 	return until, v.status
 }
 
-// outcome is a verdict and until when it is cached.
+// outcome is a verdict with the end of its caching.
 type outcome struct {
 	verdict
 	until time.Time
-	// limited marks a refusal caused by a limit of the client that asked first.
+	// limited marks a refusal caused by a limit of the client that started the
+	// review.
 	limited bool
 }
 
-// ask answers from the cache or asks the cluster. Concurrent callers with the same
+// ask responds from the cache or asks the cluster. Concurrent callers with the same
 // question share one review. A review does not end with ctx, because others may wait
 // for it.
 func (p *Policy) ask(ctx context.Context, v *verdicts, q question, review func(context.Context) verdict) (verdict, time.Time) {
@@ -191,7 +194,7 @@ func (p *Policy) ask(ctx context.Context, v *verdicts, q question, review func(c
 }
 
 func (p *Policy) review(ctx context.Context, v *verdicts, q question, review func(context.Context) verdict) outcome {
-	if found, until, ok := v.get(q, time.Now()); ok { // another flight has just landed
+	if found, until, ok := v.get(q, time.Now()); ok { // another review has just ended
 		return outcome{found, until, false}
 	}
 	done, status := p.begin(ctx, v == &p.tokens)
