@@ -17,14 +17,14 @@ type Description struct {
 	Categories []string // the groups of resources, such as "all", that it belongs to
 }
 
-// Describer is a source that can describe all its resources at once. For other
-// sources, Describe uses the schemas.
+// Describer is a source that can describe all of its resources in one call. For
+// other sources, Describe uses the schemas.
 type Describer interface {
 	Describe(ctx context.Context) ([]Description, error)
 }
 
-// Describe describes a resource by its schema, with the names that kubectl knows
-// if it is one of the catalog.
+// Describe describes a resource by its schema. It adds kubectl's names if the
+// resource is in the catalog.
 func Describe(s *api.Schema) Description {
 	n := known[s.Resource]
 	return Description{s.Resource, s.Kind, strings.ToLower(s.Kind), s.Namespaced, n.short, n.categories}

@@ -6,14 +6,14 @@ import (
 	"github.com/watchglass/watchglass/core/api"
 )
 
-// Source lists and watches resources. Safe for concurrent use; the connector
+// Source lists and watches resources. It is safe for concurrent use. The connector
 // runs one Stream per resource.
 type Source interface {
-	// Schema describes a resource, or returns a 404 *api.Status that names
-	// the ones there are. The schema is shared: read only.
+	// Schema describes a resource, or returns a 404 *api.Status that names the
+	// existing ones. Do not modify the shared schema.
 	Schema(ctx context.Context, resource api.Resource) (*api.Schema, error)
 
-	// Resources are those the source can serve, sorted by name.
+	// Resources returns the resources that the source can serve, sorted by name.
 	Resources(ctx context.Context) ([]api.Resource, error)
 
 	// Stream feeds sink until ctx ends or the source fails, and returns the reason.
@@ -56,7 +56,7 @@ type Sink interface {
 	Identify(name string) error
 	// BeginList begins a complete state. An incomplete list is discarded.
 	BeginList() error
-	// Object is one object of the list, rv the revision of its last change.
+	// Object delivers one object of the list. rv is the revision of its last change.
 	Object(key api.Key, rv api.ResourceVersion, value []byte) error
 	// EndList completes the list, which is the state as of revision rv. Objects that
 	// were not listed do not exist. EndList counts as progress: rv was the latest
@@ -78,9 +78,9 @@ type Sink interface {
 	Wanted() <-chan struct{}
 }
 
-// Change is one change of one object. Value is the new raw JSON, nil for a
-// deletion; an empty value that is not nil is a (broken) value. Changes of one
-// transaction share a revision.
+// Change is one change of one object. Value is the new raw JSON, nil for a deletion.
+// An empty value that is not nil is an invalid object. Changes of one transaction
+// share a revision.
 type Change struct {
 	Key             api.Key
 	ResourceVersion api.ResourceVersion

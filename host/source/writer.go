@@ -9,13 +9,13 @@ import (
 // Writer changes the objects of a source. Only tests, the simulator and the demo use
 // it. The product never writes.
 type Writer interface {
-	// Txn applies all writes as one revision and returns it, or none of them.
-	// A key may occur once. Deleting what does not exist is no change.
+	// Txn applies all writes as one revision and returns it, or none of them. A key
+	// may occur once. Deleting a missing object is not a change.
 	Txn(ctx context.Context, writes ...Write) (api.ResourceVersion, error)
 }
 
-// Write puts an object, or deletes it when Value is nil. The writer keeps
-// Value: the caller must not change it afterwards.
+// Write puts an object, or deletes it if Value is nil. The writer retains Value, so
+// the caller must not change it afterwards.
 type Write struct {
 	Resource api.Resource
 	Key      api.Key

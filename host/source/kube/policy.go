@@ -228,7 +228,7 @@ func (p *Policy) begin(ctx context.Context, token bool) (done func(*api.Status),
 	return done, refused
 }
 
-// beginFor applies the limits of one address, unless it is not known.
+// beginFor applies the limits of one address, unless it is unknown.
 func (p *Policy) beginFor(block netip.Prefix, token bool) (done func(*api.Status), refused *api.Status) {
 	if !block.IsValid() {
 		return func(*api.Status) { p.inFlight.Release(1) }, nil
@@ -243,7 +243,7 @@ func (p *Policy) beginFor(block netip.Prefix, token bool) (done func(*api.Status
 		if tokens = p.refusedTokens(block); *tokens >= p.limits.Int(limit.MaxRefusedTokens) {
 			return nil, p.limits.Refuse(limit.MaxRefusedTokens, "too many tokens of your address were refused: try again in a minute")
 		}
-		*tokens++ // until it turns out to be good
+		*tokens++ // until the cluster accepts it
 	}
 	p.waiting[block]++
 	return func(status *api.Status) {
@@ -273,13 +273,13 @@ func (p *Policy) refusedTokens(block netip.Prefix) *int {
 
 // PolicyStats contains the counters of a Policy.
 type PolicyStats struct {
-	TokenReviews  uint64 // since the policy was made
+	TokenReviews  uint64 // since the policy was created
 	AccessReviews uint64
-	Grants        int // cached now, of tokens and of rights
+	Grants        int // currently cached, of tokens and of rights
 	Refusals      int
 }
 
-// Stats takes a snapshot.
+// Stats returns the current counters.
 func (p *Policy) Stats() PolicyStats {
 	s := PolicyStats{TokenReviews: p.tokenReviews.Load(), AccessReviews: p.accessReviews.Load()}
 	for _, v := range []*verdicts{&p.tokens, &p.rights} {

@@ -40,8 +40,9 @@ func (s *Source) Reconfigure(config *rest.Config) error {
 	return nil
 }
 
-// clientOf returns a client with the present content of the files that config names.
-// A transport of client-go that knew the files would be shared with earlier clients.
+// clientOf returns a client with the current content of the files that config names.
+// If a transport of client-go knew the file names, it would be shared with earlier
+// clients.
 func clientOf(config *rest.Config) (*http.Client, error) {
 	config = rest.CopyConfig(config)
 	if file := config.BearerTokenFile; file != "" {
@@ -62,6 +63,6 @@ func clientOf(config *rest.Config) (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client.Timeout = 0 // a watch has none; others bring their own
+	client.Timeout = 0 // watches have no timeout; other requests have their own
 	return client, nil
 }

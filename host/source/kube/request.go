@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// do sends a GET and returns the answer if it is 200, whose body the caller
-// closes. about stands before what goes wrong.
+// do sends a GET and returns the response if its code is 200. The caller closes the
+// body. about is the prefix of errors.
 func (s *Source) do(ctx context.Context, about, path string, query url.Values, accept string) (*http.Response, error) {
 	target := *s.base
 	target.Path = strings.TrimSuffix(target.Path, "/") + path
@@ -31,8 +31,8 @@ func (s *Source) do(ctx context.Context, about, path string, query url.Values, a
 	return resp, nil
 }
 
-// transportError prefers our own reason for ending a request, and leaves out
-// the long address that the caller has named already.
+// transportError prefers the cause of ctx, and omits the long address, which is
+// already in the caller's message.
 func transportError(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -44,7 +44,7 @@ func transportError(ctx context.Context, err error) error {
 	return err
 }
 
-// getJSON reads a small document.
+// getJSON requests a small document.
 func (s *Source) getJSON(ctx context.Context, path string, query url.Values, into any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.config.RequestTimeout,
 		fmt.Errorf("no answer within %v", s.config.RequestTimeout))

@@ -105,7 +105,7 @@ func cannotTell(err error) *api.Status {
 	return api.Unavailable("the cluster does not say who may read what: " + err.Error())
 }
 
-// review creates a review, which is answered and not stored.
+// review creates a review, which the server answers without storing it.
 func (s *Source) review(ctx context.Context, apiVersion, kind string, spec, answer any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.config.RequestTimeout,
 		fmt.Errorf("no answer within %v", s.config.RequestTimeout))

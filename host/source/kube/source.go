@@ -18,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// Source reads a kube-apiserver. Safe for concurrent use.
+// Source reads a kube-apiserver. It is safe for concurrent use.
 type Source struct {
 	config  Config
 	client  atomic.Pointer[http.Client]
@@ -32,9 +32,9 @@ type Source struct {
 // memory is the state of a resource that outlives its streams.
 type memory struct {
 	cluster string
-	// newest is the last version handed over: no list may be older.
+	// newest is the last delivered version. No list may be older.
 	newest api.ResourceVersion
-	// classic: the server does not begin watches with the state.
+	// classic means that the server does not support initial events of watches.
 	classic bool
 	// failing is the time of the first internal error without a success since.
 	failing time.Time
@@ -45,7 +45,8 @@ var (
 	_ source.Identifier = (*Source)(nil)
 )
 
-// New makes a source. It does not connect yet. Close it when no Stream runs.
+// New returns a source. It does not connect yet. Close it after all Streams have
+// ended.
 func New(config Config) (*Source, error) {
 	config, err := config.withDefaults()
 	if err != nil {
@@ -55,7 +56,7 @@ func New(config Config) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kube source: %w", err)
 	}
-	client.Timeout = 0 // a watch has none; others bring their own
+	client.Timeout = 0 // watches have no timeout; other requests have their own
 	base, _, err := rest.DefaultServerUrlFor(config.REST)
 	if err != nil {
 		return nil, fmt.Errorf("kube source: address %q: %w", config.REST.Host, err)
@@ -69,7 +70,7 @@ func New(config Config) (*Source, error) {
 // Close ends idle connections.
 func (s *Source) Close() { s.client.Load().CloseIdleConnections() }
 
-// Host is the server's address, for messages.
+// Host returns the server's address, for messages.
 func (s *Source) Host() string { return s.base.Host }
 
 // Ready checks that the server is reachable and accepts the credentials.
@@ -129,8 +130,8 @@ func (s *Source) remember(resource api.Resource, cluster string) *memory {
 	return m
 }
 
-// Identity implements source.Identifier: it names the history that resource
-// versions belong to.
+// Identity implements source.Identifier. It returns the ID of the history that
+// resource versions belong to.
 func (s *Source) Identity(ctx context.Context) (string, error) {
 	var namespace struct{ Metadata struct{ UID string } }
 	err := s.getJSON(ctx, "/api/v1/namespaces/kube-system", nil, &namespace)
@@ -151,8 +152,8 @@ type stream struct {
 	*Source
 	resource *resource
 	sink     source.Sink
-	at       api.ResourceVersion // everything up to it was handed over
-	floor    api.ResourceVersion // no list may be older
+	at       api.ResourceVersion // everything up to this version was delivered
+	floor    api.ResourceVersion // minimum version of a list
 	memory   *memory             // guarded by Source.mu
 	identity identity
 }
@@ -163,7 +164,7 @@ func (st *stream) update(f func(*memory)) {
 	f(st.memory)
 }
 
-// advance notes how far the stream has got, which is also the end of trouble.
+// advance records the delivered version, which also ends a series of failures.
 func (st *stream) advance(rv api.ResourceVersion) {
 	st.at = max(st.at, rv)
 	st.update(func(m *memory) {
@@ -172,8 +173,8 @@ func (st *stream) advance(rv api.ResourceVersion) {
 	})
 }
 
-// retryWindow is how long internal errors are answered with another watch from
-// the same version (rule C4).
+// retryWindow is how long the source retries a watch from the same version after
+// internal errors (rule C4).
 const retryWindow = 30 * time.Second
 
 // judge returns a 410 for an error that only a new list can end: a server whose

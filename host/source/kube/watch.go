@@ -13,11 +13,11 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// veryShort is how soon a watch may end without a single event before that is
-// taken for a failure (rule R8).
+// veryShort is the duration below which a watch without events counts as a failure
+// (rule R8).
 const veryShort = time.Second
 
-// watch hands over changes after st.at, one watch after the other.
+// watch delivers changes after st.at, with one watch after the other.
 func (st *stream) watch(ctx context.Context) error {
 	for {
 		begun := time.Now()
@@ -38,8 +38,7 @@ func (st *stream) watch(ctx context.Context) error {
 	}
 }
 
-// watchOnce runs one watch to its orderly end, and returns how many events it
-// brought.
+// watchOnce runs one watch to its regular end, and returns the number of its events.
 func (st *stream) watchOnce(ctx context.Context) (int, error) {
 	timeout := st.config.WatchTimeout
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout+st.config.Patience,
@@ -80,13 +79,13 @@ type watch struct {
 	*stream
 	events  int
 	changes []source.Change
-	changed api.ResourceVersion // by the last of them that came
+	changed api.ResourceVersion // version of the last received change
 	sure    bool                // the probe has returned
-	target  api.ResourceVersion // the version that it returned
-	told    bool                // that all of this is in
+	target  api.ResourceVersion // the version from the probe
+	told    bool                // progress up to target was reported
 }
 
-// take applies a frame and those that are available with it.
+// take applies a frame and all others that are available.
 func (w *watch) take(ctx context.Context, f frame, frames *frames) error {
 	w.changes = w.changes[:0]
 	for {
@@ -125,8 +124,8 @@ func (w *watch) flush() error {
 	return w.passed()
 }
 
-// passed reports progress once when the changes have passed the probed version. It
-// need not wait for a bookmark then.
+// passed reports progress once if the changes have passed the probed version. It
+// then need not wait for a bookmark.
 func (w *watch) passed() error {
 	if !w.sure || w.told || w.at <= w.target {
 		return nil
@@ -135,11 +134,11 @@ func (w *watch) passed() error {
 	return w.sink.Progress(w.at)
 }
 
-// handle takes one frame in, and reports whether it was a bookmark.
+// handle processes one frame, and reports whether it was a bookmark.
 func (w *watch) handle(ctx context.Context, f frame) (bool, error) {
 	switch {
 	case errors.Is(f.err, io.EOF):
-		return false, io.EOF // in order: the server's time was up (rules P9, P10)
+		return false, io.EOF // a regular end: the server's timeout (rules P9, P10)
 	case f.err != nil:
 		return false, w.explain(ctx, "watch", f.err)
 	}
@@ -161,10 +160,10 @@ func (w *watch) handle(ctx context.Context, f frame) (bool, error) {
 	return false, nil
 }
 
-// change applies one change. An older one than the last comes from a server that has
-// gone back. One of the same version is a repetition, unless the previous change has
-// that version too. kube-apiserver gives each change its own version. A server that
-// serves its API from an etcd with transactions does not.
+// change applies one change. A change older than the last one comes from a server
+// that has gone back in time. One of the same version is a repetition, unless the
+// previous change has that version too. kube-apiserver gives each change its own
+// version. A server that serves its API from an etcd with transactions does not.
 func (w *watch) change(f frame) error {
 	o, err := w.identity.read(f.Object)
 	switch {

@@ -50,8 +50,8 @@ func (st *stream) watchList(ctx context.Context) error {
 	panic("unreachable: a stream of frames ends with an error")
 }
 
-// watchListRefused distinguishes a server without the feature, which calls the
-// options invalid, from one that fails.
+// watchListRefused distinguishes a server without the feature, which rejects the
+// options as invalid, from one that fails.
 func watchListRefused(err error) error {
 	var status *api.Status
 	if errors.As(err, &status) {
@@ -63,14 +63,14 @@ func watchListRefused(err error) error {
 	return err
 }
 
-// initial hands one event over, and reports whether it was the marker.
+// initial delivers one event, and reports whether it was the marker.
 func (st *stream) initial(ctx context.Context, f frame) (done bool, err error) {
 	switch {
 	case errors.Is(context.Cause(ctx), errSilent):
 		// A server that ignores the option may send the state, but never the marker.
 		return false, fmt.Errorf("%w: %w", errNoWatchList, context.Cause(ctx))
 	case errors.Is(f.err, io.EOF):
-		// They are too many for the server or a proxy. Pages are smaller.
+		// The events are too many for the server or a proxy. Pages are smaller.
 		return false, fmt.Errorf("%w: the server ended the initial events too early", errNoWatchList)
 	case f.err != nil:
 		return false, st.explain(ctx, "watch list", f.err)
@@ -122,7 +122,7 @@ func readBookmark(raw []byte) (bookmark, error) {
 	return bookmark{rv: rv, end: o.Metadata.Annotations["k8s.io/initial-events-end"] == "true"}, err
 }
 
-// errorFrame reads the Status of an ERROR event (rules P6, R9).
+// errorFrame parses the Status of an ERROR event (rules P6, R9).
 func (st *stream) errorFrame(doing string, raw []byte) error {
 	var k kubeStatus
 	if err := json.Unmarshal(raw, &k); err != nil || k.Code == 0 {

@@ -14,22 +14,22 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// batch bounds how many changes one call of Sink.Changes gets; a single
-// revision may exceed it, for a revision is never split.
+// batch is the maximum number of changes per call of Sink.Changes. A single revision
+// may exceed it, because a revision is never split.
 const batch = 1000
 
-// Source is an in-memory source and its writer. Safe for concurrent use.
+// Source is an in-memory source and its writer. It is safe for concurrent use.
 type Source struct {
 	schemas []api.Schema
-	name    string // of this history
+	name    string // name of this history
 
 	mu        sync.Mutex
 	revision  api.ResourceVersion
-	compacted api.ResourceVersion // revisions below it are gone
+	compacted api.ResourceVersion // lower revisions are compacted
 	objects   map[api.Resource]map[api.Key]object
 	log       map[api.Resource][]source.Change // ascending, from compacted on
-	progress  int                              // times Progress was called
-	failures  int                              // times Fail was called
+	progress  int                              // number of calls of Progress
+	failures  int                              // number of calls of Fail
 	failure   error                            // of the last Fail
 	wake      chan struct{}                    // closed and replaced at every event
 }
@@ -45,8 +45,7 @@ var (
 	_ source.Writer     = (*Source)(nil)
 )
 
-// New makes an empty source at revision 1. Without schemas it serves the
-// catalog.
+// New returns an empty source at revision 1. Without schemas it serves the catalog.
 func New(schemas ...api.Schema) *Source {
 	if len(schemas) == 0 {
 		schemas = catalog.All()
@@ -74,8 +73,8 @@ func (s *Source) Resources(context.Context) ([]api.Resource, error) {
 // Identity implements source.Identifier.
 func (s *Source) Identity(context.Context) (string, error) { return s.name, nil }
 
-// Put writes one object and returns the revision. It panics on a resource that
-// is not served: that is a mistake in the test.
+// Put writes one object and returns the revision. It panics if the source does not
+// serve the resource, which is a mistake in the test.
 func (s *Source) Put(resource api.Resource, key api.Key, value []byte) api.ResourceVersion {
 	return s.must(source.Write{Resource: resource, Key: key, Value: value})
 }
@@ -149,15 +148,15 @@ func (s *Source) apply(rv api.ResourceVersion, w source.Write) bool {
 	return true
 }
 
-// Revision is the newest revision.
+// Revision returns the newest revision.
 func (s *Source) Revision() api.ResourceVersion {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.revision
 }
 
-// Compact forgets the revisions below rv, as etcd does: streams that still
-// need one of them end with 410.
+// Compact discards the revisions below rv, as etcd does. Streams that still need one
+// of them end with 410.
 func (s *Source) Compact(rv api.ResourceVersion) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,8 +183,8 @@ func (s *Source) Fail(err error) {
 	s.signal()
 }
 
-// Progress makes every running stream report the newest revision once it has
-// handed over all changes up to it.
+// Progress makes every running stream report the newest revision after it has
+// delivered all changes up to it.
 func (s *Source) Progress() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +197,7 @@ func (s *Source) signal() {
 	s.wake = make(chan struct{})
 }
 
-// after is the position of the first change later than rv.
+// after returns the position of the first change later than rv.
 func after(log []source.Change, rv api.ResourceVersion) int {
 	i, _ := slices.BinarySearchFunc(log, rv, func(c source.Change, rv api.ResourceVersion) int {
 		if c.ResourceVersion <= rv {
@@ -209,7 +208,7 @@ func after(log []source.Change, rv api.ResourceVersion) int {
 	return i
 }
 
-// snapshot is the state of one resource in key order, and its revision.
+// snapshot returns the state of one resource in key order, and its revision.
 func (s *Source) snapshot(resource api.Resource) ([]source.Change, api.ResourceVersion) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,9 +35,9 @@ type stream struct {
 	source   *Source
 	resource api.Resource
 	sink     source.Sink
-	at       api.ResourceVersion // everything up to it was handed over
-	failures int                 // seen
-	progress int                 // answered
+	at       api.ResourceVersion // everything up to this revision was delivered
+	failures int                 // handled calls of Fail
+	progress int                 // handled calls of Progress
 	wanted   bool                // a reader waits for progress
 }
 
@@ -66,8 +66,7 @@ func (st *stream) list(ctx context.Context) error {
 	return st.sink.EndList(rv)
 }
 
-// turn hands over the next changes or progress, or waits until there may be
-// some.
+// turn delivers the next changes or progress, or waits until some may exist.
 func (st *stream) turn(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -99,8 +98,7 @@ type next struct {
 	wake     <-chan struct{}
 }
 
-// next looks at everything under one lock, so that progress never overtakes a
-// change.
+// next reads the state under one lock, so that progress never overtakes a change.
 func (st *stream) next() (next, error) {
 	s := st.source
 	s.mu.Lock()
@@ -125,8 +123,8 @@ func (st *stream) next() (next, error) {
 	}, nil
 }
 
-// wholeRevisions is a beginning of log of about batch changes that ends with a
-// revision. The slots are never written again, so it may be read unlocked.
+// wholeRevisions returns the beginning of log, about batch changes up to the end of
+// a revision. The slots are never written again, so it may be read unlocked.
 func wholeRevisions(log []source.Change) []source.Change {
 	n := min(batch, len(log))
 	for n > 0 && n < len(log) && log[n].ResourceVersion == log[n-1].ResourceVersion {

@@ -29,8 +29,8 @@ func testCancel(t *testing.T, h Harness) {
 	assertNoGoroutines(t, h.Source)
 }
 
-// testCancelBlocked cancels while the sink holds the stream up, in the list
-// and in the changes.
+// testCancelBlocked cancels while the sink blocks the stream, in the list and in the
+// changes.
 func testCancelBlocked(t *testing.T, h Harness) {
 	s := newStore(t, h, ConfigMaps)
 	for _, key := range names("a", 3*h.PageSize+1) {
@@ -81,7 +81,8 @@ func testSinkError(t *testing.T, h Harness) {
 	assertNoGoroutines(t, h.Source)
 }
 
-// testUndecodable: sources do not look into values; who decodes them decides.
+// testUndecodable checks that sources do not decode values. The connector handles
+// invalid ones.
 func testUndecodable(t *testing.T, h Harness) {
 	if h.Decodes {
 		t.Skip("this store decodes what is written and refuses what it cannot, so there is nothing undecodable to list")
@@ -132,7 +133,7 @@ func assertNoGoroutines(t *testing.T, src source.Source) {
 	assert.Empty(t, running)
 }
 
-// goroutinesOf are the stacks of goroutines with a frame of the package.
+// goroutinesOf returns the stacks of goroutines with a frame of the package.
 func goroutinesOf(pkg string) string {
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]

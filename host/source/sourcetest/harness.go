@@ -15,7 +15,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// The resources the suite uses; a source under test serves both.
+// The resources of the suite. A source under test serves both.
 var (
 	ConfigMaps = api.Resource{Version: "v1", Name: "configmaps"} // namespaced
 	Nodes      = api.Resource{Version: "v1", Name: "nodes"}      // cluster-scoped
@@ -26,11 +26,10 @@ var (
 type Harness struct {
 	Source source.Source
 	Writer source.Writer
-	// Compact makes the revisions below rv unreachable. Nil skips the tests
-	// about it.
+	// Compact makes the revisions below rv unreachable. Nil skips its tests.
 	Compact func(t *testing.T, rv api.ResourceVersion)
-	// Progress makes running streams report progress. Nil if the source does so
-	// without help within seconds.
+	// Progress makes running streams report progress. Nil if the source does so by
+	// itself within seconds.
 	Progress func()
 	// PageSize is the page size of the source. Tests list several times as many
 	// objects. Zero means that the source does not page.
@@ -59,7 +58,7 @@ type store struct {
 	written []record
 }
 
-// record is one change as it should arrive.
+// record is one expected change.
 type record struct {
 	Key     api.Key
 	RV      api.ResourceVersion
@@ -106,7 +105,7 @@ func (s *store) txn(records ...record) api.ResourceVersion {
 	return rv
 }
 
-// after are the changes later than rv, in order.
+// after returns the changes later than rv, in order.
 func (s *store) after(rv api.ResourceVersion) []record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +119,7 @@ func (s *store) after(rv api.ResourceVersion) []record {
 	return later
 }
 
-// at is the state as of rv, in key order.
+// at returns the state as of rv, in key order.
 func (s *store) at(rv api.ResourceVersion) []record {
 	state := map[api.Key]record{}
 	for _, r := range s.after(0) {
@@ -144,14 +143,14 @@ func sorted(state map[api.Key]record) []record {
 	return records
 }
 
-// newest is the revision of the last change.
+// newest returns the revision of the last change.
 func (s *store) newest() api.ResourceVersion {
 	all := s.after(0)
 	require.NotEmpty(s.t, all)
 	return all[len(all)-1].RV
 }
 
-// object is a valid object that carries a marker.
+// object returns a valid object that contains a marker.
 func object(resource api.Resource, key api.Key, marker string) []byte {
 	kind := "ConfigMap"
 	if resource == Nodes {
@@ -168,7 +167,7 @@ func object(resource api.Resource, key api.Key, marker string) []byte {
 	return value
 }
 
-// marker reads it back; what cannot be read is its own marker.
+// marker returns the marker of an object. An invalid object is its own marker.
 func marker(value []byte) string {
 	var o struct {
 		Metadata struct {
@@ -181,7 +180,7 @@ func marker(value []byte) string {
 	return o.Metadata.Annotations["marker"]
 }
 
-// names are n keys in the namespace, ascending.
+// names returns n keys in the namespace, ascending.
 func names(namespace string, n int) []api.Key {
 	keys := make([]api.Key, n)
 	for i := range keys {

@@ -82,7 +82,7 @@ func testPinnedList(t *testing.T, h Harness) {
 	assert.Len(t, r.listed(), len(keys), "nothing that was written after the list began is in it")
 }
 
-// testNoGap opens streams in the middle of a storm.
+// testNoGap opens streams during a series of changes.
 func testNoGap(t *testing.T, h Harness) {
 	const writers, rounds, streams = 4, 60, 4
 	s := newStore(t, h, ConfigMaps)

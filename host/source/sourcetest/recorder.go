@@ -17,14 +17,15 @@ import (
 // patience is how long a test waits for an event. Only failing tests wait that long.
 const patience = 30 * time.Second
 
-// recorder is a sink that remembers everything and complains, by an error to
-// the source and to the test, about every call that breaks the contract.
+// recorder is a sink that records everything. If a call violates the contract, it
+// returns an error to the source and fails the test.
 type recorder struct {
 	t *testing.T
-	// before, when set, runs before a call is looked at, in the stream's
-	// goroutine. It may block; its error goes to the source.
+	// before, if set, runs before a call is checked, in the stream's goroutine. It
+	// may block. Its error is returned to the source.
 	before func(call string) error
-	// ended gets the error of the stream, if anyone waits for something else.
+	// ended receives the error of the stream, for tests that wait for something
+	// else.
 	ended chan error
 
 	mu         sync.Mutex
@@ -35,7 +36,7 @@ type recorder struct {
 	listRV     api.ResourceVersion
 	list       []record
 	changes    []record
-	calls      [][]record // of Changes
+	calls      [][]record // arguments of Changes
 	at         api.ResourceVersion
 	progress   api.ResourceVersion
 	reports    int
@@ -47,7 +48,7 @@ func newRecorder(t *testing.T, from api.ResourceVersion) *recorder {
 	return &recorder{t: t, at: from, changed: make(chan struct{}), ended: make(chan error, 1)}
 }
 
-// call runs fn under the lock and turns a complaint into a test failure.
+// call runs fn under the lock and converts its error to a test failure.
 func (r *recorder) call(name string, fn func() error) error {
 	if r.before != nil {
 		if err := r.before(name); err != nil {
@@ -160,7 +161,7 @@ func (r *recorder) Progress(rv api.ResourceVersion) error {
 	})
 }
 
-// await blocks until the condition, looked at under the lock, holds.
+// await blocks until a condition, evaluated under the lock, is true.
 func (r *recorder) await(what string, condition func() bool) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -195,14 +196,14 @@ func (r *recorder) awaitRevision(rv api.ResourceVersion) {
 	r.await("revision "+rv.String(), func() bool { return r.at >= rv && !r.listing })
 }
 
-// got are the changes so far.
+// got returns the changes so far.
 func (r *recorder) got() []record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.changes)
 }
 
-// listed is the list, in order.
+// listed returns the list, in order.
 func (r *recorder) listed() []record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -214,7 +215,7 @@ type running struct {
 	*recorder
 	cancel context.CancelFunc
 	done   chan struct{}
-	err    error // after done
+	err    error // valid after done
 }
 
 func stream(t *testing.T, h Harness, resource api.Resource, from api.ResourceVersion) *running {
