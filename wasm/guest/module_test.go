@@ -83,7 +83,7 @@ func golden(t *testing.T, name string, lines []string) {
 	require.Equal(t, string(want), got, "the ABI has changed; if it is meant, go test ./wasm/guest -update and see ABI.md on versions")
 }
 
-// module drives the built module by hand.
+// module calls the exports of the built module directly.
 type module struct {
 	t *testing.T
 	m wasm.Module

@@ -13,7 +13,7 @@ func TestSourceTreeIsFoundFromAFolderInIt(t *testing.T) {
 	root, err := sourceTree()
 	require.NoError(t, err)
 	require.FileExists(t, filepath.Join(root, "wasm", "guesttest", "guesttest_test.go"))
-	t.Chdir(filepath.Join(root, "host", "conformance")) // a module of its own
+	t.Chdir(filepath.Join(root, "host", "conformance")) // a separate module
 	again, err := sourceTree()
 	require.NoError(t, err)
 	require.Equal(t, root, again)

@@ -8,15 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// table is the top of a function with three blocks, by the numbers 0, 1 and 2, in a
-// loop; it has no other locals.
+// table is the start of a function with three blocks, with the numbers 0, 1 and 2,
+// in a loop. It has no other locals.
 var table = []byte{
 	0,
 	opLoop, 0x40, opBlock, 0x40, opBlock, 0x40, opBlock, 0x40,
 	opLocalGet, 0, opBrTable, 2, 0, 1, 2, end,
 }
 
-// to jumps to a block out of so many constructs.
+// to returns a jump to a block out of the given number of constructs.
 func to(block, out byte) []byte { return []byte{i32Const, block, opLocalSet, 0, opBr, out} }
 
 func TestJumps(t *testing.T) {
@@ -25,7 +25,7 @@ func TestJumps(t *testing.T) {
 	open := func(op byte) []byte { return []byte{op, 0x40} }
 	ends := func(n int) []byte { return bytes.Repeat([]byte{end}, n) }
 	branch := func(out byte) []byte { return []byte{opBr, out} }
-	// withoutLoop is code whose loop is a block.
+	// withoutLoop replaces the loop of the code with a block.
 	withoutLoop := func(code []byte) []byte {
 		code = bytes.Clone(code)
 		code[1] = opBlock
@@ -67,7 +67,7 @@ func TestJumps(t *testing.T) {
 	}
 }
 
-// section10 is a code section of one short function.
+// section10 returns a code section of one short function.
 func section10(code []byte) []byte { return append([]byte{1, byte(len(code))}, code...) }
 
 func TestJumpsOfAProgram(t *testing.T) {
@@ -79,8 +79,7 @@ func TestJumpsOfAProgram(t *testing.T) {
 	require.Less(t, len(is), len(was)*98/100)
 }
 
-// Code that is damaged is refused, or taken for another: it is never the end of the
-// program that reads it.
+// Damaged code is rejected, or parsed as other code, but never causes a panic.
 func TestDamagedCodeIsNoPanic(t *testing.T) {
 	m, err := parse(linked(t))
 	require.NoError(t, err)

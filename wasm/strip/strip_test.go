@@ -19,7 +19,7 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 )
 
-// linked returns a program as the linker makes it.
+// linked returns a program as the linker writes it.
 func linked(t *testing.T) []byte {
 	t.Helper()
 	if testing.Short() {
@@ -30,8 +30,8 @@ func linked(t *testing.T) []byte {
 	return bytes.Clone(file)
 }
 
-// recognized returns linked, and skips the test if this Go release is newer than the
-// ones that the package knows. A build with such a release ships what the linker made.
+// recognized returns linked. It skips the test if this Go release is newer than the
+// known ones. A build with such a release ships the unmodified output of the linker.
 func recognized(t *testing.T) []byte {
 	t.Helper()
 	file := linked(t)
@@ -69,7 +69,7 @@ type program struct {
 func compile(t *testing.T, file []byte) program {
 	t.Helper()
 	ctx := context.Background()
-	// What the program does with all memory needs a bound.
+	// The program fills all available memory, so it needs a limit.
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithMemoryLimitPages(4096))
 	t.Cleanup(func() { require.NoError(t, r.Close(ctx)) })
 	wasi_snapshot_preview1.MustInstantiate(ctx, r)
@@ -131,15 +131,15 @@ func TestAStrippedModule(t *testing.T) {
 			require.NotContains(t, got, "main.go")
 		})
 	}
-	// Which goroutines are the runtime's own it tells by the name of a function:
-	// they do not count among a program's, in a deadlock least of all.
+	// The runtime recognizes its own goroutines by the name of a function. They do
+	// not count as goroutines of a program, for example in a deadlock.
 	t.Run("knows its own goroutines", func(t *testing.T) {
 		_, errs, _ := after.run(t, nil, "deadlock")
 		require.Equal(t, 2, strings.Count(errs, "\ngoroutine "), errs)
 	})
 }
 
-// A function that is called in another way would keep the code that it has.
+// If a function were called in another way, it would keep its original code.
 func TestFunctionsGetTheirVectors(t *testing.T) {
 	file := recognized(t)
 	small, err := Module(file)
@@ -155,7 +155,8 @@ func TestMissingFunctionFailsTheBuild(t *testing.T) {
 	_, err := Module(file, GuestFunctions...)
 	require.NoError(t, err)
 	for _, name := range GuestFunctions {
-		// The linker's names end with a zero, so the longer name is one of another function.
+		// The linker's names end with a zero, so the longer name is that of another
+		// function.
 		renamed := bytes.Replace(file, []byte("\x00"+name+"\x00"), []byte("\x00"+name[:len(name)-1]+"_\x00"), 1)
 		require.NotEqual(t, file, renamed)
 		_, err := Module(renamed, GuestFunctions...)
@@ -176,8 +177,9 @@ func write(t *testing.T, file []byte) (path string) {
 	return path
 }
 
-// ofRelease returns a module that another Go release claims to have built. The name of
-// the release is in the producers section and has as many bytes as that of the toolchain.
+// ofRelease returns a module that claims to be built by another Go release. The name
+// of the release is in the producers section and is as long as that of the
+// toolchain.
 func ofRelease(t *testing.T, file []byte, release string) []byte {
 	t.Helper()
 	m, err := parse(file)
@@ -238,8 +240,8 @@ func TestFileThatIsNoModuleIsRefused(t *testing.T) {
 	}
 }
 
-// A module that is damaged anywhere in its tables is refused, or made into
-// another: it is never the end of the program that reads it.
+// A module with damaged tables is rejected, or converted to another one, but never
+// causes a panic.
 func TestDamageIsNoPanic(t *testing.T) {
 	file := recognized(t)
 	m, err := parse(file)
@@ -265,7 +267,7 @@ func TestDamageIsNoPanic(t *testing.T) {
 	require.NotZero(t, refused)
 }
 
-// Regression 1: a count of more than there is was counted to its end.
+// Regression 1: the loop for a forged count ran up to that count.
 func TestCountBeyondSection(t *testing.T) {
 	many := []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}
 	for _, section := range [][]byte{many, section10(many)} {

@@ -2,9 +2,9 @@ package check
 
 import "github.com/watchglass/watchglass/core/api"
 
-// PrevState: ADDED comes for an object that was not there, MODIFIED and DELETED
-// for one that was; the content is that of the version, and for a deletion that
-// of the version last seen.
+// PrevState checks that ADDED events are for missing objects, and MODIFIED and DELETED
+// events for existing ones. Each event must have the content of its version, and a
+// deletion that of the version last seen.
 func PrevState(l *Log, w *Watch) error {
 	held := map[api.Key]*Object{}
 	if w.Start != FromState {

@@ -58,7 +58,7 @@ type inspectedSubscription struct {
 	MetadataOnly    bool   `json:"metadataOnly,omitempty"`
 	Live            bool   `json:"live"`
 	ResourceVersion string `json:"resourceVersion"`
-	HeldBack        bool   `json:"heldBack"` // the reader takes no more for now
+	HeldBack        bool   `json:"heldBack"` // the reader accepts no more data for now
 	Requirements    int    `json:"requirements"`
 	Evaluations     uint64 `json:"evaluations"` // of requirements, since the subscription was opened
 }

@@ -170,7 +170,7 @@ func (n *node) sum() int {
 	return total + n.left.sum() + n.right.sum()
 }
 
-// collect makes garbage that hangs together, collected all the time.
+// collect creates connected garbage, during constant garbage collection.
 func collect() {
 	debug.SetGCPercent(1)
 	kept := tree(8)
@@ -183,7 +183,7 @@ func collect() {
 	fmt.Println(kept.sum() == before, stats.NumGC > 20)
 }
 
-// goroutines has many stacks that grow and shrink while others are collected.
+// goroutines runs many stacks that grow and shrink while others are collected.
 func goroutines() {
 	debug.SetGCPercent(5)
 	results, ticks := make(chan int), time.NewTicker(time.Millisecond)
