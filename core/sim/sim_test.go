@@ -18,7 +18,7 @@ var (
 	firstSeed = flag.Uint64("seed", 1, "the first of them")
 )
 
-// A simulation makes much garbage and keeps little, so that the collector takes a
+// A simulation creates much garbage and retains little, so the collector would use a
 // quarter of its time at the default of 100.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
@@ -73,8 +73,8 @@ func TestMetamorphic(t *testing.T) {
 	}
 }
 
-// Nor what lies between readers and the source: connectors, objects at the edge
-// before them, or Kubernetes itself.
+// The layers between readers and the source make no difference: connectors, objects at
+// the edge, or Kubernetes itself.
 func TestMetamorphic_Shapes(t *testing.T) {
 	for seed := uint64(1); seed <= 30; seed++ {
 		ops := sim.WithoutTiming(sim.Program(seed))
@@ -118,7 +118,7 @@ func TestMetamorphic_Sequences(t *testing.T) {
 	require.Greater(t, compared, 100)
 }
 
-// Shrinking keeps the failure and leaves out what it does not need.
+// Shrinking keeps the failure and removes unnecessary ops.
 func TestShrink(t *testing.T) {
 	ops := append(sim.Program(3), sim.Op{Kind: "no such op"})
 	ops = append(ops, sim.Program(4)...)
