@@ -75,8 +75,8 @@ func (r *rig) sign(change func(*token.Claims)) string {
 
 func (r *rig) everything() string { return r.sign(func(*token.Claims) {}) }
 
-// ask sends a request and checks the headers that every response has. Headers are pairs;
-// the caller closes the body.
+// ask sends a request and checks the headers of every response. Headers are pairs. The
+// caller closes the body.
 func (r *rig) ask(method, path, bearer string, headers ...string) *http.Response {
 	r.Helper()
 	request, err := http.NewRequestWithContext(r.Context(), method, r.url(path), nil)

@@ -62,9 +62,9 @@ func (c *directory) find(ctx context.Context, name api.Resource) (*resource, err
 	return nil, catalog.NotServed(name, "by kube-apiserver "+c.source.base.Host+", or cannot be watched", names)
 }
 
-// Discoveries because of a resource that is missing. Beyond this, a 404 is as of the last
-// discovery: clients that ask for resources that do not exist must neither flood the
-// server nor wait.
+// Limits of the discoveries for missing resources. Beyond them, a 404 is as of the last
+// discovery, so that clients that request unknown resources neither flood the server nor
+// wait.
 const (
 	missesPerSecond = 1
 	missesAtOnce    = 10

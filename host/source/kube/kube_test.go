@@ -681,7 +681,7 @@ func TestAResourceIsFoundRightAfterItWasCreated(t *testing.T) {
 	assert.Equal(t, cronTabs, schema.Resource)
 }
 
-// Clients that ask for resources that do not exist neither flood the server nor wait.
+// Clients that request unknown resources neither flood the server nor wait.
 func TestDiscoveriesBecauseOfMissingResourcesAreLimited(t *testing.T) {
 	f := newFake(t)
 	src := f.source(kube.Config{})
