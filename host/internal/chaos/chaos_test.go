@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,8 +12,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/watchglass/watchglass/core/sim/check"
+	"github.com/watchglass/watchglass/host/embedetcd"
 )
 
 func TestMain(m *testing.M) {
@@ -64,6 +68,23 @@ func TestReadersEqualEtcdAfterEachFault(t *testing.T) {
 			t.Log("no time was left for:", row.fault)
 		}
 	}
+}
+
+// An attempt to compact that times out may have succeeded.
+func TestCompactingTwiceIsNoError(t *testing.T) {
+	server, err := embedetcd.Start(embedetcd.Config{Dir: t.TempDir(), UnsafeNoFsync: true})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, server.Close()) }()
+	e := &etcd{client: server.Client()}
+	put, err := e.client.Put(t.Context(), "key", "value")
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for range 2 {
+		require.NoError(t, e.compact(ctx, uint64(put.Header.Revision)))
+	}
+	_, err = e.client.Get(t.Context(), "key", clientv3.WithRev(put.Header.Revision-1))
+	require.ErrorIs(t, err, rpctypes.ErrCompacted)
 }
 
 func TestDifferencesAreNamed(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/etcdutl/v3/snapshot"
 	"go.uber.org/zap"
@@ -162,6 +164,22 @@ func (e *etcd) start(ctx context.Context, i int) (err error) {
 }
 
 func (e *etcd) signal(i int, s syscall.Signal) { e.process[i].signal(s) }
+
+// compact compacts the cluster up to a revision, such as one that the witness has
+// recorded. On a slow machine an attempt may time out and succeed nevertheless.
+func (e *etcd) compact(ctx context.Context, revision uint64) error {
+	for {
+		attempt, cancel := context.WithTimeout(ctx, 5*time.Second)
+		_, err := e.client.Compact(attempt, int64(revision), clientv3.WithCompactPhysical())
+		cancel()
+		if err == nil || errors.Is(err, rpctypes.ErrCompacted) {
+			return nil
+		}
+		if !pause(ctx, 100*time.Millisecond) {
+			return err
+		}
+	}
+}
 
 // defragment defragments all members, one after the other.
 func (e *etcd) defragment(ctx context.Context) error {

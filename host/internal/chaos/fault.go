@@ -6,9 +6,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"syscall"
-	"time"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // fault is one kind of fault.
@@ -100,7 +97,7 @@ func compaction(ctx context.Context, w *world, r *rand.Rand) (func(context.Conte
 		return nil, err
 	}
 	return func(ctx context.Context) error {
-		if err := w.compact(ctx); err != nil {
+		if err := w.etcd.compact(ctx, w.witness.at.Load()); err != nil {
 			return err
 		}
 		if err := w.etcd.defragment(ctx); err != nil {
@@ -108,19 +105,6 @@ func compaction(ctx context.Context, w *world, r *rand.Rand) (func(context.Conte
 		}
 		return cure()
 	}, nil
-}
-
-// compact compacts etcd as far as the witness has recorded.
-func (w *world) compact(ctx context.Context) error {
-	at := int64(w.witness.at.Load())
-	for {
-		attempt, cancel := context.WithTimeout(ctx, 5*time.Second)
-		_, err := w.etcd.client.Compact(attempt, at, clientv3.WithCompactPhysical())
-		cancel()
-		if err == nil || !pause(ctx, 100*time.Millisecond) {
-			return err
-		}
-	}
 }
 
 // rotate replaces the certificate, which the connectors load on SIGHUP, or when they
