@@ -18,48 +18,6 @@ type Delivery struct {
 	ResourceVersion api.ResourceVersion
 }
 
-// Options configure a watch at registration.
-type Options struct {
-	Filter *Filter
-	// QueueSize limits the input queue and the output queue individually (rules
-	// W1, H16). A queue may exceed it to complete a revision. A stalling watch
-	// ignores it.
-	QueueSize int
-	Policy    api.Policy
-	Initial   Initial
-	// Cursor is where a stalling watch starts to read the history. Its Initial
-	// must be a state, a collection or empty.
-	Cursor history.Cursor
-	// Watermark is the requested version. Live events and bookmarks must be newer
-	// than it and than every initial event (rules W34, W35).
-	Watermark api.ResourceVersion
-	// Bookmarks enables periodic bookmarks (rule W25).
-	Bookmarks bool
-	// BookmarkAfter is the version that the end-of-initial-events bookmark must
-	// reach, or zero for no such bookmark (rule W17).
-	BookmarkAfter api.ResourceVersion
-	// EndBookmark, if not zero, is the version of a bookmark sent directly after
-	// the initial events (rule W36).
-	EndBookmark api.ResourceVersion
-	// DeadlineMillis is when the watch ends, or zero for no deadline (rule P9).
-	DeadlineMillis int64
-	// Sink accepts a delivery together with its reference, or declines it. A
-	// declined delivery is offered again at the next Run. Without a Sink, the
-	// consumer calls Take.
-	Sink func(Delivery) bool
-	// Initialized, if not nil, is called once after the initial events and their
-	// bookmark, with the number of initial events (rule W39).
-	Initialized func(events int)
-	// Closed, if not nil, is called once when no further deliveries will be added
-	// to the output.
-	Closed func()
-	// Exhausted, if not nil, is called when the watch must wait for its filter's
-	// meter. Call Run when more is granted. A watch with a meter must stall.
-	Exhausted func()
-	// Counts, if not nil, are the counters of the collection.
-	Counts *Counts
-}
-
 type bookmarkState uint8
 
 // The states of the end-of-initial-events bookmark (rule W16).
