@@ -77,7 +77,7 @@ func newGetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get RESOURCE [NAME]",
 		Short: "Print objects",
-		Long: `Get synchronises the objects asked for from a connector and prints them.
+		Long: `Get reads objects from a connector and prints them.
 
 A resource is a name or short name as kubectl knows it (pods, po, deploy), a
 plural with its group (deployments.apps), or group/version/plural

@@ -65,6 +65,10 @@ func flagMistake(err error) string {
 		return err.Error()
 	}
 	flag := invalid.GetFlag()
+	switch flag.Value.(type) {
+	case *limitValue, *proxies: // their errors have the value and what is expected
+		return fmt.Sprintf("--%s %v", flag.Name, invalid.Unwrap())
+	}
 	expected, known := map[string]string{
 		"int":      "a whole number",
 		"uint64":   "a whole number, 0 or more",
