@@ -53,7 +53,7 @@ func (r *restore) take(e *Engine, b *sharedCollection, f *wire.RestoreChunk) *ap
 	case err != nil:
 		return api.AsStatus(err)
 	case t != wire.TypeChunk:
-		return api.BadRequest("what was handed in is not one chunk of a snapshot")
+		return api.BadRequest("the data is not exactly one chunk of a snapshot")
 	}
 	if err := chunk.Parse(payload); err != nil {
 		return api.AsStatus(err)
@@ -116,7 +116,7 @@ func (e *Engine) bodyOf(chunk *wire.Chunk, f *wire.RestoreChunk, behind []byte) 
 	case f.Body == 0 && uint64(len(behind)) == uint64(info.Bytes):
 		return nil, api.BadRequest("the body of a chunk is damaged: its checksum does not match")
 	default:
-		return nil, api.BadRequest("what was handed in is not one chunk of a snapshot with its body")
+		return nil, api.BadRequest("the data is not exactly one chunk of a snapshot with its body")
 	}
 	return body, nil
 }

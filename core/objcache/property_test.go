@@ -187,8 +187,8 @@ func (m *model) judge(id ID, o *Object) {
 	m.shown[id] = version
 }
 
-// versionOf returns the version as of which an object is served. The object itself
-// may be older and still current.
+// versionOf returns the resourceVersion that a served object reports. The object
+// itself may be older and still current.
 func (m *model) versionOf(it *item, o *Object) api.ResourceVersion {
 	if it.source != nil && it.loadedAt != 0 {
 		return it.floor.ResourceVersion

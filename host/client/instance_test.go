@@ -96,7 +96,7 @@ func TestModuleOfAnotherRelease(t *testing.T) {
 	}
 }
 
-// moduleSaying returns a module with all exports, each of which returns a number.
+// moduleSaying returns a module with all exports. Each export returns a number.
 func moduleSaying(version uint32) []byte {
 	section := func(id byte, content ...byte) []byte {
 		return append(binary.AppendUvarint([]byte{id}, uint64(len(content))), content...)

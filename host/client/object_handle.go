@@ -27,7 +27,7 @@ type ObjectSnapshot struct {
 	// Known is false until the client knows whether the object exists.
 	Known           bool
 	Object          *Object             // nil if there is none
-	ResourceVersion api.ResourceVersion // the version as of which Object is current
+	ResourceVersion api.ResourceVersion // Object is current at this version; its own version may be older
 }
 
 // ObjectHandle is a reference to one object. The object is kept up to date while a

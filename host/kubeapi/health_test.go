@@ -12,15 +12,15 @@ import (
 	"github.com/watchglass/watchglass/host/kubeapi"
 )
 
-// nobody is a policy that refuses all clients.
-type nobody struct{ access.Policy }
+// refuseAll is a policy without users.
+type refuseAll struct{ access.Policy }
 
-func (nobody) Authenticate(context.Context, string) (*access.User, *api.Status) {
+func (refuseAll) Authenticate(context.Context, string) (*access.User, *api.Status) {
 	return nil, api.Unauthorized("no token")
 }
 
 func TestHealthIsToldWithoutAToken(t *testing.T) {
-	run(t, kubeapi.Config{Access: nobody{}}, func(t *testing.T, w *world) {
+	run(t, kubeapi.Config{Access: refuseAll{}}, func(t *testing.T, w *world) {
 		for _, path := range []string{"/healthz", "/livez", "/readyz"} {
 			a := w.get(path)
 			assert.Equal(t, 200, a.StatusCode)

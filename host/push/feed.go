@@ -33,7 +33,7 @@ type feed struct {
 
 // errNoFeed reports that the other side implements the protocol for readers, not for
 // feeds.
-var errNoFeed = errors.New("the other side takes us for a reader: give the URL of an edge's feed, such as wss://edge.example.com/feed")
+var errNoFeed = errors.New("the other side is not an edge's feed, it treats the connector as a reader: give the URL of an edge's feed, such as wss://edge.example.com/feed")
 
 // serve executes the commands of the edge until the connection or ctx ends.
 func (f *feed) serve(ctx context.Context, ping time.Duration) error {

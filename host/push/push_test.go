@@ -279,7 +279,7 @@ func TestALaterRefusalIsWaitedFor(t *testing.T) {
 }
 
 // The path for readers may be another one than /watch.
-func TestWhoTakesUsForAReaderIsNoEdge(t *testing.T) {
+func TestAServerThatTreatsTheConnectorAsAReaderIsNoEdge(t *testing.T) {
 	c := connector.New(connector.Config{Source: newSource(), Logger: slog.New(slog.DiscardHandler), Limits: limit.NewSet().With(limit.HelloTimeout, int64(time.Millisecond))})
 	s, err := server.New(server.Config{Connector: c, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
@@ -289,7 +289,7 @@ func TestWhoTakesUsForAReaderIsNoEdge(t *testing.T) {
 	}))
 	defer listening.Close()
 	e := &edge{http: listening}
-	assert.ErrorContains(t, <-startCluster(t, e, newSource()).run(t).done, "takes us for a reader")
+	assert.ErrorContains(t, <-startCluster(t, e, newSource()).run(t).done, "treats the connector as a reader")
 	require.NoError(t, c.Close(t.Context()))
 }
 

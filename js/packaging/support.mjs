@@ -1,8 +1,8 @@
 // What the packaging tests share: the packed tarball, projects that depend on it,
 // a connector with two pods, and a browser.
 //
-// Rollup and Next.js are pinned to releases of which every platform's package can
-// be installed: `npm ci` refuses a lock file that lacks one of them.
+// Rollup and Next.js are pinned to releases whose packages for all platforms can be
+// installed: `npm ci` refuses a lock file that lacks one of them.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

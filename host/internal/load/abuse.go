@@ -23,7 +23,7 @@ type abuse struct {
 	name string
 	// clients is the number of concurrent clients.
 	clients int
-	// refusals are the limits, one of which must refuse the attempt. Nil means that
+	// refusals are limits: at least one of them must refuse the attempt. Nil means that
 	// the load is legitimate. Each client then acts once.
 	refusals []*limit.Limit
 	// act is one attempt of one client. It ends with ctx at the latest.

@@ -20,8 +20,8 @@ type Mutant struct {
 	Rules []string
 	// Tests are the Go tests that must fail.
 	Tests []Test
-	// Seeds is the number of simulation seeds, starting at 1, of which at least one
-	// must fail. Zero means that the simulation is not run.
+	// Seeds is the number of simulation seeds to run, starting at 1. At least one of
+	// them must fail. Zero means that the simulation does not run.
 	Seeds int
 
 	path  string

@@ -56,7 +56,7 @@ func built(root string) error {
 			}
 			source, err := entry.Info()
 			if err == nil && source.ModTime().After(dist.ModTime()) {
-				err = fmt.Errorf(`%s is newer than the npm package in js/dist: build it anew with "make js"`, path)
+				err = fmt.Errorf(`%s is newer than the npm package in js/dist: rebuild it with "make js"`, path)
 			}
 			return err
 		})

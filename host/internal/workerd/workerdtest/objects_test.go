@@ -29,7 +29,7 @@ func TestOldPackageIsRefused(t *testing.T) {
 	require.NoError(t, built(root), "tests are no part of it")
 	for _, source := range []string{"core/wire/hello.go", "wasm/guest/main.go", "js/src/index.ts"} {
 		write(source, time.Hour)
-		require.ErrorContains(t, built(root), source+` is newer than the npm package in js/dist: build it anew with "make js"`)
+		require.ErrorContains(t, built(root), source+` is newer than the npm package in js/dist: rebuild it with "make js"`)
 		write(source, 3*time.Hour)
 	}
 }
