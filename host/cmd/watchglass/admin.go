@@ -24,11 +24,11 @@ type inspection struct {
 	Limits    []inspectedLimit    `json:"limits"`
 }
 
-// inspectedLimit is a limit in force and how often it acted.
+// inspectedLimit is the value of a limit and the number of refusals because of it.
 type inspectedLimit struct {
 	Name     string `json:"name"`
 	Value    int64  `json:"value"` // a count, bytes, or nanoseconds
-	Text     string `json:"text"`  // the value as the flag takes it
+	Text     string `json:"text"`  // the value in the syntax of the flag
 	Refusals uint64 `json:"refusals"`
 }
 
@@ -58,13 +58,13 @@ type inspectedSubscription struct {
 	MetadataOnly    bool   `json:"metadataOnly,omitempty"`
 	Live            bool   `json:"live"`
 	ResourceVersion string `json:"resourceVersion"`
-	HeldBack        bool   `json:"heldBack"` // the reader accepts no more data for now
+	HeldBack        bool   `json:"heldBack"` // the reader has no credit left
 	Requirements    int    `json:"requirements"`
 	Evaluations     uint64 `json:"evaluations"` // of requirements, since the subscription was opened
 }
 
-// admin serves the operators of the connector, only on this machine, because it
-// discloses the readers.
+// admin serves operators of the connector. It listens only on loopback, because it
+// discloses what each reader reads.
 type admin struct {
 	connector *connector.Connector
 	source    string
@@ -75,20 +75,20 @@ func newAdmin(c *connector.Connector, source string) *admin {
 	return &admin{connector: c, source: source}
 }
 
-// handler serves /inspect, and the parts that the server omits from its public
-// address.
+// handler serves /inspect, and with private the endpoints that the server may omit
+// from its public address.
 func (a *admin) handler(private http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /inspect", a.inspect)
 	mux.Handle("GET /metrics", private)
 	mux.Handle("GET /readyz", private)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
-		http.Error(w, fmt.Sprintf("there is nothing at %q; there are /inspect, /metrics and /readyz", r.URL.Path), http.StatusNotFound)
+		http.Error(w, fmt.Sprintf("not found: %q; the endpoints are /inspect, /metrics and /readyz", r.URL.Path), http.StatusNotFound)
 	})
 	return mux
 }
 
-// serve answers until shutdown.
+// serve serves requests until shutdown.
 func (a *admin) serve(listener net.Listener) error {
 	if err := a.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err

@@ -29,16 +29,16 @@ type authFlags struct {
 	tokenFile string
 	tlsCert   string
 	tlsKey    string
-	weakness  string // of the token
+	weakness  string // why a token can be guessed; empty if none can
 }
 
 func (f *authFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.auth, "auth", "", `who may read: "none" lets everyone read everything and is for loopback only; `+
-		`"token-file" wants the token of --token-file; "kube" asks the cluster of --kubeconfig, with TokenReview and SubjectAccessReview, `+
-		`what the reader's own token may list and watch (default "token-file" with --token-file, else "none")`)
-	flags.StringVar(&f.tokenFile, "token-file", "", "file with the token that readers must present, or several, each on a line of its own; "+
-		"the connections of one that is removed end within seconds")
-	flags.StringVar(&f.tlsCert, "tls-cert-file", "", "file with the certificate to serve TLS with, and those that lead to its CA")
+	flags.StringVar(&f.auth, "auth", "", `who may read: "none" permits everything to everyone, on loopback only; `+
+		`"token-file" requires a token of --token-file; "kube" permits what the reader's own token may list and watch, `+
+		`according to TokenReview and SubjectAccessReview in the cluster of --kubeconfig (default "token-file" with --token-file, else "none")`)
+	flags.StringVar(&f.tokenFile, "token-file", "", "file with the tokens that readers may present, one per line; "+
+		"when a token is removed, its connections end within seconds")
+	flags.StringVar(&f.tlsCert, "tls-cert-file", "", "file with the certificate to serve TLS with, followed by its intermediate certificates")
 	flags.StringVar(&f.tlsKey, "tls-private-key-file", "", "file with the key of --tls-cert-file")
 }
 
@@ -53,12 +53,12 @@ func (f *authFlags) policy(up *upstream, public []string, limits *limit.Set, fil
 		auth = authNone
 	}
 	if auth != authToken && f.tokenFile != "" {
-		return nil, fmt.Errorf("--token-file is for --auth %s, and --auth is %s", authToken, auth)
+		return nil, fmt.Errorf("--token-file requires --auth %s, and --auth is %s", authToken, auth)
 	}
 	switch auth {
 	case authNone:
 		if public != nil {
-			return nil, fmt.Errorf("everyone who can reach %s could read the cluster: give --token-file FILE or --auth kube, "+
+			return nil, fmt.Errorf("every client that can reach %s could read the cluster: give --token-file FILE or --auth kube, "+
 				"or listen on loopback, such as 127.0.0.1:8080", strings.Join(public, " and "))
 		}
 		return access.Everyone(), nil
@@ -67,7 +67,7 @@ func (f *authFlags) policy(up *upstream, public []string, limits *limit.Set, fil
 	case authKube:
 		src, ok := up.source.(*kube.Source)
 		if !ok {
-			return nil, errors.New("--auth kube asks a kube-apiserver, and an etcd is read: give --kubeconfig or --in-cluster instead of --etcd-endpoints")
+			return nil, errors.New("--auth kube requires a kube-apiserver, and the source is an etcd: give --kubeconfig or --in-cluster instead of --etcd-endpoints")
 		}
 		return src.Policy(limits), nil
 	}
@@ -92,8 +92,8 @@ func (f *authFlags) tokenPolicy(public []string, files *reload.Watcher) (access.
 	})
 }
 
-// readTokens reads the tokens that readers may present. A token that can be guessed
-// is refused on a public address.
+// readTokens returns the tokens that readers may present. It refuses a token that can
+// be guessed if an address is public.
 func (f *authFlags) readTokens(public []string) ([]string, error) {
 	secrets, err := readTokens(f.tokenFile)
 	if err != nil {
@@ -106,13 +106,13 @@ func (f *authFlags) readTokens(public []string) ([]string, error) {
 		}
 	}
 	if f.weakness != "" && public != nil {
-		return nil, fmt.Errorf("--token-file %s: %s, and everyone who can reach %s can try to guess it: %s",
+		return nil, fmt.Errorf("--token-file %s: %s, and every client that can reach %s can try to guess it: %s",
 			f.tokenFile, f.weakness, strings.Join(public, " and "), makeToken)
 	}
 	return secrets, nil
 }
 
-// readTokens reads the file of a --token-file, which has a token on each line.
+// readTokens reads a file with one token per line. It ignores empty lines.
 func readTokens(name string) ([]string, error) {
 	content, err := os.ReadFile(name)
 	if err != nil {

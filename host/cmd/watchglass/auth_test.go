@@ -26,7 +26,7 @@ func certificate(t *testing.T) (certFile, keyFile string, pool *x509.CertPool) {
 	return certFile, keyFile, pair.Pool()
 }
 
-func TestServeSpeaksTLSToBrowsersAndKubectl(t *testing.T) {
+func TestServeUsesTLSForBrowsersAndKubectl(t *testing.T) {
 	cert, key, pool := certificate(t)
 	token := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(token, []byte(strongToken+"\n"), 0o600))

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// A token of 16 random characters, such as one of "openssl rand -hex 16" or of
-	// kubeadm, cannot be found by trying.
+	// minTokenChars is the minimum length of a token. 16 random characters, as in the
+	// tokens of kubeadm, cannot be guessed.
 	minTokenChars = 16
-	// minTokenKinds is how many different characters such a token has at least.
+	// minTokenKinds is the minimum number of different characters in a token.
 	minTokenKinds = 6
 )
 
@@ -32,11 +32,12 @@ func weakness(token string) string {
 
 const makeToken = "make one with: openssl rand -base64 32"
 
-// warnReadable logs that others on this machine can read a file with a secret.
+// warnReadable logs a warning if other users of this machine can read a file with a
+// secret.
 func warnReadable(log *slog.Logger, flag, path string) {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm()&0o077 == 0 {
-		return // who opens the file reports the error
+		return // opening the file reports the error
 	}
 	log.Warn("other users of this machine can read a secret; chmod 600 the file, or mount it with mode 0400",
 		"flag", flag, "file", path, "mode", fmt.Sprintf("%04o", info.Mode().Perm()))
@@ -54,8 +55,8 @@ func (f *authFlags) warn(log *slog.Logger, l listeners) {
 		warnReadable(log, "--tls-private-key-file", f.tlsKey)
 	}
 	if public := l.public(); public != nil && !l.secure {
-		log.Warn("tokens arrive over plain HTTP, and whoever is on the way can read them; "+
-			"give --tls-cert-file and --tls-private-key-file, unless a proxy on this machine or in this pod speaks TLS",
+		log.Warn("tokens arrive over plain HTTP, and the network can read them; "+
+			"give --tls-cert-file and --tls-private-key-file, unless a proxy on this machine or in this pod terminates TLS",
 			"address", strings.Join(public, " "))
 	}
 }

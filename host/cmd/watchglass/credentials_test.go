@@ -43,7 +43,7 @@ const (
 	plain     = "tokens arrive over plain HTTP"
 )
 
-func TestServeWarnsOfRiskySecrets(t *testing.T) {
+func TestServeWarnsAboutRiskySecrets(t *testing.T) {
 	strong, weak := file(t, "token", strongToken), file(t, "token", "secret")
 	cert, key, _ := certificate(t)
 	store := startEtcd(t)
@@ -80,7 +80,7 @@ func TestServeWarnsOfRiskySecrets(t *testing.T) {
 	}
 }
 
-func TestAWeakTokenIsRefusedOnAPublicAddress(t *testing.T) {
+func TestWeakTokenIsRefusedOnPublicAddress(t *testing.T) {
 	c := start(t, "serve", "--etcd-endpoints", "127.0.0.1:1", "--listen", "0.0.0.0:0", "--token-file", file(t, "token", "s3cret"))
 	<-c.ended
 	assert.Equal(t, 1, c.code)
@@ -113,7 +113,7 @@ func TestMetricsOnAdmin(t *testing.T) {
 	assert.Equal(t, http.StatusRequestHeaderFieldsTooLarge, resp.StatusCode)
 }
 
-func TestTheAuditLogTellsWhoReadsWhat(t *testing.T) {
+func TestAuditLogRecordsAccesses(t *testing.T) {
 	store := startEtcd(t)
 	defer store.Close()
 	putPod(t, store, "one")
@@ -150,7 +150,7 @@ func TestTheAuditLogTellsWhoReadsWhat(t *testing.T) {
 	}, told)
 }
 
-func TestTheAuditLogGoesToStandardOutput(t *testing.T) {
+func TestAuditLogCanBeWrittenToStandardOutput(t *testing.T) {
 	c := start(t, "demo", "--pods", "50", "--rate", "0", "--listen", "127.0.0.1:0", "--kube-api", "127.0.0.1:0", "--audit-log", "-")
 	code, _ := get(t, c.kubeURL()+"/api/v1/pods?limit=1")
 	assert.Equal(t, 200, code)

@@ -30,12 +30,11 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// demoRetention bounds the history that the demo's etcd keeps, and with it the
-// disk.
+// demoRetention limits the history in the demo's etcd, and so its disk usage.
 const demoRetention = 10 * time.Minute
 
-// maxPods is more than one machine shows live, and less than what exhausts its
-// memory before the first object is written.
+// maxPods is the upper bound of --pods. Larger clusters could exhaust the memory
+// before the first object is written.
 const maxPods = 1_000_000
 
 type demoFlags struct {
@@ -54,19 +53,19 @@ func newDemoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run a simulated cluster, the connector and the dashboard on this machine",
-		Long: `Demo starts an etcd of its own on loopback, fills it with a simulated cluster that
-never comes to rest, and serves it with connector and dashboard. It leaves
-nothing behind, unless --data-dir says where to keep the data.
+		Long: `Demo starts its own etcd on loopback, fills it with a simulated cluster that changes
+continuously, and serves it with a connector and the dashboard. It deletes the data
+when it exits, unless --data-dir names a directory for it.
 
-With --kubeconfig, --context or --in-cluster it shows that cluster instead, which
-it only reads.`,
+With --kubeconfig, --context or --in-cluster it shows that cluster instead. It only
+reads that cluster.`,
 		Example: `  # 10,000 pods and 200 changes a second, on http://127.0.0.1:8080
   watchglass demo
 
   # The dashboard on the cluster that kubectl talks to
   watchglass demo --kubeconfig ~/.kube/config
 
-  # Something larger and livelier, on a free port
+  # A larger cluster with more changes, on a free port
   watchglass demo --pods 50000 --rate 2000 --listen 127.0.0.1:0
 
   # With the Kubernetes API, for kubectl --server http://127.0.0.1:8081 get pods -A
@@ -83,11 +82,11 @@ it only reads.`,
 	f.addDelay(cmd.Flags(), 0)
 	f.kubeFlags.add(cmd.Flags())
 	cmd.Flags().IntVar(&f.pods, "pods", 10_000, "pods in the simulated cluster")
-	cmd.Flags().Float64Var(&f.rate, "rate", 200, "changes per second; 0 for a cluster at rest")
-	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "decides everything that happens in the cluster")
-	cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "directory for etcd's data, whose objects are replaced (default a temporary one)")
-	cmd.Flags().StringVar(&f.etcdListen, "etcd-listen", "127.0.0.1:0", "loopback address of the etcd; port 0 takes a free one")
-	cmd.Flags().StringVar(&f.endpointFile, "etcd-endpoint-file", "", "file to write the etcd's address to once it serves")
+	cmd.Flags().Float64Var(&f.rate, "rate", 200, "changes per second; 0 for a cluster that does not change")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the simulation; equal seeds produce equal clusters and changes")
+	cmd.Flags().StringVar(&f.dataDir, "data-dir", "", "directory for etcd's data; existing objects in it are replaced (default: a temporary directory)")
+	cmd.Flags().StringVar(&f.etcdListen, "etcd-listen", "127.0.0.1:0", "loopback address of the etcd; port 0 selects a free port")
+	cmd.Flags().StringVar(&f.endpointFile, "etcd-endpoint-file", "", "file to write the etcd's address to when it is ready")
 	return cmd
 }
 
@@ -162,7 +161,7 @@ func (f *demoFlags) showCluster(ctx context.Context, log *slog.Logger, stdout io
 	}
 	if public := listeners.public(); public != nil {
 		listeners.Close()
-		return fmt.Errorf("the demo shows a real cluster to this machine alone, and %s is public: listen on loopback, or use serve with --auth",
+		return fmt.Errorf("the demo serves a real cluster only to this machine, and %s is public: listen on loopback, or use serve with --auth",
 			strings.Join(public, " and "))
 	}
 	recorder, err := f.recorder(log, stdout)
@@ -183,11 +182,11 @@ func (f *demoFlags) showCluster(ctx context.Context, log *slog.Logger, stdout io
 	return h.run(ctx)
 }
 
-// exclude refuses what would have no effect on a real cluster.
+// exclude refuses flags of the simulated cluster when a real cluster is selected.
 func (f *demoFlags) exclude(flags *pflag.FlagSet) error {
 	for _, name := range []string{"pods", "rate", "seed", "data-dir", "etcd-listen", "etcd-endpoint-file"} {
 		if f.kubeFlags.given() && flags.Changed(name) {
-			return fmt.Errorf("--%s is for the simulated cluster, and --kubeconfig, --context or --in-cluster shows another", name)
+			return fmt.Errorf("--%s configures the simulated cluster: it cannot be used with --kubeconfig, --context or --in-cluster", name)
 		}
 	}
 	return nil
@@ -206,7 +205,7 @@ func (f *demoFlags) check() error {
 	if folder, err := os.Stat(filepath.Dir(f.endpointFile)); err != nil {
 		return fmt.Errorf("--etcd-endpoint-file: %w", err)
 	} else if !folder.IsDir() {
-		return fmt.Errorf("--etcd-endpoint-file: %s is no directory", filepath.Dir(f.endpointFile))
+		return fmt.Errorf("--etcd-endpoint-file: %s is not a directory", filepath.Dir(f.endpointFile))
 	}
 	return nil
 }
@@ -223,7 +222,7 @@ func quiet(ctx context.Context, err error) error {
 func (f *demoFlags) startEtcd(stdout io.Writer) (*embedetcd.Server, error) {
 	address, err := netip.ParseAddrPort(f.etcdListen)
 	if err != nil || address.Addr() != netip.AddrFrom4([4]byte{127, 0, 0, 1}) {
-		return nil, fmt.Errorf("--etcd-listen %q: expected 127.0.0.1 and a port, because this etcd lets everyone in", f.etcdListen)
+		return nil, fmt.Errorf("--etcd-listen %q: expected 127.0.0.1 and a port, because this etcd accepts every client", f.etcdListen)
 	}
 	if err := listen.Free("--etcd-listen", f.etcdListen); err != nil {
 		return nil, err
@@ -242,20 +241,20 @@ func (f *demoFlags) startEtcd(stdout io.Writer) (*embedetcd.Server, error) {
 	if f.endpointFile == "" {
 		return store, nil
 	}
-	if err := writeWhole(f.endpointFile, endpoint+"\n"); err != nil {
+	if err := writeAtomically(f.endpointFile, endpoint+"\n"); err != nil {
 		store.Close()
 		return nil, fmt.Errorf("--etcd-endpoint-file: %w", err)
 	}
 	return store, nil
 }
 
-// writeWhole makes a file appear with all its content.
-func writeWhole(path, content string) error {
+// writeAtomically writes a file so that other programs never see a part of it.
+func writeAtomically(path, content string) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp.Name()) // fails once it has been renamed
+	defer os.Remove(temp.Name()) // fails after the rename, which is harmless
 	_, err = temp.WriteString(content)
 	if err := errors.Join(err, temp.Close()); err != nil {
 		return err
@@ -263,7 +262,7 @@ func writeWhole(path, content string) error {
 	return os.Rename(temp.Name(), path)
 }
 
-// populate writes the simulated cluster in place of whatever was there.
+// populate replaces the objects in etcd by the simulated cluster.
 func (f *demoFlags) populate(ctx context.Context, client *clientv3.Client, stdout io.Writer) (*clustersim.Cluster, error) {
 	if _, err := client.Delete(ctx, etcd.DefaultPrefix+"/", clientv3.WithPrefix()); err != nil {
 		return nil, err
@@ -285,15 +284,15 @@ func (f *demoFlags) populate(ctx context.Context, client *clientv3.Client, stdou
 	})
 }
 
-// live prints a message when everything is ready, and then keeps changing the
-// cluster.
+// live prints the address of the dashboard when the pods can be read, and then
+// changes the cluster until ctx ends.
 func (f *demoFlags) live(ctx context.Context, h *host, cluster *clustersim.Cluster, stdout io.Writer) error {
 	release, err := h.connector.Hold(ctx, api.Resource{Version: "v1", Name: "pods"})
 	if err != nil {
 		return quiet(ctx, err)
 	}
 	defer release()
-	if err := h.answers(ctx); err != nil {
+	if err := h.waitForHealth(ctx); err != nil {
 		return quiet(ctx, err)
 	}
 	h.announce(stdout)
@@ -306,7 +305,7 @@ func (f *demoFlags) live(ctx context.Context, h *host, cluster *clustersim.Clust
 	return quiet(ctx, cluster.Run(ctx))
 }
 
-// thousands is n with commas.
+// thousands formats n with commas.
 func thousands(n int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {

@@ -33,8 +33,8 @@ type etcdFlags struct {
 
 func (f *etcdFlags) add(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.endpoints, "etcd-endpoints", nil, "members of the etcd cluster, as host:port or URL, comma-separated")
-	flags.StringVar(&f.prefix, "etcd-prefix", etcd.DefaultPrefix, "what the keys of all objects begin with")
-	flags.StringVar(&f.cacert, "etcd-cacert", "", "file with the CA certificate that etcd's certificates are verified with")
+	flags.StringVar(&f.prefix, "etcd-prefix", etcd.DefaultPrefix, "common prefix of the keys of all objects")
+	flags.StringVar(&f.cacert, "etcd-cacert", "", "file with the CA certificate to verify etcd's certificates with")
 	flags.StringVar(&f.cert, "etcd-cert", "", "file with the client certificate for etcd")
 	flags.StringVar(&f.key, "etcd-key", "", "file with the key of --etcd-cert")
 }
@@ -54,11 +54,11 @@ func (f *etcdFlags) detail() string {
 	return ""
 }
 
-// check rejects invalid addresses and prefixes, because the etcd client would retry them
-// forever.
+// check rejects invalid addresses and prefixes. The etcd client would retry them
+// indefinitely.
 func (f *etcdFlags) check() error {
 	if !strings.HasPrefix(f.prefix, "/") {
-		return fmt.Errorf("--etcd-prefix %q: expected a prefix that begins with a slash, like the keys of Kubernetes, such as %s", f.prefix, etcd.DefaultPrefix)
+		return fmt.Errorf("--etcd-prefix %q: expected a prefix that begins with a slash, such as %s", f.prefix, etcd.DefaultPrefix)
 	}
 	for _, endpoint := range f.endpoints {
 		address, found := endpoint, true
@@ -73,15 +73,15 @@ func (f *etcdFlags) check() error {
 	return nil
 }
 
-// reconnect keeps gRPC's pauses between connection attempts short: by default they
-// grow to two minutes, during which an etcd that is back stays unnoticed.
+// reconnect limits gRPC's pauses between connection attempts. By default they grow to
+// two minutes, which would delay recovery after a restart of etcd by as much.
 var reconnect = grpc.ConnectParams{
 	Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 	MinConnectTimeout: 3 * time.Second,
 }
 
-// client returns a client that connects later, because etcd may start after the
-// command.
+// client returns a client that connects in the background, because etcd may start
+// after the command.
 func (f *etcdFlags) client(files *reload.Watcher, more ...grpc.DialOption) (*clientv3.Client, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (f *etcdFlags) client(files *reload.Watcher, more ...grpc.DialOption) (*cli
 		DialOptions:          slices.Concat(options, []grpc.DialOption{grpc.WithConnectParams(reconnect)}, more),
 		DialTimeout:          5 * time.Second,
 		DialKeepAliveTime:    10 * time.Second,
-		DialKeepAliveTimeout: 5 * time.Second, // only with open watches, because etcd closes idle connections that ping
+		DialKeepAliveTimeout: 5 * time.Second, // pings need an open watch: etcd closes idle connections that ping
 		Logger:               zap.NewNop(),
 	})
 	if err != nil {
@@ -128,7 +128,7 @@ func (f *etcdFlags) secure(files *reload.Watcher) (*tls.Config, []grpc.DialOptio
 			return err
 		},
 	})
-	if err != nil || strings.HasPrefix(f.endpoints[0], "http://") { // the first one decides for all
+	if err != nil || strings.HasPrefix(f.endpoints[0], "http://") { // the etcd client uses the scheme of the first endpoint for all
 		return current.Load(), nil, err
 	}
 	return current.Load(), []grpc.DialOption{grpc.WithTransportCredentials(etcd.Credentials(current.Load))}, nil
@@ -144,7 +144,7 @@ func (f *etcdFlags) tls() (*tls.Config, error) {
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--etcd-cacert %s: there is no certificate in PEM in it", f.cacert)
+			return nil, fmt.Errorf("--etcd-cacert %s: the file contains no PEM certificate", f.cacert)
 		}
 	}
 	if f.cert != "" {

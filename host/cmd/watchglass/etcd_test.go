@@ -14,14 +14,14 @@ import (
 	"google.golang.org/grpc"
 )
 
-// memberThatComesBack is an etcd on pipes that is initially unreachable.
-type memberThatComesBack struct {
+// restartingMember is an etcd on pipes that is initially unreachable.
+type restartingMember struct {
 	pb.UnimplementedKVServer
 	pipes    chan net.Conn // nil while it is unreachable
 	attempts []time.Time
 }
 
-func (m *memberThatComesBack) dial(context.Context, string) (net.Conn, error) {
+func (m *restartingMember) dial(context.Context, string) (net.Conn, error) {
 	m.attempts = append(m.attempts, time.Now())
 	if m.pipes == nil {
 		return nil, errors.New("connection refused")
@@ -32,12 +32,12 @@ func (m *memberThatComesBack) dial(context.Context, string) (net.Conn, error) {
 }
 
 // Range returns an empty response.
-func (m *memberThatComesBack) Range(context.Context, *pb.RangeRequest) (*pb.RangeResponse, error) {
+func (m *restartingMember) Range(context.Context, *pb.RangeRequest) (*pb.RangeResponse, error) {
 	return &pb.RangeResponse{Header: &pb.ResponseHeader{Revision: 7}}, nil
 }
 
 // Accept, Close and Addr implement net.Listener.
-func (m *memberThatComesBack) Accept() (net.Conn, error) {
+func (m *restartingMember) Accept() (net.Conn, error) {
 	conn, ok := <-m.pipes
 	if !ok {
 		return nil, net.ErrClosed
@@ -45,17 +45,17 @@ func (m *memberThatComesBack) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-func (m *memberThatComesBack) Close() error { return nil }
+func (m *restartingMember) Close() error { return nil }
 
-func (m *memberThatComesBack) Addr() net.Addr { return &net.UnixAddr{Name: "member"} }
+func (m *restartingMember) Addr() net.Addr { return &net.UnixAddr{Name: "member"} }
 
-// After an etcd outage of any length, the next attempt follows within a second plus
+// After an outage of any length, the client reconnects to etcd within a second plus
 // jitter.
-func TestReturnOfEtcdIsNoticedSoon(t *testing.T) {
+func TestClientReconnectsToEtcdWithinASecond(t *testing.T) {
 	for _, outage := range []time.Duration{time.Second, 75 * time.Second, time.Hour} {
 		t.Run(outage.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				member := &memberThatComesBack{}
+				member := &restartingMember{}
 				flags := &etcdFlags{endpoints: []string{"member:2379"}, prefix: "/registry/"}
 				client, err := flags.client(nil, grpc.WithContextDialer(member.dial))
 				require.NoError(t, err)

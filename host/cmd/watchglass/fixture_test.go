@@ -18,7 +18,7 @@ import (
 	"github.com/watchglass/watchglass/host/source/etcd"
 )
 
-// needsModule fails a test of a reading command if the module is missing.
+// needsModule fails the test if the module is missing. It skips the test with -short.
 func needsModule(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

@@ -22,7 +22,7 @@ import (
 	"github.com/watchglass/watchglass/host/source"
 )
 
-// readFlags are what get and watch have in common.
+// readFlags are the flags that get and watch share.
 type readFlags struct {
 	server, token string
 	namespace     string
@@ -40,15 +40,15 @@ func (f *readFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.server, "server", "ws://127.0.0.1:8080/watch", "watch endpoint of the connector")
 	flags.StringVar(&f.token, "token", "", "token for the connector (default $WATCHGLASS_TOKEN)")
-	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace to look at")
-	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "look at all namespaces")
+	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace to read")
+	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "read all namespaces")
 	flags.StringVarP(&f.labels, "selector", "l", "", "label selector, such as app=web,tier!=db")
 	flags.StringVar(&f.fields, "field-selector", "", "field selector, such as status.phase=Running")
 	flags.StringVarP(&f.output, "output", "o", "", "output format: wide, name or json (default: a table)")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "print no table header")
 }
 
-// check completes the flags and reports mistakes that need no server to detect.
+// check sets defaults and reports errors that can be detected without the server.
 func (f *readFlags) check() error {
 	switch f.output {
 	case formatTable, formatWide, formatName, formatJSON:
@@ -56,7 +56,7 @@ func (f *readFlags) check() error {
 		return fmt.Errorf("--output %q: expected wide, name or json", f.output)
 	}
 	if f.namespace == "" && !f.allNamespaces {
-		return errors.New(`--namespace "": expected a name; -A looks at all namespaces`)
+		return errors.New(`--namespace "": expected a name; -A reads all namespaces`)
 	}
 	u, err := url.Parse(f.server)
 	if err != nil || u.Host == "" || !slices.Contains([]string{"ws", "wss", "http", "https"}, u.Scheme) {
@@ -67,7 +67,7 @@ func (f *readFlags) check() error {
 		from, f.token = "$WATCHGLASS_TOKEN", strings.TrimSpace(os.Getenv("WATCHGLASS_TOKEN"))
 	}
 	if strings.ContainsFunc(f.token, func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return fmt.Errorf("%s: expected one word of ASCII characters, without spaces and line breaks", from)
+		return fmt.Errorf("%s: expected ASCII characters without spaces and line breaks", from)
 	}
 	return nil
 }
@@ -79,10 +79,9 @@ func newGetCommand() *cobra.Command {
 		Short: "Print objects",
 		Long: `Get reads objects from a connector and prints them.
 
-A resource is a name or short name as kubectl knows it (pods, po, deploy), a
-plural with its group (deployments.apps), or group/version/plural
-(example.com/v1/gadgets). A name is an argument of its own: get pods web-1, and
-not pods/web-1.`,
+A resource is a name or short name as in kubectl (pods, po, deploy), a plural with
+its group (deployments.apps), or group/version/plural (example.com/v1/gadgets). The
+name is a separate argument: get pods web-1, not get pods/web-1.`,
 		Example: `  watchglass get pods -A
   watchglass get po -n shop -l app=web -o wide
   watchglass get deploy web -o json`,
@@ -90,7 +89,7 @@ not pods/web-1.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return read(cmd, &f, args) },
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "then print every change, as the watch command does")
+	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "then print every change, like the watch command")
 	return cmd
 }
 
@@ -108,7 +107,7 @@ type reading struct {
 // read opens the collection, waits until it is complete, and prints it.
 func read(cmd *cobra.Command, f *readFlags, args []string) (failed error) {
 	r := &reading{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
-	resource, err := resolveAlone(cmd, args[0])
+	resource, err := resolveArgument(cmd, args[0])
 	if err != nil {
 		return err
 	}
@@ -136,7 +135,7 @@ func read(cmd *cobra.Command, f *readFlags, args []string) (failed error) {
 	err = r.run(ctx, cl, resource)
 	switch {
 	case err != nil && ctx.Err() != nil && f.watch:
-		return nil // which is how a watch ends
+		return nil // an interrupt is the regular end of a watch
 	case err != nil && ctx.Err() != nil:
 		return errors.New("interrupted before all objects had arrived")
 	}
@@ -153,27 +152,27 @@ func (r *reading) run(ctx context.Context, cl *client.Client, resource api.Resou
 	return getObjects(ctx, r)
 }
 
-// url returns the endpoint, with the resource and namespace in its query unless it
-// has one. An edge needs them to find the object.
+// url returns the endpoint, with the resource and namespace in its query unless the
+// flag specifies them. An edge needs them to select the Durable Object.
 func (f *readFlags) url(resource api.Resource) string {
 	u, err := url.Parse(f.server)
 	if err != nil {
-		return f.server // which check refuses
+		return f.server // unreachable, because check refuses it
 	}
 	query := u.Query()
 	if !query.Has("resource") {
 		query.Set("resource", resource.String())
 	}
-	if namespace := f.within(resource); namespace != "" && !query.Has("namespace") && !query.Has("shard") {
+	if namespace := f.readNamespace(resource); namespace != "" && !query.Has("namespace") && !query.Has("shard") {
 		query.Set("namespace", namespace)
 	}
 	u.RawQuery = query.Encode()
 	return u.String()
 }
 
-// within is the namespace to look at; empty for all, and where it is known that
-// there are none.
-func (f *readFlags) within(resource api.Resource) string {
+// readNamespace returns the namespace to read. It is empty for all namespaces, and
+// for built-in resources without namespaces.
+func (f *readFlags) readNamespace(resource api.Resource) string {
 	if schema, err := catalog.Lookup(catalog.All(), resource); f.allNamespaces || err == nil && !schema.Namespaced {
 		return ""
 	}
@@ -183,7 +182,7 @@ func (f *readFlags) within(resource api.Resource) string {
 // open opens the collection. If the schema shows that the resource has no
 // namespaces, it opens the collection again without one.
 func (r *reading) open(ctx context.Context, cl *client.Client, resource api.Resource) error {
-	namespace := r.flags.within(resource)
+	namespace := r.flags.readNamespace(resource)
 	for {
 		options := client.CollectionOptions{
 			Namespace: namespace, LabelSelector: r.flags.labels, FieldSelector: r.fieldSelector(),
@@ -223,37 +222,38 @@ func (r *reading) fieldSelector() string {
 	return r.flags.fields + "," + name
 }
 
-// patience is how long a request that the server asks to retry is retried.
-const patience = 15 * time.Second
+// retryTime is how long firstSync retries if the server sends Retry-After.
+const retryTime = 15 * time.Second
 
-// firstSync waits until a collection is complete. Unlike a program that runs for
-// weeks, a person at a terminal learns immediately if no server responds. The first
-// reader in a region of an edge waits until the region has loaded the data, and
-// retries as the region asks.
+// firstSync waits until a collection is complete. It fails immediately if no server
+// responds, because a user waits at the terminal. It retries if the server asks for
+// it: the first reader in a region of an edge waits until the region has loaded the
+// data.
 func firstSync(ctx context.Context, c *client.Collection, f *readFlags) error {
-	enough := time.NewTimer(patience)
-	defer enough.Stop()
-	waiting := true
+	deadline := time.NewTimer(retryTime)
+	defer deadline.Stop()
+	retry := true
 	for {
 		status, changed := c.StatusChange()
-		if status.State == api.StateConnecting && status.Err != nil && !(waiting && wantsToBeAskedAgain(status.Err)) {
+		if status.State == api.StateConnecting && status.Err != nil && !(retry && asksForRetry(status.Err)) {
 			return fmt.Errorf("--server %s: no answer: %w", f.server, status.Err)
 		}
 		if status.State != api.StateConnecting && status.State != api.StateSyncing {
-			return notLetIn(c.WaitForSync(ctx), f)
+			return explainUnauthorized(c.WaitForSync(ctx), f)
 		}
 		select {
 		case <-changed:
-		case <-enough.C:
-			waiting = false
+		case <-deadline.C:
+			retry = false
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-// notLetIn suggests what to do about a refused or missing token.
-func notLetIn(err error, f *readFlags) error {
+// explainUnauthorized adds to a 401 how to give a token. It returns other errors
+// unchanged.
+func explainUnauthorized(err error, f *readFlags) error {
 	var status *api.Status
 	switch {
 	case !errors.As(err, &status) || status.Code != http.StatusUnauthorized:
@@ -264,7 +264,7 @@ func notLetIn(err error, f *readFlags) error {
 	return fmt.Errorf("--server %s: the token was refused: %w; give another one with --token or in $WATCHGLASS_TOKEN", f.server, status)
 }
 
-func wantsToBeAskedAgain(err error) bool {
+func asksForRetry(err error) bool {
 	var status *api.Status
 	return errors.As(err, &status) && status.RetryAfterSeconds > 0
 }
@@ -299,7 +299,8 @@ func (r *reading) print(objects []object, rv api.ResourceVersion) error {
 	return nil
 }
 
-// pageSize keeps the frames between engine and program small.
+// pageSize is the number of objects per page. It limits the size of the engine's
+// frames.
 const pageSize = 500
 
 func (r *reading) list(ctx context.Context) ([]object, api.ResourceVersion, error) {
@@ -330,17 +331,18 @@ func notFound(resource api.Resource, name string) error {
 	return fmt.Errorf("%s %q not found", plural, name)
 }
 
-// resolveAlone returns an error for arguments in kubectl's syntax for objects.
-func resolveAlone(cmd *cobra.Command, text string) (api.Resource, error) {
+// resolveArgument resolves the RESOURCE argument. For the syntax RESOURCE/NAME its
+// error shows the expected arguments.
+func resolveArgument(cmd *cobra.Command, text string) (api.Resource, error) {
 	if kind, name, slashed := strings.Cut(text, "/"); slashed {
 		if _, err := resolve(kind); err == nil {
-			return api.Resource{}, misused(cmd, fmt.Sprintf("%q: a name is an argument of its own: %s %s %s", text, cmd.CommandPath(), kind, name))
+			return api.Resource{}, misused(cmd, fmt.Sprintf("%q: the name is a separate argument: %s %s %s", text, cmd.CommandPath(), kind, name))
 		}
 	}
 	return resolve(text)
 }
 
-// resolve reads a resource as people write it.
+// resolve parses a resource in one of the notations that get documents.
 func resolve(text string) (api.Resource, error) {
 	if strings.Contains(text, "/") {
 		return api.ParseResource(text)
@@ -354,5 +356,5 @@ func resolve(text string) (api.Resource, error) {
 		}
 	}
 	return api.Resource{}, errors.New("resource " + fmt.Sprintf("%q", text) +
-		" is not known by name; write it as group/version/plural, such as apps/v1/deployments")
+		" is not a built-in resource; write it as group/version/plural, such as apps/v1/deployments")
 }

@@ -130,7 +130,7 @@ func TestGetJSON(t *testing.T) {
 	require.JSONEq(t, pod, stdout)
 }
 
-func TestGetSaysWhatIsWrong(t *testing.T) {
+func TestGetReportsErrors(t *testing.T) {
 	c := newCluster(t)
 	stdout, stderr, err := c.command(t, newGetCommand(), "pods")
 	require.NoError(t, err)
@@ -145,9 +145,9 @@ func TestGetSaysWhatIsWrong(t *testing.T) {
 		"pods -l a=(":                 "BadRequest",
 		"pods -o yaml":                `--output "yaml": expected wide, name or json`,
 		"example.com/v1/gadgets":      "example.com/v1/gadgets",
-		"gadgets":                     `resource "gadgets" is not known by name`,
+		"gadgets":                     `resource "gadgets" is not a built-in resource`,
 		"pods --field-selector x.y=1": "x.y",
-		"po/web-1":                    `"po/web-1": a name is an argument of its own: get po web-1`,
+		"po/web-1":                    `"po/web-1": the name is a separate argument: get po web-1`,
 		"deployments.apps/web":        "get deployments.apps web",
 		"pods a,metadata.namespace=x": `pods "a,metadata.namespace=x" not found`,
 	} {
@@ -155,15 +155,15 @@ func TestGetSaysWhatIsWrong(t *testing.T) {
 		require.ErrorContains(t, err, want, args)
 	}
 
-	nobody := &cluster{url: "ws://127.0.0.1:1/watch"}
-	_, _, err = nobody.command(t, newGetCommand(), "pods")
+	absent := &cluster{url: "ws://127.0.0.1:1/watch"}
+	_, _, err = absent.command(t, newGetCommand(), "pods")
 	require.ErrorContains(t, err, "--server ws://127.0.0.1:1/watch: no answer")
 	require.ErrorContains(t, err, "refused")
 
 	name := filepath.Join(t.TempDir(), "reader.jsonl")
-	_, _, err = nobody.command(t, newWatchCommand(), "pods --record "+name)
+	_, _, err = absent.command(t, newWatchCommand(), "pods --record "+name)
 	require.ErrorContains(t, err, "no answer")
-	assert.NoFileExists(t, name, "nothing is recorded, and the command can be given again")
+	assert.NoFileExists(t, name, "the empty recording is removed, so that the command can be repeated")
 }
 
 // unreachable is a source that lists its resources and cannot read them.
@@ -189,8 +189,8 @@ func TestGetReportsWhyTheSourceFails(t *testing.T) {
 	require.NotContains(t, err.Error(), "10.0.0.1")
 }
 
-// Regression: the refusal of a token was reported as "no answer: 503".
-func TestGetSaysThatTheTokenWasRefused(t *testing.T) {
+// A refused token is reported as such, and not as a missing response.
+func TestGetReportsARefusedToken(t *testing.T) {
 	t.Setenv("WATCHGLASS_TOKEN", "")
 	c := newCluster(t)
 	c.close(t)
@@ -204,13 +204,13 @@ func TestGetSaysThatTheTokenWasRefused(t *testing.T) {
 	require.Equal(t, "pod/a\n", stdout)
 
 	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		said := api.Unauthorized("the token has expired")
+		status := api.Unauthorized("the token has expired")
 		if r.Header.Get("Authorization") == "" {
-			said = api.Unauthorized("a token is required and none was presented")
+			status = api.Unauthorized("a token is required and none was presented")
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(said.Code)
-		fmt.Fprintf(w, `{"kind":"Status","reason":%q,"message":%q,"code":%d}`, said.Reason, said.Message, said.Code)
+		fmt.Fprintf(w, `{"kind":"Status","reason":%q,"message":%q,"code":%d}`, status.Reason, status.Message, status.Code)
 	}))
 	defer refuses.Close()
 	edge := &cluster{url: "ws" + strings.TrimPrefix(refuses.URL, "http") + "/watch"}
@@ -233,7 +233,8 @@ func TestGetSaysThatTheTokenWasRefused(t *testing.T) {
 	}
 }
 
-// Regression 2: an interrupted get printed nothing and succeeded.
+// An interrupted get fails, because its output is incomplete. An interrupted watch
+// succeeds.
 func TestInterruptedGetFails(t *testing.T) {
 	needsModule(t)
 	asked := make(chan struct{})
@@ -282,7 +283,7 @@ func TestWatch(t *testing.T) {
 	c.Delete(podResource, "default/a")
 	run.find(`DELETED +a +Running.*\n`)
 	require.NotContains(t, run.out.String(), "other")
-	require.NoError(t, stop(), "an interrupted watch ends well")
+	require.NoError(t, stop(), "an interrupted watch succeeds")
 
 	run, _ = c.follow(t, newGetCommand(), "pods -w -A")
 	run.find(`shop +other +Running`)
@@ -290,8 +291,8 @@ func TestWatch(t *testing.T) {
 	run.find(`shop +another +Running`)
 }
 
-// P2: one document per event, followed by a newline.
-func TestWatchJSONIsOneFrameALine(t *testing.T) {
+// Rule P2: a watch writes one document per event, followed by a newline.
+func TestWatchWritesOneJSONFramePerLine(t *testing.T) {
 	c := newCluster(t)
 	c.pod("default/a", "Pending")
 	run, stop := c.follow(t, newWatchCommand(), "pods -o json")
@@ -302,7 +303,7 @@ func TestWatchJSONIsOneFrameALine(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-func TestWatchSaysWhenItsDataMayBeOld(t *testing.T) {
+func TestWatchReportsStaleData(t *testing.T) {
 	c := newCluster(t)
 	rv := c.pod("default/a", "Pending")
 	run, stop := c.follow(t, newWatchCommand(), "pods")
@@ -315,13 +316,13 @@ func TestWatchSaysWhenItsDataMayBeOld(t *testing.T) {
 			require.FailNow(t, "the command ended", run.log.String())
 		}
 	}
-	require.Contains(t, run.log.String(), "(showing what was known at resource version "+rv.String()+")")
+	require.Contains(t, run.log.String(), "(showing the state at resource version "+rv.String()+")")
 	require.NoError(t, stop())
 }
 
 // A restarted connector has no history. The collection is relisted, and all
 // differences arrive together.
-func TestWatchOutlivesALargeRelist(t *testing.T) {
+func TestWatchContinuesAfterALargeRelist(t *testing.T) {
 	c := newCluster(t)
 	for i := range 2000 {
 		c.pod(api.NewKey("default", fmt.Sprintf("old-%04d", i)), "Running")
@@ -342,7 +343,7 @@ func TestWatchOutlivesALargeRelist(t *testing.T) {
 	require.Equal(t, 2000, strings.Count(run.out.String(), `{"type":"DELETED"`))
 }
 
-func TestObjectsThatCannotBeShownAreNamed(t *testing.T) {
+func TestUnreadableObjectsAreReported(t *testing.T) {
 	c := newCluster(t)
 	c.pod("default/a", "Running")
 	c.Put(podResource, "default/broken", []byte(`{"metadata":`))

@@ -25,7 +25,7 @@ import (
 	"github.com/watchglass/watchglass/host/server"
 )
 
-// shutdownTimeout is how long readers get to take their leave.
+// shutdownTimeout is how long a shutdown waits for readers to disconnect.
 const shutdownTimeout = 10 * time.Second
 
 // hostFlags are the flags of commands that serve readers.
@@ -47,7 +47,7 @@ type hostFlags struct {
 const shutdownDelay = 5 * time.Second
 
 func (f *hostFlags) addDelay(flags *pflag.FlagSet, delay time.Duration) {
-	flags.DurationVar(&f.delay, "shutdown-delay", delay, "time to serve on after SIGTERM, while /readyz reports that the server is not ready; Ctrl-C does not wait")
+	flags.DurationVar(&f.delay, "shutdown-delay", delay, "time to continue serving after SIGTERM, while /readyz reports that the server is not ready; Ctrl-C does not wait")
 }
 
 func (f *hostFlags) addPrivate(flags *pflag.FlagSet) {
@@ -56,14 +56,14 @@ func (f *hostFlags) addPrivate(flags *pflag.FlagSet) {
 
 func (f *hostFlags) add(flags *pflag.FlagSet) {
 	f.logFlags.add(flags)
-	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address to serve on; port 0 takes a free one")
-	flags.StringVar(&f.kubeAPI, "kube-api", "", "address to serve the reading side of the Kubernetes API on, for kubectl and client-go, such as 127.0.0.1:8081")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address to serve on; port 0 selects a free port")
+	flags.StringVar(&f.kubeAPI, "kube-api", "", "address to serve the read requests of the Kubernetes API on, for kubectl and client-go, such as 127.0.0.1:8081")
 	flags.StringVar(&f.admin, "admin", "", "loopback address for watchglass inspect, such as 127.0.0.1:8082")
 	flags.StringSliceVar(&f.allowOrigins, "allow-origin", nil,
-		`origin whose pages may connect besides our own, such as "https://dashboard.example.com"; "*" allows all (repeatable)`)
-	flags.Var(&f.proxies, "trusted-proxy", "address or network (10.0.0.0/8) of a proxy that tells the client's address in X-Forwarded-For, "+
+		`other origin whose pages may connect, such as "https://dashboard.example.com"; "*" allows all (repeatable)`)
+	flags.Var(&f.proxies, "trusted-proxy", "address or network (10.0.0.0/8) of a proxy whose X-Forwarded-For header is trusted, "+
 		"for logs and the limits per address (repeatable)")
-	flags.StringVar(&f.auditLog, "audit-log", "", `file to append the audit log to, who read what as one JSON object a line; "-" for standard output`)
+	flags.StringVar(&f.auditLog, "audit-log", "", `file to append the audit log to, with one JSON object per line for each access; "-" for standard output`)
 	f.addPrivate(flags)
 	f.limits = addLimits(flags)
 }
@@ -85,15 +85,15 @@ func (f *hostFlags) recorder(log *slog.Logger, stdout io.Writer) (*audit.Recorde
 
 // listeners are the addresses of a host.
 type listeners struct {
-	main    net.Listener // nil likewise, of push
-	kubeAPI net.Listener // nil when it is not served
-	admin   net.Listener // nil when it is not served
+	main    net.Listener // nil for push without --listen
+	kubeAPI net.Listener // nil without --kube-api
+	admin   net.Listener // nil without --admin
 	secure  bool         // main and kubeAPI use TLS
 	guarded []*listen.Guarded
 }
 
-// bind opens the listeners before anything else starts, so that a port in use and
-// wrong flags are reported early.
+// bind checks the flags and opens the listeners. It runs before anything else
+// starts, so that errors are reported early.
 func (f *hostFlags) bind(log *slog.Logger) (listeners, error) {
 	if err := server.CheckOrigins(f.allowOrigins); err != nil {
 		return listeners{}, fmt.Errorf("--allow-origin: %w", err)
@@ -104,7 +104,7 @@ func (f *hostFlags) bind(log *slog.Logger) (listeners, error) {
 	return f.bindGiven(log)
 }
 
-// bindGiven takes those addresses that are given.
+// bindGiven opens a listener for each non-empty address.
 func (f *hostFlags) bindGiven(log *slog.Logger) (listeners, error) {
 	if f.private && f.admin == "" {
 		return listeners{}, errors.New("--metrics-on-admin needs --admin ADDRESS, such as 127.0.0.1:8082")
@@ -126,7 +126,7 @@ func (f *hostFlags) bindGiven(log *slog.Logger) (listeners, error) {
 		*a.listener = guarded
 	}
 	if l.admin != nil && !isLoopback(l.admin) {
-		return listeners{}, errors.Join(fmt.Errorf("--admin %s: expected a loopback address, because it shows everyone who reads what", f.admin), l.Close())
+		return listeners{}, errors.Join(fmt.Errorf("--admin %s: expected a loopback address, because it discloses what each reader reads", f.admin), l.Close())
 	}
 	return l, nil
 }
@@ -149,31 +149,31 @@ func (l listeners) writeMetrics(w io.Writer) {
 	for _, g := range l.guarded {
 		failures += g.Failures()
 	}
-	fmt.Fprintf(w, "# HELP watchglass_accept_failures_total Connections that could not be accepted, such as without free file descriptors.\n"+
+	fmt.Fprintf(w, "# HELP watchglass_accept_failures_total Connections that could not be accepted, for example because file descriptors ran out.\n"+
 		"# TYPE watchglass_accept_failures_total counter\nwatchglass_accept_failures_total %d\n", failures)
 }
 
-// host is a connector behind an HTTP server, or two.
+// host is a connector with the HTTP servers in front of it.
 type host struct {
 	connector *connector.Connector
 	server    *server.Server
-	kubeAPI   *kubeAPI // nil when it is not served
-	admin     *admin   // likewise
+	kubeAPI   *kubeAPI // nil without --kube-api
+	admin     *admin   // nil without --admin
 	listeners listeners
 	files     files
 	log       *slog.Logger
 	delay     time.Duration   // of the shutdown after SIGTERM
-	metrics   []metricsWriter // beside the connector's
+	metrics   []metricsWriter // in addition to those of the connector
 }
 
-// files are the files that are loaded again when they change, and at a hangup. The
-// zero value has none.
+// files reloads files when they change, and on SIGHUP. The zero value watches no
+// files.
 type files struct {
 	*reload.Watcher
 	hangups <-chan struct{}
 }
 
-// newFiles makes hangups load the files again, and not end the process.
+// newFiles makes SIGHUP reload the files instead of ending the process.
 func newFiles(ctx context.Context, log *slog.Logger) files {
 	return files{reload.NewWatcher(log), interrupt.Hangups(ctx)}
 }
@@ -186,7 +186,8 @@ func (f files) watch() (stop func()) {
 	return background(func(ctx context.Context) { f.Run(ctx, f.hangups) })
 }
 
-// background calls run in a goroutine until stop is called, which waits for its end.
+// background calls run in a goroutine. The function stop cancels the context and
+// waits until run has returned.
 func background(run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -200,7 +201,8 @@ func background(run func(context.Context)) (stop func()) {
 	}
 }
 
-// guardMemory sets the default of max-memory, and the target of the garbage collector.
+// guardMemory derives the default of max-memory from the memory that the process may
+// use, and sets the target of the garbage collector.
 func guardMemory(limits *limit.Set) {
 	if ceiling, ok := memory.Ceiling(); ok && !limits.Given(limit.MaxMemory) {
 		limits.WithDefault(limit.MaxMemory, ceiling)
@@ -211,7 +213,7 @@ func guardMemory(limits *limit.Set) {
 // metricsWriter writes metrics in the Prometheus text format.
 type metricsWriter interface{ WriteMetrics(io.Writer) }
 
-// newHost takes the listeners over, even when it fails.
+// newHost takes ownership of the listeners and closes them if it fails.
 func newHost(l listeners, f files, source string, c connector.Config, s server.Config) (*host, error) {
 	c.Session.Server = "watchglass " + versionText()
 	guardMemory(c.Limits)
@@ -248,7 +250,7 @@ func newHost(l listeners, f files, source string, c connector.Config, s server.C
 	return h, nil
 }
 
-// writeMetrics writes what /metrics shows beside the connector's metrics.
+// writeMetrics writes all metrics of the process except the connector's.
 func (h *host) writeMetrics(w io.Writer) {
 	h.listeners.writeMetrics(w)
 	fmt.Fprintf(w, "# HELP watchglass_memory_bytes Memory of the process that max-memory limits.\n"+
@@ -261,8 +263,8 @@ func (h *host) writeMetrics(w io.Writer) {
 	}
 }
 
-// run serves until ctx ends. Then it drains, sends the closing status to the readers
-// and closes.
+// run serves until ctx ends or a listener fails. Then it drains, sends readers the
+// closing status, and closes the servers and the connector.
 func (h *host) run(ctx context.Context) error {
 	defer h.files.watch()()
 	guard := memory.Guard{Limits: h.connector.Limits(), Crowds: []memory.Crowd{h.connector}, Log: h.log}
@@ -300,9 +302,9 @@ func (h *host) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// drain reports the host as not ready and serves on for the delay, so that load
-// balancers send new readers elsewhere before the present ones leave. It ends early
-// when a listener fails, whose error it returns.
+// drain reports the host as not ready and continues serving for the delay, so that
+// load balancers route new readers elsewhere before existing readers are disconnected.
+// If a listener fails, drain returns its error early.
 func (h *host) drain(ctx context.Context, served <-chan error) error {
 	h.server.Drain()
 	if h.kubeAPI != nil {
@@ -311,7 +313,7 @@ func (h *host) drain(ctx context.Context, served <-chan error) error {
 	if h.delay <= 0 || !interrupt.Terminated(ctx) {
 		return nil
 	}
-	h.log.Info("shutting down: not ready, and serving on for a while", "delay", h.delay)
+	h.log.Info("shutting down: reporting not ready, and serving until the delay ends", "delay", h.delay)
 	select {
 	case err := <-served:
 		return err
@@ -320,11 +322,12 @@ func (h *host) drain(ctx context.Context, served <-chan error) error {
 	}
 }
 
-// shutdown waits for readers until a timeout, which is not an error.
+// shutdown disconnects the readers and waits for them. Reaching shutdownTimeout is
+// logged and is not an error.
 func (h *host) shutdown() error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
-	kubeAPI := make(chan error, 1) // beside the server, so that slow readers of one do not use up the time of the other
+	kubeAPI := make(chan error, 1) // concurrent, so that slow readers of one server do not use up the time of the other
 	go func() {
 		if h.kubeAPI == nil {
 			kubeAPI <- nil
@@ -337,7 +340,7 @@ func (h *host) shutdown() error {
 		err = errors.Join(err, h.admin.shutdown(ctx))
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		h.log.Warn("some readers did not leave in time and were cut off")
+		h.log.Warn("some readers did not disconnect in time; their connections were closed", "timeout", shutdownTimeout)
 		return nil
 	}
 	return err
@@ -370,7 +373,7 @@ func (h *host) announce(stdout io.Writer) {
 	}
 }
 
-// public are the addresses at which others than this machine can connect.
+// public returns the addresses that other machines can reach.
 func (l listeners) public() []string {
 	var public []string
 	for _, listener := range l.all() {
@@ -381,8 +384,8 @@ func (l listeners) public() []string {
 	return public
 }
 
-// answers waits for the server's first answer.
-func (h *host) answers(ctx context.Context) error {
+// waitForHealth waits until the server answers a health check.
+func (h *host) waitForHealth(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.url()+"/healthz", nil)
 	if err != nil {
 		return err
@@ -394,7 +397,7 @@ func (h *host) answers(ctx context.Context) error {
 	}
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("the server answers %s", resp.Status)
+		return fmt.Errorf("the health check of the server failed: expected 200 OK, got %s", resp.Status)
 	}
 	return nil
 }

@@ -35,16 +35,16 @@ and the resource version up to which events were sent.`,
 		},
 	}
 	cmd.Flags().StringVar(&address, "admin", "127.0.0.1:8082", "the connector's admin address")
-	cmd.Flags().StringVarP(&output, "output", "o", "", `"json" for all there is`)
+	cmd.Flags().StringVarP(&output, "output", "o", "", `"json" prints all information as JSON (default: a table)`)
 	return cmd
 }
 
-// inspectTimeout is how long a connector may take to answer.
+// inspectTimeout is the time limit of the request to the connector.
 const inspectTimeout = 10 * time.Second
 
 func inspect(ctx context.Context, address, output string, stdout io.Writer) error {
 	if output != "" && output != "json" {
-		return fmt.Errorf("--output %q: expected json, or nothing for a table", output)
+		return fmt.Errorf("--output %q: expected json, or no value for a table", output)
 	}
 	target, err := inspectURL(address)
 	if err != nil {
@@ -59,18 +59,18 @@ func inspect(ctx context.Context, address, output string, stdout io.Writer) erro
 	resp, err := http.DefaultClient.Do(req)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s does not answer within %v: is it the address of serve --admin?", redact.URL(address), inspectTimeout)
+		return fmt.Errorf("%s did not answer within %v: is it the address of serve --admin?", redact.URL(address), inspectTimeout)
 	case ctx.Err() != nil:
 		return errors.New("interrupted before the connector answered")
 	case err != nil:
-		return fmt.Errorf("no connector answers: %w; start it with serve --admin or push --admin, and give that address", err)
+		return fmt.Errorf("no connector answered: %w; start it with serve --admin or push --admin, and give that address", err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s: is it the address of serve --admin?", redact.URL(address), resp.Status)
+		return fmt.Errorf("%s answered %s: is it the address of serve --admin?", redact.URL(address), resp.Status)
 	}
 	if output == "json" {
-		document, err := io.ReadAll(resp.Body) // because a Write must end with a complete rune
+		document, err := io.ReadAll(resp.Body) // in one piece, because each Write must end with a complete rune
 		if err == nil {
 			_, err = stdout.Write(document)
 		}
@@ -78,18 +78,19 @@ func inspect(ctx context.Context, address, output string, stdout io.Writer) erro
 	}
 	var i inspection
 	if err := json.NewDecoder(resp.Body).Decode(&i); err != nil {
-		return fmt.Errorf("%s: the answer is not a connector's: %w", redact.URL(address), err)
+		return fmt.Errorf("%s: the response is not that of a connector: %w", redact.URL(address), err)
 	}
 	return i.print(stdout, time.Now())
 }
 
-// inspectURL takes what serve --admin takes, and a URL.
+// inspectURL returns the URL of /inspect. It accepts a URL, or an address like the
+// flag --admin of serve.
 func inspectURL(address string) (string, error) {
-	whole := address
+	base := address
 	if !strings.Contains(address, "://") {
-		whole = "http://" + address
+		base = "http://" + address
 	}
-	u, err := url.Parse(whole)
+	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return "", fmt.Errorf("--admin %q: expected an address such as 127.0.0.1:8082", redact.URL(address))
 	}
@@ -99,20 +100,20 @@ func inspectURL(address string) (string, error) {
 func (i *inspection) print(stdout io.Writer, now time.Time) error {
 	w := tabwriter.NewWriter(stdout, 0, 0, 3, ' ', 0)
 	fmt.Fprintf(w, "watchglass %s, from %s\n\n", terminal.Text(i.Version), terminal.Text(i.Source))
-	fmt.Fprintln(w, "RESOURCE\tSTATE\tOBJECTS\tVERSION\tMEMORY\tHEARD\tREADERS")
+	fmt.Fprintln(w, "RESOURCE\tSTATE\tOBJECTS\tVERSION\tMEMORY\tLAST MESSAGE\tREADERS")
 	for _, r := range i.Resources {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%.0fs ago\t%d\n", terminal.Text(r.Resource), terminal.Text(r.state()), r.Objects, r.ResourceVersion,
 			size(uint64(r.Bytes)), r.BehindSeconds, r.Readers)
 	}
 	if len(i.Resources) == 0 {
-		fmt.Fprintln(w, "(nothing is watched, for nobody reads)")
+		fmt.Fprintln(w, "(no resource is watched, because there are no readers)")
 	}
-	fmt.Fprintln(w, "\nREADER\tFOR\tSENT\tFOLLOWS")
+	fmt.Fprintln(w, "\nREADER\tAGE\tSENT\tSUBSCRIPTIONS")
 	for _, r := range i.Readers {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", terminal.Text(r.User), now.Sub(r.Since).Round(time.Second), size(r.Bytes), terminal.Text(r.follows()))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", terminal.Text(r.User), now.Sub(r.Since).Round(time.Second), size(r.Bytes), terminal.Text(r.subscriptions()))
 	}
 	if len(i.Readers) == 0 {
-		fmt.Fprintln(w, "(nobody)")
+		fmt.Fprintln(w, "(no readers)")
 	}
 	fmt.Fprintln(w, "\nLIMIT\tVALUE\tREFUSALS")
 	for _, l := range i.Limits {
@@ -131,7 +132,7 @@ func (r *inspectedResource) state() string {
 	return "listing"
 }
 
-func (r *inspectedReader) follows() string {
+func (r *inspectedReader) subscriptions() string {
 	var all []string
 	for _, s := range r.Subscriptions {
 		text := s.Resource
@@ -141,19 +142,19 @@ func (r *inspectedReader) follows() string {
 		text += " at " + s.ResourceVersion
 		switch {
 		case s.HeldBack:
-			text += " (takes no more)"
+			text += " (paused)"
 		case !s.Live:
 			text += " (listing)"
 		}
 		all = append(all, text)
 	}
 	if len(all) == 0 {
-		return "nothing"
+		return "none"
 	}
 	return strings.Join(all, ", ")
 }
 
-// size is a number of bytes for people.
+// size formats a number of bytes with a unit.
 func size(n uint64) string {
 	switch {
 	case n < 1<<10:

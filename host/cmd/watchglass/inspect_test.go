@@ -24,7 +24,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-func TestInspectShowsWhoReadsWhat(t *testing.T) {
+func TestInspectShowsReadersAndSubscriptions(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	admin := freeAddress(t)
 	demo := start(t, "demo", "--pods", "50", "--rate", "0", "--listen", "127.0.0.1:0", "--admin", admin)
@@ -47,11 +47,11 @@ func TestInspectShowsWhoReadsWhat(t *testing.T) {
 	assert.Equal(t, "shop", i.Readers[0].Subscriptions[0].Namespace)
 	hangUp(r)
 	foreign := request(t, "http://"+admin+"/inspect", func(r *http.Request) { r.Host = "evil.example.com" })
-	assert.Equal(t, 403, foreign.StatusCode, "a page whose name leads here")
+	assert.Equal(t, 403, foreign.StatusCode, "DNS rebinding is refused")
 
 	short := start(t, "inspect", "--admin", admin)
 	<-short.ended
-	assert.Zero(t, short.code, "an address as serve --admin takes it: %s", short.log)
+	assert.Zero(t, short.code, "an address without a scheme is accepted: %s", short.log)
 
 	wrong := start(t, "inspect", "--admin", "http://"+freeAddress(t))
 	<-wrong.ended
@@ -62,9 +62,9 @@ func TestInspectShowsWhoReadsWhat(t *testing.T) {
 	assert.Contains(t, page.log.String(), "is it the address of serve --admin?")
 }
 
-func TestInspectNamesMistakes(t *testing.T) {
+func TestInspectReportsInvalidFlags(t *testing.T) {
 	for args, message := range map[string]string{
-		"--output yaml":       `--output "yaml": expected json, or nothing for a table`,
+		"--output yaml":       `--output "yaml": expected json, or no value for a table`,
 		"--admin=":            `--admin "": expected an address such as 127.0.0.1:8082`,
 		"--admin ftp://x:1":   `--admin "ftp://x:1": expected an address such as 127.0.0.1:8082`,
 		"--admin 127.0.0.1:x": `--admin "127.0.0.1:x": expected an address such as 127.0.0.1:8082`,

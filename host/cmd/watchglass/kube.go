@@ -14,8 +14,8 @@ type kubeFlags struct {
 }
 
 func (f *kubeFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file of the cluster to read; without it --context looks in $KUBECONFIG and ~/.kube/config")
-	flags.StringVar(&f.context, "context", "", "context of the kubeconfig (default its current one)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file of the cluster to read (default with --context: $KUBECONFIG or ~/.kube/config)")
+	flags.StringVar(&f.context, "context", "", "context of the kubeconfig (default: its current context)")
 	flags.BoolVar(&f.inCluster, "in-cluster", false, "read the cluster that this pod runs in, with the pod's service account")
 }
 

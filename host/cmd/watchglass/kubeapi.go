@@ -22,7 +22,7 @@ func newKubeAPI(c *connector.Connector, config connector.Config) *kubeAPI {
 	})}
 }
 
-// serve answers until shutdown.
+// serve serves requests until shutdown.
 func (k *kubeAPI) serve(listener net.Listener) error {
 	if err := k.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -30,7 +30,7 @@ func (k *kubeAPI) serve(listener net.Listener) error {
 	return nil
 }
 
-// shutdown ends the watches, in order, and waits for every request.
+// shutdown ends the watches at an event boundary and waits for all requests.
 func (k *kubeAPI) shutdown(ctx context.Context) error {
 	k.handler.Stop()
 	return k.http.Shutdown(ctx)

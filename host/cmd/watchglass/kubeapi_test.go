@@ -84,12 +84,12 @@ func TestDemoServesTheKubernetesAPI(t *testing.T) {
 	assert.Zero(t, c.stop())
 }
 
-func TestThePortOfTheKubernetesAPIIsTakenFirst(t *testing.T) {
+func TestKubernetesAPIPortIsBoundBeforeStart(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
 	c := start(t, "serve", "--etcd-endpoints", "127.0.0.1:1", "--listen", "127.0.0.1:0", "--kube-api", taken.Addr().String())
 	<-c.ended
 	assert.Equal(t, 1, c.code)
-	assert.Contains(t, c.log.String(), "choose another port with --kube-api (--kube-api 127.0.0.1:0 takes a free one)")
+	assert.Contains(t, c.log.String(), "choose another port with --kube-api (--kube-api 127.0.0.1:0 selects a free port)")
 }

@@ -12,11 +12,11 @@ import (
 type logFlags struct{ level, format string }
 
 func (f *logFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.level, "log-level", "info", "least level to log: debug, info, warn or error")
+	flags.StringVar(&f.level, "log-level", "info", "minimum level to log: debug, info, warn or error")
 	flags.StringVar(&f.format, "log-format", "text", "format of the log: text or json")
 }
 
-// warnings returns a logger for commands with output for people. It logs only
+// warnings returns a logger for commands that print to a terminal. It logs only
 // problems, such as an object that cannot be shown.
 func warnings(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{

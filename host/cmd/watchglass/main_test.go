@@ -127,7 +127,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-func TestMistakesAreNamed(t *testing.T) {
+func TestInvalidArgumentsAreReported(t *testing.T) {
 	for args, message := range map[string]string{
 		"serv":                             "unknown command \"serv\" for \"watchglass\": did you mean serve?\nSee 'watchglass --help' for usage",
 		"nonsense":                         "unknown command \"nonsense\" for \"watchglass\"\nSee 'watchglass --help' for usage",
@@ -144,7 +144,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"demo --pods many":                 "--pods \"many\": expected a whole number\nSee 'watchglass demo --help' for usage",
 		"demo --seed -1":                   `--seed "-1": expected a whole number, 0 or more`,
 		"demo --rate fast":                 `--rate "fast": expected a number`,
-		"demo --pods 99999999999999999999": `--pods "99999999999999999999": expected a whole number that is not as large`,
+		"demo --pods 99999999999999999999": `--pods "99999999999999999999": expected a whole number within the range of the flag`,
 		"get pods --watch=maybe":           `--watch "maybe": expected true or false`,
 		"token --ttl 30d":                  `--ttl "30d": expected a time with its unit, such as 30s, 5m or 1h30m`,
 		"help nonsense":                    "unknown command \"nonsense\" for \"watchglass\"",
@@ -152,8 +152,8 @@ func TestMistakesAreNamed(t *testing.T) {
 		"get pods --server nowhere":        `--server "nowhere": expected a URL such as ws://127.0.0.1:8080/watch`,
 		"get pods --server ws://":          `--server "ws://": expected a URL`,
 		"get pods --server ftp://x":        `--server "ftp://x": expected a URL`,
-		"get pods --namespace=":            `--namespace "": expected a name; -A looks at all namespaces`,
-		"get pods --token \u00e4":          "--token: expected one word of ASCII characters",
+		"get pods --namespace=":            `--namespace "": expected a name; -A reads all namespaces`,
+		"get pods --token \u00e4":          "--token: expected ASCII characters without spaces",
 		"serve --etcd-endpoints x:1 --etcd-prefix registry": `--etcd-prefix "registry": expected a prefix that begins with a slash`,
 		"serve --max-requests 0":                            `--max-requests "0": expected a whole number from 1 to 2147483647`,
 		"serve --max-evaluation-rate many":                  `--max-evaluation-rate "many": expected a whole number from 1 to 2147483647`,
@@ -162,27 +162,27 @@ func TestMistakesAreNamed(t *testing.T) {
 		"demo --log-level loud":                             `--log-level "loud": expected debug, info, warn or error`,
 		"demo --log-format xml":                             `--log-format "xml": expected text or json`,
 		"get":                                               "too few arguments, expected: watchglass get RESOURCE [NAME] [flags]\nSee 'watchglass get --help' for usage",
-		"watch pods a b":                                    `argument "b" is one too many, expected: watchglass watch RESOURCE [NAME]`,
+		"watch pods a b":                                    `unexpected argument "b", expected: watchglass watch RESOURCE [NAME]`,
 		"push":                                              "too few arguments, expected: watchglass push URL --resources",
 		"record pods":                                       "too few arguments, expected: watchglass record RESOURCE FILE",
 		"verify":                                            "too few arguments, expected: watchglass verify FILE...",
-		"version extra":                                     `argument "extra" is one too many, expected: watchglass version`,
-		"serve":                                             "say what to read: --kubeconfig FILE",
+		"version extra":                                     `unexpected argument "extra", expected: watchglass version`,
+		"serve":                                             "no source is selected: give --kubeconfig FILE",
 		"serve --etcd-endpoints x:1 --etcd-cert c":                    "--etcd-cert and --etcd-key belong together",
 		"serve --in-cluster":                                          "this is no pod of a cluster",
 		"serve --kubeconfig /no/file":                                 "/no/file",
-		"serve --etcd-endpoints x:1 --listen :0":                      "everyone who can reach",
+		"serve --etcd-endpoints x:1 --listen :0":                      "every client that can reach",
 		"serve --etcd-endpoints x:1 --admin :0":                       "expected a loopback address",
 		"serve --etcd-endpoints x:1 --auth what":                      `--auth "what": expected none, token-file or kube`,
-		"serve --etcd-endpoints x:1 --auth kube":                      "--auth kube asks a kube-apiserver",
+		"serve --etcd-endpoints x:1 --auth kube":                      "--auth kube requires a kube-apiserver",
 		"serve --etcd-endpoints x:1 --auth token-file":                "--auth token-file needs --token-file FILE",
 		"serve --etcd-endpoints x:1 --tls-cert-file x":                "belong together",
-		"serve --etcd-endpoints x:1 --auth none --token-file main.go": "--token-file is for --auth token-file",
+		"serve --etcd-endpoints x:1 --auth none --token-file main.go": "--token-file requires --auth token-file",
 		"serve --in-cluster --etcd-endpoints x:1":                     "exclude each other",
 		"serve --in-cluster --kubeconfig main.go":                     "--in-cluster and --kubeconfig or --context exclude each other",
-		"serve --in-cluster --etcd-prefix /x":                         "--etcd-prefix is for --etcd-endpoints",
-		"serve --etcd-cert c":                                         "--etcd-cert is for --etcd-endpoints",
-		"demo --kubeconfig main.go --pods 10":                         "--pods is for the simulated cluster, and --kubeconfig, --context or --in-cluster shows another",
+		"serve --in-cluster --etcd-prefix /x":                         "--etcd-prefix requires --etcd-endpoints",
+		"serve --etcd-cert c":                                         "--etcd-cert requires --etcd-endpoints",
+		"demo --kubeconfig main.go --pods 10":                         "--pods configures the simulated cluster: it cannot be used with --kubeconfig, --context or --in-cluster",
 		"serve --etcd-endpoints nowhere":                              `--etcd-endpoints "nowhere": expected host:port or a URL such as https://10.0.0.1:2379`,
 		"serve --etcd-endpoints x:1,ftp://x:1":                        `--etcd-endpoints "ftp://x:1": expected host:port`,
 		"serve --etcd-endpoints x:99999":                              `--etcd-endpoints "x:99999": expected host:port`,
@@ -195,7 +195,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"serve --etcd-endpoints x:1 --metrics-on-admin":               "--metrics-on-admin needs --admin ADDRESS",
 		"serve --etcd-endpoints x:1 --audit-log /no/file":             "--audit-log: audit log: open /no/file",
 		"serve --etcd-endpoints x:1 --trusted-proxy proxy":            `--trusted-proxy "proxy": expected an address such as 10.0.0.1`,
-		"serve --etcd-endpoints x:1 --etcd-cacert main.go":            "there is no certificate",
+		"serve --etcd-endpoints x:1 --etcd-cacert main.go":            "the file contains no PEM certificate",
 		"serve --etcd-endpoints x:1 --allow-origin foo.test":          `allowed origin "foo.test": expected scheme and host`,
 
 		"serve --etcd-endpoints http://a:hunter2@x:1":                          `--etcd-endpoints "http://xxxxx@x:1": expected host:port`,
@@ -211,13 +211,12 @@ func TestMistakesAreNamed(t *testing.T) {
 			assert.Contains(t, c.log.String(), "Error: ")
 			assert.Contains(t, c.log.String(), message)
 			assert.NotContains(t, c.log.String(), "Usage:")
-			assert.NotContains(t, c.log.String(), "hunter2", "which is a password")
+			assert.NotContains(t, c.log.String(), "hunter2", "passwords are redacted")
 		})
 	}
 }
 
-// Regression: an invalid origin was refused only after all objects had been written,
-// and an unwritable file only after etcd had started.
+// The demo refuses invalid flags before it starts etcd or writes objects.
 func TestDemoRefusesFlagsBeforeItStarts(t *testing.T) {
 	for args, message := range map[string]string{
 		"--allow-origin nonsense":              `--allow-origin: allowed origin "nonsense": expected scheme and host`,
@@ -292,7 +291,7 @@ func TestSignalEndsTheDemoCleanly(t *testing.T) {
 		assert.NoError(t, wait, out)
 		left, err := filepath.Glob(filepath.Join(temp, "*"))
 		require.NoError(t, err)
-		assert.Empty(t, left, "the demo leaves nothing behind")
+		assert.Empty(t, left, "the demo deletes its data")
 	}
 }
 
@@ -312,14 +311,15 @@ func TestDemoWithClosedOutputCleansUp(t *testing.T) {
 	line := make([]byte, len("etcd:"))
 	_, err = io.ReadFull(out, line)
 	require.NoError(t, err)
-	require.NoError(t, out.Close(), "as head does once it has its lines")
+	require.NoError(t, out.Close(), "like head after its last line")
 	assert.NoError(t, cmd.Wait())
 	left, err := filepath.Glob(filepath.Join(temp, "*"))
 	require.NoError(t, err)
 	assert.Empty(t, left)
 }
 
-// Regression 6: etcd ended the demo with a stack trace, or without a message.
+// When the disk is full, the demo ends with the error of etcd and without a stack
+// trace.
 func TestFullDiskIsReported(t *testing.T) {
 	temp := t.TempDir()
 	demo := demoProcess(t, temp)
@@ -333,8 +333,8 @@ func TestFullDiskIsReported(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-// Regression: a client that disconnected during a write ended the demo, because the
-// broken connection was mistaken for a closed standard output.
+// The demo ends when its standard output is closed. A client that disconnects during a
+// write causes a similar error, and the demo continues.
 func TestDisconnectedClientDoesNotEndDemo(t *testing.T) {
 	cmd := demoProcess(t, t.TempDir())
 	cmd.Args = append(cmd.Args, "--kube-api", "127.0.0.1:0", "--pods", "300", "--rate", "2000")

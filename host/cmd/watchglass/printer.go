@@ -36,11 +36,11 @@ type printer struct {
 	schema api.Schema
 	now    func() time.Time
 
-	namespaces bool // a column for the namespace
+	namespaces bool // print a column with the namespace
 	noHeaders  bool
-	events     bool // a column for the type of event
+	events     bool // print a column with the type of the event
 
-	widths []int // of the columns so far; they never shrink
+	widths []int // of the columns; they grow with each row and never shrink
 }
 
 // columnGap is the number of spaces between the columns of a table.
@@ -69,7 +69,7 @@ func (p *printer) list(objects []object, rv api.ResourceVersion) error {
 	return p.table(rows)
 }
 
-// event writes one change: a row, a name, or a line with a watch frame.
+// event writes one change: a row of the table, a name, or a line with a watch event.
 func (p *printer) event(t api.EventType, o object) error {
 	switch p.format {
 	case formatJSON:
@@ -116,8 +116,7 @@ func (p *printer) row(t api.EventType, o object) []string {
 
 func (p *printer) shown(c api.Column) bool { return c.Priority == 0 || p.format == formatWide }
 
-// cell formats a value for people: dates as ages, missing values as <none> like
-// kubectl.
+// cell formats a value like kubectl: dates as ages, and missing values as <none>.
 func (p *printer) cell(c api.Column, v api.Value) string {
 	switch {
 	case v.Kind == api.Date:
@@ -172,8 +171,8 @@ func (p *printer) name(o object) error {
 
 const indent = "    "
 
-// jsonList writes objects one at a time, so that the list is in memory once and not
-// three times.
+// jsonList writes objects one at a time. Marshaling the list at once would need three
+// times its memory.
 func (p *printer) jsonList(objects []object, rv api.ResourceVersion) error {
 	var b bytes.Buffer
 	b.WriteString("{\n" + indent + `"apiVersion": "v1",` + "\n" + indent + `"items": [`)
@@ -198,7 +197,7 @@ func (p *printer) jsonList(objects []object, rv api.ResourceVersion) error {
 	return err
 }
 
-// single writes one object, as get does for a name.
+// single writes one object, without a list around it.
 func (p *printer) single(o object) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, o.JSON(), "", indent); err != nil {

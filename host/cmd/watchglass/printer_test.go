@@ -105,7 +105,7 @@ func TestEmptyJSONListIsAList(t *testing.T) {
 	require.JSONEq(t, `{"apiVersion":"v1","items":[],"kind":"List","metadata":{"resourceVersion":"7"}}`, out.String())
 }
 
-func TestRowsThatComeLaterKeepTheColumns(t *testing.T) {
+func TestLaterRowsKeepColumnWidths(t *testing.T) {
 	var out bytes.Buffer
 	p := newPrinter(t, &out, formatTable)
 	require.NoError(t, p.list(printedPods[:1], 1))
@@ -127,7 +127,7 @@ func TestResolve(t *testing.T) {
 		assert.Equal(t, want, got.String())
 	}
 	_, err := resolve("gadgets")
-	require.EqualError(t, err, `resource "gadgets" is not known by name; write it as group/version/plural, such as apps/v1/deployments`)
+	require.EqualError(t, err, `resource "gadgets" is not a built-in resource; write it as group/version/plural, such as apps/v1/deployments`)
 	_, err = resolve("deployments.batch")
 	require.Error(t, err)
 	_, err = resolve("a/b/c/d")

@@ -22,7 +22,7 @@ import (
 )
 
 type pushFlags struct {
-	hostFlags // without the Kubernetes API, and whose pages may connect
+	hostFlags // except --kube-api, --allow-origin, --trusted-proxy and --audit-log
 	upstreamFlags
 	resources       []string
 	tokenFile       string
@@ -35,23 +35,24 @@ func newPushCommand() *cobra.Command {
 	var f pushFlags
 	cmd := &cobra.Command{
 		Use:   "push URL --resources RESOURCE,... {--kubeconfig FILE | --in-cluster | --etcd-endpoints HOST:PORT}",
-		Short: "Feed a cluster's objects to an edge, by dialling out",
+		Short: "Feed a cluster's objects to an edge through outgoing connections",
 		Long: `Push watches resources of a cluster and feeds them to an edge, which serves any
-number of readers from there. It dials out, so the cluster needs no address of
-its own, and dials again whenever the connection is lost. It keeps no state: the
-edge says from which resource version to go on.
+number of readers. It opens all connections itself, so the cluster needs no public
+address, and reconnects whenever a connection is lost. It keeps no state: it resumes
+from the resource version that the edge reports.
 
-What the edge holds may lie in several objects, divided by resource, or by
-namespace where one resource outgrows an object; its variable WATCHGLASS_CLUSTERS
-says how, and push asks. It connects to each object and brings it what lies there,
-out of one watch per resource. When the edge is divided in another way, push
-connects anew. A resource without namespaces cannot be divided by namespace.
+The edge may divide a cluster among several Durable Objects, by resource, or by
+namespace for a resource that is too large for one object. The edge's variable
+WATCHGLASS_CLUSTERS defines the division, and push requests it from the edge. Push
+connects to each object and sends it its part, with one upstream watch per resource.
+When the division changes, push reconnects. A resource without namespaces cannot be
+divided by namespace.
 
-Several may feed the same edge. For each object one is active, the others stand by
-and take over where it stopped.
+Several pushers may feed the same edge. For each object one is active. The others
+stand by and resume where it stopped.
 
-It serves no readers here. With --listen it tells how it is: /healthz, /readyz and
-/metrics, as serve does; and with --admin, inspect shows what it watches and brings.`,
+Push does not serve readers. With --listen it serves /healthz, /readyz and /metrics,
+as serve does. With --admin, inspect shows what it watches and sends.`,
 		Example: `  watchglass push wss://edge.example.com/feed --resources pods,deployments \
     --kubeconfig ~/.kube/config --token-file token`,
 		Args: arguments(1, 1),
@@ -66,11 +67,11 @@ It serves no readers here. With --listen it tells how it is: /healthz, /readyz a
 	cmd.Flags().StringVar(&f.listen, "listen", "", "address to serve /healthz, /readyz and /metrics on, such as 127.0.0.1:8080")
 	cmd.Flags().StringVar(&f.admin, "admin", "", "loopback address for watchglass inspect, such as 127.0.0.1:8082")
 	f.addPrivate(cmd.Flags())
-	cmd.Flags().StringSliceVar(&f.resources, "resources", nil, "what to bring, such as pods or apps/v1/deployments (repeatable)")
-	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the token that the edge wants; it is read anew for every connection")
-	cmd.Flags().DurationVar(&f.progress, "progress", 30*time.Second, "how often to tell the edge that nothing is missing, which wakes it up")
-	cmd.Flags().BoolVar(&f.replace, "replace", false, "let the edge forget what it holds of another cluster under the same name")
-	cmd.Flags().BoolVar(&f.allowSecretData, "allow-secret-data", false, "bring the data of Secrets, which is withheld otherwise")
+	cmd.Flags().StringSliceVar(&f.resources, "resources", nil, "resources to send, such as pods or apps/v1/deployments (repeatable)")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the token that the edge requires; it is read again for every connection")
+	cmd.Flags().DurationVar(&f.progress, "progress", 30*time.Second, "how often to confirm to the edge that it is up to date; each confirmation wakes a hibernated edge object")
+	cmd.Flags().BoolVar(&f.replace, "replace", false, "let the edge discard the data of another cluster with the same name")
+	cmd.Flags().BoolVar(&f.allowSecretData, "allow-secret-data", false, "send the data of Secrets, which is withheld otherwise")
 	return cmd
 }
 
@@ -83,7 +84,7 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 	if err != nil {
 		return err
 	}
-	if _, err := f.token(); err != nil { // later it may be under renewal, now it is a mistake
+	if _, err := f.token(); err != nil { // a permanent error now; later, another program may be renewing the file
 		return err
 	}
 	if f.tokenFile != "" {
@@ -122,7 +123,7 @@ func pushTo(ctx context.Context, f *pushFlags, url string, stderr io.Writer) err
 		if err != nil {
 			return err
 		}
-		warnUnreachable(ctx, log, up, "it is asked again until it can")
+		warnUnreachable(ctx, log, up, retrying)
 		if err := hold(ctx, h.connector, resources, log); err != nil || ctx.Err() != nil {
 			return err
 		}
@@ -157,10 +158,10 @@ func identity(src source.Source) func(context.Context) (string, error) {
 
 func (f *pushFlags) resolved() ([]api.Resource, error) {
 	if len(f.resources) == 0 {
-		return nil, errors.New("say what to bring: --resources pods,deployments")
+		return nil, errors.New("no resources are selected: give --resources, such as --resources pods,deployments")
 	}
 	if f.progress < time.Second {
-		return nil, fmt.Errorf("--progress %v: expected a second at least", f.progress)
+		return nil, fmt.Errorf("--progress %v: expected at least 1s", f.progress)
 	}
 	resources := make([]api.Resource, len(f.resources))
 	for i, text := range f.resources {

@@ -15,8 +15,8 @@ import (
 	"github.com/watchglass/watchglass/host/internal/workerd/workerdtest"
 )
 
-// push feeds an etcd to a Durable Object in workerd, which then has the complete
-// state and all later changes.
+// The command push sends the state of an etcd, and then every change, to a Durable
+// Object in workerd.
 func TestPush(t *testing.T) {
 	address := workerdtest.Objects(t, "../../..")
 	store := startEtcd(t)
@@ -61,13 +61,13 @@ func awaitPushed(t *testing.T, address string, pods int) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-func TestMistakesOfPushAreNamed(t *testing.T) {
+func TestPushReportsInvalidArguments(t *testing.T) {
 	for args, message := range map[string]string{
 		"push":                                               "too few arguments, expected: watchglass push URL",
-		"push wss://edge/feed":                               "say what to bring: --resources pods,deployments",
-		"push wss://edge/feed --resources pods":              "say what to read: --kubeconfig FILE",
-		"push wss://edge/feed --resources podz":              `resource "podz" is not known by name`,
-		"push wss://edge/feed --resources po --progress 1ms": "--progress 1ms: expected a second at least",
+		"push wss://edge/feed":                               "no resources are selected: give --resources",
+		"push wss://edge/feed --resources pods":              "no source is selected: give --kubeconfig FILE",
+		"push wss://edge/feed --resources podz":              `resource "podz" is not a built-in resource`,
+		"push wss://edge/feed --resources po --progress 1ms": "--progress 1ms: expected at least 1s",
 		"push ws://edge.example/feed --resources po --etcd-endpoints x:1":                 "in the clear",
 		"push edge/feed --resources po --etcd-endpoints x:1":                              "expected a URL such as wss://",
 		"push wss://edge/clusters/a/watch --resources po --etcd-endpoints x:1":            "a connector feeds /feed, as in wss://edge.example.com/feed",
@@ -85,7 +85,7 @@ func TestMistakesOfPushAreNamed(t *testing.T) {
 	}
 }
 
-func TestPushServesItsMetricsOnAdminAlone(t *testing.T) {
+func TestPushServesMetricsOnlyOnAdmin(t *testing.T) {
 	health, admin := freeAddress(t), freeAddress(t)
 	start(t, "push", "ws://127.0.0.1:1/feed", "--resources", "pods", "--etcd-endpoints", "127.0.0.1:1",
 		"--listen", health, "--admin", admin, "--metrics-on-admin")

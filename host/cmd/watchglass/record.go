@@ -20,11 +20,12 @@ func newRecordCommand() *cobra.Command {
 	var f recordFlags
 	cmd := &cobra.Command{
 		Use:   "record RESOURCE FILE",
-		Short: "Record what happens to a resource at its source, for verify",
-		Long: `Record writes the state of a resource and then every change to a new file, as
-etcd or kube-apiserver tell it and without a connector, until it is interrupted.
-It is the witness that "watchglass verify" judges a reader's recording by: start
-it before the reader, and stop it after.`,
+		Short: "Record the changes of a resource at its source, for verify",
+		Long: `Record writes the state of a resource and then every change to a new file, until it
+is interrupted. It reads etcd or kube-apiserver directly, without a connector.
+
+"watchglass verify" compares a reader's recording with this one. Start record before
+the reader, and stop it after the reader.`,
 		Example: `  watchglass record pods source.jsonl --etcd-endpoints 127.0.0.1:2379`,
 		Args:    arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,7 +65,7 @@ func record(ctx context.Context, f *recordFlags, name, path string, out, stderr 
 			failed = err
 		}
 	}()
-	warnUnreachable(ctx, log, up, "it is asked again until it can")
+	warnUnreachable(ctx, log, up, retrying)
 	err = r.recorder.Source(ctx, up.source, resource, func(rv api.ResourceVersion) {
 		if !r.begun {
 			fmt.Fprintf(out, "recording %s of %s from version %d on; Ctrl-C stops\n", resource, up.name, rv)
@@ -72,7 +73,7 @@ func record(ctx context.Context, f *recordFlags, name, path string, out, stderr 
 		}
 	})
 	if err == nil && !r.begun {
-		return fmt.Errorf("interrupted before the first state of %s was here: nothing is recorded", resource)
+		return fmt.Errorf("interrupted before the first list of %s was complete: no recording is written", resource)
 	}
 	return err
 }

@@ -16,15 +16,15 @@ type recorder struct {
 	file       *os.File
 	recorder   *recording.Recorder
 	collection *recording.Collection
-	begun      bool // whether there is anything worth keeping
+	begun      bool // the file contains a state; otherwise Close removes it
 }
 
-// newRecorder does not overwrite files, because recordings are evidence. failed is
-// called when the file cannot be written, and Close returns the reason.
+// newRecorder creates a recording. It does not overwrite files, because recordings are
+// evidence. If a write fails, it calls failed, and Close returns the error.
 func newRecorder(name string, resource api.Resource, failed func()) (*recorder, error) {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, os.ErrExist) {
-		return nil, fmt.Errorf("%s is there already: name another file, or remove it", name)
+		return nil, fmt.Errorf("%s already exists: name another file, or remove it", name)
 	}
 	if err != nil {
 		return nil, err
@@ -32,8 +32,8 @@ func newRecorder(name string, resource api.Resource, failed func()) (*recorder, 
 	return &recorder{file: file, recorder: recording.New(file, resource, failed)}, nil
 }
 
-// Close completes the recording. One that has not begun is removed, so that the
-// command can be given again.
+// Close completes the recording. It removes a recording without a state, so that the
+// command can be repeated.
 func (r *recorder) Close() error {
 	err := errors.Join(r.recorder.Close(), r.file.Close())
 	if !r.begun {
@@ -64,7 +64,7 @@ func (r *recorder) listed(rv api.ResourceVersion, items []client.Object) {
 	}
 }
 
-// watched is a watch that may be recorded.
+// watched is a watch that is recorded if Watch is set.
 type watched struct{ *recording.Watch }
 
 func (r *recorder) watch(options client.WatchOptions) watched {

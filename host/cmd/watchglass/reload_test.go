@@ -33,7 +33,7 @@ func handshakes(address string, pool *x509.CertPool) bool {
 	return true
 }
 
-func TestServeLoadsItsCertificateAgain(t *testing.T) {
+func TestServeReloadsItsCertificate(t *testing.T) {
 	cert, key, first := certificate(t)
 	newCert, newKey, second := certificate(t)
 	kubeAPI, admin := freeAddress(t), freeAddress(t)
@@ -84,8 +84,8 @@ func TestServeEndsTheSessionsOfRemovedTokens(t *testing.T) {
 	until(t, stays, func() bool { return s.Synced })
 }
 
-// The client of etcd uses a new CA and a new client certificate for new connections.
-func TestEtcdCertificatesAreLoadedAgain(t *testing.T) {
+// New connections to etcd use the reloaded CA and client certificate.
+func TestEtcdCertificatesAreReloaded(t *testing.T) {
 	cert, key, _ := certificate(t)
 	f := etcdFlags{endpoints: []string{"https://127.0.0.1:1"}, cacert: cert, cert: cert, key: key}
 	files := reload.NewWatcher(slog.New(slog.DiscardHandler))

@@ -13,11 +13,11 @@ import (
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "watchglass",
-		Short: "The Kubernetes watch cache, where the data is looked at",
+		Short: "The Kubernetes watch cache, where the data is viewed",
 		Long: `watchglass keeps readers of a Kubernetes cluster up to date: browser tabs, edge
 workers, terminals. One connector watches the cluster once, whatever the number
 of readers, and every reader resumes where it stopped.`,
-		Example: `  # See it at work; needs nothing else
+		Example: `  # Try it; requires no cluster
   watchglass demo
 
   # Serve the objects of the cluster that kubectl talks to, with a dashboard
@@ -45,15 +45,15 @@ func newHelpCommand() *cobra.Command {
 		Use:   "help [COMMAND]",
 		Short: "Help about any command",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			asked, rest, err := cmd.Root().Find(args)
+			command, rest, err := cmd.Root().Find(args)
 			if err == nil {
-				err = noSuchCommand(asked, rest)
+				err = noSuchCommand(command, rest)
 			}
 			if err != nil {
 				return err
 			}
-			asked.InitDefaultHelpFlag()
-			return asked.Help()
+			command.InitDefaultHelpFlag()
+			return command.Help()
 		},
 	}
 }
@@ -66,7 +66,7 @@ func flagMistake(err error) string {
 	}
 	flag := invalid.GetFlag()
 	switch flag.Value.(type) {
-	case *limitValue, *proxies: // their errors have the value and what is expected
+	case *limitValue, *proxies: // their errors name the value and the expected format
 		return fmt.Sprintf("--%s %v", flag.Name, invalid.Unwrap())
 	}
 	expected, known := map[string]string{
@@ -80,7 +80,7 @@ func flagMistake(err error) string {
 		return err.Error()
 	}
 	if errors.Is(err, strconv.ErrRange) {
-		expected += " that is not as large"
+		expected += " within the range of the flag"
 	}
 	return fmt.Sprintf("--%s %q: expected %s", flag.Name, invalid.GetValue(), expected)
 }
@@ -100,14 +100,14 @@ func noSuchCommand(root *cobra.Command, args []string) error {
 	return misused(root, what)
 }
 
-// arguments returns an error with the expected arguments if there are fewer or more.
+// arguments accepts between least and most arguments. Its errors show the usage.
 func arguments(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
 			return misused(cmd, "too few arguments, expected: "+cmd.UseLine())
 		case len(args) > most:
-			return misused(cmd, fmt.Sprintf("argument %q is one too many, expected: %s", args[most], cmd.UseLine()))
+			return misused(cmd, fmt.Sprintf("unexpected argument %q, expected: %s", args[most], cmd.UseLine()))
 		}
 		return nil
 	}

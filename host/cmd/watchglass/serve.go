@@ -26,16 +26,16 @@ func newServeCommand() *cobra.Command {
 		Short: "Serve a cluster's objects to readers, from its kube-apiserver or etcd",
 		Long: `Serve watches each resource of a cluster once and serves any number of readers
 over WebSocket at /watch, the dashboard at /, health at /healthz and /readyz, and
-metrics at /metrics. With --auth kube, metrics are for users who may get the
-non-resource URL /metrics. With --kube-api it serves kubectl and client-go as well:
-get, list and watch, from the same cache.
+metrics at /metrics. With --auth kube, only users who may get the non-resource URL
+/metrics can read the metrics. With --kube-api it also serves get, list and watch to
+kubectl and client-go, from the same cache.
 
 From kube-apiserver it reads every resource that its credentials may list and
-watch, custom ones too. From etcd it reads the well-known ones, which must be
-stored as JSON.
+watch, including custom resources. From etcd it reads the built-in resources, which
+must be stored as JSON.
 
-It keeps no state of its own: stop and start it at will, run several behind a
-load balancer. Readers resume by resource version.`,
+It keeps no state of its own. It can be restarted at any time, and several can run
+behind a load balancer. Readers resume by resource version.`,
 		Example: `  # The cluster that kubectl talks to
   watchglass serve --kubeconfig ~/.kube/config
 

@@ -109,7 +109,7 @@ func TestDemoAtRestIsExact(t *testing.T) {
 	}
 }
 
-func TestDemoStartsOverInItsDirectory(t *testing.T) {
+func TestDemoReplacesTheDataOfItsDirectory(t *testing.T) {
 	dir := t.TempDir()
 	for _, pods := range []string{"30", "20"} {
 		c := start(t, "demo", "--pods", pods, "--rate", "0", "--listen", "127.0.0.1:0", "--data-dir", dir)
@@ -146,8 +146,7 @@ func putPod(t *testing.T, store *embedetcd.Server, name string) api.ResourceVers
 	return api.ResourceVersion(resp.Header.Revision)
 }
 
-// A restarted connector has no state of its readers: they resume by resource version
-// alone.
+// A restarted connector has no state of its readers. They resume by resource version.
 func TestReadersResumeAfterServeWasRestarted(t *testing.T) {
 	store := startEtcd(t)
 	defer store.Close()
@@ -209,7 +208,7 @@ func TestServeWaitsForItsEtcd(t *testing.T) {
 	assert.Zero(t, c.stop())
 }
 
-func TestServeAsksForTheToken(t *testing.T) {
+func TestServeRequiresTheToken(t *testing.T) {
 	store := startEtcd(t)
 	defer store.Close()
 	token := file(t, "token", strongToken+"\n")

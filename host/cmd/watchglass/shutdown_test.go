@@ -86,7 +86,7 @@ func TestServeDrainsOnSIGTERM(t *testing.T) {
 	assert.ErrorContains(t, p.wait, "terminated", "a second signal ends it at once")
 }
 
-func TestServeSaysGoodbyeAfterTheDelay(t *testing.T) {
+func TestServeDisconnectsReadersAfterTheDelay(t *testing.T) {
 	store := startEtcd(t)
 	defer store.Close()
 	for name, c := range map[string]struct {

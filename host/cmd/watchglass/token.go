@@ -13,7 +13,7 @@ import (
 	"github.com/watchglass/watchglass/host/access/token"
 )
 
-// defaultCluster is the name of the only cluster of an edge.
+// defaultCluster is the name of the cluster at an edge that serves only one.
 const defaultCluster = "default"
 
 type tokenFlags struct {
@@ -31,13 +31,13 @@ func newTokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token --key-file FILE --resources RESOURCE,...",
 		Short: "Mint a token for the edge",
-		Long: `Token prints a token that lets its holder read from the edge, or with --feed feed
-it, until it ends. It grants what it names and nothing else, and it cannot be
-called back, so let it end soon.
+		Long: `Token prints a token with which its holder can read from the edge, or with --feed
+send data to the edge, until the token expires. It grants access only to the given
+resources and namespaces. It cannot be revoked, so choose a short --ttl.
 
-The edge knows the key as its secret WATCHGLASS_KEY. A key is at least 32 bytes of
-text; the file may hold several, of which the first one signs.`,
-		Example: `  # A key, for here and for the edge
+The edge reads the same key from its secret WATCHGLASS_KEY. A key is at least 32
+bytes of text. A file may contain several keys, and the first one signs.`,
+		Example: `  # Create a key for this command and for the edge
   openssl rand -base64 48 > edge.key
 
   # Read pods and deployments in two namespaces, for an hour
@@ -52,12 +52,12 @@ text; the file may hold several, of which the first one signs.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.keyFile, "key-file", "", "file with the key to sign with")
-	flags.StringVar(&f.cluster, "cluster", defaultCluster, "cluster that it is for, as the edge calls it")
-	flags.StringSliceVar(&f.resources, "resources", nil, `resources that it grants, such as pods,deployments.apps or apps/v1/deployments; "*" for all`)
-	flags.StringSliceVar(&f.namespaces, "namespaces", []string{token.Any}, `namespaces that it grants; "*" for all, which resources without namespaces need as well`)
-	flags.BoolVar(&f.feed, "feed", false, "for feeding the edge with these, instead of reading them")
-	flags.StringVar(&f.user, "user", "", "who holds it, for the edge's log")
-	flags.DurationVar(&f.ttl, "ttl", time.Hour, "how long it is good for, to the second")
+	flags.StringVar(&f.cluster, "cluster", defaultCluster, "name of the cluster at the edge")
+	flags.StringSliceVar(&f.resources, "resources", nil, `resources to grant access to, such as pods,deployments.apps or apps/v1/deployments; "*" for all`)
+	flags.StringSliceVar(&f.namespaces, "namespaces", []string{token.Any}, `namespaces to grant access to; "*" for all, which is required for resources without namespaces`)
+	flags.BoolVar(&f.feed, "feed", false, "grant sending these resources to the edge (watchglass push), instead of reading them")
+	flags.StringVar(&f.user, "user", "", "name of the holder, for the edge's log")
+	flags.DurationVar(&f.ttl, "ttl", time.Hour, "time until the token expires, in whole seconds")
 	for _, required := range []string{"key-file", "resources"} {
 		if err := cmd.MarkFlagRequired(required); err != nil {
 			panic(err) // there is no such flag
@@ -83,7 +83,7 @@ func mint(f *tokenFlags, now time.Time, stdout io.Writer) error {
 	}
 	for _, namespace := range f.namespaces {
 		if namespace != token.Any && len(validation.IsDNS1123Label(namespace)) > 0 {
-			return fmt.Errorf("--namespaces: %q is no name of a namespace: expected small letters, digits and -, or * for all", namespace)
+			return fmt.Errorf("--namespaces: %q is not the name of a namespace: expected lowercase letters, digits and -, or * for all", namespace)
 		}
 	}
 	claims := token.Claims{User: f.user, Cluster: f.cluster, Namespaces: f.namespaces, Feed: f.feed, Expires: now.Add(f.ttl)}

@@ -13,12 +13,12 @@ import (
 	"github.com/watchglass/watchglass/host/access/token"
 )
 
-// The key of this test only.
+// testKey is used only in this test.
 const testKey = "a-key-that-is-for-this-test-and-for-nothing-else"
 
 func keyFile(t *testing.T, content string) string { return file(t, "key", content) }
 
-func TestTokenGrantsWhatItsFlagsSay(t *testing.T) {
+func TestTokenGrantsOnlyItsFlags(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	code := run(t.Context(), []string{"token", "--key-file", keyFile(t, testKey+"\n"), "--resources", "po,deployments.apps,example.com/v1/gadgets",
 		"--namespaces", "shop,web", "--cluster", "demo", "--user", "ada", "--ttl", "90m"}, &stdout, &stderr)
@@ -35,7 +35,7 @@ func TestTokenGrantsWhatItsFlagsSay(t *testing.T) {
 	}, claims)
 }
 
-func TestTokenSaysWhatIsWrongWithItsFlags(t *testing.T) {
+func TestTokenReportsInvalidFlags(t *testing.T) {
 	good := keyFile(t, testKey)
 	for _, c := range []struct {
 		want string

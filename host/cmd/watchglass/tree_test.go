@@ -46,7 +46,7 @@ func (r *tree) read(object, name string, args ...string) (file string) {
 	return file
 }
 
-// change makes many changes, and then one that every reader must receive.
+// change writes many changes, and last one that every reader must receive.
 func (r *tree) change() {
 	r.Helper()
 	r.churn()
@@ -58,9 +58,9 @@ func (r *tree) change() {
 	}
 }
 
-// Readers of two levels, one of them below the other, receive every change once and
-// in order, whatever fails between them and the cluster (rules G1 to G17).
-func TestReadersOfATreeLoseAndRepeatNothing(t *testing.T) {
+// Readers of a home object and of a region receive every change once and in order,
+// whatever fails between them and the cluster (rules G1 to G17).
+func TestReadersOfATreeReceiveEachChangeOnce(t *testing.T) {
 	r := startTree(t)
 	atSource := filepath.Join(t.TempDir(), "source.jsonl")
 	source := start(t, "record", "pods", atSource, "--etcd-endpoints", r.store.Endpoints()[0])
@@ -73,11 +73,11 @@ func TestReadersOfATreeLoseAndRepeatNothing(t *testing.T) {
 	r.change()
 
 	assert.Zero(t, active.stop(), active.log)
-	r.change() // the other connector delivers it
+	r.change() // through the other connector
 
 	awake := askObject(t, r.address, "home", "/status").AwakeSince
 	require.Eventually(t, func() bool { return askObject(t, r.address, "home", "/status").Settled }, time.Minute, 10*time.Millisecond)
-	askObject(t, r.address, "home", "/evict") // as the platform does with idle objects
+	askObject(t, r.address, "home", "/evict") // the platform also evicts idle objects
 	r.change()
 	assert.Greater(t, askObject(t, r.address, "home", "/status").AwakeSince, awake, "home was out of memory")
 

@@ -16,12 +16,12 @@ import (
 // upstream is the source that a command serves from.
 type upstream struct {
 	source source.Source
-	name   string                      // for people
-	ready  func(context.Context) error // whether it answers
+	name   string                      // for messages
+	ready  func(context.Context) error // returns an error if the source does not answer
 	close  func()
 }
 
-// upstreamFlags choose between the two.
+// upstreamFlags select etcd or kube-apiserver as the source.
 type upstreamFlags struct {
 	etcdFlags
 	kubeFlags
@@ -32,13 +32,13 @@ func (f *upstreamFlags) open(log *slog.Logger, files *reload.Watcher) (*upstream
 	case f.kubeFlags.given() && len(f.endpoints) > 0:
 		return nil, errors.New("--etcd-endpoints and --kubeconfig, --context or --in-cluster exclude each other: read either etcd or kube-apiserver")
 	case len(f.endpoints) == 0 && f.detail() != "":
-		return nil, errors.New(f.detail() + " is for --etcd-endpoints, which are not given")
+		return nil, errors.New(f.detail() + " requires --etcd-endpoints")
 	case f.kubeFlags.given():
 		return f.openKube(log, files)
 	case len(f.endpoints) > 0:
 		return f.openEtcd(log, files)
 	}
-	return nil, errors.New("say what to read: --kubeconfig FILE, --in-cluster, or --etcd-endpoints 127.0.0.1:2379")
+	return nil, errors.New("no source is selected: give --kubeconfig FILE, --in-cluster, or --etcd-endpoints 127.0.0.1:2379")
 }
 
 func (f *upstreamFlags) openEtcd(log *slog.Logger, files *reload.Watcher) (*upstream, error) {
@@ -92,7 +92,10 @@ func (f *kubeFlags) openKube(log *slog.Logger, files *reload.Watcher) (*upstream
 }
 
 // servingAnyway describes what a host does while its source is unreachable.
-const servingAnyway = "serving anyway, readers wait until it can"
+const servingAnyway = "serving anyway; readers wait until the source answers"
+
+// retrying describes what record and push do while their source is unreachable.
+const retrying = "retrying until the source answers"
 
 // warnUnreachable logs an unreachable source immediately. The caller continues,
 // because the source is retried.

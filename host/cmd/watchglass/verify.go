@@ -14,15 +14,14 @@ import (
 func newVerifyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify FILE...",
-		Short: "Judge recorded watches by the guarantees of a Kubernetes watch",
-		Long: `Verify reads what "watchglass watch --record" wrote and checks that no line of it
-was lost, that every event was asked for, and that nothing came twice, out of
-order or beside a bookmark. With a recording of the source beside it, made by
-"watchglass record", it also checks that nothing is missing, that every event
-leads from what was held to what was true, and that every list and bookmark is
-exact.
+		Short: "Check recorded watches against the guarantees of a Kubernetes watch",
+		Long: `Verify reads recordings of "watchglass watch --record". It checks that they are
+complete, that every event matches the request, and that no event is repeated, out
+of order or older than a bookmark. With a recording of the source, made by
+"watchglass record", it also checks that no event is missing, that every event has
+the correct type and object, and that every list and bookmark is exact.
 
-It exits with 1, and says which guarantee was broken where, when one was.`,
+If a guarantee is violated, it exits with 1 and reports which one and where.`,
 		Example: `  watchglass record pods --etcd-endpoints 127.0.0.1:2379 source.jsonl &
   watchglass watch pods -A -o json --record reader.jsonl
   kill %1

@@ -167,10 +167,10 @@ func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 
 	c = start(t, "watch", "pods", "--record", atReader, "--server", "ws://"+network.listener.Addr().String()+"/watch")
 	<-c.ended
-	assert.Contains(t, c.log.String(), "is there already")
+	assert.Contains(t, c.log.String(), "already exists")
 }
 
-// Regression 3: an empty recording was accepted as complete.
+// A recording that ends before its first state fails, and its file is removed.
 func TestRecordingThatDidNotBeginFails(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -181,14 +181,14 @@ func TestRecordingThatDidNotBeginFails(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close()
 	assert.Equal(t, 1, c.stop())
-	assert.Contains(t, c.log.String(), "interrupted before the first state of v1/pods was here: nothing is recorded")
-	assert.NoFileExists(t, name, "the command can be given again")
+	assert.Contains(t, c.log.String(), "interrupted before the first list of v1/pods was complete: no recording is written")
+	assert.NoFileExists(t, name, "the command can be repeated")
 }
 
-// Regression: a recording that failed to write continued until it was stopped.
+// A command ends with an error when it cannot write its recording.
 func TestUnwritableRecordingEndsCommand(t *testing.T) {
 	needsModule(t)
-	compiled, err := client.Compile(t.Context(), nil, client.DefaultCacheDir()) // the file size limit leaves no room for it later
+	compiled, err := client.Compile(t.Context(), nil, client.DefaultCacheDir()) // the compiled module exceeds the file size limit below
 	require.NoError(t, err)
 	require.NoError(t, compiled.Close(t.Context()))
 	store := startEtcd(t)

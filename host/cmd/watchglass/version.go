@@ -36,8 +36,8 @@ func buildInfo() *debug.BuildInfo {
 	return &debug.BuildInfo{GoVersion: runtime.Version()}
 }
 
-// chooseVersion returns the linker's version, or that of the module, which go install
-// knows, or the commit.
+// chooseVersion returns the version that the linker has set, else the version of the
+// module, which go install records, else the commit.
 func chooseVersion(linked string, info *debug.BuildInfo) string {
 	if linked != "" {
 		return linked
@@ -61,7 +61,7 @@ func describeVersion(linked string, info *debug.BuildInfo) string {
 	return chooseVersion(linked, info) + " (" + strings.Join(details, ", ") + ")"
 }
 
-// setting returns a setting of the build, or "" if it is not known.
+// setting returns a setting of the build, or "" if the build has not recorded it.
 func setting(info *debug.BuildInfo, key string) string {
 	for _, s := range info.Settings {
 		if s.Key == key {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestVersionNamesWhatTheBuildKnows(t *testing.T) {
+func TestVersionUsesBuildInformation(t *testing.T) {
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	commit := []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "false"}}
 	changed := []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "true"}}

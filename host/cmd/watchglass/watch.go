@@ -20,12 +20,13 @@ func newWatchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch RESOURCE [NAME]",
 		Short: "Print objects and then every change",
-		Long: `Watch prints what get prints and then every change, until it is interrupted. It
-outlives lost connections, and says so on stderr when what it shows may be old.
+		Long: `Watch prints objects like get, and then every change until it is interrupted. It
+reconnects when a connection is lost, and reports on stderr when its data may be
+stale.
 
-With -o json every line is one watch event as Kubernetes sends it; what is there
-at first comes as ADDED events. As a table, objects that change faster than the
-terminal takes them are shown in their newest state.`,
+With -o json, every line is one watch event as Kubernetes sends it, and existing
+objects are ADDED events. In a table, an object that changes faster than the
+terminal can show is printed in its newest state.`,
 		Example: `  watchglass watch pods -A
   watchglass watch po -l app=web -o json | jq -r .object.status.phase
   watchglass watch pods -A --record pods.jsonl`,
@@ -33,8 +34,8 @@ terminal takes them are shown in their newest state.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return read(cmd, &f, args) },
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&f.events, "output-watch-events", false, "show the type of event in a table")
-	cmd.Flags().StringVar(&f.record, "record", "", "also write what comes to this new file, for watchglass verify")
+	cmd.Flags().BoolVar(&f.events, "output-watch-events", false, "show the type of each event in a table")
+	cmd.Flags().StringVar(&f.record, "record", "", "also record the received events to this new file, for watchglass verify")
 	return cmd
 }
 
@@ -67,7 +68,7 @@ func (r *reading) printFirst(objects []object, rv api.ResourceVersion) error {
 	return nil
 }
 
-// follow prints the events after rv until the watch ends, and returns why.
+// follow prints the events after rv. It returns the reason for the end of the watch.
 func (r *reading) follow(ctx context.Context, rv api.ResourceVersion) (err error) {
 	options := client.WatchOptions{ResourceVersion: rv.String(), AllowWatchBookmarks: true}
 	if r.flags.output != formatJSON {
@@ -130,5 +131,5 @@ func stateText(s client.Status) string {
 	if errors.As(s.Err, &status) && status.Code == http.StatusUnauthorized {
 		text += "; start again with another --token"
 	}
-	return text + fmt.Sprintf(" (showing what was known at resource version %s)", s.ResourceVersion)
+	return text + fmt.Sprintf(" (showing the state at resource version %s)", s.ResourceVersion)
 }

@@ -45,8 +45,8 @@ func main() {
 	defer stop()
 	var c config
 	flag.StringVar(&c.root, "root", ".", "root of the repository, where everything has been built")
-	flag.StringVar(&c.listen, "listen", "127.0.0.1:8787", "address of the edge; port 0 takes a free one")
-	flag.StringVar(&c.secure, "tls-listen", "127.0.0.1:8788", "address of the same with TLS; port 0 takes a free one")
+	flag.StringVar(&c.listen, "listen", "127.0.0.1:8787", "address of the edge; port 0 selects a free port")
+	flag.StringVar(&c.secure, "tls-listen", "127.0.0.1:8788", "address of the edge with TLS; port 0 selects a free port")
 	flag.IntVar(&c.pods, "pods", 2000, "pods in the simulated cluster")
 	flag.Float64Var(&c.rate, "rate", 20, "changes per second")
 	flag.StringVar(&c.clusters, "clusters", "", "WATCHGLASS_CLUSTERS: how clusters are divided over objects")

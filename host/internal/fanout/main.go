@@ -27,7 +27,7 @@ func main() {
 	flag.IntVar(&o.readers, "readers", 1000, "how many readers there are")
 	flag.IntVar(&o.events, "events", 200, "changes in each round")
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds of either side; the median counts")
-	flag.BoolVar(&o.asJSON, "json", false, "print one JSON object a line")
+	flag.BoolVar(&o.asJSON, "json", false, "print one JSON object per line")
 	flag.BoolVar(&o.reconnect, "reconnect", false, "measure what others feel while all readers reconnect")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a profile of the connector's rounds, and leave the broadcast out; with -share")
 	share := flag.Int("share", 0, "how many readers each change matches; 0 for all cases: 10, 100 and all")

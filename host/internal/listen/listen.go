@@ -13,7 +13,7 @@ func On(flag, address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("%s is in use by another program: stop that, or choose another port with %s "+
-			"(%[2]s 127.0.0.1:0 takes a free one)", address, flag)
+			"(%[2]s 127.0.0.1:0 selects a free port)", address, flag)
 	}
 	var malformed *net.AddrError
 	if errors.As(err, &malformed) {
