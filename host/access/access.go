@@ -121,5 +121,5 @@ func (o only) Authorize(_ context.Context, _ *User, r Request) (time.Time, *api.
 	if slices.Contains(o.resources, r.Resource) {
 		return time.Time{}, nil
 	}
-	return time.Time{}, api.NotFound("this connector does not bring " + r.Resource.String())
+	return time.Time{}, api.NotFound("the connector does not send " + r.Resource.String() + " to this reader")
 }

@@ -84,9 +84,8 @@ func (b backend) holdOnce(ctx context.Context, resource api.Resource, waiting fu
 	return col, err
 }
 
-// excuse reports whether the source of a collection that has not been listed fails.
-// The error of the source is omitted, because it may name an object that the client
-// may not read.
+// sourceError returns a text for the refusal of a request if the source fails. It omits
+// the error of the source, which may name an object that the client may not read.
 func (c *Connector) sourceError(resource api.Resource) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,7 +160,7 @@ func find(c *cacher.Cacher, key api.Key, status *api.Status) (*stored, *api.Stat
 type stored struct {
 	rv         api.ResourceVersion
 	dictionary []byte
-	base       api.Body // the body that this one is a delta against, if any
+	base       api.Body // the base of the body; zero if the body is not a delta
 	wire.Envelope
 }
 

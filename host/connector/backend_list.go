@@ -84,8 +84,8 @@ func (l *list) start(c *cacher.Cacher, o *kubeapi.ListOptions, opened func(*kube
 	})
 }
 
-// advance repeats a step until it is done. Each call holds the lock and has evaluations
-// left.
+// advance repeats a step until it is done. It calls step with the lock held, and only
+// while evaluations are available.
 func (l *list) advance(step func() (done bool, status *api.Status)) error {
 	for {
 		done, wait, status := l.step(step)

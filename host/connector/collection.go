@@ -10,8 +10,8 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// collection is a resource that is in use or was recently. Its upstream watch runs
-// as long as the collection exists.
+// collection is a resource that is in use or was used recently. Its upstream watch
+// runs as long as the collection exists.
 type collection struct {
 	connector *Connector
 	resource  api.Resource
@@ -25,7 +25,7 @@ type collection struct {
 	// Guarded by connector.mu.
 	cacher    *cacher.Cacher
 	readers   map[*reader]int // number of subscriptions per reader
-	holds     int             // number of users besides readers
+	holds     int             // number of users that are not readers
 	idleSince time.Time       // time of the last use
 	linger    *time.Timer     // runs while the collection is unused
 	clock     *time.Timer     // for the cacher's next tick
@@ -140,7 +140,7 @@ func (col *collection) retire(why error) {
 	c := col.connector
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.config.Logger.Info("listing a resource anew", "resource", col.resource.String(), "reason", why)
+	c.config.Logger.Info("relisting a resource", "resource", col.resource.String(), "reason", why)
 	delete(c.collections, col.resource)
 	col.stopLinger()
 	col.end()
@@ -168,8 +168,8 @@ func (col *collection) stopLinger() {
 	}
 }
 
-// change runs f under the lock. Afterwards it sends to, or wakes, the readers that
-// the cachers have requested since the last change. Unaffected readers stay asleep.
+// change runs f under the lock. Afterwards it sends to the readers that the cachers
+// have marked since the last change, or wakes them. Other readers stay asleep.
 func (col *collection) change(f func(now int64)) {
 	for _, r := range col.locked(f) {
 		r.wake()
@@ -222,8 +222,8 @@ func (col *collection) wind() {
 // promptPause is the time between two requests for progress (rule C35).
 const promptPause = 100 * time.Millisecond
 
-// prompt requests progress from the source, repeatedly while a read waits for it,
-// here or at a reader. The caller holds the lock.
+// prompt requests progress from the source, and repeats the request while a read waits
+// for it, here or at a reader. The caller holds the lock.
 func (col *collection) prompt() {
 	if col.prompter != nil || col.connector.closed || !col.cacher.HasWaiters() {
 		return

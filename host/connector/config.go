@@ -37,15 +37,15 @@ type Config struct {
 	// longer accepted ends the connection with 401. A revoked right ends the
 	// subscription with 403. Zero means access.ReviewInterval.
 	ReviewInterval time.Duration
-	// Keep disables the removal of data from bodies, such as the data of Secrets.
+	// Keep selects data that is not removed from bodies, such as the data of Secrets.
 	Keep objectjson.Options
 	// Limits contains the resource limits of the server, and counts refusals. Nil
 	// means the defaults, without counters.
 	Limits *limit.Set
 	// MessageBytes is the target size of a message. Large messages have less
-	// overhead. Small ones keep a reader's steps short and arrive earlier. Messages
-	// of more than twice this size, such as one with a large object, are sent in
-	// fragments of this size.
+	// overhead. Small messages keep a reader's steps short and arrive earlier. A
+	// message of more than twice this size, such as one with a large object, is sent
+	// in fragments of this size. Zero means DefaultMessageBytes.
 	MessageBytes int
 	// History limits how far back a reader can resume, per resource. Zeros mean the
 	// values of Limits.

@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/host/limit"
 )
 
-// Connector serves readers from one source. Safe for concurrent use.
+// Connector serves readers from one source. It is safe for concurrent use.
 type Connector struct {
 	config Config
 	access access.Policy // Config.Access, enforced
@@ -32,7 +32,7 @@ type Connector struct {
 	connected   int       // number of readers, including those without a Hello
 	leaving     int       // number of readers when Close began
 	greeted     int       // number of readers with an authenticated user
-	woken       []*reader // readers that the current change may have something for
+	woken       []*reader // readers that the current change may concern
 	sendPool    sendPool
 	totals      Totals
 	allowances  map[string]*allowance // by client name
@@ -136,7 +136,7 @@ func (c *Connector) connect() *api.Status {
 func (c *Connector) greet() *api.Status {
 	if c.greeted >= c.config.Limits.Int(limit.MaxReaders) {
 		c.totals.Refused++
-		return c.config.Limits.Refuse(limit.MaxReaders, "the connector has as many readers as it serves at once: try again later")
+		return c.config.Limits.Refuse(limit.MaxReaders, "the connector already serves the maximum number of readers: try again later")
 	}
 	c.greeted++
 	return nil

@@ -223,7 +223,7 @@ func TestFaultsStayWithTheirObjects(t *testing.T) {
 		for name, words := range map[string][]string{
 			"broken":    {"v1/pods", `"default/broken"`, "offset 29", "write the object again"},
 			"large":     {`"default/large"`, "bytes, the limit is 4096", "raise the connector's limit"},
-			"misplaced": {`"default/misplaced"`, `calls itself "default/pod-00001"`},
+			"misplaced": {`"default/misplaced"`, `its metadata has the key "default/pod-00001"`},
 			"protobuf":  {`"default/protobuf"`, "--storage-media-type=application/json"},
 		} {
 			for _, word := range words {
@@ -292,7 +292,7 @@ func TestSourceThatFailsForAWhileIsResumed(t *testing.T) {
 		assert.Len(t, s.Objects, 5)
 		require.NotNil(t, s.Excuse)
 		assert.Equal(t, 503, s.Excuse.Code)
-		assert.Equal(t, "the connector gets no v1/pods: the source is down", s.Excuse.Message)
+		assert.Equal(t, "the source of v1/pods fails: the source is down", s.Excuse.Message)
 
 		flaky.down.Store(false)
 		w.until(r, func() bool { return s.ResourceVersion == last })
@@ -351,7 +351,7 @@ func TestEndOfOutageIsLogged(t *testing.T) {
 			synctest.Wait()
 			over := regexp.MustCompile(`level=INFO .*`).FindAllString(log.String(), -1)
 			require.Len(t, over, 1, way)
-			assert.Regexp(t, `msg="upstream watch delivers again" resource=v1/pods after=1m\d+(\.\d+)?s`, over[0], way)
+			assert.Regexp(t, `msg="upstream watch has recovered" resource=v1/pods after=1m\d+(\.\d+)?s`, over[0], way)
 			log.Reset()
 			flaky.announces.Store(i == 1)
 			flaky.down.Store(true)

@@ -22,7 +22,7 @@ type decoder struct {
 	scanner  *objectjson.Scanner
 	keep     objectjson.Options
 	limit    int
-	// Encodes the bodies, with the dictionary of the resource.
+	// encoder encodes bodies with the dictionary of the resource.
 	encoder    *body.Encoder
 	dictionary []byte
 
@@ -65,7 +65,7 @@ func (d *decoder) decode(key api.Key, rv api.ResourceVersion, value []byte, from
 	}
 	body, pays, err := d.difference(o.Body.Data, from)
 	if err != nil {
-		return nil, d.fault(key, rv, api.Internal("the version before it cannot be decoded: "+err.Error()))
+		return nil, d.fault(key, rv, api.Internal("the previous version cannot be decoded: "+err.Error()))
 	}
 	if !pays {
 		body = d.encoder.Encode(d.body[:0], o.Body.Data)
@@ -109,14 +109,14 @@ func (d *decoder) scan(key api.Key, rv api.ResourceVersion, value []byte) (api.O
 		return api.Object{}, d.fault(key, rv, undecodable(value, err))
 	}
 	if o.Key != key {
-		return api.Object{}, d.fault(key, rv, api.Invalid("the object calls itself "+strconv.Quote(string(o.Key))+
-			": it was stored under another object's key; delete it or write it where it belongs"))
+		return api.Object{}, d.fault(key, rv, api.Invalid("its metadata has the key "+strconv.Quote(string(o.Key))+
+			", and it is stored under another key; delete it or store it under its own key"))
 	}
 	return o, nil
 }
 
-// undecodable describes why a value cannot be decoded. For the two other encodings
-// that kube-apiserver supports, it also says what to do.
+// undecodable returns the status of a value that cannot be decoded. For the two other
+// encodings that kube-apiserver supports, the status contains a remedy.
 func undecodable(value []byte, err error) *api.Status {
 	switch {
 	case bytes.HasPrefix(value, []byte("k8s\x00")):

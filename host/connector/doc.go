@@ -61,16 +61,15 @@
 // # Faults
 //
 // A value that does not parse, is too large or is stored under the key of another
-// object is a fault of that key alone. Readers receive the key and the reason, keep
-// the last good version, and continue. A source that fails is retried from its last
-// position with increasing pauses (rule R10). It relists the resource only after a
-// 410. Readers keep the old state until the end of the list, and then receive the
-// differences in one step.
+// object is a fault that affects only this key. Readers receive the key and the
+// reason, keep the last good version, and continue. When a source fails, the connector
+// resumes from its last position after increasing pauses (rule R10). It relists the
+// resource only after a 410. Readers keep the old state until the list is complete,
+// and then receive the differences in one step.
 //
 // # Limits
 //
-// [Config] contains every limit: the bytes of an object, the number of readers,
-// messages per second from one reader, the size of a message to a reader (a single
-// object or transaction may exceed it), and the time that writing a message may
-// take.
+// Package limit lists the limits with their defaults. [Config] sets them:
+// Config.Limits, and the target size of a message to a reader, which a single object
+// or transaction may exceed.
 package connector

@@ -27,7 +27,7 @@ type allowance struct {
 	expiry      *time.Timer // runs while there are no users
 }
 
-// burst is how much of an allowance is saved up, in seconds.
+// burst is the time for which unused evaluations accumulate.
 const burst = time.Second
 
 // joinAllowance adds a user of a client's allowance. The caller holds the lock and has
@@ -82,7 +82,7 @@ func (c *Connector) refuseList(a *allowance) *api.Status {
 	if debt == 0 {
 		return nil
 	}
-	status := c.config.Limits.Refuse(limit.MaxEvaluationRate, "the selectors of this client take too many evaluations: try again later, or use simpler selectors")
+	status := c.config.Limits.Refuse(limit.MaxEvaluationRate, "the selectors of this client need too many evaluations: try again later, or use simpler selectors")
 	status.RetryAfterSeconds = int(math.Ceil(debt.Seconds()))
 	return status
 }
@@ -149,8 +149,8 @@ func pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// paceMessage waits until the reader and its client may send a message of a cost. It
-// runs in the goroutine that receives, as everything that sets the allowance.
+// paceMessage waits until the reader and its client may send a message of the given
+// cost. It runs in the goroutine that receives, which also sets the allowance.
 func (r *reader) paceMessage(ctx context.Context, own *rate.Limiter, cost int) error {
 	if err := r.connector.pace(ctx, limit.MaxMessageRate, own, cost); err != nil || r.allowance == nil {
 		return err

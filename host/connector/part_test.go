@@ -111,7 +111,7 @@ func TestWhatIsNoPartIsRefused(t *testing.T) {
 		nodes := api.Resource{Version: "v1", Name: "nodes"}
 		r := w.part(connector.Part{Resources: []api.Resource{pods, nodes}, Shard: api.Shard{Index: 1, Count: 2}})
 		for resource, want := range map[string]*api.Status{
-			"v1/services": api.NotFound("this connector does not bring v1/services here"),
+			"v1/services": api.NotFound("the connector does not send v1/services to this reader"),
 			"v1/nodes":    api.BadRequest("v1/nodes is not namespaced, but this server serves a shard of the namespaces"),
 		} {
 			s := w.subscribe(r, wire.Subscribe{Resource: resource})

@@ -17,8 +17,8 @@ import (
 // policy. They are requested before the message is processed under the lock, because
 // requests may use the network.
 type preflight struct {
-	prompts  bool // whether the message requests progress
-	greeting bool // whether the message has a Hello
+	prompts  bool // the message requests progress
+	greeting bool // the message has a Hello
 	token    string
 	user     *access.User
 	refused  *api.Status // why the token was refused
@@ -108,7 +108,7 @@ func (c *Connector) schema(ctx context.Context, resource api.Resource) schema {
 	case errors.As(err, &status):
 		return schema{status: status}
 	case bounded.Err() != nil && ctx.Err() == nil:
-		return schema{status: c.config.Limits.Refuse(limit.LookupTimeout, "the source does not say in time what "+resource.String()+" is")}
+		return schema{status: c.config.Limits.Refuse(limit.LookupTimeout, "the source did not describe "+resource.String()+" in time")}
 	}
-	return schema{status: api.Unavailable("the source does not say what " + resource.String() + " is: " + err.Error())}
+	return schema{status: api.Unavailable("the source cannot describe " + resource.String() + ": " + err.Error())}
 }

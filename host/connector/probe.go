@@ -103,7 +103,8 @@ func (r *probed) usable() bool {
 	}
 }
 
-// run does not end with its caller, because others wait for the result.
+// run sends the request. It continues when its caller's context ends, because other
+// callers wait for the result.
 func (p *probe) run(r *probed) {
 	ctx, cancel := context.WithTimeout(p.ends, probeTimeout)
 	defer cancel()
@@ -116,7 +117,7 @@ func (p *probe) run(r *probed) {
 type retry struct {
 	probe  *probe
 	pauses backoff.Pauses
-	away   bool // the source did not respond to the last probe
+	away   bool // the last probe failed
 }
 
 // sleep waits between two attempts. It returns early if the source responds again

@@ -52,9 +52,9 @@ type TryConn interface {
 
 // reader is one connection. It is the session's backend.
 type reader struct {
-	// The fields that every message needs come first, because the processor's cache
-	// does not hold a thousand readers. session, sent and woken are guarded by
-	// connector.mu.
+	// Each message uses the first fields. They share few cache lines, because the
+	// processor's cache does not fit a thousand readers. session, sent and woken are
+	// guarded by connector.mu.
 	connector *Connector
 	conn      MessageConn
 	signal    chan struct{} // capacity 1; there may be something to send
@@ -250,7 +250,7 @@ func (r *reader) authenticate(string) *api.Status {
 	case r.found.refused != nil:
 		return r.found.refused
 	case r.found.user == nil: // preflight did not find the Hello that the session found
-		return api.Internal("the token was not checked: send the Hello in a message of its own")
+		return api.Internal("the token was not checked: send the Hello in a separate message")
 	}
 	if status := r.connector.greet(); status != nil {
 		return status
@@ -269,7 +269,7 @@ func (r *reader) Collection(asked *session.Request) (*cacher.Cacher, *api.Status
 	found := r.found.schemas[resource]
 	switch {
 	case len(r.part.Resources) > 0 && !slices.Contains(r.part.Resources, resource):
-		return nil, api.NotFound("this connector does not bring " + resource.String() + " here")
+		return nil, api.NotFound("the connector does not send " + resource.String() + " to this reader")
 	case !known:
 		return nil, api.Internal("the right to " + request.String() + " was not looked up")
 	case right.refused != nil:

@@ -131,8 +131,8 @@ func (r *reader) renewToken(ctx context.Context, token string) (*access.User, *a
 	return user, nil
 }
 
-// become sets the user, and schedules the end of the connection for the expiry of
-// the token. The caller holds the lock.
+// setUser sets the user, and schedules the end of the connection for the expiry of the
+// token. The caller holds the lock.
 func (r *reader) setUser(user *access.User) {
 	r.user, r.tokenReviewAt = user, r.connector.reviewBy(user.ReviewAt)
 	if r.expiry != nil {
@@ -163,7 +163,8 @@ func (r *reader) unwatchToken() {
 	}
 }
 
-// renewRights reports whether the policy decided about every right.
+// renewRights reviews the given rights. It reports whether the policy decided about
+// all of them.
 func (r *reader) renewRights(ctx context.Context, user *access.User, rights map[uint32]grant) bool {
 	c := r.connector
 	var mu sync.Mutex

@@ -68,17 +68,17 @@ func (col *collection) failed(err error, next api.ResourceVersion, wait time.Dur
 			col.connector.totals.Expired++
 		}
 	})
-	col.connector.config.Logger.Warn("upstream watch ended, trying again",
+	col.connector.config.Logger.Warn("upstream watch ended, retrying",
 		"resource", col.resource.String(), "resourceVersion", next.String(), "within", wait, "error", err)
 }
 
-// failureStatus returns what readers of the whole resource learn about an error of the
-// source.
+// failureStatus returns the status of an error of the source for readers that may read
+// the entire resource.
 func (col *collection) failureStatus(err error) *api.Status {
 	if errors.Is(err, api.Forbidden("")) {
 		return api.Forbidden(col.missingRight() + ": " + err.Error())
 	}
-	return api.Unavailable("the connector gets no " + col.resource.String() + ": " + err.Error())
+	return api.Unavailable("the source of " + col.resource.String() + " fails: " + err.Error())
 }
 
 func (col *collection) missingRight() string {
@@ -111,7 +111,7 @@ func (col *collection) recovered() {
 	if col.status.failures == 0 {
 		return
 	}
-	col.connector.config.Logger.Info("upstream watch delivers again",
+	col.connector.config.Logger.Info("upstream watch has recovered",
 		"resource", col.resource.String(), "after", time.Since(col.status.since).Round(time.Millisecond))
 	col.status = upstream{}
 }

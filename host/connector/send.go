@@ -30,7 +30,7 @@ type sender struct {
 	// busy is held by the writer, usually the goroutine of send while it is awake.
 	// Only that goroutine waits for it. It guards the following fields except began.
 	busy  sync.Mutex
-	bulk  bool        // the last message was long, so the next may be
+	bulk  bool        // the last message was long, so the next may be long
 	left  bool        // Offer has buffered bytes to flush
 	long  []byte      // a message that is being written in fragments
 	alarm *time.Timer // wakes the reader at the time at
@@ -100,7 +100,7 @@ var errStalled = stalledError{}
 
 type stalledError struct{}
 
-func (stalledError) Error() string { return "the reader took too long to take a message" }
+func (stalledError) Error() string { return "the reader did not accept a message in time" }
 
 // Unwrap makes the error match context.DeadlineExceeded.
 func (stalledError) Unwrap() error { return context.DeadlineExceeded }
@@ -127,7 +127,7 @@ func (s *sender) over(ctx, working context.Context) (over bool, err error) {
 }
 
 func (c *Connector) errSilent() *api.Status {
-	return c.config.Limits.Refuse(limit.HelloTimeout, "no Hello has come in time: the first message must begin with a Hello frame")
+	return c.config.Limits.Refuse(limit.HelloTimeout, "no Hello was received in time: the first message must begin with a Hello frame")
 }
 
 // sendNext writes the next message, if there is one, and returns when the one

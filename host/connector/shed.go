@@ -18,9 +18,9 @@ func (c *Connector) Count() int {
 }
 
 // Shed disconnects the newest readers of the heaviest clients, because the process
-// has reached max-memory: one percent of all and at least one, while more than keep
-// remain. The weight of a client, a user or an address, is the number of its
-// connections and their subscriptions.
+// has reached max-memory. It disconnects one percent of all readers and at least one,
+// as long as more than keep remain. A client is a user or an address. Its weight is
+// the number of its connections and their subscriptions.
 func (c *Connector) Shed(keep int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,15 +45,15 @@ func (c *Connector) Shed(keep int) {
 
 // disconnect ends a reader's connection. The caller holds the lock.
 func (c *Connector) disconnect(r *reader) {
-	status := c.config.Limits.Refuse(limit.MaxMemory, "the server is short of memory and had to disconnect you: connect again later")
+	status := c.config.Limits.Refuse(limit.MaxMemory, "the server has reached its memory limit and closed this connection: reconnect later")
 	status.RetryAfterSeconds += rand.IntN(maxReturnSeconds)
 	r.shed = true
 	r.expel(status)
 }
 
-const noMemory = "the server is short of memory: try again later"
+const noMemory = "the server has reached its memory limit: try again later"
 
-// refuseWork returns the refusal of new work while the process is short of memory.
+// refuseWork returns the refusal of new work if the process is over max-memory.
 func (c *Connector) refuseWork() *api.Status {
 	return c.config.Limits.RefuseReached(limit.MaxMemory, noMemory)
 }

@@ -32,7 +32,7 @@ func (s *sink) Identify(name string) error {
 	}
 	s.source, s.history, s.newest = name, name, 0
 	if s.at != 0 {
-		return api.Expired("the source is " + name + " and was " + was + ": its revisions start over")
+		return api.Expired("the source has changed from " + was + " to " + name + ": its revisions are not comparable")
 	}
 	return nil
 }

@@ -30,9 +30,9 @@ type Totals struct {
 	Expired     uint64 // failures with 410
 	Events      uint64 // listed objects and applied changes
 	Faults      uint64 // events that could not be served
-	BytesIn     uint64 // of raw values from the source
-	Messages    uint64 // sent to readers
-	BytesOut    uint64 // of those messages
+	BytesIn     uint64 // bytes of raw values from the source
+	Messages    uint64 // messages sent to readers
+	BytesOut    uint64 // bytes of those messages
 }
 
 // ResourceStats describes one upstream watch.

@@ -19,8 +19,8 @@ var objectMetrics = []struct {
 }{
 	{"readers", "Connected readers.", func(r *report) int { return r.Readers }},
 	{"readers_limit", "Readers that may be connected at a time; more are refused.", func(r *report) int { return r.MaxReaders }},
-	{"readers_too_slow_total", "Readers that were sent away because they took nothing while data waited for them.", func(r *report) int { return r.Counters.ReadersTooSlow }},
-	{"readers_too_fast_total", "Readers that were sent away because they said more than they may.", func(r *report) int { return r.Counters.ReadersTooFast }},
+	{"readers_too_slow_total", "Readers disconnected because they did not accept waiting data.", func(r *report) int { return r.Counters.ReadersTooSlow }},
+	{"readers_too_fast_total", "Readers disconnected because they exceeded the message rate.", func(r *report) int { return r.Counters.ReadersTooFast }},
 	{"feeds", "Connected connectors.", func(r *report) int { return len(r.Feeds.Connected) }},
 	{"feeds_active", "Connectors that deliver; the others stand by.", (*report).active},
 	{"memory_bytes", "Bytes of memory that the module takes, with answers that wait for those who asked.", func(r *report) int { return r.Memory.Module + r.Memory.Buffers }},

@@ -185,7 +185,7 @@ func (h *Handler) read(w *output, r *http.Request, req *request) *api.Status {
 		req.verb = "watch"
 	}
 	if req.verb != "get" {
-		status = h.config.Limits.RefuseReached(limit.MaxMemory, "the server is short of memory: try again later")
+		status = h.config.Limits.RefuseReached(limit.MaxMemory, "the server has reached its memory limit: try again later")
 		if status != nil {
 			return status
 		}

@@ -19,7 +19,7 @@ import (
 
 const (
 	dialTimeout   = 30 * time.Second
-	maxStatusText = 1 << 10 // of the text of a refusal
+	maxStatusText = 1 << 10 // bytes of a refusal that are read
 )
 
 // RefusedError is the response of an edge that refuses a connection.
@@ -45,13 +45,13 @@ func (e *RefusedError) hint() string {
 	case http.StatusUnauthorized:
 		return "is the token still valid, and signed with the edge's secret?"
 	case http.StatusForbidden:
-		return "the token must allow bringing these resources, in all namespaces"
+		return "the token must grant feeding these resources in all namespaces"
 	case http.StatusNotFound:
-		return "is the path right, and the cluster known to the edge?"
+		return "check the path, and that the edge has this cluster"
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-		return "a token is taken nowhere else; give the URL of the edge itself"
+		return "redirects are not followed, to keep the token private; give the URL of the edge itself"
 	case http.StatusConflict:
-		return "if the cluster was rebuilt, let the edge forget the old one with --replace"
+		return "if the cluster was rebuilt, discard the old data with --replace"
 	}
 	return ""
 }
@@ -72,7 +72,7 @@ func (p *Pusher) dial(ctx context.Context, part connector.Part) (*socket.Conn, e
 	defer cancel()
 	source, err := p.config.Source(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("the source does not say which cluster it is: %w", err)
+		return nil, fmt.Errorf("the source does not report the identity of its cluster: %w", err)
 	}
 	header, err := p.header()
 	if err != nil {
@@ -90,7 +90,7 @@ func (p *Pusher) dial(ctx context.Context, part connector.Part) (*socket.Conn, e
 	ws := conn.WebSocket()
 	if ws.Subprotocol() != wire.Subprotocol {
 		ws.CloseNow()
-		return nil, errors.New("the other side does not speak " + wire.Subprotocol + ": is it a watchglass edge?")
+		return nil, errors.New("the server does not support " + wire.Subprotocol + ": is it a watchglass edge?")
 	}
 	ws.SetReadLimit(wire.MaxMessage)
 	return conn, nil
@@ -109,8 +109,8 @@ func (p *Pusher) header() (http.Header, error) {
 	return header, nil
 }
 
-// target returns the URL with the query that describes the resources. Without a
-// source they are not offered yet.
+// target returns the URL with the resources in the query. An empty source requests
+// the division, and does not offer the resources.
 func (p *Pusher) target(source string, part connector.Part) string {
 	names := make([]string, len(part.Resources))
 	for i, r := range part.Resources {

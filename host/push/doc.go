@@ -29,16 +29,16 @@
 //	connector  begun N         binary messages from here on belong to session N
 //	connector  ended N REASON  the connector ended the session
 //
-// A session works as [connector.Connector.Serve] does for any reader: the edge sends
-// Hello and subscribes from the resource version that it has stored. A connection
-// without a session is on standby, because the edge has another connector or sleeps;
-// it carries only pings. The edge begins a new session whenever it has lost its
-// state.
+// A session is served by [connector.Connector.Serve], as for any reader. The edge
+// sends Hello and subscribes from the resource version that it has stored. A
+// connection without a session is on standby and carries only pings: the edge uses
+// another connector, or hibernates. The edge begins a new session whenever it has lost
+// its state.
 //
 // # Failure
 //
-// A connection that ends is dialed again with increasing pauses, with the token read
-// again. A refusal by 401, 403, 404 or 409, a redirect, and an endpoint for readers
-// end [Pusher.Run] if they are the first response of the edge, or of an object in
-// the first division. They indicate a wrong configuration.
+// After a connection ends, the connector reads the token again and reconnects with
+// increasing pauses. Some first responses indicate a wrong configuration and end
+// [Pusher.Run]: a refusal by 401, 403, 404 or 409, a redirect, and an endpoint for
+// readers. This applies to the edge and to each object of the first division.
 package push

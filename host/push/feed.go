@@ -31,9 +31,9 @@ type feed struct {
 	begun     bool                    // a session has begun
 }
 
-// errNoFeed reports that the other side implements the protocol for readers, not for
+// errNoFeed reports that the server implements the protocol for readers, not for
 // feeds.
-var errNoFeed = errors.New("the other side is not an edge's feed, it treats the connector as a reader: give the URL of an edge's feed, such as wss://edge.example.com/feed")
+var errNoFeed = errors.New("the server is not the feed of an edge, because it treats the connector as a reader: give the URL of a feed, such as wss://edge.example.com/feed")
 
 // serve executes the commands of the edge until the connection or ctx ends.
 func (f *feed) serve(ctx context.Context, ping time.Duration) error {
@@ -53,7 +53,7 @@ func (f *feed) serve(ctx context.Context, ping time.Duration) error {
 			f.session.Load().deliver(message)
 			continue
 		}
-		if err := f.obey(ctx, string(message)); err != nil {
+		if err := f.execute(ctx, string(message)); err != nil {
 			ws.Close(websocket.StatusProtocolError, closereason.Clip(err.Error()))
 			return err
 		}
@@ -69,11 +69,11 @@ func closedBy(err error) error {
 	return err
 }
 
-// obey executes the command in a text message.
-func (f *feed) obey(ctx context.Context, text string) error {
+// execute runs the command in a text message.
+func (f *feed) execute(ctx context.Context, text string) error {
 	number, found := strings.CutPrefix(text, "begin ")
 	if _, err := strconv.ParseUint(number, 10, 64); !found || err != nil {
-		return fmt.Errorf("the edge sent a message that is none: %q, expected begin and a number", closereason.Clip(text))
+		return fmt.Errorf("malformed message from the edge: %q, expected begin and a number", closereason.Clip(text))
 	}
 	f.begun = true
 	f.end()

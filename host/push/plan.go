@@ -61,26 +61,26 @@ func (p *Pusher) parsePlan(body io.Reader) ([]connector.Part, error) {
 		}
 	}
 	if err := json.NewDecoder(body).Decode(&said); err != nil {
-		return nil, fmt.Errorf("the edge does not say which objects it has: %w; is it a watchglass edge?", err)
+		return nil, fmt.Errorf("the edge did not return its division: %w; is it a watchglass edge?", err)
 	}
 	missing := slices.Clone(p.config.Resources)
 	var parts []connector.Part
 	for _, object := range said.Objects {
 		shard, status := api.ParseShard(object.Shard)
 		if status != nil {
-			return nil, fmt.Errorf("the edge names an object that is none: %w", status)
+			return nil, fmt.Errorf("the edge returned an invalid object: %w", status)
 		}
 		part := connector.Part{Shard: shard}
 		for _, text := range object.Resources {
 			resource, err := api.ParseResource(text)
 			if err != nil || !slices.Contains(p.config.Resources, resource) {
-				return nil, fmt.Errorf("the edge wants %s, which is not brought", strconv.Quote(text))
+				return nil, fmt.Errorf("the edge expects %s, which is not pushed", strconv.Quote(text))
 			}
 			part.Resources = append(part.Resources, resource)
 			missing = slices.DeleteFunc(missing, func(r api.Resource) bool { return r == resource })
 		}
 		if len(part.Resources) == 0 { // an empty list would mean all
-			return nil, errors.New("the edge names an object without resources")
+			return nil, errors.New("the edge returned an object without resources")
 		}
 		parts = append(parts, part)
 	}
@@ -91,7 +91,7 @@ func (p *Pusher) parsePlan(body io.Reader) ([]connector.Part, error) {
 }
 
 // errIndivisible reports an invalid configuration of the edge.
-var errIndivisible = errors.New("it has no namespaces: take it out of the shard with namespaceShards in WATCHGLASS_CLUSTERS")
+var errIndivisible = errors.New("it has no namespaces: remove it from the shard with namespaceShards in WATCHGLASS_CLUSTERS")
 
 // checkPlan checks that resources divided by namespace are namespaced.
 func (p *Pusher) checkPlan(ctx context.Context, parts []connector.Part) error {
@@ -119,8 +119,8 @@ func samePlan(a, b []connector.Part) bool {
 	})
 }
 
-// errDivided reports that the edge has other objects than before.
-var errDivided = errors.New("the edge divides its resources differently now")
+// errDivided reports that the edge now divides its resources among other objects.
+var errDivided = errors.New("the edge has changed the division of its resources")
 
 // moved reports whether an object refused because the division has changed.
 func (p *Pusher) moved(ctx context.Context, err error, known []connector.Part) bool {

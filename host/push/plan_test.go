@@ -165,17 +165,17 @@ func TestWhatHasNoNamespacesIsNotDivided(t *testing.T) {
 	c := startCluster(t, e, newSource())
 	c.config.Resources = []api.Resource{{Version: "v1", Name: "nodes"}}
 	err := <-c.run(t).done
-	assert.EqualError(t, err, "the edge divides v1/nodes by namespace, and it has no namespaces: take it out of the shard with namespaceShards in WATCHGLASS_CLUSTERS")
+	assert.EqualError(t, err, "the edge divides v1/nodes by namespace, and it has no namespaces: remove it from the shard with namespaceShards in WATCHGLASS_CLUSTERS")
 }
 
 func TestPlansThatMakeNoSense(t *testing.T) {
 	for plan, complaint := range map[string]string{
 		`hello`:           "is it a watchglass edge?",
 		`{"objects": []}`: "the edge has no object for v1/pods",
-		`{"objects": [{"resources": ["v1/nodes"]}]}`:                   `the edge wants "v1/nodes", which is not brought`,
-		`{"objects": [{"resources": ["pods"]}]}`:                       `the edge wants "pods"`,
-		`{"objects": [{"resources": ["v1/pods"]}, {}]}`:                "the edge names an object without resources",
-		`{"objects": [{"resources": ["v1/pods"], "shard": "2-of-2"}]}`: "the edge names an object that is none: 400 BadRequest: invalid shard",
+		`{"objects": [{"resources": ["v1/nodes"]}]}`:                   `the edge expects "v1/nodes", which is not pushed`,
+		`{"objects": [{"resources": ["pods"]}]}`:                       `the edge expects "pods"`,
+		`{"objects": [{"resources": ["v1/pods"]}, {}]}`:                "the edge returned an object without resources",
+		`{"objects": [{"resources": ["v1/pods"], "shard": "2-of-2"}]}`: "the edge returned an invalid object: 400 BadRequest: invalid shard",
 	} {
 		e := startEdge(t)
 		e.plan = func() string { return plan }
@@ -183,7 +183,7 @@ func TestPlansThatMakeNoSense(t *testing.T) {
 		c := startCluster(t, e, newSource())
 		c.config.Logger = slog.New(slog.NewTextHandler(log, nil))
 		c.run(t)
-		require.Eventually(t, func() bool { return strings.Contains(log.String(), "trying again") }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { return strings.Contains(log.String(), "retrying") }, time.Minute, time.Millisecond)
 		c.stop()
 		require.NoError(t, <-c.done)
 		assert.Contains(t, strings.ReplaceAll(log.String(), `\"`, `"`), complaint)

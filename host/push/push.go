@@ -26,8 +26,8 @@ import (
 type Config struct {
 	// Connector serves the resources. It must let the edge read them.
 	Connector *connector.Connector
-	// URL of the edge, "wss://edge.example.com/feed". Without TLS only on
-	// loopback, because a token goes with it.
+	// URL is the feed of the edge, "wss://edge.example.com/feed". It must use TLS,
+	// except on loopback, because the token is sent with each request.
 	URL string
 	// Resources are the resources to push.
 	Resources []api.Resource
@@ -35,8 +35,8 @@ type Config struct {
 	// edge that holds data of another one refuses the connection. Source and Token
 	// may be called concurrently, because each connection calls them.
 	Source func(context.Context) (string, error)
-	// Token returns a token for the next attempt. It is called each time, because
-	// tokens expire.
+	// Token returns the token for the next attempt. It is called before each attempt,
+	// because tokens expire.
 	Token func() (string, error)
 	// Replace makes the edge discard the data of another source.
 	Replace bool
@@ -63,7 +63,7 @@ func New(config Config) (*Pusher, error) {
 		config.Logger = slog.Default()
 	}
 	if len(config.Resources) == 0 {
-		return nil, errors.New("push: no resources are given to bring")
+		return nil, errors.New("push: no resources to push are given")
 	}
 	u, err := parseURL(config.URL)
 	if err != nil {
@@ -78,7 +78,7 @@ func parseURL(text string) (*url.URL, error) {
 	shown := redact.URL(text)
 	switch {
 	case shown != text: // other errors might quote the URL
-		return nil, fmt.Errorf("edge %s: the URL carries credentials; give the token by itself", shown)
+		return nil, fmt.Errorf("edge %s: the URL carries credentials; give the token separately", shown)
 	case err != nil:
 		return nil, fmt.Errorf("edge %s: %w", text, err)
 	}
@@ -93,9 +93,9 @@ func parseURL(text string) (*url.URL, error) {
 	case u.Host == "":
 		return nil, fmt.Errorf("edge %s: a host is missing, as in wss://edge.example.com/feed", text)
 	case path.Base(u.Path) == "watch":
-		return nil, fmt.Errorf("edge %s: readers connect to /watch; a connector feeds /feed, as in wss://edge.example.com/feed", text)
+		return nil, fmt.Errorf("edge %s: /watch is for readers; a connector uses /feed, as in wss://edge.example.com/feed", text)
 	case u.Scheme == "ws" && !loopback(u.Hostname()):
-		return nil, fmt.Errorf("edge %s: the token would go over the network in the clear; use wss://", text)
+		return nil, fmt.Errorf("edge %s: the token would be sent over the network unencrypted; use wss://", text)
 	}
 	return u, nil
 }
@@ -111,13 +111,13 @@ func loopback(host string) bool {
 // Run feeds the edge until ctx ends, and then returns nil. It returns a
 // [*RefusedError] if the edge, or an object of the first division, permanently
 // refuses the first connection. It also fails if the first division is invalid or
-// the other side is not an edge.
+// the server is not an edge.
 func (p *Pusher) Run(ctx context.Context) error {
 	first := true
 	var pauses backoff.Pauses
 	for {
 		var parts []connector.Part
-		err := p.insist(ctx, func() (done bool, err error) {
+		err := p.retry(ctx, func() (done bool, err error) {
 			parts, err = p.plan(ctx)
 			return err == nil || first && isFinal(err), err
 		})
@@ -129,7 +129,7 @@ func (p *Pusher) Run(ctx context.Context) error {
 		}
 		first = false
 		wait := pauses.Next(time.Now()) // responses may alternate during a deployment
-		p.config.Logger.Info("connecting anew", "edge", p.url.Host, "in", wait.Round(time.Millisecond), "reason", errDivided)
+		p.config.Logger.Info("reconnecting to the edge", "edge", p.url.Host, "in", wait.Round(time.Millisecond), "reason", errDivided)
 		backoff.Sleep(ctx, wait)
 	}
 }
@@ -142,7 +142,7 @@ func (p *Pusher) feedAll(ctx context.Context, parts []connector.Part, first bool
 	for _, part := range parts {
 		group.Go(func() error {
 			accepted := !first
-			return p.insist(ctx, func() (done bool, err error) {
+			return p.retry(ctx, func() (done bool, err error) {
 				err = p.connect(ctx, part, &accepted)
 				if p.moved(ctx, err, parts) {
 					return true, errDivided
@@ -154,9 +154,9 @@ func (p *Pusher) feedAll(ctx context.Context, parts []connector.Part, first bool
 	return group.Wait()
 }
 
-// insist repeats act with increasing pauses until it is done, and returns its last
+// retry repeats act with increasing pauses until it is done. It returns the last
 // error, or nil if ctx ended.
-func (p *Pusher) insist(ctx context.Context, act func() (done bool, err error)) error {
+func (p *Pusher) retry(ctx context.Context, act func() (done bool, err error)) error {
 	var pauses backoff.Pauses
 	for {
 		done, err := act()
@@ -167,12 +167,12 @@ func (p *Pusher) insist(ctx context.Context, act func() (done bool, err error)) 
 			return err
 		}
 		wait := pauses.Next(time.Now())
-		p.config.Logger.Warn("the edge is not being fed, trying again", "edge", p.url.Host, "in", wait.Round(time.Millisecond), "error", describe(err))
+		p.config.Logger.Warn("feeding the edge failed, retrying", "edge", p.url.Host, "in", wait.Round(time.Millisecond), "error", describe(err))
 		backoff.Sleep(ctx, wait)
 	}
 }
 
-// describe removes details of an error that are not useful to people.
+// describe removes details of an error that are not useful in a log.
 func describe(err error) error {
 	var refused *RefusedError
 	var op *net.OpError

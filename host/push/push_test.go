@@ -320,11 +320,11 @@ func TestEdgesThatAreNone(t *testing.T) {
 		"ftp://edge.example.com/feed":  "wss://edge.example.com",
 		"wss:///feed":                  "host",
 		"wss://a:b@edge.example/feed":  "credentials",
-		"ws://edge.example.com/feed":   "in the clear",
-		"http://edge.example.com/feed": "in the clear",
+		"ws://edge.example.com/feed":   "unencrypted",
+		"http://edge.example.com/feed": "unencrypted",
 
-		"wss://edge.example.com/watch":            "readers connect to /watch",
-		"wss://edge.example.com/clusters/a/watch": "readers connect to /watch",
+		"wss://edge.example.com/watch":            "/watch is for readers",
+		"wss://edge.example.com/clusters/a/watch": "/watch is for readers",
 		"wss://\x00": "invalid",
 
 		"wss://a:hunter2%zz@edge.example/feed":      "edge wss://xxxxx@edge.example/feed: the URL carries credentials",

@@ -113,7 +113,7 @@ func (s *sink) object(key api.Key, rv api.ResourceVersion, value []byte) *Object
 	o := &Object{ResourceVersion: rv}
 	scanned, err := s.scanner.Scan(value, objectjson.Options{})
 	if err == nil && scanned.Key != key {
-		err = errors.New("it calls itself " + string(scanned.Key))
+		err = errors.New("its metadata has the key " + string(scanned.Key))
 	}
 	if err != nil {
 		o.Fault = err.Error()

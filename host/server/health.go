@@ -14,12 +14,12 @@ import (
 	"github.com/watchglass/watchglass/host/connector"
 )
 
-// alive answers /healthz: the process handles requests.
+// alive answers /healthz. A response shows that the process handles requests.
 func alive(w http.ResponseWriter, _ *http.Request) {
 	plain(w, http.StatusOK, "ok\n")
 }
 
-// readiness is the answer of /readyz.
+// readiness is the response of /readyz.
 type readiness struct {
 	Ready     bool                `json:"ready"`
 	Reasons   []string            `json:"reasons"` // why not; empty when ready
@@ -40,7 +40,8 @@ type resourceReadiness struct {
 // application/json it is JSON.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) { s.answerReady(w, r, false) }
 
-// readyWithReasons is ready for operators: error texts name addresses of the source.
+// readyWithReasons is like ready, and includes error texts. They are for operators,
+// because they may contain addresses of the source.
 func (s *Server) readyWithReasons(w http.ResponseWriter, r *http.Request) { s.answerReady(w, r, true) }
 
 func (s *Server) answerReady(w http.ResponseWriter, r *http.Request, reasons bool) {
@@ -88,7 +89,7 @@ func (s *Server) resources(reasons bool) []resourceReadiness {
 		case !stats.Ready:
 			one.State = "not cached"
 			if stats.Err == nil {
-				reason = "the first list has not ended"
+				reason = "the first list is not complete"
 			}
 		case reason != "":
 			one.State, one.StaleSeconds = "stale", since.Seconds()
@@ -106,7 +107,8 @@ func (s *Server) resources(reasons bool) []resourceReadiness {
 	return all
 }
 
-// staleness returns how many cached resources are stale, and for how long at most.
+// staleness returns the number of stale resources and the longest time that one of
+// them has been stale.
 func staleness(all []connector.ResourceStats) (stale int, longest time.Duration) {
 	for _, stats := range all {
 		if since, reason := stats.Stale(); stats.Ready && reason != "" {
@@ -144,14 +146,14 @@ func plain(w http.ResponseWriter, code int, text string) {
 	io.WriteString(w, text)
 }
 
-// mayReadMetrics returns why the client may not get /metrics.
+// mayReadMetrics returns nil if the client may get /metrics, and otherwise the reason.
 func (s *Server) mayReadMetrics(r *http.Request) *api.Status {
 	if s.access == nil {
 		return nil
 	}
 	policy, token := s.access, access.BearerToken(r)
 	if token == "" {
-		policy = s.config.Access // a probe without a token is not a refused one
+		policy = s.config.Access // not counted as a refused token, because the probe presents none
 	}
 	user, refused := policy.Authenticate(r.Context(), token)
 	if refused == nil {
@@ -184,16 +186,16 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 	unauthenticated, authenticated := s.admission.Counts()
 	metric("unauthenticated_connections", "gauge", "Connections that are not authenticated, or wait for a request.", unauthenticated)
 	metric("authenticated_connections", "gauge", "Connections of readers, and of requests to the Kubernetes API.", authenticated)
-	metric("upstream_watches", "gauge", "Resources being watched at the source.", len(stats.Resources))
+	metric("upstream_watches", "gauge", "Resources watched at the source.", len(stats.Resources))
 	stale, longest := staleness(stats.Resources)
 	metric("stale_resources", "gauge", "Cached resources that may have missed changes.", stale)
-	metric("stale_seconds", "gauge", "Longest time that a cached resource may have missed changes; 0 while all are current.", longest.Seconds())
-	metric("connections_total", "counter", "Readers that connected, with or without a token that is accepted.", t.Connections)
-	metric("refused_total", "counter", "Readers that were turned away because there were too many.", t.Refused)
-	metric("malformed_total", "counter", "Readers that were closed because they broke the protocol.", t.Malformed)
+	metric("stale_seconds", "gauge", "Longest time for which a cached resource may have missed changes; 0 while all are current.", longest.Seconds())
+	metric("connections_total", "counter", "Connections of readers, including those with refused tokens.", t.Connections)
+	metric("refused_total", "counter", "Readers refused because of the number of readers.", t.Refused)
+	metric("malformed_total", "counter", "Readers disconnected because of protocol violations.", t.Malformed)
 	metric("upstream_streams_total", "counter", "Upstream watches started or resumed.", t.Streams)
 	metric("upstream_lists_total", "counter", "Lists read from the source.", t.Lists)
-	metric("upstream_failures_total", "counter", "Upstream watches that ended on their own.", t.Failures)
+	metric("upstream_failures_total", "counter", "Upstream watches that failed.", t.Failures)
 	metric("upstream_expired_total", "counter", "Upstream watches that ended with 410.", t.Expired)
 	metric("upstream_bytes_total", "counter", "Bytes of raw objects from the source.", t.BytesIn)
 	metric("events_total", "counter", "Objects listed and changes applied.", t.Events)

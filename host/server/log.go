@@ -22,7 +22,7 @@ func (s *Server) logged(next http.Handler) http.Handler {
 	})
 }
 
-// statusWriter remembers the status code.
+// statusWriter records the status code of the response.
 type statusWriter struct {
 	http.ResponseWriter
 	code int

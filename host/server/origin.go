@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// origins decides whose pages may connect; see the package documentation.
+// origins decides which pages may connect; see the package documentation.
 type origins struct {
 	any     bool
 	allowed []string // patterns, lower case
@@ -39,7 +39,7 @@ func parseOrigins(patterns []string) (origins, error) {
 	return o, nil
 }
 
-// check returns why a request from a page must not connect.
+// check returns an error if a request comes from a page that must not connect.
 func (o *origins) check(r *http.Request) error {
 	origin := strings.ToLower(r.Header.Get("Origin"))
 	if origin == "" || o.any {
@@ -55,7 +55,7 @@ func (o *origins) check(r *http.Request) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("pages from %q may not connect here: start the server with --allow-origin %s if they should", origin, origin)
+	return fmt.Errorf("pages from %q may not connect: to allow them, start the server with --allow-origin %s", origin, origin)
 }
 
 // checkHost refuses a request that reached a loopback address under a name that
@@ -78,7 +78,7 @@ func (o *origins) checkHost(r *http.Request) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("this server listens on loopback and was called %q: use localhost, or start it with --allow-origin https://%s", host, host)
+	return fmt.Errorf("the server listens on loopback and does not accept the host %q: use localhost, or start it with --allow-origin https://%s", host, host)
 }
 
 func hostname(hostport string) string { return (&url.URL{Host: hostport}).Hostname() }

@@ -40,7 +40,7 @@ const missingPage = `<!doctype html>
 <p>To have the dashboard here, run <code>make build</code> in the repository and start <code>build/watchglass</code>.</p>
 `
 
-// hashed is a name that changes with its content, as esbuild writes it.
+// hashed matches file names that contain a hash of the content, in esbuild's format.
 var hashed = regexp.MustCompile(`-[A-Z2-7]{8}\.[a-z0-9]+$`)
 
 // page serves files from memory, each compressed at most once.
@@ -80,7 +80,7 @@ func newPage(files fs.FS) (*page, error) {
 	return p, nil
 }
 
-// kinds are the content types that must not depend on the machine's tables.
+// kinds maps extensions to content types, because the tables of machines differ.
 var kinds = map[string]string{
 	".css":   "text/css; charset=utf-8",
 	".html":  "text/html; charset=utf-8",
@@ -117,7 +117,7 @@ func newFile(name string, content []byte) *file {
 	return f
 }
 
-// compress returns nil for what does not get a tenth smaller.
+// compress returns nil if compression saves less than a tenth.
 func compress(content []byte) []byte {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

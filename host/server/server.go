@@ -63,7 +63,7 @@ type Config struct {
 	PingInterval time.Duration
 }
 
-// Server is an http.Handler that can also listen by itself. Safe for concurrent
+// Server is an http.Handler that can also serve a listener. It is safe for concurrent
 // use.
 type Server struct {
 	config    Config
@@ -82,7 +82,8 @@ type Server struct {
 	serving sync.WaitGroup // WebSocket connections; Add under mu while not closed
 }
 
-// New makes a server. The error is a mistake in the config or in the page.
+// New returns a server, or an error for an invalid config or page. The server does not
+// close the connector.
 func New(config Config) (*Server, error) {
 	if config.Connector == nil {
 		return nil, errors.New("server: a connector is required")
@@ -144,8 +145,9 @@ func (s *Server) bounded(handler http.Handler) *http.Server {
 	return server
 }
 
-// Attach applies the limits of connections to an HTTP server of the caller's whose
-// handler is this Server. It sets ConnContext and ConnState.
+// Attach applies the limits of connections to the caller's HTTP server, whose handler
+// must be this Server. It sets ConnContext and ConnState. Call it before the HTTP
+// server serves.
 func (s *Server) Attach(server *http.Server) { s.admission.Attach(server) }
 
 // Private returns a handler of /readyz with its reasons and of /metrics, for an
@@ -169,8 +171,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// Beside returns an HTTP server for a handler that listens beside this server. Its
-// connections count with those of this server, and the same origins may connect.
+// Beside returns an HTTP server for another handler and address. It shares the limits
+// of connections and the allowed origins with this server. The caller serves and shuts
+// it down.
 func (s *Server) Beside(handler http.Handler) *http.Server {
 	return s.bounded(s.logged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r, done := s.admission.Identify(r)
@@ -186,14 +189,14 @@ func (s *Server) Beside(handler http.Handler) *http.Server {
 	})))
 }
 
-// protect sets the headers that keep browsers from misusing an answer.
+// protect sets the headers that keep other pages from using a response.
 func protect(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// secure sets the headers that every answer of this server has. The page may run its own
-// scripts, workers and WebAssembly, and talk to the server it came from.
+// secure sets the headers of every response. The page may run scripts, workers and
+// WebAssembly of this server, and connect only to this server.
 func secure(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; "+
 		"worker-src 'self' blob:; style-src 'self'; img-src 'self' data:; "+
@@ -203,7 +206,8 @@ func secure(h http.Header) {
 	protect(h)
 }
 
-// Serve answers on a listener until Shutdown, and then returns nil.
+// Serve serves a listener until Shutdown, and then returns nil. It closes the
+// listener.
 func (s *Server) Serve(listener net.Listener) error {
 	if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -212,7 +216,7 @@ func (s *Server) Serve(listener net.Listener) error {
 }
 
 // Drain makes /readyz report that the server is shutting down, so that load balancers
-// choose another one. Requests are served as before until Shutdown.
+// select another server. Requests are served as before until Shutdown.
 func (s *Server) Drain() { s.draining.Store(true) }
 
 // Shutdown stops listening, sends the closing status to readers, and returns when
@@ -239,7 +243,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 }
 
-// enter counts a connection in, unless the server is shutting down.
+// enter registers a WebSocket connection. It returns false if the server is shutting
+// down.
 func (s *Server) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

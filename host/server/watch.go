@@ -42,8 +42,8 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	s.serve(conn, r)
 }
 
-// checkUpgrade returns why a request cannot become a WebSocket, with a text for
-// people who use curl.
+// checkUpgrade returns an error if a request cannot be upgraded to a WebSocket. The
+// error is also the body of the response.
 func (s *Server) checkUpgrade(r *http.Request) (code int, err error) {
 	if !hasToken(r.Header, "Upgrade", "websocket") {
 		return http.StatusUpgradeRequired, errors.New("this is a WebSocket endpoint: connect with subprotocol " + wire.Subprotocol)

@@ -66,7 +66,7 @@ export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
     socket.binaryType = "arraybuffer";
     socket.onopen = () => {
       if (done) return;
-      if (socket.protocol !== subprotocol) return refuse(`${url} does not speak ${subprotocol}`);
+      if (socket.protocol !== subprotocol) return refuse(`${url} does not support ${subprotocol}`);
       open = true;
       events.opened();
     };

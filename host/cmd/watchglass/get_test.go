@@ -183,7 +183,7 @@ func TestGetReportsWhyTheSourceFails(t *testing.T) {
 	require.NoError(t, err)
 	c.serving.Store(handler)
 	_, _, err = c.command(t, newGetCommand(), "pods -A")
-	require.ErrorContains(t, err, "--server "+c.url+": no answer: 503 ServiceUnavailable: the connector gets no v1/pods: etcd 10.0.0.1:2379: connection refused")
+	require.ErrorContains(t, err, "--server "+c.url+": no answer: 503 ServiceUnavailable: the source of v1/pods fails: etcd 10.0.0.1:2379: connection refused")
 	_, _, err = c.command(t, newGetCommand(), "pods")
 	require.ErrorContains(t, err, "--server "+c.url+": no answer: 503 ServiceUnavailable: the source of v1/pods fails; the reason is withheld")
 	require.NotContains(t, err.Error(), "10.0.0.1")

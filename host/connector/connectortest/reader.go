@@ -27,8 +27,8 @@ type Reader struct {
 	Welcome       wire.Welcome
 	Status        *api.Status // why the connector ended the connection
 	Messages      int         // received
-	Bytes         int         // of them
-	Fragments     int         // messages that were fragments of a longer one
+	Bytes         int         // of these messages
+	Fragments     int         // number of messages that were fragments
 	subscriptions map[uint32]*Subscription
 	dictionaries  map[uint32][]byte
 	assembly      wire.Assembly
@@ -43,10 +43,10 @@ type Subscription struct {
 	BasesSince      api.ResourceVersion
 	Objects         map[api.Key]Object
 	ResourceVersion api.ResourceVersion // safe to resume from
-	Synced          bool                // whether a snapshot is complete, or the subscription resumed
+	Synced          bool                // a snapshot is complete, or the subscription has resumed
 	Total           uint64              // number of objects that the last snapshot announced
-	Snapshots       int                 // complete ones
-	Parts           int                 // of snapshots
+	Snapshots       int                 // complete snapshots
+	Parts           int                 // parts of snapshots
 	Events          int                 // changes outside of snapshots
 	Frames          int                 // Events frames
 	Progress        int                 // Progress frames
@@ -186,7 +186,7 @@ func (s *Subscription) object(c *wire.Change, held *Object) (Object, error) {
 	}
 	if c.Patch != nil {
 		if held == nil || held.ResourceVersion != c.Previous {
-			return Object{}, fmt.Errorf("%s is told by what changed since %s, which is not held", c.Key, c.Previous)
+			return Object{}, fmt.Errorf("%s is a patch of version %s, which the reader does not have", c.Key, c.Previous)
 		}
 		envelope, _, status := c.Patch.Apply(nil, held.Envelope)
 		if status != nil {
@@ -223,6 +223,6 @@ func (s *Subscription) base(c *wire.Change, held *Object) (string, error) {
 	case held != nil && held.Base == 0 && held.ResourceVersion == rv:
 		return held.JSON, nil
 	default:
-		return "", fmt.Errorf("the body of %s is a delta from version %s, which is not held", c.Key, rv)
+		return "", fmt.Errorf("the body of %s is a delta from version %s, which the reader does not have", c.Key, rv)
 	}
 }

@@ -25,7 +25,7 @@ func (r *Reader) take(t wire.Type, payload []byte) error {
 			return err
 		}
 		if _, known := r.dictionaries[f.ID]; known {
-			return fmt.Errorf("dictionary %d came twice on one connection", f.ID)
+			return fmt.Errorf("dictionary %d was sent twice on one connection", f.ID)
 		}
 		r.dictionaries[f.ID] = slices.Clone(f.Data)
 		return nil
@@ -101,7 +101,7 @@ func (r *Reader) takeSchema(s *Subscription, f *wire.Schema) error {
 	}
 	dictionary, ok := r.dictionaries[f.Dictionary]
 	if !ok {
-		return fmt.Errorf("schema names dictionary %d, which did not come", f.Dictionary)
+		return fmt.Errorf("schema refers to dictionary %d, which was not sent", f.Dictionary)
 	}
 	s.dictionary = dictionary
 	return nil
@@ -133,7 +133,7 @@ func takePart(s *Subscription, f *wire.SnapshotPart) error {
 		}
 		key := api.Key(strings.Clone(string(f.Objects[i].Key)))
 		if _, again := s.staged[key]; again {
-			return fmt.Errorf("%s comes twice in a snapshot", key)
+			return fmt.Errorf("%s occurs twice in a snapshot", key)
 		}
 		s.staged[key] = o
 	}

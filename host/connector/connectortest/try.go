@@ -9,14 +9,14 @@ import (
 // while the other end is waiting for one.
 type TryEnd struct {
 	*End
-	rest []byte // offered and not written yet
+	rest []byte // the offered message, until it is written
 }
 
-// Claim reports whether nothing is left to write.
+// Claim reports whether no message is waiting to be written.
 func (e *TryEnd) Claim() bool { return e.rest == nil }
 
-// Offer passes a copy of a message to the other end if that is waiting, and stores
-// one otherwise.
+// Offer passes a copy of a message to the other end if it is waiting. Otherwise Offer
+// stores the copy.
 func (e *TryEnd) Offer(message []byte) (sent bool) {
 	if len(message) == 0 {
 		return true

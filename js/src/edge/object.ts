@@ -227,7 +227,7 @@ export class WatchglassObject {
       if (what === "none" || (what === "shed" && !this.#holdings.shed(used))) return;
       // The data that they read may be gone. They learn that when they subscribe
       // again.
-      if (what === "shed") this.#readers.endAll(status(503, "ServiceUnavailable", "the object is short of memory: connect again"));
+      if (what === "shed") this.#readers.endAll(status(503, "ServiceUnavailable", "the object has reached its memory limit: connect again"));
       await this.#state.blockConcurrencyWhile(() => this.#restart());
     } catch (error) {
       console.error(`watchglass: the memory could not be relieved: ${messageOf(error)}`);
