@@ -61,7 +61,7 @@ func doChunk(h *harness, v *verb) error {
 func (h *harness) takeChunk(f *wire.SnapshotChunk) error {
 	at := slices.IndexFunc(h.snapshots, func(s *snapshot) bool { return s.request == f.Request })
 	if at < 0 {
-		return fmt.Errorf("a chunk for request %d, which asks for none", f.Request)
+		return fmt.Errorf("a chunk for request %d, which is not for a snapshot", f.Request)
 	}
 	s := h.snapshots[at]
 	s.fresh = append(s.fresh, slices.Clone(f.Data))

@@ -14,8 +14,8 @@ type allowance struct {
 }
 
 // allowanceOf returns the allowance of the i-th engine of a seed's world. One of four
-// has a limit. The random numbers are its own, so that the other runs are the same as
-// without limits.
+// has a limit. It uses a separate random generator, so that limits do not change the
+// rest of the run.
 func allowanceOf(seed uint64, i int) allowance {
 	r := lite.NewRand(seed ^ 0xe7a1 + uint64(i)<<32)
 	if r.Int63n(4) != 0 {

@@ -9,7 +9,7 @@ type attachment struct {
 	id      uint32
 	link    *link
 	out     [][]byte // messages from the engine that are not in flight yet
-	room    int64    // bytes that it still accepts
+	room    int64    // bytes that the socket still accepts
 	kept    []byte
 	stirred bool // it received or sent a message since its state was persisted
 	stalled bool // it does not accept pending data
@@ -53,7 +53,7 @@ func (o *edgeObject) attach(a *attachment) {
 // be a change.
 func (o *edgeObject) stall(a *attachment, stalled bool) {
 	if a.stalled == stalled {
-		o.world.fail(ErrProtocol, "%s says twice of reader %d whether it stalls: %v", o.name, a.id, stalled)
+		o.world.fail(ErrProtocol, "%s reports the same stall state of reader %d twice: %v", o.name, a.id, stalled)
 	}
 	a.stalled = stalled
 	if stalled {

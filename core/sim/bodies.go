@@ -71,7 +71,7 @@ func (r *reader) checkBody(kind int, it *wire.Item, left, wanted bool) {
 	data := it.Envelope.Body().Data
 	if !wanted {
 		if len(data) > 0 {
-			r.world.fail(ErrBody, "reader %d: %s has a body that was not asked for", r.id, it.Envelope.Key())
+			r.world.fail(ErrBody, "reader %d: %s has a body that was not requested", r.id, it.Envelope.Key())
 		}
 		return
 	}

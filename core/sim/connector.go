@@ -41,10 +41,10 @@ type connector struct {
 	id        int
 	feeds     [kinds]*feed
 	lag       int64
-	asks      bool  // requests progress from its source and confirms nothing before the response
-	cutOff    int64 // receives nothing from the source before then
-	gone      int64 // since when it knows that it is disconnected; zero if it does not
-	downUntil int64 // it accepts no connections before then
+	asks      bool  // it requests progress from its source, and confirms progress only after the response
+	cutOff    int64 // until then it receives no data from the source
+	gone      int64 // since then it knows that it is disconnected; zero if it does not
+	downUntil int64 // until then it accepts no connections
 	restarts  int
 	open      int // subscriptions that were not released
 	rand      *lite.Rand
@@ -130,15 +130,15 @@ func (c *connector) follow(kind int, f *feed) bool {
 		}
 	}
 	if w.now >= f.beat {
-		moved = c.vouch(f) || moved
+		moved = c.confirmProgress(f) || moved
 		f.beat, f.target = w.now+heartbeatMillis, s.rv
 	}
 	return moved
 }
 
-// vouch reports progress if it is known. Old information from the source does not
-// count.
-func (c *connector) vouch(f *feed) bool {
+// confirmProgress reports progress if it is known. Old information from the source does
+// not count.
+func (c *connector) confirmProgress(f *feed) bool {
 	if c.asks && (f.rv() < f.target || c.world.now >= f.beat+heartbeatMillis) {
 		c.world.saw(ProgressWithheld)
 		return false

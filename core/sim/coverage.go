@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Situation is a situation that a campaign must encounter.
+// Situation is a kind of event that must occur in each campaign.
 type Situation int
 
 // The situations.
@@ -37,7 +37,7 @@ const (
 	ClockBack
 	ReaderResumed
 	HalfOpen
-	SaidStale
+	ReportedStale
 	SourceReplaced
 	SourceCompacted
 	SourceRelisted
@@ -45,9 +45,9 @@ const (
 	Oversized
 	LeaderLost
 	ProgressWithheld
-	ReasonTold
+	ReasonSent
 	ConnectorRestarted
-	DifferenceTold
+	DeltaSent
 	BaseInSnapshot
 	BaseForResumed
 	ListContinued
@@ -115,7 +115,7 @@ var situationNames = [situations]string{
 	ClockBack:          "clock jumps back",
 	ReaderResumed:      "reader reopened, watch resumed",
 	HalfOpen:           "half-open connection",
-	SaidStale:          "stale, and reported it",
+	ReportedStale:      "stale, and reported it",
 	SourceReplaced:     "another source",
 	SourceCompacted:    "source compacted ahead of a connector",
 	SourceRelisted:     "connector relists the source",
@@ -123,9 +123,9 @@ var situationNames = [situations]string{
 	Oversized:          "object that is too large",
 	LeaderLost:         "leader loss",
 	ProgressWithheld:   "source that reports lagging",
-	ReasonTold:         "the source's error sent",
+	ReasonSent:         "the source's error sent",
 	ConnectorRestarted: "connector restart",
-	DifferenceTold:     "body sent as a delta",
+	DeltaSent:          "body sent as a delta",
 	BaseInSnapshot:     "base sent with a snapshot",
 	BaseForResumed:     "base sent to a resumed reader",
 	ListContinued:      "list in pages",

@@ -20,7 +20,7 @@ type owner struct {
 	key    api.Key
 }
 
-// planted are the sentinels of a run.
+// planted contains the sentinels of a run and their owners.
 type planted struct {
 	set    sentinel.Set
 	owners map[string]owner
@@ -171,7 +171,7 @@ func (t *tap) describe(g *entitlement, kind wire.Type, payload []byte) {
 		f := parse(payload, &wire.SnapshotBegin{})
 		s := w.sourceNamed(g.source)
 		covers := func(key api.Key, o *check.Object) bool { return o != nil && g.scope.Has(key) }
-		if log := s.logs[g.kind]; log.Exact(f.ResourceVersion) && !w.unsure(log) && !g.scope.Whole() {
+		if log := s.logs[g.kind]; log.Exact(f.ResourceVersion) && !w.undetermined(log) && !g.scope.Whole() {
 			if n := len(log.List(f.ResourceVersion, covers)); n != int(f.Total) {
 				w.fail(ErrDisclosed, "%s received a total of %d objects, and %+v has %d", t.link.driver.name, f.Total, g.scope, n)
 			}
@@ -208,7 +208,7 @@ func (t *tap) hold(g *entitlement, kind wire.Type, data []byte) {
 	w := t.link.driver.world
 	for _, name := range w.planted.set.Find(data) {
 		if !g.allows(w.planted.owners[name], kind == wire.TypeObjectError || kind == wire.TypeSourceError) {
-			w.fail(ErrDisclosed, "%s is sent %q of %s in a frame of type %#x for %+v %+v", t.link.driver.name, data, name, byte(kind), g.scope, g.filter)
+			w.fail(ErrDisclosed, "%s received %q of %s in a frame of type %#x for %+v %+v", t.link.driver.name, data, name, byte(kind), g.scope, g.filter)
 		}
 	}
 }

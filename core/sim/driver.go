@@ -153,8 +153,8 @@ func parse[F interface{ Parse([]byte) error }](payload []byte, f F) F {
 	return f
 }
 
-// heardOf is called after a message was processed.
-func (d *driver) heardOf() {
+// messageProcessed is called after a message was processed.
+func (d *driver) messageProcessed() {
 	if !d.world.setup.Batched {
 		d.drain()
 	}
@@ -168,10 +168,10 @@ func (d *driver) patience() int64 {
 	return staleMillis
 }
 
-// checkHeard checks that a live collection had progress within three periods.
-func (d *driver) checkHeard(what string, heard int64) {
-	if silence := d.world.now - heard; silence > d.patience() {
-		d.world.fail(ErrStale, "%s, %s says live, and heard nothing for %d ms", d.name, what, silence)
+// checkProgress checks that a live collection had progress within three periods.
+func (d *driver) checkProgress(what string, at int64) {
+	if silence := d.world.now - at; silence > d.patience() {
+		d.world.fail(ErrStale, "%s, %s is live, and had no progress for %d ms", d.name, what, silence)
 	}
 }
 

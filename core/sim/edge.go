@@ -16,19 +16,19 @@ import (
 // attached to their sockets. The next message wakes it.
 type edgeObject struct {
 	driver
-	regional bool // it reads from another object while it has readers
+	regional bool // reads from another object while it has readers
 	held     [kinds]bool
 	open     [kinds]uint32 // its collections; zero for one that is not open
 	states   [kinds]wire.CollectionState
 	stored   [kinds]*kept
 	bodies   []leftOut // by name minus one
-	lacks    bool      // one of the bodies was missing
+	lacks    bool      // a body was missing when it was loaded
 	readers  []*attachment
 	lastID   uint32
 	rand     *lite.Rand
 
-	steps   int   // of the engine when it was last persisted
-	since   int64 // since when it has unpersisted changes; zero if it has none
+	steps   int   // steps of the engine when it was last persisted
+	since   int64 // time of the first unpersisted change; zero if there is none
 	alarm   int64 // time of the next alarm
 	awoke   int64
 	chunk   *wire.SnapshotChunk // the response to the current request
@@ -101,7 +101,7 @@ func (o *edgeObject) handleOutput(t wire.Type, payload []byte) {
 		f := parse(payload, &wire.SendReader{})
 		if a := o.attachment(f.Reader); a != nil {
 			if a.room <= 0 {
-				o.world.fail(ErrCredit, "%s sends reader %d %d bytes, and there is no room", o.name, a.id, len(f.Data))
+				o.world.fail(ErrCredit, "%s sends reader %d %d bytes without room", o.name, a.id, len(f.Data))
 			}
 			a.room -= int64(len(f.Data))
 			a.out = append(a.out, append([]byte(nil), f.Data...))
@@ -130,7 +130,7 @@ func (o *edgeObject) handleOutput(t wire.Type, payload []byte) {
 		o.refused = parse(payload, &wire.Rejected{}).Status
 	case wire.TypeCloseReader:
 		f := parse(payload, &wire.CloseReader{})
-		o.world.fail(ErrProtocol, "%s sends reader %d away: %v", o.name, f.Reader, f.Status)
+		o.world.fail(ErrProtocol, "%s disconnects reader %d: %v", o.name, f.Reader, f.Status)
 	}
 }
 
@@ -237,7 +237,7 @@ func (o *edgeObject) levels() int64 { return 1 + o.link.target.levels() }
 func (o *edgeObject) checkFresh() {
 	for kind, id := range o.open {
 		if id != 0 && o.engine != nil && o.states[kind].State == api.StateLive {
-			o.checkHeard(resourceNames[kind], o.link.tap.scope(resourceNames[kind], check.Filter{}, false).heard)
+			o.checkProgress(resourceNames[kind], o.link.tap.scope(resourceNames[kind], check.Filter{}, false).progressAt)
 		}
 	}
 }
@@ -250,7 +250,7 @@ func (o *edgeObject) judge() {
 	}
 	for _, a := range o.readers {
 		if a.stalled {
-			o.world.fail(ErrConverge, "%s still says that reader %d lets data wait", o.name, a.id)
+			o.world.fail(ErrConverge, "%s still reports that reader %d is stalled", o.name, a.id)
 		}
 	}
 	for kind, id := range o.open {

@@ -46,8 +46,8 @@ type answer struct {
 	confirms *answer // the cluster whose identity the request confirms
 	unproved bool    // the identity of its cluster was requested
 	held     []func()
-	// heldBytes counts the unverified data that has arrived. The engine processes it
-	// at once.
+	// heldBytes counts the data that has arrived and is not confirmed. The engine
+	// processes it in one step.
 	heldBytes int
 
 	// For a watch:
@@ -128,7 +128,7 @@ func (f *fetches) listed(a *answer, rv api.ResourceVersion) {
 		e.ready, e.first = true, rv
 	}
 	f.reached(a, rv)
-	e.asked, e.heard = f.driver.world.now, f.driver.world.now
+	e.asked, e.progressAt = f.driver.world.now, f.driver.world.now
 	a.over = true // the next watch delivers the events after the mark
 }
 
@@ -139,7 +139,7 @@ func (f *fetches) reached(a *answer, rv api.ResourceVersion) {
 	e := a.scope.epoch
 	e.rv = max(e.rv, rv)
 	if e.newest <= e.rv {
-		e.heard = f.driver.world.now
+		e.progressAt = f.driver.world.now
 	}
 	if a.about == aboutWatch && a.query.Get("timeoutSeconds") == "4" && !a.over {
 		f.driver.world.saw(APIResumed)
@@ -274,7 +274,7 @@ func (f *fetches) give(a *answer, asks bool, piece frame) {
 		d.drain()
 		f.asking = nil
 	}
-	d.heardOf()
+	d.messageProcessed()
 }
 
 // follows reports whether the response is a list that replaces an older state.
@@ -318,7 +318,7 @@ func (f *fetches) finish(a *answer) {
 		}
 		of.held = nil
 		if e := of.scope.epoch; e.newest != 0 && e.newest <= e.rv {
-			e.heard = f.driver.world.now // of progress that waited for this
+			e.progressAt = f.driver.world.now // pending progress is confirmed now
 		}
 	}
 }

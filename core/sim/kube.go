@@ -307,7 +307,7 @@ func (k *kubeAPI) change(a *answer, c *change, rv api.ResourceVersion) {
 		if k.source.state[a.kind][c.key].fault != nil {
 			a.fail(500, "InternalError", "an object cannot be decoded")
 		} else {
-			a.fail(410, "Expired", "the watch cache was initialised anew")
+			a.fail(410, "Expired", "the watch cache was reinitialized")
 		}
 		return
 	}

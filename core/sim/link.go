@@ -117,7 +117,7 @@ func (l *link) pull() bool {
 			break
 		}
 		if !l.woken {
-			l.driver.world.fail(ErrNotWoken, "%s: the session says %q", l.driver.name, data)
+			l.driver.world.fail(ErrNotWoken, "%s: the session has the output %q", l.driver.name, data)
 		}
 		moved = true
 		l.driver.world.trace(data)
@@ -212,7 +212,7 @@ func (l *link) hand(data []byte) {
 		l.driver.step(&wire.StreamData{Stream: l.stream, Data: piece})
 		return nil
 	}))
-	l.driver.heardOf()
+	l.driver.messageProcessed()
 }
 
 // fragmentSize splits some messages into three or four fragments, and most not at

@@ -45,7 +45,7 @@ func (r *reader) take(id uint32) *request {
 			return q
 		}
 	}
-	r.world.fail(ErrProtocol, "reader %d: an answer to request %d, which was not made or is answered", r.id, id)
+	r.world.fail(ErrProtocol, "reader %d: a reply to request %d, which is not pending", r.id, id)
 	return nil
 }
 
@@ -79,7 +79,7 @@ func (r *reader) changeHandle(h *handle, f *wire.ObjectChanged) {
 	log := r.world.source.logs[h.kind]
 	o := log.At(h.key, h.at)
 	if !log.Tainted(h.key) && (h.exists != (o != nil) || o != nil && o.ResourceVersion != h.rv) {
-		r.world.fail(ErrObject, "reader %d, object %s: as of %d it is said to be at %d (exists: %v), and is %v", r.id, h.key, h.at, h.rv, h.exists, o)
+		r.world.fail(ErrObject, "reader %d, object %s: as of %d it is reported at %d (exists: %v), expected %v", r.id, h.key, h.at, h.rv, h.exists, o)
 	}
 }
 
@@ -126,7 +126,7 @@ func (r *reader) listReply(f *wire.ListReply) {
 		return
 	}
 	log := e.source.logs[c.kind]
-	if r.world.unsure(log) {
+	if r.world.undetermined(log) {
 		return
 	}
 	want := []row{}

@@ -20,8 +20,6 @@ func onReader(f func(*reader, *lite.Rand)) func(*world, *lite.Rand) {
 	}
 }
 
-// The ops of programs.
-
 var namespaces = []string{"", "", "", "ns0", "ns1"}
 
 func randomFilter(r *lite.Rand, kind int) check.Filter {
@@ -44,7 +42,7 @@ func openCollection(rd *reader, r *lite.Rand) {
 		c.filter.Namespace = rd.right
 		rd.trespass(lite.NewRand(r.Uint64()))
 	}
-	c.meta = r.Int63n(8) == 0 && rd.fetches == nil // whose requests do not distinguish the two
+	c.meta = r.Int63n(8) == 0 && rd.fetches == nil // direct requests are equal with and without bodies
 	rd.collections = append(rd.collections, c)
 	rd.stepOpen(c, false)
 }

@@ -177,8 +177,8 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 	e := r.scope(c).epoch
 	// Versions of a different cluster are not recognized before a list, and a
 	// list may be from a different cluster than expected.
-	anew := r.fetches != nil && f.ResourceVersion == 0 && e.source != nil && (e.source != r.world.source || e.source != r.scope(c).named)
-	if c.epoch == e && f.ResourceVersion < c.reported.ResourceVersion && !anew {
+	restarted := r.fetches != nil && f.ResourceVersion == 0 && e.source != nil && (e.source != r.world.source || e.source != r.scope(c).named)
+	if c.epoch == e && f.ResourceVersion < c.reported.ResourceVersion && !restarted {
 		r.world.fail(ErrBack, "reader %d, collection %d: from version %d to %d", r.id, c.id, c.reported.ResourceVersion, f.ResourceVersion)
 	}
 	if givenUp(f) {
@@ -188,10 +188,10 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 		r.world.fail(ErrProtocol, "reader %d, collection %d: %v", r.id, c.id, f.Status)
 	}
 	if f.State == api.StateStale {
-		r.world.saw(SaidStale)
+		r.world.saw(ReportedStale)
 	}
-	if said := f.LastProgressMillis; !r.jumped && r.fetches == nil && said > e.heard {
-		r.world.fail(ErrStale, "reader %d, collection %d says that it heard of progress at %d, and that was at %d", r.id, c.id, said, e.heard)
+	if reported := f.LastProgressMillis; !r.jumped && r.fetches == nil && reported > e.progressAt {
+		r.world.fail(ErrStale, "reader %d, collection %d reports progress at %d, and it was at %d", r.id, c.id, reported, e.progressAt)
 	}
 	c.reported, c.epoch = *f, e
 }
@@ -199,7 +199,7 @@ func (r *reader) collectionState(f *wire.CollectionState) {
 // judgeHeld checks the program's data after all output was processed.
 func (r *reader) judgeHeld() {
 	if r.grantViews() && r.drain() {
-		return // which has checked the current data
+		return // the last check was of the same data
 	}
 	for _, w := range r.watches {
 		r.bind(w)
@@ -211,10 +211,10 @@ func (r *reader) judgeHeld() {
 }
 
 // checkFresh checks that a live collection had progress within three periods and
-// shows no data older than all delays together. The response to a subscription
-// counts as progress even if the connector itself is disconnected; three periods
-// later it does not. On a slow link, each message of a long backlog is progress,
-// as are messages after an outage of the source that the subscription survived.
+// shows no data older than the sum of all delays. For three periods, the response to a
+// subscription counts as progress even if the connector is disconnected. On a slow
+// link, each message of a long backlog is progress, as are messages after an outage of
+// the source that the subscription survived.
 func (r *reader) checkFresh() {
 	if r.busy() {
 		return
@@ -229,12 +229,12 @@ func (r *reader) checkFresh() {
 			continue
 		}
 		if !c.ready() {
-			w.fail(ErrStale, "reader %d, collection %d says live, and has no state", r.id, c.id)
+			w.fail(ErrStale, "reader %d, collection %d is live, and has no state", r.id, c.id)
 		}
-		r.checkHeard(fmt.Sprint("collection ", c.id), c.epoch.heard)
+		r.checkProgress(fmt.Sprint("collection ", c.id), c.epoch.progressAt)
 		settled := w.now > max(c.epoch.asked+r.patience(), r.link.blind())
 		if settled && c.epoch.source == w.source && c.reported.ResourceVersion < w.versionAt(w.now-oldest) {
-			w.fail(ErrStale, "reader %d, collection %d says live at version %d, and the source was at %d more than %d ms ago",
+			w.fail(ErrStale, "reader %d, collection %d is live at version %d, and the source was at %d more than %d ms ago",
 				r.id, c.id, c.reported.ResourceVersion, w.versionAt(w.now-oldest), oldest)
 		}
 	}
@@ -252,8 +252,8 @@ func (r *reader) checkHandles() {
 		if r.fetches != nil && !own.ready {
 			continue // it is unknown which lists caused the identity request
 		}
-		heard := max(own.heard, r.scopeOf(h.kind, check.Filter{}).heard, r.scopeOf(h.kind, check.Filter{Namespace: namespace}).heard)
-		r.checkHeard("object "+string(h.key), heard)
+		progress := max(own.progressAt, r.scopeOf(h.kind, check.Filter{}).progressAt, r.scopeOf(h.kind, check.Filter{Namespace: namespace}).progressAt)
+		r.checkProgress("object "+string(h.key), progress)
 	}
 }
 
@@ -278,14 +278,14 @@ func (r *reader) checkReason(c *collection) {
 	status := c.reported.Status
 	_, own := l.server.(*connector)
 	behind := status != nil && status.Code == 504 // the connector was restarted and is older than the reader
-	said := lostLeader
+	reason := lostLeader
 	if c.filter.Namespace != "" {
-		said = "the reason is withheld"
+		reason = "the reason is withheld"
 	}
-	if status == nil || own && !behind && !strings.Contains(status.Message, said) {
+	if status == nil || own && !behind && !strings.Contains(status.Message, reason) {
 		w.fail(ErrReason, "reader %d, collection %d is %v: %v", r.id, c.id, c.reported.State, status)
 	}
-	w.saw(ReasonTold)
+	w.saw(ReasonSent)
 	if !own {
 		w.saw(ReasonPassedOn)
 	}

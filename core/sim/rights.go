@@ -9,9 +9,8 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// rightOf returns the namespace that a reader may read. One of three readers may
-// read one namespace only, the others everything. Direct readers keep to it
-// without a check by the server.
+// rightOf returns the only namespace that a reader may read, or "" for all. One of
+// three readers is restricted. The server does not check direct readers.
 func rightOf(seed uint64, reader int) string {
 	return pick(lite.NewRand(seed^0x419475+uint64(reader)), "", "", "", "", "ns0", "ns1")
 }
@@ -51,7 +50,7 @@ func (r *reader) withdraw() {
 // caught checks the state of that collection.
 func (r *reader) caught(f *wire.CollectionState) {
 	if f.ResourceVersion != 0 || f.Objects != 0 {
-		r.world.fail(ErrDisclosed, "reader %d may read the namespace %s alone, and has %+v", r.id, r.right, *f)
+		r.world.fail(ErrDisclosed, "reader %d may read only the namespace %s, and has %+v", r.id, r.right, *f)
 	}
 	if f.State == api.StateForbidden && strings.Contains(f.Status.Message, "may read") {
 		r.world.saw(Trespassed)

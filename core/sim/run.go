@@ -172,7 +172,7 @@ func (r *reader) judgeWatch(watch *watch) {
 		ok = ok && watch.inherited && log.Tainted(key)
 	}
 	if !ok {
-		w.fail(ErrConverge, "%s: a client that applied everything holds %v, and there are %v", watch.Name, watch.held, want)
+		w.fail(ErrConverge, "%s: a client that applied all events has %v, and the source has %v", watch.Name, watch.held, want)
 	}
 }
 
@@ -293,12 +293,12 @@ func (r *reader) checkEmpty() {
 		}
 	}
 	if r.link.stream != 0 || r.link.opening != 0 {
-		r.world.fail(ErrLeak, "reader %d keeps its connection though nothing is open", r.id)
+		r.world.fail(ErrLeak, "reader %d keeps its connection although no collection is open", r.id)
 	}
 	if r.wake != 0 {
-		r.world.fail(ErrLeak, "reader %d wants to be woken at %d though nothing is open", r.id, r.wake)
+		r.world.fail(ErrLeak, "reader %d requests a wake-up at %d although no collection is open", r.id, r.wake)
 	}
 	if r.fetches != nil && len(r.fetches.open) > 0 {
-		r.world.fail(ErrLeak, "reader %d waits for %d answers though nothing is open", r.id, len(r.fetches.open))
+		r.world.fail(ErrLeak, "reader %d waits for %d responses although no collection is open", r.id, len(r.fetches.open))
 	}
 }

@@ -14,8 +14,8 @@ import (
 )
 
 var (
-	seeds     = flag.Int("seeds", 300, "how many seeds to run")
-	firstSeed = flag.Uint64("seed", 1, "the first of them")
+	seeds     = flag.Int("seeds", 300, "number of seeds to run")
+	firstSeed = flag.Uint64("seed", 1, "first seed")
 )
 
 // A simulation creates much garbage and retains little, so the collector would use a
@@ -32,12 +32,12 @@ func TestCampaign(t *testing.T) {
 	}
 	t.Logf("%d operations\n%s", report.Operations, report.Seen.String())
 	if *seeds >= 300 {
-		require.Empty(t, report.Seen.Missing(), "these situations never came up")
+		require.Empty(t, report.Seen.Missing(), "these situations never occurred")
 	}
 }
 
-// The same seed is the same run, whatever the shape of its world: to the last byte
-// that anyone says, and to what readers are left with.
+// Two runs of a seed are equal in every shape: all output of engines and servers, and
+// the final state of readers.
 func TestRun_is_repeatable(t *testing.T) {
 	shapes := map[sim.Shape]int{}
 	for seed := range uint64(20) {

@@ -12,14 +12,14 @@ import (
 // kept is a persisted scope: a complete state and later changes. It outlives the
 // engine.
 type kept struct {
-	key    string
-	kind   int
-	meta   bool
-	filter check.Filter
-	chunks [][]byte
-	source *source
-	rv     api.ResourceVersion
-	heard  int64 // time of the last progress
+	key        string
+	kind       int
+	meta       bool
+	filter     check.Filter
+	chunks     [][]byte
+	source     *source
+	rv         api.ResourceVersion
+	progressAt int64 // time of the last progress
 }
 
 // taking is a snapshot in progress.
@@ -86,7 +86,7 @@ func (r *reader) snapshotChunk(f *wire.SnapshotChunk) {
 	w := r.world
 	t := r.taking(f.Request)
 	if t == nil {
-		w.fail(ErrProtocol, "reader %d: a chunk for request %d, which asks for none", r.id, f.Request)
+		w.fail(ErrProtocol, "reader %d: a chunk for request %d, which is not for a snapshot", r.id, f.Request)
 		return
 	}
 	t.fresh = append(t.fresh, slices.Clone(f.Data))
@@ -115,7 +115,7 @@ func (r *reader) keep(t *taking, f *wire.SnapshotChunk) {
 		r.world.saw(SnapshotOfChanges)
 	}
 	k.chunks = append(k.chunks, t.fresh...)
-	k.rv, k.heard = f.ResourceVersion, r.scope(c).heard
+	k.rv, k.progressAt = f.ResourceVersion, r.scope(c).progressAt
 	k.source = r.world.sourceNamed(f.Source)
 	if k.source == nil || f.ResourceVersion != c.reported.ResourceVersion {
 		r.world.fail(ErrRestore, "reader %d: a snapshot of %s is of %q at %d, and the collection at %d",
@@ -150,7 +150,7 @@ func (rd *reader) restore(k *kept, r *lite.Rand) {
 		}
 	}
 	s := rd.scope(c)
-	s.epoch = &epoch{kind: s.kind, source: k.source, ready: true, first: k.rv, rv: k.rv, heard: k.heard}
+	s.epoch = &epoch{kind: s.kind, source: k.source, ready: true, first: k.rv, rv: k.rv, progressAt: k.progressAt}
 	rd.step(&wire.RestoreChunk{Collection: c.id, End: true})
 	rd.drain()
 	rd.judgeRestore(c, k, damaged, certain, rd.refused > refused)
@@ -182,10 +182,10 @@ func (r *reader) judgeRestore(c *collection, k *kept, damaged, certain, refused 
 	w := r.world
 	switch {
 	case refused && !damaged && w.setup.Budget <= 1:
-		w.fail(ErrRestore, "reader %d: what was kept of %s is refused", r.id, k.key)
+		w.fail(ErrRestore, "reader %d: the persisted state of %s is refused", r.id, k.key)
 	case refused:
 		if c.reported.ResourceVersion != 0 || c.reported.Objects != 0 {
-			w.fail(ErrRestore, "reader %d: %s is refused, and half of it is there: %+v", r.id, k.key, c.reported)
+			w.fail(ErrRestore, "reader %d: %s is refused, and partly restored: %+v", r.id, k.key, c.reported)
 		}
 		if e := r.scope(c); e.source == k.source && e.first == k.rv {
 			e.renew()
@@ -193,13 +193,13 @@ func (r *reader) judgeRestore(c *collection, k *kept, damaged, certain, refused 
 		w.saw(SnapshotRefused)
 		return
 	case certain:
-		w.fail(ErrRestore, "reader %d: damaged chunks of %s are accepted", r.id, k.key)
+		w.fail(ErrRestore, "reader %d: corrupt chunks of %s are accepted", r.id, k.key)
 	}
 	w.saw(SnapshotRestored)
 	log := k.source.logs[k.kind]
 	want := len(log.List(k.rv, k.filter.Match))
-	exact := log.Exact(k.rv) && !r.world.unsure(log)
+	exact := log.Exact(k.rv) && !r.world.undetermined(log)
 	if c.reported.ResourceVersion != k.rv || c.reported.State == api.StateLive || exact && int(c.reported.Objects) != want {
-		w.fail(ErrRestore, "reader %d: %s was kept at version %d with %d objects, and restored as %+v", r.id, k.key, k.rv, want, c.reported)
+		w.fail(ErrRestore, "reader %d: %s was persisted at version %d with %d objects, and restored as %+v", r.id, k.key, k.rv, want, c.reported)
 	}
 }

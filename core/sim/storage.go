@@ -44,7 +44,7 @@ func (o *edgeObject) restore(kind int) {
 	switch {
 	case o.refused != nil && (damaged || o.lacks || o.refused.Code == 413 && o.config.MaxBytes != 0):
 		if fresh && (s.ResourceVersion != 0 || s.Objects != 0) {
-			o.world.fail(ErrRestore, "%s: %s is refused, and half of it is there: %+v", o.name, resourceNames[kind], *s)
+			o.world.fail(ErrRestore, "%s: %s is refused, and partly restored: %+v", o.name, resourceNames[kind], *s)
 		}
 		if s.ResourceVersion == 0 {
 			scope.renew()
@@ -55,15 +55,15 @@ func (o *edgeObject) restore(kind int) {
 		o.stored[kind], o.refused = nil, nil
 		return
 	case certain:
-		o.world.fail(ErrRestore, "%s: damaged chunks of %s are accepted", o.name, resourceNames[kind])
+		o.world.fail(ErrRestore, "%s: corrupt chunks of %s are accepted", o.name, resourceNames[kind])
 	case o.refused != nil || fresh && s.ResourceVersion != k.rv:
-		o.world.fail(ErrRestore, "%s: %s was kept at version %d and is restored as %+v: %v", o.name, resourceNames[kind], k.rv, *s, o.refused)
+		o.world.fail(ErrRestore, "%s: %s was persisted at version %d and is restored as %+v: %v", o.name, resourceNames[kind], k.rv, *s, o.refused)
 	}
-	if log := k.source.logs[kind]; fresh && log.Exact(k.rv) && !o.world.unsure(log) && int(s.Objects) != len(log.List(k.rv, check.Filter{}.Match)) {
-		o.world.fail(ErrRestore, "%s: %s was kept at version %d and is restored with other objects: %+v", o.name, resourceNames[kind], k.rv, *s)
+	if log := k.source.logs[kind]; fresh && log.Exact(k.rv) && !o.world.undetermined(log) && int(s.Objects) != len(log.List(k.rv, check.Filter{}.Match)) {
+		o.world.fail(ErrRestore, "%s: %s was persisted at version %d and is restored with other objects: %+v", o.name, resourceNames[kind], k.rv, *s)
 	}
 	if !there && s.ResourceVersion == k.rv {
-		scope.epoch = &epoch{kind: kind, source: k.source, ready: true, first: k.rv, rv: k.rv, heard: k.heard, asked: scope.asked}
+		scope.epoch = &epoch{kind: kind, source: k.source, ready: true, first: k.rv, rv: k.rv, progressAt: k.progressAt, asked: scope.asked}
 	}
 	o.world.saw(ObjectRestored)
 }
@@ -161,7 +161,7 @@ func (o *edgeObject) store(kind int) {
 	for o.ask(&f); o.refused == nil; o.ask(&wire.NextChunk{Request: f.Request}) {
 		c := o.chunk
 		if c == nil {
-			o.world.fail(ErrRestore, "%s: a snapshot of %s goes on with nothing", o.name, next.key)
+			o.world.fail(ErrRestore, "%s: an incremental snapshot of %s has no base", o.name, next.key)
 		}
 		if c.Whole && f.ResourceVersion != 0 {
 			next.chunks, f.ResourceVersion = nil, 0
@@ -169,7 +169,7 @@ func (o *edgeObject) store(kind int) {
 		next.chunks = append(next.chunks, c.Data)
 		if c.Last {
 			next.rv, next.source = c.ResourceVersion, o.world.sourceNamed(c.Source)
-			next.heard = o.link.tap.scope(resourceNames[kind], check.Filter{}, false).heard
+			next.progressAt = o.link.tap.scope(resourceNames[kind], check.Filter{}, false).progressAt
 			o.stored[kind] = next
 			return
 		}

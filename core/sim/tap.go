@@ -14,9 +14,9 @@ type tap struct {
 	link   *link
 	scopes []*scope
 	subs   []subscription
-	// said contains the version sent to each subscription of the stream. credit
-	// contains the remaining credit that the session knows of.
-	said      map[uint32]api.ResourceVersion
+	// sentRV contains the version sent to each subscription of the stream. credit
+	// contains the credit that the session has received and not used.
+	sentRV    map[uint32]api.ResourceVersion
 	credit    map[uint32]int64
 	disclosed disclosure
 }
@@ -43,19 +43,19 @@ type scope struct {
 
 // epoch is the period of a scope with one source.
 type epoch struct {
-	kind    int
-	source  *source
-	ready   bool
-	first   api.ResourceVersion
-	rv      api.ResourceVersion
-	heard   int64               // time of the last progress
-	asked   int64               // time of the response to the current subscription
-	newest  api.ResourceVersion // newest version that a Kubernetes server reported
-	relists []check.Relist
+	kind       int
+	source     *source
+	ready      bool
+	first      api.ResourceVersion
+	rv         api.ResourceVersion
+	progressAt int64               // time of the last progress
+	asked      int64               // time of the response to the current subscription
+	newest     api.ResourceVersion // newest version that a Kubernetes server reported
+	relists    []check.Relist
 }
 
 func (t *tap) connected() {
-	t.subs, t.said, t.credit, t.disclosed = nil, map[uint32]api.ResourceVersion{}, map[uint32]int64{}, newDisclosure()
+	t.subs, t.sentRV, t.credit, t.disclosed = nil, map[uint32]api.ResourceVersion{}, map[uint32]int64{}, newDisclosure()
 }
 
 func scopeKey(resource string, f check.Filter, metadataOnly bool) string {
@@ -235,7 +235,7 @@ func (t *tap) progress(f *wire.Progress) {
 // old.
 func (t *tap) progressed(sub *subscription, rv api.ResourceVersion) {
 	if t.reached(sub, rv); sub.scope.ready {
-		sub.scope.heard = t.link.driver.world.now
+		sub.scope.progressAt = t.link.driver.world.now
 	}
 }
 
@@ -263,19 +263,19 @@ func (t *tap) sent(data []byte) (counts changeCounts) {
 			counts.add(f.Changes)
 			for i := range f.Changes {
 				t.difference(f.Subscription, &f.Changes[i])
-				if rv := f.Changes[i].ResourceVersion; rv <= t.said[f.Subscription] || rv > f.ResourceVersion {
-					w.fail(ErrWire, "a frame up to %d holds a change of %d, after all up to %d was sent",
-						f.ResourceVersion, rv, t.said[f.Subscription])
+				if rv := f.Changes[i].ResourceVersion; rv <= t.sentRV[f.Subscription] || rv > f.ResourceVersion {
+					w.fail(ErrWire, "a frame up to %d has a change of %d, after all changes up to %d were sent",
+						f.ResourceVersion, rv, t.sentRV[f.Subscription])
 				}
 			}
-			t.said[f.Subscription] = f.ResourceVersion
+			t.sentRV[f.Subscription] = f.ResourceVersion
 		case wire.TypeProgress:
 			var f wire.Progress
 			must(f.Parse(payload))
-			if f.ResourceVersion < t.said[f.Subscription] {
-				w.fail(ErrWire, "progress %d after all up to %d was sent", f.ResourceVersion, t.said[f.Subscription])
+			if f.ResourceVersion < t.sentRV[f.Subscription] {
+				w.fail(ErrWire, "progress %d after all changes up to %d were sent", f.ResourceVersion, t.sentRV[f.Subscription])
 			}
-			t.said[f.Subscription] = f.ResourceVersion
+			t.sentRV[f.Subscription] = f.ResourceVersion
 		}
 	})
 	return counts
@@ -285,7 +285,7 @@ func (t *tap) sent(data []byte) (counts changeCounts) {
 // one frame exceeds it.
 func (t *tap) charge(subscription uint32, payload int) {
 	if t.credit[subscription] <= 0 {
-		t.link.driver.world.fail(ErrCredit, "data of subscription %d, which has used its credit up", subscription)
+		t.link.driver.world.fail(ErrCredit, "data of subscription %d, which has no credit left", subscription)
 	}
 	t.credit[subscription] -= int64(wire.Size(payload))
 }
@@ -296,7 +296,7 @@ func (t *tap) difference(subscription uint32, c *wire.Change) {
 	switch sub := t.find(subscription); {
 	case c.Base.ResourceVersion == 0:
 	case c.Base.Body.Codec == api.NoBody:
-		w.saw(DifferenceTold)
+		w.saw(DeltaSent)
 	case c.Type == api.Modified && sub != nil && sub.again:
 		w.saw(BaseForResumed)
 	}

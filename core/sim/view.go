@@ -88,7 +88,7 @@ func (r *reader) checkView(v *view) {
 		return
 	}
 	log := c.epoch.source.logs[c.kind]
-	if !log.Exact(c.reported.ResourceVersion) || r.world.unsure(log) {
+	if !log.Exact(c.reported.ResourceVersion) || r.world.undetermined(log) {
 		return
 	}
 	want, counts, total := v.expected(log)
@@ -100,9 +100,9 @@ func (r *reader) checkView(v *view) {
 		r.id, v.open, c.reported.ResourceVersion, v.total, got, v.counts, total, want, counts)
 }
 
-// unsure reports whether the data of readers is undetermined, which is the case
-// for objects that were faulty until all faults are over.
-func (w *world) unsure(log *check.Log) bool {
+// undetermined reports whether readers may differ about the data of the log. They may
+// while faults last if the log has faulty versions.
+func (w *world) undetermined(log *check.Log) bool {
 	for _, key := range log.Keys() {
 		if log.Tainted(key) && !w.quiet {
 			return true

@@ -218,7 +218,7 @@ func (r *reader) checkEnd(w *watch) {
 		possible = false
 	}
 	if !possible {
-		r.world.fail(ErrEnd, "%s: it ended as %v, with %v, after %d events", w.Name, w.end, w.status, len(w.Events))
+		r.world.fail(ErrEnd, "%s: ended as %v, with %v, after %d events", w.Name, w.end, w.status, len(w.Events))
 	}
 	if w.status != nil && w.status.Code == 410 && w.end != api.WatchEndSlowConsumer {
 		r.world.saw(WatchExpired)
@@ -234,7 +234,7 @@ const leastHistory = 4
 func (r *reader) couldBeOvertaken(w *watch) bool {
 	relists := 0
 	for _, relist := range w.epoch.relists {
-		if relist.To >= w.last { // some of its deletions may wait
+		if relist.To >= w.last { // some of its deletions may be undelivered
 			relists++
 		}
 	}
@@ -268,7 +268,7 @@ func (r *reader) checkDrained(w *watch) {
 		}
 	}
 	if waiting < leastQueue {
-		r.world.fail(ErrDrain, "%s: it ended after %d events, with the marker due", w.Name, len(w.Events))
+		r.world.fail(ErrDrain, "%s: ended after %d events, with the marker due", w.Name, len(w.Events))
 	}
 }
 

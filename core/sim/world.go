@@ -15,7 +15,7 @@ import (
 
 // The violations that package check does not define.
 var (
-	ErrPanic     = errors.New("panic: the engine or the connector panicked")
+	ErrPanic     = errors.New("panic: the engine or connector panicked")
 	ErrProtocol  = errors.New("protocol: one side refused a message of the other")
 	ErrWire      = errors.New("wire: a session split or overtook a revision")
 	ErrBack      = errors.New("back: something went back in time")
@@ -35,7 +35,7 @@ var (
 	ErrBody      = errors.New("body: an object has the body of another version, or none")
 	ErrRestore   = errors.New("restore: the restored state differs from the stored one")
 	ErrDisclosed = errors.New("disclosed: a reader was sent a part of an object that it may not read")
-	ErrLoop      = errors.New("loop: the parties keep each other busy without end")
+	ErrLoop      = errors.New("loop: the participants exchange messages endlessly")
 )
 
 // Setup configures a run. Zero fields take random values.
@@ -259,7 +259,7 @@ func (w *world) settle() {
 			return
 		}
 	}
-	w.fail(ErrLoop, "after %d moves at one time there is still something to do", maxMoves)
+	w.fail(ErrLoop, "after %d moves at one time there is still work", maxMoves)
 }
 
 func (w *world) move() bool {

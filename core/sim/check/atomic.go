@@ -14,11 +14,11 @@ func Atomic(l *Log, w *Watch) error {
 			continue
 		}
 		if a.ResourceVersion == b.ResourceVersion {
-			return violated(ErrAtomic, w, "%v and %v are of one revision and came in deliveries %d and %d", a, b, a.Batch, b.Batch)
+			return violated(ErrAtomic, w, "%v and %v are of one revision and were delivered in %d and %d", a, b, a.Batch, b.Batch)
 		}
 		for _, gap := range w.Relists {
 			if a.ResourceVersion > gap.From && b.ResourceVersion <= gap.To {
-				return violated(ErrAtomic, w, "%v and %v are of one relist and came in deliveries %d and %d", a, b, a.Batch, b.Batch)
+				return violated(ErrAtomic, w, "%v and %v are of one relist and were delivered in %d and %d", a, b, a.Batch, b.Batch)
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/watchglass/watchglass/core/sim/check"
 )
 
-// history is what happened in all of these tests:
+// history returns the log that all of these tests use:
 //
 //	revision 1 creates a (web) and b (api)
 //	revision 2 changes a
@@ -39,9 +39,9 @@ func number(s string) api.ResourceVersion {
 	return api.ResourceVersion(n)
 }
 
-// events reads "A a@1, M a@2, D b@4, B @4, E @1 | ...": added, modified,
-// deleted, bookmark, end marker; a bar ends a delivery. The content is what it
-// was in the history, or "=app" says otherwise.
+// events parses "A a@1, M a@2, D b@4, B @4, E @1 | ...": added, modified, deleted,
+// bookmark, end marker. A bar ends a delivery. An event has the content of its version
+// in the history, unless "=app" sets another app label.
 func events(l *check.Log, text string) []check.Event {
 	types := map[string]api.EventType{"A": api.Added, "M": api.Modified, "D": api.Deleted, "B": api.Bookmark, "E": api.Bookmark}
 	var list []check.Event
@@ -112,7 +112,7 @@ func TestValidators(t *testing.T) {
 		events string
 		err    error
 	}{
-		// Good ones.
+		// Valid histories.
 		{"everything from the state", complete(fromState()), allFromState, nil},
 		{"with a selector", complete(web(fromState())), webFromState, nil},
 		{"nothing yet", fromState(), "", nil},
@@ -125,13 +125,13 @@ func TestValidators(t *testing.T) {
 		{"from the future", complete(fromVersion(9)), "", nil},
 		{"bookmarks between revisions", complete(fromVersion(1)), "M a@2, B @2 | M a@3, A c@3, B @3, B @3 | D b@4 | M a@5, B @9", nil},
 		{"several revisions at once", complete(fromVersion(1)), "M a@2, M a@3, A c@3, D b@4, M a@5", nil},
-		{"a relist tells the difference", complete(relisted(fromState(), 1, 5)), "A a@1, A b@1, E @1 | A c@3, M a@5, D b@5", nil},
+		{"a relist delivers the difference", complete(relisted(fromState(), 1, 5)), "A a@1, A b@1, E @1 | A c@3, M a@5, D b@5", nil},
 		{"a relist with a selector", complete(web(relisted(fromState(), 2, 4))), "A a@1, E @1 | M a@2 | D a@3, A c@3 | A a@5", nil},
 		{"a relist that changes nothing", complete(relisted(fromVersion(4), 4, 4)), "M a@5", nil},
 		{"conflated", complete(with(fromVersion(1), conflate)), "A c@3 | D b@4, M a@5, B @5", nil},
 		{"split where credit is short", complete(with(fromVersion(2), limit)), "M a@3 | A c@3 | D b@4 | M a@5", nil},
 		{"split beside a slow watch", complete(with(fromVersion(2), func(w *check.Watch) { w.Beside = true })), "M a@3 | A c@3 | D b@4 | M a@5", nil},
-		{"the marker says of which version the state is", complete(fromState()), "A a@3, A b@1, A c@3, E @3 | D b@4 | M a@5", nil},
+		{"the marker has the version of the state", complete(fromState()), "A a@3, A b@1, A c@3, E @3 | D b@4 | M a@5", nil},
 		{"from the state as of one of several versions", with(complete(fromState()), func(w *check.Watch) { w.Bookmarks, w.Started = false, 3 }),
 			"A a@3, A b@1, A c@3 | D b@4 | M a@5", nil},
 		{"from the future, with bookmarks", fromVersion(9), "B @9, B @12", nil},
@@ -182,7 +182,7 @@ func TestValidators(t *testing.T) {
 
 		// Atomic.
 		{"a revision split", fromVersion(2), "M a@3 | A c@3", check.ErrAtomic},
-		{"a split beside nobody slow", with(fromVersion(2), func(w *check.Watch) { w.Conflating = true }), "M a@3 | A c@3", check.ErrAtomic},
+		{"a split without a slow watch", with(fromVersion(2), func(w *check.Watch) { w.Conflating = true }), "M a@3 | A c@3", check.ErrAtomic},
 		{"a relist split", relisted(fromVersion(1), 1, 5), "A c@3 | M a@5, D b@5", check.ErrAtomic},
 
 		// Resumable.
@@ -196,7 +196,7 @@ func TestValidators(t *testing.T) {
 		{"added over an object", fromVersion(1), "M a@2 | A a@3, A c@3", check.ErrPrevState},
 		{"modified without one", fromState(), "A a@1, A b@1, E @1 | M a@2 | M a@3, M c@3", check.ErrPrevState},
 		{"deleted without one", web(fromState()), "A a@1, E @1 | M a@2 | D a@3, D c@3=web", check.ErrPrevState},
-		{"an object that never was", fromState(), "A a@1, A b@1, E @1 | A z@2=web", check.ErrPrevState},
+		{"an object that never existed", fromState(), "A a@1, A b@1, E @1 | A z@2=web", check.ErrPrevState},
 		{"a version that the object never had", with(fromState(), func(w *check.Watch) { w.Bookmarks = false }), "A a@1, A b@1 | M a@2, M a@3, A c@3, M c@4=web", check.ErrPrevState},
 		{"another content", fromVersion(1), "M a@2=db", check.ErrPrevState},
 		{"deleted with another content", fromVersion(3), "D b@4=web", check.ErrPrevState},
@@ -215,11 +215,11 @@ func TestValidators(t *testing.T) {
 			"A a@1 | M a@2", check.ErrReliable},
 		{"the last event is missing", complete(fromVersion(2)), "M a@3, A c@3 | D b@4", check.ErrReliable},
 		{"a deletion is missing after a relist", complete(relisted(fromVersion(1), 1, 5)), "A c@3, M a@5", check.ErrReliable},
-		{"a step told that a relist skipped", relisted(fromVersion(1), 2, 5), "M a@2 | M a@3, A c@3", check.ErrReliable},
+		{"an event of a revision that a relist skipped", relisted(fromVersion(1), 2, 5), "M a@2 | M a@3, A c@3", check.ErrReliable},
 		{"a difference from another state", complete(relisted(fromVersion(2), 1, 5)), "A c@3, M a@5", check.ErrReliable},
 		{"from a state later than it can be", with(fromState(), func(w *check.Watch) { w.Bookmarks, w.Started = false, 2 }), "A a@3, A b@1, A c@3", check.ErrReliable},
 		{"conflating, and yet there is a hole", with(fromVersion(1), func(w *check.Watch) { w.Conflating = true }), "M a@2 | M a@3 | D b@4", check.ErrReliable},
-		{"it holds what is gone", complete(with(fromVersion(1), conflate)), "A c@3, M a@5", check.ErrReliable},
+		{"it has an object that was deleted", complete(with(fromVersion(1), conflate)), "A c@3, M a@5", check.ErrReliable},
 		{"it never converged", complete(with(fromVersion(1), conflate)), "A c@3, D b@4", check.ErrReliable},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -235,17 +235,17 @@ func TestValidators(t *testing.T) {
 	}
 }
 
-// Reliable does not lean on the validators before it.
+// Reliable does not depend on the validators that run before it.
 func TestReliableAlone(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		watch  check.Watch
 		events string
 	}{
-		{"a bookmark before the initial events are there", fromState(), "A a@1, B @1"},
-		{"a bookmark at an event that is to come", fromVersion(2), "M a@3, B @3"},
+		{"a bookmark before the initial events are complete", fromState(), "A a@1, B @1"},
+		{"a bookmark at the version of a later event", fromVersion(2), "M a@3, B @3"},
 		{"a bookmark beyond it", fromVersion(2), "M a@3, A c@3, B @4"},
-		{"an event too many", fromVersion(4), "M a@5, M a@5"},
+		{"an excess event", fromVersion(4), "M a@5, M a@5"},
 		{"the initial events are not complete", with(fromState(), func(w *check.Watch) { w.Complete = 1 }), "A a@1"},
 		{"the last version is missing", with(fromVersion(3), func(w *check.Watch) { w.Complete = 4 }), ""},
 	} {
@@ -260,7 +260,7 @@ func TestReliableAlone(t *testing.T) {
 	require.NoError(t, check.Reliable(l, &w), "complete up to the state")
 }
 
-// Watches of one collection judge each other.
+// Watches of one collection are compared with each other.
 func TestRelated(t *testing.T) {
 	l := history()
 	watch := func(w check.Watch, text string) *check.Watch {
@@ -276,7 +276,7 @@ func TestRelated(t *testing.T) {
 
 	require.NoError(t, check.Suffix(l, full, watch(fromVersion(2), "M a@3, A c@3")), "as far as it got")
 	limited := with(fromVersion(2), limit)
-	require.ErrorIs(t, check.Suffix(l, full, watch(limited, "M a@3 | D b@4")), check.ErrSuffix, "held back, but whole")
+	require.ErrorIs(t, check.Suffix(l, full, watch(limited, "M a@3 | D b@4")), check.ErrSuffix, "limited, but complete")
 	require.ErrorIs(t, check.Suffix(l, full, watch(with(fromVersion(2), func(w *check.Watch) { w.Conflating = true }), "M a@3 | D b@4")), check.ErrSuffix)
 	for _, other := range []check.Watch{
 		with(fromVersion(2), conflate),
@@ -303,8 +303,8 @@ func TestRelated(t *testing.T) {
 	require.ErrorIs(t, check.Selected(l, full, watch(web(fromVersion(2)), "D a@3, A c@3 | M a@5")), check.ErrSelected)
 }
 
-// An object that could not be served for a while is left out: readers may
-// rightly differ about its past.
+// Objects with a faulty version are not compared, because readers may legitimately
+// differ about their past.
 func TestTainted(t *testing.T) {
 	l := history()
 	l.Append(check.Change{ResourceVersion: 6, Key: "c", Object: &check.Object{Faulty: true, ResourceVersion: 6}})
@@ -330,10 +330,10 @@ func TestTainted(t *testing.T) {
 	require.NoError(t, check.Bookmarkable(l, &past), "c is")
 	gone := fromVersion(3)
 	gone.Events = events(l, "A c@6=web, A c@7=web")
-	require.NoError(t, check.PrevState(l, &gone), "what was before c@6 is not known")
+	require.NoError(t, check.PrevState(l, &gone), "the version before c@6 is not known")
 	begun := fromState()
 	begun.Events = events(l, "A a@1, A b@1, E @1, A c@3, A c@3")
-	require.ErrorIs(t, check.PrevState(l, &begun), check.ErrPrevState, "a watch from the state has seen what was before")
+	require.ErrorIs(t, check.PrevState(l, &begun), check.ErrPrevState, "a watch from the state has seen the previous version")
 }
 
 func TestFilter(t *testing.T) {

@@ -12,7 +12,7 @@ func Filtered(_ *Log, w *Watch) error {
 	for _, e := range w.Events {
 		switch {
 		case e.Type == api.Bookmark && !w.Bookmarks:
-			return violated(ErrFilter, w, "%v, and no bookmarks were asked for", e)
+			return violated(ErrFilter, w, "%v, and no bookmarks were requested", e)
 		case e.Type.IsChange() && !w.match(e.Key, e.Object):
 			return violated(ErrFilter, w, "%v of %v does not match %+v in %+v", e, e.Object, w.Filter, w.Scope)
 		}

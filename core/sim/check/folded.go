@@ -7,7 +7,7 @@ import "github.com/watchglass/watchglass/core/api"
 func Folded(l *Log, w *Watch) error {
 	starts := w.starts(l)
 	if w.Start == FromNow && len(starts) > 1 {
-		return nil // where it began is not known well enough
+		return nil // the start version is not determined
 	}
 	held := map[api.Key]api.ResourceVersion{}
 	if w.Start != FromState {

@@ -13,8 +13,8 @@ type Object struct {
 	ResourceVersion api.ResourceVersion
 	Labels          map[string]string
 	Fields          map[string]string
-	// Faulty: this version cannot be served. Readers keep the one before, or
-	// do without.
+	// Faulty means that this version cannot be served. Readers keep the previous
+	// version, if they have one.
 	Faulty bool
 }
 
@@ -26,7 +26,7 @@ type Change struct {
 	Object          *Object
 }
 
-// Log is everything that happened to a resource, in order.
+// Log contains all changes of a resource, in order.
 type Log struct {
 	changes []Change
 	keys    []api.Key // sorted
@@ -39,7 +39,7 @@ func NewLog() *Log {
 	return &Log{byKey: map[api.Key][]int{}, tainted: map[api.Key]bool{}}
 }
 
-// Append adds a change. Versions do not go down.
+// Append adds a change. Its version must not be lower than that of the last change.
 func (l *Log) Append(c Change) {
 	if _, known := l.byKey[c.Key]; !known {
 		at, _ := slices.BinarySearch(l.keys, c.Key)
@@ -52,14 +52,15 @@ func (l *Log) Append(c Change) {
 	}
 }
 
-// Keys are all that ever were, in order.
+// Keys returns the sorted keys of all objects that ever existed. The caller must not
+// modify it.
 func (l *Log) Keys() []api.Key { return l.keys }
 
-// Tainted reports that a key once had a version that could not be served, so
-// that readers may rightly differ about its past.
+// Tainted reports whether an object ever had a faulty version. Readers may
+// legitimately differ about its past.
 func (l *Log) Tainted(key api.Key) bool { return l.tainted[key] }
 
-// At is the object as of a version, or nil.
+// At returns the object as of a version, or nil.
 func (l *Log) At(key api.Key, rv api.ResourceVersion) *Object {
 	of := l.byKey[key]
 	n := sort.Search(len(of), func(i int) bool { return l.changes[of[i]].ResourceVersion > rv })
@@ -88,7 +89,7 @@ func (l *Log) EverMatched(key api.Key, match func(api.Key, *Object) bool) bool {
 	return slices.ContainsFunc(l.byKey[key], func(i int) bool { return match(key, l.changes[i].Object) })
 }
 
-// Before is the object just before a version, or nil.
+// Before returns the object just before a version, or nil.
 func (l *Log) Before(key api.Key, rv api.ResourceVersion) *Object {
 	if rv == 0 {
 		return nil
@@ -107,7 +108,7 @@ func (l *Log) Exact(rv api.ResourceVersion) bool {
 	return true
 }
 
-// List is the exact list as of a version, in key order.
+// List returns the exact list as of a version, in key order.
 func (l *Log) List(rv api.ResourceVersion, match func(api.Key, *Object) bool) []Item {
 	var list []Item
 	for _, key := range l.keys {
@@ -124,13 +125,12 @@ type Item struct {
 	Object *Object
 }
 
-// after is the index of the first change beyond a version.
+// after returns the index of the first change after a version.
 func (l *Log) after(rv api.ResourceVersion) int {
 	return sort.Search(len(l.changes), func(i int) bool { return l.changes[i].ResourceVersion > rv })
 }
 
-// versions between two, both included, at which something changed; and the
-// lower one itself.
+// versions returns from, and all versions up to and including to that have changes.
 func (l *Log) versions(from, to api.ResourceVersion) []api.ResourceVersion {
 	list := []api.ResourceVersion{from}
 	for _, c := range l.changes[l.after(from):] {

@@ -2,8 +2,8 @@ package check
 
 import "github.com/watchglass/watchglass/core/api"
 
-// Ordered: after the initial state, the versions of events never go down.
-// The initial state is in key order.
+// Ordered checks that the initial state is in key order, and that the versions of later
+// events never decrease.
 func Ordered(l *Log, w *Watch) error {
 	initial, live := w.split()
 	for i := 1; i < len(initial); i++ {

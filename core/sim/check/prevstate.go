@@ -13,7 +13,7 @@ func PrevState(l *Log, w *Watch) error {
 			held[item.Key] = item.Object
 		}
 		if len(starts) > 1 {
-			return nil // where it began is not known well enough
+			return nil // the start version is not determined
 		}
 	}
 	for _, e := range w.Events {
@@ -34,17 +34,17 @@ func PrevState(l *Log, w *Watch) error {
 func (w *Watch) transition(l *Log, before *Object, e Event) error {
 	switch {
 	case e.Type == api.Added && before != nil:
-		return violated(ErrPrevState, w, "%v, and it was there", e)
+		return violated(ErrPrevState, w, "%v, and the object existed", e)
 	case e.Type != api.Added && before == nil:
-		return violated(ErrPrevState, w, "%v, and it was not there", e)
+		return violated(ErrPrevState, w, "%v, and the object did not exist", e)
 	case e.Type == api.Deleted:
 		if !sameContent(before, e.Object) {
-			return violated(ErrPrevState, w, "%v is said to have been %v, and was %v", e, e.Object, before)
+			return violated(ErrPrevState, w, "%v has the previous content %v, expected %v", e, e.Object, before)
 		}
 	default:
 		now := l.At(e.Key, e.ResourceVersion)
 		if now == nil || now.ResourceVersion != e.ResourceVersion || !sameContent(now, e.Object) {
-			return violated(ErrPrevState, w, "%v is said to be %v, and is %v", e, e.Object, now)
+			return violated(ErrPrevState, w, "%v has the content %v, expected %v", e, e.Object, now)
 		}
 	}
 	return nil

@@ -5,7 +5,7 @@ import "github.com/watchglass/watchglass/core/api"
 // lossless reports whether every change is a separate event.
 func (w *Watch) lossless() bool { return !(w.Conflating && w.Limited) }
 
-// from is a version after which all events of the watch are live.
+// from returns a version after which all events of the watch are live.
 func (w *Watch) from(l *Log) api.ResourceVersion {
 	starts := w.starts(l)
 	return starts[len(starts)-1]
@@ -31,7 +31,7 @@ func Suffix(l *Log, a, b *Watch) error {
 	x, y := beyond(l, a.Events, from), beyond(l, b.Events, from)
 	for i := range min(len(x), len(y)) {
 		if !same(x[i], y[i]) {
-			return violated(ErrSuffix, a, "after %d, event %d is %v, and in %s it is %v", from, i, x[i], b.Name, y[i])
+			return violated(ErrSuffix, a, "after %d, event %d is %v, and in watch %s it is %v", from, i, x[i], b.Name, y[i])
 		}
 	}
 	return nil
@@ -60,7 +60,7 @@ func Selected(l *Log, full, part *Watch) error {
 	got := beyond(l, part.Events, from)
 	for i := range min(len(want), len(got)) {
 		if !same(want[i], got[i]) {
-			return violated(ErrSelected, part, "after %d, event %d is %v, and by %s it is %v", from, i, got[i], full.Name, want[i])
+			return violated(ErrSelected, part, "after %d, event %d is %v, and from watch %s it follows that it is %v", from, i, got[i], full.Name, want[i])
 		}
 	}
 	return nil

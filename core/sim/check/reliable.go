@@ -39,7 +39,7 @@ func (w *Watch) reliableFrom(l *Log, start api.ResourceVersion) error {
 		switch {
 		case e.Type == api.Bookmark:
 			if n < initial || n < len(want) && want[n].ResourceVersion <= e.ResourceVersion && e.ResourceVersion > start {
-				return violated(ErrReliable, w, "from %d: %v comes before %v", start, e, want[n])
+				return violated(ErrReliable, w, "from %d: %v is delivered before %v", start, e, want[n])
 			}
 		case e.Type.IsChange() && !l.Tainted(e.Key):
 			if n == len(want) || !same(want[n], e) {
@@ -49,7 +49,7 @@ func (w *Watch) reliableFrom(l *Log, start api.ResourceVersion) error {
 		}
 	}
 	if w.Complete > 0 && n < len(want) && (n < initial || want[n].ResourceVersion <= w.Complete) {
-		return violated(ErrReliable, w, "from %d: complete up to %d, but %v did not come", start, w.Complete, want[n])
+		return violated(ErrReliable, w, "from %d: complete up to %d, but %v is missing", start, w.Complete, want[n])
 	}
 	return nil
 }

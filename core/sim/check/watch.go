@@ -13,11 +13,11 @@ import (
 type Start uint8
 
 const (
-	// FromState: with the objects there are, as ADDED.
+	// FromState starts with the existing objects, as ADDED events.
 	FromState Start = iota
-	// FromVersion: after the version that the request names.
+	// FromVersion starts after the version in the request.
 	FromVersion
-	// FromNow: with the first change after the watch was opened.
+	// FromNow starts with the first change after the watch was opened.
 	FromNow
 )
 
@@ -28,12 +28,13 @@ type Request struct {
 	Start           Start
 	ResourceVersion api.ResourceVersion // for FromVersion
 	Bookmarks       bool
-	// Conflating: changes of an object may be folded into one.
+	// Conflating means that several changes of an object may be delivered as one.
 	Conflating bool
-	// Limited: deliveries may be held back, and so be split anywhere.
+	// Limited means that deliveries may be delayed by missing credit, and so may be
+	// split anywhere.
 	Limited bool
-	// Beside: another watch of the collection may hold deliveries back, for
-	// the length of the budget that slow consumers have.
+	// Beside means that another watch of the collection may delay deliveries, for
+	// the length of the time budget of slow consumers.
 	Beside bool
 }
 
@@ -47,7 +48,7 @@ type Event struct {
 	Key             api.Key
 	ResourceVersion api.ResourceVersion
 	Object          *Object
-	End             bool // of the initial events
+	End             bool // the bookmark marks the end of the initial events
 	Batch           int
 }
 
@@ -59,8 +60,8 @@ func (e Event) String() string {
 	return s
 }
 
-// Relist is a stretch of versions that the reader did not follow: it went from
-// the state at From to that at To in one step.
+// Relist is a range of versions that the reader skipped. Its state changed from that at
+// From to that at To in one step.
 type Relist struct{ From, To api.ResourceVersion }
 
 // Watch is one watch from its opening to its end.
@@ -72,31 +73,31 @@ type Watch struct {
 	Opened, Started api.ResourceVersion
 	Relists         []Relist
 	Events          []Event
-	// Complete is a version up to which everything must have been delivered; zero
-	// for none.
+	// Complete is a version up to which all changes must have been delivered. Zero
+	// means none.
 	Complete api.ResourceVersion
 }
 
-// A violation is one of these errors with the particulars.
+// The errors of the validators. Violations wrap them and add details.
 var (
-	ErrFilter       = errors.New("filter: an event that was not asked for")
-	ErrOrdered      = errors.New("ordered: resource versions go down")
-	ErrUnique       = errors.New("unique: a change came twice")
+	ErrFilter       = errors.New("filter: an event does not match the request")
+	ErrOrdered      = errors.New("ordered: resource versions decrease")
+	ErrUnique       = errors.New("unique: a change was delivered twice")
 	ErrAtomic       = errors.New("atomic: a revision is split over deliveries")
 	ErrBookmarkable = errors.New("bookmarkable: a bookmark is overtaken or overtakes")
 	ErrResumable    = errors.New("resumable: the watch does not start right after its version")
-	ErrReliable     = errors.New("reliable: what came is not what happened")
-	ErrPrevState    = errors.New("prevState: an event does not lead from what was held to something true")
+	ErrReliable     = errors.New("reliable: the events are not the changes of the source")
+	ErrPrevState    = errors.New("prevState: an event does not lead from the watcher's state to a true state")
 	ErrFold         = errors.New("fold: at a bookmark, the events do not add up to the list")
 	ErrSelected     = errors.New("selected: the watch is not the filtered full watch")
-	ErrSuffix       = errors.New("suffix: watches from different versions differ in the end")
+	ErrSuffix       = errors.New("suffix: watches from different versions do not converge")
 )
 
 func violated(err error, w *Watch, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %s", err, w.Name, fmt.Sprintf(format, args...))
 }
 
-// Validator judges one watch.
+// Validator checks one watch. Its error wraps one of the errors above.
 type Validator func(*Log, *Watch) error
 
 // Validators contains the validators of a single watch, the most informative first.
@@ -142,7 +143,7 @@ func (w *Watch) split() (initial, live []Event) {
 	return w.Events[:n], w.Events[n:]
 }
 
-// marker is the version of the end marker.
+// marker returns the version of the end marker, if there is one.
 func (w *Watch) marker() (api.ResourceVersion, bool) {
 	for _, e := range w.Events {
 		if e.End {
@@ -152,7 +153,7 @@ func (w *Watch) marker() (api.ResourceVersion, bool) {
 	return 0, false
 }
 
-// starts are the versions that the watch may have begun at.
+// starts returns the possible start versions of the watch.
 func (w *Watch) starts(l *Log) []api.ResourceVersion {
 	if w.Start == FromVersion {
 		return []api.ResourceVersion{w.ResourceVersion}
@@ -170,7 +171,7 @@ func (w *Watch) starts(l *Log) []api.ResourceVersion {
 	return slices.Compact(starts)
 }
 
-// changesOf is the part of a history that readers cannot differ about.
+// changesOf returns the changes of objects that are not tainted.
 func changesOf(l *Log, events []Event) []Event {
 	var kept []Event
 	for _, e := range events {
@@ -202,7 +203,7 @@ func Expected(l *Log, r *Request, relists []Relist, from api.ResourceVersion) []
 			continue
 		}
 		add(gap.From)
-		if at > gap.From { // the watch began ahead of the reader, and holds another state
+		if at > gap.From { // the watch started ahead of the reader, and has another state
 			gap.From = at
 		}
 		events = append(events, difference(l, r, gap)...)

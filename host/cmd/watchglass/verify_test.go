@@ -163,7 +163,7 @@ func TestVerifyRecordsOfRealProcesses(t *testing.T) {
 	require.NoError(t, os.WriteFile(damaged, []byte(left), 0o600))
 	c = verify(damaged, atSource)
 	assert.Equal(t, 1, c.code)
-	assert.Contains(t, c.log.String(), "Error: reliable: what came is not what happened: watch 1 (line ")
+	assert.Contains(t, c.log.String(), "Error: reliable: the events are not the changes of the source: watch 1 (line ")
 
 	c = start(t, "watch", "pods", "--record", atReader, "--server", "ws://"+network.listener.Addr().String()+"/watch")
 	<-c.ended

@@ -13,8 +13,8 @@ import (
 
 func main() {
 	debug.SetGCPercent(400) // as in the tests of core/sim
-	seeds := flag.Int("seeds", 300, "how many seeds to run")
-	first := flag.Uint64("seed", 1, "the first of them")
+	seeds := flag.Int("seeds", 300, "number of seeds to run")
+	first := flag.Uint64("seed", 1, "first seed")
 	workers := flag.Int("workers", runtime.NumCPU(), "how many at a time")
 	stop := flag.Bool("stop", false, "run one after the other and stop at the first violation, without shortening it")
 	flag.Parse()
