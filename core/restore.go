@@ -37,7 +37,7 @@ func (e *Engine) restoreChunk(f *wire.RestoreChunk) {
 	switch {
 	case status != nil:
 		refused := *status
-		refused.Message = "the kept state is not restored: " + refused.Message
+		refused.Message = "the stored state cannot be restored: " + refused.Message
 		e.reject(wire.ObjectRestore, c.id, &refused)
 		b.endRestore(e)
 	case f.End:

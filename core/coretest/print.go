@@ -132,7 +132,7 @@ func (p *printer) state(f *wire.CollectionState, now int64) {
 		text += fmt.Sprintf(", %d of about %d loaded", f.Loaded, f.Total)
 	}
 	if f.State != api.StateLive && f.LastProgressMillis != 0 {
-		text += ", last heard " + duration(now-f.LastProgressMillis) + " ago"
+		text += ", last progress " + duration(now-f.LastProgressMillis) + " ago"
 	}
 	if f.Status != nil {
 		text += ", " + status(f.Status)

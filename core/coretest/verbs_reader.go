@@ -78,7 +78,7 @@ func (p *printer) readers(t wire.Type, payload []byte) (known bool, err error) {
 		if err := f.Parse(payload); err != nil {
 			return true, err
 		}
-		return true, p.served(fmt.Sprintf("reader %d hears", f.Reader), f.Data)
+		return true, p.served(fmt.Sprintf("reader %d receives", f.Reader), f.Data)
 	case wire.TypeKeptReader:
 		return true, show(payload, &wire.KeptReader{}, func(f *wire.KeptReader) { p.line("reader %d is kept", f.Reader) })
 	case wire.TypeReaderStalled:

@@ -219,7 +219,7 @@ func notSynced(id ID, why *api.Status) *api.Status {
 	s := &api.Status{Code: api.CodeGatewayTimeout, Reason: api.ReasonTimeout, RetryAfterSeconds: 1,
 		Message: "failed to sync " + resourceName(id) + " cache: timed out waiting for the condition"}
 	if why != nil {
-		s.Message += "; the last thing heard was " + why.Error()
+		s.Message += "; the last status was " + why.Error()
 	}
 	return s
 }

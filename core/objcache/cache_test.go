@@ -228,7 +228,7 @@ func TestK8_AGetWaitsForASecond(t *testing.T) {
 	w.tick(1)
 	require.Equal(t, 504, late.status.Code)
 	require.Equal(t, "failed to sync secrets cache: timed out waiting for the condition; "+
-		"the last thing heard was 503 ServiceUnavailable: connection refused", late.status.Message)
+		"the last status was 503 ServiceUnavailable: connection refused", late.status.Message)
 	require.True(t, early.came)
 	again := w.get(id)
 	w.tick(500)

@@ -88,7 +88,7 @@ func (i *Instance) bind() error {
 	}
 	got, err := i.call(version, 0)
 	if err == nil && got != abiVersion {
-		err = fmt.Errorf("guest: the module speaks version %#08x of the interface, this program version %#08x: use the watchglass.wasm of the same release", uint32(got), abiVersion)
+		err = fmt.Errorf("guest: the module has version %#08x of the interface, and this program requires version %#08x: use the watchglass.wasm of the same release", uint32(got), abiVersion)
 	}
 	return err
 }

@@ -91,7 +91,7 @@ func TestModuleOfAnotherRelease(t *testing.T) {
 		_, err := Open(context.Background(), Config{Module: moduleSaying(version), Dial: func(context.Context) (Conn, error) {
 			return nil, errors.New("nobody is asked")
 		}})
-		require.ErrorContains(t, err, fmt.Sprintf("the module speaks version %#08x of the interface", version))
+		require.ErrorContains(t, err, fmt.Sprintf("the module has version %#08x of the interface", version))
 		require.ErrorContains(t, err, "use the watchglass.wasm of the same release")
 	}
 }

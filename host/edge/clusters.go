@@ -107,7 +107,7 @@ func (c Cluster) find(resource string) (*Shard, *api.Status) {
 			return &shards[i], nil
 		}
 	}
-	return nil, api.NotFound("resource " + resource + " is not kept at this edge")
+	return nil, api.NotFound("this edge does not have the resource " + resource)
 }
 
 // checkDivision checks that namespaces are divided over several objects or not at

@@ -245,7 +245,7 @@ func TestAnEdgeThatSpeaksNonsenseIsLeft(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	for code, hint := range map[int]string{401: "signed", 403: "must allow", 404: "cluster known", 409: "--replace"} {
+	for code, hint := range map[int]string{401: "signed", 403: "must grant", 404: "has this cluster", 409: "--replace"} {
 		e := startEdge(t)
 		e.refuse = func(*http.Request) (int, string) { return code, `{"kind":"Status","message":"not you"}` }
 		err := <-startCluster(t, e, newSource()).run(t).done

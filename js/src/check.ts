@@ -26,7 +26,7 @@ export function checkPolicy(value: WatchOptions["policy"]): void {
 
 export function checkWorker(value: ConnectOptions["worker"]): void {
   if (value !== undefined) checkWord("worker", value, ["shared", "dedicated", "inline"]);
-  if (value === "dedicated" && typeof Worker !== "function") throw badRequest('worker is "dedicated", and this platform has none: leave it out');
+  if (value === "dedicated" && typeof Worker !== "function") throw badRequest('worker is "dedicated", and this platform has no dedicated workers: omit the option');
 }
 
 /** Returns the chosen columns with their defaults. Throws a 400 for invalid ones. */

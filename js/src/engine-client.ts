@@ -172,7 +172,7 @@ export class EngineClient {
   #restarted(message: string): void {
     if (this.#closed) return;
     this.#writer.take(); // the commands were addressed to the old engine
-    const status: Status = { code: 500, reason: "InternalError", message: `the engine broke and was restarted: ${message}` };
+    const status: Status = { code: 500, reason: "InternalError", message: `the engine failed and was restarted: ${message}` };
     // In the order of opening: collections precede their watches and views.
     for (const open of [...this.#open.values()]) open.restarted(status);
   }
@@ -211,7 +211,7 @@ function idOf(output: Output): number {
 
 /** Returns the error for the status of a reply. */
 export function statusError(status: Status | undefined): WatchglassError {
-  return status ? new WatchglassError(status) : internalError("the engine refused and gave no reason");
+  return status ? new WatchglassError(status) : internalError("the engine refused without a reason");
 }
 
 /** Returns the error for an output that does not match the command. */

@@ -149,7 +149,7 @@ export class Engine {
    * free.
    */
   #newMember(): number {
-    if (this.#members.size > 1000) throw internalError("more than a thousand programs share this engine");
+    if (this.#members.size > 1000) throw internalError("more than a thousand clients share this engine");
     for (;;) {
       const member = crypto.getRandomValues(new Uint16Array(1))[0]!;
       if (member > 0 && !this.#members.has(member)) return member;

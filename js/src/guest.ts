@@ -50,7 +50,7 @@ const vectorModule = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x6
 export async function compile(source: ModuleSource): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return source;
   if (!WebAssembly.validate(vectorModule)) {
-    throw internalError("the watchglass module cannot run here: it needs WebAssembly with vectors (SIMD), which Chrome has from 91 on, Firefox from 89 and Safari from 16.4");
+    throw internalError("the watchglass module cannot run here: it needs WebAssembly with vectors (SIMD), available from Chrome 91, Firefox 89 and Safari 16.4");
   }
   if (typeof source !== "string" && !(source instanceof URL)) return WebAssembly.compile(source);
   const where = String(source);
@@ -116,7 +116,7 @@ export async function openGuest(module: WebAssembly.Module, config: Command & { 
   const version = exports.wg_abi();
   if (version !== abi) {
     const [theirs, ours] = [version, abi].map((v) => `0x${(v >>> 0).toString(16).padStart(8, "0")}`);
-    throw protocolError(`the module speaks version ${theirs} of the interface, this package version ${ours}; use the watchglass.wasm of the same release`);
+    throw protocolError(`the module has version ${theirs} of the interface, and this package requires version ${ours}; use the watchglass.wasm of the same release`);
   }
   return new WasmGuest(exports, config);
 }

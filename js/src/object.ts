@@ -8,7 +8,7 @@ const decoder = new TextDecoder();
 export function toObject<T extends object>(item: Item, schema: Schema | undefined): T {
   const envelope = item.envelope();
   if (envelope.codec === Codec.none) return metadataOnly(item, envelope, schema) as object as T;
-  if (envelope.codec !== Codec.json) throw internalError(`${envelope.key}: the engine handed out a body of codec ${envelope.codec}, expected JSON`);
+  if (envelope.codec !== Codec.json) throw internalError(`${envelope.key}: the engine returned a body of codec ${envelope.codec}, expected JSON`);
   let object: KubeObject;
   try {
     object = JSON.parse(decoder.decode(envelope.body)) as KubeObject;

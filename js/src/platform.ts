@@ -12,5 +12,5 @@ export async function findWebSocket(): Promise<WebSocketClass> {
 
 /** Reads a file: URL. Always rejects, because only Node has a file system. */
 export async function readFile(_url: URL): Promise<Uint8Array<ArrayBuffer>> {
-  throw internalError("this build of watchglass cannot read files; Node needs the one under the export condition \"node\"");
+  throw internalError("this build of watchglass cannot read files; Node requires the build of the export condition \"node\"");
 }

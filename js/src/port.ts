@@ -220,7 +220,7 @@ class WorkerMembership implements Membership {
     this.#pings = setInterval(() => {
       if (this.#port !== port) return;
       if (missed++ < missedPings) return this.#post({ op: "ping" });
-      const message = `the worker has not answered for ${Math.round((missedPings * period) / 1000)} s`;
+      const message = `the worker has not responded for ${Math.round((missedPings * period) / 1000)} s`;
       this.#sharedFailed = true;
       if (port.onfailure) return reject(new WorkerFailure(message));
       this.#events.silent?.(message);

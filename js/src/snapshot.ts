@@ -75,8 +75,8 @@ export interface ChunkHead {
 }
 
 /**
- * Passes stored chunks to a collection that was opened for them. Resolves when the engine
- * has processed them; rejects if they cannot be a snapshot.
+ * Passes stored chunks to a collection that was opened with `restore`. Resolves when the
+ * engine has processed them. Rejects if they are not a snapshot.
  */
 export async function restore(client: EngineClient, collection: number, chunks: Iterable<Uint8Array | ChunkHead>): Promise<void> {
   let refused: WatchglassError | undefined;
@@ -84,7 +84,7 @@ export async function restore(client: EngineClient, collection: number, chunks: 
     const { data, body } = chunk instanceof Uint8Array ? { data: chunk, body: 0 } : chunk;
     // A larger one is not a chunk, and may exceed the size limit of commands.
     if (data.length > maxMessage - batchBytes) {
-      refused = protocolError(`the kept state is not restored: a chunk has ${data.length} bytes, more than any chunk has`);
+      refused = protocolError(`the stored state cannot be restored: a chunk has ${data.length} bytes, more than the maximum`);
       break;
     }
     client.send({ type: "RestoreChunk", collection, data, end: false, body });

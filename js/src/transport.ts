@@ -87,8 +87,8 @@ export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
       }
       end(`cannot connect to ${url} (${why})`);
     };
-    // Browsers do not expose the error. The close event that follows has the
-    // available details. Node before 24 sends none for a connection that was never
+    // Browsers do not expose the error. The following close event has the available
+    // details. Node before 24 sends no close event for a connection that was never
     // open.
     socket.onerror = () => void (open || setTimeout(() => failed("WebSocket error")));
     socket.onclose = ({ code, reason }) => {

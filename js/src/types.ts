@@ -91,8 +91,8 @@ export interface ViewSnapshot {
   /** Rows by value of `countBy`, sorted by value. */
   counts: ReadonlyArray<readonly [value: string, rows: number]>;
   /**
-   * The version of the newest change in the window. The status of the collection has the
-   * version of the newest change anywhere.
+   * The version of the newest change in the window. {@link Progress.resourceVersion} is that
+   * of the newest change in the collection.
    */
   resourceVersion: ResourceVersion;
 }

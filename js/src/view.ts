@@ -15,7 +15,7 @@ const maxLimit = 10_000;
 
 function checkRange(offset: number, limit: number): void {
   uint32("offset", offset);
-  if (!(uint32("limit", limit) <= maxLimit)) throw badRequest(`limit is ${limit}, a view has at most ${maxLimit} rows`);
+  if (!(uint32("limit", limit) <= maxLimit)) throw badRequest(`limit is ${limit}, expected at most ${maxLimit}`);
 }
 
 const empty: ViewSnapshot = Object.freeze({
@@ -283,7 +283,7 @@ function edited(rows: readonly Row[], edits: Edit[], shown: (row: Row) => Row): 
   };
   for (const { keep, remove, insert } of edits) {
     const end = at + keep + remove;
-    if (end > rows.length) throw protocolError(`the patch of a view edits ${end} rows, and the view has ${rows.length}`);
+    if (end > rows.length) throw protocolError(`the patch of a view edits ${end} rows, but the view has ${rows.length}`);
     copy(at + keep);
     for (const [i, item] of insert.entries()) {
       if (replacements) next[at + i] = shown(toRow(item));

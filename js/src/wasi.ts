@@ -56,7 +56,7 @@ export class Wasi {
   // Any call into the guest may replace the memory's buffer, so a view is valid
   // until the next call.
   #view(): DataView {
-    if (!this.#memory) throw internalError("the module made a system call before it had memory");
+    if (!this.#memory) throw internalError("the module made a system call before its memory was bound");
     return new DataView(this.#memory.buffer);
   }
 

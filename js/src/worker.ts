@@ -119,7 +119,7 @@ class Page {
   #leave(): void {
     this.#left = true;
     clearTimeout(this.#silence);
-    for (const { reject } of this.#tokens.values()) reject(new Error("the page is gone"));
+    for (const { reject } of this.#tokens.values()) reject(new Error("the page was closed"));
     this.#tokens.clear();
     this.#leaveEngine?.();
     this.#leaveEngine = undefined;
@@ -128,7 +128,7 @@ class Page {
   #watchSilence(): void {
     clearTimeout(this.#silence);
     this.#silence = setTimeout(() => {
-      this.#post({ op: "failed", message: `the page sent nothing for ${silenceMillis / 1000} s` });
+      this.#post({ op: "failed", message: `the page has not responded for ${silenceMillis / 1000} s` });
       this.#leave();
     }, silenceMillis);
   }

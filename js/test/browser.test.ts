@@ -229,7 +229,7 @@ test("an unresponsive worker is reported as stale and replaced, and new pages do
   await shows(page, "web-1 Running, web-2 Pending, web-3 Running");
   await page.waitForFunction(() => pods.status.state === "live");
   const states = await page.evaluate(() => (globalThis as any).states as string[]);
-  assert.ok(states.includes("stale the worker has not answered for 15 s"), states.join("; "));
+  assert.ok(states.includes("stale the worker has not responded for 15 s"), states.join("; "));
   await late;
   await shows(other, "web-1 Running, web-2 Pending, web-3 Running");
   await cdp.send("Target.closeTarget", { targetId: worker!.targetId });

@@ -101,8 +101,8 @@ test("invalid options are refused before they reach the engine", async () => {
     [() => pods.watch({ policy: wrong("drop") })[Symbol.asyncIterator](), 'policy is "drop", expected "stall" or "terminate" or "conflate"'],
     [() => pods.watch({ credit: 1.5 })[Symbol.asyncIterator](), "credit is 1.5, expected a whole number from 0 to 4294967295"],
     [() => connect("ws://127.0.0.1:1", { worker: wrong("none") }), 'worker is "none", expected "shared" or "dedicated" or "inline"'],
-    [() => connect("ws://127.0.0.1:1", { worker: "dedicated" }), 'worker is "dedicated", and this platform has none: leave it out'],
-    [() => pods.view({ limit: 10_001 }), "limit is 10001, a view has at most 10000 rows"],
+    [() => connect("ws://127.0.0.1:1", { worker: "dedicated" }), 'worker is "dedicated", and this platform has no dedicated workers: omit the option'],
+    [() => pods.view({ limit: 10_001 }), "limit is 10001, expected at most 10000"],
   ] as const) {
     await assert.rejects(async () => attempt(), { code: 400, message });
   }

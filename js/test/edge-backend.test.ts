@@ -17,7 +17,7 @@ test("a request reaches the engine once it can be answered, and is dropped other
   const backend = new Backend({ attach } as unknown as Engine, { resources: ["v1/pods"], refused: () => undefined });
   const ask = (question: string) => backend.answer(new URL(`http://object/backend/${question}`));
   const answers = ["get?resource=v1/pods&key=default/web-1", "list?resource=v1/pods", "schemas"].map(ask);
-  const refused = Promise.all(answers.map((answer) => assert.rejects(answer, { code: 429, message: "not synchronised yet, try again" })));
+  const refused = Promise.all(answers.map((answer) => assert.rejects(answer, { code: 429, message: "the resource has not been loaded yet, try again" })));
   t.mock.timers.tick(10_000);
   await refused;
   assert.deepEqual(commands, [OpenCollection]);

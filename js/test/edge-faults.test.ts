@@ -132,7 +132,7 @@ describe("the edge", { concurrency: 3 }, () => {
     await s.edge.until("one/status", ({ feeds }) => feeds.connected.length === 0);
     await assert.rejects(s.edge.feed(other), /409/, "and when it is gone");
     const liar = await s.edge.feed(other, { source: "test" });
-    assert.match(await liar.closed, /^1008 409 Conflict: v1\/pods came from cluster other/);
+    assert.match(await liar.closed, /^1008 409 Conflict: v1\/pods is from cluster other/);
     const unnamed = await s.edge.feed(other, { source: "" });
     assert.match(await unnamed.closed, /^1008 409 Conflict/);
     assert.equal((await s.edge.get("one/status")).body.resources["v1/pods"].objects, 30);
@@ -207,7 +207,7 @@ describe("the edge", { concurrency: 3 }, () => {
     slow.close();
   });
 
-  test("a full storage is reported, and the object continues from memory", options, async (t) => {
+  test("a full storage is reported, and later changes are held only in memory", options, async (t) => {
     const s = await setup(t, "full");
     for (let i = 0; i < 300; i++) s.connector.put(`default/more-${i}`, "web", "Running");
     const body = await s.edge.until("full/status", ({ resources }) => resources["v1/pods"].keepingFailed);

@@ -54,7 +54,7 @@ describe("limits of readers", { concurrency: 3 }, () => {
     const [first] = await Promise.all([rawReader(s.edge, everything, object), rawReader(s.edge, everything, object)]);
     const { code, retryAfter, body } = await refusal(s.edge, object);
     assert.deepEqual([code, retryAfter, body.kind, body.reason, body.details.retryAfterSeconds], [503, "10", "Status", "ServiceUnavailable", 10]);
-    assert.match(body.message, /serves 3 readers, which is as many as it may/);
+    assert.match(body.message, /already serves 3 readers, the maximum/);
     const { body: status } = await s.edge.get(`${object}/status`);
     assert.deepEqual([status.readers, status.maxReaders], [3, 3]);
     first.close();
@@ -68,7 +68,7 @@ describe("limits of readers", { concurrency: 3 }, () => {
     await Promise.all([rawReader(s.edge, everything, object), rawReader(s.edge, everything, object)]);
     const headers = { "x-watchglass-grant": JSON.stringify(everything), Origin: "https://example.com" };
     const page = new WebSocket(s.edge.url(`${object}/watch`, "ws"), "watchglass.v1", { headers });
-    assert.match(await ended(page), /^1001 503 ServiceUnavailable: this object serves 3 readers/);
+    assert.match(await ended(page), /^1001 503 ServiceUnavailable: this object already serves 3 readers/);
   });
 
   // Regression: the rate of a reader's messages had no limit.
@@ -81,7 +81,7 @@ describe("limits of readers", { concurrency: 3 }, () => {
     hello(w);
     chatty.send(w.take());
     for (let i = 0; i < 100; i++) chatty.send(new Uint8Array());
-    assert.match(await closed, /^1013 429 TooManyRequests: this reader says more than 5 messages a second/);
+    assert.match(await closed, /^1013 429 TooManyRequests: this reader sends more than 5 messages per second/);
     s.connector.put("default/web-1", "web", "Failed");
     await caughtUp(s);
     const { body } = await s.edge.get(`${object}/status`);

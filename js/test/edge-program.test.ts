@@ -126,7 +126,7 @@ test("a misconfigured edge reports it without its key", { skip }, async () => {
     const response = await ask("/healthz");
     const text = await response.text();
     assert.equal(response.status, 500);
-    assert.match(text, /"message":"this edge is not set up completely/);
+    assert.match(text, /"message":"the configuration of this edge is incomplete/);
     assert.doesNotMatch(text, /too-short/);
   }
 });

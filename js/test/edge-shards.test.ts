@@ -86,9 +86,9 @@ describe("objects that are divided by namespace", { concurrency: 3 }, () => {
     await edge.evict();
     for (const namespace of ["", there]) {
       const none = wg.collection("v1/pods", { namespace });
-      await assert.rejects(none.synced, { code: 400, message: /divided over several objects of this edge, this one has shard 0-of-2/ });
+      await assert.rejects(none.synced, { code: 400, message: /divided over several objects of this edge. This one has shard 0-of-2/ });
     }
-    await assert.rejects(whole.collection("v1/pods", { namespace: there }).synced, { code: 400, message: /is not among them: connect with \?resource=v1\/pods&namespace=NAME/ });
+    await assert.rejects(whole.collection("v1/pods", { namespace: there }).synced, { code: 400, message: /is not in it: connect with \?resource=v1\/pods&namespace=NAME/ });
     connector.put(`${here}/late`, "web", "Running");
     connector.put(`${there}/late`, "web", "Running");
     await until(narrow, ({ objects }) => objects === 11);

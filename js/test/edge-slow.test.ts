@@ -40,7 +40,7 @@ describe("a reader that stops reading", { concurrency: 3 }, () => {
     assert.deepEqual([status.counters.readersTooSlow, status.readers], [1, 1]);
     sockets[0]!.resume();
     await until(pods, ({ resourceVersion, state }) => state === "live" && resourceVersion === String(s.connector.rv));
-    assert.match([...reasons].join(), /took nothing for 5 s/);
+    assert.match([...reasons].join(), /accepted no data for 5 s/);
     assert.equal((await slow.inspect()).reconnects, 1);
     assert.equal(await relists(slow), 1, "it needed no new snapshot");
     assert.equal(s.pods.status.state, "live");
@@ -68,7 +68,7 @@ describe("a reader that stops reading", { concurrency: 3 }, () => {
     const { counters } = await s.edge.until(`${object}/status`, ({ counters }) => counters.readersTooSlow > 0);
     assert.equal(counters.readersTooSlow, 1);
     slow.resume();
-    assert.match(await closed, /^1013 429 TooManyRequests: this reader took nothing/);
+    assert.match(await closed, /^1013 429 TooManyRequests: this reader accepted no data/);
     assert.ok(bytes > 15 << 20 && bytes < 17 << 20, `${bytes} bytes of 20 million`);
   });
 
@@ -83,7 +83,7 @@ describe("a reader that stops reading", { concurrency: 3 }, () => {
     slow.send(w.take());
     await put(s, 200);
     const stalled = Date.now();
-    assert.match(await closed, /^1013 429 TooManyRequests: this reader took nothing for 20 s/);
+    assert.match(await closed, /^1013 429 TooManyRequests: this reader accepted no data for 20 s/);
     const { body } = await s.edge.get(`${object}/status`);
     assert.ok(body.awakeSince > stalled + 10_000, "it was not there in between");
     assert.deepEqual([body.counters.readersTooSlow, body.readers], [1, 1]);

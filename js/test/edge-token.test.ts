@@ -51,7 +51,7 @@ test("resources are where host/edge looks for them", () => {
   assert.equal(objectOf("split"), "split/pods");
   assert.equal(objectOf("split", "apps/v1/deployments", "apps/v1/replicasets"), "split/apps");
   assert.deepEqual(objectOf("split", "v1/pods", "v1/nodes"), {
-    code: 400, reason: "BadRequest", message: "v1/pods and v1/nodes are kept in different objects of this edge: connect once for each",
+    code: 400, reason: "BadRequest", message: "v1/pods and v1/nodes belong to different objects of this edge: connect once for each",
   });
   for (const name of ["none", "", "constructor", "__proto__"]) assert.equal((objectOf(name) as Status).code, 404);
   assert.deepEqual(place(parseClusters(undefined), "default", { resources: [] }), { object: "default/all" });

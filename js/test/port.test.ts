@@ -84,7 +84,7 @@ test("an unresponsive worker is reported and replaced by a dedicated one", async
   await ticks(t, 3);
   assert.deepEqual(seen, []);
   await ticks(t, 2);
-  const why = "the worker has not answered for 15 s";
+  const why = "the worker has not responded for 15 s";
   assert.deepEqual(seen, [`silent: ${why}`, `restarted: ${why}`]);
   assert.ok(shared.closed && !dedicated.closed);
   assert.equal(dedicated.heard[0], "attach");

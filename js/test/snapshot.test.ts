@@ -78,7 +78,7 @@ test("a corrupt state is refused, and listed instead", { skip }, async (t) => {
   for (const [chunks, why] of [
     [damaged, /not restored: .*damaged/],
     [disk.chunks.slice(0, 2), /the last chunk of a snapshot is missing/],
-    [[new Uint8Array(16 << 20)], /more than any chunk has/],
+    [[new Uint8Array(16 << 20)], /more than the maximum/],
   ] as const) {
     const pods = (await open(t, connector)).collection("v1/pods", { restore: chunks });
     await assert.rejects(pods.restored, why);

@@ -49,7 +49,7 @@ func open() (http.Handler, error) {
 // misconfigured returns a handler that reports a configuration error.
 func misconfigured(err error) http.Handler {
 	fmt.Fprintln(os.Stderr, "watchglass:", err)
-	status := kubeapi.AppendStatus(nil, api.Internal("this edge is not set up completely; its log says what is missing"))
+	status := kubeapi.AppendStatus(nil, api.Internal("the configuration of this edge is incomplete; its log has the reason"))
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusInternalServerError)

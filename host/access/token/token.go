@@ -98,7 +98,7 @@ func (k Keys) Verify(token string, now time.Time) (*Claims, *api.Status) {
 	case token == "":
 		return nil, api.Unauthorized("a token is required and none was presented")
 	case len(token) > MaxBytes:
-		return nil, api.Unauthorized("the token is too long to be one of ours")
+		return nil, api.Unauthorized("the token is too long: expected one from watchglass token")
 	case strings.ContainsAny(token, "\r\n"): // the base64 decoder skips them
 		return nil, refusal(jwt.ErrTokenMalformed)
 	}
@@ -129,7 +129,7 @@ func refusal(err error) *api.Status {
 	case errors.Is(err, jwt.ErrTokenNotValidYet):
 		return api.Unauthorized("the token is not valid yet: compare the clocks")
 	case errors.Is(err, jwt.ErrTokenInvalidClaims):
-		return api.Unauthorized("the token lacks what a token of ours says: expected one from watchglass token")
+		return api.Unauthorized("the token lacks a claim: expected one from watchglass token")
 	}
-	return api.Unauthorized("the token is not signed with the key that is expected here")
+	return api.Unauthorized("the token is not signed with a key of this edge")
 }

@@ -81,7 +81,7 @@ func (b *Backend) collection(ctx context.Context, resource api.Resource) (*clien
 	defer cancel()
 	err = c.WaitForSync(bounded)
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		return nil, api.TooManyRequests("not synchronised yet, try again: "+err.Error(), 1)
+		return nil, api.TooManyRequests("the resource has not been loaded yet, try again: "+err.Error(), 1)
 	}
 	return c, err
 }

@@ -209,7 +209,7 @@ func TestGetReportsARefusedToken(t *testing.T) {
 			status = api.Unauthorized("a token is required and none was presented")
 		}
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(said.Code)
+		w.WriteHeader(status.Code)
 		fmt.Fprintf(w, `{"kind":"Status","reason":%q,"message":%q,"code":%d}`, status.Reason, status.Message, status.Code)
 	}))
 	defer refuses.Close()

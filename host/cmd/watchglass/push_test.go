@@ -49,7 +49,7 @@ func TestPush(t *testing.T) {
 		"--etcd-endpoints", strings.Join(store.Endpoints(), ","))
 	<-c.ended
 	assert.NotZero(t, c.code)
-	assert.Contains(t, c.log.String(), "403 Forbidden: test may read here, and not bring data")
+	assert.Contains(t, c.log.String(), "403 Forbidden: test may read from this object, and not feed it")
 }
 
 // awaitPushed waits until the object is live with the given number of pods.

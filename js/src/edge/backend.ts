@@ -96,7 +96,7 @@ export class Backend {
       case `${backendRoot}watch`:
         return this.#watch(query);
     }
-    throw new WatchglassError(status(404, "NotFound", `there is no question ${pathname}`));
+    throw new WatchglassError(status(404, "NotFound", `there is no request ${pathname}`));
   }
 
   async #schemas(query: URLSearchParams): Promise<Response> {
@@ -186,7 +186,7 @@ export class Backend {
     }
     if (resources.length === 0) throw unfed();
     if (!resources.includes(resource)) {
-      throw new WatchglassError(status(404, "NotFound", `resource ${resource} is not held here; there are: ${resources.join(", ")}`));
+      throw new WatchglassError(status(404, "NotFound", `this object does not have the resource ${resource}; it has ${resources.join(", ")}`));
     }
     // Responses need bodies.
     const refused = this.#holdings.refused(resource, false);
@@ -338,7 +338,7 @@ export class Backend {
 async function within<T>(answer: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new WatchglassError({ ...status(429, "TooManyRequests", "not synchronised yet, try again"), retryAfterSeconds: 1 })), readyMillis);
+    timer = setTimeout(() => reject(new WatchglassError({ ...status(429, "TooManyRequests", "the resource has not been loaded yet, try again"), retryAfterSeconds: 1 })), readyMillis);
   });
   try {
     return await Promise.race([answer, late]);
@@ -352,7 +352,7 @@ function reply(...answers: Answer[]): Response {
 }
 
 function crowded(): Status {
-  return { ...status(429, "TooManyRequests", "more is asked of the object than it has memory to answer; try again"), retryAfterSeconds: 1 };
+  return { ...status(429, "TooManyRequests", "the object has no memory for further responses; try again"), retryAfterSeconds: 1 };
 }
 
 function unfed(): WatchglassError {
@@ -360,12 +360,12 @@ function unfed(): WatchglassError {
 }
 
 function asError(why: Status | undefined): WatchglassError {
-  return new WatchglassError(why ?? status(500, "InternalError", "the engine refused and did not say why"));
+  return new WatchglassError(why ?? status(500, "InternalError", "the engine refused without a reason"));
 }
 
 function resourceOf(query: URLSearchParams): string {
   const resource = query.get("resource");
-  if (resource === null) throw new WatchglassError(status(400, "BadRequest", "a question is about a resource"));
+  if (resource === null) throw new WatchglassError(status(400, "BadRequest", "the parameter resource is missing"));
   return resource;
 }
 

@@ -47,7 +47,7 @@ export function edgeEntry<Env extends EdgeEnv>(others: Handler<Env>): { fetch: H
         return protect(await takeIn(request, env, url, cluster, rest));
       } catch (error) {
         console.error("watchglass:", error);
-        return protect(refuse(status(500, "InternalError", "this edge is not set up completely; its log says what is missing")));
+        return protect(refuse(status(500, "InternalError", "the configuration of this edge is incomplete; its log has the reason")));
       }
     },
   };
@@ -97,11 +97,11 @@ function feedList(objects: ReturnType<typeof feeds>): Response {
 }
 
 function mayNot({ feed, cluster: granted, namespaces }: Claims, cluster: string, path: "/watch" | "/feed", { namespace }: Wanted): Status | undefined {
-  if (feed && path === "/watch") return status(403, "Forbidden", "the token is for feeding, and this is for reading: mint one without --feed");
-  if (!feed && path === "/feed") return status(403, "Forbidden", "the token is for reading, and this is for feeding: mint one with --feed");
+  if (feed && path === "/watch") return status(403, "Forbidden", "the token is for feeding, and /watch is for reading: mint one without --feed");
+  if (!feed && path === "/feed") return status(403, "Forbidden", "the token is for reading, and /feed is for feeding: mint one with --feed");
   if (granted !== cluster) return status(403, "Forbidden", `the token is for another cluster than ${JSON.stringify(cluster)}`);
   if (namespace && !namespaces.includes("*") && !namespaces.includes(namespace)) {
-    return status(403, "Forbidden", `the token does not grant to read in namespace ${JSON.stringify(namespace)}`);
+    return status(403, "Forbidden", `the token does not grant reading in namespace ${JSON.stringify(namespace)}`);
   }
   return undefined;
 }

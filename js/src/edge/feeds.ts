@@ -124,7 +124,7 @@ export class Feeds {
 
   closed(socket: HibernatableSocket, reason: string): void {
     closeSocket(socket, status(503, "ServiceUnavailable", "goodbye"));
-    if (socket === this.#active) this.#lost(status(503, "ServiceUnavailable", `the connector is gone: ${reason}`));
+    if (socket === this.#active) this.#lost(status(503, "ServiceUnavailable", `the connector has disconnected: ${reason}`));
   }
 
   expire(now: number): void {
@@ -145,23 +145,23 @@ export class Feeds {
 
   #mayNot(grant: Grant, resources: readonly string[]): Status | undefined {
     const who = grant.user || "this token";
-    if (!grant.feed) return status(403, "Forbidden", `${who} may read here, and not bring data`);
-    if (resources.length === 0) return status(400, "BadRequest", "say what is brought: /feed?resources=v1/pods");
+    if (!grant.feed) return status(403, "Forbidden", `${who} may read from this object, and not feed it`);
+    if (resources.length === 0) return status(400, "BadRequest", "the parameter resources is missing, as in /feed?resources=v1/pods");
     const foreign = resources.find((resource) => !covers(grant, resource));
-    return foreign === undefined ? undefined : status(403, "Forbidden", `${who} may not bring ${foreign} of all namespaces`);
+    return foreign === undefined ? undefined : status(403, "Forbidden", `${who} may not feed ${foreign} in all namespaces`);
   }
 
   /** Returns why a connector conflicts with the other connectors or with the held data. */
   #conflict(resources: readonly string[], source: string, replace: boolean): Status | undefined {
     const others = this.#sockets().map(feedOf);
     const different = others.find((other) => other.resources.join() !== resources.join());
-    if (different) return this.#refuse(`another connector brings ${different.resources}, and all must bring the same; this one would bring ${resources}`);
+    if (different) return this.#refuse(`all connectors must feed the same resources: another one feeds ${different.resources}, and this one ${resources}`);
     const rival = others.find((other) => other.source && source && other.source !== source);
-    if (rival) return this.#refuse(`another connector brings the objects of cluster ${rival.source}, and this one those of ${source}`);
+    if (rival) return this.#refuse(`another connector feeds cluster ${rival.source}, and this one ${source}`);
     for (const resource of resources) {
       const held = clusterOf(this.#holdings.source(resource));
       if (!held || !source || held === source) continue;
-      if (!replace) return this.#refuse(`the ${resource} of cluster ${held} are held here, and this connector brings those of ${source}`);
+      if (!replace) return this.#refuse(`this object has the ${resource} of cluster ${held}, and the connector feeds those of ${source}`);
       this.#holdings.forget(resource);
     }
     return undefined;
@@ -173,7 +173,7 @@ export class Feeds {
       for (const { resource, source } of sources(message)) {
         const cluster = clusterOf(source);
         const expected = feedOf(socket).source || clusterOf(this.#holdings.source(resource));
-        if (expected && cluster !== expected) return this.#refuse(`${resource} came from cluster ${cluster}, where ${expected} was expected`);
+        if (expected && cluster !== expected) return this.#refuse(`${resource} is from cluster ${cluster}, expected ${expected}`);
       }
     } catch {
       // The message is malformed, and the engine reports how.

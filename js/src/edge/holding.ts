@@ -101,7 +101,7 @@ export class Holding {
     this.#open();
   }
 
-  /** Ends the resource permanently. */
+  /** Closes the resource permanently. */
   end(why: Status): void {
     this.#ended = why;
     this.forget();
@@ -142,7 +142,7 @@ export class Holding {
     } catch (error) {
       // A collection that was relisted meanwhile is stored the next time.
       if (error instanceof WatchglassError) return;
-      const message = error instanceof StorageFull ? `the storage is full, what changes is held in memory alone: ${error.message}` : messageOf(error);
+      const message = error instanceof StorageFull ? `the storage is full, and changes are held only in memory: ${error.message}` : messageOf(error);
       if (!this.#failure) console.error(`watchglass: the state of ${this.resource} cannot be stored: ${message}`);
       this.#failure = { message, at: now };
     }

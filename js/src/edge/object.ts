@@ -159,15 +159,15 @@ export class WatchglassObject {
     }
     switch (pathname) {
       case "/feed":
-        if (this.#settings.upstream) return refuse(status(409, "Conflict", "this object reads from another, and is not fed"));
+        if (this.#settings.upstream) return refuse(status(409, "Conflict", "this object reads from another object, and cannot be fed"));
         return this.#connected(this.#feeds.accept(request, grant));
       case "/watch":
-        if (this.#settings.upstream?.resources.length === 0) return refuse(status(404, "NotFound", "there is no object any more that this one could read from"));
+        if (this.#settings.upstream?.resources.length === 0) return refuse(status(404, "NotFound", "the object that this one read from no longer exists"));
         return this.#connected(this.#readers.accept(request, grant));
       case "/status":
         return Response.json(this.#report());
     }
-    return refuse(status(404, "NotFound", `there is nothing at ${pathname}; there are /feed, /watch and /status`));
+    return refuse(status(404, "NotFound", `not found: ${pathname}; the endpoints are /feed, /watch and /status`));
   }
 
   /** Notes a new connection. */
@@ -230,7 +230,7 @@ export class WatchglassObject {
       if (what === "shed") this.#readers.endAll(status(503, "ServiceUnavailable", "the object has reached its memory limit: connect again"));
       await this.#state.blockConcurrencyWhile(() => this.#restart());
     } catch (error) {
-      console.error(`watchglass: the memory could not be relieved: ${messageOf(error)}`);
+      console.error(`watchglass: the memory could not be reduced: ${messageOf(error)}`);
     } finally {
       this.#relieving = false;
     }
@@ -242,7 +242,7 @@ export class WatchglassObject {
     this.#restartedAt = Date.now();
     await this.#keep();
     this.#feeds.leave();
-    this.#backend.leave("its memory is set free; ask again");
+    this.#backend.leave("its module is replaced to release memory");
     this.#client.close();
     this.#engine.close();
     await this.#start();
@@ -264,7 +264,7 @@ export class WatchglassObject {
   /** Deletes everything. A later request finds a new object. */
   #end(): void {
     this.#alarm.at("unused", 0);
-    const gone = this.#state.storage.deleteAll().then(() => this.#state.abort("it was unused for too long"));
+    const gone = this.#state.storage.deleteAll().then(() => this.#state.abort("the object was unused for too long, and has been deleted"));
     gone.catch((error) => console.error(`watchglass: an unused object could not be deleted: ${messageOf(error)}`));
   }
 

@@ -69,7 +69,7 @@ export function place(clusters: Clusters, cluster: string, { resources, namespac
   if ("code" in found) return found;
   if (found.size > 1) {
     const each = [...found.values()].map(([resource]) => resource);
-    return status(400, "BadRequest", `${each.join(" and ")} are kept in different objects of this edge: connect once for each`);
+    return status(400, "BadRequest", `${each.join(" and ")} belong to different objects of this edge: connect once for each`);
   }
   const [{ name, namespaceShards: count = 0, resources: held = [] }] = found.keys() as Iterable<Shard> as [Shard];
   const resource = resources[0] ?? held[0];
@@ -110,7 +110,7 @@ function shardsOf(clusters: Clusters, cluster: string, resources: readonly strin
   const found = new Map<Shard, string[]>();
   for (const resource of resources) {
     const shard = shards.find(({ resources }) => !resources?.length || resources.includes(resource));
-    if (!shard) return status(404, "NotFound", `resource ${resource} is not kept at this edge`);
+    if (!shard) return status(404, "NotFound", `this edge does not have the resource ${resource}`);
     found.set(shard, [...(found.get(shard) ?? []), resource]);
   }
   return found;

@@ -19,7 +19,7 @@ export function goProgram<Env>(module: WebAssembly.Module, Go: GoClass): Handler
       return await program.answer(request);
     } catch (error) {
       console.error("watchglass:", error);
-      return refuse({ ...status(503, "ServiceUnavailable", "the edge could not complete its answer; its log says why: try again"), retryAfterSeconds: 1 });
+      return refuse({ ...status(503, "ServiceUnavailable", "the edge could not complete the response; its log has the reason: try again"), retryAfterSeconds: 1 });
     }
   };
 }

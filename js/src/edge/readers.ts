@@ -371,17 +371,17 @@ function keep({ socket, serial, grant, part, whole, sent, stalledAt, silentSince
  */
 function misplaced({ grant, part, whole }: Reader, { resource, namespace }: Subscribed): Status | undefined {
   if (!part || (namespace ? inPart(namespace, part) : whole) || !covers(grant, resource, namespace)) return undefined;
-  const lacks = namespace ? `${namespace} is not among them` : "a subscription has to name one of them";
-  return status(400, "BadRequest", `the namespaces are divided over several objects of this edge, this one has shard ${part}, and ${lacks}: connect with ?resource=${resource}&namespace=NAME, or once for each object with &shard=`);
+  const lacks = namespace ? `${namespace} is not in it` : "a subscription must name a namespace";
+  return status(400, "BadRequest", `the namespaces are divided over several objects of this edge. This one has shard ${part}, and ${lacks}: connect with ?resource=${resource}&namespace=NAME, or once for each object with &shard=`);
 }
 
 /** The text is that of a connector. */
 function silent(): Status {
-  return status(408, "Timeout", "the reader connected and said nothing: the first message must have come by now, and begin with a Hello frame");
+  return status(408, "Timeout", "no Hello was received in time: the first message must begin with a Hello frame");
 }
 
 function tooSlow(millis: number): Status {
-  const text = `this reader took nothing for ${millis / 1000} s while data waited for it: connect again and go on from there`;
+  const text = `this reader accepted no data for ${millis / 1000} s while data was waiting: connect again and resume`;
   return { ...status(429, "TooManyRequests", text), retryAfterSeconds: 1 };
 }
 
@@ -397,9 +397,9 @@ function tooManyFrames(): Status {
 }
 
 function tooFast(perSecond: number): Status {
-  return { ...status(429, "TooManyRequests", `this reader says more than ${perSecond} messages a second: ask for less at a time`), retryAfterSeconds: 10 };
+  return { ...status(429, "TooManyRequests", `this reader sends more than ${perSecond} messages per second: send fewer`), retryAfterSeconds: 10 };
 }
 
 function full(readers: number): Status {
-  return { ...status(503, "ServiceUnavailable", `this object serves ${readers} readers, which is as many as it may (maxReaders): connect later`), retryAfterSeconds: 10 };
+  return { ...status(503, "ServiceUnavailable", `this object already serves ${readers} readers, the maximum (maxReaders): connect later`), retryAfterSeconds: 10 };
 }

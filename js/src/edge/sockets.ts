@@ -23,7 +23,7 @@ export function keepWith(socket: HibernatableSocket, value: unknown): Status | u
     socket.serializeAttachment(value);
     return undefined;
   } catch (error) {
-    return status(431, "RequestHeaderFieldsTooLarge", `what the token grants is too long to be kept with a connection, name less in it: ${messageOf(error)}`);
+    return status(431, "RequestHeaderFieldsTooLarge", `the grant of the token is too long to be stored with a connection; grant fewer resources and namespaces: ${messageOf(error)}`);
   }
 }
 

@@ -141,7 +141,7 @@ export class Storage {
    */
   write(resource: string, generation: number, number: number, data: Uint8Array): number {
     if (this.bytes + data.length > this.#limit) {
-      throw new StorageFull(`${this.bytes} bytes are stored and ${data.length} more are to be, of ${this.#limit} that are allowed`);
+      throw new StorageFull(`storing ${data.length} bytes in addition to ${this.bytes} exceeds the limit of ${this.#limit}`);
     }
     let rows = 0;
     const headBytes = frameBytes(data);

@@ -33,12 +33,12 @@ export function parseKeys(text: string): Promise<CryptoKey[]> {
 
 const refusals = {
   missing: "a token is required and none was presented",
-  long: "the token is too long to be one of ours",
+  long: "the token is too long: expected one from watchglass token",
   malformed: "the token is not a signed token: expected one from watchglass token",
-  signature: "the token is not signed with the key that is expected here",
+  signature: "the token is not signed with a key of this edge",
   expired: "the token has expired: mint another with watchglass token",
   early: "the token is not valid yet: compare the clocks",
-  claims: "the token lacks what a token of ours says: expected one from watchglass token",
+  claims: "the token lacks a claim: expected one from watchglass token",
 } as const;
 
 /**

@@ -33,7 +33,7 @@ export function upstreamDial({ object, cluster, resources, part }: Upstream): Di
       if (!socket) throw new Error(`the object answered ${response.status}: ${(await response.text()).slice(0, 200)}`);
       socket.binaryType = "arraybuffer";
       socket.accept();
-      if (done) return socket.close(1000, "not needed any more");
+      if (done) return socket.close(1000, "no longer needed");
       socket.addEventListener("message", ({ data }) => done || events.data(new Uint8Array(data as ArrayBuffer)));
       socket.addEventListener("close", ({ code, reason }) => end(reason || `the object ended the connection (WebSocket code ${code})`));
       events.opened();
