@@ -17,7 +17,7 @@ type leaf struct {
 	trunk *rig
 	id    uint32
 	room  int // the initial credit
-	told  int // number of messages from the trunk
+	taken  int // number of messages from the trunk
 }
 
 func (r *rig) leaf(id uint32, room int) *leaf {
@@ -58,15 +58,15 @@ func (l *leaf) fromLeaf() bool {
 
 func (l *leaf) fromTrunk() bool {
 	all := l.trunk.seen[wire.TypeSendReader]
-	for ; l.told < len(all); l.told++ {
+	for ; l.taken < len(all); l.taken++ {
 		var f wire.SendReader
-		require.NoError(l.t, f.Parse(all[l.told]))
+		require.NoError(l.t, f.Parse(all[l.taken]))
 		if f.Reader != l.id {
 			continue
 		}
 		l.engine.Tick(l.now)
 		require.NoError(l.t, l.engine.Step((&wire.StreamData{Stream: l.stream, Data: f.Data}).Append(nil)))
-		l.told++
+		l.taken++
 		l.trunk.step(&wire.GrantReader{Reader: l.id, Bytes: uint64(len(f.Data))})
 		return true
 	}

@@ -132,11 +132,11 @@ func TestReadersOfAnEngineLearnThatItNeverHadAConnector(t *testing.T) {
 		require.NoError(t, r.engine.Step((&wire.RestoreChunk{Collection: 1, Data: chunk}).Append(nil)))
 	}
 	require.NoError(t, r.engine.Step((&wire.RestoreChunk{Collection: 1, End: true}).Append(nil)))
-	said := (&wire.Hello{Version: wire.Version}).Append(nil)
-	said = (&wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 20}).Append(said)
+	received := (&wire.Hello{Version: wire.Version}).Append(nil)
+	received = (&wire.Subscribe{Subscription: 1, Resource: "v1/pods", Credit: 1 << 20}).Append(received)
 	out := (&wire.AttachReader{Reader: 7, Allowed: everything, Room: 1 << 20}).Append(nil)
-	require.NoError(t, r.engine.Step((&wire.ReaderMessage{Reader: 7, Data: said}).Append(out)))
-	told := map[string]int{}
+	require.NoError(t, r.engine.Step((&wire.ReaderMessage{Reader: 7, Data: received}).Append(out)))
+	reported := map[string]int{}
 	for range 10 { // its requests for a stream get no response
 		require.NoError(t, each(r.engine.Ready(), func(kind wire.Type, payload []byte) error {
 			if kind != wire.TypeSendReader {
@@ -150,7 +150,7 @@ func TestReadersOfAnEngineLearnThatItNeverHadAConnector(t *testing.T) {
 				}
 				var f wire.SourceError
 				require.NoError(t, f.Parse(payload))
-				told[f.Status.Message]++
+				reported[f.Status.Message]++
 				return nil
 			})
 		}))
@@ -158,7 +158,7 @@ func TestReadersOfAnEngineLearnThatItNeverHadAConnector(t *testing.T) {
 		r.now += 1000
 		r.engine.Tick(r.now)
 	}
-	require.Equal(t, map[string]int{"what serves this is cut off from its connector": 1}, told)
+	require.Equal(t, map[string]int{"what serves this is cut off from its connector": 1}, reported)
 }
 
 // The readers of an engine learn that its connector refuses it, for example because

@@ -288,18 +288,18 @@ func TestEngine_answers_a_ping(t *testing.T) {
 	require.NoError(t, r.engine.Step((&wire.StreamData{Stream: r.stream, Data: message}).Append(nil)))
 	out := append([]byte(nil), r.engine.Ready()...)
 	r.engine.Advance()
-	var said []byte
+	var output []byte
 	require.NoError(t, each(out, func(typ wire.Type, payload []byte) error {
 		if typ != wire.TypeSendStream {
 			return nil
 		}
 		var f wire.SendStream
 		require.NoError(t, f.Parse(payload))
-		said = f.Data
+		output = f.Data
 		return nil
 	}))
-	require.Equal(t, (&wire.Pong{Mark: 1 << 60}).Append(nil), said)
-	require.NoError(t, r.session.Receive(said, r.now))
+	require.Equal(t, (&wire.Pong{Mark: 1 << 60}).Append(nil), output)
+	require.NoError(t, r.session.Receive(output, r.now))
 	require.EqualValues(t, 150, r.engine.sharedCollections[0].cacher.ResourceVersion())
 }
 

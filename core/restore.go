@@ -66,8 +66,8 @@ func (r *restore) take(e *Engine, b *sharedCollection, f *wire.RestoreChunk) *ap
 		return status
 	}
 	// A time in the future results from a clock that was reset.
-	heard := min(chunk.LastProgressMillis+e.skew, e.now)
-	if err := r.replay(&chunk, body, heard); err != nil {
+	progressAt := min(chunk.LastProgressMillis+e.skew, e.now)
+	if err := r.replay(&chunk, body, progressAt); err != nil {
 		return api.AsStatus(err)
 	}
 	r.previous = 0
@@ -81,9 +81,9 @@ func (r *restore) take(e *Engine, b *sharedCollection, f *wire.RestoreChunk) *ap
 }
 
 // replay processes the frames of a chunk, with the chunk's body between them.
-func (r *restore) replay(chunk *wire.Chunk, body *reflector.Body, heard int64) error {
+func (r *restore) replay(chunk *wire.Chunk, body *reflector.Body, progressAt int64) error {
 	before, behind := chunk.Split()
-	if err := r.reflector.Replay(before, heard); err != nil {
+	if err := r.reflector.Replay(before, progressAt); err != nil {
 		return err
 	}
 	if body != nil {
@@ -91,7 +91,7 @@ func (r *restore) replay(chunk *wire.Chunk, body *reflector.Body, heard int64) e
 			return err
 		}
 	}
-	return r.reflector.Replay(behind, heard)
+	return r.reflector.Replay(behind, progressAt)
 }
 
 // bodyOf returns the body of a chunk, or nil if it has none. A body in the frame is

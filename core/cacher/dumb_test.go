@@ -131,8 +131,8 @@ func (s *selection) list(state map[string]string) []string {
 	return names
 }
 
-// tell returns the event that a reader receives, if any.
-func (s *selection) tell(e *dumbEvent) (string, bool) {
+// match returns the event that a reader receives, if any.
+func (s *selection) match(e *dumbEvent) (string, bool) {
 	before, after := s.matches(e.before), s.matches(e.after)
 	name := e.key + "@" + e.rv.String()
 	switch {

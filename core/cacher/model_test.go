@@ -148,7 +148,7 @@ func (d *duel) nextOf(r *reader, n int) *dumbEvent {
 	n = max(n-len(r.want), 0)
 	for i := range d.dumb.events[r.position:] {
 		e := &d.dumb.events[r.position+i]
-		if _, ok := r.selection.tell(e); ok && e.rv > r.after {
+		if _, ok := r.selection.match(e); ok && e.rv > r.after {
 			if n == 0 {
 				return e
 			}
@@ -345,7 +345,7 @@ func (d *duel) settle(r *reader) {
 	want := r.want
 	for i := range d.dumb.events[r.position:] {
 		e := &d.dumb.events[r.position+i]
-		if text, ok := r.selection.tell(e); ok && e.rv > r.after {
+		if text, ok := r.selection.match(e); ok && e.rv > r.after {
 			want = append(want, text)
 		}
 	}

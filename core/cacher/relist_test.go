@@ -173,9 +173,9 @@ func TestH17_RelistAfterTheHistoryWasRead(t *testing.T) {
 	}
 	x := w.start(since("10"))
 	w.list(30, "ns/b rv=29")
-	told := w.take(x)
-	assert.Len(t, told, 14)
-	assert.Equal(t, []string{"MODIFIED ns/a@22", "ADDED ns/b@29", "DELETED ns/a@30 unknown"}, told[11:])
+	after := w.take(x)
+	assert.Len(t, after, 14)
+	assert.Equal(t, []string{"MODIFIED ns/a@22", "ADDED ns/b@29", "DELETED ns/a@30 unknown"}, after[11:])
 	assert.False(t, x.Finished())
 }
 

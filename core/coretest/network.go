@@ -96,7 +96,7 @@ func (h *harness) deliver() error {
 		return h.lose("the connector closed the stream")
 	case !m.up:
 		if n.tapped {
-			h.printer.travel(m.data, heard)
+			h.printer.travel(m.data, label)
 		}
 		return h.toEngine(&wire.StreamData{Stream: n.stream, Data: m.data})
 	}

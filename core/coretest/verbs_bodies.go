@@ -44,8 +44,8 @@ func (r *resource) difference(put *cacher.Put) error {
 	return nil
 }
 
-// heard labels the frames of a subscription.
-func heard(subscription uint32) string { return fmt.Sprintf("hear %d", subscription) }
+// label labels the frames of a subscription.
+func label(subscription uint32) string { return fmt.Sprintf("hear %d", subscription) }
 
 // travel prints the encoding of a message's objects, with their recipients. It skips
 // malformed parts, which the recipient reports.

@@ -79,7 +79,7 @@ func knowing(t *testing.T, rv api.ResourceVersion) *rig {
 
 // watch starts a watch from a version, and returns a function that reads the
 // versions of its events.
-func (r *rig) watch(from api.ResourceVersion) (told func() versions) {
+func (r *rig) watch(from api.ResourceVersion) (received func() versions) {
 	r.t.Helper()
 	var w *watcher.Watcher
 	options := cacher.WatchOptions{ResourceVersion: from.String()}
@@ -98,11 +98,11 @@ type versions = []api.ResourceVersion
 func TestRetryWatcher(t *testing.T) {
 	all := sends(1, 2, 5, 6, 7, 11).send
 	for name, c := range map[string]struct {
-		from    api.ResourceVersion
-		answers []answer
-		asked   versions // requested versions; zero for a snapshot
-		told    versions
-		state   api.State
+		from     api.ResourceVersion
+		answers  []answer
+		asked    versions // requested versions; zero for a snapshot
+		received versions
+		state    api.State
 	}{
 		"recovers from an error": {1, []answer{ends(api.Internal("test")), sends(2)}, versions{1, 1}, versions{2}, api.StateLive},
 		"starts over after a 410 at once": {
@@ -138,7 +138,7 @@ func TestRetryWatcher(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := knowing(t, c.from)
-			told, asked := r.watch(c.from), versions(nil)
+			received, asked := r.watch(c.from), versions(nil)
 			for _, a := range c.answers {
 				next := r.subscribes(5000)
 				require.NotNil(t, next, "subscription %d", len(asked)+1)
@@ -147,7 +147,7 @@ func TestRetryWatcher(t *testing.T) {
 			}
 			require.Nil(t, r.subscribes(4900), "no more than that")
 			require.Equal(t, c.asked, asked)
-			require.Equal(t, c.told, told())
+			require.Equal(t, c.received, received())
 			require.Equal(t, c.state, r.state())
 		})
 	}

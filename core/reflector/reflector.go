@@ -55,25 +55,25 @@ const stalePeriods = 3
 
 // Reflector feeds one cacher.
 type Reflector struct {
-	cfg      Config
-	cacher   *cacher.Cacher
-	phase    phase
-	now      int64
-	period   int64 // interval of progress that the connector promised
-	sub      uint32
-	relist   bool  // the next subscription requests a snapshot
-	retryAt  int64 // in phase waiting
-	backoff  Backoff
-	status   *api.Status // why the collection is not live
-	missed   *api.Status // why there is no progress, for a stale collection
-	total    uint64      // estimated objects of the snapshot in progress
-	heard    int64       // time of the last progress
-	asked    int64       // time of the current subscription, or of its last frame
-	received uint64      // bytes of data frames since the last grant
-	schema   bool        // the schema is known
-	source   string      // of the resource versions, as named by the connector
-	labels   *labelSets  // of the current subscription
-	bases    uint64      // of the versions above basesSince, as named by the connector
+	cfg        Config
+	cacher     *cacher.Cacher
+	phase      phase
+	now        int64
+	period     int64 // interval of progress that the connector promised
+	sub        uint32
+	relist     bool  // the next subscription requests a snapshot
+	retryAt    int64 // in phase waiting
+	backoff    Backoff
+	status     *api.Status // why the collection is not live
+	missed     *api.Status // why there is no progress, for a stale collection
+	total      uint64      // estimated objects of the snapshot in progress
+	progressAt int64       // time of the last progress
+	asked      int64       // time of the current subscription, or of its last frame
+	received   uint64      // bytes of data frames since the last grant
+	schema     bool        // the schema is known
+	source     string      // of the resource versions, as named by the connector
+	labels     *labelSets  // of the current subscription
+	bases      uint64      // of the versions above basesSince, as named by the connector
 	// Versions up to basesSince have other bases.
 	basesSince api.ResourceVersion
 	head       []byte     // scratch
@@ -224,7 +224,7 @@ func (r *Reflector) Tick(now int64) {
 }
 
 // silentAt returns when a silent subscription is replaced.
-func (r *Reflector) silentAt() int64 { return max(r.heard, r.asked) + stalePeriods*r.period }
+func (r *Reflector) silentAt() int64 { return max(r.progressAt, r.asked) + stalePeriods*r.period }
 
 // NextTick returns when Tick has work to do, or zero.
 func (r *Reflector) NextTick() int64 {
@@ -241,7 +241,7 @@ func (r *Reflector) NextTick() int64 {
 	return next
 }
 
-func (r *Reflector) staleAt() int64 { return r.heard + stalePeriods*r.period }
+func (r *Reflector) staleAt() int64 { return r.progressAt + stalePeriods*r.period }
 
 func (r *Reflector) stale() bool {
 	return r.now >= r.staleAt()
@@ -250,7 +250,7 @@ func (r *Reflector) stale() bool {
 // State describes how current the collection is.
 func (r *Reflector) State() wire.CollectionState {
 	s := wire.CollectionState{
-		State: r.state(), ResourceVersion: r.cacher.ResourceVersion(), LastProgressMillis: r.heard,
+		State: r.state(), ResourceVersion: r.cacher.ResourceVersion(), LastProgressMillis: r.progressAt,
 		Objects: uint64(r.cacher.Len()),
 	}
 	if s.State != api.StateLive {
@@ -271,7 +271,7 @@ func (r *Reflector) why() *api.Status {
 	case !r.stale():
 	case r.missed != nil:
 		return r.missed
-	case r.status == nil && r.follows() && r.asked > r.heard:
+	case r.status == nil && r.follows() && r.asked > r.progressAt:
 		return lagging
 	}
 	return r.status
@@ -302,7 +302,7 @@ func (r *Reflector) state() api.State {
 
 // progress records that the collection is complete up to now.
 func (r *Reflector) progress() {
-	r.heard = r.now
+	r.progressAt = r.now
 	r.phase, r.status, r.missed = following, nil, nil
 	r.relist, r.requested = false, false
 }

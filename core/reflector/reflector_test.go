@@ -300,11 +300,11 @@ func TestFramesOutOfTurn(t *testing.T) {
 // the state becomes stale.
 func TestSilentSubscriptionIsReplaced(t *testing.T) {
 	r := following(t)
-	heard := r.now
-	r.at(heard + 14_999)
+	progressAt := r.now
+	r.at(progressAt + 14_999)
 	require.Nil(t, r.asked())
 	require.Equal(t, api.StateLive, r.state())
-	r.at(heard + 15_000)
+	r.at(progressAt + 15_000)
 	require.EqualValues(t, 5, r.asked().ResourceVersion)
 	require.Equal(t, api.StateStale, r.state())
 	require.NoError(t, r.Progress(&wire.Progress{ResourceVersion: 5}))
@@ -329,29 +329,29 @@ func TestErrorOfTheSourceIsTheReason(t *testing.T) {
 	require.Equal(t, api.StateLive, r.state())
 	require.Nil(t, r.State().Status)
 
-	heard := r.now
-	r.at(heard + 10_000)
+	progressAt := r.now
+	r.at(progressAt + 10_000)
 	r.SourceError(&wire.SourceError{Status: gone})
 	require.Equal(t, api.StateReconnecting, r.state(), "what may miss something is not live")
 	require.Equal(t, gone, r.State().Status)
-	require.EqualValues(t, heard+15_000, r.NextTick(), "an excuse makes nothing fresher")
-	r.at(heard + 15_000)
+	require.EqualValues(t, progressAt+15_000, r.NextTick(), "an excuse makes nothing fresher")
+	r.at(progressAt + 15_000)
 	require.Nil(t, r.asked())
 	require.Equal(t, api.StateStale, r.state())
 	require.Equal(t, gone, r.State().Status)
-	r.at(heard + 25_000)
+	r.at(progressAt + 25_000)
 	require.NotNil(t, r.asked(), "silence after an excuse is silence")
 }
 
 func TestDenied(t *testing.T) {
 	r := newRig(t)
 	r.Connected(5000)
-	var told *api.Status
-	r.cacher.WhenFresh(0, func(s *api.Status) { told = s })
+	var reported *api.Status
+	r.cacher.WhenFresh(0, func(s *api.Status) { reported = s })
 	require.Nil(t, r.Denied())
 	r.Ended(api.Forbidden("no"))
 	require.Equal(t, 403, r.Denied().Code)
-	require.Equal(t, 403, told.Code, "who waited is told")
+	require.Equal(t, 403, reported.Code, "who waited is reported")
 	r.at(r.now + 30_000)
 	require.NotNil(t, r.Denied(), "until the question is answered otherwise")
 	r.listed(5)

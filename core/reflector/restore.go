@@ -9,11 +9,11 @@ import (
 // replaying them on a reflector that was never connected. The cacher has no
 // readers until the restore is complete.
 
-// Replay processes persisted frames with heard as the current time. It collects
+// Replay processes persisted frames with progressAt as the current time. It collects
 // the dictionaries that they define. An error means that the frames were not
 // written by this program; the reflector is then unusable.
-func (r *Reflector) Replay(frames []byte, heard int64) error {
-	r.now = heard
+func (r *Reflector) Replay(frames []byte, progressAt int64) error {
+	r.now = progressAt
 	if r.phase == idle {
 		r.phase, r.labels = subscribed, &labelSets{}
 	}

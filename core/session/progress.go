@@ -8,11 +8,11 @@ import (
 // A reader considers its data stale after stalePeriods without progress.
 const stalePeriods = 3
 
-// confirmation is a progress report of the source: at time heard, nothing was missing up
+// confirmation is a progress report of the source: at time confirmedAt, nothing was missing up
 // to rv.
 type confirmation struct {
-	rv    api.ResourceVersion
-	heard int64
+	rv          api.ResourceVersion
+	confirmedAt int64
 }
 
 // appendProgress reports the version of a live subscription at the configured
@@ -28,8 +28,8 @@ func (s *subscription) appendProgress(message []byte) []byte {
 	}
 	sent := s.confirmed()
 	switch {
-	case sent.heard > s.progressed && now < sent.heard+stalePeriods*period:
-		s.rv, s.progressed, s.reported = sent.rv, sent.heard, now
+	case sent.confirmedAt > s.progressed && now < sent.confirmedAt+stalePeriods*period:
+		s.rv, s.progressed, s.reported = sent.rv, sent.confirmedAt, now
 		return (&wire.Progress{Subscription: s.id, ResourceVersion: s.rv}).Append(message)
 	case sent.rv > s.rv && s.credit > 0 && now >= s.moves:
 		s.rv, s.moves = sent.rv, now+period
@@ -46,13 +46,13 @@ func (s *subscription) confirmed() confirmation {
 	if s.caughtUp() {
 		return all
 	}
-	if s.awaited.heard <= s.progressed {
+	if s.awaited.confirmedAt <= s.progressed {
 		s.awaited = all
 	}
 	if s.rv < s.awaited.rv {
 		return confirmation{rv: s.rv}
 	}
-	return confirmation{s.rv, s.awaited.heard}
+	return confirmation{s.rv, s.awaited.confirmedAt}
 }
 
 // nextReport returns the earliest time of the next progress report.

@@ -14,14 +14,14 @@ import (
 	"github.com/watchglass/watchglass/core/wire"
 )
 
-// heard contains the versions that a message reports for a subscription.
-type heard struct {
+// reports contains the versions that a message reports for a subscription.
+type reports struct {
 	progress []api.ResourceVersion
 	moved    []api.ResourceVersion // frames without events
 	changes  []api.ResourceVersion
 }
 
-func listen(t *testing.T, message []byte) (h heard) {
+func parseReports(t *testing.T, message []byte) (h reports) {
 	for len(message) > 0 {
 		kind, payload, rest, err := wire.Next(message)
 		require.NoError(t, err)
@@ -64,13 +64,13 @@ func TestChangesWithoutProgressOnlyMoveTheVersion(t *testing.T) {
 	for _, labels := range []string{"app=web", "app=other"} {
 		w := newWorld(t, 1)
 		s := follower(t, w, labels)
-		var got heard
+		var got reports
 		const seconds = 60
 		for rv := api.ResourceVersion(2); rv < 2+seconds; rv++ {
 			w.now += 1000
 			w.cacher.Apply(objects.Put(fmt.Sprintf("ns/a rv=%d app=web", rv)), w.now)
-			h := listen(t, s.Next(1<<20, w.now))
-			got = heard{append(got.progress, h.progress...), append(got.moved, h.moved...), append(got.changes, h.changes...)}
+			h := parseReports(t, s.Next(1<<20, w.now))
+			got = reports{append(got.progress, h.progress...), append(got.moved, h.moved...), append(got.changes, h.changes...)}
 		}
 		require.Empty(t, got.progress)
 		if labels == "app=web" {
@@ -80,7 +80,7 @@ func TestChangesWithoutProgressOnlyMoveTheVersion(t *testing.T) {
 			require.InDelta(t, seconds/5, len(got.moved), 1)
 		}
 		w.cacher.Progress(1+seconds, w.now)
-		require.Equal(t, heard{progress: []api.ResourceVersion{1 + seconds}}, listen(t, s.Next(1<<20, w.now)))
+		require.Equal(t, reports{progress: []api.ResourceVersion{1 + seconds}}, parseReports(t, s.Next(1<<20, w.now)))
 	}
 }
 
@@ -100,7 +100,7 @@ func TestUnmatchedChangesWakeAReaderOncePerPeriod(t *testing.T) {
 			continue
 		}
 		woken++
-		moved = append(moved, listen(t, s.Next(1<<20, w.now)).moved...)
+		moved = append(moved, parseReports(t, s.Next(1<<20, w.now)).moved...)
 	}
 	require.LessOrEqual(t, woken, 2*60/5)
 	require.InDelta(t, 60/5, len(moved), 1, "the version moves all the same")
@@ -108,7 +108,7 @@ func TestUnmatchedChangesWakeAReaderOncePerPeriod(t *testing.T) {
 	w.woken = false
 	w.cacher.Progress(601, w.now)
 	require.True(t, w.woken)
-	require.Equal(t, []api.ResourceVersion{601}, listen(t, s.Next(1<<20, w.now)).progress)
+	require.Equal(t, []api.ResourceVersion{601}, parseReports(t, s.Next(1<<20, w.now)).progress)
 }
 
 // A reader that is always some seconds behind receives progress whenever it reaches
@@ -128,10 +128,10 @@ func TestProgressOfAReaderThatIsAlwaysBehind(t *testing.T) {
 		if second < behind {
 			continue
 		}
-		h := listen(t, s.Next(1, w.now))
+		h := parseReports(t, s.Next(1, w.now))
 		require.Equal(t, []api.ResourceVersion{rv - behind}, h.changes, "one a second")
-		for _, said := range h.progress {
-			require.Equal(t, rv-behind, said)
+		for _, reported := range h.progress {
+			require.Equal(t, rv-behind, reported)
 			last = w.now
 		}
 		require.Less(t, w.now-last, int64(3*5000), "it must not call its data stale")

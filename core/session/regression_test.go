@@ -96,7 +96,7 @@ func TestRecoveredObjectIsSentWhole(t *testing.T) {
 		put.Base.ResourceVersion = api.ResourceVersion(1 + i%2)
 		require.Nil(t, w.cacher.Apply(put, w.now))
 	}
-	changes := told(t, s.Next(1<<20, w.now))
+	changes := changesOf(t, s.Next(1<<20, w.now))
 	require.Len(t, changes, 3)
 	require.Nil(t, changes[0].Patch, "the reader may have a version in between")
 	require.Equal(t, "one", string(changes[0].Base.Body.Data), "and not the base")
@@ -106,8 +106,8 @@ func TestRecoveredObjectIsSentWhole(t *testing.T) {
 	}
 }
 
-// told returns the changes of a message.
-func told(t *testing.T, message []byte) (changes []wire.Change) {
+// changesOf returns the changes of a message.
+func changesOf(t *testing.T, message []byte) (changes []wire.Change) {
 	for len(message) > 0 {
 		typ, payload, rest, err := wire.Next(message)
 		require.NoError(t, err)

@@ -115,10 +115,10 @@ func (s *subscription) fill(message []byte, limit int) ([]byte, *api.Status) {
 // fillData appends everything except progress. If the collection turns out to be
 // corrupt, it appends nothing.
 func (s *subscription) fillData(message []byte, limit int) ([]byte, *api.Status) {
-	before, told := len(message), len(s.session.dictionaries)
+	before, defined := len(message), len(s.session.dictionaries)
 	message, status := s.appendData(message, limit)
 	if corruption := s.cacher.Corrupt(); corruption != nil {
-		s.session.dictionaries = s.session.dictionaries[:told]
+		s.session.dictionaries = s.session.dictionaries[:defined]
 		return message[:before], corruption
 	}
 	return message, status

@@ -140,12 +140,12 @@ func TestEachFreedRefusesTooManyLabelSets(t *testing.T) {
 	}
 	require.Equal(t, len(freed), h.Labels.Freed())
 	for since := range freed {
-		var told []uint32
-		if h.Labels.EachFreed(since, func(id uint32) { told = append(told, id) }) {
-			require.Equal(t, freed[since:], told)
+		var reported []uint32
+		if h.Labels.EachFreed(since, func(id uint32) { reported = append(reported, id) }) {
+			require.Equal(t, freed[since:], reported)
 		} else {
 			require.Greater(t, len(freed)-since, 1024)
-			require.Empty(t, told)
+			require.Empty(t, reported)
 		}
 	}
 }

@@ -51,8 +51,8 @@ func TestG4_WatchesEndBetweenRevisions(t *testing.T) {
 		for range 103 {
 			f.do("ns/x")
 		}
-		told := f.take(w)
-		assert.Equal(t, []string{"ADDED ns/a@500", "ADDED ns/b@500", "ADDED ns/c@500"}, told[99:])
+		events := f.take(w)
+		assert.Equal(t, []string{"ADDED ns/a@500", "ADDED ns/b@500", "ADDED ns/c@500"}, events[99:])
 		assert.True(t, w.Finished())
 		f.assertNoLeak()
 	})

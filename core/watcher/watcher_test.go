@@ -257,9 +257,9 @@ func TestW33_OvertakenIntervalEndsTheWatch(t *testing.T) {
 	for range 101 { // until the event after those is evicted
 		f.do("ns/x")
 	}
-	told := f.take(w)
-	assert.Len(t, told, 100, "H17: what was read is delivered")
-	assert.Equal(t, "ADDED ns/99@101", told[99])
+	events := f.take(w)
+	assert.Len(t, events, 100, "H17: what was read is delivered")
+	assert.Equal(t, "ADDED ns/99@101", events[99])
 	assert.True(t, w.Finished(), "and no ERROR follows")
 	assert.Len(t, f.take(inTime), 102)
 	assert.False(t, inTime.Finished())

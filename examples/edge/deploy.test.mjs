@@ -13,11 +13,11 @@ const maxPackedKiB = 3 * 1024;
 test("wrangler takes the configuration, and the upload has room", (t) => {
   assert.ok(existsSync(`${cwd}node_modules`), 'wrangler is missing: "make examples/edge/node_modules"');
   const env = { ...process.env, WRANGLER_SEND_METRICS: "false" };
-  const said = execFileSync("node_modules/.bin/wrangler", ["deploy", "--dry-run"], { cwd, env, encoding: "utf8" });
+  const output = execFileSync("node_modules/.bin/wrangler", ["deploy", "--dry-run"], { cwd, env, encoding: "utf8" });
   for (const binding of ["WATCHGLASS (ClusterObject)", "WATCHGLASS_REGIONS (RegionObject)", "ASSETS", "WATCHGLASS_CLUSTERS"]) {
-    assert.ok(said.includes(`env.${binding}`), `${binding} is not among what it says: ${said}`);
+    assert.ok(output.includes(`env.${binding}`), `${binding} is not among what it says: ${output}`);
   }
-  const [sizes, whole, packed] = /Total Upload: ([\d.]+) KiB \/ gzip: ([\d.]+) KiB/.exec(said) ?? [];
+  const [sizes, whole, packed] = /Total Upload: ([\d.]+) KiB \/ gzip: ([\d.]+) KiB/.exec(output) ?? [];
   t.diagnostic(`${sizes}, of ${maxKiB} and once ${maxPackedKiB}`);
-  assert.ok(Number(whole) < maxKiB && Number(packed) < maxPackedKiB, said);
+  assert.ok(Number(whole) < maxKiB && Number(packed) < maxPackedKiB, output);
 });

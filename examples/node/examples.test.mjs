@@ -80,12 +80,12 @@ for (const program of ["top.mjs", "sync.mjs", "direct.mjs"]) {
     const host = `127.0.0.1:${server.address().port}`;
     const address = program === "direct.mjs" ? `http://${host}` : `ws://${host}/watch`;
     const child = spawn(process.execPath, [at(program), address], { stdio: ["ignore", "ignore", "pipe"] });
-    const said = text(child.stderr);
-    const ended = once(child, "exit").then(async () => assert.fail(`the program ended: ${await said}`));
+    const log = text(child.stderr);
+    const ended = once(child, "exit").then(async () => assert.fail(`the program ended: ${await log}`));
     await Promise.race([tried, ended]);
     ended.catch(() => {}); // it ends now
     child.kill();
-    const lines = (await said).trim().split("\n");
+    const lines = (await log).trim().split("\n");
     assert.deepEqual(lines, [...new Set(lines)]);
     assert.match(lines[0], /^connecting: /);
   });

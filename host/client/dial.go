@@ -60,7 +60,7 @@ func refusal(response *http.Response, err error) error {
 		Code          int
 		Details       struct{ RetryAfterSeconds int }
 	}
-	said := "is it a watchglass connector's watch endpoint?"
+	reason := "is it a watchglass connector's watch endpoint?"
 	parsed := json.Unmarshal(text, &status) == nil
 	switch {
 	case parsed && status.Kind == "Status" && status.Code == response.StatusCode:
@@ -68,12 +68,12 @@ func refusal(response *http.Response, err error) error {
 			Code: status.Code, Reason: status.Reason, Message: status.Message, RetryAfterSeconds: status.Details.RetryAfterSeconds,
 		}}
 	case parsed && status.Message != "":
-		said = status.Message
+		reason = status.Message
 	}
 	if plain := strings.TrimSpace(string(text)); !parsed && plain != "" && strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {
-		said = plain
+		reason = plain
 	}
-	return fmt.Errorf("the server answered %s: %s", response.Status, said)
+	return fmt.Errorf("the server answered %s: %s", response.Status, reason)
 }
 
 // refused is the response of a server that refused the connection.

@@ -64,20 +64,20 @@ func (s *stream) run() {
 	var no *refused
 	switch {
 	case err == nil:
-		s.tell(arrival{kind: streamOpened})
+		s.report(arrival{kind: streamOpened})
 		s.loop.tasks.Go(func() { s.write(conn) })
 		err = s.read(conn)
 	case errors.As(err, &no):
 		// The engine accepts a refusal only as a message of a connector, as in a
 		// browser, which does not expose the response to an upgrade.
-		s.tell(arrival{kind: streamOpened})
-		s.tell(arrival{kind: dataArrived, data: (&wire.SubscriptionStatus{Status: no.status}).Append(nil)})
+		s.report(arrival{kind: streamOpened})
+		s.report(arrival{kind: dataArrived, data: (&wire.SubscriptionStatus{Status: no.status}).Append(nil)})
 	}
 	if cause := context.Cause(s.ctx); cause != nil {
 		err = cause
 	}
 	s.end(err)
-	s.tell(arrival{kind: streamClosed, err: err})
+	s.report(arrival{kind: streamClosed, err: err})
 }
 
 func (s *stream) dial() (Conn, error) {
@@ -94,7 +94,7 @@ func (s *stream) read(conn Conn) error {
 		if err != nil {
 			return err
 		}
-		s.tell(arrival{kind: dataArrived, data: message})
+		s.report(arrival{kind: dataArrived, data: message})
 	}
 }
 
@@ -115,9 +115,9 @@ func (s *stream) write(conn Conn) {
 	}
 }
 
-// tell waits until the loop accepts the arrival. This slows down a connector that
+// report waits until the loop accepts the arrival. This slows down a connector that
 // sends faster than the engine reads.
-func (s *stream) tell(a arrival) {
+func (s *stream) report(a arrival) {
 	a.stream = s
 	select {
 	case s.loop.arrivals <- a:

@@ -151,7 +151,7 @@ func (w *world) churn(round, objects int) {
 // If the history no longer contains the version of a list, the list ends with an
 // error instead of with objects of another version.
 func TestAListWhoseVersionIsForgottenEndsWithAnError(t *testing.T) {
-	forget := map[string]func(w *world){
+	causes := map[string]func(w *world){
 		"history": func(w *world) {
 			for range 20 {
 				w.put("pod-01999")
@@ -159,7 +159,7 @@ func TestAListWhoseVersionIsForgottenEndsWithAnError(t *testing.T) {
 		},
 		"listed anew": func(w *world) { w.source.Fail(api.Expired("compacted")) },
 	}
-	for name, f := range forget {
+	for name, f := range causes {
 		t.Run(name, func(t *testing.T) {
 			run(t, connector.Config{History: history.Limits{MinCapacity: 10, MaxCapacity: 10}}, func(t *testing.T, w *world) {
 				w.fill(2000)

@@ -100,8 +100,8 @@ func TestFaultsStayInTheirShard(t *testing.T) {
 			r := w.part(connector.Part{Shard: api.Shard{Index: index, Count: 2}})
 			s := w.subscribe(r, wire.Subscribe{})
 			require.NoError(t, r.UntilSynced(t.Context(), s))
-			_, told := s.Faults[broken]
-			assert.Equal(t, shop.Index == index, told)
+			_, faulty := s.Faults[broken]
+			assert.Equal(t, shop.Index == index, faulty)
 		}
 	})
 }

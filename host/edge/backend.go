@@ -89,7 +89,7 @@ func refusal(object string, response *http.Response) *api.Status {
 	if err != nil {
 		return unanswered(object, err)
 	}
-	var said struct {
+	var body struct {
 		Code     int
 		Reason   api.Reason
 		Message  string
@@ -99,15 +99,15 @@ func refusal(object string, response *http.Response) *api.Status {
 			Causes            []struct{ Reason string }
 		}
 	}
-	if err := json.Unmarshal(text, &said); err != nil || said.Code != response.StatusCode {
+	if err := json.Unmarshal(text, &body); err != nil || body.Code != response.StatusCode {
 		return unanswered(object, fmt.Errorf("HTTP %d: %q", response.StatusCode, text))
 	}
 	status := &api.Status{
-		Code: said.Code, Reason: said.Reason, Message: said.Message,
-		RetryAfterSeconds: said.Details.RetryAfterSeconds, Continue: said.Metadata.Continue,
+		Code: body.Code, Reason: body.Reason, Message: body.Message,
+		RetryAfterSeconds: body.Details.RetryAfterSeconds, Continue: body.Metadata.Continue,
 	}
-	if len(said.Details.Causes) > 0 {
-		status.Cause = said.Details.Causes[0].Reason
+	if len(body.Details.Causes) > 0 {
+		status.Cause = body.Details.Causes[0].Reason
 	}
 	return status
 }

@@ -19,14 +19,14 @@ var objectMetrics = []struct {
 }{
 	{"readers", "Connected readers.", func(r *report) int { return r.Readers }},
 	{"readers_limit", "Readers that may be connected at a time; more are refused.", func(r *report) int { return r.MaxReaders }},
-	{"readers_too_slow_total", "Readers disconnected because they did not accept waiting data.", func(r *report) int { return r.Counters.ReadersTooSlow }},
-	{"readers_too_fast_total", "Readers disconnected because they exceeded the message rate.", func(r *report) int { return r.Counters.ReadersTooFast }},
+	{"readers_stalled_total", "Readers disconnected because they did not accept pending data.", func(r *report) int { return r.Counters.ReadersStalled }},
+	{"readers_rate_limited_total", "Readers disconnected because they exceeded the message rate.", func(r *report) int { return r.Counters.ReadersRateLimited }},
 	{"feeds", "Connected connectors.", func(r *report) int { return len(r.Feeds.Connected) }},
 	{"feeds_active", "Connectors that deliver; the others stand by.", (*report).active},
-	{"memory_bytes", "Bytes of memory that the module takes, with answers that wait for those who asked.", func(r *report) int { return r.Memory.Module + r.Memory.Buffers }},
-	{"unheard_bytes", "Bytes that readers were sent and are not known to have taken.", func(r *report) int { return r.Memory.Unheard }},
-	{"restarts_total", "How often the module was replaced to set memory free.", func(r *report) int { return r.Counters.Restarts }},
-	{"storage_bytes", "Bytes of storage taken.", func(r *report) int { return r.Storage.Bytes }},
+	{"memory_bytes", "Bytes of memory of the module and of pending responses.", func(r *report) int { return r.Memory.Module + r.Memory.Buffers }},
+	{"unacknowledged_bytes", "Bytes sent to readers that they have not acknowledged.", func(r *report) int { return r.Memory.Unacknowledged }},
+	{"restarts_total", "Replacements of the module to release memory.", func(r *report) int { return r.Counters.Restarts }},
+	{"storage_bytes", "Bytes of storage in use.", func(r *report) int { return r.Storage.Bytes }},
 }
 
 // resourceMetrics are the metrics of each resource of each object.

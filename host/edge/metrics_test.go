@@ -51,7 +51,7 @@ func (o oneOf) RoundTrip(r *http.Request) (*http.Response, error) {
 func healthy(string, *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	fmt.Fprint(w, `{"feeds":{"connected":[{"active":true}]},"resources":{"v1/pods":{"state":"live","objects":3}},
-		"readers":2,"maxReaders":4096,"counters":{"readersTooFast":1},"memory":{"module":5,"unheard":7}}`)
+		"readers":2,"maxReaders":4096,"counters":{"readersRateLimited":1},"memory":{"module":5,"unacknowledged":7}}`)
 	return w.Result(), nil
 }
 
@@ -117,8 +117,8 @@ func TestMetricsDoNotWaitForOneObject(t *testing.T) {
 		assert.Contains(t, body, "it broke")
 		assert.Equal(t, 254, strings.Count(body, "\nwatchglass_edge_readers{"))
 		assert.NotContains(t, body, `readers{cluster="default",shard="pods/7-of-256"}`)
-		for _, line := range []string{"up", "readers_limit", "readers_too_fast_total", "unheard_bytes"} {
-			value := map[string]string{"up": "1", "readers_limit": "4096", "readers_too_fast_total": "1", "unheard_bytes": "7"}[line]
+		for _, line := range []string{"up", "readers_limit", "readers_rate_limited_total", "unacknowledged_bytes"} {
+			value := map[string]string{"up": "1", "readers_limit": "4096", "readers_rate_limited_total": "1", "unacknowledged_bytes": "7"}[line]
 			assert.Contains(t, body, "watchglass_edge_"+line+`{cluster="default",shard="pods/255-of-256"} `+value+"\n")
 		}
 	})

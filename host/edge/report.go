@@ -40,14 +40,14 @@ type report struct {
 	Readers    int             `json:"readers"`
 	MaxReaders int             `json:"maxReaders"`
 	Counters   struct {
-		ReadersTooSlow int `json:"readersTooSlow"`
-		ReadersTooFast int `json:"readersTooFast"`
-		Restarts       int `json:"restarts"`
+		ReadersStalled     int `json:"readersStalled"`
+		ReadersRateLimited int `json:"readersRateLimited"`
+		Restarts           int `json:"restarts"`
 	} `json:"counters"`
 	Memory struct {
-		Module  int `json:"module"`
-		Buffers int `json:"buffers"`
-		Unheard int `json:"unheard"`
+		Module         int `json:"module"`
+		Buffers        int `json:"buffers"`
+		Unacknowledged int `json:"unacknowledged"`
 	} `json:"memory"`
 	Storage struct {
 		Bytes int `json:"bytes"`

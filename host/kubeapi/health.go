@@ -16,15 +16,15 @@ const readyTimeout = 3 * time.Second
 // does. Only operators receive reasons for failures. Only /readyz checks the source,
 // because a restart would not help without it.
 func (h *Handler) health(w http.ResponseWriter, r *http.Request, name string) {
-	var told strings.Builder
+	var output strings.Builder
 	healthy := true
 	check := func(name string, err error) {
 		if err != nil {
 			healthy = false
-			told.WriteString("[-]" + name + " failed: reason withheld\n")
+			output.WriteString("[-]" + name + " failed: reason withheld\n")
 			return
 		}
-		told.WriteString("[+]" + name + " ok\n")
+		output.WriteString("[+]" + name + " ok\n")
 	}
 	check("ping", nil)
 	if name == "readyz" {
@@ -38,9 +38,9 @@ func (h *Handler) health(w http.ResponseWriter, r *http.Request, name string) {
 	switch {
 	case !healthy:
 		w.WriteHeader(http.StatusInternalServerError)
-		io.WriteString(w, told.String()+name+" check failed\n")
+		io.WriteString(w, output.String()+name+" check failed\n")
 	case r.URL.Query().Has("verbose"):
-		io.WriteString(w, told.String()+name+" check passed\n")
+		io.WriteString(w, output.String()+name+" check passed\n")
 	default:
 		io.WriteString(w, "ok")
 	}

@@ -29,7 +29,7 @@ func TestWatchesBeyondTheLimitAre429(t *testing.T) {
 		second.close()
 		synctest.Wait()
 		third := w.watch("/api/v1/pods?watch=1")
-		assert.Equal(t, "ADDED one 2", third.told())
+		assert.Equal(t, "ADDED one 2", third.formatNext())
 		third.close()
 		first.close()
 	})
@@ -183,7 +183,7 @@ func TestListsAndWatchesAreRefusedWhileMemoryIsShort(t *testing.T) {
 	run(t, kubeapi.Config{Limits: limits}, func(t *testing.T, w *world) {
 		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=1")
 		w.put("a/x", "web")
-		assert.Equal(t, "ADDED x 2", watch.told())
+		assert.Equal(t, "ADDED x 2", watch.formatNext())
 		limits.SetReached(limit.MaxMemory, true)
 		for _, path := range []string{"/api/v1/pods", "/api/v1/namespaces/a/pods", "/api/v1/pods?watch=1&timeoutSeconds=1"} {
 			a := w.get(path)
@@ -195,7 +195,7 @@ func TestListsAndWatchesAreRefusedWhileMemoryIsShort(t *testing.T) {
 			assert.Equal(t, 200, w.get(path).StatusCode, path)
 		}
 		w.put("a/y", "web")
-		assert.Equal(t, "ADDED y 3", watch.told(), "who was there before is served on")
+		assert.Equal(t, "ADDED y 3", watch.formatNext(), "who was there before is served on")
 		watch.close()
 		limits.SetReached(limit.MaxMemory, false)
 		assert.Equal(t, 200, w.get("/api/v1/pods").StatusCode)

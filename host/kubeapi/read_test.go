@@ -402,7 +402,7 @@ func TestNamespacesAreObjectsAndPlaces(t *testing.T) {
 		assert.Equal(t, "Node", decode(t, w.get("/api/v1/nodes/n1").text)["kind"])
 		watch := w.watch("/api/v1/namespaces/a?watch=1")
 		defer watch.close()
-		assert.Equal(t, "ADDED a 2", watch.told())
+		assert.Equal(t, "ADDED a 2", watch.formatNext())
 	})
 }
 

@@ -26,9 +26,9 @@ func TestRestoreOfTheSourceEndsOpenWatchesWith410(t *testing.T) {
 		w.get("/api/v1/pods")
 		w.put("a/two", "web")
 		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=2")
-		assert.Equal(t, "ADDED two 3", watch.told())
+		assert.Equal(t, "ADDED two 3", watch.formatNext())
 		w.restore()
-		assert.Equal(t, "ERROR 410 Expired", watch.told())
+		assert.Equal(t, "ERROR 410 Expired", watch.formatNext())
 		watch.ends()
 	})
 }
@@ -41,7 +41,7 @@ func TestWatchFromAVersionLostInARestoreEndsWith410(t *testing.T) {
 		time.Sleep(time.Minute) // virtual time
 		begun := time.Now()
 		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=71")
-		assert.Equal(t, "ERROR 410 Expired", watch.told())
+		assert.Equal(t, "ERROR 410 Expired", watch.formatNext())
 		assert.Less(t, time.Since(begun), 4*time.Second)
 		watch.ends()
 	})
@@ -56,9 +56,9 @@ func TestWatchFromAVersionThatComesInTimeGoesOn(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		w.put("a/two", "web")
 		w.put("a/two", "api")
-		assert.Equal(t, "MODIFIED two 4", watch.told())
+		assert.Equal(t, "MODIFIED two 4", watch.formatNext())
 		time.Sleep(time.Minute)
 		w.put("a/two", "web")
-		assert.Equal(t, "MODIFIED two 5", watch.told())
+		assert.Equal(t, "MODIFIED two 5", watch.formatNext())
 	})
 }

@@ -31,7 +31,7 @@ func TestP1_HeadersLeaveBeforeAnyEvent(t *testing.T) {
 		defer watch.close()
 		assert.Equal(t, []string{"chunked"}, watch.response.TransferEncoding)
 		assert.Equal(t, "application/json", watch.response.Header.Get("Content-Type"))
-		assert.Equal(t, "MODIFIED one 3", func() string { w.put("a/one", "api"); return watch.told() }())
+		assert.Equal(t, "MODIFIED one 3", func() string { w.put("a/one", "api"); return watch.formatNext() }())
 	})
 }
 
@@ -41,11 +41,11 @@ func TestP1_AWatchOnAnObjectSeesThatObjectAlone(t *testing.T) {
 		w.put("a/two", "web")
 		watch := w.watch("/api/v1/namespaces/a/pods/two?watch=true")
 		defer watch.close()
-		assert.Equal(t, "ADDED two 3", watch.told())
+		assert.Equal(t, "ADDED two 3", watch.formatNext())
 		w.put("a/one", "web")
 		w.put("b/two", "web")
 		w.source.Delete(pods, "a/two")
-		assert.Equal(t, "DELETED two 6", watch.told())
+		assert.Equal(t, "DELETED two 6", watch.formatNext())
 	})
 }
 
@@ -57,7 +57,7 @@ func TestFS10_TheSelectorOfAWatchOnAnObjectMustPinItsName(t *testing.T) {
 		}
 		watch := w.watch("/api/v1/namespaces/a/pods/one?watch=1&fieldSelector=" + url.QueryEscape("metadata.name=one,status.phase=Running"))
 		defer watch.close()
-		assert.Equal(t, "ADDED one 2", watch.told())
+		assert.Equal(t, "ADDED one 2", watch.formatNext())
 	})
 }
 
@@ -73,7 +73,7 @@ func TestP2_FramesAreJSONValuesOnLines(t *testing.T) {
 			require.True(t, lines.Scan())
 			var f frame
 			require.NoError(t, json.Unmarshal(lines.Bytes(), &f))
-			assert.Equal(t, fmt.Sprintf("ADDED p%d %d", i, i+2), tell(f))
+			assert.Equal(t, fmt.Sprintf("ADDED p%d %d", i, i+2), format(f))
 			assert.Equal(t, "Pod", f.Object["kind"])
 			assert.Equal(t, "v1", f.Object["apiVersion"])
 		}
@@ -101,7 +101,7 @@ func TestP6_P18_AVersionThatIsTooOldIsAnErrorFrameAndTheEnd(t *testing.T) {
 		watch := w.watch("/api/v1/pods?watch=1&resourceVersion=2")
 		defer watch.close()
 		f := watch.next()
-		assert.Equal(t, "ERROR 410 Expired", tell(f))
+		assert.Equal(t, "ERROR 410 Expired", format(f))
 		assert.Equal(t, "Status", f.Object["kind"])
 		assert.Equal(t, "v1", f.Object["apiVersion"])
 		assert.Equal(t, "too old resource version: 2 (6)", f.Object["message"])
@@ -145,7 +145,7 @@ func TestP8_P9_BookmarksCarryTheVersionAloneAndOneComesBeforeTheEnd(t *testing.T
 		watch := w.watch("/api/v1/pods?watch=1&allowWatchBookmarks=true&timeoutSeconds=90&resourceVersion=" + rv.String())
 		begun := time.Now()
 		w.put("a/two", "web")
-		assert.Equal(t, "ADDED two 3", watch.told())
+		assert.Equal(t, "ADDED two 3", watch.formatNext())
 		f := watch.next()
 		assert.InDelta(t, 60, time.Since(begun).Seconds(), 3)
 		assert.Equal(t, "BOOKMARK", f.Type)
@@ -154,7 +154,7 @@ func TestP8_P9_BookmarksCarryTheVersionAloneAndOneComesBeforeTheEnd(t *testing.T
 		}, f.Object)
 		last := time.Time{}
 		for watch.decoder.Decode(&f) == nil {
-			assert.Equal(t, "BOOKMARK 3", tell(f))
+			assert.Equal(t, "BOOKMARK 3", format(f))
 			last = time.Now()
 		}
 		assert.InDelta(t, 88, last.Sub(begun).Seconds(), 2, "one before the deadline")
@@ -198,7 +198,7 @@ func TestP10_ASlowClientIsEndedAndLosesOnlyTheRest(t *testing.T) {
 		go func() {
 			n := 0
 			for n < changes {
-				if quick.told() != fmt.Sprintf("ADDED p%d %d", n, n+2) {
+				if quick.formatNext() != fmt.Sprintf("ADDED p%d %d", n, n+2) {
 					break
 				}
 				n++
@@ -225,7 +225,7 @@ func TestP10_ASlowClientIsEndedAndLosesOnlyTheRest(t *testing.T) {
 				assert.Contains(t, fmt.Sprint(f.Object["details"]), "reason:SlowConsumer")
 				break
 			}
-			require.Equal(t, fmt.Sprintf("ADDED p%d %d", n, n+2), tell(f), "a contiguous beginning")
+			require.Equal(t, fmt.Sprintf("ADDED p%d %d", n, n+2), format(f), "a contiguous beginning")
 			n++
 		}
 		require.ErrorIs(t, slow.decoder.Decode(&frame{}), io.EOF, "a clean end")
@@ -280,7 +280,7 @@ func TestP11_AnEventIsFlushedWhenNothingFollows(t *testing.T) {
 			if i == 0 {
 				want = "ADDED"
 			}
-			assert.Equal(t, fmt.Sprintf("%s one %d", want, rv), watch.told())
+			assert.Equal(t, fmt.Sprintf("%s one %d", want, rv), watch.formatNext())
 		}
 	})
 }
@@ -297,9 +297,9 @@ func TestC10_C15_InitialEventsEndWithAMark(t *testing.T) {
 			"&allowWatchBookmarks=true&resourceVersion=0",
 		} {
 			watch := w.watch("/api/v1/pods?watch=1&labelSelector=app%3Dweb" + query)
-			assert.Equal(t, "ADDED one 2", watch.told())
-			assert.Equal(t, "ADDED one 4", watch.told())
-			assert.Equal(t, "BOOKMARK 4 end", watch.told(), query)
+			assert.Equal(t, "ADDED one 2", watch.formatNext())
+			assert.Equal(t, "ADDED one 4", watch.formatNext())
+			assert.Equal(t, "BOOKMARK 4 end", watch.formatNext(), query)
 			watch.close()
 		}
 	})
@@ -309,7 +309,7 @@ func TestC16_InitialEventsWithoutBookmarksHaveNoMark(t *testing.T) {
 	run(t, kubeapi.Config{}, func(t *testing.T, w *world) {
 		w.put("a/one", "web")
 		watch := w.watch("/api/v1/pods?watch=1&timeoutSeconds=200")
-		assert.Equal(t, "ADDED one 2", watch.told())
+		assert.Equal(t, "ADDED one 2", watch.formatNext())
 		watch.ends()
 	})
 }
@@ -320,7 +320,7 @@ func TestC14_NoInitialEventsWhenTheyAreDeclined(t *testing.T) {
 		watch := w.watch("/api/v1/pods?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=0")
 		defer watch.close()
 		w.put("a/two", "web")
-		assert.Equal(t, "ADDED two 3", watch.told())
+		assert.Equal(t, "ADDED two 3", watch.formatNext())
 	})
 }
 
@@ -330,7 +330,7 @@ func TestC13_P20_InitialEventsOfTheFutureWaitAndThenFail(t *testing.T) {
 		begun := time.Now()
 		f := watch.next()
 		assert.Equal(t, 3*time.Second, time.Since(begun))
-		assert.Equal(t, "ERROR 504 Timeout", tell(f))
+		assert.Equal(t, "ERROR 504 Timeout", format(f))
 		watch.ends()
 	})
 }
@@ -344,10 +344,10 @@ func TestW27_ChangesAreConvertedForTheSelector(t *testing.T) {
 		w.put("b/one", "web")
 		w.put("a/one", "web")
 		w.source.Delete(pods, "a/one")
-		assert.Equal(t, "ADDED one 2", watch.told())
-		assert.Equal(t, "DELETED one 3", watch.told())
-		assert.Equal(t, "ADDED one 5", watch.told())
-		assert.Equal(t, "DELETED one 6", watch.told())
+		assert.Equal(t, "ADDED one 2", watch.formatNext())
+		assert.Equal(t, "DELETED one 3", watch.formatNext())
+		assert.Equal(t, "ADDED one 5", watch.formatNext())
+		assert.Equal(t, "DELETED one 6", watch.formatNext())
 	})
 }
 
@@ -363,7 +363,7 @@ func TestP13_AWatchOnMetadata(t *testing.T) {
 		assert.Len(t, object, 3)
 		assert.Equal(t, map[string]any{"note": "x"}, object["metadata"].(map[string]any)["annotations"])
 		f := watch.next()
-		assert.Equal(t, "BOOKMARK 2 end", tell(f))
+		assert.Equal(t, "BOOKMARK 2 end", format(f))
 		assert.Equal(t, "PartialObjectMetadata", f.Object["kind"])
 	})
 }
@@ -402,10 +402,10 @@ func TestP15_OnlyInitialEventsAreCompressedAndCanBeReadAsTheyCome(t *testing.T) 
 		plain, err := gzip.NewReader(watch.response.Body)
 		require.NoError(t, err)
 		watch.decoder = json.NewDecoder(plain)
-		assert.Equal(t, "ADDED one 2", watch.told())
-		assert.Equal(t, "BOOKMARK 2 end", watch.told())
+		assert.Equal(t, "ADDED one 2", watch.formatNext())
+		assert.Equal(t, "BOOKMARK 2 end", watch.formatNext())
 		w.put("a/two", "web")
-		assert.Equal(t, "ADDED two 3", watch.told(), "another member of the same stream")
+		assert.Equal(t, "ADDED two 3", watch.formatNext(), "another member of the same stream")
 	})
 }
 
@@ -416,7 +416,7 @@ func TestP15_NothingIsCompressedForThoseWhoDoNotAsk(t *testing.T) {
 			w.header.Set("Accept-Encoding", encoding)
 			watch := w.watch("/api/v1/pods?watch=1" + initialEvents)
 			assert.Empty(t, watch.response.Header.Get("Content-Encoding"), encoding)
-			assert.Equal(t, "ADDED one 2", watch.told())
+			assert.Equal(t, "ADDED one 2", watch.formatNext())
 			watch.close()
 		}
 	})
@@ -463,8 +463,8 @@ func TestX1_X2_X3_ShardSelectorsAreIgnored(t *testing.T) {
 			assert.NotContains(t, list["metadata"], "shardInfo")
 
 			watch := w.watch("/api/v1/pods?watch=1&" + query)
-			assert.Equal(t, "ADDED one 2", watch.told())
-			assert.Equal(t, "ADDED two 3", watch.told())
+			assert.Equal(t, "ADDED one 2", watch.formatNext())
+			assert.Equal(t, "ADDED two 3", watch.formatNext())
 			watch.close()
 		}
 	})

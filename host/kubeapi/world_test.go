@@ -229,13 +229,13 @@ func (w *watching) next() frame {
 	return f
 }
 
-// told formats the next event.
-func (w *watching) told() string {
+// formatNext formats the next event.
+func (w *watching) formatNext() string {
 	w.t.Helper()
-	return tell(w.next())
+	return format(w.next())
 }
 
-func tell(f frame) string {
+func format(f frame) string {
 	if f.Type == "ERROR" {
 		return fmt.Sprintf("ERROR %v %v", f.Object["code"], f.Object["reason"])
 	}

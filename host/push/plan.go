@@ -54,18 +54,18 @@ func (p *Pusher) plan(ctx context.Context) ([]connector.Part, error) {
 // parsePlan parses the division. Together, the parts must contain exactly the pushed
 // resources.
 func (p *Pusher) parsePlan(body io.Reader) ([]connector.Part, error) {
-	var said struct {
+	var division struct {
 		Objects []struct {
 			Resources []string
 			Shard     string
 		}
 	}
-	if err := json.NewDecoder(body).Decode(&said); err != nil {
+	if err := json.NewDecoder(body).Decode(&division); err != nil {
 		return nil, fmt.Errorf("the edge did not return its division: %w; is it a watchglass edge?", err)
 	}
 	missing := slices.Clone(p.config.Resources)
 	var parts []connector.Part
-	for _, object := range said.Objects {
+	for _, object := range division.Objects {
 		shard, status := api.ParseShard(object.Shard)
 		if status != nil {
 			return nil, fmt.Errorf("the edge returned an invalid object: %w", status)

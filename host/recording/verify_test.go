@@ -106,10 +106,10 @@ func line(content string, n int) string { return strings.SplitAfter(content, "\n
 func TestVerifyRefusesDamage(t *testing.T) {
 	swapped := strings.Replace(edit(t, reader, line(reader, 10), ""), line(reader, 11), line(reader, 11)+line(reader, 10), 1)
 	for _, test := range []struct {
-		name  string
-		files []string
-		err   error
-		says  string
+		name    string
+		files   []string
+		err     error
+		message string
 	}{
 		{"an event is missing", []string{edit(t, reader, line(reader, 11), ""), source}, check.ErrFold, "watch 1 (line 6 of reader)"},
 		{"an event is missing, and no bookmark tells", []string{edit(t, edit(t, reader, line(reader, 10), ""), line(reader, 12), ""), source}, check.ErrReliable, ""},
@@ -159,7 +159,7 @@ func TestVerifyRefusesDamage(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := verify(test.files...)
 			require.ErrorIs(t, err, test.err)
-			require.ErrorContains(t, err, test.says)
+			require.ErrorContains(t, err, test.message)
 		})
 	}
 }

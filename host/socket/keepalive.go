@@ -29,7 +29,7 @@ func (c *Conn) KeepAlive(interval time.Duration) (stop func()) {
 func (c *Conn) keepAlive(ctx context.Context, interval time.Duration) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
-	var heard uint64
+	var lastReads uint64
 	unanswered := 0
 	for {
 		select {
@@ -37,8 +37,8 @@ func (c *Conn) keepAlive(ctx context.Context, interval time.Duration) {
 		case <-ctx.Done():
 			return
 		}
-		if reads := c.line.reads.Load(); reads != heard {
-			heard, unanswered = reads, 0
+		if reads := c.line.reads.Load(); reads != lastReads {
+			lastReads, unanswered = reads, 0
 		}
 		if unanswered >= maxUnanswered {
 			c.ws.CloseNow()

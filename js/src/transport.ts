@@ -79,11 +79,11 @@ export function webSocketDial(Socket: WebSocketClass, askWhy?: AskWhy): Dial {
     const failed = async (why: string): Promise<void> => {
       if (done || failing) return;
       failing = true;
-      const told = await askWhy?.(url, token, asking.signal);
+      const frame = await askWhy?.(url, token, asking.signal);
       if (done) return;
-      if (told) {
+      if (frame) {
         events.opened();
-        events.data(told);
+        events.data(frame);
       }
       end(`cannot connect to ${url} (${why})`);
     };

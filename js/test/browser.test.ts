@@ -314,13 +314,13 @@ async function demo(t: TestContext): Promise<string> {
   t.after(() => child.kill());
   return new Promise((resolve, reject) => {
     let text = "";
-    const hear = (chunk: Buffer): void => {
+    const collect = (chunk: Buffer): void => {
       text += chunk;
       const found = /https?:\/\/[\w.:[\]-]+/.exec(text);
       if (found) resolve(`${found[0].replace(/^http/, "ws")}/watch`);
     };
-    child.stdout.on("data", hear);
-    child.stderr.on("data", hear);
+    child.stdout.on("data", collect);
+    child.stderr.on("data", collect);
     child.on("exit", (code) => reject(new Error(`the demo exited with ${code}: ${text}`)));
   });
 }

@@ -91,7 +91,7 @@ test("invalid options are refused before they reach the engine", async () => {
   const { pods, client, guest } = await withCollection();
   const wrong = (value: unknown): any => value; // like a program without types
   const column = (more: object): any => ({ columns: [{ name: "Size", kind: "integer", path: ".spec.size", ...more }] });
-  const before = guest().heard.length;
+  const before = guest().commands.length;
   for (const [attempt, message] of [
     [() => client.collection("v1/pods", column({ kind: "int" })), 'kind of column Size is "int", expected "null" or "bool" or "integer" or "number" or "date" or "string"'],
     [() => client.collection("v1/pods", column({ kind: undefined })), 'kind of column Size is undefined, expected "null" or "bool" or "integer" or "number" or "date" or "string"'],
@@ -107,7 +107,7 @@ test("invalid options are refused before they reach the engine", async () => {
     await assert.rejects(async () => attempt(), { code: 400, message });
   }
   await turn();
-  assert.equal(guest().heard.length, before);
+  assert.equal(guest().commands.length, before);
 });
 
 test("listeners are called once for many changes, and one that throws does not affect others", async (t) => {
@@ -353,7 +353,7 @@ test("a failed engine is replaced, and everything is opened again", async (t) =>
   await turn();
   assert.equal(guests.length, 2);
   assert.ok(guests[0]!.closed);
-  assert.deepEqual(guest().heard.map((h) => h.name), ["OpenCollection", "OpenView", "OpenWatch", "OpenWatch", "Get"]);
+  assert.deepEqual(guest().commands.map((h) => h.name), ["OpenCollection", "OpenView", "OpenWatch", "OpenWatch", "Get"]);
   assert.equal(guest().last("OpenCollection").id, id);
   const r = new Reader(guest().last("OpenWatch").payload, "OpenWatch");
   r.uint32();

@@ -85,7 +85,7 @@ describe("limits of readers", { concurrency: 3 }, () => {
     s.connector.put("default/web-1", "web", "Failed");
     await caughtUp(s);
     const { body } = await s.edge.get(`${object}/status`);
-    assert.deepEqual([body.readers, body.counters.readersTooFast], [1, 1]);
+    assert.deepEqual([body.readers, body.counters.readersRateLimited], [1, 1]);
   });
 
   test("a message with too many frames ends only its connection", options, async (t) => {
@@ -132,21 +132,21 @@ describe("limits of readers", { concurrency: 3 }, () => {
     const lazy = await Promise.all(Array.from({ length: 12 }, () => deaf(s, object)));
     const closed = Promise.race(lazy.map(ended));
     s.connector.padding = "x".repeat(100_000);
-    const memory = async (): Promise<{ module: number; unheard: number; limit: number }> => (await s.edge.get(`${object}/status`)).body.memory;
+    const memory = async (): Promise<{ module: number; unacknowledged: number; limit: number }> => (await s.edge.get(`${object}/status`)).body.memory;
     for (let i = 0; i < 60; i++) {
       s.connector.put(`default/web-${i % 30}`, "web", `phase-${i}`);
       for (const socket of lazy) socket.send(new Uint8Array()); // proves that the reader is connected, without acknowledging data
       if (i % 5 < 4) continue;
       await caughtUp(s);
-      const { module, unheard, limit } = await memory();
-      assert.ok(module + unheard < limit + (18 << 20), `${module} and ${unheard} bytes of ${limit}`);
+      const { module, unacknowledged, limit } = await memory();
+      assert.ok(module + unacknowledged < limit + (18 << 20), `${module} and ${unacknowledged} bytes of ${limit}`);
     }
     const { body } = await s.edge.get(`${object}/status`);
-    assert.ok(body.counters.readersTooSlow > 0, "there was no time to wait for answers");
-    assert.ok(body.memory.unheard > 20 << 20, "there is a lot that waits");
+    assert.ok(body.counters.readersStalled > 0, "there was no time to wait for answers");
+    assert.ok(body.memory.unacknowledged > 20 << 20, "there is a lot that waits");
     // The other readers have ten seconds to respond, and nothing informs them.
-    await s.edge.until(`${object}/status`, ({ memory: { module, unheard, limit } }) => module + unheard <= limit);
-    const gone = (await s.edge.get(`${object}/status`)).body.counters.readersTooSlow;
+    await s.edge.until(`${object}/status`, ({ memory: { module, unacknowledged, limit } }) => module + unacknowledged <= limit);
+    const gone = (await s.edge.get(`${object}/status`)).body.counters.readersStalled;
     assert.ok(gone < lazy.length, "no more went than had to");
     for (const socket of lazy) socket.resume();
     assert.match(await closed, /^1013 429 TooManyRequests: the object has reached its memory limit, and this reader has \d+ unread bytes: connect again and resume$/);

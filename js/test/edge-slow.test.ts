@@ -36,8 +36,8 @@ describe("a reader that stops reading", { concurrency: 3 }, () => {
     sockets[0]!.pause();
     s.connector.padding = "x".repeat(100_000);
     await put(s, 60);
-    const status = await s.edge.until(`${object}/status`, ({ counters }) => counters.readersTooSlow > 0);
-    assert.deepEqual([status.counters.readersTooSlow, status.readers], [1, 1]);
+    const status = await s.edge.until(`${object}/status`, ({ counters }) => counters.readersStalled > 0);
+    assert.deepEqual([status.counters.readersStalled, status.readers], [1, 1]);
     sockets[0]!.resume();
     await until(pods, ({ resourceVersion, state }) => state === "live" && resourceVersion === String(s.connector.rv));
     assert.match([...reasons].join(), /accepted no data for 5 s/);
@@ -65,8 +65,8 @@ describe("a reader that stops reading", { concurrency: 3 }, () => {
     slow.pause();
     s.connector.padding = "x".repeat(100_000);
     await put(s, 200);
-    const { counters } = await s.edge.until(`${object}/status`, ({ counters }) => counters.readersTooSlow > 0);
-    assert.equal(counters.readersTooSlow, 1);
+    const { counters } = await s.edge.until(`${object}/status`, ({ counters }) => counters.readersStalled > 0);
+    assert.equal(counters.readersStalled, 1);
     slow.resume();
     assert.match(await closed, /^1013 429 TooManyRequests: this reader accepted no data/);
     assert.ok(bytes > 15 << 20 && bytes < 17 << 20, `${bytes} bytes of 20 million`);
@@ -86,7 +86,7 @@ describe("a reader that stops reading", { concurrency: 3 }, () => {
     assert.match(await closed, /^1013 429 TooManyRequests: this reader accepted no data for 20 s/);
     const { body } = await s.edge.get(`${object}/status`);
     assert.ok(body.awakeSince > stalled + 10_000, "it was not there in between");
-    assert.deepEqual([body.counters.readersTooSlow, body.readers], [1, 1]);
+    assert.deepEqual([body.counters.readersStalled, body.readers], [1, 1]);
     s.connector.put("default/web-1", "web", "Failed");
     await caughtUp(s);
     assert.equal(await relists(s.wg), 1, "the others stay");

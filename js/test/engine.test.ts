@@ -66,7 +66,7 @@ test("members have separate IDs, and leave no resources behind", async () => {
   const [a, b] = [await clientAt(engine), await clientAt(engine)];
   const [podsA, podsB] = [a.collection("v1/pods"), b.collection("v1/pods")];
   await turn();
-  const [first, second] = guest().heard.map((h) => h.id);
+  const [first, second] = guest().commands.map((h) => h.id);
   assert.notEqual(first! >>> 16, second! >>> 16);
   await speak(a, guest(), (w) => (say.state(w, first!, 2, { rv: 5 }), say.state(w, second!, 2, { rv: 6 })));
   assert.equal(podsA.progress.resourceVersion, "5");

@@ -8,7 +8,7 @@ import { commandTypes, writeCommand, type Command } from "../src/wire/commands.j
 import { watchEnds } from "../src/wire/outputs.js";
 
 /** A command that the fake guest received: its name and its leading IDs. */
-export interface Heard {
+export interface ReceivedCommand {
   name: Command["type"];
   id: number;
   payload: Uint8Array;
@@ -19,14 +19,14 @@ const commandNames = new Map(Object.entries(commandTypes).map(([name, type]) => 
 /** A guest that records its input and outputs what the test sets. */
 export class FakeGuest implements Guest {
   readonly memoryBytes = 0;
-  readonly heard: Heard[] = [];
+  readonly commands: ReceivedCommand[] = [];
   readonly steps: number[] = [];
   out = new Writer();
   closed = false;
   /** The next step throws it. */
   fault: GuestError | undefined;
   /** Called for each command, after it was recorded. */
-  answer: (heard: Heard) => void = () => {};
+  answer: (command: ReceivedCommand) => void = () => {};
 
   step(frames: Uint8Array): void {
     if (this.fault) {
@@ -36,13 +36,13 @@ export class FakeGuest implements Guest {
     }
     let n = 0;
     for (const frame of split(frames)) {
-      const heard = {
+      const command = {
         name: commandNames.get(frame.type)!,
         id: frame.payload.length > 0 ? new Reader(frame.payload, "test").uvarint() : 0,
         payload: frame.payload,
       };
-      this.heard.push(heard);
-      this.answer(heard);
+      this.commands.push(command);
+      this.answer(command);
       n++;
     }
     this.steps.push(n);
@@ -64,14 +64,14 @@ export class FakeGuest implements Guest {
     this.closed = true;
   }
 
-  last(name: Command["type"]): Heard {
-    const heard = this.heard.findLast((h) => h.name === name);
-    if (!heard) throw new Error(`no ${name} was heard`);
-    return heard;
+  last(name: Command["type"]): ReceivedCommand {
+    const command = this.commands.findLast((h) => h.name === name);
+    if (!command) throw new Error(`no ${name} was received`);
+    return command;
   }
 
   count(name: Command["type"]): number {
-    return this.heard.filter((h) => h.name === name).length;
+    return this.commands.filter((h) => h.name === name).length;
   }
 }
 

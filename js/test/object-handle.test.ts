@@ -65,7 +65,7 @@ test("get requests the current object", async () => {
   const { object, client, guest } = await withObject();
   const [found, missing] = [object.get(), object.get()];
   await turn();
-  const [first, second] = guest().heard.filter((h) => h.name === "GetObject");
+  const [first, second] = guest().commands.filter((h) => h.name === "GetObject");
   const r = new Reader(first!.payload, "test");
   assert.deepEqual([r.uvarint(), r.text(), r.text()], [first!.id, "v1/secrets", "ns/tls"]);
   await speak(client, guest(), (w) => (say.object(w, first!.id, { key: "ns/tls", rv: 7, body: body("a") }), say.error(w, second!.id, absent)));
@@ -94,7 +94,7 @@ test("a client that closes releases its references", async () => {
   seconds.close();
   await turn();
   client.close();
-  assert.deepEqual(guest().heard.filter((h) => h.name === "ReleaseObject").map((h) => h.id).at(-1), id);
+  assert.deepEqual(guest().commands.filter((h) => h.name === "ReleaseObject").map((h) => h.id).at(-1), id);
   assert.equal(guest().count("ReleaseObject"), 2);
   assert.equal(object.state, "closed");
   assert.throws(() => client.object("v1/secrets", "ns/tls"), /is closed/);
@@ -102,11 +102,11 @@ test("a client that closes releases its references", async () => {
 
 test("a refusal ends the handle", async () => {
   const { client, guest, object, id } = await withObject();
-  let told = "";
-  object.subscribe(() => (told = object.state));
+  let state = "";
+  object.subscribe(() => (state = object.state));
   await speak(client, guest(), (w) => say.rejected(w, 3, id, { code: 400, reason: "BadRequest", message: "no such key" }));
   await assert.rejects(object.ready, /no such key/);
-  assert.equal(told, "closed");
+  assert.equal(state, "closed");
 
   const unknown = client.object("v1/gadgets", "a/b");
   await turn();
@@ -147,7 +147,7 @@ test("a handle that is forgotten is closed, with one warning; one that is listen
   const collect = runInNewContext("gc") as () => void;
   const { client, guest } = await setup();
   let calls = 0;
-  const forget = async (key: string, listen: boolean) => {
+  const dropHandle = async (key: string, listen: boolean) => {
     const object = client.object("v1/secrets", key, { owner: "page" });
     if (listen) object.subscribe(() => calls++);
     await turn();
@@ -156,15 +156,15 @@ test("a handle that is forgotten is closed, with one warning; one that is listen
     await object.ready;
     return id;
   };
-  const dropped = await forget("ns/dropped", false);
-  const second = await forget("ns/second", false);
-  const listened = await forget("ns/listened", true);
+  const dropped = await dropHandle("ns/dropped", false);
+  const second = await dropHandle("ns/second", false);
+  const listened = await dropHandle("ns/listened", true);
   for (let i = 0; i < 100 && guest().count("ReleaseObject") < 2; i++) {
     await frame();
     collect();
   }
   await turn();
-  assert.deepEqual(guest().heard.filter((h) => h.name === "ReleaseObject").map((h) => h.id).sort(), [dropped, second].sort());
+  assert.deepEqual(guest().commands.filter((h) => h.name === "ReleaseObject").map((h) => h.id).sort(), [dropped, second].sort());
   // Handles that other tests left open may be collected meanwhile.
   const warnings = warn.mock.calls.map((call) => String(call.arguments[0])).filter((text) => /dropped|second/.test(text));
   assert.deepEqual(warnings.map((text) => text.replace(/dropped|second/, "…")), [

@@ -36,13 +36,13 @@ for (const [what, start] of Object.entries<() => WorkerPort>({
 class FakeWorker implements WorkerPort {
   onmessage: ((event: MessageEvent<ToPage>) => void) | null = null;
   onfailure: ((message: string) => void) | null = null;
-  readonly heard: ToWorker["op"][] = [];
+  readonly received: ToWorker["op"][] = [];
   attaches = true;
   pongs = true;
   closed = false;
 
   postMessage(message: ToWorker): void {
-    this.heard.push(message.op);
+    this.received.push(message.op);
     if (message.op === "attach" && this.attaches) this.say({ op: "attached", member: 7, lock: "" });
     if (message.op === "ping" && this.pongs) this.say({ op: "pong" });
   }
@@ -87,11 +87,11 @@ test("an unresponsive worker is reported and replaced by a dedicated one", async
   const why = "the worker has not responded for 15 s";
   assert.deepEqual(seen, [`silent: ${why}`, `restarted: ${why}`]);
   assert.ok(shared.closed && !dedicated.closed);
-  assert.equal(dedicated.heard[0], "attach");
+  assert.equal(dedicated.received[0], "attach");
   await ticks(t, 20);
   assert.equal(seen.length, 2);
   seat.leave();
-  assert.equal(dedicated.heard.at(-1), "leave");
+  assert.equal(dedicated.received.at(-1), "leave");
 });
 
 test("a page does not wait for a worker that never answers", async (t) => {

@@ -22,13 +22,13 @@ async function setup(t: TestContext) {
   let connection: Promise<Client> | undefined;
   const client: WatchglassClient = lazy(() => (connection = clientAt(fake.engine)));
   t.after(() => client.close()); // also ends the timers of unused collections
-  const hear = async (write: Parameters<typeof speak>[2]): Promise<void> => speak(await connection!, fake.guest(), write);
+  const respond = async (write: Parameters<typeof speak>[2]): Promise<void> => speak(await connection!, fake.guest(), write);
   const within = (...children: ReactNode[]) => h(WatchglassProvider, { client }, ...children);
   const opened = async (name: Parameters<ReturnType<typeof fake.guest>["count"]>[0], n = 1): Promise<number> => {
     await waitFor(() => assert.equal(fake.guest().count(name), n));
     return fake.guest().last(name).id;
   };
-  return { ...fake, client, hear, within, opened };
+  return { ...fake, client, respond, within, opened };
 }
 
 /** A component that shows a view, and its snapshot at each render. */
@@ -43,44 +43,44 @@ function table() {
 }
 
 test("a table shows live rows, and renders only when they change", async (t) => {
-  const { within, hear, opened } = await setup(t);
+  const { within, respond, opened } = await setup(t);
   const { Table, renders } = table();
   const { findByText } = render(within(h(Table, { sort: "name" })));
   await findByText("connecting loading of 0");
   const collection = await opened("OpenCollection");
   const view = await opened("OpenView");
-  await hear((w) => (say.schema(w, collection), say.state(w, collection, live), say.rows(w, view, [item("a"), item("b")])));
+  await respond((w) => (say.schema(w, collection), say.state(w, collection, live), say.rows(w, view, [item("a"), item("b")])));
   await findByText("live ready a,b of 2");
   const [before, count] = [renders.at(-1)!, renders.length];
 
-  await hear((w) => say.state(w, collection, live, { rv: 7 }));
+  await respond((w) => say.state(w, collection, live, { rv: 7 }));
   await new Promise((resolve) => setTimeout(resolve, 50)); // no frame in this time may render
   assert.equal(renders.length, count, "progress alone renders nothing");
 
-  await hear((w) => say.patch(w, view, [[2, 0, [item("c")]]], { total: 3 }));
+  await respond((w) => say.patch(w, view, [[2, 0, [item("c")]]], { total: 3 }));
   await findByText("live ready a,b,c of 3");
   assert.equal(renders.at(-1)!.rows[0], before.rows[0]);
 });
 
 test("a new query keeps the old rows until its own arrive, and shows its error with them", async (t) => {
-  const { within, hear, opened, guest } = await setup(t);
+  const { within, respond, opened, guest } = await setup(t);
   const { Table, renders } = table();
   const { findByText, rerender } = render(within(h(Table)));
   const collection = await opened("OpenCollection");
-  await hear((w) => (say.schema(w, collection), say.state(w, collection, live)));
+  await respond((w) => (say.schema(w, collection), say.state(w, collection, live)));
   const first = await opened("OpenView");
-  await hear((w) => say.rows(w, first, [item("a")]));
+  await respond((w) => say.rows(w, first, [item("a")]));
   await findByText("live ready a of 1");
 
   rerender(within(h(Table, { labelSelector: "app=web" })));
   const second = await opened("OpenView", 2);
   await findByText("live loading a of 1");
-  await hear((w) => say.rows(w, second, [item("b")]));
+  await respond((w) => say.rows(w, second, [item("b")]));
   await findByText("live ready b of 1");
 
   rerender(within(h(Table, { labelSelector: "app=web", sort: "Nope" })));
   const third = await opened("OpenView", 3);
-  await hear((w) => say.rejected(w, 2, third, { code: 400, reason: "BadRequest", message: "unknown column" }));
+  await respond((w) => say.rejected(w, 2, third, { code: 400, reason: "BadRequest", message: "unknown column" }));
   await waitFor(() => assert.equal(renders.at(-1)!.error?.message, "unknown column"));
   await findByText("live ready b of 1");
 
@@ -128,55 +128,55 @@ test("a component outside of the provider throws", () => {
 });
 
 test("useObject follows one object", async (t) => {
-  const { within, hear, opened, guest } = await setup(t);
+  const { within, respond, opened, guest } = await setup(t);
   const Name = () => {
     const { object, exists, state } = useObject("v1/pods", "default/web");
     return h("p", {}, `${state} ${exists} ${object?.metadata.resourceVersion}`);
   };
   const { findByText, unmount } = render(within(h(Name)));
   const handle = await opened("AcquireObject");
-  await hear((w) => (say.objectState(w, handle, live), say.changed(w, handle, item("web", 4), 4)));
+  await respond((w) => (say.objectState(w, handle, live), say.changed(w, handle, item("web", 4), 4)));
   await findByText("live true 4");
-  await hear((w) => say.changed(w, handle, undefined, 5));
+  await respond((w) => say.changed(w, handle, undefined, 5));
   await findByText("live false undefined");
   unmount();
   await waitFor(() => assert.equal(guest().count("ReleaseObject"), 1));
 });
 
 test("useWatch returns all objects once they are loaded, and relists after a 410", async (t) => {
-  const { within, hear, opened } = await setup(t);
+  const { within, respond, opened } = await setup(t);
   const List = () => {
     const { objects, loaded, error } = useWatch("v1/pods", { labelSelector: "app=web" });
     return h("p", {}, `${loaded} ${objects.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`).join(" ")} ${error?.message ?? ""}`);
   };
   const { findByText } = render(within(h(List)));
   const collection = await opened("OpenCollection");
-  await hear((w) => (say.schema(w, collection), say.state(w, collection, live)));
+  await respond((w) => (say.schema(w, collection), say.state(w, collection, live)));
   const watch = await opened("OpenWatch");
-  await hear((w) => (say.changes(w, watch, 1, [item("b", 2), item("a", 1)]), say.bookmark(w, watch, 2, 4)));
+  await respond((w) => (say.changes(w, watch, 1, [item("b", 2), item("a", 1)]), say.bookmark(w, watch, 2, 4)));
   await findByText("true a@1 b@2");
-  await hear((w) => (say.changes(w, watch, 2, [item("a", 3)]), say.changes(w, watch, 3, [item("b", 4)])));
+  await respond((w) => (say.changes(w, watch, 2, [item("a", 3)]), say.changes(w, watch, 3, [item("b", 4)])));
   await findByText("true a@3");
 
-  await hear((w) => say.watchClosed(w, watch, "Overtaken", { code: 410, reason: "Expired", message: "too slow" }));
+  await respond((w) => say.watchClosed(w, watch, "Overtaken", { code: 410, reason: "Expired", message: "too slow" }));
   const next = await opened("OpenWatch", 2);
   await findByText("true a@3"); // until the next state is shown
-  await hear((w) => (say.changes(w, next, 1, [item("c", 9)]), say.bookmark(w, next, 9, 4)));
+  await respond((w) => (say.changes(w, next, 1, [item("c", 9)]), say.bookmark(w, next, 9, 4)));
   await findByText("true c@9");
 });
 
 test("useStatus follows the state of a collection", async (t) => {
-  const { within, hear, opened } = await setup(t);
+  const { within, respond, opened } = await setup(t);
   const Light = () => h("p", {}, useStatus("v1/pods").state);
   const { findByText } = render(within(h(Light)));
   await findByText("connecting");
   const collection = await opened("OpenCollection");
-  await hear((w) => say.state(w, collection, live));
+  await respond((w) => say.state(w, collection, live));
   await findByText("live");
 });
 
 test("useK8sWatchResource returns data, loaded and error", async (t) => {
-  const { within, hear, opened, guest } = await setup(t);
+  const { within, respond, opened, guest } = await setup(t);
   const selector = { matchLabels: { app: "web" }, matchExpressions: [{ key: "tier", operator: "NotIn" as const, values: ["x", "y"] }] };
   const Watched = ({ name }: { name?: string }) => {
     const [data, loaded, error] = useK8sWatchResource<any>({ resource: "v1/pods", namespace: "default", selector, ...(name && { name }) });
@@ -186,15 +186,15 @@ test("useK8sWatchResource returns data, loaded and error", async (t) => {
   const { findByText, rerender } = render(within(h(Watched)));
   await findByText("false undefined undefined");
   const collection = await opened("OpenCollection");
-  await hear((w) => (say.schema(w, collection), say.state(w, collection, live)));
+  await respond((w) => (say.schema(w, collection), say.state(w, collection, live)));
   const watch = await opened("OpenWatch");
   assert.match(new TextDecoder().decode(guest().last("OpenWatch").payload), /app=web,tier notin \(x,y\)/);
-  await hear((w) => (say.changes(w, watch, 1, [item("a")]), say.bookmark(w, watch, 2, 4)));
+  await respond((w) => (say.changes(w, watch, 1, [item("a")]), say.bookmark(w, watch, 2, 4)));
   await findByText("true a undefined");
 
   rerender(within(h(Watched, { name: "web" })));
   const handle = await opened("AcquireObject");
-  await hear((w) => (say.objectState(w, handle, live), say.changed(w, handle, item("web", 4), 4)));
+  await respond((w) => (say.objectState(w, handle, live), say.changed(w, handle, item("web", 4), 4)));
   await findByText("true web undefined");
   await turn();
 });

@@ -110,7 +110,7 @@ test("a snapshot ends when its consumer stops or its engine fails", { skip }, as
     for await (const _ of fake.snapshot());
   }, /index out of range/);
   await turn();
-  assert.deepEqual(guest().heard.map((h) => h.name), ["OpenCollection", "RestoreChunk", "RestoreChunk", "Inspect", "TakeSnapshot"]);
+  assert.deepEqual(guest().commands.map((h) => h.name), ["OpenCollection", "RestoreChunk", "RestoreChunk", "Inspect", "TakeSnapshot"]);
   guest().fault = new GuestError("index out of range", true);
   client.reconnect();
   await taken;

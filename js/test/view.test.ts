@@ -16,81 +16,81 @@ async function setup() {
   const pods = client.collection("v1/pods");
   await turn();
   const id = fake.guest().last("OpenCollection").id;
-  const hear = (write: Parameters<typeof speak>[2]): Promise<void> => speak(client, fake.guest(), write);
+  const respond = (write: Parameters<typeof speak>[2]): Promise<void> => speak(client, fake.guest(), write);
   const lastView = (): number => fake.guest().last("OpenView").id;
-  return { ...fake, pods, id, hear, lastView };
+  return { ...fake, pods, id, respond, lastView };
 }
 
 const notified = (subscribe: (listener: () => void) => () => void): Promise<void> => new Promise((resolve) => void subscribe(resolve));
 
 test("a view that was refused with its collection recovers with it", async () => {
-  const { guest, pods, id, hear, lastView } = await setup();
+  const { guest, pods, id, respond, lastView } = await setup();
   const view = pods.view({ limit: 5 });
   assert.deepEqual([view.state, view.error], ["loading", undefined]);
   await turn();
   const refused = view.ready;
   const change = notified(view.subscribe);
-  await hear((w) => (say.state(w, id, forbidden, { status: unauthorized }), say.rejected(w, 2, lastView(), unauthorized)));
+  await respond((w) => (say.state(w, id, forbidden, { status: unauthorized }), say.rejected(w, 2, lastView(), unauthorized)));
   await assert.rejects(refused, { code: 401 });
   await change;
   assert.deepEqual([view.state, view.error?.message], ["error", "the token has expired"]);
   assert.equal(guest().count("OpenView"), 1);
 
-  await hear((w) => say.state(w, id, live));
+  await respond((w) => say.state(w, id, live));
   assert.equal(guest().count("OpenView"), 2);
   assert.equal(view.state, "loading");
-  await hear((w) => say.rows(w, lastView(), [web]));
+  await respond((w) => say.rows(w, lastView(), [web]));
   await view.ready;
   assert.deepEqual([view.state, view.error, view.snapshot.total], ["ready", undefined, 1]);
 });
 
 test("a query of a refused view is sent, and its own error is reported", async () => {
-  const { guest, pods, id, hear, lastView } = await setup();
-  await hear((w) => (say.schema(w, id), say.state(w, id, live)));
+  const { guest, pods, id, respond, lastView } = await setup();
+  await respond((w) => (say.schema(w, id), say.state(w, id, live)));
   const view = pods.view({ sort: "Nope" });
   await turn();
-  await hear((w) => say.rejected(w, 2, lastView(), unknownColumn));
+  await respond((w) => say.rejected(w, 2, lastView(), unknownColumn));
   await assert.rejects(view.ready, /unknown column "Nope"/);
   assert.equal(view.state, "error");
 
   // The same invalid query would be rejected again.
-  await hear((w) => say.state(w, id, 3));
-  await hear((w) => say.state(w, id, live));
+  await respond((w) => say.state(w, id, 3));
+  await respond((w) => say.state(w, id, live));
   assert.equal(guest().count("OpenView"), 1);
 
   const other = assert.rejects(view.query({ sort: "Neither" }), /Neither/);
   await turn();
-  await hear((w) => say.rejected(w, 2, lastView(), { ...unknownColumn, message: 'unknown column "Neither"' }));
+  await respond((w) => say.rejected(w, 2, lastView(), { ...unknownColumn, message: 'unknown column "Neither"' }));
   await other;
   const good = view.query({ sort: "name" });
   await turn();
-  await hear((w) => say.rows(w, lastView(), [web]));
+  await respond((w) => say.rows(w, lastView(), [web]));
   await good;
   assert.deepEqual([view.state, view.error, view.snapshot.rows.length], ["ready", undefined, 1]);
 });
 
 test("a refused query keeps the previous rows, and reports the reason", async () => {
-  const { pods, id, hear, lastView } = await setup();
-  await hear((w) => (say.schema(w, id), say.state(w, id, live)));
+  const { pods, id, respond, lastView } = await setup();
+  await respond((w) => (say.schema(w, id), say.state(w, id, live)));
   const view = pods.view();
   await turn();
-  await hear((w) => say.rows(w, lastView(), [web]));
+  await respond((w) => say.rows(w, lastView(), [web]));
   const refused = assert.rejects(view.query({ sort: "Nope" }), /Nope/);
   assert.equal(view.state, "loading");
   await turn();
-  await hear((w) => say.rejected(w, 2, lastView(), unknownColumn));
+  await respond((w) => say.rejected(w, 2, lastView(), unknownColumn));
   await refused;
   assert.deepEqual([view.state, view.error?.code, view.snapshot.rows.length], ["ready", 400, 1]);
 });
 
 test("a patch edits the previous rows", async () => {
-  const { pods, id, hear, lastView } = await setup();
-  await hear((w) => (say.schema(w, id), say.state(w, id, live)));
+  const { pods, id, respond, lastView } = await setup();
+  await respond((w) => (say.schema(w, id), say.state(w, id, live)));
   const view = pods.view();
   await turn();
   const row = (name: string, rv = 1) => ({ key: `default/${name}`, rv, cells: ["Running"] });
   const shown = (): string => view.snapshot.rows.map((r) => `${r.key.slice(8)}${r.resourceVersion}`).join(" ");
-  await hear((w) => say.rows(w, lastView(), ["a", "b", "c", "d", "e"].map((name) => row(name))));
+  await respond((w) => say.rows(w, lastView(), ["a", "b", "c", "d", "e"].map((name) => row(name))));
   for (const [edits, expected] of [
     [[[1, 1, [row("b", 2)]], [1, 1, [row("d", 2)]]], "a1 b2 c1 d2 e1"],
     [[[0, 1, []], [2, 0, [row("x")]]], "b2 c1 x1 d2 e1"],
@@ -100,7 +100,7 @@ test("a patch edits the previous rows", async () => {
     [[[0, 0, [row("a", 3)]]], "a3"],
   ] as [Parameters<typeof say.patch>[2], string][]) {
     const before = view.snapshot;
-    await hear((w) => say.patch(w, lastView(), edits));
+    await respond((w) => say.patch(w, lastView(), edits));
     assert.equal(shown(), expected);
     assert.ok(Object.isFrozen(view.snapshot.rows));
     for (const r of view.snapshot.rows) {
@@ -111,7 +111,7 @@ test("a patch edits the previous rows", async () => {
 });
 
 test("each drawn frame requests a patch", async (t) => {
-  const { guest, pods, id, hear, lastView } = await setup();
+  const { guest, pods, id, respond, lastView } = await setup();
   await new Promise((resolve) => setTimeout(resolve)); // runs what earlier tests scheduled without frames
   const frames: (() => void)[] = [];
   const draw = (): void => frames.splice(0).forEach((run) => run());
@@ -120,11 +120,11 @@ test("each drawn frame requests a patch", async (t) => {
     draw();
     Object.assign(globalThis, { requestAnimationFrame: undefined, cancelAnimationFrame: undefined });
   });
-  await hear((w) => (say.schema(w, id), say.state(w, id, live)));
+  await respond((w) => (say.schema(w, id), say.state(w, id, live)));
   const view = pods.view();
   await turn();
   draw();
-  await hear((w) => say.rows(w, lastView(), [web]));
+  await respond((w) => say.rows(w, lastView(), [web]));
   assert.equal(view.snapshot.rows.length, 1);
   await turn();
   assert.equal(guest().count("GrantView"), 0, "no frame was drawn");
@@ -133,7 +133,7 @@ test("each drawn frame requests a patch", async (t) => {
   assert.equal(guest().count("GrantView"), 1);
   assert.equal(guest().last("GrantView").id, lastView());
 
-  await hear((w) => say.patch(w, lastView(), [[0, 1, []]]));
+  await respond((w) => say.patch(w, lastView(), [[0, 1, []]]));
   view.close();
   draw();
   await turn();
@@ -141,8 +141,8 @@ test("each drawn frame requests a patch", async (t) => {
 });
 
 test("a view ends with its collection, and its listeners are called", async () => {
-  const { guest, pods, id, hear } = await setup();
-  await hear((w) => (say.schema(w, id), say.state(w, id, live)));
+  const { guest, pods, id, respond } = await setup();
+  await respond((w) => (say.schema(w, id), say.state(w, id, live)));
   const view = pods.view();
   await turn();
   const end = notified(view.subscribe);
@@ -154,14 +154,14 @@ test("a view ends with its collection, and its listeners are called", async () =
 });
 
 test("list follows continue tokens up to its limit", async () => {
-  const { guest, pods, hear } = await setup();
+  const { guest, pods, respond } = await setup();
   const all = pods.list({ limit: 5 });
   await turn();
   const first = guest().last("List").id;
-  await hear((w) => say.list(w, first, [web, { ...web, key: "default/web-2" }], { continue: "more" }));
+  await respond((w) => say.list(w, first, [web, { ...web, key: "default/web-2" }], { continue: "more" }));
   const second = guest().last("List").id;
   assert.notEqual(second, first, "a page that the engine cut short is continued");
-  await hear((w) => say.list(w, second, [3, 4, 5].map((i) => ({ ...web, key: `default/web-${i}` })), { continue: "rest" }));
+  await respond((w) => say.list(w, second, [3, 4, 5].map((i) => ({ ...web, key: `default/web-${i}` })), { continue: "rest" }));
   const { items, continue: rest } = await all;
   assert.deepEqual([items.length, rest], [5, "rest"]);
   assert.equal(guest().count("List"), 2);

@@ -25,10 +25,10 @@ export async function serveWorkerd(config: string, ...flags: string[]): Promise<
   let complaint = "";
   child.stderr!.on("data", (chunk) => (complaint += chunk));
   const gone = once(child, "close");
-  const [said] = await Promise.race([once(createInterface(child.stdio[3] as Readable), "line"), gone.then(() => Promise.reject(new Error(complaint)))]);
+  const [line] = await Promise.race([once(createInterface(child.stdio[3] as Readable), "line"), gone.then(() => Promise.reject(new Error(complaint)))]);
   return {
     pid: child.pid!,
-    address: `127.0.0.1:${JSON.parse(said).port}`,
+    address: `127.0.0.1:${JSON.parse(line).port}`,
     async kill() {
       child.kill("SIGKILL");
       await gone;

@@ -11,8 +11,8 @@ type faulty struct{ engine }
 
 func (f faulty) Step(frames []byte) error {
 	if string(frames) == faultFrame {
-		var nobody *faulty
-		return nobody.Step(frames)
+		var noEngine *faulty
+		return noEngine.Step(frames)
 	}
 	return f.engine.Step(frames)
 }

@@ -157,7 +157,7 @@ func TestVerify(t *testing.T) {
 		if v.Claims != nil {
 			granted++
 			require.Nil(t, status, v.Name)
-			assert.Equal(t, v.Claims, told(got), v.Name)
+			assert.Equal(t, v.Claims, claimsOf(got), v.Name)
 			continue
 		}
 		require.NotNil(t, status, v.Name)
@@ -167,7 +167,7 @@ func TestVerify(t *testing.T) {
 	assert.Equal(t, 5, granted)
 }
 
-func told(c *token.Claims) *claims {
+func claimsOf(c *token.Claims) *claims {
 	return &claims{c.User, c.Cluster, orNone(c.Resources), orNone(c.Namespaces), c.Feed, c.Expires.Unix()}
 }
 
@@ -182,7 +182,7 @@ func rewrite(t *testing.T, all token.Keys) {
 		if c, status := all.Verify(v.Token, now); status != nil {
 			v.Message = status.Message
 		} else {
-			v.Claims = told(c)
+			v.Claims = claimsOf(c)
 		}
 		file.Vectors = append(file.Vectors, v)
 	}

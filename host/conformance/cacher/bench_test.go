@@ -42,7 +42,7 @@ type crowd struct {
 	*world
 	list      []*example.Pod
 	delivered atomic.Int64 // events that the library delivered
-	told      int64        // events that core/cacher delivered
+	received      int64        // events that core/cacher delivered
 }
 
 func newCrowd(b *testing.B) *crowd {
@@ -77,7 +77,7 @@ func newCrowd(b *testing.B) *crowd {
 func (c *crowd) watch(ctx context.Context, selector string) {
 	rv := strconv.Itoa(manyPods)
 	opt := cacher.WatchOptions{Selection: objects.Select(selector, ""), ResourceVersion: rv, Sink: func(d watcher.Delivery) bool {
-		c.told++
+		c.received++
 		c.ours.Heap().Release(d.Content)
 		return true
 	}}
@@ -169,8 +169,8 @@ func (c *crowd) timeOurs(b *testing.B, n int) float64 {
 		c.ours.Apply(p, c.now.UnixMilli())
 	}
 	took := processorTime() - before
-	if c.told != perEvent*int64(n) {
-		b.Fatalf("ours delivered %d events and not %d", c.told, perEvent*n)
+	if c.received != perEvent*int64(n) {
+		b.Fatalf("ours delivered %d events and not %d", c.received, perEvent*n)
 	}
 	return float64(took.Nanoseconds()) / float64(n)
 }

@@ -19,12 +19,12 @@ import (
 // the watch is read before.
 type slow struct {
 	*pair
-	initial bool // it is blocked in the initial events
-	filled  int  // required length of the library's second queue
-	paused  bool // it was read before
-	ending  bool
-	ended   [2]int // watches that each side has ended before
-	forget  func()
+	initial    bool // it is blocked in the initial events
+	filled     int  // required length of the library's second queue
+	paused     bool // it was read before
+	ending     bool
+	ended      [2]int // watches that each side has ended before
+	unregister func()
 }
 
 // bestBudget is the maximum time budget of slow watches.
@@ -58,7 +58,7 @@ func (w *world) slowDown() {
 // begin makes s the slow watch.
 func (s *slow) begin(w *world) {
 	s.initial, s.filled = !s.live(), len(s.their.ResultChan())
-	s.forget = w.ours.Observe(s)
+	s.unregister = w.ours.Observe(s)
 	w.slow = s
 }
 
@@ -89,8 +89,8 @@ func (w *world) unread(r *request) *pair {
 	p := w.ourWatch(r)
 	w.theirWatch(p, false, nil)
 	w.theirs.waitFor("a full queue", func() bool {
-		told := p.their.ResultChan()
-		return p.live() || len(told) == cap(told)
+		events := p.their.ResultChan()
+		return p.live() || len(events) == cap(events)
 	})
 	return p
 }
@@ -101,9 +101,9 @@ func (w *world) ended() [2]int { return [2]int{w.ours.Counts().Terminated, w.the
 // has ended the wait for the slow watch, which advances the clock.
 func (s *slow) settle(w *world) {
 	w.t.Helper()
-	told := s.their.ResultChan()
+	events := s.their.ResultChan()
 	w.theirs.waitFor("a full queue", func() bool {
-		return len(told) >= min(s.filled, cap(told)) || w.ended()[1] > s.ended[1]
+		return len(events) >= min(s.filled, cap(events)) || w.ended()[1] > s.ended[1]
 	})
 	if next := w.ours.NextTick(); next != 0 && next <= w.now.Add(bestBudget).UnixMilli() {
 		w.pass(bestBudget)
@@ -128,22 +128,22 @@ func (w *world) readSlow() {
 			w.t.Fatalf("watch %s: the library and we ended %d watches, from %d", s.request, w.ended(), s.ended)
 		}
 	}
-	s.forget()
+	s.unregister()
 	w.slow = nil
-	if told := len(s.ours.events); s.paused {
+	if events := len(s.ours.events); s.paused {
 		s.pause <- struct{}{}
 		s.compare(w)
-		w.seen[s.outcome(told)]++
+		w.seen[s.outcome(events)]++
 	} else {
 		s.follows(w)
-		w.seen[s.outcome(told)]++
+		w.seen[s.outcome(events)]++
 	}
 	w.pairs = append(w.pairs, s.pair)
 }
 
-// outcome describes the end of the watch. told is the number of earlier deliveries.
-func (s *slow) outcome(told int) string {
-	news := s.ours.events[told:]
+// outcome describes the end of the watch. events is the number of earlier deliveries.
+func (s *slow) outcome(events int) string {
+	news := s.ours.events[events:]
 	switch {
 	case len(news) == 0 || news[len(news)-1] != "CLOSED":
 		return "a slow watch that catches up"

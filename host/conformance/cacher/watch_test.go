@@ -150,7 +150,7 @@ func (p *pair) follow() {
 		case e, more := <-p.their.ResultChan():
 			p.mu.Lock()
 			if more {
-				p.told(e)
+				p.observe(e)
 			} else if p.over = true; !p.stopped {
 				p.theirs.end("CLOSED")
 			}
@@ -162,7 +162,7 @@ func (p *pair) follow() {
 	}
 }
 
-func (p *pair) told(e watch.Event) {
+func (p *pair) observe(e watch.Event) {
 	object := e.Object
 	if shared, ok := object.(runtime.CacheableObject); ok {
 		object = shared.GetObject()
@@ -195,13 +195,13 @@ func (p *pair) holds(what func() bool) bool {
 func (p *pair) compare(w *world) {
 	w.t.Helper()
 	p.read(w)
-	told := waited(func() bool {
+	observe := waited(func() bool {
 		return p.holds(func() bool { return len(p.theirs.events) >= len(p.ours.events) })
 	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !told || !slices.Equal(p.ours.events[p.same:], p.theirs.events[p.same:]) {
-		w.t.Fatalf("watch %s\nafter %d events on which they agree, the library told\n  %s\nand we\n  %s", p.request, p.same,
+	if !observe || !slices.Equal(p.ours.events[p.same:], p.theirs.events[p.same:]) {
+		w.t.Fatalf("watch %s\nafter %d events on which they agree, the library observe\n  %s\nand we\n  %s", p.request, p.same,
 			strings.Join(p.theirs.events[p.same:], "\n  "), strings.Join(p.ours.events[p.same:], "\n  "))
 	}
 	p.same = len(p.ours.events)

@@ -34,8 +34,8 @@ func (r *rig) kubectl(ctx context.Context, args ...string) *exec.Cmd {
 	return command
 }
 
-// says runs a command to completion and returns its output.
-func (r *rig) says(args ...string) string {
+// output runs a command to completion and returns its output.
+func (r *rig) output(args ...string) string {
 	r.Helper()
 	command := r.kubectl(r.Context(), args...)
 	var complaint bytes.Buffer
@@ -92,20 +92,20 @@ func TestKubectlGet(t *testing.T) {
 		one := []string{"a", "one", "Running", "node-1", "<unknown>"}
 		two := []string{"a", "two", "Pending", "node-2", "<unknown>"}
 		other := []string{"b", "one", "Running", "node-2", "<unknown>"}
-		assert.Equal(r, [][]string{header, one, two, other}, columns(r.says("get", "pods", "-A")))
-		assert.Equal(r, [][]string{header, one, other}, columns(r.says("get", "po", "-A", "-l", "app=web")))
-		assert.Equal(r, [][]string{header, two}, columns(r.says("get", "pod", "-A", "-l", "app in (api,db),app!=web")))
-		assert.Equal(r, [][]string{header, other}, columns(r.says("get", "pods", "-A", "--field-selector", "spec.nodeName=node-2,status.phase=Running")))
-		assert.Equal(r, [][]string{two[1:]}, columns(r.says("get", "pods", "-n", "a", "two", "--no-headers")))
-		assert.Equal(r, "pod/one\npod/two\n", r.says("get", "pods", "-n", "a", "-o", "name"))
-		assert.Equal(r, "Running", r.says("get", "pod", "one", "-n", "b", "-o", "jsonpath={.status.phase}"))
+		assert.Equal(r, [][]string{header, one, two, other}, columns(r.output("get", "pods", "-A")))
+		assert.Equal(r, [][]string{header, one, other}, columns(r.output("get", "po", "-A", "-l", "app=web")))
+		assert.Equal(r, [][]string{header, two}, columns(r.output("get", "pod", "-A", "-l", "app in (api,db),app!=web")))
+		assert.Equal(r, [][]string{header, other}, columns(r.output("get", "pods", "-A", "--field-selector", "spec.nodeName=node-2,status.phase=Running")))
+		assert.Equal(r, [][]string{two[1:]}, columns(r.output("get", "pods", "-n", "a", "two", "--no-headers")))
+		assert.Equal(r, "pod/one\npod/two\n", r.output("get", "pods", "-n", "a", "-o", "name"))
+		assert.Equal(r, "Running", r.output("get", "pod", "one", "-n", "b", "-o", "jsonpath={.status.phase}"))
 		assert.Equal(r, [][]string{
 			append(header, "IP", "CONTAINERS", "IMAGES"),
 			append(one, "10.0.0.1", "main", "registry.example.com/app:1"),
 			append(two, "10.0.0.2", "main", "registry.example.com/app:1"),
 			append(other, "10.0.0.2", "main", "registry.example.com/app:1"),
-		}, columns(r.says("get", "pods", "-A", "-o", "wide")))
-		assert.Equal(r, append(header, "LABELS"), columns(r.says("get", "pods", "-A", "--show-labels"))[0])
+		}, columns(r.output("get", "pods", "-A", "-o", "wide")))
+		assert.Equal(r, append(header, "LABELS"), columns(r.output("get", "pods", "-A", "--show-labels"))[0])
 		assert.Equal(r, "No resources found in c namespace.\n", r.complainsNot("get", "pods", "-n", "c"))
 	})
 }
@@ -121,7 +121,7 @@ func (r *rig) complainsNot(args ...string) string {
 func TestKubectlGetJSONIsWhatTheSourceHas(t *testing.T) {
 	kubectlRig(t, func(r *rig) {
 		var list unstructured.UnstructuredList
-		require.NoError(r, json.Unmarshal([]byte(r.says("get", "pods", "-A", "-o", "json")), &list))
+		require.NoError(r, json.Unmarshal([]byte(r.output("get", "pods", "-A", "-o", "json")), &list))
 		r.equal(pods, r.source.Revision().String(), list.Items)
 	})
 }
@@ -133,7 +133,7 @@ func TestKubectlChunkSize(t *testing.T) {
 		}
 		for _, size := range []string{"7", "500", "0"} {
 			r.asked()
-			lines := columns(r.says("get", "pods", "-A", "--no-headers", "--chunk-size="+size))
+			lines := columns(r.output("get", "pods", "-A", "--no-headers", "--chunk-size="+size))
 			require.Len(r, lines, 100)
 			for n, line := range lines {
 				require.Equal(r, fmt.Sprintf("pod-%03d", n), line[1])
@@ -216,7 +216,7 @@ func TestKubectlWaits(t *testing.T) {
 		assert.Equal(r, "pod/two condition met\n", out.String())
 		r.write(deployments, "a/web", []byte(`{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web","namespace":"a","generation":1},`+
 			`"spec":{"replicas":1},"status":{"observedGeneration":1,"replicas":1,"updatedReplicas":1,"availableReplicas":1,"readyReplicas":1}}`))
-		assert.Equal(r, "deployment \"web\" successfully rolled out\n", r.says("rollout", "status", "deploy/web", "-n", "a"))
+		assert.Equal(r, "deployment \"web\" successfully rolled out\n", r.output("rollout", "status", "deploy/web", "-n", "a"))
 	})
 }
 
@@ -224,7 +224,7 @@ func TestKubectlDescribe(t *testing.T) {
 	kubectlRig(t, func(r *rig) {
 		r.write(events, "a/one.1", []byte(`{"kind":"Event","apiVersion":"v1","metadata":{"name":"one.1","namespace":"a"},`+
 			`"involvedObject":{"kind":"Pod","name":"one","namespace":"a"},"reason":"Started","message":"all is well","type":"Normal"}`))
-		text := r.says("describe", "pod", "one", "-n", "a")
+		text := r.output("describe", "pod", "one", "-n", "a")
 		assert.Contains(r, text, "registry.example.com/app:1")
 		assert.Contains(r, text, "all is well")
 	})
@@ -232,16 +232,16 @@ func TestKubectlDescribe(t *testing.T) {
 
 func TestKubectlDiscovery(t *testing.T) {
 	kubectlRig(t, func(r *rig) {
-		resources := columns(r.says("api-resources", "--no-headers", "--sort-by=name"))
+		resources := columns(r.output("api-resources", "--no-headers", "--sort-by=name"))
 		assert.Len(r, resources, len(catalog.All()))
 		assert.Contains(r, resources, []string{"pods", "po", "v1", "true", "Pod"})
 		assert.Contains(r, resources, []string{"nodes", "no", "v1", "false", "Node"})
 		assert.Contains(r, resources, []string{"secrets", "v1", "true", "Secret"})
-		assert.Equal(r, strings.Join(versions(), "\n")+"\n", r.says("api-versions"))
-		assert.Contains(r, r.says("get", "all", "-n", "a"), "pod/one")
-		assert.Contains(r, r.says("get", "--raw", "/version"), `"gitVersion":"v1.37.2+watchglass`)
-		assert.Contains(r, r.says("get", "--raw", "/api/v1/namespaces/a/pods/one"), `"name":"one"`)
-		assert.Contains(r, r.says("version"), "Server Version: v1.37.2+watchglass")
+		assert.Equal(r, strings.Join(versions(), "\n")+"\n", r.output("api-versions"))
+		assert.Contains(r, r.output("get", "all", "-n", "a"), "pod/one")
+		assert.Contains(r, r.output("get", "--raw", "/version"), `"gitVersion":"v1.37.2+watchglass`)
+		assert.Contains(r, r.output("get", "--raw", "/api/v1/namespaces/a/pods/one"), `"name":"one"`)
+		assert.Contains(r, r.output("version"), "Server Version: v1.37.2+watchglass")
 	})
 }
 

@@ -105,7 +105,7 @@ func TestPager(t *testing.T) {
 		pages := 0
 		p = pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			if pages++; pages == 2 {
-				r.forget(random)
+				r.evictHistory(random)
 			}
 			return client.List(ctx, o)
 		})
@@ -119,9 +119,9 @@ func TestPager(t *testing.T) {
 	})
 }
 
-// forget writes until the history no longer contains its beginning, and waits until
+// evictHistory writes until the history no longer contains its beginning, and waits until
 // the last write has arrived.
-func (r *rig) forget(random *rand.Rand) {
+func (r *rig) evictHistory(random *rand.Rand) {
 	var rv api.ResourceVersion
 	for n := range 3000 {
 		key := api.Key(fmt.Sprintf("ns-%d/object-%d", random.IntN(4), random.IntN(100)))

@@ -117,7 +117,7 @@ func (s *server) put(name string, immutable bool) {
 	secret := &corev1.Secret{Immutable: &immutable}
 	secret.Namespace, secret.Name, secret.ResourceVersion = namespace, name, strconv.FormatUint(s.rv, 10)
 	s.secrets[name] = secret
-	s.tell(watch.Event{Type: kind, Object: secret})
+	s.send(watch.Event{Type: kind, Object: secret})
 }
 
 func (s *server) delete(name string) {
@@ -127,10 +127,10 @@ func (s *server) delete(name string) {
 	secret := s.secrets[name].DeepCopy()
 	secret.ResourceVersion = strconv.FormatUint(s.rv, 10)
 	delete(s.secrets, name)
-	s.tell(watch.Event{Type: watch.Deleted, Object: secret})
+	s.send(watch.Event{Type: watch.Deleted, Object: secret})
 }
 
-func (s *server) tell(e watch.Event) {
+func (s *server) send(e watch.Event) {
 	s.history = append(s.history, e)
 	for _, f := range s.watches[e.Object.(*corev1.Secret).Name] {
 		f.events <- e

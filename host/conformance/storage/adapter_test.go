@@ -40,8 +40,8 @@ type adapter struct {
 	pods *client.Collection
 }
 
-// forget restarts the read side with an empty history.
-func (a *adapter) forget() {
+// restart restarts the read side with an empty history.
+func (a *adapter) restart() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.pods = a.open()

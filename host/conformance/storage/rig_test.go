@@ -81,7 +81,7 @@ func (a *adapter) start() *adapter {
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
 	a.Interface, a.etcd, a.recorder = store, server.V3Client.Client, server.V3Client.Kubernetes.(*suites.KubernetesRecorder)
-	a.forget()
+	a.restart()
 	if utilfeature.DefaultFeatureGate.Enabled(features.SizeBasedListCostEstimate) {
 		require.NoError(t, store.EnableResourceSizeEstimation(a.keys))
 	}
@@ -158,7 +158,7 @@ func (a *adapter) compactWatch(ctx context.Context, t *testing.T, resourceVersio
 	require.NoError(t, err)
 	_, err = a.etcd.Compact(ctx, int64(rv))
 	require.NoError(t, err)
-	a.forget()
+	a.restart()
 }
 
 // flat stores the objects of a suite that omits namespaces under the keys of

@@ -192,14 +192,14 @@ func (r *pageReader) expire(ctx context.Context) (ended func(context.Context) er
 	_, err = evaluate[bool](ctx, r, "chaos.expire()")
 	return func(ctx context.Context) error {
 		for {
-			said, err := evaluate[string](ctx, r, "chaos.expired()")
+			reason, err := evaluate[string](ctx, r, "chaos.expired()")
 			switch {
 			case err != nil:
 				return err
-			case said == "410":
+			case reason == "410":
 				return nil
-			case said != "":
-				return expectExpired(errors.New(said))
+			case reason != "":
+				return expectExpired(errors.New(reason))
 			case !pause(ctx, 50*time.Millisecond):
 				return expectExpired(ctx.Err())
 			}

@@ -152,8 +152,8 @@ func TestAPI(t *testing.T) {
 		_, body = r.get("/metrics", r.everything())
 		assert.Contains(t, string(body), `watchglass_edge_objects{cluster="default",shard="all",resource="v1/pods"} 700`+"\n")
 		assert.Contains(t, string(body), `watchglass_edge_feeds_active{cluster="default",shard="all"} 1`+"\n")
-		assert.Contains(t, string(body), "# TYPE watchglass_edge_readers_too_slow_total counter\n"+
-			`watchglass_edge_readers_too_slow_total{cluster="default",shard="all"} 0`+"\n")
+		assert.Contains(t, string(body), "# TYPE watchglass_edge_readers_stalled_total counter\n"+
+			`watchglass_edge_readers_stalled_total{cluster="default",shard="all"} 0`+"\n")
 		assert.Regexp(t, `watchglass_edge_memory_bytes\{cluster="default",shard="all"\} [1-9][0-9]{6,7}\n`, string(body))
 	})
 }
@@ -184,9 +184,9 @@ func TestAPIWatches(t *testing.T) {
 	t.Run("a version that is forgotten is 410, and one to come is 504", func(t *testing.T) {
 		r := &rig{t, r.demo}
 		e := r.watch("/api/v1/pods?watch=true&resourceVersion=1", r.everything()).next()
-		assert.Equal(t, "ERROR 410", told(e))
+		assert.Equal(t, "ERROR 410", format(e))
 		e = r.watch("/api/v1/pods?watch=true&resourceVersion=999999999&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true", r.everything()).next()
-		assert.Equal(t, "ERROR 504", told(e))
+		assert.Equal(t, "ERROR 504", format(e))
 	})
 	t.Run("a watch ends with its time", func(t *testing.T) {
 		r := &rig{t, r.demo}
@@ -199,7 +199,7 @@ func TestAPIWatches(t *testing.T) {
 		r := &rig{t, r.demo}
 		short := r.sign(func(c *token.Claims) { c.Expires = time.Now().Add(2 * time.Second) })
 		w := r.watch("/api/v1/nodes?watch=true&resourceVersion="+r.list("/api/v1/nodes").Metadata.ResourceVersion, short)
-		assert.Equal(t, "ERROR 401", told(w.next()))
+		assert.Equal(t, "ERROR 401", format(w.next()))
 		assert.Equal(t, event{}, w.next())
 	})
 	t.Run("a refusal comes before the stream", func(t *testing.T) {
@@ -212,4 +212,4 @@ func TestAPIWatches(t *testing.T) {
 	})
 }
 
-func told(e event) string { return fmt.Sprint(e.Type, " ", e.Object.Code) }
+func format(e event) string { return fmt.Sprint(e.Type, " ", e.Object.Code) }

@@ -56,11 +56,11 @@ func newConnectorSide(ctx context.Context, readers, share int) (*connectorSide, 
 		s.close()
 		return nil, err
 	}
-	return s, s.vouch(readers)
+	return s, s.confirmProgress(readers)
 }
 
-// vouch sends one progress report to every reader. Later rounds do not repeat it.
-func (s *connectorSide) vouch(readers int) error {
+// confirmProgress sends one progress report to every reader. Later rounds do not repeat it.
+func (s *connectorSide) confirmProgress(readers int) error {
 	s.total, s.delivered = s.connector.Stats().Totals, uint64(readers)
 	s.source.Progress()
 	err := s.settle()

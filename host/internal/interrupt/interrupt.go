@@ -111,11 +111,11 @@ func Terminated(ctx context.Context) bool {
 // programs that must clean up.
 func WhenUnread(ctx context.Context) (ending context.Context, watched func(io.Writer) io.Writer, stop func()) {
 	ending, cancel := context.WithCancel(ctx)
-	unheard := make(chan os.Signal, 1) // the signal does not kill the program while it has a handler
-	signal.Notify(unheard, syscall.SIGPIPE)
+	ignored := make(chan os.Signal, 1) // the signal does not kill the program while it has a handler
+	signal.Notify(ignored, syscall.SIGPIPE)
 	watched = func(w io.Writer) io.Writer { return &watchedWriter{w, cancel} }
 	return ending, watched, func() {
-		signal.Stop(unheard)
+		signal.Stop(ignored)
 		cancel()
 	}
 }

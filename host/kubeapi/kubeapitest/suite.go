@@ -64,8 +64,8 @@ func (s *suite) put(key api.Key, app string) api.ResourceVersion {
 		key.Name(), key.Namespace(), app))
 }
 
-// told returns the keys and versions of a list. It does not wait for a version.
-func (s *suite) told(o kubeapi.ListOptions) (string, *kubeapi.List) {
+// listKeys returns the keys and versions of a list. It does not wait for a version.
+func (s *suite) listKeys(o kubeapi.ListOptions) (string, *kubeapi.List) {
 	s.Helper()
 	list, err := s.backend.List(s.ctx, pods, o)
 	require.NoError(s, err)
@@ -138,21 +138,21 @@ func (s *suite) list() {
 		{kubeapi.ListOptions{Selection: objects.Select("", "metadata.name=one"), Namespace: "b"}, "b/one"},
 		{kubeapi.ListOptions{Namespace: "c"}, ""},
 	} {
-		told, list := s.told(c.options)
-		assert.Equal(s, c.want, told, c.options)
+		keys, list := s.listKeys(c.options)
+		assert.Equal(s, c.want, keys, c.options)
 		assert.Equal(s, rv, list.ResourceVersion)
 		assert.Empty(s, list.Continue)
 	}
 	again := s.put("a/two", "web")
 	s.settle(again)
-	told, _ := s.told(kubeapi.ListOptions{ResourceVersion: rv.String(), Match: api.MatchExact, Selection: objects.Select("app=api", "")})
-	assert.Equal(s, "a/one", told)
+	keys, _ := s.listKeys(kubeapi.ListOptions{ResourceVersion: rv.String(), Match: api.MatchExact, Selection: objects.Select("app=api", "")})
+	assert.Equal(s, "a/one", keys)
 }
 
 // settle waits until the backend knows a version.
 func (s *suite) settle(rv api.ResourceVersion) {
 	s.Helper()
-	s.told(kubeapi.ListOptions{ResourceVersion: rv.String(), Match: api.MatchNotOlderThan})
+	s.listKeys(kubeapi.ListOptions{ResourceVersion: rv.String(), Match: api.MatchNotOlderThan})
 }
 
 func (s *suite) pages() {
@@ -160,21 +160,21 @@ func (s *suite) pages() {
 	for i := range 5 {
 		rv = s.put(api.Key(fmt.Sprintf("a/p%d", i)), "web")
 	}
-	told, first := s.told(kubeapi.ListOptions{Limit: 2})
-	assert.Equal(s, "a/p0 a/p1", told)
+	keys, first := s.listKeys(kubeapi.ListOptions{Limit: 2})
+	assert.Equal(s, "a/p0 a/p1", keys)
 	assert.Equal(s, rv, first.ResourceVersion)
 	assert.EqualValues(s, 3, first.Remaining)
 	s.source.Delete(pods, "a/p2")
 	s.settle(s.put("a/p9", "web"))
-	told, second := s.told(kubeapi.ListOptions{Limit: 2, Continue: first.Continue})
-	assert.Equal(s, "a/p2 a/p3", told)
+	keys, second := s.listKeys(kubeapi.ListOptions{Limit: 2, Continue: first.Continue})
+	assert.Equal(s, "a/p2 a/p3", keys)
 	assert.Equal(s, rv, second.ResourceVersion)
-	told, last := s.told(kubeapi.ListOptions{Limit: 2, Continue: second.Continue})
-	assert.Equal(s, "a/p4", told)
+	keys, last := s.listKeys(kubeapi.ListOptions{Limit: 2, Continue: second.Continue})
+	assert.Equal(s, "a/p4", keys)
 	assert.Empty(s, last.Continue)
 	assert.Zero(s, last.Remaining)
-	told, _ = s.told(kubeapi.ListOptions{Continue: first.Continue})
-	assert.Equal(s, "a/p2 a/p3 a/p4", told, "a token without a limit")
+	keys, _ = s.listKeys(kubeapi.ListOptions{Continue: first.Continue})
+	assert.Equal(s, "a/p2 a/p3 a/p4", keys, "a token without a limit")
 }
 
 // all tests a list that is long enough to be read in parts, while it changes.
@@ -254,15 +254,15 @@ func (w *watching) next() string {
 		}
 		require.NotEmpty(w, events)
 		for _, e := range events {
-			w.ahead = append(w.ahead, tell(w.T, e))
+			w.ahead = append(w.ahead, format(w.T, e))
 		}
 	}
-	told := w.ahead[0]
+	keys := w.ahead[0]
 	w.ahead = w.ahead[1:]
-	return told
+	return keys
 }
 
-func tell(t *testing.T, e kubeapi.Event) string {
+func format(t *testing.T, e kubeapi.Event) string {
 	switch e.Type {
 	case api.Bookmark:
 		return fmt.Sprintf("BOOKMARK %s end=%t", e.ResourceVersion, e.InitialEventsEnd)

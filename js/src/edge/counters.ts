@@ -1,7 +1,7 @@
 import type { ObjectStorage } from "./platform.js";
 
 /** The counters, for metrics. */
-type Counter = "readersTooSlow" | "readersTooFast" | "restarts";
+type Counter = "readersStalled" | "readersRateLimited" | "restarts";
 
 /** Counts rare events. The counts survive while the object is out of memory. */
 export class Counters {

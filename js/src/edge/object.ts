@@ -96,9 +96,9 @@ export class WatchglassObject {
   }
 
   webSocketMessage(socket: HibernatableSocket, message: string | ArrayBuffer): void {
-    const heard = typeof message === "string" ? message : new Uint8Array(message);
-    if (this.#readers.has(socket)) this.#readers.message(socket, heard);
-    else this.#feeds.message(socket, heard);
+    const content = typeof message === "string" ? message : new Uint8Array(message);
+    if (this.#readers.has(socket)) this.#readers.message(socket, content);
+    else this.#feeds.message(socket, content);
     this.#touched();
   }
 
@@ -287,7 +287,7 @@ export class WatchglassObject {
       readers: this.#readers.count,
       maxReaders: this.#settings.maxReaders,
       counters: this.#counters.all,
-      memory: { module: this.#engine.memoryBytes, buffers: this.#backend.bytes, unheard: this.#readers.unacknowledged, limit: this.#settings.isolateBytes },
+      memory: { module: this.#engine.memoryBytes, buffers: this.#backend.bytes, unacknowledged: this.#readers.unacknowledged, limit: this.#settings.isolateBytes },
       storage: { bytes: this.#storage.bytes, limit: this.#settings.storageBytes },
     };
   }

@@ -33,7 +33,7 @@ class Program {
   constructor(module: WebAssembly.Module, Go: GoClass, given: { env: unknown; ctx: unknown }) {
     const go = new Go();
     let code = 0;
-    go.exit = (said) => (code = said);
+    go.exit = (exitCode) => (code = exitCode);
     let ready!: () => void;
     this.#ready = new Promise((resolve) => (ready = resolve));
     const instance = new WebAssembly.Instance(module, { ...go.importObject, workers: { ready } });

@@ -178,17 +178,17 @@ export class Readers {
     const { frames, subscriptions } = countFrames(message);
     if (frames > maxFrames) return this.#end(reader, tooManyFrames());
     if (!reader.bucket.allows(message.length, subscriptions, Date.now())) {
-      this.#counters.add("readersTooFast");
+      this.#counters.add("readersRateLimited");
       return this.#end(reader, tooFast(this.#settings.messagesPerSecond));
     }
     if (reader.ping) for (const mark of pongs(message)) this.#backlog.answered(reader, mark);
     // A message shows that the reader has read, unless a Pong is due. It then has
     // room again.
     const { id } = reader;
-    const heard = reader.ping ? 0 : reader.sent;
-    reader.sent -= heard;
+    const acknowledged = reader.ping ? 0 : reader.sent;
+    reader.sent -= acknowledged;
     reader.active = true;
-    this.#command({ type: "GrantReader", reader: id, bytes: heard }, { type: "ReaderMessage", reader: id, data: this.#answerable(reader, message) });
+    this.#command({ type: "GrantReader", reader: id, bytes: acknowledged }, { type: "ReaderMessage", reader: id, data: this.#answerable(reader, message) });
   }
 
   closed(socket: HibernatableSocket): void {
@@ -208,11 +208,11 @@ export class Readers {
         this.#end(reader, silent());
         continue;
       }
-      this.#counters.add("readersTooSlow");
+      this.#counters.add("readersStalled");
       this.#end(reader, tooSlow(this.#settings.stallMillis));
     }
     for (const reader of this.#backlog.overdue(now)) {
-      this.#counters.add("readersTooSlow");
+      this.#counters.add("readersStalled");
       this.#end(reader, behind(reader));
     }
   }
@@ -291,7 +291,7 @@ export class Readers {
   #endSlowest(): void {
     const reader = this.#backlog.slowest;
     if (!reader) return;
-    this.#counters.add("readersTooSlow");
+    this.#counters.add("readersStalled");
     closeReader(reader.socket, behind(reader));
     this.#close(reader, behind(reader));
     // Not from within the engine's output.

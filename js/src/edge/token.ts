@@ -88,16 +88,16 @@ function judge({ iss, sub, exp, nbf, ...scope }: Signed, now: number): Claims | 
 
 function readClaims(value: unknown): Signed | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  const said = value as Record<string, unknown>;
-  const text = (name: string): string | undefined => (typeof (said[name] ?? "") === "string" ? ((said[name] ?? "") as string) : undefined);
+  const claims = value as Record<string, unknown>;
+  const text = (name: string): string | undefined => (typeof (claims[name] ?? "") === "string" ? ((claims[name] ?? "") as string) : undefined);
   const names = (name: string): string[] | undefined => {
-    const list = said[name] ?? [];
+    const list = claims[name] ?? [];
     return Array.isArray(list) && list.every((item) => typeof item === "string") ? list : undefined;
   };
   const isTime = (time: unknown): boolean => time === undefined || typeof time === "number";
   const [iss, sub, cluster] = [text("iss"), text("sub"), text("cluster")];
   const [resources, namespaces] = [names("resources"), names("namespaces")];
-  const { exp, nbf, feed = false } = said;
+  const { exp, nbf, feed = false } = claims;
   if (iss === undefined || sub === undefined || cluster === undefined || !resources || !namespaces) return undefined;
   if (!isTime(exp) || !isTime(nbf) || typeof feed !== "boolean") return undefined;
   return { iss, sub, exp: exp as number | undefined, nbf: nbf as number | undefined, cluster, resources, namespaces, feed };

@@ -11,9 +11,9 @@ async function follow(wg) {
   const { readable, writable } = new TransformStream();
   const writer = writable.getWriter();
   const text = new TextEncoder();
-  const tell = () => void writer.write(text.encode(lines(view))).catch(() => wg.close());
-  view.subscribe(tell);
-  tell();
+  const update = () => void writer.write(text.encode(lines(view))).catch(() => wg.close());
+  view.subscribe(update);
+  update();
   return new Response(readable);
 }
 
